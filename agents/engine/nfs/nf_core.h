@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// The boundary between an NF and the engine. No DPDK header is reachable from here, so that an NF is tested without it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "support/packet.h"  // ParsedPacket: header offsets and 5-tuple, filled by parse_packet()
+
+namespace orrery {
+
+// Direction of a packet through an NF; also the index of its input and output gate.
+enum class Direction : uint8_t { kForward = 0, kReturn = 1 };
+
+// One packet as an NF sees it. `data` is contiguous and writable; `length` bytes of it are valid.
+struct NfPacket {
+  uint8_t* data;
+  uint32_t length;
+  ParsedPacket parsed;
+  uint16_t metadata;  // derived attributes; an NF that writes one changes only its own bits
+};
+
+// What became of a packet. `drop_reason` indexes NfCore::drop_reasons() and is meaningful only when dropped.
+struct NfVerdict {
+  bool drop = false;
+  uint8_t drop_reason = 0;
+  Direction out = Direction::kForward;
+};
+
+// Bits of the metadata word that hold one derived attribute (contract: MetadataField). Value 0 means "not set".
+struct MetadataField {
+  std::string attribute;
+  uint8_t offset;
+  uint8_t width;
+  std::vector<std::pair<std::string, uint16_t>> values;
+};
+
+// A configuration that cannot be used; `pointer` is a JSON Pointer into it.
+class ConfigError : public std::runtime_error {
+ public:
+  ConfigError(std::string pointer, const std::string& detail) : std::runtime_error(detail), pointer(std::move(pointer)) {}
+  std::string pointer;
+};
+
+// A network function. All calls come from one thread at a time: `process` from the worker, the rest while it is parked.
+class NfCore {
+ public:
+  virtual ~NfCore() = default;
+
+  // Decides on each packet of a batch and may rewrite it in place. verdicts.size() == packets.size(). Never throws.
+  virtual void process(std::span<NfPacket> packets, Direction in, std::span<NfVerdict> verdicts, uint64_t now_ns) = 0;
+
+  // Names of the reasons for which the NF drops, e.g. "denied", "malformed". Fixed for the NF's life; at most 8.
+  virtual std::span<const std::string_view> drop_reasons() const = 0;
+
+  // Takes a new configuration and keeps flow state. Throws ConfigError and changes nothing when it is invalid.
+  virtual void configure(const nlohmann::json& config) = 0;
+
+  // What an operator wants to see, at most `limit` entries of each table.
+  virtual nlohmann::json state(size_t limit) const = 0;
+
+  // Flow state to move to another instance, and its counterpart. import_state throws ConfigError.
+  virtual nlohmann::json export_state() const = 0;
+  virtual void import_state(const nlohmann::json& state) = 0;
+};
+
+// Makes an NF of a kind. Throws ConfigError.
+using NfFactory = std::unique_ptr<NfCore> (*)(const nlohmann::json& config, std::span<const MetadataField> metadata);
+
+}  // namespace orrery

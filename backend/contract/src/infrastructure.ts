@@ -1,0 +1,61 @@
+import { z } from 'zod';
+import { Ipv4Address, MacAddress, Name, Origin, RateBps } from './common.js';
+
+export const Nic = z.strictObject({ name: Name, bandwidth_bps: RateBps });
+export const ServerNode = z.strictObject({
+  id: Name,
+  title: z.string().max(60).optional(),
+  origin: Origin,
+  cores: z.int().min(1).max(512),
+  ghz: z.number().positive().max(10),
+  memory_bytes: z.int().min(0),
+  nics: z.array(Nic).min(1).max(16),
+});
+export type ServerNode = z.infer<typeof ServerNode>;
+
+export const SwitchNode = z.strictObject({
+  id: Name,
+  title: z.string().max(60).optional(),
+  origin: Origin,
+  driver: z.enum(['ovs', 'p4', 'bmv2']),
+  ports: z.int().min(2).max(1024),
+  table_entries: z.int().min(16).max(1_000_000),
+  actions: z.array(z.enum(['forward', 'rewrite', 'mirror', 'group', 'meter', 'tunnel'])),
+});
+export type SwitchNode = z.infer<typeof SwitchNode>;
+
+/** A host is an end point of traffic. `role` says what the twin runs on it. */
+export const HostNode = z.strictObject({
+  id: Name,
+  title: z.string().max(60).optional(),
+  origin: Origin,
+  role: z.enum(['client', 'server']),
+  address: Ipv4Address,
+  mac: MacAddress,
+});
+export type HostNode = z.infer<typeof HostNode>;
+
+export const LinkEnd = z.strictObject({ node: Name, port: Name });
+export const Link = z.strictObject({
+  id: Name,
+  a: LinkEnd,
+  b: LinkEnd,
+  bandwidth_bps: RateBps.min(1000),
+  delay_us: z.number().min(0).max(10_000_000).default(0),
+});
+export type Link = z.infer<typeof Link>;
+
+/** NFVI: everything that pipelines can be placed on, and the hosts whose traffic they treat. */
+export const Infrastructure = z.strictObject({
+  name: Name,
+  servers: z.array(ServerNode).max(256),
+  switches: z.array(SwitchNode).max(64),
+  hosts: z.array(HostNode).max(1024),
+  links: z.array(Link).max(4096),
+});
+export type Infrastructure = z.infer<typeof Infrastructure>;
+
+/** Every host sends to this address of the fabric, which routes by destination: no ARP beyond the first hop. */
+export const FABRIC_GATEWAY_MAC = '02:0e:ff:ff:ff:fe';
+/** Prefix from which address-rewriting NFs take external addresses (RFC 2544 benchmark range); the fabric returns it. */
+export const EXTERNAL_PREFIX = '198.18.0.0/15';

@@ -1,0 +1,139 @@
+import { z } from 'zod';
+import { FieldError, Generation, Id, Name, Origin, TimestampMs } from './common.js';
+
+/** States of an operation occurrence (ETSI SOL005). */
+export const OperationState = z.enum([
+  'PROCESSING',
+  'COMPLETED',
+  'PARTIALLY_COMPLETED',
+  'FAILED_TEMP',
+  'FAILED',
+  'ROLLING_BACK',
+  'ROLLED_BACK',
+]);
+export type OperationState = z.infer<typeof OperationState>;
+
+export const OperationStep = z.strictObject({
+  ordinal: z.int().min(0),
+  kind: z.string(),
+  subject: z.string(),
+  summary: z.string(),
+  state: z.enum(['pending', 'running', 'done', 'failed', 'skipped']),
+  started_ms: TimestampMs.nullable(),
+  ended_ms: TimestampMs.nullable(),
+  detail: z.string().nullable(),
+});
+export type OperationStep = z.infer<typeof OperationStep>;
+
+/** Work that outlives its request: `202` with `Location` of one of these. */
+export const Operation = z.strictObject({
+  id: Id,
+  project: Name,
+  kind: z.enum(['deploy', 'undeploy', 'infrastructure']),
+  state: OperationState,
+  subject: Id.describe('pipeline or infrastructure that is changed'),
+  plan_id: Id.nullable(),
+  by: z.string(),
+  steps: z.array(OperationStep),
+  error: z.strictObject({ detail: z.string(), errors: z.array(FieldError).default([]) }).nullable(),
+  started_ms: TimestampMs,
+  updated_ms: TimestampMs,
+  first_packet_ms: TimestampMs.nullable().describe('when the first packet was seen to cross the deployed chain'),
+});
+export type Operation = z.infer<typeof Operation>;
+
+export const DeployRequest = z.union([
+  z.strictObject({ plan_id: Id.describe('a feasible plan made from what runs now') }),
+  z.strictObject({
+    pipeline_id: Id,
+    version: z.int().min(1).optional().describe('absent: the draft is published and deployed'),
+  }),
+]);
+export type DeployRequest = z.infer<typeof DeployRequest>;
+
+export const Deployment = z.strictObject({
+  pipeline_id: Id,
+  version: z.int().min(1),
+  plan_id: Id,
+  operation_id: Id,
+  state: z.enum(['deploying', 'running', 'degraded', 'undeploying', 'failed']),
+  since_ms: TimestampMs,
+});
+export type Deployment = z.infer<typeof Deployment>;
+
+/** Something that happened. `id` is the Redis Stream id: order and resume point. */
+export const Event = z.strictObject({
+  id: z.string().regex(/^\d+-\d+$/),
+  t_ms: TimestampMs,
+  project: Name,
+  type: z
+    .string()
+    .regex(/^[a-z-]+\.[a-z-]+$/)
+    .describe('<subject kind>.<what happened>, e.g. `operation.completed`'),
+  severity: z.enum(['info', 'warning', 'error']),
+  subject: z.string(),
+  message: z.string(),
+  actor: z.string(),
+  data: z.record(z.string(), z.unknown()),
+});
+export type Event = z.infer<typeof Event>;
+
+export const InstanceState = z.enum(['pending', 'starting', 'running', 'failed', 'stopping', 'unknown']);
+export type InstanceState = z.infer<typeof InstanceState>;
+
+export const NfInstance = z.strictObject({
+  id: Id,
+  pipeline_id: Id,
+  node_id: Name,
+  nf: Name,
+  server: Name,
+  core: z.int().min(0),
+  state: InstanceState,
+  detail: z.string().nullable(),
+  origin: Origin,
+});
+export type NfInstance = z.infer<typeof NfInstance>;
+
+/** A server's agent as the console sees it. */
+export const NodeStatus = z.strictObject({
+  id: Name,
+  origin: Origin,
+  state: z.enum(['connected', 'disconnected', 'never-seen']),
+  engine: z.enum(['running', 'starting', 'failed', 'stopped', 'unknown']),
+  generation: z.strictObject({ desired: Generation, observed: Generation }),
+  version: z.string().nullable(),
+  capabilities: z.record(z.string(), z.unknown()),
+  last_seen_ms: TimestampMs.nullable(),
+  detail: z.string().nullable(),
+});
+export type NodeStatus = z.infer<typeof NodeStatus>;
+
+/** What this machine can do, probed at start, and what stands in for a missing part. */
+export const Capability = z.strictObject({
+  id: Name,
+  title: z.string(),
+  where: z.string().describe('server, twin or a node'),
+  available: z.boolean(),
+  detail: z.string(),
+  fallback: z.string().nullable().describe('what replaces it; null when it is available or nothing does'),
+});
+export type Capability = z.infer<typeof Capability>;
+
+export const Health = z.strictObject({
+  status: z.enum(['ok', 'degraded', 'failed']),
+  version: z.string(),
+  started_ms: TimestampMs,
+  parts: z.array(
+    z.strictObject({ name: z.string(), status: z.enum(['ok', 'degraded', 'failed', 'absent']), detail: z.string() }),
+  ),
+});
+export type Health = z.infer<typeof Health>;
+
+export const Role = z.enum(['viewer', 'operator', 'designer', 'admin']);
+export type Role = z.infer<typeof Role>;
+export const SessionRequest = z.strictObject({ secret: z.string().min(1).max(200) });
+export const Session = z.strictObject({ token: z.string(), role: Role, name: z.string(), expires_ms: TimestampMs });
+export type Session = z.infer<typeof Session>;
+
+/** One page of a collection; the next page is in `Link: rel=next`. */
+export const pageOf = <T extends z.ZodType>(item: T) => z.strictObject({ items: z.array(item), total: z.int().min(0) });

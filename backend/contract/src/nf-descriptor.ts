@@ -1,0 +1,76 @@
+import { z } from 'zod';
+import { Name } from './common.js';
+import { FlowKey } from './filter.js';
+
+/** Fields of a packet that an NF may touch, for dependency analysis (HydraNF 6). */
+export const PacketField = z.enum([
+  'eth.src',
+  'eth.dst',
+  'ip.src',
+  'ip.dst',
+  'ip.proto',
+  'ip.ttl',
+  'ip.dscp',
+  'port.src',
+  'port.dst',
+  'tcp.flags',
+  'payload',
+  'length',
+]);
+export type PacketField = z.infer<typeof PacketField>;
+
+/** An attribute that the NF derives and attaches to each packet, with every value it can take (E2 3.2.2). */
+export const DerivedAttribute = z.strictObject({
+  name: Name,
+  title: z.string().max(80),
+  values: z
+    .array(z.strictObject({ value: Name, title: z.string().max(80) }))
+    .min(1)
+    .max(255),
+});
+export type DerivedAttribute = z.infer<typeof DerivedAttribute>;
+
+/** What one packet costs; rates follow from cycles and the server's clock. */
+export const CostProfile = z.strictObject({
+  cycles_per_packet: z.number().positive(),
+  cycles_per_byte: z.number().min(0).default(0),
+  base_latency_us: z.number().min(0),
+  memory_bytes: z.int().min(0),
+});
+export type CostProfile = z.infer<typeof CostProfile>;
+
+export const Implementation = z.strictObject({
+  kind: z.enum(['software', 'container', 'board']),
+  driver: z.enum(['engine', 'process', 'container', 'board']),
+  cost: CostProfile,
+});
+export type Implementation = z.infer<typeof Implementation>;
+
+/** VNFD: what an NF is, needs and does to packets. `config_schema` is JSON Schema 2020-12; forms are drawn from it. */
+export const NfDescriptor = z.strictObject({
+  id: Name,
+  title: z.string().min(1).max(60),
+  summary: z.string().max(240),
+  category: z.enum(['security', 'translation', 'measurement', 'traffic', 'forwarding']),
+  icon: z.string().max(40).describe('name of a Tabler icon'),
+  version: z.string().regex(/^\d+\.\d+\.\d+$/, 'must be a semantic version'),
+  attributes: z.array(DerivedAttribute).max(8),
+  actions: z.strictObject({
+    reads: z.array(PacketField),
+    writes: z.array(PacketField),
+    adds: z.array(PacketField).default([]),
+    removes: z.array(PacketField).default([]),
+    may_drop: z.boolean(),
+  }),
+  state: z.strictObject({ kind: z.enum(['none', 'static', 'flow', 'aggregate']), key: FlowKey }),
+  affinity: FlowKey.describe('packets equal in these fields must meet the same instance; empty: any instance'),
+  return_traffic: z
+    .boolean()
+    .default(false)
+    .describe('the NF rewrites addresses, so replies must come back through it'),
+  scaling: z.strictObject({ max_instances: z.int().min(1).max(1024) }),
+  implementations: z.array(Implementation).min(1),
+  config_schema: z.record(z.string(), z.unknown()),
+  default_config: z.record(z.string(), z.unknown()),
+});
+export type NfDescriptor = z.infer<typeof NfDescriptor>;

@@ -1,0 +1,127 @@
+import { z } from 'zod';
+import { Id, Name, RateBps, TimestampMs } from './common.js';
+import { Filter } from './filter.js';
+
+const Position = z.strictObject({ x: z.number(), y: z.number() });
+const nodeBase = { id: Name, title: z.string().max(60).optional(), position: Position.optional() };
+
+/** One step of the DAG: where traffic comes in, an NF, or where it leaves. */
+export const PipelineNode = z.discriminatedUnion('kind', [
+  z.strictObject({ ...nodeBase, kind: z.literal('ingress') }),
+  z.strictObject({ ...nodeBase, kind: z.literal('egress') }),
+  z.strictObject({
+    ...nodeBase,
+    kind: z.literal('nf'),
+    nf: Name,
+    config: z.record(z.string(), z.unknown()).default({}),
+  }),
+]);
+export type PipelineNode = z.infer<typeof PipelineNode>;
+
+export const PipelineEdge = z.strictObject({
+  id: Name,
+  from: Name,
+  to: Name,
+  filter: Filter.default([]),
+  rate_bps: RateBps.optional().describe(
+    'estimate of the traffic on this edge; absent: derived from the class and the branch count',
+  ),
+});
+export type PipelineEdge = z.infer<typeof PipelineEdge>;
+
+/** Which packets the pipeline treats: the hosts they come from and direct attributes (E2 3.2.1). */
+export const TrafficClass = z.strictObject({
+  from: z.array(Name).min(1).max(64).describe('hosts at whose switch port the traffic enters'),
+  match: Filter.default([]).describe('direct attributes only'),
+  rate_bps: RateBps.default(10_000_000),
+  packet_bytes: z.int().min(64).max(9000).default(800).describe('mean packet length'),
+});
+export type TrafficClass = z.infer<typeof TrafficClass>;
+
+export const Slo = z.discriminatedUnion('kind', [
+  z.strictObject({
+    id: Name,
+    kind: z.literal('latency'),
+    percentile: z.number().min(1).max(99.99),
+    max_us: z.number().positive(),
+  }),
+  z.strictObject({ id: Name, kind: z.literal('throughput'), min_bps: RateBps }),
+]);
+export type Slo = z.infer<typeof Slo>;
+
+/** NSD: what an operator draws. Pure content, without identity or version. */
+export const PipelineDefinition = z.strictObject({
+  name: Name,
+  title: z.string().min(1).max(80),
+  description: z.string().max(2000).default(''),
+  traffic_class: TrafficClass,
+  nodes: z.array(PipelineNode).max(200),
+  edges: z.array(PipelineEdge).max(600),
+  slos: z.array(Slo).max(16).default([]),
+});
+export type PipelineDefinition = z.infer<typeof PipelineDefinition>;
+
+/** A stored pipeline: the editable draft, its published versions, and what of it is deployed. */
+export const Pipeline = z.strictObject({
+  id: Id,
+  project: Name,
+  draft: PipelineDefinition,
+  revision: z.int().min(1).describe('counts saves of the draft; the ETag'),
+  draft_differs: z.boolean().describe('the draft differs from the newest version'),
+  versions: z.array(z.strictObject({ version: z.int().min(1), at_ms: TimestampMs, by: z.string(), note: z.string() })),
+  deployed_version: z.int().min(1).nullable(),
+  deployment_state: z.enum(['none', 'deploying', 'running', 'degraded', 'undeploying', 'failed']),
+  created_ms: TimestampMs,
+  updated_ms: TimestampMs,
+});
+export type Pipeline = z.infer<typeof Pipeline>;
+
+export const PipelineVersion = z.strictObject({
+  pipeline_id: Id,
+  version: z.int().min(1),
+  definition: PipelineDefinition,
+  at_ms: TimestampMs,
+  by: z.string(),
+  note: z.string(),
+});
+export type PipelineVersion = z.infer<typeof PipelineVersion>;
+
+export const PublishRequest = z.strictObject({ note: z.string().max(200).default('') });
+
+/** A finding of the validator. `pointer` is into the definition; `node`/`edge` say where the canvas marks it. */
+export const PipelineProblem = z.strictObject({
+  code: z.enum([
+    'unknown-nf',
+    'bad-filter',
+    'cycle',
+    'unreachable-node',
+    'dead-end',
+    'unknown-attribute',
+    'attribute-not-upstream',
+    'ambiguous-edges',
+    'uncovered-traffic',
+    'bad-config',
+    'unknown-node',
+    'duplicate-id',
+    'ingress-egress',
+    'unknown-host',
+    'self-loop',
+    'duplicate-edge',
+    'class-conflict',
+    'metadata-exhausted',
+  ]),
+  severity: z.enum(['error', 'warning']),
+  message: z.string(),
+  pointer: z.string(),
+  node: Name.optional(),
+  edge: Name.optional(),
+});
+export type PipelineProblem = z.infer<typeof PipelineProblem>;
+
+/** A pipeline pinned to the definition that is planned or runs. */
+export const PlannedPipeline = z.strictObject({
+  pipeline_id: Id,
+  version: z.int().min(0).describe('0: an unpublished draft'),
+  definition: PipelineDefinition,
+});
+export type PlannedPipeline = z.infer<typeof PlannedPipeline>;

@@ -1,0 +1,160 @@
+import { z } from 'zod';
+import { Id, Name, RateBps, TimestampMs } from './common.js';
+import { Filter, FlowKey, FlowRange } from './filter.js';
+import { FabricSpec, HopId, NodeSpec } from './node-spec.js';
+import { PipelineProblem, PlannedPipeline } from './pipeline.js';
+
+/** Why a decision fell as it did: what was needed, what was there, where (E2 3.4.1). */
+export const Constraint = z.strictObject({
+  constraint: z.enum([
+    'cpu',
+    'memory',
+    'nic-bandwidth',
+    'link-bandwidth',
+    'switch-table',
+    'affinity',
+    'max-instances',
+    'latency',
+    'metadata',
+    'hops',
+  ]),
+  needed: z.number(),
+  available: z.number(),
+  unit: z.string(),
+  where: z.string(),
+});
+export type Constraint = z.infer<typeof Constraint>;
+
+export const Candidate = z.strictObject({
+  server: Name,
+  chosen: z.boolean(),
+  feasible: z.boolean(),
+  cross_traffic_bps: RateBps.describe('traffic over the switch if the instance stood here'),
+  constraint: Constraint.nullable(),
+});
+
+export const Reason = z.strictObject({
+  subject: Id,
+  decision: z.string(),
+  because: z.string(),
+  candidates: z.array(Candidate).default([]),
+  constraint: Constraint.nullable().default(null),
+});
+export type Reason = z.infer<typeof Reason>;
+
+/** A node of the policy graph: the union of all pipelines (E2 3.4.1 step 1), sized (step 2). */
+export const PGraphNode = z.strictObject({
+  id: Id,
+  pipeline_id: Id,
+  node_id: Name,
+  nf: Name,
+  load_bps: RateBps,
+  load_pps: z.number().min(0),
+  cores_needed: z.number().min(0),
+  instances: z.int().min(1),
+});
+export const PGraphEdge = z.strictObject({
+  id: Id,
+  from: Id.nullable().describe('null: the ingress'),
+  to: Id.nullable().describe('null: the egress'),
+  filter: Filter,
+  rate_bps: RateBps,
+});
+
+export const Instance = z.strictObject({
+  id: Id,
+  pgraph_node: Id,
+  pipeline_id: Id,
+  node_id: Name,
+  nf: Name,
+  ordinal: z.int().min(0),
+  driver: z.enum(['engine', 'process']),
+  server: Name,
+  core: z.int().min(0),
+  load_bps: RateBps,
+  core_share: z.number().min(0).describe('part of one core that the estimate asks for'),
+});
+export type Instance = z.infer<typeof Instance>;
+
+export const IGraphEdge = z.strictObject({
+  id: Id,
+  pgraph_edge: Id,
+  from: Id.nullable(),
+  to: Id.nullable(),
+  key: FlowKey,
+  range: FlowRange,
+  rate_bps: RateBps,
+  crosses_switch: z.boolean(),
+  hop: HopId.nullable(),
+});
+
+export const SloPrediction = z.strictObject({
+  pipeline_id: Id,
+  slo_id: Name,
+  kind: z.enum(['latency', 'throughput']),
+  target: z.number(),
+  predicted: z.number(),
+  unit: z.enum(['us', 'bps']),
+  met: z.boolean(),
+  model: z.string().describe('how the figure was derived'),
+});
+
+export const PlanStep = z.strictObject({
+  ordinal: z.int().min(0),
+  kind: z.enum(['prepare-node', 'steer-fabric', 'clean-node']),
+  subject: z.string(),
+  summary: z.string(),
+  interrupts: z.array(Id).describe('pipelines whose packets may be lost or delayed by the step'),
+});
+export type PlanStep = z.infer<typeof PlanStep>;
+
+export const PlanStrategy = z.enum(['e2', 'first-fit', 'random']);
+export type PlanStrategy = z.infer<typeof PlanStrategy>;
+
+/** Immutable result of planning; a dry run shows exactly this object and a deployment applies it. */
+export const Plan = z.strictObject({
+  id: Id,
+  created_ms: TimestampMs,
+  strategy: PlanStrategy,
+  seed: z.int(),
+  base_plan: Id.nullable().describe('the plan that ran when this one was made'),
+  pipelines: z.array(PlannedPipeline),
+  feasible: z.boolean(),
+  problems: z.array(PipelineProblem.extend({ pipeline_id: Id })),
+  conflicts: z.array(Constraint).describe('what could not be met, when not feasible'),
+  pgraph: z.strictObject({ nodes: z.array(PGraphNode), edges: z.array(PGraphEdge) }),
+  instances: z.array(Instance),
+  edges: z.array(IGraphEdge),
+  cost: z.strictObject({
+    cross_traffic_bps: RateBps,
+    lower_bound_bps: RateBps.describe('no placement can cross less'),
+    total_traffic_bps: RateBps,
+    cores_used: z.number(),
+    cores_available: z.number(),
+  }),
+  reasons: z.array(Reason),
+  slos: z.array(SloPrediction),
+  nodes: z.record(Name, NodeSpec).describe('desired state by server'),
+  fabric: FabricSpec,
+  steps: z.array(PlanStep),
+  diff: z.strictObject({
+    added: z.array(Id),
+    removed: z.array(Id),
+    moved: z.array(Id),
+    reconfigured: z.array(Id),
+    kept: z.array(Id),
+  }),
+});
+export type Plan = z.infer<typeof Plan>;
+
+/** Plans the pipelines that run now, with `pipelines` added or replaced and `remove` taken away. */
+export const PlanRequest = z.strictObject({
+  pipelines: z
+    .array(z.strictObject({ pipeline_id: Id, version: z.int().min(0).optional().describe('0 or absent: the draft') }))
+    .max(64)
+    .default([]),
+  remove: z.array(Id).max(64).default([]),
+  strategy: PlanStrategy.default('e2'),
+  seed: z.int().min(0).default(1),
+});
+export type PlanRequest = z.infer<typeof PlanRequest>;

@@ -1,0 +1,39 @@
+import { z } from 'zod';
+import { Event } from './lifecycle.js';
+import { LinkSample, Sample, SloStatus } from './telemetry.js';
+
+/**
+ * Client to server on `/api/v1/stream`. The first message authenticates; `after` resumes the event log behind an id
+ * (absent: from now on). Samples are chosen by key prefix.
+ */
+export const StreamClientMessage = z.discriminatedUnion('type', [
+  z.strictObject({
+    type: z.literal('authenticate'),
+    token: z.string().max(400),
+    after: z
+      .string()
+      .regex(/^\d+-\d+$/)
+      .optional(),
+  }),
+  z.strictObject({ type: z.literal('subscribe'), samples: z.array(z.string().max(200)).max(500) }),
+]);
+export type StreamClientMessage = z.infer<typeof StreamClientMessage>;
+
+/**
+ * Server to client. Events are never dropped or doubled; `reset` says that the log before `snapshot_at` is gone and the
+ * client must read resources anew. Samples hold only the newest value a key and never queue.
+ */
+export const StreamServerMessage = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('ready'), at: z.string(), server_version: z.string() }),
+  z.strictObject({ type: z.literal('event'), event: Event }),
+  z.strictObject({ type: z.literal('reset'), snapshot_at: z.string() }),
+  z.strictObject({
+    type: z.literal('samples'),
+    samples: z.array(Sample),
+    links: z.array(LinkSample),
+    slos: z.array(SloStatus),
+    coalesced: z.int().min(0),
+  }),
+  z.strictObject({ type: z.literal('refused'), detail: z.string() }),
+]);
+export type StreamServerMessage = z.infer<typeof StreamServerMessage>;

@@ -1,0 +1,187 @@
+import { rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { parseArgs } from 'node:util';
+import {
+  bringUpRack,
+  deploy,
+  loadPipelines,
+  measuredSlos,
+  packetsPerInstance,
+  startTraffic,
+} from './demo-pipelines.mjs';
+import { setUp } from './setup/main.mjs';
+import { STATE_DIR } from './setup/paths.mjs';
+import { SetupError, step } from './setup/progress.mjs';
+import { Stack } from './stack.mjs';
+
+const HELP = `npm run demo [-- OPTIONS]
+
+Installs and builds what is missing, starts Orrery with its twin, deploys the demo pipelines and sends traffic through them.
+
+  --no-twin     the console with planning only; needs no root
+  --check       bring everything up, wait for packets and measured SLOs, print one JSON line, take everything down
+  --empty       do not load the demo pipelines and traffic
+  --port N      port of the console on 127.0.0.1 (default 8080; 0 chooses a free one)
+  --help        this text`;
+
+const PAGES = [
+  '/',
+  '/chains',
+  '/topology',
+  '/slos',
+  '/events',
+  '/operations',
+  '/catalogue',
+  '/twin',
+  '/capabilities',
+  '/api/docs',
+];
+
+function options() {
+  try {
+    const { values } = parseArgs({
+      options: {
+        'no-twin': { type: 'boolean', default: false },
+        check: { type: 'boolean', default: false },
+        empty: { type: 'boolean', default: false },
+        port: { type: 'string', default: process.env.ORRERY_PORT ?? '8080' },
+        help: { type: 'boolean', default: false },
+      },
+    });
+    const port = Number(values.port);
+    if (!Number.isInteger(port) || port < 0 || port > 65535)
+      throw new Error(`--port: ${values.port} is not a port number`);
+    return { ...values, port };
+  } catch (error) {
+    throw new SetupError(`${error.message}\n\n${HELP}`);
+  }
+}
+
+/** The port, or a free one for 0. Throws when it is taken. */
+function claimPort(port) {
+  return new Promise((resolve, reject) => {
+    const probe = createServer();
+    probe.once('error', (error) =>
+      reject(
+        new SetupError(
+          `Port ${port} of 127.0.0.1 cannot be used (${error.code}): choose another with \`-- --port N\`.`,
+        ),
+      ),
+    );
+    probe.listen(port, '127.0.0.1', () => {
+      const { port: got } = probe.address();
+      probe.close(() => resolve(got));
+    });
+  });
+}
+
+async function pagesAnswer(stack) {
+  for (const page of PAGES) {
+    const answer = await fetch(`${stack.url}${page}`);
+    if (!answer.ok) throw new SetupError(`Page ${page} answers ${answer.status}.`);
+    await answer.arrayBuffer();
+  }
+}
+
+async function main() {
+  const { 'no-twin': noTwin, check, empty, port: wantedPort, help } = options();
+  if (help) {
+    console.log(HELP);
+    return 0;
+  }
+  const twin = !noTwin;
+  if (twin && process.getuid?.() !== 0) {
+    throw new SetupError(
+      'The twin makes network namespaces, which only root may: run this as root, or `npm run demo -- --no-twin` for the console with planning.',
+    );
+  }
+  const seconds = {};
+  const timed = async (name, title, work) => {
+    const start = performance.now();
+    const result = await step(title, work);
+    seconds[name] = Math.round(performance.now() - start) / 1000;
+    return result;
+  };
+
+  const begin = performance.now();
+  await setUp({ twin });
+  seconds.setup = Math.round(performance.now() - begin) / 1000;
+  const port = await claimPort(check ? 0 : wantedPort);
+  const stack = new Stack({
+    port,
+    purpose: check ? 'check' : 'demo',
+    stateDir: check ? `${STATE_DIR}-check-${process.pid}` : STATE_DIR,
+    twin,
+  });
+
+  let interrupted = false;
+  const stopOnce = () => {
+    if (interrupted) return;
+    interrupted = true;
+    process.stderr.write('\n');
+    step('Taking everything down', () => stack.stop()).then(
+      () => process.exit(0),
+      (error) => {
+        console.error(error.message);
+        process.exit(1);
+      },
+    );
+  };
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, stopOnce);
+
+  try {
+    await timed('server', 'Server and store', () => stack.start());
+    await timed('twin', twin ? 'Twin: switch, servers, hosts, agents' : 'Infrastructure to plan on', () =>
+      bringUpRack(stack),
+    );
+    let report = {};
+    if (!empty) {
+      const pipelines = await timed('pipelines', 'Demo pipelines', () => loadPipelines(stack));
+      if (twin) {
+        await timed('deploy', 'Deployment', () => deploy(stack, pipelines));
+        await timed('traffic', 'Traffic', () => startTraffic(stack));
+        if (check) {
+          const packets = await timed('packets', 'Packets through every NF', () => packetsPerInstance(stack));
+          const slos = await timed('slos', 'Measured SLOs', () => measuredSlos(stack));
+          report = {
+            packets,
+            slos: slos.map(({ pipeline_id, slo_id, target, predicted, measured, unit, state }) => ({
+              pipeline_id,
+              slo_id,
+              target,
+              predicted,
+              measured,
+              unit,
+              state,
+            })),
+          };
+        }
+      }
+    }
+    if (check) {
+      await timed('pages', 'Every page', () => pagesAnswer(stack));
+      await timed('down', 'Taking everything down', () => stack.stop());
+      const leftovers = stack.leftovers();
+      rmSync(stack.stateDir, { recursive: true, force: true });
+      console.log(JSON.stringify({ ok: leftovers.length === 0, twin, seconds, ...report, leftovers }));
+      return leftovers.length === 0 ? 0 : 1;
+    }
+    console.log(
+      `\n  Orrery        ${stack.url}\n  First-run admin secret   ${stack.secret}\n\n  Ctrl-C takes everything down.`,
+    );
+    const code = await stack.exited;
+    if (!interrupted) throw new SetupError(`The server ended with ${code}; its log is .orrery/log/server.log.`);
+    await new Promise(() => {});
+  } catch (error) {
+    if (!interrupted) await stack.stop();
+    throw error;
+  }
+}
+
+main().then(
+  (code) => process.exit(code),
+  (error) => {
+    console.error(error instanceof SetupError ? `\n${error.message}` : error);
+    process.exit(1);
+  },
+);

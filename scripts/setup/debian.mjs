@@ -1,0 +1,59 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { ROOT } from './paths.mjs';
+import { run, SetupError, step } from './progress.mjs';
+
+/** Names of the packages in the given groups. */
+function wanted(groups) {
+  return readFileSync(resolve(ROOT, 'scripts/debian-packages.txt'), 'utf8')
+    .split('\n')
+    .filter((line) => line.trim() && !line.startsWith('#'))
+    .map((line) => line.trim().split(/\s+/))
+    .filter(([, group]) => groups.includes(group))
+    .map(([name]) => name);
+}
+
+function missing(names) {
+  const query = spawnSync('dpkg-query', ['-W', '-f', '${Package} ${db:Status-Status}\n', ...names], {
+    encoding: 'utf8',
+  });
+  if (query.error) {
+    throw new SetupError(`This is not a Debian system (no dpkg-query). Install what stands for: ${names.join(', ')}.`);
+  }
+  const installed = new Set();
+  for (const line of query.stdout.split('\n')) {
+    const [name, status] = line.split(' ');
+    if (status === 'installed') installed.add(name);
+  }
+  return names.filter((name) => !installed.has(name));
+}
+
+/** Installs what is missing of the groups. Services of new packages are not started. Needs root only when one is missing. */
+export async function debianPackages(groups) {
+  const names = missing(wanted(groups));
+  if (names.length === 0) return;
+  if (process.getuid?.() !== 0) {
+    throw new SetupError(
+      `These Debian packages are missing and only root can install them: ${names.join(' ')}.\n` +
+        `Run \`apt-get install --no-install-recommends ${names.join(' ')}\` as root, or this command as root.`,
+    );
+  }
+  await step(`Debian packages (${names.length} missing)`, async (note) => {
+    const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', SYSTEMD_OFFLINE: '1', LC_ALL: 'C.UTF-8' };
+    const lock = ['-o', 'DPkg::Lock::Timeout=600'];
+    note('reading lists');
+    await run('apt-update', 'apt-get', [...lock, 'update'], { env });
+    let done = 0;
+    await run('apt-install', 'apt-get', [...lock, 'install', '-y', '--no-install-recommends', ...names], {
+      env,
+      onLine: (line) => {
+        const match = /^(Get:\d+|Unpacking|Setting up) (\S+)/.exec(line);
+        if (match) note(`${match[1].startsWith('Get') ? 'downloading' : match[1].toLowerCase()}, ${++done}`);
+      },
+    });
+    note('installed');
+  });
+  if (!existsSync('/usr/bin/redis-server'))
+    throw new SetupError('redis-server is still missing after its installation.');
+}

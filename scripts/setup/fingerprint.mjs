@@ -1,0 +1,31 @@
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { ROOT, WORK_DIR } from './paths.mjs';
+
+const STAMPS = resolve(WORK_DIR, 'stamps.json');
+const read = () => (existsSync(STAMPS) ? JSON.parse(readFileSync(STAMPS, 'utf8')) : {});
+
+/** Hash of the source files under the given paths (as git sees them, changes included) and of `extra`. */
+export function fingerprint(paths, extra = '') {
+  const list = execFileSync('git', ['ls-files', '-co', '--exclude-standard', '-z', '--', ...paths], {
+    cwd: ROOT,
+    maxBuffer: 1 << 26,
+  });
+  const hash = createHash('sha256').update(extra);
+  for (const name of list.toString().split('\0').filter(Boolean).sort()) {
+    const path = resolve(ROOT, name);
+    if (existsSync(path) && statSync(path).isFile()) hash.update(`\0${name}\0`).update(readFileSync(path));
+  }
+  return hash.digest('hex');
+}
+
+/** Runs `work` unless the step last succeeded on the same fingerprint and its products still exist. */
+export async function unlessDone(name, print, products, work) {
+  if (read()[name] === print && products.every((p) => existsSync(resolve(ROOT, p)))) return false;
+  await work();
+  mkdirSync(WORK_DIR, { recursive: true });
+  writeFileSync(STAMPS, JSON.stringify({ ...read(), [name]: print }, null, 2));
+  return true;
+}

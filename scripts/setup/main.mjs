@@ -1,0 +1,114 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { debianPackages } from './debian.mjs';
+import { fingerprint, unlessDone } from './fingerprint.mjs';
+import { ROOT, VENV } from './paths.mjs';
+import { run, SetupError, step } from './progress.mjs';
+
+const NODE_BIN = resolve(ROOT, 'node_modules/.bin');
+
+function checkNode() {
+  const [major, minor] = process.versions.node.split('.').map(Number);
+  if (major < 20 || (major === 20 && minor < 19)) {
+    throw new SetupError(`Orrery needs Node 20.19 or newer; this is ${process.versions.node}.`);
+  }
+}
+
+async function npmPackages() {
+  const manifests = [
+    'package.json',
+    'package-lock.json',
+    'backend/*/package.json',
+    'frontend/package.json',
+    'agents/node/package.json',
+    'e2e/package.json',
+  ];
+  const print = fingerprint(manifests, process.versions.modules);
+  await unlessDone('npm', print, ['node_modules/.bin/tsc'], () =>
+    step('npm packages', () =>
+      run('npm-install', 'npm', ['install', '--no-save', '--no-audit', '--no-fund'], { cwd: ROOT }),
+    ),
+  );
+}
+
+async function pythonEnvironment(dev) {
+  const print = fingerprint(['twin/requirements*.txt', 'twin/pyproject.toml'], dev ? 'dev' : '');
+  // The development set holds the run-time set, so either stamp of the former serves both.
+  const wanted = dev ? ['python-dev'] : ['python'];
+  await unlessDone(wanted[0], print, ['.venv/bin/python'], () =>
+    step('Python environment', async () => {
+      await run('venv', '/usr/bin/python3', ['-m', 'venv', '--system-site-packages', VENV]);
+      const files = dev ? ['-r', 'twin/requirements-dev.txt'] : ['-r', 'twin/requirements.txt'];
+      await run('pip', `${VENV}/bin/pip`, ['install', '--disable-pip-version-check', '-q', ...files, '-e', 'twin'], {
+        cwd: ROOT,
+      });
+    }),
+  );
+}
+
+async function buildTypeScript() {
+  const print = fingerprint(['tsconfig*.json', 'backend', 'agents/node', 'frontend', 'package-lock.json']);
+  await unlessDone(
+    'typescript',
+    print,
+    ['backend/server/dist/main.js', 'frontend/dist/index.html', 'agents/node/dist/agent.mjs'],
+    () =>
+      step('Server, agent and console', async (note) => {
+        note('compiling');
+        await run('tsc', `${NODE_BIN}/tsc`, ['-b'], { cwd: ROOT });
+        note('bundling the agent');
+        await run('agent-bundle', 'npm', ['run', 'bundle', '-w', 'agents/node'], { cwd: ROOT });
+        note('bundling the console');
+        await run('console-bundle', 'npm', ['run', 'build', '-w', 'frontend'], { cwd: ROOT });
+      }),
+  );
+}
+
+/** @param {string} directory of the build, below agents/ */
+async function mesonBuild(title, directory, options) {
+  const print = fingerprint(['agents/meson.build', 'agents/engine', 'agents/support'], options.join(' '));
+  await unlessDone(directory, print, [`agents/${directory}/build.ninja`], () =>
+    step(title, async (note) => {
+      const configured = { cwd: resolve(ROOT, 'agents') };
+      const reconfigure = existsSync(resolve(ROOT, `agents/${directory}/build.ninja`));
+      await run(
+        `meson-${directory}`,
+        'meson',
+        ['setup', ...(reconfigure ? ['--reconfigure'] : []), directory, ...options],
+        configured,
+      );
+      await run(`ninja-${directory}`, 'ninja', ['-C', directory], {
+        ...configured,
+        onLine: (line) => {
+          const match = /^\[(\d+)\/(\d+)\]/.exec(line);
+          if (match) note(`${match[1]} of ${match[2]}`);
+        },
+      });
+    }),
+  );
+}
+
+/**
+ * Installs and builds what is missing for a purpose. Whatever has not changed since the last success is left alone.
+ * @param {{twin: boolean, test?: boolean}} need
+ */
+export async function setUp({ twin, test = false }) {
+  checkNode();
+  try {
+    execFileSync('git', ['rev-parse', '--git-dir'], { cwd: ROOT, stdio: 'ignore' });
+  } catch {
+    throw new SetupError('git is missing, or this folder is not a git checkout: clone the repository with git.');
+  }
+  await debianPackages(['base', ...(twin || test ? ['twin'] : []), ...(test ? ['test'] : [])]);
+  await npmPackages();
+  if (twin || test) await pythonEnvironment(test);
+  await buildTypeScript();
+  if (twin || test) await mesonBuild('Data-plane engine', 'build', ['--buildtype=release']);
+  if (test)
+    await mesonBuild('NF cores with sanitizers', 'build-asan', [
+      '--buildtype=debugoptimized',
+      '-Db_sanitize=address,undefined',
+      '-Dengine=false',
+    ]);
+}

@@ -1,0 +1,158 @@
+import { spawn } from 'node:child_process';
+import { createWriteStream, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { LOG_DIR, ROOT, runDir } from './setup/paths.mjs';
+import { SetupError } from './setup/progress.mjs';
+
+/** An answer other than 2xx; `problem` is the RFC 9457 body. */
+export class ApiError extends Error {
+  constructor(method, path, status, problem) {
+    const fields = (problem?.errors ?? []).map((e) => `${e.pointer}: ${e.detail}`).join('; ');
+    super(`${method} ${path}: ${status} ${problem?.detail ?? problem?.title ?? ''} ${fields}`.trim());
+    this.status = status;
+    this.problem = problem;
+  }
+}
+
+/** Waits until `probe` gives something other than null or undefined; a refused connection counts as "not yet". */
+export async function until(what, probe, { timeoutMs = 30_000, everyMs = 100 } = {}) {
+  const deadline = Date.now() + timeoutMs;
+  let last = '';
+  for (;;) {
+    try {
+      const value = await probe();
+      if (value !== null && value !== undefined) return value;
+    } catch (error) {
+      if (error instanceof SetupError) throw error;
+      last = error.message;
+    }
+    if (Date.now() > deadline)
+      throw new SetupError(`${what} did not happen within ${timeoutMs / 1000} s. ${last}`.trim());
+    await new Promise((done) => setTimeout(done, everyMs));
+  }
+}
+
+/** The running product: the server process (which owns Redis and the twin) and a client of its API. */
+export class Stack {
+  #child;
+  #token;
+  #exit;
+
+  constructor({ port, purpose, stateDir, twin }) {
+    this.port = port;
+    this.url = `http://127.0.0.1:${port}`;
+    this.runDir = runDir(purpose);
+    this.stateDir = stateDir;
+    this.twin = twin;
+  }
+
+  /** Starts the server and waits until it is healthy. Throws when it ends before that. */
+  async start() {
+    mkdirSync(LOG_DIR, { recursive: true });
+    const logFile = resolve(LOG_DIR, 'server.log');
+    const log = createWriteStream(logFile);
+    this.#child = spawn(process.execPath, [resolve(ROOT, 'backend/server/dist/main.js')], {
+      cwd: ROOT,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: true,
+      env: {
+        ...process.env,
+        ORRERY_PORT: String(this.port),
+        ORRERY_RUN_DIR: this.runDir,
+        ORRERY_STATE_DIR: this.stateDir,
+        ORRERY_TWIN: this.twin ? 'on' : 'off',
+      },
+    });
+    this.#child.stdout.pipe(log);
+    this.#child.stderr.pipe(log);
+    this.#exit = new Promise((done) => this.#child.on('exit', (code, signal) => done(code ?? signal)));
+    let ended;
+    this.#exit.then((code) => {
+      ended = code;
+    });
+    await until('start of the server', async () => {
+      if (ended !== undefined) {
+        const tail = readFileSync(logFile, 'utf8').trimEnd().split('\n').slice(-15).join('\n');
+        throw new SetupError(`The server ended with ${ended} (${logFile}):\n${tail}`);
+      }
+      const answer = await fetch(`${this.url}/healthz`);
+      return answer.ok ? true : null;
+    });
+    this.secret = readFileSync(resolve(this.stateDir, 'admin-secret'), 'utf8').trim();
+    this.#token = (await this.api('POST', '/sessions', { secret: this.secret })).token;
+  }
+
+  get exited() {
+    return this.#exit;
+  }
+
+  /** Calls the API; gives the parsed body, throws ApiError on any other status than 2xx. */
+  async api(method, path, body, headers = {}) {
+    const { data } = await this.request(method, path, body, headers);
+    return data;
+  }
+
+  async request(method, path, body, headers = {}) {
+    const answer = await fetch(`${this.url}/api/v1${path}`, {
+      method,
+      headers: {
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...(this.#token ? { authorization: `Bearer ${this.#token}` } : {}),
+        ...headers,
+      },
+      body: body === undefined ? undefined : JSON.stringify(body),
+    });
+    const text = await answer.text();
+    const data = text ? JSON.parse(text) : null;
+    if (!answer.ok) throw new ApiError(method, path, answer.status, data);
+    return { data, headers: answer.headers };
+  }
+
+  /** Waits for an operation to end; throws with its error unless it completed. */
+  async operation(id, timeoutMs = 60_000) {
+    const done = await until(
+      `end of operation ${id}`,
+      async () => {
+        const operation = await this.api('GET', `/operations/${id}`);
+        return ['PROCESSING', 'ROLLING_BACK', 'FAILED_TEMP'].includes(operation.state) ? null : operation;
+      },
+      { timeoutMs, everyMs: 20 },
+    );
+    if (done.state !== 'COMPLETED')
+      throw new SetupError(`Operation ${id} ended ${done.state}: ${done.error?.detail ?? ''}`);
+    return done;
+  }
+
+  /** Ends the server and everything that it started; kills its process group if it does not go within `graceMs`. */
+  async stop(graceMs = 10_000) {
+    if (!this.#child || this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    this.#child.kill('SIGTERM');
+    const timer = setTimeout(() => {
+      try {
+        process.kill(-this.#child.pid, 'SIGKILL');
+      } catch {
+        // The group is already gone.
+      }
+    }, graceMs);
+    await this.#exit;
+    clearTimeout(timer);
+    rmSync(this.runDir, { recursive: true, force: true });
+  }
+
+  /** Processes that still have this stack's run directory in their arguments or environment, by /proc. */
+  leftovers() {
+    return readdirSync('/proc')
+      .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
+      .filter((pid) => {
+        try {
+          const parts = ['cmdline', 'environ'].map((file) => readFileSync(`/proc/${pid}/${file}`, 'utf8'));
+          return parts.some((text) => text.includes(this.runDir));
+        } catch {
+          return false;
+        }
+      })
+      .map(
+        (pid) => `${pid} ${existsSync(`/proc/${pid}/comm`) ? readFileSync(`/proc/${pid}/comm`, 'utf8').trim() : ''}`,
+      );
+  }
+}

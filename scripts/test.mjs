@@ -1,0 +1,69 @@
+import { spawn } from 'node:child_process';
+import { parseArgs } from 'node:util';
+import { setUp } from './setup/main.mjs';
+import { ROOT, VENV } from './setup/paths.mjs';
+import { SetupError } from './setup/progress.mjs';
+
+const BIN = `${ROOT}/node_modules/.bin`;
+
+/** In the order of running: the cheap and telling first. Each is one command line that prints its own result. */
+const STAGES = [
+  ['format', `${BIN}/biome ci --error-on-warnings .`],
+  ['imports', `${BIN}/depcruise --config .dependency-cruiser.cjs backend frontend/src agents/node e2e`],
+  [
+    'python-lint',
+    `${VENV}/bin/ruff check twin && ${VENV}/bin/ruff format --check twin && ${VENV}/bin/mypy --config-file twin/pyproject.toml twin/src/orrery_twin/domain`,
+  ],
+  ['cpp-format', "git ls-files -z 'agents/*.h' 'agents/*.cc' | xargs -0 clang-format-14 --dry-run --Werror"],
+  ['unit', `${BIN}/vitest run`],
+  ['nf-cores', 'meson test -C agents/build-asan --print-errorlogs'],
+  ['engine', 'meson test -C agents/build --print-errorlogs'],
+  ['twin', `${VENV}/bin/python -m pytest twin -q`],
+  ['e2e', 'npm run --silent test -w e2e'],
+];
+
+const HELP = `npm test [-- --only STAGE[,STAGE]] [--help]
+
+Sets up like \`npm run demo\`, then runs every test. Stages: ${STAGES.map(([name]) => name).join(', ')}.`;
+
+function runStage([name, command]) {
+  const start = Date.now();
+  console.log(`\n=== ${name}: ${command}`);
+  return new Promise((resolve) => {
+    const child = spawn('bash', ['-c', command], {
+      cwd: ROOT,
+      stdio: 'inherit',
+      env: { ...process.env, ORRERY_TEST: '1' },
+    });
+    child.on('close', (code) => resolve({ name, ok: code === 0, seconds: (Date.now() - start) / 1000 }));
+  });
+}
+
+async function main() {
+  const { values } = parseArgs({ options: { only: { type: 'string' }, help: { type: 'boolean', default: false } } });
+  if (values.help) {
+    console.log(HELP);
+    return 0;
+  }
+  const only = values.only?.split(',');
+  const unknown = only?.filter((name) => !STAGES.some(([stage]) => stage === name));
+  if (unknown?.length) throw new SetupError(`No such stage: ${unknown.join(', ')}.\n\n${HELP}`);
+
+  await setUp({ twin: true, test: true });
+  const results = [];
+  for (const stage of STAGES) if (!only || only.includes(stage[0])) results.push(await runStage(stage));
+  console.log('');
+  for (const { name, ok, seconds } of results)
+    console.log(`${ok ? 'passed' : 'FAILED'}  ${name} (${seconds.toFixed(1)} s)`);
+  const failed = results.filter(({ ok }) => !ok).length;
+  console.log(`stages: ${results.length - failed} passed, ${failed} failed`);
+  return failed === 0 ? 0 : 1;
+}
+
+main().then(
+  (code) => process.exit(code),
+  (error) => {
+    console.error(error instanceof SetupError ? `\n${error.message}` : error);
+    process.exit(1);
+  },
+);

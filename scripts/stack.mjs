@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { createWriteStream, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { createWriteStream, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { LOG_DIR, ROOT, runDir } from './setup/paths.mjs';
 import { SetupError } from './setup/progress.mjs';
@@ -123,6 +123,18 @@ export class Stack {
     return done;
   }
 
+  /** Waits until a packet was seen to cross what the operation deployed; gives the operation. */
+  firstPacket(id, timeoutMs = 30_000) {
+    return until(
+      `first packet of operation ${id}`,
+      async () => {
+        const operation = await this.api('GET', `/operations/${id}`);
+        return operation.first_packet_ms === null ? null : operation;
+      },
+      { timeoutMs, everyMs: 20 },
+    );
+  }
+
   /** Ends the server and everything that it started; kills its process group if it does not go within `graceMs`. */
   async stop(graceMs = 10_000) {
     if (!this.#child || this.#child.exitCode !== null || this.#child.signalCode !== null) return;
@@ -139,8 +151,8 @@ export class Stack {
     rmSync(this.runDir, { recursive: true, force: true });
   }
 
-  /** Processes that still have this stack's run directory in their arguments or environment, by /proc. */
-  leftovers() {
+  /** Ids of the processes that have this stack's run directory in their arguments or environment, by /proc. */
+  processes() {
     return readdirSync('/proc')
       .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
       .filter((pid) => {
@@ -150,9 +162,21 @@ export class Stack {
         } catch {
           return false;
         }
-      })
-      .map(
-        (pid) => `${pid} ${existsSync(`/proc/${pid}/comm`) ? readFileSync(`/proc/${pid}/comm`, 'utf8').trim() : ''}`,
-      );
+      });
+  }
+
+  /** What should be gone after `stop` and is not. */
+  leftovers() {
+    const names = this.processes().map((pid) => {
+      try {
+        return `process ${pid} ${readFileSync(`/proc/${pid}/comm`, 'utf8').trim()}`;
+      } catch {
+        return null;
+      }
+    });
+    const mounts = readFileSync('/proc/self/mounts', 'utf8')
+      .split('\n')
+      .filter((line) => line.includes(this.runDir));
+    return [...names.filter(Boolean), ...mounts.map((line) => `mount ${line.split(' ')[1]}`)];
   }
 }

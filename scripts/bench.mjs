@@ -1,0 +1,83 @@
+import { cpus } from 'node:os';
+import { parseArgs } from 'node:util';
+import { bench as deploy } from './bench/deploy.mjs';
+import { bench as engine } from './bench/engine.mjs';
+import { bench as twin } from './bench/twin.mjs';
+import { setUp } from './setup/main.mjs';
+import { SetupError } from './setup/progress.mjs';
+
+const BENCHES = { engine, deploy, twin };
+
+const HELP = `npm run bench -- NAME [--json]
+
+${Object.entries(BENCHES)
+  .map(([name, { title }]) => `  ${name.padEnd(10)} ${title}`)
+  .join('\n')}
+  all        every one of them
+
+Prints a table, or with --json one object a figure: {name, value, unit, better, bar, baseline, ratio, pass}.`;
+
+/** Fills what follows from the rest of a figure: the ratio to the baseline and whether the bar is met. */
+function complete({ name, value, unit, better, bar = null, baseline = null }) {
+  const ratio = baseline ? value / baseline : null;
+  const pass = bar === null ? null : better === 'lower' ? value <= bar : value >= bar;
+  return { name, value, unit, better, bar, baseline, ratio, pass };
+}
+
+const number = (value) => (value === null ? '' : value >= 100 ? value.toFixed(0) : value.toPrecision(3));
+
+function table(figures) {
+  const head = ['figure', 'value', 'unit', 'better', 'bar', 'baseline', 'ratio', 'pass'];
+  const rows = figures.map((f) => [
+    f.name,
+    number(f.value),
+    f.unit,
+    f.better,
+    number(f.bar),
+    number(f.baseline),
+    number(f.ratio),
+    f.pass === null ? '' : f.pass ? 'yes' : 'NO',
+  ]);
+  const widths = head.map((title, i) => Math.max(title.length, ...rows.map((row) => row[i].length)));
+  return [head, ...rows]
+    .map((row) =>
+      row
+        .map((cell, i) => cell.padEnd(widths[i]))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+}
+
+async function main() {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: { json: { type: 'boolean', default: false }, help: { type: 'boolean', default: false } },
+  });
+  const [name] = positionals;
+  if (values.help || !name) {
+    console.log(HELP);
+    return values.help ? 0 : 1;
+  }
+  if (name !== 'all' && !BENCHES[name]) throw new SetupError(`No such benchmark: ${name}.\n\n${HELP}`);
+  if (process.getuid?.() !== 0) throw new SetupError('Benchmarks run the twin or reserve memory, which needs root.');
+  await setUp({ twin: true });
+  const figures = [];
+  for (const { run } of name === 'all' ? Object.values(BENCHES) : [BENCHES[name]]) {
+    for (const figure of await run()) figures.push(complete(figure));
+  }
+  if (values.json) for (const figure of figures) console.log(JSON.stringify(figure));
+  else
+    console.log(
+      `\n${new Date().toISOString().slice(0, 10)}, ${cpus().length} x ${cpus()[0].model}\n\n${table(figures)}`,
+    );
+  return figures.some((figure) => figure.pass === false) ? 1 : 0;
+}
+
+main().then(
+  (code) => process.exit(code),
+  (error) => {
+    console.error(error instanceof SetupError ? `\n${error.message}` : error);
+    process.exit(1);
+  },
+);

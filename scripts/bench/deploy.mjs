@@ -1,0 +1,83 @@
+import { rmSync } from 'node:fs';
+import { bringUpRack, deploy, loadPipelines, packetsPerInstance, startTraffic } from '../demo-pipelines.mjs';
+import { STATE_DIR } from '../setup/paths.mjs';
+import { step } from '../setup/progress.mjs';
+import { Stack } from '../stack.mjs';
+import { cpuSecondsOf, freePort, median } from './measure.mjs';
+
+const ROUNDS = 5;
+const SETTLE_S = 15;
+const IDLE_S = 10;
+
+/** Seconds from the request to deploy until the first packet left the chain, traffic running before. */
+async function deployOnce(stack, pipelines) {
+  for (const { id } of pipelines) {
+    const { data } = await stack.request('DELETE', `/deployments/${id}`).catch(() => ({ data: null }));
+    if (data) await stack.operation(data.id);
+  }
+  const [operation] = await deploy(stack, pipelines.slice(0, 1));
+  const seen = await stack.firstPacket(operation.id);
+  await deploy(stack, pipelines);
+  return (seen.first_packet_ms - seen.started_ms) / 1000;
+}
+
+/** Latency in us at a percentile of what left the pipeline's chain, from the newest samples. */
+async function latencies(stack, pipelines) {
+  const figures = [];
+  for (const { id, draft } of pipelines) {
+    for (const percentile of ['p50', 'p99']) {
+      const key = `pipeline/${id}/latency_${percentile}_us`;
+      const { items } = await stack.api('GET', `/samples?keys=${encodeURIComponent(key)}`);
+      const values = items[0].points.map(([, value]) => value);
+      figures.push({
+        name: `chain latency ${percentile}, ${draft.name}`,
+        value: median(values),
+        unit: 'us',
+        better: 'lower',
+      });
+    }
+  }
+  return figures;
+}
+
+export const bench = {
+  title: 'the demo in the twin: deploy to first packet, chain latency, CPU idle and with demo traffic',
+  async run() {
+    const stateDir = `${STATE_DIR}-bench-${process.pid}`;
+    const stack = new Stack({ port: await freePort(), purpose: 'bench', stateDir, twin: true });
+    try {
+      await step('Server, twin and agents', async () => {
+        await stack.start();
+        await bringUpRack(stack);
+      });
+      const pipelines = await loadPipelines(stack);
+      await startTraffic(stack);
+      const rounds = await step(`${ROUNDS} deployments`, async () => {
+        const seconds = [];
+        for (let round = 0; round < ROUNDS; round++) seconds.push(await deployOnce(stack, pipelines));
+        return seconds;
+      });
+      await packetsPerInstance(stack);
+      const busy = await step(`${SETTLE_S} s of demo traffic`, () => cpuSecondsOf(stack, SETTLE_S));
+      const latency = await latencies(stack, pipelines);
+      for (const { id } of (await stack.api('GET', '/twin/traffic')).items)
+        await stack.api('DELETE', `/twin/traffic/${id}`);
+      const idle = await step(`${IDLE_S} s idle`, () => cpuSecondsOf(stack, IDLE_S));
+      return [
+        { name: 'deploy to first packet, median', value: median(rounds), unit: 's', better: 'lower', bar: 2 },
+        { name: 'deploy to first packet, worst', value: Math.max(...rounds), unit: 's', better: 'lower', bar: 2 },
+        ...latency,
+        {
+          name: 'CPU of the whole demo with traffic',
+          value: (100 * busy) / SETTLE_S,
+          unit: '% of a core',
+          better: 'lower',
+        },
+        { name: 'CPU of the whole demo, idle', value: (100 * idle) / IDLE_S, unit: '% of a core', better: 'lower' },
+      ];
+    } finally {
+      await stack.stop();
+      rmSync(stateDir, { recursive: true, force: true });
+    }
+  },
+};

@@ -1,0 +1,45 @@
+import { rmSync } from 'node:fs';
+import { bringUpRack } from '../demo-pipelines.mjs';
+import { STATE_DIR } from '../setup/paths.mjs';
+import { step } from '../setup/progress.mjs';
+import { Stack, until } from '../stack.mjs';
+import { freePort, median } from './measure.mjs';
+
+const ROUNDS = 3;
+
+export const bench = {
+  title: 'the twin: up (namespaces, switch, servers, hosts, agents connected) and down',
+  async run() {
+    const up = [];
+    const built = [];
+    const down = [];
+    for (let round = 0; round < ROUNDS; round++) {
+      const stateDir = `${STATE_DIR}-bench-${process.pid}`;
+      const stack = new Stack({ port: await freePort(), purpose: 'bench', stateDir, twin: true });
+      try {
+        await stack.start();
+        await step(`Round ${round + 1} of ${ROUNDS}`, async () => {
+          const start = performance.now();
+          await bringUpRack(stack);
+          up.push((performance.now() - start) / 1000);
+          const state = await until('the twin up', async () => {
+            const now = await stack.api('GET', '/twin');
+            return now.build_ms === null ? null : now;
+          });
+          built.push(state.build_ms / 1000);
+        });
+        const start = performance.now();
+        await stack.stop();
+        down.push((performance.now() - start) / 1000);
+      } finally {
+        await stack.stop();
+        rmSync(stateDir, { recursive: true, force: true });
+      }
+    }
+    return [
+      { name: 'twin up, agents connected', value: median(up), unit: 's', better: 'lower' },
+      { name: 'twin built (switch, links, hosts)', value: median(built), unit: 's', better: 'lower' },
+      { name: 'everything down (server, store, twin)', value: median(down), unit: 's', better: 'lower' },
+    ];
+  },
+};

@@ -55,6 +55,7 @@ class NfCore {
   virtual ~NfCore() = default;
 
   // Decides on each packet of a batch and may rewrite it in place. verdicts.size() == packets.size(). Never throws.
+  // `now_ns` is CLOCK_MONOTONIC.
   virtual void process(std::span<NfPacket> packets, Direction in, std::span<NfVerdict> verdicts, uint64_t now_ns) = 0;
 
   // Names of the reasons for which the NF drops, e.g. "denied", "malformed". Fixed for the NF's life; at most 8.

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "nfs/config_reader.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+namespace orrery {
+namespace {
+
+using nlohmann::json;
+
+std::string pointer_token(std::string_view token) {
+  std::string out;
+  for (char c : token) {
+    if (c == '~') {
+      out += "~0";
+    } else if (c == '/') {
+      out += "~1";
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+// Decimal digits only, without sign or leading zero.
+std::optional<uint32_t> parse_decimal(std::string_view text, uint32_t max) {
+  uint32_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || value > max) return std::nullopt;
+  if (text.size() > 1 && text[0] == '0') return std::nullopt;
+  return value;
+}
+
+// JSON has one number type: 5.0 is an integer too (JSON Schema 2020-12, 4.2.3).
+std::optional<uint64_t> as_integer(const json& value) {
+  if (value.is_number_unsigned()) return value.get<uint64_t>();
+  if (value.is_number_float()) {
+    const double d = value.get<double>();
+    if (d >= 0 && d < 0x1p53 && d == std::floor(d)) return static_cast<uint64_t>(d);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<uint32_t> parse_address(std::string_view text) {
+  uint32_t address = 0;
+  for (int i = 0; i < 4; ++i) {
+    const size_t dot = i < 3 ? text.find('.') : text.size();
+    if (dot == std::string_view::npos) return std::nullopt;
+    const auto octet = parse_decimal(text.substr(0, dot), 255);
+    if (!octet) return std::nullopt;
+    address = address << 8 | *octet;
+    text.remove_prefix(std::min(dot + 1, text.size()));
+  }
+  return address;
+}
+
+std::optional<Ipv4Prefix> parse_prefix(std::string_view text) {
+  const size_t slash = text.find('/');
+  const auto address = parse_address(text.substr(0, slash));
+  const auto length = slash == std::string_view::npos ? 32u : parse_decimal(text.substr(slash + 1), 32);
+  if (!address || !length) return std::nullopt;
+  const uint32_t mask = *length == 0 ? 0 : UINT32_MAX << (32 - *length);
+  return Ipv4Prefix{*address & mask, static_cast<uint8_t>(*length)};
+}
+
+std::string address_text(uint32_t a) {
+  return std::to_string(a >> 24) + '.' + std::to_string(a >> 16 & 255) + '.' + std::to_string(a >> 8 & 255) + '.' +
+         std::to_string(a & 255);
+}
+
+ConfigReader::ConfigReader(const json& value, std::string pointer) : object_(value), pointer_(std::move(pointer)) {
+  if (!value.is_object()) throw ConfigError(pointer_, "must be an object");
+}
+
+const json* ConfigReader::take(const char* field) {
+  known_.emplace_back(field);
+  const auto it = object_.find(field);
+  return it == object_.end() ? nullptr : &*it;
+}
+
+std::string ConfigReader::at(std::string_view field) const { return pointer_ + '/' + pointer_token(field); }
+
+std::string ConfigReader::at(std::string_view field, size_t index) const { return at(field) + '/' + std::to_string(index); }
+
+bool ConfigReader::boolean(const char* field, bool fallback) {
+  const json* value = take(field);
+  if (value == nullptr) return fallback;
+  if (!value->is_boolean()) throw ConfigError(at(field), "must be true or false");
+  return value->get<bool>();
+}
+
+uint64_t ConfigReader::integer(const char* field, uint64_t lo, uint64_t hi, std::optional<uint64_t> fallback) {
+  const json* value = take(field);
+  if (value == nullptr) {
+    if (!fallback) throw ConfigError(at(field), "is required");
+    return *fallback;
+  }
+  const auto n = as_integer(*value);
+  if (!n || *n < lo || *n > hi)
+    throw ConfigError(at(field), "must be an integer from " + std::to_string(lo) + " to " + std::to_string(hi));
+  return *n;
+}
+
+std::string ConfigReader::text(const char* field, size_t max_length, std::optional<std::string> fallback) {
+  const json* value = take(field);
+  if (value == nullptr) {
+    if (!fallback) throw ConfigError(at(field), "is required");
+    return *fallback;
+  }
+  if (!value->is_string()) throw ConfigError(at(field), "must be a string");
+  const auto& s = value->get_ref<const std::string&>();
+  if (s.empty() || s.size() > max_length)
+    throw ConfigError(at(field), "must have 1 to " + std::to_string(max_length) + " characters");
+  return s;
+}
+
+std::string ConfigReader::choice(const char* field, std::initializer_list<std::string_view> choices,
+                                 std::optional<std::string> fallback) {
+  const json* value = take(field);
+  if (value == nullptr && fallback) return *fallback;
+  if (value != nullptr && value->is_string() &&
+      std::ranges::find(choices, value->get_ref<const std::string&>()) != choices.end())
+    return value->get<std::string>();
+  std::string list;
+  for (std::string_view c : choices) list += (list.empty() ? "" : ", ") + std::string(c);
+  throw ConfigError(at(field), "must be one of " + list);
+}
+
+std::optional<Ipv4Prefix> ConfigReader::prefix(const char* field) {
+  const json* value = take(field);
+  if (value == nullptr) return std::nullopt;
+  if (value->is_string())
+    if (const auto p = parse_prefix(value->get_ref<const std::string&>())) return p;
+  throw ConfigError(at(field), "must be an IPv4 address or prefix such as 10.0.0.0/8");
+}
+
+std::optional<uint8_t> ConfigReader::protocol(const char* field) {
+  const json* value = take(field);
+  if (value == nullptr) return std::nullopt;
+  if (*value == "tcp") return 6;
+  if (*value == "udp") return 17;
+  if (*value == "icmp") return 1;
+  if (const auto n = as_integer(*value); n && *n <= 255) return static_cast<uint8_t>(*n);
+  throw ConfigError(at(field), "must be tcp, udp, icmp or a number from 0 to 255");
+}
+
+std::optional<PortRange> ConfigReader::ports(const char* field) {
+  const json* value = take(field);
+  if (value == nullptr) return std::nullopt;
+  if (const auto n = as_integer(*value); n && *n <= UINT16_MAX)
+    return PortRange{static_cast<uint16_t>(*n), static_cast<uint16_t>(*n)};
+  if (value->is_string()) {
+    const std::string_view s = value->get_ref<const std::string&>();
+    const size_t dash = s.find('-');
+    const auto lo = parse_decimal(s.substr(0, dash), UINT16_MAX);
+    const auto hi = dash == std::string_view::npos ? lo : parse_decimal(s.substr(dash + 1), UINT16_MAX);
+    if (lo && hi && *lo <= *hi) return PortRange{static_cast<uint16_t>(*lo), static_cast<uint16_t>(*hi)};
+  }
+  throw ConfigError(at(field), "must be a port or a range such as 8000-8080");
+}
+
+const json::array_t& ConfigReader::array(const char* field, size_t max_length) {
+  static const json::array_t kNone;
+  const json* value = take(field);
+  if (value == nullptr) return kNone;
+  if (!value->is_array()) throw ConfigError(at(field), "must be an array");
+  if (value->size() > max_length) throw ConfigError(at(field), "must have at most " + std::to_string(max_length) + " elements");
+  return value->get_ref<const json::array_t&>();
+}
+
+void ConfigReader::finish() const {
+  for (const auto& [key, value] : object_.items())
+    if (std::ranges::find(known_, key) == known_.end()) throw ConfigError(at(key), "is not a field of this NF");
+}
+
+}  // namespace orrery

@@ -1,0 +1,115 @@
+import { execFile, spawn } from 'node:child_process';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { ROOT } from '../setup/paths.mjs';
+import { SetupError, step } from '../setup/progress.mjs';
+import { cpuSeconds, median } from './measure.mjs';
+
+const ROUNDS = 3;
+const SECONDS = 2;
+const HUGEPAGES = '/proc/sys/vm/nr_hugepages';
+const PAGES_WANTED = 512;
+
+/** Millions of packets a second of CPU time that DPDK's own testpmd forwards on one core between two virtual ports. */
+async function testpmd(vdevs, memory, extra) {
+  const name = `orrery-bench-${process.pid}`;
+  const args = ['-l', '0,1', ...memory, '--no-pci', '--no-telemetry', ...vdevs.flatMap((v) => ['--vdev', v])];
+  const child = spawn('dpdk-testpmd', [
+    ...args,
+    ...(memory.includes('--in-memory') ? [] : ['--file-prefix', name]),
+    '--',
+    '--auto-start',
+    '--forward-mode=macswap',
+    '--nb-cores=1',
+    '--burst=32',
+    '--total-num-mbufs=16384',
+    '--stats-period=1',
+    ...extra,
+  ]);
+  let output = '';
+  child.stdout.on('data', (chunk) => {
+    output += chunk;
+  });
+  child.stderr.on('data', (chunk) => {
+    output += chunk;
+  });
+  const ended = new Promise((done) => child.on('close', done));
+  const started = () => /TX-packets: (\d+)/.test(output);
+  for (let tries = 0; !started() && child.exitCode === null && tries < 200; tries++) await sleep(50);
+  await sleep(SECONDS * 1000);
+  const worker = readdirSync(`/proc/${child.pid}/task`)
+    .map((tid) => `/proc/${child.pid}/task/${tid}`)
+    .find((task) => /worker/.test(readFileSync(`${task}/comm`, 'utf8')));
+  const cpu = worker ? cpuSeconds(worker) : 0;
+  child.kill('SIGINT');
+  await ended;
+  const total = /Accumulated forward statistics for all ports[\s\S]*?TX-packets: (\d+)/.exec(output);
+  if (!total || cpu === 0) throw new SetupError(`dpdk-testpmd did not forward:\n${output.slice(-1500)}`);
+  return Number(total[1]) / cpu / 1e6;
+}
+
+const BASELINES = {
+  'l2 null->null': (memory) => testpmd(['net_null0,size=60', 'net_null1,size=60'], memory, []),
+  'l2 ring->ring': (memory) => testpmd(['net_ring0', 'net_ring1'], memory, ['--tx-first']),
+};
+
+async function ours(memoryFlag) {
+  const { stdout } = await promisify(execFile)(
+    resolve(ROOT, 'agents/build/engine/orrery-engine-bench'),
+    ['--json', '--seconds', String(SECONDS), memoryFlag],
+    { maxBuffer: 1 << 22 },
+  );
+  return stdout
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line));
+}
+
+/** Reserves hugepages for `work` and gives them back; `null` when the machine has none to give. */
+async function withHugepages(work) {
+  const before = readFileSync(HUGEPAGES, 'utf8').trim();
+  try {
+    writeFileSync(HUGEPAGES, String(PAGES_WANTED));
+    if (Number(readFileSync(HUGEPAGES, 'utf8')) < PAGES_WANTED) return null;
+    return await work();
+  } catch (error) {
+    if (error.code === 'EACCES' || error.code === 'ENOENT') return null;
+    throw error;
+  } finally {
+    writeFileSync(HUGEPAGES, before);
+  }
+}
+
+/** Our figures beside testpmd's, in turn, so that both meet the same state of the machine. */
+async function rounds(label, memoryFlag, testpmdMemory) {
+  const values = new Map();
+  const baselines = new Map();
+  const add = (map, name, value) => map.set(name, [...(map.get(name) ?? []), value]);
+  await step(`${ROUNDS} rounds, ${label}`, async (note) => {
+    for (let round = 1; round <= ROUNDS; round++) {
+      note(`round ${round}: engine`);
+      for (const { name, value } of await ours(memoryFlag)) add(values, name, value);
+      note(`round ${round}: testpmd`);
+      for (const [name, run] of Object.entries(BASELINES)) add(baselines, name, await run(testpmdMemory));
+    }
+  });
+  return [...values].map(([name, list]) => ({
+    name: `${name}, ${label}`,
+    value: median(list),
+    unit: 'Mpps/core',
+    better: 'higher',
+    baseline: baselines.has(name) ? median(baselines.get(name)) : null,
+  }));
+}
+
+export const bench = {
+  title: 'the engine: L2 forwarder beside dpdk-testpmd, then firewall, NAT, IDS and monitor, in Mpps a core',
+  async run() {
+    const plain = await rounds('no hugepages', '--no-huge', ['--no-huge', '-m', '256']);
+    const huge = await withHugepages(() => rounds('hugepages', '--hugepages', ['--in-memory', '-m', '256']));
+    if (!huge) console.error('No hugepages can be reserved on this machine: those figures are left out.');
+    return [...plain, ...(huge ?? [])];
+  },
+};

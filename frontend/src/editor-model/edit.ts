@@ -1,0 +1,305 @@
+import type {
+  Filter,
+  NfDescriptor,
+  PipelineDefinition,
+  PipelineEdge,
+  PipelineNode,
+  Slo,
+  TrafficClass,
+} from '@orrery/contract';
+import { DIRECT_ATTRIBUTES, Name } from '@orrery/contract';
+import { canConnect, type Verdict } from './connect.js';
+import { edgeOf, nodeOf } from './graph.js';
+import { freshEdgeId, freshName } from './identifiers.js';
+
+export interface Point {
+  x: number;
+  y: number;
+}
+
+/** Size of a tile on the canvas, pixels; positions are snapped to the grid. */
+export const TILE = { width: 208, height: 76 } as const;
+export const GRID = 8;
+const NODE_LIMIT = 200;
+
+export function snap(point: Point): Point {
+  return { x: Math.round(point.x / GRID) * GRID, y: Math.round(point.y / GRID) * GRID };
+}
+
+/** Layers of direct attributes: a node of this name could not be told from them in a filter. */
+const RESERVED_IDS: ReadonlySet<string> = new Set(DIRECT_ATTRIBUTES.map((name) => name.slice(0, name.indexOf('.'))));
+
+const nodeIds = (definition: PipelineDefinition) => new Set(definition.nodes.map((node) => node.id));
+const edgeIds = (definition: PipelineDefinition) => new Set(definition.edges.map((edge) => edge.id));
+
+/** What can be put on the canvas: an NF of the catalogue, or an end of the chain. */
+export type Part = { kind: 'nf'; descriptor: NfDescriptor } | { kind: 'ingress' } | { kind: 'egress' };
+
+export function partName(part: Part): string {
+  return part.kind === 'nf' ? part.descriptor.id : part.kind;
+}
+
+export type Added = { ok: true; definition: PipelineDefinition; node: string } | { ok: false; reason: string };
+
+/** Adds a node with its descriptor's default configuration, moved aside when the place is taken. */
+export function addPart(definition: PipelineDefinition, part: Part, position?: Point): Added {
+  if (definition.nodes.length >= NODE_LIMIT) return { ok: false, reason: `A chain holds at most ${NODE_LIMIT} nodes.` };
+  if (part.kind === 'ingress' && definition.nodes.some((node) => node.kind === 'ingress')) {
+    return { ok: false, reason: 'The chain already has its ingress.' };
+  }
+  const id = freshName(partName(part), nodeIds(definition));
+  const place = freePosition(definition, position ?? nextPosition(definition));
+  const node: PipelineNode =
+    part.kind === 'nf'
+      ? {
+          id,
+          kind: 'nf',
+          nf: part.descriptor.id,
+          position: place,
+          config: structuredClone(part.descriptor.default_config),
+        }
+      : { id, kind: part.kind, position: place };
+  return { ok: true, node: id, definition: { ...definition, nodes: [...definition.nodes, node] } };
+}
+
+/** Right of everything that stands on the canvas, on the middle row. */
+export function nextPosition(definition: PipelineDefinition): Point {
+  const placed = definition.nodes.flatMap((node) => (node.position ? [node.position] : []));
+  if (placed.length === 0) return { x: 0, y: 0 };
+  const xs = placed.map((point) => point.x);
+  const ys = placed.map((point) => point.y);
+  return snap({ x: Math.max(...xs) + TILE.width + 48, y: (Math.min(...ys) + Math.max(...ys)) / 2 });
+}
+
+function freePosition(definition: PipelineDefinition, wish: Point): Point {
+  let place = snap(wish);
+  const taken = (point: Point) =>
+    definition.nodes.some(
+      ({ position }) => position && Math.abs(position.x - point.x) < 24 && Math.abs(position.y - point.y) < 24,
+    );
+  while (taken(place)) place = { x: place.x + 32, y: place.y + 32 };
+  return place;
+}
+
+/** Puts a new node on an edge: the first half keeps id, filter and rate, the second matches everything. */
+export function insertOnEdge(definition: PipelineDefinition, edgeId: string, part: Part, position?: Point): Added {
+  const edge = edgeOf(definition, edgeId);
+  if (!edge) return { ok: false, reason: 'That connection is no longer in the chain.' };
+  if (part.kind !== 'nf') return { ok: false, reason: 'Only an NF can stand in the middle of a connection.' };
+  const from = nodeOf(definition, edge.from)?.position;
+  const to = nodeOf(definition, edge.to)?.position;
+  const middle = from && to ? { x: (from.x + to.x) / 2, y: (from.y + to.y) / 2 } : undefined;
+  const added = addPart(definition, part, position ?? middle);
+  if (!added.ok) return added;
+  const second: PipelineEdge = {
+    id: freshEdgeId(edgeIds(definition)),
+    from: added.node,
+    to: edge.to,
+    filter: [],
+    ...(edge.rate_bps === undefined ? {} : { rate_bps: edge.rate_bps }),
+  };
+  const edges = definition.edges.flatMap((each) =>
+    each.id === edgeId ? [{ ...each, to: added.node }, second] : [each],
+  );
+  return { ...added, definition: { ...added.definition, edges } };
+}
+
+export function removeEdges(definition: PipelineDefinition, ids: Iterable<string>): PipelineDefinition {
+  const gone = new Set(ids);
+  return { ...definition, edges: definition.edges.filter((edge) => !gone.has(edge.id)) };
+}
+
+/**
+ * Removes nodes with their edges. With `reconnect` what led to a removed node leads on to what followed it, on the
+ * conjunction of both filters without the attributes that the removed node derived.
+ */
+export function removeNodes(
+  definition: PipelineDefinition,
+  ids: Iterable<string>,
+  { reconnect = false }: { reconnect?: boolean } = {},
+): PipelineDefinition {
+  let result = definition;
+  for (const id of ids) result = removeNode(result, id, reconnect);
+  return result;
+}
+
+function removeNode(definition: PipelineDefinition, id: string, reconnect: boolean): PipelineDefinition {
+  if (!nodeOf(definition, id)) return definition;
+  const before = definition.edges.filter((edge) => edge.to === id);
+  const behind = definition.edges.filter((edge) => edge.from === id);
+  let result: PipelineDefinition = {
+    ...definition,
+    nodes: definition.nodes.filter((node) => node.id !== id),
+    edges: definition.edges.filter((edge) => edge.from !== id && edge.to !== id),
+  };
+  if (!reconnect) return result;
+  for (const incoming of before) {
+    for (const outgoing of behind) {
+      const filter = mergeFilters(incoming.filter, outgoing.filter, id);
+      const twin = result.edges.some(
+        (edge) => edge.from === incoming.from && edge.to === outgoing.to && sameFilter(edge.filter, filter),
+      );
+      if (twin || filter.length > 16 || !canConnect(result, incoming.from, outgoing.to).ok) continue;
+      const rate = outgoing.rate_bps ?? incoming.rate_bps;
+      const edge: PipelineEdge = {
+        id: freshEdgeId(edgeIds(result)),
+        from: incoming.from,
+        to: outgoing.to,
+        filter,
+        ...(rate === undefined ? {} : { rate_bps: rate }),
+      };
+      result = { ...result, edges: [...result.edges, edge] };
+    }
+  }
+  return result;
+}
+
+function mergeFilters(first: Filter, second: Filter, removedNode: string): Filter {
+  const kept = [...first, ...second].filter((term) => !term.attribute.startsWith(`${removedNode}.`));
+  return kept.filter((term, index) => kept.findIndex((other) => sameFilter([term], [other])) === index);
+}
+
+/** Same terms in any order; values are compared as text, because `80` and `"80"` mean the same. */
+export function sameFilter(a: Filter, b: Filter): boolean {
+  const key = (filter: Filter) => filter.map((term) => `${term.attribute}\0${term.op}\0${term.value}`).sort();
+  return a.length === b.length && key(a).join('\n') === key(b).join('\n');
+}
+
+/** Whether the node may take the id: a valid name that no other node has. */
+export function canRename(definition: PipelineDefinition, id: string, wish: string): Verdict {
+  const parsed = Name.safeParse(wish);
+  if (!parsed.success) return { ok: false, reason: `The id ${parsed.error.issues[0]?.message ?? 'is not valid'}.` };
+  if (RESERVED_IDS.has(wish)) return { ok: false, reason: `${wish} names fields of the packet in filters.` };
+  if (wish !== id && nodeOf(definition, wish)) return { ok: false, reason: `Another node is called ${wish}.` };
+  return { ok: true };
+}
+
+/** Gives a node another id and follows it through edges and filters. Unchanged when `canRename` refuses. */
+export function renameNode(definition: PipelineDefinition, id: string, wish: string): PipelineDefinition {
+  if (id === wish || !nodeOf(definition, id) || !canRename(definition, id, wish).ok) return definition;
+  const follow = (name: string) => (name === id ? wish : name);
+  return {
+    ...definition,
+    nodes: definition.nodes.map((node) => (node.id === id ? { ...node, id: wish } : node)),
+    edges: definition.edges.map((edge) => ({
+      ...edge,
+      from: follow(edge.from),
+      to: follow(edge.to),
+      filter: renameInFilter(edge.filter, follow),
+    })),
+  };
+}
+
+/** Rewrites the node part of derived attributes. */
+export function renameInFilter(filter: Filter, follow: (node: string) => string): Filter {
+  return filter.map((term) => {
+    const dot = term.attribute.indexOf('.');
+    const node = term.attribute.slice(0, dot);
+    const renamed = follow(node);
+    return renamed === node ? term : { ...term, attribute: `${renamed}${term.attribute.slice(dot)}` };
+  });
+}
+
+function mapNode(
+  definition: PipelineDefinition,
+  id: string,
+  change: (node: PipelineNode) => PipelineNode,
+): PipelineDefinition {
+  return { ...definition, nodes: definition.nodes.map((node) => (node.id === id ? change(node) : node)) };
+}
+
+function mapEdge(
+  definition: PipelineDefinition,
+  id: string,
+  change: (edge: PipelineEdge) => PipelineEdge,
+): PipelineDefinition {
+  return { ...definition, edges: definition.edges.map((edge) => (edge.id === id ? change(edge) : edge)) };
+}
+
+/** Sets what the tile shows; an empty title falls back to the id. */
+export function retitleNode(definition: PipelineDefinition, id: string, title: string): PipelineDefinition {
+  return mapNode(definition, id, ({ title: _, ...node }) => (title ? { ...node, title } : node));
+}
+
+export function updateConfig(
+  definition: PipelineDefinition,
+  id: string,
+  config: Record<string, unknown>,
+): PipelineDefinition {
+  return mapNode(definition, id, (node) => (node.kind === 'nf' ? { ...node, config } : node));
+}
+
+export function setFilter(definition: PipelineDefinition, edgeId: string, filter: Filter): PipelineDefinition {
+  return mapEdge(definition, edgeId, (edge) => ({ ...edge, filter }));
+}
+
+/** Sets the estimate of an edge's traffic; `null` leaves it to the planner. */
+export function setEdgeRate(
+  definition: PipelineDefinition,
+  edgeId: string,
+  rateBps: number | null,
+): PipelineDefinition {
+  return mapEdge(definition, edgeId, ({ rate_bps: _, ...edge }) =>
+    rateBps === null ? edge : { ...edge, rate_bps: rateBps },
+  );
+}
+
+export function setClass(definition: PipelineDefinition, trafficClass: TrafficClass): PipelineDefinition {
+  return { ...definition, traffic_class: trafficClass };
+}
+
+export function setSlos(definition: PipelineDefinition, slos: Slo[]): PipelineDefinition {
+  return { ...definition, slos };
+}
+
+export function setDetails(
+  definition: PipelineDefinition,
+  details: Partial<Pick<PipelineDefinition, 'name' | 'title' | 'description'>>,
+): PipelineDefinition {
+  return { ...definition, ...details };
+}
+
+/** Moves the nodes that `positions` names and snaps them to the grid. */
+export function applyLayout(definition: PipelineDefinition, positions: ReadonlyMap<string, Point>): PipelineDefinition {
+  return {
+    ...definition,
+    nodes: definition.nodes.map((node) => {
+      const position = positions.get(node.id);
+      return position ? { ...node, position: snap(position) } : node;
+    }),
+  };
+}
+
+/** A place for each node that has none: column by distance from the start of the chain, row by order. */
+export function withPositions(definition: PipelineDefinition): PipelineDefinition {
+  if (definition.nodes.every((node) => node.position)) return definition;
+  const column = columns(definition);
+  const rows = new Map<number, number>();
+  return {
+    ...definition,
+    nodes: definition.nodes.map((node) => {
+      const x = column.get(node.id) ?? 0;
+      const row = rows.get(x) ?? 0;
+      rows.set(x, row + 1);
+      return node.position ? node : { ...node, position: { x: x * (TILE.width + 72), y: row * (TILE.height + 48) } };
+    }),
+  };
+}
+
+/** Longest distance of each node from a node without predecessor; a cycle stops at the number of nodes. */
+function columns(definition: PipelineDefinition): Map<string, number> {
+  const column = new Map(definition.nodes.map((node) => [node.id, 0]));
+  for (let round = 0; round < definition.nodes.length; round++) {
+    let moved = false;
+    for (const edge of definition.edges) {
+      const from = column.get(edge.from);
+      const to = column.get(edge.to);
+      if (from !== undefined && to !== undefined && to < from + 1) {
+        column.set(edge.to, from + 1);
+        moved = true;
+      }
+    }
+    if (!moved) break;
+  }
+  return column;
+}

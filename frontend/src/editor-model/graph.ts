@@ -1,0 +1,85 @@
+import type { PipelineDefinition, PipelineEdge, PipelineNode } from '@orrery/contract';
+
+export function nodeOf(definition: PipelineDefinition, id: string): PipelineNode | undefined {
+  return definition.nodes.find((node) => node.id === id);
+}
+
+export function edgeOf(definition: PipelineDefinition, id: string): PipelineEdge | undefined {
+  return definition.edges.find((edge) => edge.id === id);
+}
+
+/** What an operator calls the node: its title, else its id. */
+export function nodeLabel(node: PipelineNode): string {
+  return node.title ?? node.id;
+}
+
+function closure(definition: PipelineDefinition, start: Iterable<string>, step: 'from' | 'to'): Set<string> {
+  const next = new Map<string, string[]>();
+  for (const edge of definition.edges) {
+    const [here, there] = step === 'to' ? [edge.from, edge.to] : [edge.to, edge.from];
+    const list = next.get(here);
+    if (list) list.push(there);
+    else next.set(here, [there]);
+  }
+  const seen = new Set<string>();
+  const stack = [...start];
+  for (let id = stack.pop(); id !== undefined; id = stack.pop()) {
+    for (const neighbour of next.get(id) ?? []) {
+      if (!seen.has(neighbour)) {
+        seen.add(neighbour);
+        stack.push(neighbour);
+      }
+    }
+  }
+  return seen;
+}
+
+/** Nodes from which a packet can come to any of `ids`, without `ids` themselves unless they lie on a cycle. */
+export function upstreamOf(definition: PipelineDefinition, ids: Iterable<string>): Set<string> {
+  return closure(definition, ids, 'from');
+}
+
+/** Nodes that a packet can reach from any of `ids`, without `ids` themselves unless they lie on a cycle. */
+export function downstreamOf(definition: PipelineDefinition, ids: Iterable<string>): Set<string> {
+  return closure(definition, ids, 'to');
+}
+
+/** Edges with both ends in `ids`. */
+export function edgesWithin(definition: PipelineDefinition, ids: ReadonlySet<string>): PipelineEdge[] {
+  return definition.edges.filter((edge) => ids.has(edge.from) && ids.has(edge.to));
+}
+
+/** A selection of the canvas; ids of nodes and of edges live in separate name spaces. */
+export interface Selection {
+  nodes: string[];
+  edges: string[];
+}
+
+export const NOTHING_SELECTED: Selection = { nodes: [], edges: [] };
+
+export function selectAll(definition: PipelineDefinition): Selection {
+  return { nodes: definition.nodes.map((node) => node.id), edges: definition.edges.map((edge) => edge.id) };
+}
+
+/** The selected nodes with everything before (`upstream`) or behind them, and the edges between. */
+export function extendSelection(
+  definition: PipelineDefinition,
+  selection: Selection,
+  towards: 'upstream' | 'downstream',
+): Selection {
+  const reached = (towards === 'upstream' ? upstreamOf : downstreamOf)(definition, selection.nodes);
+  const nodes = new Set([...selection.nodes, ...reached]);
+  return {
+    nodes: definition.nodes.filter((node) => nodes.has(node.id)).map((node) => node.id),
+    edges: edgesWithin(definition, nodes).map((edge) => edge.id),
+  };
+}
+
+/** Drops from a selection what the definition no longer holds. Returns the same object when nothing is gone. */
+export function pruneSelection(definition: PipelineDefinition, selection: Selection): Selection {
+  const nodes = selection.nodes.filter((id) => nodeOf(definition, id));
+  const edges = selection.edges.filter((id) => edgeOf(definition, id));
+  return nodes.length === selection.nodes.length && edges.length === selection.edges.length
+    ? selection
+    : { nodes, edges };
+}

@@ -1,0 +1,33 @@
+import { PipelineDefinition } from '@orrery/contract';
+import { asName, freshName } from './identifiers.js';
+import e2Figure31 from './templates/e2-figure-3-1.json' with { type: 'json' };
+import empty from './templates/empty.json' with { type: 'json' };
+import linear from './templates/linear.json' with { type: 'json' };
+
+/** A chain to start from. */
+export interface Template {
+  id: string;
+  title: string;
+  summary: string;
+  definition: PipelineDefinition;
+}
+
+function template(id: string, title: string, source: unknown, summary?: string): Template {
+  const definition = PipelineDefinition.parse(source);
+  return { id, title, summary: summary ?? definition.description, definition };
+}
+
+export const TEMPLATES: readonly Template[] = [
+  template('empty', 'Empty chain', empty, 'An ingress and an egress; everything between them is yours.'),
+  template('e2-figure-3-1', 'E2 figure 3.1', e2Figure31),
+  template('linear', 'Linear: firewall → NAT → monitor', linear),
+];
+
+/** A definition of the operator's title under a name that no other pipeline of the project has. */
+export function instantiate(
+  source: PipelineDefinition,
+  title: string,
+  takenNames: ReadonlySet<string>,
+): PipelineDefinition {
+  return { ...structuredClone(source), title, name: freshName(asName(title), takenNames) };
+}

@@ -131,7 +131,12 @@ export type Health = z.infer<typeof Health>;
 
 export const Role = z.enum(['viewer', 'operator', 'designer', 'admin']);
 export type Role = z.infer<typeof Role>;
-export const SessionRequest = z.strictObject({ secret: z.string().min(1).max(200) });
+export const SessionRequest = z.strictObject({
+  secret: z.string().min(1).max(200),
+  role: Role.optional().describe('a lesser role than the secret gives'),
+  name: z.string().min(1).max(60).optional().describe('who acts, for events and operations'),
+});
+export type SessionRequest = z.infer<typeof SessionRequest>;
 export const Session = z.strictObject({ token: z.string(), role: Role, name: z.string(), expires_ms: TimestampMs });
 export type Session = z.infer<typeof Session>;
 

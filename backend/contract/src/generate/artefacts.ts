@@ -1,8 +1,14 @@
+import { asyncApi } from './asyncapi.js';
 import { jsonSchemaBundle } from './json-schema.js';
+import { openApi } from './openapi.js';
 
 /** Every generated file with its text; the same contract gives the same bytes. */
-export function artefacts(): Map<string, string> {
-  return new Map([['schema.json', print(jsonSchemaBundle())]]);
+export function artefacts(version: string): Map<string, string> {
+  return new Map([
+    ['schema.json', print(jsonSchemaBundle())],
+    ['openapi.json', print(openApi(version))],
+    ['asyncapi.json', print(asyncApi(version))],
+  ]);
 }
 
 function print(value: unknown): string {

@@ -1,6 +1,7 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { artefacts } from './artefacts.js';
 
-const folder = new URL('../../generated/', import.meta.url);
-await mkdir(folder, { recursive: true });
-for (const [name, text] of artefacts()) await writeFile(new URL(name, folder), text);
+const root = new URL('../../', import.meta.url);
+const { version } = JSON.parse(await readFile(new URL('package.json', root), 'utf8')) as { version: string };
+await mkdir(new URL('generated/', root), { recursive: true });
+for (const [name, text] of artefacts(version)) await writeFile(new URL(`generated/${name}`, root), text);

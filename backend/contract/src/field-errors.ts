@@ -1,0 +1,35 @@
+import type { z } from 'zod';
+import type { FieldError } from './common.js';
+
+/** JSON Pointer (RFC 6901) of a path as zod reports it. */
+export function pointerOf(path: readonly PropertyKey[]): string {
+  return path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
+}
+
+/** Every cause of a refusal with its pointer; an unknown field is named itself, not its owner. */
+export function fieldErrors(error: z.ZodError): FieldError[] {
+  const errors: FieldError[] = [];
+  const visit = (issues: readonly z.core.$ZodIssue[], base: readonly PropertyKey[]): void => {
+    for (const issue of issues) {
+      const path = [...base, ...issue.path];
+      if (issue.code === 'unrecognized_keys') {
+        for (const key of issue.keys)
+          errors.push({ pointer: pointerOf([...path, key]), detail: 'is not a known field', code: 'unknown-field' });
+      } else if (issue.code === 'invalid_union' && issue.errors.length > 0) {
+        visit(nearestBranch(issue.errors), path);
+      } else {
+        errors.push({ pointer: pointerOf(path), detail: issue.message, code: issue.code.replaceAll('_', '-') });
+      }
+    }
+  };
+  visit(error.issues, []);
+  return errors;
+}
+
+/** Of the branches of a union the one that was meant most likely: it fails latest, then with the fewest issues. */
+function nearestBranch(branches: readonly (readonly z.core.$ZodIssue[])[]): readonly z.core.$ZodIssue[] {
+  const score = (issues: readonly z.core.$ZodIssue[]) =>
+    issues.filter((issue) => issue.code === 'unrecognized_keys' || issue.path.length === 0).length * 100 +
+    issues.length;
+  return branches.reduce((best, branch) => (score(branch) < score(best) ? branch : best));
+}

@@ -1,0 +1,128 @@
+import type { z } from 'zod';
+import { API_PREFIX, ROUTES, type RouteDefinition } from '../api.js';
+import { SchemaWriter } from './json-schema.js';
+
+const PROBLEM_TITLES: Record<number, string> = {
+  400: 'Malformed request',
+  401: 'No valid session',
+  403: 'The role does not allow it',
+  404: 'No such resource',
+  409: 'In conflict with the present state',
+  412: 'Changed since it was read (If-Match)',
+  413: 'Body too large',
+  415: 'Media type not supported',
+  422: 'Well-formed, but a field is wrong; `errors` names it',
+  429: 'Too many attempts',
+  502: 'The twin or an agent failed or refused',
+  503: 'The store is not available at the moment',
+};
+
+/** OpenAPI 3.1 of the REST interface, from the route table. */
+export function openApi(version: string): Record<string, unknown> {
+  const writer = new SchemaWriter('#/components/schemas/');
+  const paths: Record<string, Record<string, unknown>> = {};
+  for (const [name, route] of Object.entries(ROUTES) as [string, RouteDefinition][]) {
+    const path = `${API_PREFIX}${route.path}`;
+    paths[path] ??= {};
+    paths[path][route.method.toLowerCase()] = operation(name, route, writer);
+  }
+  return {
+    openapi: '3.1.1',
+    jsonSchemaDialect: 'https://json-schema.org/draft/2020-12/schema',
+    info: {
+      title: 'Orrery',
+      version,
+      summary: 'Network function virtualization with a live digital twin',
+      description:
+        'Collections answer `{items, total}` and `Link: rel="next"`. Refusals are problem details (RFC 9457) whose ' +
+        '`errors[].pointer` names each bad field. `X-Request-Id` is echoed and stands in each problem.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: '/' }],
+    security: [{ bearer: [] }],
+    tags: [...new Set(Object.values(ROUTES).map((route) => route.tag))].map((name) => ({ name })),
+    paths,
+    components: {
+      securitySchemes: { bearer: { type: 'http', scheme: 'bearer', description: 'token of `POST /api/v1/sessions`' } },
+      headers: {
+        'X-Request-Id': { schema: { type: 'string' } },
+        ETag: { description: 'revision of the resource', schema: { type: 'string' } },
+        Location: { description: 'the resource that was made', schema: { type: 'string' } },
+        Link: { description: 'the next page, `rel="next"`', schema: { type: 'string' } },
+      },
+      schemas: writer.named(),
+    },
+  };
+}
+
+function operation(name: string, route: RouteDefinition, writer: SchemaWriter): Record<string, unknown> {
+  const parameters = [
+    ...fields(route.params, 'path', writer),
+    ...fields(route.query, 'query', writer),
+    ...(route.etag && route.method !== 'GET'
+      ? [header('If-Match', 'the ETag that was read; the call is refused with 412 when the resource has changed since')]
+      : []),
+    ...(route.creates ? [header('Idempotency-Key', 'the same key within a day gets the same answer')] : []),
+  ];
+  return {
+    operationId: name,
+    tags: [route.tag],
+    summary: route.summary,
+    'x-minimum-role': route.role ?? 'none',
+    ...(route.role === null ? { security: [] } : {}),
+    ...(parameters.length > 0 ? { parameters } : {}),
+    ...(route.body
+      ? { requestBody: { required: true, content: { 'application/json': { schema: writer.inline(route.body) } } } }
+      : {}),
+    ...(route.body_type ? { requestBody: { required: true, content: { [route.body_type]: {} } } } : {}),
+    responses: { ...success(route, writer), ...problems(route) },
+  };
+}
+
+function success(route: RouteDefinition, writer: SchemaWriter): Record<string, unknown> {
+  const names = [
+    'X-Request-Id',
+    ...(route.etag && route.status !== 204 ? ['ETag'] : []),
+    ...(route.location ? ['Location'] : []),
+    ...(route.query?.shape.nextpage_opaque_marker ? ['Link'] : []),
+  ];
+  const content = route.response
+    ? { content: { [route.response_type ?? 'application/json']: { schema: writer.inline(route.response) } } }
+    : {};
+  const titles = { 200: 'Done', 201: 'Created', 202: 'Accepted; follow the operation', 204: 'Done' };
+  return {
+    [route.status]: {
+      description: titles[route.status],
+      headers: Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }])),
+      ...content,
+    },
+  };
+}
+
+function problems(route: RouteDefinition): Record<string, unknown> {
+  const statuses = [400, ...(route.role ? [401, 403] : [401, 429]), ...(route.problems ?? []), 503];
+  return Object.fromEntries(
+    statuses.map((status) => [
+      status,
+      {
+        description: PROBLEM_TITLES[status],
+        content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
+      },
+    ]),
+  );
+}
+
+function fields(object: z.ZodObject | undefined, place: 'path' | 'query', writer: SchemaWriter): unknown[] {
+  if (!object) return [];
+  const shape = writer.inline(object) as { properties: Record<string, object>; required?: string[] };
+  return Object.entries(shape.properties).map(([name, schema]) => ({
+    name,
+    in: place,
+    required: place === 'path' || (shape.required ?? []).includes(name),
+    schema,
+  }));
+}
+
+function header(name: string, description: string): unknown {
+  return { name, in: 'header', required: false, description, schema: { type: 'string', maxLength: 200 } };
+}

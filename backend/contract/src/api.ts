@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type FieldError, Id, Name, TimestampMs } from './common.js';
+import { Id, Name, TimestampMs } from './common.js';
 import { Infrastructure } from './infrastructure.js';
 import {
   Capability,
@@ -44,14 +44,6 @@ export type SessionInfo = z.infer<typeof SessionInfo>;
 export const JoinTokenRequest = z.strictObject({ node: Name });
 export const JoinToken = z.strictObject({ node: Name, token: z.string(), expires_ms: TimestampMs });
 export type JoinToken = z.infer<typeof JoinToken>;
-
-/** An infrastructure as stored. `revision` is the ETag. */
-export const InfrastructureRecord = z.strictObject({
-  revision: z.int().min(0).describe('0: none was ever stored'),
-  infrastructure: Infrastructure,
-  updated_ms: TimestampMs.nullable(),
-});
-export type InfrastructureRecord = z.infer<typeof InfrastructureRecord>;
 
 export const ValidationResult = z.strictObject({
   valid: z.boolean().describe('no problem of severity error'),
@@ -185,10 +177,10 @@ export const ROUTES = defineRoutes({
     method: 'GET',
     path: '/infrastructure',
     tag: 'infrastructure',
-    summary: 'Servers, switches, hosts and links',
+    summary: 'Servers, switches, hosts and links; empty until one is stored',
     role: 'viewer',
     status: 200,
-    response: InfrastructureRecord,
+    response: Infrastructure,
     etag: true,
   },
   putInfrastructure: {
@@ -199,7 +191,7 @@ export const ROUTES = defineRoutes({
     role: 'admin',
     body: Infrastructure,
     status: 200,
-    response: InfrastructureRecord,
+    response: Infrastructure,
     problems: [409, 412, 413, 415, 422],
     etag: true,
   },

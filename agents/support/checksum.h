@@ -51,6 +51,7 @@ class ChecksumDelta {
     change16(static_cast<uint16_t>(from >> 16), static_cast<uint16_t>(to >> 16));
     change16(static_cast<uint16_t>(from), static_cast<uint16_t>(to));
   }
+  void add(const ChecksumDelta& other) { sum_ += other.sum_; }
   uint16_t apply(uint16_t old_checksum) const {
     return static_cast<uint16_t>(~checksum_fold(sum_ + static_cast<uint16_t>(~old_checksum)));
   }

@@ -19,12 +19,15 @@ struct Ipv4Prefix {
   uint32_t address;  // host byte order; bits behind the prefix are zero
   uint8_t length;
 
-  uint32_t last() const { return length == 0 ? UINT32_MAX : address | static_cast<uint32_t>(~uint64_t{0} >> (32 + length)); }
+  bool operator==(const Ipv4Prefix&) const = default;
+  uint32_t last() const { return address | static_cast<uint32_t>(uint64_t{UINT32_MAX} >> length); }
 };
 
 struct PortRange {
   uint16_t lo;
   uint16_t hi;
+
+  bool operator==(const PortRange&) const = default;
 };
 
 // "10.0.0.0/8" or "10.1.2.3"; nothing else. Bits behind the prefix are cleared.

@@ -4,7 +4,12 @@
 #include <algorithm>
 #include <array>
 
+#include "nfs/firewall/firewall_core.h"
+#include "nfs/ids/ids_core.h"
 #include "nfs/l2-forwarder/l2_forwarder_core.h"
+#include "nfs/monitor/monitor_core.h"
+#include "nfs/nat/nat_core.h"
+#include "nfs/rate-limiter/rate_limiter_core.h"
 
 namespace orrery {
 namespace {
@@ -15,7 +20,12 @@ struct Registration {
 };
 
 constexpr Registration kRegistrations[] = {
+    {"firewall", make_firewall},
+    {"ids", make_ids},
     {"l2-forwarder", make_l2_forwarder},
+    {"monitor", make_monitor},
+    {"nat", make_nat},
+    {"rate-limiter", make_rate_limiter},
 };
 
 constexpr auto kKinds = [] {

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bounded hash table of flows. All memory is taken when it is made; nothing is allocated later.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <type_traits>
+#include <vector>
+
+#include "support/packet.h"
+
+namespace orrery {
+
+// Directed 5-tuple; ports are 0 where the packet has none.
+struct FlowTuple {
+  uint32_t src = 0;
+  uint32_t dst = 0;
+  uint16_t src_port = 0;
+  uint16_t dst_port = 0;
+  uint32_t proto = 0;
+
+  static FlowTuple of(const ParsedPacket& p) { return {p.ip_src, p.ip_dst, p.src_port, p.dst_port, p.ip_proto}; }
+  bool operator==(const FlowTuple&) const = default;
+};
+static_assert(sizeof(FlowTuple) == 16);
+
+// Map from Key to Value in order of last use. Key and Value are trivially copyable; Key has no padding.
+//
+// The order is kept coarsely: an entry moves to the young end when it is used and has stood still for `granularity_ns`,
+// so a packet of a known flow rarely touches its neighbours in the list. The order is exact to that time.
+//
+// Use in a batch: hash() and prefetch() for all packets, then prefetch_entry() for all, then find().
+template <class Key, class Value>
+class FlowTable {
+ public:
+  struct alignas(64) Entry {
+    Key key;
+    Value value;
+    uint64_t last_seen_ns;
+
+   private:
+    friend class FlowTable;
+    uint64_t moved_ns;
+    uint32_t younger;
+    uint32_t older;
+  };
+
+  // capacity: 1 to 2^28.
+  FlowTable(uint32_t capacity, uint64_t granularity_ns)
+      : capacity_(capacity),
+        granularity_ns_(granularity_ns),
+        mask_(std::bit_ceil(uint32_t{2} * capacity) - 1),
+        slots_(size_t{mask_} + 1, Slot{0, kNone}),
+        entries_(std::make_unique_for_overwrite<Entry[]>(capacity)) {
+    std::random_device random;
+    seed_ = uint64_t{random()} << 32 | random();
+  }
+
+  uint32_t size() const { return size_; }
+  uint32_t capacity() const { return capacity_; }
+  bool full() const { return size_ == capacity_; }
+
+  // Seeded at random for each table, so that nobody can send keys that collide.
+  uint32_t hash(const Key& key) const {
+    static_assert(std::is_trivially_copyable_v<Key> && std::has_unique_object_representations_v<Key>);
+    static_assert(sizeof(Key) == 8 || sizeof(Key) == 16);
+    uint64_t words[2] = {0, 0};
+    std::memcpy(words, &key, sizeof(Key));
+    const uint64_t a = mix(words[0] ^ seed_, 0x9e3779b97f4a7c15u);
+    const uint64_t b = mix(words[1] ^ a, 0xd6e8feb86659fd93u);
+    return static_cast<uint32_t>(b ^ b >> 32);
+  }
+
+  void prefetch(uint32_t hash) const { __builtin_prefetch(&slots_[hash & mask_]); }
+
+  // Precondition for speed only: prefetch(hash) was called a while ago.
+  void prefetch_entry(uint32_t hash) const {
+    const Slot& slot = slots_[hash & mask_];
+    if (slot.entry != kNone) __builtin_prefetch(&entries_[slot.entry]);
+  }
+
+  Entry* find(const Key& key, uint32_t hash) {
+    for (uint32_t i = hash & mask_;; i = (i + 1) & mask_) {
+      const Slot& slot = slots_[i];
+      if (slot.entry == kNone) return nullptr;
+      if (slot.hash == hash && entries_[slot.entry].key == key) return &entries_[slot.entry];
+    }
+  }
+
+  // Marks the entry as used.
+  void touch(Entry& entry, uint64_t now_ns) {
+    entry.last_seen_ns = now_ns;
+    if (now_ns - entry.moved_ns < granularity_ns_) return;
+    entry.moved_ns = now_ns;
+    const uint32_t id = id_of(entry);
+    if (id == youngest_) return;
+    unlink(id);
+    link_youngest(id);
+  }
+
+  // Preconditions: the table is not full and does not hold the key. Value is value-initialized.
+  Entry& insert(const Key& key, uint32_t hash, uint64_t now_ns) {
+    uint32_t id = free_;
+    if (id != kNone) {
+      free_ = entries_[id].older;
+    } else {
+      id = unused_++;
+    }
+    Entry& entry = entries_[id];
+    entry.key = key;
+    entry.value = Value{};
+    entry.last_seen_ns = entry.moved_ns = now_ns;
+    link_youngest(id);
+    uint32_t i = hash & mask_;
+    while (slots_[i].entry != kNone) i = (i + 1) & mask_;
+    slots_[i] = {hash, id};
+    ++size_;
+    return entry;
+  }
+
+  void erase(Entry& entry) {
+    const uint32_t id = id_of(entry);
+    uint32_t hole = hash(entry.key) & mask_;
+    while (slots_[hole].entry != id) hole = (hole + 1) & mask_;
+    // Close the gap, so that no probe ends early (Knuth 6.4, algorithm R).
+    for (uint32_t i = (hole + 1) & mask_; slots_[i].entry != kNone; i = (i + 1) & mask_) {
+      const uint32_t home = slots_[i].hash & mask_;
+      if (((i - home) & mask_) < ((i - hole) & mask_)) continue;
+      slots_[hole] = slots_[i];
+      hole = i;
+    }
+    slots_[hole].entry = kNone;
+    unlink(id);
+    entry.older = free_;
+    free_ = id;
+    --size_;
+  }
+
+  // The entry that has been idle longest (to granularity_ns), nullptr when the table is empty.
+  Entry* oldest() { return oldest_ == kNone ? nullptr : &entries_[oldest_]; }
+
+  // Removes at most `limit` entries idle for `idle_ns` or longer, each after on_erase(entry). Returns how many.
+  template <class OnErase>
+  uint32_t expire(uint64_t now_ns, uint64_t idle_ns, uint32_t limit, OnErase&& on_erase) {
+    uint32_t count = 0;
+    for (; count < limit && oldest_ != kNone; ++count) {
+      Entry& entry = entries_[oldest_];
+      if (now_ns < entry.last_seen_ns || now_ns - entry.last_seen_ns < idle_ns) break;
+      on_erase(entry);
+      erase(entry);
+    }
+    return count;
+  }
+
+  // From the youngest to the oldest; stops when `visit` returns false.
+  template <class Visit>
+  void for_each(Visit&& visit) const {
+    for (uint32_t id = youngest_; id != kNone; id = entries_[id].older)
+      if (!visit(entries_[id])) return;
+  }
+
+  // Position of an entry, stable while it exists and below capacity(); and back.
+  uint32_t id_of(const Entry& entry) const { return static_cast<uint32_t>(&entry - entries_.get()); }
+  Entry& at(uint32_t id) { return entries_[id]; }
+  const Entry& at(uint32_t id) const { return entries_[id]; }
+
+ private:
+  static constexpr uint32_t kNone = UINT32_MAX;
+
+  struct Slot {
+    uint32_t hash;
+    uint32_t entry;
+  };
+
+  static uint64_t mix(uint64_t a, uint64_t b) {
+    __extension__ using Wide = unsigned __int128;
+    const Wide product = static_cast<Wide>(a) * b;
+    return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
+  }
+
+  void unlink(uint32_t id) {
+    Entry& e = entries_[id];
+    (e.younger == kNone ? youngest_ : entries_[e.younger].older) = e.older;
+    (e.older == kNone ? oldest_ : entries_[e.older].younger) = e.younger;
+  }
+
+  void link_youngest(uint32_t id) {
+    Entry& e = entries_[id];
+    e.younger = kNone;
+    e.older = youngest_;
+    (youngest_ == kNone ? oldest_ : entries_[youngest_].younger) = id;
+    youngest_ = id;
+  }
+
+  uint32_t capacity_;
+  uint64_t granularity_ns_;
+  uint32_t mask_;
+  uint64_t seed_ = 0;
+  std::vector<Slot> slots_;
+  std::unique_ptr<Entry[]> entries_;
+  uint32_t size_ = 0;
+  uint32_t unused_ = 0;  // entries from here on were never used
+  uint32_t free_ = kNone;
+  uint32_t youngest_ = kNone;
+  uint32_t oldest_ = kNone;
+};
+
+}  // namespace orrery

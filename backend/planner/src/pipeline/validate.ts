@@ -1,4 +1,10 @@
 import type { HostNode, NfDescriptor, PipelineDefinition, PipelineProblem } from '@orrery/contract';
+import { indexDescriptors, usedDerived } from './attributes.js';
+import { checkConfig } from './check-config.js';
+import { checkFilters } from './check-filters.js';
+import { checkReferences, checkShape } from './check-structure.js';
+import { checkTraffic } from './check-traffic.js';
+import { graphOf } from './graph.js';
 
 /** What a definition is checked against. */
 export interface PipelineContext {
@@ -7,9 +13,18 @@ export interface PipelineContext {
 }
 
 /**
- * Every problem of a definition, in the order of the document; none with severity `error` means that it can be planned.
- * Precondition: the definition has been parsed by the contract's schema. Never throws.
+ * Every problem of a definition; it can be planned when none has severity `error`. The same check runs in the browser
+ * and in the server. Precondition: the contract's schema has parsed the definition. Never throws.
  */
-export function validatePipeline(_definition: PipelineDefinition, _context: PipelineContext): PipelineProblem[] {
-  return [];
+export function validatePipeline(definition: PipelineDefinition, context: PipelineContext): PipelineProblem[] {
+  const descriptors = indexDescriptors(context.descriptors);
+  const graph = graphOf(definition);
+  const derived = usedDerived(definition, graph, descriptors);
+  return [
+    ...checkReferences(definition, descriptors, new Set(context.hosts.map(({ id }) => id))),
+    ...checkShape(definition, graph),
+    ...checkFilters(definition, graph, descriptors, derived),
+    ...checkTraffic(definition, graph, descriptors, derived),
+    ...checkConfig(definition, descriptors),
+  ];
 }

@@ -1,0 +1,21 @@
+import type { Implementation, NfDescriptor } from '@orrery/contract';
+
+export type SoftwareDriver = 'engine' | 'process';
+export type SoftwareImplementation = Implementation & { driver: SoftwareDriver };
+
+/** The first implementation that an agent runs on a server's own cores; `null` when there is none. */
+export function softwareImplementation(descriptor: NfDescriptor): SoftwareImplementation | null {
+  for (const implementation of descriptor.implementations) {
+    const { kind, driver } = implementation;
+    if (kind === 'software' && (driver === 'engine' || driver === 'process')) return { ...implementation, driver };
+  }
+  return null;
+}
+
+/** Configuration of an NF with the descriptor's defaults where the definition says nothing. */
+export function effectiveConfig(
+  descriptor: NfDescriptor,
+  config: Readonly<Record<string, unknown>>,
+): Record<string, unknown> {
+  return { ...descriptor.default_config, ...config };
+}

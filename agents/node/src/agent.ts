@@ -1,0 +1,130 @@
+import { randomUUID } from 'node:crypto';
+import { chmodSync, mkdirSync } from 'node:fs';
+import { setImmediate } from 'node:timers/promises';
+import type { Observed } from '@orrery/contract';
+import { probeCapabilities } from './capabilities.js';
+import { DesiredStore } from './desired-store.js';
+import { EngineDriver } from './drivers/engine/engine-driver.js';
+import { Sampler } from './drivers/engine/sampler.js';
+import type { NfDriver } from './drivers/nf-driver.js';
+import { ProcessDriver } from './drivers/process/process-driver.js';
+import { loadProcessNfs } from './drivers/process/registry.js';
+import type { Emit } from './link/agent-event.js';
+import { CredentialStore } from './link/credential-store.js';
+import { EventOutbox } from './link/event-outbox.js';
+import { type Call, DEFAULT_LINK, ServerLink } from './link/server-link.js';
+import type { AgentOptions } from './options.js';
+import { log } from './platform/log.js';
+import { Reconciler } from './reconcile/reconciler.js';
+import { VERSION } from './version.js';
+
+const STATE_LIMIT = 1000;
+
+/** Composition root: joins the link, the reconciler, the drivers and the sampler of one node. */
+export class Agent {
+  private readonly boot_id = randomUUID();
+  private readonly engine: EngineDriver;
+  private readonly processes: ProcessDriver;
+  private readonly reconciler: Reconciler;
+  private readonly link: ServerLink;
+  private readonly sampler: Sampler;
+  private readonly store: DesiredStore;
+
+  constructor(private readonly options: AgentOptions) {
+    const { node, run_dir, state_dir } = options;
+    for (const directory of [run_dir, state_dir]) {
+      mkdirSync(directory, { recursive: true, mode: 0o700 });
+      chmodSync(directory, 0o700);
+    }
+    this.store = new DesiredStore(state_dir);
+    const look = () => this.reconciler.look();
+    this.engine = new EngineDriver({ path: options.engine, run_dir, memory: options.memory, node }, this.emit, look);
+    this.processes = new ProcessDriver(loadProcessNfs(), run_dir, this.emit, look);
+    this.reconciler = new Reconciler(this.engine, this.processes, this.emit, (seen) => this.observed(seen), node);
+    this.link = new ServerLink(
+      { url: options.server, node, join_token: options.join_token, ...DEFAULT_LINK },
+      new CredentialStore(state_dir, node),
+      new EventOutbox(),
+      {
+        hello: () => this.hello(),
+        desired: (spec, first) => this.desired(spec, first),
+        call: (call) => this.call(call),
+        invalid: (why) => this.emit('warning', 'agent.bad-message', node, `Message of the server ignored: ${why}`),
+      },
+    );
+    this.sampler = new Sampler(this.engine, (samples) => this.link.samples(samples));
+  }
+
+  /** Resumes what earlier agents began, then connects. */
+  async start(): Promise<void> {
+    await this.processes.adopt();
+    await this.engine.adopt();
+    const spec = this.store.read();
+    if (spec) this.reconciler.desire(spec);
+    this.sampler.start();
+    this.link.start();
+  }
+
+  async stop(): Promise<void> {
+    this.sampler.stop();
+    const keep = this.options.on_exit === 'keep';
+    const engine = this.engine.close(keep);
+    await this.reconciler.stop();
+    await Promise.all([engine, this.processes.close(keep)]);
+    // The last events go out with the connection.
+    await setImmediate();
+    await this.link.stop();
+  }
+
+  private readonly emit: Emit = (severity, event, subject, message, data = {}) => {
+    log(severity, `${event} ${subject}: ${message}`);
+    this.link.event({ event, severity, subject, message, t_ms: Date.now(), data });
+  };
+
+  private observed(observed: Observed): void {
+    this.link.observed(observed);
+  }
+
+  private async hello() {
+    const { origin, iface } = this.options;
+    const capabilities = await probeCapabilities(iface, this.engine.description, [this.engine, this.processes]);
+    return { origin, version: VERSION, boot_id: this.boot_id, capabilities, observed: this.reconciler.observed };
+  }
+
+  private desired(spec: Parameters<DesiredStore['write']>[0], first: boolean): void {
+    const { desired } = this.reconciler;
+    if (!first && desired && spec.generation < desired.generation) {
+      log('warning', `generation ${spec.generation} came after ${desired.generation} and is ignored`);
+    } else if (desired && JSON.stringify(spec) === JSON.stringify(desired)) {
+      this.reconciler.look();
+    } else {
+      this.store.write(spec);
+      this.reconciler.desire(spec);
+    }
+  }
+
+  private async call({ method, instance_id, params }: Call): Promise<unknown> {
+    const driver = this.driverOf(instance_id);
+    switch (method) {
+      case 'get_instance_state': {
+        const limit = Number.isInteger(params.limit) ? Number(params.limit) : STATE_LIMIT;
+        return driver.getInstanceState(instance_id, Math.min(Math.max(limit, 1), 100_000));
+      }
+      case 'export_state':
+        return driver.exportState(instance_id);
+      case 'import_state': {
+        const { state } = params;
+        if (typeof state !== 'object' || state === null || Array.isArray(state))
+          throw new Error('/params/state: must be an object');
+        await driver.importState(instance_id, state as Record<string, unknown>);
+        return {};
+      }
+    }
+  }
+
+  private driverOf(instanceId: string): NfDriver {
+    const instance = this.reconciler.desired?.instances.find(({ id }) => id === instanceId);
+    if (!instance) throw new Error(`/instance_id: no instance ${instanceId} on this node`);
+    return instance.driver === 'engine' ? this.engine : this.processes;
+  }
+}

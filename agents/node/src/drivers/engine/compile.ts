@@ -1,0 +1,322 @@
+import {
+  EngineGraph,
+  EngineModule,
+  type EnginePort,
+  FLOW_SPACE,
+  type InstanceSpec,
+  type NodeSpec,
+  type OutputSpec,
+  type Target,
+} from '@orrery/contract';
+import { processLinks } from '../process/veth-names.js';
+import {
+  exitModule,
+  farOf,
+  hopModule,
+  NIC_HOPS,
+  NIC_IN,
+  NIC_OUT,
+  NIC_PORT,
+  nearOf,
+  outputsOf,
+  queueOf,
+  returnQueueOf,
+  splitOf,
+} from './names.js';
+
+/** A spec that has no data plane; `pointer` is a JSON Pointer into the spec. */
+export class CompileError extends Error {
+  override name = 'CompileError';
+  constructor(
+    readonly pointer: string,
+    detail: string,
+    readonly instanceId: string | null = null,
+  ) {
+    super(detail);
+  }
+}
+
+/** Where the figures of an instance are read. */
+export interface InstanceProbe {
+  instance_id: string;
+  /** NF module of the engine; null for a process, whose figures are those of its ports. */
+  nf: string | null;
+  queues: string[];
+  /** Classifier behind the NF, whose drops are packets that no edge wants. */
+  outputs: string | null;
+  ports: { near: string; far: string } | null;
+}
+
+export interface Probes {
+  instances: InstanceProbe[];
+  exits: { exit_id: string; module: string }[];
+}
+
+export interface Compiled {
+  graph: EngineGraph;
+  probes: Probes;
+}
+
+/** NFs that the engine runs: the contract's modules that derive metadata. */
+export const ENGINE_NFS: readonly string[] = EngineModule.options
+  .filter((option) => 'metadata' in option.shape)
+  .map((option) => option.shape.kind.value);
+
+/** Tag between engine and process NF; it never leaves the server, so any pair of processes may use the same. */
+const PROCESS_HOP = 0xfffe;
+const GATES = 256;
+const FORWARD = 0;
+const RETURN = 1;
+
+/**
+ * The data plane of one node: nic -> hop_in -> queue -> NF -> classify -> hash_split -> {queue | hop_out | exit} -> nic.
+ * `workers` is how many the engine has; an instance runs on the worker `core` modulo that.
+ */
+export function compile(spec: NodeSpec, workers: number): Compiled {
+  return new Compiler(spec, workers).run();
+}
+
+class Compiler {
+  private readonly ports: EnginePort[] = [];
+  private readonly modules = new Map<string, EngineModule>();
+  private readonly links: EngineGraph['links'] = [];
+  private readonly tasks: { module: string; worker: number }[] = [];
+  private readonly instances = new Map<string, InstanceSpec>();
+  private readonly exits = new Set<string>();
+  private readonly returned = new Set<string>();
+
+  constructor(
+    private readonly spec: NodeSpec,
+    private readonly workers: number,
+  ) {}
+
+  run(): Compiled {
+    const { spec } = this;
+    spec.instances.forEach((instance, i) => {
+      if (this.instances.has(instance.id))
+        throw new CompileError(`/instances/${i}/id`, `instance ${instance.id} is there twice`, instance.id);
+      this.instances.set(instance.id, instance);
+    });
+    this.nic();
+    this.exitModules();
+    this.findReturned();
+    const probes = spec.instances.map((instance, i) => this.instance(instance, `/instances/${i}`));
+    this.hops();
+    const graph = EngineGraph.safeParse({
+      generation: spec.generation,
+      ports: this.ports,
+      modules: [...this.modules.values()],
+      links: this.links,
+      tasks: this.tasks,
+    });
+    if (!graph.success) throw this.outOfBounds(graph.error.issues[0]!);
+    return {
+      graph: graph.data,
+      probes: {
+        instances: probes,
+        exits: spec.exits.map(({ exit_id }) => ({ exit_id, module: exitModule(exit_id) })),
+      },
+    };
+  }
+
+  private nic(): void {
+    this.ports.push({ name: NIC_PORT, driver: 'af_packet', iface: this.spec.nic.iface });
+    this.add({ name: NIC_IN, kind: 'port_in', config: { port: NIC_PORT } }, '/nic');
+    this.add({ name: NIC_OUT, kind: 'port_out', config: { port: NIC_PORT } }, '/nic');
+    this.tasks.push({ module: NIC_IN, worker: 0 });
+  }
+
+  private exitModules(): void {
+    this.spec.exits.forEach(({ exit_id }, i) => {
+      const name = exitModule(exit_id);
+      const config = { exit_id, dst_mac: this.spec.gateway_mac, src_mac: this.spec.nic.mac };
+      this.add({ name, kind: 'exit', config }, `/exits/${i}/exit_id`);
+      this.link(name, 0, NIC_OUT);
+      this.exits.add(exit_id);
+    });
+  }
+
+  /** Instances that replies enter: by a return hop, from another address-rewriting NF here, or out of a process. */
+  private findReturned(): void {
+    for (const { direction, instance_id } of this.spec.hops) if (direction === 'return') this.returned.add(instance_id);
+    for (const { id, driver, return_to } of this.spec.instances) {
+      if (return_to?.kind === 'instance') this.returned.add(return_to.instance_id);
+      if (return_to && driver === 'process') this.returned.add(id);
+    }
+  }
+
+  private hops(): void {
+    const seen = new Set<number>();
+    const gates = new Map<string, number>();
+    const hops = this.spec.hops.map(({ hop, instance_id, direction }, i) => {
+      const pointer = `/hops/${i}`;
+      if (seen.has(hop)) throw new CompileError(`${pointer}/hop`, `hop ${hop} is there twice`);
+      seen.add(hop);
+      const to = this.entry(instance_id, direction === 'return', `${pointer}/instance_id`);
+      const gate = gates.get(to) ?? gates.size;
+      if (gate >= GATES) throw new CompileError(pointer, `a node takes hops to at most ${GATES} instances`);
+      if (!gates.has(to)) {
+        gates.set(to, gate);
+        this.link(NIC_HOPS, gate, to);
+      }
+      return { hop, gate };
+    });
+    this.add({ name: NIC_HOPS, kind: 'hop_in', config: { hops } }, '/hops');
+    this.link(NIC_IN, 0, NIC_HOPS);
+  }
+
+  private instance(instance: InstanceSpec, pointer: string): InstanceProbe {
+    const { id } = instance;
+    const returned = this.returned.has(id);
+    const queues = returned ? [queueOf(id), returnQueueOf(id)] : [queueOf(id)];
+    const worker = instance.core % this.workers;
+    for (const name of queues) {
+      this.add({ name, kind: 'queue', config: { capacity: 1024 } }, `${pointer}/id`, id);
+      this.tasks.push({ module: name, worker });
+    }
+    const [forward, back] =
+      instance.driver === 'engine'
+        ? this.engineNf(instance, returned, pointer)
+        : this.processNf(instance, returned, worker, pointer);
+    const outputs = this.outputs(instance, forward, pointer);
+    if (instance.return_to)
+      this.link(back.name, back.gate, this.target(instance.return_to, true, `${pointer}/return_to`));
+    const near = instance.driver === 'process' ? { near: nearOf(id), far: farOf(id) } : null;
+    return { instance_id: id, nf: near ? null : id, queues, outputs, ports: near };
+  }
+
+  private engineNf(instance: InstanceSpec, returned: boolean, pointer: string) {
+    const { id, nf, config, metadata } = instance;
+    if (!ENGINE_NFS.includes(nf))
+      throw new CompileError(`${pointer}/nf`, `the engine has no NF ${nf}; it has ${ENGINE_NFS.join(', ')}`, id);
+    this.add({ name: id, kind: nf as 'firewall', config, metadata }, `${pointer}/id`, id);
+    this.link(queueOf(id), 0, id, FORWARD);
+    if (returned) this.link(returnQueueOf(id), 0, id, RETURN);
+    return [
+      { name: id, gate: FORWARD },
+      { name: id, gate: RETURN },
+    ] as const;
+  }
+
+  /** A process sees Ethernet frames on two interfaces; hop tags carry ingress time and metadata through it. */
+  private processNf(instance: InstanceSpec, returned: boolean, worker: number, pointer: string) {
+    const { id } = instance;
+    const links = processLinks(id);
+    const [near, far] = [nearOf(id), farOf(id)];
+    this.ports.push({ name: near, driver: 'af_packet', iface: links.near.engine });
+    this.ports.push({ name: far, driver: 'af_packet', iface: links.far.engine });
+    const leg = (queue: string, toPort: string, fromPort: string, kind: string) => {
+      const untag = `${id}:${kind}untag`;
+      const modules: EngineModule[] = [
+        { name: `${id}:${kind}tag`, kind: 'hop_out', config: { hop: PROCESS_HOP } },
+        { name: `${toPort}-out`, kind: 'port_out', config: { port: toPort } },
+        { name: `${fromPort}-in`, kind: 'port_in', config: { port: fromPort } },
+        { name: untag, kind: 'hop_in', config: { hops: [{ hop: PROCESS_HOP, gate: 0 }] } },
+      ];
+      for (const module of modules) this.add(module, `${pointer}/id`, id);
+      this.link(queue, 0, `${id}:${kind}tag`);
+      this.link(`${id}:${kind}tag`, 0, `${toPort}-out`);
+      this.link(`${fromPort}-in`, 0, untag);
+      this.tasks.push({ module: `${fromPort}-in`, worker });
+      return { name: untag, gate: 0 };
+    };
+    const forward = leg(queueOf(id), near, far, '');
+    return [forward, returned ? leg(returnQueueOf(id), far, near, 'return-') : forward] as const;
+  }
+
+  /** Name of the classifier, or null where one edge takes everything. */
+  private outputs(instance: InstanceSpec, from: { name: string; gate: number }, pointer: string): string | null {
+    const { id, outputs } = instance;
+    if (outputs.length === 0) return null;
+    const only = outputs.length === 1 ? outputs[0]! : null;
+    if (only && only.match.length === 0) {
+      this.output(id, only, 0, from, `${pointer}/outputs/0`);
+      return null;
+    }
+    if (outputs.length > GATES - 1)
+      throw new CompileError(`${pointer}/outputs`, `an instance has at most ${GATES - 1} outgoing edges`, id);
+    const name = outputsOf(id);
+    const rules = outputs.map(({ match }, gate) => ({ match, gate }));
+    this.add({ name, kind: 'classify', config: { rules, default_gate: null } }, `${pointer}/id`, id);
+    this.link(from.name, from.gate, name);
+    outputs.forEach((output, i) => {
+      this.output(id, output, i, { name, gate: i }, `${pointer}/outputs/${i}`);
+    });
+    return name;
+  }
+
+  private output(id: string, output: OutputSpec, i: number, from: { name: string; gate: number }, at: string): void {
+    this.checkRanges(output, `${at}/targets`, id);
+    const targets = output.targets.map(({ to }, t) => this.target(to, false, `${at}/targets/${t}/to`));
+    const distinct = [...new Set(targets)];
+    const whole = output.targets.reduce((sum, { range }) => sum + range.hi - range.lo, 0) === FLOW_SPACE;
+    if (distinct.length === 1 && (whole || output.targets.length === 1)) {
+      this.link(from.name, from.gate, distinct[0]!);
+      return;
+    }
+    if (output.key.length === 0)
+      throw new CompileError(`${at}/key`, 'several targets need at least one field to hash', id);
+    const name = splitOf(id, i);
+    const ranges = output.targets.map(({ range }, t) => ({ range, gate: distinct.indexOf(targets[t]!) }));
+    this.add({ name, kind: 'hash_split', config: { key: output.key, ranges } }, at, id);
+    this.link(from.name, from.gate, name);
+    distinct.forEach((to, gate) => {
+      this.link(name, gate, to);
+    });
+  }
+
+  private checkRanges({ targets }: OutputSpec, pointer: string, id: string): void {
+    const ordered = targets.map(({ range }, i) => ({ ...range, i })).sort((a, b) => a.lo - b.lo);
+    ordered.forEach(({ lo, hi, i }, k) => {
+      const before = ordered[k - 1];
+      if (lo >= hi) throw new CompileError(`${pointer}/${i}/range`, `range ${lo}-${hi} is empty`, id);
+      if (before && before.hi > lo)
+        throw new CompileError(`${pointer}/${i}/range`, `range ${lo}-${hi} overlaps ${before.lo}-${before.hi}`, id);
+    });
+  }
+
+  /** First module on the way to a target. */
+  private target(to: Target, returning: boolean, pointer: string): string {
+    switch (to.kind) {
+      case 'instance':
+        return this.entry(to.instance_id, returning, `${pointer}/instance_id`);
+      case 'exit':
+        if (!this.exits.has(to.exit_id)) throw new CompileError(`${pointer}/exit_id`, `no exit ${to.exit_id} here`);
+        return exitModule(to.exit_id);
+      case 'hop': {
+        const name = hopModule(to.hop);
+        if (!this.modules.has(name)) {
+          this.add({ name, kind: 'hop_out', config: { hop: to.hop } }, pointer);
+          this.link(name, 0, NIC_OUT);
+        }
+        return name;
+      }
+    }
+  }
+
+  private entry(instanceId: string, returning: boolean, pointer: string): string {
+    if (!this.instances.has(instanceId)) throw new CompileError(pointer, `no instance ${instanceId} here`);
+    return returning ? returnQueueOf(instanceId) : queueOf(instanceId);
+  }
+
+  private add(module: EngineModule, pointer: string, instanceId: string | null = null): void {
+    if (this.modules.has(module.name))
+      throw new CompileError(pointer, `the name ${module.name} is taken by another module`, instanceId);
+    this.modules.set(module.name, module);
+  }
+
+  private link(from: string, gate: number, to: string, input = 0): void {
+    this.links.push({ from, gate, to, input });
+  }
+
+  private outOfBounds(issue: { path: PropertyKey[]; message: string }): CompileError {
+    const module = issue.path[0] === 'modules' ? [...this.modules.values()][Number(issue.path[1])] : undefined;
+    const i = this.spec.instances.findIndex(({ id }) => module?.name === id || module?.name.startsWith(`${id}:`));
+    const pointer = i >= 0 ? `/instances/${i}` : '';
+    return new CompileError(
+      pointer,
+      `${module ? `module ${module.name}: ` : ''}/${issue.path.join('/')}: ${issue.message}`,
+      this.spec.instances[i]?.id ?? null,
+    );
+  }
+}

@@ -1,0 +1,308 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { EngineDescription, EngineStats } from '@orrery/contract';
+import type { Emit } from '../../link/agent-event.js';
+import { backoffMs } from '../../platform/backoff.js';
+import { DetachedProcess } from '../../platform/detached-process.js';
+import { writeDurably } from '../../platform/durable-file.js';
+import { identify } from '../../platform/process-identity.js';
+import { type Change, DriverError, type NfDriver, type RuntimeInstance, type Wiring } from '../nf-driver.js';
+import { ENGINE_NFS } from './compile.js';
+import { EngineClient, EngineRefusal } from './engine-client.js';
+
+export interface EngineOptions {
+  /** Executable of the engine. */
+  path: string;
+  run_dir: string;
+  memory: 'auto' | 'no-huge' | 'hugepages';
+  node: string;
+}
+
+export type EngineStatus = 'stopped' | 'starting' | 'running' | 'failed';
+
+export interface EngineView {
+  status: EngineStatus;
+  pid: number | null;
+  workers: number;
+  /** Digest of the graph that it runs, as far as this agent gave it one. */
+  applied: string | null;
+  /** Digest of the spec of each instance in that graph. */
+  instances: ReadonlyMap<string, string>;
+  start_not_before_ms: number;
+  error: string | null;
+}
+
+const START_LIMIT_MS = 20_000;
+const ADOPT_LIMIT_MS = 3000;
+const STOP_GRACE_MS = 3000;
+/** A crash after this long says nothing about the next start. */
+const STABLE_MS = 30_000;
+const RESTART = { first_ms: 250, most_ms: 15_000 };
+
+/** Starts, adopts, supervises and instructs the data-plane engine: one process that runs every software NF of the node. */
+export class EngineDriver implements NfDriver {
+  readonly kind = 'engine';
+  readonly nfs = ENGINE_NFS;
+  private status: EngineStatus = 'stopped';
+  private process: DetachedProcess | null = null;
+  private client: EngineClient | null = null;
+  private applied: Wiring | null = null;
+  private crashes = 0;
+  private startNotBefore = 0;
+  private error: string | null = null;
+  private leaving = false;
+  private known: EngineDescription | null = null;
+
+  constructor(
+    private readonly options: EngineOptions,
+    private readonly emit: Emit,
+    private readonly onChange: () => void,
+  ) {}
+
+  get view(): EngineView {
+    return {
+      status: this.status,
+      pid: this.process?.pid ?? null,
+      workers: this.known?.workers ?? 1,
+      applied: this.applied?.digest ?? null,
+      instances: this.applied?.instances ?? new Map(),
+      start_not_before_ms: this.startNotBefore,
+      error: this.error,
+    };
+  }
+
+  get description(): EngineDescription | null {
+    return this.known;
+  }
+
+  /** What runs and where its figures are; null until a graph was applied. */
+  get wiring(): Wiring | null {
+    return this.applied;
+  }
+
+  observe(): ReadonlyMap<string, RuntimeInstance> {
+    const state = this.status === 'running' ? 'running' : this.status === 'failed' ? 'failed' : 'starting';
+    const detail = state === 'failed' ? this.error : null;
+    return new Map([...(this.applied?.instances ?? [])].map(([id, digest]) => [id, { digest, state, detail }]));
+  }
+
+  /** Adopts the engine of an earlier agent when there is one; true if so. Never starts one. */
+  async adopt(): Promise<boolean> {
+    const process = DetachedProcess.adopt(this.files) ?? (await this.findBySocket());
+    if (!process) return false;
+    this.attach(process);
+    try {
+      await this.connect(process, ADOPT_LIMIT_MS);
+    } catch (error) {
+      this.emit(
+        'error',
+        'engine.unresponsive',
+        this.options.node,
+        `Engine ${process.pid} does not answer and is ended`,
+      );
+      process.kill();
+      await process.ended;
+      this.error = (error as Error).message;
+      return false;
+    }
+    this.emit('info', 'engine.adopted', this.options.node, `Engine ${process.pid} kept running and is adopted`, {
+      pid: process.pid,
+    });
+    return true;
+  }
+
+  /** Brings an engine up, an earlier one if it lives. Rejects with a DriverError. */
+  async start(): Promise<void> {
+    if (this.status === 'running' || this.leaving) return;
+    this.set('starting', null);
+    try {
+      if (await this.adopt()) return;
+      this.set('starting', null);
+      rmSync(this.socketPath, { force: true });
+      const begin = Date.now();
+      const { path: command, memory } = this.options;
+      const args = ['--socket', this.socketPath, '--memory', memory];
+      const process = await DetachedProcess.start({ command, args, ...this.files });
+      this.attach(process);
+      await this.connect(process, START_LIMIT_MS);
+      const ms = Date.now() - begin;
+      this.emit('info', 'engine.started', this.options.node, `Engine ${process.pid} started in ${ms} ms`, {
+        pid: process.pid,
+        ms,
+        memory: this.known?.memory,
+      });
+    } catch (error) {
+      this.process?.kill();
+      await this.process?.ended;
+      // An engine that ended while it started has counted this already.
+      if (this.status === 'starting') this.crashed((error as Error).message);
+      throw new DriverError(`engine: ${this.error}`);
+    }
+  }
+
+  async realize({ wiring }: Change): Promise<void> {
+    if (!wiring || this.leaving) return;
+    const { client } = this;
+    if (!client || this.status !== 'running') throw new DriverError('the engine does not run');
+    try {
+      await client.apply(wiring.graph);
+    } catch (error) {
+      throw error instanceof EngineRefusal
+        ? explain(error, wiring)
+        : new DriverError(`engine: ${(error as Error).message}`);
+    }
+    if (client === this.client) this.applied = wiring;
+  }
+
+  async getInstanceState(instanceId: string, limit: number): Promise<Record<string, unknown>> {
+    return this.connected.getState(instanceId, limit);
+  }
+
+  async exportState(instanceId: string): Promise<Record<string, unknown>> {
+    return this.connected.exportState(instanceId);
+  }
+
+  async importState(instanceId: string, state: Record<string, unknown>): Promise<void> {
+    await this.connected.importState(instanceId, state);
+  }
+
+  /** Counters of the engine; null when it does not run, or still works on an earlier request. */
+  async stats(): Promise<EngineStats | null> {
+    if (!this.client || this.client.busy) return null;
+    return this.client.stats();
+  }
+
+  /** Leaves the engine as it is for the next agent, or ends it. */
+  async close(keep: boolean): Promise<void> {
+    this.leaving = true;
+    const { process, client } = this;
+    if (keep || !process) {
+      client?.close();
+      process?.release();
+      return;
+    }
+    await process.stop(STOP_GRACE_MS, () => {
+      client?.shutdown().catch(() => undefined);
+    });
+    client?.close();
+    rmSync(this.socketPath, { force: true });
+  }
+
+  private get socketPath(): string {
+    return join(this.options.run_dir, 'engine.sock');
+  }
+
+  private get files() {
+    return { pid_file: join(this.options.run_dir, 'engine.pid'), log_file: join(this.options.run_dir, 'engine.log') };
+  }
+
+  private get connected(): EngineClient {
+    if (!this.client) throw new DriverError('the engine does not run');
+    return this.client;
+  }
+
+  /** An engine whose agent died before it wrote the pid file still serves the socket. */
+  private async findBySocket(): Promise<DetachedProcess | null> {
+    let client: EngineClient;
+    try {
+      client = await EngineClient.connect(this.socketPath, () => undefined);
+    } catch {
+      return null;
+    }
+    try {
+      const identity = identify((await client.describe()).pid);
+      if (!identity) return null;
+      writeDurably(this.files.pid_file, `${JSON.stringify(identity)}\n`);
+      return DetachedProcess.adopt(this.files);
+    } catch {
+      return null;
+    } finally {
+      client.close();
+    }
+  }
+
+  private attach(process: DetachedProcess): void {
+    this.process = process;
+    process.ended.then((how) => {
+      if (this.process === process) this.onEnd(process, how);
+    });
+  }
+
+  private async connect(process: DetachedProcess, limit_ms: number): Promise<void> {
+    const deadline = Date.now() + limit_ms;
+    let last = 'it does not listen';
+    while (process.alive) {
+      if (Date.now() > deadline) throw new Error(`engine ${process.pid} was not ready after ${limit_ms} ms: ${last}`);
+      try {
+        const client = await EngineClient.connect(this.socketPath, (error) => this.onUnreachable(process, error));
+        this.client = client;
+        this.known = await client.describe();
+        if (this.known.pid !== process.pid) throw new Error(`the socket is served by process ${this.known.pid}`);
+        this.set('running', null);
+        if (process.adopted) this.crashes = 0;
+        sleep(STABLE_MS, undefined, { ref: false }).then(() => {
+          if (this.process === process && this.status === 'running') this.crashes = 0;
+        });
+        return;
+      } catch (error) {
+        last = (error as Error).message;
+        this.client?.close();
+        this.client = null;
+        await sleep(20);
+      }
+    }
+    throw new Error(`engine ended while it started: ${await process.ended}; see ${this.files.log_file}`);
+  }
+
+  private onUnreachable(process: DetachedProcess, error: Error): void {
+    if (this.process !== process || this.status !== 'running' || this.leaving) return;
+    this.client = null;
+    this.set('failed', error.message);
+    // A dying engine closes its socket first; only one that lives on is at fault.
+    sleep(300).then(() => {
+      if (!process.alive) return;
+      this.emit('error', 'engine.unresponsive', this.options.node, `${error.message}: engine ${process.pid} is ended`);
+      process.kill();
+    });
+  }
+
+  private onEnd(process: DetachedProcess, how: string): void {
+    this.client?.close();
+    this.client = null;
+    this.process = null;
+    this.applied = null;
+    this.known = null;
+    if (this.leaving) {
+      this.set('stopped', null);
+      return;
+    }
+    this.emit('error', 'engine.ended', this.options.node, `Engine ${process.pid} ended: ${how}`, {
+      pid: process.pid,
+      how,
+    });
+    this.crashed(`engine ended: ${how}`);
+  }
+
+  private crashed(why: string): void {
+    this.crashes++;
+    this.startNotBefore = Date.now() + (this.crashes === 1 ? 0 : backoffMs(RESTART, this.crashes - 1, Math.random()));
+    this.set('failed', why);
+  }
+
+  private set(status: EngineStatus, error: string | null): void {
+    this.status = status;
+    this.error = error;
+    this.onChange();
+  }
+}
+
+/** Puts the engine's pointer into the words of the desired state: the instance and the field of its configuration. */
+function explain({ error, message }: EngineRefusal, { graph, instances }: Wiring): DriverError {
+  const permanent = ['bad-request', 'invalid-graph', 'invalid-config'].includes(error.code);
+  const [, index, rest] = /^\/modules\/(\d+)(.*)$/.exec(error.pointer ?? '') ?? [];
+  const name = index === undefined ? undefined : graph.modules[Number(index)]?.name;
+  if (name === undefined) return new DriverError(`engine: ${message}`, null, permanent);
+  const instance = [...instances.keys()].find((id) => name === id || name.startsWith(`${id}:`)) ?? null;
+  return new DriverError(`${name}: ${error.detail} (at ${rest || '/'})`, instance, permanent);
+}

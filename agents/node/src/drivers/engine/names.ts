@@ -1,0 +1,19 @@
+/**
+ * Names of the engine's modules. They are a function of the desired state alone, so that an apply finds the module of
+ * an instance again and keeps its state and counters.
+ */
+export const NIC_PORT = 'nic0';
+export const NIC_IN = 'nic0:in';
+export const NIC_HOPS = 'nic0:hops';
+export const NIC_OUT = 'nic0:out';
+
+export const queueOf = (instance: string) => `${instance}:queue`;
+export const returnQueueOf = (instance: string) => `${instance}:return-queue`;
+export const outputsOf = (instance: string) => `${instance}:outputs`;
+export const splitOf = (instance: string, output: number) => `${instance}:split:${output}`;
+export const hopModule = (hop: number) => `hop:${hop}`;
+export const exitModule = (exit: string) => `exit:${exit}`;
+
+/** The side of a process NF where packets enter it, and the one where they leave it. Also the names of its ports. */
+export const nearOf = (instance: string) => `${instance}:near`;
+export const farOf = (instance: string) => `${instance}:far`;

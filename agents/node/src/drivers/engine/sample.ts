@@ -1,0 +1,131 @@
+import type { EngineStats, ExitSample, InstanceSample, NodeSamples, SparseHistogram } from '@orrery/contract';
+import type { InstanceProbe, Probes } from './compile.js';
+
+type Module = EngineStats['modules'][number];
+type Port = EngineStats['ports'][number];
+
+/** One reading of the engine with what it takes to read it. */
+export interface Reading {
+  stats: EngineStats;
+  modules: ReadonlyMap<string, Module>;
+  ports: ReadonlyMap<string, Port>;
+}
+
+export function reading(stats: EngineStats): Reading {
+  return {
+    stats,
+    modules: new Map(stats.modules.map((module) => [module.name, module])),
+    ports: new Map(stats.ports.map((port) => [port.name, port])),
+  };
+}
+
+/** What arrived since: a counter below its former value has started again from zero. */
+const since = (now: number, before: number | undefined) => (before === undefined || now < before ? now : now - before);
+
+export function histogramSince(now: SparseHistogram | null, before: SparseHistogram | null): SparseHistogram {
+  const old = new Map(before ?? []);
+  const restarted = (now ?? []).some(([bucket, count]) => count < (old.get(bucket) ?? 0));
+  return (now ?? [])
+    .map(([bucket, count]): [number, number] => [bucket, restarted ? count : count - (old.get(bucket) ?? 0)])
+    .filter(([, count]) => count > 0);
+}
+
+/** Figures of the interval between two readings of one epoch. `seq`, `lost` and wall-clock time are the caller's. */
+export function sampleBetween(
+  before: Reading,
+  now: Reading,
+  probes: Probes,
+): Pick<NodeSamples, 'epoch' | 'interval_ms' | 'cpu_share' | 'instances' | 'exits'> {
+  const elapsed_ns = now.stats.t_ns - before.stats.t_ns;
+  const cycles = (elapsed_ns / 1e9) * now.stats.cycles_per_second;
+  const cpu_ns = now.stats.workers.reduce((sum, worker) => {
+    const former = before.stats.workers.find((other) => other.worker === worker.worker);
+    return sum + since(worker.cpu_ns, former?.cpu_ns);
+  }, 0);
+  return {
+    epoch: now.stats.epoch,
+    interval_ms: elapsed_ns / 1e6,
+    cpu_share: cpu_ns / elapsed_ns,
+    instances: probes.instances.flatMap((probe) => instanceSample(probe, before, now, cycles) ?? []),
+    exits: probes.exits.flatMap(({ exit_id, module }) => exitSample(exit_id, module, before, now) ?? []),
+  };
+}
+
+function instanceSample(probe: InstanceProbe, before: Reading, now: Reading, cycles: number): InstanceSample | null {
+  const core = probe.nf !== null ? nfFigures(probe.nf, before, now, cycles) : processFigures(probe, now);
+  if (!core) return null;
+  const queues = probe.queues.map((name) => now.modules.get(name));
+  const outputs = probe.outputs === null ? undefined : now.modules.get(probe.outputs);
+  const waiting = total(queues.map((queue) => queue?.drops));
+  const unwanted = total([outputs?.drops]);
+  const drops = addDrops(core.drops, waiting, unwanted);
+  return {
+    instance_id: probe.instance_id,
+    ...core,
+    // Offered, not only served: what the full queue turned away has come in, and what no edge wanted has not gone out.
+    packets_in: core.packets_in + sum(waiting),
+    packets_out: Math.max(0, core.packets_out - sum(unwanted)),
+    drops,
+    queue_depth: queues.reduce((depth, queue) => depth + (queue?.queue_depth ?? 0), 0),
+  };
+}
+
+type Core = Omit<InstanceSample, 'instance_id' | 'queue_depth'>;
+
+function nfFigures(name: string, before: Reading, now: Reading, cycles: number): Core | null {
+  const module = now.modules.get(name);
+  if (!module) return null;
+  const former = before.modules.get(name);
+  const { packets_in, packets_out, bytes_in, bytes_out, drops } = module;
+  return {
+    packets_in,
+    packets_out,
+    bytes_in,
+    bytes_out,
+    drops,
+    cpu_share: cycles > 0 ? since(module.cycles, former?.cycles) / cycles : 0,
+    latency_ns: histogramSince(module.latency_ns, former?.latency_ns ?? null),
+  };
+}
+
+/** A process is seen from its two interfaces; replies count like the rest. Its own CPU time is not the engine's. */
+function processFigures({ ports }: InstanceProbe, now: Reading): Core | null {
+  const near = now.ports.get(ports!.near);
+  const far = now.ports.get(ports!.far);
+  if (!near || !far) return null;
+  const packets_in = near.tx_packets + far.tx_packets;
+  const packets_out = near.rx_packets + far.rx_packets;
+  return {
+    packets_in,
+    packets_out,
+    bytes_in: near.tx_bytes + far.tx_bytes,
+    bytes_out: near.rx_bytes + far.rx_bytes,
+    drops: present({ 'port-full': near.tx_dropped + far.tx_dropped, 'port-missed': near.rx_dropped + far.rx_dropped }),
+    cpu_share: 0,
+    latency_ns: [],
+  };
+}
+
+function exitSample(exit_id: string, name: string, before: Reading, now: Reading): ExitSample | null {
+  const module = now.modules.get(name);
+  if (!module) return null;
+  const former = before.modules.get(name);
+  return {
+    exit_id,
+    packets: module.packets_in,
+    bytes: module.bytes_in,
+    latency_ns: histogramSince(module.latency_ns, former?.latency_ns ?? null),
+  };
+}
+
+type Drops = Record<string, number>;
+const present = (drops: Drops): Drops => Object.fromEntries(Object.entries(drops).filter(([, count]) => count > 0));
+const sum = (drops: Drops) => Object.values(drops).reduce((all, count) => all + count, 0);
+const total = (parts: (Drops | undefined)[]): Drops => addDrops(...parts.map((part) => part ?? {}));
+
+function addDrops(...parts: Drops[]): Drops {
+  const all = new Map<string, number>();
+  for (const part of parts)
+    for (const [reason, count] of Object.entries(part)) all.set(reason, (all.get(reason) ?? 0) + count);
+  return Object.fromEntries(all);
+}

@@ -1,0 +1,72 @@
+import type { EngineStats, NodeSamples } from '@orrery/contract';
+import type { Wiring } from '../nf-driver.js';
+import { type Reading, reading, sampleBetween } from './sample.js';
+
+export interface StatsSource {
+  /** Null when the engine does not run or is busy. */
+  stats(): Promise<EngineStats | null>;
+  readonly wiring: Wiring | null;
+}
+
+const NS_PER_MS = 1e6;
+
+/**
+ * Reads the engine at a fixed rate and hands samples on. One reading at a time: a tick that finds the former one
+ * unfinished is skipped and counted in `lost`, as is a set that `send` could not take.
+ */
+export class Sampler {
+  private before: Reading | null = null;
+  private lost = 0;
+  private seq = -1;
+  private reads = false;
+  private timer: NodeJS.Timeout | null = null;
+
+  constructor(
+    private readonly source: StatsSource,
+    private readonly send: (samples: NodeSamples) => boolean,
+    private readonly period_ms = 200,
+  ) {}
+
+  start(): void {
+    this.timer ??= setInterval(() => void this.tick(), this.period_ms).unref();
+  }
+
+  stop(): void {
+    if (this.timer) clearInterval(this.timer);
+    this.timer = null;
+  }
+
+  async tick(): Promise<void> {
+    if (this.reads) {
+      this.lost++;
+      return;
+    }
+    this.reads = true;
+    try {
+      const stats = await this.source.stats();
+      if (stats) this.take(reading(stats));
+      else if (this.before) this.lost++;
+    } catch {
+      // The driver hears of the failure by itself and ends the epoch.
+      this.before = null;
+    } finally {
+      this.reads = false;
+    }
+  }
+
+  private take(now: Reading): void {
+    const { before } = this;
+    this.before = now;
+    const { wiring } = this.source;
+    if (!before || before.stats.epoch !== now.stats.epoch) {
+      this.lost = 0;
+      this.seq = -1;
+      return;
+    }
+    if (!wiring || now.stats.t_ns <= before.stats.t_ns) return;
+    // From the engine's own clock, so that it goes on rising when another agent takes over within the epoch.
+    this.seq = Math.max(this.seq + 1, Math.floor(now.stats.t_ns / NS_PER_MS / this.period_ms));
+    const samples = { ...sampleBetween(before, now, wiring.probes), seq: this.seq, t_ms: Date.now(), lost: this.lost };
+    if (!this.send(samples)) this.lost++;
+  }
+}

@@ -1,0 +1,8 @@
+import { createHash } from 'node:crypto';
+import type { InstanceSpec } from '@orrery/contract';
+
+export const digestOf = (value: unknown): string =>
+  createHash('sha256').update(JSON.stringify(value)).digest('base64url').slice(0, 22);
+
+/** What a process is made from; it need not start again when only its wiring changed. */
+export const processDigest = ({ nf, config }: InstanceSpec): string => digestOf([nf, config]);

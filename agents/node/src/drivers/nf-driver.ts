@@ -1,0 +1,54 @@
+import type { EngineGraph, InstanceSpec } from '@orrery/contract';
+import type { Probes } from './engine/compile.js';
+
+export type InstanceRuntimeState = 'starting' | 'running' | 'failed' | 'stopping';
+
+/** What a driver runs for one instance, and from which desired state (`digest`) it was made. */
+export interface RuntimeInstance {
+  digest: string;
+  state: InstanceRuntimeState;
+  detail: string | null;
+}
+
+/** One batch of the unified VNFM calls (HYPER). `wiring` is the whole data plane, for the driver that owns it. */
+export interface Change {
+  deploy: InstanceSpec[];
+  configure: InstanceSpec[];
+  destruct: string[];
+  wiring: Wiring | null;
+}
+
+export interface Wiring {
+  graph: EngineGraph;
+  probes: Probes;
+  /** Digest of each instance that the graph holds. */
+  instances: ReadonlyMap<string, string>;
+  digest: string;
+}
+
+/** Why a change could not be made. Until something else changes, a `permanent` one fails again. */
+export class DriverError extends Error {
+  override name = 'DriverError';
+  constructor(
+    message: string,
+    readonly instanceId: string | null = null,
+    readonly permanent = false,
+  ) {
+    super(message);
+  }
+}
+
+/** The unified VNFM interface: the same calls whatever runs the NF. One implementation for each kind of runtime. */
+export interface NfDriver {
+  readonly kind: InstanceSpec['driver'];
+  readonly nfs: readonly string[];
+  /** What runs now. */
+  observe(): ReadonlyMap<string, RuntimeInstance>;
+  /** deploy_instance, configure_instance and destruct_instance; making the same change again is harmless. */
+  realize(change: Change): Promise<void>;
+  /** get_instance_state; `limit` bounds each table. */
+  getInstanceState(instanceId: string, limit: number): Promise<Record<string, unknown>>;
+  /** The two halves of migrate_instance: flow state leaves one instance and enters another. */
+  exportState(instanceId: string): Promise<Record<string, unknown>>;
+  importState(instanceId: string, state: Record<string, unknown>): Promise<void>;
+}

@@ -1,0 +1,32 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { Name } from '@orrery/contract';
+import { z } from 'zod';
+import { PACKAGE_ROOT } from '../../package-root.js';
+
+/** One folder in `process-nfs/`. In `command`, {dir}, {near}, {far} and {config} stand for paths and interfaces. */
+const Descriptor = z.strictObject({ nf: Name, command: z.array(z.string().min(1)).min(1) });
+
+export interface ProcessNf {
+  nf: string;
+  command: string[];
+  directory: string;
+}
+
+const FOLDER = `${PACKAGE_ROOT}process-nfs`;
+
+/** The process NFs that come with the agent. Throws when a descriptor is wrong: that is a broken installation. */
+export function loadProcessNfs(folder = FOLDER): ProcessNf[] {
+  return readdirSync(folder, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => {
+      const directory = `${folder}/${name}`;
+      const parsed = Descriptor.safeParse(JSON.parse(readFileSync(`${directory}/descriptor.json`, 'utf8')));
+      if (!parsed.success) throw new Error(`${directory}/descriptor.json: ${z.prettifyError(parsed.error)}`);
+      return { ...parsed.data, directory };
+    });
+}
+
+export function commandOf({ command, directory }: ProcessNf, near: string, far: string, config: string): string[] {
+  const values: Record<string, string> = { dir: directory, near, far, config };
+  return command.map((word) => word.replace(/\{(dir|near|far|config)\}/g, (_, name) => values[name]!));
+}

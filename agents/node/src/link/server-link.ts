@@ -1,0 +1,235 @@
+import { AGENT_PROTOCOL, type AgentMessage, type NodeSamples, type Observed, ServerMessage } from '@orrery/contract';
+import { type RawData, WebSocket } from 'ws';
+import { backoffMs } from '../platform/backoff.js';
+import { log } from '../platform/log.js';
+import type { AgentEvent } from './agent-event.js';
+import type { CredentialStore } from './credential-store.js';
+import type { EventOutbox } from './event-outbox.js';
+
+type Hello = Extract<AgentMessage, { type: 'hello' }>;
+type Desired = Extract<ServerMessage, { type: 'desired' }>;
+export type Call = Extract<ServerMessage, { type: 'call' }>;
+
+export interface LinkOptions {
+  url: string;
+  node: string;
+  join_token: string | null;
+  retry: { first_ms: number; most_ms: number };
+  /** Silence after which the connection is tested, and after as much again given up. */
+  silence_ms: number;
+}
+
+export interface LinkHandlers {
+  /** All of `hello` but what identifies the sender to the server. */
+  hello(): Promise<Omit<Hello, 'type' | 'protocol' | 'node' | 'join_token' | 'credential'>>;
+  /** `first` of a connection: the server's word counts even if its generation is lower than ours. */
+  desired(spec: Desired['spec'], first: boolean): void;
+  call(call: Call): Promise<unknown>;
+  /** A message that is not of the protocol; `why` names the field. */
+  invalid(why: string): void;
+}
+
+export const DEFAULT_LINK = { retry: { first_ms: 250, most_ms: 10_000 }, silence_ms: 5000 };
+
+const WELCOME_LIMIT_MS = 10_000;
+const INBOUND_LIMIT_BYTES = 16 * 1024 * 1024;
+/** What may wait in our own send buffer before samples are dropped; they must never delay an event. */
+const SAMPLES_BACKLOG_BYTES = 256 * 1024;
+const EVENTS_BACKLOG_BYTES = 4 * 1024 * 1024;
+
+/** The one outbound connection of an agent: comes back by itself until stopped. */
+export class ServerLink {
+  private socket: WebSocket | null = null;
+  private welcomed = false;
+  private attempt = 0;
+  private retryTimer: NodeJS.Timeout | null = null;
+  private stopped = false;
+  /** The server knows nothing of our credential: it lost its state, so the join token is tried in its place. */
+  private credentialRefused = false;
+  private latest: Observed | null = null;
+
+  constructor(
+    private readonly options: LinkOptions,
+    private readonly credentials: CredentialStore,
+    private readonly outbox: EventOutbox,
+    private readonly handlers: LinkHandlers,
+  ) {}
+
+  get connected(): boolean {
+    return this.welcomed;
+  }
+
+  start(): void {
+    if (!this.stopped) this.connect();
+  }
+
+  /** Sends what is buffered, then closes. */
+  async stop(): Promise<void> {
+    this.stopped = true;
+    if (this.retryTimer) clearTimeout(this.retryTimer);
+    const { socket } = this;
+    if (!socket) return;
+    this.flushEvents();
+    await new Promise<void>((resolve) => {
+      const late = setTimeout(() => socket.terminate(), 1000);
+      socket.once('close', () => {
+        clearTimeout(late);
+        resolve();
+      });
+      socket.close(1001);
+    });
+  }
+
+  /** The newest observed state; while there is no connection `hello` will carry it. */
+  observed(observed: Observed): void {
+    this.latest = observed;
+    if (this.welcomed) this.send({ type: 'observed', observed });
+  }
+
+  event(event: AgentEvent): void {
+    this.outbox.add(event);
+    this.flushEvents();
+  }
+
+  /** False when nobody can take them now. */
+  samples(samples: NodeSamples): boolean {
+    if (!this.welcomed || this.socket!.bufferedAmount > SAMPLES_BACKLOG_BYTES) return false;
+    return this.send({ type: 'samples', samples });
+  }
+
+  private connect(): void {
+    const socket = new WebSocket(this.options.url, {
+      maxPayload: INBOUND_LIMIT_BYTES,
+      perMessageDeflate: false,
+      handshakeTimeout: WELCOME_LIMIT_MS,
+    });
+    this.socket = socket;
+    let why = '';
+    let firstDesired = true;
+    const watch = watchSilence(socket, this.options.silence_ms);
+    const welcomeTimer = setTimeout(() => {
+      why = 'no welcome';
+      socket.terminate();
+    }, WELCOME_LIMIT_MS);
+    socket.on('open', () => void this.hello(socket));
+    socket.on('message', (data, binary) => {
+      const message = this.parse(data, binary);
+      if (!message) return;
+      switch (message.type) {
+        case 'welcome':
+          clearTimeout(welcomeTimer);
+          return this.welcome(message);
+        case 'refused':
+          why = `refused: ${message.detail}`;
+          this.credentialRefused = !this.credentialRefused && this.credentials.read() !== null;
+          return socket.close();
+        case 'desired':
+          this.handlers.desired(message.spec, firstDesired);
+          firstDesired = false;
+          return;
+        case 'call':
+          return void this.answer(socket, message);
+      }
+    });
+    socket.on('error', (error) => {
+      why ||= error.message;
+    });
+    socket.on('close', (code) => {
+      clearTimeout(welcomeTimer);
+      watch.stop();
+      if (this.welcomed) log('warning', `connection to ${this.options.url} ended: ${why || `code ${code}`}`);
+      else if (this.attempt === 0 || why.startsWith('refused'))
+        log('warning', `no connection to ${this.options.url}: ${why || `code ${code}`}`);
+      this.welcomed = false;
+      this.socket = null;
+      this.retry();
+    });
+  }
+
+  private retry(): void {
+    if (this.stopped) return;
+    this.attempt++;
+    const wait_ms = backoffMs(this.options.retry, this.attempt, Math.random());
+    this.retryTimer = setTimeout(() => this.connect(), wait_ms);
+  }
+
+  private async hello(socket: WebSocket): Promise<void> {
+    const stored = this.credentialRefused && this.options.join_token ? null : this.credentials.read();
+    const hello = await this.handlers.hello();
+    if (socket.readyState !== WebSocket.OPEN) return;
+    this.send({
+      type: 'hello',
+      protocol: AGENT_PROTOCOL,
+      node: this.options.node,
+      join_token: stored === null ? this.options.join_token : null,
+      credential: stored,
+      ...hello,
+    });
+  }
+
+  private welcome({ credential, server_version }: Extract<ServerMessage, { type: 'welcome' }>): void {
+    if (credential !== null) this.credentials.write(credential);
+    this.credentialRefused = false;
+    this.attempt = 0;
+    this.welcomed = true;
+    log('info', `connected to ${this.options.url} (server ${server_version})`);
+    // What changed since `hello` was written.
+    if (this.latest) this.send({ type: 'observed', observed: this.latest });
+    this.flushEvents();
+  }
+
+  private async answer(socket: WebSocket, call: Call): Promise<void> {
+    let reply: Extract<AgentMessage, { type: 'reply' }>;
+    try {
+      reply = { type: 'reply', id: call.id, result: await this.handlers.call(call), error: null };
+    } catch (error) {
+      reply = { type: 'reply', id: call.id, error: (error as Error).message };
+    }
+    if (socket === this.socket) this.send(reply);
+  }
+
+  private flushEvents(): void {
+    if (!this.welcomed) return;
+    this.outbox.drain(
+      this.options.node,
+      Date.now(),
+      (event) => this.socket!.bufferedAmount < EVENTS_BACKLOG_BYTES && this.send({ type: 'event', ...event }),
+    );
+  }
+
+  private send(message: AgentMessage): boolean {
+    if (this.socket?.readyState !== WebSocket.OPEN) return false;
+    this.socket.send(JSON.stringify(message));
+    return true;
+  }
+
+  private parse(data: RawData, binary: boolean): ServerMessage | null {
+    try {
+      if (binary) throw new Error('a binary message');
+      const parsed = ServerMessage.safeParse(JSON.parse(data.toString()));
+      if (parsed.success) return parsed.data;
+      const issue = parsed.error.issues[0]!;
+      this.handlers.invalid(`/${issue.path.join('/')}: ${issue.message}`);
+    } catch (error) {
+      this.handlers.invalid((error as Error).message);
+    }
+    return null;
+  }
+}
+
+/** Ends a connection whose other side has gone without a word. */
+function watchSilence(socket: WebSocket, silence_ms: number): { stop(): void } {
+  let heard = true;
+  const note = () => {
+    heard = true;
+  };
+  socket.on('message', note);
+  socket.on('pong', note);
+  const timer = setInterval(() => {
+    if (socket.readyState !== WebSocket.OPEN) return;
+    if (!heard) return socket.terminate();
+    heard = false;
+    socket.ping();
+  }, silence_ms);
+  return { stop: () => clearInterval(timer) };
+}

@@ -1,0 +1,109 @@
+import { resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { Name, Origin } from '@orrery/contract';
+import { z } from 'zod';
+import { PACKAGE_ROOT } from './package-root.js';
+
+export class UsageError extends Error {
+  override name = 'UsageError';
+}
+
+const ENGINE = resolve(PACKAGE_ROOT, '../build/engine/orrery-engine');
+const MEMORY = ['auto', 'no-huge', 'hugepages'] as const;
+
+export const HELP = `orrery-agent: runs the network functions of one node as the server wants them
+
+  --server URL          ws://, wss:// or ws+unix:/path/agents.sock:/api/v1/agent
+  --node NAME           name of this node
+  --origin twin|live    emulated or real
+  --iface IFACE         interface of the data plane
+  --state-dir DIR       what must survive a restart of the machine
+  --run-dir DIR         sockets, pid files and logs
+  --join-token T        proves the node at its first connection
+  --engine PATH         data-plane engine (${ENGINE})
+  --memory auto|no-huge|hugepages   of the engine (auto)
+  --on-exit keep|stop   what becomes of the engine when the agent is asked to end (twin: stop, live: keep)
+  --help
+
+Each flag may be given as a variable instead: ORRERY_SERVER, ORRERY_NODE, ORRERY_STATE_DIR and so on.`;
+
+/** Longest path that a unix socket may have, without the final NUL (unix(7)). */
+const SOCKET_PATH_LIMIT = 107;
+
+const directory = (flag: string) =>
+  z
+    .string({ error: `${flag} is missing` })
+    .min(1)
+    .transform((path) => resolve(path));
+const text = (flag: string) => z.string({ error: `${flag} is missing` });
+const oneOf = <T extends readonly [string, ...string[]]>(flag: string, values: T) =>
+  z.enum(values, { error: `${flag} must be ${values.join(' or ')}` });
+
+const Options = z.object({
+  server: text('--server').regex(
+    /^(wss?:\/\/[^\s]+|ws\+unix:\/[^\s:]+:\/[^\s]*)$/,
+    '--server must be ws://HOST..., wss://HOST... or ws+unix:/SOCKET:/PATH',
+  ),
+  node: text('--node').pipe(
+    z.string().regex(/^[a-z][a-z0-9-]{0,39}$/, `--node ${Name.safeParse('').error!.issues[0]!.message}`),
+  ),
+  origin: text('--origin').pipe(oneOf('--origin', Origin.options as ['twin', 'live'])),
+  iface: text('--iface').pipe(z.string().regex(/^[^\s/]{1,15}$/, '--iface must be an interface name')),
+  'state-dir': directory('--state-dir'),
+  'run-dir': directory('--run-dir'),
+  'join-token': z.string().max(200, '--join-token has at most 200 characters').optional(),
+  engine: z.string().min(1).default(ENGINE),
+  memory: oneOf('--memory', MEMORY).default('auto'),
+  'on-exit': oneOf('--on-exit', ['keep', 'stop'] as const).optional(),
+});
+
+export interface AgentOptions {
+  server: string;
+  node: string;
+  origin: Origin;
+  iface: string;
+  state_dir: string;
+  run_dir: string;
+  join_token: string | null;
+  engine: string;
+  memory: (typeof MEMORY)[number];
+  on_exit: 'keep' | 'stop';
+}
+
+/** Null: help was asked for. Throws a UsageError that names every bad flag. */
+export function readOptions(args: string[], env: NodeJS.ProcessEnv): AgentOptions | null {
+  const flags = Object.keys(Options.shape);
+  const given = parse(args, flags);
+  if (given.help) return null;
+  const values = Object.fromEntries(
+    flags.map((flag) => [flag, given[flag] ?? env[`ORRERY_${flag.replaceAll('-', '_').toUpperCase()}`]]),
+  );
+  const parsed = Options.safeParse(values);
+  if (!parsed.success) throw new UsageError(parsed.error.issues.map(({ message }) => message).join('\n'));
+  const options = parsed.data;
+  const socket = `${options['run-dir']}/engine.sock`;
+  if (Buffer.byteLength(socket) > SOCKET_PATH_LIMIT)
+    throw new UsageError(`--run-dir is too long: ${socket} must have at most ${SOCKET_PATH_LIMIT} bytes`);
+  return {
+    server: options.server,
+    node: options.node,
+    origin: options.origin,
+    iface: options.iface,
+    state_dir: options['state-dir'],
+    run_dir: options['run-dir'],
+    join_token: options['join-token'] || null,
+    engine: resolve(options.engine),
+    memory: options.memory,
+    on_exit: options['on-exit'] ?? (options.origin === 'twin' ? 'stop' : 'keep'),
+  };
+}
+
+function parse(args: string[], flags: string[]): Record<string, string | boolean | undefined> {
+  const string = flags.map((flag) => [flag, { type: 'string' as const }]);
+  const config = { help: { type: 'boolean' as const }, ...Object.fromEntries(string) };
+  try {
+    return parseArgs({ args, options: config, strict: true }).values as Record<string, string | boolean | undefined>;
+  } catch (error) {
+    throw new UsageError((error as Error).message);
+  }
+}

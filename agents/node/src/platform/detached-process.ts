@@ -1,0 +1,111 @@
+import { spawn } from 'node:child_process';
+import { closeSync, mkdirSync, openSync, rmSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { readJsonFile, writeDurably } from './durable-file.js';
+import { log } from './log.js';
+import { identify, isAlive, ProcessIdentity, signalProcess } from './process-identity.js';
+import { boundLog } from './rotating-log.js';
+
+export interface ProcessCommand {
+  command: string;
+  args: string[];
+  /** Takes standard output and error; bounded. */
+  log_file: string;
+  pid_file: string;
+}
+
+const LIVENESS_PERIOD_MS = 200;
+
+/** A process that outlives its agent and is found again by the next one. */
+export class DetachedProcess {
+  /** Resolves with how it ended, as far as can be known: the end of an adopted process has no code. */
+  readonly ended: Promise<string>;
+  private resolveEnded!: (how: string) => void;
+  private readonly timer: NodeJS.Timeout;
+  private over = false;
+
+  private constructor(
+    readonly identity: ProcessIdentity,
+    readonly adopted: boolean,
+    private readonly files: Pick<ProcessCommand, 'log_file' | 'pid_file'>,
+  ) {
+    this.ended = new Promise((resolve) => {
+      this.resolveEnded = resolve;
+    });
+    this.timer = setInterval(() => this.check(), LIVENESS_PERIOD_MS).unref();
+  }
+
+  get pid(): number {
+    return this.identity.pid;
+  }
+
+  get alive(): boolean {
+    return !this.over && isAlive(this.identity);
+  }
+
+  /** Starts it in a session of its own. Rejects when the program cannot be run. */
+  static async start(command: ProcessCommand): Promise<DetachedProcess> {
+    mkdirSync(dirname(command.log_file), { recursive: true });
+    const output = openSync(command.log_file, 'a', 0o600);
+    try {
+      const child = spawn(command.command, command.args, { detached: true, stdio: ['ignore', output, output] });
+      await new Promise<void>((resolve, reject) => {
+        child.once('spawn', resolve);
+        child.once('error', (error) => reject(new Error(`cannot run ${command.command}: ${error.message}`)));
+      });
+      const identity = identify(child.pid!);
+      if (!identity) throw new Error(`${command.command} ended at once`);
+      writeDurably(command.pid_file, `${JSON.stringify(identity)}\n`);
+      const started = new DetachedProcess(identity, false, command);
+      child.once('exit', (code, signal) => started.end(signal ? `signal ${signal}` : `exit code ${code}`));
+      child.unref();
+      return started;
+    } finally {
+      closeSync(output);
+    }
+  }
+
+  /** The process of the pid file if it still runs; a stale file is removed. */
+  static adopt(files: Pick<ProcessCommand, 'log_file' | 'pid_file'>): DetachedProcess | null {
+    const identity = readJsonFile(files.pid_file, ProcessIdentity, (why) => log('warning', why));
+    if (identity && isAlive(identity)) return new DetachedProcess(identity, true, files);
+    rmSync(files.pid_file, { force: true });
+    return null;
+  }
+
+  /** Asks it to end, then ends it. Resolves when it is gone. */
+  async stop(grace_ms: number, ask: () => void = () => signalProcess(this.identity, 'SIGTERM')): Promise<void> {
+    if (this.alive) ask();
+    const grace = new AbortController();
+    const late = sleep(grace_ms, 'late', { signal: grace.signal }).catch(() => 'ended');
+    if ((await Promise.race([this.ended, late])) === 'late') {
+      signalProcess(this.identity, 'SIGKILL');
+      await this.ended;
+    }
+    grace.abort();
+  }
+
+  kill(): void {
+    signalProcess(this.identity, 'SIGKILL');
+  }
+
+  /** Stops watching; the process goes on. */
+  release(): void {
+    clearInterval(this.timer);
+  }
+
+  private check(): void {
+    // The end of a child comes with its code from the operating system.
+    if (this.adopted && !isAlive(this.identity)) this.end('ended');
+    else boundLog(this.files.log_file);
+  }
+
+  private end(how: string): void {
+    if (this.over) return;
+    this.over = true;
+    clearInterval(this.timer);
+    rmSync(this.files.pid_file, { force: true });
+    this.resolveEnded(how);
+  }
+}

@@ -1,0 +1,45 @@
+import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { z } from 'zod';
+
+/** Replaces the file as a whole: after a crash at any moment it holds the old content or the new. */
+export function writeDurably(path: string, content: string, mode = 0o600): void {
+  const directory = dirname(path);
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  const temporary = `${path}.new`;
+  const file = openSync(temporary, 'w', mode);
+  try {
+    writeSync(file, content);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+  renameSync(temporary, path);
+  const folder = openSync(directory, 'r');
+  try {
+    fsyncSync(folder);
+  } finally {
+    closeSync(folder);
+  }
+}
+
+/** Content of a JSON file after its schema; null when there is none. `onBad` hears why a file cannot be used. */
+export function readJsonFile<S extends z.ZodType>(
+  path: string,
+  schema: S,
+  onBad: (why: string) => void,
+): z.infer<S> | null {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') onBad(`${path}: ${(error as Error).message}`);
+    return null;
+  }
+  try {
+    return schema.parse(JSON.parse(text));
+  } catch (error) {
+    onBad(`${path} is not usable: ${(error as Error).message.slice(0, 300)}`);
+    return null;
+  }
+}

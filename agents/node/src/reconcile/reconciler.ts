@@ -1,0 +1,140 @@
+import type { NodeSpec, Observed } from '@orrery/contract';
+import type { EngineView } from '../drivers/engine/engine-driver.js';
+import { DriverError, type NfDriver } from '../drivers/nf-driver.js';
+import type { Emit } from '../link/agent-event.js';
+import { backoffMs } from '../platform/backoff.js';
+import { decide, type Failure, type Step } from './decide.js';
+
+export interface EnginePort extends NfDriver {
+  readonly view: EngineView;
+  start(): Promise<void>;
+}
+
+const RETRY = { first_ms: 500, most_ms: 30_000 };
+
+/** Brings the node to its desired state and keeps it there. Looks at the world again after every step and every call. */
+export class Reconciler {
+  private spec: NodeSpec | null = null;
+  private failure: Failure | null = null;
+  private attempts = 0;
+  private converged = 0;
+  private dirty = false;
+  private running: Promise<void> | null = null;
+  private timer: NodeJS.Timeout | null = null;
+  private stopped = false;
+  private last: Observed;
+  private lastText = '';
+
+  constructor(
+    private readonly engine: EnginePort,
+    private readonly processes: NfDriver,
+    private readonly emit: Emit,
+    private readonly onObserved: (observed: Observed) => void,
+    private readonly node: string,
+  ) {
+    this.last = decide(this.world()).observed;
+  }
+
+  get observed(): Observed {
+    return this.last;
+  }
+
+  get desired(): NodeSpec | null {
+    return this.spec;
+  }
+
+  /** Takes a desired state in place of the former one. */
+  desire(spec: NodeSpec): void {
+    this.spec = spec;
+    this.failure = null;
+    this.attempts = 0;
+    this.look();
+  }
+
+  /** Something may have changed. */
+  look(): void {
+    this.dirty = true;
+    if (this.stopped) return;
+    // After the caller: a driver that tells of a change in the middle of a step is not yet in its new state.
+    this.running ??= Promise.resolve()
+      .then(() => this.run())
+      .finally(() => {
+        this.running = null;
+        if (this.dirty) this.look();
+      });
+    // While a step is under way its effects are still reported.
+    this.report(decide(this.world()).observed);
+  }
+
+  /** Resolves when no step is under way; none is begun after. */
+  async stop(): Promise<void> {
+    this.stopped = true;
+    if (this.timer) clearTimeout(this.timer);
+    await this.running;
+  }
+
+  private async run(): Promise<void> {
+    while (this.dirty && !this.stopped) {
+      this.dirty = false;
+      if (this.timer) clearTimeout(this.timer);
+      const { steps, observed, wait_ms } = decide(this.world());
+      this.report(observed);
+      if (wait_ms !== null) this.timer = setTimeout(() => this.look(), Math.ceil(wait_ms)).unref();
+      for (const step of steps) if (!(await this.perform(step))) break;
+      if (steps.length > 0) this.dirty = true;
+    }
+  }
+
+  /** False when it failed; when it may be tried again is then in `failure`. */
+  private async perform(step: Step): Promise<boolean> {
+    const { spec } = this;
+    try {
+      if (step.kind === 'start-engine') await this.engine.start();
+      else await (step.driver === 'engine' ? this.engine : this.processes).realize(step.change);
+      return true;
+    } catch (error) {
+      // The engine driver keeps its own back-off and state.
+      if (step.kind === 'start-engine' || spec !== this.spec || !spec) return false;
+      this.attempts++;
+      const { message } = error as Error;
+      const instance_id = error instanceof DriverError ? error.instanceId : null;
+      const permanent = error instanceof DriverError && error.permanent;
+      const wait_ms = permanent ? RETRY.most_ms : backoffMs(RETRY, this.attempts, Math.random());
+      this.failure = { generation: spec.generation, message, instance_id, not_before_ms: Date.now() + wait_ms };
+      if (this.attempts === 1)
+        this.emit('error', 'node.apply-failed', instance_id ?? this.node, message, { generation: spec.generation });
+      return false;
+    }
+  }
+
+  private world() {
+    return {
+      spec: this.spec,
+      engine: this.engine.view,
+      processes: this.processes.observe(),
+      process_nfs: this.processes.nfs,
+      failure: this.failure,
+      converged: this.converged,
+      now_ms: Date.now(),
+    };
+  }
+
+  private report(observed: Observed): void {
+    const text = JSON.stringify(observed);
+    if (text === this.lastText) return;
+    this.lastText = text;
+    const before = this.last;
+    this.last = observed;
+    if (observed.state === 'converged' && this.spec) {
+      this.failure = null;
+      this.attempts = 0;
+      this.converged = observed.generation;
+      if (before.state !== 'converged' || before.generation !== observed.generation)
+        this.emit('info', 'node.converged', this.node, `Generation ${observed.generation} runs`, {
+          generation: observed.generation,
+          instances: observed.instances.length,
+        });
+    }
+    this.onObserved(observed);
+  }
+}

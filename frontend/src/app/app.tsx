@@ -1,0 +1,60 @@
+import { MantineProvider } from '@mantine/core';
+import { Notifications } from '@mantine/notifications';
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { createBrowserRouter, RouterProvider } from 'react-router';
+import '@mantine/core/styles.css';
+import '@mantine/notifications/styles.css';
+import { ApiError } from '../shared/api/client.js';
+import { startStream } from '../shared/stream/stream.js';
+import { colorSchemeManager } from '../shared/theme/color-scheme.js';
+import { theme } from '../shared/theme/theme.js';
+import '../shared/theme/tokens.css';
+import '../shared/theme/global.css';
+import { listenForKeys } from '../shared/ui/commands.js';
+import { LoginPage } from './login.js';
+import { NotFound } from './not-found.js';
+import { PAGES } from './pages.js';
+import { Loading, RouteError } from './route-states.js';
+import { Shell } from './shell.js';
+
+const queryClient = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: 5_000,
+      // A refusal stays a refusal; a server that restarts is back in a moment.
+      retry: (count, error) => count < 2 && !(error instanceof ApiError && error.status >= 400 && error.status < 500),
+    },
+  },
+});
+
+const router = createBrowserRouter([
+  { path: '/login', element: <LoginPage />, errorElement: <RouteError /> },
+  {
+    element: <Shell />,
+    errorElement: <RouteError />,
+    hydrateFallbackElement: <Loading />,
+    children: [
+      ...PAGES.map(({ path, load }) => ({
+        path: path === '/' ? '/' : `${path}/*`,
+        lazy: async () => ({ Component: (await load()).Component }),
+        errorElement: <RouteError />,
+      })),
+      { path: '*', element: <NotFound /> },
+    ],
+  },
+]);
+
+const schemes = colorSchemeManager();
+startStream(queryClient);
+listenForKeys();
+
+export function App() {
+  return (
+    <MantineProvider theme={theme} colorSchemeManager={schemes} defaultColorScheme="auto">
+      <QueryClientProvider client={queryClient}>
+        <Notifications position="bottom-right" limit={4} autoClose={6000} transitionDuration={100} />
+        <RouterProvider router={router} />
+      </QueryClientProvider>
+    </MantineProvider>
+  );
+}

@@ -1,0 +1,73 @@
+import { createSpotlight, Spotlight } from '@mantine/spotlight';
+import '@mantine/spotlight/styles.css';
+import { IconSearch } from '@tabler/icons-react';
+import { useEffect, useState } from 'react';
+import { useNavigate } from 'react-router';
+import { usePipelines } from '../shared/api/queries.js';
+import { useCommandList } from '../shared/ui/commands.js';
+import { Keys } from '../shared/ui/keys.js';
+
+const [store, palette] = createSpotlight();
+
+interface Item {
+  readonly id: string;
+  readonly title: string;
+  readonly group: string;
+  readonly keys?: string;
+  readonly run: () => void;
+}
+
+/** Opens anew whenever `request` changes. */
+export default function CommandPalette({ request }: { readonly request: number }) {
+  const [query, setQuery] = useState('');
+  const commands = useCommandList();
+  const pipelines = usePipelines();
+  const navigate = useNavigate();
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a request opens it
+  useEffect(() => palette.open(), [request]);
+
+  const items: Item[] = [
+    ...commands.filter(({ hidden }) => !hidden),
+    ...(pipelines.data ?? []).map(({ id, draft }) => ({
+      id: `chain.${id}`,
+      title: `Open chain ${draft.title}`,
+      group: 'Chains',
+      run: () => void navigate(`/chains/${encodeURIComponent(id)}`),
+    })),
+  ];
+  const words = query.toLowerCase().split(/\s+/).filter(Boolean);
+  const found = items.filter(({ title, group }) =>
+    words.every((word) => `${group} ${title}`.toLowerCase().includes(word)),
+  );
+  const groups = [...new Set(found.map(({ group }) => group))];
+
+  return (
+    <Spotlight.Root
+      store={store}
+      query={query}
+      onQueryChange={setQuery}
+      shortcut={null}
+      scrollable
+      maxHeight={420}
+      transitionProps={{ duration: 80 }}
+    >
+      <Spotlight.Search
+        placeholder="Search pages, chains and commands"
+        aria-label="Search pages, chains and commands"
+        leftSection={<IconSearch size={16} />}
+      />
+      <Spotlight.ActionsList>
+        {found.length === 0 && <Spotlight.Empty>Nothing matches “{query}”</Spotlight.Empty>}
+        {groups.map((group) => (
+          <Spotlight.ActionsGroup key={group} label={group}>
+            {found
+              .filter((item) => item.group === group)
+              .map(({ id, title, keys, run }) => (
+                <Spotlight.Action key={id} label={title} onClick={run} rightSection={keys && <Keys keys={keys} />} />
+              ))}
+          </Spotlight.ActionsGroup>
+        ))}
+      </Spotlight.ActionsList>
+    </Spotlight.Root>
+  );
+}

@@ -1,0 +1,91 @@
+import { Button, PasswordInput } from '@mantine/core';
+import { type FormEvent, useState } from 'react';
+import { Navigate, useSearchParams } from 'react-router';
+import { useStore } from 'zustand';
+import { ApiError, call } from '../shared/api/client.js';
+import { sessionStore, signIn, useSession } from '../shared/api/session.js';
+import { useDocumentTitle } from '../shared/ui/page-header.js';
+import classes from './login.module.css';
+import { Logo } from './logo.js';
+
+const ENDED = {
+  expired: 'Your session has ended. Sign in again to go on where you were.',
+  refused: 'The server did not accept this session any longer. Sign in again.',
+};
+
+function reason(error: unknown): string {
+  if (!(error instanceof ApiError)) return 'The console failed to read the answer.';
+  if (error.unreachable) return 'The server does not answer. Is it running?';
+  if (error.status === 401 || error.status === 403) return 'This is not the secret.';
+  if (error.status === 429) return 'Too many attempts. Wait a minute and try again.';
+  return error.message;
+}
+
+/** Only paths of this console are gone to after signing in. */
+function safeNext(next: string | null): string {
+  return next?.startsWith('/') && !next.startsWith('//') ? next : '/';
+}
+
+export function LoginPage() {
+  useDocumentTitle('Sign in');
+  const session = useSession();
+  const ended = useStore(sessionStore, (state) => state.ended);
+  const [search] = useSearchParams();
+  const [secret, setSecret] = useState('');
+  const [error, setError] = useState<string | null>(null);
+  const [busy, setBusy] = useState(false);
+  if (session) return <Navigate to={safeNext(search.get('next'))} replace />;
+
+  const submit = async (event: FormEvent) => {
+    event.preventDefault();
+    if (secret.trim() === '') {
+      setError('Type the secret.');
+      return;
+    }
+    setBusy(true);
+    setError(null);
+    try {
+      signIn(await call('createSession', { body: { secret: secret.trim() } }));
+    } catch (caught) {
+      setError(reason(caught));
+    } finally {
+      setBusy(false);
+    }
+  };
+
+  return (
+    <main className={classes.page}>
+      <form className={classes.form} onSubmit={submit} noValidate>
+        <div className={classes.brand}>
+          <Logo size={28} />
+          <h1>Orrery</h1>
+        </div>
+        <p className="muted">A console for network functions, with a model of your network that moves as it does.</p>
+        {ended && !error && (
+          <p role="status" className={classes.notice}>
+            {ENDED[ended]}
+          </p>
+        )}
+        <PasswordInput
+          label="Secret"
+          name="secret"
+          autoComplete="current-password"
+          autoFocus
+          value={secret}
+          error={error}
+          onChange={(event) => setSecret(event.currentTarget.value)}
+        />
+        <Button type="submit" size="sm" fullWidth loading={busy}>
+          Sign in
+        </Button>
+        <details className={classes.help}>
+          <summary>Where is the secret?</summary>
+          <p>
+            The server prints it once, on the first start: look for <code>first-run secret</code> in the terminal where
+            you ran <code>npm run demo</code>, or in the server's log.
+          </p>
+        </details>
+      </form>
+    </main>
+  );
+}

@@ -1,0 +1,19 @@
+import { useRouteError } from 'react-router';
+import { ErrorState, LoadingRows } from '../shared/ui/states.js';
+
+export function Loading() {
+  return <LoadingRows />;
+}
+
+/** A page that threw; the rest of the console goes on. */
+export function RouteError() {
+  const error = useRouteError();
+  const gone = error instanceof TypeError && /dynamically imported module/.test(error.message);
+  return (
+    <ErrorState
+      error={error}
+      title={gone ? 'This page could not be loaded' : 'This page failed'}
+      retry={() => window.location.reload()}
+    />
+  );
+}

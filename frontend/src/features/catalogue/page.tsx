@@ -1,0 +1,5 @@
+import { PageHeader } from '../../shared/ui/page-header.js';
+
+export function Component() {
+  return <PageHeader title="catalogue" />;
+}

@@ -1,0 +1,26 @@
+/** Resources that an event may have changed, by the subject kind at the start of its type. */
+const CHANGED_BY: Record<string, readonly string[]> = {
+  pipeline: ['pipelines'],
+  plan: ['plans'],
+  operation: ['operations', 'pipelines', 'deployments', 'nf-instances', 'slos'],
+  deployment: ['deployments', 'pipelines', 'nf-instances', 'operations', 'slos'],
+  instance: ['nf-instances', 'deployments', 'pipelines'],
+  node: ['nodes', 'nf-instances', 'health'],
+  agent: ['nodes', 'nf-instances', 'health'],
+  engine: ['nodes', 'nf-instances'],
+  infrastructure: ['infrastructure', 'nodes', 'twin'],
+  twin: ['twin', 'health', 'nodes'],
+  fabric: ['twin'],
+  link: ['twin'],
+  fault: ['twin'],
+  traffic: ['twin'],
+  capture: ['twin'],
+  pcap: ['twin'],
+  slo: ['slos'],
+  capability: ['capabilities'],
+  server: ['health'],
+};
+
+export function queryKeysOf(eventType: string): readonly string[] {
+  return CHANGED_BY[eventType.slice(0, eventType.indexOf('.'))] ?? [];
+}

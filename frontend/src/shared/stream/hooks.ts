@@ -1,0 +1,66 @@
+import type { Event, SloStatus } from '@orrery/contract';
+import { useCallback, useEffect, useSyncExternalStore } from 'react';
+import { useStore } from 'zustand';
+import { useNowSelect } from './clock.js';
+import {
+  EVENTS_TOPIC,
+  LINKS_TOPIC,
+  type LiveLink,
+  type LiveSample,
+  linkTopic,
+  SLOS_TOPIC,
+  STALE_AFTER_MS,
+  sampleTopic,
+  sloTopic,
+} from './live-store.js';
+import type { Ring } from './ring.js';
+import { live, streamStore, wantSamples } from './stream.js';
+import type { StreamStatus } from './stream-client.js';
+
+function useTopic<T>(topic: string, read: () => T): T {
+  const subscribe = useCallback((listener: () => void) => live.subscribe(topic, listener), [topic]);
+  return useSyncExternalStore(subscribe, read);
+}
+
+export function useStreamStatus<T>(select: (status: StreamStatus) => T): T {
+  return useStore(streamStore, select);
+}
+
+/** Asks the server for these samples while the component is on the page. */
+export function useWantSamples(prefixes: readonly string[]): void {
+  const text = prefixes.join('\n');
+  useEffect(() => (text === '' ? undefined : wantSamples(text.split('\n'))), [text]);
+}
+
+/** Newest value of one key. The component must be under a `useWantSamples` that covers it. */
+export function useSample(key: string): LiveSample | undefined {
+  return useTopic(sampleTopic(key), () => live.sample(key));
+}
+
+/** The last points of one key, for drawing; a render for each change. */
+export function useSampleRing(key: string): { ring: Ring | undefined; version: number } {
+  const version = useTopic(sampleTopic(key), () => live.ring(key)?.version ?? 0);
+  return { ring: live.ring(key), version };
+}
+
+export function useLink(id: string): LiveLink | undefined {
+  return useTopic(linkTopic(id), () => live.link(id));
+}
+export function useLinks(): readonly LiveLink[] {
+  return useTopic(LINKS_TOPIC, () => live.links());
+}
+export function useLiveSlo(pipelineId: string, sloId: string): SloStatus | undefined {
+  return useTopic(sloTopic(pipelineId, sloId), () => live.slo(pipelineId, sloId));
+}
+export function useLiveSlos(): readonly SloStatus[] {
+  return useTopic(SLOS_TOPIC, () => live.slos());
+}
+/** Events since the page was opened, oldest first. */
+export function useLiveEvents(): readonly Event[] {
+  return useTopic(EVENTS_TOPIC, () => live.events());
+}
+
+/** Whether a figure received at this time is no longer to be trusted. */
+export function useStale(received_ms: number | undefined): boolean {
+  return useNowSelect((now) => received_ms !== undefined && now - received_ms > STALE_AFTER_MS);
+}

@@ -1,0 +1,166 @@
+import type { Event, LinkSample, Sample, SloStatus } from '@orrery/contract';
+import { Ring } from './ring.js';
+
+/** Points a key keeps for sparklines: about half a minute at 5 Hz. */
+export const RING_POINTS = 150;
+const MAX_KEYS = 20_000;
+const IDLE_KEY_MS = 60_000;
+export const RECENT_EVENTS = 500;
+/** A figure older than this is shown as stale. */
+export const STALE_AFTER_MS = 5_000;
+
+export interface LiveSample extends Sample {
+  /** When this browser got it; ages are told by this clock, not the server's. */
+  readonly received_ms: number;
+}
+export interface LiveLink extends LinkSample {
+  readonly received_ms: number;
+}
+
+type Listener = () => void;
+
+export const sampleTopic = (key: string) => `sample:${key}`;
+export const linkTopic = (id: string) => `link:${id}`;
+export const sloTopic = (pipelineId: string, sloId: string) => `slo:${pipelineId}/${sloId}`;
+export const LINKS_TOPIC = 'links';
+export const SLOS_TOPIC = 'slos';
+export const EVENTS_TOPIC = 'events';
+export const SAMPLES_TOPIC = 'samples';
+
+/**
+ * Newest values of the stream. Whatever arrives between two frames is told to the listeners of its own topic once, at the
+ * next frame, so that a burst costs one rendering of what it changed and nothing else.
+ */
+export class LiveStore {
+  readonly #samples = new Map<string, { latest: LiveSample; ring: Ring }>();
+  readonly #links = new Map<string, LiveLink>();
+  readonly #slos = new Map<string, SloStatus>();
+  readonly #listeners = new Map<string, Set<Listener>>();
+  readonly #dirty = new Set<string>();
+  #linkList: readonly LiveLink[] = [];
+  #sloList: readonly SloStatus[] = [];
+  #events: readonly Event[] = [];
+  #scheduled = false;
+  /** Samples that were not kept because there were too many keys. */
+  overflow = 0;
+
+  constructor(
+    private readonly schedule: (flush: () => void) => void = (flush) => requestAnimationFrame(flush),
+    private readonly now: () => number = () => Date.now(),
+  ) {}
+
+  addSamples(samples: readonly Sample[]): void {
+    const received_ms = this.now();
+    for (const sample of samples) {
+      let entry = this.#samples.get(sample.key);
+      if (!entry) {
+        if (this.#samples.size >= MAX_KEYS) this.#forgetIdle(received_ms);
+        if (this.#samples.size >= MAX_KEYS) {
+          this.overflow++;
+          continue;
+        }
+        entry = { latest: { ...sample, received_ms }, ring: new Ring(RING_POINTS) };
+        this.#samples.set(sample.key, entry);
+      }
+      if (!entry.ring.push(sample.t_ms, sample.value)) continue;
+      entry.latest = { ...sample, received_ms };
+      this.#dirty.add(sampleTopic(sample.key));
+    }
+    if (samples.length > 0) this.#dirty.add(SAMPLES_TOPIC);
+    this.#plan();
+  }
+
+  addLinks(links: readonly LinkSample[]): void {
+    if (links.length === 0) return;
+    const received_ms = this.now();
+    for (const link of links) {
+      this.#links.set(link.link_id, { ...link, received_ms });
+      this.#dirty.add(linkTopic(link.link_id));
+    }
+    this.#linkList = [...this.#links.values()];
+    this.#dirty.add(LINKS_TOPIC);
+    this.#plan();
+  }
+
+  addSlos(slos: readonly SloStatus[]): void {
+    if (slos.length === 0) return;
+    for (const slo of slos) {
+      this.#slos.set(`${slo.pipeline_id}/${slo.slo_id}`, slo);
+      this.#dirty.add(sloTopic(slo.pipeline_id, slo.slo_id));
+    }
+    this.#sloList = [...this.#slos.values()];
+    this.#dirty.add(SLOS_TOPIC);
+    this.#plan();
+  }
+
+  addEvent(event: Event): void {
+    this.#events = [...this.#events.slice(-(RECENT_EVENTS - 1)), event];
+    this.#dirty.add(EVENTS_TOPIC);
+    this.#plan();
+  }
+
+  /** Everything is forgotten: another user, or history that cannot be joined to what is here. */
+  clear(): void {
+    for (const key of this.#samples.keys()) this.#dirty.add(sampleTopic(key));
+    for (const id of this.#links.keys()) this.#dirty.add(linkTopic(id));
+    for (const id of this.#slos.keys()) this.#dirty.add(`slo:${id}`);
+    for (const topic of [LINKS_TOPIC, SLOS_TOPIC, EVENTS_TOPIC, SAMPLES_TOPIC]) this.#dirty.add(topic);
+    this.#samples.clear();
+    this.#links.clear();
+    this.#slos.clear();
+    this.#linkList = [];
+    this.#sloList = [];
+    this.#events = [];
+    this.#plan();
+  }
+
+  sample(key: string): LiveSample | undefined {
+    return this.#samples.get(key)?.latest;
+  }
+  ring(key: string): Ring | undefined {
+    return this.#samples.get(key)?.ring;
+  }
+  link(id: string): LiveLink | undefined {
+    return this.#links.get(id);
+  }
+  links(): readonly LiveLink[] {
+    return this.#linkList;
+  }
+  slo(pipelineId: string, sloId: string): SloStatus | undefined {
+    return this.#slos.get(`${pipelineId}/${sloId}`);
+  }
+  slos(): readonly SloStatus[] {
+    return this.#sloList;
+  }
+  /** Lifecycle events since this page was opened, oldest first, at most `RECENT_EVENTS`. */
+  events(): readonly Event[] {
+    return this.#events;
+  }
+
+  subscribe(topic: string, listener: Listener): () => void {
+    const listeners = this.#listeners.get(topic) ?? new Set();
+    listeners.add(listener);
+    this.#listeners.set(topic, listeners);
+    return () => {
+      listeners.delete(listener);
+      if (listeners.size === 0) this.#listeners.delete(topic);
+    };
+  }
+
+  #plan(): void {
+    if (this.#scheduled || this.#dirty.size === 0) return;
+    this.#scheduled = true;
+    this.schedule(() => {
+      this.#scheduled = false;
+      const topics = [...this.#dirty];
+      this.#dirty.clear();
+      for (const topic of topics) for (const listener of this.#listeners.get(topic) ?? []) listener();
+    });
+  }
+
+  #forgetIdle(now: number): void {
+    for (const [key, { latest }] of this.#samples) {
+      if (now - latest.received_ms > IDLE_KEY_MS) this.#samples.delete(key);
+    }
+  }
+}

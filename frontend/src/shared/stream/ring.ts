@@ -1,0 +1,42 @@
+/** Last points of a series, oldest first; a full ring forgets its oldest point. Times ascend. */
+export class Ring {
+  readonly #times: Float64Array;
+  readonly #values: Float64Array;
+  #start = 0;
+  #length = 0;
+  /** Counts changes, for cheap comparison. */
+  version = 0;
+
+  constructor(readonly capacity: number) {
+    this.#times = new Float64Array(capacity);
+    this.#values = new Float64Array(capacity);
+  }
+
+  get length(): number {
+    return this.#length;
+  }
+
+  /** A point that is not newer than the last one is ignored. */
+  push(t_ms: number, value: number): boolean {
+    if (this.#length > 0 && t_ms <= this.timeAt(this.#length - 1)) return false;
+    const at = (this.#start + this.#length) % this.capacity;
+    this.#times[at] = t_ms;
+    this.#values[at] = value;
+    if (this.#length < this.capacity) this.#length++;
+    else this.#start = (this.#start + 1) % this.capacity;
+    this.version++;
+    return true;
+  }
+
+  timeAt(index: number): number {
+    return this.#times[(this.#start + index) % this.capacity]!;
+  }
+
+  valueAt(index: number): number {
+    return this.#values[(this.#start + index) % this.capacity]!;
+  }
+
+  points(): [number, number][] {
+    return Array.from({ length: this.#length }, (_, index) => [this.timeAt(index), this.valueAt(index)]);
+  }
+}

@@ -1,0 +1,69 @@
+import { createTheme, type MantineColorsTuple } from '@mantine/core';
+
+const accent: MantineColorsTuple = [
+  '#eef1fd',
+  '#dbe1f8',
+  '#b9c4f0',
+  '#a3b3ff',
+  '#8ea2ff',
+  '#5f79e0',
+  '#3d5bd0',
+  '#3450bd',
+  '#2a42a3',
+  '#203482',
+];
+
+/** Neutral steps; 4 to 9 carry dark surfaces, 0 to 3 their text. */
+const dark: MantineColorsTuple = [
+  '#e5e8eb',
+  '#b9c0c7',
+  '#9ba4ae',
+  '#69727c',
+  '#2b3036',
+  '#1f2327',
+  '#1c2024',
+  '#16191c',
+  '#0f1113',
+  '#0b0d0e',
+];
+
+export const theme = createTheme({
+  primaryColor: 'accent',
+  primaryShade: { light: 6, dark: 4 },
+  autoContrast: true,
+  luminanceThreshold: 0.35,
+  colors: { accent, dark },
+  fontFamily: 'var(--o-font)',
+  fontFamilyMonospace: 'var(--o-mono)',
+  fontSizes: { xs: '12px', sm: '13px', md: '13px', lg: '15px', xl: '18px' },
+  lineHeights: { xs: '16px', sm: '20px', md: '20px', lg: '22px', xl: '26px' },
+  spacing: { xs: '4px', sm: '8px', md: '12px', lg: '16px', xl: '24px' },
+  radius: { xs: '2px', sm: '4px', md: '4px', lg: '6px', xl: '8px' },
+  defaultRadius: 'sm',
+  headings: {
+    fontFamily: 'var(--o-font)',
+    fontWeight: '600',
+    sizes: {
+      h1: { fontSize: '16px', lineHeight: '24px' },
+      h2: { fontSize: '13px', lineHeight: '20px' },
+      h3: { fontSize: '13px', lineHeight: '20px' },
+    },
+  },
+  cursorType: 'pointer',
+  respectReducedMotion: true,
+  components: {
+    Button: { defaultProps: { size: 'xs' } },
+    ActionIcon: { defaultProps: { variant: 'subtle', color: 'gray' } },
+    TextInput: { defaultProps: { size: 'xs' } },
+    NumberInput: { defaultProps: { size: 'xs' } },
+    Select: { defaultProps: { size: 'xs', comboboxProps: { transitionProps: { duration: 80 } } } },
+    MultiSelect: { defaultProps: { size: 'xs' } },
+    Textarea: { defaultProps: { size: 'xs' } },
+    PasswordInput: { defaultProps: { size: 'sm' } },
+    SegmentedControl: { defaultProps: { size: 'xs', transitionDuration: 80 } },
+    Tooltip: { defaultProps: { openDelay: 350, transitionProps: { duration: 80 }, withinPortal: true } },
+    Modal: { defaultProps: { transitionProps: { duration: 100 } } },
+    Drawer: { defaultProps: { transitionProps: { duration: 100 } } },
+    Menu: { defaultProps: { transitionProps: { duration: 80 } } },
+  },
+});

@@ -1,0 +1,59 @@
+import {
+  IconActivity,
+  IconArrowsShuffle,
+  IconBolt,
+  IconBox,
+  IconChartBar,
+  IconChartLine,
+  IconEye,
+  IconFilter,
+  IconGauge,
+  IconLock,
+  IconReplace,
+  IconRouter,
+  IconScale,
+  IconShield,
+  IconShieldCheck,
+  IconShieldSearch,
+  IconSwitchHorizontal,
+  IconTransfer,
+  IconTransform,
+  IconWall,
+} from '@tabler/icons-react';
+import type { ComponentType } from 'react';
+
+type Icon = ComponentType<{ size?: number | string; stroke?: number; className?: string }>;
+
+/** Icons that descriptors may name; another name is drawn as a box. Named one by one so that only these are shipped. */
+const ICONS: Record<string, Icon> = {
+  activity: IconActivity,
+  'arrows-shuffle': IconArrowsShuffle,
+  bolt: IconBolt,
+  box: IconBox,
+  'chart-bar': IconChartBar,
+  'chart-line': IconChartLine,
+  eye: IconEye,
+  filter: IconFilter,
+  gauge: IconGauge,
+  lock: IconLock,
+  replace: IconReplace,
+  router: IconRouter,
+  scale: IconScale,
+  shield: IconShield,
+  'shield-check': IconShieldCheck,
+  'shield-search': IconShieldSearch,
+  'switch-horizontal': IconSwitchHorizontal,
+  transform: IconTransform,
+  transfer: IconTransfer,
+  wall: IconWall,
+};
+
+/** Icon of a network function by its descriptor's `icon`. */
+export function NfIcon({ icon, size = 16 }: { readonly icon: string | undefined; readonly size?: number }) {
+  const name = icon
+    ?.replace(/^Icon/, '')
+    .replace(/([a-z0-9])([A-Z])/g, '$1-$2')
+    .toLowerCase();
+  const Chosen = (name && ICONS[name]) || IconBox;
+  return <Chosen size={size} stroke={1.6} />;
+}

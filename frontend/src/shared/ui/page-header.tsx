@@ -1,0 +1,63 @@
+import { type ReactNode, useEffect } from 'react';
+import classes from './page.module.css';
+
+export function useDocumentTitle(title: string): void {
+  useEffect(() => {
+    document.title = `${title} · Orrery`;
+  }, [title]);
+}
+
+interface PageHeaderProps {
+  readonly title: string;
+  readonly description?: ReactNode;
+  readonly actions?: ReactNode;
+  /** Filters and the like, in a row under the title. */
+  readonly children?: ReactNode;
+}
+
+/** Title of a page; takes the focus after a navigation, so that a screen reader says where it is. */
+export function PageHeader({ title, description, actions, children }: PageHeaderProps) {
+  useDocumentTitle(title);
+  return (
+    <header className={classes.header}>
+      <div className={classes.headerRow}>
+        <div className={classes.headerText}>
+          <h1 id="page-title" tabIndex={-1}>
+            {title}
+          </h1>
+          {description && <p>{description}</p>}
+        </div>
+        {actions && <div className={classes.headerActions}>{actions}</div>}
+      </div>
+      {children && <div className={classes.headerTools}>{children}</div>}
+    </header>
+  );
+}
+
+/** Scrolling body of a page, under its header. */
+export function PageBody({ children, flush = false }: { readonly children: ReactNode; readonly flush?: boolean }) {
+  return <div className={flush ? classes.bodyFlush : classes.body}>{children}</div>;
+}
+
+interface PanelProps {
+  readonly title?: ReactNode;
+  readonly actions?: ReactNode;
+  readonly children: ReactNode;
+  /** Without inner padding, for tables. */
+  readonly flush?: boolean;
+  readonly className?: string;
+}
+
+export function Panel({ title, actions, children, flush = false, className }: PanelProps) {
+  return (
+    <section className={`panel ${className ?? ''}`}>
+      {title && (
+        <div className={classes.panelHead}>
+          <h2>{title}</h2>
+          {actions && <div className={classes.headerActions}>{actions}</div>}
+        </div>
+      )}
+      <div className={flush ? classes.panelFlush : classes.panelBody}>{children}</div>
+    </section>
+  );
+}

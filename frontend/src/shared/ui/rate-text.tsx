@@ -1,0 +1,35 @@
+import { formatQuantity, type Quantity, UNIT_WIDTH_CH, VALUE_WIDTH_CH } from '../format/quantity.js';
+import { useSample, useStale } from '../stream/hooks.js';
+import classes from './rate-text.module.css';
+
+interface RateTextProps {
+  readonly quantity: Quantity;
+  readonly value: number | null | undefined;
+  readonly stale?: boolean;
+}
+
+/** A figure with its unit, in a box whose width the value never changes. */
+export function RateText({ quantity, value, stale = false }: RateTextProps) {
+  const shown = value === null || value === undefined ? { value: '–', unit: '' } : formatQuantity(quantity, value);
+  return (
+    <span
+      className={classes.rate}
+      data-stale={stale || undefined}
+      title={stale ? 'stale: no newer value arrived' : undefined}
+    >
+      <span className={classes.value} style={{ minWidth: `${VALUE_WIDTH_CH}ch` }}>
+        {shown.value}
+      </span>
+      <span className={classes.unit} style={{ minWidth: `${UNIT_WIDTH_CH[quantity]}ch` }}>
+        {shown.unit}
+      </span>
+    </span>
+  );
+}
+
+/** The newest value of a sample key; renders when that key changes and at no other time. */
+export function LiveRate({ sampleKey, quantity }: { readonly sampleKey: string; readonly quantity: Quantity }) {
+  const sample = useSample(sampleKey);
+  const stale = useStale(sample?.received_ms);
+  return <RateText quantity={quantity} value={sample?.value} stale={stale} />;
+}

@@ -1,0 +1,90 @@
+import { useEffect, useRef } from 'react';
+import { type Quantity, quantityText } from '../format/quantity.js';
+import { useSampleRing } from '../stream/hooks.js';
+import type { Ring } from '../stream/ring.js';
+import { usePalette } from '../theme/palette.js';
+
+interface SparklineProps {
+  readonly sampleKey: string;
+  readonly quantity: Quantity;
+  /** What is drawn, for a screen reader: "IDS, packets a second". */
+  readonly label: string;
+  readonly width?: number;
+  readonly height?: number;
+  readonly color?: string;
+  /** Seconds from the left edge to the right one. */
+  readonly windowS?: number;
+}
+
+function draw(canvas: HTMLCanvasElement, ring: Ring | undefined, color: string, windowS: number): void {
+  const { clientWidth: width, clientHeight: height } = canvas;
+  const ratio = window.devicePixelRatio || 1;
+  if (canvas.width !== width * ratio || canvas.height !== height * ratio) {
+    canvas.width = width * ratio;
+    canvas.height = height * ratio;
+  }
+  const context = canvas.getContext('2d');
+  if (!context) return;
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  context.clearRect(0, 0, width, height);
+  const count = ring?.length ?? 0;
+  if (!ring || count < 2) {
+    context.strokeStyle = color;
+    context.globalAlpha = 0.35;
+    context.setLineDash([2, 3]);
+    context.beginPath();
+    context.moveTo(0, height - 1.5);
+    context.lineTo(width, height - 1.5);
+    context.stroke();
+    context.setLineDash([]);
+    context.globalAlpha = 1;
+    return;
+  }
+  const end = ring.timeAt(count - 1);
+  const start = end - windowS * 1000;
+  let top = 0;
+  for (let index = 0; index < count; index++) top = Math.max(top, ring.valueAt(index));
+  const x = (t: number) => ((t - start) / (end - start)) * width;
+  const y = (value: number) => height - 1.5 - (top > 0 ? value / top : 0) * (height - 3);
+  context.beginPath();
+  let first = 0;
+  while (first < count - 1 && ring.timeAt(first + 1) < start) first++;
+  for (let index = first; index < count; index++) {
+    const px = x(ring.timeAt(index));
+    if (index === first) context.moveTo(px, y(ring.valueAt(index)));
+    else context.lineTo(px, y(ring.valueAt(index)));
+  }
+  context.strokeStyle = color;
+  context.lineWidth = 1.25;
+  context.lineJoin = 'round';
+  context.stroke();
+  context.lineTo(width, height);
+  context.lineTo(x(ring.timeAt(first)), height);
+  context.closePath();
+  context.fillStyle = color;
+  context.globalAlpha = 0.12;
+  context.fill();
+  context.globalAlpha = 1;
+}
+
+/** The last half minute of one sample key; scaled from zero to its own highest value. */
+export function Sparkline(props: SparklineProps) {
+  const { sampleKey, quantity, label, width = 72, height = 20, color, windowS = 30 } = props;
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const palette = usePalette();
+  const { ring, version } = useSampleRing(sampleKey);
+  const stroke = color ?? palette['series-1'];
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the ring is the same object when its content changes
+  useEffect(() => {
+    if (canvas.current) draw(canvas.current, ring, stroke, windowS);
+  }, [ring, version, stroke, windowS, width, height]);
+  const last = ring && ring.length > 0 ? ring.valueAt(ring.length - 1) : null;
+  return (
+    <canvas
+      ref={canvas}
+      role="img"
+      aria-label={`${label}: ${quantityText(quantity, last)}`}
+      style={{ width, height, display: 'block' }}
+    />
+  );
+}

@@ -1,0 +1,89 @@
+import {
+  IconAlertTriangleFilled,
+  IconCircleCheckFilled,
+  IconCircleDashed,
+  IconCircleXFilled,
+  IconClockPause,
+  IconLoader2,
+} from '@tabler/icons-react';
+import classes from './status-badge.module.css';
+
+export type Status = 'healthy' | 'degraded' | 'failed' | 'stale' | 'working' | 'idle';
+
+/** Shape and colour both tell the state. */
+const ICONS = {
+  healthy: IconCircleCheckFilled,
+  degraded: IconAlertTriangleFilled,
+  failed: IconCircleXFilled,
+  stale: IconClockPause,
+  working: IconLoader2,
+  idle: IconCircleDashed,
+};
+
+/** How the states of all resources look. */
+const STATUS_OF: Record<string, Status> = {
+  ok: 'healthy',
+  running: 'healthy',
+  connected: 'healthy',
+  up: 'healthy',
+  met: 'healthy',
+  done: 'healthy',
+  COMPLETED: 'healthy',
+  completed: 'healthy',
+  info: 'idle',
+  degraded: 'degraded',
+  warning: 'degraded',
+  PARTIALLY_COMPLETED: 'degraded',
+  FAILED_TEMP: 'degraded',
+  failed: 'failed',
+  FAILED: 'failed',
+  ROLLED_BACK: 'degraded',
+  violated: 'failed',
+  error: 'failed',
+  disconnected: 'failed',
+  down: 'failed',
+  stale: 'stale',
+  unknown: 'stale',
+  PROCESSING: 'working',
+  ROLLING_BACK: 'working',
+  deploying: 'working',
+  undeploying: 'working',
+  starting: 'working',
+  stopping: 'working',
+  building: 'working',
+  'tearing-down': 'working',
+};
+
+export function statusOf(state: string): Status {
+  return STATUS_OF[state] ?? 'idle';
+}
+
+const WORDS: Record<string, string> = {
+  PROCESSING: 'processing',
+  COMPLETED: 'completed',
+  PARTIALLY_COMPLETED: 'partially completed',
+  FAILED_TEMP: 'failed, can be retried',
+  FAILED: 'failed',
+  ROLLING_BACK: 'rolling back',
+  ROLLED_BACK: 'rolled back',
+};
+
+interface StatusBadgeProps {
+  /** A resource's state as on the wire, or a status of its own. */
+  readonly state: string;
+  readonly status?: Status;
+  readonly label?: string;
+  /** Icon alone; the label is still there for a screen reader. */
+  readonly compact?: boolean;
+}
+
+export function StatusBadge({ state, status = statusOf(state), label, compact = false }: StatusBadgeProps) {
+  const Icon = ICONS[status];
+  const text = label ?? WORDS[state] ?? state.replaceAll('-', ' ');
+  return (
+    <span className={classes.badge} data-status={status} data-compact={compact || undefined}>
+      <Icon size={14} aria-hidden />
+      <span className={compact ? 'sr-only' : undefined}>{text}</span>
+    </span>
+  );
+}

@@ -33,17 +33,17 @@ std::optional<uint32_t> parse_decimal(std::string_view text, uint32_t max) {
   return value;
 }
 
-// JSON has one number type: 5.0 is an integer too (JSON Schema 2020-12, 4.2.3).
+}  // namespace
+
 std::optional<uint64_t> as_integer(const json& value) {
   if (value.is_number_unsigned()) return value.get<uint64_t>();
+  if (value.is_number_integer() && value.get<int64_t>() >= 0) return value.get<uint64_t>();
   if (value.is_number_float()) {
     const double d = value.get<double>();
     if (d >= 0 && d < 0x1p53 && d == std::floor(d)) return static_cast<uint64_t>(d);
   }
   return std::nullopt;
 }
-
-}  // namespace
 
 std::optional<uint32_t> parse_address(std::string_view text) {
   uint32_t address = 0;

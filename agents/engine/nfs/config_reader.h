@@ -30,6 +30,9 @@ struct PortRange {
   bool operator==(const PortRange&) const = default;
 };
 
+// JSON has one number type: 5.0 is an integer too (JSON Schema 2020-12 Core 4.2.3). Nothing for a negative one.
+std::optional<uint64_t> as_integer(const nlohmann::json& value);
+
 // "10.0.0.0/8" or "10.1.2.3"; nothing else. Bits behind the prefix are cleared.
 std::optional<Ipv4Prefix> parse_prefix(std::string_view text);
 std::optional<uint32_t> parse_address(std::string_view text);

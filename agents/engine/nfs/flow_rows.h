@@ -31,10 +31,11 @@ std::vector<std::array<uint64_t, N>> read_rows(const nlohmann::json::array_t& ro
     if (!rows[i].is_array() || rows[i].size() != N)
       throw ConfigError(row_pointer, "must be an array of " + std::to_string(N) + " numbers");
     for (size_t n = 0; n < N; ++n) {
-      if (!rows[i][n].is_number_unsigned() || rows[i][n].get<uint64_t>() > max[n])
+      const auto value = as_integer(rows[i][n]);
+      if (!value || *value > max[n])
         throw ConfigError(row_pointer + '/' + std::to_string(n),
                           "must be an integer from 0 to " + std::to_string(max[n]));
-      out[i][n] = rows[i][n].get<uint64_t>();
+      out[i][n] = *value;
     }
   }
   return out;

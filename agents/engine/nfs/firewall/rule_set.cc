@@ -101,7 +101,7 @@ void RuleSet::search(const Field& field, const std::array<uint32_t, kBatch>& key
   std::array<uint32_t, kBatch> position{};
   const uint32_t* bounds = field.bounds.data();
   for (uint32_t half = (1u << field.steps) >> 1; half != 0; half >>= 1)
-    for (size_t i = 0; i < kBatch; ++i) position[i] += bounds[position[i] + half] <= keys[i] ? half : 0;
+    for (size_t i = 0; i < kBatch; ++i) position[i] += half & (uint32_t{0} - uint32_t{bounds[position[i] + half] <= keys[i]});
   for (size_t i = 0; i < kBatch; ++i)
     rows[i] = &field.rows[std::min(position[i], field.intervals - 1) * stride_];
 }

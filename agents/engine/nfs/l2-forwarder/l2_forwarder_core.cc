@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "nfs/l2-forwarder/l2_forwarder_core.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "nfs/config_reader.h"
@@ -13,10 +14,8 @@ using nlohmann::json;
 class L2Forwarder final : public NfCore {
  public:
   void process(std::span<NfPacket> packets, Direction in, std::span<NfVerdict> verdicts, uint64_t) override {
-    for (size_t i = 0; i < packets.size(); ++i) {
-      verdicts[i] = {.drop = false, .drop_reason = 0, .out = in};
-      if (swap_macs_) swap_macs(packets[i]);
-    }
+    std::ranges::fill(verdicts, NfVerdict{.drop = false, .drop_reason = 0, .out = in});
+    if (swap_macs_) std::ranges::for_each(packets, swap_macs);
     packets_ += packets.size();
   }
 

@@ -1,6 +1,7 @@
 import { AGENT_PROTOCOL, type AgentMessage, type NodeSamples, type Observed, ServerMessage } from '@orrery/contract';
 import { type RawData, WebSocket } from 'ws';
 import { backoffMs } from '../platform/backoff.js';
+import { firstIssue } from '../platform/first-issue.js';
 import { log } from '../platform/log.js';
 import type { AgentEvent } from './agent-event.js';
 import type { CredentialStore } from './credential-store.js';
@@ -208,8 +209,7 @@ export class ServerLink {
       if (binary) throw new Error('a binary message');
       const parsed = ServerMessage.safeParse(JSON.parse(data.toString()));
       if (parsed.success) return parsed.data;
-      const issue = parsed.error.issues[0]!;
-      this.handlers.invalid(`/${issue.path.join('/')}: ${issue.message}`);
+      this.handlers.invalid(firstIssue(parsed.error));
     } catch (error) {
       this.handlers.invalid((error as Error).message);
     }

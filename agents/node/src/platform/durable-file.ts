@@ -1,6 +1,7 @@
 import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { z } from 'zod';
+import { firstIssue } from './first-issue.js';
 
 /** Replaces the file as a whole: after a crash at any moment it holds the old content or the new. */
 export function writeDurably(path: string, content: string, mode = 0o600): void {
@@ -37,9 +38,11 @@ export function readJsonFile<S extends z.ZodType>(
     return null;
   }
   try {
-    return schema.parse(JSON.parse(text));
+    const parsed = schema.safeParse(JSON.parse(text));
+    if (parsed.success) return parsed.data;
+    onBad(`${path} is not usable: ${firstIssue(parsed.error)}`);
   } catch (error) {
-    onBad(`${path} is not usable: ${(error as Error).message.slice(0, 300)}`);
-    return null;
+    onBad(`${path} is not JSON: ${(error as Error).message}`);
   }
+  return null;
 }

@@ -65,6 +65,7 @@ export const ENGINE_NFS: readonly string[] = EngineModule.options
 /** Tag between engine and process NF; it never leaves the server, so any pair of processes may use the same. */
 const PROCESS_HOP = 0xfffe;
 const GATES = 256;
+const QUEUE_CAPACITY = 1024;
 const FORWARD = 0;
 const RETURN = 1;
 
@@ -130,8 +131,7 @@ class Compiler {
     this.spec.exits.forEach(({ exit_id }, i) => {
       const name = exitModule(exit_id);
       const config = { exit_id, dst_mac: this.spec.gateway_mac, src_mac: this.spec.nic.mac };
-      this.add({ name, kind: 'exit', config }, `/exits/${i}/exit_id`);
-      this.link(name, 0, NIC_OUT);
+      this.leaving({ name, kind: 'exit', config }, `/exits/${i}/exit_id`);
       this.exits.add(exit_id);
     });
   }
@@ -171,7 +171,7 @@ class Compiler {
     const queues = returned ? [queueOf(id), returnQueueOf(id)] : [queueOf(id)];
     const worker = instance.core % this.workers;
     for (const name of queues) {
-      this.add({ name, kind: 'queue', config: { capacity: 1024 } }, `${pointer}/id`, id);
+      this.add({ name, kind: 'queue', config: { capacity: QUEUE_CAPACITY } }, `${pointer}/id`, id);
       this.tasks.push({ module: name, worker });
     }
     const [forward, back] =
@@ -282,16 +282,29 @@ class Compiler {
         return this.entry(to.instance_id, returning, `${pointer}/instance_id`);
       case 'exit':
         if (!this.exits.has(to.exit_id)) throw new CompileError(`${pointer}/exit_id`, `no exit ${to.exit_id} here`);
-        return exitModule(to.exit_id);
+        return this.before(exitModule(to.exit_id));
       case 'hop': {
         const name = hopModule(to.hop);
-        if (!this.modules.has(name)) {
-          this.add({ name, kind: 'hop_out', config: { hop: to.hop } }, pointer);
-          this.link(name, 0, NIC_OUT);
-        }
-        return name;
+        if (!this.modules.has(name)) this.leaving({ name, kind: 'hop_out', config: { hop: to.hop } }, pointer);
+        return this.before(name);
       }
     }
+  }
+
+  /** Adds a module on the way out. Instances of all workers share it, so with several a queue hands over to the first. */
+  private leaving(module: EngineModule, pointer: string): void {
+    const { name } = module;
+    this.add(module, pointer);
+    this.link(name, 0, NIC_OUT);
+    const queue = this.before(name);
+    if (queue === name) return;
+    this.add({ name: queue, kind: 'queue', config: { capacity: QUEUE_CAPACITY } }, pointer);
+    this.link(queue, 0, name);
+    this.tasks.push({ module: queue, worker: 0 });
+  }
+
+  private before(leaving: string): string {
+    return this.workers > 1 ? queueOf(leaving) : leaving;
   }
 
   private entry(instanceId: string, returning: boolean, pointer: string): string {

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { Name } from '@orrery/contract';
 import { z } from 'zod';
 import { PACKAGE_ROOT } from '../../package-root.js';
+import { firstIssue } from '../../platform/first-issue.js';
 
 /** One folder in `process-nfs/`. In `command`, {dir}, {near}, {far} and {config} stand for paths and interfaces. */
 const Descriptor = z.strictObject({ nf: Name, command: z.array(z.string().min(1)).min(1) });
@@ -21,7 +22,7 @@ export function loadProcessNfs(folder = FOLDER): ProcessNf[] {
     .map(({ name }) => {
       const directory = `${folder}/${name}`;
       const parsed = Descriptor.safeParse(JSON.parse(readFileSync(`${directory}/descriptor.json`, 'utf8')));
-      if (!parsed.success) throw new Error(`${directory}/descriptor.json: ${z.prettifyError(parsed.error)}`);
+      if (!parsed.success) throw new Error(`${directory}/descriptor.json: ${firstIssue(parsed.error)}`);
       return { ...parsed.data, directory };
     });
 }

@@ -1,0 +1,349 @@
+import { EngineGraph, type InstanceSpec, type NodeSpec, type Target } from '@orrery/contract';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { instance, linearChain, nodeSpec, output, WHOLE } from '../../testing/specs.js';
+import { CompileError, compile, ENGINE_NFS } from './compile.js';
+
+const links = ({ graph }: { graph: EngineGraph }) =>
+  graph.links.map(({ from, gate, to, input }) => `${from}[${gate}] -> ${to}${input ? `[${input}]` : ''}`);
+
+function refusal(spec: NodeSpec): CompileError {
+  try {
+    compile(spec, 1);
+  } catch (error) {
+    if (error instanceof CompileError) return error;
+    throw error;
+  }
+  throw new Error('compiled');
+}
+
+describe('compile', () => {
+  it('knows the NFs of the contract', () => {
+    expect(ENGINE_NFS).toEqual(['firewall', 'nat', 'ids', 'monitor', 'rate-limiter', 'l2-forwarder']);
+  });
+
+  it('joins a linear chain with a return path', () => {
+    const compiled = compile(linearChain(), 1);
+    expect(links(compiled)).toEqual([
+      'exit:lin.exit[0] -> nic0:out',
+      'exit:lin.return[0] -> nic0:out',
+      'lin.fw.0:queue[0] -> lin.fw.0',
+      'lin.fw.0[0] -> lin.nat.0:queue',
+      'lin.nat.0:queue[0] -> lin.nat.0',
+      'lin.nat.0:return-queue[0] -> lin.nat.0[1]',
+      'lin.nat.0[0] -> lin.mon.0:queue',
+      'lin.nat.0[1] -> exit:lin.return',
+      'lin.mon.0:queue[0] -> lin.mon.0',
+      'lin.mon.0[0] -> exit:lin.exit',
+      'nic0:hops[0] -> lin.fw.0:queue',
+      'nic0:hops[1] -> lin.nat.0:return-queue',
+      'nic0:in[0] -> nic0:hops',
+    ]);
+    expect(compiled.graph.tasks.map(({ module }) => module)).toEqual([
+      'nic0:in',
+      'lin.fw.0:queue',
+      'lin.nat.0:queue',
+      'lin.nat.0:return-queue',
+      'lin.mon.0:queue',
+    ]);
+    expect(compiled.graph.modules.find(({ name }) => name === 'exit:lin.exit')).toMatchObject({
+      kind: 'exit',
+      config: { exit_id: 'lin.exit', dst_mac: '02:00:00:00:00:fe', src_mac: '02:00:00:00:00:01' },
+    });
+  });
+
+  it('classifies over edges, splits over instances and tags for other servers', () => {
+    const port = { field: 'port.dst', lo: 80, hi: 80, not: false } as const;
+    const spec = nodeSpec({
+      instances: [
+        instance('a.ids.0', {
+          nf: 'ids',
+          metadata: { verdict: { offset: 0, width: 2, values: { safe: 1, unsafe: 2 } } },
+          outputs: [
+            {
+              edge_id: 'a.e1',
+              match: [port],
+              key: ['ip.src'],
+              targets: [
+                { range: { lo: 0, hi: 20000 }, to: { kind: 'instance', instance_id: 'a.mon.0' } },
+                { range: { lo: 20000, hi: 50000 }, to: { kind: 'hop', hop: 9 } },
+                { range: { lo: 50000, hi: 65536 }, to: { kind: 'instance', instance_id: 'a.mon.0' } },
+              ],
+            },
+            output('a.e2', { kind: 'hop', hop: 9 }),
+          ],
+        }),
+        instance('a.mon.0', { core: 3 }),
+      ],
+      hops: [
+        { hop: 3, instance_id: 'a.ids.0', direction: 'forward' },
+        { hop: 4, instance_id: 'a.ids.0', direction: 'forward' },
+      ],
+    });
+    const compiled = compile(spec, 1);
+    expect(links(compiled)).toEqual([
+      'a.ids.0:queue[0] -> a.ids.0',
+      'a.ids.0[0] -> a.ids.0:outputs',
+      'hop:9[0] -> nic0:out',
+      'a.ids.0:outputs[0] -> a.ids.0:split:0',
+      'a.ids.0:split:0[0] -> a.mon.0:queue',
+      'a.ids.0:split:0[1] -> hop:9',
+      'a.ids.0:outputs[1] -> hop:9',
+      'a.mon.0:queue[0] -> a.mon.0',
+      'nic0:hops[0] -> a.ids.0:queue',
+      'nic0:in[0] -> nic0:hops',
+    ]);
+    const module = (name: string) => compiled.graph.modules.find((m) => m.name === name);
+    expect(module('a.ids.0')).toMatchObject({ kind: 'ids', metadata: { verdict: { offset: 0, width: 2 } } });
+    expect(module('a.ids.0:outputs')?.config).toEqual({
+      rules: [
+        { match: [port], gate: 0 },
+        { match: [], gate: 1 },
+      ],
+      default_gate: null,
+    });
+    expect(module('a.ids.0:split:0')?.config).toMatchObject({
+      key: ['ip.src'],
+      ranges: [
+        { range: { lo: 0, hi: 20000 }, gate: 0 },
+        { range: { lo: 20000, hi: 50000 }, gate: 1 },
+        { range: { lo: 50000, hi: 65536 }, gate: 0 },
+      ],
+    });
+    expect(compile(spec, 2).graph.tasks).toContainEqual({ module: 'a.mon.0:queue', worker: 1 });
+  });
+
+  it('leads a process NF through its two ports, tagged, and replies the other way', () => {
+    const spec = nodeSpec({
+      instances: [
+        instance('b.fwd.0', {
+          nf: 'legacy-forwarder',
+          driver: 'process',
+          outputs: [output('b.e1', { kind: 'exit', exit_id: 'b.exit' })],
+          return_to: { kind: 'exit', exit_id: 'b.return' },
+        }),
+      ],
+      hops: [{ hop: 1, instance_id: 'b.fwd.0', direction: 'forward' }],
+      exits: [
+        { exit_id: 'b.exit', pipeline_id: 'b', direction: 'forward' },
+        { exit_id: 'b.return', pipeline_id: 'b', direction: 'return' },
+      ],
+    });
+    const compiled = compile(spec, 1);
+    expect(links(compiled)).toEqual([
+      'exit:b.exit[0] -> nic0:out',
+      'exit:b.return[0] -> nic0:out',
+      'b.fwd.0:queue[0] -> b.fwd.0:tag',
+      'b.fwd.0:tag[0] -> b.fwd.0:near-out',
+      'b.fwd.0:far-in[0] -> b.fwd.0:untag',
+      'b.fwd.0:return-queue[0] -> b.fwd.0:return-tag',
+      'b.fwd.0:return-tag[0] -> b.fwd.0:far-out',
+      'b.fwd.0:near-in[0] -> b.fwd.0:return-untag',
+      'b.fwd.0:untag[0] -> exit:b.exit',
+      'b.fwd.0:return-untag[0] -> exit:b.return',
+      'nic0:hops[0] -> b.fwd.0:queue',
+      'nic0:in[0] -> nic0:hops',
+    ]);
+    const ifaces = compiled.graph.ports.map((port) => (port.driver === 'af_packet' ? port.iface : ''));
+    expect(new Set(ifaces).size).toBe(3);
+    expect(compiled.probes.instances[0]).toMatchObject({ nf: null, ports: { near: 'b.fwd.0:near' } });
+  });
+
+  it('takes an empty node', () => {
+    expect(compile(nodeSpec(), 1).graph.tasks).toEqual([{ module: 'nic0:in', worker: 0 }]);
+  });
+
+  it.each<[string, Partial<NodeSpec>, string]>([
+    ['an instance twice', { instances: [instance('a.b.0'), instance('a.b.0')] }, '/instances/1/id'],
+    ['an unknown NF', { instances: [instance('a.b.0', { nf: 'teapot' })] }, '/instances/0/nf'],
+    ['a hop to nowhere', { hops: [{ hop: 1, instance_id: 'a.b.0', direction: 'forward' }] }, '/hops/0/instance_id'],
+    [
+      'a hop twice',
+      {
+        instances: [instance('a.b.0')],
+        hops: [
+          { hop: 1, instance_id: 'a.b.0', direction: 'forward' },
+          { hop: 1, instance_id: 'a.b.0', direction: 'return' },
+        ],
+      },
+      '/hops/1/hop',
+    ],
+    [
+      'a target that is elsewhere',
+      { instances: [instance('a.b.0', { outputs: [output('e', { kind: 'instance', instance_id: 'a.c.0' })] })] },
+      '/instances/0/outputs/0/targets/0/to/instance_id',
+    ],
+    [
+      'an unknown exit',
+      { instances: [instance('a.b.0', { return_to: { kind: 'exit', exit_id: 'x' } })] },
+      '/instances/0/return_to/exit_id',
+    ],
+    [
+      'ranges that overlap',
+      {
+        instances: [
+          instance('a.b.0', {
+            outputs: [
+              {
+                edge_id: 'e',
+                match: [],
+                key: ['ip.src'],
+                targets: [
+                  { range: { lo: 0, hi: 100 }, to: { kind: 'hop', hop: 1 } },
+                  { range: { lo: 99, hi: 200 }, to: { kind: 'hop', hop: 2 } },
+                ],
+              },
+            ],
+          }),
+        ],
+      },
+      '/instances/0/outputs/0/targets/1/range',
+    ],
+    ['a name that plumbing has', { instances: [instance('nic0:in')] }, '/instances/0/id'],
+    ['a name too long for its queue', { instances: [instance(`a.${'b'.repeat(117)}`)] }, '/instances/0'],
+  ])('refuses %s', (_, over, pointer) => {
+    expect(refusal(nodeSpec(over)).pointer).toBe(pointer);
+  });
+
+  it('makes a whole, closed graph of any valid spec', () => {
+    fc.assert(
+      fc.property(anySpec, fc.integer({ min: 1, max: 4 }), (spec, workers) => {
+        const { graph } = compile(spec, workers);
+        expect(EngineGraph.parse(graph)).toEqual(graph);
+        const names = graph.modules.map(({ name }) => name);
+        expect(new Set(names).size).toBe(names.length);
+        const gates = graph.links.map(({ from, gate }) => `${from}[${gate}]`);
+        expect(new Set(gates).size).toBe(gates.length);
+        for (const { from, to } of graph.links) expect(names).toEqual(expect.arrayContaining([from, to]));
+        for (const { worker } of graph.tasks) expect(worker).toBeLessThan(workers);
+
+        const reachable = new Set<string>();
+        const visit = (name: string) => {
+          if (reachable.has(name)) return;
+          reachable.add(name);
+          for (const link of graph.links) if (link.from === name) visit(link.to);
+        };
+        visit('nic0:in');
+        for (const { instance_id, direction } of spec.hops)
+          expect(reachable).toContain(`${instance_id}:${direction === 'return' ? 'return-queue' : 'queue'}`);
+        for (const one of spec.instances) {
+          visit(one.driver === 'engine' ? one.id : `${one.id}:untag`);
+          for (const { targets } of one.outputs)
+            for (const { to } of targets) expect(reachable).toContain(firstOf(to, workers));
+        }
+        expect(sharedByWorkers(graph)).toEqual([]);
+        // Each gate that a module may emit on is joined to something.
+        for (const module of graph.modules) {
+          const joined = new Set(graph.links.filter(({ from }) => from === module.name).map(({ gate }) => gate));
+          for (const gate of gatesOf(module)) expect(joined).toContain(gate);
+        }
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  it('depends on the spec alone', () => {
+    fc.assert(
+      fc.property(anySpec, (spec) => {
+        expect(compile(structuredClone(spec), 1)).toEqual(compile(spec, 1));
+      }),
+      { numRuns: 30 },
+    );
+  });
+});
+
+function firstOf(to: Target, workers: number): string {
+  if (to.kind === 'instance') return `${to.instance_id}:queue`;
+  const module = to.kind === 'hop' ? `hop:${to.hop}` : `exit:${to.exit_id}`;
+  return workers > 1 ? `${module}:queue` : module;
+}
+
+/** Modules that two workers would run at once: only a queue may be filled by several. */
+function sharedByWorkers(graph: EngineGraph): string[] {
+  const queues = new Set(graph.modules.filter(({ kind }) => kind === 'queue').map(({ name }) => name));
+  const owner = new Map<string, number>();
+  const shared: string[] = [];
+  for (const { module, worker } of graph.tasks) {
+    const ahead = [module];
+    const seen = new Set(ahead);
+    for (let at = ahead.pop(); at !== undefined; at = ahead.pop())
+      for (const { from, to } of graph.links) {
+        if (from !== at || queues.has(to) || seen.has(to)) continue;
+        if ((owner.get(to) ?? worker) !== worker) shared.push(to);
+        owner.set(to, worker);
+        seen.add(to);
+        ahead.push(to);
+      }
+  }
+  return shared;
+}
+
+function gatesOf(module: EngineGraph['modules'][number]): number[] {
+  switch (module.kind) {
+    case 'classify':
+      return module.config.rules.map(({ gate }) => gate);
+    case 'hash_split':
+      return module.config.ranges.map(({ gate }) => gate);
+    case 'hop_in':
+      return module.name === 'nic0:hops' ? module.config.hops.map(({ gate }) => gate) : [];
+    case 'port_in':
+    case 'queue':
+    case 'exit':
+    case 'hop_out':
+      return [0];
+    default:
+      return [];
+  }
+}
+
+/** Specs whose targets exist, with every mixture of edges, splits, drivers and directions. */
+const anySpec: fc.Arbitrary<NodeSpec> = fc
+  .record({
+    count: fc.integer({ min: 1, max: 6 }),
+    exits: fc.integer({ min: 1, max: 3 }),
+    picks: fc.array(fc.nat(), { minLength: 400, maxLength: 400 }),
+  })
+  .map(({ count, exits, picks }) => {
+    let at = 0;
+    const pick = (below: number) => picks[at++ % picks.length]! % below;
+    const ids = Array.from({ length: count }, (_, i) => `p.n${i}.0`);
+    const target = (): Target => {
+      const kind = pick(3);
+      if (kind === 0) return { kind: 'instance', instance_id: ids[pick(count)]! };
+      if (kind === 1) return { kind: 'hop', hop: 100 + pick(4) };
+      return { kind: 'exit', exit_id: `p.x${pick(exits)}` };
+    };
+    const outputs = (): InstanceSpec['outputs'] =>
+      Array.from({ length: pick(4) }, (_, e) => {
+        const cuts = [0, ...Array.from({ length: pick(3) }, () => 1 + pick(65535)), 65536].sort((a, b) => a - b);
+        const unique = [...new Set(cuts)];
+        const ranges = unique.slice(1).map((hi, i) => ({ lo: unique[i]!, hi }));
+        return {
+          edge_id: `e${e}`,
+          match: pick(2) ? [] : [{ field: 'ip.proto' as const, value: pick(256), not: false }],
+          key: ['ip.src' as const],
+          targets: ranges.map((range) => ({ range: ranges.length === 1 ? WHOLE : range, to: target() })),
+        };
+      });
+    return nodeSpec({
+      instances: ids.map((id) =>
+        instance(id, {
+          nf: ENGINE_NFS[pick(ENGINE_NFS.length)]!,
+          driver: pick(4) === 0 ? 'process' : 'engine',
+          core: pick(8),
+          outputs: outputs(),
+          return_to: pick(3) === 0 ? target() : null,
+        }),
+      ),
+      hops: Array.from({ length: pick(8) }, (_, i) => ({
+        hop: i + 1,
+        instance_id: ids[pick(count)]!,
+        direction: pick(3) === 0 ? ('return' as const) : ('forward' as const),
+      })),
+      exits: Array.from({ length: exits }, (_, i) => ({
+        exit_id: `p.x${i}`,
+        pipeline_id: 'p',
+        direction: 'forward' as const,
+      })),
+    });
+  });

@@ -1,0 +1,151 @@
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { endAfterTest, eventLog, FAKE_ENGINE, scratchDirectory, until } from '../../testing/scratch.js';
+import { instance, linearChain, nodeSpec } from '../../testing/specs.js';
+import { digestOf } from '../instance-digest.js';
+import type { Wiring } from '../nf-driver.js';
+import { compile } from './compile.js';
+import { EngineDriver } from './engine-driver.js';
+
+function wiring(spec = linearChain()): Wiring {
+  const { graph, probes } = compile(spec, 1);
+  const instances = new Map(spec.instances.map((one) => [one.id, digestOf(one)]));
+  return { graph, probes, instances, digest: digestOf(graph) };
+}
+
+const apply = (driver: EngineDriver, what = wiring()) =>
+  driver.realize({ deploy: [], configure: [], destruct: [], wiring: what });
+
+const withFault = (fake: string) => wiring(nodeSpec({ instances: [instance('p.mon.0', { config: { fake } })] }));
+
+function setUp(run_dir = scratchDirectory(), path = FAKE_ENGINE) {
+  const log = eventLog();
+  let changes = 0;
+  const driver = new EngineDriver({ path, run_dir, memory: 'auto', node: 'n1' }, log.emit, () => changes++);
+  endAfterTest(() => driver.view.pid);
+  return { driver, log, run_dir, changes: () => changes };
+}
+
+describe('EngineDriver', () => {
+  it('starts an engine and applies a graph', async () => {
+    const { driver, log } = setUp();
+    expect(driver.view.status).toBe('stopped');
+    await driver.start();
+    expect(driver.view).toMatchObject({ status: 'running', workers: 1, applied: null });
+    expect(log.names()).toEqual(['engine.started']);
+    const what = wiring();
+    await apply(driver, what);
+    expect(driver.view.applied).toBe(what.digest);
+    expect([...driver.observe()].map(([id, { state }]) => [id, state])).toEqual([
+      ['lin.fw.0', 'running'],
+      ['lin.nat.0', 'running'],
+      ['lin.mon.0', 'running'],
+    ]);
+    expect((await driver.stats())?.generation).toBe(1);
+    expect(await driver.getInstanceState('lin.fw.0', 5)).toEqual({ module: 'lin.fw.0', limit: 5 });
+    expect(await driver.exportState('lin.fw.0')).toEqual({ flows_of: 'lin.fw.0' });
+    await driver.importState('lin.fw.0', { any: 1 });
+  });
+
+  it('adopts the engine that an earlier agent left, and not its graph', async () => {
+    const first = setUp();
+    await first.driver.start();
+    await apply(first.driver);
+    const { pid } = first.driver.view;
+    await first.driver.close(true);
+    const second = setUp(first.run_dir);
+    await second.driver.start();
+    expect(second.driver.view).toMatchObject({ status: 'running', pid, applied: null });
+    expect(second.log.names()).toEqual(['engine.adopted']);
+  });
+
+  it('adopts an engine whose pid file was never written', async () => {
+    const first = setUp();
+    await first.driver.start();
+    const { pid } = first.driver.view;
+    await first.driver.close(true);
+    rmSync(join(first.run_dir, 'engine.pid'));
+    const second = setUp(first.run_dir);
+    expect(await second.driver.adopt()).toBe(true);
+    expect(second.driver.view.pid).toBe(pid);
+    expect(JSON.parse(readFileSync(join(first.run_dir, 'engine.pid'), 'utf8')).pid).toBe(pid);
+  });
+
+  it('starts a new engine when the pid file is of an old one', async () => {
+    const { driver, run_dir } = setUp();
+    const stale = { pid: process.pid, start_ticks: '5', boot_id: 'x' };
+    writeFileSync(join(run_dir, 'engine.pid'), JSON.stringify(stale));
+    await driver.start();
+    expect(driver.view.pid).not.toBe(process.pid);
+  });
+
+  it('tells of an engine that was killed, and restarts it at once but then less and less often', async () => {
+    const { driver, log, changes } = setUp();
+    await driver.start();
+    await apply(driver);
+    const before = changes();
+    process.kill(driver.view.pid!, 'SIGKILL');
+    await until('the end is noticed', () => log.names().includes('engine.ended'));
+    expect(changes()).toBeGreaterThan(before);
+    expect(driver.view).toMatchObject({ status: 'failed', pid: null, applied: null });
+    expect(log.events.at(-1)?.message).toContain('SIGKILL');
+    expect(driver.view.start_not_before_ms).toBeLessThanOrEqual(Date.now());
+    await driver.start();
+    await expect(apply(driver, withFault('die'))).rejects.toThrow('engine');
+    await until('the second end is noticed', () => driver.view.pid === null);
+    expect(driver.view.error).toContain('exit code 3');
+    expect(driver.view.start_not_before_ms).toBeGreaterThan(Date.now());
+  });
+
+  it('ends, on closing, an engine that answers no more', async () => {
+    const { driver, log } = setUp();
+    await driver.start();
+    process.kill(driver.view.pid!, 'SIGSTOP');
+    await driver.close(false);
+    await until('it is gone', () => driver.view.pid === null);
+    expect(driver.view.status).toBe('stopped');
+    expect(log.names()).toEqual(['engine.started']);
+  });
+
+  it('finds a hung engine by its counters and replaces it', async () => {
+    const { driver, log } = setUp();
+    await driver.start();
+    process.kill(driver.view.pid!, 'SIGSTOP');
+    await expect(driver.stats()).rejects.toThrow('did not answer `stats` within 3000 ms');
+    await until('it is ended', () => log.names().includes('engine.ended'));
+    expect(log.names()).toEqual(['engine.started', 'engine.unresponsive', 'engine.ended']);
+    await driver.start();
+    expect(driver.view.status).toBe('running');
+  });
+
+  it('says which instance the engine refuses, and keeps the old graph', async () => {
+    const { driver } = setUp();
+    await driver.start();
+    const good = wiring();
+    await apply(driver, good);
+    await expect(apply(driver, withFault('refuse'))).rejects.toMatchObject({
+      message: 'p.mon.0: must be a rule (at /config/rules/0)',
+      instanceId: 'p.mon.0',
+      permanent: true,
+    });
+    expect(driver.view).toMatchObject({ status: 'running', applied: good.digest });
+  });
+
+  it('stops the engine when it is told to', async () => {
+    const { driver, log } = setUp();
+    await driver.start();
+    const { pid } = driver.view;
+    await driver.close(false);
+    expect(() => process.kill(pid!, 0)).toThrow();
+    expect(log.names()).toEqual(['engine.started']);
+  });
+
+  it('says why an engine cannot start', async () => {
+    const missing = setUp(undefined, '/nowhere/orrery-engine');
+    await expect(missing.driver.start()).rejects.toThrow('cannot run /nowhere/orrery-engine');
+    expect(missing.driver.view.status).toBe('failed');
+    const broken = setUp(undefined, '/bin/false');
+    await expect(broken.driver.start()).rejects.toThrow('exit code 1');
+  });
+});

@@ -1,0 +1,75 @@
+#!/usr/bin/env node
+// Speaks the engine's control protocol without a data plane. An NF whose config holds `fake` makes it misbehave:
+// `refuse` (the graph is invalid), `hang` (answers nothing any more), `die` (ends with code 3).
+import { randomUUID } from 'node:crypto';
+import { unlinkSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { parseArgs } from 'node:util';
+
+const { values } = parseArgs({ options: { socket: { type: 'string' }, memory: { type: 'string' } } });
+const epoch = randomUUID();
+const begin = process.hrtime.bigint();
+let graph = { generation: 0, modules: [], ports: [] };
+let hangs = false;
+
+const counters = { packets_in: 7, packets_out: 7, bytes_in: 420, bytes_out: 420, drops: {}, cycles: 1 };
+const methods = {
+  describe: () => ({
+    version: '0.0.0',
+    dpdk: 'fake',
+    pid: process.pid,
+    epoch,
+    memory: 'no-huge',
+    workers: 1,
+    generation: graph.generation,
+    modules: [],
+  }),
+  apply: (params) => {
+    const fault = (what) => params.modules.findIndex(({ config }) => config.fake === what);
+    if (fault('refuse') >= 0) {
+      const pointer = `/modules/${fault('refuse')}/config/rules/0`;
+      return { error: { code: 'invalid-config', detail: 'must be a rule', pointer } };
+    }
+    if (fault('die') >= 0) process.exit(3);
+    hangs = fault('hang') >= 0;
+    graph = params;
+    return { generation: graph.generation };
+  },
+  stats: () => ({
+    epoch,
+    t_ns: Number(process.hrtime.bigint() - begin) + 1,
+    generation: graph.generation,
+    cycles_per_second: 1e9,
+    workers: [{ worker: 0, busy_cycles: 0, cpu_ns: 0 }],
+    modules: graph.modules.map(({ name, kind }) => ({ name, kind, ...counters, queue_depth: null, latency_ns: null })),
+    ports: [],
+  }),
+  get_state: ({ module, limit }) => ({ module, limit }),
+  export_state: ({ module }) => ({ flows_of: module }),
+  import_state: () => ({}),
+  shutdown: () => {
+    setImmediate(() => process.exit(0));
+    return {};
+  },
+};
+
+const server = createServer((socket) => {
+  let text = '';
+  socket.on('data', (chunk) => {
+    text += chunk;
+    for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n')) {
+      const { id, method, params } = JSON.parse(text.slice(0, end));
+      text = text.slice(end + 1);
+      if (hangs) continue;
+      const result = methods[method](params);
+      if (!hangs) socket.write(`${JSON.stringify(result.error ? { id, ...result } : { id, result })}\n`);
+    }
+  });
+});
+try {
+  unlinkSync(values.socket);
+} catch {
+  // There is none.
+}
+server.listen(values.socket);
+process.on('SIGTERM', () => process.exit(0));

@@ -1,0 +1,64 @@
+import { InstanceSpec, NodeSpec, type OutputSpec, type Target } from '@orrery/contract';
+
+export const WHOLE = { lo: 0, hi: 65536 };
+
+export function output(edge: string, to: Target, match: OutputSpec['match'] = []): OutputSpec {
+  return { edge_id: edge, match, key: [], targets: [{ range: WHOLE, to }] };
+}
+
+export function instance(id: string, over: Partial<InstanceSpec> = {}): InstanceSpec {
+  const [pipeline_id = 'p', node = 'n'] = id.split('.');
+  return InstanceSpec.parse({
+    id,
+    pipeline_id,
+    node_id: node.slice(0, 40),
+    nf: 'monitor',
+    driver: 'engine',
+    core: 0,
+    config: {},
+    metadata: {},
+    outputs: [],
+    return_to: null,
+    ...over,
+  });
+}
+
+export function nodeSpec(over: Partial<NodeSpec> = {}): NodeSpec {
+  return NodeSpec.parse({
+    generation: 1,
+    nic: { iface: 'eth0', mac: '02:00:00:00:00:01' },
+    gateway_mac: '02:00:00:00:00:fe',
+    instances: [],
+    hops: [],
+    exits: [],
+    ...over,
+  });
+}
+
+/** firewall -> NAT -> monitor -> exit on one node, replies through the NAT; hop 1 in, hop 2 for replies. */
+export function linearChain(generation = 1): NodeSpec {
+  return nodeSpec({
+    generation,
+    instances: [
+      instance('lin.fw.0', {
+        nf: 'firewall',
+        config: { rules: [] },
+        outputs: [output('lin.e1', { kind: 'instance', instance_id: 'lin.nat.0' })],
+      }),
+      instance('lin.nat.0', {
+        nf: 'nat',
+        outputs: [output('lin.e2', { kind: 'instance', instance_id: 'lin.mon.0' })],
+        return_to: { kind: 'exit', exit_id: 'lin.return' },
+      }),
+      instance('lin.mon.0', { outputs: [output('lin.e3', { kind: 'exit', exit_id: 'lin.exit' })] }),
+    ],
+    hops: [
+      { hop: 1, instance_id: 'lin.fw.0', direction: 'forward' },
+      { hop: 2, instance_id: 'lin.nat.0', direction: 'return' },
+    ],
+    exits: [
+      { exit_id: 'lin.exit', pipeline_id: 'lin', direction: 'forward' },
+      { exit_id: 'lin.return', pipeline_id: 'lin', direction: 'return' },
+    ],
+  });
+}

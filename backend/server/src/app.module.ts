@@ -1,0 +1,36 @@
+import { type DynamicModule, Module } from '@nestjs/common';
+import { APP_GUARD, APP_INTERCEPTOR } from '@nestjs/core';
+import { DeploymentsModule } from './modules/deployments/deployments.module.js';
+import { EventsModule } from './modules/events/events.module.js';
+import { InfrastructureModule } from './modules/infrastructure/infrastructure.module.js';
+import { NfDescriptorsModule } from './modules/nf-descriptors/nf-descriptors.module.js';
+import { PipelinesModule } from './modules/pipelines/pipelines.module.js';
+import { SessionsModule } from './modules/sessions/sessions.module.js';
+import { SystemModule } from './modules/system/system.module.js';
+import { AuthGuard } from './platform/auth.guard.js';
+import { IdempotencyInterceptor } from './platform/idempotency.interceptor.js';
+import { type PlatformParts, platformModule } from './platform/platform.module.js';
+
+@Module({})
+class AppModule {}
+
+/** Puts the parts together; modules meet only through the tokens in `ports/`. */
+export function appModule(parts: PlatformParts): DynamicModule {
+  return {
+    module: AppModule,
+    imports: [
+      platformModule(parts),
+      EventsModule,
+      SessionsModule,
+      NfDescriptorsModule,
+      DeploymentsModule,
+      InfrastructureModule,
+      PipelinesModule,
+      SystemModule,
+    ],
+    providers: [
+      { provide: APP_GUARD, useClass: AuthGuard },
+      { provide: APP_INTERCEPTOR, useClass: IdempotencyInterceptor },
+    ],
+  };
+}

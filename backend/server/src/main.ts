@@ -1,0 +1,38 @@
+import 'reflect-metadata';
+import { ConfigError, configFrom, HELP } from './platform/config.js';
+import { makeLog } from './platform/log.js';
+import { startServer } from './server.js';
+
+async function main(): Promise<void> {
+  const [argument] = process.argv.slice(2);
+  const config = configFrom(process.env);
+  if (argument === '--help' || argument === '-h') return void console.log(HELP);
+  if (argument === '--version') return void console.log(config.version);
+  if (argument !== undefined) throw new ConfigError(`${argument} is not an option; see --help`);
+
+  const log = makeLog(config.logLevel);
+  process.on('unhandledRejection', (error) => log.error({ error }, 'unhandled rejection'));
+  const server = await startServer(config, log);
+  if (server.firstRunSecret) console.log(`first-run admin secret: ${server.firstRunSecret}`);
+  console.log(`listening at ${server.url}`);
+
+  let stopping = false;
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const)
+    process.on(signal, () => {
+      if (stopping) return;
+      stopping = true;
+      log.info({ signal }, 'stopping');
+      server.close().then(
+        () => process.exit(0),
+        (error: unknown) => {
+          log.error({ error }, 'could not stop cleanly');
+          process.exit(1);
+        },
+      );
+    });
+}
+
+main().catch((error: unknown) => {
+  console.error(error instanceof ConfigError ? `orrery-server: ${error.message}` : error);
+  process.exit(error instanceof ConfigError ? 2 : 1);
+});

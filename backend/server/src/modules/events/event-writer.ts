@@ -1,0 +1,90 @@
+import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { LOG, type Log } from '../../platform/log.js';
+import { METRICS, type Metrics } from '../../platform/metrics.js';
+import { STORE, type Store, type Transaction } from '../../platform/redis.js';
+import { KEYS } from '../../platform/redis-keys.js';
+import type { EventDraft, EventLog } from '../../ports/event-log.js';
+import { type Entry, entryOf, xaddArguments } from './event-codec.js';
+
+const BATCH = 200;
+const MAX_WAITING = 10_000;
+const RETRY_MS = 100;
+
+/** Writes events in order, each once, also over a restart of Redis in the middle of a write. */
+@Injectable()
+export class EventWriter implements EventLog, OnApplicationShutdown {
+  private readonly waiting: Entry[] = [];
+  private working: Promise<void> | null = null;
+  private closed = false;
+
+  constructor(
+    @Inject(STORE) private readonly store: Store,
+    @Inject(LOG) private readonly log: Log,
+    @Inject(METRICS) private readonly metrics: Metrics,
+  ) {}
+
+  append(draft: EventDraft): void {
+    if (this.waiting.length >= MAX_WAITING) {
+      this.metrics.eventsLost.inc();
+      return;
+    }
+    this.waiting.push(entryOf(draft));
+    this.working ??= this.drain().finally(() => {
+      this.working = null;
+    });
+  }
+
+  appendIn(transaction: Transaction, draft: EventDraft): void {
+    const entry = entryOf(draft);
+    transaction.xadd(...xaddArguments(entry));
+    this.metrics.events.inc({ type: entry.type });
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    this.closed = true;
+    await this.working;
+  }
+
+  private async drain(): Promise<void> {
+    while (this.waiting.length > 0) {
+      const batch = this.waiting.slice(0, BATCH);
+      let left: Entry[] = batch;
+      while (left.length > 0) {
+        try {
+          left = await this.write(left);
+        } catch (error) {
+          this.log.warn({ error: (error as Error).message, waiting: this.waiting.length }, 'events wait for the store');
+          if (this.closed) return;
+          await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+          left = await this.missing(left);
+        }
+      }
+      this.waiting.splice(0, batch.length);
+      for (const { type } of batch) this.metrics.events.inc({ type });
+    }
+  }
+
+  /** Gives those that Redis refused. Throws when it cannot be known which were written. */
+  private async write(entries: readonly Entry[]): Promise<Entry[]> {
+    const transaction = this.store.redis.multi();
+    for (const entry of entries) transaction.xadd(...xaddArguments(entry));
+    const results = await transaction.exec();
+    if (!results) throw new Error('the transaction was discarded');
+    return entries.filter((_, index) => results[index]![0] !== null);
+  }
+
+  /** Those that are not in the log, found by their nonce among its newest entries. */
+  private async missing(entries: readonly Entry[]): Promise<Entry[]> {
+    for (;;) {
+      try {
+        const newest = await this.store.redis.xrevrange(KEYS.events, '+', '-', 'COUNT', entries.length + 1000);
+        const nonces = new Set(newest.map(([, fields]) => fields[3]));
+        return entries.filter(({ nonce }) => !nonces.has(nonce));
+      } catch (error) {
+        if (this.closed) return [];
+        this.log.debug({ error: (error as Error).message }, 'the log cannot be read');
+        await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+      }
+    }
+  }
+}

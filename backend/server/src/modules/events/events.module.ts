@@ -1,0 +1,61 @@
+import { Controller, Global, Inject, Module, Res } from '@nestjs/common';
+import type { Event, RouteInput } from '@orrery/contract';
+import type { FastifyReply } from 'fastify';
+import { badMarker, linkNext, makeMarker, readMarker } from '../../platform/paging.js';
+import { STORE, type Store } from '../../platform/redis.js';
+import { KEYS } from '../../platform/redis-keys.js';
+import { Input, Route } from '../../platform/route.js';
+import { EVENT_LOG, EVENT_SOURCE } from '../../ports/event-log.js';
+import { eventOf } from './event-codec.js';
+import { EventTail } from './event-tail.js';
+import { EventWriter } from './event-writer.js';
+
+const SCAN = 1000;
+
+@Controller()
+class EventsController {
+  constructor(@Inject(STORE) private readonly store: Store) {}
+
+  @Route('listEvents')
+  async list(@Input() { query }: RouteInput<'listEvents'>, @Res({ passthrough: true }) reply: FastifyReply) {
+    const newestFirst = query.order === 'newest-first';
+    const marker = query.nextpage_opaque_marker ? readMarker(query.nextpage_opaque_marker) : undefined;
+    if (marker !== undefined && !/^\d+-\d+$/.test(marker)) throw badMarker();
+    let cursor = marker ?? (newestFirst ? undefined : query.after);
+    const items: Event[] = [];
+    const matches = (event: Event) =>
+      (!query.type || event.type === query.type) &&
+      (!query.subject || event.subject === query.subject) &&
+      (!query.severity || event.severity === query.severity);
+    for (;;) {
+      const lowest = newestFirst && query.after ? `(${query.after}` : '-';
+      const entries = newestFirst
+        ? await this.store.redis.xrevrange(KEYS.events, cursor ? `(${cursor}` : '+', lowest, 'COUNT', SCAN)
+        : await this.store.redis.xrange(KEYS.events, cursor ? `(${cursor}` : '-', '+', 'COUNT', SCAN);
+      for (const [id, fields] of entries) {
+        const event = eventOf(id, fields);
+        if (!matches(event)) continue;
+        if (items.length === query.limit) {
+          linkNext(reply, makeMarker(items.at(-1)!.id));
+          return { items, total: await this.store.redis.xlen(KEYS.events) };
+        }
+        items.push(event);
+      }
+      if (entries.length < SCAN) return { items, total: await this.store.redis.xlen(KEYS.events) };
+      cursor = entries.at(-1)![0];
+    }
+  }
+}
+
+@Global()
+@Module({
+  controllers: [EventsController],
+  providers: [
+    EventTail,
+    { provide: EVENT_SOURCE, useExisting: EventTail },
+    EventWriter,
+    { provide: EVENT_LOG, useExisting: EventWriter },
+  ],
+  exports: [EVENT_LOG, EVENT_SOURCE],
+})
+export class EventsModule {}

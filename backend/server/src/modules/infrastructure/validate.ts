@@ -1,0 +1,65 @@
+import { EXTERNAL_PREFIX, type FieldError, type Infrastructure } from '@orrery/contract';
+
+/** What the schema cannot say: identities are distinct, links join ports that exist and are free. */
+export function infrastructureErrors(infrastructure: Infrastructure): FieldError[] {
+  const errors: FieldError[] = [];
+  const nodes = new Map<string, { ports: ReadonlySet<string> | null; free: number }>();
+  const report = (pointer: string, detail: string, code: string) => errors.push({ pointer, detail, code });
+  const addNode = (pointer: string, id: string, ports: ReadonlySet<string> | null, free: number) => {
+    if (nodes.has(id)) report(`${pointer}/id`, `"${id}" is used twice`, 'duplicate-id');
+    nodes.set(id, { ports, free });
+  };
+
+  infrastructure.servers.forEach((server, index) => {
+    const names = new Set(server.nics.map(({ name }) => name));
+    addNode(`/servers/${index}`, server.id, names, names.size);
+    server.nics.forEach(({ name }, at) => {
+      if (server.nics.findIndex((other) => other.name === name) !== at)
+        report(`/servers/${index}/nics/${at}/name`, `"${name}" is used twice`, 'duplicate-id');
+    });
+  });
+  infrastructure.switches.forEach((node, index) => {
+    addNode(`/switches/${index}`, node.id, null, node.ports);
+  });
+  infrastructure.hosts.forEach((host, index) => {
+    addNode(`/hosts/${index}`, host.id, null, 1);
+    if (inExternalPrefix(host.address))
+      report(`/hosts/${index}/address`, `lies in ${EXTERNAL_PREFIX}, which address translation uses`, 'reserved');
+    for (const field of ['address', 'mac'] as const) {
+      const first = infrastructure.hosts.findIndex((other) => other[field] === host[field]);
+      if (first !== index)
+        report(`/hosts/${index}/${field}`, `is also that of ${infrastructure.hosts[first]!.id}`, 'duplicate-id');
+    }
+  });
+
+  const links = new Set<string>();
+  const used = new Set<string>();
+  infrastructure.links.forEach((link, index) => {
+    if (links.has(link.id)) report(`/links/${index}/id`, `"${link.id}" is used twice`, 'duplicate-id');
+    links.add(link.id);
+    if (link.a.node === link.b.node)
+      report(`/links/${index}/b/node`, 'a link must join two different nodes', 'self-loop');
+    for (const end of ['a', 'b'] as const) {
+      const { node: id, port } = link[end];
+      const pointer = `/links/${index}/${end}`;
+      const node = nodes.get(id);
+      if (!node) {
+        report(`${pointer}/node`, `there is no node "${id}"`, 'unknown-node');
+      } else if (node.ports && !node.ports.has(port)) {
+        report(`${pointer}/port`, `${id} has no network card "${port}"`, 'unknown-port');
+      } else if (used.has(`${id} ${port}`)) {
+        report(`${pointer}/port`, `port "${port}" of ${id} has a link already`, 'port-in-use');
+      } else {
+        used.add(`${id} ${port}`);
+        if (--node.free < 0) report(`${pointer}/node`, `${id} has no port left`, 'no-port-left');
+      }
+    }
+  });
+  return errors;
+}
+
+/** RFC 2544 range 198.18.0.0/15. */
+function inExternalPrefix(address: string): boolean {
+  const [first, second] = address.split('.').map(Number);
+  return first === 198 && (second === 18 || second === 19);
+}

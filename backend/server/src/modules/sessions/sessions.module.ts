@@ -1,0 +1,34 @@
+import { Controller, Global, Inject, Module, Req } from '@nestjs/common';
+import type { RouteInput, Session, SessionInfo } from '@orrery/contract';
+import type { FastifyRequest } from 'fastify';
+import { Caller, Input, Route } from '../../platform/route.js';
+import { SESSION_VERIFIER } from '../../ports/session-verifier.js';
+import { SessionsService } from './sessions.service.js';
+
+@Controller()
+class SessionsController {
+  constructor(@Inject(SessionsService) private readonly sessions: SessionsService) {}
+
+  @Route('createSession')
+  create(@Input() input: RouteInput<'createSession'>, @Req() request: FastifyRequest): Promise<Session> {
+    return this.sessions.open(input.body, request.ip);
+  }
+
+  @Route('getSession')
+  get(@Caller() caller: SessionInfo): SessionInfo {
+    return caller;
+  }
+
+  @Route('deleteSession')
+  async delete(@Req() request: FastifyRequest): Promise<void> {
+    await this.sessions.close(request.headers.authorization!.slice('Bearer '.length));
+  }
+}
+
+@Global()
+@Module({
+  controllers: [SessionsController],
+  providers: [SessionsService, { provide: SESSION_VERIFIER, useExisting: SessionsService }],
+  exports: [SESSION_VERIFIER],
+})
+export class SessionsModule {}

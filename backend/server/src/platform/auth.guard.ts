@@ -1,0 +1,35 @@
+import { type CanActivate, type ExecutionContext, Inject, Injectable } from '@nestjs/common';
+import { ROUTES, type Role, type RouteDefinition } from '@orrery/contract';
+import { SESSION_VERIFIER, type SessionVerifier } from '../ports/session-verifier.js';
+import { ProblemError } from './problem.js';
+import { type ApiRequest, routeOf } from './route.js';
+
+const RANK: Record<Role, number> = { viewer: 0, operator: 1, designer: 2, admin: 3 };
+
+/** Whether `role` may do what needs `least`. */
+export function mayAct(role: Role, least: Role): boolean {
+  return RANK[role] >= RANK[least];
+}
+
+/** Lets a call pass when its bearer token has the role that the route table asks for. */
+@Injectable()
+export class AuthGuard implements CanActivate {
+  constructor(@Inject(SESSION_VERIFIER) private readonly sessions: SessionVerifier) {}
+
+  async canActivate(context: ExecutionContext): Promise<boolean> {
+    const name = routeOf(context);
+    if (!name) return true;
+    const route: RouteDefinition = ROUTES[name];
+    const request = context.switchToHttp().getRequest<ApiRequest>();
+    request.routeName = name;
+    if (route.role === null) return true;
+    const token = /^Bearer ([A-Za-z0-9_-]{1,200})$/.exec(request.headers.authorization ?? '')?.[1];
+    const session = token ? await this.sessions.verify(token) : null;
+    if (!session)
+      throw new ProblemError(401, 'Sign in: send a valid bearer token.', [], { 'www-authenticate': 'Bearer' });
+    if (!mayAct(session.role, route.role))
+      throw new ProblemError(403, `This needs the role ${route.role}; the session has ${session.role}.`);
+    request.session = session;
+    return true;
+  }
+}

@@ -1,0 +1,93 @@
+import { readFileSync } from 'node:fs';
+import { userInfo } from 'node:os';
+import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+export const CONFIG = Symbol('Config');
+
+/** Settings of one server process. Directories are absolute. */
+export interface Config {
+  readonly version: string;
+  readonly host: string;
+  /** 0: any free port. */
+  readonly port: number;
+  /** Sockets; short, because a unix socket path ends at 107 bytes. */
+  readonly runDir: string;
+  /** The store, uploads and the admin secret. */
+  readonly stateDir: string;
+  /** null: a private Redis is started. */
+  readonly redisUrl: string | null;
+  readonly catalogue: readonly string[];
+  readonly consoleDir: string;
+  readonly twin: { readonly enabled: boolean; readonly launcher: string };
+  readonly logLevel: string;
+  readonly timing: Timing;
+}
+
+export interface Timing {
+  /** An agent that said nothing for so long is stale. */
+  readonly agentStaleMs: number;
+  /** Time that nodes and fabric have for a step before the operation is FAILED_TEMP. */
+  readonly stepTimeoutMs: number;
+  readonly callTimeoutMs: number;
+  readonly sloPeriodMs: number;
+}
+
+export class ConfigError extends Error {}
+
+export const HELP = `orrery-server: the API, the console and the control of agents and twin
+
+Usage: node backend/server/dist/main.js [--help] [--version]
+
+Environment
+  ORRERY_HOST        address to listen at (127.0.0.1)
+  ORRERY_PORT        port (8080; 0 chooses a free one)
+  ORRERY_RUN_DIR     sockets; a short path (/run/orrery or /tmp/orrery-UID)
+  ORRERY_STATE_DIR   durable state (.orrery/state)
+  REDIS_URL          use this Redis 7 instead of a private one (it must run with appendfsync always to keep the promises)
+  ORRERY_CATALOGUE   folders of NFs, each with */descriptor.json, joined by ":" (agents/engine/nfs)
+  ORRERY_CONSOLE     folder of the built console (frontend/dist)
+  ORRERY_TWIN        "off": no twin; everything else works (on)
+  ORRERY_TWIND       the program that starts the twin (twin/bin/twin-launcher)
+  ORRERY_LOG_LEVEL   trace, debug, info, warn, error (info)
+  ORRERY_STEP_TIMEOUT_MS   time for a deployment step before the operation is FAILED_TEMP (15000)`;
+
+const SOCKET_PATH_MAX_BYTES = 107;
+const packageRoot = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
+export const REPOSITORY_ROOT = resolve(packageRoot, '../..');
+
+/** Settings from the environment. Throws ConfigError naming the variable. */
+export function configFrom(env: NodeJS.ProcessEnv): Config {
+  const path = (name: string, fallback: string) => resolve(REPOSITORY_ROOT, env[name] || fallback);
+  const integer = (name: string, fallback: number, max: number) => {
+    const value = env[name] ? Number(env[name]) : fallback;
+    if (!Number.isInteger(value) || value < 0 || value > max)
+      throw new ConfigError(`${name}: ${env[name]} is not an integer from 0 to ${max}`);
+    return value;
+  };
+  const isRoot = process.getuid?.() === 0;
+  const runDir = path('ORRERY_RUN_DIR', isRoot ? '/run/orrery' : `/tmp/orrery-${userInfo().uid}`);
+  if (Buffer.byteLength(join(runDir, 'agents.sock')) > SOCKET_PATH_MAX_BYTES)
+    throw new ConfigError(`ORRERY_RUN_DIR: ${runDir} is too long for unix sockets`);
+  const twin = env.ORRERY_TWIN || 'on';
+  if (!['on', 'off'].includes(twin)) throw new ConfigError(`ORRERY_TWIN: ${twin} is neither on nor off`);
+  const catalogue = (env.ORRERY_CATALOGUE || 'agents/engine/nfs').split(':').filter(Boolean);
+  return {
+    version: (JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8')) as { version: string }).version,
+    host: env.ORRERY_HOST || '127.0.0.1',
+    port: integer('ORRERY_PORT', 8080, 65535),
+    runDir,
+    stateDir: path('ORRERY_STATE_DIR', '.orrery/state'),
+    redisUrl: env.REDIS_URL || null,
+    catalogue: catalogue.map((entry) => (isAbsolute(entry) ? entry : resolve(REPOSITORY_ROOT, entry))),
+    consoleDir: path('ORRERY_CONSOLE', 'frontend/dist'),
+    twin: { enabled: twin === 'on', launcher: path('ORRERY_TWIND', 'twin/bin/twin-launcher') },
+    logLevel: env.ORRERY_LOG_LEVEL || 'info',
+    timing: {
+      agentStaleMs: integer('ORRERY_AGENT_STALE_MS', 2000, 3_600_000),
+      stepTimeoutMs: integer('ORRERY_STEP_TIMEOUT_MS', 15_000, 3_600_000),
+      callTimeoutMs: integer('ORRERY_CALL_TIMEOUT_MS', 5000, 3_600_000),
+      sloPeriodMs: integer('ORRERY_SLO_PERIOD_MS', 1000, 60_000),
+    },
+  };
+}

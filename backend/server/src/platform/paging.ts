@@ -1,0 +1,50 @@
+import type { FastifyReply } from 'fastify';
+import { ProblemError } from './problem.js';
+
+export interface PageQuery {
+  readonly limit: number;
+  readonly nextpage_opaque_marker?: string;
+}
+
+/**
+ * One page of `items`, which are in a lasting order with distinct ids. The marker is the last id that was sent; when that
+ * item is gone the page begins where it stood.
+ */
+export function pageOf<T>(items: readonly T[], query: PageQuery, idOf: (item: T) => string, reply: FastifyReply) {
+  const start = query.nextpage_opaque_marker ? afterMarker(items, readMarker(query.nextpage_opaque_marker), idOf) : 0;
+  const page = items.slice(start, start + query.limit);
+  const last = page.at(-1);
+  if (last !== undefined && start + page.length < items.length)
+    linkNext(reply, makeMarker(`${start + page.length}/${idOf(last)}`));
+  return { items: page, total: items.length };
+}
+
+export function makeMarker(text: string): string {
+  return Buffer.from(text).toString('base64url');
+}
+
+export function readMarker(marker: string): string {
+  const text = Buffer.from(marker, 'base64url').toString();
+  if (makeMarker(text) !== marker) throw badMarker();
+  return text;
+}
+
+export function badMarker(): ProblemError {
+  const detail = 'is not a marker of this collection';
+  return new ProblemError(400, `nextpage_opaque_marker ${detail}.`, [{ pointer: '/nextpage_opaque_marker', detail }]);
+}
+
+/** Adds `Link: <...>; rel="next"`: the same address with the marker. */
+export function linkNext(reply: FastifyReply, marker: string): void {
+  const url = new URL(reply.request.url, 'http://server');
+  url.searchParams.set('nextpage_opaque_marker', marker);
+  reply.header('link', `<${url.pathname}${url.search}>; rel="next"`);
+}
+
+function afterMarker<T>(items: readonly T[], marker: string, idOf: (item: T) => string): number {
+  const slash = marker.indexOf('/');
+  const position = Number(marker.slice(0, slash));
+  if (slash < 1 || !Number.isInteger(position) || position < 0) throw badMarker();
+  const found = items.findIndex((item) => idOf(item) === marker.slice(slash + 1));
+  return found >= 0 ? found + 1 : position;
+}

@@ -1,0 +1,29 @@
+import { type DynamicModule, Module } from '@nestjs/common';
+import { CONFIG, type Config } from './config.js';
+import { LOG, type Log } from './log.js';
+import { METRICS, Metrics } from './metrics.js';
+import { PROBES, Probes } from './probes.js';
+import { STORE, type Store } from './redis.js';
+import { SOCKETS, Sockets } from './sockets.js';
+
+export interface PlatformParts {
+  readonly config: Config;
+  readonly log: Log;
+  readonly store: Store;
+}
+
+@Module({})
+class PlatformModule {}
+
+/** What every module may use. */
+export function platformModule({ config, log, store }: PlatformParts): DynamicModule {
+  const providers = [
+    { provide: CONFIG, useValue: config },
+    { provide: LOG, useValue: log },
+    { provide: STORE, useValue: store },
+    { provide: METRICS, useValue: new Metrics() },
+    { provide: PROBES, useValue: new Probes() },
+    { provide: SOCKETS, useValue: new Sockets() },
+  ];
+  return { module: PlatformModule, global: true, providers, exports: providers.map(({ provide }) => provide) };
+}

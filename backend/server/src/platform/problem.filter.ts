@@ -1,0 +1,74 @@
+import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '@nestjs/common';
+import { API_PREFIX, ROUTES } from '@orrery/contract';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Log } from './log.js';
+import { ProblemError, problemBody, unavailable } from './problem.js';
+
+const ADDRESSES = Object.values(ROUTES).map((route) => ({
+  method: route.method,
+  pattern: new RegExp(`^${API_PREFIX}${route.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`),
+}));
+
+/** Answers every failure with problem details; pages of the console get its start page. */
+@Catch()
+export class ProblemFilter implements ExceptionFilter {
+  constructor(
+    private readonly log: Log,
+    private readonly consolePage: (reply: FastifyReply) => boolean,
+  ) {}
+
+  catch(error: unknown, host: ArgumentsHost): void {
+    const http = host.switchToHttp();
+    const request = http.getRequest<FastifyRequest>();
+    const reply = http.getResponse<FastifyReply>();
+    if (reply.sent || reply.raw.headersSent) {
+      this.log.warn({ request_id: request.id, error: String(error) }, 'failed after the answer began');
+      return;
+    }
+    const problem = toProblem(error, request);
+    if (problem.status === 404 && wantsPage(request) && this.consolePage(reply)) return;
+    if (problem.status === 500) this.log.error({ request_id: request.id, url: request.url, error }, 'request failed');
+    const path = request.url.split('?')[0]!;
+    void reply
+      .status(problem.status)
+      .headers(problem.headers)
+      .header('content-type', 'application/problem+json')
+      .send(JSON.stringify(problemBody(problem, path, request.id)));
+  }
+}
+
+function toProblem(error: unknown, request: FastifyRequest): ProblemError {
+  if (error instanceof ProblemError) return error;
+  const path = request.url.split('?')[0]!;
+  if (error instanceof HttpException) {
+    const status = error.getStatus();
+    if (status !== 404) return new ProblemError(status, error.message);
+    const allowed = ADDRESSES.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method);
+    if (allowed.length > 0 && !allowed.includes(request.method as 'GET'))
+      return new ProblemError(405, `${request.method} is not possible here.`, [], { allow: allowed.join(', ') });
+    return new ProblemError(404, `There is nothing at ${path}.`);
+  }
+  const { statusCode, code, name, message } = error as {
+    statusCode?: number;
+    code?: string;
+    name?: string;
+    message: string;
+  };
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return new ProblemError(413, 'The body is larger than 1 MB.');
+  if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE')
+    return new ProblemError(415, `The media type ${request.headers['content-type']} is not read here.`);
+  if (statusCode && statusCode >= 400 && statusCode < 500) return new ProblemError(statusCode, message);
+  if (error instanceof SyntaxError) return new ProblemError(400, `The body is not JSON: ${message}`);
+  if (name === 'MaxRetriesPerRequestError' || /Connection is closed|Command timed out/.test(message))
+    return unavailable('The store is restarting; try again.');
+  return new ProblemError(500, 'The server failed; its log has the cause under the request id.');
+}
+
+function wantsPage(request: FastifyRequest): boolean {
+  return (
+    (request.method === 'GET' || request.method === 'HEAD') &&
+    !request.url.startsWith('/api/') &&
+    (request.headers.accept ?? '*/*').split(',').some((type) => /text\/html|\*\/\*/.test(type)) &&
+    !/\.[a-z0-9]+$/.test(request.url.split('?')[0]!)
+  );
+}

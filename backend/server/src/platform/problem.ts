@@ -1,0 +1,70 @@
+import { type FieldError, fieldErrors, type Problem } from '@orrery/contract';
+import type { z } from 'zod';
+
+const TITLES: Record<number, string> = {
+  400: 'Malformed request',
+  401: 'No valid session',
+  403: 'Not allowed',
+  404: 'Not found',
+  405: 'Method not allowed',
+  409: 'Conflict',
+  412: 'Changed since it was read',
+  413: 'Body too large',
+  415: 'Media type not supported',
+  422: 'Invalid content',
+  429: 'Too many attempts',
+  500: 'Internal error',
+  502: 'Part failed',
+  503: 'Not available now',
+};
+
+/** A refusal that becomes problem details (RFC 9457). */
+export class ProblemError extends Error {
+  constructor(
+    readonly status: number,
+    detail: string,
+    readonly errors: readonly FieldError[] = [],
+    readonly headers: Readonly<Record<string, string>> = {},
+  ) {
+    super(detail);
+  }
+}
+
+export function titleOf(status: number): string {
+  return TITLES[status] ?? 'Error';
+}
+
+export function problemBody(error: ProblemError, instance: string, requestId: string): Problem {
+  return {
+    type: 'about:blank',
+    title: titleOf(error.status),
+    status: error.status,
+    detail: error.message,
+    instance,
+    request_id: requestId,
+    ...(error.errors.length > 0 ? { errors: [...error.errors] } : {}),
+  };
+}
+
+export const notFound = (what: string, id: string) => new ProblemError(404, `There is no ${what} "${id}".`);
+export const conflict = (detail: string, errors: readonly FieldError[] = []) => new ProblemError(409, detail, errors);
+export const unavailable = (detail: string) => new ProblemError(503, detail, [], { 'retry-after': '1' });
+
+export function invalid(errors: readonly FieldError[], detail?: string): ProblemError {
+  const first = errors[0];
+  const summary = first ? `${first.pointer || 'The body'}: ${first.detail}` : 'The content is not valid.';
+  return new ProblemError(422, detail ?? summary, errors.slice(0, 100));
+}
+
+/** Parses, or refuses with 422 for content and 400 for an address. */
+export function parseOrRefuse<S extends z.ZodType>(schema: S, value: unknown, status: 400 | 422 = 422): z.output<S> {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  const errors = fieldErrors(result.error);
+  const refusal = invalid(errors);
+  return raise(status === 422 ? refusal : new ProblemError(status, refusal.message, errors));
+}
+
+function raise(error: Error): never {
+  throw error;
+}

@@ -1,0 +1,45 @@
+/**
+ * Every key in Redis. `:` separates parts; JSON values are contract types unless said otherwise.
+ * Nothing is written elsewhere except uploaded captures (ORRERY_STATE_DIR/pcaps) and the admin secret's file.
+ */
+export const PROJECT = 'default';
+
+const project = `orrery:${PROJECT}`;
+
+export const KEYS = {
+  /** string: scrypt hash of the admin secret. */
+  adminSecret: 'orrery:auth:admin',
+  /** string with expiry: a session by the SHA-256 of its token. */
+  session: (hash: string) => `orrery:auth:session:${hash}`,
+  /** string with expiry: answer to a request by the SHA-256 of caller, route and Idempotency-Key. */
+  idempotency: (hash: string) => `orrery:idempotency:${hash}`,
+  /** string with expiry: what a one-time join token is for, by the SHA-256 of the token. */
+  joinToken: (hash: string) => `orrery:nodes:join:${hash}`,
+  /** hash node -> JSON: hash of the credential and what the agent last said about itself. */
+  agents: 'orrery:nodes:agents',
+  /** hash id -> PcapInfo; the bytes are in ORRERY_STATE_DIR/pcaps/<id>.pcap. */
+  pcaps: 'orrery:twin:pcaps',
+
+  /** string: the infrastructure with its revision. */
+  infrastructure: `${project}:infrastructure`,
+  /** hash id -> Pipeline. */
+  pipelines: `${project}:pipelines`,
+  /** hash name -> id. */
+  pipelineNames: `${project}:pipeline-names`,
+  /** hash version -> PipelineVersion. */
+  versions: (pipelineId: string) => `${project}:versions:${pipelineId}`,
+  /** string: a Plan; expires after a day unless it is deployed. */
+  plan: (id: string) => `${project}:plan:${id}`,
+  /** string: what nodes and fabric were last told and how far the change is (deployments/desired.ts). */
+  desired: `${project}:desired`,
+  /** hash pipeline id -> Deployment. */
+  deployments: `${project}:deployments`,
+  /** hash id -> Operation. */
+  operations: `${project}:operations`,
+  /** sorted set: operation ids by start time. */
+  operationIndex: `${project}:operation-index`,
+  /** list: ids of operations that wait or run, the running one first. */
+  operationQueue: `${project}:operation-queue`,
+  /** stream: the event log, fields `e` (Event without id) and `n` (nonce against doubling). */
+  events: `${project}:events`,
+} as const;

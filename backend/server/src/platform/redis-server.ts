@@ -1,0 +1,137 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdir, open, rm } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import type { Log } from './log.js';
+
+const START_TIMEOUT_MS = 30_000;
+const SETPRIV = '/usr/bin/setpriv';
+
+/**
+ * A private Redis on a unix socket, restarted when it dies and killed by the kernel when this process dies.
+ *
+ * `appendfsync always`: with `everysec` Redis holds writes back in its own memory for up to two seconds while a
+ * background fsync is slow, and has answered by then; a kill would lose what was acknowledged. The write rate here is low
+ * (events and desired state, never samples), so the fsync is cheap.
+ */
+export class RedisServer {
+  readonly socketPath: string;
+  restarts = 0;
+  private child: ChildProcess | null = null;
+  private stopping = false;
+  private exited: Promise<void> = Promise.resolve();
+
+  constructor(
+    runDir: string,
+    private readonly dataDir: string,
+    private readonly log: Log,
+  ) {
+    this.socketPath = join(runDir, 'redis.sock');
+  }
+
+  get pid(): number | null {
+    return this.child?.pid ?? null;
+  }
+
+  /** Starts Redis and waits until it serves. Throws when another server owns the socket or Redis does not come up. */
+  async start(): Promise<void> {
+    await mkdir(this.dataDir, { recursive: true, mode: 0o700 });
+    // A Redis whose server was killed just now goes within milliseconds; one that stays belongs to a live server.
+    for (let attempt = 0; await answers(this.socketPath); attempt++) {
+      if (attempt === 20)
+        throw new Error(`another server uses ${this.socketPath}; choose another ORRERY_RUN_DIR and ORRERY_STATE_DIR`);
+      await pause(100);
+    }
+    await this.launch();
+  }
+
+  async stop(): Promise<void> {
+    this.stopping = true;
+    this.child?.kill('SIGTERM');
+    await this.exited;
+    await rm(this.socketPath, { force: true });
+  }
+
+  private async launch(): Promise<void> {
+    await rm(this.socketPath, { force: true });
+    const logFile = await open(join(this.dataDir, 'redis.log'), 'a', 0o600);
+    const [command, first] = existsSync(SETPRIV)
+      ? [SETPRIV, ['--pdeathsig', 'KILL', 'redis-server']]
+      : ['redis-server', []];
+    const child = spawn(command, [...first, ...this.options()], {
+      cwd: this.dataDir,
+      stdio: ['ignore', logFile.fd, logFile.fd],
+    });
+    await logFile.close();
+    this.child = child;
+    let ended = false;
+    this.exited = new Promise((resolve) => {
+      child.once('error', (error) => {
+        this.log.error({ error: error.message }, 'redis-server cannot be started');
+        ended = true;
+        resolve();
+      });
+      child.once('exit', (code, signal) => {
+        ended = true;
+        if (!this.stopping) {
+          this.log.error({ code, signal }, 'Redis ended; starting it again');
+          void this.relaunch();
+        }
+        resolve();
+      });
+    });
+    const deadline = Date.now() + START_TIMEOUT_MS;
+    while (!(await answers(this.socketPath))) {
+      if (ended || Date.now() > deadline)
+        throw new Error(`Redis did not start; see ${join(this.dataDir, 'redis.log')} (is redis-server installed?)`);
+      await pause(10);
+    }
+  }
+
+  private async relaunch(): Promise<void> {
+    this.restarts++;
+    for (let delay = 50; !this.stopping; delay = Math.min(delay * 2, 2000)) {
+      try {
+        await this.launch();
+        return;
+      } catch (error) {
+        this.log.error({ error: (error as Error).message }, 'Redis does not come back');
+        await pause(delay);
+      }
+    }
+  }
+
+  private options(): string[] {
+    const settings = {
+      port: '0',
+      unixsocket: this.socketPath,
+      unixsocketperm: '700',
+      dir: this.dataDir,
+      save: '',
+      appendonly: 'yes',
+      appendfsync: 'always',
+      'maxmemory-policy': 'noeviction',
+      loglevel: 'warning',
+      'shutdown-on-sigterm': 'default',
+    };
+    return Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]);
+  }
+}
+
+/** Whether a Redis replies at the socket, even if it is still loading. */
+function answers(path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(path);
+    const finish = (result: boolean) => {
+      socket.destroy();
+      resolve(result);
+    };
+    socket.setTimeout(2000, () => finish(false));
+    socket.once('error', () => finish(false));
+    socket.once('connect', () => socket.write('PING\r\n'));
+    socket.once('data', (data) => finish(/^[+-]/.test(data.toString())));
+  });
+}
+
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));

@@ -1,0 +1,92 @@
+import { join } from 'node:path';
+import { type ChainableCommander, Redis, type RedisOptions } from 'ioredis';
+import type { Config } from './config.js';
+import type { Log } from './log.js';
+import { unavailable } from './problem.js';
+import { RedisServer } from './redis-server.js';
+
+export const STORE = Symbol('Store');
+export type Transaction = ChainableCommander;
+
+/** The connection to Redis and, unless REDIS_URL is set, the process behind it. */
+export class Store {
+  readonly redis: Redis;
+  private readonly blocking: Redis[] = [];
+
+  private constructor(
+    readonly server: RedisServer | null,
+    private readonly options: { readonly url: string | null; readonly path: string | null },
+    private readonly log: Log,
+  ) {
+    // Commands of which the outcome is unknown are not sent again: their callers decide.
+    this.redis = this.connect({
+      autoResendUnfulfilledCommands: false,
+      commandTimeout: 10_000,
+      maxRetriesPerRequest: 30,
+    });
+  }
+
+  static async open(config: Config, log: Log): Promise<Store> {
+    if (config.redisUrl) {
+      const store = new Store(null, { url: config.redisUrl, path: null }, log);
+      await store.redis.ping();
+      return store;
+    }
+    const server = new RedisServer(config.runDir, join(config.stateDir, 'redis'), log);
+    await server.start();
+    const store = new Store(server, { url: null, path: server.socketPath }, log);
+    await store.redis.ping();
+    return store;
+  }
+
+  /** A connection of its own for blocking reads. */
+  blockingConnection(): Redis {
+    const connection = this.connect({ maxRetriesPerRequest: null });
+    this.blocking.push(connection);
+    return connection;
+  }
+
+  /** All or nothing. Throws 503 when the outcome is unknown or Redis is away. */
+  async transact(fill: (transaction: Transaction) => void): Promise<unknown[]> {
+    const transaction = this.redis.multi();
+    fill(transaction);
+    let results: [Error | null, unknown][] | null;
+    try {
+      results = await transaction.exec();
+    } catch (error) {
+      this.log.warn({ error: (error as Error).message }, 'transaction failed');
+      throw unavailable('The store is restarting; read the resource before you try again.');
+    }
+    const failed = results?.find(([error]) => error);
+    if (!results || failed) throw failed?.[0] ?? new Error('the transaction was discarded');
+    return results.map(([, value]) => value);
+  }
+
+  async json<T>(key: string): Promise<T | null> {
+    const text = await this.redis.get(key);
+    return text === null ? null : (JSON.parse(text) as T);
+  }
+
+  async hashJson<T>(key: string, field: string): Promise<T | null> {
+    const text = await this.redis.hget(key, field);
+    return text === null ? null : (JSON.parse(text) as T);
+  }
+
+  async hashValues<T>(key: string): Promise<T[]> {
+    return (await this.redis.hvals(key)).map((text) => JSON.parse(text) as T);
+  }
+
+  async close(): Promise<void> {
+    for (const connection of [...this.blocking, this.redis]) connection.disconnect();
+    await this.server?.stop();
+  }
+
+  private connect(options: RedisOptions): Redis {
+    const all: RedisOptions = { ...options, retryStrategy: (attempt) => Math.min(20 * attempt, 500) };
+    const connection = this.options.url
+      ? new Redis(this.options.url, all)
+      : new Redis({ ...all, path: this.options.path! });
+    connection.on('error', (error: Error) => this.log.debug({ error: error.message }, 'Redis connection'));
+    return connection;
+  }
+}

@@ -1,0 +1,61 @@
+import {
+  applyDecorators,
+  createParamDecorator,
+  Delete,
+  type ExecutionContext,
+  Get,
+  HttpCode,
+  Post,
+  Put,
+  SetMetadata,
+} from '@nestjs/common';
+import { ROUTES, type RouteDefinition, type RouteInput, type RouteName, type SessionInfo } from '@orrery/contract';
+import type { FastifyRequest } from 'fastify';
+import { parseOrRefuse } from './problem.js';
+
+const ROUTE = Symbol('Route');
+const VERBS = { GET: Get, POST: Post, PUT: Put, DELETE: Delete };
+
+export interface ApiRequest extends FastifyRequest {
+  session?: SessionInfo;
+  routeName?: RouteName;
+}
+
+/** Binds a handler to a row of the contract's route table: address, role, status and the parsing of what comes in. */
+export function Route(name: RouteName): MethodDecorator {
+  const route: RouteDefinition = ROUTES[name];
+  const path = route.path.replaceAll(/\{(\w+)\}/g, ':$1');
+  return applyDecorators(SetMetadata(ROUTE, name), VERBS[route.method](path), HttpCode(route.status));
+}
+
+export function routeOf(context: ExecutionContext): RouteName | undefined {
+  return Reflect.getMetadata(ROUTE, context.getHandler()) as RouteName | undefined;
+}
+
+/** The parsed request: `RouteInput` of the handler's route. */
+export const Input = createParamDecorator((_: unknown, context: ExecutionContext): RouteInput<RouteName> => {
+  const request = context.switchToHttp().getRequest<FastifyRequest>();
+  const route: RouteDefinition = ROUTES[routeOf(context)!];
+  const part = (schema: RouteDefinition['body'], value: unknown, status: 400 | 422) =>
+    schema ? parseOrRefuse(schema, value, status) : undefined;
+  return {
+    params: part(route.params, request.params, 400),
+    query: part(route.query, request.query, 400),
+    body: part(route.body, request.body, 422),
+  } as RouteInput<RouteName>;
+});
+
+/** Who calls. */
+export const Caller = createParamDecorator(
+  (_: unknown, context: ExecutionContext): SessionInfo => context.switchToHttp().getRequest<ApiRequest>().session!,
+);
+
+/** The revision that `If-Match` asks for; null: any. */
+export const IfMatch = createParamDecorator((_: unknown, context: ExecutionContext): string | null => {
+  const value = context.switchToHttp().getRequest<FastifyRequest>().headers['if-match'];
+  return value === undefined || value === '*' ? null : value.replace(/^W\//, '').replaceAll('"', '');
+});
+
+export function etagOf(revision: number): string {
+  return `"${revision}"`;
+}

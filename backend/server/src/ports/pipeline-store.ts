@@ -1,0 +1,13 @@
+import type { Pipeline, PipelineDefinition, PipelineProblem, PipelineVersion } from '@orrery/contract';
+
+export const PIPELINES = Symbol('PipelineStore');
+
+export interface PipelineStore {
+  /** Throws 404. */
+  get(id: string): Promise<Pipeline>;
+  /** Throws 404. */
+  version(id: string, version: number): Promise<PipelineVersion>;
+  /** The newest version when the draft equals it, else a new one. Throws 422 when the draft has errors. */
+  publishDraft(id: string, by: string): Promise<PipelineVersion>;
+  problemsOf(definition: PipelineDefinition): PipelineProblem[];
+}

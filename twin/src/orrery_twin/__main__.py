@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""twind: serves the twin's API on a unix socket. Started by twin/bin/twin-launcher in namespaces of its own."""
+
+import argparse
+import asyncio
+import logging
+import os
+import signal
+import sys
+from pathlib import Path
+
+from aiohttp import web
+
+from orrery_twin.adapters.capabilities import probe_all
+from orrery_twin.adapters.process import run
+from orrery_twin.api.app import Services, make_app
+from orrery_twin.service.agents import Directories
+from orrery_twin.service.captures import Captures
+from orrery_twin.service.faults import Faults
+from orrery_twin.service.hub import Hub
+from orrery_twin.service.pcaps import Pcaps
+from orrery_twin.service.traffic import Traffic
+from orrery_twin.service.twin import Twin
+
+
+async def serve(directories: Directories) -> None:
+    await run(["ip", "link", "set", "lo", "up"])
+    capabilities = await probe_all()
+    hub = Hub()
+    can_delay = any(capability.id == "netem" and capability.available for capability in capabilities)
+    twin = Twin(directories, hub, can_delay)
+    pcaps = Pcaps(directories.state / "pcaps")
+    traffic = Traffic(twin, pcaps, hub)
+    services = Services(twin, traffic, Captures(twin, hub), Faults(twin, hub), pcaps, hub, capabilities)
+
+    stopping = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stopping.set)
+    reconciler = asyncio.create_task(twin.run())
+    runner = web.AppRunner(make_app(services), access_log=None, shutdown_timeout=1.0)
+    await runner.setup()
+    socket = directories.run / "twind.sock"
+    socket.unlink(missing_ok=True)
+    os.umask(0o177)
+    await web.UnixSite(runner, str(socket)).start()
+    os.umask(0o077)
+    logging.getLogger(__name__).info("serving %s", socket)
+    await stopping.wait()
+    # Whatever runs here ends with the namespace.
+    reconciler.cancel()
+    socket.unlink(missing_ok=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="twind", description=__doc__)
+    parser.add_argument("--run-dir", type=Path, required=True)
+    parser.add_argument("--state-dir", type=Path, required=True)
+    parser.add_argument("--log-level", default="info")
+    arguments = parser.parse_args()
+    logging.basicConfig(
+        level=arguments.log_level.upper(), format="twind %(levelname)s %(name)s: %(message)s", stream=sys.stderr
+    )
+    if os.environ.get("ORRERY_TWIN_NAMESPACE") != "1":
+        parser.error("twind changes the network it runs in: start it with twin/bin/twin-launcher")
+    if sys.version_info < (3, 12):
+        asyncio.set_child_watcher(asyncio.PidfdChildWatcher())
+    asyncio.run(serve(Directories(arguments.run_dir, arguments.state_dir)))
+
+
+if __name__ == "__main__":
+    main()

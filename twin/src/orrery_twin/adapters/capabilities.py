@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What this machine can do, probed once in the twin's own namespaces, and what stands in for a missing part."""
+
+import asyncio
+import os
+import shutil
+from pathlib import Path
+
+from orrery_twin.adapters.process import CommandFailed, run
+from orrery_twin.contract.models import Capability
+
+
+async def probe_all() -> list[Capability]:
+    """Must run before the twin's first build: it adds and removes devices of its own."""
+    kernel_ovs, netem, htb, vxlan = await asyncio.gather(
+        _succeeds(["ovs-dpctl", "show"]),
+        _succeeds(["tc", "qdisc", "add", "dev", "lo", "root", "netem", "delay", "1ms"]),
+        _qdisc_on_dummy("htb"),
+        _succeeds(["ip", "link", "add", "probe-vxlan", "type", "vxlan", "id", "1", "dstport", "4789"]),
+    )
+    if netem:
+        await _succeeds(["tc", "qdisc", "del", "dev", "lo", "root"])
+    if vxlan:
+        await _succeeds(["ip", "link", "del", "probe-vxlan"])
+    tun = os.access("/dev/net/tun", os.R_OK | os.W_OK)
+    mptcp = _sysctl("net/mptcp/enabled") == "1"
+    hugepages = _hugepages()
+    cgroup, cgroup_detail = _cpu_cgroup()
+    realtime = await _succeeds(["chrt", "-r", "10", "true"])
+    bfdd = shutil.which("bfdd") or (Path("/usr/lib/frr/bfdd").exists() and "/usr/lib/frr/bfdd")
+    bmv2 = shutil.which("simple_switch_grpc")
+    docker = _docker_socket()
+    return [
+        _capability(
+            "kernel-ovs",
+            "Open vSwitch in the kernel",
+            kernel_ovs,
+            "ovs-dpctl show",
+            "the userspace datapath of Open vSwitch",
+        ),
+        _capability(
+            "userspace-tso",
+            "Segmentation offload in the switch",
+            tun,
+            "Open vSwitch option userspace-tso-enable",
+            None,
+        ),
+        _capability(
+            "netem", "Link delay and loss", netem, "tc netem", "links without delay: a spec with a delay is refused"
+        ),
+        _capability("htb", "Link bandwidth", htb, "tc htb", "links without a bandwidth limit"),
+        _capability("mptcp", "Multipath TCP", mptcp, "net.mptcp.enabled", "TCP over one path"),
+        _capability(
+            "vxlan", "VXLAN devices", vxlan, "ip link add type vxlan", "tunnels of Open vSwitch without offload"
+        ),
+        _capability(
+            "docker",
+            "Containers",
+            docker,
+            "a Docker socket in the twin",
+            "network functions as processes in namespaces",
+        ),
+        _capability(
+            "cgroup-cpu", "CPU limits", cgroup, cgroup_detail, "CPU shares are measured from /proc and not limited"
+        ),
+        _capability("hugepages", "Huge pages", hugepages > 0, f"{hugepages} pages", "DPDK runs with --no-huge"),
+        _capability(
+            "realtime", "Real-time scheduling", realtime, "chrt -r 10", "normal scheduling: longer latency tails"
+        ),
+        _capability("tun", "TUN/TAP devices", tun, "/dev/net/tun", None),
+        _capability("bfdd", "BFD daemon", bool(bfdd), str(bfdd or "FRR bfdd is not installed"), "BFD of Open vSwitch"),
+        _capability(
+            "bmv2",
+            "P4 reference switch",
+            bool(bmv2),
+            bmv2 or "simple_switch_grpc is not installed",
+            "the ovs switch driver",
+        ),
+    ]
+
+
+def _capability(name: str, title: str, available: bool, detail: str, fallback: str | None) -> Capability:
+    return Capability(
+        id=name,
+        title=title,
+        where="twin",
+        available=available,
+        detail=detail,
+        fallback=None if available else fallback,
+    )
+
+
+async def _succeeds(command: list[str]) -> bool:
+    try:
+        await run(command)
+    except (CommandFailed, OSError):
+        return False
+    return True
+
+
+async def _qdisc_on_dummy(kind: str) -> bool:
+    """A veth pair, because a kernel may lack dummy devices and netem is tried on lo at the same time."""
+    await _succeeds(["ip", "link", "add", "probe-a", "type", "veth", "peer", "name", "probe-b"])
+    works = await _succeeds(["tc", "qdisc", "add", "dev", "probe-a", "root", kind])
+    await _succeeds(["ip", "link", "del", "probe-a"])
+    return works
+
+
+def _sysctl(name: str) -> str:
+    try:
+        return (Path("/proc/sys") / name).read_text().strip()
+    except OSError:
+        return ""
+
+
+def _hugepages() -> int:
+    for line in Path("/proc/meminfo").read_text().splitlines():
+        if line.startswith("HugePages_Total:"):
+            return int(line.split()[1])
+    return 0
+
+
+def _cpu_cgroup() -> tuple[bool, str]:
+    """Tests that a group can be made, not that a file system is mounted."""
+    controllers = Path("/sys/fs/cgroup/cgroup.controllers")
+    if controllers.exists() and "cpu" in controllers.read_text().split():
+        root, version = Path("/sys/fs/cgroup"), "cgroup v2"
+    else:
+        root, version = Path("/sys/fs/cgroup/cpu"), "cgroup v1"
+    probe = root / f"orrery-probe-{os.getpid()}"
+    try:
+        probe.mkdir()
+        probe.rmdir()
+    except OSError as error:
+        return False, f"{version}: {error.strerror}"
+    return True, version
+
+
+def _docker_socket() -> bool:
+    return any(Path(path).is_socket() for path in ("/run/docker.sock", "/var/run/docker.sock"))

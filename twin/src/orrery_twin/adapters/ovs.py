@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Open vSwitch: its two daemons, and the flows and groups of its bridges."""
+
+import asyncio
+import re
+import tempfile
+from asyncio.subprocess import Process
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from orrery_twin.adapters.process import BoundedLog, end, run, spawn
+from orrery_twin.domain.fabric import SwitchProgram
+
+RUN_DIRECTORY = Path("/run/openvswitch")
+SCHEMA = "/usr/share/openvswitch/vswitch.ovsschema"
+OFCTL = ["ovs-ofctl", "-O", "OpenFlow15"]
+RESTART_DELAY_S = 0.2
+
+
+class SwitchDaemons:
+    """ovsdb-server and ovs-vswitchd with the userspace datapath and segmentation offload; restarted when they die."""
+
+    def __init__(self, log_directory: Path, on_restart: Callable[[], Awaitable[None]]) -> None:
+        self._log = BoundedLog(log_directory / "openvswitch.log")
+        self._on_restart = on_restart
+        self._processes: dict[str, Process] = {}
+        self._watchers: list[asyncio.Task[None]] = []
+
+    @property
+    def switch_pid(self) -> int | None:
+        process = self._processes.get("ovs-vswitchd")
+        return process.pid if process and process.returncode is None else None
+
+    async def start(self) -> None:
+        if self._processes:
+            return
+        database, socket = RUN_DIRECTORY / "conf.db", RUN_DIRECTORY / "db.sock"
+        RUN_DIRECTORY.mkdir(exist_ok=True)
+        if not database.exists():
+            await run(["ovsdb-tool", "create", str(database), SCHEMA])
+        quiet = ["-vsyslog:off", "-vfile:off", "-vconsole:warn"]
+        pid_files = f"--pidfile={RUN_DIRECTORY}/"
+        commands = {
+            "ovsdb-server": [str(database), f"--remote=punix:{socket}", pid_files + "ovsdb-server.pid", *quiet],
+            "ovs-vswitchd": [f"unix:{socket}", pid_files + "ovs-vswitchd.pid", "--mlockall", *quiet],
+        }
+        await self._start("ovsdb-server", commands["ovsdb-server"])
+        # Read by ovs-vswitchd once, when it starts.
+        offload = "other_config:userspace-tso-enable=true"
+        await self._until_ready(["--no-wait", "init", "--", "set", "Open_vSwitch", ".", offload])
+        await self._start("ovs-vswitchd", commands["ovs-vswitchd"])
+        self._watchers = [asyncio.create_task(self._keep(name, command)) for name, command in commands.items()]
+
+    async def stop(self) -> None:
+        for watcher in self._watchers:
+            watcher.cancel()
+        await asyncio.gather(*self._watchers, return_exceptions=True)
+        for name in ("ovs-vswitchd", "ovsdb-server"):
+            if process := self._processes.pop(name, None):
+                await end(process)
+
+    async def _start(self, name: str, arguments: list[str]) -> None:
+        self._processes[name] = await spawn([name, *arguments], log=self._log)
+
+    async def _keep(self, name: str, arguments: list[str]) -> None:
+        while True:
+            await self._processes[name].wait()
+            await asyncio.sleep(RESTART_DELAY_S)
+            await self._start(name, arguments)
+            await self._until_ready(["show"])
+            if name == "ovs-vswitchd":
+                await self._on_restart()
+
+    async def _until_ready(self, arguments: list[str]) -> None:
+        """Waits for the database's socket, and ovs-vsctl for the daemon's answer."""
+        async with asyncio.timeout(10):
+            while not (RUN_DIRECTORY / "db.sock").exists():  # noqa: ASYNC110 - another process makes it
+                await asyncio.sleep(0.005)
+        await run(["ovs-vsctl", "--timeout=10", "--retry", *arguments], timeout_s=11)
+
+
+async def installed_groups(bridge: str) -> set[int]:
+    listing = await run([*OFCTL, "dump-groups", bridge])
+    return {int(number) for number in re.findall(r"group_id=(\d+)", listing)}
+
+
+async def install(bridge: str, program: SwitchProgram) -> None:
+    """Makes the bridge hold exactly the program, in one transaction; unchanged flows keep their counters."""
+    before = await installed_groups(bridge)
+    added = [f"group_id={number},{body}" for number, body in program.groups.items() if number not in before]
+    if added:
+        await run([*OFCTL, "--bundle", "add-groups", bridge, "-"], stdin="\n".join(added))
+    # `replace-flows` reads what is installed and cannot read the new flows from standard input.
+    with tempfile.NamedTemporaryFile("w", suffix=".flows", dir=RUN_DIRECTORY) as file:
+        file.write("\n".join(program.flows))
+        file.flush()
+        await run([*OFCTL, "--bundle", "replace-flows", bridge, file.name])
+    for number in before - program.groups.keys():
+        await run([*OFCTL, "del-groups", bridge, f"group_id={number}"])
+
+
+async def counters(bridge: str) -> dict[int, tuple[int, int]]:
+    """Packets and bytes by cookie. A segmentation-offload frame counts as one packet."""
+    totals: dict[int, tuple[int, int]] = {}
+    listing = await run([*OFCTL, "dump-flows", bridge])
+    for cookie, packets, octets in re.findall(r"cookie=(0x[0-9a-f]+),.*?n_packets=(\d+), n_bytes=(\d+)", listing):
+        before = totals.get(int(cookie, 16), (0, 0))
+        totals[int(cookie, 16)] = (before[0] + int(packets), before[1] + int(octets))
+    return totals

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Processes of the twin: short commands with a time limit, and long-running ones with a bounded log."""
+
+import asyncio
+import os
+import signal
+import sys
+from asyncio.subprocess import DEVNULL, PIPE, STDOUT, Process
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+LOG_MAX_BYTES = 1 << 20
+LINE_MAX_BYTES = 1 << 16
+
+
+class CommandFailed(Exception):
+    def __init__(self, command: Sequence[str], status: int | None, output: str) -> None:
+        self.output = output.strip()
+        reason = "took too long" if status is None else f"exited with {status}"
+        super().__init__(f"{command[0]} {reason}: {self.output[-500:]} (command: {' '.join(command)[:500]})")
+
+
+def in_namespace(pid: int | None, command: Sequence[str]) -> list[str]:
+    """The command as it runs in the network namespace of a process; its own process id is that of the result."""
+    return list(command) if pid is None else ["nsenter", f"--net=/proc/{pid}/ns/net", "--", *command]
+
+
+def python_module(name: str, *arguments: str) -> list[str]:
+    return [sys.executable, "-m", name, *arguments]
+
+
+async def run(
+    command: Sequence[str],
+    *,
+    namespace_of: int | None = None,
+    stdin: str = "",
+    timeout_s: float = 10.0,
+) -> str:
+    """Standard output. Raises CommandFailed on any other end than success within the time limit."""
+    command = in_namespace(namespace_of, command)
+    process = await asyncio.create_subprocess_exec(*command, stdin=PIPE, stdout=PIPE, stderr=PIPE)
+    try:
+        output, errors = await asyncio.wait_for(process.communicate(stdin.encode()), timeout_s)
+    except TimeoutError:
+        process.kill()
+        await process.wait()
+        raise CommandFailed(command, None, "") from None
+    except asyncio.CancelledError:
+        process.kill()
+        await process.wait()
+        raise
+    if process.returncode != 0:
+        raise CommandFailed(command, process.returncode, (errors or output).decode(errors="replace"))
+    return output.decode(errors="replace")
+
+
+async def spawn(
+    command: Sequence[str],
+    *,
+    namespace_of: int | None = None,
+    log: "BoundedLog | None" = None,
+    capture_output: bool = False,
+    environment: Mapping[str, str] | None = None,
+) -> Process:
+    """Starts a process that outlives the call, in a process group of its own.
+
+    With `log`, both its streams are written there until it ends; with `capture_output` they are left to the caller.
+    """
+    output = PIPE if capture_output or log else DEVNULL
+    process = await asyncio.create_subprocess_exec(
+        *in_namespace(namespace_of, command),
+        stdin=DEVNULL,
+        stdout=output,
+        stderr=PIPE if capture_output else STDOUT,
+        start_new_session=True,
+        env={**os.environ, **(environment or {})},
+        limit=LINE_MAX_BYTES,
+    )
+    if log and not capture_output:
+        assert process.stdout
+        log.follow(process.stdout)
+    return process
+
+
+async def end(process: Process, grace_s: float = 1.0) -> None:
+    """Ends the process and its group, by force after the grace period."""
+    if process.returncode is not None:
+        return
+    for number, limit_s in ((signal.SIGTERM, grace_s), (signal.SIGKILL, 5.0)):
+        try:
+            os.killpg(process.pid, number)
+        except ProcessLookupError:
+            pass
+        try:
+            await asyncio.wait_for(process.wait(), limit_s)
+            return
+        except TimeoutError:
+            continue
+
+
+class BoundedLog:
+    """A log file that keeps at least the last LOG_MAX_BYTES and at most twice as much (in `<name>.old`)."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def follow(self, stream: asyncio.StreamReader) -> None:
+        task = asyncio.create_task(self._copy(stream))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def write(self, data: bytes) -> None:
+        with self.path.open("ab") as file:
+            file.write(data)
+            size = file.tell()
+        if size > LOG_MAX_BYTES:
+            self.path.replace(self.path.with_name(self.path.name + ".old"))
+
+    async def _copy(self, stream: asyncio.StreamReader) -> None:
+        while data := await stream.read(LINE_MAX_BYTES):
+            self.write(data)

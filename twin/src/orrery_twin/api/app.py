@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0
+"""HTTP routes of twind."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from aiohttp import web
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from orrery_twin import __version__
+from orrery_twin.api.problems import json_reply, problem, refusal_problem, validation_problem
+from orrery_twin.contract.models import (
+    Capability,
+    CaptureRequest,
+    FabricSpec,
+    FaultRequest,
+    Health,
+    Part,
+    TrafficRequest,
+    TwinCapabilities,
+    TwinSpec,
+)
+from orrery_twin.domain.refusal import Refused
+from orrery_twin.service.captures import Captures
+from orrery_twin.service.faults import Faults
+from orrery_twin.service.hub import Hub, TooManyWatchers, now_ms
+from orrery_twin.service.pcaps import FILE_MAX_BYTES, Pcaps
+from orrery_twin.service.traffic import Traffic
+from orrery_twin.service.twin import Twin
+
+BODY_MAX_BYTES = 8 << 20
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+TRAFFIC_REQUEST: TypeAdapter[TrafficRequest] = TypeAdapter(TrafficRequest)
+
+
+@dataclass(frozen=True)
+class Services:
+    twin: Twin
+    traffic: Traffic
+    captures: Captures
+    faults: Faults
+    pcaps: Pcaps
+    hub: Hub
+    capabilities: list[Capability]
+
+
+def make_app(services: Services) -> web.Application:
+    app = web.Application(middlewares=[_problems], client_max_size=FILE_MAX_BYTES)
+    api = _Api(services)
+    app.add_routes(
+        [
+            web.get("/health", api.health),
+            web.get("/capabilities", api.capabilities),
+            web.put("/spec", api.put_spec),
+            web.get("/state", api.state),
+            web.put("/fabric", api.put_fabric),
+            web.get("/traffic", api.list_traffic),
+            web.post("/traffic", api.start_traffic),
+            web.get("/traffic/{id}", api.get_traffic),
+            web.delete("/traffic/{id}", api.stop_traffic),
+            web.post("/faults", api.make_fault),
+            web.delete("/faults/{id}", api.remove_fault),
+            web.get("/pcaps", api.list_pcaps),
+            web.post("/pcaps", api.add_pcap),
+            web.get("/captures", api.list_captures),
+            web.post("/captures", api.start_capture),
+            web.get("/captures/{id}", api.get_capture),
+            web.get("/watch", api.watch),
+        ]
+    )
+    return app
+
+
+@web.middleware
+async def _problems(request: web.Request, handler: Handler) -> web.StreamResponse:
+    try:
+        return await handler(request)
+    except Refused as refusal:
+        return refusal_problem(refusal)
+    except web.HTTPException as error:
+        return problem(error.status, error.reason.lower())
+
+
+class _Api:
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._started_ms = now_ms()
+
+    async def health(self, _: web.Request) -> web.Response:
+        phase = self._services.twin.phase
+        failed = phase == "failed"
+        part = Part(name="twin", status="failed" if failed else "ok", detail=phase)
+        health = Health(
+            status="degraded" if failed else "ok", version=__version__, started_ms=self._started_ms, parts=[part]
+        )
+        return json_reply(health)
+
+    async def capabilities(self, _: web.Request) -> web.Response:
+        return json_reply(TwinCapabilities(capabilities=self._services.capabilities))
+
+    async def put_spec(self, request: web.Request) -> web.Response:
+        body = await _body(request)
+        try:
+            spec = TwinSpec.model_validate_json(body, strict=True)
+        except ValidationError as error:
+            return validation_problem(error, body)
+        self._services.twin.want(spec)
+        return json_reply(self._services.twin.last_state(), status=202)
+
+    async def state(self, _: web.Request) -> web.Response:
+        return json_reply(await self._services.twin.state())
+
+    async def put_fabric(self, request: web.Request) -> web.Response:
+        body = await _body(request)
+        try:
+            spec = FabricSpec.model_validate_json(body, strict=True)
+        except ValidationError as error:
+            return validation_problem(error, body)
+        await self._services.twin.want_fabric(spec)
+        state = self._services.twin.last_state().fabric
+        return json_reply(state, status=200 if self._services.twin.phase == "up" else 202)
+
+    async def list_traffic(self, _: web.Request) -> web.Response:
+        return _collection(self._services.traffic.all())
+
+    async def start_traffic(self, request: web.Request) -> web.Response:
+        body = await _body(request)
+        try:
+            wanted = TRAFFIC_REQUEST.validate_json(body, strict=True)
+        except ValidationError as error:
+            return validation_problem(error, body)
+        status = self._services.traffic.start(wanted)
+        return json_reply(status, 201, {"Location": f"/traffic/{status.id}"})
+
+    async def get_traffic(self, request: web.Request) -> web.Response:
+        return _found(self._services.traffic.get(request.match_info["id"]), "traffic")
+
+    async def stop_traffic(self, request: web.Request) -> web.Response:
+        return _found(await self._services.traffic.stop(request.match_info["id"]), "traffic")
+
+    async def make_fault(self, request: web.Request) -> web.Response:
+        body = await _body(request)
+        try:
+            wanted = FaultRequest.model_validate_json(body, strict=True)
+        except ValidationError as error:
+            return validation_problem(error, body)
+        fault = await self._services.faults.make(wanted)
+        return json_reply(fault, 201, {"Location": f"/faults/{fault.id}"})
+
+    async def remove_fault(self, request: web.Request) -> web.Response:
+        if not await self._services.faults.remove(request.match_info["id"]):
+            return problem(404, "there is no such fault")
+        return web.Response(status=204)
+
+    async def list_pcaps(self, _: web.Request) -> web.Response:
+        return _collection(self._services.pcaps.all())
+
+    async def add_pcap(self, request: web.Request) -> web.Response:
+        info = await asyncio.to_thread(self._services.pcaps.add, request.query.get("name", ""), await request.read())
+        return json_reply(info, 201)
+
+    async def list_captures(self, _: web.Request) -> web.Response:
+        return _collection(self._services.captures.all())
+
+    async def start_capture(self, request: web.Request) -> web.Response:
+        body = await _body(request)
+        try:
+            wanted = CaptureRequest.model_validate_json(body, strict=True)
+        except ValidationError as error:
+            return validation_problem(error, body)
+        status = await self._services.captures.start(wanted)
+        return json_reply(status, 201, {"Location": f"/captures/{status.id}"})
+
+    async def get_capture(self, request: web.Request) -> web.Response:
+        return _found(self._services.captures.get(request.match_info["id"]), "capture")
+
+    async def watch(self, request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Type": "application/x-ndjson", "Cache-Control": "no-store"})
+        lines = self._services.hub.watch(self._services.twin.last_state)
+        try:
+            first = await anext(lines)
+        except TooManyWatchers:
+            return problem(429, "too many watchers")
+        await response.prepare(request)
+        try:
+            await response.write(first.encode() + b"\n")
+            async for line in lines:
+                await response.write(line.encode() + b"\n")
+        except ConnectionError:
+            pass
+        finally:
+            await lines.aclose()
+        return response
+
+
+async def _body(request: web.Request) -> bytes:
+    if (request.content_length or 0) > BODY_MAX_BYTES:
+        raise Refused(f"the body is larger than {BODY_MAX_BYTES >> 20} MiB", status=413)
+    body = await request.read()
+    if len(body) > BODY_MAX_BYTES:
+        raise Refused(f"the body is larger than {BODY_MAX_BYTES >> 20} MiB", status=413)
+    return body
+
+
+def _found(body: BaseModel | None, what: str) -> web.Response:
+    return problem(404, f"there is no such {what}") if body is None else json_reply(body)
+
+
+def _collection(items: Sequence[BaseModel]) -> web.Response:
+    body: dict[str, Any] = {"items": [item.model_dump(by_alias=True) for item in items], "total": len(items)}
+    return web.json_response(body)

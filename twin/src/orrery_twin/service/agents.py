@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The node agents of the emulated servers: each runs in its server's network namespace, as on a real server."""
+
+import os
+import shlex
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from orrery_twin.adapters.process import BoundedLog
+from orrery_twin.contract.models import Infrastructure, TwinAgentSettings
+from orrery_twin.service.hub import Hub
+from orrery_twin.service.supervisor import Supervised
+
+COMMAND_VARIABLE = "ORRERY_AGENT_COMMAND"
+AGENT = Path(__file__).resolve().parents[4] / "agents/node/dist/agent.mjs"
+
+
+@dataclass(frozen=True)
+class Directories:
+    run: Path
+    state: Path
+
+
+class Agents:
+    def __init__(self, directories: Directories, hub: Hub, on_change: Callable[[], None]) -> None:
+        self._directories = directories
+        self._hub = hub
+        self._on_change = on_change
+        self._settings: TwinAgentSettings | None = None
+        self._running: dict[str, Supervised] = {}
+
+    def agent(self, server: str) -> Supervised | None:
+        return self._running.get(server)
+
+    def start(self, infrastructure: Infrastructure, pid_of: dict[str, int], settings: TwinAgentSettings | None) -> None:
+        """Starts what does not run. Without settings servers stay without agents."""
+        self._settings = settings
+        if settings is None:
+            return
+        for server in infrastructure.servers:
+            if server.id not in self._running:
+                self._running[server.id] = self._supervise(server.id, server.nics[0].name, pid_of[server.id])
+            self._running[server.id].start()
+
+    async def update(
+        self, infrastructure: Infrastructure, pid_of: dict[str, int], settings: TwinAgentSettings | None
+    ) -> None:
+        """A new server address restarts the agents; new join tokens are for agents that start later."""
+        before = self._settings
+        if (settings and settings.server_url) != (before and before.server_url):
+            await self.stop()
+        self.start(infrastructure, pid_of, settings)
+
+    async def stop(self) -> None:
+        for agent in self._running.values():
+            await agent.stop()
+        self._running = {}
+
+    def _supervise(self, server: str, interface: str, pid: int) -> Supervised:
+        run_directory = self._directories.run / "a" / server
+        state_directory = self._directories.state / "agents" / server
+        for path in (run_directory, state_directory):
+            path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return Supervised(
+            "agent",
+            server,
+            lambda: self._command(server, interface, run_directory, state_directory),
+            namespace_of=pid,
+            log=BoundedLog(self._directories.state / "logs" / f"agent-{server}.log"),
+            hub=self._hub,
+            on_change=self._on_change,
+        )
+
+    def _command(self, server: str, interface: str, run_directory: Path, state_directory: Path) -> list[str]:
+        assert self._settings
+        override = os.environ.get(COMMAND_VARIABLE)
+        program = shlex.split(override) if override else [os.environ.get("NODE", "node"), str(AGENT)]
+        command = [*program, "--server", self._settings.server_url, "--node", server, "--origin", "twin"]
+        command += ["--iface", interface, "--memory", "no-huge"]
+        command += ["--run-dir", str(run_directory), "--state-dir", str(state_directory)]
+        if token := self._settings.join_tokens.get(server):
+            command += ["--join-token", token]
+        return command

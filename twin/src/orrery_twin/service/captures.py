@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a host's own interface sees: tcpdump in its namespace, parsed here."""
+
+import asyncio
+import re
+import secrets
+from asyncio.subprocess import Process
+
+from orrery_twin.adapters.process import CommandFailed, end, run, spawn
+from orrery_twin.contract.models import CaptureRequest, CaptureStatus, Packet
+from orrery_twin.domain.dissect import dissect
+from orrery_twin.domain.pcap_file import Frame, NotACapture, PcapReader
+from orrery_twin.domain.refusal import FieldFault, Refused
+from orrery_twin.service.hub import Hub
+from orrery_twin.service.twin import Twin
+
+RUNNING_MAX = 16
+KEPT_MAX = 50
+SNAP_BYTES = 128
+READY_TIMEOUT_S = 3.0
+
+
+class Captures:
+    def __init__(self, twin: Twin, hub: Hub) -> None:
+        self._twin = twin
+        self._hub = hub
+        self._captures: dict[str, CaptureStatus] = {}
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        twin.before_tear_down.append(self.stop_all)
+
+    def all(self) -> list[CaptureStatus]:
+        return list(self._captures.values())
+
+    def get(self, capture_id: str) -> CaptureStatus | None:
+        return self._captures.get(capture_id)
+
+    async def start(self, request: CaptureRequest) -> CaptureStatus:
+        """Returns when packets are being captured, so that none of those sent after it is missed."""
+        plan = self._twin.plan
+        if plan is None:
+            raise Refused("the twin is not up", status=409)
+        host, link = plan.node(request.host), plan.link_of(request.host)
+        if host is None or host.address is None or link is None:
+            raise Refused("the twin cannot capture this", [FieldFault("/host", f"there is no host {request.host}")])
+        if len(self._tasks) >= RUNNING_MAX:
+            raise Refused(f"at most {RUNNING_MAX} captures run at a time", status=429)
+        await self._check_filter(request.filter)
+        interface = link.far.interface
+        command = ["tcpdump", "-i", interface, "-n", "-U", "-w", "-", "-s", str(SNAP_BYTES), "-c", str(request.packets)]
+        command += ["-Z", "root", "--", request.filter] if request.filter else ["-Z", "root"]
+        process = await spawn(command, namespace_of=self._twin.network.pid_of[host.id], capture_output=True)
+        status = CaptureStatus(
+            id="capture-" + secrets.token_hex(6), request=request, state="running", packets=[], detail=None
+        )
+        try:
+            await self._until_listening(process)
+        except (OSError, TimeoutError) as error:
+            await end(process)
+            raise Refused(f"tcpdump did not start: {error}", status=503) from None
+        self._captures[status.id] = status
+        for old in [name for name in self._captures if name not in self._tasks][
+            : max(0, len(self._captures) - KEPT_MAX)
+        ]:
+            self._captures.pop(old)
+        self._captures[status.id] = status
+        task = asyncio.create_task(self._collect(status, process))
+        self._tasks[status.id] = task
+        task.add_done_callback(lambda _: self._tasks.pop(status.id, None))
+        return status
+
+    async def stop_all(self) -> None:
+        tasks = list(self._tasks.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _check_filter(self, expression: str) -> None:
+        if not expression:
+            return
+        try:
+            await run(["tcpdump", "-y", "EN10MB", "-d", "--", expression])
+        except CommandFailed as failure:
+            reason = re.sub(r"^tcpdump: ", "", failure.output.splitlines()[-1] if failure.output else "not a filter")
+            raise Refused("not a pcap filter", [FieldFault("/filter", reason[:200])]) from None
+
+    async def _until_listening(self, process: Process) -> None:
+        assert process.stderr
+        said = b""
+        async with asyncio.timeout(READY_TIMEOUT_S):
+            while line := await process.stderr.readline():
+                said = line
+                if b"listening on" in line:
+                    return
+        raise OSError(said.decode(errors="replace").strip() or "it ended at once")
+
+    async def _collect(self, status: CaptureStatus, process: Process) -> None:
+        assert process.stdout
+        reader = PcapReader()
+        try:
+            async with asyncio.timeout(status.request.duration_s):
+                while data := await process.stdout.read(1 << 16):
+                    status.packets.extend(map(_packet, reader.feed(data)))
+        except TimeoutError:
+            pass
+        except NotACapture as problem:
+            status.detail = str(problem)
+        finally:
+            await end(process)
+            status.state = "failed" if status.detail else "completed"
+            count = len(status.packets)
+            self._hub.event("capture.completed", status.id, f"{count} packets at {status.request.host}")
+
+
+def _packet(frame: Frame) -> Packet:
+    fields = dissect(frame.data)
+    return Packet(
+        t_ms=round(frame.t_s * 1000, 3),
+        src=fields.src,
+        dst=fields.dst,
+        protocol=fields.protocol,
+        src_port=fields.src_port,
+        dst_port=fields.dst_port,
+        length=frame.length,
+    )

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What happens, for those who watch: states and samples are replaced by newer ones, events are kept in order."""
+
+import asyncio
+import logging
+import time
+from collections import deque
+from collections.abc import AsyncGenerator, Callable
+from typing import Literal
+
+from pydantic import BaseModel
+
+from orrery_twin.contract.models import (
+    LinkSample,
+    TrafficStatus,
+    TwinState,
+    TwinWatchLineEvent,
+    TwinWatchLineLinks,
+    TwinWatchLineState,
+    TwinWatchLineTraffic,
+)
+
+log = logging.getLogger(__name__)
+
+EVENTS_WAITING_MAX = 1000
+WATCHERS_MAX = 32
+Severity = Literal["info", "warning", "error"]
+LEVELS = {"info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
+
+
+def now_ms() -> float:
+    return round(time.time() * 1000, 3)
+
+
+class TooManyWatchers(Exception):
+    pass
+
+
+class _Watcher:
+    def __init__(self) -> None:
+        self.events: deque[str] = deque()
+        self.lost_events = 0
+        self.latest: dict[str, BaseModel] = {}
+        self.wake = asyncio.Event()
+
+
+class Hub:
+    def __init__(self) -> None:
+        self._watchers: set[_Watcher] = set()
+
+    @property
+    def is_watched(self) -> bool:
+        return bool(self._watchers)
+
+    def event(self, event: str, subject: str, message: str, severity: Severity = "info") -> None:
+        log.log(LEVELS[severity], "%s %s: %s", event, subject, message)
+        line = _event_line(event, subject, message, severity)
+        for watcher in self._watchers:
+            if len(watcher.events) >= EVENTS_WAITING_MAX:
+                watcher.lost_events += 1
+            else:
+                watcher.events.append(line)
+            watcher.wake.set()
+
+    def state(self, state: TwinState) -> None:
+        self._replace(TwinWatchLineState(type="state", state=state))
+
+    def links(self, links: list[LinkSample]) -> None:
+        self._replace(TwinWatchLineLinks(type="links", links=links))
+
+    def traffic(self, traffic: list[TrafficStatus]) -> None:
+        self._replace(TwinWatchLineTraffic(type="traffic", traffic=traffic))
+
+    def _replace(self, line: TwinWatchLineState | TwinWatchLineLinks | TwinWatchLineTraffic) -> None:
+        for watcher in self._watchers:
+            watcher.latest[line.type] = line
+            watcher.wake.set()
+
+    async def watch(self, state: Callable[[], TwinState]) -> AsyncGenerator[str, None]:
+        """Lines of NDJSON: the whole state first. Raises TooManyWatchers."""
+        if len(self._watchers) >= WATCHERS_MAX:
+            raise TooManyWatchers
+        watcher = _Watcher()
+        watcher.latest["state"] = TwinWatchLineState(type="state", state=state())
+        watcher.wake.set()
+        self._watchers.add(watcher)
+        try:
+            while True:
+                await watcher.wake.wait()
+                watcher.wake.clear()
+                if "state" in watcher.latest:
+                    yield watcher.latest.pop("state").model_dump_json(by_alias=True)
+                while watcher.events:
+                    yield watcher.events.popleft()
+                if watcher.lost_events:
+                    lost, watcher.lost_events = watcher.lost_events, 0
+                    yield _event_line("watch.overflow", "twin", f"{lost} events were not delivered", "warning")
+                while watcher.latest:
+                    yield watcher.latest.pop(next(iter(watcher.latest))).model_dump_json(by_alias=True)
+        finally:
+            self._watchers.discard(watcher)
+
+
+def _event_line(event: str, subject: str, message: str, severity: Severity) -> str:
+    line = TwinWatchLineEvent(
+        type="event", event=event, severity=severity, subject=subject, message=message, t_ms=now_ms()
+    )
+    return line.model_dump_json(by_alias=True)

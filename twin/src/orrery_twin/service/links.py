@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Samples every link at 5 Hz, at its switch-side interface."""
+
+import asyncio
+import socket
+import time
+
+from orrery_twin.adapters.counters import QueueDrops, interface_bytes, is_up
+from orrery_twin.contract.models import LinkSample
+from orrery_twin.domain.rates import Reading, link_rates
+from orrery_twin.domain.topology import BuildPlan, LinkPlan
+from orrery_twin.service.hub import Hub, now_ms
+
+INTERVAL_S = 0.2
+INTERVALS_BETWEEN_DROP_READS = 5
+
+
+class LinkSampler:
+    def __init__(self, hub: Hub) -> None:
+        self.latest: list[LinkSample] = []
+        self._hub = hub
+        self._links: tuple[LinkPlan, ...] = ()
+        self._readings: dict[str, Reading] = {}
+        self._near_drops: QueueDrops | None = None
+        self._far_drops: dict[str, QueueDrops] = {}
+        self._drops: dict[str, int] = {}
+        self._task: asyncio.Task[None] | None = None
+
+    async def start(self, plan: BuildPlan, pid_of: dict[str, int]) -> None:
+        self._links = plan.links
+        self._near_drops = await asyncio.to_thread(QueueDrops, None)
+        for link in plan.links:
+            if link.far.port is None:
+                self._far_drops[link.id] = await asyncio.to_thread(QueueDrops, pid_of[link.far.node])
+        self._sample()
+        self._task = asyncio.create_task(self._run())
+
+    async def stop(self) -> None:
+        if self._task:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+            self._task = None
+        for reader in [self._near_drops, *self._far_drops.values()]:
+            if reader:
+                reader.close()
+        self._near_drops = None
+        self._far_drops = {}
+        self._links = ()
+        self._readings = {}
+        self._drops = {}
+        self.latest = []
+
+    async def _run(self) -> None:
+        count = 0
+        while True:
+            if count % INTERVALS_BETWEEN_DROP_READS == 0:
+                self._read_drops()
+            self._sample()
+            if self._hub.is_watched:
+                self._hub.links(self.latest)
+            count += 1
+            await asyncio.sleep(INTERVAL_S)
+
+    def _sample(self) -> None:
+        counters = interface_bytes()
+        t_s, t_ms = time.monotonic(), now_ms()
+        samples = []
+        for link in self._links:
+            received, sent = counters.get(link.near.interface, (0, 0))
+            reading = Reading(t_s, received, sent)
+            a_to_b, b_to_a = link_rates(self._readings.get(link.id), reading, link.near_is_a)
+            self._readings[link.id] = reading
+            samples.append(
+                LinkSample(
+                    link_id=link.id,
+                    t_ms=t_ms,
+                    up=is_up(link.near.interface),
+                    a_to_b_bps=a_to_b,
+                    b_to_a_bps=b_to_a,
+                    utilization=max(a_to_b, b_to_a) / link.bandwidth_bps,
+                    drops=self._drops.get(link.id, 0),
+                )
+            )
+        self.latest = samples
+
+    def _read_drops(self) -> None:
+        if not self._near_drops:
+            return
+        near = self._near_drops.read()
+        for link in self._links:
+            try:
+                drops = near.get(socket.if_nametoindex(link.near.interface), 0)
+                if link.far.port is not None:
+                    drops += near.get(socket.if_nametoindex(link.far.interface), 0)
+            except OSError:
+                continue
+            if link.id in self._far_drops:
+                drops += sum(self._far_drops[link.id].read().values())
+            self._drops[link.id] = drops

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Keeps a process running: starts it again, later and later, until it stays up."""
+
+import asyncio
+import time
+from asyncio.subprocess import Process
+from collections.abc import Callable, Mapping
+
+from orrery_twin.adapters.process import BoundedLog, CommandFailed, end, spawn
+from orrery_twin.service.hub import Hub
+
+FIRST_DELAY_S = 0.2
+LAST_DELAY_S = 10.0
+STABLE_AFTER_S = 10.0
+
+
+class Supervised:
+    """`kind` and `subject` name it in events: `<kind>.started`, `<kind>.exited`."""
+
+    def __init__(
+        self,
+        kind: str,
+        subject: str,
+        command: Callable[[], list[str]],
+        *,
+        namespace_of: int,
+        log: BoundedLog,
+        hub: Hub,
+        on_change: Callable[[], None],
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        self.kind = kind
+        self.subject = subject
+        self.detail: str | None = None
+        self._command = command
+        self._namespace_of = namespace_of
+        self._log = log
+        self._hub = hub
+        self._on_change = on_change
+        self._environment = environment
+        self._process: Process | None = None
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def pid(self) -> int | None:
+        return self._process.pid if self._process and self._process.returncode is None else None
+
+    def start(self) -> None:
+        if self._task is None:
+            self._task = asyncio.create_task(self._keep())
+
+    async def stop(self) -> None:
+        if self._task:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+            self._task = None
+        if self._process:
+            await end(self._process)
+            self._process = None
+
+    async def _keep(self) -> None:
+        delay_s = FIRST_DELAY_S
+        while True:
+            started = time.monotonic()
+            status = await self._run_once()
+            if time.monotonic() - started > STABLE_AFTER_S:
+                delay_s = FIRST_DELAY_S
+            self.detail = f"{status}; starting again in {delay_s:g} s"
+            self._hub.event(f"{self.kind}.exited", self.subject, self.detail, "warning")
+            self._on_change()
+            await asyncio.sleep(delay_s)
+            delay_s = min(delay_s * 2, LAST_DELAY_S)
+
+    async def _run_once(self) -> str:
+        try:
+            self._process = await spawn(
+                self._command(), namespace_of=self._namespace_of, log=self._log, environment=self._environment
+            )
+        except (OSError, CommandFailed) as error:
+            return f"cannot be started: {error}"
+        self.detail = None
+        self._hub.event(f"{self.kind}.started", self.subject, f"process {self._process.pid}")
+        self._on_change()
+        status = await self._process.wait()
+        return f"exited with {status}" if status >= 0 else f"killed by signal {-status}"

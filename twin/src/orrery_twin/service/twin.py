@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Brings the emulated network to the last spec, and says what there is."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable
+from typing import Literal
+
+from orrery_twin.adapters.network import Network
+from orrery_twin.adapters.ovs import SwitchDaemons
+from orrery_twin.contract.models import FabricSpec, Fault, Infrastructure, TwinNodeState, TwinSpec, TwinState
+from orrery_twin.domain.refusal import Refused
+from orrery_twin.domain.topology import BuildPlan, plan_build
+from orrery_twin.service.agents import Agents, Directories
+from orrery_twin.service.fabric import FabricControl
+from orrery_twin.service.hosts import HostServers
+from orrery_twin.service.hub import Hub
+from orrery_twin.service.links import LinkSampler
+
+log = logging.getLogger(__name__)
+
+FIRST_RETRY_S = 1.0
+LAST_RETRY_S = 30.0
+NodeState = Literal["up", "starting", "failed", "down"]
+Phase = Literal["down", "building", "up", "failed", "tearing-down"]
+
+
+class Twin:
+    """`plan` and `infrastructure` are what exists: None unless the phase is `up`."""
+
+    def __init__(self, directories: Directories, hub: Hub, can_delay: bool) -> None:
+        self.hub = hub
+        self.phase: Phase = "down"
+        self.plan: BuildPlan | None = None
+        self.infrastructure: Infrastructure | None = None
+        self.network = Network()
+        self.fabric = FabricControl(hub)
+        self.agents = Agents(directories, hub, self.publish)
+        self.faults: dict[str, Fault] = {}
+        self.links = LinkSampler(hub)
+        self._hosts = HostServers(directories.state / "logs", hub, self.publish)
+        self._daemons = SwitchDaemons(directories.state / "logs", self._switch_restarted)
+        self._can_delay = can_delay
+        self._desired = TwinSpec(generation=0, infrastructure=None, agents=None)
+        self._reached_generation = 0
+        self._error: str | None = None
+        self._build_ms: float | None = None
+        self._work = asyncio.Event()
+        self.before_tear_down: list[Callable[[], Awaitable[None]]] = []
+
+    def want(self, spec: TwinSpec) -> None:
+        """Raises Refused when the twin cannot be so; else `reconcile` makes it so."""
+        if spec.infrastructure is not None:
+            plan_build(spec.infrastructure, self._can_delay)
+        self._desired = spec
+        self._work.set()
+
+    async def want_fabric(self, spec: FabricSpec) -> None:
+        """Raises Refused when the wanted infrastructure cannot carry the rules, and changes nothing then."""
+        infrastructure = self._desired.infrastructure
+        if infrastructure is None:
+            raise Refused("there is no topology to apply rules to: PUT /spec first", status=409)
+        self.fabric.check(infrastructure, plan_build(infrastructure, self._can_delay), spec)
+        self.fabric.want(spec)
+        if self.phase == "up" and self.plan and self.infrastructure:
+            await self.fabric.apply(self.infrastructure, self.plan)
+            self.publish()
+
+    async def run(self) -> None:
+        """Reconciles until cancelled; a failed build is tried again, later and later."""
+        retry_s = FIRST_RETRY_S
+        while True:
+            await self._work.wait()
+            self._work.clear()
+            spec = self._desired
+            try:
+                await self._reconcile(spec)
+            except Exception as error:
+                log.exception("building the twin failed")
+                self._error = str(error)[:2000]
+                self._set_phase("failed")
+                self.hub.event("twin.failed", "twin", self._error, "error")
+                await self._wait_for_work(retry_s)
+                retry_s = min(retry_s * 2, LAST_RETRY_S)
+                self._work.set()
+            else:
+                retry_s = FIRST_RETRY_S
+
+    async def close(self) -> None:
+        await self._tear_down()
+        await self._daemons.stop()
+
+    def publish(self) -> None:
+        self.hub.state(self.last_state())
+
+    async def state(self) -> TwinState:
+        await self.fabric.state()
+        return self.last_state()
+
+    def last_state(self) -> TwinState:
+        infrastructure = self.infrastructure or self._desired.infrastructure
+        return TwinState(
+            generation=self._reached_generation,
+            phase=self.phase,
+            error=self._error,
+            nodes=self._nodes(infrastructure) if infrastructure else [],
+            links=self.links.latest,
+            faults=list(self.faults.values()),
+            fabric=self.fabric.last_state(),
+            build_ms=self._build_ms,
+        )
+
+    async def _reconcile(self, spec: TwinSpec) -> None:
+        if spec.infrastructure != self.infrastructure or self.phase == "failed":
+            if self.phase in ("up", "failed"):
+                self._set_phase("tearing-down")
+                await self._tear_down()
+                self._set_phase("down")
+            if spec.infrastructure is not None:
+                await self._build(spec, spec.infrastructure)
+        elif self.infrastructure is not None:
+            await self.agents.update(self.infrastructure, self.network.pid_of, spec.agents)
+        self._reached_generation = spec.generation
+        self.publish()
+
+    async def _build(self, spec: TwinSpec, infrastructure: Infrastructure) -> None:
+        start = time.monotonic()
+        self._error = None
+        self._set_phase("building")
+        plan = plan_build(infrastructure, self._can_delay)
+        await self._daemons.start()
+        await self.network.build(plan)
+        await self.fabric.apply(infrastructure, plan)
+        await self.links.start(plan, self.network.pid_of)
+        self.plan, self.infrastructure = plan, infrastructure
+        self._hosts.start(plan, self.network.pid_of)
+        self.agents.start(infrastructure, self.network.pid_of, spec.agents)
+        self._build_ms = round((time.monotonic() - start) * 1000, 1)
+        self._set_phase("up")
+        self.hub.event("twin.up", infrastructure.name, f"built in {self._build_ms:.0f} ms")
+
+    async def _tear_down(self) -> None:
+        for stop in self.before_tear_down:
+            await stop()
+        self.plan = self.infrastructure = None
+        self.faults.clear()
+        await self.agents.stop()
+        await self._hosts.stop()
+        await self.links.stop()
+        await self.network.tear_down()
+        self.fabric.forget()
+        self._build_ms = None
+
+    async def _switch_restarted(self) -> None:
+        self.hub.event("switch.restarted", "openvswitch", "the switch daemon was started again", "warning")
+        if self.plan and self.infrastructure:
+            await self.fabric.apply(self.infrastructure, self.plan)
+            self.publish()
+
+    async def _wait_for_work(self, limit_s: float) -> None:
+        try:
+            await asyncio.wait_for(self._work.wait(), limit_s)
+        except TimeoutError:
+            pass
+
+    def _set_phase(self, phase: Phase) -> None:
+        self.phase = phase
+        self.publish()
+
+    def _nodes(self, infrastructure: Infrastructure) -> list[TwinNodeState]:
+        states: dict[Phase, NodeState] = {"up": "up", "building": "starting", "failed": "failed"}
+        state = states.get(self.phase, "down")
+        switch_pid = self._daemons.switch_pid
+        nodes = [
+            TwinNodeState(
+                id=switch.id,
+                kind="switch",
+                state="failed" if state == "up" and switch_pid is None else state,
+                pid=switch_pid,
+                detail=None,
+            )
+            for switch in infrastructure.switches
+        ]
+        ends: list[tuple[str, Literal["server", "host"]]] = [(server.id, "server") for server in infrastructure.servers]
+        ends += [(host.id, "host") for host in infrastructure.hosts]
+        for node_id, kind in ends:
+            process = self.agents.agent(node_id) if kind == "server" else self._hosts.server(node_id)
+            broken = state == "up" and process is not None and process.pid is None
+            nodes.append(
+                TwinNodeState(
+                    id=node_id,
+                    kind=kind,
+                    state="starting" if broken else state,
+                    pid=process.pid if process else self.network.pid_of.get(node_id),
+                    detail=process.detail if process else None,
+                )
+            )
+        return nodes

@@ -1,0 +1,225 @@
+import { type EngineStats, NodeSamples } from '@orrery/contract';
+import { describe, expect, it } from 'vitest';
+import { linearChain } from '../../testing/specs.js';
+import type { Wiring } from '../nf-driver.js';
+import { compile } from './compile.js';
+import { histogramSince, reading, sampleBetween } from './sample.js';
+import { Sampler } from './sampler.js';
+
+type ModuleStats = EngineStats['modules'][number];
+
+function module(name: string, over: Partial<ModuleStats> = {}): ModuleStats {
+  const zero = { packets_in: 0, packets_out: 0, bytes_in: 0, bytes_out: 0, drops: {}, cycles: 0 };
+  return { name, kind: 'x', ...zero, queue_depth: null, latency_ns: null, ...over };
+}
+
+function stats(t_ms: number, modules: ModuleStats[], over: Partial<EngineStats> = {}): EngineStats {
+  return {
+    epoch: 'e1',
+    t_ns: t_ms * 1e6,
+    generation: 1,
+    cycles_per_second: 2e9,
+    workers: [{ worker: 0, busy_cycles: 0, cpu_ns: t_ms * 1e5 }],
+    modules,
+    ports: [],
+    ...over,
+  };
+}
+
+const { probes } = compile(linearChain(), 1);
+
+describe('histogramSince', () => {
+  it.each([
+    [[[3, 5]], [[3, 2]], [[3, 3]]],
+    [
+      [
+        [3, 5],
+        [9, 1],
+      ],
+      [[3, 5]],
+      [[9, 1]],
+    ],
+    [[[3, 1]], [[3, 4]], [[3, 1]]],
+    [null, [[3, 4]], []],
+    [[[3, 1]], null, [[3, 1]]],
+  ] as [[number, number][] | null, [number, number][] | null, [number, number][]][])(
+    '%j less %j',
+    (now, before, out) => {
+      expect(histogramSince(now, before)).toEqual(out);
+    },
+  );
+});
+
+describe('sampleBetween', () => {
+  it('gives counters as they are, and CPU and latency of the interval', () => {
+    const before = reading(
+      stats(1000, [module('lin.fw.0', { cycles: 1e6, latency_ns: [[10, 4]] }), module('exit:lin.exit')]),
+    );
+    const now = reading(
+      stats(1200, [
+        module('lin.fw.0', {
+          packets_in: 90,
+          packets_out: 85,
+          bytes_in: 9000,
+          bytes_out: 8500,
+          drops: { denied: 5 },
+          cycles: 1e6 + 1e8,
+          latency_ns: [
+            [10, 5],
+            [20, 7],
+          ],
+        }),
+        module('lin.fw.0:queue', { drops: { full: 10 }, queue_depth: 3 }),
+        module('exit:lin.exit', { packets_in: 80, bytes_in: 8000, latency_ns: [[40, 80]] }),
+      ]),
+    );
+    const sample = sampleBetween(before, now, probes);
+    expect(sample).toMatchObject({ epoch: 'e1', interval_ms: 200, cpu_share: 0.1 });
+    expect(sample.instances).toEqual([
+      {
+        instance_id: 'lin.fw.0',
+        packets_in: 100,
+        packets_out: 85,
+        bytes_in: 9000,
+        bytes_out: 8500,
+        drops: { denied: 5, full: 10 },
+        queue_depth: 3,
+        cpu_share: 0.25,
+        latency_ns: [
+          [10, 1],
+          [20, 7],
+        ],
+      },
+    ]);
+    expect(sample.exits).toEqual([{ exit_id: 'lin.exit', packets: 80, bytes: 8000, latency_ns: [[40, 80]] }]);
+    NodeSamples.parse({ ...sample, seq: 0, t_ms: 1, lost: 0 });
+  });
+
+  it('counts what no edge wanted as dropped, so that what went in is what came out or was dropped', () => {
+    const probe = { instance_id: 'a', nf: 'a', queues: ['a:queue'], outputs: 'a:outputs', ports: null };
+    const now = reading(
+      stats(200, [
+        module('a', { packets_in: 50, packets_out: 48, drops: { denied: 2 } }),
+        module('a:queue', { drops: { full: 7 } }),
+        module('a:outputs', { drops: { 'no-match': 8 } }),
+      ]),
+    );
+    const [sample] = sampleBetween(reading(stats(0, [])), now, { instances: [probe], exits: [] }).instances;
+    expect(sample).toMatchObject({ packets_in: 57, packets_out: 40, drops: { denied: 2, full: 7, 'no-match': 8 } });
+  });
+
+  it('reads a process NF from its two ports', () => {
+    const port = { up: true, rx_bytes: 0, rx_dropped: 0, tx_bytes: 0, tx_dropped: 0 };
+    const ports = [
+      { ...port, name: 'a:near', tx_packets: 10, rx_packets: 2, tx_bytes: 600 },
+      { ...port, name: 'a:far', tx_packets: 3, rx_packets: 9, rx_bytes: 540, tx_dropped: 1 },
+    ];
+    const probe = {
+      instance_id: 'a',
+      nf: null,
+      queues: [],
+      outputs: null,
+      ports: { near: 'a:near', far: 'a:far' },
+    };
+    const one = { instances: [probe], exits: [] };
+    const [sample] = sampleBetween(reading(stats(0, [])), reading(stats(200, [], { ports })), one).instances;
+    expect(sample).toMatchObject({ packets_in: 13, packets_out: 11, bytes_in: 600, drops: { 'port-full': 1 } });
+  });
+});
+
+describe('Sampler', () => {
+  const modules = ['lin.fw.0', 'lin.nat.0', 'lin.mon.0'].map((name) => module(name));
+  const wiring = { probes } as Wiring;
+
+  function setUp(answers: (EngineStats | null | Error)[]) {
+    const sent: NodeSamples[] = [];
+    const state = { takes: true };
+    const source = {
+      wiring,
+      stats: async () => {
+        const answer = answers.shift() ?? null;
+        if (answer instanceof Error) throw answer;
+        return answer;
+      },
+    };
+    const send = (samples: NodeSamples) => {
+      if (state.takes) sent.push(NodeSamples.parse(samples));
+      return state.takes;
+    };
+    return { sampler: new Sampler(source, send), sent, state };
+  }
+
+  it('needs two readings of one epoch for a sample', async () => {
+    const again = { epoch: 'e2' };
+    const { sampler, sent } = setUp([
+      stats(1000, modules),
+      stats(1200, modules),
+      stats(100, modules, again),
+      stats(300, modules, again),
+    ]);
+    for (let i = 0; i < 4; i++) await sampler.tick();
+    expect(sent.map(({ epoch, interval_ms }) => [epoch, interval_ms])).toEqual([
+      ['e1', 200],
+      ['e2', 200],
+    ]);
+  });
+
+  it('counts sets that nobody took and ticks that found the engine busy, until a new epoch', async () => {
+    const { sampler, sent, state } = setUp([
+      stats(1000, modules),
+      stats(1200, modules),
+      null,
+      stats(1600, modules),
+      stats(0, modules, { epoch: 'e2' }),
+      stats(200, modules, { epoch: 'e2' }),
+    ]);
+    await sampler.tick();
+    state.takes = false;
+    await sampler.tick();
+    await sampler.tick();
+    state.takes = true;
+    await sampler.tick();
+    expect(sent.at(-1)).toMatchObject({ lost: 2, interval_ms: 400 });
+    await sampler.tick();
+    await sampler.tick();
+    expect(sent.at(-1)).toMatchObject({ epoch: 'e2', lost: 0 });
+  });
+
+  it('asks one at a time', async () => {
+    let answer: (stats: EngineStats) => void = () => {};
+    let asked = 0;
+    const source = {
+      wiring,
+      stats: () => {
+        asked++;
+        return new Promise<EngineStats>((resolve) => {
+          answer = resolve;
+        });
+      },
+    };
+    const sampler = new Sampler(source, () => true);
+    const first = sampler.tick();
+    await sampler.tick();
+    expect(asked).toBe(1);
+    answer(stats(1, modules));
+    await first;
+    void sampler.tick();
+    expect(asked).toBe(2);
+  });
+
+  it('numbers sets upwards, also after another agent of the same epoch', async () => {
+    const first = setUp([stats(1000, modules), stats(1200, modules), stats(1390, modules)]);
+    for (let i = 0; i < 3; i++) await first.sampler.tick();
+    const second = setUp([stats(1600, modules), stats(1800, modules)]);
+    for (let i = 0; i < 2; i++) await second.sampler.tick();
+    const seqs = [...first.sent, ...second.sent].map(({ seq }) => seq);
+    expect(seqs).toEqual([...new Set(seqs)].sort((a, b) => a - b));
+    expect(seqs.length).toBe(3);
+  });
+
+  it('gives no figures over a gap in which the engine failed', async () => {
+    const { sampler, sent } = setUp([stats(1000, modules), new Error('gone'), stats(1400, modules)]);
+    for (let i = 0; i < 3; i++) await sampler.tick();
+    expect(sent).toEqual([]);
+  });
+});

@@ -1,0 +1,240 @@
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { NodeSamples, NodeSpec } from '@orrery/contract';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { scratchDirectory, until } from '../testing/scratch.js';
+import { TestServer, welcome } from '../testing/server.js';
+import { linearChain } from '../testing/specs.js';
+import type { AgentEvent } from './agent-event.js';
+import { CredentialStore } from './credential-store.js';
+import { EventOutbox } from './event-outbox.js';
+import { type Call, ServerLink } from './server-link.js';
+
+const observed = {
+  generation: 0,
+  state: 'converged' as const,
+  engine: 'stopped' as const,
+  engine_pid: null,
+  instances: [],
+  error: null,
+};
+const capabilities = {
+  cores: 2,
+  memory_bytes: 1,
+  hugepages_bytes: 0,
+  dpdk: null,
+  engine_memory: null,
+  drivers: ['engine'],
+  nfs: ['nat'],
+  iface: 'eth0',
+  iface_mac: '02:00:00:00:00:01',
+};
+const samples: NodeSamples = {
+  epoch: 'e',
+  seq: 1,
+  t_ms: 1,
+  interval_ms: 200,
+  lost: 0,
+  cpu_share: 0,
+  instances: [],
+  exits: [],
+};
+const event = (message: string): AgentEvent => ({
+  event: 'a.b',
+  severity: 'info',
+  subject: 'n1',
+  message,
+  t_ms: 1,
+  data: {},
+});
+
+interface Given {
+  server: TestServer;
+  state_dir?: string;
+  join_token?: string | null;
+  silence_ms?: number;
+  outbox?: EventOutbox;
+  call?: (call: Call) => Promise<unknown>;
+}
+
+function connect({ server, state_dir = scratchDirectory(), join_token = 'once', ...given }: Given) {
+  const seen = { desired: [] as [NodeSpec, boolean][], invalid: [] as string[] };
+  const link = new ServerLink(
+    {
+      url: server.url,
+      node: 'n1',
+      join_token,
+      retry: { first_ms: 5, most_ms: 20 },
+      silence_ms: given.silence_ms ?? 5000,
+    },
+    new CredentialStore(state_dir, 'n1'),
+    given.outbox ?? new EventOutbox(),
+    {
+      hello: async () => ({ origin: 'twin', version: '0', boot_id: 'b', capabilities, observed }),
+      desired: (spec, first) => seen.desired.push([spec, first]),
+      call: given.call ?? (async () => ({})),
+      invalid: (why) => seen.invalid.push(why),
+    },
+  );
+  onTestFinished(() => link.stop());
+  link.start();
+  return { link, state_dir, ...seen };
+}
+
+async function listening(at?: string): Promise<TestServer> {
+  const server = new TestServer();
+  await server.listen(at);
+  return server;
+}
+
+describe('ServerLink', () => {
+  it('says hello with the join token, keeps the credential for its owner alone, and uses it from then on', async () => {
+    const server = await listening();
+    server.onHello = ({ credential }) => welcome(credential === null ? 'secret-1' : null);
+    const { link, state_dir } = connect({ server });
+    expect(await server.next('hello')).toMatchObject({ node: 'n1', protocol: 1, join_token: 'once', credential: null });
+    await until('welcome', () => link.connected);
+    const path = join(state_dir, 'credential.json');
+    expect(JSON.parse(readFileSync(path, 'utf8'))).toEqual({ node: 'n1', credential: 'secret-1' });
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    for (const socket of server.sockets) socket.terminate();
+    expect(await server.next('hello', ({ credential }) => credential !== null)).toMatchObject({
+      join_token: null,
+      credential: 'secret-1',
+    });
+  });
+
+  it('goes over a unix socket', async () => {
+    const server = await listening(join(scratchDirectory(), 'agents.sock'));
+    expect(server.url).toMatch(/^ws\+unix:/);
+    const { link } = connect({ server });
+    await until('welcome', () => link.connected);
+  });
+
+  it('connects when the server comes up after it, and again when it comes back', async () => {
+    const server = await listening();
+    await server.close();
+    const { link } = connect({ server });
+    await server.listen();
+    await until('welcome', () => link.connected);
+    await server.close();
+    await until('loss is noticed', () => !link.connected);
+    const again = new TestServer();
+    await again.listen(Number(new URL(server.url).port));
+    await again.next('hello');
+  });
+
+  it('holds events back until it is welcome, sends them in order, and what fell out as a number', async () => {
+    const server = await listening();
+    server.onHello = () => null;
+    const { link } = connect({ server, outbox: new EventOutbox(2) });
+    for (const message of ['1', '2', '3']) link.event(event(message));
+    await server.next('hello');
+    link.event(event('4'));
+    server.send(welcome());
+    await until('events', () => server.all('event').length === 3);
+    expect(server.all('event').map(({ data, message }) => data.dropped ?? message)).toEqual([2, '3', '4']);
+    link.event(event('5'));
+    await server.next('event', ({ message }) => message === '5');
+  });
+
+  it('tells of samples that nobody can take', async () => {
+    const server = await listening();
+    server.onHello = () => null;
+    const { link } = connect({ server });
+    expect(link.samples(samples)).toBe(false);
+    await server.next('hello');
+    expect(link.samples(samples)).toBe(false);
+    server.send(welcome());
+    await until('welcome', () => link.connected);
+    expect(link.samples(samples)).toBe(true);
+    expect((await server.next('samples')).samples).toEqual(samples);
+  });
+
+  it('sends what was observed between hello and welcome', async () => {
+    const server = await listening();
+    server.onHello = () => null;
+    const { link } = connect({ server });
+    await server.next('hello');
+    link.observed({ ...observed, generation: 4 });
+    server.send(welcome());
+    expect((await server.next('observed')).observed.generation).toBe(4);
+  });
+
+  it('hands on desired state and says which is the first of a connection', async () => {
+    const server = await listening();
+    const { link, desired } = connect({ server });
+    await until('welcome', () => link.connected);
+    for (const generation of [7, 8]) server.send({ type: 'desired', spec: linearChain(generation) });
+    await until('both', () => desired.length === 2);
+    expect(desired.map(([{ generation }, first]) => [generation, first])).toEqual([
+      [7, true],
+      [8, false],
+    ]);
+  });
+
+  it('names the field of a message that is not of the protocol, and takes the next one', async () => {
+    const server = await listening();
+    const { link, desired, invalid } = connect({ server });
+    await until('welcome', () => link.connected);
+    const spec = linearChain(1);
+    server.send('{');
+    server.send(JSON.stringify({ type: 'desired', spec: { ...spec, gateway_mac: 'x' } }));
+    server.send(JSON.stringify({ type: 'dance' }));
+    server.send(JSON.stringify({ type: 'desired', spec: { ...spec, colour: 'red' } }));
+    server.send({ type: 'desired', spec });
+    await until('the good one', () => desired.length === 1);
+    expect(invalid[0]).toContain('JSON');
+    expect(invalid[1]).toContain('/spec/gateway_mac');
+    expect(invalid[2]).toContain('/type');
+    expect(invalid[3]).toContain('colour');
+  });
+
+  it('answers calls with a result or a reason', async () => {
+    const server = await listening();
+    const call = async ({ instance_id }: Call) => {
+      if (instance_id === 'bad') throw new Error('no such instance');
+      return { of: instance_id };
+    };
+    const { link } = connect({ server, call });
+    await until('welcome', () => link.connected);
+    for (const [id, instance_id] of [
+      ['c1', 'good'],
+      ['c2', 'bad'],
+    ] as const)
+      server.send({ type: 'call', id, method: 'export_state', instance_id, params: {} });
+    expect(await server.next('reply', ({ id }) => id === 'c1')).toMatchObject({ result: { of: 'good' }, error: null });
+    expect(await server.next('reply', ({ id }) => id === 'c2')).toMatchObject({ error: 'no such instance' });
+  });
+
+  it('tries the join token when the server has forgotten its credential', async () => {
+    const server = await listening();
+    const state_dir = scratchDirectory();
+    writeFileSync(join(state_dir, 'credential.json'), JSON.stringify({ node: 'n1', credential: 'old' }));
+    server.onHello = ({ credential }) =>
+      credential === 'old' ? { type: 'refused', detail: 'unknown credential' } : welcome('new');
+    const { link } = connect({ server, state_dir });
+    await until('welcome', () => link.connected);
+    expect(server.all('hello').map(({ join_token, credential }) => [join_token, credential])).toEqual([
+      [null, 'old'],
+      ['once', null],
+    ]);
+    expect(new CredentialStore(state_dir, 'n1').read()).toBe('new');
+  });
+
+  it('does not use the credential of another node', () => {
+    const state_dir = scratchDirectory();
+    writeFileSync(join(state_dir, 'credential.json'), JSON.stringify({ node: 'n2', credential: 'theirs' }));
+    expect(new CredentialStore(state_dir, 'n1').read()).toBeNull();
+  });
+
+  it('leaves a server that has gone without a word', async () => {
+    const server = await listening();
+    const { link } = connect({ server, silence_ms: 30 });
+    await until('welcome', () => link.connected);
+    // A paused socket reads nothing, so no ping is answered.
+    for (const socket of server.sockets) socket.pause();
+    await until('loss is noticed', () => !link.connected);
+    await until('it comes back', () => server.all('hello').length >= 2);
+  });
+});

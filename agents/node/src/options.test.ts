@@ -1,0 +1,83 @@
+import { describe, expect, it } from 'vitest';
+import { readOptions, UsageError } from './options.js';
+
+const good = {
+  server: 'ws+unix:/run/o/agents.sock:/api/v1/agent',
+  node: 'server-1',
+  origin: 'twin',
+  iface: 'eth0',
+  'state-dir': '/tmp/s',
+  'run-dir': '/tmp/r',
+};
+
+const args = (over: Record<string, string> = {}) =>
+  Object.entries({ ...good, ...over }).flatMap(([flag, value]) => [`--${flag}`, value]);
+
+function refusal(list: string[], env = {}): string {
+  try {
+    readOptions(list, env);
+  } catch (error) {
+    if (error instanceof UsageError) return error.message;
+    throw error;
+  }
+  throw new Error('accepted');
+}
+
+describe('readOptions', () => {
+  it('reads flags', () => {
+    expect(readOptions(args({ 'join-token': 't', memory: 'no-huge' }), {})).toMatchObject({
+      server: good.server,
+      node: 'server-1',
+      origin: 'twin',
+      state_dir: '/tmp/s',
+      join_token: 't',
+      memory: 'no-huge',
+      on_exit: 'stop',
+    });
+  });
+
+  it.each(['ws://127.0.0.1:8080/api/v1/agent', 'wss://orrery.example/api/v1/agent'])('takes %s', (server) => {
+    expect(readOptions(args({ server }), {})?.server).toBe(server);
+  });
+
+  it('leaves the engine of a live node running unless told otherwise', () => {
+    expect(readOptions(args({ origin: 'live' }), {})?.on_exit).toBe('keep');
+    expect(readOptions(args({ origin: 'live', 'on-exit': 'stop' }), {})?.on_exit).toBe('stop');
+  });
+
+  it('falls back on the environment, flags first', () => {
+    const env = { ORRERY_NODE: 'from-env', ORRERY_JOIN_TOKEN: 'secret' };
+    expect(readOptions(args(), env)).toMatchObject({ node: 'server-1', join_token: 'secret' });
+    expect(
+      readOptions(args().slice(0, 2), {
+        ...env,
+        ORRERY_ORIGIN: 'live',
+        ORRERY_IFACE: 'e',
+        ORRERY_STATE_DIR: 's',
+        ORRERY_RUN_DIR: 'r',
+      })?.node,
+    ).toBe('from-env');
+  });
+
+  it('gives help without anything else', () => {
+    expect(readOptions(['--help'], {})).toBeNull();
+  });
+
+  it('names every flag that is wrong or missing', () => {
+    const message = refusal(['--origin', 'moon', '--server', 'http://x', '--node', 'A B']);
+    for (const flag of ['--server', '--node', '--origin', '--iface', '--state-dir', '--run-dir'])
+      expect(message).toContain(flag);
+  });
+
+  it.each<[Record<string, string>, string]>([
+    [{ iface: 'an-interface-name-too-long' }, '--iface'],
+    [{ memory: 'lots' }, '--memory must be auto or no-huge or hugepages'],
+    [{ 'run-dir': `/tmp/${'x'.repeat(100)}` }, '--run-dir is too long'],
+  ])('refuses %j', (over, text) => {
+    expect(refusal(args(over))).toContain(text);
+  });
+
+  it('refuses a flag that there is not', () => {
+    expect(refusal([...args(), '--verbose'])).toContain('--verbose');
+  });
+});

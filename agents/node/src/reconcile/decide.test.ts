@@ -1,0 +1,143 @@
+import type { InstanceSpec } from '@orrery/contract';
+import { describe, expect, it } from 'vitest';
+import { compile } from '../drivers/engine/compile.js';
+import { digestOf, processDigest } from '../drivers/instance-digest.js';
+import type { RuntimeInstance } from '../drivers/nf-driver.js';
+import { instance, linearChain, nodeSpec } from '../testing/specs.js';
+import { decide, type Step, type World } from './decide.js';
+
+const idle = {
+  status: 'stopped' as const,
+  pid: null,
+  workers: 1,
+  applied: null,
+  instances: new Map<string, string>(),
+  start_not_before_ms: 0,
+  error: null,
+};
+const up = { ...idle, status: 'running' as const, pid: 7 };
+
+function world(over: Partial<World>): World {
+  return {
+    spec: linearChain(3),
+    engine: up,
+    processes: new Map(),
+    process_nfs: ['legacy-forwarder'],
+    failure: null,
+    converged: 2,
+    now_ms: 1000,
+    ...over,
+  };
+}
+
+const brief = (steps: Step[]) =>
+  steps.map((step) => {
+    if (step.kind === 'start-engine') return 'start-engine';
+    const { deploy, configure, destruct, wiring } = step.change;
+    return [
+      step.driver,
+      ...deploy.map(({ id }) => `+${id}`),
+      ...configure.map(({ id }) => `~${id}`),
+      ...destruct.map((id) => `-${id}`),
+      ...(wiring ? ['wiring'] : []),
+    ].join(' ');
+  });
+
+const running = (spec = linearChain(3)) => ({
+  ...up,
+  applied: digestOf(compile(spec, 1).graph),
+  instances: new Map(spec.instances.map((one) => [one.id, digestOf(one)])),
+});
+
+const legacy = (id: string, over: Partial<InstanceSpec> = {}) =>
+  instance(id, { nf: 'legacy-forwarder', driver: 'process', ...over });
+
+const runs = (...instances: InstanceSpec[]) =>
+  new Map<string, RuntimeInstance>(
+    instances.map((one) => [one.id, { digest: processDigest(one), state: 'running', detail: null }]),
+  );
+
+describe('decide', () => {
+  it('does nothing before anything is desired', () => {
+    const { steps, observed } = decide(world({ spec: null, engine: idle }));
+    expect(steps).toEqual([]);
+    expect(observed).toMatchObject({ generation: 0, state: 'converged', engine: 'stopped', instances: [] });
+  });
+
+  it('starts the engine, then gives it the graph, then has converged', () => {
+    expect(brief(decide(world({ engine: idle })).steps)).toEqual(['start-engine']);
+    expect(decide(world({ engine: { ...idle, status: 'starting', pid: 7 } })).steps).toEqual([]);
+    const second = decide(world({}));
+    expect(brief(second.steps)).toEqual(['engine wiring']);
+    expect(second.observed).toMatchObject({ generation: 2, state: 'progressing' });
+    expect(second.observed.instances.map(({ state }) => state)).toEqual(['pending', 'pending', 'pending']);
+    const third = decide(world({ engine: running() }));
+    expect(third.steps).toEqual([]);
+    expect(third.observed).toMatchObject({ generation: 3, state: 'converged', engine_pid: 7, error: null });
+    expect(third.observed.instances.map(({ state }) => state)).toEqual(['running', 'running', 'running']);
+  });
+
+  it('applies anew when only the generation has changed, and keeps what runs shown as running', () => {
+    const { steps, observed } = decide(world({ spec: linearChain(4), engine: running() }));
+    expect(brief(steps)).toEqual(['engine wiring']);
+    expect(observed.instances.map(({ state }) => state)).toEqual(['running', 'running', 'running']);
+  });
+
+  it('waits with a restart as long as the engine must rest', () => {
+    const engine = { ...idle, status: 'failed' as const, error: 'engine ended: signal SIGKILL' };
+    const { steps, observed, wait_ms } = decide(world({ engine: { ...engine, start_not_before_ms: 1400 } }));
+    expect([steps, wait_ms]).toEqual([[], 400]);
+    expect(observed).toMatchObject({ engine: 'failed', error: 'engine ended: signal SIGKILL' });
+    expect(brief(decide(world({ engine })).steps)).toEqual(['start-engine']);
+    expect(decide(world({ engine: { ...engine, pid: 7 } }))).toMatchObject({ steps: [], wait_ms: null });
+  });
+
+  it('deploys processes before the graph refers to them and destructs them after', () => {
+    const [old, kept, fresh] = [legacy('p.old.0'), legacy('p.kept.0'), legacy('p.new.0')];
+    const changed = { ...kept, config: { rate: 2 } };
+    const spec = nodeSpec({ generation: 3, instances: [changed, fresh] });
+    const first = decide(world({ spec, processes: runs(old, kept) }));
+    expect(brief(first.steps)).toEqual(['process +p.new.0 ~p.kept.0', 'engine wiring']);
+    const second = decide(world({ spec, engine: running(spec), processes: runs(old, changed, fresh) }));
+    expect(brief(second.steps)).toEqual(['process -p.old.0']);
+    expect(second.observed.instances).toContainEqual({ id: 'p.old.0', state: 'stopping', detail: null });
+    const third = decide(world({ spec, engine: running(spec), processes: runs(changed, fresh) }));
+    expect(third.observed.state).toBe('converged');
+  });
+
+  it('leaves a process alone of which only the wiring changed', () => {
+    const before = legacy('p.a.0');
+    const after = { ...before, outputs: [], core: 1 };
+    const spec = nodeSpec({ instances: [after] });
+    expect(brief(decide(world({ spec, processes: runs(before) })).steps)).toEqual(['engine wiring']);
+  });
+
+  it('has not converged while a process is down', () => {
+    const one = legacy('p.a.0');
+    const spec = nodeSpec({ instances: [one] });
+    const processes = new Map([['p.a.0', { digest: processDigest(one), state: 'failed' as const, detail: 'ended' }]]);
+    const { observed, steps } = decide(world({ spec, engine: running(spec), processes }));
+    expect(steps).toEqual([]);
+    expect(observed).toMatchObject({ state: 'progressing', instances: [{ state: 'failed', detail: 'ended' }] });
+  });
+
+  it('rests after a failure, names the instance, and tries again when the time has come or the spec is new', () => {
+    const failure = { generation: 3, message: 'bad rule', instance_id: 'lin.fw.0', not_before_ms: 1500 };
+    const resting = decide(world({ failure }));
+    expect([resting.steps, resting.wait_ms]).toEqual([[], 500]);
+    expect(resting.observed).toMatchObject({ generation: 2, state: 'failed', error: 'bad rule' });
+    expect(resting.observed.instances[0]).toEqual({ id: 'lin.fw.0', state: 'failed', detail: 'bad rule' });
+    expect(brief(decide(world({ failure, now_ms: 1500 })).steps)).toEqual(['engine wiring']);
+    expect(brief(decide(world({ failure, spec: linearChain(4) })).steps)).toEqual(['engine wiring']);
+  });
+
+  it('refuses a spec that has no graph, whole', () => {
+    const spec = nodeSpec({ generation: 9, instances: [legacy('p.a.0'), instance('p.b.0', { nf: 'teapot' })] });
+    const { steps, observed, wait_ms } = decide(world({ spec, engine: idle }));
+    expect([steps, wait_ms]).toEqual([[], null]);
+    expect(observed).toMatchObject({ generation: 2, state: 'failed' });
+    expect(observed.error).toContain('/instances/1/nf');
+    const unknown = nodeSpec({ instances: [legacy('p.a.0', { nf: 'other' })] });
+    expect(decide(world({ spec: unknown })).observed.error).toContain('/instances/0/nf: no process NF other');
+  });
+});

@@ -2,6 +2,7 @@ import type { HostNode, NfDescriptor, PipelineDefinition, PipelineProblem } from
 import { indexDescriptors, usedDerived } from './attributes.js';
 import { checkConfig } from './check-config.js';
 import { checkFilters } from './check-filters.js';
+import { checkMetadata } from './check-metadata.js';
 import { checkReferences, checkShape } from './check-structure.js';
 import { checkTraffic } from './check-traffic.js';
 import { graphOf } from './graph.js';
@@ -25,6 +26,7 @@ export function validatePipeline(definition: PipelineDefinition, context: Pipeli
     ...checkShape(definition, graph),
     ...checkFilters(definition, graph, descriptors, derived),
     ...checkTraffic(definition, graph, descriptors, derived),
+    ...checkMetadata(definition, context.descriptors),
     ...checkConfig(definition, descriptors),
   ];
 }

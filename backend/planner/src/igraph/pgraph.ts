@@ -1,0 +1,89 @@
+import type { NfDescriptor, PipelineDefinition, Plan, PlannedPipeline } from '@orrery/contract';
+import { indexDescriptors } from '../pipeline/attributes.js';
+import { graphOf, type PipelineGraph, topologicalOrder } from '../pipeline/graph.js';
+import { softwareImplementation } from '../pipeline/implementation.js';
+import { cyclesPerPacket, instancesFor, packetRate } from './sizing.js';
+
+export type PGraph = Plan['pgraph'];
+export type PGraphNode = PGraph['nodes'][number];
+export type PGraphEdge = PGraph['edges'][number];
+
+export function pgraphNodeId(pipeline: string, node: string): string {
+  return `${pipeline}.${node}`;
+}
+
+/**
+ * The union of the pipelines with one node for each NF of each (E2 3.4.1 step 1), its load from the rate estimates, and
+ * the instances that carry it on cores of `referenceGhz` (step 2), before the descriptor's limit on instances.
+ * Precondition: `validatePipeline` finds no error in any of them.
+ */
+export function buildPGraph(
+  pipelines: readonly PlannedPipeline[],
+  descriptors: readonly NfDescriptor[],
+  referenceGhz: number,
+): PGraph {
+  const catalogue = indexDescriptors(descriptors);
+  const nodes: PGraphNode[] = [];
+  const edges: PGraphEdge[] = [];
+  for (const { pipeline_id, definition } of pipelines) {
+    const graph = graphOf(definition);
+    const { edgeRates, nodeRates } = estimateRates(definition, graph);
+    const endOf = (id: string) => (graph.nodes.get(id)!.kind === 'nf' ? pgraphNodeId(definition.name, id) : null);
+    for (const node of graph.nodes.values()) {
+      if (node.kind !== 'nf') continue;
+      const bytes = definition.traffic_class.packet_bytes;
+      const load_bps = nodeRates.get(node.id)!;
+      const load_pps = packetRate(load_bps, bytes);
+      const { cost } = softwareImplementation(catalogue.get(node.nf)!)!;
+      const cores_needed = (load_pps * cyclesPerPacket(cost, bytes)) / (referenceGhz * 1e9);
+      nodes.push({
+        id: pgraphNodeId(definition.name, node.id),
+        pipeline_id,
+        node_id: node.id,
+        nf: node.nf,
+        load_bps,
+        load_pps,
+        cores_needed,
+        instances: instancesFor(cores_needed),
+      });
+    }
+    for (const edge of graph.edges) {
+      edges.push({
+        id: `${definition.name}.${edge.id}`,
+        from: endOf(edge.from),
+        to: endOf(edge.to),
+        filter: edge.filter,
+        rate_bps: edgeRates.get(edge.id)!,
+      });
+    }
+  }
+  return { nodes, edges };
+}
+
+/**
+ * Rates in bits a second, conserved along the DAG: what enters a node is shared by its edges as they estimate it, the
+ * rest in equal parts by edges without an estimate. Estimates that ask for more than arrives are scaled down.
+ */
+export function estimateRates(
+  definition: PipelineDefinition,
+  graph: PipelineGraph,
+): { edgeRates: ReadonlyMap<string, number>; nodeRates: ReadonlyMap<string, number> } {
+  const edgeRates = new Map<string, number>();
+  const nodeRates = new Map<string, number>();
+  for (const id of topologicalOrder(graph) ?? []) {
+    const arriving =
+      graph.nodes.get(id)!.kind === 'ingress'
+        ? definition.traffic_class.rate_bps
+        : graph.incoming.get(id)!.reduce((sum, edge) => sum + edgeRates.get(edge.id)!, 0);
+    nodeRates.set(id, arriving);
+    const outgoing = graph.outgoing.get(id)!;
+    const estimated = outgoing.reduce((sum, edge) => sum + (edge.rate_bps ?? 0), 0);
+    const open = outgoing.filter((edge) => edge.rate_bps === undefined).length;
+    const scale = estimated > arriving ? arriving / estimated : 1;
+    for (const edge of outgoing) {
+      const rest = Math.max(0, arriving - estimated) / open;
+      edgeRates.set(edge.id, edge.rate_bps === undefined ? rest : edge.rate_bps * scale);
+    }
+  }
+  return { edgeRates, nodeRates };
+}

@@ -1,0 +1,22 @@
+import type { CostProfile } from '@orrery/contract';
+
+/**
+ * Part of a core that plans hand out. The rest is for the engine's own work and for estimates that are too low; without
+ * it a queue in front of a fully booked core has no bound.
+ */
+export const CORE_BUDGET = 0.85;
+
+/** Cycles that one packet of this length costs. */
+export function cyclesPerPacket(cost: CostProfile, packetBytes: number): number {
+  return cost.cycles_per_packet + cost.cycles_per_byte * packetBytes;
+}
+
+/** Packets a second of a rate in bits a second. */
+export function packetRate(rateBps: number, packetBytes: number): number {
+  return rateBps / (8 * packetBytes);
+}
+
+/** Instances that carry the load when each has at most one core's budget (E2 3.4.1 step 2). */
+export function instancesFor(coresNeeded: number): number {
+  return Math.max(1, Math.ceil(coresNeeded / CORE_BUDGET - 1e-9));
+}

@@ -1,0 +1,30 @@
+import type { Plan } from '@orrery/contract';
+import type { PGraphNode } from './pgraph.js';
+import { CORE_BUDGET } from './sizing.js';
+import type { Partition } from './split.js';
+
+/** Why a node has as many instances as it has, and how flows find theirs. */
+export function splitReason(node: PGraphNode, partition: Partition): Plan['reasons'][number] {
+  const cores = Number(node.cores_needed.toPrecision(3));
+  const pps = Math.round(node.load_pps);
+  return {
+    subject: node.id,
+    decision: node.instances === 1 ? '1 instance' : `${node.instances} instances`,
+    because: `${pps} packets/s need ${cores} of a core; one instance may use ${CORE_BUDGET}. ${spread(partition)}`,
+    candidates: [],
+    constraint: null,
+  };
+}
+
+function spread(partition: Partition): string {
+  switch (partition.kind) {
+    case 'single':
+      return 'All flows meet it.';
+    case 'hash':
+      return `Engines hash ${partition.key.join(', ')} to choose one.`;
+    case 'switch':
+      return `The switch hashes ${partition.key.join(', ')} to choose one.`;
+    case 'follow':
+      return `Each takes what its namesake of ${partition.origin} lets through, without classifying again (E2 figure 3.3 d).`;
+  }
+}

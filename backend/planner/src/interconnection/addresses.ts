@@ -1,0 +1,83 @@
+import { EXTERNAL_PREFIX, type Plan } from '@orrery/contract';
+import { addressToNumber, isAddress, numberToAddress, parsePrefix } from '../pipeline/ipv4.js';
+
+/** Instances of one address-rewriting NF and the addresses that its configuration gives them. */
+export interface AddressOwner {
+  readonly node: string;
+  readonly instances: readonly string[];
+  /** Empty: addresses are chosen here. */
+  readonly configured: readonly string[];
+}
+
+export interface AddressShortage {
+  readonly node: string;
+  readonly needed: number;
+  readonly available: number;
+}
+
+/** The addresses that an NF's configuration names. */
+export function configuredAddresses(config: Readonly<Record<string, unknown>>): string[] {
+  const addresses = config.external_addresses;
+  return Array.isArray(addresses) ? addresses.filter((it) => typeof it === 'string' && isAddress(it)) : [];
+}
+
+/**
+ * Divides external addresses so that no two instances own the same: a configured list goes round the instances;
+ * otherwise each instance keeps what it has in the plan that runs, or gets the lowest address that nobody had there.
+ */
+export function assignAddresses(
+  owners: readonly AddressOwner[],
+  base: Plan | null,
+): { readonly addresses: ReadonlyMap<string, readonly string[]>; readonly shortages: readonly AddressShortage[] } {
+  const addresses = new Map<string, string[]>();
+  const shortages: AddressShortage[] = [];
+  const taken = new Set<string>();
+  for (const { node, instances, configured } of owners) {
+    for (const address of configured) taken.add(address);
+    if (configured.length === 0) continue;
+    if (configured.length < instances.length)
+      shortages.push({ node, needed: instances.length, available: configured.length });
+    instances.forEach((id, i) => {
+      addresses.set(
+        id,
+        configured.filter((_, k) => k % instances.length === i),
+      );
+    });
+  }
+  const running = runningAddresses(base);
+  const open = owners.filter(({ configured }) => configured.length === 0);
+  for (const id of open.flatMap(({ instances }) => instances)) {
+    const [address, ...more] = running.get(id) ?? [];
+    if (address === undefined || more.length > 0 || taken.has(address)) continue;
+    addresses.set(id, [address]);
+    taken.add(address);
+  }
+  const avoided = new Set([...running.values()].flat());
+  const prefix = parsePrefix(EXTERNAL_PREFIX)!;
+  let next = prefix.first + 1;
+  for (const { node, instances } of open) {
+    for (const id of instances) {
+      if (addresses.has(id)) continue;
+      while (next < prefix.last && (taken.has(numberToAddress(next)) || avoided.has(numberToAddress(next)))) next++;
+      if (next >= prefix.last) {
+        shortages.push({ node, needed: instances.length, available: 0 });
+        break;
+      }
+      addresses.set(id, [numberToAddress(next++)]);
+    }
+  }
+  return { addresses, shortages };
+}
+
+/** Ascending, as numbers. */
+export function sortAddresses(addresses: readonly string[]): string[] {
+  return addresses.toSorted((a, b) => addressToNumber(a) - addressToNumber(b));
+}
+
+function runningAddresses(plan: Plan | null): Map<string, string[]> {
+  const out = new Map<string, string[]>();
+  for (const { instances } of Object.values(plan?.nodes ?? {})) {
+    for (const { id, config, return_to } of instances) if (return_to) out.set(id, configuredAddresses(config));
+  }
+  return out;
+}

@@ -1,0 +1,100 @@
+import type { Plan, PlanStrategy } from '@orrery/contract';
+import type { Constraint } from './problem.js';
+import type { PlacementState } from './state.js';
+
+type Reason = Plan['reasons'][number];
+
+/** Servers looked at for one reason; those with which the instance has most traffic come first. */
+const MAX_CANDIDATES = 64;
+
+/** Why an item stands where it stands: every candidate with what it would cost or what forbids it. */
+export function placementReason(state: PlacementState, item: number, strategy: PlanStrategy, stays: boolean): Reason {
+  const chosen = state.bin[item]!;
+  const { bins, items } = state.problem;
+  const core = state.core[item]!;
+  const before = state.snapshot();
+  const cross = bins.map((_, bin) => Math.max(0, state.cutIf(item, bin)));
+  state.remove(item);
+  const candidates = candidateBins(state, item, chosen).map((bin) => {
+    const constraint = bin === chosen ? null : state.obstacle(item, bin);
+    return {
+      server: bins[bin]!.id,
+      chosen: bin === chosen,
+      feasible: constraint === null,
+      cross_traffic_bps: cross[bin]!,
+      constraint,
+    };
+  });
+  state.restore(before);
+  const mine = cross[chosen]!;
+  const others = candidates.filter((it) => !it.chosen);
+  const better = others.filter((it) => !it.feasible && it.cross_traffic_bps < mine * (1 - 1e-9));
+  const binding = better.reduce<(typeof better)[number] | null>(
+    (best, it) => (best === null || it.cross_traffic_bps < best.cross_traffic_bps ? it : best),
+    null,
+  );
+  return {
+    subject: items[item]!.id,
+    decision: `${bins[chosen]!.id}, core ${core}`,
+    because: because(),
+    candidates,
+    constraint: binding?.constraint ?? null,
+  };
+
+  function because(): string {
+    if (stays) return 'It runs there now; elsewhere its flows would lose their state (E2 3.4.4).';
+    if (strategy === 'random') return 'Drawn at random among the servers with room.';
+    if (strategy === 'first-fit') return 'The first server with room.';
+    const open = others.filter((it) => it.feasible);
+    const short = binding ? ` ${binding.server} would take less but lacks ${nameOf(binding.constraint!)}.` : '';
+    if (others.length === 0) return 'There is no other server.';
+    if (open.length === 0) return `No other server has room.${short}`;
+    const next = open.reduce((a, b) => (b.cross_traffic_bps < a.cross_traffic_bps ? b : a));
+    if (next.cross_traffic_bps > mine * (1 + 1e-9) + 1e-6)
+      return `Least traffic between servers: ${rate(mine)}; on ${next.server} it would be ${rate(next.cross_traffic_bps)}.${short}`;
+    if (next.cross_traffic_bps < mine * (1 - 1e-9) - 1e-6)
+      return `Found within the budget of the search; alone on ${next.server} it would cut traffic to ${rate(next.cross_traffic_bps)}.`;
+    return `No server gives less traffic between servers than ${rate(mine)}; ${next.server} gives as much.${short}`;
+  }
+}
+
+/** Why nothing could be planned: the item that found no server, and what every server lacks. */
+export function stuckReason(state: PlacementState, item: number): Reason {
+  const { bins, items } = state.problem;
+  const candidates = candidateBins(state, item, null).map((bin) => ({
+    server: bins[bin]!.id,
+    chosen: false,
+    feasible: false,
+    cross_traffic_bps: 0,
+    constraint: state.obstacle(item, bin),
+  }));
+  return {
+    subject: items[item]!.id,
+    decision: 'no server',
+    because: 'Every server lacks something that it needs.',
+    candidates,
+    constraint: candidates[0]?.constraint ?? null,
+  };
+}
+
+function candidateBins(state: PlacementState, item: number, chosen: number | null): number[] {
+  const s = state.problem.bins.length;
+  const bins = [...state.problem.bins.keys()];
+  if (s <= MAX_CANDIDATES) return bins;
+  const near = (bin: number) => (bin === chosen ? Number.POSITIVE_INFINITY : state.traffic[item * s + bin]!);
+  return bins
+    .sort((a, b) => near(b) - near(a) || a - b)
+    .slice(0, MAX_CANDIDATES)
+    .sort((a, b) => a - b);
+}
+
+function nameOf({ constraint }: Constraint): string {
+  return constraint === 'cpu' ? 'processor' : constraint.replace('-', ' ');
+}
+
+/** A rate in words with its unit. */
+export function rate(bps: number): string {
+  const [scale, unit] =
+    bps >= 1e9 ? [1e9, 'Gb/s'] : bps >= 1e6 ? [1e6, 'Mb/s'] : bps >= 1e3 ? [1e3, 'kb/s'] : [1, 'b/s'];
+  return `${Number((bps / scale).toPrecision(3))} ${unit}`;
+}

@@ -9,8 +9,12 @@
 namespace orrery {
 
 // Big-endian access to packet bytes, at any alignment.
-inline uint16_t load_be16(const uint8_t* p) { return static_cast<uint16_t>((p[0] << 8) | p[1]); }
-inline uint32_t load_be32(const uint8_t* p) { return (uint32_t{load_be16(p)} << 16) | load_be16(p + 2); }
+inline uint16_t load_be16(const uint8_t* p) {
+  return static_cast<uint16_t>((p[0] << 8) | p[1]);
+}
+inline uint32_t load_be32(const uint8_t* p) {
+  return (uint32_t{load_be16(p)} << 16) | load_be16(p + 2);
+}
 inline void store_be16(uint8_t* p, uint16_t v) {
   p[0] = static_cast<uint8_t>(v >> 8);
   p[1] = static_cast<uint8_t>(v);
@@ -35,7 +39,9 @@ inline uint16_t checksum_fold(uint64_t sum) {
 }
 
 // Checksum to store over `bytes`, whose own checksum field must be zero; 0 when `bytes` already holds a right checksum.
-inline uint16_t checksum(std::span<const uint8_t> bytes) { return static_cast<uint16_t>(~checksum_fold(checksum_sum(bytes))); }
+inline uint16_t checksum(std::span<const uint8_t> bytes) {
+  return static_cast<uint16_t>(~checksum_fold(checksum_sum(bytes)));
+}
 
 // Sum of the pseudo header of TCP and UDP over IPv4 (RFC 9293 3.1).
 inline uint64_t pseudo_header_sum(uint32_t src, uint32_t dst, uint8_t proto, uint16_t l4_length) {

@@ -38,7 +38,8 @@ class Histogram {
 
   // Takes away an earlier reading of the same histogram; a bucket that would fall below zero becomes zero.
   void subtract(const Histogram& earlier) {
-    for (size_t i = 0; i < kBuckets; ++i) counts_[i] -= counts_[i] < earlier.counts_[i] ? counts_[i] : earlier.counts_[i];
+    for (size_t i = 0; i < kBuckets; ++i)
+      counts_[i] -= counts_[i] < earlier.counts_[i] ? counts_[i] : earlier.counts_[i];
   }
 
   uint64_t count() const {

@@ -26,7 +26,9 @@ using nlohmann::json;
 
 constexpr uint64_t kFlushNs = 1'000'000'000;
 
-[[noreturn]] void throw_errno(const std::string& what) { throw std::system_error(errno, std::generic_category(), what); }
+[[noreturn]] void throw_errno(const std::string& what) {
+  throw std::system_error(errno, std::generic_category(), what);
+}
 
 class Fd {
  public:
@@ -85,8 +87,8 @@ struct Client {
   size_t scanned = 0;  // bytes of input known to hold no newline
   std::string output;
   size_t sent = 0;
-  bool peer_done = false;   // no more requests will come
-  bool closing = false;     // to be closed as soon as the output is sent
+  bool peer_done = false;  // no more requests will come
+  bool closing = false;    // to be closed as soon as the output is sent
   bool dead = false;
 
   bool sending() const { return sent < output.size(); }
@@ -111,7 +113,8 @@ struct JsonLineServer::Impl {
     listener = Fd(make_socket(SOCK_NONBLOCK));
     // The mode of the socket file comes from that of the socket, so that nobody can connect before a chmod.
     if (fchmod(listener.get(), 0600) != 0) throw_errno("fchmod");
-    if (bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) throw_errno(options.path);
+    if (bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0)
+      throw_errno(options.path);
     struct stat info {};
     if (lstat(options.path.c_str(), &info) != 0) throw_errno(options.path);
     device = info.st_dev;

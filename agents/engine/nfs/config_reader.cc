@@ -82,9 +82,13 @@ const json* ConfigReader::take(const char* field) {
   return it == object_.end() ? nullptr : &*it;
 }
 
-std::string ConfigReader::at(std::string_view field) const { return pointer_ + '/' + pointer_token(field); }
+std::string ConfigReader::at(std::string_view field) const {
+  return pointer_ + '/' + pointer_token(field);
+}
 
-std::string ConfigReader::at(std::string_view field, size_t index) const { return at(field) + '/' + std::to_string(index); }
+std::string ConfigReader::at(std::string_view field, size_t index) const {
+  return at(field) + '/' + std::to_string(index);
+}
 
 bool ConfigReader::boolean(const char* field, bool fallback) {
   const json* value = take(field);
@@ -168,7 +172,8 @@ const json::array_t& ConfigReader::array(const char* field, size_t max_length) {
   const json* value = take(field);
   if (value == nullptr) return kNone;
   if (!value->is_array()) throw ConfigError(at(field), "must be an array");
-  if (value->size() > max_length) throw ConfigError(at(field), "must have at most " + std::to_string(max_length) + " elements");
+  if (value->size() > max_length)
+    throw ConfigError(at(field), "must have at most " + std::to_string(max_length) + " elements");
   return value->get_ref<const json::array_t&>();
 }
 

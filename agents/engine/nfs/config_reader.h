@@ -47,7 +47,8 @@ class ConfigReader {
   bool boolean(const char* field, bool fallback);
   uint64_t integer(const char* field, uint64_t lo, uint64_t hi, std::optional<uint64_t> fallback);
   std::string text(const char* field, size_t max_length, std::optional<std::string> fallback);
-  std::string choice(const char* field, std::initializer_list<std::string_view> choices, std::optional<std::string> fallback);
+  std::string choice(const char* field, std::initializer_list<std::string_view> choices,
+                     std::optional<std::string> fallback);
   std::optional<Ipv4Prefix> prefix(const char* field);
   std::optional<uint8_t> protocol(const char* field);
   std::optional<PortRange> ports(const char* field);

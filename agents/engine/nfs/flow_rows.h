@@ -16,7 +16,9 @@ namespace orrery {
 inline constexpr size_t kMaxExportedFlows = 65536;
 inline constexpr uint64_t kMaxAgeMs = 86'400'000'000;
 
-inline uint64_t age_ms(uint64_t now_ns, uint64_t then_ns) { return now_ns > then_ns ? (now_ns - then_ns) / 1'000'000u : 0; }
+inline uint64_t age_ms(uint64_t now_ns, uint64_t then_ns) {
+  return now_ns > then_ns ? (now_ns - then_ns) / 1'000'000u : 0;
+}
 inline uint64_t time_at_age(uint64_t now_ns, uint64_t age_ms) {
   return now_ns > age_ms * 1'000'000u ? now_ns - age_ms * 1'000'000u : 0;
 }

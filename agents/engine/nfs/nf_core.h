@@ -45,7 +45,8 @@ struct MetadataField {
 // A configuration that cannot be used; `pointer` is a JSON Pointer into it.
 class ConfigError : public std::runtime_error {
  public:
-  ConfigError(std::string pointer, const std::string& detail) : std::runtime_error(detail), pointer(std::move(pointer)) {}
+  ConfigError(std::string pointer, const std::string& detail)
+      : std::runtime_error(detail), pointer(std::move(pointer)) {}
   std::string pointer;
 };
 

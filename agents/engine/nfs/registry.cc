@@ -20,12 +20,8 @@ struct Registration {
 };
 
 constexpr Registration kRegistrations[] = {
-    {"firewall", make_firewall},
-    {"ids", make_ids},
-    {"l2-forwarder", make_l2_forwarder},
-    {"monitor", make_monitor},
-    {"nat", make_nat},
-    {"rate-limiter", make_rate_limiter},
+    {"firewall", make_firewall}, {"ids", make_ids}, {"l2-forwarder", make_l2_forwarder},
+    {"monitor", make_monitor},   {"nat", make_nat}, {"rate-limiter", make_rate_limiter},
 };
 
 constexpr auto kKinds = [] {
@@ -41,6 +37,8 @@ NfFactory find_nf(std::string_view kind) {
   return it == std::end(kRegistrations) ? nullptr : it->make;
 }
 
-std::span<const std::string_view> nf_kinds() { return kKinds; }
+std::span<const std::string_view> nf_kinds() {
+  return kKinds;
+}
 
 }  // namespace orrery

@@ -50,7 +50,7 @@ class Firewall final : public NfCore {
     json rules = json::array();
     for (size_t i = 0; i < std::min(limit, rules_.size()); ++i)
       rules.push_back({{"index", i}, {"action", rules_[i].allow ? "allow" : "deny"}, {"packets", hits_[i]}});
-    return {{"rules", std::move(rules)}, {"rule_count", rules_.size()}, {"allowed", allowed_},   {"denied", denied_},
+    return {{"rules", std::move(rules)}, {"rule_count", rules_.size()}, {"allowed", allowed_},    {"denied", denied_},
             {"by_default", by_default_}, {"non_ip", non_ip_},           {"malformed", malformed_}};
   }
 

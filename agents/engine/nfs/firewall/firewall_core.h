@@ -5,7 +5,8 @@
 
 namespace orrery {
 
-// Stateless packet filter: the first rule that matches decides, else the default action. Packets that are not IPv4 pass.
+// Stateless packet filter: the first rule that matches decides, else the default action. Packets that are not IPv4
+// pass.
 std::unique_ptr<NfCore> make_firewall(const nlohmann::json& config, std::span<const MetadataField> metadata);
 
 }  // namespace orrery

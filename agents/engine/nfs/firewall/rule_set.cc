@@ -7,8 +7,12 @@
 namespace orrery {
 namespace {
 
-void set_bit(uint64_t* row, size_t rule) { row[1 + rule / 64] |= uint64_t{1} << rule % 64; }
-void clear_bit(uint64_t* row, size_t rule) { row[1 + rule / 64] &= ~(uint64_t{1} << rule % 64); }
+void set_bit(uint64_t* row, size_t rule) {
+  row[1 + rule / 64] |= uint64_t{1} << rule % 64;
+}
+void clear_bit(uint64_t* row, size_t rule) {
+  row[1 + rule / 64] &= ~(uint64_t{1} << rule % 64);
+}
 
 }  // namespace
 
@@ -101,9 +105,9 @@ void RuleSet::search(const Field& field, const std::array<uint32_t, kBatch>& key
   std::array<uint32_t, kBatch> position{};
   const uint32_t* bounds = field.bounds.data();
   for (uint32_t half = (1u << field.steps) >> 1; half != 0; half >>= 1)
-    for (size_t i = 0; i < kBatch; ++i) position[i] += half & (uint32_t{0} - uint32_t{bounds[position[i] + half] <= keys[i]});
-  for (size_t i = 0; i < kBatch; ++i)
-    rows[i] = &field.rows[std::min(position[i], field.intervals - 1) * stride_];
+    for (size_t i = 0; i < kBatch; ++i)
+      position[i] += half & (uint32_t{0} - uint32_t{bounds[position[i] + half] <= keys[i]});
+  for (size_t i = 0; i < kBatch; ++i) rows[i] = &field.rows[std::min(position[i], field.intervals - 1) * stride_];
 }
 
 void RuleSet::match(const Batch& batch, size_t count, std::array<uint16_t, kBatch>& rules) const {

@@ -24,8 +24,8 @@ struct FirewallRule {
 };
 
 // Finds the first matching rule by bit vectors (Lakshman and Stiliadis, SIGCOMM 1998): each field's values fall into
-// intervals within which the same rules match; a packet's rules are the conjunction of one bit vector a field. A summary
-// word before each vector says which of its words are not zero.
+// intervals within which the same rules match; a packet's rules are the conjunction of one bit vector a field. A
+// summary word before each vector says which of its words are not zero.
 class RuleSet {
  public:
   static constexpr size_t kMaxRules = 4096;
@@ -64,7 +64,8 @@ class RuleSet {
   };
 
   Field build(std::span<const std::optional<Interval>> ranges) const;
-  void search(const Field& field, const std::array<uint32_t, kBatch>& keys, std::array<const uint64_t*, kBatch>& rows) const;
+  void search(const Field& field, const std::array<uint32_t, kBatch>& keys,
+              std::array<const uint64_t*, kBatch>& rows) const;
   void summarize(uint64_t* row) const;
 
   size_t words_;   // of 64 rules

@@ -190,7 +190,8 @@ class Ids final : public NfCore {
       const FlowTuple key{static_cast<uint32_t>(r[0]), static_cast<uint32_t>(r[1]), static_cast<uint16_t>(r[2]),
                           static_cast<uint16_t>(r[3]), static_cast<uint32_t>(r[4])};
       const uint32_t hash = flows_.hash(key);
-      if (flows_.find(key, hash) == nullptr) insert(key, hash, time_at_age(now_ns, r[6])).value = {time_at_age(now_ns, r[5])};
+      if (flows_.find(key, hash) == nullptr)
+        insert(key, hash, time_at_age(now_ns, r[6])).value = {time_at_age(now_ns, r[5])};
     }
   }
 

@@ -41,8 +41,12 @@ int report_match(unsigned id, unsigned long long, unsigned long long, unsigned, 
 
 }  // namespace
 
-void Matcher::FreeDatabase::operator()(hs_database* database) const { hs_free_database(database); }
-void Matcher::FreeScratch::operator()(hs_scratch* scratch) const { hs_free_scratch(scratch); }
+void Matcher::FreeDatabase::operator()(hs_database* database) const {
+  hs_free_database(database);
+}
+void Matcher::FreeScratch::operator()(hs_scratch* scratch) const {
+  hs_free_scratch(scratch);
+}
 
 Matcher::Matcher(std::span<const IdsRule> rules) {
   if (rules.empty()) return;
@@ -72,7 +76,8 @@ Matcher::Matcher(std::span<const IdsRule> rules) {
   }
   database_.reset(database);
   hs_scratch_t* scratch = nullptr;
-  if (hs_alloc_scratch(database, &scratch) != HS_SUCCESS) throw ConfigError("/rules", "no memory to match the patterns");
+  if (hs_alloc_scratch(database, &scratch) != HS_SUCCESS)
+    throw ConfigError("/rules", "no memory to match the patterns");
   scratch_.reset(scratch);
 }
 

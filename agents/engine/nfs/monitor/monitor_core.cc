@@ -105,15 +105,9 @@ class Monitor final : public NfCore {
                        {"first_seen_ms", wall_ms_at(e.value.first_seen_ns)},
                        {"last_seen_ms", wall_ms_at(e.last_seen_ns)}});
     }
-    return {{"flow_count", flows_.size()},
-            {"max_flows", flows_.capacity()},
-            {"flows_created", created_},
-            {"flows_expired", expired_},
-            {"flows_evicted", evicted_},
-            {"ip", ip_.to_json()},
-            {"non_ip", non_ip_.to_json()},
-            {"malformed", malformed_.to_json()},
-            {"flows", std::move(flows)}};
+    return {{"flow_count", flows_.size()}, {"max_flows", flows_.capacity()},    {"flows_created", created_},
+            {"flows_expired", expired_},   {"flows_evicted", evicted_},         {"ip", ip_.to_json()},
+            {"non_ip", non_ip_.to_json()}, {"malformed", malformed_.to_json()}, {"flows", std::move(flows)}};
   }
 
   // Rows of [src, dst, src port, dst port, proto, packets, bytes, ms since the first packet, idle ms], youngest first.
@@ -121,8 +115,8 @@ class Monitor final : public NfCore {
     const uint64_t now_ns = monotonic_ns();
     json flows = json::array();
     flows_.for_each([&](const FlowCounts::Entry& e) {
-      flows.push_back({e.key.src, e.key.dst, e.key.src_port, e.key.dst_port, e.key.proto, e.value.packets, e.value.bytes,
-                       age_ms(now_ns, e.value.first_seen_ns), age_ms(now_ns, e.last_seen_ns)});
+      flows.push_back({e.key.src, e.key.dst, e.key.src_port, e.key.dst_port, e.key.proto, e.value.packets,
+                       e.value.bytes, age_ms(now_ns, e.value.first_seen_ns), age_ms(now_ns, e.last_seen_ns)});
       return flows.size() < kMaxRows;
     });
     return {{"flows", std::move(flows)}};

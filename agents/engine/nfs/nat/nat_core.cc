@@ -195,8 +195,7 @@ class Nat final : public NfCore {
     for (auto row = flows.rbegin(); row != flows.rend(); ++row) {
       const auto& r = *row;
       const MappingKey key{static_cast<uint32_t>(r[1]), static_cast<uint16_t>(r[2]), static_cast<uint16_t>(r[0])};
-      import_mapping(key, static_cast<uint32_t>(r[3]), static_cast<uint16_t>(r[4]),
-                     time_at_age(now_ns, r[5]));
+      import_mapping(key, static_cast<uint32_t>(r[3]), static_cast<uint16_t>(r[4]), time_at_age(now_ns, r[5]));
     }
     ports_.rebuild_free_lists();
   }

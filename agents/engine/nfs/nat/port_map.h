@@ -24,7 +24,8 @@ class PortMap {
  public:
   static constexpr uint32_t kFree = UINT32_MAX;
 
-  PortMap(std::vector<uint32_t> addresses, uint16_t lo, uint16_t hi) : addresses_(std::move(addresses)), lo_(lo), hi_(hi) {
+  PortMap(std::vector<uint32_t> addresses, uint16_t lo, uint16_t hi)
+      : addresses_(std::move(addresses)), lo_(lo), hi_(hi) {
     const size_t pools = addresses_.size() * kPortSpaces;
     owner_.assign(pools * width(), kFree);
     pools_.resize(pools);
@@ -38,7 +39,9 @@ class PortMap {
   const std::vector<uint32_t>& addresses() const { return addresses_; }
   uint16_t lo() const { return lo_; }
   uint16_t hi() const { return hi_; }
-  uint32_t free_ports(size_t address_index, PortSpace space) const { return pools_[pool_of(address_index, space)].count; }
+  uint32_t free_ports(size_t address_index, PortSpace space) const {
+    return pools_[pool_of(address_index, space)].count;
+  }
 
   std::optional<uint16_t> index_of(uint32_t address) const {
     for (size_t i = 0; i < addresses_.size(); ++i)

@@ -24,7 +24,9 @@ void update_udp_field(uint8_t* field, const ChecksumDelta& delta, ChecksumDelta*
   if (outer != nullptr) outer->change16(before, after);
 }
 
-uint8_t* address_field(uint8_t* ip, Side side) { return ip + (side == Side::kSource ? 12 : 16); }
+uint8_t* address_field(uint8_t* ip, Side side) {
+  return ip + (side == Side::kSource ? 12 : 16);
+}
 
 // An ICMP query has one identifier for both ends.
 uint8_t* port_field(uint8_t* l4, uint8_t proto, Side side) {

@@ -22,9 +22,15 @@ inline constexpr uint8_t kProtoIcmp = 1;
 inline constexpr uint8_t kProtoTcp = 6;
 inline constexpr uint8_t kProtoUdp = 17;
 
-inline bool is_icmp_query(uint8_t type) { return type == 8 || type == 13 || type == 15 || type == 17; }
-inline bool is_icmp_reply(uint8_t type) { return type == 0 || type == 14 || type == 16 || type == 18; }
-inline bool is_icmp_error(uint8_t type) { return type == 3 || type == 4 || type == 5 || type == 11 || type == 12; }
+inline bool is_icmp_query(uint8_t type) {
+  return type == 8 || type == 13 || type == 15 || type == 17;
+}
+inline bool is_icmp_reply(uint8_t type) {
+  return type == 0 || type == 14 || type == 16 || type == 18;
+}
+inline bool is_icmp_error(uint8_t type) {
+  return type == 3 || type == 4 || type == 5 || type == 11 || type == 12;
+}
 
 // Replaces one end of a TCP, UDP or ICMP query packet; `packet.parsed` follows. Precondition: kIpTransport.
 void rewrite_endpoint(NfPacket& packet, Side side, Endpoint to);

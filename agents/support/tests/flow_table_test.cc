@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "support/flow_table.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <list>
+#include <random>
+
+namespace orrery {
+namespace {
+
+struct Key {
+  uint32_t a;
+  uint32_t b;
+  bool operator==(const Key&) const = default;
+};
+using Table = FlowTable<Key, uint64_t>;
+
+// What the table must do, in the plainest way: the front is the youngest.
+struct Model {
+  struct Item {
+    Key key;
+    uint64_t value;
+    uint64_t seen;
+  };
+  std::list<Item> items;
+
+  auto find(const Key& key) { return std::ranges::find(items, key, &Item::key); }
+};
+
+TEST(FlowTable, EqualsAListOverRandomOperations) {
+  std::mt19937_64 rng(1);
+  Table table(50, 0);
+  Model model;
+  uint64_t now = 1;
+  for (int step = 0; step < 200000; ++step) {
+    now += 1 + rng() % 3;
+    const Key key{static_cast<uint32_t>(rng() % 80), 7};
+    const uint32_t hash = table.hash(key);
+    Table::Entry* entry = table.find(key, hash);
+    const auto item = model.find(key);
+    ASSERT_EQ(entry != nullptr, item != model.items.end());
+    switch (rng() % 4) {
+      case 0:
+        if (entry == nullptr) break;
+        table.erase(*entry);
+        model.items.erase(item);
+        break;
+      case 1:
+        if (rng() % 8 != 0) break;
+        {
+          std::vector<uint64_t> erased;
+          const uint32_t count = table.expire(now, 100, 3, [&](const Table::Entry& e) { erased.push_back(e.value); });
+          ASSERT_EQ(count, erased.size());
+          for (size_t n = 0; n < 3 && !model.items.empty() && now - model.items.back().seen >= 100; ++n) {
+            ASSERT_LT(n, erased.size());
+            ASSERT_EQ(erased[n], model.items.back().value);
+            model.items.pop_back();
+          }
+        }
+        break;
+      default:
+        if (entry != nullptr) {
+          ASSERT_EQ(entry->value, item->value);
+          table.touch(*entry, now);
+          item->seen = now;
+          model.items.splice(model.items.begin(), model.items, item);
+          break;
+        }
+        if (table.full()) {
+          ASSERT_EQ(table.oldest()->value, model.items.back().value);
+          table.erase(*table.oldest());
+          model.items.pop_back();
+        }
+        table.insert(key, hash, now).value = now;
+        model.items.push_front({key, now, now});
+    }
+    ASSERT_EQ(table.size(), model.items.size());
+    if (step % 100 != 0) continue;
+    auto expected = model.items.begin();
+    table.for_each([&](const Table::Entry& e) {
+      EXPECT_EQ(e.value, expected->value);
+      ++expected;
+      return true;
+    });
+    ASSERT_EQ(expected, model.items.end());
+  }
+}
+
+TEST(FlowTable, KeepsTheOrderToItsGranularity) {
+  Table table(3, 100);
+  for (uint32_t i = 0; i < 3; ++i) table.insert({i, 0}, table.hash({i, 0}), 1000 + i);
+  const auto touch = [&](uint32_t i, uint64_t now) { table.touch(*table.find({i, 0}, table.hash({i, 0})), now); };
+  touch(0, 1050);
+  EXPECT_EQ(table.oldest()->key.a, 0u) << "used within the granularity";
+  touch(0, 1101);
+  EXPECT_EQ(table.oldest()->key.a, 1u);
+  EXPECT_EQ(table.expire(1101, 50, 10, [](const auto&) {}), 2u);
+  EXPECT_EQ(table.size(), 1u);
+}
+
+TEST(FlowTable, FillsToItsCapacity) {
+  for (uint32_t capacity : {1u, 2u, 3u, 1000u, 4096u}) {
+    Table table(capacity, 0);
+    EXPECT_EQ(table.oldest(), nullptr);
+    for (uint32_t i = 0; i < capacity; ++i) {
+      ASSERT_FALSE(table.full());
+      table.insert({i, i}, table.hash({i, i}), i);
+    }
+    EXPECT_TRUE(table.full());
+    for (uint32_t i = 0; i < capacity; ++i) ASSERT_NE(table.find({i, i}, table.hash({i, i})), nullptr);
+    EXPECT_EQ(table.find({0, 1}, table.hash({0, 1})), nullptr);
+  }
+}
+
+}  // namespace
+}  // namespace orrery

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/graph.h"
+
+#include <set>
+
+#include "core/worker.h"
+
+namespace orrery {
+
+namespace {
+
+std::shared_ptr<Port> same_port(const Graph* old, const PortSpec& spec) {
+  if (old == nullptr) return nullptr;
+  for (const std::shared_ptr<Port>& port : old->ports)
+    if (port->spec() == spec && port->alive()) return port;
+  return nullptr;
+}
+
+// Finds the port that a module's config names, and sees to it that no two modules receive from it or send to it.
+class PortFinder {
+ public:
+  explicit PortFinder(const Graph& graph) : graph_(graph) {}
+
+  Port* find(const ModuleSpec& module, const std::string& pointer) {
+    if (module.kind->port_use == ModuleKind::PortUse::kNone) return nullptr;
+    const auto it = module.config.find("port");
+    if (it == module.config.end() || !it->is_string())
+      throw EngineError("invalid-config", pointer + "/port", "must be the name of a port");
+    for (const std::shared_ptr<Port>& port : graph_.ports) {
+      if (port->spec().name != it->get_ref<const std::string&>()) continue;
+      if (!used_.emplace(port.get(), module.kind->port_use).second)
+        throw EngineError("invalid-graph", pointer + "/port",
+                          "another " + std::string(module.kind->name) + " uses the port " + port->spec().name);
+      return port.get();
+    }
+    throw EngineError("invalid-graph", pointer + "/port", "there is no port " + it->get<std::string>());
+  }
+
+ private:
+  const Graph& graph_;
+  std::set<std::pair<const Port*, ModuleKind::PortUse>> used_;
+};
+
+}  // namespace
+
+std::unique_ptr<Graph> build_graph(const GraphSpec& spec, const Graph* old, rte_mempool* pool,
+                                   const std::vector<Waker*>& wakers) {
+  auto graph = std::make_unique<Graph>();
+  graph->generation = spec.generation;
+  for (const PortSpec& port : spec.ports) {
+    std::shared_ptr<Port> kept = same_port(old, port);
+    graph->ports.push_back(kept != nullptr ? kept : std::make_shared<Port>(port));
+  }
+
+  PortFinder ports(*graph);
+  for (size_t i = 0; i < spec.modules.size(); ++i) {
+    const ModuleSpec& module = spec.modules[i];
+    const std::string pointer = "/modules/" + std::to_string(i) + "/config";
+    auto node = std::make_unique<Node>();
+    node->name = module.name;
+    node->kind = module.kind;
+    const ModuleContext context{
+        .config = module.config,
+        .pointer = pointer,
+        .metadata = module.metadata,
+        .pool = pool,
+        .port = ports.find(module, pointer),
+        .old = old == nullptr ? nullptr : predecessor(*old, module.name, *module.kind),
+        .consumer = spec.shared[i] ? wakers[spec.workers[i]] : nullptr,
+    };
+    node->module = module.kind->make(context);
+    graph->by_name.emplace(node->name, node.get());
+    graph->nodes.push_back(std::move(node));
+  }
+
+  for (const LinkSpec& link : spec.links) {
+    std::vector<Output>& outputs = graph->nodes[link.from]->outputs;
+    if (outputs.size() <= link.gate) outputs.resize(link.gate + 1u);
+    outputs[link.gate] = {graph->nodes[link.to].get(), link.input};
+  }
+  for (size_t m : spec.order) {
+    graph->nodes[m]->rank = static_cast<uint32_t>(graph->by_rank.size());
+    graph->by_rank.push_back(graph->nodes[m].get());
+  }
+  graph->tasks.resize(wakers.size());
+  for (const TaskSpec& task : spec.tasks) graph->tasks[task.worker].push_back(graph->nodes[task.module].get());
+  return graph;
+}
+
+Module* predecessor(const Graph& old, std::string_view name, const ModuleKind& kind) {
+  const auto it = old.by_name.find(name);
+  return it == old.by_name.end() || it->second->kind != &kind ? nullptr : it->second->module.get();
+}
+
+}  // namespace orrery

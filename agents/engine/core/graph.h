@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/batch.h"
+#include "core/graph_spec.h"
+#include "core/module.h"
+#include "core/port.h"
+
+namespace orrery {
+
+constexpr uint8_t kMaxInputs = 2;
+
+struct Node;
+
+struct Output {
+  Node* to = nullptr;
+  uint8_t input = 0;
+};
+
+// A module in its place.
+struct Node {
+  std::string name;
+  const ModuleKind* kind = nullptr;
+  std::unique_ptr<Module> module;
+  std::vector<Output> outputs;  // by gate; a gate without a link has none
+  uint32_t rank = 0;            // position in topological order
+  Batch pending[kMaxInputs];    // used by the worker only, empty between passes
+};
+
+// The data plane as it runs: modules joined by gates, and the tasks of each worker in their order.
+struct Graph {
+  uint64_t generation = 0;
+  std::vector<std::shared_ptr<Port>> ports;
+  std::vector<std::unique_ptr<Node>> nodes;  // in the order of the request
+  std::map<std::string, Node*, std::less<>> by_name;
+  std::vector<Node*> by_rank;
+  std::vector<std::vector<Node*>> tasks;  // by worker
+};
+
+// Makes the graph beside `old`: its ports are those of `old` where they are the same and still alive, and otherwise not
+// open yet. Throws EngineError. `wakers`: one a worker.
+std::unique_ptr<Graph> build_graph(const GraphSpec& spec, const Graph* old, rte_mempool* pool,
+                                   const std::vector<Waker*>& wakers);
+
+// The module whose state and counters one of that name and kind takes over; nullptr when there is none.
+Module* predecessor(const Graph& old, std::string_view name, const ModuleKind& kind);
+
+}  // namespace orrery

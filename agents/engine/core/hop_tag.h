@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Steering between servers by MAC chaining (docs/architecture.md, life of a packet): on its way to a hop a frame has
+// destination `02:0e:HH:HH:MM:MM` (hop, metadata word) and source `06:TT:TT:TT:TT:TT` (ingress time, ns modulo 2^40).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+
+#include "support/checksum.h"
+
+namespace orrery {
+
+constexpr uint32_t kEthernetHeader = 14;
+constexpr uint32_t kMinHop = 1;
+constexpr uint32_t kMaxHop = 0xfffe;
+
+using MacAddress = std::array<uint8_t, 6>;
+
+struct HopTag {
+  uint16_t hop;
+  uint16_t metadata;
+};
+
+// Preconditions of all: `frame` has at least kEthernetHeader bytes.
+
+inline bool read_hop_tag(const uint8_t* frame, HopTag& tag) {
+  if (frame[0] != 0x02 || frame[1] != 0x0e) return false;
+  tag = {load_be16(frame + 2), load_be16(frame + 4)};
+  return true;
+}
+
+// Ingress time from the source MAC. A frame without one enters its first engine now; a time ahead of `now_ns` (another
+// engine's clock runs a little ahead) counts as now.
+inline uint64_t read_ingress_ns(const uint8_t* frame, uint64_t now_ns) {
+  if (frame[6] != 0x06) return now_ns;
+  const uint64_t stamp = (uint64_t{frame[7]} << 32) | load_be32(frame + 8);
+  const uint64_t age = (now_ns - stamp) & ((uint64_t{1} << 40) - 1);
+  if (age > now_ns || age >= (uint64_t{1} << 39)) return now_ns;
+  return now_ns - age;
+}
+
+inline void write_hop_tag(uint8_t* frame, HopTag tag, uint64_t ingress_ns) {
+  frame[0] = 0x02;
+  frame[1] = 0x0e;
+  store_be16(frame + 2, tag.hop);
+  store_be16(frame + 4, tag.metadata);
+  frame[6] = 0x06;
+  frame[7] = static_cast<uint8_t>(ingress_ns >> 32);
+  store_be32(frame + 8, static_cast<uint32_t>(ingress_ns));
+}
+
+inline void write_macs(uint8_t* frame, const MacAddress& destination, const MacAddress& source) {
+  std::memcpy(frame, destination.data(), 6);
+  std::memcpy(frame + 6, source.data(), 6);
+}
+
+}  // namespace orrery

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/json_fields.h"
+
+#include <cmath>
+#include <limits>
+
+namespace orrery {
+
+namespace {
+
+bool is_alnum(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+std::string escaped(const std::string& name) {
+  std::string out;
+  for (char c : name) {
+    if (c == '~') {
+      out += "~0";
+    } else if (c == '/') {
+      out += "~1";
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+bool is_id(std::string_view text) {
+  if (text.empty() || text.size() > 120 || !is_alnum(text[0])) return false;
+  for (char c : text)
+    if (!is_alnum(c) && std::string_view("._:/-").find(c) == std::string_view::npos) return false;
+  return true;
+}
+
+JsonFields::JsonFields(const nlohmann::json& object, std::string pointer, std::string_view code)
+    : object_(object), pointer_(std::move(pointer)), code_(code) {
+  if (!object_.is_object()) throw EngineError(code_, pointer_, "must be an object");
+}
+
+void JsonFields::fail(const std::string& name, const std::string& detail) const {
+  throw EngineError(code_, pointer_ + "/" + escaped(name), detail);
+}
+
+const nlohmann::json* JsonFields::optional(const std::string& name) {
+  read_.insert(name);
+  const auto it = object_.find(name);
+  return it == object_.end() ? nullptr : &*it;
+}
+
+const nlohmann::json& JsonFields::required(const std::string& name) {
+  const nlohmann::json* value = optional(name);
+  if (value == nullptr) fail(name, "is missing");
+  return *value;
+}
+
+int64_t JsonFields::integer(const std::string& name, int64_t lo, int64_t hi) {
+  const nlohmann::json& value = required(name);
+  const std::string detail = "must be an integer from " + std::to_string(lo) + " to " + std::to_string(hi);
+  if (!value.is_number_integer()) fail(name, detail);
+  if (value.is_number_unsigned() && value.get<uint64_t>() > uint64_t{std::numeric_limits<int64_t>::max()})
+    fail(name, detail);
+  const int64_t number = value.get<int64_t>();
+  if (number < lo || number > hi) fail(name, detail);
+  return number;
+}
+
+int64_t JsonFields::integer_or(const std::string& name, int64_t lo, int64_t hi, int64_t absent) {
+  return optional(name) == nullptr ? absent : integer(name, lo, hi);
+}
+
+double JsonFields::number_or(const std::string& name, double lo, double absent) {
+  const nlohmann::json* value = optional(name);
+  if (value == nullptr) return absent;
+  if (!value->is_number() || !std::isfinite(value->get<double>()) || value->get<double>() < lo)
+    fail(name, "must be a number of at least " + std::to_string(lo));
+  return value->get<double>();
+}
+
+bool JsonFields::boolean_or(const std::string& name, bool absent) {
+  const nlohmann::json* value = optional(name);
+  if (value == nullptr) return absent;
+  if (!value->is_boolean()) fail(name, "must be true or false");
+  return value->get<bool>();
+}
+
+std::string JsonFields::string(const std::string& name, size_t max_length) {
+  const nlohmann::json& value = required(name);
+  if (!value.is_string()) fail(name, "must be a string");
+  auto text = value.get<std::string>();
+  if (text.empty() || text.size() > max_length)
+    fail(name, "must have 1 to " + std::to_string(max_length) + " characters");
+  return text;
+}
+
+std::string JsonFields::id(const std::string& name) {
+  std::string text = string(name, 120);
+  if (!is_id(text)) fail(name, "must be an identifier of at most 120 characters");
+  return text;
+}
+
+const nlohmann::json& JsonFields::array(const std::string& name, size_t min_size, size_t max_size) {
+  const nlohmann::json& value = required(name);
+  if (!value.is_array()) fail(name, "must be an array");
+  if (value.size() < min_size || value.size() > max_size)
+    fail(name, "must have " + std::to_string(min_size) + " to " + std::to_string(max_size) + " elements");
+  return value;
+}
+
+const nlohmann::json& JsonFields::object(const std::string& name) {
+  const nlohmann::json& value = required(name);
+  if (!value.is_object()) fail(name, "must be an object");
+  return value;
+}
+
+void JsonFields::done() const {
+  for (const auto& [name, value] : object_.items())
+    if (!read_.contains(name)) fail(name, "is not known here");
+}
+
+}  // namespace orrery

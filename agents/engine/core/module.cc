@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/module.h"
+
+namespace orrery {
+
+Module::Module(std::vector<std::string> own_drop_reasons, bool measures_latency) {
+  drop_reasons_.reserve(own_drop_reasons.size() + 1);
+  drop_reasons_.emplace_back("no_gate");
+  for (std::string& reason : own_drop_reasons) drop_reasons_.push_back(std::move(reason));
+  counters.drops.assign(drop_reasons_.size(), 0);
+  if (measures_latency) counters.latency = std::make_unique<Histogram>();
+}
+
+}  // namespace orrery

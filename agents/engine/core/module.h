@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a module is. A new kind is one folder in modules/ and one line in modules/registry.cc; an NF is one folder in
+// nfs/ and one line in nfs/registry.cc.
+#pragma once
+
+#include <rte_mempool.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/batch.h"
+#include "core/errors.h"
+#include "nfs/nf_core.h"
+#include "support/histogram.h"
+
+namespace orrery {
+
+class Pass;
+class Port;
+class Waker;
+
+// Every module has this drop reason; its own follow.
+constexpr uint8_t kDropNoGate = 0;
+
+struct ModuleCounters {
+  uint64_t packets_in = 0;
+  uint64_t packets_out = 0;
+  uint64_t bytes_in = 0;
+  uint64_t bytes_out = 0;
+  uint64_t cycles = 0;
+  std::vector<uint64_t> drops;         // by index of drop_reasons()
+  std::unique_ptr<Histogram> latency;  // null for modules that do not measure it
+};
+
+// One step in the way of packets. Made on the control thread beside the running graph, run by one worker, and read,
+// handed over and destroyed on the control thread while no worker runs it.
+class Module {
+ public:
+  explicit Module(std::vector<std::string> own_drop_reasons = {}, bool measures_latency = false);
+  virtual ~Module() = default;
+  Module(const Module&) = delete;
+  Module& operator=(const Module&) = delete;
+
+  // Passes on (Pass::emit) or drops (Pass::drop) or keeps every packet of the batch, which came in at `input`.
+  virtual void process(Pass& pass, Batch& batch, uint8_t input) = 0;
+
+  // Hand-over from the module of the same name and kind in the old graph, in two steps with all workers parked.
+  // `prepare_adopt` does what may fail and throws EngineError (pointer into the module's config); `undo_adopt` takes
+  // that back when another module failed; `adopt` then cannot fail.
+  virtual void prepare_adopt(Module& /*old*/) {}
+  virtual void undo_adopt(Module& /*old*/) noexcept {}
+  virtual void adopt(Module& old) noexcept { counters = std::move(old.counters); }
+
+  virtual std::optional<uint32_t> queue_depth() const { return std::nullopt; }
+  virtual NfCore* nf() { return nullptr; }
+
+  const std::vector<std::string>& drop_reasons() const { return drop_reasons_; }
+
+  ModuleCounters counters;
+
+ private:
+  std::vector<std::string> drop_reasons_;
+};
+
+// When a task wants to run again after it found nothing to do.
+struct Wakeup {
+  bool now = false;     // it has work, or can only be polled
+  int fd = -1;          // when this becomes readable
+  uint64_t due_ns = 0;  // at this time; 0: never by time
+};
+
+// A module at which a task starts.
+class TaskModule : public Module {
+ public:
+  using Module::Module;
+
+  // Emits at most one batch; returns how many packets it took from wherever it takes them.
+  virtual uint32_t poll(Pass& pass) = 0;
+
+  virtual Wakeup wakeup() const = 0;
+};
+
+// What a module is made from.
+struct ModuleContext {
+  const nlohmann::json& config;
+  std::string pointer;  // of `config`
+  std::vector<MetadataField> metadata;
+  rte_mempool* pool;
+  Port* port;       // the port that `config.port` names; null when the kind has none
+  Module* old;      // the module whose state it will adopt, or null
+  Waker* consumer;  // a queue that another worker empties: how to wake that worker; else null
+};
+
+struct ModuleKind {
+  std::string_view name;
+  uint8_t inputs;
+  uint16_t gates;
+  enum class Role : uint8_t { kStep, kTask, kQueue } role;  // kQueue: takes packets in and starts a task
+  enum class PortUse : uint8_t { kNone, kReceives, kSends } port_use;
+  // Throws EngineError `invalid-config`.
+  std::function<std::unique_ptr<Module>(const ModuleContext& context)> make;
+};
+
+}  // namespace orrery

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <rte_cycles.h>
+#include <rte_mbuf.h>
+
+#include <bit>
+#include <cstdint>
+#include <vector>
+
+#include "core/batch.h"
+#include "core/clock.h"
+#include "core/graph.h"
+#include "core/module.h"
+
+namespace orrery {
+
+// One run of a task to completion: what the task's first module emits goes through every module after it, in
+// topological order, until it is dropped, sent or queued. Belongs to one worker.
+class Pass {
+ public:
+  // Takes the graph whose tasks are run from now on; null: none.
+  void set_graph(Graph* graph);
+
+  // Runs the task once; returns how many packets it took.
+  uint32_t run(Node& task);
+
+  // The rest is for modules, about the module that runs now.
+
+  // When this pass began, CLOCK_MONOTONIC; exact_now_ns reads the clock again.
+  uint64_t now_ns() const { return now_ns_; }
+  uint64_t exact_now_ns() { return clock_.ns(rte_rdtsc()); }
+
+  void emit(uint8_t gate, rte_mbuf* packet) {
+    const Output& out = output(gate);
+    if (out.to == nullptr) [[unlikely]] {
+      drop(packet, kDropNoGate);
+      return;
+    }
+    out.to->pending[out.input].add(packet);
+    ready_[out.to->rank / 64] |= uint64_t{1} << (out.to->rank % 64);
+    ++emitted_packets_;
+    emitted_bytes_ += packet->pkt_len;
+  }
+
+  void emit_all(uint8_t gate, const Batch& batch);
+
+  // Frees the packet and counts the reason, an index of Module::drop_reasons().
+  void drop(rte_mbuf* packet, uint8_t reason) {
+    ++node_->module->counters.drops[reason];
+    discard(packet);
+  }
+
+  // Frees a packet that has reached its end and is no loss.
+  void discard(rte_mbuf* packet) {
+    if (free_.count == kBatchSize) [[unlikely]]
+      flush_free();
+    free_.packets[free_.count++] = packet;
+  }
+
+  // Counts packets that left the engine here, so that no gate saw them.
+  void count_out(uint32_t packets, uint64_t bytes) {
+    emitted_packets_ += packets;
+    emitted_bytes_ += bytes;
+  }
+
+  // Counts packets that entered the engine here.
+  void count_in(uint32_t packets, uint64_t bytes) {
+    node_->module->counters.packets_in += packets;
+    node_->module->counters.bytes_in += bytes;
+  }
+
+  uint64_t busy_cycles() const { return busy_cycles_; }
+
+ private:
+  static constexpr Output kNoOutput{};
+
+  const Output& output(uint8_t gate) const { return gate < node_->outputs.size() ? node_->outputs[gate] : kNoOutput; }
+  Node* next_ready();
+  uint64_t charge(uint64_t since_tsc);
+  void flush_free();
+
+  Clock clock_;
+  Graph* graph_ = nullptr;
+  Node* node_ = nullptr;
+  uint64_t now_ns_ = 0;
+  uint64_t emitted_packets_ = 0;
+  uint64_t emitted_bytes_ = 0;
+  uint64_t busy_cycles_ = 0;
+  std::vector<uint64_t> ready_;  // by rank: nodes of this graph with pending packets
+  size_t ready_word_ = 0;
+  Batch free_;
+};
+
+}  // namespace orrery

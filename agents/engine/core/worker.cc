@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/worker.h"
+
+#include <pthread.h>
+#include <rte_lcore.h>
+#include <sched.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#include <algorithm>
+#include <string>
+
+#include "support/clock.h"
+
+namespace orrery {
+
+namespace {
+
+// Empty rounds before the worker sleeps.
+constexpr uint32_t kSpinRounds = 64;
+// Longest sleep, so that a wake-up that gets lost costs no more than this.
+constexpr uint64_t kMaxSleepNs = 100'000'000;
+// A sleep is not worth its system call below this.
+constexpr uint64_t kMinSleepNs = 2'000;
+
+}  // namespace
+
+Worker::Worker(uint32_t index, int cpu) : index_(index), thread_([this, index, cpu] { run(index, cpu); }) {}
+
+Worker::~Worker() {
+  stop_.store(true);
+  waker_.wake();
+  thread_.join();
+}
+
+void Worker::park() {
+  park_requested_.store(true);
+  running_.lock();
+}
+
+void Worker::resume() {
+  {
+    std::lock_guard guard(parking_);
+    park_requested_.store(false);
+  }
+  running_.unlock();
+  resumed_.notify_all();
+}
+
+void Worker::set_graph(Graph* graph) {
+  graph_ = graph;
+  pass_.set_graph(graph);
+  tasks_ = graph == nullptr ? std::vector<Node*>{} : graph->tasks[index_];
+  // It may be asleep on the file descriptors of the old graph's ports.
+  waker_.wake();
+}
+
+uint64_t Worker::cpu_ns() const {
+  clockid_t clock{};
+  timespec t{};
+  if (pthread_getcpuclockid(const_cast<std::thread&>(thread_).native_handle(), &clock) != 0) return 0;
+  clock_gettime(clock, &t);
+  return static_cast<uint64_t>(t.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(t.tv_nsec);
+}
+
+void Worker::run(uint32_t index, int cpu) {
+  pthread_setname_np(pthread_self(), ("worker-" + std::to_string(index)).c_str());
+  if (cpu >= 0) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(cpu, &set);
+    pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
+  }
+  // With an identity of its own the thread gets a packet cache of the pool.
+  rte_thread_register();
+  std::unique_lock running(running_);
+  uint32_t idle_rounds = 0;
+  while (!stop_.load(std::memory_order_relaxed)) {
+    if (park_requested_.load(std::memory_order_relaxed)) wait_while_parked(running);
+    if (run_round()) {
+      idle_rounds = 0;
+    } else if (++idle_rounds >= kSpinRounds) {
+      sleep(running);
+    }
+  }
+  running.unlock();
+  rte_thread_unregister();
+}
+
+void Worker::wait_while_parked(std::unique_lock<std::mutex>& running) {
+  running.unlock();
+  {
+    std::unique_lock parking(parking_);
+    resumed_.wait(parking, [this] { return !park_requested_.load(); });
+  }
+  running.lock();
+}
+
+bool Worker::run_round() {
+  uint32_t packets = 0;
+  for (Node* task : tasks_) packets += pass_.run(*task);
+  return packets != 0;
+}
+
+bool Worker::plan_sleep(uint64_t now_ns, uint64_t& timeout_ns) {
+  waits_.assign(1, {waker_.fd(), POLLIN, 0});
+  timeout_ns = kMaxSleepNs;
+  for (const Node* task : tasks_) {
+    const Wakeup wakeup = static_cast<const TaskModule&>(*task->module).wakeup();
+    if (wakeup.now) return false;
+    if (wakeup.fd >= 0) waits_.push_back({wakeup.fd, POLLIN, 0});
+    if (wakeup.due_ns != 0) timeout_ns = std::min(timeout_ns, wakeup.due_ns > now_ns ? wakeup.due_ns - now_ns : 0);
+  }
+  return timeout_ns >= kMinSleepNs;
+}
+
+void Worker::sleep(std::unique_lock<std::mutex>& running) {
+  uint64_t timeout_ns = 0;
+  waker_.announce_sleep();
+  const bool sleeps = plan_sleep(monotonic_ns(), timeout_ns) && !stop_.load() && !park_requested_.load();
+  if (sleeps) {
+    const timespec timeout{.tv_sec = static_cast<time_t>(timeout_ns / 1'000'000'000u),
+                           .tv_nsec = static_cast<long>(timeout_ns % 1'000'000'000u)};
+    running.unlock();
+    ppoll(waits_.data(), waits_.size(), &timeout, nullptr);
+    if (park_requested_.load()) {
+      std::unique_lock parking(parking_);
+      resumed_.wait(parking, [this] { return !park_requested_.load(); });
+    }
+    running.lock();
+    // An interface that went down leaves an error at its socket, which would end every further sleep at once.
+    for (const pollfd& wait : waits_) {
+      if ((wait.revents & POLLERR) == 0) continue;
+      int error = 0;
+      socklen_t length = sizeof(error);
+      getsockopt(wait.fd, SOL_SOCKET, SO_ERROR, &error, &length);
+    }
+  }
+  waker_.awake();
+}
+
+}  // namespace orrery

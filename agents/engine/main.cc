@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <getopt.h>
+#include <sched.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <cstdio>
+#include <exception>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "control/control.h"
+#include "core/eal.h"
+#include "core/engine.h"
+#include "support/json_line_server.h"
+
+namespace {
+
+constexpr const char* kUsage =
+    "usage: orrery-engine --socket PATH [options]\n"
+    "\n"
+    "  --socket PATH      unix socket that is served: one JSON request a line (at most 107 bytes)\n"
+    "  --workers N        worker threads (default 1)\n"
+    "  --lcores LIST      CPU of each worker, e.g. 1,3; without it workers run where the process may run\n"
+    "  --memory WHERE     auto, hugepages or no-huge (default auto: hugepages when enough are free)\n"
+    "  --memory-mb M      memory for packets (default 64)\n"
+    "  --help             this text\n";
+
+struct Options {
+  std::string socket;
+  orrery::EngineOptions engine;
+  orrery::EalOptions eal;
+  bool help = false;
+};
+
+std::optional<uint32_t> number(std::string_view text, uint32_t lo, uint32_t hi) {
+  uint32_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || value < lo || value > hi) return std::nullopt;
+  return value;
+}
+
+bool parse_cpus(std::string_view text, std::vector<int>& cpus) {
+  while (true) {
+    const size_t comma = text.find(',');
+    const auto cpu = number(text.substr(0, comma), 0, CPU_SETSIZE - 1);
+    if (!cpu) return false;
+    cpus.push_back(static_cast<int>(*cpu));
+    if (comma == std::string_view::npos) return true;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+bool parse_memory(std::string_view text, orrery::Memory& memory) {
+  if (text == "auto") {
+    memory = orrery::Memory::kAuto;
+  } else if (text == "hugepages") {
+    memory = orrery::Memory::kHugepages;
+  } else if (text == "no-huge") {
+    memory = orrery::Memory::kNoHuge;
+  } else {
+    return false;
+  }
+  return true;
+}
+
+// What is wrong with the command line; empty when nothing is.
+std::string parse_options(int argc, char** argv, Options& options) {
+  static constexpr option kLong[] = {
+      {"socket", required_argument, nullptr, 's'},
+      {"workers", required_argument, nullptr, 'w'},
+      {"lcores", required_argument, nullptr, 'l'},
+      {"memory", required_argument, nullptr, 'm'},
+      {"memory-mb", required_argument, nullptr, 'M'},
+      {"help", no_argument, nullptr, 'h'},
+      {nullptr, 0, nullptr, 0},
+  };
+  for (int c = 0; (c = getopt_long(argc, argv, "", kLong, nullptr)) != -1;) {
+    const std::string_view value = optarg == nullptr ? "" : optarg;
+    std::optional<uint32_t> n;
+    switch (c) {
+      case 's':
+        options.socket = value;
+        break;
+      case 'w':
+        if (!(n = number(value, 1, 64))) return "--workers must be from 1 to 64";
+        options.engine.workers = *n;
+        break;
+      case 'l':
+        if (!parse_cpus(value, options.engine.cpus)) return "--lcores must be CPU numbers joined by commas";
+        break;
+      case 'm':
+        if (!parse_memory(value, options.eal.memory)) return "--memory must be auto, hugepages or no-huge";
+        break;
+      case 'M':
+        if (!(n = number(value, orrery::kMinMemoryMb, orrery::kMaxMemoryMb)))
+          return "--memory-mb must be from " + std::to_string(orrery::kMinMemoryMb) + " to " +
+                 std::to_string(orrery::kMaxMemoryMb);
+        options.eal.memory_mb = *n;
+        break;
+      case 'h':
+        options.help = true;
+        return {};
+      default:
+        return "unknown option";
+    }
+  }
+  if (optind != argc) return std::string("unexpected argument ") + argv[optind];
+  if (options.socket.empty()) return "--socket is required";
+  if (!options.engine.cpus.empty() && options.engine.cpus.size() != options.engine.workers)
+    return "--lcores must name as many CPUs as there are workers";
+  return {};
+}
+
+orrery::JsonLineServer* g_server = nullptr;
+
+int serve(const Options& options) {
+  const orrery::Eal eal(options.eal);
+  orrery::Engine engine(options.engine, eal);
+  orrery::JsonLineServer* server_address = nullptr;
+  orrery::JsonLineServer server({.path = options.socket}, [&](const nlohmann::json& request) {
+    return orrery::answer(engine, request, [&] { server_address->stop(); });
+  });
+  server_address = g_server = &server;
+  struct sigaction action {};
+  action.sa_handler = [](int) { g_server->stop(); };
+  sigaction(SIGTERM, &action, nullptr);
+  sigaction(SIGINT, &action, nullptr);
+  signal(SIGPIPE, SIG_IGN);
+  std::printf("orrery-engine %s serves %s (%s)\n", orrery::kEngineVersion, options.socket.c_str(),
+              eal.hugepages() ? "hugepages" : "no-huge");
+  std::fflush(stdout);
+  server.run();
+  action.sa_handler = SIG_IGN;
+  sigaction(SIGTERM, &action, nullptr);
+  sigaction(SIGINT, &action, nullptr);
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  if (const std::string problem = parse_options(argc, argv, options); !problem.empty()) {
+    std::fprintf(stderr, "orrery-engine: %s\n%s", problem.c_str(), kUsage);
+    return 2;
+  }
+  if (options.help) {
+    std::fputs(kUsage, stdout);
+    return 0;
+  }
+  try {
+    return serve(options);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "orrery-engine: %s\n", error.what());
+    return 1;
+  }
+}

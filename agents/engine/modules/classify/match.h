@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "support/packet.h"
+
+namespace orrery {
+
+// MatchTerm of the contract. A term about a field that the packet lacks does not hold, so its negation does.
+struct MatchTerm {
+  enum class Field : uint8_t { kIpSrc, kIpDst, kIpProto, kPortSrc, kPortDst, kMetadata } field;
+  bool negated = false;
+  uint8_t shift = 0;  // metadata
+  uint32_t mask = 0;  // addresses, metadata
+  uint32_t lo = 0;    // inclusive; equal to hi where the field is compared with one value
+  uint32_t hi = 0;
+
+  bool holds(const ParsedPacket& packet, uint16_t metadata) const;
+};
+
+// A conjunction; empty matches all.
+using Match = std::vector<MatchTerm>;
+
+inline bool matches(const Match& match, const ParsedPacket& packet, uint16_t metadata) {
+  for (const MatchTerm& term : match)
+    if (!term.holds(packet, metadata)) return false;
+  return true;
+}
+
+// Throws EngineError `invalid-config`.
+Match parse_match(const nlohmann::json& terms, const std::string& pointer);
+
+}  // namespace orrery

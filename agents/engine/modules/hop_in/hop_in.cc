@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+
+#include "core/hop_tag.h"
+#include "core/json_fields.h"
+#include "core/packet_meta.h"
+#include "core/pass.h"
+
+namespace orrery {
+
+namespace {
+
+// Reads the hop tag of a frame into its metadata and emits by hop.
+class HopIn final : public Module {
+ public:
+  explicit HopIn(const ModuleContext& context) : Module({"runt", "no_tag", "unknown_hop"}) {
+    gate_of_hop_.fill(kNoGate);
+    JsonFields fields(context.config, context.pointer, "invalid-config");
+    const nlohmann::json& hops = fields.array("hops", 0, 256);
+    for (size_t i = 0; i < hops.size(); ++i) {
+      JsonFields entry(hops[i], context.pointer + "/hops/" + std::to_string(i), "invalid-config");
+      const auto hop = static_cast<size_t>(entry.integer("hop", kMinHop, kMaxHop));
+      if (gate_of_hop_[hop] != kNoGate) entry.fail("hop", "is there twice");
+      gate_of_hop_[hop] = static_cast<uint16_t>(entry.integer("gate", 0, 255));
+      entry.done();
+    }
+    fields.done();
+  }
+
+  void process(Pass& pass, Batch& batch, uint8_t) override {
+    for (uint32_t i = 0; i < batch.count; ++i) {
+      rte_mbuf* packet = batch.packets[i];
+      if (packet->data_len < kEthernetHeader) [[unlikely]] {
+        pass.drop(packet, kDropRunt);
+        continue;
+      }
+      const uint8_t* frame = bytes_of(packet);
+      HopTag tag{};
+      if (!read_hop_tag(frame, tag)) {
+        pass.drop(packet, kDropNoTag);
+        continue;
+      }
+      const uint16_t gate = gate_of_hop_[tag.hop];
+      if (gate == kNoGate) [[unlikely]] {
+        pass.drop(packet, kDropUnknownHop);
+        continue;
+      }
+      PacketMeta& meta = meta_of(packet);
+      meta.metadata = tag.metadata;
+      meta.ingress_ns = read_ingress_ns(frame, pass.now_ns());
+      pass.emit(static_cast<uint8_t>(gate), packet);
+    }
+  }
+
+ private:
+  static constexpr uint8_t kDropRunt = 1;
+  static constexpr uint8_t kDropNoTag = 2;
+  static constexpr uint8_t kDropUnknownHop = 3;
+  static constexpr uint16_t kNoGate = UINT16_MAX;
+
+  std::array<uint16_t, 65536> gate_of_hop_;
+};
+
+}  // namespace
+
+extern const ModuleKind kHopIn{
+    .name = "hop_in",
+    .inputs = 1,
+    .gates = 256,
+    .role = ModuleKind::Role::kStep,
+    .port_use = ModuleKind::PortUse::kNone,
+    .make = [](const ModuleContext& context) -> std::unique_ptr<Module> { return std::make_unique<HopIn>(context); },
+};
+
+}  // namespace orrery

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/hop_tag.h"
+#include "core/json_fields.h"
+#include "core/packet_meta.h"
+#include "core/pass.h"
+
+namespace orrery {
+
+namespace {
+
+// Addresses a frame to a hop: both MACs carry what the next engine must know.
+class HopOut final : public Module {
+ public:
+  explicit HopOut(const ModuleContext& context) : Module({"runt"}) {
+    JsonFields fields(context.config, context.pointer, "invalid-config");
+    hop_ = static_cast<uint16_t>(fields.integer("hop", kMinHop, kMaxHop));
+    fields.done();
+  }
+
+  void process(Pass& pass, Batch& batch, uint8_t) override {
+    for (uint32_t i = 0; i < batch.count; ++i) {
+      rte_mbuf* packet = batch.packets[i];
+      if (packet->data_len < kEthernetHeader) [[unlikely]] {
+        pass.drop(packet, kDropRunt);
+        continue;
+      }
+      const PacketMeta& meta = meta_of(packet);
+      write_hop_tag(bytes_of(packet), {hop_, meta.metadata}, meta.ingress_ns);
+      pass.emit(0, packet);
+    }
+  }
+
+ private:
+  static constexpr uint8_t kDropRunt = 1;
+
+  uint16_t hop_;
+};
+
+}  // namespace
+
+extern const ModuleKind kHopOut{
+    .name = "hop_out",
+    .inputs = 1,
+    .gates = 1,
+    .role = ModuleKind::Role::kStep,
+    .port_use = ModuleKind::PortUse::kNone,
+    .make = [](const ModuleContext& context) -> std::unique_ptr<Module> { return std::make_unique<HopOut>(context); },
+};
+
+}  // namespace orrery

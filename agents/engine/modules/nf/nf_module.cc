@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "modules/nf/nf_module.h"
+
+#include <algorithm>
+#include <array>
+
+#include "core/packet_meta.h"
+#include "core/pass.h"
+#include "nfs/registry.h"
+
+namespace orrery {
+
+namespace {
+
+bool same_fields(const std::vector<MetadataField>& a, const std::vector<MetadataField>& b) {
+  return std::ranges::equal(a, b, [](const MetadataField& x, const MetadataField& y) {
+    return x.attribute == y.attribute && x.offset == y.offset && x.width == y.width && x.values == y.values;
+  });
+}
+
+std::vector<std::string> reasons_of(const NfCore& core) {
+  std::vector<std::string> out;
+  for (std::string_view reason : core.drop_reasons()) out.emplace_back(reason);
+  return out;
+}
+
+// Runs an NF core on packets. Inputs and gates: 0 forward, 1 return.
+class NfModule final : public Module {
+ public:
+  // `core`: null when the core of the predecessor is taken over.
+  NfModule(const ModuleContext& context, std::unique_ptr<NfCore> core, const NfCore& like)
+      : Module(reasons_of(like), true),
+        config_(context.config),
+        metadata_(context.metadata),
+        pointer_(context.pointer),
+        core_(std::move(core)) {}
+
+  const std::vector<MetadataField>& metadata() const { return metadata_; }
+  NfCore* nf() override { return core_.get(); }
+
+  void process(Pass& pass, Batch& batch, uint8_t input) override {
+    std::array<NfPacket, kBatchSize> packets;
+    std::array<NfVerdict, kBatchSize> verdicts;
+    for (uint32_t i = 0; i < batch.count; ++i) {
+      rte_mbuf* packet = batch.packets[i];
+      packets[i] = {bytes_of(packet), packet->data_len, parsed_of(packet), meta_of(packet).metadata};
+      verdicts[i] = {};
+    }
+    core_->process({packets.data(), batch.count}, input == 0 ? Direction::kForward : Direction::kReturn,
+                   {verdicts.data(), batch.count}, pass.now_ns());
+    const uint64_t done_ns = pass.exact_now_ns();
+    for (uint32_t i = 0; i < batch.count; ++i) {
+      rte_mbuf* packet = batch.packets[i];
+      if (verdicts[i].drop) {
+        pass.drop(packet, static_cast<uint8_t>(kFirstOwnReason + verdicts[i].drop_reason));
+        continue;
+      }
+      PacketMeta& meta = meta_of(packet);
+      meta.metadata = packets[i].metadata;
+      meta.parsed_valid = false;
+      counters.latency->add(done_ns - std::min(done_ns, meta.enqueue_ns));
+      pass.emit(static_cast<uint8_t>(verdicts[i].out), packet);
+    }
+  }
+
+  void prepare_adopt(Module& old_module) override {
+    auto& old = static_cast<NfModule&>(old_module);
+    try {
+      if (core_ != nullptr) {
+        core_->import_state(old.core_->export_state());
+      } else if (config_ != old.config_) {
+        old.core_->configure(config_);
+      }
+    } catch (const ConfigError& error) {
+      throw EngineError("invalid-config", pointer_ + error.pointer, error.what());
+    }
+  }
+
+  void undo_adopt(Module& old_module) noexcept override {
+    auto& old = static_cast<NfModule&>(old_module);
+    if (core_ == nullptr && config_ != old.config_) old.core_->configure(old.config_);
+  }
+
+  void adopt(Module& old_module) noexcept override {
+    auto& old = static_cast<NfModule&>(old_module);
+    Module::adopt(old);
+    if (core_ == nullptr) core_ = std::move(old.core_);
+  }
+
+ private:
+  static constexpr uint8_t kFirstOwnReason = kDropNoGate + 1;
+
+  nlohmann::json config_;
+  std::vector<MetadataField> metadata_;
+  std::string pointer_;
+  std::unique_ptr<NfCore> core_;
+};
+
+std::unique_ptr<Module> make_nf(NfFactory factory, const ModuleContext& context) {
+  if (context.old != nullptr) {
+    auto& old = static_cast<NfModule&>(*context.old);
+    if (same_fields(old.metadata(), context.metadata)) return std::make_unique<NfModule>(context, nullptr, *old.nf());
+  }
+  try {
+    std::unique_ptr<NfCore> core = factory(context.config, context.metadata);
+    const NfCore& like = *core;
+    return std::make_unique<NfModule>(context, std::move(core), like);
+  } catch (const ConfigError& error) {
+    throw EngineError("invalid-config", context.pointer + error.pointer, error.what());
+  }
+}
+
+}  // namespace
+
+std::span<const ModuleKind> nf_module_kinds() {
+  static const std::vector<ModuleKind> kinds = [] {
+    std::vector<ModuleKind> out;
+    for (std::string_view name : nf_kinds())
+      out.push_back({
+          .name = name,
+          .inputs = 2,
+          .gates = 2,
+          .role = ModuleKind::Role::kStep,
+          .port_use = ModuleKind::PortUse::kNone,
+          .make = [factory = find_nf(name)](const ModuleContext& context) { return make_nf(factory, context); },
+      });
+    return out;
+  }();
+  return kinds;
+}
+
+}  // namespace orrery

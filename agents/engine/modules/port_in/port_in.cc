@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <rte_ethdev.h>
+
+#include "core/json_fields.h"
+#include "core/packet_meta.h"
+#include "core/pass.h"
+#include "core/port.h"
+
+namespace orrery {
+
+namespace {
+
+class PortIn final : public TaskModule {
+ public:
+  explicit PortIn(const ModuleContext& context) : TaskModule({"oversize"}), port_(*context.port) {
+    JsonFields fields(context.config, context.pointer, "invalid-config");
+    fields.id("port");
+    fields.done();
+  }
+
+  void process(Pass&, Batch&, uint8_t) override {}
+
+  uint32_t poll(Pass& pass) override {
+    rte_mbuf* packets[kBatchSize];
+    const uint32_t count = rte_eth_rx_burst(port_.id(), 0, packets, kBatchSize);
+    if (count == 0) return 0;
+    Batch fitting;
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < count; ++i) {
+      rte_mbuf* packet = packets[i];
+      bytes += packet->pkt_len;
+      meta_of(packet).reset(pass.now_ns());
+      // A frame in several pieces or longer than the port carries was cut or joined on its way here.
+      if (packet->nb_segs != 1 || packet->pkt_len > port_.max_frame_bytes()) [[unlikely]] {
+        pass.drop(packet, kDropOversize);
+      } else {
+        fitting.add(packet);
+      }
+    }
+    pass.count_in(count, bytes);
+    pass.emit_all(0, fitting);
+    return count;
+  }
+
+  Wakeup wakeup() const override { return {.now = port_.must_poll(), .fd = port_.wait_fd(), .due_ns = 0}; }
+
+ private:
+  static constexpr uint8_t kDropOversize = 1;
+
+  Port& port_;
+};
+
+}  // namespace
+
+extern const ModuleKind kPortIn{
+    .name = "port_in",
+    .inputs = 0,
+    .gates = 1,
+    .role = ModuleKind::Role::kTask,
+    .port_use = ModuleKind::PortUse::kReceives,
+    .make = [](const ModuleContext& context) -> std::unique_ptr<Module> { return std::make_unique<PortIn>(context); },
+};
+
+}  // namespace orrery

@@ -4,8 +4,12 @@ import { DeploymentsModule } from './modules/deployments/deployments.module.js';
 import { EventsModule } from './modules/events/events.module.js';
 import { InfrastructureModule } from './modules/infrastructure/infrastructure.module.js';
 import { NfDescriptorsModule } from './modules/nf-descriptors/nf-descriptors.module.js';
+import { NodesModule } from './modules/nodes/nodes.module.js';
 import { PipelinesModule } from './modules/pipelines/pipelines.module.js';
+import { SamplesModule } from './modules/samples/samples.module.js';
 import { SessionsModule } from './modules/sessions/sessions.module.js';
+import { SlosModule } from './modules/slos/slos.module.js';
+import { StreamModule } from './modules/stream/stream.module.js';
 import { SystemModule } from './modules/system/system.module.js';
 import { AuthGuard } from './platform/auth.guard.js';
 import { IdempotencyInterceptor } from './platform/idempotency.interceptor.js';
@@ -26,6 +30,10 @@ export function appModule(parts: PlatformParts): DynamicModule {
       DeploymentsModule,
       InfrastructureModule,
       PipelinesModule,
+      SamplesModule,
+      NodesModule,
+      SlosModule,
+      StreamModule,
       SystemModule,
     ],
     providers: [

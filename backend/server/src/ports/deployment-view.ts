@@ -1,4 +1,4 @@
-import type { Deployment, Plan } from '@orrery/contract';
+import type { Deployment, NodeSpec, Plan } from '@orrery/contract';
 
 export const DEPLOYMENT_VIEW = Symbol('DeploymentView');
 
@@ -10,5 +10,13 @@ export interface DeploymentView {
   readonly plan: Plan | null;
   /** Servers that hold instances, hops or exits. */
   serversInUse(): ReadonlySet<string>;
+  /** Exits by id, with the servers that have them. */
+  exits(): ReadonlyMap<string, ExitView>;
   onChange(listener: () => void): void;
+}
+
+export interface ExitView {
+  readonly pipeline_id: string;
+  readonly direction: NodeSpec['exits'][number]['direction'];
+  readonly servers: readonly string[];
 }

@@ -2,7 +2,7 @@ import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import type { Deployment, FabricSpec, NodeSpec, Plan } from '@orrery/contract';
 import { STORE, type Store, type Transaction } from '../../platform/redis.js';
 import { KEYS } from '../../platform/redis-keys.js';
-import type { DeploymentView } from '../../ports/deployment-view.js';
+import type { DeploymentView, ExitView } from '../../ports/deployment-view.js';
 import { isEmptyNode, type Phase } from './transition.js';
 
 /** What nodes and fabric were last told, and how far the newest change is. */
@@ -33,6 +33,7 @@ export class DesiredStore implements DeploymentView, OnModuleInit {
   desired: Desired = NOTHING;
   plan: Plan | null = null;
   private entries = new Map<string, Deployment>();
+  private exitViews: ReadonlyMap<string, ExitView> = new Map();
   private readonly listeners: (() => void)[] = [];
 
   constructor(@Inject(STORE) private readonly store: Store) {}
@@ -40,6 +41,7 @@ export class DesiredStore implements DeploymentView, OnModuleInit {
   async onModuleInit(): Promise<void> {
     this.desired = (await this.store.json<Desired>(KEYS.desired)) ?? NOTHING;
     this.plan = this.desired.plan_id ? await this.store.json<Plan>(KEYS.plan(this.desired.plan_id)) : null;
+    this.exitViews = exitsOf(this.desired);
     const stored = await this.store.hashValues<Deployment>(KEYS.deployments);
     this.entries = new Map(stored.map((deployment) => [deployment.pipeline_id, deployment]));
   }
@@ -55,6 +57,10 @@ export class DesiredStore implements DeploymentView, OnModuleInit {
   serversInUse(): ReadonlySet<string> {
     const { nodes } = this.desired;
     return new Set(Object.keys(nodes).filter((name) => !isEmptyNode(nodes[name]!)));
+  }
+
+  exits(): ReadonlyMap<string, ExitView> {
+    return this.exitViews;
   }
 
   onChange(listener: () => void): void {
@@ -73,7 +79,10 @@ export class DesiredStore implements DeploymentView, OnModuleInit {
       }
       also(transaction);
     });
-    if (desired) this.desired = desired;
+    if (desired) {
+      this.desired = desired;
+      this.exitViews = exitsOf(desired);
+    }
     if (plan !== undefined) this.plan = plan;
     for (const [id, deployment] of deployments ?? []) {
       if (deployment) this.entries.set(id, deployment);
@@ -89,4 +98,15 @@ export interface DesiredChange {
   readonly plan?: Plan | null;
   /** By pipeline; null takes the entry away. */
   readonly deployments?: ReadonlyMap<string, Deployment | null>;
+}
+
+function exitsOf(desired: Desired): Map<string, ExitView> {
+  const views = new Map<string, ExitView & { servers: string[] }>();
+  for (const [server, spec] of Object.entries(desired.nodes))
+    for (const { exit_id, pipeline_id, direction } of spec.exits) {
+      const view = views.get(exit_id);
+      if (view) view.servers.push(server);
+      else views.set(exit_id, { pipeline_id, direction, servers: [server] });
+    }
+  return views;
 }

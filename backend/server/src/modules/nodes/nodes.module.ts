@@ -1,0 +1,39 @@
+import { Controller, Global, Inject, Module, Res } from '@nestjs/common';
+import type { JoinToken, NodeStatus, RouteInput } from '@orrery/contract';
+import type { FastifyReply } from 'fastify';
+import { pageOf } from '../../platform/paging.js';
+import { notFound } from '../../platform/problem.js';
+import { Input, Route } from '../../platform/route.js';
+import { FLEET, type NodeFleet } from '../../ports/node-fleet.js';
+import { Fleet } from './fleet.js';
+
+@Controller()
+class NodesController {
+  constructor(@Inject(FLEET) private readonly fleet: NodeFleet) {}
+
+  @Route('listNodes')
+  list(@Input() { query }: RouteInput<'listNodes'>, @Res({ passthrough: true }) reply: FastifyReply) {
+    const chosen = this.fleet.statuses().filter(({ state }) => !query.state || state === query.state);
+    return pageOf(chosen, query, ({ id }) => id, reply);
+  }
+
+  @Route('getNode')
+  get(@Input() { params }: RouteInput<'getNode'>): NodeStatus {
+    const status = this.fleet.status(params.id);
+    if (!status) throw notFound('node', params.id);
+    return status;
+  }
+
+  @Route('createJoinToken')
+  join(@Input() { body }: RouteInput<'createJoinToken'>): Promise<JoinToken> {
+    return this.fleet.issueJoinToken(body.node);
+  }
+}
+
+@Global()
+@Module({
+  controllers: [NodesController],
+  providers: [Fleet, { provide: FLEET, useExisting: Fleet }],
+  exports: [FLEET],
+})
+export class NodesModule {}

@@ -1,0 +1,89 @@
+import { type ExitSample, type InstanceSample, type NodeSamples, percentileNs } from '@orrery/contract';
+
+export interface ExitDelta {
+  readonly exit_id: string;
+  readonly packets: number;
+  readonly bytes: number;
+  readonly latency_ns: ExitSample['latency_ns'];
+}
+
+export interface NodeRates {
+  readonly t_ms: number;
+  readonly interval_ms: number;
+  readonly values: readonly (readonly [key: string, value: number])[];
+  readonly exits: readonly ExitDelta[];
+}
+
+interface Before {
+  readonly epoch: string;
+  readonly seq: number;
+  readonly t_ms: number;
+  readonly instances: ReadonlyMap<string, InstanceSample>;
+  readonly exits: ReadonlyMap<string, ExitSample>;
+}
+
+/**
+ * Turns the counters of one node into rates. The first set only tells where the counters stand; a new epoch or a counter
+ * that fell starts anew from zero.
+ */
+export class CounterRates {
+  private before: Before | null = null;
+
+  constructor(private readonly node: string) {}
+
+  /** null: the first set, or one that was taken already. */
+  take(samples: NodeSamples): NodeRates | null {
+    const { before } = this;
+    const sameEpoch = before !== null && before.epoch === samples.epoch;
+    if (sameEpoch && samples.seq <= before.seq) return null;
+    this.before = standOf(samples);
+    if (before === null) return null;
+    const elapsedMs = sameEpoch ? samples.t_ms - before.t_ms : samples.interval_ms;
+    const seconds = Math.max(elapsedMs, 1) / 1000;
+    const values: [string, number][] = [[`node/${this.node}/cpu`, samples.cpu_share]];
+    for (const now of samples.instances) {
+      const past = sameEpoch ? before.instances.get(now.instance_id) : undefined;
+      const put = (metric: string, value: number) => values.push([`instance/${now.instance_id}/${metric}`, value]);
+      put('pps', delta(now.packets_in, past?.packets_in) / seconds);
+      put('bps', (8 * delta(now.bytes_in, past?.bytes_in)) / seconds);
+      put('drops_pps', delta(total(now.drops), past && total(past.drops)) / seconds);
+      put('cpu', now.cpu_share);
+      put('queue', now.queue_depth);
+      const p50 = percentileNs(now.latency_ns, 50);
+      const p99 = percentileNs(now.latency_ns, 99);
+      if (p50 !== null && p99 !== null) {
+        put('latency_p50_us', p50 / 1000);
+        put('latency_p99_us', p99 / 1000);
+      }
+    }
+    const exits = samples.exits.map((now) => {
+      const past = sameEpoch ? before.exits.get(now.exit_id) : undefined;
+      return {
+        exit_id: now.exit_id,
+        packets: delta(now.packets, past?.packets),
+        bytes: delta(now.bytes, past?.bytes),
+        latency_ns: now.latency_ns,
+      };
+    });
+    return { t_ms: samples.t_ms, interval_ms: elapsedMs, values, exits };
+  }
+}
+
+function standOf({ epoch, seq, t_ms, instances, exits }: NodeSamples): Before {
+  return {
+    epoch,
+    seq,
+    t_ms,
+    instances: new Map(instances.map((each) => [each.instance_id, each])),
+    exits: new Map(exits.map((each) => [each.exit_id, each])),
+  };
+}
+
+/** Growth of a counter that starts at zero when its owner starts. */
+function delta(now: number, past: number | undefined): number {
+  return past === undefined || now < past ? now : now - past;
+}
+
+function total(drops: Readonly<Record<string, number>>): number {
+  return Object.values(drops).reduce((sum, count) => sum + count, 0);
+}

@@ -1,0 +1,126 @@
+import { Inject, Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import type { LinkSample, NodeSamples, Origin, Sample, Series } from '@orrery/contract';
+import { METRICS, type Metrics } from '../../platform/metrics.js';
+import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
+import type { ExitWindow, Telemetry, TelemetrySink } from '../../ports/telemetry.js';
+import { CounterRates } from './counter-rates.js';
+import { ExitMeter } from './exit-meter.js';
+import { SeriesStore } from './series-store.js';
+
+/** Ten minutes at 5 Hz. */
+const POINTS_PER_KEY = 3000;
+const MAX_KEYS = 4000;
+const QUIET_MS = 10_000;
+const TICK_MS = 200;
+
+type SampleListener = (samples: readonly Sample[], links: readonly LinkSample[]) => void;
+
+/** Takes measurements, makes rates of them, keeps the last ten minutes and passes each on. */
+@Injectable()
+export class SamplesService implements Telemetry, TelemetrySink, OnModuleInit, OnApplicationShutdown {
+  private readonly seriesStore = new SeriesStore(POINTS_PER_KEY, MAX_KEYS, QUIET_MS);
+  private readonly rates = new Map<string, CounterRates>();
+  private readonly meters = new Map<string, ExitMeter>();
+  private readonly sampleListeners: SampleListener[] = [];
+  private readonly packetListeners: ((pipelineId: string, tMs: number) => void)[] = [];
+  private tick: NodeJS.Timeout | null = null;
+
+  constructor(
+    @Inject(METRICS) private readonly metrics: Metrics,
+    @Inject(DEPLOYMENT_VIEW) private readonly view: DeploymentView,
+  ) {}
+
+  onModuleInit(): void {
+    this.tick = setInterval(() => this.publishPipelines(Date.now()), TICK_MS);
+  }
+
+  onApplicationShutdown(): void {
+    if (this.tick) clearInterval(this.tick);
+  }
+
+  takeNode(node: string, origin: Origin, samples: NodeSamples): void {
+    let rates = this.rates.get(node);
+    if (!rates) {
+      rates = new CounterRates(node);
+      this.rates.set(node, rates);
+    }
+    const result = rates.take(samples);
+    if (!result) return;
+    this.publish(
+      result.values.map(([key, value]) => ({ key, t_ms: result.t_ms, value, origin })),
+      [],
+    );
+    const exits = this.view.exits();
+    const now = Date.now();
+    for (const delta of result.exits) {
+      const exit = exits.get(delta.exit_id);
+      if (exit?.direction !== 'forward') continue;
+      let meter = this.meters.get(exit.pipeline_id);
+      if (!meter) {
+        meter = new ExitMeter(origin);
+        this.meters.set(exit.pipeline_id, meter);
+      }
+      meter.add(`${node} ${delta.exit_id}`, delta, result.interval_ms, now);
+      if (delta.packets > 0) for (const listener of this.packetListeners) listener(exit.pipeline_id, result.t_ms);
+    }
+  }
+
+  takeLinks(links: readonly LinkSample[]): void {
+    const samples = links.flatMap((link): Sample[] => [
+      { key: `link/${link.link_id}/a_to_b_bps`, t_ms: link.t_ms, value: link.a_to_b_bps, origin: 'twin' },
+      { key: `link/${link.link_id}/b_to_a_bps`, t_ms: link.t_ms, value: link.b_to_a_bps, origin: 'twin' },
+    ]);
+    this.publish(samples, links);
+  }
+
+  series(keys: readonly string[], sinceMs: number): Series[] {
+    return this.seriesStore.read(keys, sinceMs, unitOf);
+  }
+
+  window(pipelineId: string, seconds: number): ExitWindow | null {
+    return this.meters.get(pipelineId)?.window(seconds, Date.now()) ?? null;
+  }
+
+  onSamples(listener: SampleListener): void {
+    this.sampleListeners.push(listener);
+  }
+
+  onPackets(listener: (pipelineId: string, tMs: number) => void): void {
+    this.packetListeners.push(listener);
+  }
+
+  private publishPipelines(now: number): void {
+    for (const [pipelineId, meter] of this.meters) {
+      if (!this.view.deployment(pipelineId)) {
+        this.meters.delete(pipelineId);
+        continue;
+      }
+      const rates = meter.now(now);
+      if (!rates) continue;
+      const sample = (metric: string, value: number): Sample => ({
+        key: `pipeline/${pipelineId}/${metric}`,
+        t_ms: now,
+        value,
+        origin: meter.origin,
+      });
+      const samples = [sample('pps', rates.pps), sample('bps', rates.bps)];
+      if (rates.p50_us !== null && rates.p99_us !== null)
+        samples.push(sample('latency_p50_us', rates.p50_us), sample('latency_p99_us', rates.p99_us));
+      this.publish(samples, []);
+    }
+  }
+
+  private publish(samples: readonly Sample[], links: readonly LinkSample[]): void {
+    for (const { key, t_ms, value } of samples)
+      if (!this.seriesStore.push(key, t_ms, value)) this.metrics.sampleKeysRefused.inc();
+    for (const listener of this.sampleListeners) listener(samples, links);
+  }
+}
+
+function unitOf(key: string): string {
+  const metric = key.slice(key.lastIndexOf('/') + 1);
+  if (metric.endsWith('pps')) return 'packet/s';
+  if (metric.endsWith('bps')) return 'bit/s';
+  if (metric.endsWith('_us')) return 'us';
+  return metric === 'cpu' ? 'core' : 'packet';
+}

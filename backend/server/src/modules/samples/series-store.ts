@@ -1,0 +1,93 @@
+import type { Series } from '@orrery/contract';
+
+const FIRST_CAPACITY = 64;
+
+/** The newest points of one key: grows to its bound, then overwrites the oldest. */
+class Ring {
+  private times = new Float64Array(FIRST_CAPACITY);
+  private values = new Float64Array(FIRST_CAPACITY);
+  private start = 0;
+  private length = 0;
+
+  push(time: number, value: number, capacity: number): void {
+    if (this.length === this.times.length) {
+      if (this.length < capacity) this.grow(Math.min(capacity, this.length * 2));
+      else {
+        this.start = (this.start + 1) % this.times.length;
+        this.length--;
+      }
+    }
+    const at = (this.start + this.length) % this.times.length;
+    this.times[at] = time;
+    this.values[at] = value;
+    this.length++;
+  }
+
+  since(time: number): [number, number][] {
+    const points: [number, number][] = [];
+    for (let index = 0; index < this.length; index++) {
+      const at = (this.start + index) % this.times.length;
+      if (this.times[at]! >= time) points.push([this.times[at]!, this.values[at]!]);
+    }
+    return points;
+  }
+
+  get newest(): number {
+    return this.times[(this.start + this.length - 1) % this.times.length]!;
+  }
+
+  private grow(capacity: number): void {
+    const points = this.since(Number.NEGATIVE_INFINITY);
+    this.times = new Float64Array(capacity);
+    this.values = new Float64Array(capacity);
+    points.forEach(([time, value], index) => {
+      this.times[index] = time;
+      this.values[index] = value;
+    });
+    this.start = 0;
+  }
+}
+
+/** Series of the last minutes by key. Keys beyond the bound replace the one that was quiet longest, if it is quiet. */
+export class SeriesStore {
+  private readonly rings = new Map<string, Ring>();
+
+  constructor(
+    private readonly pointsPerKey: number,
+    private readonly maxKeys: number,
+    private readonly quietMs: number,
+  ) {}
+
+  /** False when there is no room for another key. */
+  push(key: string, time: number, value: number): boolean {
+    let ring = this.rings.get(key);
+    if (!ring) {
+      if (this.rings.size >= this.maxKeys && !this.dropQuiet(time)) return false;
+      ring = new Ring();
+      this.rings.set(key, ring);
+    }
+    ring.push(time, value, this.pointsPerKey);
+    return true;
+  }
+
+  /** `keys` are whole keys, or prefixes when they end in `/`. */
+  read(keys: readonly string[], since: number, unitOf: (key: string) => string): Series[] {
+    const chosen = new Set<string>();
+    for (const key of keys) {
+      if (this.rings.has(key)) chosen.add(key);
+      else if (key.endsWith('/')) for (const known of this.rings.keys()) if (known.startsWith(key)) chosen.add(known);
+    }
+    return [...chosen].map((key) => ({ key, unit: unitOf(key), points: this.rings.get(key)!.since(since) }));
+  }
+
+  private dropQuiet(now: number): boolean {
+    let quietest: string | null = null;
+    let newest = now - this.quietMs;
+    for (const [key, ring] of this.rings)
+      if (ring.newest < newest) {
+        newest = ring.newest;
+        quietest = key;
+      }
+    return quietest !== null && this.rings.delete(quietest);
+  }
+}

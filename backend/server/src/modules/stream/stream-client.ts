@@ -1,0 +1,131 @@
+import { fieldErrors, StreamClientMessage, type StreamServerMessage } from '@orrery/contract';
+import type { WebSocket } from 'ws';
+import type { EventSource } from '../../ports/event-log.js';
+import type { SessionVerifier } from '../../ports/session-verifier.js';
+import { EventPump } from './event-pump.js';
+import { SampleMailbox } from './sample-mailbox.js';
+
+const AUTHENTICATE_LIMIT_MS = 10_000;
+/** Samples wait (and coalesce) while so much is unsent. */
+const SAMPLES_BACKLOG_BYTES = 64 * 1024;
+/** Events wait in the log, not in memory, while so much is unsent. */
+const EVENTS_BACKLOG_BYTES = 1024 * 1024;
+/** A client that reads nothing for so long is cut off. */
+const STUCK_MS = 20_000;
+const PING_MS = 15_000;
+
+export interface StreamContext {
+  readonly sessions: SessionVerifier;
+  readonly source: EventSource;
+  readonly version: string;
+  ready(client: StreamClient): void;
+  closed(client: StreamClient): void;
+  cut(): void;
+}
+
+/** One console: authenticates, then gets every event in order and the newest samples. */
+export class StreamClient {
+  readonly mailbox = new SampleMailbox();
+  private pump: EventPump | null = null;
+  private authenticating = false;
+  private ready = false;
+  private heardMs = Date.now();
+  private readonly pings: NodeJS.Timeout;
+
+  constructor(
+    private readonly socket: WebSocket,
+    private readonly context: StreamContext,
+  ) {
+    const limit = setTimeout(() => this.ready || this.refuse('authenticate first'), AUTHENTICATE_LIMIT_MS);
+    this.pings = setInterval(() => this.checkAlive(), PING_MS);
+    socket.on('message', (data, binary) => {
+      this.heardMs = Date.now();
+      void this.take(binary ? null : data.toString());
+    });
+    socket.on('pong', () => {
+      this.heardMs = Date.now();
+    });
+    socket.on('close', () => {
+      clearTimeout(limit);
+      clearInterval(this.pings);
+      this.pump?.end();
+      this.context.closed(this);
+    });
+  }
+
+  /** Sends what is new unless the client is behind. */
+  flushSamples(): void {
+    if (this.socket.bufferedAmount > SAMPLES_BACKLOG_BYTES) return;
+    const message = this.mailbox.take();
+    if (message) this.send(message);
+  }
+
+  private async take(text: string | null): Promise<void> {
+    let content: unknown;
+    try {
+      content = JSON.parse(text ?? '');
+    } catch {
+      return this.refuse('messages are JSON');
+    }
+    const parsed = StreamClientMessage.safeParse(content);
+    if (!parsed.success) {
+      const [first] = fieldErrors(parsed.error);
+      return this.refuse(`${first?.pointer} ${first?.detail}`);
+    }
+    if (parsed.data.type === 'subscribe') {
+      if (!this.ready) return this.refuse('authenticate first');
+      return this.mailbox.subscribe(parsed.data.samples);
+    }
+    await this.authenticate(parsed.data.token, parsed.data.after);
+  }
+
+  private async authenticate(token: string, after: string | undefined): Promise<void> {
+    if (this.authenticating) return this.refuse('authenticated already');
+    this.authenticating = true;
+    const session = await this.context.sessions.verify(token).catch(() => undefined);
+    if (session === undefined) return this.socket.close(1013, 'the store is restarting');
+    if (session === null) return this.refuse('the token is not valid');
+    if (this.socket.readyState !== this.socket.OPEN) return;
+    const from = after ?? this.context.source.latest;
+    this.ready = true;
+    this.send({ type: 'ready', at: from, server_version: this.context.version });
+    this.context.ready(this);
+    const reader = {
+      event: (event: Extract<StreamServerMessage, { type: 'event' }>['event']) => {
+        this.send({ type: 'event', event });
+        return this.room();
+      },
+      reset: (snapshotAt: string) => this.send({ type: 'reset', snapshot_at: snapshotAt }),
+    };
+    this.pump = new EventPump(this.context.source, reader, from, () => this.socket.close(1013, 'resume'));
+  }
+
+  /** Resolves when the client has read enough to take more; cuts it off when it does not. */
+  private async room(): Promise<void> {
+    const since = Date.now();
+    while (this.socket.bufferedAmount > EVENTS_BACKLOG_BYTES) {
+      if (Date.now() - since > STUCK_MS || this.socket.readyState !== this.socket.OPEN) {
+        this.context.cut();
+        this.socket.terminate();
+        throw new Error('the client does not read');
+      }
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  }
+
+  private checkAlive(): void {
+    if (Date.now() - this.heardMs > 2 * PING_MS + 1000) {
+      this.context.cut();
+      this.socket.terminate();
+    } else if (this.socket.readyState === this.socket.OPEN) this.socket.ping();
+  }
+
+  private refuse(detail: string): void {
+    this.send({ type: 'refused', detail });
+    this.socket.close(1008, 'refused');
+  }
+
+  private send(message: StreamServerMessage): void {
+    if (this.socket.readyState === this.socket.OPEN) this.socket.send(JSON.stringify(message));
+  }
+}

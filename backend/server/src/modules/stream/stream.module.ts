@@ -1,0 +1,151 @@
+import {
+  Controller,
+  Global,
+  Inject,
+  Injectable,
+  Module,
+  type OnApplicationShutdown,
+  type OnModuleInit,
+  Req,
+  Res,
+} from '@nestjs/common';
+import { API_PREFIX, type Event, type RouteInput } from '@orrery/contract';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { CONFIG, type Config } from '../../platform/config.js';
+import { METRICS, type Metrics } from '../../platform/metrics.js';
+import { ProblemError } from '../../platform/problem.js';
+import { Input, Route } from '../../platform/route.js';
+import { SOCKETS, type Sockets } from '../../platform/sockets.js';
+import { EVENT_SOURCE, type EventSource } from '../../ports/event-log.js';
+import { SESSION_VERIFIER, type SessionVerifier } from '../../ports/session-verifier.js';
+import { SLO_BOARD, type SloBoard, TELEMETRY, type Telemetry } from '../../ports/telemetry.js';
+import { EventPump } from './event-pump.js';
+import { StreamClient } from './stream-client.js';
+
+const FLUSH_MS = 200;
+const MAX_CLIENTS = 500;
+const MAX_MESSAGE_BYTES = 256 * 1024;
+const SSE_KEEPALIVE_MS = 15_000;
+const SSE_STUCK_MS = 20_000;
+
+/** Sends events and samples to consoles. */
+@Injectable()
+class StreamGateway implements OnModuleInit, OnApplicationShutdown {
+  private readonly clients = new Set<StreamClient>();
+  private open = 0;
+  private flush: NodeJS.Timeout | null = null;
+
+  constructor(
+    @Inject(CONFIG) private readonly config: Config,
+    @Inject(SOCKETS) private readonly sockets: Sockets,
+    @Inject(METRICS) private readonly metrics: Metrics,
+    @Inject(SESSION_VERIFIER) private readonly sessions: SessionVerifier,
+    @Inject(EVENT_SOURCE) private readonly source: EventSource,
+    @Inject(TELEMETRY) private readonly telemetry: Telemetry,
+    @Inject(SLO_BOARD) private readonly slos: SloBoard,
+  ) {}
+
+  onModuleInit(): void {
+    this.sockets.register({
+      path: `${API_PREFIX}/stream`,
+      maxMessageBytes: MAX_MESSAGE_BYTES,
+      onUnixSocket: false,
+      handler: (socket) => {
+        if (this.open >= MAX_CLIENTS) return socket.close(1013, 'too many clients');
+        this.open++;
+        new StreamClient(socket, {
+          sessions: this.sessions,
+          source: this.source,
+          version: this.config.version,
+          ready: (client) => {
+            this.clients.add(client);
+            this.metrics.streamClients.set(this.clients.size);
+            client.mailbox.putSlos(this.slos.all());
+          },
+          closed: (client) => {
+            this.open--;
+            this.clients.delete(client);
+            this.metrics.streamClients.set(this.clients.size);
+          },
+          cut: () => this.metrics.streamCut.inc(),
+        });
+      },
+    });
+    this.telemetry.onSamples((samples, links) => {
+      for (const { mailbox } of this.clients) mailbox.put(samples, links);
+    });
+    this.slos.onChange((statuses) => {
+      for (const { mailbox } of this.clients) mailbox.putSlos(statuses);
+    });
+    this.flush = setInterval(() => {
+      for (const client of this.clients) client.flushSamples();
+    }, FLUSH_MS);
+  }
+
+  onApplicationShutdown(): void {
+    if (this.flush) clearInterval(this.flush);
+  }
+}
+
+@Controller()
+class EventStreamController {
+  constructor(@Inject(EVENT_SOURCE) private readonly source: EventSource) {}
+
+  @Route('streamEvents')
+  stream(
+    @Input() { query }: RouteInput<'streamEvents'>,
+    @Req() request: FastifyRequest,
+    @Res() reply: FastifyReply,
+  ): void {
+    const resume = request.headers['last-event-id'];
+    if (resume !== undefined && !/^\d+-\d+$/.test(String(resume)))
+      throw new ProblemError(400, 'Last-Event-ID is not the id of an event.');
+    reply.hijack();
+    const { raw } = reply;
+    raw.writeHead(200, {
+      'content-type': 'text/event-stream',
+      'cache-control': 'no-store',
+      'x-accel-buffering': 'no',
+      'x-request-id': request.id,
+    });
+    raw.write(': stream of events\n\n');
+    const keepalive = setInterval(() => raw.write(': \n\n'), SSE_KEEPALIVE_MS);
+    const pump = new EventPump(
+      this.source,
+      {
+        event: (event) => writeEvent(raw, event, query.type),
+        reset: (snapshotAt) => {
+          raw.write(`event: reset\nid: ${snapshotAt}\ndata: {"snapshot_at":"${snapshotAt}"}\n\n`);
+        },
+      },
+      String(resume ?? query.after ?? this.source.latest),
+      () => raw.end(),
+    );
+    raw.on('close', () => {
+      clearInterval(keepalive);
+      pump.end();
+    });
+  }
+}
+
+function writeEvent(raw: FastifyReply['raw'], event: Event, type: string | undefined): Promise<void> | void {
+  if (type && event.type !== type) return;
+  if (raw.write(`id: ${event.id}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)) return;
+  return new Promise((resolve, reject) => {
+    const stuck = setTimeout(() => raw.destroy(), SSE_STUCK_MS);
+    raw.once('drain', () => {
+      clearTimeout(stuck);
+      raw.off('close', gone);
+      resolve();
+    });
+    const gone = () => {
+      clearTimeout(stuck);
+      reject(new Error('the client has gone'));
+    };
+    raw.once('close', gone);
+  });
+}
+
+@Global()
+@Module({ controllers: [EventStreamController], providers: [StreamGateway] })
+export class StreamModule {}

@@ -1,5 +1,11 @@
 import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
-  test: { name: 'agent', include: ['src/**/*.test.ts'], testTimeout: 20_000, hookTimeout: 20_000 },
+  test: {
+    name: 'agent',
+    include: ['src/**/*.test.ts'],
+    testTimeout: 20_000,
+    hookTimeout: 20_000,
+    silent: 'passed-only',
+  },
 });

@@ -45,8 +45,6 @@ export class ServerLink {
   private attempt = 0;
   private retryTimer: NodeJS.Timeout | null = null;
   private stopped = false;
-  /** The server knows nothing of our credential: it lost its state, so the join token is tried in its place. */
-  private credentialRefused = false;
   private latest: Observed | null = null;
 
   constructor(
@@ -122,7 +120,6 @@ export class ServerLink {
           return this.welcome(message);
         case 'refused':
           why = `refused: ${message.detail}`;
-          this.credentialRefused = !this.credentialRefused && this.credentials.read() !== null;
           return socket.close();
         case 'desired':
           this.handlers.desired(message.spec, firstDesired);
@@ -138,7 +135,8 @@ export class ServerLink {
     socket.on('close', (code) => {
       clearTimeout(welcomeTimer);
       watch.stop();
-      if (this.welcomed) log('warning', `connection to ${this.options.url} ended: ${why || `code ${code}`}`);
+      if (this.stopped) log('info', `connection to ${this.options.url} closed`);
+      else if (this.welcomed) log('warning', `connection to ${this.options.url} ended: ${why || `code ${code}`}`);
       else if (this.attempt === 0 || why.startsWith('refused'))
         log('warning', `no connection to ${this.options.url}: ${why || `code ${code}`}`);
       this.welcomed = false;
@@ -155,22 +153,21 @@ export class ServerLink {
   }
 
   private async hello(socket: WebSocket): Promise<void> {
-    const stored = this.credentialRefused && this.options.join_token ? null : this.credentials.read();
     const hello = await this.handlers.hello();
     if (socket.readyState !== WebSocket.OPEN) return;
     this.send({
       type: 'hello',
       protocol: AGENT_PROTOCOL,
       node: this.options.node,
-      join_token: stored === null ? this.options.join_token : null,
-      credential: stored,
+      // Both: a server that lost its state knows no credential but may know a new token.
+      join_token: this.options.join_token,
+      credential: this.credentials.read(),
       ...hello,
     });
   }
 
   private welcome({ credential, server_version }: Extract<ServerMessage, { type: 'welcome' }>): void {
     if (credential !== null) this.credentials.write(credential);
-    this.credentialRefused = false;
     this.attempt = 0;
     this.welcomed = true;
     log('info', `connected to ${this.options.url} (server ${server_version})`);
@@ -223,8 +220,7 @@ function watchSilence(socket: WebSocket, silence_ms: number): { stop(): void } {
   const note = () => {
     heard = true;
   };
-  socket.on('message', note);
-  socket.on('pong', note);
+  for (const sign of ['message', 'ping', 'pong'] as const) socket.on(sign, note);
   const timer = setInterval(() => {
     if (socket.readyState !== WebSocket.OPEN) return;
     if (!heard) return socket.terminate();

@@ -53,6 +53,7 @@ export class EngineDriver implements NfDriver {
   private error: string | null = null;
   private leaving = false;
   private known: EngineDescription | null = null;
+  private first: EngineStats | null = null;
 
   constructor(
     private readonly options: EngineOptions,
@@ -79,6 +80,11 @@ export class EngineDriver implements NfDriver {
   /** What runs and where its figures are; null until a graph was applied. */
   get wiring(): Wiring | null {
     return this.applied;
+  }
+
+  /** Counters as they were when this agent met the engine: figures of intervals count from there. */
+  get baseline(): EngineStats | null {
+    return this.first;
   }
 
   observe(): ReadonlyMap<string, RuntimeInstance> {
@@ -238,6 +244,7 @@ export class EngineDriver implements NfDriver {
         const client = await EngineClient.connect(this.socketPath, (error) => this.onUnreachable(process, error));
         this.client = client;
         this.known = await client.describe();
+        this.first = await client.stats();
         if (this.known.pid !== process.pid) throw new Error(`the socket is served by process ${this.known.pid}`);
         this.set('running', null);
         if (process.adopted) this.crashes = 0;

@@ -131,11 +131,12 @@ describe('Sampler', () => {
   const modules = ['lin.fw.0', 'lin.nat.0', 'lin.mon.0'].map((name) => module(name));
   const wiring = { probes } as Wiring;
 
-  function setUp(answers: (EngineStats | null | Error)[]) {
+  function setUp(answers: (EngineStats | null | Error)[], baseline: EngineStats | null = null) {
     const sent: NodeSamples[] = [];
     const state = { takes: true };
     const source = {
       wiring,
+      baseline,
       stats: async () => {
         const answer = answers.shift() ?? null;
         if (answer instanceof Error) throw answer;
@@ -164,6 +165,13 @@ describe('Sampler', () => {
     ]);
   });
 
+  it('counts from the moment at which the agent met the engine', async () => {
+    const exit = (count: number) => [module('exit:lin.exit', { packets_in: count, latency_ns: [[5, count]] })];
+    const { sampler, sent } = setUp([stats(1050, exit(9))], stats(1000, exit(4)));
+    await sampler.tick();
+    expect(sent[0]).toMatchObject({ interval_ms: 50, exits: [{ packets: 9, latency_ns: [[5, 5]] }] });
+  });
+
   it('counts sets that nobody took and ticks that found the engine busy, until a new epoch', async () => {
     const { sampler, sent, state } = setUp([
       stats(1000, modules),
@@ -190,6 +198,7 @@ describe('Sampler', () => {
     let asked = 0;
     const source = {
       wiring,
+      baseline: null,
       stats: () => {
         asked++;
         return new Promise<EngineStats>((resolve) => {

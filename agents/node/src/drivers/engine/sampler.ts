@@ -6,6 +6,8 @@ export interface StatsSource {
   /** Null when the engine does not run or is busy. */
   stats(): Promise<EngineStats | null>;
   readonly wiring: Wiring | null;
+  /** The first reading of the engine that runs. */
+  readonly baseline: EngineStats | null;
 }
 
 const NS_PER_MS = 1e6;
@@ -16,6 +18,7 @@ const NS_PER_MS = 1e6;
  */
 export class Sampler {
   private before: Reading | null = null;
+  private epoch: string | null = null;
   private lost = 0;
   private seq = -1;
   private reads = false;
@@ -55,15 +58,17 @@ export class Sampler {
   }
 
   private take(now: Reading): void {
-    const { before } = this;
-    this.before = now;
-    const { wiring } = this.source;
-    if (!before || before.stats.epoch !== now.stats.epoch) {
+    const { wiring, baseline } = this.source;
+    const { epoch } = now.stats;
+    if (epoch !== this.epoch) {
+      this.epoch = epoch;
       this.lost = 0;
       this.seq = -1;
-      return;
+      this.before = baseline?.epoch === epoch ? reading(baseline) : null;
     }
-    if (!wiring || now.stats.t_ns <= before.stats.t_ns) return;
+    const { before } = this;
+    this.before = now;
+    if (!wiring || !before || now.stats.t_ns <= before.stats.t_ns) return;
     // From the engine's own clock, so that it goes on rising when another agent takes over within the epoch.
     this.seq = Math.max(this.seq + 1, Math.floor(now.stats.t_ns / NS_PER_MS / this.period_ms));
     const samples = { ...sampleBetween(before, now, wiring.probes), seq: this.seq, t_ms: Date.now(), lost: this.lost };

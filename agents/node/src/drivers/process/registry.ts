@@ -4,8 +4,8 @@ import { z } from 'zod';
 import { PACKAGE_ROOT } from '../../package-root.js';
 import { firstIssue } from '../../platform/first-issue.js';
 
-/** One folder in `process-nfs/`. In `command`, {dir}, {near}, {far} and {config} stand for paths and interfaces. */
-const Descriptor = z.strictObject({ nf: Name, command: z.array(z.string().min(1)).min(1) });
+/** `process.json` in a folder of `process-nfs/`, beside the descriptor for the planner. In `command`, {dir}, {near}, {far} and {config} stand for paths and interfaces. */
+const Launch = z.strictObject({ nf: Name, command: z.array(z.string().min(1)).min(1) });
 
 export interface ProcessNf {
   nf: string;
@@ -15,14 +15,14 @@ export interface ProcessNf {
 
 const FOLDER = `${PACKAGE_ROOT}process-nfs`;
 
-/** The process NFs that come with the agent. Throws when a descriptor is wrong: that is a broken installation. */
+/** The process NFs that come with the agent. Throws when one is wrong: that is a broken installation. */
 export function loadProcessNfs(folder = FOLDER): ProcessNf[] {
   return readdirSync(folder, { withFileTypes: true })
     .filter((entry) => entry.isDirectory())
     .map(({ name }) => {
       const directory = `${folder}/${name}`;
-      const parsed = Descriptor.safeParse(JSON.parse(readFileSync(`${directory}/descriptor.json`, 'utf8')));
-      if (!parsed.success) throw new Error(`${directory}/descriptor.json: ${firstIssue(parsed.error)}`);
+      const parsed = Launch.safeParse(JSON.parse(readFileSync(`${directory}/process.json`, 'utf8')));
+      if (!parsed.success) throw new Error(`${directory}/process.json: ${firstIssue(parsed.error)}`);
       return { ...parsed.data, directory };
     });
 }

@@ -1,0 +1,216 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { histogramCount, type NodeSamples, type NodeSpec } from '@orrery/contract';
+import { describe, expect, it } from 'vitest';
+import { ended, Lab, labMissing, NODE_MAC } from './testing/lab.js';
+import { until } from './testing/scratch.js';
+import { instance, linearChain, nodeSpec, output } from './testing/specs.js';
+
+const missing = labMissing();
+
+const GATEWAY = '02:00:00:00:00:fe';
+const EXTERNAL = '198.18.0.1';
+
+/** firewall (denies port 23) -> NAT -> monitor -> exit; replies through the NAT to the return exit. */
+function chain(generation = 1): NodeSpec {
+  const spec = linearChain(generation);
+  const [firewall, nat] = spec.instances;
+  firewall!.config = { default_action: 'allow', rules: [{ action: 'deny', proto: 'udp', dst_port: '23' }] };
+  nat!.config = { external_addresses: [EXTERNAL] };
+  return { ...spec, nic: { iface: 'e0', mac: NODE_MAC }, gateway_mac: GATEWAY };
+}
+
+async function setUp(spec = chain()) {
+  const lab = new Lab();
+  await lab.setUp();
+  const agent = lab.startAgent();
+  await lab.server.next('hello');
+  lab.server.send({ type: 'desired', spec });
+  await converged(lab, spec.generation);
+  return { lab, agent };
+}
+
+const converged = (lab: Lab, generation: number, pidIsNot?: number) =>
+  lab.server
+    .next(
+      'observed',
+      ({ observed }) =>
+        observed.state === 'converged' && observed.generation === generation && observed.engine_pid !== pidIsNot,
+      25_000,
+    )
+    .catch((error) => {
+      throw new Error(`${error.message}\n${lab.agentLog}`);
+    });
+
+const countIn = (samples: NodeSamples, id: string) =>
+  samples.instances.find(({ instance_id }) => instance_id === id)?.packets_in ?? -1;
+
+describe.skipIf(missing !== null)(
+  `agent with the real engine${missing ? ` (${missing})` : ''}`,
+  { timeout: 60_000 },
+  () => {
+    it('carries packets through firewall, NAT and monitor, and replies back', async () => {
+      const { lab } = await setUp();
+      const out = await lab.exchange({ hop: 1, count: 20, expect: 20 });
+      expect(out.length).toBe(20);
+      for (const packet of out)
+        expect(packet).toMatchObject({
+          dst_mac: GATEWAY,
+          src_mac: NODE_MAC,
+          src: EXTERNAL,
+          dst: '10.0.2.2',
+          intact: true,
+        });
+
+      const { sport } = out[0]!;
+      const [reply] = await lab.exchange({
+        hop: 2,
+        count: 1,
+        expect: 1,
+        src: '10.0.2.2',
+        sport: 80,
+        dst: EXTERNAL,
+        dport: sport,
+      });
+      expect(reply).toMatchObject({ src: '10.0.2.2', dst: '10.0.1.2', dport: 5000, intact: true, dst_mac: GATEWAY });
+
+      expect(await lab.exchange({ hop: 1, count: 5, expect: 1, dport: 23, seconds: 0.5 })).toEqual([]);
+
+      const { samples } = await lab.server.next('samples', ({ samples }) => countIn(samples, 'lin.fw.0') === 25);
+      const of = (id: string) => samples.instances.find(({ instance_id }) => instance_id === id);
+      expect(of('lin.fw.0')).toMatchObject({ packets_in: 25, packets_out: 20 });
+      expect(Object.values(of('lin.fw.0')!.drops).reduce((sum, n) => sum + n, 0)).toBe(5);
+      expect(of('lin.nat.0')).toMatchObject({ packets_in: 21, packets_out: 21 });
+      expect(of('lin.mon.0')).toMatchObject({ packets_in: 20, packets_out: 20 });
+      expect(samples.exits.map(({ exit_id, packets }) => [exit_id, packets])).toEqual([
+        ['lin.exit', 20],
+        ['lin.return', 1],
+      ]);
+      // Histograms are of intervals, so that together they hold each packet once.
+      const all = lab.server.all('samples').map(({ samples }) => samples);
+      const measured = (id: string) =>
+        all.flatMap(({ exits }) =>
+          exits.filter((exit) => exit.exit_id === id).map(({ latency_ns }) => histogramCount(latency_ns)),
+        );
+      expect(measured('lin.exit').reduce((sum, n) => sum + n, 0)).toBe(20);
+
+      lab.server.send({ type: 'call', id: 'c1', method: 'get_instance_state', instance_id: 'lin.nat.0', params: {} });
+      expect((await lab.server.next('reply', ({ id }) => id === 'c1')).error).toBeNull();
+    });
+
+    it('keeps counters and NAT mappings when an instance is added, and says which rule the engine refuses', async () => {
+      const { lab } = await setUp();
+      const [before] = await lab.exchange({ hop: 1, count: 1, expect: 1 });
+      const wider = chain(2);
+      wider.instances.push(
+        instance('lin.mon.1', { outputs: [output('lin.e9', { kind: 'exit', exit_id: 'lin.exit' })] }),
+      );
+      wider.hops.push({ hop: 3, instance_id: 'lin.mon.1', direction: 'forward' });
+      lab.server.send({ type: 'desired', spec: wider });
+      await converged(lab, 2);
+      const [after] = await lab.exchange({ hop: 1, count: 1, expect: 1 });
+      expect(after?.sport).toBe(before?.sport);
+      await lab.server.next('samples', ({ samples }) => countIn(samples, 'lin.fw.0') === 2);
+
+      const bad = chain(3);
+      bad.instances[0]!.config = { rules: [{ action: 'deny', src: 'nowhere' }] };
+      lab.server.send({ type: 'desired', spec: bad });
+      const { observed } = await lab.server.next('observed', (message) => message.observed.state === 'failed');
+      expect(observed).toMatchObject({ generation: 2, engine: 'running' });
+      expect(observed.error).toContain('/config/rules/0/src');
+      expect(observed.instances[0]).toMatchObject({ id: 'lin.fw.0', state: 'failed' });
+      expect((await lab.exchange({ hop: 1, count: 1, expect: 1 })).length).toBe(1);
+    });
+
+    it('brings a killed engine back with its whole graph', async () => {
+      const { lab } = await setUp();
+      const pid = lab.enginePid()!;
+      process.kill(pid, 'SIGKILL');
+      await converged(lab, 1, pid);
+      const events = lab.server.all('event').map(({ event }) => event);
+      expect(events).toEqual(['engine.started', 'node.converged', 'engine.ended', 'engine.started', 'node.converged']);
+      expect((await lab.exchange({ hop: 1, count: 3, expect: 3 })).length).toBe(3);
+    });
+
+    it('forwards on while the agent is dead, and the next agent adopts it with its counters', async () => {
+      const { lab, agent } = await setUp();
+      await lab.exchange({ hop: 1, count: 4, expect: 4 });
+      const before = await lab.server.next('samples', ({ samples }) => countIn(samples, 'lin.fw.0') === 4);
+      const pid = lab.enginePid()!;
+      agent.kill('SIGKILL');
+      await ended(agent);
+      expect((await lab.exchange({ hop: 1, count: 3, expect: 3 })).length).toBe(3);
+      lab.startAgent();
+      const { samples } = await lab.server.next('samples', (message) => countIn(message.samples, 'lin.fw.0') === 7);
+      expect(lab.enginePid()).toBe(pid);
+      expect(samples.epoch).toBe(before.samples.epoch);
+      expect(samples.seq).toBeGreaterThan(before.samples.seq);
+      await lab.server.next('event', ({ event }) => event === 'engine.adopted');
+      expect(lab.server.all('hello')[1]).toMatchObject({ credential: 'lab', observed: { engine_pid: pid } });
+      expect((await lab.exchange({ hop: 1, count: 1, expect: 1 })).length).toBe(1);
+    });
+
+    it('does what it was last told when it starts without a server', async () => {
+      const { lab, agent } = await setUp();
+      agent.kill('SIGTERM');
+      await ended(agent);
+      expect(lab.enginePid()).toBeNull();
+      await lab.server.close();
+      lab.startAgent();
+      await until('the engine runs', () => lab.enginePid());
+      const packet = await until('packets cross', async () => {
+        const seen = await lab.exchange({ hop: 1, count: 1, expect: 1, seconds: 0.5 });
+        return seen[0];
+      });
+      expect(packet).toMatchObject({ src: EXTERNAL, intact: true });
+    });
+
+    it('leaves nothing behind when it is asked to end', async () => {
+      const { lab, agent } = await setUp();
+      const pid = lab.enginePid()!;
+      agent.kill('SIGTERM');
+      expect(await ended(agent)).toBe(0);
+      expect(() => process.kill(pid, 0)).toThrow();
+      expect(existsSync(join(lab.run_dir, 'engine.sock'))).toBe(false);
+      expect(lab.interfaces()).toEqual(['e0']);
+    });
+
+    it('leads packets through an ordinary process, which also survives the agent', async () => {
+      const forwarder = instance('leg.fwd.0', {
+        nf: 'legacy-forwarder',
+        driver: 'process',
+        outputs: [output('leg.e1', { kind: 'instance', instance_id: 'leg.mon.0' })],
+      });
+      const monitor = instance('leg.mon.0', { outputs: [output('leg.e2', { kind: 'exit', exit_id: 'leg.exit' })] });
+      const spec = nodeSpec({
+        generation: 1,
+        nic: { iface: 'e0', mac: NODE_MAC },
+        gateway_mac: GATEWAY,
+        instances: [forwarder, monitor],
+        hops: [{ hop: 1, instance_id: 'leg.fwd.0', direction: 'forward' }],
+        exits: [{ exit_id: 'leg.exit', pipeline_id: 'leg', direction: 'forward' }],
+      });
+      const { lab, agent } = await setUp(spec);
+      const cross = () =>
+        until('a packet crosses the process', async () => {
+          const seen = await lab.exchange({ hop: 1, count: 1, expect: 1, seconds: 0.5 });
+          return seen[0];
+        });
+      expect(await cross()).toMatchObject({ src: '10.0.1.2', dst: '10.0.2.2', dst_mac: GATEWAY, intact: true });
+      const { samples } = await lab.server.next('samples', (message) => {
+        const exit = message.samples.exits[0];
+        return exit !== undefined && exit.packets > 0 && countIn(message.samples, 'leg.fwd.0') >= exit.packets;
+      });
+      expect(samples.instances.map(({ instance_id }) => instance_id)).toEqual(['leg.fwd.0', 'leg.mon.0']);
+
+      agent.kill('SIGKILL');
+      await ended(agent);
+      await cross();
+      lab.startAgent();
+      await until('it is back', () => lab.server.all('hello').length === 2);
+      lab.server.send({ type: 'desired', spec: nodeSpec({ ...spec, generation: 2, instances: [], hops: [] }) });
+      await converged(lab, 2);
+      expect(lab.interfaces()).toEqual(['e0']);
+    });
+  },
+);

@@ -1,0 +1,134 @@
+import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
+import { existsSync, mkdirSync, openSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { onTestFinished } from 'vitest';
+import { PACKAGE_ROOT } from '../package-root.js';
+import { scratchDirectory, until } from './scratch.js';
+import { TestServer, welcome } from './server.js';
+
+const run = promisify(execFile);
+
+export const ENGINE = process.env.ORRERY_ENGINE ?? resolve(PACKAGE_ROOT, '../build/engine/orrery-engine');
+const BUNDLE = join(PACKAGE_ROOT, 'dist/agent.mjs');
+const PACKETS = join(PACKAGE_ROOT, 'src/testing/packets.py');
+
+/** Why lab tests cannot run here; null when they can. */
+export function labMissing(): string | null {
+  if (process.getuid?.() !== 0) return 'needs root for network namespaces';
+  if (!existsSync(ENGINE)) return `needs the engine: ${ENGINE} is not built`;
+  return null;
+}
+
+export interface Packet {
+  dst_mac: string;
+  src_mac: string;
+  src: string;
+  dst: string;
+  sport: number;
+  dport: number;
+  intact: boolean;
+}
+
+export const NODE_MAC = '02:00:00:00:00:01';
+
+let labs = 0;
+
+/** A node in a network namespace of its own with one interface, and the other end of its cable in another. */
+export class Lab {
+  readonly server = new TestServer();
+  readonly directory = scratchDirectory();
+  readonly run_dir = join(this.directory, 'r');
+  private readonly node: string;
+  private readonly outside: string;
+  private readonly agents: ChildProcess[] = [];
+
+  constructor() {
+    const stem = `ora${process.pid}-${labs++}`;
+    this.node = `${stem}n`;
+    this.outside = `${stem}o`;
+    onTestFinished(() => this.tearDown());
+  }
+
+  async setUp(): Promise<void> {
+    execFileSync(process.execPath, ['bundle.mjs'], { cwd: PACKAGE_ROOT });
+    for (const namespace of [this.node, this.outside]) execFileSync('ip', ['netns', 'add', namespace]);
+    const ends = ['link', 'add', 'e0', 'netns', this.node, 'address', NODE_MAC, 'type', 'veth'];
+    execFileSync('ip', [...ends, 'peer', 'name', 'p0', 'netns', this.outside]);
+    for (const [namespace, iface] of [
+      [this.node, 'e0'],
+      [this.outside, 'p0'],
+    ] as const)
+      execFileSync('ip', ['-n', namespace, 'link', 'set', 'dev', iface, 'addrgenmode', 'none', 'up']);
+    mkdirSync(this.run_dir);
+    this.server.onHello = ({ credential }) => welcome(credential === null ? 'lab' : null);
+    await this.server.listen(join(this.directory, 's'));
+  }
+
+  startAgent(...more: string[]): ChildProcess {
+    const log = openSync(join(this.directory, 'agent.log'), 'a');
+    const agent = spawn(
+      'ip',
+      [
+        ...['netns', 'exec', this.node, process.execPath, BUNDLE, '--node', 'n1', '--origin', 'twin', '--iface', 'e0'],
+        ...['--server', this.server.url, '--state-dir', join(this.directory, 'st'), '--run-dir', this.run_dir],
+        ...['--join-token', 'once', '--engine', ENGINE, '--memory', 'no-huge', ...more],
+      ],
+      { stdio: ['ignore', log, log] },
+    );
+    this.agents.push(agent);
+    return agent;
+  }
+
+  /** Sends tagged packets into the node's cable and gives what comes out of it. */
+  async exchange(options: Record<string, string | number>): Promise<Packet[]> {
+    const flags = Object.entries({ iface: 'p0', ...options }).flatMap(([flag, value]) => [`--${flag}`, String(value)]);
+    const { stdout } = await run('ip', ['netns', 'exec', this.outside, '/usr/bin/python3', PACKETS, ...flags]);
+    return JSON.parse(stdout) as Packet[];
+  }
+
+  interfaces(): string[] {
+    const links = JSON.parse(execFileSync('ip', ['-j', '-n', this.node, 'link']).toString()) as { ifname: string }[];
+    return links.map(({ ifname }) => ifname).filter((name) => name !== 'lo');
+  }
+
+  enginePid(): number | null {
+    try {
+      return JSON.parse(readFileSync(join(this.run_dir, 'engine.pid'), 'utf8')).pid;
+    } catch {
+      return null;
+    }
+  }
+
+  get agentLog(): string {
+    return readFileSync(join(this.directory, 'agent.log'), 'utf8');
+  }
+
+  /** Ends what runs in the two namespaces, which are this lab's own, and removes them. */
+  private async tearDown(): Promise<void> {
+    for (const agent of this.agents) agent.kill('SIGKILL');
+    for (const namespace of [this.node, this.outside]) {
+      await until('processes end', () => {
+        const pids = execFileSync('ip', ['netns', 'pids', namespace]).toString().split('\n').filter(Boolean);
+        for (const pid of pids) kill(Number(pid));
+        return pids.length === 0;
+      }).catch(() => undefined);
+      await run('ip', ['netns', 'del', namespace]).catch(() => undefined);
+    }
+    await this.server.close();
+  }
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It has just ended.
+  }
+}
+
+/** Resolves with how a child ended. */
+export function ended(child: ChildProcess): Promise<number | null> {
+  if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve(child.exitCode);
+  return new Promise((done) => child.once('exit', done));
+}

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sends UDP packets that carry a hop tag and prints, as JSON, what comes back on the same interface."""
+
+import argparse
+import json
+import socket
+import struct
+import time
+
+ETH_P_ALL = 0x0003
+ETH_P_IP = 0x0800
+PAYLOAD = b"orrery-lab"
+
+
+def checksum(data: bytes) -> int:
+    """Internet checksum (RFC 1071); 0 over data that includes a right one."""
+    if len(data) % 2:
+        data += b"\0"
+    total = sum(struct.unpack(f"!{len(data) // 2}H", data))
+    while total >> 16:
+        total = (total & 0xFFFF) + (total >> 16)
+    return ~total & 0xFFFF
+
+
+def udp_frame(arguments: argparse.Namespace, port: int) -> bytes:
+    """Frame whose destination MAC is the tag `02:0e:HH:HH:MM:MM`."""
+    source, target = socket.inet_aton(arguments.src), socket.inet_aton(arguments.dst)
+    length = 8 + len(PAYLOAD)
+    udp = struct.pack("!HHHH", port, arguments.dport, length, 0) + PAYLOAD
+    pseudo = source + target + struct.pack("!BBH", 0, socket.IPPROTO_UDP, length)
+    udp = udp[:6] + struct.pack("!H", checksum(pseudo + udp)) + udp[8:]
+    header = struct.pack("!BBHHHBBH", 0x45, 0, 20 + length, 1, 0, 64, socket.IPPROTO_UDP, 0) + source + target
+    header = header[:10] + struct.pack("!H", checksum(header)) + header[12:]
+    tag = bytes.fromhex("020e") + struct.pack("!HH", arguments.hop, 0)
+    return tag + bytes.fromhex(arguments.src_mac.replace(":", "")) + struct.pack("!H", ETH_P_IP) + header + udp
+
+
+def describe(frame: bytes) -> dict[str, object] | None:
+    """What a test wants to know of a frame of ours; None for other traffic."""
+    if len(frame) < 42 or frame[12:14] != struct.pack("!H", ETH_P_IP) or frame[23] != socket.IPPROTO_UDP:
+        return None
+    length = struct.unpack("!H", frame[16:18])[0]
+    source_port, target_port, udp_length = struct.unpack("!HHH", frame[34:40])
+    pseudo = frame[26:34] + struct.pack("!BBH", 0, socket.IPPROTO_UDP, udp_length)
+    return {
+        "dst_mac": frame[0:6].hex(":"),
+        "src_mac": frame[6:12].hex(":"),
+        "src": socket.inet_ntoa(frame[26:30]),
+        "dst": socket.inet_ntoa(frame[30:34]),
+        "sport": source_port,
+        "dport": target_port,
+        "intact": checksum(frame[14:34]) == 0
+        and checksum(pseudo + frame[34 : 14 + length]) == 0
+        and frame[42 : 14 + length] == PAYLOAD,
+    }
+
+
+def main() -> None:
+    """Ends when `--expect` packets came or the time is over."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--iface", required=True)
+    parser.add_argument("--hop", type=int, required=True)
+    parser.add_argument("--count", type=int, required=True)
+    parser.add_argument("--expect", type=int, required=True)
+    parser.add_argument("--src", default="10.0.1.2")
+    parser.add_argument("--dst", default="10.0.2.2")
+    parser.add_argument("--sport", type=int, default=5000)
+    parser.add_argument("--dport", type=int, default=80)
+    parser.add_argument("--src-mac", default="0a:00:00:00:00:02")
+    parser.add_argument("--seconds", type=float, default=5)
+    arguments = parser.parse_args()
+
+    raw = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL))
+    raw.bind((arguments.iface, ETH_P_ALL))
+    for i in range(arguments.count):
+        raw.send(udp_frame(arguments, arguments.sport + i))
+    found: list[dict[str, object]] = []
+    deadline = time.monotonic() + arguments.seconds
+    while len(found) < arguments.expect and (left := deadline - time.monotonic()) > 0:
+        raw.settimeout(left)
+        try:
+            frame, address = raw.recvfrom(2048)
+        except TimeoutError:
+            break
+        if address[2] != socket.PACKET_OUTGOING and (packet := describe(frame)):
+            found.append(packet)
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main()

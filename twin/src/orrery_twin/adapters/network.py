@@ -17,7 +17,7 @@ from mininet.node import OVSSwitch
 
 from orrery_twin.adapters.process import run
 from orrery_twin.domain.shaping import shape_script
-from orrery_twin.domain.topology import GATEWAY_ADDRESS, GATEWAY_MAC, BuildPlan, EndPlan, LinkPlan, NodePlan
+from orrery_twin.domain.topology import GATEWAY_ADDRESS, GATEWAY_MAC, BuildPlan, LinkPlan, NodePlan
 
 log = logging.getLogger(__name__)
 
@@ -57,11 +57,15 @@ class Network:
     async def set_link(self, link: LinkPlan, up: bool) -> None:
         state = "up" if up else "down"
         await run(["ip", "link", "set", link.near.interface, state])
-        far_pid = self.pid_of.get(link.far.node)
-        await run(["ip", "link", "set", link.far.interface, state], namespace_of=far_pid)
-        if up and far_pid is not None and self._plan:
+        far = self._plan.node(link.far.node) if self._plan else None
+        if far is None:
+            await run(["ip", "link", "set", link.far.interface, state])
+            return
+        script = f"ip link set {link.far.interface} {state}\n"
+        if up:
             # Routes and neighbour entries went with the link.
-            await self._configure_end(link.far, self._plan.node(link.far.node), link)
+            script += _address_script(far, link.far.interface)
+        await run(["sh", "-e"], namespace_of=self.pid_of[far.id], stdin=script)
 
     def _make(self, plan: BuildPlan) -> None:
         net = Mininet(topo=None, build=False, controller=None)
@@ -102,22 +106,28 @@ class Network:
 
     async def _configure_link(self, plan: BuildPlan, link: LinkPlan) -> None:
         node = plan.node(link.far.node)
-        await self._configure_end(link.near, None, link, segments=node is not None and node.kind == "server")
-        await self._configure_end(link.far, node, link, segments=node is not None and node.kind == "server")
+        for end, owner in ((link.near, None), (link.far, node)):
+            name = end.interface
+            script = [NO_IPV6, f"ip link set lo up\nip link set {name} address {owner.mac}"] if owner else []
+            script.append(f"ip link set {name} up")
+            if node and node.kind == "server":
+                # The data plane takes frames as the wire would carry them: at most MTU long, checksums filled in.
+                script.append(f"ethtool -K {name} {OFFLOADS_OFF} > /dev/null")
+            if owner:
+                script.append(_address_script(owner, name))
+            script.append(shape_script(name, link.bandwidth_bps, link.delay_us))
+            namespace = self.pid_of[owner.id] if owner else None
+            await run(["sh", "-e"], namespace_of=namespace, stdin="\n".join(script))
 
-    async def _configure_end(self, end: EndPlan, node: NodePlan | None, link: LinkPlan, segments: bool = False) -> None:
-        """`segments`: frames leave as the wire would carry them, at most MTU long and with checksums filled in."""
-        script = [NO_IPV6] if node else []
-        name = end.interface
-        if node:
-            script.append(f"ip link set lo up\nip link set {name} address {node.mac}")
-        script.append(f"ip link set {name} up")
-        if segments:
-            script.append(f"ethtool -K {name} {OFFLOADS_OFF} > /dev/null")
-        if node and node.address:
-            script.append(f"ip address replace {node.address}/32 dev {name}")
-            script.append(f"ip neighbour replace {GATEWAY_ADDRESS} lladdr {GATEWAY_MAC} dev {name} nud permanent")
-            script.append(f"ip route replace default via {GATEWAY_ADDRESS} dev {name} onlink")
-        script.append(shape_script(name, link.bandwidth_bps, link.delay_us))
-        namespace = self.pid_of[node.id] if node else None
-        await run(["sh", "-e"], namespace_of=namespace, stdin="\n".join(script))
+
+def _address_script(node: NodePlan, interface: str) -> str:
+    """A host sends everything to the gateway's MAC, which the fabric routes; nothing is ever resolved."""
+    if node.address is None:
+        return ""
+    return "\n".join(
+        [
+            f"ip address replace {node.address}/32 dev {interface}",
+            f"ip neighbour replace {GATEWAY_ADDRESS} lladdr {GATEWAY_MAC} dev {interface} nud permanent",
+            f"ip route replace default via {GATEWAY_ADDRESS} dev {interface} onlink",
+        ]
+    )

@@ -8,7 +8,7 @@ from asyncio.subprocess import Process
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from orrery_twin.adapters.process import BoundedLog, end, run, spawn
+from orrery_twin.adapters.process import BoundedLog, CommandFailed, end, run, spawn
 from orrery_twin.domain.fabric import SwitchProgram
 
 RUN_DIRECTORY = Path("/run/openvswitch")
@@ -67,7 +67,12 @@ class SwitchDaemons:
             await self._processes[name].wait()
             await asyncio.sleep(RESTART_DELAY_S)
             await self._start(name, arguments)
-            await self._until_ready(["show"])
+            # A change without --no-wait is answered when ovs-vswitchd has made every bridge anew.
+            pid = self._processes[name].pid
+            try:
+                await self._until_ready(["set", "Open_vSwitch", ".", f"external_ids:{name}={pid}"])
+            except (CommandFailed, TimeoutError):
+                continue
             if name == "ovs-vswitchd":
                 await self._on_restart()
 

@@ -2,6 +2,7 @@
 """HTTP routes of twind."""
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -29,6 +30,8 @@ from orrery_twin.service.hub import Hub, TooManyWatchers, now_ms
 from orrery_twin.service.pcaps import FILE_MAX_BYTES, Pcaps
 from orrery_twin.service.traffic import Traffic
 from orrery_twin.service.twin import Twin
+
+log = logging.getLogger(__name__)
 
 BODY_MAX_BYTES = 8 << 20
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -81,6 +84,9 @@ async def _problems(request: web.Request, handler: Handler) -> web.StreamRespons
         return refusal_problem(refusal)
     except web.HTTPException as error:
         return problem(error.status, error.reason.lower())
+    except Exception as error:
+        log.exception("%s %s failed", request.method, request.path)
+        return problem(500, "the twin failed to do this", str(error)[:2000])
 
 
 class _Api:

@@ -42,14 +42,16 @@ def refusal_problem(refusal: Refused) -> web.Response:
 
 
 def validation_problem(error: ValidationError, body: bytes) -> web.Response:
-    found = error.errors(include_url=False, include_context=False)
+    found = error.errors(include_url=False)
     if any(item["type"] == "json_invalid" for item in found):
         return problem(400, "the body is not JSON", found[0]["msg"])
     document = json.loads(body)
-    errors = [
-        FieldError(pointer=_pointer(document, item["loc"], item["type"]), detail=item["msg"], code=item["type"])
-        for item in found[:ERRORS_MAX]
-    ]
+    errors = []
+    for item in found[:ERRORS_MAX]:
+        place = _pointer(document, item["loc"], item["type"])
+        if item["type"].startswith("union_tag"):
+            place += pointer(item["ctx"]["discriminator"].strip("'"))
+        errors.append(FieldError(pointer=place, detail=item["msg"], code=item["type"]))
     return problem(422, "the body does not follow the contract", errors=errors)
 
 

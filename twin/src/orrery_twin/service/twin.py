@@ -9,6 +9,7 @@ from typing import Literal
 
 from orrery_twin.adapters.network import Network
 from orrery_twin.adapters.ovs import SwitchDaemons
+from orrery_twin.adapters.process import CommandFailed
 from orrery_twin.contract.models import FabricSpec, Fault, Infrastructure, TwinNodeState, TwinSpec, TwinState
 from orrery_twin.domain.refusal import Refused
 from orrery_twin.domain.topology import BuildPlan, plan_build
@@ -154,9 +155,14 @@ class Twin:
 
     async def _switch_restarted(self) -> None:
         self.hub.event("switch.restarted", "openvswitch", "the switch daemon was started again", "warning")
-        if self.plan and self.infrastructure:
-            await self.fabric.apply(self.infrastructure, self.plan)
-            self.publish()
+        while self.plan and self.infrastructure:
+            try:
+                await self.fabric.apply(self.infrastructure, self.plan)
+            except CommandFailed:
+                await asyncio.sleep(FIRST_RETRY_S)
+            else:
+                break
+        self.publish()
 
     async def _wait_for_work(self, limit_s: float) -> None:
         try:

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+TWIN = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture
+def rack() -> dict[str, Any]:
+    """The demo topology, fresh for each test to change."""
+    return json.loads((TWIN / "topologies/rack.json").read_text())  # type: ignore[no-any-return]
+
+
+@pytest.fixture
+def make_rule() -> Callable[..., dict[str, Any]]:
+    """A fabric rule with one target unless `targets` gives (hop, server, lo, hi) of several."""
+
+    def make(
+        kind: str,
+        *,
+        id: str | None = None,
+        hop: int = 1,
+        server: str = "server-1",
+        targets: list[tuple[int, str, int, int]] | None = None,
+        **fields: Any,
+    ) -> dict[str, Any]:
+        wanted = targets or [(hop, server, 0, 65536)]
+        rule = {
+            "id": id or f"{kind}-{hop}",
+            "pipeline_id": "demo",
+            "kind": kind,
+            "priority": 100,
+            "from_hosts": [],
+            "match": [],
+            "hop": hop if kind == "hop" else None,
+            "key": [],
+            "targets": [
+                {"range": {"lo": lo, "hi": hi}, "hop": number, "server": name} for number, name, lo, hi in wanted
+            ],
+        }
+        return rule | fields
+
+    return make

@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The emulated network itself: shaping, faults, captures, what is refused."""
+
+import json
+import struct
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .conftest import Lab, UnixConnection
+
+ATTACK = "/login?user=%27%20OR%201%3D1--"
+
+
+def link(lab: Lab, link_id: str) -> Any:
+    return next(sample for sample in lab.ok("GET", "/state")["links"] if sample["link_id"] == link_id)
+
+
+def test_state_names_every_node_and_link(lab: Lab, rack: dict[str, Any]) -> None:
+    state = lab.ok("GET", "/state")
+    assert {node["id"]: node["state"] for node in state["nodes"]} == {
+        node["id"]: "up" for kind in ("switches", "servers", "hosts") for node in rack[kind]
+    }
+    assert [sample["link_id"] for sample in state["links"]] == [link["id"] for link in rack["links"]]
+    assert all(sample["up"] for sample in state["links"])
+
+
+def test_the_root_namespace_sees_none_of_it(lab: Lab) -> None:
+    assert "sw1p1" in lab.inside(["ls", "/sys/class/net"])
+    assert not any(path.name.startswith("sw1") for path in Path("/sys/class/net").iterdir())
+
+
+def test_ping_between_all_hosts(lab: Lab, rack: dict[str, Any]) -> None:
+    """An ICMP echo by hand: the machine may have no ping."""
+    program = (
+        "import socket,struct,sys\n"
+        "s=socket.socket(socket.AF_INET,socket.SOCK_RAW,socket.IPPROTO_ICMP);s.settimeout(3)\n"
+        "m=struct.pack('!BBHHH',8,0,0xf7fd,1,1)\n"
+        "for a in sys.argv[1:]:\n s.sendto(m,(a,0))\n while s.recvfrom(99)[1][0]!=a: pass\n"
+    )
+    for host in rack["hosts"]:
+        others = [other["address"] for other in rack["hosts"] if other is not host]
+        lab.inside([sys.executable, "-c", program, *others], host["id"])
+
+
+@pytest.mark.parametrize("protocol", ["tcp", "udp"])
+def test_bandwidth_holds(lab: Lab, rack: dict[str, Any], protocol: str) -> None:
+    limit = next(one["bandwidth_bps"] for one in rack["links"] if one["id"] == "client-1-leaf-1")
+    wanted = {"kind": "iperf3", "from": "client-1", "to": "web-1", "protocol": protocol}
+    status = lab.run_traffic(wanted | {"rate_bps": 3 * limit, "duration_s": 2})
+    assert status["state"] == "completed", status
+    assert status["received"] * 1400 * 8 / 2 < 1.3 * limit
+
+
+def test_http_counts_a_missing_server_as_errors(lab: Lab) -> None:
+    lab.inside(["ip", "route", "add", "unreachable", "10.0.2.1"], "client-1")
+    try:
+        status = lab.run_traffic({"kind": "http", "from": "client-1", "to": "web-1", "count": 3, "rate_per_s": 100})
+    finally:
+        lab.inside(["ip", "route", "del", "unreachable", "10.0.2.1"], "client-1")
+    assert (status["sent"], status["received"], status["errors"]) == (3, 0, 3)
+    assert "unreachable" in status["detail"].lower() or "no route" in status["detail"].lower()
+
+
+def test_an_attack_request_and_another_port_reach_the_server(lab: Lab) -> None:
+    wanted = {"kind": "http", "from": "client-2", "to": "web-2", "count": 3, "rate_per_s": 50}
+    assert lab.run_traffic(wanted | {"path": ATTACK, "body": "id=1 UNION SELECT"})["received"] == 3
+    assert lab.run_traffic(wanted | {"port": 8080})["received"] == 3
+
+
+def test_probe_measures_one_way_latency(lab: Lab) -> None:
+    status = lab.run_traffic({"kind": "probe", "from": "client-1", "to": "web-2", "rate_per_s": 100, "duration_s": 1})
+    assert status["received"] == status["sent"] > 50
+    assert 0 < status["latency_us"]["p50"] <= status["latency_us"]["p99"]
+
+
+def test_traffic_without_end_runs_until_deleted(lab: Lab) -> None:
+    started = lab.ok("POST", "/traffic", {"kind": "http", "from": "client-1", "to": "web-1", "rate_per_s": 20})
+    lab.until(lambda: lab.ok("GET", f"/traffic/{started['id']}")["received"] > 0, "replies")
+    stopped = lab.ok("DELETE", f"/traffic/{started['id']}")
+    assert stopped["state"] == "stopped" and stopped["ended_ms"]
+
+
+def test_a_link_goes_down_and_comes_back(lab: Lab) -> None:
+    fault = lab.ok("POST", "/faults", {"kind": "link-down", "target": "web-1-leaf-1"})
+    lab.until(lambda: not link(lab, "web-1-leaf-1")["up"], "the link to be down")
+    assert [one["id"] for one in lab.ok("GET", "/state")["faults"]] == [fault["id"]]
+    wanted = {"kind": "http", "from": "client-1", "to": "web-1", "count": 2, "rate_per_s": 50}
+    assert lab.run_traffic(wanted)["received"] == 0
+    assert lab.call("POST", "/faults", {"kind": "link-down", "target": "web-1-leaf-1"})[0] == 409
+
+    lab.ok("DELETE", f"/faults/{fault['id']}")
+    lab.until(lambda: link(lab, "web-1-leaf-1")["up"], "the link to be up")
+    assert lab.run_traffic(wanted)["received"] == 2
+    assert lab.ok("GET", "/state")["faults"] == []
+    assert lab.call("DELETE", f"/faults/{fault['id']}")[0] == 404
+
+
+def test_capture_sees_what_the_host_sees(lab: Lab) -> None:
+    capture = lab.ok("POST", "/captures", {"host": "web-1", "filter": "tcp dst port 80", "packets": 5})
+    lab.run_traffic({"kind": "http", "from": "client-1", "to": "web-1", "count": 3, "rate_per_s": 50})
+
+    def completed() -> Any:
+        status = lab.ok("GET", f"/captures/{capture['id']}")
+        return status if status["state"] == "completed" else None
+
+    packets = lab.until(completed, "the capture to complete")["packets"]
+    assert len(packets) == 5
+    assert {(one["src"], one["dst"], one["protocol"], one["dst_port"]) for one in packets} == {
+        ("10.0.1.1", "10.0.2.1", "tcp", 80)
+    }
+
+
+def test_a_capture_filter_that_is_none_is_refused(lab: Lab) -> None:
+    status, problem = lab.call("POST", "/captures", {"host": "web-1", "filter": "tcp port eighty"})
+    assert (status, problem["errors"][0]["pointer"]) == (422, "/filter")
+
+
+def pcap(*frames: bytes) -> bytes:
+    header = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)
+    records = (struct.pack("<IIII", 1000 + n, 0, len(frame), len(frame)) + frame for n, frame in enumerate(frames))
+    return header + b"".join(records)
+
+
+def udp_frame(source_port: int) -> bytes:
+    payload = b"replayed"
+    udp = struct.pack("!HHHH", source_port, 9999, 8 + len(payload), 0) + payload
+    ip = struct.pack("!BBHHHBBH4B4B", 0x45, 0, 20 + len(udp), 1, 0, 64, 17, 0, 10, 0, 1, 1, 10, 0, 2, 2)
+    total = sum(struct.unpack("!10H", ip))
+    checksum = ~((total & 0xFFFF) + (total >> 16)) & 0xFFFF
+    ip = ip[:10] + struct.pack("!H", checksum) + ip[12:]
+    return bytes.fromhex("020000000099 020000000098 0800") + ip + udp
+
+
+def test_an_uploaded_capture_is_replayed_as_it_is(lab: Lab) -> None:
+    data = pcap(udp_frame(1001), udp_frame(1002))
+    info = lab.ok("POST", "/pcaps?name=two%20packets", data)
+    assert (info["packets"], info["duration_s"], info["link_type"]) == (2, 1.0, "ethernet")
+    assert info in lab.ok("GET", "/pcaps")["items"]
+
+    capture = lab.ok("POST", "/captures", {"host": "web-2", "filter": "udp port 9999", "packets": 4})
+    status = lab.run_traffic({"kind": "pcap", "from": "client-1", "pcap_id": info["id"], "loops": 2})
+    assert (status["state"], status["sent"], status["errors"]) == ("completed", 4, 0)
+    path = f"/captures/{capture['id']}"
+    lab.until(lambda: lab.ok("GET", path)["state"] == "completed", "the replayed packets at their host")
+    assert [one["src_port"] for one in lab.ok("GET", path)["packets"]] == [1001, 1002, 1001, 1002]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"hello world, this is no capture", pcap(udp_frame(1))[:-3], pcap(), b"\x0a\x0d\x0d\x0a" + bytes(40)],
+    ids=["empty", "text", "cut short", "no packets", "pcapng"],
+)
+def test_what_is_no_capture_is_refused_and_not_kept(lab: Lab, data: bytes) -> None:
+    before = lab.ok("GET", "/pcaps")
+    status, problem = lab.call("POST", "/pcaps?name=bad", data)
+    assert (status, problem["status"], len(problem["errors"])) == (422, 422, 1)
+    assert lab.ok("GET", "/pcaps") == before
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status", "pointer"),
+    [
+        ("PUT", "/spec", {"generation": 1, "infrastructure": None}, 422, "/agents"),
+        ("PUT", "/spec", {"generation": -1, "infrastructure": None, "agents": None}, 422, "/generation"),
+        ("POST", "/traffic", {"kind": "http", "from": "client-1", "to": "web-9"}, 422, "/to"),
+        ("POST", "/traffic", {"kind": "http", "from": "server-1", "to": "web-1"}, 422, "/from"),
+        ("POST", "/traffic", {"kind": "http", "from": "client-1", "to": "web-1", "rate_per_s": 0}, 422, "/rate_per_s"),
+        ("POST", "/traffic", {"kind": "http", "from": "client-1", "to": "web-1", "x": 1}, 422, "/x"),
+        ("POST", "/traffic", {"kind": "pcap", "from": "client-1", "pcap_id": "none"}, 422, "/pcap_id"),
+        ("POST", "/traffic", {"kind": "flood"}, 422, "/kind"),
+        ("POST", "/faults", {"kind": "link-down", "target": "no-link"}, 422, "/target"),
+        ("POST", "/faults", {"kind": "agent-kill", "target": "web-1"}, 422, "/target"),
+        ("POST", "/captures", {"host": "server-1"}, 422, "/host"),
+        ("POST", "/traffic", b"{", 400, None),
+        ("POST", "/traffic", b'"' + b"x" * (9 << 20), 413, None),
+        ("GET", "/nothing", None, 404, None),
+        ("DELETE", "/traffic/none", None, 404, None),
+        ("PATCH", "/spec", None, 405, None),
+    ],
+)
+def test_bad_requests_name_the_field(
+    lab: Lab, method: str, path: str, body: Any, status: int, pointer: str | None
+) -> None:
+    before = lab.ok("GET", "/state")["generation"]
+    actual, problem = lab.call(method, path, body)
+    assert (actual, problem["status"]) == (status, status)
+    if pointer:
+        assert pointer in [error["pointer"] for error in problem["errors"]]
+    assert lab.ok("GET", "/state")["generation"] == before
+
+
+class Watcher:
+    """Lines of GET /watch, gathered by a thread."""
+
+    def __init__(self, lab: Lab) -> None:
+        self.connection = UnixConnection(lab.socket)
+        self.connection.request("GET", "/watch")
+        self.reply = self.connection.getresponse()
+        self.lines: list[dict[str, Any]] = []
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self) -> None:
+        try:
+            while line := self.reply.readline():
+                self.lines.append(json.loads(line))
+        except (OSError, AttributeError, ValueError):
+            return  # closed by the test
+
+    def of(self, kind: str) -> list[dict[str, Any]]:
+        return [line for line in self.lines if line["type"] == kind]
+
+    def events(self, name: str) -> list[dict[str, Any]]:
+        return [line for line in self.of("event") if line["event"] == name]
+
+
+@pytest.fixture
+def watcher(lab: Lab) -> Iterator[Watcher]:
+    watcher = Watcher(lab)
+    yield watcher
+    watcher.connection.close()
+
+
+def test_watch_begins_with_the_state_and_follows_changes(lab: Lab, watcher: Watcher) -> None:
+    lab.until(lambda: len(watcher.of("links")) >= 3, "link samples")
+    assert watcher.lines[0]["type"] == "state" and watcher.lines[0]["state"]["phase"] == "up"
+    fault = lab.ok("POST", "/faults", {"kind": "link-down", "target": "web-2-leaf-1"})
+    lab.until(lambda: watcher.events("link.down"), "the event")
+    lab.until(lambda: watcher.of("state")[-1]["state"]["faults"] == [fault], "the state with the fault")
+    lab.ok("DELETE", f"/faults/{fault['id']}")
+    lab.run_traffic({"kind": "http", "from": "client-1", "to": "web-1", "count": 50, "rate_per_s": 100})
+    lab.until(lambda: watcher.events("traffic.completed"), "the end of the traffic")
+    rates = [sample["b_to_a_bps"] + sample["a_to_b_bps"] for line in watcher.of("links") for sample in line["links"]]
+    assert max(rates) > 0
+    assert watcher.of("traffic")[-1]["traffic"][-1]["received"] == 50

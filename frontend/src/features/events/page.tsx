@@ -1,5 +1,132 @@
+import { Button, Select, TextInput } from '@mantine/core';
+import { IconPlayerPause, IconPlayerPlay, IconSearch } from '@tabler/icons-react';
+import { useEffect, useMemo, useState } from 'react';
+import { compareEventIds } from '../../shared/stream/event-id.js';
+import { useStreamStatus } from '../../shared/stream/hooks.js';
+import { useCommands } from '../../shared/ui/commands.js';
+import { WithDetail } from '../../shared/ui/detail-panel.js';
 import { PageHeader } from '../../shared/ui/page-header.js';
+import { QueryBoundary } from '../../shared/ui/states.js';
+import { useUrlParam } from '../../shared/ui/url-state.js';
+import { EventDetail } from './event-detail.js';
+import { EventTable } from './event-table.js';
+import classes from './events.module.css';
+import { matchesText, useEventFeed } from './feed.js';
+
+const SEVERITIES = ['info', 'warning', 'error'];
 
 export function Component() {
-  return <PageHeader title="events" />;
+  const [type, setType] = useUrlParam('type');
+  const [severity, setSeverity] = useUrlParam('severity');
+  const [text, setText] = useUrlParam('q');
+  const [selectedId, select] = useUrlParam('event');
+  const filter = useMemo(() => ({ type, severity }), [type, severity]);
+  const { query, events } = useEventFeed(filter);
+  const connected = useStreamStatus(({ state }) => state === 'connected');
+  const [paused, setPaused] = useState(false);
+  const [scrolled, setScrolled] = useState(false);
+  const [heldAt, setHeldAt] = useState<string | null>(null);
+
+  // While the reader is not at the top, nothing may move under their eyes.
+  const held = paused || scrolled;
+  const newest = events[0]?.id ?? null;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only the moment of holding counts
+  useEffect(() => setHeldAt(held ? newest : null), [held]);
+
+  const found = useMemo(() => events.filter((event) => matchesText(event, text)), [events, text]);
+  const shown = useMemo(
+    () => (heldAt === null ? found : found.filter(({ id }) => compareEventIds(id, heldAt) <= 0)),
+    [found, heldAt],
+  );
+  const waiting = found.length - shown.length;
+  const types = useMemo(
+    () => [...new Set([...events.map((event) => event.type), ...(type ? [type] : [])])].sort(),
+    [events, type],
+  );
+  const filtered = type !== '' || severity !== '' || text !== '';
+
+  useCommands([
+    {
+      id: 'events.pause',
+      title: paused ? 'Go on with events' : 'Pause events',
+      group: 'Events',
+      keys: 'p',
+      run: () => setPaused(!paused),
+    },
+  ]);
+
+  return (
+    <WithDetail
+      detail={
+        selectedId && (
+          <EventDetail
+            key={selectedId}
+            id={selectedId}
+            loaded={events.find(({ id }) => id === selectedId)}
+            onClose={() => select(null)}
+          />
+        )
+      }
+    >
+      <PageHeader
+        title="Events"
+        description="Everything that happened, in one order. A cut connection is resumed behind the last event, so that none is missed."
+        actions={
+          <Button
+            variant="default"
+            leftSection={paused ? <IconPlayerPlay size={14} /> : <IconPlayerPause size={14} />}
+            aria-pressed={paused}
+            onClick={() => setPaused(!paused)}
+          >
+            {paused ? 'Go on' : 'Pause'}
+          </Button>
+        }
+      >
+        <TextInput
+          className={classes.search}
+          aria-label="Search subject and message"
+          placeholder="Subject or message"
+          leftSection={<IconSearch size={14} />}
+          value={text}
+          onChange={(event) => setText(event.currentTarget.value)}
+        />
+        <Select
+          aria-label="Type"
+          placeholder="Every type"
+          clearable
+          searchable
+          data={types}
+          value={type || null}
+          onChange={setType}
+        />
+        <Select
+          aria-label="Severity"
+          placeholder="Every severity"
+          clearable
+          data={SEVERITIES}
+          value={severity || null}
+          onChange={setSeverity}
+        />
+        <span className={`${classes.count} muted tabular`} role="status">
+          {query.data && `${shown.length.toLocaleString()} shown`}
+          {paused ? ', paused' : connected ? '' : ', not live'}
+        </span>
+      </PageHeader>
+      <QueryBoundary query={query} rows={10}>
+        <EventTable
+          events={shown}
+          waiting={waiting}
+          filtered={filtered}
+          searching={text !== ''}
+          hasOlder={query.hasNextPage}
+          loadingOlder={query.isFetchingNextPage}
+          onOlder={() => void query.fetchNextPage()}
+          onScrolled={setScrolled}
+          onShowNewest={() => setPaused(false)}
+          selectedId={selectedId}
+          onSelect={select}
+        />
+      </QueryBoundary>
+    </WithDetail>
+  );
 }

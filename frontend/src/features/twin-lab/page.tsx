@@ -1,5 +1,103 @@
-import { PageHeader } from '../../shared/ui/page-header.js';
+import { IconBolt } from '@tabler/icons-react';
+import { useInfrastructure, useTwin } from '../../shared/api/queries.js';
+import { quantityText } from '../../shared/format/quantity.js';
+import { EmulatedMark } from '../../shared/ui/emulated-mark.js';
+import { PageBody, PageHeader, Panel } from '../../shared/ui/page-header.js';
+import { EmptyState, ErrorState, QueryBoundary } from '../../shared/ui/states.js';
+import { StatusBadge } from '../../shared/ui/status-badge.js';
+import { Capture } from './capture.js';
+import { Faults } from './faults.js';
+import { Pcaps } from './pcaps.js';
+import { StartTraffic } from './start-traffic.js';
+import { TrafficTable } from './traffic-table.js';
+import classes from './twin-lab.module.css';
+
+const DAEMON = {
+  off: 'The twin is switched off. Planning works; nothing is emulated.',
+  starting: 'The twin is starting.',
+  running: 'The twin runs.',
+  lost: 'The twin does not answer. What is shown is from before.',
+};
 
 export function Component() {
-  return <PageHeader title="twin-lab" />;
+  const query = useTwin();
+  const infrastructure = useInfrastructure();
+  const twin = query.data;
+  const state = twin?.state;
+  const hosts = infrastructure.data?.hosts ?? [];
+  const up = state?.phase === 'up';
+  return (
+    <>
+      <PageHeader
+        title="Twin lab"
+        description="Send traffic through the emulated network, break it, and look at what its hosts see."
+        actions={<EmulatedMark />}
+      />
+      <PageBody>
+        <QueryBoundary query={query}>
+          {twin && (
+            <dl className={`panel ${classes.strip}`}>
+              <div>
+                <dt>State</dt>
+                <dd>
+                  <StatusBadge state={state?.phase ?? twin.daemon} />
+                </dd>
+              </div>
+              <div>
+                <dt>Nodes</dt>
+                <dd className="tabular">
+                  {state
+                    ? `${state.nodes.filter((node) => node.state === 'up').length} of ${state.nodes.length} up`
+                    : '–'}
+                </dd>
+              </div>
+              <div>
+                <dt>Links</dt>
+                <dd className="tabular">
+                  {state ? `${state.links.filter((link) => link.up).length} of ${state.links.length} up` : '–'}
+                </dd>
+              </div>
+              <div>
+                <dt>Built in</dt>
+                <dd>{quantityText('ms', state?.build_ms)}</dd>
+              </div>
+            </dl>
+          )}
+          {(twin?.detail || state?.error) && (
+            <p role="alert" className={classes.trouble}>
+              {twin?.detail ?? state?.error}
+            </p>
+          )}
+          {twin && !up ? (
+            <Panel>
+              <EmptyState
+                icon={IconBolt}
+                title={state?.phase === 'building' ? 'The twin is being built' : 'The twin is not up'}
+              >
+                {DAEMON[twin.daemon]}
+              </EmptyState>
+            </Panel>
+          ) : infrastructure.error ? (
+            <ErrorState error={infrastructure.error} retry={() => void infrastructure.refetch()} />
+          ) : (
+            <div className={classes.lab}>
+              <div className={classes.column}>
+                <TrafficTable />
+                <Faults
+                  links={infrastructure.data?.links ?? []}
+                  servers={infrastructure.data?.servers ?? []}
+                  samples={state?.links ?? []}
+                />
+              </div>
+              <div className={classes.column}>
+                <StartTraffic hosts={hosts} />
+                <Pcaps />
+                <Capture hosts={hosts} />
+              </div>
+            </div>
+          )}
+        </QueryBoundary>
+      </PageBody>
+    </>
+  );
 }

@@ -1,4 +1,5 @@
 import { type ReactNode, useEffect } from 'react';
+import { Link } from 'react-router';
 import classes from './page.module.css';
 
 export function useDocumentTitle(title: string): void {
@@ -59,5 +60,14 @@ export function Panel({ title, actions, children, flush = false, className }: Pa
       )}
       <div className={flush ? classes.panelFlush : classes.panelBody}>{children}</div>
     </section>
+  );
+}
+
+/** A way to another page, in a panel's head. */
+export function PageLink({ to, children }: { readonly to: string; readonly children: ReactNode }) {
+  return (
+    <Link to={to} className={classes.pageLink}>
+      {children}
+    </Link>
   );
 }

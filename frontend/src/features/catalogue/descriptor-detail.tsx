@@ -1,0 +1,84 @@
+import type { NfDescriptor } from '@orrery/contract';
+import { quantityText } from '../../shared/format/quantity.js';
+import { DetailSection, Facts } from '../../shared/ui/detail-panel.js';
+import { JsonView } from '../../shared/ui/json-view.js';
+import classes from './catalogue.module.css';
+import { REFERENCE_PACKET_BYTES, rateOfOneCore } from './cost.js';
+
+export function Tags({ items }: { readonly items: readonly string[] }) {
+  if (items.length === 0) return <span className="muted">none</span>;
+  return (
+    <span className={classes.tags}>
+      {items.map((item) => (
+        <code key={item}>{item}</code>
+      ))}
+    </span>
+  );
+}
+
+export function DescriptorDetail({ descriptor }: { readonly descriptor: NfDescriptor }) {
+  const { actions, attributes, state, affinity, scaling, implementations } = descriptor;
+  return (
+    <>
+      <p className={classes.lead}>{descriptor.summary}</p>
+      <Facts
+        items={[
+          ['Id', <code key="id">{descriptor.id}</code>],
+          ['Version', descriptor.version],
+          ['Category', descriptor.category],
+          ['Instances', `at most ${scaling.max_instances}`],
+          ['Replies', descriptor.return_traffic ? 'must come back through the same instance' : 'need not pass it'],
+        ]}
+      />
+      <DetailSection title="Packets">
+        <Facts
+          items={[
+            ['Reads', <Tags key="reads" items={actions.reads} />],
+            ['Writes', <Tags key="writes" items={actions.writes} />],
+            ['Adds', <Tags key="adds" items={actions.adds} />],
+            ['Removes', <Tags key="removes" items={actions.removes} />],
+            ['May drop', actions.may_drop ? 'yes' : 'no'],
+          ]}
+        />
+      </DetailSection>
+      <DetailSection title="State">
+        <Facts
+          items={[
+            ['Kind', state.kind],
+            ['Key', <Tags key="key" items={state.key} />],
+            ['Affinity', affinity.length === 0 ? 'any instance' : <Tags key="affinity" items={affinity} />],
+          ]}
+        />
+      </DetailSection>
+      {attributes.length > 0 && (
+        <DetailSection title="Derived attributes">
+          <Facts
+            items={attributes.map(({ name, title, values }) => [
+              <code key="name">{`${descriptor.id}.${name}`}</code>,
+              `${title}: ${values.map(({ value }) => value).join(', ')}`,
+            ])}
+          />
+        </DetailSection>
+      )}
+      {implementations.map(({ kind, driver, cost }) => (
+        <DetailSection key={kind} title={`Cost: ${kind} (${driver})`}>
+          <Facts
+            items={[
+              ['Cycles a packet', cost.cycles_per_packet],
+              ['Cycles a byte', cost.cycles_per_byte],
+              ['Base latency', quantityText('us', cost.base_latency_us)],
+              ['Memory', quantityText('bytes', cost.memory_bytes)],
+              [
+                'Estimate',
+                `${quantityText('pps', rateOfOneCore(cost))} a core and GHz at ${REFERENCE_PACKET_BYTES} bytes`,
+              ],
+            ]}
+          />
+        </DetailSection>
+      ))}
+      <DetailSection title="Configuration (JSON Schema)">
+        <JsonView value={descriptor.config_schema} label="Configuration schema" />
+      </DetailSection>
+    </>
+  );
+}

@@ -1,0 +1,39 @@
+import type { Operation } from '@orrery/contract';
+
+export interface Progress {
+  readonly done: number;
+  readonly total: number;
+  readonly failed: number;
+  readonly share: number;
+}
+
+/** Steps that need nothing more; a skipped step is done. */
+export function progressOf({ steps }: Pick<Operation, 'steps'>): Progress {
+  const done = steps.filter(({ state }) => state === 'done' || state === 'skipped').length;
+  const failed = steps.filter(({ state }) => state === 'failed').length;
+  return { done, failed, total: steps.length, share: steps.length === 0 ? 0 : done / steps.length };
+}
+
+export interface StepBar {
+  /** Parts of the whole duration. */
+  readonly offset: number;
+  readonly length: number;
+  readonly duration_ms: number | null;
+}
+
+/** Where each step lies on the time axis of its operation. */
+export function stepBars({ steps, started_ms }: Operation, now: number): StepBar[] {
+  const end = Math.max(...steps.map((step) => step.ended_ms ?? (step.started_ms === null ? 0 : now)), started_ms + 1);
+  const whole = end - started_ms;
+  return steps.map((step) => {
+    if (step.started_ms === null) return { offset: 0, length: 0, duration_ms: null };
+    const duration_ms = Math.max(0, (step.ended_ms ?? now) - step.started_ms);
+    const offset = Math.min(1, Math.max(0, (step.started_ms - started_ms) / whole));
+    return { offset, length: Math.min(1 - offset, duration_ms / whole), duration_ms };
+  });
+}
+
+/** Time from the start until now or the end. */
+export function durationMs({ state, started_ms, updated_ms }: Operation, now: number): number {
+  return Math.max(0, (state === 'PROCESSING' || state === 'ROLLING_BACK' ? now : updated_ms) - started_ms);
+}

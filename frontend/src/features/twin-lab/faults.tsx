@@ -1,0 +1,168 @@
+import { Button } from '@mantine/core';
+import type { Fault, Link, LinkSample, ServerNode } from '@orrery/contract';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { call } from '../../shared/api/client.js';
+import { useFaults } from '../../shared/api/queries.js';
+import { useMay } from '../../shared/api/session.js';
+import { useLink, useWantSamples } from '../../shared/stream/hooks.js';
+import { ConfirmButton } from '../../shared/ui/confirm-button.js';
+import { notifyError } from '../../shared/ui/notify.js';
+import { Panel } from '../../shared/ui/page-header.js';
+import { RateText } from '../../shared/ui/rate-text.js';
+import { RelativeTime } from '../../shared/ui/relative-time.js';
+import { QueryBoundary } from '../../shared/ui/states.js';
+import { StatusBadge } from '../../shared/ui/status-badge.js';
+import classes from './twin-lab.module.css';
+
+interface FaultActions {
+  readonly faults: readonly Fault[];
+  readonly may: boolean;
+  readonly busy: string | null;
+  readonly inject: (kind: Fault['kind'], target: string) => void;
+  readonly clear: (id: string) => void;
+}
+
+function useFaultActions(): FaultActions & { query: ReturnType<typeof useFaults> } {
+  const query = useFaults();
+  const queries = useQueryClient();
+  const may = useMay('operator');
+  const onSettled = () => queries.invalidateQueries({ queryKey: ['twin'] });
+  const inject = useMutation({
+    mutationFn: (body: Pick<Fault, 'kind' | 'target'>) =>
+      call('injectFault', { body }, { idempotencyKey: crypto.randomUUID() }),
+    onError: (error) => notifyError('Nothing was broken', error),
+    onSettled,
+  });
+  const clear = useMutation({
+    mutationFn: (id: string) => call('clearFault', { params: { id } }),
+    onError: (error) => notifyError('The fault was not mended', error),
+    onSettled,
+  });
+  const busy = inject.isPending ? inject.variables.target : clear.isPending ? clear.variables : null;
+  return {
+    query,
+    faults: query.data ?? [],
+    may,
+    busy,
+    inject: (kind, target) => inject.mutate({ kind, target }),
+    clear: (id) => clear.mutate(id),
+  };
+}
+
+function LinkRow({ link, sample, actions }: { link: Link; sample: LinkSample | undefined; actions: FaultActions }) {
+  const live = useLink(link.id) ?? sample;
+  const fault = actions.faults.find(({ kind, target }) => kind === 'link-down' && target === link.id);
+  const up = live?.up ?? true;
+  return (
+    <tr>
+      <td>{link.id}</td>
+      <td>{fault || !up ? <StatusBadge state="down" /> : <StatusBadge state="up" />}</td>
+      <td className="number">
+        <RateText quantity="bps" value={live?.a_to_b_bps} />
+      </td>
+      <td className="number">
+        <RateText quantity="bps" value={live?.b_to_a_bps} />
+      </td>
+      <td>{fault && <RelativeTime t_ms={fault.since_ms} />}</td>
+      <td className={classes.action}>
+        {fault ? (
+          <Button
+            size="compact-xs"
+            disabled={!actions.may}
+            loading={actions.busy === fault.id}
+            aria-label={`Mend ${link.id}`}
+            onClick={() => actions.clear(fault.id)}
+          >
+            Mend
+          </Button>
+        ) : (
+          <Button
+            variant="default"
+            size="compact-xs"
+            disabled={!actions.may}
+            loading={actions.busy === link.id}
+            aria-label={`Take down ${link.id}`}
+            onClick={() => actions.inject('link-down', link.id)}
+          >
+            Take down
+          </Button>
+        )}
+      </td>
+    </tr>
+  );
+}
+
+interface FaultsProps {
+  readonly links: readonly Link[];
+  readonly servers: readonly ServerNode[];
+  readonly samples: readonly LinkSample[];
+}
+
+export function Faults({ links, servers, samples }: FaultsProps) {
+  const { query, ...actions } = useFaultActions();
+  useWantSamples(['link/']);
+  const emulated = servers.filter(({ origin }) => origin === 'twin');
+  return (
+    <Panel title="Faults" flush>
+      <QueryBoundary query={query} rows={3}>
+        <table className="table">
+          <thead>
+            <tr>
+              <th scope="col">Link</th>
+              <th scope="col">State</th>
+              <th scope="col" className="number">
+                There
+              </th>
+              <th scope="col" className="number">
+                Back
+              </th>
+              <th scope="col">Down for</th>
+              <th scope="col">
+                <span className="sr-only">Actions</span>
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {links.map((link) => (
+              <LinkRow
+                key={link.id}
+                link={link}
+                sample={samples.find(({ link_id }) => link_id === link.id)}
+                actions={actions}
+              />
+            ))}
+          </tbody>
+        </table>
+        {emulated.length > 0 && (
+          <div className={classes.kills}>
+            {emulated.map(({ id }) => (
+              <div key={id}>
+                <span>{id}</span>
+                <ConfirmButton
+                  size="compact-xs"
+                  disabled={!actions.may}
+                  aria-label={`Kill the agent of ${id}`}
+                  message={`The agent of ${id} is killed. Its engine goes on forwarding; the agent is started again and takes it over.`}
+                  confirmLabel="Kill agent"
+                  onConfirm={() => actions.inject('agent-kill', id)}
+                >
+                  Kill agent
+                </ConfirmButton>
+                <ConfirmButton
+                  size="compact-xs"
+                  disabled={!actions.may}
+                  aria-label={`Kill the engine of ${id}`}
+                  message={`The data plane of ${id} is killed. Packets on it are lost until its agent has started it again.`}
+                  confirmLabel="Kill engine"
+                  onConfirm={() => actions.inject('engine-kill', id)}
+                >
+                  Kill engine
+                </ConfirmButton>
+              </div>
+            ))}
+          </div>
+        )}
+      </QueryBoundary>
+    </Panel>
+  );
+}

@@ -1,0 +1,20 @@
+import type { SloStatus } from '@orrery/contract';
+import { useMemo } from 'react';
+import { useSlos } from '../api/queries.js';
+import { useLiveSlos } from './hooks.js';
+
+/** The resource says which objectives exist; the stream, as far as it is newer, how they stand. */
+export function mergeSlos(known: readonly SloStatus[], streamed: readonly SloStatus[]): SloStatus[] {
+  const newest = new Map(streamed.map((slo) => [`${slo.pipeline_id}/${slo.slo_id}`, slo]));
+  return known.map((slo) => {
+    const live = newest.get(`${slo.pipeline_id}/${slo.slo_id}`);
+    return live && live.t_ms >= slo.t_ms ? live : slo;
+  });
+}
+
+export function useSloRows() {
+  const query = useSlos();
+  const streamed = useLiveSlos();
+  const rows = useMemo(() => mergeSlos(query.data ?? [], streamed), [query.data, streamed]);
+  return { query, rows };
+}

@@ -1,0 +1,24 @@
+import { notifications } from '@mantine/notifications';
+import { ApiError } from '../api/client.js';
+import { FieldErrors } from './states.js';
+
+export function notifyDone(message: string): void {
+  notifications.show({ message, color: 'teal' });
+}
+
+/** What failed, in the server's words; stays until it is closed. */
+export function notifyError(title: string, error: unknown): void {
+  const detail = error instanceof ApiError ? error.message : String((error as Error)?.message ?? error);
+  notifications.show({
+    title,
+    color: 'red',
+    autoClose: false,
+    role: 'alert',
+    message: (
+      <>
+        {detail}
+        <FieldErrors error={error} />
+      </>
+    ),
+  });
+}

@@ -16,7 +16,7 @@ def test_the_rack_gets_numbered_ports_and_addresses(rack: Rack) -> None:
     assert [switch.bridge for switch in plan.switches] == ["sw1"]
     assert [link.near.port for link in plan.links] == [1, 2, 3, 4, 5, 6, 7]
     server = plan.node("server-2")
-    assert server and (server.kind, server.mac, server.address) == ("server", "02:0f:00:00:00:02", None)
+    assert server and (server.kind, server.mac, server.address) == ("server", "02:0f:00:00:39:a3", None)
     client = plan.node("client-1")
     assert client and client.address == "10.0.1.1" and not client.runs_servers
     web = plan.node("web-1")
@@ -25,8 +25,12 @@ def test_the_rack_gets_numbered_ports_and_addresses(rack: Rack) -> None:
     assert link and link.far.interface == "nic0" and not link.near_is_a
 
 
-def test_server_addresses_count_over_a_byte() -> None:
-    assert server_mac(255) == "02:0f:00:00:01:00"
+def test_server_addresses_are_those_of_the_planner() -> None:
+    assert [server_mac(name) for name in ("server-1", "server-3", "a")] == [
+        "02:0f:00:00:39:fa",
+        "02:0f:00:00:38:d4",
+        "02:0f:00:00:cd:20",
+    ]
 
 
 def change(path: list[str | int], value: Any) -> Callable[[Rack], None]:

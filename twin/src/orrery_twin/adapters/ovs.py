@@ -3,7 +3,6 @@
 
 import asyncio
 import re
-import tempfile
 from asyncio.subprocess import Process
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -67,14 +66,19 @@ class SwitchDaemons:
             await self._processes[name].wait()
             await asyncio.sleep(RESTART_DELAY_S)
             await self._start(name, arguments)
-            # A change without --no-wait is answered when ovs-vswitchd has made every bridge anew.
-            pid = self._processes[name].pid
+            if name == "ovs-vswitchd" and await self._made_bridges(self._processes[name]):
+                await self._on_restart()
+
+    async def _made_bridges(self, process: Process) -> bool:
+        """Waits for a restarted ovs-vswitchd, also while the database is away; false when it died again."""
+        while process.returncode is None:
             try:
-                await self._until_ready(["set", "Open_vSwitch", ".", f"external_ids:{name}={pid}"])
+                # A change without --no-wait is answered when every bridge is there.
+                await self._until_ready(["set", "Open_vSwitch", ".", f"external_ids:restarted={process.pid}"])
             except (CommandFailed, TimeoutError):
                 continue
-            if name == "ovs-vswitchd":
-                await self._on_restart()
+            return True
+        return False
 
     async def _until_ready(self, arguments: list[str]) -> None:
         """Waits for the database's socket, and ovs-vsctl for the daemon's answer."""
@@ -95,11 +99,7 @@ async def install(bridge: str, program: SwitchProgram) -> None:
     added = [f"group_id={number},{body}" for number, body in program.groups.items() if number not in before]
     if added:
         await run([*OFCTL, "--bundle", "add-groups", bridge, "-"], stdin="\n".join(added))
-    # `replace-flows` reads what is installed and cannot read the new flows from standard input.
-    with tempfile.NamedTemporaryFile("w", suffix=".flows", dir=RUN_DIRECTORY) as file:
-        file.write("\n".join(program.flows))
-        file.flush()
-        await run([*OFCTL, "--bundle", "replace-flows", bridge, file.name])
+    await run([*OFCTL, "--bundle", "replace-flows", bridge, "-"], stdin="\n".join(program.flows))
     for number in before - program.groups.keys():
         await run([*OFCTL, "del-groups", bridge, f"group_id={number}"])
 

@@ -82,9 +82,13 @@ class BuildPlan:
                 yield link.far, link.near
 
 
-def server_mac(ordinal: int) -> str:
-    """Address of the first interface of the infrastructure's server number `ordinal`, from 0."""
-    return f"02:0f:00:00:{(ordinal + 1) >> 8:02x}:{(ordinal + 1) & 0xFF:02x}"
+def server_mac(server_id: str) -> str:
+    """Address of a server's first interface, from its id alone (FNV-1a), as the planner gives it in NodeSpec."""
+    digest = 0x811C9DC5
+    for octet in server_id.encode():
+        digest = ((digest ^ octet) * 0x01000193) & 0xFFFFFFFF
+    folded = (digest ^ (digest >> 16)) & 0xFFFF
+    return f"02:0f:00:00:{folded >> 8:02x}:{folded & 0xFF:02x}"
 
 
 def plan_build(infrastructure: Infrastructure, can_delay: bool) -> BuildPlan:
@@ -103,8 +107,8 @@ def plan_build(infrastructure: Infrastructure, can_delay: bool) -> BuildPlan:
         for number, switch in enumerate(infrastructure.switches, start=1)
     )
     servers = [
-        NodePlan(server.id, "server", server_mac(ordinal), None, runs_servers=False)
-        for ordinal, server in enumerate(infrastructure.servers)
+        NodePlan(server.id, "server", server_mac(server.id), None, runs_servers=False)
+        for server in infrastructure.servers
     ]
     hosts = [
         NodePlan(host.id, "host", host.mac, host.address, runs_servers=host.role == "server")

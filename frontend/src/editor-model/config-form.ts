@@ -1,3 +1,5 @@
+import { same } from './diff.js';
+
 /** What a form shows for one part of a `config_schema` (JSON Schema 2020-12). */
 export type FormField =
   | TextField
@@ -217,6 +219,26 @@ export function newRow(fields: readonly FormField[]): Record<string, unknown> {
       .filter((field) => field.required || field.default !== undefined)
       .map((field) => [field.key, initialValue(field)]),
   );
+}
+
+/** The configuration without what the descriptor's defaults say anyway. */
+export function withoutDefaults(
+  values: Record<string, unknown>,
+  defaults: Record<string, unknown>,
+): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(values).filter(([key, value]) => !same(value, defaults[key])));
+}
+
+/** A row in a few words, for a folded list: the values of its fields in order. */
+export function rowSummary(fields: readonly FormField[], row: Record<string, unknown>): string {
+  return fields
+    .flatMap((field) => {
+      const value = row[field.key];
+      if (value === undefined || value === '' || typeof value === 'object' || value === false) return [];
+      if (value === true) return [field.title.toLowerCase()];
+      return field.kind === 'number' ? [`${field.title.toLowerCase()} ${value}`] : [String(value)];
+    })
+    .join(' · ');
 }
 
 /** What is wrong with a value that is being typed, or null. The server's validator has the last word. */

@@ -23,15 +23,13 @@ function refusal(verdict: { ok: true } | { ok: false; reason: string }): string 
 }
 
 describe('addPart', () => {
-  it('gives fresh ids and the default configuration of its own', () => {
+  it('gives fresh ids and free places', () => {
     const first = addPart(chain('ingress>egress'), monitor);
     if (!first.ok) throw new Error(first.reason);
     const second = addPart(first.definition, monitor);
     if (!second.ok) throw new Error(second.reason);
     expect([first.node, second.node]).toEqual(['monitor', 'monitor-2']);
     const [one, two] = second.definition.nodes.slice(-2);
-    expect(one).toMatchObject({ config: { table_size: 1024 } });
-    expect((one as { config: object }).config).not.toBe(MONITOR.default_config);
     expect(one?.position).not.toEqual(two?.position);
   });
 

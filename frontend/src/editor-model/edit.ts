@@ -41,23 +41,17 @@ export function partName(part: Part): string {
 
 export type Added = { ok: true; definition: PipelineDefinition; node: string } | { ok: false; reason: string };
 
-/** Adds a node with its descriptor's default configuration, moved aside when the place is taken. */
+/** Adds a node that keeps its descriptor's default configuration; moved aside when the place is taken. */
 export function addPart(definition: PipelineDefinition, part: Part, position?: Point): Added {
   if (definition.nodes.length >= NODE_LIMIT) return { ok: false, reason: `A chain holds at most ${NODE_LIMIT} nodes.` };
-  if (part.kind === 'ingress' && definition.nodes.some((node) => node.kind === 'ingress')) {
-    return { ok: false, reason: 'The chain already has its ingress.' };
+  if (part.kind !== 'nf' && definition.nodes.some((node) => node.kind === part.kind)) {
+    return { ok: false, reason: `The chain already has its ${part.kind}.` };
   }
   const id = freshName(partName(part), nodeIds(definition));
   const place = freePosition(definition, position ?? nextPosition(definition));
   const node: PipelineNode =
     part.kind === 'nf'
-      ? {
-          id,
-          kind: 'nf',
-          nf: part.descriptor.id,
-          position: place,
-          config: structuredClone(part.descriptor.default_config),
-        }
+      ? { id, kind: 'nf', nf: part.descriptor.id, position: place, config: {} }
       : { id, kind: part.kind, position: place };
   return { ok: true, node: id, definition: { ...definition, nodes: [...definition.nodes, node] } };
 }
@@ -221,6 +215,7 @@ export function retitleNode(definition: PipelineDefinition, id: string, title: s
   return mapNode(definition, id, ({ title: _, ...node }) => (title ? { ...node, title } : node));
 }
 
+/** Sets what the node's configuration holds beside or instead of its descriptor's defaults. */
 export function updateConfig(
   definition: PipelineDefinition,
   id: string,

@@ -1,0 +1,149 @@
+import type { NfInstance } from '@orrery/contract';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { ReactFlowProvider } from '@xyflow/react';
+import { useEffect, useMemo, useState } from 'react';
+import { useParams } from 'react-router';
+import { useStore } from 'zustand';
+import { diffDefinitions } from '../../editor-model/diff.js';
+import { withPositions } from '../../editor-model/edit.js';
+import { check } from '../../editor-model/problems.js';
+import { call, callFull } from '../../shared/api/client.js';
+import { useInfrastructure, useNfDescriptors, useNfInstances, usePipeline } from '../../shared/api/queries.js';
+import { useMay } from '../../shared/api/session.js';
+import { useStreamStatus, useWantSamples } from '../../shared/stream/hooks.js';
+import { ErrorState, LoadingRows, QueryBoundary } from '../../shared/ui/states.js';
+import { EditorContext, type EditorContextValue } from './editor/context.js';
+import { DraftSaver } from './editor/draft-saver.js';
+import { SaverContext } from './editor/saver-context.js';
+import { createEditorStore } from './editor/store.js';
+import { Workbench } from './editor/workbench.js';
+
+type Loaded = NonNullable<ReturnType<typeof usePipeline>['data']>;
+
+export default function EditorPage() {
+  const { id } = useParams();
+  const loaded = usePipeline(id);
+  const descriptors = useNfDescriptors();
+  if (!loaded.data) {
+    return loaded.error ? <ErrorState error={loaded.error} retry={() => void loaded.refetch()} /> : <LoadingRows />;
+  }
+  return (
+    <QueryBoundary query={descriptors}>
+      <ReactFlowProvider key={id}>
+        <Editor loaded={loaded.data} />
+      </ReactFlowProvider>
+    </QueryBoundary>
+  );
+}
+
+const NO_INSTANCES: EditorContextValue['placed'] = new Map();
+
+function Editor({ loaded }: { readonly loaded: Loaded }) {
+  const { pipeline } = loaded;
+  const { id } = pipeline;
+  const { store, saver } = useEditorSession(loaded);
+  const definition = useStore(store, (state) => state.definition);
+  const { data: descriptors = [] } = useNfDescriptors();
+  const { data: infrastructure = null } = useInfrastructure();
+  const { data: instances } = useNfInstances();
+  const mayDesign = useMay('designer');
+  const deployed = useDeployedDefinition(id, pipeline.deployed_version);
+  useWantSamples([`pipeline/${id}/`, `instance/${deployed?.name ?? definition.name}.`]);
+
+  const problems = useMemo(
+    () => check(definition, { descriptors, hosts: infrastructure?.hosts ?? [] }),
+    [definition, descriptors, infrastructure],
+  );
+  const differences = useMemo(() => (deployed ? diffDefinitions(deployed, definition) : []), [deployed, definition]);
+  const placed = useMemo(() => {
+    const mine = (instances ?? []).filter((instance) => instance.pipeline_id === id);
+    if (mine.length === 0) return NO_INSTANCES;
+    const byNode = new Map<string, NfInstance[]>();
+    for (const instance of mine) byNode.set(instance.node_id, [...(byNode.get(instance.node_id) ?? []), instance]);
+    return byNode;
+  }, [instances, id]);
+
+  const context: EditorContextValue = useMemo(
+    () => ({
+      store,
+      pipeline,
+      descriptors,
+      infrastructure,
+      problems,
+      placed,
+      deployed,
+      differences,
+      readOnly: !mayDesign,
+    }),
+    [store, pipeline, descriptors, infrastructure, problems, placed, deployed, differences, mayDesign],
+  );
+  return (
+    <EditorContext value={context}>
+      <SaverContext value={saver}>
+        <Workbench />
+      </SaverContext>
+    </EditorContext>
+  );
+}
+
+/** The editor's store and its saver, which live as long as the page shows this pipeline. */
+function useEditorSession(loaded: Loaded) {
+  const queries = useQueryClient();
+  const { id } = loaded.pipeline;
+  const [session] = useState(() => {
+    const draft = withPositions(loaded.pipeline.draft);
+    const initial = { pipeline: { ...loaded.pipeline, draft }, etag: loaded.etag ?? '' };
+    const store = createEditorStore(draft);
+    const remember = (answer: Awaited<ReturnType<typeof callFull<'getPipeline'>>>) => {
+      queries.setQueryData(['pipelines', 'one', id], { pipeline: answer.data, etag: answer.etag });
+      return { pipeline: answer.data, etag: answer.etag ?? '' };
+    };
+    const open = () =>
+      new DraftSaver(
+        store,
+        {
+          put: async (body, ifMatch) => remember(await callFull('putPipeline', { params: { id }, body }, { ifMatch })),
+          get: async () => remember(await callFull('getPipeline', { params: { id } })),
+          after: (ms, work) => {
+            const timer = setTimeout(work, ms);
+            return () => clearTimeout(timer);
+          },
+          now: () => Date.now(),
+        },
+        initial,
+      );
+    return { store, saver: open() };
+  });
+  const { saver } = session;
+  useEffect(() => {
+    saver.start();
+    const warn = (event: BeforeUnloadEvent) => {
+      if (saver.dirty) event.preventDefault();
+    };
+    window.addEventListener('beforeunload', warn);
+    return () => {
+      window.removeEventListener('beforeunload', warn);
+      saver.stop();
+    };
+  }, [saver]);
+  const { etag } = loaded;
+  useEffect(() => {
+    if (etag) saver.observe({ pipeline: loaded.pipeline, etag });
+  }, [saver, loaded, etag]);
+  const connected = useStreamStatus((status) => status.state === 'connected');
+  useEffect(() => {
+    if (connected) saver.retry();
+  }, [connected, saver]);
+  return session;
+}
+
+/** The definition that runs; versions never change, so that it is read once. */
+function useDeployedDefinition(id: string, version: number | null) {
+  const { data } = useQuery({
+    queryKey: ['pipelines', 'version', id, version],
+    enabled: version !== null,
+    staleTime: Number.POSITIVE_INFINITY,
+    queryFn: ({ signal }) => call('getPipelineVersion', { params: { id, version: version! } }, { signal }),
+  });
+  return version === null ? null : (data?.definition ?? null);
+}

@@ -1,0 +1,49 @@
+import { Button } from '@mantine/core';
+import { IconAlertTriangle } from '@tabler/icons-react';
+import { useState } from 'react';
+import { useStore } from 'zustand';
+import { FieldErrors } from '../../../shared/ui/states.js';
+import { sayFailure } from '../use-chain-actions.js';
+import classes from './conflict-notice.module.css';
+import { useSaver } from './saver-context.js';
+
+/** Tells of a draft that the server did not take, above the canvas, which stays usable. */
+export function ConflictNotice() {
+  const saver = useSaver();
+  const status = useStore(saver.status);
+  const [busy, setBusy] = useState(false);
+  const attempt = async (work: Promise<void>) => {
+    setBusy(true);
+    await work.catch((error: unknown) => sayFailure('That did not work', error));
+    setBusy(false);
+  };
+  if (status.state === 'conflict') {
+    return (
+      <div className={classes.notice} role="alert">
+        <IconAlertTriangle size={16} aria-hidden />
+        <span>
+          Somebody else changed this chain while you did. Your changes are kept here and are not saved. Loading theirs
+          can be undone.
+        </span>
+        <Button variant="default" disabled={busy} onClick={() => void attempt(saver.reload())}>
+          Load theirs
+        </Button>
+        <Button variant="default" disabled={busy} onClick={() => void attempt(saver.overwrite())}>
+          Keep mine
+        </Button>
+      </div>
+    );
+  }
+  if (status.state === 'refused') {
+    return (
+      <div className={classes.notice} role="alert">
+        <IconAlertTriangle size={16} aria-hidden />
+        <div>
+          Not saved: {status.error?.message}
+          <FieldErrors error={status.error} />
+        </div>
+      </div>
+    );
+  }
+  return null;
+}

@@ -1,0 +1,157 @@
+import type { Pipeline, PipelineDefinition } from '@orrery/contract';
+import { createStore, type StoreApi } from 'zustand';
+import { same } from '../../../editor-model/diff.js';
+import type { ApiError } from '../../../shared/api/client.js';
+import type { EditorStore } from './store.js';
+
+export interface SaveStatus {
+  state: 'saved' | 'waiting' | 'saving' | 'conflict' | 'offline' | 'refused';
+  /** What the server said when it did not take the draft. */
+  error: ApiError | null;
+  saved_ms: number | null;
+}
+
+export interface DraftServer {
+  put(definition: PipelineDefinition, etag: string): Promise<{ pipeline: Pipeline; etag: string }>;
+  get(): Promise<{ pipeline: Pipeline; etag: string }>;
+  /** Runs `work` after `ms`; the result cancels it. */
+  after(ms: number, work: () => void): () => void;
+  now(): number;
+}
+
+const QUIET_MS = 500;
+const RETRY_MS = 2_000;
+
+/**
+ * Keeps the server's draft equal to the editor's. One save is under way at a time; each names the revision it replaces, so
+ * that nobody's work is overwritten unseen. While the server is away the changes wait and are tried again.
+ */
+export class DraftSaver {
+  readonly status: StoreApi<SaveStatus>;
+  #saved: PipelineDefinition;
+  #etag: string;
+  #cancel: (() => void) | null = null;
+  #running: Promise<boolean> | null = null;
+  #unsubscribe: (() => void) | null = null;
+
+  constructor(
+    private readonly editor: EditorStore,
+    private readonly server: DraftServer,
+    initial: { pipeline: Pipeline; etag: string },
+  ) {
+    this.#saved = initial.pipeline.draft;
+    this.#etag = initial.etag;
+    this.status = createStore<SaveStatus>(() => ({ state: 'saved', error: null, saved_ms: null }));
+    this.start();
+  }
+
+  /** Follows the editor; after `stop` again. */
+  start(): void {
+    this.#unsubscribe ??= this.editor.subscribe((state, before) => {
+      if (state.definition !== before.definition) this.#changed();
+    });
+  }
+
+  get dirty(): boolean {
+    const { definition } = this.editor.getState();
+    return definition !== this.#saved && !same(definition, this.#saved);
+  }
+
+  /** Saves what is not saved yet. False when the server's draft is still another one. */
+  async flush(): Promise<boolean> {
+    this.#cancel?.();
+    this.#cancel = null;
+    if (this.#running) await this.#running;
+    if (this.status.getState().state === 'conflict') return false;
+    return this.dirty ? this.#save() : true;
+  }
+
+  /** A newer revision arrived from elsewhere: taken over when nothing of ours would be lost. */
+  observe({ pipeline, etag }: { pipeline: Pipeline; etag: string }): void {
+    if (etag === this.#etag || this.#running || this.dirty) return;
+    if (revisionOf(etag) < revisionOf(this.#etag)) return;
+    this.#take(pipeline, etag);
+  }
+
+  /** After a conflict: their draft replaces ours, as a step that can be undone. */
+  async reload(): Promise<void> {
+    const { pipeline, etag } = await this.server.get();
+    this.#take(pipeline, etag);
+  }
+
+  /** After a conflict: our draft replaces theirs. */
+  async overwrite(): Promise<void> {
+    const { etag } = await this.server.get();
+    this.#etag = etag;
+    await this.#save();
+  }
+
+  retry(): void {
+    if (this.status.getState().state === 'offline') void this.flush();
+  }
+
+  /** Saves at once what waits, and follows the editor no longer. */
+  stop(): void {
+    this.#unsubscribe?.();
+    this.#unsubscribe = null;
+    const { state } = this.status.getState();
+    if (state === 'conflict' || state === 'refused') return;
+    void this.flush();
+  }
+
+  #take(pipeline: Pipeline, etag: string): void {
+    this.#saved = pipeline.draft;
+    this.#etag = etag;
+    if (!same(this.editor.getState().definition, pipeline.draft)) this.editor.apply(() => pipeline.draft);
+    this.#set({ state: 'saved', error: null });
+  }
+
+  #changed(): void {
+    if (this.status.getState().state === 'conflict') return;
+    this.#cancel?.();
+    this.#cancel = null;
+    if (!this.dirty) {
+      this.#set({ state: this.#running ? 'saving' : 'saved', error: null });
+      return;
+    }
+    if (!this.#running) this.#set({ state: 'waiting' });
+    this.#cancel = this.server.after(QUIET_MS, () => void this.flush());
+  }
+
+  #save(): Promise<boolean> {
+    this.#running = this.#put().finally(() => {
+      this.#running = null;
+      if (this.dirty && this.status.getState().state === 'saved') this.#changed();
+    });
+    return this.#running;
+  }
+
+  async #put(): Promise<boolean> {
+    const { definition } = this.editor.getState();
+    this.#set({ state: 'saving' });
+    try {
+      const { etag } = await this.server.put(definition, this.#etag);
+      this.#saved = definition;
+      this.#etag = etag;
+      this.#set({ state: 'saved', error: null, saved_ms: this.server.now() });
+      return true;
+    } catch (error) {
+      const problem = error as ApiError;
+      if (problem.status === 412) this.#set({ state: 'conflict', error: problem });
+      else if (problem.unreachable || problem.status >= 500) {
+        this.#set({ state: 'offline', error: problem });
+        this.#cancel = this.server.after(RETRY_MS, () => void this.flush());
+      } else this.#set({ state: 'refused', error: problem });
+      return false;
+    }
+  }
+
+  #set(change: Partial<SaveStatus>): void {
+    this.status.setState(change);
+  }
+}
+
+/** The number in an ETag such as `"12"` or `W/"12"`. */
+function revisionOf(etag: string): number {
+  return Number(/\d+/.exec(etag)?.[0] ?? 0);
+}

@@ -1,0 +1,48 @@
+import type { PipelineDefinition } from '@orrery/contract';
+import type { ELK } from 'elkjs/lib/elk-api.js';
+import workerUrl from 'elkjs/lib/elk-worker.min.js?url';
+import { filterLabel } from '../../../editor-model/attributes.js';
+import { type Point, TILE } from '../../../editor-model/edit.js';
+
+let engine: Promise<ELK> | null = null;
+
+/** Starts the layout worker when it is first needed and keeps it. */
+function elk(): Promise<ELK> {
+  engine ??= import('elkjs/lib/elk-api.js').then((module) => {
+    const Constructor = (module.default ?? module) as unknown as new (options: { workerUrl: string }) => ELK;
+    return new Constructor({ workerUrl });
+  });
+  return engine;
+}
+
+/** Positions of a layered layout from left to right; runs in a worker, so that the page stays alive meanwhile. */
+export async function layout(definition: PipelineDefinition): Promise<Map<string, Point>> {
+  const labelled = definition.edges.some((edge) => edge.filter.length > 0);
+  const result = await (await elk()).layout({
+    id: 'chain',
+    layoutOptions: {
+      'elk.algorithm': 'layered',
+      'elk.direction': 'RIGHT',
+      'elk.layered.spacing.nodeNodeBetweenLayers': labelled ? '96' : '72',
+      'elk.spacing.nodeNode': '48',
+      'elk.spacing.edgeNode': '32',
+      'elk.layered.nodePlacement.strategy': 'NETWORK_SIMPLEX',
+      'elk.layered.considerModelOrder.strategy': 'NODES_AND_EDGES',
+    },
+    children: definition.nodes.map((node) => ({
+      id: node.id,
+      width: node.kind === 'nf' ? TILE.width : 160,
+      height: TILE.height,
+    })),
+    edges: definition.edges.map((edge) => {
+      const text = filterLabel(edge.filter);
+      return {
+        id: edge.id,
+        sources: [edge.from],
+        targets: [edge.to],
+        labels: text ? [{ text, width: Math.min(210, 20 + text.length * 7), height: 24 }] : [],
+      };
+    }),
+  });
+  return new Map((result.children ?? []).map((node) => [node.id, { x: node.x ?? 0, y: node.y ?? 0 }]));
+}

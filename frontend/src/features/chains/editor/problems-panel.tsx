@@ -1,0 +1,49 @@
+import type { PipelineProblem } from '@orrery/contract';
+import { IconAlertTriangleFilled, IconCircleCheck, IconCircleXFilled } from '@tabler/icons-react';
+import { edgeLabel } from '../../../editor-model/diff.js';
+import { edgeOf, nodeLabel, nodeOf } from '../../../editor-model/graph.js';
+import { EmptyState } from '../../../shared/ui/states.js';
+import { useEditor, useEditorContext } from './context.js';
+import classes from './problems-panel.module.css';
+
+/** Every finding of the validator; choosing one shows where it is. */
+export function ProblemsPanel() {
+  const { store, problems } = useEditorContext();
+  const definition = useEditor((state) => state.definition);
+  if (problems.all.length === 0) {
+    return (
+      <EmptyState icon={IconCircleCheck} title="No problems">
+        The server checks exactly the same before it plans.
+      </EmptyState>
+    );
+  }
+  const where = (problem: PipelineProblem) => {
+    const edge = problem.edge ? edgeOf(definition, problem.edge) : undefined;
+    if (edge) return edgeLabel(definition, edge);
+    const node = problem.node ? nodeOf(definition, problem.node) : undefined;
+    if (node) return nodeLabel(node);
+    return problem.pointer.startsWith('/traffic_class') ? 'Traffic class' : 'Chain';
+  };
+  const jump = ({ node, edge }: PipelineProblem) => {
+    store.select(edge ? { edges: [edge] } : node ? { nodes: [node] } : {});
+    store.setState({ reveal: { node, edge, at: Date.now() } });
+  };
+  return (
+    <ul className={classes.list} aria-label="Problems">
+      {problems.all.map((problem) => (
+        <li key={`${problem.pointer} ${problem.message}`}>
+          <button type="button" className={classes.row} onClick={() => jump(problem)}>
+            {problem.severity === 'error' ? (
+              <IconCircleXFilled size={14} className={classes.error} aria-label="Error" />
+            ) : (
+              <IconAlertTriangleFilled size={14} className={classes.warning} aria-label="Warning" />
+            )}
+            <span className={classes.where}>{where(problem)}</span>
+            <span className={classes.message}>{problem.message}</span>
+            <code className={classes.pointer}>{problem.pointer}</code>
+          </button>
+        </li>
+      ))}
+    </ul>
+  );
+}

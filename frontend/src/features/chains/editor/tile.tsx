@@ -1,0 +1,158 @@
+import type { NfInstance, PipelineNode } from '@orrery/contract';
+import { IconAlertTriangleFilled, IconLogin2, IconLogout2 } from '@tabler/icons-react';
+import { Handle, type NodeProps, Position } from '@xyflow/react';
+import { memo } from 'react';
+import { nodeLabel, nodeOf } from '../../../editor-model/graph.js';
+import { NfIcon } from '../../../shared/ui/nf-icon.js';
+import { Sparkline } from '../../../shared/ui/sparkline.js';
+import { SummedRate } from '../live/summed-rate.js';
+import { useDescriptor, useEditor, useEditorContext } from './context.js';
+import classes from './tile.module.css';
+
+const ICONS = { ingress: IconLogin2, egress: IconLogout2 };
+
+/** A node of the chain as a small instrument: what it is, where it runs, what goes through it, and how it is. */
+export const Tile = memo(function Tile({ id, selected }: NodeProps) {
+  const { problems, placed, differences, readOnly } = useEditorContext();
+  const node = useEditor((state) => nodeOf(state.definition, id));
+  const verdict = useEditor((state) => state.connecting?.verdicts.get(id) ?? null);
+  const found = problems.byNode.get(id) ?? [];
+  if (!node) return null;
+  const instances = placed.get(id) ?? [];
+  const change = differences.find((each) => each.part === 'node' && each.id === id)?.change;
+  return (
+    <div
+      className={classes.tile}
+      data-kind={node.kind}
+      data-selected={selected || undefined}
+      data-health={healthOf(instances)}
+      data-emulated={instances.some((each) => each.origin === 'twin') || undefined}
+      data-problem={worst(found)}
+      data-refused={verdict?.ok === false || undefined}
+      data-change={change}
+    >
+      {node.kind !== 'ingress' && (
+        <Handle
+          type="target"
+          position={Position.Left}
+          className={classes.handle}
+          isConnectable={!readOnly}
+          aria-label={`Input of ${nodeLabel(node)}`}
+        />
+      )}
+      {node.kind === 'nf' ? <NfBody node={node} instances={instances} /> : <EndBody node={node} />}
+      {node.kind !== 'egress' && (
+        <Handle
+          type="source"
+          position={Position.Right}
+          className={classes.handle}
+          isConnectable={!readOnly}
+          aria-label={`Output of ${nodeLabel(node)}`}
+        />
+      )}
+      {change && change !== 'removed' && (
+        <span className={classes.change}>{change === 'added' ? 'new' : 'changed'}</span>
+      )}
+      {found.length > 0 && (
+        <span
+          className={classes.problem}
+          data-severity={worst(found)}
+          role="img"
+          aria-label={`${found.length} ${found.length === 1 ? 'problem' : 'problems'}: ${found.map((each) => each.message).join(' ')}`}
+          title={found.map((each) => each.message).join('\n')}
+        >
+          <IconAlertTriangleFilled size={12} aria-hidden />
+          {found.length}
+        </span>
+      )}
+      {verdict?.ok === false && <span className={classes.reason}>{verdict.reason}</span>}
+    </div>
+  );
+});
+
+function NfBody({
+  node,
+  instances,
+}: {
+  readonly node: Extract<PipelineNode, { kind: 'nf' }>;
+  readonly instances: readonly NfInstance[];
+}) {
+  const descriptor = useDescriptor(node.nf);
+  const first = instances[0];
+  return (
+    <>
+      <div className={classes.head}>
+        <NfIcon icon={descriptor?.icon} size={16} />
+        <span className={classes.title}>{nodeLabel(node)}</span>
+        {instances.length > 1 && (
+          <span className={classes.count} title={`${instances.length} instances`}>
+            ×{instances.length}
+          </span>
+        )}
+      </div>
+      <div className={classes.sub}>
+        <span>{descriptor?.title ?? node.nf}</span>
+        <span className={classes.place}>{first ? placeOf(instances) : node.id}</span>
+      </div>
+      <div className={classes.live}>
+        {first ? (
+          <>
+            <Sparkline
+              sampleKey={`instance/${first.id}/pps`}
+              quantity="pps"
+              label={`${nodeLabel(node)}, packets a second`}
+              width={84}
+              height={18}
+            />
+            <SummedRate keys={instances.map((each) => `instance/${each.id}/pps`)} quantity="pps" />
+          </>
+        ) : (
+          <span className={classes.idle}>
+            {descriptor?.attributes.length
+              ? `tags ${descriptor.attributes.map((each) => each.name).join(', ')}`
+              : 'not deployed'}
+          </span>
+        )}
+      </div>
+    </>
+  );
+}
+
+function EndBody({ node }: { readonly node: PipelineNode }) {
+  const hosts = useEditor((state) => state.definition.traffic_class.from);
+  const Icon = node.kind === 'ingress' ? ICONS.ingress : ICONS.egress;
+  return (
+    <>
+      <div className={classes.head}>
+        <Icon size={16} stroke={1.6} />
+        <span className={classes.title}>{node.title ?? (node.kind === 'ingress' ? 'Ingress' : 'Egress')}</span>
+      </div>
+      <div className={classes.sub}>
+        <span className={classes.hosts}>
+          {node.kind === 'ingress' ? `from ${hosts.join(', ')}` : 'to the destination'}
+        </span>
+      </div>
+    </>
+  );
+}
+
+function placeOf(instances: readonly NfInstance[]): string {
+  const servers = [...new Set(instances.map((each) => each.server))];
+  if (servers.length > 1) return `${servers.length} servers`;
+  const [one] = instances;
+  return instances.length === 1 ? `${one?.server} · core ${one?.core}` : (servers[0] ?? '');
+}
+
+/** Worst state of the instances; `none` when nothing is deployed. */
+export function healthOf(instances: readonly NfInstance[]): 'none' | 'healthy' | 'working' | 'failed' | 'stale' {
+  if (instances.length === 0) return 'none';
+  const states = instances.map((each) => each.state);
+  if (states.includes('failed')) return 'failed';
+  if (states.includes('unknown')) return 'stale';
+  return states.every((state) => state === 'running') ? 'healthy' : 'working';
+}
+
+function worst(problems: readonly { severity: 'error' | 'warning' }[]): 'error' | 'warning' | undefined {
+  if (problems.some((each) => each.severity === 'error')) return 'error';
+  return problems.length > 0 ? 'warning' : undefined;
+}

@@ -1,0 +1,198 @@
+import { notifications } from '@mantine/notifications';
+import { useReactFlow } from '@xyflow/react';
+import { useMemo } from 'react';
+import {
+  copy,
+  duplicate,
+  type Fragment,
+  fragmentFromYaml,
+  fragmentToYaml,
+  paste,
+} from '../../../editor-model/clipboard.js';
+import { connect, connectEither } from '../../../editor-model/connect.js';
+import {
+  addPart,
+  applyLayout,
+  insertOnEdge,
+  type Part,
+  type Point,
+  removeEdges,
+  removeNodes,
+  TILE,
+} from '../../../editor-model/edit.js';
+import { extendSelection, nodeOf, selectAll } from '../../../editor-model/graph.js';
+import { useEditorContext } from './context.js';
+import { layout } from './layout.js';
+import type { QuickAdd } from './store.js';
+
+/** Says in passing why something was not done. */
+export function refuse(reason: string): void {
+  notifications.show({ id: 'chain-editor', message: reason, color: 'yellow', autoClose: 5000 });
+}
+
+/** What the operator can do to the chain, in one place for keys, buttons and gestures. */
+export function useEditorActions() {
+  const { store, readOnly } = useEditorContext();
+  const flow = useReactFlow();
+  return useMemo(() => {
+    const state = () => store.getState();
+    const allowed = () => {
+      if (readOnly) refuse('You may look at this chain but not change it.');
+      return !readOnly;
+    };
+
+    const middle = (): Point => {
+      const pane = document.querySelector('.react-flow')?.getBoundingClientRect();
+      const centre = pane
+        ? flow.screenToFlowPosition({ x: pane.x + pane.width / 2, y: pane.y + pane.height / 2 })
+        : { x: 0, y: 0 };
+      return { x: centre.x - TILE.width / 2, y: centre.y - TILE.height / 2 };
+    };
+
+    const actions = {
+      /** Adds a part at a place, else right of the selected node, else in the middle of the view. */
+      add(part: Part, position?: Point): string | null {
+        if (!allowed()) return null;
+        const { definition, selection } = state();
+        const selected = selection.nodes.length === 1 ? nodeOf(definition, selection.nodes[0]!)?.position : undefined;
+        const beside = selected && { x: selected.x + TILE.width + 72, y: selected.y };
+        const result = addPart(definition, part, position ?? beside ?? middle());
+        if (!result.ok) {
+          refuse(result.reason);
+          return null;
+        }
+        store.apply(() => result.definition);
+        store.select({ nodes: [result.node] });
+        store.setState({ reveal: { node: result.node, at: Date.now() } });
+        return result.node;
+      },
+
+      insert(edge: string, part: Part, position?: Point): void {
+        if (!allowed()) return;
+        const result = insertOnEdge(state().definition, edge, part, position);
+        if (!result.ok) {
+          refuse(result.reason);
+          return;
+        }
+        store.apply(() => result.definition);
+        store.select({ nodes: [result.node] });
+      },
+
+      connect(from: string, to: string): void {
+        if (!allowed()) return;
+        const result = connect(state().definition, from, to);
+        if (!result.ok) {
+          refuse(result.reason);
+          return;
+        }
+        store.apply(() => result.definition);
+        store.select({ edges: [result.edge] });
+      },
+
+      /** Connects the two selected nodes, in the order in which they were selected where that is legal. */
+      connectSelected(): void {
+        if (!allowed()) return;
+        const { definition, selection } = state();
+        const [first, second, ...more] = selection.nodes;
+        if (!first || !second || more.length > 0) {
+          refuse('Select two nodes to connect them.');
+          return;
+        }
+        const result = connectEither(definition, first, second);
+        if (!result.ok) {
+          refuse(result.reason);
+          return;
+        }
+        store.apply(() => result.definition);
+        store.select({ edges: [result.edge] });
+      },
+
+      /** Adds a part and connects it with the node from which the operator drew. */
+      addConnected(part: Part, { position, purpose }: QuickAdd): void {
+        if (purpose.kind === 'insert') {
+          actions.insert(purpose.edge, part);
+          return;
+        }
+        const node = actions.add(part, position);
+        if (!node || purpose.kind !== 'connect') return;
+        if (purpose.end === 'source') actions.connect(purpose.node, node);
+        else actions.connect(node, purpose.node);
+        store.select({ nodes: [node] });
+      },
+
+      removeSelected(reconnect: boolean): void {
+        if (!allowed()) return;
+        const { selection } = state();
+        if (selection.nodes.length + selection.edges.length === 0) return;
+        store.apply((definition) =>
+          removeNodes(removeEdges(definition, reconnect ? [] : selection.edges), selection.nodes, { reconnect }),
+        );
+      },
+
+      duplicateSelected(): void {
+        if (!allowed()) return;
+        const result = duplicate(state().definition, state().selection);
+        if (!result.ok) {
+          refuse(result.reason);
+          return;
+        }
+        store.apply(() => result.definition);
+        store.select(result.selection);
+      },
+
+      /** Text of the selection for the clipboard, or null when no node is selected. */
+      copyText(): string | null {
+        const { definition, selection } = state();
+        return selection.nodes.length > 0 ? fragmentToYaml(copy(definition, selection)) : null;
+      },
+
+      paste(text: string): void {
+        if (!allowed()) return;
+        const fragment: Fragment | null = fragmentFromYaml(text);
+        if (!fragment) {
+          refuse('The clipboard holds no part of a chain.');
+          return;
+        }
+        const result = paste(state().definition, fragment);
+        if (!result.ok) {
+          refuse(result.reason);
+          return;
+        }
+        store.apply(() => result.definition);
+        store.select(result.selection);
+      },
+
+      selectAll: () => store.select(selectAll(state().definition)),
+      extend: (towards: 'upstream' | 'downstream') =>
+        store.select(extendSelection(state().definition, state().selection, towards)),
+
+      async arrange(): Promise<void> {
+        if (!allowed()) return;
+        try {
+          const positions = await layout(state().definition);
+          store.apply((definition) => applyLayout(definition, positions));
+          requestAnimationFrame(() => void flow.fitView({ padding: 0.15, maxZoom: 1, duration: 120 }));
+        } catch (error) {
+          refuse(`The layout failed: ${(error as Error).message}`);
+        }
+      },
+
+      fit: () => void flow.fitView({ padding: 0.15, maxZoom: 1, duration: 120 }),
+
+      /** Opens the quick palette: on the selected edge, else in the middle of the view. */
+      openQuickAdd(): void {
+        if (!allowed()) return;
+        const pane = document.querySelector('.react-flow')?.getBoundingClientRect();
+        const at = pane ? { x: pane.x + pane.width / 2, y: pane.y + pane.height / 3 } : { x: 400, y: 200 };
+        const { selection } = state();
+        const edge = selection.nodes.length === 0 && selection.edges.length === 1 ? selection.edges[0] : undefined;
+        store.setState({
+          quickAdd: { at, position: middle(), purpose: edge ? { kind: 'insert', edge } : { kind: 'add' } },
+        });
+      },
+    };
+    return actions;
+  }, [store, flow, readOnly]);
+}
+
+export type EditorActions = ReturnType<typeof useEditorActions>;

@@ -1,0 +1,234 @@
+import { ActionIcon, Button, MultiSelect, NumberInput, Textarea, TextInput } from '@mantine/core';
+import { Name, type PipelineDefinition, type Slo } from '@orrery/contract';
+import { IconPlus, IconX } from '@tabler/icons-react';
+import { useEffect, useState } from 'react';
+import { DIRECT_FILTER_ATTRIBUTES } from '../../../editor-model/attributes.js';
+import { setClass, setDetails, setSlos } from '../../../editor-model/edit.js';
+import { freshName } from '../../../editor-model/identifiers.js';
+import { useEditor, useEditorContext } from '../editor/context.js';
+import { SloFigures } from '../live/slo-figures.js';
+import { FilterRows } from './filter-rows.js';
+import classes from './inspector.module.css';
+import { ProblemNotes } from './problem-notes.js';
+import { RateInput } from './rate-input.js';
+import { Section } from './section.js';
+
+/** What belongs to the chain as a whole: whose traffic it treats, what it promises, what it is called. */
+export function ChainInspector() {
+  const { problems } = useEditorContext();
+  const definition = useEditor((state) => state.definition);
+  return (
+    <>
+      <header className={classes.head}>
+        <h2>Chain</h2>
+      </header>
+      <ProblemNotes problems={problems.all.filter((problem) => !problem.node && !problem.edge)} />
+      <TrafficClassForm definition={definition} />
+      <SloForm definition={definition} />
+      <DetailsForm definition={definition} />
+    </>
+  );
+}
+
+interface FormProps {
+  readonly definition: PipelineDefinition;
+}
+
+function TrafficClassForm({ definition }: FormProps) {
+  const { store, infrastructure, problems, readOnly } = useEditorContext();
+  const { traffic_class: cls } = definition;
+  const hosts = (infrastructure?.hosts ?? []).map((host) => ({
+    value: host.id,
+    label: `${host.title ?? host.id} (${host.address})`,
+  }));
+  const unknown = cls.from.filter((id) => !hosts.some((host) => host.value === id));
+  const at = (pointer: string) => problems.all.find((each) => each.pointer.startsWith(pointer))?.message ?? null;
+  const set = (change: Partial<typeof cls>, field: string) =>
+    store.apply((before) => setClass(before, { ...before.traffic_class, ...change }), `class:${field}`);
+  return (
+    <Section title="Traffic class">
+      <MultiSelect
+        label="From hosts"
+        description="Traffic enters at the switch ports of these hosts."
+        data={[...hosts, ...unknown.map((id) => ({ value: id, label: `${id} (unknown)` }))]}
+        value={cls.from}
+        disabled={readOnly}
+        searchable
+        error={at('/traffic_class/from')}
+        onChange={(from) => from.length > 0 && set({ from }, 'from')}
+      />
+      <div>
+        <div className={classes.label}>Match</div>
+        <FilterRows
+          filter={cls.match}
+          attributes={DIRECT_FILTER_ATTRIBUTES}
+          readOnly={readOnly}
+          empty="All traffic of these hosts."
+          problemOf={(row) => at(`/traffic_class/match/${row}/`)}
+          onChange={(match, row) => set({ match }, `match:${row}`)}
+        />
+      </div>
+      <div className={classes.pair}>
+        <RateInput
+          label="Expected rate"
+          value={cls.rate_bps}
+          disabled={readOnly}
+          onChange={(rate) => rate !== null && set({ rate_bps: rate }, 'rate')}
+        />
+        <NumberInput
+          label="Mean packet"
+          suffix=" bytes"
+          min={64}
+          max={9000}
+          clampBehavior="blur"
+          allowDecimal={false}
+          value={cls.packet_bytes}
+          disabled={readOnly}
+          onChange={(bytes) => {
+            if (typeof bytes === 'number' && bytes >= 64 && bytes <= 9000) set({ packet_bytes: bytes }, 'packet');
+          }}
+        />
+      </div>
+    </Section>
+  );
+}
+
+function SloForm({ definition }: FormProps) {
+  const { store, readOnly } = useEditorContext();
+  const { slos } = definition;
+  const set = (next: Slo[], group?: string) => store.apply((before) => setSlos(before, next), group);
+  const replace = (slo: Slo, field: string) =>
+    set(
+      slos.map((each) => (each.id === slo.id ? slo : each)),
+      `slo:${slo.id}:${field}`,
+    );
+  const taken = new Set(slos.map((slo) => slo.id));
+  return (
+    <Section title="Objectives">
+      {slos.length === 0 && <p className={classes.note}>None: nothing is promised and nothing is judged.</p>}
+      {slos.map((slo) => (
+        <div key={slo.id} className={classes.card}>
+          <div className={classes.cardHead}>
+            <span>{slo.kind === 'latency' ? 'Latency' : 'Throughput'}</span>
+            {!readOnly && (
+              <ActionIcon
+                size="sm"
+                aria-label={`Remove objective ${slo.id}`}
+                onClick={() => set(slos.filter((each) => each.id !== slo.id))}
+              >
+                <IconX size={13} aria-hidden />
+              </ActionIcon>
+            )}
+          </div>
+          {slo.kind === 'latency' ? (
+            <div className={classes.pair}>
+              <NumberInput
+                label="Percentile"
+                prefix="p"
+                min={1}
+                max={99.99}
+                clampBehavior="blur"
+                value={slo.percentile}
+                disabled={readOnly}
+                onChange={(value) => {
+                  if (typeof value === 'number' && value >= 1 && value <= 99.99)
+                    replace({ ...slo, percentile: value }, 'percentile');
+                }}
+              />
+              <NumberInput
+                label="At most"
+                suffix=" µs"
+                thousandSeparator=" "
+                min={1}
+                value={slo.max_us}
+                disabled={readOnly}
+                onChange={(value) => {
+                  if (typeof value === 'number' && value > 0) replace({ ...slo, max_us: value }, 'max');
+                }}
+              />
+            </div>
+          ) : (
+            <RateInput
+              label="At least"
+              value={slo.min_bps}
+              disabled={readOnly}
+              onChange={(rate) => rate !== null && replace({ ...slo, min_bps: rate }, 'min')}
+            />
+          )}
+          <SloFigures sloId={slo.id} />
+        </div>
+      ))}
+      {!readOnly && slos.length < 16 && (
+        <div className={classes.adders}>
+          <Button
+            variant="subtle"
+            size="compact-xs"
+            leftSection={<IconPlus size={12} aria-hidden />}
+            onClick={() =>
+              set([...slos, { id: freshName('latency-p99', taken), kind: 'latency', percentile: 99, max_us: 10_000 }])
+            }
+          >
+            Latency objective
+          </Button>
+          <Button
+            variant="subtle"
+            size="compact-xs"
+            leftSection={<IconPlus size={12} aria-hidden />}
+            onClick={() => set([...slos, { id: freshName('throughput', taken), kind: 'throughput', min_bps: 1e6 }])}
+          >
+            Throughput objective
+          </Button>
+        </div>
+      )}
+    </Section>
+  );
+}
+
+function DetailsForm({ definition }: FormProps) {
+  const { store, pipeline, readOnly } = useEditorContext();
+  const [name, setName] = useState(definition.name);
+  useEffect(() => setName(definition.name), [definition.name]);
+  const parsed = Name.safeParse(name);
+  const deployed = pipeline.deployed_version !== null;
+  const commit = () => {
+    if (parsed.success) store.apply((before) => (before.name === name ? before : setDetails(before, { name })));
+    else setName(definition.name);
+  };
+  return (
+    <Section title="Details">
+      <TextInput
+        label="Title"
+        value={definition.title}
+        maxLength={80}
+        disabled={readOnly}
+        onChange={(event) => {
+          const title = event.currentTarget.value;
+          if (title.trim()) store.apply((before) => setDetails(before, { title }), 'title');
+        }}
+      />
+      <TextInput
+        label="Name"
+        description={deployed ? 'A new name starts new instances at the next deployment.' : 'Unique in the project.'}
+        value={name}
+        disabled={readOnly}
+        error={parsed.success ? null : parsed.error.issues[0]?.message}
+        onChange={(event) => setName(event.currentTarget.value)}
+        onBlur={commit}
+        onKeyDown={(event) => event.key === 'Enter' && commit()}
+      />
+      <Textarea
+        label="Description"
+        autosize
+        minRows={2}
+        maxRows={6}
+        maxLength={2000}
+        value={definition.description}
+        disabled={readOnly}
+        onChange={(event) => {
+          const description = event.currentTarget.value;
+          store.apply((before) => setDetails(before, { description }), 'description');
+        }}
+      />
+    </Section>
+  );
+}

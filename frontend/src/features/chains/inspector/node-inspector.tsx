@@ -1,0 +1,207 @@
+import { Button, TextInput, Tooltip } from '@mantine/core';
+import type { NfInstance, PipelineNode } from '@orrery/contract';
+import { IconCopy, IconTrash } from '@tabler/icons-react';
+import { useEffect, useMemo, useState } from 'react';
+import { formFields, withoutDefaults } from '../../../editor-model/config-form.js';
+import { canRename, renameNode, retitleNode, updateConfig } from '../../../editor-model/edit.js';
+import { nodeLabel } from '../../../editor-model/graph.js';
+import { problemsAt } from '../../../editor-model/problems.js';
+import { EmulatedMark } from '../../../shared/ui/emulated-mark.js';
+import { NfIcon } from '../../../shared/ui/nf-icon.js';
+import { LiveRate } from '../../../shared/ui/rate-text.js';
+import { StatusBadge } from '../../../shared/ui/status-badge.js';
+import { useDescriptor, useEditor, useEditorContext } from '../editor/context.js';
+import type { EditorActions } from '../editor/use-editor-actions.js';
+import { ConfigFields } from './config-fields.js';
+import classes from './inspector.module.css';
+import { ProblemNotes } from './problem-notes.js';
+import { Section } from './section.js';
+
+export function NodeInspector({ node, actions }: { readonly node: PipelineNode; readonly actions: EditorActions }) {
+  const { problems, placed, readOnly } = useEditorContext();
+  const descriptor = useDescriptor(node.kind === 'nf' ? node.nf : undefined);
+  const instances = placed.get(node.id) ?? [];
+  return (
+    <>
+      <header className={classes.head}>
+        <NfIcon icon={node.kind === 'nf' ? descriptor?.icon : 'transfer'} />
+        <h2>{nodeLabel(node)}</h2>
+        {!readOnly && (
+          <span className={classes.headActions}>
+            <Tooltip label="Duplicate">
+              <Button variant="default" size="compact-xs" onClick={actions.duplicateSelected} aria-label="Duplicate">
+                <IconCopy size={13} aria-hidden />
+              </Button>
+            </Tooltip>
+            <Tooltip label="Delete">
+              <Button
+                variant="default"
+                size="compact-xs"
+                onClick={() => actions.removeSelected(false)}
+                aria-label="Delete"
+              >
+                <IconTrash size={13} aria-hidden />
+              </Button>
+            </Tooltip>
+          </span>
+        )}
+      </header>
+      {descriptor && <p className={classes.summary}>{descriptor.summary}</p>}
+      <ProblemNotes problems={problems.byNode.get(node.id) ?? []} />
+      <Section title="Node">
+        <TitleInput node={node} />
+        <IdInput key={node.id} node={node} />
+      </Section>
+      {node.kind === 'nf' && <NfConfig node={node} />}
+      {node.kind === 'nf' && descriptor && descriptor.attributes.length > 0 && (
+        <Section title="Tags packets with">
+          <dl className={classes.facts}>
+            {descriptor.attributes.map((attribute) => (
+              <div key={attribute.name}>
+                <dt>
+                  <code>
+                    {node.id}.{attribute.name}
+                  </code>
+                </dt>
+                <dd>{attribute.values.map((each) => each.value).join(', ')}</dd>
+              </div>
+            ))}
+          </dl>
+        </Section>
+      )}
+      {instances.length > 0 && <Instances instances={instances} />}
+    </>
+  );
+}
+
+function TitleInput({ node }: { readonly node: PipelineNode }) {
+  const { store, readOnly } = useEditorContext();
+  return (
+    <TextInput
+      label="Title"
+      placeholder={node.id}
+      maxLength={60}
+      value={node.title ?? ''}
+      disabled={readOnly}
+      onChange={(event) => {
+        const title = event.currentTarget.value;
+        store.apply((definition) => retitleNode(definition, node.id, title), `title:${node.id}`);
+      }}
+    />
+  );
+}
+
+/** The id is changed when the field is left or Enter is pressed, because filters and figures hang on it. */
+function IdInput({ node }: { readonly node: PipelineNode }) {
+  const { store, readOnly } = useEditorContext();
+  const definition = useEditor((state) => state.definition);
+  const [text, setText] = useState(node.id);
+  useEffect(() => setText(node.id), [node.id]);
+  const verdict = canRename(definition, node.id, text);
+  const commit = () => {
+    if (!verdict.ok || text === node.id) {
+      setText(node.id);
+      return;
+    }
+    store.apply((before) => renameNode(before, node.id, text));
+    store.select({ nodes: [text] });
+  };
+  return (
+    <TextInput
+      label="Id"
+      description="Filters name it, figures are kept under it."
+      value={text}
+      disabled={readOnly}
+      error={verdict.ok ? null : verdict.reason}
+      onChange={(event) => setText(event.currentTarget.value)}
+      onBlur={commit}
+      onKeyDown={(event) => {
+        if (event.key === 'Enter') commit();
+        if (event.key === 'Escape') setText(node.id);
+      }}
+    />
+  );
+}
+
+function NfConfig({ node }: { readonly node: Extract<PipelineNode, { kind: 'nf' }> }) {
+  const { store, problems, readOnly } = useEditorContext();
+  const definition = useEditor((state) => state.definition);
+  const descriptor = useDescriptor(node.nf);
+  const fields = useMemo(() => (descriptor ? formFields(descriptor.config_schema) : []), [descriptor]);
+  const own = problems.byNode.get(node.id) ?? [];
+  if (!descriptor) return null;
+  const values = { ...descriptor.default_config, ...node.config };
+  const depthOf = (pointer: string) => pointer.split('/').length - 4;
+  return (
+    <Section title="Configuration">
+      {fields.length === 0 && <p className={classes.note}>This NF has nothing to configure.</p>}
+      <ConfigFields
+        fields={fields}
+        values={values}
+        path={[]}
+        form={{
+          readOnly,
+          onChange: (path, next) =>
+            store.apply(
+              (before) => updateConfig(before, node.id, withoutDefaults(next, descriptor.default_config)),
+              `config:${node.id}:${path.join('/')}`,
+            ),
+          problemAt: (path) =>
+            problemsAt(definition, own, node.id, path).find((each) => depthOf(each.pointer) === path.length)?.message ??
+            null,
+        }}
+      />
+    </Section>
+  );
+}
+
+function Instances({ instances }: { readonly instances: readonly NfInstance[] }) {
+  return (
+    <Section title={instances.length === 1 ? 'Runs as' : `Runs as ${instances.length} instances`}>
+      {instances.map((instance) => (
+        <div key={instance.id} className={classes.instance}>
+          <div>
+            <StatusBadge state={instance.state} />
+            <span className="muted tabular">
+              {instance.server} · core {instance.core}
+            </span>
+            <EmulatedMark origin={instance.origin} />
+          </div>
+          {instance.detail && <p className={classes.error}>{instance.detail}</p>}
+          <dl className={classes.figures}>
+            <div>
+              <dt>Rate</dt>
+              <dd>
+                <LiveRate sampleKey={`instance/${instance.id}/pps`} quantity="pps" />
+              </dd>
+            </div>
+            <div>
+              <dt>Drops</dt>
+              <dd>
+                <LiveRate sampleKey={`instance/${instance.id}/drops_pps`} quantity="pps" />
+              </dd>
+            </div>
+            <div>
+              <dt>CPU</dt>
+              <dd>
+                <LiveRate sampleKey={`instance/${instance.id}/cpu`} quantity="share" />
+              </dd>
+            </div>
+            <div>
+              <dt>Latency p99</dt>
+              <dd>
+                <LiveRate sampleKey={`instance/${instance.id}/latency_p99_us`} quantity="us" />
+              </dd>
+            </div>
+            <div>
+              <dt>Queue</dt>
+              <dd>
+                <LiveRate sampleKey={`instance/${instance.id}/queue`} quantity="count" />
+              </dd>
+            </div>
+          </dl>
+        </div>
+      ))}
+    </Section>
+  );
+}

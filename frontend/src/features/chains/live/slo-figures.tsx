@@ -1,0 +1,52 @@
+import type { SloStatus } from '@orrery/contract';
+import { useSlos } from '../../../shared/api/queries.js';
+import { quantityOfUnit } from '../../../shared/format/quantity.js';
+import { useLiveSlo } from '../../../shared/stream/hooks.js';
+import { RateText } from '../../../shared/ui/rate-text.js';
+import { StatusBadge } from '../../../shared/ui/status-badge.js';
+import { useEditorContext } from '../editor/context.js';
+import classes from './slo-figures.module.css';
+
+/** Newest judgement of an objective: from the stream, else what the server last said. */
+export function useSloStatus(pipelineId: string, sloId: string): SloStatus | undefined {
+  const streamed = useLiveSlo(pipelineId, sloId);
+  const { data } = useSlos();
+  return streamed ?? data?.find((each) => each.pipeline_id === pipelineId && each.slo_id === sloId);
+}
+
+/** Predicted beside measured, with the error of the prediction; nothing while the chain is not deployed. */
+export function SloFigures({ sloId }: { readonly sloId: string }) {
+  const { pipeline } = useEditorContext();
+  const status = useSloStatus(pipeline.id, sloId);
+  if (!status || pipeline.deployed_version === null) return null;
+  const quantity = quantityOfUnit(status.unit);
+  const error =
+    status.measured !== null && status.predicted !== null && status.measured > 0
+      ? (status.predicted - status.measured) / status.measured
+      : null;
+  return (
+    <dl className={classes.figures}>
+      <div>
+        <dt>State</dt>
+        <dd>
+          <StatusBadge state={status.state} />
+        </dd>
+      </div>
+      <div>
+        <dt>Measured</dt>
+        <dd>
+          <RateText quantity={quantity} value={status.measured} stale={status.state === 'stale'} />
+        </dd>
+      </div>
+      <div>
+        <dt>Predicted</dt>
+        <dd>
+          <RateText quantity={quantity} value={status.predicted} />
+          {error !== null && (
+            <span className="muted tabular"> ({`${error > 0 ? '+' : '−'}${Math.abs(error * 100).toFixed(0)} %`})</span>
+          )}
+        </dd>
+      </div>
+    </dl>
+  );
+}

@@ -163,3 +163,4 @@ export const TwinWatchLine = z.discriminatedUnion('type', [
 ]);
 export type TwinWatchLine = z.infer<typeof TwinWatchLine>;
 export const TwinCapabilities = z.strictObject({ capabilities: z.array(Capability) });
+export type TwinCapabilities = z.infer<typeof TwinCapabilities>;

@@ -5,12 +5,15 @@ import { EventsModule } from './modules/events/events.module.js';
 import { InfrastructureModule } from './modules/infrastructure/infrastructure.module.js';
 import { NfDescriptorsModule } from './modules/nf-descriptors/nf-descriptors.module.js';
 import { NodesModule } from './modules/nodes/nodes.module.js';
+import { OperationsModule } from './modules/operations/operations.module.js';
 import { PipelinesModule } from './modules/pipelines/pipelines.module.js';
+import { PlansModule } from './modules/plans/plans.module.js';
 import { SamplesModule } from './modules/samples/samples.module.js';
 import { SessionsModule } from './modules/sessions/sessions.module.js';
 import { SlosModule } from './modules/slos/slos.module.js';
 import { StreamModule } from './modules/stream/stream.module.js';
 import { SystemModule } from './modules/system/system.module.js';
+import { TwinModule } from './modules/twin/twin.module.js';
 import { AuthGuard } from './platform/auth.guard.js';
 import { IdempotencyInterceptor } from './platform/idempotency.interceptor.js';
 import { type PlatformParts, platformModule } from './platform/platform.module.js';
@@ -33,6 +36,9 @@ export function appModule(parts: PlatformParts): DynamicModule {
       SamplesModule,
       NodesModule,
       SlosModule,
+      OperationsModule,
+      PlansModule,
+      TwinModule,
       StreamModule,
       SystemModule,
     ],

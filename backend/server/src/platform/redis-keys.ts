@@ -1,6 +1,6 @@
 /**
  * Every key in Redis. `:` separates parts; JSON values are contract types unless said otherwise.
- * Nothing is written elsewhere except uploaded captures (ORRERY_STATE_DIR/pcaps) and the admin secret's file.
+ * Elsewhere there are only the admin secret's file and, in the twin's state directory, uploaded captures.
  */
 export const PROJECT = 'default';
 
@@ -17,8 +17,6 @@ export const KEYS = {
   joinToken: (hash: string) => `orrery:nodes:join:${hash}`,
   /** hash node -> JSON: hash of the credential and what the agent last said about itself. */
   agents: 'orrery:nodes:agents',
-  /** hash id -> PcapInfo; the bytes are in ORRERY_STATE_DIR/pcaps/<id>.pcap. */
-  pcaps: 'orrery:twin:pcaps',
 
   /** string: the infrastructure with its revision. */
   infrastructure: `${project}:infrastructure`,

@@ -8,6 +8,8 @@ export interface DeploymentView {
   deployment(pipelineId: string): Deployment | undefined;
   /** The plan that nodes and fabric were last told to follow; null: none, or nothing is left of it. */
   readonly plan: Plan | null;
+  /** The plan that runs when every accepted operation is done: what the next plan builds on. */
+  readonly comingPlan: Plan | null;
   /** Servers that hold instances, hops or exits. */
   serversInUse(): ReadonlySet<string>;
   /** Exits by id, with the servers that have them. */

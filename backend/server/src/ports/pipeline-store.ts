@@ -7,7 +7,10 @@ export interface PipelineStore {
   get(id: string): Promise<Pipeline>;
   /** Throws 404. */
   version(id: string, version: number): Promise<PipelineVersion>;
-  /** The newest version when the draft equals it, else a new one. Throws 422 when the draft has errors. */
-  publishDraft(id: string, by: string): Promise<PipelineVersion>;
+  /**
+   * The newest version when the draft equals it, else a new one. Throws 422 when the draft has errors and 409 when it is
+   * not `expected`.
+   */
+  publishDraft(id: string, by: string, expected?: PipelineDefinition): Promise<PipelineVersion>;
   problemsOf(definition: PipelineDefinition): PipelineProblem[];
 }

@@ -24,7 +24,7 @@ export interface Telemetry {
   series(keys: readonly string[], sinceMs: number): Series[];
   window(pipelineId: string, seconds: number): ExitWindow | null;
   onSamples(listener: (samples: readonly Sample[], links: readonly LinkSample[]) => void): void;
-  /** Called when packets were seen to leave a pipeline; `t_ms` is the end of the interval. */
+  /** Called when packets were seen to leave a pipeline, with the time on this clock when that was known. */
   onPackets(listener: (pipelineId: string, tMs: number) => void): void;
 }
 

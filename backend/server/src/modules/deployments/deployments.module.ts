@@ -1,10 +1,126 @@
-import { Global, Module } from '@nestjs/common';
-import { DEPLOYMENT_VIEW } from '../../ports/deployment-view.js';
+import { Controller, Global, Inject, Module, Res } from '@nestjs/common';
+import {
+  API_PREFIX,
+  type Deployment,
+  type NfInstance,
+  type Operation,
+  type RouteInput,
+  type SessionInfo,
+} from '@orrery/contract';
+import type { FastifyReply } from 'fastify';
+import { pageOf } from '../../platform/paging.js';
+import { notFound } from '../../platform/problem.js';
+import { Caller, Input, Route } from '../../platform/route.js';
+import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
+import { FLEET, type NodeFleet } from '../../ports/node-fleet.js';
+import { DeploymentHealth } from './deployment-health.js';
+import { DeploymentsService } from './deployments.service.js';
 import { DesiredStore } from './desired-store.js';
+import { FirstPacket } from './first-packet.js';
+import { Reconciler } from './reconciler.js';
+
+@Controller()
+class DeploymentsController {
+  constructor(
+    @Inject(DeploymentsService) private readonly service: DeploymentsService,
+    @Inject(DEPLOYMENT_VIEW) private readonly view: DeploymentView,
+  ) {}
+
+  @Route('listDeployments')
+  list(@Input() { query }: RouteInput<'listDeployments'>, @Res({ passthrough: true }) reply: FastifyReply) {
+    const chosen = this.view.deployments().filter(({ state }) => !query.state || state === query.state);
+    return pageOf(chosen, query, ({ pipeline_id }) => pipeline_id, reply);
+  }
+
+  @Route('createDeployment')
+  async create(
+    @Input() { body }: RouteInput<'createDeployment'>,
+    @Caller() caller: SessionInfo,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<Operation> {
+    return located(await this.service.deploy(body, caller.name), reply);
+  }
+
+  @Route('getDeployment')
+  get(@Input() { params }: RouteInput<'getDeployment'>): Deployment {
+    const deployment = this.view.deployment(params.pipeline_id);
+    if (!deployment) throw notFound('deployment of pipeline', params.pipeline_id);
+    return deployment;
+  }
+
+  @Route('deleteDeployment')
+  async delete(
+    @Input() { params }: RouteInput<'deleteDeployment'>,
+    @Caller() caller: SessionInfo,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<Operation> {
+    return located(await this.service.undeploy(params.pipeline_id, caller.name), reply);
+  }
+}
+
+function located(operation: Operation, reply: FastifyReply): Operation {
+  reply.header('location', `${API_PREFIX}/operations/${operation.id}`);
+  return operation;
+}
+
+@Controller()
+class NfInstancesController {
+  constructor(
+    @Inject(DEPLOYMENT_VIEW) private readonly view: DeploymentView,
+    @Inject(FLEET) private readonly fleet: NodeFleet,
+  ) {}
+
+  @Route('listNfInstances')
+  list(@Input() { query }: RouteInput<'listNfInstances'>, @Res({ passthrough: true }) reply: FastifyReply) {
+    const chosen = this.all().filter(
+      (instance) =>
+        (!query.pipeline_id || instance.pipeline_id === query.pipeline_id) &&
+        (!query.server || instance.server === query.server) &&
+        (!query.nf || instance.nf === query.nf) &&
+        (!query.state || instance.state === query.state),
+    );
+    return pageOf(chosen, query, ({ id }) => id, reply);
+  }
+
+  @Route('getNfInstanceState')
+  async state(@Input() { params, query }: RouteInput<'getNfInstanceState'>) {
+    const instance = this.all().find(({ id }) => id === params.id);
+    if (!instance) throw notFound('NF instance', params.id);
+    const state = await this.fleet.call(instance.server, 'get_instance_state', instance.id, { limit: query.limit });
+    return { instance_id: instance.id, state };
+  }
+
+  private all(): NfInstance[] {
+    return (this.view.plan?.instances ?? []).map((instance) => {
+      const { id, pipeline_id, node_id, nf, server, core } = instance;
+      const observed = this.fleet.observed(server)?.instances.find((each) => each.id === id);
+      const known = this.fleet.isConnected(server);
+      return {
+        id,
+        pipeline_id,
+        node_id,
+        nf,
+        server,
+        core,
+        state: known ? (observed?.state ?? 'pending') : 'unknown',
+        detail: known ? (observed?.detail ?? null) : 'its agent is not connected',
+        origin: this.fleet.originOf(server),
+      };
+    });
+  }
+}
 
 @Global()
 @Module({
-  providers: [DesiredStore, { provide: DEPLOYMENT_VIEW, useExisting: DesiredStore }],
+  controllers: [DeploymentsController, NfInstancesController],
+  providers: [
+    DesiredStore,
+    { provide: DEPLOYMENT_VIEW, useExisting: DesiredStore },
+    DeploymentsService,
+    Reconciler,
+    DeploymentHealth,
+    FirstPacket,
+  ],
   exports: [DEPLOYMENT_VIEW],
 })
 export class DeploymentsModule {}

@@ -1,8 +1,11 @@
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
-import type { Deployment, FabricSpec, NodeSpec, Plan } from '@orrery/contract';
-import { STORE, type Store, type Transaction } from '../../platform/redis.js';
+import type { Deployment, FabricSpec, NodeSpec, Operation, Plan } from '@orrery/contract';
+import { Mutex } from '../../platform/mutex.js';
+import { STORE, type Store } from '../../platform/redis.js';
 import { KEYS } from '../../platform/redis-keys.js';
 import type { DeploymentView, ExitView } from '../../ports/deployment-view.js';
+import { EVENT_LOG, type EventDraft, type EventLog } from '../../ports/event-log.js';
+import { OPERATIONS, type OperationLog } from '../../ports/operation-log.js';
 import { isEmptyNode, type Phase } from './transition.js';
 
 /** What nodes and fabric were last told, and how far the newest change is. */
@@ -12,16 +15,24 @@ export interface Desired {
   /** The plan that is followed; null: none. */
   readonly plan_id: string | null;
   readonly phase: Phase;
+  /** Servers that must reach their generation before the phase is over. */
+  readonly waiting_for: readonly string[];
   /** The newest generation that was given out. */
   readonly generation: number;
   readonly nodes: Readonly<Record<string, NodeSpec>>;
   readonly fabric: FabricSpec;
 }
 
+/** A plan that does not run any more is kept for so long. */
+const KEEP_OLD_PLAN_S = 30 * 86_400;
+
+const KNOWN_OPERATIONS = 100;
+
 const NOTHING: Desired = {
   operation_id: null,
   plan_id: null,
   phase: 'settled',
+  waiting_for: [],
   generation: 0,
   nodes: {},
   fabric: { generation: 0, rules: [] },
@@ -31,19 +42,37 @@ const NOTHING: Desired = {
 @Injectable()
 export class DesiredStore implements DeploymentView, OnModuleInit {
   desired: Desired = NOTHING;
+  /** Accepted operations that are not over, the running one first. */
+  queue: readonly Accepted[] = [];
+  /** The newest operations, also those that are over. */
+  private readonly known = new Map<string, Operation>();
   plan: Plan | null = null;
   private entries = new Map<string, Deployment>();
   private exitViews: ReadonlyMap<string, ExitView> = new Map();
+  private readonly mutex = new Mutex();
   private readonly listeners: (() => void)[] = [];
 
-  constructor(@Inject(STORE) private readonly store: Store) {}
+  constructor(
+    @Inject(STORE) private readonly store: Store,
+    @Inject(OPERATIONS) private readonly operations: OperationLog,
+    @Inject(EVENT_LOG) private readonly events: EventLog,
+  ) {}
 
   async onModuleInit(): Promise<void> {
     this.desired = (await this.store.json<Desired>(KEYS.desired)) ?? NOTHING;
     this.plan = this.desired.plan_id ? await this.store.json<Plan>(KEYS.plan(this.desired.plan_id)) : null;
     this.exitViews = exitsOf(this.desired);
+    this.queue = await this.readQueue();
     const stored = await this.store.hashValues<Deployment>(KEYS.deployments);
     this.entries = new Map(stored.map((deployment) => [deployment.pipeline_id, deployment]));
+    for (const { operation_id } of stored) {
+      const operation = this.known.has(operation_id) ? null : await this.operations.get(operation_id);
+      if (operation) this.remember(operation);
+    }
+  }
+
+  get comingPlan(): Plan | null {
+    return this.queue.at(-1)?.plan ?? this.plan;
   }
 
   deployments(): readonly Deployment[] {
@@ -67,29 +96,79 @@ export class DesiredStore implements DeploymentView, OnModuleInit {
     this.listeners.push(listener);
   }
 
-  /** Stores a change with whatever `also` adds to the transaction; memory follows when Redis has it. */
-  async commit(change: DesiredChange, also: (transaction: Transaction) => void): Promise<void> {
-    const { desired, plan, deployments } = change;
+  /** Stores a change in one transaction, one change at a time; memory follows when Redis has it. */
+  commit(makeChange: () => DesiredChange | null): Promise<void> {
+    return this.mutex.run(async () => {
+      const change = makeChange();
+      if (change) await this.write(change);
+    });
+  }
+
+  private async write(change: DesiredChange): Promise<void> {
+    const { desired, plan, deployments, operation, accept, over, events } = change;
     await this.store.transact((transaction) => {
       if (desired) transaction.set(KEYS.desired, JSON.stringify(desired));
-      if (plan) transaction.persist(KEYS.plan(plan.id));
+      if (plan && plan.id !== this.plan?.id) {
+        transaction.persist(KEYS.plan(plan.id));
+        if (this.plan) transaction.expire(KEYS.plan(this.plan.id), KEEP_OLD_PLAN_S);
+      }
+      if (accept) {
+        transaction.rpush(KEYS.operationQueue, accept.operation.id);
+        transaction.persist(KEYS.plan(accept.plan.id));
+        this.operations.writeIn(transaction, accept.operation);
+      }
+      if (over) transaction.lrem(KEYS.operationQueue, 0, over);
       for (const [id, deployment] of deployments ?? []) {
         if (deployment) transaction.hset(KEYS.deployments, id, JSON.stringify(deployment));
         else transaction.hdel(KEYS.deployments, id);
       }
-      also(transaction);
+      if (operation) this.operations.writeIn(transaction, operation);
+      for (const event of events ?? []) this.events.appendIn(transaction, event);
     });
+    if (plan !== undefined) this.plan = plan;
     if (desired) {
       this.desired = desired;
       this.exitViews = exitsOf(desired);
     }
-    if (plan !== undefined) this.plan = plan;
     for (const [id, deployment] of deployments ?? []) {
       if (deployment) this.entries.set(id, deployment);
       else this.entries.delete(id);
     }
+    for (const each of [operation, accept?.operation]) if (each) this.remember(each);
+    if (operation)
+      this.queue = this.queue.map((each) => (each.operation.id === operation.id ? { ...each, operation } : each));
+    if (accept) this.queue = [...this.queue, accept];
+    if (over) this.queue = this.queue.filter((each) => each.operation.id !== over);
     for (const listener of this.listeners) listener();
   }
+
+  operation(id: string): Operation | undefined {
+    return this.known.get(id);
+  }
+
+  private remember(operation: Operation): void {
+    this.known.delete(operation.id);
+    this.known.set(operation.id, operation);
+    const oldest = this.known.keys().next().value;
+    if (this.known.size > KNOWN_OPERATIONS && oldest !== undefined) this.known.delete(oldest);
+  }
+
+  private async readQueue(): Promise<Accepted[]> {
+    const queue: Accepted[] = [];
+    for (const id of await this.store.redis.lrange(KEYS.operationQueue, 0, -1)) {
+      const operation = await this.operations.get(id);
+      const plan = operation?.plan_id ? await this.store.json<Plan>(KEYS.plan(operation.plan_id)) : null;
+      if (!operation || !plan) continue;
+      queue.push({ operation, plan });
+      this.remember(operation);
+    }
+    return queue;
+  }
+}
+
+export interface Accepted {
+  readonly operation: Operation;
+  readonly plan: Plan;
 }
 
 export interface DesiredChange {
@@ -98,6 +177,13 @@ export interface DesiredChange {
   readonly plan?: Plan | null;
   /** By pipeline; null takes the entry away. */
   readonly deployments?: ReadonlyMap<string, Deployment | null>;
+  /** An operation as it is now. */
+  readonly operation?: Operation;
+  /** A new operation for the end of the queue. */
+  readonly accept?: Accepted;
+  /** Id of an operation that leaves the queue. */
+  readonly over?: string;
+  readonly events?: readonly EventDraft[];
 }
 
 function exitsOf(desired: Desired): Map<string, ExitView> {

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { FabricSpec, NodeSpec } from '@orrery/contract';
 
 /** Desired state without generations: those are given out when it is stored. */
@@ -69,7 +70,7 @@ export function numbered<S extends NodeSpec | FabricSpec>(before: S | undefined,
 }
 
 function sameContent(a: NodeSpec | FabricSpec, b: NodeSpec | FabricSpec): boolean {
-  return JSON.stringify({ ...a, generation: 0 }) === JSON.stringify({ ...b, generation: 0 });
+  return isDeepStrictEqual({ ...a, generation: 0 }, { ...b, generation: 0 });
 }
 
 export function isEmptyNode(spec: NodeSpec): boolean {

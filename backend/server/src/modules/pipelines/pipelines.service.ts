@@ -130,9 +130,11 @@ export class PipelinesService implements PipelineStore {
     });
   }
 
-  publishDraft(id: string, by: string): Promise<PipelineVersion> {
+  publishDraft(id: string, by: string, expected?: PipelineDefinition): Promise<PipelineVersion> {
     return this.mutex.run(async () => {
       const before = await this.stored(id);
+      if (expected && !isDeepStrictEqual(before.draft, expected))
+        throw conflict(`The draft of ${before.draft.title} has changed since it was planned; plan again.`);
       const newest = before.versions.at(-1);
       if (newest && !before.draft_differs) {
         this.requireNoErrors(before.draft);

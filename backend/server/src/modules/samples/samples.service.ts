@@ -61,7 +61,7 @@ export class SamplesService implements Telemetry, TelemetrySink, OnModuleInit, O
         this.meters.set(exit.pipeline_id, meter);
       }
       meter.add(`${node} ${delta.exit_id}`, delta, result.interval_ms, now);
-      if (delta.packets > 0) for (const listener of this.packetListeners) listener(exit.pipeline_id, result.t_ms);
+      if (delta.packets > 0) for (const listener of this.packetListeners) listener(exit.pipeline_id, now);
     }
   }
 

@@ -1,0 +1,148 @@
+import { Inject, Injectable } from '@nestjs/common';
+import {
+  type Deployment,
+  type DeployRequest,
+  type FieldError,
+  type Operation,
+  type Plan,
+  PlanRequest,
+} from '@orrery/contract';
+import { newId } from '../../platform/ids.js';
+import { Mutex } from '../../platform/mutex.js';
+import { conflict, invalid, notFound } from '../../platform/problem.js';
+import { PROJECT } from '../../platform/redis-keys.js';
+import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastructure-store.js';
+import { PIPELINES, type PipelineStore } from '../../ports/pipeline-store.js';
+import { PLANS, type PlanStore } from '../../ports/plan-store.js';
+import { TWIN, type TwinView } from '../../ports/twin-view.js';
+import { DesiredStore } from './desired-store.js';
+import { stepsOf } from './operation-steps.js';
+
+const MAX_QUEUE = 16;
+
+/** Accepts deployments: checks, then stores the operation; the reconciler does the rest. */
+@Injectable()
+export class DeploymentsService {
+  private readonly mutex = new Mutex();
+
+  constructor(
+    @Inject(DesiredStore) private readonly state: DesiredStore,
+    @Inject(PIPELINES) private readonly pipelines: PipelineStore,
+    @Inject(PLANS) private readonly plans: PlanStore,
+    @Inject(INFRASTRUCTURE) private readonly infrastructure: InfrastructureStore,
+    @Inject(TWIN) private readonly twin: TwinView,
+  ) {}
+
+  deploy(request: DeployRequest, by: string): Promise<Operation> {
+    return this.mutex.run(async () => {
+      if ('plan_id' in request) return this.accept(await this.plans.get(request.plan_id), null, by);
+      const { pipeline_id: id } = request;
+      const version = request.version ?? (await this.pipelines.publishDraft(id, by)).version;
+      const plan = await this.plans.make(
+        PlanRequest.parse({ pipelines: [{ pipeline_id: id, version }] }),
+        this.state.comingPlan,
+      );
+      return this.accept(plan, id, by);
+    });
+  }
+
+  undeploy(pipelineId: string, by: string): Promise<Operation> {
+    return this.mutex.run(async () => {
+      const deployment = this.state.deployment(pipelineId);
+      if (!deployment) throw notFound('deployment of pipeline', pipelineId);
+      if (deployment.state === 'undeploying') throw conflict('The pipeline is being taken down already.');
+      const plan = await this.plans.make(PlanRequest.parse({ remove: [pipelineId] }), this.state.comingPlan);
+      return this.accept(plan, pipelineId, by);
+    });
+  }
+
+  private async accept(plan: Plan, asked: string | null, by: string): Promise<Operation> {
+    this.requireDeployable(plan);
+    const versions = await this.publishPlanned(plan, by);
+    const changed = plan.pipelines.filter(
+      ({ pipeline_id: id }) => id === asked || this.state.deployment(id)?.version !== versions.get(id),
+    );
+    const removed = this.state.deployments().filter(({ pipeline_id }) => !versions.has(pipeline_id));
+    const now = Date.now();
+    const operation: Operation = {
+      id: newId('op'),
+      project: PROJECT,
+      kind: changed.length === 0 && removed.length > 0 ? 'undeploy' : 'deploy',
+      state: 'PROCESSING',
+      subject: asked ?? changed[0]?.pipeline_id ?? removed[0]?.pipeline_id ?? plan.id,
+      plan_id: plan.id,
+      by,
+      steps: stepsOf(plan),
+      error: null,
+      started_ms: now,
+      updated_ms: now,
+      first_packet_ms: null,
+    };
+    const entry = (id: string, version: number, state: Deployment['state']): [string, Deployment] => [
+      id,
+      { pipeline_id: id, version, plan_id: plan.id, operation_id: operation.id, state, since_ms: now },
+    ];
+    const deployments = new Map([
+      ...changed.map(({ pipeline_id: id }) => entry(id, versions.get(id)!, 'deploying')),
+      ...removed.map(({ pipeline_id: id, version }) => entry(id, version, 'undeploying')),
+    ]);
+    await this.state.commit(() => ({
+      accept: { operation, plan },
+      deployments,
+      events: [
+        {
+          type: 'operation.started',
+          subject: operation.id,
+          message: `${operation.kind === 'deploy' ? 'Deployment' : 'Removal'} of ${[...deployments.keys()].join(', ') || 'nothing new'}`,
+          actor: by,
+          data: { pipeline_id: operation.subject, plan_id: plan.id, pipelines: [...deployments.keys()] },
+        },
+      ],
+    }));
+    return operation;
+  }
+
+  private requireDeployable(plan: Plan): void {
+    const coming = this.state.comingPlan;
+    if (plan.base_plan !== (coming?.id ?? null))
+      throw conflict('Something else was deployed since this was planned; plan again.', [
+        {
+          pointer: '/plan_id',
+          detail: `builds on ${plan.base_plan ?? 'nothing'}, not on what runs`,
+          code: 'stale-plan',
+        },
+      ]);
+    if (!plan.feasible) throw invalid(planErrors(plan), planRefusal(plan));
+    const emulated = new Set(
+      this.infrastructure.current.infrastructure.servers.filter(({ origin }) => origin === 'twin').map(({ id }) => id),
+    );
+    if (!this.twin.enabled && plan.instances.some(({ server }) => emulated.has(server)))
+      throw conflict('The twin is off (ORRERY_TWIN=off): pipelines can be planned but not run on emulated servers.');
+    if (this.state.queue.length >= MAX_QUEUE) throw conflict(`${MAX_QUEUE} operations wait already.`);
+  }
+
+  /** Versions of the plan's pipelines; planned drafts are published now. Throws 409 when a draft has changed since. */
+  private async publishPlanned(plan: Plan, by: string): Promise<Map<string, number>> {
+    const versions = new Map<string, number>();
+    for (const { pipeline_id: id, version, definition } of plan.pipelines) {
+      const known = version > 0 ? version : (await this.pipelines.publishDraft(id, by, definition)).version;
+      versions.set(id, known);
+    }
+    return versions;
+  }
+}
+
+function planErrors(plan: Plan): FieldError[] {
+  return plan.problems
+    .filter(({ severity }) => severity === 'error')
+    .map(({ pointer, message, code }) => ({ pointer, detail: message, code }));
+}
+
+function planRefusal(plan: Plan): string {
+  const [problem] = plan.problems.filter(({ severity }) => severity === 'error');
+  if (problem) return `${problem.pointer}: ${problem.message}`;
+  const [conflict] = plan.conflicts;
+  if (!conflict) return 'The plan is not feasible.';
+  const { constraint, needed, available, unit, where } = conflict;
+  return `The plan is not feasible: ${constraint} at ${where} needs ${needed} ${unit}, there is ${available} ${unit}.`;
+}

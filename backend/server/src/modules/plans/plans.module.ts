@@ -1,0 +1,107 @@
+import { Controller, Global, Inject, Injectable, Module, Res } from '@nestjs/common';
+import { API_PREFIX, type Plan, type PlannedPipeline, type PlanRequest, type RouteInput } from '@orrery/contract';
+import { makePlan } from '@orrery/planner/plan';
+import type { FastifyReply } from 'fastify';
+import { newId } from '../../platform/ids.js';
+import { invalid, notFound } from '../../platform/problem.js';
+import { STORE, type Store } from '../../platform/redis.js';
+import { KEYS } from '../../platform/redis-keys.js';
+import { Input, Route } from '../../platform/route.js';
+import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
+import { DESCRIPTORS, type DescriptorCatalogue } from '../../ports/descriptor-catalogue.js';
+import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastructure-store.js';
+import { PIPELINES, type PipelineStore } from '../../ports/pipeline-store.js';
+import { PLANS, type PlanStore } from '../../ports/plan-store.js';
+
+const KEEP_S = 86_400;
+/** Bounds the improvement of a placement, so that a plan takes milliseconds. */
+const ITERATIONS = 2000;
+
+@Injectable()
+class PlansService implements PlanStore {
+  constructor(
+    @Inject(STORE) private readonly store: Store,
+    @Inject(PIPELINES) private readonly pipelines: PipelineStore,
+    @Inject(DESCRIPTORS) private readonly catalogue: DescriptorCatalogue,
+    @Inject(INFRASTRUCTURE) private readonly infrastructure: InfrastructureStore,
+  ) {}
+
+  async get(id: string): Promise<Plan> {
+    const plan = await this.store.json<Plan>(KEYS.plan(id));
+    if (!plan) throw notFound('plan', id);
+    return plan;
+  }
+
+  async make(request: PlanRequest, base: Plan | null): Promise<Plan> {
+    const plan = makePlan({
+      id: newId('plan'),
+      created_ms: Date.now(),
+      strategy: request.strategy,
+      seed: request.seed,
+      pipelines: await this.wanted(request, base),
+      descriptors: this.catalogue.all(),
+      infrastructure: this.infrastructure.current.infrastructure,
+      base,
+      budget: { iterations: ITERATIONS },
+    });
+    await this.store.redis.set(KEYS.plan(plan.id), JSON.stringify(plan), 'EX', KEEP_S);
+    return plan;
+  }
+
+  /** What runs, with the request's pipelines added or replaced and its removals taken away. */
+  private async wanted(request: PlanRequest, base: Plan | null): Promise<PlannedPipeline[]> {
+    const wanted = new Map((base?.pipelines ?? []).map((pipeline) => [pipeline.pipeline_id, pipeline]));
+    request.remove.forEach((id, index) => {
+      if (!wanted.delete(id))
+        throw invalid([{ pointer: `/remove/${index}`, detail: `${id} is not deployed`, code: 'not-deployed' }]);
+    });
+    const named = new Set(request.remove);
+    for (const [index, { pipeline_id: id, version }] of request.pipelines.entries()) {
+      const pointer = `/pipelines/${index}/pipeline_id`;
+      if (named.has(id)) throw invalid([{ pointer, detail: `${id} is named twice`, code: 'duplicate-id' }]);
+      named.add(id);
+      wanted.set(id, await this.planned(id, version ?? 0));
+    }
+    return [...wanted.values()];
+  }
+
+  private async planned(id: string, version: number): Promise<PlannedPipeline> {
+    if (version > 0) {
+      const { definition } = await this.pipelines.version(id, version);
+      return { pipeline_id: id, version, definition };
+    }
+    const { draft, draft_differs, versions } = await this.pipelines.get(id);
+    return { pipeline_id: id, version: draft_differs ? 0 : (versions.at(-1)?.version ?? 0), definition: draft };
+  }
+}
+
+@Controller()
+class PlansController {
+  constructor(
+    @Inject(PLANS) private readonly plans: PlanStore,
+    @Inject(DEPLOYMENT_VIEW) private readonly view: DeploymentView,
+  ) {}
+
+  @Route('createPlan')
+  async create(
+    @Input() { body }: RouteInput<'createPlan'>,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<Plan> {
+    const plan = await this.plans.make(body, this.view.comingPlan);
+    reply.header('location', `${API_PREFIX}/plans/${plan.id}`);
+    return plan;
+  }
+
+  @Route('getPlan')
+  get(@Input() { params }: RouteInput<'getPlan'>): Promise<Plan> {
+    return this.plans.get(params.id);
+  }
+}
+
+@Global()
+@Module({
+  controllers: [PlansController],
+  providers: [PlansService, { provide: PLANS, useExisting: PlansService }],
+  exports: [PLANS],
+})
+export class PlansModule {}

@@ -1,0 +1,111 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdir, open, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+const START_LIMIT_MS = 30_000;
+const STOP_LIMIT_MS = 5000;
+
+export interface TwinLaunch {
+  readonly launcher: string;
+  readonly runDir: string;
+  readonly stateDir: string;
+}
+
+/** The launcher of the twin: started, adopted after a restart of the server, ended. Everything emulated ends with it. */
+export class TwinProcess {
+  private child: ChildProcess | null = null;
+  private adoptedPid: number | null = null;
+  private readonly pidFile: string;
+
+  constructor(private readonly launch: TwinLaunch) {
+    this.pidFile = join(launch.runDir, 'twin.pid');
+  }
+
+  /**
+   * Makes sure that twind answers: a twin that outlived the server is adopted, else one is started. Rejects with the
+   * launcher's own words when it gives up. True: it was started now.
+   */
+  async ensure(answers: () => Promise<boolean>): Promise<boolean> {
+    if (await answers()) {
+      this.adoptedPid ??= this.child ? null : await this.livingPid();
+      return false;
+    }
+    await this.stop();
+    await this.start(answers);
+    return true;
+  }
+
+  async stop(): Promise<void> {
+    const { child } = this;
+    this.child = null;
+    if (child && child.exitCode === null && child.signalCode === null) {
+      const exited = new Promise((resolve) => child.once('exit', resolve));
+      child.kill('SIGTERM');
+      const hard = setTimeout(() => child.kill('SIGKILL'), STOP_LIMIT_MS);
+      await exited;
+      clearTimeout(hard);
+    }
+    const pid = this.adoptedPid ?? (child ? null : await this.livingPid());
+    this.adoptedPid = null;
+    if (pid !== null) await endProcess(pid);
+    await rm(this.pidFile, { force: true });
+  }
+
+  private async start(answers: () => Promise<boolean>): Promise<void> {
+    const { launcher, runDir, stateDir } = this.launch;
+    await mkdir(stateDir, { recursive: true, mode: 0o700 });
+    const logPath = join(stateDir, 'twin.log');
+    const log = await open(logPath, 'w', 0o600);
+    // The log is a file and not a pipe: the twin must outlive the server.
+    const child = spawn(launcher, ['--run-dir', runDir, '--state-dir', stateDir], {
+      stdio: ['ignore', log.fd, log.fd],
+    });
+    await log.close();
+    this.child = child;
+    let failure: string | null = null;
+    child.once('error', (error) => {
+      failure = error.message;
+    });
+    child.once('exit', (code, signal) => {
+      failure ??= `ended with ${code ?? signal}`;
+      if (this.child === child) this.child = null;
+    });
+    if (child.pid) await writeFile(this.pidFile, String(child.pid), { mode: 0o600 });
+    const deadline = Date.now() + START_LIMIT_MS;
+    while (!(await answers())) {
+      if (failure !== null || Date.now() > deadline) {
+        const said = (await readFile(logPath, 'utf8').catch(() => '')).trim().split('\n').slice(-3).join(' ');
+        throw new Error(`${launcher} ${failure ?? 'did not serve in time'}: ${said}`);
+      }
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
+
+  /** The launcher that an earlier server started, if it still lives. */
+  private async livingPid(): Promise<number | null> {
+    const pid = Number(await readFile(this.pidFile, 'utf8').catch(() => ''));
+    if (!Number.isInteger(pid) || pid < 2) return null;
+    const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
+    return command.split('\0').includes(this.launch.runDir) ? pid : null;
+  }
+}
+
+async function endProcess(pid: number): Promise<void> {
+  const alive = () => {
+    try {
+      process.kill(pid, 0);
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  const deadline = Date.now() + STOP_LIMIT_MS;
+  for (let signal: NodeJS.Signals = 'SIGTERM'; alive(); signal = Date.now() > deadline ? 'SIGKILL' : 'SIGTERM') {
+    try {
+      process.kill(pid, signal);
+    } catch {
+      return;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}

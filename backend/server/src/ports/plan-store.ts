@@ -1,0 +1,10 @@
+import type { Plan, PlanRequest } from '@orrery/contract';
+
+export const PLANS = Symbol('PlanStore');
+
+export interface PlanStore {
+  /** Throws 404. */
+  get(id: string): Promise<Plan>;
+  /** Plans on top of `base`, the plan that will run when every accepted operation is done, and stores the result. */
+  make(request: PlanRequest, base: Plan | null): Promise<Plan>;
+}

@@ -132,6 +132,20 @@ describe.skipIf(missing !== null)(
       expect((await lab.exchange({ hop: 1, count: 3, expect: 3 })).length).toBe(3);
     });
 
+    it('works on when its interface was taken away and came back', async () => {
+      const { lab } = await setUp();
+      await lab.exchange({ hop: 1, count: 1, expect: 1 });
+      lab.unplug();
+      await lab.server.next('event', ({ event }) => event === 'port.down');
+      lab.plug();
+      await lab.server.next('event', ({ event }) => event === 'port.up');
+      const packet = await until('packets cross', async () => {
+        const [seen] = await lab.exchange({ hop: 1, count: 1, expect: 1, seconds: 0.5 });
+        return seen;
+      });
+      expect(packet).toMatchObject({ src: EXTERNAL, intact: true });
+    });
+
     it('forwards on while the agent is dead, and the next agent adopts it with its counters', async () => {
       const { lab, agent } = await setUp();
       await lab.exchange({ hop: 1, count: 4, expect: 4 });

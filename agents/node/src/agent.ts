@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { chmodSync, mkdirSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
-import type { Observed } from '@orrery/contract';
+import type { NodeSpec, Observed } from '@orrery/contract';
 import { probeCapabilities } from './capabilities.js';
 import { DesiredStore } from './desired-store.js';
 import { EngineDriver } from './drivers/engine/engine-driver.js';
@@ -31,14 +31,14 @@ export class Agent {
   private readonly store: DesiredStore;
 
   constructor(private readonly options: AgentOptions) {
-    const { node, run_dir, state_dir } = options;
+    const { node, run_dir, state_dir, engine: path, memory, workers } = options;
     for (const directory of [run_dir, state_dir]) {
       mkdirSync(directory, { recursive: true, mode: 0o700 });
       chmodSync(directory, 0o700);
     }
     this.store = new DesiredStore(state_dir);
     const look = () => this.reconciler.look();
-    this.engine = new EngineDriver({ path: options.engine, run_dir, memory: options.memory, node }, this.emit, look);
+    this.engine = new EngineDriver({ path, run_dir, memory, workers, node }, this.emit, look);
     this.processes = new ProcessDriver(loadProcessNfs(), run_dir, this.emit, look);
     this.reconciler = new Reconciler(this.engine, this.processes, this.emit, (seen) => this.observed(seen), node);
     this.link = new ServerLink(
@@ -91,15 +91,25 @@ export class Agent {
     return { origin, version: VERSION, boot_id: this.boot_id, capabilities, observed: this.reconciler.observed };
   }
 
-  private desired(spec: Parameters<DesiredStore['write']>[0], first: boolean): void {
+  private desired(spec: NodeSpec, first: boolean): void {
     const { desired } = this.reconciler;
     if (!first && desired && spec.generation < desired.generation) {
       log('warning', `generation ${spec.generation} came after ${desired.generation} and is ignored`);
     } else if (desired && JSON.stringify(spec) === JSON.stringify(desired)) {
       this.reconciler.look();
     } else {
-      this.store.write(spec);
+      this.remember(spec);
       this.reconciler.desire(spec);
+    }
+  }
+
+  /** A node that cannot remember still does what it is told. */
+  private remember(spec: NodeSpec): void {
+    try {
+      this.store.write(spec);
+    } catch (error) {
+      const why = `Generation ${spec.generation} cannot be saved for a restart: ${(error as Error).message}`;
+      this.emit('error', 'agent.state-not-saved', this.options.node, why);
     }
   }
 

@@ -71,6 +71,10 @@ describe('readOptions', () => {
 
   it.each<[Record<string, string>, string]>([
     [{ iface: 'an-interface-name-too-long' }, '--iface'],
+    [{ workers: 'two' }, '--workers must be a number'],
+    [{ workers: '0' }, '--workers is at least 1'],
+    [{ server: 'ws://host:999999/' }, '--server'],
+    [{ server: 'ws+unix:agents.sock:/x' }, '--server'],
     [{ memory: 'lots' }, '--memory must be auto or no-huge or hugepages'],
     [{ 'run-dir': `/tmp/${'x'.repeat(100)}` }, '--run-dir is too long'],
   ])('refuses %j', (over, text) => {

@@ -22,6 +22,7 @@ export const HELP = `orrery-agent: runs the network functions of one node as the
   --join-token T        proves the node at its first connection
   --engine PATH         data-plane engine (${ENGINE})
   --memory auto|no-huge|hugepages   of the engine (auto)
+  --workers N           worker threads of the engine (1)
   --on-exit keep|stop   what becomes of the engine when the agent is asked to end (twin: stop, live: keep)
   --help
 
@@ -39,11 +40,11 @@ const text = (flag: string) => z.string({ error: `${flag} is missing` });
 const oneOf = <T extends readonly [string, ...string[]]>(flag: string, values: T) =>
   z.enum(values, { error: `${flag} must be ${values.join(' or ')}` });
 
+const isServerUrl = (url: string) =>
+  /^ws\+unix:\/[^\s:]+:\/[^\s]*$/.test(url) || (/^wss?:\/\/[^\s#]+$/.test(url) && URL.canParse(url));
+
 const Options = z.object({
-  server: text('--server').regex(
-    /^(wss?:\/\/[^\s]+|ws\+unix:\/[^\s:]+:\/[^\s]*)$/,
-    '--server must be ws://HOST..., wss://HOST... or ws+unix:/SOCKET:/PATH',
-  ),
+  server: text('--server').refine(isServerUrl, '--server must be ws://HOST..., wss://HOST... or ws+unix:/SOCKET:/PATH'),
   node: text('--node').pipe(
     z.string().regex(/^[a-z][a-z0-9-]{0,39}$/, `--node ${Name.safeParse('').error!.issues[0]!.message}`),
   ),
@@ -54,6 +55,12 @@ const Options = z.object({
   'join-token': z.string().max(200, '--join-token has at most 200 characters').optional(),
   engine: z.string().min(1).default(ENGINE),
   memory: oneOf('--memory', MEMORY).default('auto'),
+  workers: z.coerce
+    .number('--workers must be a number')
+    .int('--workers must be whole')
+    .min(1, '--workers is at least 1')
+    .max(64, '--workers is at most 64')
+    .default(1),
   'on-exit': oneOf('--on-exit', ['keep', 'stop'] as const).optional(),
 });
 
@@ -67,6 +74,7 @@ export interface AgentOptions {
   join_token: string | null;
   engine: string;
   memory: (typeof MEMORY)[number];
+  workers: number;
   on_exit: 'keep' | 'stop';
 }
 
@@ -94,6 +102,7 @@ export function readOptions(args: string[], env: NodeJS.ProcessEnv): AgentOption
     join_token: options['join-token'] || null,
     engine: resolve(options.engine),
     memory: options.memory,
+    workers: options.workers,
     on_exit: options['on-exit'] ?? (options.origin === 'twin' ? 'stop' : 'keep'),
   };
 }

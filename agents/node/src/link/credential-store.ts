@@ -8,6 +8,7 @@ const Credential = z.strictObject({ node: z.string(), credential: z.string().min
 /** What proves this node to the server, readable by its owner alone. */
 export class CredentialStore {
   private readonly path: string;
+  private current: string | null = null;
 
   constructor(
     stateDir: string,
@@ -17,6 +18,7 @@ export class CredentialStore {
   }
 
   read(): string | null {
+    if (this.current !== null) return this.current;
     const stored = readJsonFile(this.path, Credential, (why) => log('warning', why));
     if (stored && stored.node !== this.node) {
       log('warning', `${this.path} belongs to node ${stored.node} and is not used`);
@@ -25,7 +27,13 @@ export class CredentialStore {
     return stored?.credential ?? null;
   }
 
+  /** Holds for this process at least, even where it cannot be stored. */
   write(credential: string): void {
-    writeDurably(this.path, `${JSON.stringify({ node: this.node, credential })}\n`);
+    this.current = credential;
+    try {
+      writeDurably(this.path, `${JSON.stringify({ node: this.node, credential })}\n`);
+    } catch (error) {
+      log('error', `the credential is not stored, so a restart needs a new join token: ${(error as Error).message}`);
+    }
   }
 }

@@ -75,7 +75,7 @@ export class DetachedProcess {
   }
 
   /** Asks it to end, then ends it. Resolves when it is gone. */
-  async stop(grace_ms: number, ask: () => void = () => signalProcess(this.identity, 'SIGTERM')): Promise<void> {
+  async stop(grace_ms: number, ask: () => unknown = () => signalProcess(this.identity, 'SIGTERM')): Promise<void> {
     if (this.alive) ask();
     const grace = new AbortController();
     const late = sleep(grace_ms, 'late', { signal: grace.signal }).catch(() => 'ended');

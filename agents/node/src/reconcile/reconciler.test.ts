@@ -157,6 +157,18 @@ describe('Reconciler', () => {
     expect(reconciler.observed.generation).toBe(2);
   });
 
+  it('has not reached a lower generation because it had reached a higher one', async () => {
+    const { engine, reconciler, seen } = setUp();
+    reconciler.desire(linearChain(50));
+    await settle();
+    seen.length = 0;
+    reconciler.desire(linearChain(3));
+    await settle();
+    expect(engine.applied).toEqual([50, 3]);
+    expect(seen.every(({ generation, state }) => generation === 0 || state === 'converged')).toBe(true);
+    expect(reconciler.observed).toMatchObject({ generation: 3, state: 'converged' });
+  });
+
   it('begins no step after it was stopped', async () => {
     const { engine, reconciler } = setUp();
     await reconciler.stop();

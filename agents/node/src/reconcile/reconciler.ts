@@ -46,6 +46,8 @@ export class Reconciler {
   /** Takes a desired state in place of the former one. */
   desire(spec: NodeSpec): void {
     this.spec = spec;
+    // A server that lost its state counts from the beginning; what was reached before is not reached now.
+    if (spec.generation < this.converged) this.converged = 0;
     this.failure = null;
     this.attempts = 0;
     this.look();

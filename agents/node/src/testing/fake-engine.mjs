@@ -6,7 +6,8 @@ import { unlinkSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { parseArgs } from 'node:util';
 
-const { values } = parseArgs({ options: { socket: { type: 'string' }, memory: { type: 'string' } } });
+const options = { socket: { type: 'string' }, memory: { type: 'string' }, workers: { type: 'string' } };
+const { values } = parseArgs({ options });
 const epoch = randomUUID();
 const begin = process.hrtime.bigint();
 let graph = { generation: 0, modules: [], ports: [] };
@@ -20,7 +21,7 @@ const methods = {
     pid: process.pid,
     epoch,
     memory: 'no-huge',
-    workers: 1,
+    workers: Number(values.workers),
     generation: graph.generation,
     modules: [],
   }),

@@ -33,6 +33,7 @@ export interface Packet {
 export const NODE_MAC = '02:00:00:00:00:01';
 
 let labs = 0;
+let calls = 0;
 
 /** A node in a network namespace of its own with one interface, and the other end of its cable in another. */
 export class Lab {
@@ -53,16 +54,33 @@ export class Lab {
   async setUp(): Promise<void> {
     execFileSync(process.execPath, ['bundle.mjs'], { cwd: PACKAGE_ROOT });
     for (const namespace of [this.node, this.outside]) execFileSync('ip', ['netns', 'add', namespace]);
-    const ends = ['link', 'add', 'e0', 'netns', this.node, 'address', NODE_MAC, 'type', 'veth'];
-    execFileSync('ip', [...ends, 'peer', 'name', 'p0', 'netns', this.outside]);
-    for (const [namespace, iface] of [
-      [this.node, 'e0'],
-      [this.outside, 'p0'],
-    ] as const)
-      execFileSync('ip', ['-n', namespace, 'link', 'set', 'dev', iface, 'addrgenmode', 'none', 'up']);
+    this.plug();
     mkdirSync(this.run_dir);
     this.server.onHello = ({ credential }) => welcome(credential === null ? 'lab' : null);
     await this.server.listen(join(this.directory, 's'));
+  }
+
+  plug(): void {
+    const ends = ['link', 'add', 'e0', 'netns', this.node, 'address', NODE_MAC, 'type', 'veth'];
+    execFileSync('ip', [...ends, 'peer', 'name', 'p0', 'netns', this.outside]);
+    for (const [namespace, iface] of [
+      [this.outside, 'p0'],
+      [this.node, 'e0'],
+    ] as const)
+      execFileSync('ip', ['-n', namespace, 'link', 'set', 'dev', iface, 'addrgenmode', 'none', 'up']);
+  }
+
+  /** Takes the node's interface away, cable and all. */
+  unplug(): void {
+    execFileSync('ip', ['-n', this.node, 'link', 'del', 'dev', 'e0']);
+  }
+
+  async instanceState(instance_id: string): Promise<Record<string, unknown>> {
+    const id = `call-${calls++}`;
+    this.server.send({ type: 'call', id, method: 'get_instance_state', instance_id, params: {} });
+    const { result, error } = await this.server.next('reply', (reply) => reply.id === id);
+    if (error !== null) throw new Error(error);
+    return result as Record<string, unknown>;
   }
 
   startAgent(...more: string[]): ChildProcess {

@@ -22,7 +22,7 @@ const withFault = (fake: string) => wiring(nodeSpec({ instances: [instance('p.mo
 function setUp(run_dir = scratchDirectory(), path = FAKE_ENGINE) {
   const log = eventLog();
   let changes = 0;
-  const driver = new EngineDriver({ path, run_dir, memory: 'auto', node: 'n1' }, log.emit, () => changes++);
+  const driver = new EngineDriver({ path, run_dir, memory: 'auto', workers: 1, node: 'n1' }, log.emit, () => changes++);
   endAfterTest(() => driver.view.pid);
   return { driver, log, run_dir, changes: () => changes };
 }
@@ -139,6 +139,16 @@ describe('EngineDriver', () => {
     await driver.close(false);
     expect(() => process.kill(pid!, 0)).toThrow();
     expect(log.names()).toEqual(['engine.started']);
+  });
+
+  it('is closed in the middle of a start without leaving an engine', async () => {
+    const { driver, log } = setUp();
+    const start = driver.start();
+    const pid = await until('the process is there', () => driver.view.pid);
+    await driver.close(false);
+    await start;
+    expect(() => process.kill(pid, 0)).toThrow();
+    expect(log.names()).not.toContain('engine.ended');
   });
 
   it('says why an engine cannot start', async () => {

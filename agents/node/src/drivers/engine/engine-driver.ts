@@ -16,6 +16,7 @@ export interface EngineOptions {
   path: string;
   run_dir: string;
   memory: 'auto' | 'no-huge' | 'hugepages';
+  workers: number;
   node: string;
 }
 
@@ -38,6 +39,7 @@ const ADOPT_LIMIT_MS = 3000;
 const STOP_GRACE_MS = 3000;
 /** A crash after this long says nothing about the next start. */
 const STABLE_MS = 30_000;
+const REOPEN = { first_ms: 200, most_ms: 5000 };
 const RESTART = { first_ms: 250, most_ms: 15_000 };
 
 /** Starts, adopts, supervises and instructs the data-plane engine: one process that runs every software NF of the node. */
@@ -52,6 +54,10 @@ export class EngineDriver implements NfDriver {
   private startNotBefore = 0;
   private error: string | null = null;
   private leaving = false;
+  private starting: Promise<void> | null = null;
+  private portsDown: ReadonlySet<string> = new Set();
+  private reopens = 0;
+  private reopenTimer: NodeJS.Timeout | null = null;
   private known: EngineDescription | null = null;
   private first: EngineStats | null = null;
 
@@ -119,16 +125,23 @@ export class EngineDriver implements NfDriver {
   }
 
   /** Brings an engine up, an earlier one if it lives. Rejects with a DriverError. */
-  async start(): Promise<void> {
-    if (this.status === 'running' || this.leaving) return;
+  start(): Promise<void> {
+    if (this.status === 'running' || this.leaving) return Promise.resolve();
+    this.starting ??= this.bringUp().finally(() => {
+      this.starting = null;
+    });
+    return this.starting;
+  }
+
+  private async bringUp(): Promise<void> {
     this.set('starting', null);
     try {
       if (await this.adopt()) return;
       this.set('starting', null);
       rmSync(this.socketPath, { force: true });
       const begin = Date.now();
-      const { path: command, memory } = this.options;
-      const args = ['--socket', this.socketPath, '--memory', memory];
+      const { path: command, memory, workers } = this.options;
+      const args = ['--socket', this.socketPath, '--memory', memory, '--workers', String(workers)];
       const process = await DetachedProcess.start({ command, args, ...this.files });
       this.attach(process);
       await this.connect(process, START_LIMIT_MS);
@@ -139,6 +152,7 @@ export class EngineDriver implements NfDriver {
         memory: this.known?.memory,
       });
     } catch (error) {
+      if (this.leaving) return;
       this.process?.kill();
       await this.process?.ended;
       // An engine that ended while it started has counted this already.
@@ -176,21 +190,23 @@ export class EngineDriver implements NfDriver {
   /** Counters of the engine; null when it does not run, or still works on an earlier request. */
   async stats(): Promise<EngineStats | null> {
     if (!this.client || this.client.busy) return null;
-    return this.client.stats();
+    const stats = await this.client.stats();
+    this.watchPorts(stats);
+    return stats;
   }
 
   /** Leaves the engine as it is for the next agent, or ends it. */
   async close(keep: boolean): Promise<void> {
     this.leaving = true;
+    await this.starting;
     const { process, client } = this;
     if (keep || !process) {
       client?.close();
       process?.release();
       return;
     }
-    await process.stop(STOP_GRACE_MS, () => {
-      client?.shutdown().catch(() => undefined);
-    });
+    if (client) await process.stop(STOP_GRACE_MS, () => client.shutdown().catch(() => undefined));
+    else await process.stop(STOP_GRACE_MS);
     client?.close();
     rmSync(this.socketPath, { force: true });
   }
@@ -239,6 +255,7 @@ export class EngineDriver implements NfDriver {
     const deadline = Date.now() + limit_ms;
     let last = 'it does not listen';
     while (process.alive) {
+      if (this.leaving) throw new Error('the agent ends');
       if (Date.now() > deadline) throw new Error(`engine ${process.pid} was not ready after ${limit_ms} ms: ${last}`);
       try {
         const client = await EngineClient.connect(this.socketPath, (error) => this.onUnreachable(process, error));
@@ -262,6 +279,36 @@ export class EngineDriver implements NfDriver {
     throw new Error(`engine ended while it started: ${await process.ended}; see ${this.files.log_file}`);
   }
 
+  private watchPorts({ ports }: EngineStats): void {
+    const { node } = this.options;
+    const down = new Set(ports.filter(({ up }) => !up).map(({ name }) => name));
+    for (const { name, up } of ports) {
+      if (!up && !this.portsDown.has(name))
+        this.emit('warning', 'port.down', node, `Port ${name} has no link`, { port: name });
+      if (up && this.portsDown.has(name))
+        this.emit('info', 'port.up', node, `Port ${name} has a link again`, { port: name });
+    }
+    this.portsDown = down;
+    if (down.size === 0) this.reopens = 0;
+    else this.reopenPorts();
+  }
+
+  /** A port stays down when another interface has taken its name; the engine opens that one when it applies anew. */
+  private reopenPorts(): void {
+    if (this.reopenTimer || !this.applied) return;
+    this.reopens++;
+    this.reopenTimer = setTimeout(
+      () => {
+        this.reopenTimer = null;
+        const { applied, client } = this;
+        // Never behind a new graph that is on its way. While the interface is away this fails; a later reading tries again.
+        if (this.portsDown.size > 0 && applied && client && !client.busy)
+          client.apply(applied.graph).catch(() => undefined);
+      },
+      backoffMs(REOPEN, this.reopens, Math.random()),
+    ).unref();
+  }
+
   private onUnreachable(process: DetachedProcess, error: Error): void {
     if (this.process !== process || this.status !== 'running' || this.leaving) return;
     this.client = null;
@@ -280,6 +327,7 @@ export class EngineDriver implements NfDriver {
     this.process = null;
     this.applied = null;
     this.known = null;
+    this.portsDown = new Set();
     if (this.leaving) {
       this.set('stopped', null);
       return;

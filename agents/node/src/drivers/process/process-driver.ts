@@ -34,10 +34,13 @@ interface Runtime {
   state: InstanceRuntimeState;
   detail: string | null;
   restarts: number;
+  since_ms: number;
   timer: NodeJS.Timeout | null;
 }
 
 const STOP_GRACE_MS = 2000;
+/** A failure after this long says nothing about the next start. */
+const STABLE_MS = 30_000;
 const RESTART = { first_ms: 250, most_ms: 15_000 };
 
 /** Runs NFs that are ordinary Linux processes between two interfaces ("legacy" in E2 3.6), and keeps them running. */
@@ -48,6 +51,7 @@ export class ProcessDriver implements NfDriver {
   private readonly registry: ReadonlyMap<string, ProcessNf>;
   private readonly folder: string;
   private leaving = false;
+  private tail: Promise<void> = Promise.resolve();
 
   constructor(
     nfs: readonly ProcessNf[],
@@ -65,11 +69,10 @@ export class ProcessDriver implements NfDriver {
     for (const stem of listFolders(this.folder)) {
       const record = readJsonFile(join(this.folder, stem, 'record.json'), StoredProcess, (why) => log('warning', why));
       if (!record) continue;
-      const runtime: Runtime = { record, process: null, state: 'starting', detail: null, restarts: 0, timer: null };
-      this.runtimes.set(record.instance_id, runtime);
+      const runtime = this.begin(record);
       const process = DetachedProcess.adopt(this.files(record.instance_id));
       if (process) this.attach(runtime, process);
-      else await this.launch(runtime).catch((error) => this.onEnd(runtime, (error as Error).message));
+      else await this.launch(runtime);
     }
   }
 
@@ -79,10 +82,12 @@ export class ProcessDriver implements NfDriver {
     );
   }
 
-  async realize({ deploy, configure, destruct }: Change): Promise<void> {
-    for (const instance of deploy) await this.deploy(instance);
-    for (const instance of configure) await this.configure(instance);
-    for (const id of destruct) await this.destruct(id);
+  realize({ deploy, configure, destruct }: Change): Promise<void> {
+    return this.inTurn(async () => {
+      for (const instance of deploy) await this.deploy(instance);
+      for (const instance of configure) await this.configure(instance);
+      for (const id of destruct) await this.destruct(id);
+    });
   }
 
   async getInstanceState(instanceId: string): Promise<Record<string, unknown>> {
@@ -105,19 +110,25 @@ export class ProcessDriver implements NfDriver {
       if (timer) clearTimeout(timer);
       if (keep) process?.release();
     }
-    if (!keep) await Promise.all([...this.runtimes.keys()].map((id) => this.destruct(id)));
+    await this.inTurn(async () => {
+      if (!keep) await Promise.all([...this.runtimes.keys()].map((id) => this.destruct(id)));
+    });
+  }
+
+  /** Changes and restarts go one after the other, so that none meets a half-made interface. */
+  private inTurn(work: () => Promise<void>): Promise<void> {
+    const result = this.tail.then(work);
+    this.tail = result.catch(() => undefined);
+    return result;
   }
 
   private async deploy(instance: InstanceSpec): Promise<void> {
     const { id, nf, config } = instance;
     if (this.runtimes.has(id)) return this.configure(instance);
-    await ensureLinks(processLinks(id));
-    const record = { instance_id: id, nf, config, digest: processDigest(instance) };
-    const runtime: Runtime = { record, process: null, state: 'starting', detail: null, restarts: 0, timer: null };
-    await this.launch(runtime);
-    this.runtimes.set(id, runtime);
+    await this.launch(this.begin({ instance_id: id, nf, config, digest: processDigest(instance) }));
   }
 
+  /** A process takes its configuration when it starts, so it starts again. */
   private async configure(instance: InstanceSpec): Promise<void> {
     const runtime = this.runtime(instance.id);
     await this.end(runtime);
@@ -125,6 +136,13 @@ export class ProcessDriver implements NfDriver {
     runtime.record = { instance_id: id, nf, config, digest: processDigest(instance) };
     runtime.restarts = 0;
     await this.launch(runtime);
+  }
+
+  private begin(record: ProcessRecord): Runtime {
+    const fresh = { process: null, state: 'starting' as const, detail: null, restarts: 0, since_ms: 0, timer: null };
+    const runtime: Runtime = { record, ...fresh };
+    this.runtimes.set(record.instance_id, runtime);
+    return runtime;
   }
 
   private async destruct(id: string): Promise<void> {
@@ -146,45 +164,57 @@ export class ProcessDriver implements NfDriver {
     await process?.stop(STOP_GRACE_MS);
   }
 
+  /** Never rejects: what cannot be started now is tried again later and reported meanwhile. */
   private async launch(runtime: Runtime): Promise<void> {
-    const { instance_id, nf, config } = runtime.record;
+    try {
+      this.attach(runtime, await this.startProcess(runtime.record));
+    } catch (error) {
+      this.onEnd(runtime, (error as Error).message);
+    }
+  }
+
+  private async startProcess(record: ProcessRecord): Promise<DetachedProcess> {
+    const { instance_id, nf, config } = record;
     const known = this.registry.get(nf);
-    if (!known) throw new DriverError(`no process NF ${nf} here`, instance_id, true);
+    if (!known) throw new DriverError(`no process NF ${nf} here`);
     const directory = this.directory(instance_id);
     mkdirSync(directory, { recursive: true, mode: 0o700 });
+    // The record first: from it an agent that comes after a crash finds and removes what was made.
+    writeDurably(join(directory, 'record.json'), `${JSON.stringify(record)}\n`);
     const configFile = join(directory, 'config.json');
     writeDurably(configFile, `${JSON.stringify(config)}\n`);
-    writeDurably(join(directory, 'record.json'), `${JSON.stringify(runtime.record)}\n`);
-    const { near, far } = processLinks(instance_id);
-    const [command, ...args] = commandOf(known, near.process, far.process, configFile);
-    try {
-      this.attach(runtime, await DetachedProcess.start({ command: command!, args, ...this.files(instance_id) }));
-    } catch (error) {
-      throw new DriverError((error as Error).message, instance_id);
-    }
+    const links = processLinks(instance_id);
+    await ensureLinks(links);
+    const [command, ...args] = commandOf(known, links.near.process, links.far.process, configFile);
+    return DetachedProcess.start({ command: command!, args, ...this.files(instance_id) });
   }
 
   private attach(runtime: Runtime, process: DetachedProcess): void {
     runtime.process = process;
     runtime.state = 'running';
     runtime.detail = null;
+    runtime.since_ms = Date.now();
     process.ended.then((how) => {
-      if (runtime.process === process && !this.leaving) this.onEnd(runtime, how);
+      if (runtime.process === process && !this.leaving) this.onEnd(runtime, `the process ended: ${how}`);
     });
     this.onChange();
   }
 
   private onEnd(runtime: Runtime, how: string): void {
     const { instance_id } = runtime.record;
+    if (runtime.process && Date.now() - runtime.since_ms > STABLE_MS) runtime.restarts = 0;
     runtime.process = null;
     runtime.state = 'failed';
-    runtime.detail = `the process ended: ${how}`;
+    runtime.detail = how;
     runtime.restarts++;
     const wait_ms = backoffMs(RESTART, runtime.restarts, Math.random());
-    this.emit('error', 'instance.ended', instance_id, `${instance_id}: ${runtime.detail}; starts again`, { how });
+    this.emit('error', 'instance.ended', instance_id, `${instance_id} does not run: ${how}`, { how });
     runtime.timer = setTimeout(() => {
       runtime.timer = null;
-      this.launch(runtime).catch((error) => this.onEnd(runtime, (error as Error).message));
+      void this.inTurn(async () => {
+        const wanted = this.runtimes.get(instance_id) === runtime && runtime.process === null && !this.leaving;
+        if (wanted) await this.launch(runtime);
+      });
     }, wait_ms).unref();
     this.onChange();
   }

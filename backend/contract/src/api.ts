@@ -20,7 +20,7 @@ import {
 import { NfDescriptor } from './nf-descriptor.js';
 import { Pipeline, PipelineDefinition, PipelineProblem, PipelineVersion, PublishRequest } from './pipeline.js';
 import { Plan, PlanRequest } from './plan.js';
-import { Series, SloStatus } from './telemetry.js';
+import { InstanceSample, Series, SloStatus } from './telemetry.js';
 import {
   CaptureRequest,
   CaptureStatus,
@@ -497,6 +497,16 @@ export const ROUTES = defineRoutes({
     }),
     status: 200,
     response: pageOf(Series),
+  },
+  listCounters: {
+    method: 'GET',
+    path: '/samples/counters',
+    tag: 'samples',
+    summary: 'The newest counters of each NF instance that runs, since it started',
+    role: 'viewer',
+    query: pageWith({ pipeline_id: Id.optional() }),
+    status: 200,
+    response: pageOf(InstanceSample),
   },
   listSlos: {
     method: 'GET',

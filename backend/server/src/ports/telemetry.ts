@@ -1,4 +1,13 @@
-import type { LinkSample, NodeSamples, Origin, Sample, Series, SloStatus, SparseHistogram } from '@orrery/contract';
+import type {
+  InstanceSample,
+  LinkSample,
+  NodeSamples,
+  Origin,
+  Sample,
+  Series,
+  SloStatus,
+  SparseHistogram,
+} from '@orrery/contract';
 
 export const TELEMETRY_SINK = Symbol('TelemetrySink');
 export const TELEMETRY = Symbol('Telemetry');
@@ -21,6 +30,8 @@ export interface ExitWindow {
 }
 
 export interface Telemetry {
+  /** The newest counters of the instances that run. */
+  counters(): InstanceSample[];
   series(keys: readonly string[], sinceMs: number): Series[];
   window(pipelineId: string, seconds: number): ExitWindow | null;
   onSamples(listener: (samples: readonly Sample[], links: readonly LinkSample[]) => void): void;

@@ -1,17 +1,32 @@
-import { Controller, Global, Inject, Module } from '@nestjs/common';
+import { Controller, Global, Inject, Module, Res } from '@nestjs/common';
 import type { RouteInput, Series } from '@orrery/contract';
+import type { FastifyReply } from 'fastify';
+import { pageOf } from '../../platform/paging.js';
 import { Input, Route } from '../../platform/route.js';
+import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
 import { TELEMETRY, TELEMETRY_SINK, type Telemetry } from '../../ports/telemetry.js';
 import { SamplesService } from './samples.service.js';
 
 @Controller()
 class SamplesController {
-  constructor(@Inject(TELEMETRY) private readonly telemetry: Telemetry) {}
+  constructor(
+    @Inject(TELEMETRY) private readonly telemetry: Telemetry,
+    @Inject(DEPLOYMENT_VIEW) private readonly view: DeploymentView,
+  ) {}
 
   @Route('listSamples')
   list(@Input() { query }: RouteInput<'listSamples'>): { items: Series[]; total: number } {
     const items = this.telemetry.series(query.keys.split(',').filter(Boolean), query.since ?? 0);
     return { items, total: items.length };
+  }
+
+  @Route('listCounters')
+  counters(@Input() { query }: RouteInput<'listCounters'>, @Res({ passthrough: true }) reply: FastifyReply) {
+    const owner = new Map((this.view.plan?.instances ?? []).map(({ id, pipeline_id }) => [id, pipeline_id]));
+    const chosen = this.telemetry
+      .counters()
+      .filter(({ instance_id }) => !query.pipeline_id || owner.get(instance_id) === query.pipeline_id);
+    return pageOf(chosen, query, ({ instance_id }) => instance_id, reply);
   }
 }
 

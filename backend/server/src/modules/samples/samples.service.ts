@@ -1,5 +1,5 @@
 import { Inject, Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
-import type { LinkSample, NodeSamples, Origin, Sample, Series } from '@orrery/contract';
+import type { InstanceSample, LinkSample, NodeSamples, Origin, Sample, Series } from '@orrery/contract';
 import { METRICS, type Metrics } from '../../platform/metrics.js';
 import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
 import type { ExitWindow, Telemetry, TelemetrySink } from '../../ports/telemetry.js';
@@ -20,6 +20,7 @@ type SampleListener = (samples: readonly Sample[], links: readonly LinkSample[])
 export class SamplesService implements Telemetry, TelemetrySink, OnModuleInit, OnApplicationShutdown {
   private readonly seriesStore = new SeriesStore(POINTS_PER_KEY, MAX_KEYS, QUIET_MS);
   private readonly rates = new Map<string, CounterRates>();
+  private readonly newest = new Map<string, readonly InstanceSample[]>();
   private readonly meters = new Map<string, ExitMeter>();
   private readonly sampleListeners: SampleListener[] = [];
   private readonly packetListeners: ((pipelineId: string, tMs: number) => void)[] = [];
@@ -39,6 +40,7 @@ export class SamplesService implements Telemetry, TelemetrySink, OnModuleInit, O
   }
 
   takeNode(node: string, origin: Origin, samples: NodeSamples): void {
+    this.newest.set(node, samples.instances);
     let rates = this.rates.get(node);
     if (!rates) {
       rates = new CounterRates(node);
@@ -71,6 +73,11 @@ export class SamplesService implements Telemetry, TelemetrySink, OnModuleInit, O
       { key: `link/${link.link_id}/b_to_a_bps`, t_ms: link.t_ms, value: link.b_to_a_bps, origin: 'twin' },
     ]);
     this.publish(samples, links);
+  }
+
+  counters(): InstanceSample[] {
+    const running = new Set((this.view.plan?.instances ?? []).map(({ id }) => id));
+    return [...this.newest.values()].flat().filter(({ instance_id }) => running.has(instance_id));
   }
 
   series(keys: readonly string[], sinceMs: number): Series[] {

@@ -20,10 +20,10 @@ function chain(generation = 1): NodeSpec {
   return { ...spec, nic: { iface: 'e0', mac: NODE_MAC }, gateway_mac: GATEWAY };
 }
 
-async function setUp(spec = chain()) {
+async function setUp(spec = chain(), ...flags: string[]) {
   const lab = new Lab();
   await lab.setUp();
-  const agent = lab.startAgent();
+  const agent = lab.startAgent(...flags);
   await lab.server.next('hello');
   lab.server.send({ type: 'desired', spec });
   await converged(lab, spec.generation);
@@ -122,7 +122,17 @@ describe.skipIf(missing !== null)(
       expect((await lab.exchange({ hop: 1, count: 1, expect: 1 })).length).toBe(1);
     });
 
-    it('brings a killed engine back with its whole graph', async () => {
+    it('spreads instances over the workers of an engine that has several', async () => {
+    const spec = chain();
+    spec.instances.forEach((one, i) => {
+      one.core = i;
+    });
+    const { lab } = await setUp(spec, '--workers', '2');
+    const out = await lab.exchange({ hop: 1, count: 20, expect: 20 });
+    expect(out.filter(({ src, intact }) => src === EXTERNAL && intact).length).toBe(20);
+  });
+
+  it('brings a killed engine back with its whole graph', async () => {
       const { lab } = await setUp();
       const pid = lab.enginePid()!;
       process.kill(pid, 'SIGKILL');

@@ -8,7 +8,7 @@ import {
   type OutputSpec,
   type Target,
 } from '@orrery/contract';
-import { processLinks } from '../process/veth-names.js';
+import { processLinks } from '../veth-names.js';
 import {
   exitModule,
   farOf,

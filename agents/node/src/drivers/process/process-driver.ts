@@ -15,9 +15,9 @@ import {
   type NfDriver,
   type RuntimeInstance,
 } from '../nf-driver.js';
+import { processLinks } from '../veth-names.js';
 import { commandOf, type ProcessNf } from './registry.js';
 import { ensureLinks, removeLinks } from './veth.js';
-import { processLinks } from './veth-names.js';
 
 /** What the next agent must know of a process that it finds. */
 const StoredProcess = z.strictObject({

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { NfDescriptor } from '@orrery/contract';
 import { expect, it } from 'vitest';
 import { scratchDirectory } from '../../testing/scratch.js';
+import { processLinks, VETH_PREFIX } from '../veth-names.js';
 import { commandOf, loadProcessNfs } from './registry.js';
-import { processLinks, VETH_PREFIX } from './veth-names.js';
 
 it('knows the process NFs that come with the agent, each with its descriptor', () => {
   const nfs = loadProcessNfs();

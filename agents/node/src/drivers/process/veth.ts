@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { DriverError } from '../nf-driver.js';
-import type { ProcessLinks, VethPair } from './veth-names.js';
+import type { ProcessLinks, VethPair } from '../veth-names.js';
 
 const run = promisify(execFile);
 

@@ -30,6 +30,10 @@ def processes_of(directory: Path) -> list[str]:
     return found
 
 
+def mounts_at(path: str) -> list[str]:
+    return [line for line in Path("/proc/self/mountinfo").read_text().splitlines() if line.split()[4] == path]
+
+
 def anyone_in(namespace: str) -> list[int]:
     found = []
     for entry in Path("/proc").iterdir():
@@ -45,7 +49,7 @@ def anyone_in(namespace: str) -> list[int]:
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_a_killed_launcher_leaves_nothing(own_lab: Lab, rack: dict[str, Any], number: signal.Signals) -> None:
     interfaces = set(Path("/sys/class/net").iterdir())
-    mounts = Path("/proc/self/mountinfo").read_text()
+    run_mounts = mounts_at("/run")
     own_lab.put_spec(rack)
     own_lab.ok("POST", "/traffic", {"kind": "http", "from": "client-1", "to": "web-1"})
     namespace = str(Path(f"/proc/{own_lab.init_pid}/ns/pid").readlink())
@@ -56,7 +60,8 @@ def test_a_killed_launcher_leaves_nothing(own_lab: Lab, rack: dict[str, Any], nu
     own_lab.until_after_exit(lambda: not anyone_in(namespace), "the namespace to be empty")
     assert processes_of(own_lab.directory) == []
     assert set(Path("/sys/class/net").iterdir()) == interfaces
-    assert Path("/proc/self/mountinfo").read_text() == mounts
+    assert mounts_at("/run") == run_mounts
+    assert str(own_lab.directory) not in Path("/proc/self/mountinfo").read_text()
     if number != signal.SIGKILL:
         assert not own_lab.socket.exists()
 

@@ -150,10 +150,26 @@ def test_an_uploaded_capture_is_replayed_as_it_is(lab: Lab) -> None:
     assert [one["src_port"] for one in lab.ok("GET", path)["packets"]] == [1001, 1002, 1001, 1002]
 
 
+def pcapng(*frames: bytes) -> bytes:
+    def block(kind: int, body: bytes) -> bytes:
+        body += bytes(-len(body) % 4)
+        return struct.pack("<II", kind, len(body) + 12) + body + struct.pack("<I", len(body) + 12)
+
+    section = block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1))
+    interface = block(1, struct.pack("<HHI", 1, 0, 65535))
+    packets = (block(6, struct.pack("<IIIII", 0, 0, 1000, len(one), len(one)) + one) for one in frames)
+    return section + interface + b"".join(packets)
+
+
+def test_a_pcapng_file_is_converted(lab: Lab) -> None:
+    info = lab.ok("POST", "/pcaps?name=from-wireshark", pcapng(udp_frame(1001), udp_frame(1002), udp_frame(1003)))
+    assert (info["packets"], info["link_type"]) == (3, "ethernet")
+
+
 @pytest.mark.parametrize(
     "data",
     [b"", b"hello world, this is no capture", pcap(udp_frame(1))[:-3], pcap(), b"\x0a\x0d\x0d\x0a" + bytes(40)],
-    ids=["empty", "text", "cut short", "no packets", "pcapng"],
+    ids=["empty", "text", "cut short", "no packets", "broken pcapng"],
 )
 def test_what_is_no_capture_is_refused_and_not_kept(lab: Lab, data: bytes) -> None:
     before = lab.ok("GET", "/pcaps")

@@ -21,11 +21,10 @@ from orrery_twin.domain.topology import GATEWAY_ADDRESS, GATEWAY_MAC, BuildPlan,
 
 log = logging.getLogger(__name__)
 
-NO_IPV6 = """
-for scope in all default; do
-  [ ! -e /proc/sys/net/ipv6 ] || echo 1 > /proc/sys/net/ipv6/conf/$scope/disable_ipv6
-done
-"""
+NO_IPV6 = (
+    "for scope in all default; do"
+    " [ ! -e /proc/sys/net/ipv6 ] || echo 1 > /proc/sys/net/ipv6/conf/$scope/disable_ipv6; done"
+)
 OFFLOADS_OFF = "tx off tso off gso off gro off"
 
 
@@ -78,6 +77,8 @@ class Network:
             )
         for node in plan.nodes:
             made[node.id] = net.addHost(node.id, cls=MininetNode, ip=None)
+            # Before an interface comes up there: neighbour discovery would be the first thing on the wire.
+            made[node.id].cmd(NO_IPV6)
             self.pid_of[node.id] = made[node.id].pid
         for link in plan.links:
             net.addLink(

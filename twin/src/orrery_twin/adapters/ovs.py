@@ -104,6 +104,12 @@ async def install(bridge: str, program: SwitchProgram) -> None:
         await run([*OFCTL, "del-groups", bridge, f"group_id={number}"])
 
 
+async def send_one_frame(bridge: str, port: int) -> None:
+    """An empty frame of a local experimental type. Open vSwitch makes its sending socket with the first frame."""
+    frame = "00" * 12 + "88b5" + "00" * 46
+    await run([*OFCTL, "packet-out", bridge, f"in_port=controller packet={frame} actions=output:{port}"])
+
+
 async def counters(bridge: str) -> dict[int, tuple[int, int]]:
     """Packets and bytes by cookie. A segmentation-offload frame counts as one packet."""
     totals: dict[int, tuple[int, int]] = {}

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds processes of an emulated node by its network namespace."""
+"""Looks at processes of an emulated node through its network namespace."""
 
 from pathlib import Path
+
+TCP_LISTEN = "0A"
 
 
 def processes_in_namespace_of(pid: int, program: str) -> list[int]:
@@ -17,3 +19,12 @@ def processes_in_namespace_of(pid: int, program: str) -> list[int]:
         except OSError:
             continue
     return found
+
+
+def is_listening(pid: int, port: int) -> bool:
+    """Whether anyone listens on a TCP port (IPv4) in the network namespace of a process."""
+    try:
+        lines = Path(f"/proc/{pid}/net/tcp").read_text().splitlines()[1:]
+    except OSError:
+        return False
+    return any(int(line.split()[1].split(":")[1], 16) == port and line.split()[3] == TCP_LISTEN for line in lines)

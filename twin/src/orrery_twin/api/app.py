@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """HTTP routes of twind."""
 
-import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -164,7 +163,7 @@ class _Api:
         return _collection(self._services.pcaps.all())
 
     async def add_pcap(self, request: web.Request) -> web.Response:
-        info = await asyncio.to_thread(self._services.pcaps.add, request.query.get("name", ""), await request.read())
+        info = await self._services.pcaps.add(request.query.get("name", ""), await request.read())
         return json_reply(info, 201)
 
     async def list_captures(self, _: web.Request) -> web.Response:

@@ -77,8 +77,6 @@ class PcapReader:
 
     def _read_header(self) -> bool:
         magic = self._rest[:4]
-        if len(magic) == 4 and magic == PCAPNG_MAGIC:
-            raise NotACapture("pcapng is not supported: convert with `tcpdump -r IN -w OUT`")
         if len(magic) == 4 and magic not in MAGICS:
             raise NotACapture(f"begins with {magic.hex()}, which is no capture's magic number")
         if len(self._rest) < HEADER_BYTES:

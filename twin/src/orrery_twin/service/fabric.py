@@ -48,7 +48,11 @@ class FabricControl:
                 program = compile_fabric(infrastructure, plan, EMPTY)
             else:
                 self.error = None
+            start = time.monotonic()
             await self._install(program)
+            took_ms = (time.monotonic() - start) * 1000
+            counts = f"{len(program.rule_of_cookie)} rules, in {took_ms:.0f} ms"
+            self._hub.event("fabric.applied", "fabric", f"generation {program.generation}: {counts}")
 
     def forget(self) -> None:
         """The switches are gone."""
@@ -77,8 +81,6 @@ class FabricControl:
             raise
         self._program = program
         self._counters_at = 0.0
-        rules = len(program.rule_of_cookie)
-        self._hub.event("fabric.applied", "fabric", f"generation {program.generation}, {rules} rules")
 
     async def _read_counters(self) -> None:
         program = self._program

@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """What runs on hosts of role `server`: a web server on port 80."""
 
+import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
 from orrery_twin.adapters.process import BoundedLog, python_module
+from orrery_twin.adapters.processes import is_listening
 from orrery_twin.domain.topology import BuildPlan
 from orrery_twin.service.hub import Hub
 from orrery_twin.service.supervisor import Supervised
 
 HTTP_PORT = 80
+READY_TIMEOUT_S = 5.0
 
 
 class HostServers:
@@ -36,6 +39,16 @@ class HostServers:
                 on_change=self._on_change,
             )
             self._running[node.id].start()
+
+    async def until_ready(self, pid_of: dict[str, int]) -> None:
+        """Waits until every server answers, so that traffic may start; one that does not come up is left to its fate."""
+        try:
+            async with asyncio.timeout(READY_TIMEOUT_S):
+                for host in self._running:
+                    while not is_listening(pid_of[host], HTTP_PORT):
+                        await asyncio.sleep(0.01)
+        except TimeoutError:
+            self._hub.event("web-server.late", "hosts", f"not ready after {READY_TIMEOUT_S:g} s", "warning")
 
     async def stop(self) -> None:
         for server in self._running.values():

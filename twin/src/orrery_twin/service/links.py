@@ -6,6 +6,7 @@ import socket
 import time
 
 from orrery_twin.adapters.counters import QueueDrops, interface_bytes, is_up
+from orrery_twin.adapters.packet_sockets import overflow_by_interface
 from orrery_twin.contract.models import LinkSample
 from orrery_twin.domain.rates import Reading, link_rates
 from orrery_twin.domain.topology import BuildPlan, LinkPlan
@@ -87,13 +88,17 @@ class LinkSampler:
         if not self._near_drops:
             return
         near = self._near_drops.read()
+        overflow = overflow_by_interface()
         for link in self._links:
-            try:
-                drops = near.get(socket.if_nametoindex(link.near.interface), 0)
-                if link.far.port is not None:
-                    drops += near.get(socket.if_nametoindex(link.far.interface), 0)
-            except OSError:
-                continue
+            drops = 0
+            for end in (link.near, link.far):
+                if end.port is None:
+                    continue
+                try:
+                    index = socket.if_nametoindex(end.interface)
+                except OSError:
+                    continue
+                drops += near.get(index, 0) + overflow.get(index, 0)
             if link.id in self._far_drops:
                 drops += sum(self._far_drops[link.id].read().values())
             self._drops[link.id] = drops

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Uploaded captures, kept in the state directory over restarts."""
 
+import asyncio
 import secrets
 from pathlib import Path
 
 from pydantic import ValidationError
 
+from orrery_twin.adapters.captures import convert_to_pcap
+from orrery_twin.adapters.process import CommandFailed
 from orrery_twin.contract.models import PcapInfo
-from orrery_twin.domain.pcap_file import ETHERNET, LINK_TYPES, NotACapture, summarize
+from orrery_twin.domain.pcap_file import ETHERNET, LINK_TYPES, PCAPNG_MAGIC, NotACapture, summarize
 from orrery_twin.domain.refusal import FieldFault, Refused
 from orrery_twin.service.hub import now_ms
 
@@ -39,8 +42,16 @@ class Pcaps:
     def file(self, pcap_id: str) -> Path:
         return self._directory / f"{pcap_id}.pcap"
 
-    def add(self, name: str, data: bytes) -> PcapInfo:
-        """Raises Refused for what cannot be replayed, and keeps nothing then. Blocks: call it in a thread."""
+    async def add(self, name: str, data: bytes) -> PcapInfo:
+        """Raises Refused for what cannot be replayed, and keeps nothing then."""
+        if data.startswith(PCAPNG_MAGIC):
+            try:
+                data = await convert_to_pcap(data, self._directory)
+            except CommandFailed as failure:
+                raise Refused("not a capture file", [FieldFault("", failure.output[-300:])]) from None
+        return await asyncio.to_thread(self._add, name, data)
+
+    def _add(self, name: str, data: bytes) -> PcapInfo:
         if not 1 <= len(name) <= NAME_MAX:
             raise Refused("the capture needs a name", [FieldFault("/name", f"has 1 to {NAME_MAX} characters")])
         if (

@@ -8,7 +8,8 @@ from collections.abc import Awaitable, Callable
 from typing import Literal
 
 from orrery_twin.adapters.network import Network
-from orrery_twin.adapters.ovs import SwitchDaemons
+from orrery_twin.adapters.ovs import SwitchDaemons, send_one_frame
+from orrery_twin.adapters.packet_sockets import enlarge_buffers
 from orrery_twin.adapters.process import CommandFailed
 from orrery_twin.contract.models import FabricSpec, Fault, Infrastructure, TwinNodeState, TwinSpec, TwinState
 from orrery_twin.domain.refusal import Refused
@@ -132,10 +133,12 @@ class Twin:
         plan = plan_build(infrastructure, self._can_delay)
         await self._daemons.start()
         await self.network.build(plan)
+        self._hosts.start(plan, self.network.pid_of)
+        await self._enlarge_switch_buffers(plan)
         await self.fabric.apply(infrastructure, plan)
         await self.links.start(plan, self.network.pid_of)
+        await self._hosts.until_ready(self.network.pid_of)
         self.plan, self.infrastructure = plan, infrastructure
-        self._hosts.start(plan, self.network.pid_of)
         self.agents.start(infrastructure, self.network.pid_of, spec.agents)
         self._build_ms = round((time.monotonic() - start) * 1000, 1)
         self._set_phase("up")
@@ -157,12 +160,26 @@ class Twin:
         self.hub.event("switch.restarted", "openvswitch", "the switch daemon was started again", "warning")
         while self.plan and self.infrastructure:
             try:
+                await self._enlarge_switch_buffers(self.plan)
                 await self.fabric.apply(self.infrastructure, self.plan)
             except CommandFailed:
                 await asyncio.sleep(FIRST_RETRY_S)
             else:
                 break
         self.publish()
+
+    async def _enlarge_switch_buffers(self, plan: BuildPlan) -> None:
+        pid = self._daemons.switch_pid
+        near = plan.links[0].near if plan.links else None
+        switch = next((switch for switch in plan.switches if near and switch.id == near.node), None)
+        if pid is None or near is None or near.port is None or switch is None:
+            return
+        await send_one_frame(switch.bridge, near.port)
+        try:
+            enlarge_buffers(pid)
+        except OSError as error:
+            # Bursts are lost then, and counted as drops of their link.
+            self.hub.event("switch.small-buffers", "openvswitch", str(error), "warning")
 
     async def _wait_for_work(self, limit_s: float) -> None:
         try:

@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Conversion of captures by tcpdump."""
+
+import tempfile
+from pathlib import Path
+
+from orrery_twin.adapters.process import run
+
+
+async def convert_to_pcap(data: bytes, directory: Path) -> bytes:
+    """A pcapng file in libpcap's own format. Raises CommandFailed when tcpdump cannot read it whole."""
+    with tempfile.TemporaryDirectory(dir=directory) as folder:
+        source, target = Path(folder, "in"), Path(folder, "out")
+        source.write_bytes(data)
+        await run(["tcpdump", "-Z", "root", "-r", str(source), "-w", str(target)], timeout_s=30)
+        return target.read_bytes()

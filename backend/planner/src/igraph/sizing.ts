@@ -1,4 +1,4 @@
-import type { CostProfile } from '@orrery/contract';
+import { type CostProfile, FLOW_SPACE } from '@orrery/contract';
 
 /**
  * Part of a core that plans hand out. The rest is for the engine's own work and for estimates that are too low; without
@@ -18,5 +18,9 @@ export function packetRate(rateBps: number, packetBytes: number): number {
 
 /** Instances that carry the load when each has at most one core's budget (E2 3.4.1 step 2). */
 export function instancesFor(coresNeeded: number): number {
-  return Math.max(1, Math.ceil(coresNeeded / CORE_BUDGET - 1e-9));
+  let count = Math.max(1, Math.ceil(coresNeeded / CORE_BUDGET - 1e-9));
+  /** Ranges are whole flow identities: the widest may hold a little more than its equal part. */
+  const widest = (n: number) => Math.ceil(FLOW_SPACE / n) / FLOW_SPACE;
+  while (count < FLOW_SPACE && coresNeeded * widest(count) > CORE_BUDGET * (1 + 1e-9)) count++;
+  return count;
 }

@@ -69,6 +69,12 @@ export function equalRange(i: number, n: number): FlowRange {
   return { lo: Math.floor((i * FLOW_SPACE) / n), hi: Math.floor(((i + 1) * FLOW_SPACE) / n) };
 }
 
+/** Part of the flow space that the i-th of n equal ranges has: whole identities, so not quite 1/n. */
+function portion(i: number, n: number): number {
+  const { lo, hi } = equalRange(i, n);
+  return (hi - lo) / FLOW_SPACE;
+}
+
 /**
  * Splits every PGraph node into its instances and wires them so that packets equal in an NF's affinity fields meet the
  * same instance (E2 3.4.1 step 3, figure 3.3). Where that cannot be had, the conflict says why.
@@ -235,7 +241,7 @@ function pairs(from: SplitNode, to: SplitNode): Pair[] {
     to: j,
     key: [],
     range: WHOLE_RANGE,
-    share: 1 / from.count,
+    share: portion(i, from.count),
   });
   return Array.from({ length: from.count }, (_, i) => {
     if (partition.kind === 'single') return [whole(i, 0)];
@@ -246,7 +252,7 @@ function pairs(from: SplitNode, to: SplitNode): Pair[] {
       const range = equalRange(j, to.count);
       const lo = Math.max(range.lo, mine.lo);
       const hi = Math.min(range.hi, mine.hi);
-      const share = (hi - lo) / (mine.hi - mine.lo) / from.count;
+      const share = ((hi - lo) / (mine.hi - mine.lo)) * portion(i, from.count);
       if (lo < hi) out.push({ from: i, to: j, key: partition.key, range: { lo, hi }, share });
     }
     return out.length === 1 ? [whole(i, out[0]!.to)] : out;
@@ -260,7 +266,7 @@ function sameKey(a: FlowKey, b: FlowKey): boolean {
 function instancesOf({ node, descriptor, count }: SplitNode, packetBytes: number): UnplacedInstance[] {
   const { cost, driver } = softwareImplementation(descriptor)!;
   return Array.from({ length: count }, (_, ordinal) => {
-    const load_bps = node.load_bps / count;
+    const load_bps = node.load_bps * portion(ordinal, count);
     const load_pps = packetRate(load_bps, packetBytes);
     return {
       id: `${node.id}.${ordinal}`,
@@ -291,10 +297,12 @@ function wire(edge: PGraphEdge, split: ReadonlyMap<string, SplitNode>): Instance
     rate_bps: edge.rate_bps * share,
   });
   if (from && to) return pairs(from, to).map(({ from: i, to: j, key, range, share }) => make(i, j, key, range, share));
-  if (from) return Array.from({ length: from.count }, (_, i) => make(i, null, [], WHOLE_RANGE, 1 / from.count));
+  if (from) return Array.from({ length: from.count }, (_, i) => make(i, null, [], WHOLE_RANGE, portion(i, from.count)));
   if (to) {
     const key = to.partition.kind === 'single' ? [] : to.partition.key;
-    return Array.from({ length: to.count }, (_, j) => make(null, j, key, equalRange(j, to.count), 1 / to.count));
+    return Array.from({ length: to.count }, (_, j) =>
+      make(null, j, key, equalRange(j, to.count), portion(j, to.count)),
+    );
   }
   return [make(null, null, [], WHOLE_RANGE, 1)];
 }

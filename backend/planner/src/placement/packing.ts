@@ -53,9 +53,11 @@ export function pack(
 }
 
 /** E2's bin packing: fills a server as far as the order goes, then the next that has room (E2 3.4.1 step 4). */
-export const fillInOrder: Packer = (state, order) => {
+export const fillInOrder: Packer = (state, order) => fillFrom(state, order, 0);
+
+function fillFrom(state: PlacementState, order: readonly number[], start: number): number | null {
   const bins = state.problem.bins.length;
-  let current = 0;
+  let current = start;
   for (const item of order) {
     let tried = 0;
     while (tried < bins && !state.tryAdd(item, (current + tried) % bins)) tried++;
@@ -63,7 +65,54 @@ export const fillInOrder: Packer = (state, order) => {
     current = (current + tried) % bins;
   }
   return null;
+}
+
+/** Fills servers with one connected part of the graph after the other, each from the server that leaves it least cut. */
+export const fillByParts: Packer = (state, order) => {
+  const bins = state.problem.bins.length;
+  let current = 0;
+  for (const part of connectedParts(state, order)) {
+    const before = state.snapshot();
+    let best: { cut: number; placed: ReturnType<PlacementState['snapshot']>; last: number } | null = null;
+    let stuck = part[0]!;
+    for (let k = 0; k < bins; k++) {
+      const start = (current + k) % bins;
+      const failed = fillFrom(state, part, start);
+      if (failed !== null) stuck = failed;
+      else if (!best || state.cut < best.cut) {
+        best = { cut: state.cut, placed: state.snapshot(), last: state.bin[part.at(-1)!]! };
+      }
+      state.restore(before);
+      if (best && best.cut <= state.cut) break;
+    }
+    if (!best) return stuck;
+    state.restore(best.placed);
+    current = best.last;
+  }
+  return null;
 };
+
+function connectedParts(state: PlacementState, order: readonly number[]): number[][] {
+  const part = new Map<number, number[]>();
+  const parts: number[][] = [];
+  const open = new Set(order);
+  for (const root of order) {
+    if (part.has(root)) continue;
+    const members = [root];
+    part.set(root, members);
+    for (const item of members) {
+      for (const { from, to } of state.neighbours(item)) {
+        const other = from === item ? to : from;
+        if (!open.has(other) || part.has(other)) continue;
+        part.set(other, members);
+        members.push(other);
+      }
+    }
+    parts.push(members);
+  }
+  const position = new Map(order.map((item, i) => [item, i]));
+  return parts.map((members) => members.sort((a, b) => position.get(a)! - position.get(b)!));
+}
 
 /** Each item on the first server with room. */
 export const firstFit: Packer = (state, order) => {

@@ -6,6 +6,7 @@ import {
   anywhere,
   decreasingOrder,
   depthFirstOrder,
+  fillByParts,
   fillInOrder,
   firstFit,
   leastCrossTraffic,
@@ -57,9 +58,13 @@ export function place(problem: PlacementProblem, options: PlacementOptions): Pla
   }
   let best = good[0]!;
   if (strategy === 'e2') {
+    let left = iterations;
     good.forEach((state, i) => {
       const movable = [...problem.items.keys()].filter((item) => options.pinned[item]?.bin !== state.bin[item]);
-      search(state, movable, { rounds: Math.floor(iterations / (good.length - i)) }, random);
+      const rounds = Math.floor(left / (good.length - i));
+      const budget = { rounds };
+      search(state, movable, budget, random);
+      left -= rounds - budget.rounds;
       if (state.cut < best.cut) best = state;
     });
   }
@@ -79,6 +84,7 @@ function starts(problem: PlacementProblem, { strategy, pinned }: PlacementOption
   if (strategy === 'random') return withFallbacks([run(shuffled(inOrder, random), anywhere(random))]);
   const depthFirst = depthFirstOrder(problem);
   const packings = [run(depthFirst, fillInOrder)];
+  if (problem.bins.length > 1) packings.push(run(depthFirst, fillByParts));
   if (pinned.some((place) => place !== null)) packings.unshift(run(depthFirst, leastCrossTraffic));
   return withFallbacks(packings);
 

@@ -17,8 +17,8 @@ export function rack({
   cores = 2,
   ghz = 2,
   memory_bytes = 1e9,
-  nic_bps = 1e9,
-  link_bps = 1e9,
+  nic_bps = 1e11,
+  link_bps = 1e11,
   table_entries = 1000,
   name = (i) => `server-${i + 1}`,
 }: Rack = {}): Infrastructure {

@@ -1,0 +1,143 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { arbitraryProblem, BUDGET, bestCut, cutOf, overbooked } from '../testing/placements.js';
+import { depthFirstOrder, fillInOrder, pack } from './packing.js';
+import { type Placement, place } from './place.js';
+import type { PlacementProblem } from './problem.js';
+
+const STRATEGIES = ['e2', 'first-fit', 'random'] as const;
+const run = (problem: PlacementProblem, options: Partial<Parameters<typeof place>[1]> = {}): Placement =>
+  place(problem, { strategy: 'e2', seed: 1, iterations: 300, pinned: problem.items.map(() => null), ...options });
+
+describe('place, beside every assignment there is', () => {
+  it('finds the best in nearly every small case, never claims better than the bound, never overbooks', () => {
+    const seen = { solved: 0, best: 0, missed: 0, impossible: 0, tight: 0 };
+    fc.assert(
+      fc.property(arbitraryProblem(6, 3), (problem) => {
+        const best = bestCut(problem);
+        const placement = run(problem);
+        if (!placement.feasible) {
+          expect(placement.conflicts.length).toBeGreaterThan(0);
+          if (best === null) seen.impossible++;
+          else seen.missed++;
+          return;
+        }
+        const { bin } = placement.state;
+        const cut = cutOf(problem.flows, bin);
+        expect(overbooked(problem, bin)).toEqual([]);
+        expect(placement.state.cut).toBeCloseTo(cut, 6);
+        expect(best).not.toBeNull();
+        expect(cut).toBeGreaterThanOrEqual(best!);
+        expect(placement.lower_bound_bps).toBeLessThanOrEqual(best!);
+        seen.solved++;
+        if (cut === best) seen.best++;
+        if (best! > 0 && placement.lower_bound_bps > 0) seen.tight++;
+      }),
+      { numRuns: 600, seed: 7 },
+    );
+    expect(seen.solved).toBeGreaterThan(100);
+    expect(seen.impossible).toBeGreaterThan(20);
+    expect(seen.tight).toBeGreaterThan(5);
+    expect(seen.best / seen.solved).toBeGreaterThan(0.97);
+    expect(seen.missed / (seen.solved + seen.missed)).toBeLessThan(0.05);
+  }, 60_000);
+
+  it('keeps every core within its budget, on the core that it names', () => {
+    fc.assert(
+      fc.property(arbitraryProblem(12, 4), fc.constantFrom(...STRATEGIES), fc.nat(), (problem, strategy, seed) => {
+        const placement = run(problem, { strategy, seed });
+        fc.pre(placement.feasible);
+        const { bin, core } = placement.state;
+        problem.bins.forEach((server, b) => {
+          const load = new Array<number>(server.cores).fill(0);
+          problem.items.forEach((item, i) => {
+            if (bin[i] === b) load[core[i]!]! += item.cycles_per_second / server.hz;
+          });
+          for (const used of load) expect(used).toBeLessThanOrEqual(BUDGET + 1e-9);
+        });
+      }),
+      { numRuns: 400 },
+    );
+  });
+
+  it('is never worse than the depth-first packing from which it starts (E2 3.4.1 step 4)', () => {
+    let better = 0;
+    fc.assert(
+      fc.property(arbitraryProblem(16, 4), (problem) => {
+        const packed = pack(
+          problem,
+          problem.items.map(() => null),
+          depthFirstOrder(problem),
+          fillInOrder,
+        );
+        fc.pre(packed.stuck === null);
+        const placement = run(problem);
+        expect(placement.feasible).toBe(true);
+        expect(placement.state.cut).toBeLessThanOrEqual(packed.state.cut + 1e-6);
+        if (placement.state.cut < packed.state.cut - 1e-6) better++;
+      }),
+      { numRuns: 300 },
+    );
+    expect(better).toBeGreaterThan(20);
+  });
+
+  it('gives the same placement for the same seed, whatever items and servers are called', () => {
+    fc.assert(
+      fc.property(arbitraryProblem(12, 4), fc.constantFrom(...STRATEGIES), fc.nat(), (problem, strategy, seed) => {
+        const renamed = {
+          ...problem,
+          items: problem.items.map((item, i) => ({ ...item, id: `zz${97 - i}` })),
+          bins: problem.bins.map((bin, i) => ({ ...bin, id: `aa${53 - i}` })),
+        };
+        const [a, b, c] = [problem, problem, renamed].map((it) => run(it, { strategy, seed, iterations: 40 }));
+        expect([...b!.state.bin]).toEqual([...a!.state.bin]);
+        expect([...c!.state.bin]).toEqual([...a!.state.bin]);
+        expect([...c!.state.core]).toEqual([...a!.state.core]);
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  it('leaves what runs where it runs, on its core, and overbooks nothing beside it', () => {
+    let pinnedItems = 0;
+    fc.assert(
+      fc.property(arbitraryProblem(10, 3), fc.constantFrom(...STRATEGIES), (problem, strategy) => {
+        const n = problem.items.length;
+        const running = { ...problem, items: problem.items.slice(0, Math.ceil(n / 2)) };
+        const before = run({
+          ...running,
+          flows: problem.flows.filter(({ from, to }) => Math.max(from, to) < running.items.length),
+        });
+        fc.pre(before.feasible);
+        const pinned = problem.items.map((_, i) =>
+          i < running.items.length ? { bin: before.state.bin[i]!, core: before.state.core[i]! } : null,
+        );
+        const after = run(problem, { pinned, strategy });
+        fc.pre(after.feasible);
+        expect(overbooked(problem, after.state.bin)).toEqual([]);
+        pinned.forEach((place, i) => {
+          if (!place || (after.feasible && after.displaced.includes(i))) return;
+          pinnedItems++;
+          expect([after.state.bin[i], after.state.core[i]]).toEqual([place.bin, place.core]);
+        });
+        if (after.feasible) expect(after.displaced).toEqual([]);
+      }),
+      { numRuns: 400 },
+    );
+    expect(pinnedItems).toBeGreaterThan(100);
+  });
+
+  it('never crosses more when a server is added', () => {
+    fc.assert(
+      fc.property(arbitraryProblem(5, 2), (problem) => {
+        const best = bestCut(problem);
+        fc.pre(best !== null);
+        const bins = [...problem.bins, { ...problem.bins[0]!, id: 'more' }];
+        expect(bestCut({ ...problem, bins })).toBeLessThanOrEqual(best!);
+        const placement = run({ ...problem, bins });
+        if (placement.feasible) expect(placement.state.cut).toBeLessThanOrEqual(best! + 1e-6);
+      }),
+      { numRuns: 200, seed: 11 },
+    );
+  });
+});

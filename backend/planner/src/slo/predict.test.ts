@@ -1,0 +1,138 @@
+import type { PipelineDefinition } from '@orrery/contract';
+import { describe, expect, it } from 'vitest';
+import { seededRandom } from '../placement/random.js';
+import { makePlan } from '../plan.js';
+import { descriptor } from '../testing/descriptors.js';
+import { rack } from '../testing/infrastructure.js';
+import { pipeline } from '../testing/pipelines.js';
+import { gammaQuantile } from './gamma.js';
+import { FABRIC_HOP_US } from './predict.js';
+
+/** One microsecond a packet at 1 GHz, without base latency. */
+const nf = (id: string) => {
+  const it = descriptor(id, { cycles: 1000 });
+  it.implementations[0]!.cost.base_latency_us = 0;
+  return it;
+};
+const SLOS = [
+  { id: 'median', kind: 'latency', percentile: 50, max_us: 1 },
+  { id: 'tail', kind: 'latency', percentile: 99, max_us: 100 },
+  { id: 'rate', kind: 'throughput', min_bps: 1e9 },
+];
+const predict = (definition: PipelineDefinition, servers = 1) => {
+  const plan = makePlan({
+    id: 'plan',
+    created_ms: 0,
+    strategy: 'e2',
+    seed: 1,
+    pipelines: [{ pipeline_id: 'p-1', version: 1, definition }],
+    descriptors: [nf('a'), nf('b')],
+    infrastructure: rack({ servers, cores: 1, ghz: 1, nic_bps: 1e11, link_bps: 5e10 }),
+    base: null,
+    budget: { iterations: 50 },
+  });
+  expect(plan.feasible).toBe(true);
+  return { plan, slo: Object.fromEntries(plan.slos.map((slo) => [slo.slo_id, slo])) };
+};
+/** Utilization of one core by one-microsecond packets of 800 bytes. */
+const rateFor = (utilization: number) => utilization * 1e6 * 8 * 800;
+
+describe('predictSlos', () => {
+  it('is the exact M/M/1 percentile for one NF alone on a core', () => {
+    const { slo } = predict(
+      pipeline(
+        { a: 'a' },
+        [
+          ['in', 'a'],
+          ['a', 'out'],
+        ],
+        { rate_bps: rateFor(0.5), slos: SLOS },
+      ),
+    );
+    const sojourn = 1 / (1 - 0.5);
+    expect(slo.median!.predicted).toBeCloseTo(sojourn * Math.log(2), 6);
+    expect(slo.tail!.predicted).toBeCloseTo(sojourn * Math.log(100), 6);
+    expect(slo.median).toMatchObject({ met: false, unit: 'us', target: 1 });
+    expect(slo.tail).toMatchObject({ met: true });
+  });
+
+  it('finds the rate at which the busiest core is full', () => {
+    const { slo } = predict(
+      pipeline(
+        { a: 'a' },
+        [
+          ['in', 'a'],
+          ['a', 'out'],
+        ],
+        { rate_bps: rateFor(0.5), slos: SLOS },
+      ),
+    );
+    expect(slo.rate).toMatchObject({ kind: 'throughput', unit: 'bps', met: true });
+    expect(slo.rate!.predicted).toBeCloseTo(rateFor(1), 0);
+    expect(slo.rate!.model).toContain('core server-1/0');
+  });
+
+  it('adds the fabric where instances stand on two servers', () => {
+    const definition = pipeline(
+      { a: 'a', b: 'b' },
+      [
+        ['in', 'a'],
+        ['a', 'b'],
+        ['b', 'out'],
+      ],
+      {
+        rate_bps: rateFor(0.6),
+        slos: SLOS,
+      },
+    );
+    const { plan, slo } = predict(definition, 2);
+    expect(plan.cost.cross_traffic_bps).toBeGreaterThan(0);
+    expect(slo.median!.predicted).toBeGreaterThan(FABRIC_HOP_US);
+    expect(slo.median!.predicted).toBeLessThan(FABRIC_HOP_US + 10);
+  });
+
+  it('agrees with a simulation of random service times over two branches', () => {
+    const definition = pipeline(
+      { a: 'a', b: 'b' },
+      [
+        ['in', 'a'],
+        ['a', 'b', [['port.dst', 'is', 80]], rateFor(0.1)],
+        ['a', 'out', [['port.dst', 'is-not', 80]]],
+        ['b', 'out'],
+      ],
+      { rate_bps: rateFor(0.4), slos: SLOS },
+    );
+    const { slo } = predict(definition);
+    const random = seededRandom(3);
+    const sojourn = () => (-1 / (1 - 0.5)) * Math.log(1 - random());
+    const samples = Array.from({ length: 200_000 }, () => sojourn() + (random() < 0.25 ? sojourn() : 0)).sort(
+      (x, y) => x - y,
+    );
+    expect(Math.abs(slo.tail!.predicted / samples[198_000]! - 1)).toBeLessThan(0.05);
+    expect(Math.abs(slo.median!.predicted / samples[100_000]! - 1)).toBeLessThan(0.1);
+  });
+
+  it('does not promise a rate to a class without an estimate', () => {
+    const { slo } = predict(
+      pipeline(
+        { a: 'a' },
+        [
+          ['in', 'a'],
+          ['a', 'out'],
+        ],
+        { rate_bps: 0, slos: SLOS },
+      ),
+    );
+    expect(slo.rate).toMatchObject({ predicted: 0, met: false });
+  });
+});
+
+describe('gammaQuantile', () => {
+  it.each([
+    [0.5, 1, 1, Math.log(2)],
+    [0.95, 4, 8, 9.487729],
+    [0.99, 10, 20, 23.209251],
+  ])('matches exponential and chi-squared tables at %d', (p, mean, variance, value) => {
+    expect(gammaQuantile(p, mean, variance)).toBeCloseTo(value, 4);
+  });
+});

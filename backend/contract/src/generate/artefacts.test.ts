@@ -1,0 +1,66 @@
+import { readFileSync } from 'node:fs';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { describe, expect, it } from 'vitest';
+import { API_PREFIX, ROUTES, type RouteDefinition } from '../api.js';
+import { artefacts } from './artefacts.js';
+
+const root = new URL('../../', import.meta.url);
+const read = (path: string) => readFileSync(new URL(path, root), 'utf8');
+const { version } = JSON.parse(read('package.json'));
+const files = artefacts(version);
+
+describe('generated files', () => {
+  it.each([...files.keys()])('%s is what the contract says now (npm run generate -w backend/contract)', (name) => {
+    expect(read(`generated/${name}`)).toBe(files.get(name));
+  });
+
+  it.each([...files.keys()])('%s has no reference that leads nowhere', (name) => {
+    const document = JSON.parse(files.get(name)!);
+    for (const [, pointer] of files.get(name)!.matchAll(/"\$ref": "#(\/[^"]+)"/g)) {
+      const target = pointer!
+        .split('/')
+        .slice(1)
+        .reduce((at, part) => at?.[part.replaceAll('~1', '/').replaceAll('~0', '~')], document);
+      expect(target, pointer).toBeDefined();
+    }
+  });
+
+  it('schema.json compiles as JSON Schema 2020-12', () => {
+    const ajv = new Ajv2020({ strict: false });
+    expect(() => ajv.compile(JSON.parse(files.get('schema.json')!))).not.toThrow();
+  });
+});
+
+describe('OpenAPI', () => {
+  const { paths } = JSON.parse(files.get('openapi.json')!);
+
+  it('describes every row of the route table', () => {
+    for (const [name, route] of Object.entries(ROUTES) as [string, RouteDefinition][]) {
+      const operation = paths[`${API_PREFIX}${route.path}`]?.[route.method.toLowerCase()];
+      expect(operation?.operationId).toBe(name);
+      expect(Object.keys(operation.responses)).toContain(String(route.status));
+      expect(operation['x-minimum-role']).toBe(route.role ?? 'none');
+    }
+  });
+
+  it('declares every parameter that stands in a path', () => {
+    for (const [path, operations] of Object.entries(paths) as [string, Record<string, { parameters?: unknown[] }>][])
+      for (const operation of Object.values(operations)) {
+        const declared = (operation.parameters ?? []) as { in: string; name: string }[];
+        const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+        expect(declared.filter((each) => each.in === 'path').map((each) => each.name)).toEqual(inPath);
+      }
+  });
+});
+
+describe('route table', () => {
+  it('gives no two routes the same address', () => {
+    const addresses = Object.values(ROUTES).map(({ method, path }) => `${method} ${path.replaceAll(/\{\w+\}/g, '{}')}`);
+    expect(new Set(addresses).size).toBe(addresses.length);
+  });
+
+  it('lets nobody change anything without a session', () => {
+    const open = Object.entries(ROUTES).filter(([, { role }]) => role === null);
+    expect(open.map(([name]) => name)).toEqual(['createSession']);
+  });
+});

@@ -84,7 +84,8 @@ export function Component() {
                     const cost = item.implementations[0]!.cost;
                     return (
                       <tr key={item.id} data-clickable="true" data-selected={item.id === selectedId}>
-                        <td className={classes.name}>
+                        <td className={classes.nameCell}>
+<div className={classes.name}>
                           <span className={classes.icon}>
                             <NfIcon icon={item.icon} size={18} />
                           </span>
@@ -94,7 +95,8 @@ export function Component() {
                             </button>
                             <span className={classes.summary}>{item.summary}</span>
                           </span>
-                        </td>
+                        </div>
+</td>
                         <td>{item.category}</td>
                         <td>
                           <Tags items={item.attributes.map(({ name }) => `${item.id}.${name}`)} />

@@ -160,7 +160,7 @@ export function Component() {
                             {titleOf(slo.pipeline_id)}
                           </button>
                         </td>
-                        <td>{objectiveText(slo, definitionOf(slo.pipeline_id))}</td>
+                        <td className={classes.objective}>{objectiveText(slo, definitionOf(slo.pipeline_id))}</td>
                         <td>
                           <StatusBadge state={slo.state} />
                         </td>

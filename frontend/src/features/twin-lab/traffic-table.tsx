@@ -53,7 +53,6 @@ export function TrafficTable() {
                 <th scope="col" className="number">
                   p99
                 </th>
-                <th scope="col">Started</th>
                 <th scope="col">
                   <span className="sr-only">Actions</span>
                 </th>
@@ -68,6 +67,7 @@ export function TrafficTable() {
                     <td className={classes.traffic}>
                       <strong>{item.request.kind}</strong> {trafficRoute(item)}
                       <span className={classes.small}>{trafficSettings(item)}</span>
+<span className={classes.small}>started <RelativeTime t_ms={item.started_ms} /></span>
                       {item.detail && (
                         <span className={classes.small} data-failed={item.state === 'failed' || undefined}>
                           {item.detail}
@@ -89,9 +89,6 @@ export function TrafficTable() {
                     </td>
                     <td className="number">
                       <RateText quantity="us" value={item.latency_us?.p99} />
-                    </td>
-                    <td>
-                      <RelativeTime t_ms={item.started_ms} />
                     </td>
                     <td>
                       {isRunning(item) && (

@@ -1,9 +1,7 @@
-import type { ROUTES, RouteName, RouteRequest, RouteResponse } from '@orrery/contract';
+import type { RouteName as ContractRoute, ROUTES, RouteRequest, RouteResponse } from '@orrery/contract';
 
-/** Method and path of every call; the compiler holds it to the contract's table, whose schemas need not be shipped. */
-export const PATHS: {
-  readonly [N in RouteName]: readonly [(typeof ROUTES)[N]['method'], (typeof ROUTES)[N]['path']];
-} = {
+/** Method and path of each call; the compiler holds it to the contract's table, whose schemas need not be shipped. */
+export const PATHS = {
   createSession: ['POST', '/sessions'],
   getSession: ['GET', '/sessions/current'],
   deleteSession: ['DELETE', '/sessions/current'],
@@ -37,6 +35,7 @@ export const PATHS: {
   createJoinToken: ['POST', '/nodes/join-tokens'],
   listEvents: ['GET', '/events'],
   streamEvents: ['GET', '/events/stream'],
+  listCounters: ['GET', '/samples/counters'],
   listSamples: ['GET', '/samples'],
   listSlos: ['GET', '/slos'],
   getTwin: ['GET', '/twin'],
@@ -51,7 +50,10 @@ export const PATHS: {
   uploadPcap: ['POST', '/twin/pcaps'],
   startCapture: ['POST', '/twin/captures'],
   getCapture: ['GET', '/twin/captures/{id}'],
+} as const satisfies {
+  readonly [N in ContractRoute]?: readonly [(typeof ROUTES)[N]['method'], (typeof ROUTES)[N]['path']];
 };
+export type RouteName = keyof typeof PATHS;
 
 type Given<R> = {
   readonly [K in keyof R as undefined extends R[K] ? never : K]: K extends 'query' ? Partial<R[K]> : R[K];
@@ -59,4 +61,3 @@ type Given<R> = {
 /** Parameters, query and body of a call, as far as the contract gives it any. */
 export type CallInput<N extends RouteName> = Given<RouteRequest<N>>;
 export type CallResult<N extends RouteName> = RouteResponse<N>;
-export type { RouteName };

@@ -54,6 +54,8 @@ function options(props: PlotProps, palette: Palette, width: number, onCursor: (p
     axes: [
       {
         ...axis,
+        size: 24,
+        gap: 6,
         space: 70,
         values: (_: unknown, splits: number[]) => splits.map((t) => clockText(t * 1000)),
       },

@@ -1,4 +1,4 @@
-import type { Event, LinkSample, Sample, SloStatus } from '@orrery/contract';
+import type { Event, LinkSample, Origin, Sample, SloStatus } from '@orrery/contract';
 import { Ring } from './ring.js';
 
 /** Points a key keeps for sparklines: about half a minute at 5 Hz. */
@@ -67,6 +67,20 @@ export class LiveStore {
       this.#dirty.add(sampleTopic(sample.key));
     }
     if (samples.length > 0) this.#dirty.add(SAMPLES_TOPIC);
+    this.#plan();
+  }
+
+  /** Puts history before what the stream has brought, so that a sparkline is not empty when a page opens. */
+  seed(key: string, origin: Origin, points: readonly (readonly [number, number])[]): void {
+    const last = points.at(-1);
+    const before = this.#samples.get(key);
+    if (!last || (!before && this.#samples.size >= MAX_KEYS)) return;
+    const ring = new Ring(RING_POINTS);
+    for (const [t_ms, value] of points) ring.push(t_ms, value);
+    for (const [t_ms, value] of before?.ring.points() ?? []) ring.push(t_ms, value);
+    const latest = before?.latest ?? { key, t_ms: last[0], value: last[1], origin, received_ms: last[0] };
+    this.#samples.set(key, { latest, ring });
+    this.#dirty.add(sampleTopic(key));
     this.#plan();
   }
 

@@ -52,7 +52,7 @@ export const theme = createTheme({
   cursorType: 'pointer',
   respectReducedMotion: true,
   components: {
-    Button: { defaultProps: { size: 'xs' } },
+    Button: { defaultProps: { size: 'xs' }, styles: { label: { fontWeight: 500 } } },
     ActionIcon: { defaultProps: { variant: 'subtle', color: 'gray' } },
     TextInput: { defaultProps: { size: 'xs' } },
     NumberInput: { defaultProps: { size: 'xs' } },
@@ -60,7 +60,10 @@ export const theme = createTheme({
     MultiSelect: { defaultProps: { size: 'xs' } },
     Textarea: { defaultProps: { size: 'xs' } },
     PasswordInput: { defaultProps: { size: 'sm' } },
-    SegmentedControl: { defaultProps: { size: 'xs', transitionDuration: 80 } },
+    SegmentedControl: {
+      defaultProps: { size: 'xs', transitionDuration: 80 },
+      styles: { root: { background: 'var(--o-surface-sunken)' }, label: { fontWeight: 400 } },
+    },
     Tooltip: { defaultProps: { openDelay: 350, transitionProps: { duration: 80 }, withinPortal: true } },
     Modal: { defaultProps: { transitionProps: { duration: 100 } } },
     Drawer: { defaultProps: { transitionProps: { duration: 100 } } },

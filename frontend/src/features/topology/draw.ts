@@ -1,0 +1,364 @@
+import { interpolateLab } from 'd3-interpolate';
+import { quantityText } from '../../shared/format/quantity.js';
+import type { Palette } from '../../shared/theme/palette.js';
+import { type Box, curve, facingSide, offsetLine, type Point, placeOnSide } from './geometry.js';
+import { HEADER_H, type Scene, type SceneNode } from './model.js';
+import type { Overlay, OverlayEdge } from './overlay.js';
+
+export type Target =
+  | { readonly kind: 'node'; readonly id: string }
+  | { readonly kind: 'link'; readonly id: string }
+  | { readonly kind: 'nf'; readonly id: string };
+
+/** What is measured, asked for at each frame. */
+export interface LiveView {
+  /** Bits a second in each direction; null where nothing is known. */
+  link(id: string): { up: boolean; a_to_b_bps: number; b_to_a_bps: number; stale: boolean } | null;
+  value(key: string): { value: number; stale: boolean } | null;
+  /** State of a server's agent, as on the wire. */
+  agent(server: string): string | null;
+}
+
+export interface Frame {
+  readonly scene: Scene;
+  readonly places: ReadonlyMap<string, Point>;
+  readonly lines: ReadonlyMap<string, readonly Point[]>;
+  readonly overlay: Overlay | null;
+  readonly chainColor: (pipelineId: string) => string;
+  readonly hover: Target | null;
+  readonly selected: Target | null;
+  readonly palette: Palette;
+  readonly live: LiveView;
+  readonly transform: { readonly k: number; readonly x: number; readonly y: number };
+  readonly width: number;
+  readonly height: number;
+}
+
+const FONT = 'Inter, system-ui, -apple-system, "Segoe UI", Roboto, sans-serif';
+const DIM = 0.28;
+/** Below this scale only shapes are drawn. */
+const TEXT_SCALE = 0.45;
+
+const ramps = new Map<string, string[]>();
+
+/** Colour of a utilization from 0 to 1; more is drawn as 1. */
+export function utilizationColor(share: number, palette: Palette): string {
+  const key = palette['util-0'] + palette['util-3'];
+  let ramp = ramps.get(key);
+  if (!ramp) {
+    const stops = [palette['util-0'], palette['util-1'], palette['util-2'], palette['util-3']];
+    const at = [0, 0.35, 0.75, 1];
+    ramp = Array.from({ length: 65 }, (_, index) => {
+      const t = index / 64;
+      const right = Math.max(
+        1,
+        at.findIndex((stop) => stop >= t),
+      );
+      const [lo, hi] = [at[right - 1]!, at[right]!];
+      return interpolateLab(stops[right - 1]!, stops[right]!)((t - lo) / (hi - lo));
+    });
+    ramps.set(key, ramp);
+  }
+  return ramp[Math.round(Math.max(0, Math.min(1, share)) * 64)]!;
+}
+
+/** Width of a line that carries a rate; the square root keeps small rates visible beside large ones. */
+export function rateWidth(rate_bps: number, max_bps: number): number {
+  return 1.25 + 8 * Math.sqrt(Math.max(0, Math.min(1, rate_bps / max_bps)));
+}
+
+function trace(context: CanvasRenderingContext2D, line: readonly Point[]): void {
+  context.beginPath();
+  for (const [index, { x, y }] of line.entries()) {
+    if (index === 0) context.moveTo(x, y);
+    else context.lineTo(x, y);
+  }
+}
+
+function arrow(context: CanvasRenderingContext2D, line: readonly Point[], size: number): void {
+  const tip = line.at(-1)!;
+  const back = line.at(-3) ?? line[0]!;
+  const angle = Math.atan2(tip.y - back.y, tip.x - back.x);
+  context.beginPath();
+  context.moveTo(tip.x, tip.y);
+  context.lineTo(tip.x - size * Math.cos(angle - 0.42), tip.y - size * Math.sin(angle - 0.42));
+  context.lineTo(tip.x - size * Math.cos(angle + 0.42), tip.y - size * Math.sin(angle + 0.42));
+  context.closePath();
+  context.fill();
+}
+
+const cuts = new Map<string, string>();
+
+/** The text, shortened to a width; measured once. */
+function fitted(context: CanvasRenderingContext2D, text: string, width: number): string {
+  const key = `${context.font}|${Math.round(width)}|${text}`;
+  const known = cuts.get(key);
+  if (known !== undefined) return known;
+  let shown = text;
+  while (shown.length > 1 && context.measureText(shown).width > width) shown = `${shown.slice(0, -2)}…`;
+  if (cuts.size > 5000) cuts.clear();
+  cuts.set(key, shown);
+  return shown;
+}
+
+function roundRect(context: CanvasRenderingContext2D, { x, y, w, h }: Box, radius: number): void {
+  context.beginPath();
+  context.roundRect(x - w / 2, y - h / 2, w, h, radius);
+}
+
+const is = (target: Target | null, kind: Target['kind'], id: string) => target?.kind === kind && target.id === id;
+
+const STATE_COLOR: Record<string, keyof Palette> = {
+  running: 'healthy',
+  connected: 'healthy',
+  failed: 'failed',
+  disconnected: 'failed',
+  starting: 'accent',
+  stopping: 'accent',
+};
+export const stateColor = (state: string, palette: Palette) => palette[STATE_COLOR[state] ?? 'stale'];
+
+function drawLink(context: CanvasRenderingContext2D, frame: Frame, id: string): void {
+  const { scene, palette, overlay, live } = frame;
+  const link = scene.links.get(id)!;
+  const line = frame.lines.get(id)!;
+  const now = live.link(id);
+  context.globalAlpha = overlay && !overlay.links.has(id) ? DIM : 1;
+  context.lineCap = 'round';
+  context.lineJoin = 'round';
+  if (is(frame.selected, 'link', id) || is(frame.hover, 'link', id)) {
+    context.strokeStyle = palette.accent;
+    context.globalAlpha *= is(frame.selected, 'link', id) ? 0.35 : 0.2;
+    context.lineWidth = 18;
+    trace(context, line);
+    context.stroke();
+    context.globalAlpha = overlay && !overlay.links.has(id) ? DIM : 1;
+  }
+  const middle = line[Math.floor(line.length / 2)]!;
+  if (now && !now.up) {
+    context.strokeStyle = palette.failed;
+    context.lineWidth = 2;
+    context.setLineDash([2, 6]);
+    trace(context, line);
+    context.stroke();
+    context.setLineDash([]);
+    context.fillStyle = palette.canvas;
+    roundRect(context, { ...middle, w: 46, h: 18 }, 9);
+    context.fill();
+    context.lineWidth = 1.5;
+    context.stroke();
+    context.fillStyle = palette.failed;
+    context.font = `600 11px ${FONT}`;
+    context.textAlign = 'center';
+    context.fillText('down', middle.x, middle.y + 0.5);
+    return;
+  }
+  const ways: [Point[], number][] = now
+    ? [
+        [offsetLine(line, 3), now.a_to_b_bps],
+        [offsetLine([...line].reverse(), 3), now.b_to_a_bps],
+      ]
+    : [[[...line], 0]];
+  for (const [path, rate] of ways) {
+    const stale = now === null || now.stale;
+    context.strokeStyle = stale ? palette.stale : utilizationColor(rate / link.bandwidth_bps, palette);
+    context.lineWidth = rateWidth(stale ? 0 : rate, scene.maxBandwidth_bps);
+    context.setLineDash(stale ? [1, 5] : link.origin === 'twin' ? [9, 4] : []);
+    context.lineCap = 'butt';
+    trace(context, path);
+    context.stroke();
+  }
+  context.setLineDash([]);
+  if (now && !now.stale && frame.transform.k > 0.7) {
+    const rate = Math.max(now.a_to_b_bps, now.b_to_a_bps);
+    if (rate < 1000) return;
+    const text = quantityText('bps', rate);
+    context.font = `11px ${FONT}`;
+    context.textAlign = 'center';
+    const width = context.measureText(text).width + 10;
+    context.fillStyle = palette.canvas;
+    roundRect(context, { ...middle, w: width, h: 16 }, 4);
+    context.fill();
+    context.fillStyle = palette['text-muted'];
+    context.fillText(text, middle.x, middle.y + 0.5);
+  }
+}
+
+function outline(context: CanvasRenderingContext2D, frame: Frame, node: SceneNode, box: Box): void {
+  const { palette } = frame;
+  const chosen = is(frame.selected, 'node', node.id);
+  const pointed = is(frame.hover, 'node', node.id);
+  roundRect(context, box, node.kind === 'switch' ? 6 : 4);
+  context.fillStyle = palette.surface;
+  context.fill();
+  context.lineWidth = chosen ? 2 : 1;
+  context.strokeStyle = chosen ? palette.accent : pointed ? palette.text : palette['border-strong'];
+  context.setLineDash(node.origin === 'twin' ? [5, 3] : []);
+  context.stroke();
+  context.setLineDash([]);
+}
+
+function drawServer(context: CanvasRenderingContext2D, frame: Frame, node: SceneNode, at: Point): void {
+  const { palette, overlay, live } = frame;
+  const box = { ...at, w: node.w, h: node.h };
+  outline(context, frame, node, box);
+  const left = at.x - node.w / 2;
+  const top = at.y - node.h / 2;
+  context.strokeStyle = palette.border;
+  context.lineWidth = 1;
+  context.beginPath();
+  context.moveTo(left + 1, top + HEADER_H);
+  context.lineTo(left + node.w - 1, top + HEADER_H);
+  context.stroke();
+  const agent = live.agent(node.id);
+  if (agent) {
+    context.beginPath();
+    context.arc(left + 14, top + HEADER_H / 2, 4, 0, 2 * Math.PI);
+    context.fillStyle = stateColor(agent, palette);
+    context.strokeStyle = context.fillStyle;
+    if (agent === 'connected') context.fill();
+    context.lineWidth = 1.5;
+    context.stroke();
+  }
+  const text = frame.transform.k > TEXT_SCALE;
+  if (text) {
+    context.textAlign = 'left';
+    context.fillStyle = palette.text;
+    context.font = `600 13px ${FONT}`;
+    context.fillText(fitted(context, node.title, 116), left + 26, top + HEADER_H / 2 + 0.5);
+    const cpu = live.value(`node/${node.id}/cpu`);
+    context.textAlign = 'right';
+    context.font = `12px ${FONT}`;
+    context.fillStyle = cpu?.stale ? palette.stale : palette['text-muted'];
+    context.fillText(
+      cpu ? `${quantityText('share', cpu.value)} CPU` : node.subtitle,
+      left + node.w - 10,
+      top + HEADER_H / 2 + 0.5,
+    );
+    context.textAlign = 'left';
+    context.fillStyle = palette['text-muted'];
+    context.font = `11px ${FONT}`;
+    for (const row of node.rows) context.fillText(row.label, left + 10, at.y + row.y + 0.5);
+  }
+  for (const chip of node.chips) {
+    const chipBox = { x: at.x + chip.x, y: at.y + chip.y, w: chip.w, h: chip.h };
+    const on = !overlay || overlay.chips.has(chip.id);
+    const chosen = is(frame.selected, 'nf', chip.id);
+    const pointed = is(frame.hover, 'nf', chip.id);
+    const before = context.globalAlpha;
+    context.globalAlpha = on ? before : Math.min(before, DIM);
+    roundRect(context, chipBox, 3);
+    context.fillStyle = chosen ? palette.selected : palette.canvas;
+    context.fill();
+    context.lineWidth = chosen ? 2 : 1;
+    context.strokeStyle = chosen ? palette.accent : pointed ? palette.text : palette.border;
+    context.setLineDash(chip.instance.origin === 'twin' ? [4, 3] : []);
+    context.stroke();
+    context.setLineDash([]);
+    context.fillStyle = stateColor(chip.instance.state, palette);
+    context.beginPath();
+    context.roundRect(chipBox.x - chip.w / 2, chipBox.y - chip.h / 2, 4, chip.h, [3, 0, 0, 3]);
+    context.fill();
+    context.fillStyle = frame.chainColor(chip.instance.pipeline_id);
+    context.beginPath();
+    context.arc(chipBox.x - chip.w / 2 + 14, chipBox.y, 3.5, 0, 2 * Math.PI);
+    context.fill();
+    if (text) {
+      const rate = live.value(`instance/${chip.id}/pps`);
+      context.textAlign = 'left';
+      context.font = `500 12px ${FONT}`;
+      context.fillStyle = palette.text;
+      context.fillText(fitted(context, chip.label, chip.w - 22 - 76), chipBox.x - chip.w / 2 + 22, chipBox.y + 0.5);
+      context.textAlign = 'right';
+      context.font = `12px ${FONT}`;
+      context.fillStyle = rate && !rate.stale ? palette['text-muted'] : palette.stale;
+      const shown = chip.instance.state === 'running' ? quantityText('pps', rate?.value) : chip.instance.state;
+      context.fillText(shown, chipBox.x + chip.w / 2 - 8, chipBox.y + 0.5);
+    }
+    context.globalAlpha = before;
+  }
+}
+
+function drawSimple(context: CanvasRenderingContext2D, frame: Frame, node: SceneNode, at: Point): void {
+  const { palette } = frame;
+  outline(context, frame, node, { ...at, w: node.w, h: node.h });
+  if (frame.transform.k <= TEXT_SCALE) return;
+  context.textAlign = 'center';
+  context.fillStyle = palette.text;
+  context.font = `600 13px ${FONT}`;
+  context.fillText(fitted(context, node.title, node.w - 16), at.x, at.y - 8);
+  context.fillStyle = palette['text-muted'];
+  context.font = `12px ${FONT}`;
+  context.fillText(fitted(context, node.subtitle, node.w - 16), at.x, at.y + 9);
+}
+
+function boxOf(frame: Frame, end: OverlayEdge['from']): Box | null {
+  if ('node' in end) {
+    const node = frame.scene.nodes.get(end.node);
+    const at = frame.places.get(end.node);
+    return node && at ? { ...at, w: node.w, h: node.h } : null;
+  }
+  const server = frame.scene.serverOfInstance.get(end.chip);
+  const node = server === undefined ? undefined : frame.scene.nodes.get(server);
+  const at = server === undefined ? undefined : frame.places.get(server);
+  const chip = node?.chips.find(({ id }) => id === end.chip);
+  return chip && at ? { x: at.x + chip.x, y: at.y + chip.y, w: chip.w, h: chip.h } : null;
+}
+
+/** Line of an edge of the chain; inside a server it goes around the chips' right side. */
+export function overlayLine(frame: Frame, edge: OverlayEdge): Point[] | null {
+  const from = boxOf(frame, edge.from);
+  const to = boxOf(frame, edge.to);
+  if (!from || !to) return null;
+  if (!edge.cut) return curve(placeOnSide(from, 'right', 1, 3), 'right', placeOnSide(to, 'right', 1, 3), 'right');
+  const fromSide = facingSide(from, to);
+  const toSide = facingSide(to, from);
+  return curve(placeOnSide(from, fromSide, 0, 1), fromSide, placeOnSide(to, toSide, 0, 1), toSide);
+}
+
+function drawOverlay(context: CanvasRenderingContext2D, frame: Frame, overlay: Overlay): void {
+  const { palette } = frame;
+  context.globalAlpha = 1;
+  context.lineCap = 'round';
+  for (const edge of overlay.edges) {
+    const line = overlayLine(frame, edge);
+    if (!line) continue;
+    const width = 1.5 + 2.5 * Math.sqrt(Math.min(1, edge.rate_bps / frame.scene.maxBandwidth_bps));
+    context.strokeStyle = palette.canvas;
+    context.setLineDash([]);
+    context.lineWidth = width + 3;
+    trace(context, line);
+    context.stroke();
+    context.strokeStyle = palette.accent;
+    context.fillStyle = palette.accent;
+    context.lineWidth = width;
+    context.setLineDash(edge.cut ? [2, 5] : []);
+    trace(context, line);
+    context.stroke();
+    context.setLineDash([]);
+    arrow(context, line, 8 + width);
+  }
+}
+
+/** Draws one frame. Lines first, then boxes, then the path of the chosen chain. */
+export function drawFrame(context: CanvasRenderingContext2D, frame: Frame, ratio: number): void {
+  const { transform, width, height, scene, places, overlay } = frame;
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  context.globalAlpha = 1;
+  context.clearRect(0, 0, width, height);
+  context.setTransform(ratio * transform.k, 0, 0, ratio * transform.k, ratio * transform.x, ratio * transform.y);
+  context.textBaseline = 'middle';
+  for (const id of scene.links.keys()) drawLink(context, frame, id);
+  const x0 = -transform.x / transform.k;
+  const y0 = -transform.y / transform.k;
+  const x1 = x0 + width / transform.k;
+  const y1 = y0 + height / transform.k;
+  for (const node of scene.nodes.values()) {
+    const at = places.get(node.id)!;
+    if (at.x + node.w / 2 < x0 || at.x - node.w / 2 > x1 || at.y + node.h / 2 < y0 || at.y - node.h / 2 > y1) continue;
+    context.globalAlpha = overlay && !overlay.nodes.has(node.id) ? DIM : 1;
+    if (node.kind === 'server') drawServer(context, frame, node, at);
+    else drawSimple(context, frame, node, at);
+  }
+  if (overlay) drawOverlay(context, frame, overlay);
+}

@@ -1,0 +1,153 @@
+import { TextInput } from '@mantine/core';
+import { IconSearch } from '@tabler/icons-react';
+import { useVirtualizer } from '@tanstack/react-virtual';
+import { type KeyboardEvent, useMemo, useRef, useState } from 'react';
+import { useLink } from '../../shared/stream/hooks.js';
+import { LiveRate, RateText } from '../../shared/ui/rate-text.js';
+import { StatusBadge } from '../../shared/ui/status-badge.js';
+import type { Target } from './draw.js';
+import type { Scene } from './model.js';
+import classes from './topology.module.css';
+
+type Row =
+  | { readonly kind: 'group'; readonly title: string; readonly count: number }
+  | {
+      readonly kind: 'item';
+      readonly target: Target;
+      readonly label: string;
+      readonly depth: 0 | 1;
+      readonly state?: string;
+    };
+
+const ROW_PX = 26;
+
+/** Everything on the canvas, in reading order: servers with their NFs, switches, hosts, links. */
+export function rowsOf(scene: Scene, text: string): Row[] {
+  const rows: Row[] = [];
+  const match = (label: string) => label.toLowerCase().includes(text.toLowerCase());
+  const nodes = [...scene.nodes.values()];
+  const group = (title: string, items: Row[]) => {
+    if (items.length > 0) rows.push({ kind: 'group', title, count: items.length }, ...items);
+  };
+  const servers: Row[] = [];
+  for (const { id, title, chips, kind } of nodes) {
+    if (kind !== 'server') continue;
+    const inside = chips.filter((chip) => match(chip.id));
+    if (match(title) || inside.length > 0)
+      servers.push({ kind: 'item', target: { kind: 'node', id }, label: title, depth: 0 });
+    for (const chip of match(title) ? chips : inside) {
+      const target: Target = { kind: 'nf', id: chip.id };
+      servers.push({ kind: 'item', target, label: chip.id, depth: 1, state: chip.instance.state });
+    }
+  }
+  group('Servers and NFs', servers);
+  const plain = (kind: 'switch' | 'host'): Row[] =>
+    nodes
+      .filter((node) => node.kind === kind && match(`${node.title} ${node.subtitle}`))
+      .map(({ id, title }) => ({ kind: 'item', target: { kind: 'node', id }, label: title, depth: 0 }));
+  group('Switches', plain('switch'));
+  group('Hosts', plain('host'));
+  group(
+    'Links',
+    [...scene.links.values()]
+      .filter(({ id, a, b }) => match(`${id} ${a} ${b}`))
+      .map(({ id }) => ({ kind: 'item', target: { kind: 'link', id }, label: id, depth: 0 })),
+  );
+  return rows;
+}
+
+function LinkFigure({ id }: { readonly id: string }) {
+  const link = useLink(id);
+  if (link && !link.up) return <StatusBadge state="down" />;
+  return <RateText quantity="bps" value={link ? Math.max(link.a_to_b_bps, link.b_to_a_bps) : null} />;
+}
+
+function Figure({ target, scene }: { readonly target: Target; readonly scene: Scene }) {
+  if (target.kind === 'link') return <LinkFigure id={target.id} />;
+  if (target.kind === 'nf') return <LiveRate sampleKey={`instance/${target.id}/pps`} quantity="pps" />;
+  const node = scene.nodes.get(target.id);
+  if (node?.kind === 'server') return <LiveRate sampleKey={`node/${target.id}/cpu`} quantity="share" />;
+  return <span className="muted tabular">{node?.kind === 'host' ? node.subtitle : ''}</span>;
+}
+
+interface ElementListProps {
+  readonly scene: Scene;
+  readonly selected: Target | null;
+  readonly onSelect: (target: Target) => void;
+}
+
+/** The same things as on the canvas, for the keyboard and for screen readers; arrow keys walk, Enter selects. */
+export function ElementList({ scene, selected, onSelect }: ElementListProps) {
+  const [text, setText] = useState('');
+  const rows = useMemo(() => rowsOf(scene, text), [scene, text]);
+  const [current, setCurrent] = useState(1);
+  const box = useRef<HTMLDivElement>(null);
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => box.current,
+    estimateSize: () => ROW_PX,
+    overscan: 10,
+  });
+  const isItem = (index: number) => rows[index]?.kind === 'item';
+  const stop = isItem(current) ? current : rows.findIndex(({ kind }) => kind === 'item');
+
+  const walk = (event: KeyboardEvent) => {
+    const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
+    let next = event.key === 'Home' ? 0 : event.key === 'End' ? rows.length - 1 : stop + step;
+    if (next === stop && event.key !== 'Home' && event.key !== 'End') return;
+    const direction = event.key === 'End' ? -1 : event.key === 'Home' ? 1 : step;
+    while (next >= 0 && next < rows.length && !isItem(next)) next += direction;
+    if (!isItem(next)) return;
+    event.preventDefault();
+    setCurrent(next);
+    virtual.scrollToIndex(next);
+    requestAnimationFrame(() => box.current?.querySelector<HTMLElement>(`[data-index="${next}"] button`)?.focus());
+  };
+
+  return (
+    <section className={classes.list} aria-label="Elements of the topology">
+      <TextInput
+        className={classes.listSearch}
+        aria-label="Search elements"
+        placeholder="Find a server, NF, host or link"
+        leftSection={<IconSearch size={14} />}
+        value={text}
+        onChange={(event) => setText(event.currentTarget.value)}
+      />
+      <div ref={box} className={classes.listScroll}>
+        <ul style={{ height: virtual.getTotalSize() }} onKeyDown={walk}>
+          {virtual.getVirtualItems().map(({ index, start }) => {
+            const row = rows[index]!;
+            return (
+              <li key={index} data-index={index} style={{ transform: `translateY(${start}px)`, height: ROW_PX }}>
+                {row.kind === 'group' ? (
+                  <span className={classes.listGroup}>
+                    {row.title} <span className="tabular">{row.count}</span>
+                  </span>
+                ) : (
+                  <button
+                    type="button"
+                    className={classes.listItem}
+                    data-depth={row.depth}
+                    tabIndex={index === stop ? 0 : -1}
+                    aria-pressed={selected?.kind === row.target.kind && selected.id === row.target.id}
+                    onFocus={() => setCurrent(index)}
+                    onClick={() => onSelect(row.target)}
+                  >
+                    <span className={classes.listLabel}>{row.label}</span>
+                    {row.state && row.state !== 'running' ? (
+                      <StatusBadge state={row.state} />
+                    ) : (
+                      <Figure target={row.target} scene={scene} />
+                    )}
+                  </button>
+                )}
+              </li>
+            );
+          })}
+        </ul>
+        {rows.length === 0 && <p className="muted">Nothing matches “{text}”</p>}
+      </div>
+    </section>
+  );
+}

@@ -1,0 +1,68 @@
+import { usePalette } from '../../shared/theme/palette.js';
+import { rateWidth, utilizationColor } from './draw.js';
+import classes from './topology.module.css';
+
+const WIDTHS = [0.02, 0.25, 1];
+const STEPS = 24;
+
+/** What width, colour and dashes mean. */
+export function Legend() {
+  const palette = usePalette();
+  return (
+    <dl className={classes.legend}>
+      <div>
+        <dt>Width: rate</dt>
+        <dd>
+          <svg width="66" height="10" aria-hidden="true">
+            {WIDTHS.map((share, index) => (
+              <line
+                key={share}
+                x1={index * 22 + 2}
+                x2={index * 22 + 20}
+                y1="5"
+                y2="5"
+                stroke="currentColor"
+                strokeWidth={rateWidth(share, 1)}
+              />
+            ))}
+          </svg>
+        </dd>
+      </div>
+      <div>
+        <dt>Colour: utilization</dt>
+        <dd>
+          <span className="tabular">0</span>
+          <svg width="72" height="8" aria-hidden="true">
+            {Array.from({ length: STEPS }, (_, step) => (
+              <rect
+                // biome-ignore lint/suspicious/noArrayIndexKey: a fixed scale
+                key={step}
+                x={step * 3}
+                width="3"
+                height="8"
+                fill={utilizationColor(step / (STEPS - 1), palette)}
+              />
+            ))}
+          </svg>
+          <span className="tabular">100 %</span>
+        </dd>
+      </div>
+      <div>
+        <dt>Dashed: emulated</dt>
+        <dd>
+          <svg width="34" height="14" aria-hidden="true">
+            <rect x="1" y="1" width="32" height="12" rx="3" fill="none" stroke="currentColor" strokeDasharray="5 3" />
+          </svg>
+        </dd>
+      </div>
+      <div>
+        <dt>Red dots: down</dt>
+        <dd>
+          <svg width="34" height="8" aria-hidden="true">
+            <line x1="1" x2="33" y1="4" y2="4" stroke={palette.failed} strokeWidth="2" strokeDasharray="2 5" />
+          </svg>
+        </dd>
+      </div>
+    </dl>
+  );
+}

@@ -1,0 +1,248 @@
+import type { Infrastructure, NfInstance, Origin } from '@orrery/contract';
+import type { Point } from './geometry.js';
+
+export type NodeKind = 'server' | 'switch' | 'host';
+
+/** An NF instance on the core of its server; the box is relative to the server's centre. */
+export interface Chip {
+  readonly id: string;
+  readonly label: string;
+  readonly instance: NfInstance;
+  readonly x: number;
+  readonly y: number;
+  readonly w: number;
+  readonly h: number;
+}
+
+export interface CoreRow {
+  readonly label: string;
+  /** Of the row's middle, relative to the server's centre. */
+  readonly y: number;
+  /** Cores without an instance that the row stands for; 0 for a core that has some. */
+  readonly idle: number;
+}
+
+export interface SceneNode {
+  readonly id: string;
+  readonly kind: NodeKind;
+  readonly title: string;
+  readonly subtitle: string;
+  readonly origin: Origin;
+  readonly role: 'client' | 'server' | null;
+  readonly w: number;
+  readonly h: number;
+  readonly chips: readonly Chip[];
+  readonly rows: readonly CoreRow[];
+}
+
+export interface SceneLink {
+  readonly id: string;
+  readonly a: string;
+  readonly b: string;
+  readonly bandwidth_bps: number;
+  readonly delay_us: number;
+  readonly origin: Origin;
+}
+
+/** What is drawn, without places. */
+export interface Scene {
+  readonly name: string;
+  readonly nodes: ReadonlyMap<string, SceneNode>;
+  readonly links: ReadonlyMap<string, SceneLink>;
+  readonly serverOfInstance: ReadonlyMap<string, string>;
+  readonly maxBandwidth_bps: number;
+}
+
+export const SERVER_W = 236;
+export const HEADER_H = 34;
+export const CHIP_H = 26;
+const CHIP_GAP = 4;
+const CORE_LABEL_W = 50;
+const PAD = 8;
+const IDLE_H = 20;
+const SWITCH_H = 44;
+const HOST_W = 132;
+const HOST_H = 44;
+
+/** `ids.0` of `demo.ids.0`: the chain is told by colour. */
+export function chipLabel(id: string): string {
+  const parts = id.split('.');
+  return parts.length > 2 ? parts.slice(1).join('.') : id;
+}
+
+function serverNode(server: Infrastructure['servers'][number], instances: readonly NfInstance[]): SceneNode {
+  const byCore = new Map<number, NfInstance[]>();
+  for (const instance of instances) {
+    const list = byCore.get(instance.core);
+    if (list) list.push(instance);
+    else byCore.set(instance.core, [instance]);
+  }
+  const cores = [...byCore].sort(([a], [b]) => a - b);
+  const idle = Math.max(0, server.cores - cores.length);
+  const bodies = cores.map(([, list]) => list.length * (CHIP_H + CHIP_GAP) - CHIP_GAP);
+  const inner = bodies.reduce((sum, height) => sum + height + PAD, 0) + (idle > 0 ? IDLE_H + PAD / 2 : 0);
+  const h = HEADER_H + PAD / 2 + inner + PAD / 2;
+  const chips: Chip[] = [];
+  const rows: CoreRow[] = [];
+  let y = -h / 2 + HEADER_H + PAD / 2;
+  const chipW = SERVER_W - CORE_LABEL_W - 2 * PAD;
+  for (const [index, [core, list]] of cores.entries()) {
+    rows.push({ label: `core ${core}`, y: y + bodies[index]! / 2, idle: 0 });
+    for (const [place, instance] of list.sort((a, b) => a.id.localeCompare(b.id)).entries()) {
+      chips.push({
+        id: instance.id,
+        label: chipLabel(instance.id),
+        instance,
+        x: -SERVER_W / 2 + PAD + CORE_LABEL_W + chipW / 2,
+        y: y + place * (CHIP_H + CHIP_GAP) + CHIP_H / 2,
+        w: chipW,
+        h: CHIP_H,
+      });
+    }
+    y += bodies[index]! + PAD;
+  }
+  if (idle > 0) rows.push({ label: `${idle} idle ${idle === 1 ? 'core' : 'cores'}`, y: y + IDLE_H / 2, idle });
+  return {
+    id: server.id,
+    kind: 'server',
+    title: server.title ?? server.id,
+    subtitle: `${server.cores} cores`,
+    origin: server.origin,
+    role: null,
+    w: SERVER_W,
+    h,
+    chips,
+    rows,
+  };
+}
+
+export function buildScene(infrastructure: Infrastructure, instances: readonly NfInstance[]): Scene {
+  const byServer = new Map<string, NfInstance[]>();
+  const serverOfInstance = new Map<string, string>();
+  for (const instance of instances) {
+    serverOfInstance.set(instance.id, instance.server);
+    const list = byServer.get(instance.server);
+    if (list) list.push(instance);
+    else byServer.set(instance.server, [instance]);
+  }
+  const degree = new Map<string, number>();
+  for (const { a, b } of infrastructure.links) {
+    for (const id of [a.node, b.node]) degree.set(id, (degree.get(id) ?? 0) + 1);
+  }
+  const nodes = new Map<string, SceneNode>();
+  for (const server of infrastructure.servers) nodes.set(server.id, serverNode(server, byServer.get(server.id) ?? []));
+  for (const { id, title, driver, origin } of infrastructure.switches) {
+    nodes.set(id, {
+      id,
+      kind: 'switch',
+      title: title ?? id,
+      subtitle: driver === 'ovs' ? 'Open vSwitch' : driver,
+      origin,
+      role: null,
+      w: Math.min(900, Math.max(180, (degree.get(id) ?? 0) * 40)),
+      h: SWITCH_H,
+      chips: [],
+      rows: [],
+    });
+  }
+  for (const { id, title, address, role, origin } of infrastructure.hosts) {
+    nodes.set(id, {
+      id,
+      kind: 'host',
+      title: title ?? id,
+      subtitle: address,
+      origin,
+      role,
+      w: HOST_W,
+      h: HOST_H,
+      chips: [],
+      rows: [],
+    });
+  }
+  const links = new Map<string, SceneLink>();
+  for (const { id, a, b, bandwidth_bps, delay_us } of infrastructure.links) {
+    const ends = [nodes.get(a.node), nodes.get(b.node)];
+    if (!ends[0] || !ends[1]) continue;
+    const origin = ends.some((end) => end?.origin === 'twin') ? 'twin' : 'live';
+    links.set(id, { id, a: a.node, b: b.node, bandwidth_bps, delay_us, origin });
+  }
+  const maxBandwidth_bps = Math.max(1, ...infrastructure.links.map(({ bandwidth_bps }) => bandwidth_bps));
+  return { name: infrastructure.name, nodes, links, serverOfInstance, maxBandwidth_bps };
+}
+
+const GAP = 56;
+const HOSTS_IN_COLUMN = 16;
+const HOST_GAP = 24;
+
+/** Boxes in rows of `perRow`, the block's bottom middle at the origin. */
+function blockAbove(nodes: readonly SceneNode[], perRow: number, places: Map<string, Point>): number {
+  let bottom = 0;
+  let width = 0;
+  for (let start = 0; start < nodes.length; start += perRow) {
+    const row = nodes.slice(start, start + perRow);
+    const height = Math.max(...row.map(({ h }) => h));
+    const rowW = row.reduce((sum, { w }) => sum + w + GAP, -GAP);
+    width = Math.max(width, rowW);
+    let x = -rowW / 2;
+    for (const { id, w, h } of row) {
+      // Aligned at the bottom, so that their links to the switch are equally long.
+      places.set(id, { x: x + w / 2, y: bottom - h / 2 });
+      x += w + GAP;
+    }
+    bottom -= height + GAP;
+  }
+  return width;
+}
+
+function columnBeside(
+  nodes: readonly SceneNode[],
+  side: -1 | 1,
+  x: number,
+  y: number,
+  places: Map<string, Point>,
+): void {
+  for (const [index, { id, w, h }] of nodes.entries()) {
+    const column = Math.floor(index / HOSTS_IN_COLUMN);
+    const inColumn = Math.min(HOSTS_IN_COLUMN, nodes.length - column * HOSTS_IN_COLUMN);
+    const row = index % HOSTS_IN_COLUMN;
+    places.set(id, {
+      x: side * (x + w / 2 + column * (w + 40)),
+      y: y + (row - (inColumn - 1) / 2) * (h + HOST_GAP),
+    });
+  }
+}
+
+/** Servers above, switches below them, clients at the left, server hosts at the right. The same scene, the same places. */
+export function autoLayout({ nodes }: Scene): Map<string, Point> {
+  const all = [...nodes.values()];
+  const servers = all.filter(({ kind }) => kind === 'server');
+  const switches = all.filter(({ kind }) => kind === 'switch');
+  const hosts = all.filter(({ kind }) => kind === 'host');
+  const places = new Map<string, Point>();
+  const perRow = Math.max(3, Math.ceil(Math.sqrt(servers.length * 2)));
+  const width = blockAbove(servers, perRow, places);
+  const switchY = 120;
+  const switchW = switches.reduce((sum, { w }) => sum + w + GAP, -GAP);
+  let x = -switchW / 2;
+  for (const { id, w, h } of switches) {
+    places.set(id, { x: x + w / 2, y: switchY + h / 2 });
+    x += w + GAP;
+  }
+  const clients = hosts.filter(({ role }) => role === 'client');
+  const others = hosts.filter(({ role }) => role !== 'client');
+  const hostsY = switchY + SWITCH_H / 2 + 20;
+  const tallest = Math.min(HOSTS_IN_COLUMN, Math.max(clients.length, others.length)) * (HOST_H + HOST_GAP);
+  // A column that is taller than the room under the servers stands beside them.
+  const beside = tallest / 2 > hostsY - GAP / 2;
+  const edge = Math.max(switchW / 2 + 110, beside ? width / 2 + GAP : Math.min(width / 2 - HOST_W / 2, 420));
+  columnBeside(clients, -1, edge, hostsY, places);
+  columnBeside(others, 1, edge, hostsY, places);
+  return places;
+}
+
+/** Places of the layout, except where the operator has put a node. */
+export function placesWith(scene: Scene, moved: ReadonlyMap<string, Point>): Map<string, Point> {
+  const places = autoLayout(scene);
+  for (const [id, point] of moved) if (places.has(id)) places.set(id, point);
+  return places;
+}

@@ -1,0 +1,75 @@
+import { useChainTitle } from '../../shared/api/chains.js';
+import { quantityText } from '../../shared/format/quantity.js';
+import { useLink } from '../../shared/stream/hooks.js';
+import { LiveRate, RateText } from '../../shared/ui/rate-text.js';
+import { StatusBadge } from '../../shared/ui/status-badge.js';
+import type { Target } from './draw.js';
+import type { Scene } from './model.js';
+import classes from './topology.module.css';
+
+function LinkTip({ scene, id }: { readonly scene: Scene; readonly id: string }) {
+  const link = scene.links.get(id);
+  const now = useLink(id);
+  if (!link) return null;
+  return (
+    <>
+      <strong>{id}</strong>
+      <StatusBadge state={now?.up === false ? 'down' : 'up'} />
+      <span className={classes.tipRow}>
+        {link.a} to {link.b} <RateText quantity="bps" value={now?.a_to_b_bps} />
+      </span>
+      <span className={classes.tipRow}>
+        {link.b} to {link.a} <RateText quantity="bps" value={now?.b_to_a_bps} />
+      </span>
+      <span className="muted">
+        {now ? `${quantityText('share', now.utilization)} of ` : ''}
+        {quantityText('bps', link.bandwidth_bps)}
+      </span>
+    </>
+  );
+}
+
+export function Tooltip({ target, scene }: { readonly target: Target; readonly scene: Scene }) {
+  const titleOf = useChainTitle();
+  if (target.kind === 'link') return <LinkTip scene={scene} id={target.id} />;
+  if (target.kind === 'nf') {
+    const server = scene.nodes.get(scene.serverOfInstance.get(target.id) ?? '');
+    const instance = server?.chips.find(({ id }) => id === target.id)?.instance;
+    if (!instance) return null;
+    const key = (metric: string) => `instance/${target.id}/${metric}`;
+    return (
+      <>
+        <strong>{instance.id}</strong>
+        <StatusBadge state={instance.state} />
+        <span className="muted">
+          {titleOf(instance.pipeline_id)}, {instance.server}, core {instance.core}
+        </span>
+        <span className={classes.tipRow}>
+          packets <LiveRate sampleKey={key('pps')} quantity="pps" />
+        </span>
+        <span className={classes.tipRow}>
+          drops <LiveRate sampleKey={key('drops_pps')} quantity="pps" />
+        </span>
+        <span className={classes.tipRow}>
+          p99 <LiveRate sampleKey={key('latency_p99_us')} quantity="us" />
+        </span>
+      </>
+    );
+  }
+  const node = scene.nodes.get(target.id);
+  if (!node) return null;
+  return (
+    <>
+      <strong>{node.title}</strong>
+      <span className="muted">
+        {node.kind === 'host' ? `${node.role ?? 'host'} host` : node.kind}, {node.subtitle}
+        {node.origin === 'twin' ? ', emulated' : ''}
+      </span>
+      {node.kind === 'server' && (
+        <span className={classes.tipRow}>
+          engine CPU <LiveRate sampleKey={`node/${node.id}/cpu`} quantity="share" />
+        </span>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,117 @@
+import type { LinkSample, NodeStatus } from '@orrery/contract';
+import { type Ref, useEffect, useImperativeHandle, useRef, useState } from 'react';
+import { LINKS_TOPIC, SAMPLES_TOPIC, STALE_AFTER_MS } from '../../shared/stream/live-store.js';
+import { live } from '../../shared/stream/stream.js';
+import { usePalette } from '../../shared/theme/palette.js';
+import { CanvasView } from './canvas-view.js';
+import type { LiveView, Target } from './draw.js';
+import type { Point } from './geometry.js';
+import { placesWith, type Scene } from './model.js';
+import type { Overlay } from './overlay.js';
+import { Tooltip } from './tooltip.js';
+import classes from './topology.module.css';
+
+export interface CanvasHandle {
+  fit(): void;
+  zoomBy(factor: number): void;
+  reveal(target: Target): void;
+}
+
+interface TopologyCanvasProps {
+  readonly ref?: Ref<CanvasHandle>;
+  readonly scene: Scene;
+  readonly moved: ReadonlyMap<string, Point>;
+  readonly onMoved: (id: string, to: Point) => void;
+  readonly overlay: Overlay | null;
+  readonly chainColor: (pipelineId: string) => string;
+  readonly selected: Target | null;
+  readonly onSelect: (target: Target | null) => void;
+  readonly nodes: readonly NodeStatus[];
+  /** Last known state of the links, until the stream tells a newer one. */
+  readonly links: readonly LinkSample[];
+}
+
+/** Redrawn this often without news, so that what has become stale looks so. */
+const STALE_TICK_MS = 1000;
+
+export function TopologyCanvas(props: TopologyCanvasProps) {
+  const { ref, scene, moved, overlay, chainColor, selected } = props;
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const tooltip = useRef<HTMLDivElement>(null);
+  const view = useRef<CanvasView | null>(null);
+  const [hover, setHover] = useState<Target | null>(null);
+  const palette = usePalette();
+  const latest = useRef(props);
+  latest.current = props;
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: made once; what changes is handed on below
+  useEffect(() => {
+    const element = canvas.current!;
+    const fresh = (received_ms: number) => Date.now() - received_ms <= STALE_AFTER_MS;
+    const measured: LiveView = {
+      link: (id) => {
+        const streamed = live.link(id);
+        if (streamed) return { ...streamed, stale: !fresh(streamed.received_ms) };
+        const known = latest.current.links.find(({ link_id }) => link_id === id);
+        return known ? { ...known, stale: !fresh(known.t_ms) } : null;
+      },
+      value: (key) => {
+        const sample = live.sample(key);
+        return sample ? { value: sample.value, stale: !fresh(sample.received_ms) } : null;
+      },
+      agent: (server) => latest.current.nodes.find(({ id }) => id === server)?.state ?? null,
+    };
+    const made = new CanvasView(element, measured, palette, scene, {
+      hover: (target, at) => {
+        setHover((before) => (before?.kind === target?.kind && before?.id === target?.id ? before : target));
+        const box = element.getBoundingClientRect();
+        tooltip.current?.style.setProperty('--x', `${at.x - box.left}px`);
+        tooltip.current?.style.setProperty('--y', `${at.y - box.top}px`);
+        tooltip.current?.toggleAttribute('data-left', at.x - box.left > box.width - 260);
+        tooltip.current?.toggleAttribute('data-up', at.y - box.top > box.height - 160);
+      },
+      pick: (target) => latest.current.onSelect(target),
+      moved: (id, to) => latest.current.onMoved(id, to),
+    });
+    view.current = made;
+    const redraw = () => made.invalidate();
+    const ends = [live.subscribe(LINKS_TOPIC, redraw), live.subscribe(SAMPLES_TOPIC, redraw)];
+    const ticks = setInterval(redraw, STALE_TICK_MS);
+    return () => {
+      for (const end of ends) end();
+      clearInterval(ticks);
+      made.destroy();
+      view.current = null;
+    };
+  }, []);
+
+  useEffect(() => view.current?.setScene(scene, placesWith(scene, moved)), [scene, moved]);
+  useEffect(
+    () => view.current?.set({ overlay, chainColor, selected, palette }),
+    [overlay, chainColor, selected, palette],
+  );
+
+  useImperativeHandle(
+    ref,
+    () => ({
+      fit: () => view.current?.fit(),
+      zoomBy: (factor) => view.current?.zoomBy(factor),
+      reveal: (target) => view.current?.reveal(target),
+    }),
+    [],
+  );
+
+  return (
+    <>
+      <canvas
+        ref={canvas}
+        className={classes.canvas}
+        role="img"
+        aria-label={`Topology ${scene.name}: ${scene.nodes.size} nodes and ${scene.links.size} links. The list of elements has the same, for the keyboard.`}
+      />
+      <div ref={tooltip} className={classes.tooltip} hidden={hover === null}>
+        {hover && <Tooltip target={hover} scene={scene} />}
+      </div>
+    </>
+  );
+}

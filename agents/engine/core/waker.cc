@@ -17,8 +17,7 @@ Waker::~Waker() {
   ::close(fd_);
 }
 
-void Waker::awake() {
-  asleep_.store(false, std::memory_order_seq_cst);
+void Waker::clear() {
   eventfd_t value = 0;
   eventfd_read(fd_, &value);
 }

@@ -17,7 +17,8 @@ class Waker {
   // For the worker.
   int fd() const { return fd_; }
   void announce_sleep() { asleep_.store(true, std::memory_order_seq_cst); }
-  void awake();
+  void announce_awake() { asleep_.store(false, std::memory_order_seq_cst); }
+  void clear();
 
   // For everybody else.
   void wake_if_asleep() {

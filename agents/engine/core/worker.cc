@@ -123,6 +123,7 @@ void Worker::sleep(std::unique_lock<std::mutex>& running) {
                            .tv_nsec = static_cast<long>(timeout_ns % 1'000'000'000u)};
     running.unlock();
     ppoll(waits_.data(), waits_.size(), &timeout, nullptr);
+    if (waits_[0].revents != 0) waker_.clear();
     if (park_requested_.load()) {
       std::unique_lock parking(parking_);
       resumed_.wait(parking, [this] { return !park_requested_.load(); });
@@ -136,7 +137,7 @@ void Worker::sleep(std::unique_lock<std::mutex>& running) {
       getsockopt(wait.fd, SOL_SOCKET, SO_ERROR, &error, &length);
     }
   }
-  waker_.awake();
+  waker_.announce_awake();
 }
 
 }  // namespace orrery

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+// The control protocol over a real socket.
+#include "control/control.h"
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <random>
+#include <thread>
+
+#include "engine_fixture.h"
+#include "support/json_line_server.h"
+
+namespace orrery {
+namespace {
+
+using nlohmann::json;
+
+class Connection {
+ public:
+  explicit Connection(const std::string& path) : fd_(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    path.copy(address.sun_path, sizeof(address.sun_path) - 1);
+    if (connect(fd_, reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0)
+      throw std::runtime_error(std::strerror(errno));
+  }
+  ~Connection() { close(fd_); }
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  void write(const std::string& bytes) {
+    for (size_t sent = 0; sent < bytes.size();) {
+      const ssize_t n = send(fd_, bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL);
+      if (n < 0) return;
+      sent += static_cast<size_t>(n);
+    }
+  }
+
+  // The next answer; null when the server closed the connection.
+  json read() {
+    size_t end = 0;
+    while ((end = input_.find('\n')) == std::string::npos) {
+      char buffer[65536];
+      const ssize_t n = recv(fd_, buffer, sizeof(buffer), 0);
+      if (n <= 0) return nullptr;
+      input_.append(buffer, static_cast<size_t>(n));
+    }
+    json out = json::parse(input_.substr(0, end));
+    input_.erase(0, end + 1);
+    return out;
+  }
+
+  json call(const std::string& line) {
+    write(line + "\n");
+    return read();
+  }
+
+  json call(const std::string& method, const json& params) {
+    return call(json{{"id", ++id_}, {"method", method}, {"params", params}}.dump());
+  }
+
+ private:
+  int fd_;
+  int id_ = 0;
+  std::string input_;
+};
+
+class ControlTest : public ::testing::Test {
+ protected:
+  ControlTest()
+      : engine_({}, testing::eal()),
+        server_({.path = dir_.file("engine.sock")},
+                [this](const json& request) { return answer(engine_, request, [this] { server_.stop(); }); }),
+        thread_([this] { server_.run(); }) {}
+  ~ControlTest() override {
+    server_.stop();
+    thread_.join();
+  }
+
+  std::string path() const { return dir_.file("engine.sock"); }
+
+  testing::TemporaryDirectory dir_;
+  Engine engine_;
+  JsonLineServer server_;
+  std::thread thread_;
+};
+
+std::string code_and_pointer(const json& response) {
+  if (!response.contains("error")) return "none";
+  const json& error = response["error"];
+  EXPECT_FALSE(error["detail"].get<std::string>().empty());
+  return error["code"].get<std::string>() + " " +
+         (error["pointer"].is_null() ? "-" : error["pointer"].get<std::string>());
+}
+
+TEST_F(ControlTest, AnswersEveryMethod) {
+  Connection c(path());
+  EXPECT_EQ(c.call("describe", json::object())["result"]["version"], kEngineVersion);
+  testing::GraphBuilder g;
+  g.module("src", "source", {{"flows", 3}}).task("src").nf("mon", "monitor").module("sink", "sink");
+  g.chain({"src", "mon", "sink"});
+  const json applied = c.call("apply", g.json);
+  EXPECT_EQ(applied, json::parse(R"({"id":2,"result":{}})"));
+  json stats;
+  do {
+    stats = c.call("stats", json::object())["result"];
+  } while (testing::module_stats(stats, "sink")["packets_in"] < 100);
+  EXPECT_EQ(stats["generation"], 1);
+  EXPECT_EQ(c.call("get_state", {{"module", "mon"}, {"limit", 2}})["result"]["flows"].size(), 2u);
+  const json state = c.call("export_state", {{"module", "mon"}})["result"];
+  EXPECT_EQ(c.call("import_state", {{"module", "mon"}, {"state", state}})["result"], json::object());
+  EXPECT_EQ(c.call("shutdown", json::object())["result"], json::object());
+  EXPECT_EQ(c.read(), nullptr);
+}
+
+TEST_F(ControlTest, ABadLineGetsAnErrorAndNothingElseHappens) {
+  Connection c(path());
+  const std::vector<std::pair<const char*, const char*>> cases = {
+      {"rubbish", "bad-request -"},
+      {"[1,2]", "bad-request -"},
+      {"{}", "bad-request -"},
+      {R"({"id":"one","method":"stats","params":{}})", "bad-request -"},
+      {R"({"id":1,"params":{}})", "bad-request -"},
+      {R"({"id":1,"method":7,"params":{}})", "bad-request -"},
+      {R"({"id":1,"method":"stats"})", "bad-request -"},
+      {R"({"id":1,"method":"stats","params":[]})", "bad-request -"},
+      {R"({"id":1,"method":"stats","params":{},"more":1})", "bad-request -"},
+      {R"({"id":1,"method":"reboot","params":{}})", "bad-request -"},
+      {R"({"id":1,"method":"stats","params":{"x":1}})", "bad-request /x"},
+      {R"({"id":1,"method":"get_state","params":{}})", "bad-request /module"},
+      {R"({"id":1,"method":"get_state","params":{"module":"m","limit":0}})", "bad-request /limit"},
+      {R"({"id":1,"method":"get_state","params":{"module":"m","limit":1000000}})", "bad-request /limit"},
+      {R"({"id":1,"method":"get_state","params":{"module":"m"}})", "no-such-module /module"},
+      {R"({"id":1,"method":"import_state","params":{"module":"m","state":3}})", "bad-request /state"},
+      {R"({"id":1,"method":"apply","params":{}})", "bad-request /generation"},
+      {R"({"id":1,"method":"apply","params":{"generation":1,"ports":[],"modules":[{"name":"m","kind":"zz","config":{}}],
+       "links":[],"tasks":[]}})",
+       "invalid-graph /modules/0/kind"},
+  };
+  for (const auto& [line, expected] : cases) {
+    std::string one_line(line);
+    std::erase(one_line, '\n');
+    EXPECT_EQ(code_and_pointer(c.call(one_line)), expected) << line;
+  }
+  EXPECT_EQ(c.call("describe", json::object())["result"]["generation"], 0);
+}
+
+TEST_F(ControlTest, SurvivesGarbageFromManyClients) {
+  std::mt19937 rng(4);
+  for (int client = 0; client < 20; ++client) {
+    Connection c(path());
+    std::string garbage;
+    for (int i = 0; i < 2000; ++i) garbage += static_cast<char>(rng());
+    c.write(garbage);
+  }
+  // Bits flipped in a valid request: refused or accepted, but always answered.
+  const std::string good =
+      R"({"id":1,"method":"apply","params":{"generation":1,"ports":[],"modules":[{"name":"q","kind":"queue","config":{"capacity":64}}],"links":[],"tasks":[{"module":"q","worker":0}]}})";
+  Connection c(path());
+  for (int i = 0; i < 3000; ++i) {
+    std::string line = good;
+    for (uint32_t flips = 1 + rng() % 3; flips > 0; --flips) {
+      char& byte = line[rng() % line.size()];
+      byte = static_cast<char>(32 + rng() % 95);
+    }
+    const json response = c.call(line);
+    ASSERT_TRUE(response.contains("result") || response.contains("error")) << line;
+  }
+  EXPECT_TRUE(c.call("stats", json::object()).contains("result"));
+}
+
+TEST_F(ControlTest, ALineBeyondTheLimitEndsOnlyItsConnection) {
+  Connection other(path());
+  {
+    Connection c(path());
+    c.write(std::string(5 * 1024 * 1024, 'x'));
+    EXPECT_EQ(code_and_pointer(c.read()), "bad-request -");
+  }
+  EXPECT_TRUE(other.call("describe", json::object()).contains("result"));
+}
+
+// The largest graph that the contract allows fits into a line and its statistics into another.
+TEST_F(ControlTest, TakesAThousandModules) {
+  testing::GraphBuilder g;
+  g.module("src", "source", {{"rate_pps", 1000}}).task("src");
+  std::string last = "src";
+  for (int i = 0; i < 1000; ++i) {
+    const std::string name = "instance-" + std::to_string(i);
+    g.nf(name, "l2-forwarder").link(last, 0, name);
+    last = name;
+  }
+  Connection c(path());
+  ASSERT_EQ(code_and_pointer(c.call("apply", g.json)), "none");
+  EXPECT_EQ(c.call("stats", json::object())["result"]["modules"].size(), 1001u);
+}
+
+}  // namespace
+}  // namespace orrery

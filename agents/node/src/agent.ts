@@ -29,6 +29,8 @@ export class Agent {
   private readonly link: ServerLink;
   private readonly sampler: Sampler;
   private readonly store: DesiredStore;
+  /** DPDK version in the last hello; undefined before the first. */
+  private told: string | null | undefined;
 
   constructor(private readonly options: AgentOptions) {
     const { node, run_dir, state_dir, engine: path, memory, workers } = options;
@@ -37,7 +39,10 @@ export class Agent {
       chmodSync(directory, 0o700);
     }
     this.store = new DesiredStore(state_dir);
-    const look = () => this.reconciler.look();
+    const look = () => {
+      this.reconciler.look();
+      this.tellCapabilities();
+    };
     this.engine = new EngineDriver({ path, run_dir, memory, workers, node }, this.emit, look);
     this.processes = new ProcessDriver(loadProcessNfs(), run_dir, this.emit, look);
     this.reconciler = new Reconciler(this.engine, this.processes, this.emit, (seen) => this.observed(seen), node);
@@ -85,8 +90,15 @@ export class Agent {
     this.link.observed(observed);
   }
 
+  /** DPDK and its memory are known once an engine runs; hello is where a server learns of them. */
+  private tellCapabilities(): void {
+    const { description } = this.engine;
+    if (description && this.told !== undefined && description.dpdk !== this.told) this.link.renew();
+  }
+
   private async hello() {
     const { origin, iface } = this.options;
+    this.told = this.engine.description?.dpdk ?? null;
     const capabilities = await probeCapabilities(iface, this.engine.description, [this.engine, this.processes]);
     return { origin, version: VERSION, boot_id: this.boot_id, capabilities, observed: this.reconciler.observed };
   }

@@ -121,6 +121,29 @@ describe('ServerLink', () => {
     await again.next('hello');
   });
 
+  it('says hello again when it is asked to, and loses no event meanwhile', async () => {
+    const server = await listening();
+    const { link } = connect({ server });
+    await until('welcome', () => link.connected);
+    link.renew();
+    link.event(event('in between'));
+    await until('the second hello', () => server.all('hello').length === 2);
+    await server.next('event', ({ message }) => message === 'in between');
+    expect(server.all('event').length).toBe(1);
+  });
+
+  it('says hello again as soon as it is welcome when something changed after its hello', async () => {
+    const server = await listening();
+    server.onHello = () => null;
+    const { link } = connect({ server });
+    await server.next('hello');
+    server.onHello = () => welcome();
+    link.renew();
+    server.send(welcome());
+    await until('the second hello', () => server.all('hello').length === 2);
+    await until('welcome', () => link.connected);
+  });
+
   it('holds events back until it is welcome, sends them in order, and what fell out as a number', async () => {
     const server = await listening();
     server.onHello = () => null;

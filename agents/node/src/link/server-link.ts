@@ -45,6 +45,7 @@ export class ServerLink {
   private attempt = 0;
   private retryTimer: NodeJS.Timeout | null = null;
   private stopped = false;
+  private renewing = false;
   private latest: Observed | null = null;
 
   constructor(
@@ -60,6 +61,12 @@ export class ServerLink {
 
   start(): void {
     if (!this.stopped) this.connect();
+  }
+
+  /** Says hello again over a new connection, because what it said has changed. */
+  renew(): void {
+    this.renewing = true;
+    if (this.welcomed) this.socket?.close(1000);
   }
 
   /** Sends what is buffered, then closes. */
@@ -135,7 +142,7 @@ export class ServerLink {
     socket.on('close', (code) => {
       clearTimeout(welcomeTimer);
       watch.stop();
-      if (this.stopped) log('info', `connection to ${this.options.url} closed`);
+      if (this.stopped || this.renewing) log('info', `connection to ${this.options.url} closed`);
       else if (this.welcomed) log('warning', `connection to ${this.options.url} ended: ${why || `code ${code}`}`);
       else if (this.attempt === 0 || why.startsWith('refused'))
         log('warning', `no connection to ${this.options.url}: ${why || `code ${code}`}`);
@@ -147,12 +154,18 @@ export class ServerLink {
 
   private retry(): void {
     if (this.stopped) return;
+    if (this.renewing) {
+      this.renewing = false;
+      this.connect();
+      return;
+    }
     this.attempt++;
     const wait_ms = backoffMs(this.options.retry, this.attempt, Math.random());
     this.retryTimer = setTimeout(() => this.connect(), wait_ms);
   }
 
   private async hello(socket: WebSocket): Promise<void> {
+    this.renewing = false;
     const hello = await this.handlers.hello();
     if (socket.readyState !== WebSocket.OPEN) return;
     this.send({
@@ -170,6 +183,10 @@ export class ServerLink {
     if (credential !== null) this.credentials.write(credential);
     this.attempt = 0;
     this.welcomed = true;
+    if (this.renewing) {
+      this.renew();
+      return;
+    }
     log('info', `connected to ${this.options.url} (server ${server_version})`);
     // What changed since `hello` was written.
     if (this.latest) this.send({ type: 'observed', observed: this.latest });

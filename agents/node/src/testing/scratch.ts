@@ -15,7 +15,7 @@ export function scratchDirectory(): string {
 }
 
 /** Resolves with the first truthy answer; a test that waits in vain fails with `what`. */
-export async function until<T>(what: string, probe: () => T | Promise<T>, limit_ms = 10_000): Promise<NonNullable<T>> {
+export async function until<T>(what: string, probe: () => T | Promise<T>, limit_ms = 15_000): Promise<NonNullable<T>> {
   const deadline = Date.now() + limit_ms;
   for (;;) {
     const value = await probe();

@@ -36,7 +36,7 @@ async def serve(directories: Directories) -> None:
     stopping = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stopping.set)
-    reconciler = asyncio.create_task(twin.run())
+    background = [asyncio.create_task(twin.run()), asyncio.create_task(twin.publish_counters())]
     runner = web.AppRunner(make_app(services), access_log=None, shutdown_timeout=1.0)
     await runner.setup()
     socket = directories.run / "twind.sock"
@@ -47,7 +47,8 @@ async def serve(directories: Directories) -> None:
     logging.getLogger(__name__).info("serving %s", socket)
     await stopping.wait()
     # Whatever runs here ends with the namespace.
-    reconciler.cancel()
+    for task in background:
+        task.cancel()
     socket.unlink(missing_ok=True)
 
 

@@ -57,7 +57,6 @@ def change(path: list[str | int], value: Any) -> Callable[[Rack], None]:
         (change(["hosts", 0, "mac"], "02:0e:00:00:00:01"), "/infrastructure/hosts/0/mac"),
         (change(["hosts", 0, "mac"], "01:00:5e:00:00:01"), "/infrastructure/hosts/0/mac"),
         (change(["hosts", 0, "id"], "server-1"), "/infrastructure/hosts/0/id"),
-        (change(["servers", 0, "origin"], "live"), "/infrastructure/servers/0/origin"),
         (change(["switches", 0, "driver"], "bmv2"), "/infrastructure/switches/0/driver"),
         (change(["switches", 0, "ports"], 3), "/infrastructure/links/3/b/node"),
         (lambda rack: rack["links"].pop(), "/infrastructure/hosts/3"),
@@ -74,6 +73,19 @@ def test_a_delay_is_accepted_where_the_kernel_can(rack: Rack) -> None:
     rack["links"][2]["delay_us"] = 5000
     plan = plan_build(Infrastructure.model_validate(rack), can_delay=True)
     assert plan.links[2].delay_us == 5000
+
+
+def test_live_nodes_and_their_links_are_left_alone(rack: Rack) -> None:
+    rack["servers"][1]["origin"] = "live"
+    rack["switches"].append(rack["switches"][0] | {"id": "core", "origin": "live", "driver": "bmv2"})
+    uplink = {"id": "uplink", "a": {"node": "leaf-1", "port": "up"}, "b": {"node": "core", "port": "down"}}
+    rack["links"].append(uplink | {"bandwidth_bps": 1e9, "delay_us": 500})
+    plan = plan_build(Infrastructure.model_validate(rack), can_delay=False)
+    assert [switch.id for switch in plan.switches] == ["leaf-1"]
+    assert plan.node("server-2") is None
+    assert [link.id for link in plan.links] == [link["id"] for link in rack["links"] if "server-2" not in link["id"]][
+        :-1
+    ]
 
 
 def two_leaves(rack: Rack) -> Rack:

@@ -83,7 +83,7 @@ class SwitchDaemons:
     async def _until_ready(self, arguments: list[str]) -> None:
         """Waits for the database's socket, and ovs-vsctl for the daemon's answer."""
         async with asyncio.timeout(10):
-            while not (RUN_DIRECTORY / "db.sock").exists():  # noqa: ASYNC110 - another process makes it
+            while not (RUN_DIRECTORY / "db.sock").exists():
                 await asyncio.sleep(0.005)
         await run(["ovs-vsctl", "--timeout=10", "--retry", *arguments], timeout_s=11)
 

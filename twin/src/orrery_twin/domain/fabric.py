@@ -70,7 +70,9 @@ def compile_fabric(infrastructure: Infrastructure, plan: BuildPlan, spec: Fabric
         compiler.add_base(switch)
     for index, rule in enumerate(spec.rules):
         compiler.add_rule(index, rule)
-    for switch, node in zip(plan.switches, infrastructure.switches, strict=True):
+    nodes = {node.id: node for node in infrastructure.switches}
+    for switch in plan.switches:
+        node = nodes[switch.id]
         count = len(compiler.programs[switch.bridge].flows)
         if count > node.table_entries:
             compiler.faults.append(

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From an infrastructure to what must be made for it, in order, or to the reasons why it cannot be made."""
+"""From an infrastructure to what must be made for it, in order, or to the reasons why it cannot be made.
+
+Only nodes of origin `twin` are emulated, and the links between them: what is `live` is not the twin's business.
+"""
 
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping
@@ -105,14 +108,17 @@ def plan_build(infrastructure: Infrastructure, can_delay: bool) -> BuildPlan:
     switches = tuple(
         SwitchPlan(switch.id, f"sw{number}", f"{number:016x}")
         for number, switch in enumerate(infrastructure.switches, start=1)
+        if switch.origin == "twin"
     )
     servers = [
         NodePlan(server.id, "server", server_mac(server.id), None, runs_servers=False)
         for server in infrastructure.servers
+        if server.origin == "twin"
     ]
     hosts = [
         NodePlan(host.id, "host", host.mac, host.address, runs_servers=host.role == "server")
         for host in infrastructure.hosts
+        if host.origin == "twin"
     ]
     return BuildPlan(switches, (*servers, *hosts), _plan_links(infrastructure, switches))
 
@@ -128,13 +134,22 @@ def _plan_links(infrastructure: Infrastructure, switches: tuple[SwitchPlan, ...]
         number = ports[link_end.node]
         return EndPlan(link_end.node, f"{bridges[link_end.node]}p{number}", number)
 
+    live = _live_nodes(infrastructure)
     links = []
     for link in infrastructure.links:
+        if link.a.node in live or link.b.node in live:
+            continue
         a, b = end(link.a), end(link.b)
         near_is_a = a.port is not None
         near, far = (a, b) if near_is_a else (b, a)
         links.append(LinkPlan(link.id, near, far, near_is_a, link.bandwidth_bps, link.delay_us))
     return tuple(links)
+
+
+def _live_nodes(infrastructure: Infrastructure) -> set[str]:
+    live = {server.id for server in infrastructure.servers if server.origin == "live"}
+    live |= {switch.id for switch in infrastructure.switches if switch.origin == "live"}
+    return live | {host.id for host in infrastructure.hosts if host.origin == "live"}
 
 
 def _identity_faults(infrastructure: Infrastructure) -> Iterator[FieldFault]:
@@ -159,14 +174,8 @@ def _repeats(kind: str, field: str, values: list[str]) -> Iterator[FieldFault]:
 
 
 def _node_faults(infrastructure: Infrastructure) -> Iterator[FieldFault]:
-    for kind in ("servers", "switches", "hosts"):
-        for index, node in enumerate(getattr(infrastructure, kind)):
-            if node.origin != "twin":
-                yield FieldFault(
-                    pointer("infrastructure", kind, index, "origin"), "the twin emulates only `twin` nodes"
-                )
     for index, switch in enumerate(infrastructure.switches):
-        if switch.driver != "ovs":
+        if switch.origin == "twin" and switch.driver != "ovs":
             place = pointer("infrastructure", "switches", index, "driver")
             yield FieldFault(place, f"driver {switch.driver} is not available here: use ovs")
     for index, host in enumerate(infrastructure.hosts):
@@ -184,9 +193,12 @@ def _link_faults(infrastructure: Infrastructure) -> Iterator[FieldFault]:
     switch_ports = {switch.id: switch.ports for switch in infrastructure.switches}
     nics = {server.id: {nic.name for nic in server.nics} for server in infrastructure.servers}
     hosts = {host.id for host in infrastructure.hosts}
+    live = _live_nodes(infrastructure)
     used: set[tuple[str, str]] = set()
     load: Counter[str] = Counter()
     for index, link in enumerate(infrastructure.links):
+        if link.a.node in live or link.b.node in live:
+            continue
         for side in ("a", "b"):
             end: LinkEnd = getattr(link, side)
             place = pointer("infrastructure", "links", index, side)
@@ -206,7 +218,7 @@ def _link_faults(infrastructure: Infrastructure) -> Iterator[FieldFault]:
     ends.append(("hosts", [host.id for host in infrastructure.hosts]))
     for kind, node_ids in ends:
         for index, node_id in enumerate(node_ids):
-            if load[node_id] == 0:
+            if load[node_id] == 0 and node_id not in live:
                 yield FieldFault(pointer("infrastructure", kind, index), f"{node_id} has no link")
 
 
@@ -234,8 +246,9 @@ def _end_faults(
 
 
 def _delay_faults(infrastructure: Infrastructure) -> Iterator[FieldFault]:
+    live = _live_nodes(infrastructure)
     for index, link in enumerate(infrastructure.links):
-        if link.delay_us == 0:
+        if link.delay_us == 0 or link.a.node in live or link.b.node in live:
             continue
         place = pointer("infrastructure", "links", index, "delay_us")
         yield FieldFault(place, "this machine's kernel cannot delay a link (no netem): use 0")

@@ -39,6 +39,8 @@ class Agents:
         if settings is None:
             return
         for server in infrastructure.servers:
+            if server.origin != "twin":
+                continue
             if server.id not in self._running:
                 self._running[server.id] = self._supervise(server.id, server.nics[0].name, pid_of[server.id])
             self._running[server.id].start()

@@ -41,7 +41,7 @@ class HostServers:
             self._running[node.id].start()
 
     async def until_ready(self, pid_of: dict[str, int]) -> None:
-        """Waits until every server answers, so that traffic may start; one that does not come up is left to its fate."""
+        """Waits until every server answers, so that traffic may start; one that stays away holds nobody up."""
         try:
             async with asyncio.timeout(READY_TIMEOUT_S):
                 for host in self._running:

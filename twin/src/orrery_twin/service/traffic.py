@@ -171,7 +171,8 @@ class Traffic:
         request = stream.status.request
         counts = f"{stream.status.sent} sent, {stream.status.received} received"
         message = stream.status.detail or f"{request.kind} from {request.from_}: {counts}"
-        self._hub.event(f"traffic.{state}", stream.status.id, message, "warning" if state == "failed" else "info")
+        if state != "stopped":  # whoever stopped it knows
+            self._hub.event(f"traffic.{state}", stream.status.id, message, "warning" if state == "failed" else "info")
         finished = [name for name, other in self._streams.items() if other.is_over]
         for name in finished[: max(0, len(finished) - FINISHED_MAX)]:
             del self._streams[name]

@@ -24,6 +24,7 @@ log = logging.getLogger(__name__)
 
 FIRST_RETRY_S = 1.0
 LAST_RETRY_S = 30.0
+COUNTERS_INTERVAL_S = 2.0
 NodeState = Literal["up", "starting", "failed", "down"]
 Phase = Literal["down", "building", "up", "failed", "tearing-down"]
 
@@ -89,9 +90,18 @@ class Twin:
             else:
                 retry_s = FIRST_RETRY_S
 
-    async def close(self) -> None:
-        await self._tear_down()
-        await self._daemons.stop()
+    async def publish_counters(self) -> None:
+        """Tells watchers of changes that nobody made here: rule counters, links up or down. Runs until cancelled."""
+        told: object = None
+        while True:
+            await asyncio.sleep(COUNTERS_INTERVAL_S)
+            if not self.hub.is_watched or self.phase != "up":
+                continue
+            state = await self.state()
+            now = ([link.up for link in state.links], state.fabric.rules)
+            if now != told:
+                told = now
+                self.hub.state(state)
 
     def publish(self) -> None:
         self.hub.state(self.last_state())
@@ -204,9 +214,12 @@ class Twin:
                 detail=None,
             )
             for switch in infrastructure.switches
+            if switch.origin == "twin"
         ]
-        ends: list[tuple[str, Literal["server", "host"]]] = [(server.id, "server") for server in infrastructure.servers]
-        ends += [(host.id, "host") for host in infrastructure.hosts]
+        ends: list[tuple[str, Literal["server", "host"]]] = [
+            (server.id, "server") for server in infrastructure.servers if server.origin == "twin"
+        ]
+        ends += [(host.id, "host") for host in infrastructure.hosts if host.origin == "twin"]
         for node_id, kind in ends:
             process = self.agents.agent(node_id) if kind == "server" else self._hosts.server(node_id)
             broken = state == "up" and process is not None and process.pid is None

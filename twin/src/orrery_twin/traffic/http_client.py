@@ -46,6 +46,7 @@ class Client:
             head += f"Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {len(body)}\r\n"
         self.message = head.encode() + b"\r\n" + body
         self.in_flight: set[asyncio.Task[None]] = set()
+        self.reported = time.monotonic()
 
     async def run(self) -> None:
         reporter = asyncio.create_task(self._report())
@@ -106,7 +107,6 @@ class Client:
             )
 
     async def _report(self) -> None:
-        self.reported = time.monotonic()
         while True:
             await asyncio.sleep(REPORT_INTERVAL_S)
             now = time.monotonic()
@@ -115,9 +115,7 @@ class Client:
 
 
 async def main() -> None:
-    client = Client(json.loads(sys.argv[1]))
-    client.reported = time.monotonic()
-    await client.run()
+    await Client(json.loads(sys.argv[1])).run()
 
 
 if __name__ == "__main__":

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+import asyncio
+import json
+from typing import Any
+
+import pytest
+
+from orrery_twin.contract.models import Fabric, LinkSample, TwinState
+from orrery_twin.service.hub import EVENTS_WAITING_MAX, WATCHERS_MAX, Hub, TooManyWatchers
+
+
+def state(generation: int = 1) -> TwinState:
+    fabric = Fabric(generation=0, error=None, rules=[])
+    return TwinState(
+        generation=generation,
+        phase="up",
+        error=None,
+        nodes=[],
+        links=[],
+        faults=[],
+        fabric=fabric,
+        build_ms=None,
+    )
+
+
+def sample(bps: float) -> LinkSample:
+    return LinkSample(link_id="l", t_ms=1, up=True, a_to_b_bps=bps, b_to_a_bps=0, utilization=0, drops=0)
+
+
+async def take(lines: Any, count: int) -> list[Any]:
+    return [json.loads(await anext(lines)) for _ in range(count)]
+
+
+def test_a_slow_watcher_gets_the_newest_sample_and_every_event() -> None:
+    async def scenario() -> None:
+        hub = Hub()
+        lines = hub.watch(state)
+        assert (await take(lines, 1))[0]["state"]["generation"] == 1
+        for number in range(5):
+            hub.links([sample(number)])
+            hub.event("link.down", f"l{number}", "")
+        events = await take(lines, 5)
+        assert [line["subject"] for line in events] == ["l0", "l1", "l2", "l3", "l4"]
+        assert (await take(lines, 1))[0]["links"][0]["a_to_b_bps"] == 4
+
+    asyncio.run(scenario())
+
+
+def test_lost_events_are_counted() -> None:
+    async def scenario() -> None:
+        hub = Hub()
+        lines = hub.watch(state)
+        await take(lines, 1)
+        for number in range(EVENTS_WAITING_MAX + 7):
+            hub.event("link.down", str(number), "")
+        assert [line["event"] for line in await take(lines, EVENTS_WAITING_MAX)] == ["link.down"] * EVENTS_WAITING_MAX
+        (overflow,) = await take(lines, 1)
+        assert (overflow["event"], overflow["message"].split()[0]) == ("watch.overflow", "7")
+
+    asyncio.run(scenario())
+
+
+def test_watchers_are_limited_and_leave_when_they_close() -> None:
+    async def scenario() -> None:
+        hub = Hub()
+        watchers = [hub.watch(state) for _ in range(WATCHERS_MAX)]
+        for lines in watchers:
+            await anext(lines)
+        with pytest.raises(TooManyWatchers):
+            await anext(hub.watch(state))
+        await watchers[0].aclose()
+        await anext(hub.watch(state))
+
+    asyncio.run(scenario())

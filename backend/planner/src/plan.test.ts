@@ -93,7 +93,11 @@ describe('makePlan', () => {
     const { nodes } = plan([FIGURE_3_1]);
     expect(Object.keys(nodes)).toEqual(['server-1', 'server-2', 'server-3']);
     expect(nodes['server-3']).toMatchObject({ instances: [], hops: [], exits: [], nic: { iface: 'eth0' } });
-    expect(new Set(Object.values(nodes).map(({ nic }) => nic.mac)).size).toBe(3);
+    expect(Object.values(nodes).map(({ nic }) => nic.mac)).toEqual([
+      '02:0f:00:00:39:fa',
+      '02:0f:00:00:39:a3',
+      '02:0f:00:00:38:d4',
+    ]);
     expect(plan([]).steps.map(({ kind }) => kind)).toEqual(['prepare-node', 'prepare-node', 'prepare-node']);
   });
 
@@ -264,6 +268,11 @@ describe('makePlan with NFs that rewrite addresses', () => {
         direction: 'return',
       });
     }
+  });
+
+  it('chooses addresses where the definition names none, whatever the default of the NF', () => {
+    const made = plan([natChain('n', 'client-1'), natChain('m', 'client-2', { external_addresses: [] })]);
+    expect(addressesOf(made)).toEqual({ 'n.nat.0': ['198.18.0.1'], 'm.nat.0': ['198.18.0.2'] });
   });
 
   it('divides configured addresses over the instances', () => {

@@ -10,7 +10,6 @@ import { hopDestinations, interconnect } from './interconnection/specs.js';
 import { diffOf, stepsBetween } from './interconnection/transition.js';
 import { indexDescriptors } from './pipeline/attributes.js';
 import { checkTogether } from './pipeline/check-together.js';
-import { effectiveConfig } from './pipeline/implementation.js';
 import { validatePipeline } from './pipeline/validate.js';
 import { type Placement, place } from './placement/place.js';
 import { binsOf, type Constraint, type Place, problemOf } from './placement/problem.js';
@@ -198,7 +197,7 @@ function addressOwners({ pipelines, descriptors }: PlanInput, graph: InstanceGra
       if (node.kind !== 'nf' || !descriptor?.return_traffic) return [];
       const id = `${definition.name}.${node.id}`;
       const instances = graph.instances.filter(({ pgraph_node }) => pgraph_node === id).map((it) => it.id);
-      return [{ node: id, instances, configured: configuredAddresses(effectiveConfig(descriptor, node.config)) }];
+      return [{ node: id, instances, configured: configuredAddresses(node.config) }];
     }),
   );
 }

@@ -15,7 +15,7 @@ export interface AddressShortage {
   readonly available: number;
 }
 
-/** The addresses that an NF's configuration names. */
+/** The addresses that a definition's configuration of an NF names; its descriptor's defaults are no claim to any. */
 export function configuredAddresses(config: Readonly<Record<string, unknown>>): string[] {
   const addresses = config.external_addresses;
   return Array.isArray(addresses) ? addresses.filter((it) => typeof it === 'string' && isAddress(it)) : [];

@@ -15,7 +15,7 @@ export function checkConfig(definition: PipelineDefinition, descriptors: Descrip
     const descriptor = descriptors.get(node.nf);
     if (!descriptor) return;
     const config = effectiveConfig(descriptor, node.config);
-    const findings = [...schemaFindings(descriptor, config), ...addressFindings(descriptor, config, node.id, owners)];
+    const findings = [...schemaFindings(descriptor, config), ...addressFindings(descriptor, node, owners)];
     for (const { pointer, message } of findings.slice(0, MAX_FINDINGS_A_NODE)) {
       const at = `/nodes/${i}/config${pointer}`;
       problems.push({ code: 'bad-config', severity: 'error', message, pointer: at, node: node.id });
@@ -58,8 +58,7 @@ function causes(errors: readonly OutputUnit[]): OutputUnit[] {
 /** External addresses must be ones that the fabric returns, and belong to one NF only (RFC 3022 2.2). */
 function addressFindings(
   descriptor: NfDescriptor,
-  config: Record<string, unknown>,
-  node: string,
+  { id, config }: { id: string; config: Readonly<Record<string, unknown>> },
   owners: Map<string, string>,
 ): Finding[] {
   const findings: Finding[] = [];
@@ -81,7 +80,7 @@ function addressFindings(
     }
     const owner = owners.get(address);
     if (owner !== undefined) findings.push({ pointer, message: `${address} already belongs to "${owner}"` });
-    else owners.set(address, node);
+    else owners.set(address, id);
   });
   return findings;
 }

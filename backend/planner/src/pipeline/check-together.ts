@@ -2,7 +2,6 @@ import type { NfDescriptor, PipelineProblem, PlannedPipeline } from '@orrery/con
 import { configuredAddresses } from '../interconnection/addresses.js';
 import { indexDescriptors } from './attributes.js';
 import { describePacket } from './describe-packet.js';
-import { effectiveConfig } from './implementation.js';
 import { allPackets, intersectBoxes } from './packet-space.js';
 import { overlap } from './reach.js';
 import { filterBox } from './resolve-filter.js';
@@ -40,7 +39,7 @@ export function checkTogether(
     definition.nodes.forEach((node, k) => {
       const descriptor = node.kind === 'nf' ? catalogue.get(node.nf) : undefined;
       if (node.kind !== 'nf' || !descriptor?.return_traffic) return;
-      configuredAddresses(effectiveConfig(descriptor, node.config)).forEach((address, a) => {
+      configuredAddresses(node.config).forEach((address, a) => {
         const owner = owners.get(address);
         const pointer = `/nodes/${k}/config/external_addresses/${a}`;
         if (owner === undefined) owners.set(address, name);

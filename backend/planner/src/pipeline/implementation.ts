@@ -12,10 +12,19 @@ export function softwareImplementation(descriptor: NfDescriptor): SoftwareImplem
   return null;
 }
 
-/** Configuration of an NF with the descriptor's defaults where the definition says nothing. */
+/**
+ * Configuration of an NF with the descriptor's defaults where the definition says nothing. An empty list of external
+ * addresses says nothing: the planner chooses them.
+ */
 export function effectiveConfig(
   descriptor: NfDescriptor,
   config: Readonly<Record<string, unknown>>,
 ): Record<string, unknown> {
-  return { ...descriptor.default_config, ...config };
+  const { external_addresses, ...rest } = config;
+  const silent = external_addresses === undefined || (descriptor.return_traffic && isEmpty(external_addresses));
+  return { ...descriptor.default_config, ...rest, ...(silent ? {} : { external_addresses }) };
+}
+
+function isEmpty(value: unknown): boolean {
+  return Array.isArray(value) && value.length === 0;
 }

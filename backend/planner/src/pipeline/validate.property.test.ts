@@ -75,10 +75,10 @@ describe('validatePipeline, beside sending every kind of packet through the chai
         expect(new Set(never)).toEqual(oracle.neverTaken);
         seen += oracle.ambiguous.size + oracle.uncovered.size + oracle.neverTaken.size;
       }),
-      { numRuns: 300 },
+      { numRuns: 150 },
     );
-    expect(seen).toBeGreaterThan(300);
-  }, 60_000);
+    expect(seen).toBeGreaterThan(150);
+  });
 
   it('finds nothing wrong where filters divide the traffic', () => {
     fc.assert(

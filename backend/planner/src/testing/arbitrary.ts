@@ -21,8 +21,8 @@ const DIRECT_TERMS: readonly (readonly [string, string | number])[] = [
 /** Values on both sides of every bound that the terms above have. */
 const REPRESENTATIVES = {
   'ip.src': [0, 0x09ffffff, 0x0a000000, 0x0a00ffff, 0x0a010000, 0x0a01ffff, 0x0a020000, 0x0b000000, 0xc0a80001],
-  'ip.dst': [0x0a01ffff, 0x0a020001, 0x0a020100],
-  'ip.proto': [0, 1, 2, 6, 17, 255],
+  'ip.dst': [0x0a01ffff, 0x0a020001],
+  'ip.proto': [1, 2, 6, 17],
   'port.dst': [0, 69, 70, 79, 80, 81, 90, 91, 1023, 1024, 65535],
 } as const;
 

@@ -69,9 +69,11 @@ export const NAT = descriptor('nat', {
   return_traffic: true,
   config_schema: {
     type: 'object',
-    properties: { external_addresses: { type: 'array', items: { type: 'string' } } },
+    properties: { external_addresses: { type: 'array', minItems: 1, items: { type: 'string' } } },
+    required: ['external_addresses'],
     additionalProperties: false,
   },
+  default_config: { external_addresses: ['198.18.0.1'] },
 });
 
 export const CATALOGUE = [MONITOR, FIREWALL, IDS, CACHE, NORMALIZER, NAT];

@@ -19,6 +19,10 @@ export interface Point {
 
 /** Size of a tile on the canvas, pixels; positions are snapped to the grid. */
 export const TILE = { width: 208, height: 76 } as const;
+/** The ends of the chain are narrower than NFs. */
+export function tileWidth(node: Pick<PipelineNode, 'kind'>): number {
+  return node.kind === 'nf' ? TILE.width : 128;
+}
 export const GRID = 8;
 const NODE_LIMIT = 200;
 

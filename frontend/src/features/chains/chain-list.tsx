@@ -12,9 +12,11 @@ import {
 } from '@tabler/icons-react';
 import { lazy, Suspense, useState } from 'react';
 import { Link, useNavigate } from 'react-router';
-import { usePipelines, useSlos } from '../../shared/api/queries.js';
+import { chainPath } from '../../shared/api/chains.js';
+import { usePipelines } from '../../shared/api/queries.js';
 import { useMay } from '../../shared/api/session.js';
-import { useLiveSlos, useWantSamples } from '../../shared/stream/hooks.js';
+import { useWantSamples } from '../../shared/stream/hooks.js';
+import { useSloRows } from '../../shared/stream/slo-rows.js';
 import { useCommands } from '../../shared/ui/commands.js';
 import { PageBody, PageHeader, Panel } from '../../shared/ui/page-header.js';
 import { LiveRate } from '../../shared/ui/rate-text.js';
@@ -136,7 +138,7 @@ function ChainRow({ pipeline, ask }: { readonly pipeline: Pipeline; readonly ask
   return (
     <tr data-chain={draft.name}>
       <td className={classes.name}>
-        <Link to={`/chains/${pipeline.id}`}>{draft.title}</Link>
+        <Link to={chainPath(pipeline.id)}>{draft.title}</Link>
         <span className="muted">
           {draft.name} · {draft.nodes.filter((node) => node.kind === 'nf').length} NFs
         </span>
@@ -182,13 +184,11 @@ function ChainRow({ pipeline, ask }: { readonly pipeline: Pipeline; readonly ask
 }
 
 function SloSummary({ pipeline }: { readonly pipeline: Pipeline }) {
-  const { data: polled } = useSlos();
-  const streamed = useLiveSlos();
+  const { rows } = useSloRows();
   const count = pipeline.draft.slos.length;
   if (count === 0) return <span className="muted">none</span>;
   if (pipeline.deployed_version === null) return <span className="muted">{count} set</span>;
-  const mine = (list: typeof streamed | undefined) => (list ?? []).filter((slo) => slo.pipeline_id === pipeline.id);
-  const slos = mine(streamed).length > 0 ? mine(streamed) : mine(polled);
+  const slos = rows.filter((slo) => slo.pipeline_id === pipeline.id);
   const violated = slos.filter(({ state }) => state === 'violated').length;
   const met = slos.filter(({ state }) => state === 'met').length;
   const [status, label]: [Status, string] =
@@ -213,7 +213,7 @@ function RowActions({ pipeline, ask }: { readonly pipeline: Pipeline; readonly a
     const { instantiate } = await import('../../editor-model/templates.js');
     const names = new Set((all ?? []).map((each) => each.draft.name));
     const copy = await actions.create(instantiate(draft, `${draft.title} copy`.slice(0, 80), names));
-    if (copy) void navigate(`/chains/${copy.id}`);
+    if (copy) void navigate(chainPath(copy.id));
   };
   return (
     <span className={classes.actions}>

@@ -3,6 +3,7 @@ import { type FormEvent, useState } from 'react';
 import { useNavigate } from 'react-router';
 import { asName, freshName } from '../../editor-model/identifiers.js';
 import { instantiate, TEMPLATES } from '../../editor-model/templates.js';
+import { chainPath } from '../../shared/api/chains.js';
 import { ChainThumbnail } from './chain-thumbnail.js';
 import classes from './new-chain.module.css';
 import { useChainActions } from './use-chain-actions.js';
@@ -27,7 +28,7 @@ export default function NewChain({ names, onClose }: NewChainProps) {
     setBusy(false);
     if (!pipeline) return;
     onClose();
-    void navigate(`/chains/${pipeline.id}`);
+    void navigate(chainPath(pipeline.id));
   };
   return (
     <Modal opened onClose={onClose} title="New chain" size="lg" centered>

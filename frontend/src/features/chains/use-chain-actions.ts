@@ -1,15 +1,8 @@
-import { notifications } from '@mantine/notifications';
 import type { DeployRequest, Operation, Pipeline, PipelineDefinition } from '@orrery/contract';
 import { useQueryClient } from '@tanstack/react-query';
 import { useMemo } from 'react';
-import { ApiError, call } from '../../shared/api/client.js';
-
-/** Says what the server refused, with the fields that it names. */
-export function sayFailure(title: string, error: unknown): void {
-  const fields = error instanceof ApiError ? error.errors.map(({ pointer, detail }) => `${pointer} ${detail}`) : [];
-  const message = [(error as Error).message, ...fields.slice(0, 4)].join('\n');
-  notifications.show({ title, message, color: 'red', autoClose: 12_000, style: { whiteSpace: 'pre-line' } });
-}
+import { call } from '../../shared/api/client.js';
+import { notifyError } from '../../shared/ui/notify.js';
 
 /** Changes to whole chains. Each resolves to null after it has told the operator why it failed. */
 export function useChainActions() {
@@ -19,7 +12,7 @@ export function useChainActions() {
       try {
         return await work();
       } catch (error) {
-        sayFailure(title, error);
+        notifyError(title, error);
         return null;
       } finally {
         for (const key of changed) void queries.invalidateQueries({ queryKey: [key] });

@@ -20,7 +20,7 @@ import {
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { canConnect } from '../../../editor-model/connect.js';
 import { edgeLabel } from '../../../editor-model/diff.js';
-import { applyLayout, GRID, TILE, withPositions } from '../../../editor-model/edit.js';
+import { applyLayout, GRID, TILE, tileWidth, withPositions } from '../../../editor-model/edit.js';
 import { nodeLabel, nodeOf, type Selection } from '../../../editor-model/graph.js';
 import classes from './canvas.module.css';
 import { useEditor, useEditorContext } from './context.js';
@@ -28,7 +28,7 @@ import { parallelOffset } from './edge-path.js';
 import { FlowEdge, type FlowEdgeType } from './flow-edge.js';
 import { verdictsFor } from './quick-add.js';
 import { Tile } from './tile.js';
-import { type EditorActions, refuse } from './use-editor-actions.js';
+import { type EditorActions, refuse, SMALL_CHAIN } from './use-editor-actions.js';
 
 const NODE_TYPES = { tile: Tile };
 const EDGE_TYPES = { flow: FlowEdge };
@@ -168,7 +168,7 @@ export function Canvas({ actions, minimap }: CanvasProps) {
       minZoom={0.15}
       maxZoom={2}
       fitView
-      fitViewOptions={{ padding: 0.15, maxZoom: 1 }}
+      fitViewOptions={{ padding: 0.08, maxZoom: 1 }}
       zoomOnDoubleClick={false}
       elevateNodesOnSelect
       proOptions={{ hideAttribution: true }}
@@ -183,7 +183,7 @@ export function Canvas({ actions, minimap }: CanvasProps) {
         position="bottom-left"
         showInteractive={false}
         className={classes.controls}
-        fitViewOptions={{ padding: 0.15, maxZoom: 1 }}
+        fitViewOptions={{ padding: 0.08, maxZoom: 1 }}
       />
       {minimap && (
         <MiniMap
@@ -229,15 +229,16 @@ function useReveal(): void {
           box.bottom > pane.bottom
         );
       });
-      if (outside) {
-        void flow.fitView({
-          nodes: ids.map((id) => ({ id })),
-          padding: 0.4,
-          duration: 120,
-          minZoom: 0.5,
-          maxZoom: Math.min(1, flow.getZoom()),
-        });
-      }
+      if (!outside) return;
+      // The whole chain when it can be read so, else what was asked for.
+      const small = flow.getNodes().length <= SMALL_CHAIN;
+      void flow.fitView({
+        nodes: small ? undefined : ids.map((id) => ({ id })),
+        padding: small ? 0.08 : 0.4,
+        duration: 120,
+        minZoom: 0.4,
+        maxZoom: 1,
+      });
     });
     return () => cancelAnimationFrame(frame);
   }, [reveal, store, flow]);
@@ -285,7 +286,7 @@ function tileNodes(definition: PipelineDefinition, selection: Selection, before:
       position,
       selected: selected.has(node.id),
       ariaLabel: label,
-      ...(known ? {} : { initialWidth: node.kind === 'nf' ? TILE.width : 160, initialHeight: TILE.height }),
+      ...(known ? {} : { initialWidth: tileWidth(node), initialHeight: TILE.height }),
     };
   });
 }
@@ -297,16 +298,22 @@ function flowEdges(definition: PipelineDefinition, selection: Selection): FlowEd
     parallel.set(key, [...(parallel.get(key) ?? []), edge.id]);
   }
   return definition.edges.map((edge) => {
+    const selected = selection.edges.includes(edge.id);
     const siblings = parallel.get(`${edge.from}>${edge.to}`) ?? [];
     return {
       id: edge.id,
       type: 'flow',
       source: edge.from,
       target: edge.to,
-      selected: selection.edges.includes(edge.id),
+      selected,
       ariaLabel: `Connection ${edgeLabel(definition, edge)}`,
       data: { offset: parallelOffset(siblings.indexOf(edge.id), siblings.length) },
-      markerEnd: { type: MarkerType.ArrowClosed, width: 14, height: 14, color: 'var(--o-border-strong)' },
+      markerEnd: {
+        type: MarkerType.ArrowClosed,
+        width: 12,
+        height: 12,
+        color: selected ? 'var(--o-accent)' : 'var(--o-border-strong)',
+      },
     };
   });
 }

@@ -2,8 +2,8 @@ import { Button } from '@mantine/core';
 import { IconAlertTriangle } from '@tabler/icons-react';
 import { useState } from 'react';
 import { useStore } from 'zustand';
+import { notifyError } from '../../../shared/ui/notify.js';
 import { FieldErrors } from '../../../shared/ui/states.js';
-import { sayFailure } from '../use-chain-actions.js';
 import classes from './conflict-notice.module.css';
 import { useSaver } from './saver-context.js';
 
@@ -14,7 +14,7 @@ export function ConflictNotice() {
   const [busy, setBusy] = useState(false);
   const attempt = async (work: Promise<void>) => {
     setBusy(true);
-    await work.catch((error: unknown) => sayFailure('That did not work', error));
+    await work.catch((error: unknown) => notifyError('That did not work', error));
     setBusy(false);
   };
   if (status.state === 'conflict') {

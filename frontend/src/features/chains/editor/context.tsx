@@ -1,10 +1,4 @@
-import type {
-  Infrastructure,
-  NfDescriptor,
-  NfInstance,
-  Pipeline,
-  PipelineDefinition,
-} from '@orrery/contract';
+import type { Infrastructure, NfDescriptor, NfInstance, Pipeline, PipelineDefinition } from '@orrery/contract';
 import { createContext, useContext } from 'react';
 import { useStore } from 'zustand';
 import type { Difference } from '../../../editor-model/diff.js';

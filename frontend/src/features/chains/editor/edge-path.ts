@@ -18,5 +18,5 @@ export function edgePath(
 
 /** Distance of the middle of edge `index` of `count` parallel ones, so that their labels do not cover each other. */
 export function parallelOffset(index: number, count: number): number {
-  return (index - (count - 1) / 2) * 48;
+  return (index - (count - 1) / 2) * 56;
 }

@@ -19,6 +19,7 @@ import { useStore } from 'zustand';
 import { withPositions } from '../../../editor-model/edit.js';
 import { fromYaml, toYaml } from '../../../editor-model/pipeline-yaml.js';
 import { useMay } from '../../../shared/api/session.js';
+import { download } from '../../../shared/charts/csv.js';
 import { StatusBadge } from '../../../shared/ui/status-badge.js';
 import { ConfirmDialog, type Question } from '../confirm-dialog.js';
 import { STATE_WORDS } from '../state-words.js';
@@ -146,13 +147,9 @@ function MoreMenu({ showTab }: { readonly showTab: (tab: DockTab) => void }) {
   const file = useRef<HTMLInputElement>(null);
   const active = pipeline.deployment_state !== 'none';
 
-  const download = () => {
+  const save = () => {
     const { definition } = store.getState();
-    const link = document.createElement('a');
-    link.href = URL.createObjectURL(new Blob([toYaml(definition)], { type: 'application/yaml' }));
-    link.download = `${definition.name}.yaml`;
-    link.click();
-    URL.revokeObjectURL(link.href);
+    download(`${definition.name}.yaml`, toYaml(definition), 'application/yaml');
   };
   const load = async (chosen: File | undefined) => {
     if (!chosen) return;
@@ -177,7 +174,7 @@ function MoreMenu({ showTab }: { readonly showTab: (tab: DockTab) => void }) {
           <Menu.Item leftSection={<IconHistory size={14} />} onClick={() => showTab('versions')}>
             Versions
           </Menu.Item>
-          <Menu.Item leftSection={<IconDownload size={14} />} onClick={download}>
+          <Menu.Item leftSection={<IconDownload size={14} />} onClick={save}>
             Export as YAML
           </Menu.Item>
           <Menu.Item leftSection={<IconUpload size={14} />} disabled={readOnly} onClick={() => file.current?.click()}>

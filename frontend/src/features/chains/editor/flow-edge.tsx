@@ -49,7 +49,7 @@ export const FlowEdge = memo(function FlowEdge(props: EdgeProps<FlowEdgeType>) {
           data-drop={drop || undefined}
           style={{ transform: `translate(-50%, -50%) translate(${label.x}px, ${label.y}px)` }}
         >
-          {(filter || edge.rate_bps !== undefined) && (
+          {(filter || (selected && edge.rate_bps !== undefined)) && (
             // biome-ignore lint/a11y/useKeyWithClickEvents: the edge itself takes the focus and Enter
             // biome-ignore lint/a11y/noStaticElementInteractions: same
             <span

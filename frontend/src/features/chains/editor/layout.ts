@@ -1,8 +1,8 @@
-import type { PipelineDefinition } from '@orrery/contract';
+import type { PipelineDefinition, PipelineNode } from '@orrery/contract';
 import type { ELK } from 'elkjs/lib/elk-api.js';
 import workerUrl from 'elkjs/lib/elk-worker.min.js?url';
 import { filterLabel } from '../../../editor-model/attributes.js';
-import { type Point, TILE } from '../../../editor-model/edit.js';
+import { type Point, TILE, tileWidth } from '../../../editor-model/edit.js';
 
 let engine: Promise<ELK> | null = null;
 
@@ -15,6 +15,13 @@ function elk(): Promise<ELK> {
   return engine;
 }
 
+/** The ends of the chain stand at the ends of the drawing, connected or not. */
+const LAYER: Record<PipelineNode['kind'], Record<string, string>> = {
+  ingress: { 'elk.layered.layering.layerConstraint': 'FIRST' },
+  nf: {},
+  egress: { 'elk.layered.layering.layerConstraint': 'LAST' },
+};
+
 /** Positions of a layered layout from left to right; runs in a worker, so that the page stays alive meanwhile. */
 export async function layout(definition: PipelineDefinition): Promise<Map<string, Point>> {
   const labelled = definition.edges.some((edge) => edge.filter.length > 0);
@@ -23,7 +30,8 @@ export async function layout(definition: PipelineDefinition): Promise<Map<string
     layoutOptions: {
       'elk.algorithm': 'layered',
       'elk.direction': 'RIGHT',
-      'elk.layered.spacing.nodeNodeBetweenLayers': labelled ? '96' : '72',
+      'elk.layered.spacing.nodeNodeBetweenLayers': labelled ? '64' : '56',
+      'elk.separateConnectedComponents': 'false',
       'elk.spacing.nodeNode': '48',
       'elk.spacing.edgeNode': '32',
       'elk.layered.nodePlacement.strategy': 'NETWORK_SIMPLEX',
@@ -31,8 +39,9 @@ export async function layout(definition: PipelineDefinition): Promise<Map<string
     },
     children: definition.nodes.map((node) => ({
       id: node.id,
-      width: node.kind === 'nf' ? TILE.width : 160,
+      width: tileWidth(node),
       height: TILE.height,
+      layoutOptions: LAYER[node.kind],
     })),
     edges: definition.edges.map((edge) => {
       const text = filterLabel(edge.filter);
@@ -40,7 +49,7 @@ export async function layout(definition: PipelineDefinition): Promise<Map<string
         id: edge.id,
         sources: [edge.from],
         targets: [edge.to],
-        labels: text ? [{ text, width: Math.min(210, 20 + text.length * 7), height: 24 }] : [],
+        labels: text ? [{ text, width: Math.min(150, 20 + text.length * 7), height: 36 }] : [],
       };
     }),
   });

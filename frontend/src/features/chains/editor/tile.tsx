@@ -79,11 +79,12 @@ function NfBody({
 }) {
   const descriptor = useDescriptor(node.nf);
   const first = instances[0];
+  const kind = descriptor?.title ?? node.nf;
   return (
     <>
       <div className={classes.head}>
         <NfIcon icon={descriptor?.icon} size={16} />
-        <span className={classes.title}>{nodeLabel(node)}</span>
+        <span className={classes.title}>{node.title ?? kind}</span>
         {instances.length > 1 && (
           <span className={classes.count} title={`${instances.length} instances`}>
             ×{instances.length}
@@ -91,8 +92,9 @@ function NfBody({
         )}
       </div>
       <div className={classes.sub}>
-        <span>{descriptor?.title ?? node.nf}</span>
-        <span className={classes.place}>{first ? placeOf(instances) : node.id}</span>
+        <span className={classes.place} title={`${kind}, ${node.id}`}>
+          {first ? placeOf(instances) : node.title && node.title !== kind ? kind : node.id}
+        </span>
       </div>
       <div className={classes.live}>
         {first ? (

@@ -25,6 +25,9 @@ import { useEditorContext } from './context.js';
 import { layout } from './layout.js';
 import type { QuickAdd } from './store.js';
 
+/** Nodes up to which a chain can be read when all of it is in view. */
+export const SMALL_CHAIN = 16;
+
 /** Says in passing why something was not done. */
 export function refuse(reason: string): void {
   notifications.show({ id: 'chain-editor', message: reason, color: 'yellow', autoClose: 5000 });
@@ -171,13 +174,18 @@ export function useEditorActions() {
         try {
           const positions = await layout(state().definition);
           store.apply((definition) => applyLayout(definition, positions));
-          requestAnimationFrame(() => void flow.fitView({ padding: 0.15, maxZoom: 1, duration: 120 }));
+          requestAnimationFrame(() => void flow.fitView({ padding: 0.08, maxZoom: 1, duration: 120 }));
         } catch (error) {
           refuse(`The layout failed: ${(error as Error).message}`);
         }
       },
 
-      fit: () => void flow.fitView({ padding: 0.15, maxZoom: 1, duration: 120 }),
+      fit: () => void flow.fitView({ padding: 0.08, maxZoom: 1, duration: 120 }),
+
+      /** Fits a chain that is small enough to be read as a whole. */
+      refit(): void {
+        if (state().definition.nodes.length <= SMALL_CHAIN) actions.fit();
+      },
 
       /** Opens the quick palette: on the selected edge, else in the middle of the view. */
       openQuickAdd(): void {

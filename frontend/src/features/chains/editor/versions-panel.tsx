@@ -7,9 +7,9 @@ import { withPositions } from '../../../editor-model/edit.js';
 import { call } from '../../../shared/api/client.js';
 import { usePipelineVersions } from '../../../shared/api/queries.js';
 import { useMay } from '../../../shared/api/session.js';
+import { notifyError } from '../../../shared/ui/notify.js';
 import { RelativeTime } from '../../../shared/ui/relative-time.js';
 import { EmptyState, QueryBoundary } from '../../../shared/ui/states.js';
-import { sayFailure } from '../use-chain-actions.js';
 import { useEditor, useEditorContext } from './context.js';
 import { useSaver } from './saver-context.js';
 import { refuse } from './use-editor-actions.js';
@@ -81,7 +81,7 @@ function PublishForm() {
         await queries.invalidateQueries({ queryKey: ['pipelines'] });
       } else refuse('The draft is not saved yet, so that it cannot be published.');
     } catch (error) {
-      sayFailure('Not published', error);
+      notifyError('Not published', error);
     }
     setBusy(false);
   };

@@ -46,6 +46,14 @@ export function Workbench() {
     setTab('operation');
   }, [operation]);
 
+  // The canvas has another size in each view and above an open dock. A chain that can be seen whole stays whole.
+  const docked = tab !== null;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: runs when the size changes
+  useEffect(() => {
+    const frame = requestAnimationFrame(actions.refit);
+    return () => cancelAnimationFrame(frame);
+  }, [view, docked]);
+
   const inspector = wide || selected || chainOpen;
   return (
     <div className={classes.workbench} data-inspector={inspector || undefined} data-view={view}>

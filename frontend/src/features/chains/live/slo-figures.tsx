@@ -1,17 +1,16 @@
 import type { SloStatus } from '@orrery/contract';
-import { useSlos } from '../../../shared/api/queries.js';
+
 import { quantityOfUnit } from '../../../shared/format/quantity.js';
-import { useLiveSlo } from '../../../shared/stream/hooks.js';
+import { useSloRows } from '../../../shared/stream/slo-rows.js';
 import { RateText } from '../../../shared/ui/rate-text.js';
 import { StatusBadge } from '../../../shared/ui/status-badge.js';
 import { useEditorContext } from '../editor/context.js';
 import classes from './slo-figures.module.css';
 
-/** Newest judgement of an objective: from the stream, else what the server last said. */
+/** Newest judgement of an objective. */
 export function useSloStatus(pipelineId: string, sloId: string): SloStatus | undefined {
-  const streamed = useLiveSlo(pipelineId, sloId);
-  const { data } = useSlos();
-  return streamed ?? data?.find((each) => each.pipeline_id === pipelineId && each.slo_id === sloId);
+  const { rows } = useSloRows();
+  return rows.find((each) => each.pipeline_id === pipelineId && each.slo_id === sloId);
 }
 
 /** Predicted beside measured, with the error of the prediction; nothing while the chain is not deployed. */

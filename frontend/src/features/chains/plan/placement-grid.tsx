@@ -4,6 +4,7 @@ import { EmulatedMark } from '../../../shared/ui/emulated-mark.js';
 import { NfIcon } from '../../../shared/ui/nf-icon.js';
 import { useEditorContext } from '../editor/context.js';
 import classes from './plan.module.css';
+import { coresText } from './plan-parts.js';
 
 interface PlacementGridProps {
   readonly plan: Plan;
@@ -28,7 +29,7 @@ export function PlacementGrid({ plan, servers, pipelineId }: PlacementGridProps)
                 <strong>{server.title ?? server.id}</strong>
                 <EmulatedMark origin={server.origin} />
                 <span className="muted tabular">
-                  {used.toFixed(2)} of {server.cores} cores
+                  {coresText(used)} of {server.cores} cores
                 </span>
               </header>
               {Array.from({ length: server.cores }, (_, core) => (
@@ -91,7 +92,7 @@ function Core({ core, instances, pipelineId }: CoreProps) {
             key={instance.id}
             className={classes.chip}
             data-other={instance.pipeline_id !== pipelineId || undefined}
-            title={`${instance.id}: ${quantityText('bps', instance.load_bps)}, ${(instance.core_share * 100).toFixed(1)} % of the core`}
+            title={`${instance.id}: ${quantityText('bps', instance.load_bps)}, ${quantityText('share', instance.core_share)} of the core`}
           >
             <NfIcon icon={descriptors.find((each) => each.id === instance.nf)?.icon} size={13} />
             {instance.pipeline_id === pipelineId ? instance.node_id : instance.id}

@@ -12,6 +12,11 @@ function amount(value: number, unit: string): string {
   return quantity ? quantityText(quantity, value) : `${Number(value.toPrecision(3))} ${unit}`;
 }
 
+/** Cores to two digits; a trace of load is not nothing. */
+export function coresText(cores: number): string {
+  return cores > 0 && cores < 0.01 ? '< 0.01' : cores.toFixed(2);
+}
+
 function constraintText(constraint: Constraint): string {
   const { constraint: name, needed, available, unit, where } = constraint;
   return `${name} on ${where}: needs ${amount(needed, unit)}, has ${amount(available, unit)}`;
@@ -58,7 +63,7 @@ export function CostFigures({ plan }: { readonly plan: Plan }) {
       <div>
         <dt>Cores</dt>
         <dd>
-          {cost.cores_used.toFixed(2)} of {cost.cores_available}
+          {coresText(cost.cores_used)} of {cost.cores_available}
         </dd>
       </div>
       <div>

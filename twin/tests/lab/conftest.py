@@ -48,9 +48,9 @@ class UnixConnection(http.client.HTTPConnection):
 
 
 class Lab:
-    def __init__(self, environment: dict[str, str] | None = None) -> None:
+    def __init__(self, environment: dict[str, str] | None = None, parent: str = "/tmp") -> None:
         # Short, because of the length of unix socket paths.
-        self.directory = Path(tempfile.mkdtemp(prefix="ot"))
+        self.directory = Path(tempfile.mkdtemp(prefix="ot", dir=parent))
         self.socket = self.directory / "run/twind.sock"
         self.environment = {**os.environ, **(environment or {})}
         self.log = (self.directory / "log").open("wb")
@@ -163,6 +163,7 @@ def lab(shared_lab: Lab, rack: dict[str, Any]) -> Lab:
 
 @pytest.fixture
 def own_lab() -> Iterator[Lab]:
-    lab = Lab()
+    """In /run, of which the twin has one of its own."""
+    lab = Lab(parent="/run")
     yield lab
     lab.close()

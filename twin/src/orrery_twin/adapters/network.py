@@ -42,7 +42,10 @@ class Network:
     async def build(self, plan: BuildPlan) -> None:
         loop = asyncio.get_running_loop()
         await run(["sh", "-e"], stdin=NO_IPV6)
-        await loop.run_in_executor(self._thread, self._make, plan)
+        try:
+            await loop.run_in_executor(self._thread, self._make, plan)
+        except SystemExit:
+            raise RuntimeError("Mininet gave up: Open vSwitch does not answer") from None
         await self._add_bridges(plan)
         await asyncio.gather(*(self._configure_link(plan, link) for link in plan.links))
 

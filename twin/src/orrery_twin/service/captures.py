@@ -14,8 +14,8 @@ from orrery_twin.domain.refusal import FieldFault, Refused
 from orrery_twin.service.hub import Hub
 from orrery_twin.service.twin import Twin
 
-RUNNING_MAX = 16
-KEPT_MAX = 50
+RUNNING_MAX = 8
+KEPT_MAX = 10
 SNAP_BYTES = 128
 READY_TIMEOUT_S = 3.0
 
@@ -57,11 +57,9 @@ class Captures:
         except (OSError, TimeoutError) as error:
             await end(process)
             raise Refused(f"tcpdump did not start: {error}", status=503) from None
-        self._captures[status.id] = status
-        for old in [name for name in self._captures if name not in self._tasks][
-            : max(0, len(self._captures) - KEPT_MAX)
-        ]:
-            self._captures.pop(old)
+        over = [name for name in self._captures if name not in self._tasks]
+        for name in over[: max(0, len(self._captures) + 1 - KEPT_MAX)]:
+            del self._captures[name]
         self._captures[status.id] = status
         task = asyncio.create_task(self._collect(status, process))
         self._tasks[status.id] = task

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Faults that are made on purpose. A `link-down` lasts until it is removed; a kill is over when the process is back."""
+"""Faults that are made on purpose. A `link-down` lasts until it is removed; a kill is over at once."""
 
 import os
 import secrets

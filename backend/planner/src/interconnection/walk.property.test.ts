@@ -1,4 +1,4 @@
-import { type NfDescriptor, Plan } from '@orrery/contract';
+import { type NfDescriptor, type PipelineDefinition, Plan } from '@orrery/contract';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { makePlan } from '../plan.js';
@@ -29,8 +29,10 @@ const shape = { nfs: ['ids', 'ids', 'ids', 'monitor', 'firewall', 'nat'], maxNod
 
 const cases = fc.record({
   definition: arbitraryPipeline(shape),
+  /** Runs first and stays while the other is added; from another host. */
+  neighbour: arbitraryPipeline(shape, 'q'),
   descriptors: catalogues,
-  packets: fc.array(arbitraryPacket, { minLength: 40, maxLength: 40 }),
+  packets: fc.array(arbitraryPacket, { minLength: 30, maxLength: 30 }),
   verdictSeed: fc.nat(),
   /** Up to several cores' worth for each NF, at 1,000 cycles a packet of 800 bytes and 1 GHz. */
   rate_bps: fc.constantFrom(1e6, 4e9, 12e9),
@@ -43,51 +45,63 @@ describe('a packet carried through the emitted specs and rules', () => {
   it('passes the nodes that the DAG says, and equal affinity keys meet one instance', () => {
     const seen = { plans: 0, crossings: 0, splits: 0, replies: 0, direct: 0 };
     fc.assert(
-      fc.property(
-        cases,
-        ({ definition: drawn, descriptors, packets, verdictSeed, rate_bps, strategy, cores, seed }) => {
-          const definition = { ...drawn, traffic_class: { ...drawn.traffic_class, rate_bps } };
-          const plan = makePlan({
-            id: 'plan',
-            created_ms: 0,
-            strategy,
-            seed,
-            pipelines: [{ pipeline_id: 'p-1', version: 1, definition }],
-            descriptors,
-            infrastructure: rack({ servers: 12, cores, ghz: 1, nic_bps: 1e12, link_bps: 1e12 }),
-            base: null,
-            budget: { iterations: 50 },
-          });
-          fc.pre(plan.feasible);
-          expect(() => Plan.parse(plan)).not.toThrow();
-          seen.plans++;
-          if (plan.instances.length > new Set(plan.instances.map((instance) => instance.node_id)).size) seen.splits++;
-          if (plan.reasons.some(({ because }) => because.includes('figure 3.3 d'))) seen.direct++;
-          const met = new Map<string, string>();
-          packets.forEach((start, n) => {
-            const verdicts = (node: string) =>
-              (verdictSeed + n * 7 + node.charCodeAt(1)) % 3 === 0 ? 'unsafe' : 'safe';
-            const nodes = walkDefinition(definition, descriptors, start, verdicts);
-            const walk = walkPlan(plan, 'client-1', start, verdicts);
-            const passed = walk.passed.map(({ instance }) => instance.node_id);
-            expect(walk.end === 'dropped' ? [...passed, null] : passed).toEqual(nodes);
-            seen.crossings += walk.crossings;
-            for (const { instance, packet } of walk.passed) {
-              const { affinity } = descriptors.find(({ id }) => id === instance.nf)!;
-              if (affinity.length === 0) continue;
-              const key = JSON.stringify([instance.node_id, affinity.map((field) => packet[field as keyof Packet])]);
-              expect(met.get(key) ?? instance.id).toBe(instance.id);
-              met.set(key, instance.id);
-            }
-            const translators = walk.passed.filter(({ instance }) => instance.return_to);
-            const last = translators.at(-1);
-            if (!last) return;
-            seen.replies++;
-            expect(walkReply(plan, walk.packet['ip.src'])?.id).toBe(last.instance.id);
-          });
-        },
-      ),
-      { numRuns: 400 },
+      fc.property(cases, ({ packets, verdictSeed, rate_bps, descriptors, cores, ...drawn }) => {
+        const from = (host: string, it: PipelineDefinition): PipelineDefinition => ({
+          ...it,
+          traffic_class: { ...it.traffic_class, from: [host], rate_bps },
+        });
+        const neighbour = { pipeline_id: 'p-2', version: 1, definition: from('client-2', drawn.neighbour) };
+        const definition = from('client-1', drawn.definition);
+        const input = {
+          id: 'plan',
+          created_ms: 0,
+          strategy: drawn.strategy,
+          seed: drawn.seed,
+          descriptors,
+          infrastructure: rack({ servers: 12, cores, ghz: 1, nic_bps: 1e12, link_bps: 1e12 }),
+          budget: { iterations: 50 },
+        };
+        const base = makePlan({ ...input, pipelines: [neighbour], base: null });
+        fc.pre(base.feasible);
+        const plan = makePlan({
+          ...input,
+          pipelines: [neighbour, { pipeline_id: 'p-1', version: 1, definition }],
+          base,
+        });
+        fc.pre(plan.feasible);
+        expect(() => Plan.parse(plan)).not.toThrow();
+        seen.plans++;
+        if (plan.instances.length > new Set(plan.instances.map((instance) => instance.pgraph_node)).size) seen.splits++;
+        if (plan.reasons.some(({ because }) => because.includes('figure 3.3 d'))) seen.direct++;
+        const met = new Map<string, string>();
+        const walked = [definition, neighbour.definition].flatMap((it) => packets.map((start) => ({ it, start })));
+        walked.forEach(({ it, start }, n) => {
+          const [host] = it.traffic_class.from;
+          const verdicts = (node: string) => ((verdictSeed + n * 7 + node.charCodeAt(1)) % 3 === 0 ? 'unsafe' : 'safe');
+          const nodes = walkDefinition(it, descriptors, start, verdicts);
+          const walk = walkPlan(plan, host!, start, verdicts);
+          const passed = walk.passed.map(({ instance }) => instance.node_id);
+          expect(walk.end === 'dropped' ? [...passed, null] : passed).toEqual(nodes);
+          seen.crossings += walk.crossings;
+          for (const { instance, packet } of walk.passed) {
+            const { affinity } = descriptors.find(({ id }) => id === instance.nf)!;
+            if (affinity.length === 0) continue;
+            const key = JSON.stringify([
+              it.name,
+              instance.node_id,
+              affinity.map((field) => packet[field as keyof Packet]),
+            ]);
+            expect(met.get(key) ?? instance.id).toBe(instance.id);
+            met.set(key, instance.id);
+          }
+          const translators = walk.passed.filter(({ instance }) => instance.return_to);
+          const last = translators.at(-1);
+          if (!last) return;
+          seen.replies++;
+          expect(walkReply(plan, walk.packet['ip.src'])?.id).toBe(last.instance.id);
+        });
+      }),
+      { numRuns: 200 },
     );
     for (const count of Object.values(seen)) expect(count).toBeGreaterThan(10);
   });

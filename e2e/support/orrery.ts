@@ -48,7 +48,7 @@ export class Api {
   }
 }
 
-export const test = base.extend<{ api: Api; console_: Page }>({
+export const test = base.extend<{ api: Api; signedIn: Page }>({
   api: async ({ request }, use) => {
     const answer = await request.post(`${process.env.E2E_URL}/api/v1/sessions`, {
       data: { secret: process.env.E2E_SECRET },
@@ -56,7 +56,7 @@ export const test = base.extend<{ api: Api; console_: Page }>({
     await use(new Api(request, (await answer.json()).token));
   },
   /** The console, signed in. */
-  console_: async ({ page }, use) => {
+  signedIn: async ({ page }, use) => {
     await page.goto(process.env.E2E_URL as string);
     await page.getByLabel(/secret/i).fill(process.env.E2E_SECRET as string);
     await page.getByRole('button', { name: /sign in/i }).click();

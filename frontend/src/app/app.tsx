@@ -11,10 +11,11 @@ import { theme } from '../shared/theme/theme.js';
 import '../shared/theme/tokens.css';
 import '../shared/theme/global.css';
 import { listenForKeys } from '../shared/ui/commands.js';
+import { LazyPage } from './lazy-page.js';
 import { LoginPage } from './login.js';
 import { NotFound } from './not-found.js';
 import { PAGES } from './pages.js';
-import { Loading, RouteError } from './route-states.js';
+import { RouteError } from './route-error.js';
 import { Shell } from './shell.js';
 
 const queryClient = new QueryClient({
@@ -32,11 +33,10 @@ const router = createBrowserRouter([
   {
     element: <Shell />,
     errorElement: <RouteError />,
-    hydrateFallbackElement: <Loading />,
     children: [
       ...PAGES.map(({ path, load }) => ({
         path: path === '/' ? '/' : `${path}/*`,
-        lazy: async () => ({ Component: (await load()).Component }),
+        element: <LazyPage key={path} load={load} />,
         errorElement: <RouteError />,
       })),
       { path: '*', element: <NotFound /> },

@@ -26,19 +26,28 @@ export class CanvasView {
   readonly #zoom: ZoomBehavior<HTMLCanvasElement, unknown>;
   readonly #resize: ResizeObserver;
   #frame: Frame;
-  #places = new Map<string, Point>();
+  #places: Map<string, Point>;
   #scheduled = 0;
-  #fitted = false;
+  /** The whole network stays in sight when the window changes, until the operator zooms or pans. */
+  #follows = true;
   #ended = new AbortController();
 
-  constructor(canvas: HTMLCanvasElement, live: LiveView, palette: Palette, scene: Scene, events: ViewEvents) {
+  constructor(
+    canvas: HTMLCanvasElement,
+    live: LiveView,
+    palette: Palette,
+    events: ViewEvents,
+    scene: Scene,
+    places: Map<string, Point>,
+  ) {
     this.#canvas = canvas;
     this.#context = canvas.getContext('2d')!;
     this.#events = events;
+    this.#places = places;
     this.#frame = {
       scene,
-      places: this.#places,
-      lines: new Map(),
+      places,
+      lines: routeLinks(scene, places),
       overlay: null,
       chainColor: () => palette.stale,
       hover: null,
@@ -58,7 +67,10 @@ export class CanvasView {
         const target = this.hit(this.#toScene(pointer));
         return target === null || target.kind === 'link';
       })
-      .on('zoom', ({ transform: { k, x, y } }) => this.#change({ transform: { k, x, y } }));
+      .on('zoom', ({ transform: { k, x, y }, sourceEvent }) => {
+        if (sourceEvent) this.#follows = false;
+        this.#change({ transform: { k, x, y } });
+      });
     select(canvas).call(this.#zoom).on('dblclick.zoom', null);
     this.#resize = new ResizeObserver(() => this.#measure());
     this.#resize.observe(canvas);
@@ -76,7 +88,7 @@ export class CanvasView {
   setScene(scene: Scene, places: Map<string, Point>): void {
     this.#places = places;
     this.#change({ scene, places, lines: routeLinks(scene, places) });
-    if (!this.#fitted) this.fit(0);
+    if (this.#follows) this.fit(0);
   }
 
   set(change: Partial<Pick<Frame, 'overlay' | 'chainColor' | 'selected' | 'palette'>>): void {
@@ -97,12 +109,13 @@ export class CanvasView {
     const boxes = [...scene.nodes.values()].map(({ id, w, h }) => ({ ...this.#places.get(id)!, w, h }));
     const extent = extentOf(boxes);
     if (!extent || width === 0 || height === 0) return;
-    this.#fitted = true;
+    this.#follows = true;
     const { k, x, y } = fitTransform(extent, width, height, MARGIN_PX, 1.25);
     this.#go(zoomIdentity.translate(x, y).scale(k), durationMs);
   }
 
   zoomBy(factor: number): void {
+    this.#follows = false;
     const duration = this.#still() ? 0 : 120;
     select(this.#canvas).transition().duration(duration).call(this.#zoom.scaleBy, factor);
   }
@@ -116,6 +129,7 @@ export class CanvasView {
     const py = at.y * transform.k + transform.y;
     if (px > MARGIN_PX && px < width - MARGIN_PX && py > MARGIN_PX && py < height - MARGIN_PX) return;
     const { k } = transform;
+    this.#follows = false;
     this.#go(zoomIdentity.translate(width / 2 - at.x * k, height / 2 - at.y * k).scale(k), 120);
   }
 
@@ -170,7 +184,7 @@ export class CanvasView {
     this.#canvas.width = Math.round(width * ratio);
     this.#canvas.height = Math.round(height * ratio);
     this.#change({ width, height });
-    if (!this.#fitted) this.fit(0);
+    if (this.#follows) this.fit(0);
     // The canvas is blank until it is drawn; waiting for the next frame would flicker.
     drawFrame(this.#context, this.#frame, ratio);
   }

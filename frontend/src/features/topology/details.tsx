@@ -1,6 +1,7 @@
 import type { NodeStatus } from '@orrery/contract';
 import { Link } from 'react-router';
 import { chainPath, useChainTitle } from '../../shared/api/chains.js';
+import { useCounters } from '../../shared/api/queries.js';
 import { TimeSeriesChart } from '../../shared/charts/time-series-chart.js';
 import { quantityText } from '../../shared/format/quantity.js';
 import { useLink } from '../../shared/stream/hooks.js';
@@ -115,7 +116,29 @@ function InstanceDetail({ chip }: { readonly chip: Chip }) {
         height={90}
         series={[{ key: key('cpu'), label: 'of one core' }]}
       />
+      <Counters chip={chip} />
     </>
+  );
+}
+
+/** Packets since the instance started, and why some were dropped. */
+function Counters({ chip }: { readonly chip: Chip }) {
+  const { data } = useCounters(chip.instance.pipeline_id);
+  const counters = data?.find(({ instance_id }) => instance_id === chip.id);
+  if (!counters) return null;
+  const drops = Object.entries(counters.drops).filter(([, count]) => count > 0);
+  return (
+    <DetailSection title="Since it started">
+      <Facts
+        items={[
+          ['Packets in', counters.packets_in.toLocaleString()],
+          ['Packets out', counters.packets_out.toLocaleString()],
+          ['Bytes in', quantityText('bytes', counters.bytes_in)],
+          ...drops.map(([reason, count]) => [`Dropped: ${reason}`, count.toLocaleString()] as const),
+          ...(drops.length === 0 ? [['Dropped', 'none'] as const] : []),
+        ]}
+      />
+    </DetailSection>
   );
 }
 

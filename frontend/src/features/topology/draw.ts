@@ -36,6 +36,8 @@ export interface Frame {
 
 const FONT = 'Inter, system-ui, -apple-system, "Segoe UI", Roboto, sans-serif';
 const DIM = 0.28;
+/** From the middle of a link to the line of each direction. */
+const LANE = 4;
 /** Below this scale only shapes are drawn. */
 const TEXT_SCALE = 0.45;
 
@@ -64,7 +66,7 @@ export function utilizationColor(share: number, palette: Palette): string {
 
 /** Width of a line that carries a rate; the square root keeps small rates visible beside large ones. */
 export function rateWidth(rate_bps: number, max_bps: number): number {
-  return 1.25 + 8 * Math.sqrt(Math.max(0, Math.min(1, rate_bps / max_bps)));
+  return 1.25 + 6 * Math.sqrt(Math.max(0, Math.min(1, rate_bps / max_bps)));
 }
 
 function trace(context: CanvasRenderingContext2D, line: readonly Point[]): void {
@@ -155,16 +157,15 @@ function drawLink(context: CanvasRenderingContext2D, frame: Frame, id: string): 
   }
   const ways: [Point[], number][] = now
     ? [
-        [offsetLine(line, 3), now.a_to_b_bps],
-        [offsetLine([...line].reverse(), 3), now.b_to_a_bps],
+        [offsetLine(line, LANE), now.a_to_b_bps],
+        [offsetLine([...line].reverse(), LANE), now.b_to_a_bps],
       ]
     : [[[...line], 0]];
   for (const [path, rate] of ways) {
     const stale = now === null || now.stale;
     context.strokeStyle = stale ? palette.stale : utilizationColor(rate / link.bandwidth_bps, palette);
     context.lineWidth = rateWidth(stale ? 0 : rate, scene.maxBandwidth_bps);
-    context.setLineDash(stale ? [1, 5] : link.origin === 'twin' ? [9, 4] : []);
-    context.lineCap = 'butt';
+    context.setLineDash(stale ? [1, 5] : []);
     trace(context, path);
     context.stroke();
   }
@@ -311,8 +312,11 @@ export function overlayLine(frame: Frame, edge: OverlayEdge): Point[] | null {
   const to = boxOf(frame, edge.to);
   if (!from || !to) return null;
   if (!edge.cut) return curve(placeOnSide(from, 'right', 1, 3), 'right', placeOnSide(to, 'right', 1, 3), 'right');
-  const fromSide = facingSide(from, to);
-  const toSide = facingSide(to, from);
+  // A chip is entered and left at its sides: above and below are other chips.
+  const sideOf = (end: OverlayEdge['from'], box: Box, other: Box) =>
+    'chip' in end ? (other.x < box.x ? 'left' : 'right') : facingSide(box, other);
+  const fromSide = sideOf(edge.from, from, to);
+  const toSide = sideOf(edge.to, to, from);
   return curve(placeOnSide(from, fromSide, 0, 1), fromSide, placeOnSide(to, toSide, 0, 1), toSide);
 }
 
@@ -324,11 +328,6 @@ function drawOverlay(context: CanvasRenderingContext2D, frame: Frame, overlay: O
     const line = overlayLine(frame, edge);
     if (!line) continue;
     const width = 1.5 + 2.5 * Math.sqrt(Math.min(1, edge.rate_bps / frame.scene.maxBandwidth_bps));
-    context.strokeStyle = palette.canvas;
-    context.setLineDash([]);
-    context.lineWidth = width + 3;
-    trace(context, line);
-    context.stroke();
     context.strokeStyle = palette.accent;
     context.fillStyle = palette.accent;
     context.lineWidth = width;

@@ -15,11 +15,13 @@ export function contains(box: Box, point: Point, slack = 0): boolean {
   return Math.abs(point.x - box.x) <= box.w / 2 + slack && Math.abs(point.y - box.y) <= box.h / 2 + slack;
 }
 
-/** Side of `box` that faces `other`: the one that the line between the centres leaves through. */
-export function facingSide(box: Box, other: Point): Side {
-  const dx = (other.x - box.x) / box.w;
-  const dy = (other.y - box.y) / box.h;
-  if (Math.abs(dx) > Math.abs(dy)) return dx > 0 ? 'right' : 'left';
+/** Side of `box` that faces `other`: across the wider of the two gaps between them. */
+export function facingSide(box: Box, other: Box): Side {
+  const dx = other.x - box.x;
+  const dy = other.y - box.y;
+  const gapX = Math.abs(dx) - (box.w + other.w) / 2;
+  const gapY = Math.abs(dy) - (box.h + other.h) / 2;
+  if (gapX > gapY) return dx > 0 ? 'right' : 'left';
   return dy > 0 ? 'bottom' : 'top';
 }
 

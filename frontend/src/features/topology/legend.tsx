@@ -48,7 +48,7 @@ export function Legend() {
         </dd>
       </div>
       <div>
-        <dt>Dashed: emulated</dt>
+        <dt>Dashed outline: emulated</dt>
         <dd>
           <svg width="34" height="14" aria-hidden="true">
             <rect x="1" y="1" width="32" height="12" rx="3" fill="none" stroke="currentColor" strokeDasharray="5 3" />

@@ -22,6 +22,7 @@ import { useWantSamples } from '../../shared/stream/hooks.js';
 import { seriesColor, usePalette } from '../../shared/theme/palette.js';
 import { useCommands } from '../../shared/ui/commands.js';
 import { WithDetail } from '../../shared/ui/detail-panel.js';
+import { EmulatedMark } from '../../shared/ui/emulated-mark.js';
 import { PageHeader } from '../../shared/ui/page-header.js';
 import { EmptyState, QueryBoundary } from '../../shared/ui/states.js';
 import { useUrlParam } from '../../shared/ui/url-state.js';
@@ -142,7 +143,13 @@ export function Component() {
         )
       }
     >
-      <PageHeader title="Topology">
+      <PageHeader
+        title="Topology"
+        actions={
+          network &&
+          [...network.servers, ...network.switches].some(({ origin }) => origin === 'twin') && <EmulatedMark />
+        }
+      >
         <Tooltip label={listShown ? 'Hide the list' : 'Show the list'}>
           <ActionIcon
             aria-label={listShown ? 'Hide the list' : 'Show the list'}

@@ -3,7 +3,7 @@ import { type Ref, useEffect, useImperativeHandle, useRef, useState } from 'reac
 import { LINKS_TOPIC, SAMPLES_TOPIC, STALE_AFTER_MS } from '../../shared/stream/live-store.js';
 import { live } from '../../shared/stream/stream.js';
 import { usePalette } from '../../shared/theme/palette.js';
-import { CanvasView } from './canvas-view.js';
+import { CanvasView, type ViewEvents } from './canvas-view.js';
 import type { LiveView, Target } from './draw.js';
 import type { Point } from './geometry.js';
 import { placesWith, type Scene } from './model.js';
@@ -61,7 +61,7 @@ export function TopologyCanvas(props: TopologyCanvasProps) {
       },
       agent: (server) => latest.current.nodes.find(({ id }) => id === server)?.state ?? null,
     };
-    const made = new CanvasView(element, measured, palette, scene, {
+    const events: ViewEvents = {
       hover: (target, at) => {
         setHover((before) => (before?.kind === target?.kind && before?.id === target?.id ? before : target));
         const box = element.getBoundingClientRect();
@@ -72,7 +72,8 @@ export function TopologyCanvas(props: TopologyCanvasProps) {
       },
       pick: (target) => latest.current.onSelect(target),
       moved: (id, to) => latest.current.onMoved(id, to),
-    });
+    };
+    const made = new CanvasView(element, measured, palette, events, scene, placesWith(scene, moved));
     view.current = made;
     const redraw = () => made.invalidate();
     const ends = [live.subscribe(LINKS_TOPIC, redraw), live.subscribe(SAMPLES_TOPIC, redraw)];

@@ -96,6 +96,15 @@ export function usePlan(id: string | null | undefined) {
   });
 }
 
+/** Counters of one chain's instances since they started. */
+export function useCounters(pipelineId: string) {
+  return useQuery({
+    queryKey: ['counters', pipelineId],
+    queryFn: ({ signal }) => listAll('listCounters', { pipeline_id: pipelineId }, signal),
+    refetchInterval: 2000,
+  });
+}
+
 export function useInfrastructure() {
   return useQuery({
     queryKey: ['infrastructure'],

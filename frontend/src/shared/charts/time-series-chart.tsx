@@ -73,6 +73,9 @@ export function TimeSeriesChart(props: TimeSeriesChartProps) {
       <figcaption className={classes.head}>
         <span className={classes.title}>{title}</span>
         {emulated && <EmulatedMark />}
+        <span className={`${classes.time} tabular`}>
+          {cursor === null || atTime === undefined ? '' : clockTextMs(atTime * 1000)}
+        </span>
         <span className={classes.tools}>
           <Tooltip label={table ? 'Show the chart' : 'Show as a table'}>
             <ActionIcon
@@ -108,7 +111,6 @@ export function TimeSeriesChart(props: TimeSeriesChartProps) {
             <RateText quantity={quantity} value={valueAt(columns[index], at)} />
           </li>
         ))}
-        <li className={`${classes.time} tabular`}>{atTime === undefined ? '' : clockTextMs(atTime * 1000)}</li>
       </ul>
       {table ? (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard

@@ -1,9 +1,5 @@
 import { useRouteError } from 'react-router';
-import { ErrorState, LoadingRows } from '../shared/ui/states.js';
-
-export function Loading() {
-  return <LoadingRows />;
-}
+import { ErrorState } from '../shared/ui/states.js';
 
 /** A page that threw; the rest of the console goes on. */
 export function RouteError() {

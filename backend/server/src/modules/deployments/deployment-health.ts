@@ -1,5 +1,6 @@
 import { Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import type { Deployment } from '@orrery/contract';
+import { CONFIG, type Config } from '../../platform/config.js';
 import { LOG, type Log } from '../../platform/log.js';
 import type { EventDraft } from '../../ports/event-log.js';
 import { FLEET, type NodeFleet } from '../../ports/node-fleet.js';
@@ -10,8 +11,11 @@ import { DesiredStore } from './desired-store.js';
 export class DeploymentHealth implements OnApplicationBootstrap {
   private checking = false;
   private again = false;
+  /** Agents need a moment to come back after a start of the server. */
+  private judging = false;
 
   constructor(
+    @Inject(CONFIG) private readonly config: Config,
     @Inject(LOG) private readonly log: Log,
     @Inject(DesiredStore) private readonly state: DesiredStore,
     @Inject(FLEET) private readonly fleet: NodeFleet,
@@ -20,7 +24,10 @@ export class DeploymentHealth implements OnApplicationBootstrap {
   onApplicationBootstrap(): void {
     this.fleet.onChange(() => this.check());
     this.state.onChange(() => this.check());
-    this.check();
+    setTimeout(() => {
+      this.judging = true;
+      this.check();
+    }, this.config.timing.agentStaleMs).unref();
   }
 
   private check(): void {
@@ -28,7 +35,7 @@ export class DeploymentHealth implements OnApplicationBootstrap {
       this.again = true;
       return;
     }
-    if (this.differences().entries.size === 0) return;
+    if (!this.judging || this.differences().entries.size === 0) return;
     this.checking = true;
     this.state
       .commit(() => {

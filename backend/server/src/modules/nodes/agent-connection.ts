@@ -6,13 +6,18 @@ import type { CallMethod } from '../../ports/node-fleet.js';
 import type { Admission } from './agent-registry.js';
 
 const HELLO_LIMIT_MS = 5000;
-const PING_MS = 500;
 /** What an agent may leave unread before it is cut off. */
 const BACKLOG_BYTES = 64 * 1024 * 1024;
 const MAX_CALLS = 64;
 
 type Hello = Extract<AgentMessage, { type: 'hello' }>;
 export type AgentReport = Exclude<AgentMessage, { type: 'hello' | 'reply' }>;
+
+export interface ConnectionSettings {
+  readonly serverVersion: string;
+  readonly callTimeoutMs: number;
+  readonly pingMs: number;
+}
 
 export interface ConnectionHandlers {
   admit(hello: Hello): Promise<Admission>;
@@ -32,12 +37,11 @@ export class AgentConnection {
 
   constructor(
     private readonly socket: WebSocket,
-    private readonly serverVersion: string,
-    private readonly callTimeoutMs: number,
+    private readonly settings: ConnectionSettings,
     private readonly handlers: ConnectionHandlers,
   ) {
     const limit = setTimeout(() => socket.terminate(), HELLO_LIMIT_MS);
-    const pings = setInterval(() => socket.readyState === socket.OPEN && socket.ping(), PING_MS);
+    const pings = setInterval(() => socket.readyState === socket.OPEN && socket.ping(), settings.pingMs);
     socket.on('message', (data, binary) => {
       if (this.node) this.handlers.alive(this);
       const message = this.parse(binary ? null : data.toString());
@@ -75,7 +79,7 @@ export class AgentConnection {
         if (error === null) resolve(result);
         else reject(new ProblemError(502, `${this.node}: ${error}`));
       };
-      const late = setTimeout(settle, this.callTimeoutMs, { error: 'no answer in time' });
+      const late = setTimeout(settle, this.settings.callTimeoutMs, { error: 'no answer in time' });
       this.calls.set(id, settle);
       this.send({ type: 'call', id, method, instance_id: instanceId, params });
     });
@@ -104,7 +108,7 @@ export class AgentConnection {
       type: 'welcome',
       node: hello.node,
       credential: admission.credential,
-      server_version: this.serverVersion,
+      server_version: this.settings.serverVersion,
     });
     const spec = this.handlers.welcomed(this, hello);
     if (spec) this.tell(spec);

@@ -140,7 +140,10 @@ export class Fleet implements NodeFleet, OnModuleInit, OnApplicationShutdown {
 
   private accept(socket: WebSocket): void {
     let complained = false;
-    new AgentConnection(socket, this.config.version, this.config.timing.callTimeoutMs, {
+    const { agentStaleMs, callTimeoutMs } = this.config.timing;
+    // Four chances to be heard before an agent counts as silent.
+    const settings = { serverVersion: this.config.version, callTimeoutMs, pingMs: agentStaleMs / 4 };
+    new AgentConnection(socket, settings, {
       admit: (hello) => this.registry.admit(hello),
       welcomed: (connection, hello) => {
         const state = this.state(hello.node);
@@ -245,18 +248,19 @@ export class Fleet implements NodeFleet, OnModuleInit, OnApplicationShutdown {
   }
 
   private capabilities(): Capability[] {
-    return [...this.nodes].flatMap(([node, { connected, record }]) => {
+    return [...this.nodes].flatMap(([node, { connected, record, observed }]) => {
       if (!connected || !record) return [];
       const { dpdk, engine_memory, cores, nfs } = record.capabilities;
+      const parts = [`${cores} cores`, `${nfs.length} NFs`];
+      if (dpdk) parts.unshift(`DPDK ${dpdk}`, engine_memory ?? 'memory unknown');
+      const usable = nfs.length > 0 && observed?.engine !== 'failed';
       return [
         {
           id: 'engine',
           title: 'Data-plane engine',
           where: node,
-          available: dpdk !== null,
-          detail: dpdk
-            ? `DPDK ${dpdk}, ${engine_memory ?? 'memory unknown'}, ${cores} cores, ${nfs.length} NFs`
-            : 'no DPDK',
+          available: usable,
+          detail: `${parts.join(', ')}; ${observed?.engine ?? 'unknown'}`,
           fallback: null,
         },
       ];

@@ -11,7 +11,7 @@ export class AttemptLimiter {
   /** Seconds to wait before the next attempt; 0: go ahead. */
   waitSeconds(address: string): number {
     const count = this.level(address);
-    return count < BURST ? 0 : Math.ceil(((count - BURST + 1) * REFILL_MS) / 1000);
+    return count <= BURST - 1 ? 0 : Math.ceil(((count - BURST + 1) * REFILL_MS) / 1000);
   }
 
   failed(address: string): void {

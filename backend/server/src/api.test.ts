@@ -1,0 +1,305 @@
+import {
+  API_PREFIX,
+  type FieldError,
+  PipelineDefinition,
+  type Problem,
+  ROUTES,
+  type RouteName,
+} from '@orrery/contract';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { CallOptions } from './testing/client.js';
+import { IDS_CHAIN, monitorChain, RACK } from './testing/fixtures.js';
+import { TestServer } from './testing/server.js';
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await TestServer.start();
+  await server.api.call('putInfrastructure', { body: RACK });
+});
+afterAll(() => server.stop());
+
+const json = (value: unknown): string => JSON.stringify(value);
+const chain = (change: (draft: PipelineDefinition) => void): PipelineDefinition => {
+  const draft = structuredClone(IDS_CHAIN);
+  draft.name = 'bad-chain';
+  change(draft);
+  return draft;
+};
+
+/** The answer must be problem details of this status. */
+async function refusal(name: RouteName, options: CallOptions, status: number): Promise<Problem> {
+  const answer = await server.api.request(name, options);
+  expect(answer.status).toBe(status);
+  expect(answer.headers.get('content-type')).toMatch('application/problem+json');
+  const problem = answer.body as Problem;
+  expect(problem).toMatchObject({ status, request_id: answer.headers.get('x-request-id') });
+  return problem;
+}
+const pointers = ({ errors }: Problem) => (errors ?? []).map(({ pointer }: FieldError) => pointer);
+
+describe('bad bodies', () => {
+  const rack = (change: (copy: typeof RACK) => void) => {
+    const copy = structuredClone(RACK);
+    change(copy);
+    return copy;
+  };
+  const cases: [string, RouteName, unknown, string][] = [
+    ['an unknown field', 'createPipeline', { ...monitorChain('x'), colour: 'red' }, '/colour'],
+    [
+      'an unknown field deep inside',
+      'createPipeline',
+      chain((d) => Object.assign(d.nodes[1]!, { x: 1 })),
+      '/nodes/1/x',
+    ],
+    ['a missing field', 'createPipeline', { ...monitorChain('x'), title: undefined }, '/title'],
+    ['a bad name', 'createPipeline', { ...monitorChain('x'), name: 'Not A Name' }, '/name'],
+    ['no body', 'createPipeline', undefined, ''],
+    ['not an object', 'createPipeline', [], ''],
+    ['a link to nowhere', 'putInfrastructure', rack((r) => (r.links[0]!.a.node = 'nobody')), '/links/0/a/node'],
+    ['a port used twice', 'putInfrastructure', rack((r) => (r.links[1]!.b = r.links[0]!.b)), '/links/1/b/port'],
+    ['an unknown card', 'putInfrastructure', rack((r) => (r.links[0]!.a.port = 'nic9')), '/links/0/a/port'],
+    ['an id used twice', 'putInfrastructure', rack((r) => (r.hosts[1]!.id = r.hosts[0]!.id)), '/hosts/1/id'],
+    [
+      'an address used twice',
+      'putInfrastructure',
+      rack((r) => (r.hosts[1]!.address = r.hosts[0]!.address)),
+      '/hosts/1/address',
+    ],
+    ['a reserved address', 'putInfrastructure', rack((r) => (r.hosts[0]!.address = '198.18.3.4')), '/hosts/0/address'],
+    ['a bad secret type', 'createSession', { secret: 5 }, '/secret'],
+    ['a plan of an undeployed removal', 'createPlan', { remove: ['pl-none'] }, '/remove/0'],
+    ['a rate beyond the bound', 'startTraffic', { kind: 'http', from: 'a', to: 'b', rate_per_s: 1e9 }, '/rate_per_s'],
+  ];
+  it.each(cases)('%s: 422 names the field', async (_, name, body, pointer) => {
+    const problem = await refusal(name, { body: body === undefined ? undefined : json(body) }, 422);
+    expect(pointers(problem)).toContain(pointer);
+  });
+
+  it('JSON that is none: 400', async () => {
+    await refusal('createPipeline', { body: '{"name":' }, 400);
+  });
+
+  it('10 MB: 413', async () => {
+    await refusal('createPipeline', { body: json({ ...monitorChain('x'), description: 'x'.repeat(10_000_000) }) }, 413);
+  });
+
+  it('another media type: 415', async () => {
+    await refusal('createPipeline', { body: 'name: x', headers: { 'content-type': 'application/yaml' } }, 415);
+    await refusal('createPipeline', { body: 'x', headers: { 'content-type': 'application/octet-stream' } }, 422);
+  });
+
+  it('a prototype in JSON: 400', async () => {
+    await refusal('createPipeline', { body: '{"__proto__":{"admin":true}}' }, 400);
+  });
+});
+
+describe('captures', () => {
+  const upload = (bytes: Buffer, status: number) =>
+    refusal(
+      'uploadPcap',
+      { query: { name: 'x.pcap' }, body: bytes, headers: { 'content-type': 'application/octet-stream' } },
+      status,
+    );
+
+  it('that are none: 422', async () => {
+    expect((await upload(Buffer.from('GIF89a, surely not packets'), 422)).errors).toMatchObject([
+      { code: 'not-a-pcap' },
+    ]);
+  });
+
+  it('that end within the header: 422', async () => {
+    await upload(Buffer.from('d4c3b2a10200', 'hex'), 422);
+  });
+
+  it('without a twin to keep them: 409', async () => {
+    const header = Buffer.alloc(24);
+    header.write('d4c3b2a1', 'hex');
+    expect((await upload(header, 409)).detail).toMatch('ORRERY_TWIN=off');
+  });
+});
+
+describe('semantic errors of a pipeline', () => {
+  const cases: [string, PipelineDefinition, string, string][] = [
+    ['a cycle', chain((d) => d.edges.push({ id: 'back', from: 'monitor', to: 'ids', filter: [] })), 'cycle', '/edges'],
+    [
+      'a bad prefix',
+      chain((d) => (d.traffic_class.match = [{ attribute: 'ip.dst', op: 'is', value: '10.0.0.0/64' }])),
+      'bad-filter',
+      '/traffic_class/match/0',
+    ],
+    ['an unknown NF', chain((d) => Object.assign(d.nodes[1]!, { nf: 'teleporter' })), 'unknown-nf', '/nodes/1/nf'],
+    ['an unknown host', chain((d) => (d.traffic_class.from = ['nobody'])), 'unknown-host', '/traffic_class/from/0'],
+  ];
+
+  it.each(cases)('%s: a draft may have it, nothing else', async (_, definition, code, pointer) => {
+    const check = await server.api.call('validatePipeline', { body: definition });
+    expect(check.valid).toBe(false);
+    expect(check.problems.map((problem) => problem.code)).toContain(code);
+    const { id } = await server.api.call('createPipeline', { body: definition });
+    const problem = await refusal('publishPipeline', { params: { id }, body: '{}' }, 422);
+    expect(problem.errors!.map((error) => error.code)).toContain(code);
+    expect(pointers(problem).some((each) => each.startsWith(pointer))).toBe(true);
+    await refusal('createDeployment', { body: json({ pipeline_id: id }) }, 422);
+    expect((await server.api.call('getPipeline', { params: { id } })).versions).toEqual([]);
+    expect((await server.api.call('listOperations')).total).toBe(0);
+    await server.api.call('deletePipeline', { params: { id } });
+  });
+});
+
+describe('addresses', () => {
+  it('every route of the contract has a handler', async () => {
+    const anonymous = server.api.as(null);
+    for (const [name, route] of Object.entries(ROUTES)) {
+      const { status } = await anonymous.request(name as RouteName, { query: { keys: 'x', name: 'x' } });
+      expect(status, name).toBe(route.role === null ? 422 : 401);
+    }
+  });
+
+  it('that are none: 404, of a wrong method: 405 with Allow', async () => {
+    const missing = await fetch(`${server.running.url}${API_PREFIX}/unicorns`);
+    expect([missing.status, missing.headers.get('content-type')]).toEqual([404, expect.stringMatching('problem')]);
+    const wrong = await fetch(`${server.running.url}${API_PREFIX}/pipelines/x`, { method: 'POST' });
+    expect([wrong.status, wrong.headers.get('allow')]).toEqual([405, 'GET, PUT, DELETE']);
+  });
+
+  it('name what is not there', async () => {
+    for (const name of ['getPipeline', 'getPlan', 'getOperation', 'getNfDescriptor', 'getNfInstanceState'] as const)
+      await refusal(name, { params: { id: 'nothing' } }, 404);
+    await refusal('getNode', { params: { id: 'nothing' } }, 404);
+    await refusal('getDeployment', { params: { pipeline_id: 'nothing' } }, 404);
+    await refusal('deleteDeployment', { params: { pipeline_id: 'nothing' } }, 404);
+  });
+
+  it('with a bad query: 400 names the field', async () => {
+    expect(pointers(await refusal('listPipelines', { query: { limit: 0 } }, 400))).toEqual(['/limit']);
+    expect(pointers(await refusal('listPipelines', { query: { sort: 'name' } }, 400))).toEqual(['/sort']);
+    await refusal('listPipelines', { query: { nextpage_opaque_marker: 'nonsense' } }, 400);
+    await refusal('listEvents', { query: { after: 'yesterday' } }, 400);
+  });
+
+  it('echo a request id, or make one', async () => {
+    const given = await server.api.request('getHealth', { headers: { 'x-request-id': 'my-request.1' } });
+    expect(given.headers.get('x-request-id')).toBe('my-request.1');
+    const made = await server.api.request('getHealth', { headers: { 'x-request-id': 'not allowed!' } });
+    expect(made.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
+  });
+});
+
+describe('pipelines', () => {
+  it('are guarded by ETag against lost updates', async () => {
+    const created = await server.api.request('createPipeline', { body: json(monitorChain('guarded')) });
+    const { id } = created.body as { id: string };
+    const etag = created.headers.get('etag')!;
+    const save = (title: string, match: string) =>
+      server.api.request('putPipeline', {
+        params: { id },
+        body: json({ ...monitorChain('guarded'), title }),
+        headers: { 'if-match': match },
+      });
+    const first = await save('First', etag);
+    expect(first.status).toBe(200);
+    const second = await save('Second', etag);
+    expect(second.status).toBe(412);
+    expect((await server.api.call('getPipeline', { params: { id } })).draft.title).toBe('First');
+    expect((await save('Third', first.headers.get('etag')!)).status).toBe(200);
+    expect((await save('Fourth', '*')).status).toBe(200);
+  });
+
+  it('have versions that never change', async () => {
+    const { id } = await server.api.call('createPipeline', { body: monitorChain('versioned') });
+    const one = await server.api.call('publishPipeline', { params: { id }, body: { note: 'first' } });
+    await server.api.call('putPipeline', { params: { id }, body: { ...monitorChain('versioned'), title: 'Changed' } });
+    expect(await server.api.call('getPipeline', { params: { id } })).toMatchObject({
+      draft_differs: true,
+      revision: 2,
+    });
+    await server.api.call('publishPipeline', { params: { id }, body: {} });
+    expect(await server.api.call('getPipelineVersion', { params: { id, version: 1 } })).toEqual(one);
+    const versions = await server.api.call('listPipelineVersions', { params: { id } });
+    expect(versions.items.map(({ version }) => version)).toEqual([2, 1]);
+    await refusal('getPipelineVersion', { params: { id, version: 3 } }, 404);
+  });
+
+  it('do not share a name', async () => {
+    const { id } = await server.api.call('createPipeline', { body: monitorChain('taken') });
+    expect(pointers(await refusal('createPipeline', { body: json(monitorChain('taken')) }, 409))).toEqual(['/name']);
+    await server.api.call('deletePipeline', { params: { id } });
+    await server.api.call('createPipeline', { body: monitorChain('taken') });
+  });
+
+  it('are made once for an Idempotency-Key', async () => {
+    const create = (name: string) =>
+      server.api.request('createPipeline', {
+        body: json(monitorChain(name)),
+        headers: { 'idempotency-key': 'key-1' },
+      });
+    const first = await create('once');
+    const again = await create('once');
+    expect([again.status, again.body]).toEqual([201, first.body]);
+    expect(again.headers.get('location')).toBe(first.headers.get('location'));
+    expect((await create('twice')).status).toBe(422);
+    expect((await server.api.call('listPipelines', { query: { name: 'once' } })).total).toBe(1);
+  });
+
+  it('are listed page by page, each once', async () => {
+    for (let index = 0; index < 5; index++)
+      await server.api.call('createPipeline', { body: monitorChain(`page-${index}`) });
+    const seen: string[] = [];
+    let url: string | null = `${API_PREFIX}/pipelines?limit=2`;
+    while (url) {
+      const response: Response = await fetch(new URL(url, server.running.url), {
+        headers: { authorization: `Bearer ${server.api.token}` },
+      });
+      const page = (await response.json()) as { items: { id: string }[]; total: number };
+      expect(page.items.length).toBeLessThanOrEqual(2);
+      seen.push(...page.items.map(({ id }) => id));
+      url = /<([^>]+)>; rel="next"/.exec(response.headers.get('link') ?? '')?.[1] ?? null;
+    }
+    const all = await server.api.call('listPipelines', { query: { limit: 1000 } });
+    expect(seen).toEqual(all.items.map(({ id }) => id));
+  });
+});
+
+describe('without a twin', () => {
+  it('plans, and says why it cannot deploy', async () => {
+    const { id } = await server.api.call('createPipeline', { body: monitorChain('planned') });
+    const plan = await server.api.call('createPlan', { body: { pipelines: [{ pipeline_id: id }] } });
+    expect(plan.feasible).toBe(true);
+    expect(await server.api.call('getPlan', { params: { id: plan.id } })).toEqual(plan);
+    const problem = await refusal('createDeployment', { body: json({ plan_id: plan.id }) }, 409);
+    expect(problem.detail).toMatch('ORRERY_TWIN=off');
+    expect((await server.api.call('listDeployments')).total).toBe(0);
+  });
+
+  it('refuses a plan that is not feasible and says what is short', async () => {
+    const greedy = monitorChain('greedy');
+    greedy.traffic_class.rate_bps = 1e13;
+    const { id } = await server.api.call('createPipeline', { body: greedy });
+    const plan = await server.api.call('createPlan', { body: { pipelines: [{ pipeline_id: id }] } });
+    expect(plan.feasible).toBe(false);
+    expect((await refusal('createDeployment', { body: json({ plan_id: plan.id }) }, 422)).detail).toMatch(
+      'not feasible',
+    );
+  });
+});
+
+describe('pages', () => {
+  it('serve the interface descriptions and their viewer to everyone', async () => {
+    for (const name of ['openapi.json', 'asyncapi.json', 'schema.json'])
+      expect((await fetch(`${server.running.url}${API_PREFIX}/${name}`)).status).toBe(200);
+    const docs = await fetch(`${server.running.url}/api/docs`);
+    expect(docs.headers.get('content-security-policy')).toMatch("default-src 'self'");
+    for (const [, asset] of (await docs.text()).matchAll(/(?:src|href)="([^"]+)"/g))
+      expect((await fetch(`${server.running.url}${asset}`)).status, asset).toBe(200);
+  });
+
+  it('tell probes and Prometheus how things are', async () => {
+    expect((await fetch(`${server.running.url}/healthz`)).status).toBe(200);
+    const metrics = await (await fetch(`${server.running.url}/metrics`)).text();
+    expect(metrics).toMatch(/orrery_http_request_seconds_count\{route="listPipelines",status="200"\} [1-9]/);
+    const health = await server.api.call('getHealth');
+    expect(health.parts.map(({ name }) => name).sort()).toEqual(['agents', 'catalogue', 'redis', 'twin']);
+    const capabilities = await server.api.call('listCapabilities');
+    expect(capabilities.items.find(({ id }) => id === 'twin')).toMatchObject({ available: false });
+  });
+});

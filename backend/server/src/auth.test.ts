@@ -1,0 +1,71 @@
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { ROUTES, type Role, type RouteName } from '@orrery/contract';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { TestServer } from './testing/server.js';
+
+let server: TestServer;
+beforeEach(async () => {
+  server = await TestServer.start();
+});
+afterEach(() => server.stop());
+
+const ORDER: Role[] = ['viewer', 'operator', 'designer', 'admin'];
+
+describe('the admin secret', () => {
+  it('is made on the first run alone, for its owner alone', async () => {
+    expect(server.running.firstRunSecret).toBe(server.scratch.secret);
+    expect(statSync(join(server.scratch.stateDir, 'admin-secret')).mode & 0o777).toBe(0o600);
+    const stored = await server.running.store.redis.get('orrery:auth:admin');
+    expect(stored).not.toMatch(server.scratch.secret);
+    const { scratch } = server;
+    await server.pause();
+    server = await TestServer.start({}, scratch);
+    expect(server.running.firstRunSecret).toBeNull();
+  });
+
+  it('is guarded against guessing', async () => {
+    const guess = (secret: string) =>
+      server.api.as(null).request('createSession', { body: JSON.stringify({ secret }) });
+    const statuses: number[] = [];
+    while (!statuses.includes(429) && statuses.length < 100) statuses.push((await guess('wrong')).status);
+    expect(statuses.slice(0, 10)).toEqual(Array(10).fill(401));
+    expect(statuses.at(-1)).toBe(429);
+    const blocked = await guess(server.scratch.secret);
+    expect(blocked.status).toBe(429);
+    expect(Number(blocked.headers.get('retry-after'))).toBeGreaterThan(0);
+  });
+});
+
+describe('sessions', () => {
+  it('are kept as hashes, end when asked, and survive a restart', async () => {
+    const keys = await server.running.store.redis.keys('orrery:auth:session:*');
+    expect(keys).toHaveLength(1);
+    expect(keys[0]).not.toContain(server.api.token);
+    const { scratch, api } = server;
+    await server.pause();
+    server = await TestServer.start({}, scratch);
+    const old = server.api.as(api.token);
+    expect(await old.call('getSession')).toMatchObject({ role: 'admin' });
+    await old.call('deleteSession');
+    expect((await old.request('getSession')).status).toBe(401);
+  });
+
+  it.each(ORDER)('of role %s may do what the route table says and no more', async (role) => {
+    const api = await server.session(role);
+    for (const [name, route] of Object.entries(ROUTES)) {
+      if (name === 'deleteSession' || name === 'streamEvents' || route.role === null) continue;
+      const { status } = await api.request(name as RouteName, { query: { keys: 'x', name: 'x' } });
+      const allowed = ORDER.indexOf(role) >= ORDER.indexOf(route.role);
+      expect(status === 403, `${name} answered ${status}`).toBe(!allowed);
+    }
+  });
+
+  it.each(['', 'Bearer', 'Bearer wrong', 'Basic YTpi', `Bearer ${'x'.repeat(5000)}`])(
+    'are not opened by "%.20s"',
+    async (authorization) => {
+      const answer = await server.api.as(null).request('getHealth', { headers: { authorization } });
+      expect([answer.status, answer.headers.get('www-authenticate')]).toEqual([401, 'Bearer']);
+    },
+  );
+});

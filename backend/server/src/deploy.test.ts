@@ -1,0 +1,166 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { IDS_CHAIN, monitorChain } from './testing/fixtures.js';
+import { TestServer } from './testing/server.js';
+import { until } from './testing/wait.js';
+
+let server: TestServer;
+beforeEach(async () => {
+  server = await TestServer.start({ twin: true });
+  await server.bringUp();
+});
+afterEach(() => server.stop());
+
+describe('a deployment', () => {
+  it('tells nodes before the fabric and ends with everything running', async () => {
+    const { id } = await server.api.call('createPipeline', { body: IDS_CHAIN });
+    const accepted = await server.api.call('createDeployment', { body: { pipeline_id: id } });
+    expect(accepted.state).toBe('PROCESSING');
+    const done = await server.finished(accepted.id);
+    expect(done).toMatchObject({ state: 'COMPLETED', error: null, subject: id });
+    expect(new Set(done.steps.map(({ state }) => state))).toEqual(new Set(['done']));
+    const prepared = done.steps.filter(({ kind }) => kind === 'prepare-node').map(({ ended_ms }) => ended_ms!);
+    const steered = done.steps.find(({ kind }) => kind === 'steer-fabric')!;
+    expect(Math.max(...prepared)).toBeLessThanOrEqual(steered.started_ms!);
+
+    expect(await server.api.call('getPipeline', { params: { id } })).toMatchObject({
+      deployment_state: 'running',
+      deployed_version: 1,
+    });
+    const instances = await server.api.call('listNfInstances');
+    expect(instances.items.map(({ state }) => state)).toEqual(instances.items.map(() => 'running'));
+    expect(instances.total).toBeGreaterThan(3);
+    const fabric = server.scratch.twinJournal().filter(({ call }) => call === 'PUT /fabric');
+    expect(fabric.at(-1)!.body.rules).not.toEqual([]);
+  });
+
+  it('is refused with the field when its plan was made for another state', async () => {
+    const a = await server.api.call('createPipeline', { body: monitorChain('a') });
+    const b = await server.api.call('createPipeline', { body: monitorChain('b', 'client-2') });
+    const stale = await server.api.call('createPlan', { body: { pipelines: [{ pipeline_id: b.id }] } });
+    await server.api.call('createDeployment', { body: { pipeline_id: a.id } });
+    const answer = await server.api.request('createDeployment', { body: JSON.stringify({ plan_id: stale.id }) });
+    expect(answer.status).toBe(409);
+    expect(answer.body).toMatchObject({ errors: [{ pointer: '/plan_id', code: 'stale-plan' }] });
+  });
+
+  it('of a planned draft publishes exactly what was planned', async () => {
+    const { id } = await server.api.call('createPipeline', { body: monitorChain('a') });
+    const plan = await server.api.call('createPlan', { body: { pipelines: [{ pipeline_id: id }] } });
+    expect(plan.pipelines).toMatchObject([{ pipeline_id: id, version: 0 }]);
+    const { id: operation } = await server.api.call('createDeployment', { body: { plan_id: plan.id } });
+    await server.finished(operation);
+    expect(await server.api.call('getDeployment', { params: { pipeline_id: id } })).toMatchObject({
+      version: 1,
+      plan_id: plan.id,
+      state: 'running',
+    });
+  });
+
+  it('of a draft that changed after it was planned is refused', async () => {
+    const { id } = await server.api.call('createPipeline', { body: monitorChain('a') });
+    const plan = await server.api.call('createPlan', { body: { pipelines: [{ pipeline_id: id }] } });
+    await server.api.call('putPipeline', { params: { id }, body: { ...monitorChain('a'), title: 'Other' } });
+    const answer = await server.api.request('createDeployment', { body: JSON.stringify({ plan_id: plan.id }) });
+    expect(answer.status).toBe(409);
+    expect((await server.api.call('listDeployments')).total).toBe(0);
+  });
+
+  it('waits as FAILED_TEMP for a node that does not come about, and goes on when it does', async () => {
+    for (const agent of server.agents.values()) agent.hold = true;
+    const { id } = await server.api.call('createPipeline', { body: monitorChain('a') });
+    const { id: operation } = await server.api.call('createDeployment', { body: { pipeline_id: id } });
+    const waiting = await until('the operation waits', async () => {
+      const now = await server.operation(operation);
+      return now.state === 'FAILED_TEMP' && now;
+    });
+    expect(waiting.error!.detail).toMatch(/server-\d: is at generation 0 of \d/);
+    expect(server.scratch.twinJournal().filter(({ call }) => call === 'PUT /fabric')).toEqual([]);
+    for (const agent of server.agents.values()) agent.reach();
+    expect((await server.finished(operation)).state).toBe('COMPLETED');
+  });
+
+  it('that cannot come about makes way for the next', async () => {
+    for (const agent of server.agents.values()) agent.hold = true;
+    const { id } = await server.api.call('createPipeline', { body: monitorChain('a') });
+    const stuck = await server.api.call('createDeployment', { body: { pipeline_id: id } });
+    await until('the operation waits', async () => (await server.operation(stuck.id)).state === 'FAILED_TEMP');
+    for (const agent of server.agents.values()) agent.hold = false;
+    const removal = await server.api.call('deleteDeployment', { params: { pipeline_id: id } });
+    expect((await server.finished(stuck.id)).state).toBe('FAILED');
+    expect((await server.finished(removal.id)).state).toBe('COMPLETED');
+    expect((await server.api.call('listDeployments')).total).toBe(0);
+    for (const agent of server.agents.values()) expect(agent.spec?.instances ?? []).toEqual([]);
+  });
+
+  it('never takes away what traffic still points at when a pipeline changes', async () => {
+    const { id } = await server.api.call('createPipeline', { body: monitorChain('a') });
+    await server.finished((await server.api.call('createDeployment', { body: { pipeline_id: id } })).id);
+    const host = [...server.agents.values()].find(({ spec }) => (spec?.instances.length ?? 0) > 0)!;
+    const seenBefore = host.told.length;
+    const longer = monitorChain('a');
+    longer.nodes.push({ id: 'firewall', kind: 'nf', nf: 'firewall', config: {} });
+    longer.edges = [
+      { id: 'e1', from: 'in', to: 'firewall', filter: [] },
+      { id: 'e2', from: 'firewall', to: 'monitor', filter: [] },
+      { id: 'e3', from: 'monitor', to: 'out', filter: [] },
+    ];
+    await server.api.call('putPipeline', { params: { id }, body: longer });
+    await server.finished((await server.api.call('createDeployment', { body: { pipeline_id: id } })).id);
+    for (const spec of host.told.slice(seenBefore))
+      expect(spec.instances.map((instance) => instance.id)).toContain('a.monitor.0');
+    const [last] = (await server.api.call('listOperations')).items;
+    expect(last!.steps.every(({ state }) => state === 'done')).toBe(true);
+  });
+
+  it('is degraded while an agent is away and runs again when it is back', async () => {
+    const { id } = await server.api.call('createPipeline', { body: monitorChain('a') });
+    await server.finished((await server.api.call('createDeployment', { body: { pipeline_id: id } })).id);
+    const host = [...server.agents.values()].find(({ spec }) => (spec?.instances.length ?? 0) > 0)!;
+    const stateOf = async () => (await server.api.call('getDeployment', { params: { pipeline_id: id } })).state;
+    await host.kill();
+    await until('the deployment is degraded', async () => (await stateOf()) === 'degraded');
+    const [instance] = (await server.api.call('listNfInstances', { query: { server: host.node } })).items;
+    expect(instance).toMatchObject({ state: 'unknown', detail: 'its agent is not connected' });
+    await host.connect();
+    await until('the deployment runs again', async () => (await stateOf()) === 'running');
+    const types = (await server.api.call('listEvents', { query: { subject: id } })).items.map(({ type }) => type);
+    expect(types.filter((type) => type.startsWith('deployment.'))).toEqual([
+      'deployment.running',
+      'deployment.degraded',
+      'deployment.recovered',
+    ]);
+  });
+
+  it('notes the first packet, judges objectives and passes calls to the agent', async () => {
+    const { id } = await server.api.call('createPipeline', { body: monitorChain('a', 'client-1', 1000) });
+    const { id: operation } = await server.api.call('createDeployment', { body: { pipeline_id: id } });
+    await server.finished(operation);
+    const host = [...server.agents.values()].find(({ spec }) => (spec?.exits.length ?? 0) > 0)!;
+    host.sample(0);
+    host.sample(100, 160);
+    await until('the first packet is noted', async () => (await server.operation(operation)).first_packet_ms !== null);
+    const status = await until('the objective is measured', async () => {
+      const [slo] = (await server.api.call('listSlos')).items;
+      return slo?.measured != null && slo;
+    });
+    expect(status).toMatchObject({ state: 'met', packets: 100, unit: 'us', target: 1000 });
+    expect(status.measured).toBeCloseTo(8.704, 3);
+    expect(status.predicted).toBeGreaterThan(0);
+
+    host.sample(1000, 400);
+    await until(
+      'the objective is violated',
+      async () => (await server.api.call('listSlos')).items[0]!.state === 'violated',
+    );
+    const [instance] = (await server.api.call('listNfInstances')).items;
+    const dump = await server.api.call('getNfInstanceState', { params: { id: instance!.id } });
+    expect(dump).toEqual({ instance_id: instance!.id, state: { of: instance!.id } });
+    const counters = await server.api.call('listCounters', { query: { pipeline_id: id } });
+    expect(counters.items).toMatchObject([{ instance_id: instance!.id, packets_in: 1100 }]);
+    const series = await server.api.call('listSamples', { query: { keys: `instance/${instance!.id}/,node/` } });
+    expect(series.items.map(({ key }) => key)).toContain(`instance/${instance!.id}/pps`);
+
+    await host.kill();
+    await until('the objective is stale', async () => (await server.api.call('listSlos')).items[0]!.state === 'stale');
+  });
+});

@@ -1,0 +1,196 @@
+import { API_PREFIX, type Event, StreamServerMessage } from '@orrery/contract';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { WebSocket } from 'ws';
+import { FakeAgent } from './testing/fake-agent.js';
+import { monitorChain } from './testing/fixtures.js';
+import { TestServer } from './testing/server.js';
+import { until } from './testing/wait.js';
+
+type Message = StreamServerMessage;
+type Of<T extends Message['type']> = Extract<Message, { type: T }>;
+
+let server: TestServer;
+const consoles: Console[] = [];
+beforeEach(async () => {
+  server = await TestServer.start();
+});
+afterEach(async () => {
+  for (const each of consoles.splice(0)) each.socket.terminate();
+  await server.stop();
+});
+
+class Console {
+  readonly messages: Message[] = [];
+  closed: number | null = null;
+  readonly socket: WebSocket;
+
+  constructor() {
+    this.socket = new WebSocket(`${server.running.url.replace('http', 'ws')}${API_PREFIX}/stream`);
+    this.socket.on('message', (data) => this.messages.push(StreamServerMessage.parse(JSON.parse(data.toString()))));
+    this.socket.on('close', (code) => {
+      this.closed = code;
+    });
+    this.socket.on('error', () => undefined);
+    consoles.push(this);
+  }
+
+  static async open(after?: string): Promise<Console> {
+    const opened = new Console();
+    await until('the socket opens', () => opened.socket.readyState === WebSocket.OPEN);
+    opened.send({ type: 'authenticate', token: server.api.token, after });
+    await until('ready', () => opened.of('ready').length > 0);
+    return opened;
+  }
+
+  send(message: unknown): void {
+    this.socket.send(JSON.stringify(message));
+  }
+
+  of<T extends Message['type']>(type: T): Of<T>[] {
+    return this.messages.filter((message): message is Of<T> => message.type === type);
+  }
+
+  get events(): Event[] {
+    return this.of('event').map(({ event }) => event);
+  }
+}
+
+const makeEvents = async (from: number, to: number) => {
+  for (let index = from; index < to; index++)
+    await server.api.call('createPipeline', { body: monitorChain(`p${index}`) });
+};
+const logged = async () => (await server.api.call('listEvents', { query: { limit: 1000 } })).items.map(({ id }) => id);
+
+describe('the stream', () => {
+  it('gives every event once and in order over reconnects', async () => {
+    await makeEvents(0, 3);
+    const seen: Event[] = [];
+    let last = '0-0';
+    const writing = makeEvents(3, 30);
+    for (let round = 0; round < 4; round++) {
+      const one = await Console.open(last);
+      await until('some events', () => one.events.length >= 3);
+      one.socket.terminate();
+      await until('the end', () => one.closed !== null);
+      seen.push(...one.events);
+      last = seen.at(-1)!.id;
+    }
+    await writing;
+    const rest = await Console.open(last);
+    const all = await logged();
+    await until('the rest', () => rest.events.at(-1)?.id === all.at(-1));
+    seen.push(...rest.events);
+    expect(seen.map(({ id }) => id)).toEqual(all);
+    expect(seen).toHaveLength(30);
+  });
+
+  it('begins now without a resume point', async () => {
+    await makeEvents(0, 2);
+    const one = await Console.open();
+    await makeEvents(2, 3);
+    await until('the event', () => one.events.length > 0);
+    expect(one.events.map(({ type, data }) => [type, data.name])).toEqual([['pipeline.created', 'p2']]);
+  });
+
+  it('says when the log behind the resume point was trimmed, and goes on from now', async () => {
+    await makeEvents(0, 3);
+    const [first] = await logged();
+    await server.running.store.redis.xtrim('orrery:default:events', 'MAXLEN', 1);
+    const { scratch } = server;
+    await server.pause();
+    server = await TestServer.start({}, scratch);
+    const one = await Console.open(first);
+    await until('reset', () => one.of('reset').length > 0);
+    expect(one.of('reset')[0]!.snapshot_at).toBe((await logged()).at(-1));
+    await makeEvents(3, 4);
+    await until('the next event', () => one.events.length === 1);
+    expect(one.messages.map(({ type }) => type)).toEqual(['ready', 'reset', 'event']);
+  });
+
+  it('does not reset while the log is whole, even from its very beginning', async () => {
+    await makeEvents(0, 3);
+    const { scratch } = server;
+    await server.pause();
+    server = await TestServer.start({}, scratch);
+    const one = await Console.open('0-0');
+    await until('all events', () => one.events.length === 3);
+    expect(one.of('reset')).toEqual([]);
+  });
+
+  it.each([
+    ['no token', { type: 'subscribe', samples: [] }],
+    ['a wrong token', { type: 'authenticate', token: 'wrong' }],
+    ['an unknown message', { type: 'shout' }],
+    ['a bad resume point', { type: 'authenticate', token: 'x', after: 'yesterday' }],
+  ])('refuses %s', async (_, message) => {
+    const one = new Console();
+    await until('the socket opens', () => one.socket.readyState === WebSocket.OPEN);
+    one.send(message);
+    await until('the end', () => one.closed !== null);
+    expect(one.messages.map(({ type }) => type)).toEqual(['refused']);
+    expect(one.closed).toBe(1008);
+  });
+
+  it('sends subscribed samples alone, and only the newest a key', async () => {
+    const { token } = await server.api.call('createJoinToken', { body: { node: 'server-1' } });
+    const agent = new FakeAgent(server.running.url, 'server-1', token);
+    server.agents.set('server-1', agent);
+    await agent.connect();
+    const one = await Console.open();
+    const two = await Console.open();
+    one.send({ type: 'subscribe', samples: ['node/'] });
+    two.send({ type: 'subscribe', samples: ['link/'] });
+    const samples = () => one.of('samples').flatMap((message) => message.samples);
+    await until('samples', () => {
+      for (let index = 0; index < 10; index++) agent.sample(index);
+      return samples().length > 3;
+    });
+    expect(new Set(samples().map(({ key }) => key))).toEqual(new Set(['node/server-1/cpu']));
+    for (const message of one.of('samples')) expect(message.samples).toHaveLength(1);
+    expect(one.of('samples').some(({ coalesced }) => coalesced > 0)).toBe(true);
+    expect(two.of('samples')).toEqual([]);
+  });
+
+  it('lets a reader that is slow fall behind without loss', async () => {
+    const one = await Console.open('0-0');
+    one.socket.pause();
+    const big = { ...monitorChain('big'), description: 'x'.repeat(2000) };
+    const { id } = await server.api.call('createPipeline', { body: big });
+    for (let index = 0; index < 50; index++) await server.api.call('putPipeline', { params: { id }, body: big });
+    one.socket.resume();
+    const all = await logged();
+    await until('every event', () => one.events.length === all.length);
+    expect(one.events.map((event) => event.id)).toEqual(all);
+  });
+});
+
+describe('server-sent events', () => {
+  async function read(headers: Record<string, string>, until: (text: string) => boolean): Promise<string> {
+    const abort = new AbortController();
+    const response = await fetch(`${server.running.url}${API_PREFIX}/events/stream`, {
+      headers: { authorization: `Bearer ${server.api.token}`, ...headers },
+      signal: abort.signal,
+    });
+    expect(response.headers.get('content-type')).toBe('text/event-stream');
+    let text = '';
+    for await (const chunk of response.body!) {
+      text += Buffer.from(chunk).toString();
+      if (until(text)) break;
+    }
+    abort.abort();
+    return text;
+  }
+  const idsIn = (text: string) => [...text.matchAll(/^id: (\S+)$/gm)].map(([, id]) => id);
+
+  it('resume behind Last-Event-ID', async () => {
+    await makeEvents(0, 4);
+    const all = await logged();
+    const text = await read({ 'last-event-id': all[1]! }, (so) => idsIn(so).length === 2);
+    expect(idsIn(text)).toEqual(all.slice(2));
+    expect(text).toMatch(/^event: pipeline\.created$/m);
+  });
+
+  it('need a session', async () => {
+    expect((await fetch(`${server.running.url}${API_PREFIX}/events/stream`)).status).toBe(401);
+  });
+});

@@ -1,0 +1,61 @@
+import { API_PREFIX, ROUTES, type RouteDefinition, type RouteName, type RouteResponse } from '@orrery/contract';
+
+export interface Answer<T = unknown> {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: T;
+}
+
+export interface CallOptions {
+  readonly params?: Record<string, string | number>;
+  readonly query?: Record<string, string | number>;
+  readonly body?: unknown;
+  readonly headers?: Record<string, string>;
+}
+
+/** Calls the API and holds each good answer against the contract. */
+export class ApiClient {
+  constructor(
+    readonly url: string,
+    readonly token: string | null,
+  ) {}
+
+  as(token: string | null): ApiClient {
+    return new ApiClient(this.url, token);
+  }
+
+  /** Whatever the answer is. */
+  async request(name: RouteName, options: CallOptions = {}): Promise<Answer> {
+    const route: RouteDefinition = ROUTES[name];
+    const path = route.path.replaceAll(/\{(\w+)\}/g, (_, key: string) =>
+      encodeURIComponent(options.params?.[key] ?? key),
+    );
+    const url = new URL(`${API_PREFIX}${path}`, this.url);
+    for (const [key, value] of Object.entries(options.query ?? {})) url.searchParams.set(key, String(value));
+    const response = await fetch(url, {
+      method: route.method,
+      headers: {
+        ...(this.token ? { authorization: `Bearer ${this.token}` } : {}),
+        ...(options.body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...options.headers,
+      },
+      body: options.body === undefined ? undefined : (options.body as BodyInit),
+    });
+    const text = await response.text();
+    const body: unknown = text === '' ? undefined : JSON.parse(text);
+    if (response.ok) {
+      if (response.status !== route.status) throw new Error(`${name} answered ${response.status}, not ${route.status}`);
+      route.response?.parse(body);
+    }
+    return { status: response.status, headers: response.headers, body };
+  }
+
+  /** The body of a good answer. Throws on any other. */
+  async call<N extends RouteName>(name: N, options: CallOptions = {}): Promise<RouteResponse<N>> {
+    const { body: given } = options;
+    const body = given === undefined ? undefined : JSON.stringify(given);
+    const answer = await this.request(name, { ...options, body });
+    if (answer.status >= 300) throw new Error(`${name}: ${answer.status} ${JSON.stringify(answer.body)}`);
+    return answer.body as RouteResponse<N>;
+  }
+}

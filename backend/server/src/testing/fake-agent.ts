@@ -1,0 +1,150 @@
+import {
+  AGENT_PROTOCOL,
+  type AgentMessage,
+  API_PREFIX,
+  type NodeSamples,
+  type NodeSpec,
+  type Observed,
+  ServerMessage,
+} from '@orrery/contract';
+import { WebSocket } from 'ws';
+import { until } from './wait.js';
+
+const IDLE: Observed = {
+  generation: 0,
+  state: 'converged',
+  engine: 'running',
+  engine_pid: 1,
+  instances: [],
+  error: null,
+};
+
+/** Speaks the agents' protocol. Reaches what it is told at once unless `hold` is set. */
+export class FakeAgent {
+  readonly told: NodeSpec[] = [];
+  readonly calls: Extract<ServerMessage, { type: 'call' }>[] = [];
+  credential: string | null = null;
+  hold = false;
+  refused: string | null = null;
+  observed = IDLE;
+  private socket: WebSocket | null = null;
+  private seq = 0;
+  private counters = { packets: 0, bytes: 0 };
+
+  constructor(
+    private readonly serverUrl: string,
+    readonly node: string,
+    private readonly token: string | null,
+    readonly bootId = 'boot-1',
+  ) {}
+
+  get spec(): NodeSpec | undefined {
+    return this.told.at(-1);
+  }
+
+  /** Resolves when the server has welcomed or refused it. */
+  async connect(): Promise<void> {
+    const base = this.serverUrl.replace(/^http/, 'ws');
+    const socket = new WebSocket(base.startsWith('ws+unix:') ? base : `${base}${API_PREFIX}/agent`);
+    this.socket = socket;
+    this.refused = null;
+    let welcomed = false;
+    socket.on('message', (data) => {
+      const message = ServerMessage.parse(JSON.parse(data.toString()));
+      if (message.type === 'welcome') {
+        welcomed = true;
+        this.credential = message.credential ?? this.credential;
+      } else if (message.type === 'desired') {
+        this.told.push(message.spec);
+        if (!this.hold) this.reach();
+      } else if (message.type === 'call') {
+        this.calls.push(message);
+        this.send({ type: 'reply', id: message.id, result: { of: message.instance_id }, error: null });
+      } else this.refused = message.detail;
+    });
+    socket.on('error', () => undefined);
+    await until(`connection of ${this.node}`, () => socket.readyState === WebSocket.OPEN);
+    this.send({
+      type: 'hello',
+      protocol: AGENT_PROTOCOL,
+      node: this.node,
+      origin: 'twin',
+      version: '0.1.0',
+      boot_id: this.bootId,
+      join_token: this.credential === null ? this.token : null,
+      credential: this.credential,
+      capabilities: {
+        cores: 2,
+        memory_bytes: 1,
+        hugepages_bytes: 0,
+        dpdk: '22.11',
+        engine_memory: 'no-huge',
+        drivers: ['engine'],
+        nfs: ['ids'],
+        iface: 'nic0',
+        iface_mac: '02:00:00:00:00:01',
+      },
+      observed: this.observed,
+    });
+    await until(`welcome of ${this.node}`, () => welcomed || this.refused !== null);
+  }
+
+  /** Reports that the newest spec runs. */
+  reach(): void {
+    const { spec } = this;
+    if (!spec) return;
+    const instances = spec.instances.map(({ id }) => ({ id, state: 'running' as const, detail: null }));
+    this.report({ ...IDLE, generation: spec.generation, instances });
+  }
+
+  report(observed: Observed): void {
+    this.observed = observed;
+    this.send({ type: 'observed', observed });
+  }
+
+  /** One interval of 200 ms in which each exit let `packets` pass, each of 1000 bytes and in the histogram's bucket. */
+  sample(packets: number, bucket = 160): void {
+    this.counters = { packets: this.counters.packets + packets, bytes: this.counters.bytes + 1000 * packets };
+    const { packets: total, bytes } = this.counters;
+    const samples: NodeSamples = {
+      epoch: this.bootId,
+      seq: this.seq++,
+      t_ms: Date.now(),
+      interval_ms: 200,
+      lost: 0,
+      cpu_share: 0.1,
+      instances: (this.spec?.instances ?? []).map(({ id }) => ({
+        instance_id: id,
+        packets_in: total,
+        packets_out: total,
+        bytes_in: bytes,
+        bytes_out: bytes,
+        drops: {},
+        queue_depth: 0,
+        cpu_share: 0.05,
+        latency_ns: packets > 0 ? [[bucket, packets]] : [],
+      })),
+      exits: (this.spec?.exits ?? []).map(({ exit_id }) => ({
+        exit_id,
+        packets: total,
+        bytes,
+        latency_ns: packets > 0 ? [[bucket, packets]] : [],
+      })),
+    };
+    this.send({ type: 'samples', samples });
+  }
+
+  send(message: AgentMessage): void {
+    this.socket?.send(JSON.stringify(message));
+  }
+
+  /** Goes without a word, as a killed agent does. */
+  async kill(): Promise<void> {
+    const { socket } = this;
+    this.socket = null;
+    if (!socket || socket.readyState === WebSocket.CLOSED) return;
+    const closed = new Promise((resolve) => socket.once('close', resolve));
+    socket.terminate();
+    await closed;
+  }
+}

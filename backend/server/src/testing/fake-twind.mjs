@@ -1,0 +1,111 @@
+#!/usr/bin/env node
+// Answers as twind does; nothing is emulated. What changed it is in told.jsonl.
+import { appendFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+
+const { values } = parseArgs({ options: { 'run-dir': { type: 'string' }, 'state-dir': { type: 'string' } } });
+const socket = join(values['run-dir'], 'twind.sock');
+const journal = join(values['state-dir'], 'told.jsonl');
+const watchers = new Set();
+const state = {
+  generation: 0,
+  phase: 'down',
+  error: null,
+  nodes: [],
+  links: [],
+  faults: [],
+  fabric: { generation: 0, error: null, rules: [] },
+  build_ms: null,
+};
+const traffic = new Map();
+
+function tell(line) {
+  for (const watcher of watchers) watcher.write(`${JSON.stringify(line)}\n`);
+}
+
+function refuse(response, status, title, errors) {
+  response.writeHead(status, { 'content-type': 'application/problem+json' });
+  response.end(JSON.stringify({ type: 'about:blank', title, status, errors }));
+}
+
+const routes = {
+  'GET /health': () => [200, { status: 'ok' }],
+  'GET /capabilities': () => [
+    200,
+    { capabilities: [{ id: 'htb', title: 'HTB', where: 'twin', available: true, detail: 'fake', fallback: null }] },
+  ],
+  'GET /state': () => [200, state],
+  'PUT /spec': (body) => {
+    if (body.infrastructure?.name === 'refused') return null;
+    Object.assign(state, { generation: body.generation, phase: body.infrastructure ? 'up' : 'down', build_ms: 1 });
+    tell({ type: 'state', state });
+    return [202, state];
+  },
+  'PUT /fabric': (body) => {
+    state.fabric = {
+      generation: body.generation,
+      error: null,
+      rules: body.rules.map(({ id }) => ({ id, packets: 0, bytes: 0 })),
+    };
+    tell({ type: 'state', state });
+    return [200, state.fabric];
+  },
+  'GET /traffic': () => [200, { items: [...traffic.values()], total: traffic.size }],
+  'POST /traffic': (body) => {
+    const status = {
+      id: `traffic-${traffic.size + 1}`,
+      request: body,
+      state: 'running',
+      started_ms: 1,
+      ended_ms: null,
+      sent: 0,
+      received: 0,
+      errors: 0,
+      bits_per_second: null,
+      latency_us: null,
+      detail: null,
+    };
+    traffic.set(status.id, status);
+    return [201, status];
+  },
+  'POST /faults': (body) => {
+    const fault = { id: `fault-${state.faults.length + 1}`, ...body, since_ms: 1 };
+    state.faults.push(fault);
+    return [201, fault];
+  },
+  'GET /pcaps': () => [200, { items: [], total: 0 }],
+};
+
+const server = createServer((request, response) => {
+  const { pathname, searchParams } = new URL(request.url, 'http://twind');
+  if (pathname === '/watch') {
+    watchers.add(response);
+    response.on('close', () => watchers.delete(response));
+    response.write(`${JSON.stringify({ type: 'state', state })}\n`);
+    return;
+  }
+  const chunks = [];
+  request.on('data', (chunk) => chunks.push(chunk));
+  request.on('end', () => {
+    const bytes = Buffer.concat(chunks);
+    if (pathname === '/pcaps' && request.method === 'POST') {
+      const info = { id: 'pcap-1', name: searchParams.get('name'), bytes: bytes.length, packets: 0, duration_s: 0 };
+      response.writeHead(201).end(JSON.stringify({ ...info, link_type: 'ethernet', created_ms: 1 }));
+      return;
+    }
+    const body = bytes.length > 0 ? JSON.parse(bytes.toString()) : undefined;
+    const call = `${request.method} ${pathname}`;
+    if (request.method !== 'GET') appendFileSync(journal, `${JSON.stringify({ pid: process.pid, call, body })}\n`);
+    const answer = routes[call]?.(body);
+    if (answer === null)
+      return refuse(response, 422, 'cannot be built', [{ pointer: '/infrastructure', detail: 'no' }]);
+    if (answer === undefined) return refuse(response, 404, 'there is no such thing');
+    response.writeHead(answer[0], { 'content-type': 'application/json' }).end(JSON.stringify(answer[1]));
+  });
+});
+
+for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => process.exit(0));
+rmSync(socket, { force: true });
+server.listen(socket);

@@ -1,0 +1,32 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { Infrastructure, PipelineDefinition } from '@orrery/contract';
+
+const example = (name: string): unknown =>
+  JSON.parse(
+    readFileSync(fileURLToPath(new URL(`../../../contract/examples/valid/${name}.json`, import.meta.url)), 'utf8'),
+  );
+
+/** Three servers, four hosts, one switch, all emulated. */
+export const RACK = Infrastructure.parse(example('Infrastructure.rack'));
+export const IDS_CHAIN = PipelineDefinition.parse(example('PipelineDefinition.e2-figure-3-1'));
+export const NAT_CHAIN = PipelineDefinition.parse(example('PipelineDefinition.linear'));
+
+/** A chain of one monitor for the traffic of a client to the servers' addresses. */
+export function monitorChain(name: string, from = 'client-1', maxUs = 20_000): PipelineDefinition {
+  return PipelineDefinition.parse({
+    name,
+    title: `Chain ${name}`,
+    traffic_class: { from: [from], match: [{ attribute: 'ip.dst', value: '10.0.2.0/24' }], rate_bps: 1_000_000 },
+    nodes: [
+      { id: 'in', kind: 'ingress' },
+      { id: 'monitor', kind: 'nf', nf: 'monitor' },
+      { id: 'out', kind: 'egress' },
+    ],
+    edges: [
+      { id: 'e1', from: 'in', to: 'monitor' },
+      { id: 'e2', from: 'monitor', to: 'out' },
+    ],
+    slos: [{ id: 'fast', kind: 'latency', percentile: 99, max_us: maxUs }],
+  });
+}

@@ -1,0 +1,127 @@
+import 'reflect-metadata';
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Role } from '@orrery/contract';
+import { type Config, configFrom } from '../platform/config.js';
+import { makeLog } from '../platform/log.js';
+import { type RunningServer, startServer } from '../server.js';
+import { ApiClient } from './client.js';
+import { FakeAgent } from './fake-agent.js';
+import { RACK } from './fixtures.js';
+import { until } from './wait.js';
+
+export const FAKE_TWIND = fileURLToPath(new URL('./fake-twind.mjs', import.meta.url));
+
+export interface TestOptions {
+  readonly twin?: boolean;
+  readonly env?: Record<string, string>;
+}
+
+/** A directory for one test's sockets and state. */
+export class Scratch {
+  readonly path = mkdtempSync('/tmp/orrery-t-');
+  readonly runDir = join(this.path, 'r');
+  readonly stateDir = join(this.path, 's');
+
+  remove(): void {
+    rmSync(this.path, { recursive: true, force: true });
+  }
+
+  /** Environment of a server that lives in this directory. */
+  env({ twin = false, env = {} }: TestOptions = {}): Record<string, string> {
+    chmodSync(FAKE_TWIND, 0o755);
+    return {
+      ORRERY_PORT: '0',
+      ORRERY_RUN_DIR: this.runDir,
+      ORRERY_STATE_DIR: this.stateDir,
+      ORRERY_TWIN: twin ? 'on' : 'off',
+      ORRERY_TWIND: FAKE_TWIND,
+      ORRERY_LOG_LEVEL: 'warn',
+      ORRERY_AGENT_STALE_MS: '400',
+      ORRERY_STEP_TIMEOUT_MS: '600',
+      ORRERY_SLO_PERIOD_MS: '50',
+      ...env,
+    };
+  }
+
+  get secret(): string {
+    return readFileSync(join(this.stateDir, 'admin-secret'), 'utf8').trim();
+  }
+
+  /** What the fake twind was told, in order. */
+  twinJournal(): { pid: number; call: string; body: Record<string, unknown> }[] {
+    try {
+      const text = readFileSync(join(this.stateDir, 'twin/told.jsonl'), 'utf8');
+      return text
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line));
+    } catch {
+      return [];
+    }
+  }
+}
+
+/** A whole server in this process, with a real Redis. */
+export class TestServer {
+  readonly agents = new Map<string, FakeAgent>();
+
+  private constructor(
+    readonly scratch: Scratch,
+    readonly config: Config,
+    readonly running: RunningServer,
+    readonly api: ApiClient,
+  ) {}
+
+  static async start(options: TestOptions = {}, scratch = new Scratch()): Promise<TestServer> {
+    const config = configFrom(scratch.env(options));
+    const running = await startServer(config, makeLog(config.logLevel));
+    return new TestServer(scratch, config, running, await signIn(running.url, scratch.secret));
+  }
+
+  async session(role: Role): Promise<ApiClient> {
+    return signIn(this.running.url, this.scratch.secret, role);
+  }
+
+  /** The rack with its twin, and a fake agent for each of its servers. */
+  async bringUp(): Promise<void> {
+    await this.api.call('putInfrastructure', { body: RACK });
+    for (const { id } of RACK.servers) {
+      const { token } = await this.api.call('createJoinToken', { body: { node: id } });
+      const agent = new FakeAgent(this.running.url, id, token);
+      await agent.connect();
+      this.agents.set(id, agent);
+    }
+    await until('the twin runs', async () => (await this.api.call('getTwin')).daemon === 'running');
+  }
+
+  operation(id: string) {
+    return this.api.call('getOperation', { params: { id } });
+  }
+
+  /** Waits until the operation is over. */
+  finished(id: string) {
+    return until(`end of ${id}`, async () => {
+      const operation = await this.operation(id);
+      return ['PROCESSING', 'FAILED_TEMP'].includes(operation.state) ? null : operation;
+    });
+  }
+
+  /** Stops, keeping the state for another start. */
+  async pause(): Promise<void> {
+    for (const agent of this.agents.values()) await agent.kill();
+    await this.running.close();
+  }
+
+  async stop(): Promise<void> {
+    await this.pause();
+    this.scratch.remove();
+  }
+}
+
+export async function signIn(url: string, secret: string, role?: Role): Promise<ApiClient> {
+  const client = new ApiClient(url, null);
+  const session = await client.call('createSession', { body: { secret, role } });
+  return client.as(session.token);
+}

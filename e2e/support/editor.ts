@@ -40,6 +40,14 @@ export class Editor {
     await expect(this.page.locator('.react-flow__edge')).toHaveCount(edges + 1);
   }
 
+  /** Makes room: each step shows a fifth more. */
+  async zoomOut(steps: number): Promise<void> {
+    for (let step = 0; step < steps; step++) await this.page.getByRole('button', { name: 'Zoom out' }).click();
+    await this.page.waitForFunction(
+      () => document.querySelector('.react-flow')?.getAnimations({ subtree: true }).length === 0,
+    );
+  }
+
   /** Moves a node's middle to a place given as parts of the canvas. */
   async moveTo(id: string, at: { x: number; y: number }): Promise<void> {
     const box = (await this.canvas.boundingBox())!;

@@ -17,6 +17,7 @@ test('a chain drawn in the browser carries real packets in the twin', async ({ s
     await page.getByLabel('Title').fill('Walk');
     await page.getByRole('button', { name: 'Create' }).click();
     await expect(editor.canvas).toBeVisible();
+    await editor.zoomOut(3);
     await editor.moveTo('ingress', { x: 0.1, y: 0.5 });
     await editor.moveTo('egress', { x: 0.9, y: 0.5 });
     ids.ids = await editor.drop('Intrusion detection', { x: 0.3, y: 0.5 });

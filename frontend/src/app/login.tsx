@@ -81,8 +81,9 @@ export function LoginPage() {
         <details className={classes.help}>
           <summary>Where is the secret?</summary>
           <p>
-            The server prints it once, on the first start: look for <code>first-run secret</code> in the terminal where
-            you ran <code>npm run demo</code>, or in the server's log.
+            The server prints it once, when it starts for the first time: look for <code>first-run admin secret</code>{' '}
+            in the terminal. It is also in the file <code>admin-secret</code> of its state directory,{' '}
+            <code>.orrery/state</code> unless you chose another.
           </p>
         </details>
       </form>

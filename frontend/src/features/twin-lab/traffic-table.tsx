@@ -67,7 +67,9 @@ export function TrafficTable() {
                     <td className={classes.traffic}>
                       <strong>{item.request.kind}</strong> {trafficRoute(item)}
                       <span className={classes.small}>{trafficSettings(item)}</span>
-<span className={classes.small}>started <RelativeTime t_ms={item.started_ms} /></span>
+                      <span className={classes.small}>
+                        started <RelativeTime t_ms={item.started_ms} />
+                      </span>
                       {item.detail && (
                         <span className={classes.small} data-failed={item.state === 'failed' || undefined}>
                           {item.detail}

@@ -1,5 +1,6 @@
 import {
   IconActivity,
+  IconArrowsExchange,
   IconArrowsShuffle,
   IconBolt,
   IconBox,
@@ -27,6 +28,7 @@ type Icon = ComponentType<{ size?: number | string; stroke?: number; className?:
 /** Icons that descriptors may name; another name is drawn as a box. Named one by one so that only these are shipped. */
 const ICONS: Record<string, Icon> = {
   activity: IconActivity,
+  'arrows-exchange': IconArrowsExchange,
   'arrows-shuffle': IconArrowsShuffle,
   bolt: IconBolt,
   box: IconBox,

@@ -1,0 +1,172 @@
+import type { Infrastructure, NfInstance, Pipeline, Plan } from '@orrery/contract';
+import { describe, expect, it } from 'vitest';
+import { rowsOf } from './element-list.js';
+import { type Box, contains } from './geometry.js';
+import { autoLayout, buildScene, placesWith } from './model.js';
+import { overlayOf } from './overlay.js';
+import { routeLinks } from './routing.js';
+
+function network(servers: number, clients: number): Infrastructure {
+  const origin = 'twin' as const;
+  const hosts = Array.from({ length: clients * 2 }, (_, index) => ({
+    id: `host-${index}`,
+    origin,
+    role: index % 2 === 0 ? ('client' as const) : ('server' as const),
+    address: `10.0.0.${index}`,
+    mac: '02:00:00:00:00:01',
+  }));
+  const nodes = Array.from({ length: servers }, (_, index) => ({
+    id: `server-${index}`,
+    origin,
+    cores: 4,
+    ghz: 2,
+    memory_bytes: 1,
+    nics: [{ name: 'eth0', bandwidth_bps: 1e9 }],
+  }));
+  return {
+    name: 'test',
+    servers: nodes,
+    switches: [{ id: 'fabric', origin, driver: 'ovs', ports: 64, table_entries: 100, actions: [] }],
+    hosts,
+    links: [...nodes, ...hosts].map(({ id }) => ({
+      id: `${id}-fabric`,
+      a: { node: id, port: 'eth0' },
+      b: { node: 'fabric', port: 'p' },
+      bandwidth_bps: 1e9,
+      delay_us: 0,
+    })),
+  };
+}
+
+const instance = (id: string, server: string, core: number): NfInstance => ({
+  id,
+  pipeline_id: 'pl',
+  node_id: id.split('.')[1]!,
+  nf: 'ids',
+  server,
+  core,
+  state: 'running',
+  detail: null,
+  origin: 'twin',
+});
+
+const overlap = (a: Box, b: Box) => Math.abs(a.x - b.x) < (a.w + b.w) / 2 && Math.abs(a.y - b.y) < (a.h + b.h) / 2;
+
+describe('buildScene', () => {
+  const scene = buildScene(network(2, 1), [
+    instance('web.ids.0', 'server-0', 1),
+    instance('web.nat.0', 'server-0', 1),
+    instance('web.fw.0', 'server-0', 3),
+    instance('web.gone.0', 'no-such-server', 0),
+  ]);
+  const server = scene.nodes.get('server-0')!;
+
+  it('puts each instance on the core of its server, inside the box and beside the others', () => {
+    expect(server.chips.map(({ label }) => label)).toEqual(['ids.0', 'nat.0', 'fw.0']);
+    for (const chip of server.chips) {
+      const { w, h } = server;
+      for (const corner of [-1, 1]) {
+        const point = { x: chip.x + (corner * chip.w) / 2, y: chip.y + (corner * chip.h) / 2 };
+        expect(contains({ x: 0, y: 0, w, h }, point)).toBe(true);
+      }
+      for (const other of server.chips) if (other !== chip) expect(overlap(chip, other)).toBe(false);
+    }
+  });
+
+  it('counts the cores without an instance', () => {
+    expect(server.rows.map(({ label }) => label)).toEqual(['core 1', 'core 3', '2 idle cores']);
+  });
+
+  it('leaves out links to what is not there', () => {
+    const broken = network(1, 1);
+    const scene = buildScene({ ...broken, switches: [] }, []);
+    expect(scene.links.size).toBe(0);
+  });
+});
+
+describe('autoLayout', () => {
+  it.each([
+    [1, 1],
+    [3, 2],
+    [12, 20],
+    [200, 60],
+  ])('places %d servers and %d pairs of hosts without overlap, the same each time', (servers, pairs) => {
+    const scene = buildScene(network(servers, pairs), [instance('web.ids.0', 'server-0', 0)]);
+    const places = autoLayout(scene);
+    expect(places.size).toBe(scene.nodes.size);
+    const boxes = [...scene.nodes.values()].map(({ id, w, h }) => ({ id, ...places.get(id)!, w, h }));
+    for (const [index, a] of boxes.entries()) {
+      for (const b of boxes.slice(index + 1)) if (overlap(a, b)) throw new Error(`${a.id} lies on ${b.id}`);
+    }
+    expect(autoLayout(scene)).toEqual(places);
+  });
+
+  it('keeps what the operator has moved, and forgets nodes that are gone', () => {
+    const scene = buildScene(network(1, 1), []);
+    const places = placesWith(
+      scene,
+      new Map([
+        ['fabric', { x: 7, y: 8 }],
+        ['gone', { x: 1, y: 1 }],
+      ]),
+    );
+    expect(places.get('fabric')).toEqual({ x: 7, y: 8 });
+    expect(places.has('gone')).toBe(false);
+  });
+});
+
+describe('routeLinks', () => {
+  it('lets no two links leave a node at the same place, in the order of where they go', () => {
+    const scene = buildScene(network(4, 1), []);
+    const places = autoLayout(scene);
+    const lines = routeLinks(scene, places);
+    const ends = ['server-0', 'server-1', 'server-2'].map((id) => lines.get(`${id}-fabric`)!.at(-1)!.x);
+    expect(new Set(ends).size).toBe(3);
+    expect(ends).toEqual([...ends].sort((a, b) => a - b));
+  });
+});
+
+describe('overlayOf', () => {
+  const scene = buildScene(network(2, 1), [instance('web.ids.0', 'server-0', 0), instance('web.fw.0', 'server-1', 0)]);
+  const plan = {
+    instances: [
+      { id: 'web.ids.0', pipeline_id: 'pl', server: 'server-0' },
+      { id: 'web.fw.0', pipeline_id: 'pl', server: 'server-1' },
+      { id: 'other.fw.0', pipeline_id: 'other', server: 'server-1' },
+    ],
+    edges: [
+      { id: 'in', from: null, to: 'web.ids.0', rate_bps: 1, crosses_switch: true },
+      { id: 'mid', from: 'web.ids.0', to: 'web.fw.0', rate_bps: 1, crosses_switch: true },
+      { id: 'out', from: 'web.fw.0', to: null, rate_bps: 1, crosses_switch: true },
+      { id: 'foreign', from: null, to: 'other.fw.0', rate_bps: 1, crosses_switch: true },
+    ],
+    pipelines: [{ pipeline_id: 'pl', definition: { traffic_class: { from: ['host-0'] } } }],
+  } as unknown as Plan;
+  const overlay = overlayOf(scene, plan, { id: 'pl' } as Pipeline);
+
+  it('has the edges of its chain only, from the hosts of the class to the switch', () => {
+    expect(overlay.edges.map(({ from, to }) => [from, to])).toEqual([
+      [{ node: 'host-0' }, { chip: 'web.ids.0' }],
+      [{ chip: 'web.ids.0' }, { chip: 'web.fw.0' }],
+      [{ chip: 'web.fw.0' }, { node: 'fabric' }],
+    ]);
+  });
+
+  it('lights the links on the path and no other', () => {
+    expect([...overlay.links].sort()).toEqual(['host-0-fabric', 'server-0-fabric', 'server-1-fabric']);
+  });
+});
+
+describe('rowsOf', () => {
+  const scene = buildScene(network(2, 1), [instance('web.ids.0', 'server-1', 0)]);
+
+  it('lists everything that the canvas shows', () => {
+    const items = rowsOf(scene, '').filter((row) => row.kind === 'item');
+    expect(items).toHaveLength(scene.nodes.size + scene.links.size + 1);
+  });
+
+  it('keeps the server of an instance that is found', () => {
+    const labels = rowsOf(scene, 'ids').flatMap((row) => (row.kind === 'item' ? [row.label] : []));
+    expect(labels).toEqual(['server-1', 'web.ids.0']);
+  });
+});

@@ -60,7 +60,7 @@ test('a chain drawn in the browser carries real packets in the twin', async ({ s
   await test.step('4 apply: deploy and follow the operation', async () => {
     await page.getByRole('button', { name: 'Deploy', exact: true }).click();
     await expect(page.getByRole('tabpanel').getByText('completed').first()).toBeVisible({ timeout: 30_000 });
-    await expect(page.getByRole('heading', { name: 'Walk' }).locator('..').getByText('running')).toBeVisible();
+    await expect(page.getByRole('main').getByText('running', { exact: true }).first()).toBeVisible();
   });
 
   const instance = (node: string) => `walk.${ids[node]}.0`;

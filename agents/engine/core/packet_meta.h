@@ -4,6 +4,7 @@
 #include <rte_mbuf.h>
 
 #include <cstdint>
+#include <new>
 
 #include "support/packet.h"
 
@@ -40,7 +41,8 @@ inline uint8_t* bytes_of(rte_mbuf* packet) {
 inline const ParsedPacket& parsed_of(rte_mbuf* packet) {
   PacketMeta& meta = meta_of(packet);
   if (!meta.parsed_valid) {
-    meta.parsed = parse_packet({bytes_of(packet), packet->data_len});
+    // Made in place: a copy of headers that were just parsed waits for all their small stores to finish.
+    new (&meta.parsed) ParsedPacket(parse_packet({bytes_of(packet), packet->data_len}));
     meta.parsed_valid = true;
   }
   return meta.parsed;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <new>
 
 #include "core/packet_meta.h"
 #include "core/pass.h"
@@ -39,14 +41,17 @@ class NfModule final : public Module {
   NfCore* nf() override { return core_.get(); }
 
   void process(Pass& pass, Batch& batch, uint8_t input) override {
-    std::array<NfPacket, kBatchSize> packets;
+    // Made in place: a copy of headers that were just parsed waits for all their small stores to finish.
+    alignas(NfPacket) std::byte storage[kBatchSize * sizeof(NfPacket)];
+    auto* packets = reinterpret_cast<NfPacket*>(storage);
     std::array<NfVerdict, kBatchSize> verdicts;
     for (uint32_t i = 0; i < batch.count; ++i) {
       rte_mbuf* packet = batch.packets[i];
-      packets[i] = {bytes_of(packet), packet->data_len, parsed_of(packet), meta_of(packet).metadata};
-      verdicts[i] = {};
+      uint8_t* bytes = bytes_of(packet);
+      new (packets + i)
+          NfPacket{bytes, packet->data_len, parse_packet({bytes, packet->data_len}), meta_of(packet).metadata};
     }
-    core_->process({packets.data(), batch.count}, input == 0 ? Direction::kForward : Direction::kReturn,
+    core_->process({packets, batch.count}, input == 0 ? Direction::kForward : Direction::kReturn,
                    {verdicts.data(), batch.count}, pass.now_ns());
     const uint64_t done_ns = pass.exact_now_ns();
     for (uint32_t i = 0; i < batch.count; ++i) {

@@ -1,7 +1,5 @@
-import 'reflect-metadata';
 import { ConfigError, configFrom, HELP } from './platform/config.js';
 import { makeLog } from './platform/log.js';
-import { startServer } from './server.js';
 
 async function main(): Promise<void> {
   const [argument] = process.argv.slice(2);
@@ -12,6 +10,8 @@ async function main(): Promise<void> {
 
   const log = makeLog(config.logLevel);
   process.on('unhandledRejection', (error) => log.error({ error }, 'unhandled rejection'));
+  // Only now: the framework takes a second to load.
+  const { startServer } = await import('./server.js');
   const server = await startServer(config, log);
   if (server.firstRunSecret) console.log(`first-run admin secret: ${server.firstRunSecret}`);
   console.log(`listening at ${server.url}`);

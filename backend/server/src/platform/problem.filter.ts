@@ -59,7 +59,7 @@ function toProblem(error: unknown, request: FastifyRequest): ProblemError {
     return new ProblemError(415, `The media type ${request.headers['content-type']} is not read here.`);
   if (statusCode && statusCode >= 400 && statusCode < 500) return new ProblemError(statusCode, message);
   if (error instanceof SyntaxError) return new ProblemError(400, `The body is not JSON: ${message}`);
-  if (name === 'MaxRetriesPerRequestError' || /Connection is closed|Command timed out/.test(message))
+  if (name === 'MaxRetriesPerRequestError' || /Connection is closed|Command timed out|Command aborted/.test(message))
     return unavailable('The store is restarting; try again.');
   return new ProblemError(500, 'The server failed; its log has the cause under the request id.');
 }

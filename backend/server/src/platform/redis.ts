@@ -24,6 +24,7 @@ export class Store {
       commandTimeout: 10_000,
       maxRetriesPerRequest: 30,
     });
+    this.redis.on('close', () => failUnanswered(this.redis));
   }
 
   static async open(config: Config, log: Log): Promise<Store> {
@@ -58,7 +59,7 @@ export class Store {
       throw unavailable('The store is restarting; read the resource before you try again.');
     }
     const failed = results?.find(([error]) => error);
-    if (!results || failed) throw failed?.[0] ?? new Error('the transaction was discarded');
+    if (!results || failed) throw failed?.[0] ?? new Error('Connection is closed.');
     return results.map(([, value]) => value);
   }
 
@@ -89,4 +90,13 @@ export class Store {
     connection.on('error', (error: Error) => this.log.debug({ error: error.message }, 'Redis connection'));
     return connection;
   }
+}
+
+/**
+ * Rejects at once what was sent and will never be answered. With `autoResendUnfulfilledCommands` off ioredis forgets such
+ * commands, and its only public setting that rejects them (`maxRetriesPerRequest: 0`) also rejects what was not sent yet.
+ */
+function failUnanswered(redis: Redis): void {
+  const internals = redis as unknown as { flushQueue(error: Error, which: { offlineQueue: boolean }): void };
+  internals.flushQueue(new Error('Connection is closed.'), { offlineQueue: false });
 }

@@ -2,7 +2,7 @@
 export async function until<T>(
   what: string,
   probe: () => Promise<T | null | undefined | false> | T | null | undefined | false,
-  ms = 10_000,
+  ms = 20_000,
 ): Promise<T> {
   const deadline = Date.now() + ms;
   for (;;) {

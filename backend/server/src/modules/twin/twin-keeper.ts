@@ -11,6 +11,7 @@ import {
 import { CONFIG, type Config } from '../../platform/config.js';
 import { LOG, type Log } from '../../platform/log.js';
 import { METRICS, type Metrics } from '../../platform/metrics.js';
+import { Mutex } from '../../platform/mutex.js';
 import { Signal } from '../../platform/signal.js';
 import { EVENT_LOG, type EventLog } from '../../ports/event-log.js';
 import type { FabricDriver } from '../../ports/fabric-driver.js';
@@ -39,7 +40,9 @@ export class TwinKeeper implements TwinView, FabricDriver, OnApplicationBootstra
   private fabric: FabricSpec | null = null;
   private readonly stateListeners = new Set<() => void>();
   private watching: AbortController | null = null;
-  private closed = false;
+  private readonly sending = new Mutex();
+  private sentRevision = 0;
+  private readonly closing = new AbortController();
   private worker: Promise<void> = Promise.resolve();
 
   constructor(
@@ -64,14 +67,14 @@ export class TwinKeeper implements TwinView, FabricDriver, OnApplicationBootstra
     if (!this.enabled) return;
     this.infrastructure.onChange(() => {
       this.wanted.wake();
-      if (this.watching) void this.sendSpec().catch((error: unknown) => this.refused(error));
       if (!this.isWanted()) this.watching?.abort();
+      else if (this.watching) this.sendNewSpec();
     });
     this.worker = this.work();
   }
 
   async onApplicationShutdown(): Promise<void> {
-    this.closed = true;
+    this.closing.abort();
     this.watching?.abort();
     this.wanted.wake();
     await this.worker;
@@ -109,6 +112,10 @@ export class TwinKeeper implements TwinView, FabricDriver, OnApplicationBootstra
     if (known.error) throw new Error(known.error);
   }
 
+  private get closed(): boolean {
+    return this.closing.signal.aborted;
+  }
+
   private isWanted(): boolean {
     const { servers, switches, hosts } = this.infrastructure.current.infrastructure;
     return [...servers, ...switches, ...hosts].some(({ origin }) => origin === 'twin');
@@ -127,10 +134,11 @@ export class TwinKeeper implements TwinView, FabricDriver, OnApplicationBootstra
       }
       try {
         this.become(wasRunning ? 'lost' : 'starting', this.detail);
-        const started = await this.process.ensure(() => this.answers());
+        const started = await this.process.ensure(() => this.answers(), this.closing.signal);
         if (wasRunning && started) this.metrics.twinRestarts.inc();
         await this.sendSpec();
-        if (this.fabric) await this.client.json('PUT', '/fabric', this.fabric);
+        if (this.fabric)
+          await this.client.json('PUT', '/fabric', this.fabric).catch((error: unknown) => this.refused(error));
         this.become('running', null);
         delay = RETRY_FIRST_MS;
         wasRunning = true;
@@ -169,7 +177,16 @@ export class TwinKeeper implements TwinView, FabricDriver, OnApplicationBootstra
     );
   }
 
-  private async sendSpec(): Promise<void> {
+  /** One at a time, so that the newest is the last. */
+  private sendSpec(): Promise<void> {
+    return this.sending.run(() => this.putSpec());
+  }
+
+  private sendNewSpec(): void {
+    this.sendSpec().catch((error: unknown) => this.refused(error));
+  }
+
+  private async putSpec(): Promise<void> {
     const { revision, infrastructure } = this.infrastructure.current;
     const emulated = infrastructure.servers.filter(({ origin }) => origin === 'twin');
     const tokens = await Promise.all(emulated.map(({ id }) => this.fleet.issueJoinToken(id)));
@@ -181,6 +198,7 @@ export class TwinKeeper implements TwinView, FabricDriver, OnApplicationBootstra
         join_tokens: Object.fromEntries(tokens.map(({ node, token }) => [node, token])),
       },
     };
+    this.sentRevision = revision;
     await this.client.json('PUT', '/spec', spec);
     this.detail = null;
   }
@@ -193,8 +211,10 @@ export class TwinKeeper implements TwinView, FabricDriver, OnApplicationBootstra
 
   /** Follows what twind tells until it ends. */
   private async watch(): Promise<void> {
+    if (this.closed || !this.isWanted()) return;
     const watching = new AbortController();
     this.watching = watching;
+    if (this.sentRevision !== this.infrastructure.current.revision) this.sendNewSpec();
     try {
       for await (const line of this.client.lines('/watch', watching.signal)) {
         const parsed = TwinWatchLine.safeParse(line);

@@ -23,15 +23,15 @@ export class TwinProcess {
 
   /**
    * Makes sure that twind answers: a twin that outlived the server is adopted, else one is started. Rejects with the
-   * launcher's own words when it gives up. True: it was started now.
+   * launcher's own words when it gives up, and on abort. True: it was started now.
    */
-  async ensure(answers: () => Promise<boolean>): Promise<boolean> {
+  async ensure(answers: () => Promise<boolean>, signal: AbortSignal): Promise<boolean> {
     if (await answers()) {
       this.adoptedPid ??= this.child ? null : await this.livingPid();
       return false;
     }
     await this.stop();
-    await this.start(answers);
+    await this.start(answers, signal);
     return true;
   }
 
@@ -51,7 +51,7 @@ export class TwinProcess {
     await rm(this.pidFile, { force: true });
   }
 
-  private async start(answers: () => Promise<boolean>): Promise<void> {
+  private async start(answers: () => Promise<boolean>, signal: AbortSignal): Promise<void> {
     const { launcher, runDir, stateDir } = this.launch;
     await mkdir(stateDir, { recursive: true, mode: 0o700 });
     const logPath = join(stateDir, 'twin.log');
@@ -66,13 +66,14 @@ export class TwinProcess {
     child.once('error', (error) => {
       failure = error.message;
     });
-    child.once('exit', (code, signal) => {
-      failure ??= `ended with ${code ?? signal}`;
+    child.once('exit', (code, by) => {
+      failure ??= `ended with ${code ?? by}`;
       if (this.child === child) this.child = null;
     });
     if (child.pid) await writeFile(this.pidFile, String(child.pid), { mode: 0o600 });
     const deadline = Date.now() + START_LIMIT_MS;
     while (!(await answers())) {
+      signal.throwIfAborted();
       if (failure !== null || Date.now() > deadline) {
         const said = (await readFile(logPath, 'utf8').catch(() => '')).trim().split('\n').slice(-3).join(' ');
         throw new Error(`${launcher} ${failure ?? 'did not serve in time'}: ${said}`);

@@ -1,0 +1,170 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Event } from '@orrery/contract';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { ChildServer, isAlive } from './testing/child-server.js';
+import type { ApiClient } from './testing/client.js';
+import { FakeAgent } from './testing/fake-agent.js';
+import { monitorChain, RACK } from './testing/fixtures.js';
+import { Scratch, signIn, TestServer } from './testing/server.js';
+import { until } from './testing/wait.js';
+
+async function allEvents(api: ApiClient): Promise<Event[]> {
+  return (await api.call('listEvents', { query: { limit: 1000 } })).items;
+}
+
+describe('when Redis is killed', () => {
+  let server: TestServer;
+  beforeEach(async () => {
+    server = await TestServer.start();
+  });
+  afterEach(() => server.stop());
+
+  it('nothing that was acknowledged is lost and no event is doubled', async () => {
+    const { token } = await server.api.call('createJoinToken', { body: { node: 'server-1' } });
+    const agent = new FakeAgent(server.running.url, 'server-1', token);
+    server.agents.set('server-1', agent);
+    await agent.connect();
+    const redis = server.running.store.server!;
+    const acknowledged: string[] = [];
+    let reported = 0;
+    for (let round = 0; round < 3; round++) {
+      const pid = redis.pid!;
+      const from = acknowledged.length;
+      for (let index = 0; acknowledged.length < from + 10; index++) {
+        if (index === 4) process.kill(pid, 'SIGKILL');
+        agent.send({
+          type: 'event',
+          event: 'probe.tick',
+          severity: 'info',
+          subject: 'server-1',
+          message: `tick ${reported++}`,
+          t_ms: Date.now(),
+          data: {},
+        });
+        const name = `p-${round}-${index}`;
+        const answer = await server.api.request('createPipeline', { body: JSON.stringify(monitorChain(name)) });
+        if (answer.status === 201) acknowledged.push(name);
+        else expect(answer.status).toBe(503);
+      }
+      await until('another Redis', () => redis.pid !== pid && redis.restarts === round + 1);
+    }
+    const { items } = await server.api.call('listPipelines', { query: { limit: 1000 } });
+    const stored = new Set(items.map(({ draft }) => draft.name));
+    expect(acknowledged.filter((name) => !stored.has(name))).toEqual([]);
+    const events = await until('every event', async () => {
+      const all = await allEvents(server.api);
+      return all.filter(({ type }) => type === 'probe.tick').length >= reported && all;
+    });
+    const ticks = events.filter(({ type }) => type === 'probe.tick').map(({ message }) => message);
+    expect(ticks).toEqual(Array.from({ length: reported }, (_, index) => `tick ${index}`));
+    const created = events.filter(({ type }) => type === 'pipeline.created').map(({ data }) => data.name);
+    expect(created.toSorted()).toEqual([...stored].toSorted());
+  });
+});
+
+describe('when the server is killed', () => {
+  let scratch: Scratch;
+  let server: ChildServer;
+  const agents: FakeAgent[] = [];
+  beforeEach(async () => {
+    scratch = new Scratch();
+    server = await ChildServer.start(scratch, { twin: true });
+  });
+  afterEach(async () => {
+    for (const agent of agents.splice(0)) await agent.kill();
+    await server.end('SIGTERM');
+    scratch.remove();
+  });
+
+  /** Agents reach the server through its unix socket, which stays where it is over restarts. */
+  async function bringUp(api: ApiClient): Promise<void> {
+    await api.call('putInfrastructure', { body: RACK });
+    const socket = `ws+unix:${join(scratch.runDir, 'agents.sock')}:/api/v1/agent`;
+    for (const { id } of RACK.servers) {
+      const { token } = await api.call('createJoinToken', { body: { node: id } });
+      const agent = new FakeAgent(socket, id, token);
+      await agent.connect();
+      agents.push(agent);
+    }
+    await until('the twin runs', async () => (await api.call('getTwin')).daemon === 'running');
+  }
+
+  it('in the middle of an operation, the next one finishes it with the same twin', async () => {
+    expect(server.output).toMatch(`first-run admin secret: ${scratch.secret}`);
+    let api = await signIn(server.url, scratch.secret);
+    await bringUp(api);
+    for (const agent of agents) agent.hold = true;
+    const { id } = await api.call('createPipeline', { body: monitorChain('a') });
+    const { id: operation } = await api.call('createDeployment', { body: { pipeline_id: id } });
+    await until('an agent was told', () => agents.some(({ told }) => told.length > 0));
+    const redisFiles = join(scratch.stateDir, 'redis/appendonlydir');
+    expect(existsSync(redisFiles)).toBe(true);
+    await server.end('SIGKILL');
+
+    server = await ChildServer.start(scratch, { twin: true });
+    expect(server.output).not.toMatch('first-run');
+    api = (await signIn(server.url, scratch.secret)).as(api.token);
+    expect((await api.call('getOperation', { params: { id: operation } })).state).toMatch(/PROCESSING|FAILED_TEMP/);
+    for (const agent of agents) {
+      agent.hold = false;
+      await agent.connect();
+      expect(agent.refused).toBeNull();
+    }
+    await until(
+      'the operation is completed',
+      async () => (await api.call('getOperation', { params: { id: operation } })).state === 'COMPLETED',
+    );
+    expect(await api.call('getDeployment', { params: { pipeline_id: id } })).toMatchObject({ state: 'running' });
+    const journal = scratch.twinJournal();
+    expect(new Set(journal.map(({ pid }) => pid)).size).toBe(1);
+    expect(journal.at(-1)!.call).toBe('PUT /fabric');
+    const types = (await allEvents(api)).map(({ type }) => type);
+    expect(types.filter((type) => type === 'operation.started')).toHaveLength(1);
+    expect(types.filter((type) => type === 'operation.completed')).toHaveLength(1);
+  });
+
+  it('what ran goes on: agents are told the same again and nothing is degraded', async () => {
+    let api = await signIn(server.url, scratch.secret);
+    await bringUp(api);
+    const { id } = await api.call('createPipeline', { body: monitorChain('a') });
+    await api.call('createDeployment', { body: { pipeline_id: id } });
+    const isRunning = async () => (await api.call('getPipeline', { params: { id } })).deployment_state === 'running';
+    await until('it runs', isRunning);
+    const specs = agents.map(({ spec }) => spec);
+    await server.end('SIGKILL');
+    server = await ChildServer.start(scratch, { twin: true });
+    api = await signIn(server.url, scratch.secret);
+    for (const agent of agents) await agent.connect();
+    expect(agents.map(({ spec }) => spec)).toEqual(specs);
+    expect(await isRunning()).toBe(true);
+    await until('the twin runs', async () => (await api.call('getTwin')).daemon === 'running');
+  });
+
+  it('and ended by SIGTERM it leaves nothing behind', async () => {
+    const api = await signIn(server.url, scratch.secret);
+    await bringUp(api);
+    const twin = Number(readFileSync(join(scratch.runDir, 'twin.pid'), 'utf8'));
+    expect(isAlive(twin)).toBe(true);
+    expect(await server.end('SIGTERM')).toBe(0);
+    expect(isAlive(twin)).toBe(false);
+    for (const name of ['redis.sock', 'agents.sock', 'twin.pid'])
+      expect(existsSync(join(scratch.runDir, name)), name).toBe(false);
+  });
+
+  it('a second server on the same directories says so and does no harm', async () => {
+    await expect(ChildServer.start(scratch, { twin: true })).rejects.toThrow('ended with 1');
+    expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
+  });
+});
+
+describe('the command line', () => {
+  it('explains itself', async () => {
+    const { stdout } = await ChildServer.run('--help');
+    for (const name of ['ORRERY_PORT', 'ORRERY_STATE_DIR', 'REDIS_URL', 'ORRERY_TWIN']) expect(stdout).toContain(name);
+  });
+
+  it('refuses what it does not know', async () => {
+    await expect(ChildServer.run('--fast')).rejects.toMatchObject({ code: 2 });
+  });
+});

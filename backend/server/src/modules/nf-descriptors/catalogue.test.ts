@@ -1,0 +1,44 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { loadCatalogue } from './catalogue.js';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync('/tmp/orrery-t-');
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const example = fileURLToPath(new URL('../../../../contract/examples/valid/NfDescriptor.ids.json', import.meta.url));
+const describeNf = (name: string, change: Record<string, unknown> = {}) => {
+  mkdirSync(join(folder, name), { recursive: true });
+  const content = { ...JSON.parse(readFileSync(example, 'utf8')), id: name, ...change };
+  writeFileSync(join(folder, name, 'descriptor.json'), JSON.stringify(content));
+};
+
+describe('loadCatalogue', () => {
+  it('reads each NF of each folder, by name', async () => {
+    describeNf('b');
+    describeNf('a');
+    mkdirSync(join(folder, 'no-nf'));
+    const { descriptors, problems } = await loadCatalogue([folder]);
+    expect([descriptors.map(({ id }) => id), problems]).toEqual([['a', 'b'], []]);
+  });
+
+  it('tells what is wrong with one and loads the others', async () => {
+    describeNf('good');
+    describeNf('bad', { version: 'one', colour: 'red' });
+    describeNf('twin', { id: 'good' });
+    mkdirSync(join(folder, 'broken'));
+    writeFileSync(join(folder, 'broken/descriptor.json'), '{');
+    const { descriptors, problems } = await loadCatalogue([folder, '/nowhere']);
+    expect(descriptors.map(({ id }) => id)).toEqual(['good']);
+    expect(problems).toEqual([
+      expect.stringMatching(/bad\/descriptor\.json: \/version .*; \/colour is not a known field/),
+      expect.stringMatching(/broken\/descriptor\.json: /),
+      expect.stringMatching(/twin\/descriptor\.json: the NF "good" is described twice/),
+      expect.stringMatching(/^\/nowhere: /),
+    ]);
+  });
+});

@@ -1,0 +1,139 @@
+import { bucketOf, type NodeSamples } from '@orrery/contract';
+import { describe, expect, it } from 'vitest';
+import { CounterRates } from './counter-rates.js';
+import { ExitMeter } from './exit-meter.js';
+import { SeriesStore } from './series-store.js';
+
+function set(seq: number, packets: number, change: Partial<NodeSamples> = {}): NodeSamples {
+  return {
+    epoch: 'one',
+    seq,
+    t_ms: 1000 + 200 * seq,
+    interval_ms: 200,
+    lost: 0,
+    cpu_share: 0.5,
+    instances: [
+      {
+        instance_id: 'p.n.0',
+        packets_in: packets,
+        packets_out: packets,
+        bytes_in: 100 * packets,
+        bytes_out: 100 * packets,
+        drops: { denied: packets / 10, malformed: 0 },
+        queue_depth: 3,
+        cpu_share: 0.25,
+        latency_ns: [[bucketOf(5000), 10]],
+      },
+    ],
+    exits: [{ exit_id: 'p.exit', packets, bytes: 100 * packets, latency_ns: [] }],
+    ...change,
+  };
+}
+
+describe('CounterRates', () => {
+  const values = (rates: CounterRates, samples: NodeSamples) => Object.fromEntries(rates.take(samples)?.values ?? []);
+
+  it('makes rates of counters from the second set on', () => {
+    const rates = new CounterRates('s');
+    expect(rates.take(set(0, 5000))).toBeNull();
+    expect(values(rates, set(1, 5100))).toMatchObject({
+      'node/s/cpu': 0.5,
+      'instance/p.n.0/pps': 500,
+      'instance/p.n.0/bps': 400_000,
+      'instance/p.n.0/drops_pps': 50,
+      'instance/p.n.0/cpu': 0.25,
+      'instance/p.n.0/queue': 3,
+      'instance/p.n.0/latency_p50_us': expect.closeTo(5.12, 2),
+    });
+  });
+
+  it('spreads a gap over its whole time', () => {
+    const rates = new CounterRates('s');
+    rates.take(set(0, 0));
+    expect(values(rates, set(5, 100))['instance/p.n.0/pps']).toBe(100);
+  });
+
+  it('counts from zero in a new epoch and after a counter fell', () => {
+    const rates = new CounterRates('s');
+    rates.take(set(7, 5000));
+    expect(values(rates, set(0, 20, { epoch: 'two' }))['instance/p.n.0/pps']).toBe(100);
+    expect(values(rates, set(1, 10, { epoch: 'two' }))['instance/p.n.0/pps']).toBe(50);
+  });
+
+  it('counts an instance that is new from zero', () => {
+    const rates = new CounterRates('s');
+    rates.take(set(0, 0, { instances: [] }));
+    expect(values(rates, set(1, 40))['instance/p.n.0/pps']).toBe(200);
+  });
+
+  it('takes no set twice', () => {
+    const rates = new CounterRates('s');
+    rates.take(set(0, 0));
+    expect(rates.take(set(1, 10))?.exits).toEqual([{ exit_id: 'p.exit', packets: 10, bytes: 1000, latency_ns: [] }]);
+    expect(rates.take(set(1, 10))).toBeNull();
+  });
+
+  it('gives no latency when no packet passed', () => {
+    const rates = new CounterRates('s');
+    const quiet = set(1, 0);
+    quiet.instances[0]!.latency_ns = [];
+    rates.take(set(0, 0));
+    expect(Object.keys(values(rates, quiet))).not.toContain('instance/p.n.0/latency_p50_us');
+  });
+});
+
+describe('ExitMeter', () => {
+  const delta = (packets: number, ns = 5000) => ({
+    exit_id: 'p.exit',
+    packets,
+    bytes: 100 * packets,
+    latency_ns: [[bucketOf(ns), packets] as [number, number]],
+  });
+
+  it('sums the rates of all exits and merges their latencies', () => {
+    const meter = new ExitMeter('twin');
+    meter.add('a', delta(10), 200, 1000);
+    meter.add('a', delta(20), 200, 1200);
+    meter.add('b', delta(30, 50_000), 200, 1200);
+    expect(meter.now(1200)).toMatchObject({ pps: 250, bps: 200_000, p50_us: expect.closeTo(5.12, 2) });
+    expect(meter.window(10, 1200)).toMatchObject({ packets: 60, bytes: 6000, covered_s: 0.4 });
+  });
+
+  it('says nothing when nothing came for a second, and forgets what left the window', () => {
+    const meter = new ExitMeter('twin');
+    meter.add('a', delta(10), 200, 1000);
+    expect(meter.now(2001)).toBeNull();
+    expect(meter.window(10, 11_001)).toMatchObject({ packets: 0, covered_s: 10 });
+  });
+});
+
+describe('SeriesStore', () => {
+  const unit = () => 'x';
+
+  it('keeps the newest points in order, grown and wrapped', () => {
+    const store = new SeriesStore(100, 10, 0);
+    for (let time = 0; time < 250; time++) store.push('k', time, 2 * time);
+    const [series] = store.read(['k'], 0, unit);
+    expect(series!.points).toHaveLength(100);
+    expect(series!.points[0]).toEqual([150, 300]);
+    expect(series!.points.at(-1)).toEqual([249, 498]);
+    expect(store.read(['k'], 240, unit)[0]!.points).toHaveLength(10);
+  });
+
+  it('finds keys by prefix when it ends in a slash', () => {
+    const store = new SeriesStore(10, 10, 0);
+    for (const key of ['link/a/x', 'link/ab/x', 'node/a/x']) store.push(key, 1, 1);
+    expect(store.read(['link/'], 0, unit).map(({ key }) => key)).toEqual(['link/a/x', 'link/ab/x']);
+    expect(store.read(['link/a'], 0, unit)).toEqual([]);
+    expect(store.read(['link/', 'link/a/x'], 0, unit)).toHaveLength(2);
+  });
+
+  it('is bounded: a new key takes the place of a quiet one, never of a live one', () => {
+    const store = new SeriesStore(10, 2, 1000);
+    store.push('old', 0, 1);
+    store.push('live', 5000, 1);
+    expect(store.push('new', 5000, 1)).toBe(true);
+    expect(store.push('newer', 5000, 1)).toBe(false);
+    expect(store.read(['old', 'live', 'new', 'newer'], 0, unit).map(({ key }) => key)).toEqual(['live', 'new']);
+  });
+});

@@ -1,0 +1,43 @@
+import { bucketOf, type Slo } from '@orrery/contract';
+import { describe, expect, it } from 'vitest';
+import type { ExitWindow } from '../../ports/telemetry.js';
+import { evaluateSlo } from './evaluate.js';
+
+const latency: Slo = { id: 'l', kind: 'latency', percentile: 90, max_us: 100 };
+const throughput: Slo = { id: 't', kind: 'throughput', min_bps: 8000 };
+const window = (change: Partial<ExitWindow> = {}): ExitWindow => ({
+  packets: 100,
+  bytes: 10_000,
+  latency_ns: [
+    [bucketOf(20_000), 89],
+    [bucketOf(200_000), 11],
+  ],
+  covered_s: 10,
+  origin: 'twin',
+  ...change,
+});
+const judge = (slo: Slo, given: ExitWindow | null, stale = false) =>
+  evaluateSlo(slo, { pipelineId: 'p', window: given, prediction: undefined, stale, origin: 'live', nowMs: 1 });
+
+describe('evaluateSlo', () => {
+  it('holds the percentile against the bound', () => {
+    expect(judge(latency, window())).toMatchObject({ state: 'violated', unit: 'us', packets: 100, origin: 'twin' });
+    expect(judge({ ...latency, percentile: 89 }, window())).toMatchObject({ state: 'met' });
+  });
+
+  it('holds throughput over the measured time against the bound', () => {
+    expect(judge(throughput, window())).toMatchObject({ state: 'met', measured: 8000, unit: 'bps' });
+    expect(judge(throughput, window({ bytes: 9999 }))).toMatchObject({ state: 'violated' });
+    expect(judge(throughput, window({ covered_s: 5, bytes: 5000 }))).toMatchObject({ state: 'met', measured: 8000 });
+  });
+
+  it('has nothing to judge without packets, or too early', () => {
+    expect(judge(latency, null)).toMatchObject({ state: 'no-data', measured: null, origin: 'live' });
+    expect(judge(throughput, window({ packets: 0, bytes: 0 }))).toMatchObject({ state: 'no-data' });
+    expect(judge(throughput, window({ covered_s: 1 }))).toMatchObject({ state: 'no-data' });
+  });
+
+  it('is stale while a measuring agent is away, whatever was measured', () => {
+    expect(judge(latency, window(), true)).toMatchObject({ state: 'stale', measured: expect.any(Number) });
+  });
+});

@@ -4,7 +4,7 @@ import { ROOT } from './setup/paths.mjs';
 import { until } from './stack.mjs';
 
 const json = (path) => JSON.parse(readFileSync(resolve(ROOT, path), 'utf8'));
-const TEMPLATES = ['e2-figure-3-1', 'linear-nat'];
+const TEMPLATES = ['e2-figure-3-1', 'linear'];
 
 /** Traffic that keeps every branch of the demo busy: pages and probes, attacks, and a second class through the NAT. */
 const TRAFFIC = [

@@ -21,9 +21,14 @@ export function fingerprint(paths, extra = '') {
   return hash.digest('hex');
 }
 
+/** Whether the step last succeeded on the same fingerprint and its products still exist. */
+export function isDone(name, print, products) {
+  return read()[name] === print && products.every((product) => existsSync(resolve(ROOT, product)));
+}
+
 /** Runs `work` unless the step last succeeded on the same fingerprint and its products still exist. */
 export async function unlessDone(name, print, products, work) {
-  if (read()[name] === print && products.every((p) => existsSync(resolve(ROOT, p)))) return false;
+  if (isDone(name, print, products)) return false;
   await work();
   mkdirSync(WORK_DIR, { recursive: true });
   writeFileSync(STAMPS, JSON.stringify({ ...read(), [name]: print }, null, 2));

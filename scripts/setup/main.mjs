@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { debianPackages } from './debian.mjs';
-import { fingerprint, unlessDone } from './fingerprint.mjs';
+import { fingerprint, isDone, unlessDone } from './fingerprint.mjs';
 import { ROOT, VENV } from './paths.mjs';
 import { run, SetupError, step } from './progress.mjs';
 
@@ -32,17 +32,25 @@ async function npmPackages() {
   );
 }
 
+/** The development set holds the run-time set, so it serves both. */
 async function pythonEnvironment(dev) {
-  const print = fingerprint(['twin/requirements*.txt', 'twin/pyproject.toml'], dev ? 'dev' : '');
-  // The development set holds the run-time set, so either stamp of the former serves both.
-  const wanted = dev ? ['python-dev'] : ['python'];
-  await unlessDone(wanted[0], print, ['.venv/bin/python'], () =>
-    step('Python environment', async () => {
+  const products = ['.venv/bin/python'];
+  const print = fingerprint(['twin/requirements*.txt', 'twin/pyproject.toml']);
+  if (!dev && isDone('python-dev', print, products)) return;
+  await unlessDone(dev ? 'python-dev' : 'python', print, products, () =>
+    step('Python environment', async (note) => {
+      note('making it');
       await run('venv', '/usr/bin/python3', ['-m', 'venv', '--system-site-packages', VENV]);
-      const files = dev ? ['-r', 'twin/requirements-dev.txt'] : ['-r', 'twin/requirements.txt'];
-      await run('pip', `${VENV}/bin/pip`, ['install', '--disable-pip-version-check', '-q', ...files, '-e', 'twin'], {
-        cwd: ROOT,
-      });
+      note('installing packages');
+      const requirements = dev ? 'twin/requirements-dev.txt' : 'twin/requirements.txt';
+      await run(
+        'pip',
+        `${VENV}/bin/pip`,
+        ['install', '--disable-pip-version-check', '-q', '-r', requirements, '-e', 'twin'],
+        {
+          cwd: ROOT,
+        },
+      );
     }),
   );
 }

@@ -244,6 +244,23 @@ describe('makePlan beside a plan that runs', () => {
     expect(longer.diff.moved).toEqual([]);
   });
 
+  it('moves an instance only when its new estimate no longer fits beside what runs there', () => {
+    const infrastructure = rack({ servers: 2, cores: 1 });
+    const at = (rate_bps: number) => [
+      chain('p', 'client-1', { a: 'monitor' }, { rate_bps: rateFor(0.9) }),
+      chain('q', 'client-2', { a: 'monitor' }, { rate_bps }),
+    ];
+    const base = plan(at(rateFor(0.9)), { infrastructure });
+    expect(base.instances.map(({ server }) => server)).toEqual(['server-1', 'server-1']);
+    const next = plan(at(rateFor(1.4)), { infrastructure, base });
+    expect(next.diff).toMatchObject({ moved: ['q.a.0'], kept: ['p.a.0'] });
+    expect(next.steps.map(({ kind, interrupts }) => [kind, interrupts])).toEqual([
+      ['prepare-node', []],
+      ['steer-fabric', ['id-q']],
+      ['clean-node', []],
+    ]);
+  });
+
   it('reports an NF that is built anew under a running pipeline', () => {
     const base = plan([chain('c', 'client-1', { a: 'firewall' })]);
     const next = plan([chain('c', 'client-1', { a: 'firewall' }, { config: { a: { default: 'deny' } } })], { base });

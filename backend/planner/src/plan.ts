@@ -56,10 +56,9 @@ function planSound(input: PlanInput, problems: Plan['problems']): Plan {
   const slowest = Math.min(10, ...infrastructure.servers.map(({ ghz }) => ghz));
   const pgraph = buildPGraph(pipelines, descriptors, slowest);
   const graph = buildIGraph(pgraph, pipelines, descriptors);
-  pgraph.nodes = pgraph.nodes.map((node) => ({
-    ...node,
-    instances: graph.instances.filter(({ pgraph_node }) => pgraph_node === node.id).length,
-  }));
+  const counts = new Map<string, number>();
+  for (const { pgraph_node } of graph.instances) counts.set(pgraph_node, (counts.get(pgraph_node) ?? 0) + 1);
+  pgraph.nodes = pgraph.nodes.map((node) => ({ ...node, instances: counts.get(node.id)! }));
   const reasons: Plan['reasons'] = pgraph.nodes.map((node) => splitReason(node, graph.partitions.get(node.id)!));
   if (graph.conflicts.length > 0)
     return infeasible(input, { problems, pgraph, reasons, conflicts: [...graph.conflicts] });
@@ -97,7 +96,7 @@ function planSound(input: PlanInput, problems: Plan['problems']): Plan {
     return infeasible(input, {
       problems,
       pgraph,
-      reasons: [...reasons, stuckReason(placement.state, placement.stuck)],
+      reasons: placement.stuck === null ? reasons : [...reasons, stuckReason(placement.state, placement.stuck)],
       conflicts: [...placement.conflicts],
     });
   }

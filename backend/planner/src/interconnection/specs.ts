@@ -192,6 +192,11 @@ function fabricRules(input: InterconnectionInput): FabricRule[] {
     hop: input.hops.get(hopKey(id, direction))!,
     server: servers.get(id)!,
   });
+  const enteringBy = new Map<string, InstanceEdge[]>();
+  for (const edge of input.edges) {
+    if (edge.from !== null || edge.to === null) continue;
+    enteringBy.set(edge.pgraph_edge, [...(enteringBy.get(edge.pgraph_edge) ?? []), edge]);
+  }
   const rules: FabricRule[] = [];
   for (const { pipeline_id, definition } of input.pipelines) {
     const graph = graphOf(definition);
@@ -199,7 +204,7 @@ function fabricRules(input: InterconnectionInput): FabricRule[] {
     const valuesOf = (attribute: string) => derivedValues(attribute, graph, catalogue);
     for (const edge of graph.edges) {
       const id = `${definition.name}.${edge.id}`;
-      const entering = input.edges.filter((it) => it.pgraph_edge === id && it.from === null && it.to !== null);
+      const entering = enteringBy.get(id) ?? [];
       if (entering.length === 0) continue;
       rules.push({
         id: `classify/${id}`,

@@ -8,7 +8,7 @@ import { faultOf, filterBox } from './resolve-filter.js';
 
 const MAX_PAIRS_A_NODE = 8;
 /** Pieces of one node's traffic after which the search for uncovered packets gives up and says so. */
-const MAX_PIECES = 2000;
+const MAX_PIECES = 1000;
 
 /**
  * Decides for each node whether one packet can match two of its edges, whether some packet matches none, and
@@ -95,10 +95,13 @@ export function uncovered(
   derived: DerivedDomains,
 ): readonly Box[] | 'too many' {
   let left = packets;
+  let mergeAt = 64;
   for (const filter of filters) {
     left = left.flatMap((box) => subtractBox(box, filter, derived));
     if (left.length > MAX_PIECES) return 'too many';
-    if (left.length > 64) left = mergeBoxes(left, derived);
+    if (left.length <= mergeAt) continue;
+    left = mergeBoxes(left, derived);
+    mergeAt = Math.max(64, 2 * left.length);
   }
   return left;
 }

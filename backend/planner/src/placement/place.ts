@@ -1,5 +1,4 @@
 import type { PlanStrategy } from '@orrery/contract';
-import { CORE_BUDGET } from '../igraph/sizing.js';
 import { search } from './local-search.js';
 import { crossTrafficBound } from './lower-bound.js';
 import {
@@ -16,10 +15,12 @@ import {
 } from './packing.js';
 import type { Constraint, Place, PlacementProblem } from './problem.js';
 import { seededRandom, shuffled } from './random.js';
-import type { PlacementState } from './state.js';
+import { shortages } from './shortages.js';
+import { PlacementState } from './state.js';
 
-/** Orders tried at random before a set of instances is taken not to fit. */
+/** Orders tried at random before a set of instances is taken not to fit, as far as the work allows. */
 const RANDOM_PACKINGS = 32;
+const RANDOM_WORK = 1_000_000;
 
 export interface PlacementOptions {
   readonly strategy: PlanStrategy;
@@ -42,7 +43,8 @@ export type Placement =
       readonly feasible: false;
       /** As far as the items went that found room. */
       readonly state: PlacementState;
-      readonly stuck: number;
+      /** The item that found none; `null` when sums already say that there is none. */
+      readonly stuck: number | null;
       readonly conflicts: readonly Constraint[];
     };
 
@@ -50,11 +52,15 @@ export type Placement =
 export function place(problem: PlacementProblem, options: PlacementOptions): Placement {
   const { strategy, seed, iterations } = options;
   const random = seededRandom(seed);
+  const short = shortages(problem);
+  if (short.length > 0) {
+    return { feasible: false, state: new PlacementState(problem, options.pinned), stuck: null, conflicts: short };
+  }
   const packings = starts(problem, options, random);
   const good = packings.filter(({ stuck }) => stuck === null).map(({ state }) => state);
   if (good.length === 0) {
     const { state, stuck } = packings.reduce((a, b) => (placed(b.state) > placed(a.state) ? b : a));
-    return { feasible: false, state, stuck: stuck!, conflicts: conflictsOf(problem, state, stuck!) };
+    return { feasible: false, state, stuck: stuck!, conflicts: obstaclesOf(problem, state, stuck!) };
   }
   let best = good[0]!;
   if (strategy === 'e2') {
@@ -93,44 +99,13 @@ function starts(problem: PlacementProblem, { strategy, pinned }: PlacementOption
     const found = () => all.some(({ stuck }) => stuck === null);
     if (!found()) all.push(run(decreasingOrder(problem), firstFit));
     if (!found()) all.push(run(decreasingOrder(problem), leastCrossTraffic));
-    for (let i = 0; i < RANDOM_PACKINGS && !found(); i++) all.push(run(shuffled(inOrder, random), firstFit));
+    const tries = Math.min(RANDOM_PACKINGS, RANDOM_WORK / (problem.items.length * problem.bins.length));
+    for (let i = 0; i < tries && !found(); i++) all.push(run(shuffled(inOrder, random), firstFit));
     return all;
   }
 }
 
-/** What is short: first what no placement can mend (sums, single items), else what kept the item off each server. */
-function conflictsOf(problem: PlacementProblem, state: PlacementState, stuck: number): Constraint[] {
-  const { items, bins, table } = problem;
-  const where = 'infrastructure';
-  if (bins.length === 0) return [{ constraint: 'cpu', needed: items.length, available: 0, unit: 'servers', where }];
-  const sum = (values: number[]) => values.reduce((a, b) => a + b, 0);
-  const out: Constraint[] = [];
-  const cycles = sum(items.map(({ cycles_per_second }) => cycles_per_second));
-  const hz = sum(bins.map((bin) => bin.cores * bin.hz * CORE_BUDGET));
-  if (cycles > hz) out.push({ constraint: 'cpu', needed: cycles / 1e9, available: hz / 1e9, unit: 'GHz', where });
-  const memory = sum(items.map(({ memory_bytes }) => memory_bytes));
-  const memoryThere = sum(bins.map(({ memory_bytes }) => memory_bytes));
-  if (memory > memoryThere)
-    out.push({ constraint: 'memory', needed: memory, available: memoryThere, unit: 'bytes', where });
-  if (table.fixed > table.available)
-    out.push({
-      constraint: 'switch-table',
-      needed: table.fixed,
-      available: table.available,
-      unit: 'entries',
-      where: table.where,
-    });
-  const outside = Math.max(
-    sum(items.map(({ outside_in_bps }) => outside_in_bps)),
-    sum(items.map(({ outside_out_bps }) => outside_out_bps)),
-  );
-  const links = sum(bins.map(({ link_bps }) => link_bps));
-  if (outside > links) {
-    const constraint = bins.some((bin) => bin.link_constraint === 'link-bandwidth')
-      ? 'link-bandwidth'
-      : 'nic-bandwidth';
-    out.push({ constraint, needed: outside, available: links, unit: 'bps', where });
-  }
-  if (out.length > 0) return out;
+/** What keeps the item that found no place off each server. */
+function obstaclesOf({ bins }: PlacementProblem, state: PlacementState, stuck: number): Constraint[] {
   return bins.flatMap((_, bin) => state.obstacle(stuck, bin) ?? []);
 }

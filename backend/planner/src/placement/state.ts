@@ -17,6 +17,8 @@ export class PlacementState {
   cut = 0;
   private readonly flowsOf: readonly (readonly Flow[])[];
   private readonly coreLoad: readonly Float64Array[];
+  private readonly binLoad: Float64Array;
+  private readonly members: readonly Set<number>[];
   private readonly memory: Float64Array;
   private readonly linkIn: Float64Array;
   private readonly linkOut: Float64Array;
@@ -36,6 +38,8 @@ export class PlacementState {
     this.traffic = new Float64Array(n * s);
     this.crossingInto = new Int32Array(n);
     this.coreLoad = problem.bins.map(({ cores }) => new Float64Array(cores));
+    this.binLoad = new Float64Array(s);
+    this.members = problem.bins.map(() => new Set());
     this.memory = new Float64Array(s);
     this.linkIn = new Float64Array(s);
     this.linkOut = new Float64Array(s);
@@ -74,6 +78,8 @@ export class PlacementState {
   remove(item: number): void {
     const bin = this.bin[item]!;
     this.coreLoad[bin]![this.core[item]!]! -= this.share(item, bin);
+    this.binLoad[bin]! -= this.share(item, bin);
+    this.members[bin]!.delete(item);
     this.core[item] = NOWHERE;
     this.memory[bin]! -= this.problem.items[item]!.memory_bytes;
     this.connect(item, bin, -1);
@@ -146,6 +152,10 @@ export class PlacementState {
   private setCore(item: number, bin: number, core: number): void {
     const share = this.share(item, bin);
     if (this.core[item] !== NOWHERE) this.coreLoad[bin]![this.core[item]!]! -= share;
+    else {
+      this.binLoad[bin]! += share;
+      this.members[bin]!.add(item);
+    }
     this.core[item] = core;
     this.coreLoad[bin]![core]! += share;
   }
@@ -165,18 +175,18 @@ export class PlacementState {
   }
 
   private repack(item: number, bin: number): [item: number, core: number][] | null {
-    const cores = this.problem.bins[bin]!.cores;
+    const { cores } = this.problem.bins[bin]!;
+    const mine = this.share(item, bin);
+    if (mine > CORE_BUDGET * SLACK || this.binLoad[bin]! + mine > cores * CORE_BUDGET * SLACK) return null;
     const load = new Float64Array(cores);
     const movable = [item];
-    let total = this.share(item, bin);
-    for (let other = 0; other < this.bin.length; other++) {
-      if (this.bin[other] !== bin) continue;
-      const share = this.share(other, bin);
-      total += share;
-      if (this.pinned[other]?.bin === bin) load[this.core[other]!]! += share;
+    /** Two items above half a budget never share a core. */
+    let large = mine * 2 > CORE_BUDGET * SLACK ? 1 : 0;
+    for (const other of this.members[bin]!) {
+      if (this.share(other, bin) * 2 > CORE_BUDGET * SLACK && ++large > cores) return null;
+      if (this.pinned[other]?.bin === bin) load[this.core[other]!]! += this.share(other, bin);
       else movable.push(other);
     }
-    if (total > cores * CORE_BUDGET * SLACK) return null;
     movable.sort((a, b) => this.share(b, bin) - this.share(a, bin) || a - b);
     const out: [number, number][] = [];
     for (const other of movable) {

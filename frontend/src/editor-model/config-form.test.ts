@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { fieldProblem, formFields, initialValue, newRow, titleOf } from './config-form.js';
+import { fieldProblem, formFields, initialValue, newRow, textValue, titleOf } from './config-form.js';
 
 const schema = {
   type: 'object',
@@ -15,6 +15,7 @@ const schema = {
     },
     prefixes: { type: 'array', minItems: 1, items: { type: 'string', pattern: '^\\d+\\.', examples: ['10.0.0.0/8'] } },
     mode: { oneOf: [{ const: 'fast', title: 'Fast path' }, { const: 'slow' }] },
+    dst_port: { type: ['string', 'integer'], pattern: '^\\d+(-\\d+)?$', maximum: 65535, examples: ['80', '1-9'] },
     strange: { type: ['string', 'null'] },
     nested: { type: 'object', properties: { window_s: { type: 'number', exclusiveMinimum: 0 } } },
   },
@@ -42,6 +43,7 @@ describe('formFields', () => {
       ['rules', 'rows'],
       ['prefixes', 'list'],
       ['mode', 'choice'],
+      ['dst_port', 'text'],
       ['strange', 'raw'],
       ['nested', 'group'],
     ]);
@@ -68,6 +70,15 @@ describe('formFields', () => {
     expect(rules.kind === 'rows' && newRow(rules.columns)).toEqual({ action: 'allow', src: '0.0.0.0/0' });
     expect(initialValue(field('prefixes'))).toEqual(['']);
     expect(initialValue(field('rate_bps'))).toBe(1000);
+  });
+
+  it('takes a name or a number where the schema allows both', () => {
+    const port = field('dst_port');
+    if (port.kind !== 'text') throw new Error(port.kind);
+    expect([textValue(port, '80'), textValue(port, '80-90')]).toEqual([80, '80-90']);
+    expect(fieldProblem(port, 70_000)).toMatch(/65535/);
+    expect(fieldProblem(port, 'http')).toMatch(/80 or 1-9/);
+    expect(fieldProblem(port, 80)).toBeNull();
   });
 
   it('names what is wrong with a value', () => {

@@ -26,6 +26,10 @@ export interface TextField extends FieldBase {
   pattern: string | null;
   multiline: boolean;
   placeholder: string;
+  /** Values that the schema gives as examples. */
+  examples: string[];
+  /** A whole number is taken as a number within these bounds; null: everything is text. */
+  numbers: { min: number; max: number } | null;
 }
 export interface NumberField extends FieldBase {
   kind: 'number';
@@ -106,8 +110,10 @@ function fieldOf(root: Schema, unresolved: Schema, key: string, required: boolea
   if (depth > 3) return raw;
   const options = choices(schema);
   if (options) return { ...base, kind: 'choice', options };
-  switch (schema.type) {
-    case 'string':
+  const numeric = textOrNumber(schema.type);
+  switch (numeric ? 'string' : schema.type) {
+    case 'string': {
+      const examples = Array.isArray(schema.examples) ? schema.examples.map(String) : [];
       return {
         ...base,
         kind: 'text',
@@ -115,8 +121,16 @@ function fieldOf(root: Schema, unresolved: Schema, key: string, required: boolea
         maxLength: number(schema.maxLength) ?? 4096,
         pattern: text(schema.pattern) || null,
         multiline: schema.format === 'multiline' || (number(schema.maxLength) ?? 0) > 500,
-        placeholder: Array.isArray(schema.examples) ? String(schema.examples[0] ?? '') : '',
+        placeholder: examples[0] ?? '',
+        examples,
+        numbers: numeric
+          ? {
+              min: number(schema.minimum) ?? Number.MIN_SAFE_INTEGER,
+              max: number(schema.maximum) ?? Number.MAX_SAFE_INTEGER,
+            }
+          : null,
       };
+    }
     case 'integer':
     case 'number': {
       const integer = schema.type === 'integer';
@@ -152,6 +166,21 @@ function fieldOf(root: Schema, unresolved: Schema, key: string, required: boolea
     default:
       return raw;
   }
+}
+
+/** `["string", "integer"]`: a name or a number, e.g. a protocol or a port range. */
+function textOrNumber(type: unknown): boolean {
+  return (
+    Array.isArray(type) &&
+    type.length === 2 &&
+    type.includes('string') &&
+    (type.includes('integer') || type.includes('number'))
+  );
+}
+
+/** What a text field stores for what was typed. */
+export function textValue(field: TextField, typed: string): string | number {
+  return field.numbers && /^-?\d{1,15}$/.test(typed.trim()) ? Number(typed) : typed;
 }
 
 function choices(schema: Schema): ChoiceField['options'] | null {
@@ -246,11 +275,15 @@ export function fieldProblem(field: FormField, value: unknown): string | null {
   if (value === undefined || value === '') return field.required ? 'must be given' : null;
   switch (field.kind) {
     case 'text': {
+      if (field.numbers && typeof value === 'number') {
+        const { min, max } = field.numbers;
+        return value >= min && value <= max ? null : `must lie within ${min}-${max}`;
+      }
       const given = String(value);
       if (given.length < field.minLength) return `must have at least ${field.minLength} characters`;
       if (given.length > field.maxLength) return `must have at most ${field.maxLength} characters`;
       return field.pattern && !matches(field.pattern, given)
-        ? `must look like ${field.placeholder || field.pattern}`
+        ? `must look like ${field.examples.join(' or ') || field.pattern}`
         : null;
     }
     case 'number':

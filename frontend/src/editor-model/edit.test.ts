@@ -5,6 +5,7 @@ import {
   addPart,
   applyLayout,
   canRename,
+  freeSpot,
   insertOnEdge,
   removeNodes,
   renameNode,
@@ -74,6 +75,28 @@ describe('insertOnEdge', () => {
       { id: 'e2', from: 'a', to: 'ids', filter },
       { id: 'e3', from: 'ids', to: 'egress', filter: [] },
     ]);
+  });
+});
+
+describe('insertOnEdge on the canvas', () => {
+  it('makes room between close nodes and moves what follows', () => {
+    const result = insertOnEdge(chain('ingress>a', 'a>egress', 'ingress>b', 'b>egress'), 'e1', ids);
+    if (!result.ok) throw new Error(result.reason);
+    const x = Object.fromEntries(result.definition.nodes.map((node) => [node.id, node.position!.x]));
+    expect(x.ids! - x.ingress!).toBeGreaterThanOrEqual(128 + 40);
+    expect(x.a! - x.ids!).toBeGreaterThanOrEqual(208 + 40);
+    expect(x.egress! - x.a!).toBe(280);
+    expect(x.b).toBe(840);
+  });
+
+  it('stands in the middle where there is room', () => {
+    const wide = applyLayout(chain('ingress>egress'), new Map([['egress', { x: 800, y: 0 }]]));
+    const result = insertOnEdge(wide, 'e1', ids);
+    expect(result.ok && result.definition.nodes.map((node) => node.position!.x)).toEqual([0, 800, 360]);
+  });
+
+  it('finds a free spot below what stands there', () => {
+    expect(freeSpot(chain('ingress>a'), { x: 280, y: 0 }).y).toBeGreaterThanOrEqual(76 + 16);
   });
 });
 

@@ -9,7 +9,7 @@ import type {
 } from '@orrery/contract';
 import { DIRECT_ATTRIBUTES, Name } from '@orrery/contract';
 import { canConnect, type Verdict } from './connect.js';
-import { edgeOf, nodeOf } from './graph.js';
+import { downstreamOf, edgeOf, nodeOf } from './graph.js';
 import { freshEdgeId, freshName } from './identifiers.js';
 
 export interface Point {
@@ -79,15 +79,51 @@ function freePosition(definition: PipelineDefinition, wish: Point): Point {
   return place;
 }
 
-/** Puts a new node on an edge: the first half keeps id, filter and rate, the second matches everything. */
-export function insertOnEdge(definition: PipelineDefinition, edgeId: string, part: Part, position?: Point): Added {
+/** The nearest place below a wish where a tile covers no other. */
+export function freeSpot(definition: PipelineDefinition, wish: Point): Point {
+  const place = snap(wish);
+  const covers = definition.nodes.some(
+    (node) =>
+      node.position &&
+      place.x < node.position.x + tileWidth(node) + 16 &&
+      node.position.x < place.x + TILE.width + 16 &&
+      Math.abs(node.position.y - place.y) < TILE.height + 16,
+  );
+  return covers ? freeSpot(definition, { x: place.x, y: place.y + GRID * 4 }) : place;
+}
+
+/** Space between a tile and one that is put behind it. */
+const GAP = 56;
+
+/**
+ * Puts a new node on an edge: the first half keeps id, filter and rate, the second matches everything. Where there is no
+ * room between the two ends, what follows moves to the right.
+ */
+export function insertOnEdge(definition: PipelineDefinition, edgeId: string, part: Part): Added {
   const edge = edgeOf(definition, edgeId);
   if (!edge) return { ok: false, reason: 'That connection is no longer in the chain.' };
   if (part.kind !== 'nf') return { ok: false, reason: 'Only an NF can stand in the middle of a connection.' };
-  const from = nodeOf(definition, edge.from)?.position;
-  const to = nodeOf(definition, edge.to)?.position;
-  const middle = from && to ? { x: (from.x + to.x) / 2, y: (from.y + to.y) / 2 } : undefined;
-  const added = addPart(definition, part, position ?? middle);
+  const from = nodeOf(definition, edge.from);
+  const to = nodeOf(definition, edge.to);
+  if (!from?.position || !to?.position) return splitEdge(definition, edge, part);
+  const start = from.position.x + tileWidth(from) + GAP;
+  const missing = start + TILE.width + GAP - to.position.x;
+  const room =
+    missing > 0 ? shiftRight(definition, [to.id, ...downstreamOf(definition, [to.id])], missing) : definition;
+  const x = missing > 0 ? start : (start - GAP + to.position.x - TILE.width) / 2;
+  return splitEdge(room, edge, part, { x, y: (from.position.y + to.position.y) / 2 });
+}
+
+function shiftRight(definition: PipelineDefinition, ids: readonly string[], by: number): PipelineDefinition {
+  const moved = new Set(ids);
+  const positions = definition.nodes.flatMap(({ id, position }) =>
+    position && moved.has(id) ? [[id, { x: position.x + by, y: position.y }] as const] : [],
+  );
+  return applyLayout(definition, new Map(positions));
+}
+
+function splitEdge(definition: PipelineDefinition, edge: PipelineEdge, part: Part, position?: Point): Added {
+  const added = addPart(definition, part, position);
   if (!added.ok) return added;
   const second: PipelineEdge = {
     id: freshEdgeId(edgeIds(definition)),
@@ -97,7 +133,7 @@ export function insertOnEdge(definition: PipelineDefinition, edgeId: string, par
     ...(edge.rate_bps === undefined ? {} : { rate_bps: edge.rate_bps }),
   };
   const edges = definition.edges.flatMap((each) =>
-    each.id === edgeId ? [{ ...each, to: added.node }, second] : [each],
+    each.id === edge.id ? [{ ...each, to: added.node }, second] : [each],
   );
   return { ...added, definition: { ...added.definition, edges } };
 }

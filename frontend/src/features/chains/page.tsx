@@ -1,3 +1,4 @@
+import '../../editor-model/schema-settings.js';
 import { lazy, Suspense } from 'react';
 import { Route, Routes } from 'react-router';
 import { LoadingRows } from '../../shared/ui/states.js';

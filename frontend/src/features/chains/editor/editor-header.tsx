@@ -190,10 +190,7 @@ function MoreMenu({ showTab }: { readonly showTab: (tab: DockTab) => void }) {
                 title: `Take ${pipeline.draft.title} down?`,
                 message: 'Its NFs stop and the traffic of its class passes untreated.',
                 confirm: 'Undeploy',
-                run: () => {
-                  showTab('operation');
-                  void chain.undeploy(pipeline.id);
-                },
+                run: () => void chain.undeploy(pipeline.id),
               })
             }
           >
@@ -234,10 +231,8 @@ function DeployButton({ showTab }: { readonly showTab: (tab: DockTab) => void })
         : null;
   const deploy = async () => {
     setBusy(true);
-    if (await saver.flush()) {
-      showTab('operation');
-      await chain.deploy({ pipeline_id: pipeline.id });
-    } else refuse('The draft is not saved yet, so that it cannot be deployed.');
+    if (await saver.flush()) await chain.deploy({ pipeline_id: pipeline.id });
+    else refuse('The draft is not saved yet, so that it cannot be deployed.');
     setBusy(false);
   };
   return (

@@ -28,6 +28,7 @@ export function Palette({ actions }: { readonly actions: EditorActions }) {
     if (event.key === 'Enter' && found[0]) {
       event.preventDefault();
       choose(found[0]);
+      setQuery('');
     }
     if (event.key === 'ArrowDown') {
       event.preventDefault();
@@ -120,7 +121,7 @@ function PaletteItem({ entry, disabled, choose, actions }: PaletteItemProps) {
     }
     const point = flow.screenToFlowPosition({ x: event.clientX, y: event.clientY });
     const position = { x: point.x - TILE.width / 2, y: point.y - TILE.height / 2 };
-    if (edge) actions.insert(edge, entry.part, position);
+    if (edge) actions.insert(edge, entry.part);
     else actions.add(entry.part, position);
   };
 

@@ -1,4 +1,5 @@
 import { notifications } from '@mantine/notifications';
+import type { PipelineDefinition } from '@orrery/contract';
 import { useReactFlow } from '@xyflow/react';
 import { useMemo } from 'react';
 import {
@@ -13,6 +14,7 @@ import { connect, connectEither } from '../../../editor-model/connect.js';
 import {
   addPart,
   applyLayout,
+  freeSpot,
   insertOnEdge,
   type Part,
   type Point,
@@ -20,7 +22,7 @@ import {
   removeNodes,
   TILE,
 } from '../../../editor-model/edit.js';
-import { extendSelection, nodeOf, selectAll } from '../../../editor-model/graph.js';
+import { extendSelection, nodeOf, type Selection, selectAll } from '../../../editor-model/graph.js';
 import { useEditorContext } from './context.js';
 import { layout } from './layout.js';
 import type { QuickAdd } from './store.js';
@@ -31,6 +33,21 @@ export const SMALL_CHAIN = 16;
 /** Says in passing why something was not done. */
 export function refuse(reason: string): void {
   notifications.show({ id: 'chain-editor', message: reason, color: 'yellow', autoClose: 5000 });
+}
+
+/** Whether every tile lies within the canvas. */
+function allInView(): boolean {
+  const pane = document.querySelector('.react-flow')?.getBoundingClientRect();
+  if (!pane) return false;
+  return [...document.querySelectorAll('.react-flow__node')].every((node) => {
+    const box = node.getBoundingClientRect();
+    return box.left >= pane.left && box.right <= pane.right && box.top >= pane.top && box.bottom <= pane.bottom;
+  });
+}
+
+/** Runs when what was just changed stands on the page. */
+function afterPaint(run: () => void): void {
+  requestAnimationFrame(() => requestAnimationFrame(run));
 }
 
 /** What the operator can do to the chain, in one place for keys, buttons and gestures. */
@@ -52,6 +69,17 @@ export function useEditorActions() {
       return { x: centre.x - TILE.width / 2, y: centre.y - TILE.height / 2 };
     };
 
+    /** Adds or moves nodes; a small chain that was wholly in view stays so. */
+    const change = (definition: PipelineDefinition, selection: Partial<Selection>) => {
+      const whole = state().definition.nodes.length <= SMALL_CHAIN && allInView();
+      store.apply(() => definition);
+      store.select(selection);
+      if (!whole) return;
+      afterPaint(() => {
+        if (!allInView()) actions.fit();
+      });
+    };
+
     const actions = {
       /** Adds a part at a place, else right of the selected node, else in the middle of the view. */
       add(part: Part, position?: Point): string | null {
@@ -59,26 +87,24 @@ export function useEditorActions() {
         const { definition, selection } = state();
         const selected = selection.nodes.length === 1 ? nodeOf(definition, selection.nodes[0]!)?.position : undefined;
         const beside = selected && { x: selected.x + TILE.width + 72, y: selected.y };
-        const result = addPart(definition, part, position ?? beside ?? middle());
+        const result = addPart(definition, part, position ?? freeSpot(definition, beside ?? middle()));
         if (!result.ok) {
           refuse(result.reason);
           return null;
         }
-        store.apply(() => result.definition);
-        store.select({ nodes: [result.node] });
+        change(result.definition, { nodes: [result.node] });
         store.setState({ reveal: { node: result.node, at: Date.now() } });
         return result.node;
       },
 
-      insert(edge: string, part: Part, position?: Point): void {
+      insert(edge: string, part: Part): void {
         if (!allowed()) return;
-        const result = insertOnEdge(state().definition, edge, part, position);
+        const result = insertOnEdge(state().definition, edge, part);
         if (!result.ok) {
           refuse(result.reason);
           return;
         }
-        store.apply(() => result.definition);
-        store.select({ nodes: [result.node] });
+        change(result.definition, { nodes: [result.node] });
       },
 
       connect(from: string, to: string): void {
@@ -139,8 +165,7 @@ export function useEditorActions() {
           refuse(result.reason);
           return;
         }
-        store.apply(() => result.definition);
-        store.select(result.selection);
+        change(result.definition, result.selection);
       },
 
       /** Text of the selection for the clipboard, or null when no node is selected. */
@@ -161,8 +186,7 @@ export function useEditorActions() {
           refuse(result.reason);
           return;
         }
-        store.apply(() => result.definition);
-        store.select(result.selection);
+        change(result.definition, result.selection);
       },
 
       selectAll: () => store.select(selectAll(state().definition)),

@@ -1,5 +1,6 @@
 import {
   ActionIcon,
+  Autocomplete,
   Button,
   Checkbox,
   Fieldset,
@@ -21,6 +22,7 @@ import {
   type RowsField,
   rowSummary,
   type TextField,
+  textValue,
 } from '../../../editor-model/config-form.js';
 import classes from './inspector.module.css';
 import { RateInput } from './rate-input.js';
@@ -182,17 +184,29 @@ interface EntryProps {
 }
 
 function TextEntry({ field, value, common, onChange }: EntryProps & { readonly field: TextField }) {
-  const Input = field.multiline ? Textarea : TextInput;
   const placeholder = field.placeholder || (field.default === undefined ? '' : String(field.default));
+  const shown = typeof value === 'string' || typeof value === 'number' ? String(value) : '';
+  const take = (typed: string) => onChange(typed === '' && !field.required ? undefined : textValue(field, typed));
+  if (field.examples.length > 2) {
+    return (
+      <Autocomplete
+        {...common}
+        size="xs"
+        data={field.examples}
+        filter={({ options }) => options}
+        value={shown}
+        placeholder={placeholder}
+        onChange={take}
+      />
+    );
+  }
+  const Input = field.multiline ? Textarea : TextInput;
   return (
     <Input
       {...common}
-      value={typeof value === 'string' ? value : ''}
+      value={shown}
       placeholder={placeholder}
-      onChange={(event: { currentTarget: { value: string } }) => {
-        const text = event.currentTarget.value;
-        onChange(text === '' && !field.required ? undefined : text);
-      }}
+      onChange={(event: { currentTarget: { value: string } }) => take(event.currentTarget.value)}
     />
   );
 }

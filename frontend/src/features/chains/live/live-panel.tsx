@@ -1,4 +1,5 @@
 import { TimeSeriesChart } from '../../../shared/charts/time-series-chart.js';
+import { useSample } from '../../../shared/stream/hooks.js';
 import { EmptyState } from '../../../shared/ui/states.js';
 import { useEditorContext } from '../editor/context.js';
 import classes from './live-panel.module.css';
@@ -6,10 +7,13 @@ import { SloTable } from './slo-table.js';
 
 const WINDOW_S = 300;
 const PLOT_PX = 128;
+/** An objective further above the measured latency would press the curve flat on the axis. */
+const SHOW_LIMIT_WITHIN = 8;
 
 /** What the deployed chain does now: rate and latency on one time axis, objectives beside them. */
 export default function LivePanel() {
   const { pipeline, placed, deployed } = useEditorContext();
+  const p99 = useSample(`pipeline/${pipeline.id}/latency_p99_us`)?.value ?? 0;
   if (pipeline.deployed_version === null) {
     return (
       <EmptyState title="The chain is not deployed">
@@ -20,6 +24,7 @@ export default function LivePanel() {
   const key = (metric: string) => `pipeline/${pipeline.id}/${metric}`;
   const emulated = [...placed.values()].flat().some((instance) => instance.origin === 'twin');
   const limits = (deployed?.slos ?? []).flatMap((slo) => (slo.kind === 'latency' ? [slo.max_us] : []));
+  const limit = Math.min(...limits);
   return (
     <div className={classes.panel}>
       <div className={classes.chart}>
@@ -42,7 +47,7 @@ export default function LivePanel() {
           ]}
           windowS={WINDOW_S}
           height={PLOT_PX}
-          threshold={limits.length > 0 ? Math.min(...limits) : undefined}
+          threshold={limit <= p99 * SHOW_LIMIT_WITHIN ? limit : undefined}
           emulated={emulated}
         />
       </div>

@@ -7,7 +7,7 @@ import '@mantine/notifications/styles.css';
 import { ApiError } from '../shared/api/client.js';
 import { startStream } from '../shared/stream/stream.js';
 import { colorSchemeManager } from '../shared/theme/color-scheme.js';
-import { theme } from '../shared/theme/theme.js';
+import { cssVariables, theme } from '../shared/theme/theme.js';
 import '../shared/theme/tokens.css';
 import '../shared/theme/global.css';
 import { listenForKeys } from '../shared/ui/commands.js';
@@ -50,7 +50,12 @@ listenForKeys();
 
 export function App() {
   return (
-    <MantineProvider theme={theme} colorSchemeManager={schemes} defaultColorScheme="auto">
+    <MantineProvider
+      theme={theme}
+      cssVariablesResolver={cssVariables}
+      colorSchemeManager={schemes}
+      defaultColorScheme="auto"
+    >
       <QueryClientProvider client={queryClient}>
         <Notifications position="bottom-right" limit={4} autoClose={6000} transitionDuration={100} />
         <RouterProvider router={router} />

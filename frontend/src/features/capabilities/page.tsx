@@ -53,7 +53,7 @@ export function Component() {
                           <StatusBadge state="missing" status="failed" />
                         )}
                       </td>
-                      <td>{where}</td>
+                      <td className={classes.where}>{where}</td>
                       <td className={classes.detail}>{detail}</td>
                       <td className={classes.detail}>
                         {fallback ?? <span className="muted">{available ? '' : 'nothing'}</span>}

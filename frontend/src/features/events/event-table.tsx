@@ -89,11 +89,19 @@ export function EventTable(props: EventTableProps) {
           <thead>
             <tr>
               <th scope="col">Time</th>
-              <th scope="col">Severity</th>
-              <th scope="col">Type</th>
-              <th scope="col">Subject</th>
+              <th scope="col" className={classes.severity}>
+                Severity
+              </th>
+              <th scope="col" className={classes.type}>
+                Type
+              </th>
+              <th scope="col" className={classes.subject}>
+                Subject
+              </th>
               <th scope="col">Message</th>
-              <th scope="col">By</th>
+              <th scope="col" className={classes.actor}>
+                By
+              </th>
             </tr>
           </thead>
           <tbody onKeyDown={walk}>
@@ -109,19 +117,21 @@ export function EventTable(props: EventTableProps) {
                   data-selected={event.id === props.selectedId}
                 >
                   <td title={dateTimeText(event.t_ms)}>{clockTextMs(event.t_ms)}</td>
-                  <td>
+                  <td className={classes.severity}>
                     <StatusBadge state={event.severity} />
                   </td>
-                  <td>
+                  <td className={classes.type}>
                     <code>{event.type}</code>
                   </td>
-                  <td title={event.subject}>{event.subject}</td>
+                  <td className={classes.subject} title={event.subject}>
+                    {event.subject}
+                  </td>
                   <td title={event.message}>
                     <button type="button" className="row-link" onClick={() => props.onSelect(event.id)}>
                       {event.message}
                     </button>
                   </td>
-                  <td>{event.actor}</td>
+                  <td className={classes.actor}>{event.actor}</td>
                 </tr>
               );
             })}

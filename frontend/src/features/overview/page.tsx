@@ -237,7 +237,7 @@ function Servers() {
             <tbody>
               {items.map(({ id, origin, state, engine }) => (
                 <tr key={id}>
-                  <td>
+                  <td className={classes.server}>
                     <Link to={`/topology?node=${encodeURIComponent(id)}`}>{id}</Link> <EmulatedMark origin={origin} />
                   </td>
                   <td>

@@ -55,7 +55,7 @@ function LinkRow({ link, sample, actions }: { link: Link; sample: LinkSample | u
   const up = live?.up ?? true;
   return (
     <tr>
-      <td>{link.id}</td>
+      <td className={classes.link}>{link.id}</td>
       <td>{fault || !up ? <StatusBadge state="down" /> : <StatusBadge state="up" />}</td>
       <td className="number">
         <RateText quantity="bps" value={live?.a_to_b_bps} />
@@ -141,7 +141,7 @@ export function Faults({ links, servers, samples }: FaultsProps) {
                 <ConfirmButton
                   size="compact-xs"
                   disabled={!actions.may}
-                  aria-label={`Kill the agent of ${id}`}
+                  aria-label={`Kill agent of ${id}`}
                   message={`The agent of ${id} is killed. Its engine goes on forwarding; the agent is started again and takes it over.`}
                   confirmLabel="Kill agent"
                   onConfirm={() => actions.inject('agent-kill', id)}
@@ -151,7 +151,7 @@ export function Faults({ links, servers, samples }: FaultsProps) {
                 <ConfirmButton
                   size="compact-xs"
                   disabled={!actions.may}
-                  aria-label={`Kill the engine of ${id}`}
+                  aria-label={`Kill engine of ${id}`}
                   message={`The data plane of ${id} is killed. Packets on it are lost until its agent has started it again.`}
                   confirmLabel="Kill engine"
                   onConfirm={() => actions.inject('engine-kill', id)}

@@ -1,4 +1,4 @@
-import { createTheme, type MantineColorsTuple } from '@mantine/core';
+import { type CSSVariablesResolver, createTheme, type MantineColorsTuple } from '@mantine/core';
 
 const accent: MantineColorsTuple = [
   '#eef1fd',
@@ -29,9 +29,7 @@ const dark: MantineColorsTuple = [
 
 export const theme = createTheme({
   primaryColor: 'accent',
-  primaryShade: { light: 6, dark: 4 },
-  autoContrast: true,
-  luminanceThreshold: 0.35,
+  primaryShade: 6,
   colors: { accent, dark },
   fontFamily: 'var(--o-font)',
   fontFamilyMonospace: 'var(--o-mono)',
@@ -54,6 +52,7 @@ export const theme = createTheme({
   components: {
     Button: { defaultProps: { size: 'xs' }, styles: { label: { fontWeight: 500 } } },
     ActionIcon: { defaultProps: { variant: 'subtle', color: 'gray' } },
+    InputWrapper: { styles: { description: { fontSize: '12px', lineHeight: '16px' } } },
     TextInput: { defaultProps: { size: 'xs' } },
     NumberInput: { defaultProps: { size: 'xs' } },
     Select: { defaultProps: { size: 'xs', comboboxProps: { transitionProps: { duration: 80 } } } },
@@ -69,4 +68,19 @@ export const theme = createTheme({
     Drawer: { defaultProps: { transitionProps: { duration: 100 } } },
     Menu: { defaultProps: { transitionProps: { duration: 80 } } },
   },
+});
+
+/** Mantine's own colours, from the tokens: one source for both. */
+export const cssVariables: CSSVariablesResolver = () => ({
+  variables: {
+    '--mantine-color-body': 'var(--o-surface)',
+    '--mantine-color-text': 'var(--o-text)',
+    '--mantine-color-dimmed': 'var(--o-text-muted)',
+    '--mantine-color-placeholder': 'var(--o-text-muted)',
+    '--mantine-color-error': 'var(--o-failed)',
+    '--mantine-color-default-border': 'var(--o-border)',
+    '--mantine-color-anchor': 'var(--o-accent-text)',
+  },
+  light: {},
+  dark: {},
 });

@@ -1,4 +1,4 @@
-import { type ReactNode, useEffect } from 'react';
+import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { Link } from 'react-router';
 import classes from './page.module.css';
 
@@ -40,6 +40,24 @@ export function PageBody({ children, flush = false }: { readonly children: React
   return <div className={flush ? classes.bodyFlush : classes.body}>{children}</div>;
 }
 
+/** A table that may be wider than the page; a stop for the keyboard as long as it has something to scroll to. */
+function ScrollsAside({ children }: { readonly children: ReactNode }) {
+  const box = useRef<HTMLDivElement>(null);
+  const [scrolls, setScrolls] = useState(false);
+  useEffect(() => {
+    const element = box.current!;
+    const observer = new ResizeObserver(() => setScrolls(element.scrollWidth > element.clientWidth));
+    observer.observe(element);
+    if (element.firstElementChild) observer.observe(element.firstElementChild);
+    return () => observer.disconnect();
+  });
+  return (
+    <div ref={box} className={classes.panelFlush} tabIndex={scrolls ? 0 : undefined}>
+      {children}
+    </div>
+  );
+}
+
 interface PanelProps {
   readonly title?: ReactNode;
   readonly actions?: ReactNode;
@@ -58,7 +76,7 @@ export function Panel({ title, actions, children, flush = false, className }: Pa
           {actions && <div className={classes.headerActions}>{actions}</div>}
         </div>
       )}
-      <div className={flush ? classes.panelFlush : classes.panelBody}>{children}</div>
+      {flush ? <ScrollsAside>{children}</ScrollsAside> : <div className={classes.panelBody}>{children}</div>}
     </section>
   );
 }

@@ -15,7 +15,7 @@ function wanted(groups) {
 }
 
 function missing(names) {
-  const query = spawnSync('dpkg-query', ['-W', '-f', '${Package} ${db:Status-Status}\n', ...names], {
+  const query = spawnSync('dpkg-query', ['-W', '-f', '$' + '{Package} $' + '{db:Status-Status}\n', ...names], {
     encoding: 'utf8',
   });
   if (query.error) {

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+// What holds for every NF: no packet harms it, its descriptor tells the truth, its configuration is checked.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "nfs/testing/nf_driver.h"
+
+namespace orrery {
+namespace {
+
+using namespace orrery::testing;
+using nlohmann::json;
+
+bool holds(const json& list, const std::string& value) {
+  return std::any_of(list.begin(), list.end(), [&](const json& item) { return item == value; });
+}
+
+class EveryNf : public ::testing::TestWithParam<std::string_view> {
+ protected:
+  json descriptor_ = descriptor_of(GetParam());
+  json config_ = descriptor_["default_config"];
+};
+
+void expect_sound(const NfCore& nf, const std::vector<Frame>& frames, const std::vector<Outcome>& outcomes) {
+  for (size_t i = 0; i < frames.size(); ++i) {
+    const Outcome& o = outcomes[i];
+    ASSERT_NE(o.reason, "?") << "a drop without a reason of the NF's own";
+    ASSERT_LE(static_cast<unsigned>(o.verdict.out), 1u) << "every verdict is written";
+    ASSERT_LT(nf.drop_reasons().size(), 9u);
+    if (o.verdict.drop || parse_packet(frames[i]).kind == PacketKind::kMalformed) {
+      ASSERT_TRUE(std::equal(frames[i].begin() + std::min<size_t>(14, frames[i].size()), frames[i].end(),
+                             o.frame.begin() + std::min<size_t>(14, frames[i].size())))
+          << "what cannot be understood is not written to";
+    }
+  }
+}
+
+TEST_P(EveryNf, SurvivesMalformedPacketsInBothDirections) {
+  Rng rng(1);
+  const std::vector<Frame> corpus = malformed_corpus(rng);
+  const auto nf = make_nf(GetParam(), config_);
+  uint64_t now = monotonic_ns();
+  for (Direction in : {Direction::kForward, Direction::kReturn}) {
+    for (size_t begin = 0, size = 1; begin < corpus.size(); begin += size, size = size % 67 + 1, now += 1'000'000) {
+      const auto end = std::min(begin + size, corpus.size());
+      const std::vector<Frame> batch(corpus.begin() + static_cast<ptrdiff_t>(begin),
+                                     corpus.begin() + static_cast<ptrdiff_t>(end));
+      expect_sound(*nf, batch, run(*nf, batch, in, now));
+    }
+  }
+  EXPECT_TRUE(nf->state(10).is_object());
+}
+
+TEST_P(EveryNf, SurvivesRepliesToWhatItLetOut) {
+  Rng rng(2);
+  const auto nf = make_nf(GetParam(), config_);
+  std::vector<Frame> back;
+  for (const Outcome& o : run(*nf, malformed_corpus(rng))) {
+    if (o.verdict.drop) continue;
+    back.push_back(o.frame);
+    if (parse_packet(o.frame).kind != PacketKind::kIpTransport || rng() % 20 != 0) continue;
+    const Frame error = build_icmp_error(0x08080808, 3, o.frame, 8 + rng() % 40);
+    for (size_t n = 30; n <= error.size(); ++n)
+      back.emplace_back(error.begin(), error.begin() + static_cast<ptrdiff_t>(n));
+    for (int i = 0; i < 20; ++i) {
+      back.push_back(error);
+      back.back()[rng() % error.size()] ^= static_cast<uint8_t>(1 + rng() % 255);
+    }
+  }
+  expect_sound(*nf, back, run(*nf, back, Direction::kReturn));
+}
+
+TEST_P(EveryNf, TakesBatchesOfAnySize) {
+  const auto nf = make_nf(GetParam(), config_);
+  for (size_t size : {0, 1, 31, 32, 33, 64, 100, 1000})
+    for (const Outcome& o : run(*nf, std::vector<Frame>(size, build_frame({}))))
+      EXPECT_EQ(o.verdict.out, Direction::kForward);
+}
+
+TEST_P(EveryNf, LetsNonIpThroughInItsDirection) {
+  const auto nf = make_nf(GetParam(), config_);
+  for (Direction in : {Direction::kForward, Direction::kReturn}) {
+    const Outcome o = run_one(*nf, arp_frame(), in);
+    EXPECT_FALSE(o.verdict.drop);
+    EXPECT_EQ(o.verdict.out, in);
+    EXPECT_EQ(o.frame, arp_frame());
+  }
+}
+
+TEST_P(EveryNf, DropsOnlyIfItsDescriptorSaysSo) {
+  const bool may_drop = descriptor_["actions"]["may_drop"];
+  EXPECT_EQ(may_drop, !make_nf(GetParam(), config_)->drop_reasons().empty());
+}
+
+TEST_P(EveryNf, ChangesOnlyTheFieldsItsDescriptorNames) {
+  Rng rng(3);
+  json config = config_;
+  if (GetParam() == "l2-forwarder") config["swap_macs"] = true;
+  const auto nf = make_nf(GetParam(), config);
+  const json& writes = descriptor_["actions"]["writes"];
+  const auto may_write = [&](const char* field) { return holds(writes, field); };
+  for (int i = 0; i < 2000; ++i) {
+    const Frame frame = build_frame(random_spec(rng));
+    const Outcome o = run_one(*nf, frame);
+    const ParsedPacket before = parse_packet(frame);
+    const ParsedPacket after = parse_packet(o.frame);
+    ASSERT_EQ(frame.size(), o.frame.size());
+    ASSERT_EQ(after.kind, before.kind);
+    ASSERT_TRUE(may_write("eth.src") || std::equal(frame.begin(), frame.begin() + 14, o.frame.begin()));
+    ASSERT_TRUE(may_write("ip.src") || after.ip_src == before.ip_src);
+    ASSERT_TRUE(may_write("ip.dst") || after.ip_dst == before.ip_dst);
+    ASSERT_TRUE(may_write("port.src") || after.src_port == before.src_port);
+    ASSERT_TRUE(may_write("port.dst") || after.dst_port == before.dst_port);
+    ASSERT_TRUE(
+        std::equal(frame.begin() + before.payload_offset, frame.end(), o.frame.begin() + before.payload_offset));
+    ASSERT_TRUE(checksums_hold(o.frame));
+  }
+}
+
+TEST_P(EveryNf, RefusesUnknownFieldsAndWrongTypes) {
+  const auto nf = make_nf(GetParam(), config_);
+  json unknown = config_;
+  unknown["zz/~"] = 1;
+  EXPECT_EQ(config_error(GetParam(), unknown), "/zz~1~0");
+  EXPECT_EQ(error_pointer([&] { nf->configure(unknown); }), "/zz~1~0");
+  EXPECT_EQ(config_error(GetParam(), json::array()), "");
+  for (const auto& [field, schema] : descriptor_["config_schema"]["properties"].items()) {
+    const std::vector<json> wrong = {json(nullptr), json({{"a", 1}}), json(-1), json(1.5),
+                                     schema["type"] == "string" ? json(true) : json("x")};
+    for (const json& value : wrong) {
+      json config = config_;
+      config[field] = value;
+      EXPECT_EQ(config_error(GetParam(), config), "/" + field) << value;
+    }
+  }
+}
+
+TEST_P(EveryNf, HoldsToTheBoundsAndDefaultsOfItsSchema) {
+  for (const auto& [field, schema] : descriptor_["config_schema"]["properties"].items()) {
+    json config = config_;
+    config[field] = schema["default"];
+    EXPECT_EQ(config_error(GetParam(), config), "none") << field;
+    if (schema["type"] != "integer") continue;
+    if (field == "port_hi") config["port_lo"] = 1;
+    const auto lo = schema["minimum"].get<uint64_t>();
+    const auto hi = schema["maximum"].get<uint64_t>();
+    for (const auto& [value, good] : {std::pair{lo, true}, {hi, true}, {lo - 1, false}, {hi + 1, false}}) {
+      config[field] = value;
+      EXPECT_EQ(config_error(GetParam(), config), good ? "none" : "/" + field) << value;
+    }
+  }
+}
+
+TEST_P(EveryNf, AnAbsentFieldMeansTheDefaultOfTheSchema) {
+  json defaults = json::object();
+  json required = json::object();
+  const json& schema = descriptor_["config_schema"];
+  const json must = schema.value("required", json::array());
+  for (const auto& [field, property] : schema["properties"].items()) {
+    defaults[field] = property["default"];
+    if (holds(must, field)) required[field] = property["default"];
+  }
+  EXPECT_EQ(make_nf(GetParam(), defaults)->state(100).dump(), make_nf(GetParam(), required)->state(100).dump());
+  for (const auto& field : must) {
+    json config = config_;
+    config.erase(field.get<std::string>());
+    EXPECT_EQ(config_error(GetParam(), config), "/" + field.get<std::string>());
+  }
+}
+
+TEST_P(EveryNf, ExportedStateGoesIntoAnother) {
+  Rng rng(4);
+  std::vector<Frame> frames;
+  for (int i = 0; i < 500; ++i) frames.push_back(build_frame(random_spec(rng)));
+  const auto nf = make_nf(GetParam(), config_);
+  run(*nf, frames);
+  const json state = json::parse(nf->export_state().dump());
+  const auto other = make_nf(GetParam(), config_);
+  other->import_state(state);
+  other->import_state(state);
+  if (state.contains("flows")) {
+    EXPECT_EQ(other->export_state()["flows"].size(), state["flows"].size());
+  }
+}
+
+TEST_P(EveryNf, RefusesStateThatIsNotItsOwn) {
+  const auto nf = make_nf(GetParam(), config_);
+  EXPECT_EQ(error_pointer([&] { nf->import_state(json::array()); }), "");
+  json state = nf->export_state();
+  state["zz"] = 1;
+  EXPECT_EQ(error_pointer([&] { nf->import_state(state); }), "/zz");
+  if (!state.contains("flows")) return;
+  const json before = nf->export_state();
+  for (const json& row : {json(1), json::array({1}), json::array({"a", 1, 1, 1, 1, 1, 1, 1, 1})})
+    EXPECT_TRUE(error_pointer([&] {
+                  nf->import_state({{"flows", json::array({row})}});
+                }).starts_with("/flows/0"))
+        << row;
+  EXPECT_EQ(nf->export_state(), before);
+}
+
+TEST_P(EveryNf, ABadConfigurationChangesNothing) {
+  const auto nf = make_nf(GetParam(), config_);
+  run(*nf, {build_frame({})});
+  const auto settled_state = [&] {
+    json state = nf->state(100);
+    for (const char* field : {"flows", "mappings"}) state.erase(field);  // hold ages
+    return state;
+  };
+  const json before = settled_state();
+  for (const auto& [field, schema] : descriptor_["config_schema"]["properties"].items()) {
+    json bad = config_;
+    if (schema["type"] == "integer") bad[field] = schema["minimum"];
+    if (schema["type"] == "array") bad[field] = json::array();
+    bad["zz"] = 1;
+    EXPECT_THROW(nf->configure(bad), ConfigError);
+    EXPECT_EQ(settled_state(), before);
+  }
+  nf->configure(config_);
+  EXPECT_EQ(settled_state(), before);
+}
+
+INSTANTIATE_TEST_SUITE_P(Nfs, EveryNf, ::testing::ValuesIn(nf_kinds().begin(), nf_kinds().end()), [](const auto& info) {
+  std::string name(info.param);
+  std::ranges::replace(name, '-', '_');
+  return name;
+});
+
+TEST(Registry, KnowsItsKindsAndNoOther) {
+  EXPECT_EQ(nf_kinds().size(), 6u);
+  for (std::string_view kind : nf_kinds()) {
+    EXPECT_NE(find_nf(kind), nullptr);
+    EXPECT_EQ(descriptor_of(kind)["id"], kind);
+  }
+  EXPECT_EQ(find_nf("teapot"), nullptr);
+}
+
+}  // namespace
+}  // namespace orrery

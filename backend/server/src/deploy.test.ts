@@ -1,5 +1,6 @@
+import type { Problem } from '@orrery/contract';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { IDS_CHAIN, monitorChain } from './testing/fixtures.js';
+import { IDS_CHAIN, monitorChain, RACK } from './testing/fixtures.js';
 import { TestServer } from './testing/server.js';
 import { until } from './testing/wait.js';
 
@@ -63,6 +64,17 @@ describe('a deployment', () => {
     const answer = await server.api.request('createDeployment', { body: JSON.stringify({ plan_id: plan.id }) });
     expect(answer.status).toBe(409);
     expect((await server.api.call('listDeployments')).total).toBe(0);
+  });
+
+  it('onto a server that was taken away since it was planned is refused', async () => {
+    const { id } = await server.api.call('createPipeline', { body: monitorChain('a') });
+    const plan = await server.api.call('createPlan', { body: { pipelines: [{ pipeline_id: id }] } });
+    const used = plan.instances[0]!.server;
+    const servers = RACK.servers.filter((node) => node.id !== used);
+    const links = RACK.links.filter(({ a, b }) => a.node !== used && b.node !== used);
+    await server.api.call('putInfrastructure', { body: { ...RACK, servers, links } });
+    const answer = await server.api.request('createDeployment', { body: JSON.stringify({ plan_id: plan.id }) });
+    expect([answer.status, (answer.body as Problem).detail]).toEqual([409, expect.stringContaining(used)]);
   });
 
   it('waits as FAILED_TEMP for a node that does not come about, and goes on when it does', async () => {

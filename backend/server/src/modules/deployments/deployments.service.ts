@@ -113,9 +113,10 @@ export class DeploymentsService {
         },
       ]);
     if (!plan.feasible) throw invalid(planErrors(plan), planRefusal(plan));
-    const emulated = new Set(
-      this.infrastructure.current.infrastructure.servers.filter(({ origin }) => origin === 'twin').map(({ id }) => id),
-    );
+    const { servers } = this.infrastructure.current.infrastructure;
+    const gone = plan.instances.find(({ server }) => !servers.some(({ id }) => id === server));
+    if (gone) throw conflict(`The infrastructure has no server "${gone.server}" any more; plan again.`);
+    const emulated = new Set(servers.filter(({ origin }) => origin === 'twin').map(({ id }) => id));
     if (!this.twin.enabled && plan.instances.some(({ server }) => emulated.has(server)))
       throw conflict('The twin is off (ORRERY_TWIN=off): pipelines can be planned but not run on emulated servers.');
     if (this.state.queue.length >= MAX_QUEUE) throw conflict(`${MAX_QUEUE} operations wait already.`);

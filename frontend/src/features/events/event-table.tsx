@@ -24,6 +24,8 @@ interface EventTableProps {
   readonly onShowNewest: () => void;
   readonly selectedId: string;
   readonly onSelect: (id: string) => void;
+  /** Title of a subject that has one, else its id. */
+  readonly titleOf: (subject: string) => string;
 }
 
 /** Arrow keys walk over the rows. */
@@ -124,7 +126,7 @@ export function EventTable(props: EventTableProps) {
                     <code>{event.type}</code>
                   </td>
                   <td className={classes.subject} title={event.subject}>
-                    {event.subject}
+                    {props.titleOf(event.subject)}
                   </td>
                   <td title={event.message}>
                     <button type="button" className="row-link" onClick={() => props.onSelect(event.id)}>

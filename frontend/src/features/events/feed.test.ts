@@ -41,9 +41,9 @@ describe('takeLive', () => {
 
 describe('filters', () => {
   it('ask for every word, in any column', () => {
-    expect(matchesText(event('1-0'), 'fabric DOWN')).toBe(true);
-    expect(matchesText(event('1-0'), 'fabric up')).toBe(false);
-    expect(matchesText(event('1-0'), '')).toBe(true);
+    expect(matchesText(event('1-0'), 'Leaf link', 'fabric DOWN leaf')).toBe(true);
+    expect(matchesText(event('1-0'), '', 'fabric up')).toBe(false);
+    expect(matchesText(event('1-0'), '', '')).toBe(true);
   });
 
   it('compare type and severity as a whole', () => {

@@ -19,10 +19,11 @@ export function matchesFilter(event: Event, { type, severity }: FeedFilter): boo
   return (type === '' || event.type === type) && (severity === '' || event.severity === severity);
 }
 
-export function matchesText(event: Event, text: string): boolean {
+/** `subject` is what the reader sees for the event's subject, which may be a title instead of an id. */
+export function matchesText(event: Event, subject: string, text: string): boolean {
   if (text === '') return true;
   const words = text.toLowerCase().split(/\s+/);
-  const all = `${event.type} ${event.subject} ${event.message} ${event.actor}`.toLowerCase();
+  const all = `${event.type} ${event.subject} ${subject} ${event.message} ${event.actor}`.toLowerCase();
   return words.every((word) => all.includes(word));
 }
 

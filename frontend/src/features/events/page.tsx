@@ -1,6 +1,7 @@
 import { Button, Select, TextInput } from '@mantine/core';
 import { IconPlayerPause, IconPlayerPlay, IconSearch } from '@tabler/icons-react';
 import { useEffect, useMemo, useState } from 'react';
+import { useChainTitle } from '../../shared/api/chains.js';
 import { compareEventIds } from '../../shared/stream/event-id.js';
 import { useStreamStatus } from '../../shared/stream/hooks.js';
 import { useCommands } from '../../shared/ui/commands.js';
@@ -22,6 +23,7 @@ export function Component() {
   const [selectedId, select] = useUrlParam('event');
   const filter = useMemo(() => ({ type, severity }), [type, severity]);
   const { query, events } = useEventFeed(filter);
+  const titleOf = useChainTitle();
   const connected = useStreamStatus(({ state }) => state === 'connected');
   const [paused, setPaused] = useState(false);
   const [scrolled, setScrolled] = useState(false);
@@ -33,7 +35,10 @@ export function Component() {
   // biome-ignore lint/correctness/useExhaustiveDependencies: only the moment of holding counts
   useEffect(() => setHeldAt(held ? newest : null), [held]);
 
-  const found = useMemo(() => events.filter((event) => matchesText(event, text)), [events, text]);
+  const found = useMemo(
+    () => events.filter((event) => matchesText(event, titleOf(event.subject), text)),
+    [events, text, titleOf],
+  );
   const shown = useMemo(
     () => (heldAt === null ? found : found.filter(({ id }) => compareEventIds(id, heldAt) <= 0)),
     [found, heldAt],
@@ -125,6 +130,7 @@ export function Component() {
           onShowNewest={() => setPaused(false)}
           selectedId={selectedId}
           onSelect={select}
+          titleOf={titleOf}
         />
       </QueryBoundary>
     </WithDetail>

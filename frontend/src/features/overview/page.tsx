@@ -4,7 +4,7 @@ import { Link } from 'react-router';
 import { chainPath, useChainTitle } from '../../shared/api/chains.js';
 import { useDeployments, useHealth, useNfInstances, useNodes, useTwin } from '../../shared/api/queries.js';
 import { TimeSeriesChart } from '../../shared/charts/time-series-chart.js';
-import { useWantSamples } from '../../shared/stream/hooks.js';
+import { useSeededSamples } from '../../shared/stream/seed.js';
 import { useSloRows } from '../../shared/stream/slo-rows.js';
 import { EmulatedMark } from '../../shared/ui/emulated-mark.js';
 import { PageBody, PageHeader, Panel } from '../../shared/ui/page-header.js';
@@ -97,7 +97,7 @@ function Chains() {
   const { rows } = useSloRows();
   const titleOf = useChainTitle();
   const items = query.data ?? [];
-  useWantSamples(items.length > 0 ? ['pipeline/'] : []);
+  useSeededSamples(items.length > 0 ? ['pipeline/'] : []);
   return (
     <Panel title="Running chains" flush>
       <QueryBoundary query={query} rows={3}>
@@ -213,7 +213,7 @@ function Throughput() {
 function Servers() {
   const query = useNodes();
   const items = query.data ?? [];
-  useWantSamples(items.length > 0 ? ['node/'] : []);
+  useSeededSamples(items.length > 0 ? ['node/'] : []);
   return (
     <Panel title="Servers" flush>
       <QueryBoundary query={query} rows={3}>

@@ -1,7 +1,7 @@
 import type { SloStatus } from '@orrery/contract';
 import { describe, expect, it } from 'vitest';
 import { mergeSlos } from '../../shared/stream/slo-rows.js';
-import { predictionError, usedShare } from './objective.js';
+import { errorText, predictionError, usedShare } from './objective.js';
 
 const slo = (rest: Partial<SloStatus>): SloStatus => ({
   pipeline_id: 'pl',
@@ -32,6 +32,14 @@ describe('an objective', () => {
     expect(usedShare(slo({ kind: 'throughput', measured: 0 }))).toBe(Number.POSITIVE_INFINITY);
     expect(usedShare(slo({ measured: null }))).toBeNull();
   });
+});
+
+describe('errorText', () => {
+  it.each([
+    [0.1238, '+12.4 %'],
+    [-0.03, '−3.0 %'],
+    [32.4, '33 times'],
+  ])('tells %d as %s', (error, text) => expect(errorText(error)).toBe(text));
 });
 
 describe('mergeSlos', () => {

@@ -32,3 +32,9 @@ export function usedShare(slo: SloStatus): number | null {
   if (slo.kind === 'latency') return slo.measured / slo.target;
   return slo.measured === 0 ? Number.POSITIVE_INFINITY : slo.target / slo.measured;
 }
+
+/** `+12.4 %`, `−3.0 %`; from ten times on `33 times`. */
+export function errorText(error: number): string {
+  if (error >= 9) return `${(1 + error).toFixed(0)} times`;
+  return `${error < 0 ? '−' : '+'}${(Math.abs(error) * 100).toFixed(1)} %`;
+}

@@ -5,7 +5,7 @@ import { Link } from 'react-router';
 import { chainPath, useChainTitle } from '../../shared/api/chains.js';
 import { usePipelines } from '../../shared/api/queries.js';
 import { TimeSeriesChart } from '../../shared/charts/time-series-chart.js';
-import { formatQuantity, quantityOfUnit, quantityText } from '../../shared/format/quantity.js';
+import { quantityOfUnit, quantityText } from '../../shared/format/quantity.js';
 import { useSloRows } from '../../shared/stream/slo-rows.js';
 import { DetailPanel, Facts, WithDetail } from '../../shared/ui/detail-panel.js';
 import { EmulatedMark } from '../../shared/ui/emulated-mark.js';
@@ -14,7 +14,7 @@ import { RateText } from '../../shared/ui/rate-text.js';
 import { EmptyState, QueryBoundary } from '../../shared/ui/states.js';
 import { StatusBadge } from '../../shared/ui/status-badge.js';
 import { useUrlParam } from '../../shared/ui/url-state.js';
-import { objectiveSeries, objectiveText, predictionError } from './objective.js';
+import { errorText, objectiveSeries, objectiveText, predictionError } from './objective.js';
 import classes from './slos.module.css';
 import { TargetBar } from './target-bar.js';
 
@@ -22,12 +22,9 @@ const keyOf = (slo: SloStatus) => `${slo.pipeline_id}/${slo.slo_id}`;
 
 function ErrorText({ slo }: { readonly slo: SloStatus }) {
   const error = predictionError(slo);
-  if (error === null) return <span className="muted">–</span>;
-  const { value } = formatQuantity('share', Math.abs(error));
   return (
-    <span title="Measured against predicted">
-      {error < 0 ? '−' : '+'}
-      {value} %
+    <span className={error === null ? 'muted' : undefined} title="Measured against predicted">
+      {error === null ? '–' : errorText(error)}
     </span>
   );
 }

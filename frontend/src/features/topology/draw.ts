@@ -64,9 +64,9 @@ export function utilizationColor(share: number, palette: Palette): string {
   return ramp[Math.round(Math.max(0, Math.min(1, share)) * 64)]!;
 }
 
-/** Width of a line that carries a rate; the square root keeps small rates visible beside large ones. */
+/** Width of a line that carries a rate; the exponent keeps small rates visible beside large ones. */
 export function rateWidth(rate_bps: number, max_bps: number): number {
-  return 1.25 + 6 * Math.sqrt(Math.max(0, Math.min(1, rate_bps / max_bps)));
+  return 1.25 + 6.5 * Math.max(0, Math.min(1, rate_bps / max_bps)) ** 0.4;
 }
 
 function trace(context: CanvasRenderingContext2D, line: readonly Point[]): void {

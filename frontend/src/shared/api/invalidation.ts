@@ -18,9 +18,16 @@ const CHANGED_BY: Record<string, readonly string[]> = {
   pcap: ['twin'],
   slo: ['slos'],
   capability: ['capabilities'],
+  port: ['nodes'],
   server: ['health'],
 };
 
+/** Events that change less than their kind. */
+const CHANGED_LITTLE: Record<string, readonly string[]> = {
+  'operation.step': ['operations'],
+  'operation.first-packet': ['operations'],
+};
+
 export function queryKeysOf(eventType: string): readonly string[] {
-  return CHANGED_BY[eventType.slice(0, eventType.indexOf('.'))] ?? [];
+  return CHANGED_LITTLE[eventType] ?? CHANGED_BY[eventType.slice(0, eventType.indexOf('.'))] ?? [];
 }

@@ -53,6 +53,7 @@ export function formatQuantity(quantity: Quantity, value: number): Formatted {
   if (!Number.isFinite(value)) return { value: '–', unit: '' };
   if (quantity === 'share') {
     const percent = value * 100;
+    if (percent > 0 && percent < 0.05) return { value: '<0.1', unit: '%' };
     return { value: percent >= 99.95 || percent === 0 ? percent.toFixed(0) : percent.toFixed(1), unit: '%' };
   }
   const magnitude = Math.abs(value);

@@ -52,7 +52,7 @@ describe('LiveStore', () => {
 
   it('puts history before what has come already', () => {
     store.addSamples([sample('k/a/pps', 100, 7)]);
-    store.seed('k/a/pps', 'twin', [
+    store.seed('k/a/pps', [
       [80, 1],
       [90, 2],
       [100, 9],

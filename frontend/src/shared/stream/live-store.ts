@@ -1,4 +1,4 @@
-import type { Event, LinkSample, Origin, Sample, SloStatus } from '@orrery/contract';
+import type { Event, LinkSample, Sample, SloStatus } from '@orrery/contract';
 import { Ring } from './ring.js';
 
 /** Points a key keeps for sparklines: about half a minute at 5 Hz. */
@@ -32,7 +32,7 @@ export const SAMPLES_TOPIC = 'samples';
  * next frame, so that a burst costs one rendering of what it changed and nothing else.
  */
 export class LiveStore {
-  readonly #samples = new Map<string, { latest: LiveSample; ring: Ring }>();
+  readonly #samples = new Map<string, { latest: LiveSample | undefined; ring: Ring }>();
   readonly #links = new Map<string, LiveLink>();
   readonly #slos = new Map<string, SloStatus>();
   readonly #listeners = new Map<string, Set<Listener>>();
@@ -52,17 +52,8 @@ export class LiveStore {
   addSamples(samples: readonly Sample[]): void {
     const received_ms = this.now();
     for (const sample of samples) {
-      let entry = this.#samples.get(sample.key);
-      if (!entry) {
-        if (this.#samples.size >= MAX_KEYS) this.#forgetIdle(received_ms);
-        if (this.#samples.size >= MAX_KEYS) {
-          this.overflow++;
-          continue;
-        }
-        entry = { latest: { ...sample, received_ms }, ring: new Ring(RING_POINTS) };
-        this.#samples.set(sample.key, entry);
-      }
-      if (!entry.ring.push(sample.t_ms, sample.value)) continue;
+      const entry = this.#entry(sample.key);
+      if (!entry?.ring.push(sample.t_ms, sample.value)) continue;
       entry.latest = { ...sample, received_ms };
       this.#dirty.add(sampleTopic(sample.key));
     }
@@ -70,16 +61,17 @@ export class LiveStore {
     this.#plan();
   }
 
-  /** Puts history before what the stream has brought, so that a sparkline is not empty when a page opens. */
-  seed(key: string, origin: Origin, points: readonly (readonly [number, number])[]): void {
-    const last = points.at(-1);
-    const before = this.#samples.get(key);
-    if (!last || (!before && this.#samples.size >= MAX_KEYS)) return;
+  /**
+   * Puts history before what the stream has brought, so that a sparkline is not empty when a page opens. It makes no newest
+   * value: that comes from the stream, with the time it was received.
+   */
+  seed(key: string, points: readonly (readonly [number, number])[]): void {
+    const entry = this.#entry(key);
+    if (!entry || points.length === 0) return;
     const ring = new Ring(RING_POINTS);
     for (const [t_ms, value] of points) ring.push(t_ms, value);
-    for (const [t_ms, value] of before?.ring.points() ?? []) ring.push(t_ms, value);
-    const latest = before?.latest ?? { key, t_ms: last[0], value: last[1], origin, received_ms: last[0] };
-    this.#samples.set(key, { latest, ring });
+    for (const [t_ms, value] of entry.ring.points()) ring.push(t_ms, value);
+    entry.ring = ring;
     this.#dirty.add(sampleTopic(key));
     this.#plan();
   }
@@ -172,9 +164,23 @@ export class LiveStore {
     });
   }
 
+  /** The place of a key, made when it is new; undefined when there are too many. */
+  #entry(key: string) {
+    const known = this.#samples.get(key);
+    if (known) return known;
+    if (this.#samples.size >= MAX_KEYS) this.#forgetIdle(this.now());
+    if (this.#samples.size >= MAX_KEYS) {
+      this.overflow++;
+      return undefined;
+    }
+    const made = { latest: undefined, ring: new Ring(RING_POINTS) };
+    this.#samples.set(key, made);
+    return made;
+  }
+
   #forgetIdle(now: number): void {
     for (const [key, { latest }] of this.#samples) {
-      if (now - latest.received_ms > IDLE_KEY_MS) this.#samples.delete(key);
+      if (!latest || now - latest.received_ms > IDLE_KEY_MS) this.#samples.delete(key);
     }
   }
 }

@@ -1,0 +1,23 @@
+import { useEffect } from 'react';
+import { call } from '../api/client.js';
+import { useWantSamples } from './hooks.js';
+import { live } from './stream.js';
+
+const SEED_MS = 35_000;
+
+/** As `useWantSamples`, and reads the last half minute, so that sparklines are not empty at first. */
+export function useSeededSamples(prefixes: readonly string[]): void {
+  useWantSamples(prefixes);
+  const text = prefixes.join(',');
+  useEffect(() => {
+    if (text === '') return;
+    const ended = new AbortController();
+    call('listSamples', { query: { keys: text, since: Date.now() - SEED_MS } }, { signal: ended.signal })
+      .then(({ items }) => {
+        for (const { key, points } of items) live.seed(key, points);
+      })
+      // Without history the lines begin now.
+      .catch(() => undefined);
+    return () => ended.abort();
+  }, [text]);
+}

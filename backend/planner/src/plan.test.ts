@@ -98,7 +98,13 @@ describe('makePlan', () => {
       '02:0f:00:00:39:a3',
       '02:0f:00:00:38:d4',
     ]);
-    expect(plan([]).steps.map(({ kind }) => kind)).toEqual(['prepare-node', 'prepare-node', 'prepare-node']);
+  });
+
+  it('has no step for a server on which nothing changes', () => {
+    expect(plan([]).steps).toEqual([]);
+    const { steps, instances } = plan([FIGURE_3_1]);
+    const used = new Set(instances.map(({ server }) => server));
+    expect(steps.flatMap(({ kind, subject }) => (kind === 'prepare-node' ? [subject] : []))).toEqual([...used]);
   });
 
   it('explains every instance with every server, and every node with its size', () => {

@@ -39,7 +39,8 @@ export function stepsBetween(base: Desired | null, next: Desired, servers: reado
     );
     const transition = transitionNodeSpec(running, spec);
     const content = ({ instances, hops, exits, nic }: NodeSpec) => ({ instances, hops, exits, nic });
-    if (!running || !sameMembers(content(running), content(transition))) {
+    const empty = { nic: spec.nic, instances: [], hops: [], exits: [] };
+    if (!sameMembers(running ? content(running) : empty, content(transition))) {
       const interrupts = changed.filter((instance) => restarts(before.get(instance.id)!, instance));
       steps.push({
         kind: 'prepare-node',

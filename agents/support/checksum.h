@@ -2,26 +2,33 @@
 // Internet checksum (RFC 1071) and its incremental update (RFC 1624). All values are 16-bit words in host byte order.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 
 namespace orrery {
 
-// Big-endian access to packet bytes, at any alignment.
+// Big-endian access to packet bytes, at any alignment. The host is little-endian.
+static_assert(std::endian::native == std::endian::little);
 inline uint16_t load_be16(const uint8_t* p) {
-  return static_cast<uint16_t>((p[0] << 8) | p[1]);
+  uint16_t v;
+  std::memcpy(&v, p, sizeof(v));
+  return __builtin_bswap16(v);
 }
 inline uint32_t load_be32(const uint8_t* p) {
-  return (uint32_t{load_be16(p)} << 16) | load_be16(p + 2);
+  uint32_t v;
+  std::memcpy(&v, p, sizeof(v));
+  return __builtin_bswap32(v);
 }
 inline void store_be16(uint8_t* p, uint16_t v) {
-  p[0] = static_cast<uint8_t>(v >> 8);
-  p[1] = static_cast<uint8_t>(v);
+  v = __builtin_bswap16(v);
+  std::memcpy(p, &v, sizeof(v));
 }
 inline void store_be32(uint8_t* p, uint32_t v) {
-  store_be16(p, static_cast<uint16_t>(v >> 16));
-  store_be16(p + 2, static_cast<uint16_t>(v));
+  v = __builtin_bswap32(v);
+  std::memcpy(p, &v, sizeof(v));
 }
 
 // Sum of the 16-bit words, an odd last byte padded with zero; unfolded, so that sums can be added.

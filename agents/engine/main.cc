@@ -117,6 +117,15 @@ std::string parse_options(int argc, char** argv, Options& options) {
 
 orrery::JsonLineServer* g_server = nullptr;
 
+// Others may have taken the hugepages that were free a moment ago, and DPDK starts only once in a process.
+void start_again_without_hugepages(char** argv) {
+  std::string memory = "--memory", no_huge = "no-huge";
+  std::vector<char*> arguments;
+  for (; *argv != nullptr; ++argv) arguments.push_back(*argv);
+  arguments.insert(arguments.end(), {memory.data(), no_huge.data(), nullptr});
+  execv("/proc/self/exe", arguments.data());
+}
+
 int serve(const Options& options) {
   const orrery::Eal eal(options.eal);
   orrery::Engine engine(options.engine, eal);
@@ -154,6 +163,10 @@ int main(int argc, char** argv) {
   }
   try {
     return serve(options);
+  } catch (const orrery::NoHugepages& error) {
+    if (options.eal.memory == orrery::Memory::kAuto) start_again_without_hugepages(argv);
+    std::fprintf(stderr, "orrery-engine: %s\n", error.what());
+    return 1;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "orrery-engine: %s\n", error.what());
     return 1;

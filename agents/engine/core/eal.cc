@@ -80,8 +80,11 @@ Eal::Eal(const EalOptions& options)
   arguments.emplace_back(hugepages_ ? "--in-memory" : "--no-huge");
   std::vector<char*> argv;
   for (std::string& argument : arguments) argv.push_back(argument.data());
-  if (rte_eal_init(static_cast<int>(argv.size()), argv.data()) < 0)
-    throw std::runtime_error(std::string("DPDK did not start: ") + rte_strerror(rte_errno));
+  if (rte_eal_init(static_cast<int>(argv.size()), argv.data()) < 0) {
+    const std::string what = std::string("DPDK did not start: ") + rte_strerror(rte_errno);
+    if (hugepages_) throw NoHugepages(what);
+    throw std::runtime_error(what);
+  }
   pthread_setaffinity_np(pthread_self(), sizeof(cpus), &cpus);
   pool_ = make_pool(packets_for(options.memory_mb));
   if (pool_ == nullptr) throw std::runtime_error(std::string("no memory for packets: ") + rte_strerror(rte_errno));

@@ -27,6 +27,9 @@ namespace {
 constexpr uint32_t kMaxMtu = 1500;
 constexpr uint32_t kVlanTag = 4;
 
+// Of each direction: what may come while the worker waits for its turn on a busy machine (4 MiB of locked memory a port).
+constexpr uint32_t kRingFrames = 1024;
+
 // So many bytes may wait in an interface's queueing discipline: more than the transmit ring holds, because
 // net_af_packet leaves frames behind in the ring when the socket's own limit is reached first.
 constexpr int kSendBufferBytes = 4 * 1024 * 1024;
@@ -72,7 +75,7 @@ void Port::open(rte_mempool* pool, const std::string& pointer) {
       if (ifindex_ == 0) throw EngineError("port-failed", pointer + "/iface", "there is no interface " + spec_.iface);
       device = next_device("net_af_packet");
       // The interface's rate limits must hold for what the engine sends, so no bypass.
-      arguments = "iface=" + spec_.iface + ",qdisc_bypass=0";
+      arguments = "iface=" + spec_.iface + ",qdisc_bypass=0,framecnt=" + std::to_string(kRingFrames);
       break;
     case PortSpec::Driver::kRing:
       device = next_device("net_ring");

@@ -115,7 +115,8 @@ export async function setUp({ twin, test = false }) {
   if (twin || test) await mesonBuild('Data-plane engine', 'build', ['--buildtype=release']);
   if (test)
     await mesonBuild('NF cores with sanitizers', 'build-asan', [
-      '--buildtype=debugoptimized',
+      '--buildtype=debug',
+      '-Doptimization=1',
       '-Db_sanitize=address,undefined',
       '-Dengine=false',
     ]);

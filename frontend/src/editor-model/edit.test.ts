@@ -12,7 +12,7 @@ import {
   setFilter,
   withPositions,
 } from './edit.js';
-import { extendSelection } from './graph.js';
+import { extendSelection, parseSelection, selectionText } from './graph.js';
 import { chain, IDS, MONITOR } from './testing.js';
 
 const monitor = { kind: 'nf', descriptor: MONITOR } as const;
@@ -208,6 +208,13 @@ describe('layout and selection', () => {
       nodes: ['a', 'b', 'egress', 'c'],
       edges: ['e2', 'e3', 'e4'],
     });
+  });
+
+  it('writes a selection for an address and reads it back', () => {
+    const selection = { nodes: ['ids', 'a'], edges: ['e2'] };
+    expect(selectionText(selection)).toBe('node:ids,node:a,edge:e2');
+    expect(parseSelection(selectionText(selection))).toEqual(selection);
+    expect(parseSelection('')).toBeNull();
   });
 
   it('adds an edge that matches everything', () => {

@@ -83,3 +83,19 @@ export function pruneSelection(definition: PipelineDefinition, selection: Select
     ? selection
     : { nodes, edges };
 }
+
+const NAMED_MOST = 20;
+
+/** A selection as it stands in an address: `node:ids,edge:e2`. Empty for none, and for more than can be read. */
+export function selectionText({ nodes, edges }: Selection): string {
+  const names = [...nodes.map((id) => `node:${id}`), ...edges.map((id) => `edge:${id}`)];
+  return names.length > NAMED_MOST ? '' : names.join(',');
+}
+
+/** What `selectionText` wrote; null when it names nothing. */
+export function parseSelection(text: string): Selection | null {
+  const parts = text.split(',');
+  const pick = (kind: string) => parts.flatMap((part) => (part.startsWith(kind) ? [part.slice(kind.length)] : []));
+  const selection = { nodes: pick('node:'), edges: pick('edge:') };
+  return selection.nodes.length + selection.edges.length > 0 ? selection : null;
+}

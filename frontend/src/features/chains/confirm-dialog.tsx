@@ -16,7 +16,14 @@ export function ConfirmDialog({
   readonly onClose: () => void;
 }) {
   return (
-    <Modal opened={question !== null} onClose={onClose} title={question?.title} centered size="sm">
+    <Modal
+      opened={question !== null}
+      onClose={onClose}
+      title={question?.title}
+      closeButtonProps={{ 'aria-label': 'Close' }}
+      centered
+      size="sm"
+    >
       <Text size="sm" mb="md">
         {question?.message}
       </Text>

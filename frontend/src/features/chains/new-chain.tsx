@@ -8,6 +8,8 @@ import { ChainThumbnail } from './chain-thumbnail.js';
 import classes from './new-chain.module.css';
 import { useChainActions } from './use-chain-actions.js';
 
+const CLOSE = { 'aria-label': 'Close' };
+
 interface NewChainProps {
   readonly names: ReadonlySet<string>;
   readonly onClose: () => void;
@@ -31,8 +33,8 @@ export default function NewChain({ names, onClose }: NewChainProps) {
     void navigate(chainPath(pipeline.id));
   };
   return (
-    <Modal opened onClose={onClose} title="New chain" size="lg" centered>
-      <form onSubmit={(event) => void create(event)}>
+    <Modal opened onClose={onClose} title="New chain" size="lg" centered closeButtonProps={CLOSE}>
+      <form className={classes.form} onSubmit={(event) => void create(event)}>
         <div className={classes.templates} role="radiogroup" aria-label="Template">
           {TEMPLATES.map((template) => (
             <label key={template.id} className={classes.template} data-chosen={template === chosen || undefined}>

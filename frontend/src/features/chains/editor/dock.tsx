@@ -11,7 +11,8 @@ import { VersionsPanel } from './versions-panel.js';
 
 const LivePanel = lazy(() => import('../live/live-panel.js'));
 
-export type DockTab = 'problems' | 'live' | 'versions' | 'operation';
+export const DOCK_TABS = ['problems', 'live', 'versions', 'operation'] as const;
+export type DockTab = (typeof DOCK_TABS)[number];
 
 interface DockProps {
   readonly tab: DockTab | null;
@@ -44,28 +45,30 @@ export function Dock({ tab, setTab, operation }: DockProps) {
     document.getElementById(`dock-${next.id}`)?.focus();
   };
   return (
-    <section className={classes.dock} aria-label="Details" data-open={tab !== null || undefined}>
-      <div className={classes.tabs} role="tablist" aria-label="Details" onKeyDown={onKeyDown}>
-        {tabs.map(({ id, title, note, tone }, index) => (
-          <button
-            key={id}
-            id={`dock-${id}`}
-            type="button"
-            role="tab"
-            aria-selected={tab === id}
-            aria-controls="dock-panel"
-            tabIndex={tab === id || (tab === null && index === 0) ? 0 : -1}
-            className={classes.tab}
-            onClick={() => setTab(tab === id ? null : id)}
-          >
-            {title}
-            {note && (
-              <span className={classes.note} data-tone={tone}>
-                {note}
-              </span>
-            )}
-          </button>
-        ))}
+    <section className={classes.dock} aria-label="Panels" data-open={tab !== null || undefined}>
+      <div className={classes.head}>
+        <div className={classes.tabs} role="tablist" aria-label="Panels" onKeyDown={onKeyDown}>
+          {tabs.map(({ id, title, note, tone }, index) => (
+            <button
+              key={id}
+              id={`dock-${id}`}
+              type="button"
+              role="tab"
+              aria-selected={tab === id}
+              aria-controls="dock-panel"
+              tabIndex={tab === id || (tab === null && index === 0) ? 0 : -1}
+              className={classes.tab}
+              onClick={() => setTab(tab === id ? null : id)}
+            >
+              {title}
+              {note && (
+                <span className={classes.note} data-tone={tone}>
+                  {note}
+                </span>
+              )}
+            </button>
+          ))}
+        </div>
         <ActionIcon
           className={classes.fold}
           aria-label={tab ? 'Fold the details' : 'Unfold the details'}

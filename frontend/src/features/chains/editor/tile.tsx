@@ -37,6 +37,8 @@ export const Tile = memo(function Tile({ id, selected }: NodeProps) {
           position={Position.Left}
           className={classes.handle}
           isConnectable={!readOnly}
+          role="button"
+          tabIndex={-1}
           aria-label={`Input of ${nodeLabel(node)}`}
         />
       )}
@@ -47,6 +49,8 @@ export const Tile = memo(function Tile({ id, selected }: NodeProps) {
           position={Position.Right}
           className={classes.handle}
           isConnectable={!readOnly}
+          role="button"
+          tabIndex={-1}
           aria-label={`Output of ${nodeLabel(node)}`}
         />
       )}

@@ -1,14 +1,16 @@
 import { useMediaQuery } from '@mantine/hooks';
 import type { Operation } from '@orrery/contract';
 import { lazy, Suspense, useEffect, useRef, useState } from 'react';
+import { parseSelection, pruneSelection, selectionText } from '../../../editor-model/graph.js';
 import { useOperations } from '../../../shared/api/queries.js';
 import { useDocumentTitle } from '../../../shared/ui/page-header.js';
 import { LoadingRows } from '../../../shared/ui/states.js';
+import { useUrlParam } from '../../../shared/ui/url-state.js';
 import { Inspector } from '../inspector/inspector.js';
 import { Canvas } from './canvas.js';
 import { ConflictNotice } from './conflict-notice.js';
 import { useEditor, useEditorContext } from './context.js';
-import { Dock, type DockTab } from './dock.js';
+import { DOCK_TABS, Dock } from './dock.js';
 import { EditorHeader } from './editor-header.js';
 import { Palette } from './palette.js';
 import { QuickAdd } from './quick-add.js';
@@ -20,7 +22,8 @@ import classes from './workbench.module.css';
 const YamlPane = lazy(() => import('./yaml-pane.js'));
 const PlanDrawer = lazy(() => import('../plan/plan-drawer.js'));
 
-export type View = 'canvas' | 'split' | 'yaml';
+const VIEWS = ['canvas', 'split', 'yaml'] as const;
+export type View = (typeof VIEWS)[number];
 
 /** The editor's frame: header, palette, canvas and text, inspector, dock. */
 export function Workbench() {
@@ -28,8 +31,12 @@ export function Workbench() {
   const title = useEditor((state) => state.definition.title);
   const selected = useEditor(({ selection }) => selection.nodes.length + selection.edges.length > 0);
   const actions = useEditorActions();
-  const [view, setView] = useState<View>('canvas');
-  const [tab, setTab] = useState<DockTab | null>(null);
+  const [viewParam, setViewParam] = useUrlParam('view');
+  const view = VIEWS.find((each) => each === viewParam) ?? 'canvas';
+  const setView = (next: View) => setViewParam(next === 'canvas' ? null : next);
+  const [tabParam, setTab] = useUrlParam('panel');
+  const tab = DOCK_TABS.find((each) => each === tabParam) ?? null;
+  useSelectionInUrl();
   const [planning, setPlanning] = useState(false);
   const [chainOpen, setChainOpen] = useState(false);
   const wide = useMediaQuery('(min-width: 1180px)', true, { getInitialValueInEffect: false });
@@ -38,13 +45,7 @@ export function Workbench() {
   useClipboard(actions);
   useEditorCommands({ actions, view, setView, plan: () => setPlanning(true) });
 
-  // The dock comes up by itself once for what the operator has just started.
-  const shown = useRef<string | null>(operation?.id ?? null);
-  useEffect(() => {
-    if (!operation || operation.id === shown.current) return;
-    shown.current = operation.id;
-    setTab('operation');
-  }, [operation]);
+  useNewOperation(operation, () => setTab('operation'));
 
   // The canvas has another size in each view and above an open dock. A chain that can be seen whole stays whole.
   const docked = tab !== null;
@@ -84,7 +85,7 @@ export function Workbench() {
         </div>
         {inspector && <Inspector actions={actions} />}
       </div>
-      <Dock tab={tab} setTab={setTab} operation={operation} />
+      <Dock tab={tab} setTab={setTab} operation={operation ?? null} />
       <QuickAdd actions={actions} />
       {planning && (
         <Suspense fallback={null}>
@@ -95,7 +96,44 @@ export function Workbench() {
   );
 }
 
-function useLatestOperation(pipelineId: string): Operation | null {
+/** Keeps what is selected in the address, and selects what the address names when the page is opened. */
+function useSelectionInUrl(): void {
+  const { store } = useEditorContext();
+  const [selected, setSelected] = useUrlParam('select');
+  const opened = useRef(selected);
+  const latest = useRef(setSelected);
+  useEffect(() => {
+    latest.current = setSelected;
+  });
+  useEffect(() => {
+    const wish = parseSelection(opened.current);
+    if (wish) {
+      store.select(pruneSelection(store.getState().definition, wish));
+      store.setState({ reveal: { node: wish.nodes[0], edge: wish.edges[0], at: Date.now() } });
+    }
+    return store.subscribe((state, before) => {
+      if (state.selection !== before.selection) latest.current(selectionText(state.selection) || null);
+    });
+  }, [store]);
+}
+
+/** The newest operation on the pipeline; undefined until the server has answered. */
+function useLatestOperation(pipelineId: string): Operation | null | undefined {
   const { data } = useOperations();
-  return data?.items.find((operation) => operation.subject === pipelineId) ?? null;
+  return data && (data.items.find((operation) => operation.subject === pipelineId) ?? null);
+}
+
+/** Calls back once for each operation that begins while the page is open. */
+function useNewOperation(operation: Operation | null | undefined, onBegin: () => void): void {
+  const known = useRef<string | null | undefined>(undefined);
+  const latest = useRef(onBegin);
+  useEffect(() => {
+    latest.current = onBegin;
+  });
+  useEffect(() => {
+    if (operation === undefined) return;
+    const id = operation?.id ?? null;
+    if (known.current !== undefined && id !== null && id !== known.current) latest.current();
+    known.current = id;
+  }, [operation]);
 }

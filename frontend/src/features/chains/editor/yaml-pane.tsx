@@ -92,7 +92,10 @@ export default function YamlPane() {
           look,
           keymap.of([...defaultKeymap, ...historyKeymap, indentWithTab]),
           editable.of(EditorState.readOnly.of(readOnly)),
-          EditorView.contentAttributes.of({ 'aria-label': 'Chain as YAML. Press Escape, then Tab to leave.' }),
+          EditorView.contentAttributes.of({
+            'aria-label': 'Chain as YAML. Press Escape, then Tab to leave.',
+            tabindex: '0',
+          }),
           EditorView.updateListener.of((update) => {
             const typed = update.transactions.some(
               (each) =>

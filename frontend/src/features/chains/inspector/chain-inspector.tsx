@@ -112,7 +112,7 @@ function SloForm({ definition }: FormProps) {
             <span>{slo.kind === 'latency' ? 'Latency' : 'Throughput'}</span>
             {!readOnly && (
               <ActionIcon
-                size="sm"
+                size={24}
                 aria-label={`Remove objective ${slo.id}`}
                 onClick={() => set(slos.filter((each) => each.id !== slo.id))}
               >

@@ -10,8 +10,8 @@ import {
   Textarea,
   TextInput,
 } from '@mantine/core';
-import { IconPlus, IconTrash } from '@tabler/icons-react';
-import { useEffect, useRef, useState } from 'react';
+import { IconChevronRight, IconPlus, IconTrash } from '@tabler/icons-react';
+import { useEffect, useState } from 'react';
 import {
   type FormField,
   fieldProblem,
@@ -238,13 +238,13 @@ function RawInput({ common, value, onChange }: EntryProps) {
   );
 }
 
-/** Rows fold to one line each; a new one is open. */
+/** Rows fold to one line each; at most one is open, a new one at once. */
 function RowsInput({ field, value, path, form, onChange }: FieldProps<RowsField>) {
   const rows = Array.isArray(value) ? value.map(asValues) : [];
   const set = (index: number, row: Values) => onChange(rows.map((each, at) => (at === index ? row : each)));
   const singular = field.title.replace(/s$/, '').toLowerCase();
   const problem = form.problemAt(path);
-  const added = useRef(-1);
+  const [open, setOpen] = useState(-1);
   const badRow = (index: number) =>
     field.columns.some((column) => {
       const value = rows[index]?.[column.key];
@@ -256,37 +256,46 @@ function RowsInput({ field, value, path, form, onChange }: FieldProps<RowsField>
       {rows.length === 0 && <p className={classes.note}>None.</p>}
       {rows.map((row, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: rows have no identity but their place
-        <details key={index} className={classes.card} open={index === added.current || undefined}>
-          <summary className={classes.cardHead}>
-            <span className={classes.cardTitle} data-problem={badRow(index) || undefined}>
+        <div key={index} className={classes.card}>
+          <div className={classes.cardHead}>
+            <button
+              type="button"
+              className={classes.cardTitle}
+              data-problem={badRow(index) || undefined}
+              aria-expanded={open === index}
+              onClick={() => setOpen(open === index ? -1 : index)}
+            >
+              <IconChevronRight size={12} aria-hidden />
+              <span className="sr-only">{singular}</span>
               <span className="muted">{index + 1}</span> {rowSummary(field.columns, row) || `empty ${singular}`}
-            </span>
+            </button>
             {!form.readOnly && (
               <ActionIcon
-                size="sm"
+                size={24}
                 aria-label={`Remove ${singular} ${index + 1}`}
                 disabled={rows.length <= field.minItems}
-                onClick={(event) => {
-                  event.preventDefault();
-                  added.current = -1;
+                onClick={() => {
+                  setOpen(-1);
                   onChange(rows.filter((_, at) => at !== index));
                 }}
               >
                 <IconTrash size={13} aria-hidden />
               </ActionIcon>
             )}
-          </summary>
-          <div className={classes.cardFields}>
-            <ConfigFields
-              form={{ ...form, onChange: (_, next) => set(index, next) }}
-              fields={field.columns}
-              values={row}
-              path={[...path, index]}
-              context={`${singular} ${index + 1}`}
-              compact
-            />
           </div>
-        </details>
+          {open === index && (
+            <div className={classes.cardFields}>
+              <ConfigFields
+                form={{ ...form, onChange: (_, next) => set(index, next) }}
+                fields={field.columns}
+                values={row}
+                path={[...path, index]}
+                context={`${singular} ${index + 1}`}
+                compact
+              />
+            </div>
+          )}
+        </div>
       ))}
       {problem && <p className={classes.error}>{problem}</p>}
       {!form.readOnly && rows.length < field.maxItems && (
@@ -295,7 +304,7 @@ function RowsInput({ field, value, path, form, onChange }: FieldProps<RowsField>
           size="compact-xs"
           leftSection={<IconPlus size={12} aria-hidden />}
           onClick={() => {
-            added.current = rows.length;
+            setOpen(rows.length);
             onChange([...rows, newRow(field.columns)]);
           }}
         >

@@ -44,6 +44,7 @@ export default function PlanDrawer({ onClose }: { readonly onClose: () => void }
       position="right"
       size="min(760px, 92vw)"
       title="Plan"
+      closeButtonProps={{ 'aria-label': 'Close the plan' }}
       overlayProps={{ backgroundOpacity: 0.2 }}
       classNames={{ body: classes.body, content: classes.content }}
     >

@@ -10,7 +10,7 @@ import {
   IconSun,
   IconUser,
 } from '@tabler/icons-react';
-import { lazy, Suspense, useEffect, useRef, useState } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import { Navigate, NavLink, Outlet, useLocation, useNavigate } from 'react-router';
 import { call } from '../shared/api/client.js';
 import { signOut, useSession } from '../shared/api/session.js';
@@ -127,21 +127,6 @@ function UserMenu({ onHelp }: { readonly onHelp: () => void }) {
   );
 }
 
-/** Moves the focus to the page's title after a navigation, but not when only filters in the address change. */
-function useTitleFocus(): void {
-  const { pathname } = useLocation();
-  const first = useRef(true);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: runs for each page
-  useEffect(() => {
-    if (first.current) {
-      first.current = false;
-      return;
-    }
-    const frame = requestAnimationFrame(() => document.getElementById('page-title')?.focus({ preventScroll: true }));
-    return () => cancelAnimationFrame(frame);
-  }, [pathname]);
-}
-
 export function Shell() {
   const session = useSession();
   const location = useLocation();
@@ -150,7 +135,6 @@ export function Shell() {
   const [menu, setMenu] = useState(false);
   const [help, setHelp] = useState(false);
   const [palette, setPalette] = useState(0);
-  useTitleFocus();
 
   const next = SCHEMES[(SCHEMES.findIndex(({ value }) => value === colorScheme) + 1) % SCHEMES.length]!;
   const commands: Command[] = [

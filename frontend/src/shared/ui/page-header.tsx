@@ -1,5 +1,5 @@
 import { type ReactNode, useEffect, useRef, useState } from 'react';
-import { Link } from 'react-router';
+import { Link, useLocation } from 'react-router';
 import classes from './page.module.css';
 
 export function useDocumentTitle(title: string): void {
@@ -19,11 +19,18 @@ interface PageHeaderProps {
 /** Title of a page; takes the focus after a navigation, so that a screen reader says where it is. */
 export function PageHeader({ title, description, actions, children }: PageHeaderProps) {
   useDocumentTitle(title);
+  const heading = useRef<HTMLHeadingElement>(null);
+  // The first page of a visit leaves the focus where the browser puts it.
+  const navigated = useLocation().key !== 'default';
+  // biome-ignore lint/correctness/useExhaustiveDependencies: when the page appears, not when its filters change
+  useEffect(() => {
+    if (navigated) heading.current?.focus({ preventScroll: true });
+  }, []);
   return (
     <header className={classes.header}>
       <div className={classes.headerRow}>
         <div className={classes.headerText}>
-          <h1 id="page-title" tabIndex={-1}>
+          <h1 ref={heading} tabIndex={-1}>
             {title}
           </h1>
           {description && <p>{description}</p>}

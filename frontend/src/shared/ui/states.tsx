@@ -59,13 +59,15 @@ export function ErrorState({ error, retry, title }: ErrorStateProps) {
   );
 }
 
+/** The fields at fault; what concerns the whole body is in the message already. */
 export function FieldErrors({ error }: { readonly error: unknown }) {
-  if (!(error instanceof ApiError) || error.errors.length === 0) return null;
+  const fields = error instanceof ApiError ? error.errors.filter(({ pointer }) => pointer !== '') : [];
+  if (fields.length === 0) return null;
   return (
     <ul className={classes.fields}>
-      {error.errors.map(({ pointer, detail }) => (
+      {fields.map(({ pointer, detail }) => (
         <li key={`${pointer}${detail}`}>
-          <code>{pointer || '/'}</code> {detail}
+          <code>{pointer}</code> {detail}
         </li>
       ))}
     </ul>

@@ -1,5 +1,6 @@
 import type { PipelineDefinition, PipelineProblem } from '@orrery/contract';
 import { type PipelineContext, validatePipeline } from '@orrery/planner/pipeline/validate';
+import { same } from './diff.js';
 import { pathOf } from './pipeline-yaml.js';
 
 /** Findings on a definition, sorted with errors first, and by the part of the canvas that they belong to. */
@@ -11,8 +12,8 @@ export interface ProblemIndex {
   byEdge: ReadonlyMap<string, PipelineProblem[]>;
 }
 
-/** Checks a definition exactly as the server will. */
-export function check(definition: PipelineDefinition, context: PipelineContext): ProblemIndex {
+/** Checks a definition exactly as the server will. Lists that are as in `previous` are the same objects. */
+export function check(definition: PipelineDefinition, context: PipelineContext, previous?: ProblemIndex): ProblemIndex {
   const found = validatePipeline(definition, context).map((problem) => ownerOf(definition, problem));
   const errors = found.filter((problem) => problem.severity === 'error');
   const warnings = found.filter((problem) => problem.severity === 'warning');
@@ -20,8 +21,8 @@ export function check(definition: PipelineDefinition, context: PipelineContext):
     all: [...errors, ...warnings],
     errors: errors.length,
     warnings: warnings.length,
-    byNode: groupBy(found, (problem) => problem.node),
-    byEdge: groupBy(found, (problem) => problem.edge),
+    byNode: groupBy(found, (problem) => problem.node, previous?.byNode),
+    byEdge: groupBy(found, (problem) => problem.edge, previous?.byEdge),
   };
 }
 
@@ -37,7 +38,13 @@ export function ownerOf<Problem extends { pointer: string; node?: string; edge?:
   return { ...problem, ...(node ? { node } : {}), ...(edge ? { edge } : {}) };
 }
 
-function groupBy(problems: readonly PipelineProblem[], key: (problem: PipelineProblem) => string | undefined) {
+type Groups = ReadonlyMap<string, PipelineProblem[]>;
+
+function groupBy(
+  problems: readonly PipelineProblem[],
+  key: (problem: PipelineProblem) => string | undefined,
+  previous?: Groups,
+): Groups {
   const groups = new Map<string, PipelineProblem[]>();
   for (const problem of problems) {
     const name = key(problem);
@@ -45,6 +52,10 @@ function groupBy(problems: readonly PipelineProblem[], key: (problem: PipelinePr
     const group = groups.get(name);
     if (group) group.push(problem);
     else groups.set(name, [problem]);
+  }
+  for (const [name, group] of groups) {
+    const before = previous?.get(name);
+    if (before && same(before, group)) groups.set(name, before);
   }
   return groups;
 }

@@ -1,9 +1,9 @@
 import type { NfInstance } from '@orrery/contract';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { ReactFlowProvider } from '@xyflow/react';
-import { useEffect, useMemo, useState } from 'react';
+import { useDeferredValue, useEffect, useMemo, useState } from 'react';
 import { useParams } from 'react-router';
-import { useStore } from 'zustand';
+import { createStore, useStore } from 'zustand';
 import { diffDefinitions } from '../../editor-model/diff.js';
 import { withPositions } from '../../editor-model/edit.js';
 import { check } from '../../editor-model/problems.js';
@@ -12,7 +12,7 @@ import { useInfrastructure, useNfDescriptors, useNfInstances, usePipeline } from
 import { useMay } from '../../shared/api/session.js';
 import { useStreamStatus, useWantSamples } from '../../shared/stream/hooks.js';
 import { ErrorState, LoadingRows, QueryBoundary } from '../../shared/ui/states.js';
-import { EditorContext, type EditorContextValue } from './editor/context.js';
+import { type Derived, EditorContext, type EditorContextValue } from './editor/context.js';
 import { DraftSaver } from './editor/draft-saver.js';
 import { SaverContext } from './editor/saver-context.js';
 import { createEditorStore } from './editor/store.js';
@@ -36,7 +36,21 @@ export default function EditorPage() {
   );
 }
 
-const NO_INSTANCES: EditorContextValue['placed'] = new Map();
+const NOTHING_DERIVED: Derived = {
+  problems: { all: [], errors: 0, warnings: 0, byNode: new Map(), byEdge: new Map() },
+  placed: new Map(),
+  deployed: null,
+  differences: [],
+};
+
+function instancesByNode(instances: readonly NfInstance[], pipelineId: string): Derived['placed'] {
+  const byNode = new Map<string, NfInstance[]>();
+  for (const instance of instances) {
+    if (instance.pipeline_id !== pipelineId) continue;
+    byNode.set(instance.node_id, [...(byNode.get(instance.node_id) ?? []), instance]);
+  }
+  return byNode;
+}
 
 function Editor({ loaded }: { readonly loaded: Loaded }) {
   const { pipeline } = loaded;
@@ -50,32 +64,21 @@ function Editor({ loaded }: { readonly loaded: Loaded }) {
   const deployed = useDeployedDefinition(id, pipeline.deployed_version);
   useWantSamples([`pipeline/${id}/`, `instance/${deployed?.name ?? definition.name}.`]);
 
-  const problems = useMemo(
-    () => check(definition, { descriptors, hosts: infrastructure?.hosts ?? [] }),
-    [definition, descriptors, infrastructure],
-  );
-  const differences = useMemo(() => (deployed ? diffDefinitions(deployed, definition) : []), [deployed, definition]);
-  const placed = useMemo(() => {
-    const mine = (instances ?? []).filter((instance) => instance.pipeline_id === id);
-    if (mine.length === 0) return NO_INSTANCES;
-    const byNode = new Map<string, NfInstance[]>();
-    for (const instance of mine) byNode.set(instance.node_id, [...(byNode.get(instance.node_id) ?? []), instance]);
-    return byNode;
-  }, [instances, id]);
+  // Checked when nothing more urgent is to do: a keystroke in a large chain is shown before it is judged.
+  const settled = useDeferredValue(definition);
+  const [derived] = useState(() => createStore<Derived>(() => NOTHING_DERIVED));
+  useEffect(() => {
+    const { problems } = derived.getState();
+    derived.setState({ problems: check(settled, { descriptors, hosts: infrastructure?.hosts ?? [] }, problems) });
+  }, [derived, settled, descriptors, infrastructure]);
+  useEffect(() => {
+    derived.setState({ deployed, differences: deployed ? diffDefinitions(deployed, settled) : [] });
+  }, [derived, settled, deployed]);
+  useEffect(() => derived.setState({ placed: instancesByNode(instances ?? [], id) }), [derived, instances, id]);
 
   const context: EditorContextValue = useMemo(
-    () => ({
-      store,
-      pipeline,
-      descriptors,
-      infrastructure,
-      problems,
-      placed,
-      deployed,
-      differences,
-      readOnly: !mayDesign,
-    }),
-    [store, pipeline, descriptors, infrastructure, problems, placed, deployed, differences, mayDesign],
+    () => ({ store, derived, pipeline, descriptors, infrastructure, readOnly: !mayDesign }),
+    [store, derived, pipeline, descriptors, infrastructure, mayDesign],
   );
   return (
     <EditorContext value={context}>

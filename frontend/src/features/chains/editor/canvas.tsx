@@ -17,7 +17,7 @@ import {
   SelectionMode,
   useReactFlow,
 } from '@xyflow/react';
-import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
+import { useCallback, useEffect, useRef, useState } from 'react';
 import { canConnect } from '../../../editor-model/connect.js';
 import { edgeLabel } from '../../../editor-model/diff.js';
 import { applyLayout, GRID, TILE, tileWidth, withPositions } from '../../../editor-model/edit.js';
@@ -45,8 +45,11 @@ export function Canvas({ actions, minimap }: CanvasProps) {
   const definition = useEditor((state) => state.definition);
   const selection = useEditor((state) => state.selection);
   const [nodes, setNodes] = useState<TileNode[]>(() => tileNodes(definition, selection, []));
-  const edges = useMemo(() => flowEdges(definition, selection), [definition, selection]);
-  useEffect(() => setNodes((before) => tileNodes(definition, selection, before)), [definition, selection]);
+  const [edges, setEdges] = useState<FlowEdgeType[]>(() => flowEdges(definition, selection, []));
+  useEffect(() => {
+    setNodes((before) => tileNodes(definition, selection, before));
+    setEdges((before) => flowEdges(definition, selection, before));
+  }, [definition, selection]);
   useReveal();
 
   const onNodesChange = useCallback(
@@ -291,28 +294,47 @@ function tileNodes(definition: PipelineDefinition, selection: Selection, before:
   });
 }
 
-function flowEdges(definition: PipelineDefinition, selection: Selection): FlowEdgeType[] {
+/** Edges that are as before are the same objects, so that only what changed is drawn again. */
+function flowEdges(
+  definition: PipelineDefinition,
+  selection: Selection,
+  before: readonly FlowEdgeType[],
+): FlowEdgeType[] {
+  const old = new Map(before.map((edge) => [edge.id, edge]));
+  const selected = new Set(selection.edges);
   const parallel = new Map<string, string[]>();
   for (const edge of definition.edges) {
     const key = `${edge.from}>${edge.to}`;
     parallel.set(key, [...(parallel.get(key) ?? []), edge.id]);
   }
   return definition.edges.map((edge) => {
-    const selected = selection.edges.includes(edge.id);
     const siblings = parallel.get(`${edge.from}>${edge.to}`) ?? [];
+    const offset = parallelOffset(siblings.indexOf(edge.id), siblings.length);
+    const ariaLabel = `Connection ${edgeLabel(definition, edge)}`;
+    const known = old.get(edge.id);
+    if (
+      known &&
+      known.source === edge.from &&
+      known.target === edge.to &&
+      known.selected === selected.has(edge.id) &&
+      known.ariaLabel === ariaLabel &&
+      known.data?.offset === offset
+    ) {
+      return known;
+    }
     return {
       id: edge.id,
       type: 'flow',
       source: edge.from,
       target: edge.to,
-      selected,
-      ariaLabel: `Connection ${edgeLabel(definition, edge)}`,
-      data: { offset: parallelOffset(siblings.indexOf(edge.id), siblings.length) },
+      selected: selected.has(edge.id),
+      ariaLabel,
+      data: { offset },
       markerEnd: {
         type: MarkerType.ArrowClosed,
         width: 12,
         height: 12,
-        color: selected ? 'var(--o-accent)' : 'var(--o-border-strong)',
+        color: selected.has(edge.id) ? 'var(--o-accent)' : 'var(--o-border-strong)',
       },
     };
   });

@@ -1,22 +1,27 @@
 import type { Infrastructure, NfDescriptor, NfInstance, Pipeline, PipelineDefinition } from '@orrery/contract';
 import { createContext, useContext } from 'react';
-import { useStore } from 'zustand';
+import { type StoreApi, useStore } from 'zustand';
 import type { Difference } from '../../../editor-model/diff.js';
 import type { ProblemIndex } from '../../../editor-model/problems.js';
 import type { EditorState, EditorStore } from './store.js';
 
-/** What the editor's parts share beside the store. */
-export interface EditorContextValue {
-  store: EditorStore;
-  pipeline: Pipeline;
-  descriptors: readonly NfDescriptor[];
-  infrastructure: Infrastructure | null;
+/** What follows from the definition and from what runs. Its parts are read one by one, because tiles are many. */
+export interface Derived {
   problems: ProblemIndex;
   /** Running instances by node. */
   placed: ReadonlyMap<string, readonly NfInstance[]>;
   deployed: PipelineDefinition | null;
   /** Draft against the deployed version; empty when nothing is deployed. */
   differences: readonly Difference[];
+}
+
+/** What the editor's parts share beside the store. */
+export interface EditorContextValue {
+  store: EditorStore;
+  derived: StoreApi<Derived>;
+  pipeline: Pipeline;
+  descriptors: readonly NfDescriptor[];
+  infrastructure: Infrastructure | null;
   readOnly: boolean;
 }
 
@@ -30,6 +35,10 @@ export function useEditorContext(): EditorContextValue {
 
 export function useEditor<T>(select: (state: EditorState) => T): T {
   return useStore(useEditorContext().store, select);
+}
+
+export function useDerived<T>(select: (derived: Derived) => T): T {
+  return useStore(useEditorContext().derived, select);
 }
 
 export function useDescriptor(nf: string | undefined): NfDescriptor | undefined {

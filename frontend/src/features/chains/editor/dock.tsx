@@ -4,7 +4,7 @@ import { IconChevronDown, IconChevronUp } from '@tabler/icons-react';
 import { type KeyboardEvent, lazy, Suspense } from 'react';
 import { LoadingRows } from '../../../shared/ui/states.js';
 import { OperationPanel } from '../live/operation-panel.js';
-import { useEditorContext } from './context.js';
+import { useDerived, useEditorContext } from './context.js';
 import classes from './dock.module.css';
 import { ProblemsPanel } from './problems-panel.js';
 import { VersionsPanel } from './versions-panel.js';
@@ -22,7 +22,8 @@ interface DockProps {
 
 /** Lists below the canvas; folded to its tabs when none is open. */
 export function Dock({ tab, setTab, operation }: DockProps) {
-  const { problems, differences, pipeline } = useEditorContext();
+  const { pipeline } = useEditorContext();
+  const { problems, differences } = useDerived((derived) => derived);
   const running = operation?.state === 'PROCESSING' || operation?.state === 'ROLLING_BACK';
   const tabs: { id: DockTab; title: string; note: string; tone?: string }[] = [
     {

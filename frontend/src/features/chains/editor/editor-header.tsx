@@ -24,13 +24,13 @@ import { StatusBadge } from '../../../shared/ui/status-badge.js';
 import { ConfirmDialog, type Question } from '../confirm-dialog.js';
 import { STATE_WORDS } from '../state-words.js';
 import { useChainActions } from '../use-chain-actions.js';
-import { useEditor, useEditorContext } from './context.js';
+import { useDerived, useEditor, useEditorContext } from './context.js';
 import type { DockTab } from './dock.js';
 import classes from './editor-header.module.css';
 import { SaveState } from './save-state.js';
 import { useSaver } from './saver-context.js';
 import { type EditorActions, refuse } from './use-editor-actions.js';
-import type { View } from './workbench.js';
+import type { View } from './views.js';
 
 interface EditorHeaderProps {
   readonly actions: EditorActions;
@@ -131,7 +131,8 @@ function Tool({ label, icon: Icon, onClick, disabled, pressed }: ToolProps) {
 }
 
 function VersionText() {
-  const { pipeline, differences } = useEditorContext();
+  const { pipeline } = useEditorContext();
+  const differences = useDerived((derived) => derived.differences);
   const newest = pipeline.versions.reduce((most, { version }) => Math.max(most, version), 0);
   const deployed = pipeline.deployed_version;
   const text = deployed ? `v${deployed}` : newest ? `v${newest} published` : 'draft';
@@ -216,7 +217,8 @@ function MoreMenu({ showTab }: { readonly showTab: (tab: DockTab) => void }) {
 
 function DeployButton({ showTab }: { readonly showTab: (tab: DockTab) => void }) {
   const saver = useSaver();
-  const { pipeline, problems, differences, deployed } = useEditorContext();
+  const { pipeline } = useEditorContext();
+  const { problems, differences, deployed } = useDerived((derived) => derived);
   const mayOperate = useMay('operator');
   const chain = useChainActions();
   const [busy, setBusy] = useState(false);

@@ -1,3 +1,4 @@
+import type { PipelineProblem } from '@orrery/contract';
 import { IconPlus } from '@tabler/icons-react';
 import { BaseEdge, type Edge, EdgeLabelRenderer, type EdgeProps } from '@xyflow/react';
 import { memo } from 'react';
@@ -5,16 +6,22 @@ import { filterLabel } from '../../../editor-model/attributes.js';
 import { edgeLabel } from '../../../editor-model/diff.js';
 import { edgeOf } from '../../../editor-model/graph.js';
 import { quantityText } from '../../../shared/format/quantity.js';
-import { useEditor, useEditorContext } from './context.js';
+import { useDerived, useEditor, useEditorContext } from './context.js';
 import { edgePath } from './edge-path.js';
 import classes from './flow-edge.module.css';
+
+const NONE: readonly PipelineProblem[] = [];
 
 export type FlowEdgeType = Edge<{ offset: number }, 'flow'>;
 
 /** A connection with its filter and estimate in the middle, and a button that puts an NF there. */
 export const FlowEdge = memo(function FlowEdge(props: EdgeProps<FlowEdgeType>) {
   const { id, selected, data } = props;
-  const { store, problems, differences, readOnly } = useEditorContext();
+  const { store, readOnly } = useEditorContext();
+  const found = useDerived((derived) => derived.problems.byEdge.get(id) ?? NONE);
+  const change = useDerived(
+    ({ differences }) => differences.find((each) => each.part === 'edge' && each.id === id)?.change,
+  );
   const edge = useEditor((state) => edgeOf(state.definition, id));
   const words = useEditor((state) => (edge ? edgeLabel(state.definition, edge) : ''));
   const drop = useEditor((state) => state.dropEdge === id);
@@ -24,9 +31,7 @@ export const FlowEdge = memo(function FlowEdge(props: EdgeProps<FlowEdgeType>) {
     data?.offset ?? 0,
   );
   if (!edge) return null;
-  const found = problems.byEdge.get(id) ?? [];
   const severity = found.some((each) => each.severity === 'error') ? 'error' : found.length > 0 ? 'warning' : undefined;
-  const change = differences.find((each) => each.part === 'edge' && each.id === id)?.change;
   const filter = filterLabel(edge.filter);
   return (
     <>

@@ -3,12 +3,13 @@ import { IconAlertTriangleFilled, IconCircleCheck, IconCircleXFilled } from '@ta
 import { edgeLabel } from '../../../editor-model/diff.js';
 import { edgeOf, nodeLabel, nodeOf } from '../../../editor-model/graph.js';
 import { EmptyState } from '../../../shared/ui/states.js';
-import { useEditor, useEditorContext } from './context.js';
+import { useDerived, useEditor, useEditorContext } from './context.js';
 import classes from './problems-panel.module.css';
 
 /** Every finding of the validator; choosing one shows where it is. */
 export function ProblemsPanel() {
-  const { store, problems } = useEditorContext();
+  const { store } = useEditorContext();
+  const problems = useDerived((derived) => derived.problems);
   const definition = useEditor((state) => state.definition);
   if (problems.all.length === 0) {
     return (

@@ -6,20 +6,24 @@ import { nodeLabel, nodeOf } from '../../../editor-model/graph.js';
 import { NfIcon } from '../../../shared/ui/nf-icon.js';
 import { Sparkline } from '../../../shared/ui/sparkline.js';
 import { SummedRate } from '../live/summed-rate.js';
-import { useDescriptor, useEditor, useEditorContext } from './context.js';
+import { useDerived, useDescriptor, useEditor, useEditorContext } from './context.js';
 import classes from './tile.module.css';
+
+const NONE: readonly never[] = [];
 
 const ICONS = { ingress: IconLogin2, egress: IconLogout2 };
 
 /** A node of the chain as a small instrument: what it is, where it runs, what goes through it, and how it is. */
 export const Tile = memo(function Tile({ id, selected }: NodeProps) {
-  const { problems, placed, differences, readOnly } = useEditorContext();
+  const { readOnly } = useEditorContext();
+  const found = useDerived((derived) => derived.problems.byNode.get(id) ?? NONE);
+  const instances = useDerived((derived) => derived.placed.get(id) ?? NONE);
+  const change = useDerived(
+    ({ differences }) => differences.find((each) => each.part === 'node' && each.id === id)?.change,
+  );
   const node = useEditor((state) => nodeOf(state.definition, id));
   const verdict = useEditor((state) => state.connecting?.verdicts.get(id) ?? null);
-  const found = problems.byNode.get(id) ?? [];
   if (!node) return null;
-  const instances = placed.get(id) ?? [];
-  const change = differences.find((each) => each.part === 'node' && each.id === id)?.change;
   return (
     <div
       className={classes.tile}

@@ -1,7 +1,7 @@
 import { useCommands } from '../../../shared/ui/commands.js';
 import { useEditorContext } from './context.js';
 import type { EditorActions } from './use-editor-actions.js';
-import type { View } from './workbench.js';
+import type { View } from './views.js';
 
 interface EditorCommands {
   readonly actions: EditorActions;

@@ -10,7 +10,7 @@ import { useMay } from '../../../shared/api/session.js';
 import { notifyError } from '../../../shared/ui/notify.js';
 import { RelativeTime } from '../../../shared/ui/relative-time.js';
 import { EmptyState, QueryBoundary } from '../../../shared/ui/states.js';
-import { useEditor, useEditorContext } from './context.js';
+import { useDerived, useEditor, useEditorContext } from './context.js';
 import { useSaver } from './saver-context.js';
 import { refuse } from './use-editor-actions.js';
 import classes from './versions-panel.module.css';
@@ -61,7 +61,8 @@ export function VersionsPanel() {
 }
 
 function PublishForm() {
-  const { pipeline, problems } = useEditorContext();
+  const { pipeline } = useEditorContext();
+  const errors = useDerived((derived) => derived.problems.errors);
   const saver = useSaver();
   const queries = useQueryClient();
   const mayDesign = useMay('designer');
@@ -100,7 +101,7 @@ function PublishForm() {
         value={note}
         onChange={(event) => setNote(event.currentTarget.value)}
       />
-      <Button type="submit" variant="default" loading={busy} disabled={problems.errors > 0}>
+      <Button type="submit" variant="default" loading={busy} disabled={errors > 0}>
         Publish
       </Button>
     </form>

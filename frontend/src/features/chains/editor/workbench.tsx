@@ -17,13 +17,11 @@ import { QuickAdd } from './quick-add.js';
 import { useClipboard } from './use-clipboard.js';
 import { useEditorActions } from './use-editor-actions.js';
 import { useEditorCommands } from './use-editor-commands.js';
+import { VIEWS, type View } from './views.js';
 import classes from './workbench.module.css';
 
 const YamlPane = lazy(() => import('./yaml-pane.js'));
 const PlanDrawer = lazy(() => import('../plan/plan-drawer.js'));
-
-const VIEWS = ['canvas', 'split', 'yaml'] as const;
-export type View = (typeof VIEWS)[number];
 
 /** The editor's frame: header, palette, canvas and text, inspector, dock. */
 export function Workbench() {

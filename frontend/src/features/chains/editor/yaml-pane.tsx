@@ -16,7 +16,7 @@ import type { PipelineProblem } from '@orrery/contract';
 import { useEffect, useRef, useState } from 'react';
 import { same } from '../../../editor-model/diff.js';
 import { fromYaml, locate, toYaml } from '../../../editor-model/pipeline-yaml.js';
-import { useEditor, useEditorContext } from './context.js';
+import { useDerived, useEditor, useEditorContext } from './context.js';
 import classes from './yaml-pane.module.css';
 
 const APPLY_AFTER_MS = 300;
@@ -50,7 +50,8 @@ const colours = HighlightStyle.define([
 
 /** The chain as text. What is valid is applied to the canvas at once; what is not is marked at its line and waits. */
 export default function YamlPane() {
-  const { store, problems, readOnly } = useEditorContext();
+  const { store, readOnly } = useEditorContext();
+  const problems = useDerived((derived) => derived.problems);
   const definition = useEditor((state) => state.definition);
   const frame = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView | null>(null);

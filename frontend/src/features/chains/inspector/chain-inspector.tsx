@@ -5,7 +5,7 @@ import { useEffect, useState } from 'react';
 import { DIRECT_FILTER_ATTRIBUTES } from '../../../editor-model/attributes.js';
 import { setClass, setDetails, setSlos } from '../../../editor-model/edit.js';
 import { freshName } from '../../../editor-model/identifiers.js';
-import { useEditor, useEditorContext } from '../editor/context.js';
+import { useDerived, useEditor, useEditorContext } from '../editor/context.js';
 import { SloFigures } from '../live/slo-figures.js';
 import { FilterRows } from './filter-rows.js';
 import classes from './inspector.module.css';
@@ -15,7 +15,7 @@ import { Section } from './section.js';
 
 /** What belongs to the chain as a whole: whose traffic it treats, what it promises, what it is called. */
 export function ChainInspector() {
-  const { problems } = useEditorContext();
+  const problems = useDerived((derived) => derived.problems);
   const definition = useEditor((state) => state.definition);
   return (
     <>
@@ -35,7 +35,8 @@ interface FormProps {
 }
 
 function TrafficClassForm({ definition }: FormProps) {
-  const { store, infrastructure, problems, readOnly } = useEditorContext();
+  const { store, infrastructure, readOnly } = useEditorContext();
+  const problems = useDerived((derived) => derived.problems);
   const { traffic_class: cls } = definition;
   const hosts = (infrastructure?.hosts ?? []).map((host) => ({
     value: host.id,

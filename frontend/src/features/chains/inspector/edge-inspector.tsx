@@ -4,7 +4,7 @@ import { IconArrowRight, IconTrash } from '@tabler/icons-react';
 import { attributesAt } from '../../../editor-model/attributes.js';
 import { setEdgeRate, setFilter } from '../../../editor-model/edit.js';
 import { nodeLabel, nodeOf } from '../../../editor-model/graph.js';
-import { useEditor, useEditorContext } from '../editor/context.js';
+import { useDerived, useEditor, useEditorContext } from '../editor/context.js';
 import type { EditorActions } from '../editor/use-editor-actions.js';
 import { FilterRows } from './filter-rows.js';
 import classes from './inspector.module.css';
@@ -13,7 +13,8 @@ import { RateInput } from './rate-input.js';
 import { Section } from './section.js';
 
 export function EdgeInspector({ edge, actions }: { readonly edge: PipelineEdge; readonly actions: EditorActions }) {
-  const { store, problems, descriptors, readOnly } = useEditorContext();
+  const { store, descriptors, readOnly } = useEditorContext();
+  const problems = useDerived((derived) => derived.problems);
   const definition = useEditor((state) => state.definition);
   const name = (id: string) => {
     const node = nodeOf(definition, id);

@@ -10,7 +10,7 @@ import { EmulatedMark } from '../../../shared/ui/emulated-mark.js';
 import { NfIcon } from '../../../shared/ui/nf-icon.js';
 import { LiveRate } from '../../../shared/ui/rate-text.js';
 import { StatusBadge } from '../../../shared/ui/status-badge.js';
-import { useDescriptor, useEditor, useEditorContext } from '../editor/context.js';
+import { useDerived, useDescriptor, useEditor, useEditorContext } from '../editor/context.js';
 import type { EditorActions } from '../editor/use-editor-actions.js';
 import { ConfigFields } from './config-fields.js';
 import classes from './inspector.module.css';
@@ -18,7 +18,8 @@ import { ProblemNotes } from './problem-notes.js';
 import { Section } from './section.js';
 
 export function NodeInspector({ node, actions }: { readonly node: PipelineNode; readonly actions: EditorActions }) {
-  const { problems, placed, readOnly } = useEditorContext();
+  const { readOnly } = useEditorContext();
+  const { problems, placed } = useDerived((derived) => derived);
   const descriptor = useDescriptor(node.kind === 'nf' ? node.nf : undefined);
   const instances = placed.get(node.id) ?? [];
   return (
@@ -124,7 +125,8 @@ function IdInput({ node }: { readonly node: PipelineNode }) {
 }
 
 function NfConfig({ node }: { readonly node: Extract<PipelineNode, { kind: 'nf' }> }) {
-  const { store, problems, readOnly } = useEditorContext();
+  const { store, readOnly } = useEditorContext();
+  const problems = useDerived((derived) => derived.problems);
   const definition = useEditor((state) => state.definition);
   const descriptor = useDescriptor(node.nf);
   const fields = useMemo(() => (descriptor ? formFields(descriptor.config_schema) : []), [descriptor]);

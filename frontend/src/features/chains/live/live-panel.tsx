@@ -1,7 +1,7 @@
 import { TimeSeriesChart } from '../../../shared/charts/time-series-chart.js';
 import { useSample } from '../../../shared/stream/hooks.js';
 import { EmptyState } from '../../../shared/ui/states.js';
-import { useEditorContext } from '../editor/context.js';
+import { useDerived, useEditorContext } from '../editor/context.js';
 import classes from './live-panel.module.css';
 import { SloTable } from './slo-table.js';
 
@@ -12,7 +12,8 @@ const SHOW_LIMIT_WITHIN = 8;
 
 /** What the deployed chain does now: rate and latency on one time axis, objectives beside them. */
 export default function LivePanel() {
-  const { pipeline, placed, deployed } = useEditorContext();
+  const { pipeline } = useEditorContext();
+  const { placed, deployed } = useDerived((derived) => derived);
   const p99 = useSample(`pipeline/${pipeline.id}/latency_p99_us`)?.value ?? 0;
   if (pipeline.deployed_version === null) {
     return (

@@ -3,13 +3,14 @@ import { type Quantity, quantityText } from '../../../shared/format/quantity.js'
 import { RateText } from '../../../shared/ui/rate-text.js';
 import { EmptyState } from '../../../shared/ui/states.js';
 import { StatusBadge } from '../../../shared/ui/status-badge.js';
-import { useEditorContext } from '../editor/context.js';
+import { useDerived, useEditorContext } from '../editor/context.js';
 import classes from './live-panel.module.css';
 import { useSloStatus } from './slo-figures.js';
 
 /** Objectives of the deployed version: target, prediction and measurement side by side. */
 export function SloTable() {
-  const { deployed, pipeline } = useEditorContext();
+  const { pipeline } = useEditorContext();
+  const deployed = useDerived((derived) => derived.deployed);
   const slos = deployed?.slos ?? [];
   return (
     <div className={classes.slos}>

@@ -1,4 +1,3 @@
-import { rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { parseArgs } from 'node:util';
 import {
@@ -10,9 +9,8 @@ import {
   startTraffic,
 } from './demo-pipelines.mjs';
 import { setUp } from './setup/main.mjs';
-import { STATE_DIR } from './setup/paths.mjs';
 import { SetupError, step } from './setup/progress.mjs';
-import { Stack } from './stack.mjs';
+import { isInterrupted, onInterrupt, Stack } from './stack.mjs';
 
 const HELP = `npm run demo [-- OPTIONS]
 
@@ -107,27 +105,8 @@ async function main() {
   await setUp({ twin });
   seconds.setup = Math.round(performance.now() - begin) / 1000;
   const port = await claimPort(check ? 0 : wantedPort);
-  const stack = new Stack({
-    port,
-    purpose: check ? 'check' : 'demo',
-    stateDir: check ? `${STATE_DIR}-check-${process.pid}` : STATE_DIR,
-    twin,
-  });
-
-  let interrupted = false;
-  const stopOnce = () => {
-    if (interrupted) return;
-    interrupted = true;
-    process.stderr.write('\n');
-    step('Taking everything down', () => stack.stop()).then(
-      () => process.exit(0),
-      (error) => {
-        console.error(error.message);
-        process.exit(1);
-      },
-    );
-  };
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, stopOnce);
+  const stack = new Stack({ port, purpose: check ? 'check' : 'demo', twin });
+  onInterrupt(() => stack.stop());
 
   try {
     await timed('server', 'Server and store', () => stack.start());
@@ -162,7 +141,6 @@ async function main() {
       await timed('pages', 'Every page', () => pagesAnswer(stack));
       await timed('down', 'Taking everything down', () => stack.stop());
       const leftovers = stack.leftovers();
-      rmSync(stack.stateDir, { recursive: true, force: true });
       console.log(JSON.stringify({ ok: leftovers.length === 0, twin, seconds, ...report, leftovers }));
       return leftovers.length === 0 ? 0 : 1;
     }
@@ -170,10 +148,12 @@ async function main() {
       `\n  Orrery        ${stack.url}\n  First-run admin secret   ${stack.secret}\n\n  Ctrl-C takes everything down.`,
     );
     const code = await stack.exited;
-    if (!interrupted) throw new SetupError(`The server ended with ${code}; its log is .orrery/log/server.log.`);
+    if (!isInterrupted()) throw new SetupError(`The server ended with ${code}; its log is .orrery/log/server.log.`);
     await new Promise(() => {});
   } catch (error) {
-    if (!interrupted) await stack.stop();
+    if (isInterrupted()) await new Promise(() => {});
+    await stack.stop();
+    if (check) console.log(JSON.stringify({ ok: false, twin, seconds, failed: error.message }));
     throw error;
   }
 }

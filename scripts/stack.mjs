@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { createWriteStream, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { LOG_DIR, ROOT, runDir } from './setup/paths.mjs';
-import { SetupError } from './setup/progress.mjs';
+import { LOG_DIR, ROOT, runDir, STATE_DIR } from './setup/paths.mjs';
+import { SetupError, step } from './setup/progress.mjs';
 
 /** An answer other than 2xx; `problem` is the RFC 9457 body. */
 export class ApiError extends Error {
@@ -32,25 +32,38 @@ export async function until(what, probe, { timeoutMs = 30_000, everyMs = 100 } =
   }
 }
 
-/** The running product: the server process (which owns Redis and the twin) and a client of its API. */
+/** Names of what the machine has that a twin could leave behind. */
+const machine = () => ({
+  interfaces: new Set(readdirSync('/sys/class/net')),
+  hugepages: readFileSync('/proc/sys/vm/nr_hugepages', 'utf8').trim(),
+});
+
+/**
+ * The running product: the server process (which owns Redis and the twin) and a client of its API. For any purpose but
+ * `demo` its state is its own, private store and all, and goes when it stops.
+ */
 export class Stack {
   #child;
   #token;
   #exit;
+  #before;
 
-  constructor({ port, purpose, stateDir, twin }) {
+  constructor({ port, purpose, twin }) {
     this.port = port;
     this.url = `http://127.0.0.1:${port}`;
     this.runDir = runDir(purpose);
-    this.stateDir = stateDir;
+    this.kept = purpose === 'demo';
+    this.stateDir = this.kept ? STATE_DIR : `${STATE_DIR}-${purpose}-${process.pid}`;
     this.twin = twin;
   }
 
   /** Starts the server and waits until it is healthy. Throws when it ends before that. */
   async start() {
-    mkdirSync(LOG_DIR, { recursive: true });
+    this.#before = machine();
+    mkdirSync(LOG_DIR, { recursive: true, mode: 0o700 });
     const logFile = resolve(LOG_DIR, 'server.log');
-    const log = createWriteStream(logFile);
+    rmSync(logFile, { force: true });
+    const log = createWriteStream(logFile, { mode: 0o600 });
     this.#child = spawn(process.execPath, [resolve(ROOT, 'backend/server/dist/main.js')], {
       cwd: ROOT,
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -61,6 +74,7 @@ export class Stack {
         ORRERY_RUN_DIR: this.runDir,
         ORRERY_STATE_DIR: this.stateDir,
         ORRERY_TWIN: this.twin ? 'on' : 'off',
+        ...(this.kept ? {} : { REDIS_URL: '' }),
       },
     });
     this.#child.stdout.pipe(log);
@@ -135,20 +149,25 @@ export class Stack {
     );
   }
 
-  /** Ends the server and everything that it started; kills its process group if it does not go within `graceMs`. */
+  /** Ends the server and everything that it started, also when it is dead already; may be called again. */
   async stop(graceMs = 10_000) {
-    if (!this.#child || this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    if (!this.#child) return;
     this.#child.kill('SIGTERM');
-    const timer = setTimeout(() => {
-      try {
-        process.kill(-this.#child.pid, 'SIGKILL');
-      } catch {
-        // The group is already gone.
-      }
-    }, graceMs);
+    const timer = setTimeout(() => this.#killGroup(), graceMs);
     await this.#exit;
     clearTimeout(timer);
+    this.#killGroup();
     rmSync(this.runDir, { recursive: true, force: true });
+    if (!this.kept) rmSync(this.stateDir, { recursive: true, force: true });
+  }
+
+  /** The twin outlives a killed server so that traffic does; here nothing is to outlive it. */
+  #killGroup() {
+    try {
+      process.kill(-this.#child.pid, 'SIGKILL');
+    } catch {
+      // The group is already gone.
+    }
   }
 
   /** Ids of the processes that have this stack's run directory in their arguments or environment, by /proc. */
@@ -177,6 +196,38 @@ export class Stack {
     const mounts = readFileSync('/proc/self/mounts', 'utf8')
       .split('\n')
       .filter((line) => line.includes(this.runDir));
-    return [...names.filter(Boolean), ...mounts.map((line) => `mount ${line.split(' ')[1]}`)];
+    const now = machine();
+    const interfaces = [...now.interfaces].filter((name) => !this.#before.interfaces.has(name));
+    return [
+      ...names.filter(Boolean),
+      ...mounts.map((line) => `mount ${line.split(' ')[1]}`),
+      ...interfaces.map((name) => `interface ${name}`),
+      ...(now.hugepages === this.#before.hugepages ? [] : [`${now.hugepages} hugepages`]),
+    ];
   }
 }
+
+const cleanUps = [];
+let interrupted = false;
+
+/** Runs `cleanUp`, and what was given before, when the user or the system ends this command; says so, and exits. */
+export function onInterrupt(cleanUp) {
+  cleanUps.push(cleanUp);
+  if (cleanUps.length > 1) return;
+  const begin = () => {
+    if (interrupted) return;
+    interrupted = true;
+    process.stderr.write('\n');
+    step('Taking everything down', () => Promise.all(cleanUps.map((each) => each()))).then(
+      () => process.exit(130),
+      (error) => {
+        console.error(error.message);
+        process.exit(1);
+      },
+    );
+  };
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, begin);
+}
+
+/** Whether the clean-up of an interrupt is under way, so that failures are only its echo. */
+export const isInterrupted = () => interrupted;

@@ -12,7 +12,7 @@ const STAGES = [
   ['imports', `${BIN}/depcruise --config .dependency-cruiser.cjs backend frontend/src agents/node e2e`],
   [
     'python-lint',
-    `${VENV}/bin/ruff check twin && ${VENV}/bin/ruff format --check twin && ${VENV}/bin/mypy --config-file twin/pyproject.toml twin/src/orrery_twin/domain`,
+    `${VENV}/bin/ruff check twin && ${VENV}/bin/ruff format --check twin && ${VENV}/bin/mypy --config-file twin/pyproject.toml twin/src/orrery_twin`,
   ],
   ['cpp-format', "git ls-files -z 'agents/*.h' 'agents/*.cc' | xargs -0 clang-format-14 --dry-run --Werror"],
   ['unit', `${BIN}/vitest run`],
@@ -33,7 +33,6 @@ function runStage([name, command]) {
     const child = spawn('bash', ['-c', command], {
       cwd: ROOT,
       stdio: 'inherit',
-      env: { ...process.env, ORRERY_TEST: '1' },
     });
     child.on('close', (code) => resolve({ name, ok: code === 0, seconds: (Date.now() - start) / 1000 }));
   });
@@ -49,6 +48,9 @@ async function main() {
   const unknown = only?.filter((name) => !STAGES.some(([stage]) => stage === name));
   if (unknown?.length) throw new SetupError(`No such stage: ${unknown.join(', ')}.\n\n${HELP}`);
 
+  if (process.getuid?.() !== 0) {
+    throw new SetupError('The tests of the twin, the agent and the browser make network namespaces: run this as root.');
+  }
   await setUp({ twin: true, test: true });
   const results = [];
   for (const stage of STAGES) if (!only || only.includes(stage[0])) results.push(await runStage(stage));

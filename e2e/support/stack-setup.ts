@@ -1,17 +1,13 @@
-import { rmSync } from 'node:fs';
 import { freePort } from '../../scripts/bench/measure.mjs';
 import { bringUpRack } from '../../scripts/demo-pipelines.mjs';
-import { STATE_DIR } from '../../scripts/setup/paths.mjs';
 import { Stack } from '../../scripts/stack.mjs';
 
 /** Starts the real product with the rack and no pipelines; the address and secret go to the tests by environment. */
 export default async function startStack() {
-  const stateDir = `${STATE_DIR}-e2e-${process.pid}`;
-  const stack = new Stack({ port: await freePort(), purpose: 'e2e', stateDir, twin: true });
+  const stack = new Stack({ port: await freePort(), purpose: 'e2e', twin: true });
   const stop = async () => {
     await stack.stop();
     const leftovers = stack.leftovers();
-    rmSync(stateDir, { recursive: true, force: true });
     if (leftovers.length > 0) throw new Error(`left behind after stop: ${leftovers.join(', ')}`);
   };
   try {

@@ -1,8 +1,6 @@
-import { rmSync } from 'node:fs';
 import { bringUpRack, deploy, loadPipelines, packetsPerInstance, startTraffic } from '../demo-pipelines.mjs';
-import { STATE_DIR } from '../setup/paths.mjs';
 import { step } from '../setup/progress.mjs';
-import { Stack } from '../stack.mjs';
+import { onInterrupt, Stack } from '../stack.mjs';
 import { cpuSecondsOf, freePort, median } from './measure.mjs';
 
 const ROUNDS = 5;
@@ -43,8 +41,8 @@ async function latencies(stack, pipelines) {
 export const bench = {
   title: 'the demo in the twin: deploy to first packet, chain latency, CPU idle and with demo traffic',
   async run() {
-    const stateDir = `${STATE_DIR}-bench-${process.pid}`;
-    const stack = new Stack({ port: await freePort(), purpose: 'bench', stateDir, twin: true });
+    const stack = new Stack({ port: await freePort(), purpose: 'bench', twin: true });
+    onInterrupt(() => stack.stop());
     try {
       await step('Server, twin and agents', async () => {
         await stack.start();
@@ -77,7 +75,6 @@ export const bench = {
       ];
     } finally {
       await stack.stop();
-      rmSync(stateDir, { recursive: true, force: true });
     }
   },
 };

@@ -1,10 +1,11 @@
 import { execFile, spawn } from 'node:child_process';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { ROOT } from '../setup/paths.mjs';
 import { SetupError, step } from '../setup/progress.mjs';
+import { onInterrupt } from '../stack.mjs';
 import { cpuSeconds, median } from './measure.mjs';
 
 const ROUNDS = 3;
@@ -69,16 +70,19 @@ async function ours(memoryFlag) {
 
 /** Reserves hugepages for `work` and gives them back; `null` when the machine has none to give. */
 async function withHugepages(work) {
+  if (!existsSync(HUGEPAGES)) return null;
   const before = readFileSync(HUGEPAGES, 'utf8').trim();
+  const giveBack = () => writeFileSync(HUGEPAGES, before);
   try {
-    writeFileSync(HUGEPAGES, String(PAGES_WANTED));
-    if (Number(readFileSync(HUGEPAGES, 'utf8')) < PAGES_WANTED) return null;
-    return await work();
-  } catch (error) {
-    if (error.code === 'EACCES' || error.code === 'ENOENT') return null;
-    throw error;
+    writeFileSync(HUGEPAGES, String(Number(before) + PAGES_WANTED));
+  } catch {
+    return null;
+  }
+  onInterrupt(async () => giveBack());
+  try {
+    return Number(readFileSync(HUGEPAGES, 'utf8')) < Number(before) + PAGES_WANTED ? null : await work();
   } finally {
-    writeFileSync(HUGEPAGES, before);
+    giveBack();
   }
 }
 

@@ -1,8 +1,6 @@
-import { rmSync } from 'node:fs';
 import { bringUpRack } from '../demo-pipelines.mjs';
-import { STATE_DIR } from '../setup/paths.mjs';
 import { step } from '../setup/progress.mjs';
-import { Stack, until } from '../stack.mjs';
+import { onInterrupt, Stack, until } from '../stack.mjs';
 import { freePort, median } from './measure.mjs';
 
 const ROUNDS = 3;
@@ -14,8 +12,8 @@ export const bench = {
     const built = [];
     const down = [];
     for (let round = 0; round < ROUNDS; round++) {
-      const stateDir = `${STATE_DIR}-bench-${process.pid}`;
-      const stack = new Stack({ port: await freePort(), purpose: 'bench', stateDir, twin: true });
+      const stack = new Stack({ port: await freePort(), purpose: 'bench', twin: true });
+      onInterrupt(() => stack.stop());
       try {
         await stack.start();
         await step(`Round ${round + 1} of ${ROUNDS}`, async () => {
@@ -33,7 +31,6 @@ export const bench = {
         down.push((performance.now() - start) / 1000);
       } finally {
         await stack.stop();
-        rmSync(stateDir, { recursive: true, force: true });
       }
     }
     return [

@@ -42,6 +42,8 @@ export async function debianPackages(groups) {
   await step(`Debian packages (${names.length} missing)`, async (note) => {
     const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', SYSTEMD_OFFLINE: '1', LC_ALL: 'C.UTF-8' };
     const lock = ['-o', 'DPkg::Lock::Timeout=600'];
+    note('mending an interrupted installation');
+    await run('dpkg-configure', 'dpkg', ['--configure', '-a'], { env });
     note('reading lists');
     await run('apt-update', 'apt-get', [...lock, 'update'], { env });
     let done = 0;

@@ -27,7 +27,7 @@ async function npmPackages() {
   const print = fingerprint(manifests, process.versions.modules);
   await unlessDone('npm', print, ['node_modules/.bin/tsc'], () =>
     step('npm packages', () =>
-      run('npm-install', 'npm', ['install', '--no-save', '--no-audit', '--no-fund'], { cwd: ROOT }),
+      run('npm-install', 'npm', ['install', '--no-save', '--no-audit', '--no-fund', '--include=dev'], { cwd: ROOT }),
     ),
   );
 }
@@ -104,9 +104,9 @@ async function mesonBuild(title, directory, options) {
 export async function setUp({ twin, test = false }) {
   checkNode();
   try {
-    execFileSync('git', ['rev-parse', '--git-dir'], { cwd: ROOT, stdio: 'ignore' });
-  } catch {
-    throw new SetupError('git is missing, or this folder is not a git checkout: clone the repository with git.');
+    execFileSync('git', ['rev-parse', '--git-dir'], { cwd: ROOT, stdio: ['ignore', 'ignore', 'pipe'] });
+  } catch (error) {
+    throw new SetupError(`git does not answer for this folder: ${String(error.stderr ?? error.message).trim()}`);
   }
   await debianPackages(['base', ...(twin || test ? ['twin'] : []), ...(test ? ['test'] : [])]);
   await npmPackages();

@@ -10,9 +10,9 @@ export const LOG_DIR = resolve(WORK_DIR, 'log');
 export const STATE_DIR = process.env.ORRERY_STATE_DIR ?? resolve(WORK_DIR, 'state');
 export const VENV = resolve(ROOT, '.venv');
 
-/** Short, because a unix socket path ends at 107 bytes; one for each checkout and purpose. */
-export function runDir(purpose = 'demo') {
-  if (process.env.ORRERY_RUN_DIR) return process.env.ORRERY_RUN_DIR;
+/** Short, because a unix socket path ends at 107 bytes; one for each checkout and purpose, below ORRERY_RUN_DIR if set. */
+export function runDir(purpose) {
   const tag = createHash('sha256').update(`${ROOT} ${purpose}`).digest('hex').slice(0, 8);
+  if (process.env.ORRERY_RUN_DIR) return `${process.env.ORRERY_RUN_DIR}/orrery-${tag}`;
   return process.getuid?.() === 0 ? `/run/orrery-${tag}` : `/tmp/orrery-${process.getuid()}-${tag}`;
 }

@@ -27,7 +27,8 @@ namespace {
 constexpr uint32_t kMaxMtu = 1500;
 constexpr uint32_t kVlanTag = 4;
 
-// Of each direction: what may come while the worker waits for its turn on a busy machine (4 MiB of locked memory a port).
+// Of each direction: what may come while the worker waits for its turn on a busy machine (4 MiB of locked memory a
+// port).
 constexpr uint32_t kRingFrames = 1024;
 
 // So many bytes may wait in an interface's queueing discipline: more than the transmit ring holds, because

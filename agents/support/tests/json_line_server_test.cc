@@ -184,7 +184,8 @@ TEST_F(JsonLineServerTest, LimitsLinesInBothDirections) {
 TEST_F(JsonLineServerTest, HoldsBackAClientThatDoesNotReadAndServesTheOthers) {
   start(1 << 20);
   Client greedy(path_);
-  const std::string request = json({{"id", 1}, {"method", "big"}, {"size", 1 << 19}, {"pad", std::string(30'000, 'p')}}).dump() + "\n";
+  const std::string request =
+      json({{"id", 1}, {"method", "big"}, {"size", 1 << 19}, {"pad", std::string(30'000, 'p')}}).dump() + "\n";
   const size_t taken = greedy.send_until_full(request);
   EXPECT_LT(taken, 16u << 20) << "the kernel's buffers and no more";
   Client other(path_);

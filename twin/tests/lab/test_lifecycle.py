@@ -121,11 +121,12 @@ def test_agents_run_in_their_servers_and_are_started_again(agent_lab: Lab, rack:
     agent_lab.put_spec(rack, agents=settings)
     state = agent_lab.directory / "state/agents/server-1"
     arguments = agent_lab.until(lambda: (state / "started").exists() and (state / "started").read_text(), "the agent")
-    assert "--node server-1 " in arguments and "--join-token secret-1" in arguments and "--iface nic0" in arguments
+    assert "--node server-1 " in arguments and "join token: secret-1" in arguments and "--iface nic0" in arguments
     assert "interfaces: lo nic0" in arguments
     other = agent_lab.directory / "state/agents/server-2/started"
     agent_lab.until(other.exists, "the other agent")
-    assert "--join-token" not in other.read_text()
+    assert "join token: None" in other.read_text()
+    assert "secret-1" not in arguments.splitlines()[0]
 
     before = agent_lab.until(lambda: node(agent_lab, "server-1")["state"] == "up" and node(agent_lab, "server-1"), "up")
     fault = agent_lab.ok("POST", "/faults", {"kind": "agent-kill", "target": "server-1"})

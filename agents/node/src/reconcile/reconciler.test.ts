@@ -75,6 +75,7 @@ describe('Reconciler', () => {
     vi.useFakeTimers();
   });
   afterEach(() => {
+    vi.restoreAllMocks();
     vi.useRealTimers();
   });
 
@@ -118,6 +119,7 @@ describe('Reconciler', () => {
   });
 
   it('tries again after a failure, later each time, and tells of it once', async () => {
+    vi.spyOn(Math, 'random').mockReturnValue(1);
     const { engine, reconciler, log } = setUp();
     engine.failures = [new DriverError('one', 'lin.fw.0'), new DriverError('two'), new DriverError('three')];
     reconciler.desire(linearChain(1));

@@ -72,6 +72,7 @@ class Agents:
             log=BoundedLog(self._directories.state / "logs" / f"agent-{server}.log"),
             hub=self._hub,
             on_change=self._on_change,
+            environment=lambda: self._environment(server),
         )
 
     def _command(self, server: str, interface: str, run_directory: Path, state_directory: Path) -> list[str]:
@@ -81,6 +82,10 @@ class Agents:
         command = [*program, "--server", self._settings.server_url, "--node", server, "--origin", "twin"]
         command += ["--iface", interface, "--memory", "no-huge"]
         command += ["--run-dir", str(run_directory), "--state-dir", str(state_directory)]
-        if token := self._settings.join_tokens.get(server):
-            command += ["--join-token", token]
         return command
+
+    def _environment(self, server: str) -> dict[str, str]:
+        """The join token goes by environment: arguments are for every user of the machine to read."""
+        assert self._settings
+        token = self._settings.join_tokens.get(server)
+        return {"ORRERY_JOIN_TOKEN": token} if token else {}

@@ -27,7 +27,7 @@ class Supervised:
         log: BoundedLog,
         hub: Hub,
         on_change: Callable[[], None],
-        environment: Mapping[str, str] | None = None,
+        environment: Callable[[], Mapping[str, str]] = dict,
     ) -> None:
         self.kind = kind
         self.subject = subject
@@ -74,7 +74,7 @@ class Supervised:
     async def _run_once(self) -> str:
         try:
             self._process = await spawn(
-                self._command(), namespace_of=self._namespace_of, log=self._log, environment=self._environment
+                self._command(), namespace_of=self._namespace_of, log=self._log, environment=self._environment()
             )
         except (OSError, CommandFailed) as error:
             return f"cannot be started: {error}"

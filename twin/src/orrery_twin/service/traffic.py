@@ -153,8 +153,8 @@ class Traffic:
         except asyncio.CancelledError:
             self._finish(stream, "stopped")
             raise
-        except OSError as error:
-            failure = str(error)
+        except (OSError, ValueError) as error:
+            failure = str(error) or "the receiver did not start in time"
         finally:
             for process in stream.processes:
                 await end(process)

@@ -55,6 +55,7 @@ export class AgentRegistry {
     const known = await this.store.hashJson<AgentRecord>(KEYS.agents, hello.node);
     if (hello.credential !== null && known?.credential_hash === sha256(hello.credential)) {
       await this.remember(hello, known.credential_hash);
+      if (hello.join_token !== null) await this.store.redis.del(KEYS.joinToken(sha256(hello.join_token)));
       return { admitted: true, credential: null };
     }
     if (hello.join_token === null)

@@ -90,19 +90,26 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
       const desired = desiredIn(before, phase, head);
       const now = Date.now();
       let operation = resumed(this.current(head), now);
+      const waited = new Set(desired.waiting_for);
+      // What changes in place on a node is told to it in `switch`: its step is not done before.
+      const prepared = phase === 'switch' ? this.others(operation, waited) : undefined;
       if (PHASES.indexOf(phase) > PHASES.indexOf('prepare'))
-        operation = withSteps(operation, 'prepare-node', 'done', now);
+        operation = withSteps(operation, 'prepare-node', 'done', now, prepared);
       if (PHASES.indexOf(phase) > PHASES.indexOf('steer'))
         operation = withSteps(operation, 'steer-fabric', 'done', now);
       if (PHASES.indexOf(phase) > PHASES.indexOf('clean')) operation = withSteps(operation, 'clean-node', 'done', now);
-      const waited = new Set(desired.waiting_for);
-      if (phase === 'prepare') operation = withSteps(operation, 'prepare-node', 'running', now, waited);
+      if (phase === 'prepare' || phase === 'switch')
+        operation = withSteps(operation, 'prepare-node', 'running', now, waited);
       if (phase === 'steer') operation = withSteps(operation, 'steer-fabric', 'running', now);
       if (phase === 'switch' || phase === 'clean')
         operation = withSteps(operation, 'clean-node', 'running', now, waited);
       return { desired, operation, plan: head.plan, events: [stepEvent(operation, phase)] };
     });
     this.tellNodes();
+  }
+
+  private others(operation: Operation, nodes: ReadonlySet<string>): ReadonlySet<string> {
+    return new Set(operation.steps.map(({ subject }) => subject).filter((subject) => !nodes.has(subject)));
   }
 
   private changes(before: Desired, phase: Phase, head: Accepted): boolean {

@@ -6,6 +6,7 @@ import { useNavigate } from 'react-router';
 import { usePipelines } from '../shared/api/queries.js';
 import { useCommandList } from '../shared/ui/commands.js';
 import { Keys } from '../shared/ui/keys.js';
+import classes from './command-palette.module.css';
 
 const [store, palette] = createSpotlight();
 
@@ -50,6 +51,8 @@ export default function CommandPalette({ request }: { readonly request: number }
       scrollable
       maxHeight={420}
       transitionProps={{ duration: 80 }}
+      overlayProps={{ blur: 0, backgroundOpacity: 0.35 }}
+      classNames={{ action: classes.action }}
     >
       <Spotlight.Search
         placeholder="Search pages, chains and commands"

@@ -10,7 +10,8 @@ const BANNER_AFTER_MS = 2000;
 
 function Age({ since_ms }: { readonly since_ms: number }) {
   const now = useNow();
-  return <span className="tabular">{durationText(Math.floor((now - since_ms) / 1000) * 1000)}</span>;
+  const s = Math.max(0, Math.floor((now - since_ms) / 1000));
+  return <span className="tabular">{s < 60 ? `${s} s` : durationText(s * 1000)}</span>;
 }
 
 const WORDS = {

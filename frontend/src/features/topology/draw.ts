@@ -17,6 +17,8 @@ export interface LiveView {
   value(key: string): { value: number; stale: boolean } | null;
   /** State of a server's agent, as on the wire. */
   agent(server: string): string | null;
+  /** Whether states are told as they change; if not, all of them are stale. */
+  connected(): boolean;
 }
 
 export interface Frame {
@@ -118,7 +120,20 @@ const STATE_COLOR: Record<string, keyof Palette> = {
   starting: 'accent',
   stopping: 'accent',
 };
-export const stateColor = (state: string, palette: Palette) => palette[STATE_COLOR[state] ?? 'stale'];
+function stateColor(state: string, { live, palette }: Frame): string {
+  return palette[live.connected() ? (STATE_COLOR[state] ?? 'stale') : 'stale'];
+}
+
+/** A figure with its right end at a place; struck through when it is stale. */
+function drawFigure(context: CanvasRenderingContext2D, frame: Frame, text: string, at: Point, stale: boolean): void {
+  context.textAlign = 'right';
+  context.font = `12px ${FONT}`;
+  context.fillStyle = stale ? frame.palette.stale : frame.palette['text-muted'];
+  context.fillText(text, at.x, at.y);
+  if (!stale) return;
+  const width = context.measureText(text).width;
+  context.fillRect(at.x - width, at.y - 0.5, width, 1);
+}
 
 function drawLink(context: CanvasRenderingContext2D, frame: Frame, id: string): void {
   const { scene, palette, overlay, live } = frame;
@@ -215,9 +230,9 @@ function drawServer(context: CanvasRenderingContext2D, frame: Frame, node: Scene
   if (agent) {
     context.beginPath();
     context.arc(left + 14, top + HEADER_H / 2, 4, 0, 2 * Math.PI);
-    context.fillStyle = stateColor(agent, palette);
+    context.fillStyle = stateColor(agent, frame);
     context.strokeStyle = context.fillStyle;
-    if (agent === 'connected') context.fill();
+    if (agent === 'connected' && live.connected()) context.fill();
     context.lineWidth = 1.5;
     context.stroke();
   }
@@ -228,14 +243,8 @@ function drawServer(context: CanvasRenderingContext2D, frame: Frame, node: Scene
     context.font = `600 13px ${FONT}`;
     context.fillText(fitted(context, node.title, 116), left + 26, top + HEADER_H / 2 + 0.5);
     const cpu = live.value(`node/${node.id}/cpu`);
-    context.textAlign = 'right';
-    context.font = `12px ${FONT}`;
-    context.fillStyle = cpu?.stale ? palette.stale : palette['text-muted'];
-    context.fillText(
-      cpu ? `${quantityText('share', cpu.value)} CPU` : node.subtitle,
-      left + node.w - 10,
-      top + HEADER_H / 2 + 0.5,
-    );
+    const figure = cpu ? `${quantityText('share', cpu.value)} CPU` : node.subtitle;
+    drawFigure(context, frame, figure, { x: left + node.w - 10, y: top + HEADER_H / 2 + 0.5 }, cpu?.stale ?? false);
     context.textAlign = 'left';
     context.fillStyle = palette['text-muted'];
     context.font = `11px ${FONT}`;
@@ -256,7 +265,7 @@ function drawServer(context: CanvasRenderingContext2D, frame: Frame, node: Scene
     context.setLineDash(chip.instance.origin === 'twin' ? [4, 3] : []);
     context.stroke();
     context.setLineDash([]);
-    context.fillStyle = stateColor(chip.instance.state, palette);
+    context.fillStyle = stateColor(chip.instance.state, frame);
     context.beginPath();
     context.roundRect(chipBox.x - chip.w / 2, chipBox.y - chip.h / 2, 4, chip.h, [3, 0, 0, 3]);
     context.fill();
@@ -270,11 +279,10 @@ function drawServer(context: CanvasRenderingContext2D, frame: Frame, node: Scene
       context.font = `500 12px ${FONT}`;
       context.fillStyle = palette.text;
       context.fillText(fitted(context, chip.label, chip.w - 22 - 76), chipBox.x - chip.w / 2 + 22, chipBox.y + 0.5);
-      context.textAlign = 'right';
-      context.font = `12px ${FONT}`;
-      context.fillStyle = rate && !rate.stale ? palette['text-muted'] : palette.stale;
-      const shown = chip.instance.state === 'running' ? quantityText('pps', rate?.value) : chip.instance.state;
-      context.fillText(shown, chipBox.x + chip.w / 2 - 8, chipBox.y + 0.5);
+      const runs = chip.instance.state === 'running';
+      const figure = runs ? quantityText('pps', rate?.value) : chip.instance.state;
+      const place = { x: chipBox.x + chip.w / 2 - 8, y: chipBox.y + 0.5 };
+      drawFigure(context, frame, figure, place, runs && (rate?.stale ?? false));
     }
     context.globalAlpha = before;
   }

@@ -2,7 +2,7 @@ import { TextInput } from '@mantine/core';
 import { IconSearch } from '@tabler/icons-react';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { type KeyboardEvent, useMemo, useRef, useState } from 'react';
-import { useLink } from '../../shared/stream/hooks.js';
+import { useLink, useStale } from '../../shared/stream/hooks.js';
 import { LiveRate, RateText } from '../../shared/ui/rate-text.js';
 import { StatusBadge } from '../../shared/ui/status-badge.js';
 import type { Target } from './draw.js';
@@ -58,8 +58,9 @@ export function rowsOf(scene: Scene, text: string): Row[] {
 
 function LinkFigure({ id }: { readonly id: string }) {
   const link = useLink(id);
+  const stale = useStale(link?.received_ms);
   if (link && !link.up) return <StatusBadge state="down" />;
-  return <RateText quantity="bps" value={link ? Math.max(link.a_to_b_bps, link.b_to_a_bps) : null} />;
+  return <RateText quantity="bps" value={link && Math.max(link.a_to_b_bps, link.b_to_a_bps)} stale={stale} />;
 }
 
 function Figure({ target, scene }: { readonly target: Target; readonly scene: Scene }) {

@@ -1,7 +1,7 @@
 import type { LinkSample, NodeStatus } from '@orrery/contract';
 import { type Ref, useEffect, useImperativeHandle, useRef, useState } from 'react';
 import { LINKS_TOPIC, SAMPLES_TOPIC, STALE_AFTER_MS } from '../../shared/stream/live-store.js';
-import { live } from '../../shared/stream/stream.js';
+import { live, streamStore } from '../../shared/stream/stream.js';
 import { usePalette } from '../../shared/theme/palette.js';
 import { CanvasView, type ViewEvents } from './canvas-view.js';
 import type { LiveView, Target } from './draw.js';
@@ -59,6 +59,7 @@ export function TopologyCanvas(props: TopologyCanvasProps) {
         const sample = live.sample(key);
         return sample ? { value: sample.value, stale: !fresh(sample.received_ms) } : null;
       },
+      connected: () => streamStore.getState().state === 'connected',
       agent: (server) => latest.current.nodes.find(({ id }) => id === server)?.state ?? null,
     };
     const events: ViewEvents = {

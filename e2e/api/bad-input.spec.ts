@@ -49,7 +49,7 @@ for (const { what, spoil, code, pointer } of CASES) {
   test(`${what} is found by the validator and never deployed`, async ({ api }) => {
     const definition = chain();
     spoil(definition);
-    const problems = (await api.ok('POST', '/pipelines/validate', definition)).items;
+    const problems = (await api.ok('POST', '/pipelines/validate', definition)).problems;
     expect(problems).toContainEqual(
       expect.objectContaining({
         severity: 'error',

@@ -85,18 +85,18 @@ export function Component() {
                     return (
                       <tr key={item.id} data-clickable="true" data-selected={item.id === selectedId}>
                         <td className={classes.nameCell}>
-<div className={classes.name}>
-                          <span className={classes.icon}>
-                            <NfIcon icon={item.icon} size={18} />
-                          </span>
-                          <span>
-                            <button type="button" className="row-link" onClick={() => select(item.id)}>
-                              {item.title}
-                            </button>
-                            <span className={classes.summary}>{item.summary}</span>
-                          </span>
-                        </div>
-</td>
+                          <div className={classes.name}>
+                            <span className={classes.icon}>
+                              <NfIcon icon={item.icon} size={18} />
+                            </span>
+                            <span>
+                              <button type="button" className="row-link" onClick={() => select(item.id)}>
+                                {item.title}
+                              </button>
+                              <span className={classes.summary}>{item.summary}</span>
+                            </span>
+                          </div>
+                        </td>
                         <td>{item.category}</td>
                         <td>
                           <Tags items={item.attributes.map(({ name }) => `${item.id}.${name}`)} />

@@ -130,6 +130,12 @@ test('a chain drawn in the browser carries real packets in the twin', async ({ s
     const row = page.getByRole('table', { name: 'Objectives' }).getByRole('row').nth(1);
     await expect(row).toContainText(/\d\s*(µs|ms)/);
     await expect(row.getByRole('cell').last()).toContainText(/\d/, { timeout: 20_000 });
+    await expect(
+      page
+        .getByRole('tabpanel')
+        .getByText(/[1-9][\d.]*\s*k?pkt\/s/)
+        .first(),
+    ).toBeVisible();
     const chart = page.getByRole('tabpanel').locator('canvas').first();
     const picture = await chart.evaluate((canvas: HTMLCanvasElement) => canvas.toDataURL());
     await expect.poll(() => chart.evaluate((canvas: HTMLCanvasElement) => canvas.toDataURL())).not.toBe(picture);

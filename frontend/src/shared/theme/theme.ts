@@ -70,17 +70,15 @@ export const theme = createTheme({
   },
 });
 
-/** Mantine's own colours, from the tokens: one source for both. */
-export const cssVariables: CSSVariablesResolver = () => ({
-  variables: {
-    '--mantine-color-body': 'var(--o-surface)',
-    '--mantine-color-text': 'var(--o-text)',
-    '--mantine-color-dimmed': 'var(--o-text-muted)',
-    '--mantine-color-placeholder': 'var(--o-text-muted)',
-    '--mantine-color-error': 'var(--o-failed)',
-    '--mantine-color-default-border': 'var(--o-border)',
-    '--mantine-color-anchor': 'var(--o-accent-text)',
-  },
-  light: {},
-  dark: {},
-});
+const colours = {
+  '--mantine-color-body': 'var(--o-surface)',
+  '--mantine-color-text': 'var(--o-text)',
+  '--mantine-color-dimmed': 'var(--o-text-muted)',
+  '--mantine-color-placeholder': 'var(--o-text-muted)',
+  '--mantine-color-error': 'var(--o-failed)',
+  '--mantine-color-default-border': 'var(--o-border)',
+  '--mantine-color-anchor': 'var(--o-accent-text)',
+};
+
+/** Mantine's own colours, from the tokens: one source for both schemes, each of which Mantine would set by itself. */
+export const cssVariables: CSSVariablesResolver = () => ({ variables: {}, light: colours, dark: colours });

@@ -47,6 +47,7 @@ export interface ChoiceField extends FieldBase {
 /** An array of objects: one row each, one column a property. */
 export interface RowsField extends FieldBase {
   kind: 'rows';
+  itemTitle: string;
   columns: FormField[];
   minItems: number;
   maxItems: number;
@@ -54,6 +55,7 @@ export interface RowsField extends FieldBase {
 /** An array of plain values. */
 export interface ListField extends FieldBase {
   kind: 'list';
+  itemTitle: string;
   item: TextField | NumberField | ChoiceField;
   minItems: number;
   maxItems: number;
@@ -154,13 +156,14 @@ function fieldOf(root: Schema, unresolved: Schema, key: string, required: boolea
       const limits = { minItems: number(schema.minItems) ?? 0, maxItems: number(schema.maxItems) ?? 1000 };
       if (!isSchema(schema.items)) return raw;
       const items = resolve(root, schema.items);
+      const itemTitle = text(items.title, base.title.replace(/s$/, '')).toLowerCase();
       if (items.type === 'object') {
         const columns = fieldsOf(root, items, depth + 1);
-        return columns.length > 0 ? { ...base, ...limits, kind: 'rows', columns } : raw;
+        return columns.length > 0 ? { ...base, ...limits, itemTitle, kind: 'rows', columns } : raw;
       }
       const item = fieldOf(root, items, '', true, depth + 1);
       return item.kind === 'text' || item.kind === 'number' || item.kind === 'choice'
-        ? { ...base, ...limits, kind: 'list', item }
+        ? { ...base, ...limits, itemTitle, kind: 'list', item }
         : raw;
     }
     default:

@@ -131,6 +131,11 @@ function ChainTable({ pipelines, ask }: ChainTableProps) {
   );
 }
 
+function countText({ nodes }: Pipeline['draft']): string {
+  const count = nodes.filter((node) => node.kind === 'nf').length;
+  return count === 1 ? '1 NF' : `${count} NFs`;
+}
+
 function ChainRow({ pipeline, ask }: { readonly pipeline: Pipeline; readonly ask: ChainTableProps['ask'] }) {
   const { draft } = pipeline;
   const newest = pipeline.versions.reduce((most, { version }) => Math.max(most, version), 0);
@@ -140,7 +145,7 @@ function ChainRow({ pipeline, ask }: { readonly pipeline: Pipeline; readonly ask
       <td className={classes.name}>
         <Link to={chainPath(pipeline.id)}>{draft.title}</Link>
         <span className="muted">
-          {draft.name} · {draft.nodes.filter((node) => node.kind === 'nf').length} NFs
+          {draft.name} · {countText(draft)}
         </span>
       </td>
       <td className={classes.class}>

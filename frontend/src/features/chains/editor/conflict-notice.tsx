@@ -6,6 +6,11 @@ import { notifyError } from '../../../shared/ui/notify.js';
 import { FieldErrors } from '../../../shared/ui/states.js';
 import classes from './conflict-notice.module.css';
 import { useSaver } from './saver-context.js';
+import { refuse } from './use-editor-actions.js';
+
+function sayOverlaps(pointers: readonly string[]): void {
+  if (pointers.length > 0) refuse(`Both of you changed ${pointers.join(', ')}: yours was kept there.`);
+}
 
 /** Tells of a draft that the server did not take, above the canvas, which stays usable. */
 export function ConflictNotice() {
@@ -22,9 +27,12 @@ export function ConflictNotice() {
       <div className={classes.notice} role="alert">
         <IconAlertTriangle size={16} aria-hidden />
         <span>
-          Somebody else changed this chain while you did. Your changes are kept here and are not saved. Loading theirs
-          can be undone.
+          Somebody else changed this chain while you did. Your changes are kept here and are not saved yet. Whatever you
+          choose can be undone.
         </span>
+        <Button disabled={busy} onClick={() => void attempt(saver.merge().then(sayOverlaps))}>
+          Merge both
+        </Button>
         <Button variant="default" disabled={busy} onClick={() => void attempt(saver.reload())}>
           Load theirs
         </Button>

@@ -109,6 +109,18 @@ describe('DraftSaver', () => {
     expect(two.editor.getState().definition.nodes[1]).toMatchObject({ title: 'ours' });
   });
 
+  it('joins both drafts and saves the result', async () => {
+    const { server, editor, saver, title, tick, state } = setup();
+    server.stored = pipeline(retitleNode(draft, 'ingress', 'theirs'), 2);
+    title('ours');
+    await tick();
+    expect(await saver.merge()).toEqual([]);
+    expect(state()).toBe('saved');
+    for (const { nodes } of [editor.getState().definition, server.stored.draft]) {
+      expect(nodes.slice(0, 2)).toMatchObject([{ title: 'theirs' }, { title: 'ours' }]);
+    }
+  });
+
   it('waits while the server is away and saves when it is back', async () => {
     const { server, title, tick, state } = setup();
     server.fail = problem(0);

@@ -1,6 +1,7 @@
 import type { Pipeline, PipelineDefinition } from '@orrery/contract';
 import { createStore, type StoreApi } from 'zustand';
 import { same } from '../../../editor-model/diff.js';
+import { mergeDefinitions } from '../../../editor-model/merge.js';
 import type { ApiError } from '../../../shared/api/client.js';
 import type { EditorStore } from './store.js';
 
@@ -77,6 +78,17 @@ export class DraftSaver {
   async reload(): Promise<void> {
     const { pipeline, etag } = await this.server.get();
     this.#take(pipeline, etag);
+  }
+
+  /** After a conflict: both are joined, as a step that can be undone, and saved. Says where ours won over theirs. */
+  async merge(): Promise<string[]> {
+    const { pipeline, etag } = await this.server.get();
+    const { definition, overlaps } = mergeDefinitions(this.#saved, this.editor.getState().definition, pipeline.draft);
+    this.#saved = pipeline.draft;
+    this.#etag = etag;
+    this.editor.apply(() => definition);
+    await this.#save();
+    return overlaps;
   }
 
   /** After a conflict: our draft replaces theirs. */

@@ -45,6 +45,7 @@ interface EditorHeaderProps {
 export function EditorHeader({ actions, view, setView, plan, showTab, inspector }: EditorHeaderProps) {
   const { store, pipeline, readOnly } = useEditorContext();
   const title = useEditor((state) => state.definition.title);
+  const mayOperate = useMay('operator');
   const canUndo = useStore(store.temporal, (state) => state.pastStates.length > 0);
   const canRedo = useStore(store.temporal, (state) => state.futureStates.length > 0);
   return (
@@ -96,7 +97,13 @@ export function EditorHeader({ actions, view, setView, plan, showTab, inspector 
           />
         )}
         <MoreMenu showTab={showTab} />
-        <Button variant="default" leftSection={<IconMap2 size={14} aria-hidden />} onClick={plan}>
+        <Button
+          variant="default"
+          leftSection={<IconMap2 size={14} aria-hidden />}
+          disabled={!mayOperate}
+          title={mayOperate ? undefined : 'Planning needs the role operator.'}
+          onClick={plan}
+        >
           Plan
         </Button>
         <DeployButton showTab={showTab} />

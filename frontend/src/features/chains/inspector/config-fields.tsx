@@ -242,7 +242,7 @@ function RawInput({ common, value, onChange }: EntryProps) {
 function RowsInput({ field, value, path, form, onChange }: FieldProps<RowsField>) {
   const rows = Array.isArray(value) ? value.map(asValues) : [];
   const set = (index: number, row: Values) => onChange(rows.map((each, at) => (at === index ? row : each)));
-  const singular = field.title.replace(/s$/, '').toLowerCase();
+  const singular = field.itemTitle;
   const problem = form.problemAt(path);
   const [open, setOpen] = useState(-1);
   const badRow = (index: number) =>
@@ -266,7 +266,7 @@ function RowsInput({ field, value, path, form, onChange }: FieldProps<RowsField>
               onClick={() => setOpen(open === index ? -1 : index)}
             >
               <IconChevronRight size={12} aria-hidden />
-              <span className="sr-only">{singular}</span>
+              <span className="sr-only">{`${singular} `}</span>
               <span className="muted">{index + 1}</span> {rowSummary(field.columns, row) || `empty ${singular}`}
             </button>
             {!form.readOnly && (
@@ -317,7 +317,7 @@ function RowsInput({ field, value, path, form, onChange }: FieldProps<RowsField>
 
 function ListInput({ field, value, path, form, onChange }: FieldProps<ListField>) {
   const items = Array.isArray(value) ? value : [];
-  const singular = field.title.replace(/s$/, '');
+  const singular = field.itemTitle;
   const item: TextField | NumberField | ListField['item'] = field.item;
   return (
     <Fieldset legend={field.title} className={classes.fieldset}>
@@ -352,7 +352,7 @@ function ListInput({ field, value, path, form, onChange }: FieldProps<ListField>
           leftSection={<IconPlus size={12} aria-hidden />}
           onClick={() => onChange([...items, initialValue(item)])}
         >
-          Add {singular.toLowerCase()}
+          Add {singular}
         </Button>
       )}
     </Fieldset>

@@ -46,7 +46,11 @@ export function PlacementGrid({ plan, servers, pipelineId }: PlacementGridProps)
         })}
       </div>
       <h3 className={classes.subtitle}>
-        {cut.length === 0 ? 'No edge crosses the switch between servers' : `${cut.length} edges cross the switch`}
+        {cut.length === 0
+          ? 'No edge crosses the switch between servers'
+          : cut.length === 1
+            ? 'One edge crosses the switch'
+            : `${cut.length} edges cross the switch`}
       </h3>
       {cut.length > 0 && (
         <table className="table" aria-label="Edges that cross the switch">

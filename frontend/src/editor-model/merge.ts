@@ -1,0 +1,63 @@
+import type { PipelineDefinition } from '@orrery/contract';
+import { same } from './diff.js';
+import { pointerOf } from './pipeline-yaml.js';
+
+export interface Merged {
+  definition: PipelineDefinition;
+  /** JSON Pointers of what both changed in different ways; mine was kept there. */
+  overlaps: string[];
+}
+
+/**
+ * Joins two drafts that began as `base`. What only one side changed is taken from that side; lists of things with ids are
+ * joined thing by thing. Edges that lost an end to the other side's deletion go with it.
+ */
+export function mergeDefinitions(
+  base: PipelineDefinition,
+  mine: PipelineDefinition,
+  theirs: PipelineDefinition,
+): Merged {
+  const overlaps: string[] = [];
+  const merged = merge(base, mine, theirs, [], overlaps) as PipelineDefinition;
+  const nodes = new Set(merged.nodes.map((node) => node.id));
+  const edges = merged.edges.filter((edge) => nodes.has(edge.from) && nodes.has(edge.to));
+  return { definition: { ...merged, edges }, overlaps };
+}
+
+type Fields = Record<string, unknown>;
+type Thing = { id: string };
+
+const isFields = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+const isThings = (value: unknown): value is Thing[] =>
+  Array.isArray(value) && value.every((item) => isFields(item) && typeof item.id === 'string');
+
+function merge(base: unknown, mine: unknown, theirs: unknown, path: readonly string[], overlaps: string[]): unknown {
+  if (same(mine, base) || same(mine, theirs)) return theirs;
+  if (same(theirs, base)) return mine;
+  if (isThings(mine) && isThings(theirs) && isThings(base)) return mergeThings(base, mine, theirs, path, overlaps);
+  if (isFields(mine) && isFields(theirs)) {
+    const before = isFields(base) ? base : {};
+    const keys = new Set([...Object.keys(theirs), ...Object.keys(mine)]);
+    const joined = [...keys].map((key) => [key, merge(before[key], mine[key], theirs[key], [...path, key], overlaps)]);
+    return Object.fromEntries(joined.filter(([, value]) => value !== undefined));
+  }
+  overlaps.push(pointerOf(path));
+  return mine;
+}
+
+/** Their order, then what only mine has. */
+function mergeThings(
+  base: readonly Thing[],
+  mine: readonly Thing[],
+  theirs: readonly Thing[],
+  path: readonly string[],
+  overlaps: string[],
+): unknown[] {
+  const find = (list: readonly Thing[], id: string) => list.find((thing) => thing.id === id);
+  const ids = new Set([...theirs, ...mine].map((thing) => thing.id));
+  return [...ids].flatMap((id) => {
+    const joined = merge(find(base, id), find(mine, id), find(theirs, id), [...path, id], overlaps);
+    return joined === undefined ? [] : [joined];
+  });
+}

@@ -263,10 +263,10 @@ function RowsInput({ field, value, path, form, onChange }: FieldProps<RowsField>
               className={classes.cardTitle}
               data-problem={badRow(index) || undefined}
               aria-expanded={open === index}
+              aria-label={`${singular} ${index + 1}: ${rowSummary(field.columns, row) || 'empty'}`}
               onClick={() => setOpen(open === index ? -1 : index)}
             >
               <IconChevronRight size={12} aria-hidden />
-              <span className="sr-only">{`${singular} `}</span>
               <span className="muted">{index + 1}</span> {rowSummary(field.columns, row) || `empty ${singular}`}
             </button>
             {!form.readOnly && (

@@ -53,6 +53,7 @@ export default function CommandPalette({ request }: { readonly request: number }
       transitionProps={{ duration: 80 }}
       overlayProps={{ blur: 0, backgroundOpacity: 0.35 }}
       classNames={{ action: classes.action }}
+      attributes={{ content: { 'aria-label': 'Search' } }}
     >
       <Spotlight.Search
         placeholder="Search pages, chains and commands"

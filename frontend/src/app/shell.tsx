@@ -48,7 +48,7 @@ function Navigation({ onNavigate }: { readonly onNavigate?: () => void }) {
 
 function ProjectPicker() {
   return (
-    <Menu position="bottom-start" width={240}>
+    <Menu position="bottom-start" width={240} withinPortal={false}>
       <Menu.Target>
         <UnstyledButton className={classes.project} aria-label="Project: default">
           <span className="muted">Project</span> default
@@ -74,7 +74,7 @@ function ThemeSwitch() {
   const { colorScheme, setColorScheme } = useMantineColorScheme();
   const Current = SCHEMES.find(({ value }) => value === colorScheme)?.icon ?? IconDeviceDesktop;
   return (
-    <Menu position="bottom-end" width={180}>
+    <Menu position="bottom-end" width={180} withinPortal={false}>
       <Menu.Target>
         <ActionIcon aria-label={`Theme: ${colorScheme}`}>
           <Current size={16} stroke={1.6} />
@@ -106,7 +106,7 @@ async function leave() {
 function UserMenu({ onHelp }: { readonly onHelp: () => void }) {
   const session = useSession();
   return (
-    <Menu position="bottom-end" width={200}>
+    <Menu position="bottom-end" width={200} withinPortal={false}>
       <Menu.Target>
         <ActionIcon aria-label={`Signed in as ${session?.name ?? ''}`}>
           <IconUser size={16} stroke={1.6} />

@@ -13,6 +13,20 @@ const accent: MantineColorsTuple = [
   '#203482',
 ];
 
+/** Failure and what destroys; white text on step 6 has a contrast of 6.5:1. */
+const red: MantineColorsTuple = [
+  '#fdecef',
+  '#fad5dc',
+  '#f4a9b6',
+  '#f4748a',
+  '#e2566e',
+  '#d03a55',
+  '#bd2541',
+  '#a51d37',
+  '#8b172e',
+  '#701124',
+];
+
 /** Neutral steps; 4 to 9 carry dark surfaces, 0 to 3 their text. */
 const dark: MantineColorsTuple = [
   '#e5e8eb',
@@ -30,7 +44,7 @@ const dark: MantineColorsTuple = [
 export const theme = createTheme({
   primaryColor: 'accent',
   primaryShade: 6,
-  colors: { accent, dark },
+  colors: { accent, red, dark },
   fontFamily: 'var(--o-font)',
   fontFamilyMonospace: 'var(--o-mono)',
   fontSizes: { xs: '12px', sm: '13px', md: '13px', lg: '15px', xl: '18px' },
@@ -55,7 +69,10 @@ export const theme = createTheme({
     InputWrapper: { styles: { description: { fontSize: '12px', lineHeight: '16px' } } },
     TextInput: { defaultProps: { size: 'xs' } },
     NumberInput: { defaultProps: { size: 'xs' } },
-    Select: { defaultProps: { size: 'xs', comboboxProps: { transitionProps: { duration: 80 } } } },
+    Select: {
+      defaultProps: { size: 'xs', withScrollArea: false, comboboxProps: { transitionProps: { duration: 80 } } },
+      styles: { options: { maxHeight: '240px', overflowY: 'auto' } },
+    },
     MultiSelect: { defaultProps: { size: 'xs' } },
     Textarea: { defaultProps: { size: 'xs' } },
     PasswordInput: { defaultProps: { size: 'sm' } },
@@ -64,9 +81,13 @@ export const theme = createTheme({
       styles: { root: { background: 'var(--o-surface-sunken)' }, label: { fontWeight: 400 } },
     },
     Tooltip: { defaultProps: { openDelay: 350, transitionProps: { duration: 80 }, withinPortal: true } },
-    Modal: { defaultProps: { transitionProps: { duration: 100 } } },
-    Drawer: { defaultProps: { transitionProps: { duration: 100 } } },
-    Menu: { defaultProps: { transitionProps: { duration: 80 } } },
+    Modal: { defaultProps: { transitionProps: { duration: 100 }, closeButtonProps: { 'aria-label': 'Close' } } },
+    Drawer: { defaultProps: { transitionProps: { duration: 100 }, closeButtonProps: { 'aria-label': 'Close' } } },
+    // A header element inside a dialog would be a second banner of the page.
+    ModalHeader: { defaultProps: { component: 'div' } },
+    DrawerHeader: { defaultProps: { component: 'div' } },
+    // The first item takes the focus; Mantine's placeholder is no child that a menu may have.
+    Menu: { defaultProps: { transitionProps: { duration: 80 }, withInitialFocusPlaceholder: false } },
   },
 });
 

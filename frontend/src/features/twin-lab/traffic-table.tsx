@@ -79,7 +79,9 @@ export function TrafficTable() {
                     <td>
                       <StatusBadge state={item.state} />
                     </td>
-                    <td className="number">{item.sent.toLocaleString()}</td>
+                    <td className="number" title={item.sent.toLocaleString()}>
+                      <RateText quantity="count" value={item.sent} />
+                    </td>
                     <td className="number">
                       {loss === null ? <span className="muted">–</span> : <RateText quantity="share" value={loss} />}
                     </td>

@@ -205,7 +205,7 @@ TEST_F(JsonLineServerTest, ClosesConnectionsBeyondTheLimit) {
 }
 
 TEST_F(JsonLineServerTest, SurvivesClientsThatVanish) {
-  start(1 << 20);
+  start(1 << 20, 64);
   for (int i = 0; i < 50; ++i) {
     Client client(path_);
     client.send_text(json({{"id", 1}, {"method", "big"}, {"size", 1 << 19}}).dump() + "\n{\"half");

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "nfs/testing/allocation_count.h"
 #include "nfs/testing/nf_driver.h"
 
 namespace orrery {
@@ -76,6 +77,27 @@ TEST_P(EveryNf, TakesBatchesOfAnySize) {
   for (size_t size : {0, 1, 31, 32, 33, 64, 100, 1000})
     for (const Outcome& o : run(*nf, std::vector<Frame>(size, build_frame({}))))
       EXPECT_EQ(o.verdict.out, Direction::kForward);
+}
+
+TEST_P(EveryNf, AllocatesNothingForPackets) {
+  Rng rng(5);
+  const auto nf = make_nf(GetParam(), config_);
+  std::vector<Frame> frames;
+  for (int i = 0; i < 500; ++i) frames.push_back(build_frame(random_spec(rng)));
+  frames.push_back(arp_frame());
+  frames.push_back(Frame(9));
+  FrameSpec attack;
+  attack.payload = "../../etc/passwd";
+  frames.push_back(build_frame(attack));
+  std::vector<NfPacket> packets;
+  for (Frame& frame : frames)
+    packets.push_back({frame.data(), static_cast<uint32_t>(frame.size()), parse_packet(frame), 0});
+  std::vector<NfVerdict> verdicts(packets.size());
+  const uint64_t before = allocation_count();
+  ASSERT_GT(before, 0u);
+  nf->process(packets, Direction::kForward, verdicts, monotonic_ns());
+  nf->process(packets, Direction::kReturn, verdicts, monotonic_ns());
+  EXPECT_EQ(allocation_count(), before);
 }
 
 TEST_P(EveryNf, LetsNonIpThroughInItsDirection) {

@@ -116,7 +116,7 @@ function ChainTable({ pipelines, ask }: ChainTableProps) {
           <th>Version</th>
           <th>Rate</th>
           <th>Objectives</th>
-          <th>Changed</th>
+          <th className={classes.changed}>Changed</th>
           <th>
             <span className="sr-only">Actions</span>
           </th>
@@ -178,7 +178,7 @@ function ChainRow({ pipeline, ask }: { readonly pipeline: Pipeline; readonly ask
       <td>
         <SloSummary pipeline={pipeline} />
       </td>
-      <td className="muted">
+      <td className={`muted ${classes.changed}`}>
         <RelativeTime t_ms={pipeline.updated_ms} />
       </td>
       <td>

@@ -44,7 +44,7 @@ export function Palette({ actions }: { readonly actions: EditorActions }) {
           id="palette-search"
           type="search"
           aria-label="Search the palette"
-          placeholder="Search NFs  ( / )"
+          placeholder="Search ( / )"
           leftSection={<IconSearch size={14} aria-hidden />}
           value={query}
           onChange={(event) => setQuery(event.currentTarget.value)}

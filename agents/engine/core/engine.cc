@@ -117,6 +117,7 @@ void Engine::hand_over(Graph& next) {
     while (prepared-- > 0) kept[prepared].to->undo_adopt(*kept[prepared].from);
     throw;
   }
+  absorb_inlets(*graph_);
   for (const Pair& pair : kept) pair.to->adopt(*pair.from);
   for (auto& worker : workers_) worker->set_graph(&next);
 }
@@ -142,6 +143,7 @@ nlohmann::json Engine::stats() {
   {
     Parked parked(*this);
     t_ns = monotonic_ns();
+    absorb_inlets(*graph_);
     for (const auto& node : graph_->nodes) readings.push_back(read_module(*node));
     for (const auto& worker : workers_) busy.push_back(worker->busy_cycles());
   }

@@ -41,6 +41,22 @@ class PortFinder {
   std::set<std::pair<const Port*, ModuleKind::PortUse>> used_;
 };
 
+// Where packets on the link go in: at the module itself, or at the inlet of the worker that runs the link's start.
+Node* entry(Graph& graph, const GraphSpec& spec, const LinkSpec& link, const std::vector<Waker*>& wakers) {
+  Node* to = graph.nodes[link.to].get();
+  const uint32_t worker = spec.workers[link.from];
+  const uint32_t consumer = spec.workers[link.to];
+  if (to->kind->role != ModuleKind::Role::kQueue || worker == kNoWorker || worker == consumer) return to;
+  for (const Inlet& inlet : graph.inlets)
+    if (inlet.queue == to && inlet.worker == worker) return inlet.node.get();
+  auto node = std::make_unique<Node>();
+  node->name = to->name;
+  node->kind = to->kind;
+  node->module = static_cast<TaskModule&>(*to->module).make_inlet(*wakers[consumer]);
+  graph.inlets.push_back({std::move(node), to, worker});
+  return graph.inlets.back().node.get();
+}
+
 }  // namespace
 
 std::unique_ptr<Graph> build_graph(const GraphSpec& spec, const Graph* old, rte_mempool* pool,
@@ -66,7 +82,6 @@ std::unique_ptr<Graph> build_graph(const GraphSpec& spec, const Graph* old, rte_
         .pool = pool,
         .port = ports.find(module, pointer),
         .old = old == nullptr ? nullptr : predecessor(*old, module.name, *module.kind),
-        .consumer = spec.shared[i] ? wakers[spec.workers[i]] : nullptr,
     };
     node->module = module.kind->make(context);
     graph->by_name.emplace(node->name, node.get());
@@ -76,15 +91,28 @@ std::unique_ptr<Graph> build_graph(const GraphSpec& spec, const Graph* old, rte_
   for (const LinkSpec& link : spec.links) {
     std::vector<Output>& outputs = graph->nodes[link.from]->outputs;
     if (outputs.size() <= link.gate) outputs.resize(link.gate + 1u);
-    outputs[link.gate] = {graph->nodes[link.to].get(), link.input};
+    outputs[link.gate] = {entry(*graph, spec, link, wakers), link.input};
   }
   for (size_t m : spec.order) {
     graph->nodes[m]->rank = static_cast<uint32_t>(graph->by_rank.size());
     graph->by_rank.push_back(graph->nodes[m].get());
   }
+  for (const Inlet& inlet : graph->inlets) {
+    inlet.node->rank = static_cast<uint32_t>(graph->by_rank.size());
+    graph->by_rank.push_back(inlet.node.get());
+  }
   graph->tasks.resize(wakers.size());
   for (const TaskSpec& task : spec.tasks) graph->tasks[task.worker].push_back(graph->nodes[task.module].get());
   return graph;
+}
+
+void absorb_inlets(Graph& graph) {
+  for (const Inlet& inlet : graph.inlets) {
+    ModuleCounters& from = inlet.node->module->counters;
+    inlet.queue->module->counters.add(from);
+    from = ModuleCounters{};
+    from.drops.assign(inlet.node->module->drop_reasons().size(), 0);
+  }
 }
 
 Module* predecessor(const Graph& old, std::string_view name, const ModuleKind& kind) {

@@ -31,7 +31,14 @@ struct Node {
   std::unique_ptr<Module> module;
   std::vector<Output> outputs;  // by gate; a gate without a link has none
   uint32_t rank = 0;            // position in topological order
-  Batch pending[kMaxInputs];    // used by the worker only, empty between passes
+  Batch pending[kMaxInputs];    // used by its one worker only, empty between passes
+};
+
+// Where a worker puts packets into a queue that another worker empties. Its counters are part of the queue's.
+struct Inlet {
+  std::unique_ptr<Node> node;
+  Node* queue;
+  uint32_t worker;
 };
 
 // The data plane as it runs: modules joined by gates, and the tasks of each worker in their order.
@@ -39,6 +46,7 @@ struct Graph {
   uint64_t generation = 0;
   std::vector<std::shared_ptr<Port>> ports;
   std::vector<std::unique_ptr<Node>> nodes;  // in the order of the request
+  std::vector<Inlet> inlets;
   std::map<std::string, Node*, std::less<>> by_name;
   std::vector<Node*> by_rank;
   std::vector<std::vector<Node*>> tasks;  // by worker
@@ -48,6 +56,9 @@ struct Graph {
 // open yet. Throws EngineError. `wakers`: one a worker.
 std::unique_ptr<Graph> build_graph(const GraphSpec& spec, const Graph* old, rte_mempool* pool,
                                    const std::vector<Waker*>& wakers);
+
+// Adds what inlets have counted to the counters of their queues. Precondition: workers parked.
+void absorb_inlets(Graph& graph);
 
 // The module whose state and counters one of that name and kind takes over; nullptr when there is none.
 Module* predecessor(const Graph& old, std::string_view name, const ModuleKind& kind);

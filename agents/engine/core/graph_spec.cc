@@ -182,7 +182,6 @@ class Checker {
 
   void assign_workers() {
     spec_.workers.assign(spec_.modules.size(), kNoWorker);
-    spec_.shared.assign(spec_.modules.size(), false);
     for (const TaskSpec& task : spec_.tasks) spec_.workers[task.module] = task.worker;
     for (size_t i = 0; i < spec_.tasks.size(); ++i) {
       std::vector<size_t> ahead{spec_.tasks[i].module};
@@ -198,10 +197,7 @@ class Checker {
   void visit(size_t module, size_t task, std::vector<size_t>& ahead, std::set<size_t>& seen) {
     const uint32_t worker = spec_.tasks[task].worker;
     uint32_t& owner = spec_.workers[module];
-    if (role(module) == Role::kQueue) {
-      if (owner != worker) spec_.shared[module] = true;
-      return;
-    }
+    if (role(module) == Role::kQueue) return;
     if (owner != kNoWorker && owner != worker)
       throw EngineError(kGraph, at("tasks", task) + "/worker",
                         spec_.modules[module].name + " is reached from workers " + std::to_string(owner) + " and " +

@@ -42,7 +42,6 @@ struct GraphSpec {
   std::vector<TaskSpec> tasks;
   std::vector<size_t> order;      // modules in topological order; an edge out of a queue does not count
   std::vector<uint32_t> workers;  // by module: who runs it (a queue: who empties it), or kNoWorker
-  std::vector<bool> shared;       // by module: a queue that another worker fills as well
 };
 
 // Throws EngineError: `bad-request` for a wrong shape, `invalid-graph` for names, gates, cycles and tasks that do not

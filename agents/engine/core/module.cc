@@ -3,6 +3,16 @@
 
 namespace orrery {
 
+void ModuleCounters::add(const ModuleCounters& other) {
+  packets_in += other.packets_in;
+  packets_out += other.packets_out;
+  bytes_in += other.bytes_in;
+  bytes_out += other.bytes_out;
+  cycles += other.cycles;
+  for (size_t i = 0; i < drops.size(); ++i) drops[i] += other.drops[i];
+  if (latency != nullptr && other.latency != nullptr) latency->add(*other.latency);
+}
+
 Module::Module(std::vector<std::string> own_drop_reasons, bool measures_latency) {
   drop_reasons_.reserve(own_drop_reasons.size() + 1);
   drop_reasons_.emplace_back("no_gate");

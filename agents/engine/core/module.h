@@ -36,6 +36,9 @@ struct ModuleCounters {
   uint64_t cycles = 0;
   std::vector<uint64_t> drops;         // by index of drop_reasons()
   std::unique_ptr<Histogram> latency;  // null for modules that do not measure it
+
+  // Precondition: the same drop reasons.
+  void add(const ModuleCounters& other);
 };
 
 // One step in the way of packets. Made on the control thread beside the running graph, run by one worker, and read,
@@ -84,6 +87,10 @@ class TaskModule : public Module {
   virtual uint32_t poll(Pass& pass) = 0;
 
   virtual Wakeup wakeup() const = 0;
+
+  // For a kQueue: a module through which another worker puts packets into it; `consumer` is woken for them. It refers
+  // to this module and has counters of its own.
+  virtual std::unique_ptr<Module> make_inlet(Waker& /*consumer*/) { return nullptr; }
 };
 
 // What a module is made from.
@@ -92,9 +99,8 @@ struct ModuleContext {
   std::string pointer;  // of `config`
   std::vector<MetadataField> metadata;
   rte_mempool* pool;
-  Port* port;       // the port that `config.port` names; null when the kind has none
-  Module* old;      // the module whose state it will adopt, or null
-  Waker* consumer;  // a queue that another worker empties: how to wake that worker; else null
+  Port* port;   // the port that `config.port` names; null when the kind has none
+  Module* old;  // the module whose state it will adopt, or null
 };
 
 struct ModuleKind {

@@ -7,7 +7,7 @@ namespace orrery {
 
 void Pass::set_graph(Graph* graph) {
   graph_ = graph;
-  ready_.assign(graph == nullptr ? 0 : (graph->nodes.size() + 63) / 64, 0);
+  ready_.assign(graph == nullptr ? 0 : (graph->by_rank.size() + 63) / 64, 0);
 }
 
 void Pass::emit_all(uint8_t gate, const Batch& batch) {

@@ -303,15 +303,28 @@ TEST_F(EngineTest, MeasuresCyclesAndCpu) {
   EXPECT_GT(stats["cycles_per_second"], 1e8);
 }
 
+// Both workers fill the queue of one of them as fast as they can, through swaps that change who empties it.
 TEST_F(TwoWorkerTest, AQueueJoinsWorkers) {
-  GraphBuilder g;
-  g.module("a", "source", {{"rate_pps", 3000}}).task("a", 0).module("b", "source", {{"rate_pps", 3000}}).task("b", 1);
-  g.module("q", "queue").task("q", 1).module("sink", "sink");
-  g.link("a", 0, "q").link("b", 0, "q").link("q", 0, "sink");
-  apply(g);
-  const json stats = await_packets_in(engine_, "sink", 2000);
-  EXPECT_GT(module_stats(stats, "a")["packets_out"], 0);
-  EXPECT_GT(module_stats(stats, "b")["packets_out"], 0);
+  uint64_t seen = 0;
+  for (int generation = 1; generation <= 30; ++generation) {
+    GraphBuilder g;
+    g.generation(generation).module("a", "source").task("a", 0).module("b", "source").task("b", 1);
+    g.module("q", "queue", {{"capacity", 64 << (generation % 3)}}).task("q", generation % 2).module("sink", "sink");
+    g.link("a", 0, "q").link("b", 0, "q").link("q", 0, "sink");
+    apply(g);
+    const json stats = await_packets_in(engine_, "sink", seen + 2000);
+    const json q = module_stats(stats, "q");
+    seen = module_stats(stats, "sink")["packets_in"];
+    EXPECT_EQ(q["packets_in"],
+              q["packets_out"].get<uint64_t>() + drops_of(q, "queue_full") + q["queue_depth"].get<uint64_t>());
+    EXPECT_EQ(q["packets_in"], module_stats(stats, "a")["packets_out"].get<uint64_t>() +
+                                   module_stats(stats, "b")["packets_out"].get<uint64_t>());
+    EXPECT_EQ(seen, q["packets_out"]);
+  }
+  EXPECT_GT(module("a")["packets_out"], 0);
+  EXPECT_GT(module("b")["packets_out"], 0);
+  engine_.apply(json::parse(testing::kEmptyGraph));
+  EXPECT_EQ(rte_mempool_in_use_count(testing::eal().pool()), 0u);
 }
 
 // The second worker has nothing but the queue, so it sleeps until the first wakes it.

@@ -31,7 +31,6 @@ TEST(GraphSpec, AcceptsAGoodGraph) {
   const GraphSpec spec = parse_graph(good().json, 2);
   EXPECT_EQ(spec.modules.size(), 5u);
   EXPECT_EQ(spec.workers, (std::vector<uint32_t>{0, 1, 1, 1, 1}));
-  EXPECT_EQ(spec.shared, (std::vector<bool>{false, true, false, false, false}));
   EXPECT_EQ(refusal_of(json::parse(testing::kEmptyGraph)), "none");
 }
 

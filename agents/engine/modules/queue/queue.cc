@@ -12,6 +12,8 @@ namespace orrery {
 
 namespace {
 
+constexpr const char* kReasonFull = "queue_full";
+
 struct FreeDeleter {
   void operator()(void* memory) const { std::free(memory); }
 };
@@ -19,7 +21,7 @@ struct FreeDeleter {
 // The only place where packets wait. Several workers may fill it; one empties it.
 class Queue final : public TaskModule {
  public:
-  explicit Queue(const ModuleContext& context) : TaskModule({"queue_full"}), consumer_(context.consumer) {
+  explicit Queue(const ModuleContext& context) : TaskModule({kReasonFull}) {
     JsonFields fields(context.config, context.pointer, "invalid-config");
     const auto capacity = static_cast<uint32_t>(fields.integer_or("capacity", 32, 65536, 1024));
     fields.done();
@@ -34,12 +36,16 @@ class Queue final : public TaskModule {
     while (memory_ != nullptr && (left.count = take(left)) != 0) rte_pktmbuf_free_bulk(left.packets, left.count);
   }
 
-  void process(Pass& pass, Batch& batch, uint8_t) override {
+  void process(Pass& pass, Batch& batch, uint8_t) override { fill(pass, batch); }
+
+  // Puts in what there is room for and drops the rest, on account of the module that runs.
+  void fill(Pass& pass, Batch& batch) {
     for (uint32_t i = 0; i < batch.count; ++i) meta_of(batch.packets[i]).enqueue_ns = pass.now_ns();
     const uint32_t taken = put(batch.packets, batch.count);
     for (uint32_t i = taken; i < batch.count; ++i) pass.drop(batch.packets[i], kDropFull);
-    if (consumer_ != nullptr && taken != 0) consumer_->wake_if_asleep();
   }
+
+  std::unique_ptr<Module> make_inlet(Waker& consumer) override;
 
   uint32_t poll(Pass& pass) override {
     Batch batch;
@@ -81,8 +87,25 @@ class Queue final : public TaskModule {
   }
 
   std::unique_ptr<rte_ring, FreeDeleter> memory_;
-  Waker* consumer_;
 };
+
+class QueueInlet final : public Module {
+ public:
+  QueueInlet(Queue& queue, Waker& consumer) : Module({kReasonFull}), queue_(queue), consumer_(consumer) {}
+
+  void process(Pass& pass, Batch& batch, uint8_t) override {
+    queue_.fill(pass, batch);
+    consumer_.wake_if_asleep();
+  }
+
+ private:
+  Queue& queue_;
+  Waker& consumer_;
+};
+
+std::unique_ptr<Module> Queue::make_inlet(Waker& consumer) {
+  return std::make_unique<QueueInlet>(*this, consumer);
+}
 
 }  // namespace
 

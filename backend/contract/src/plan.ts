@@ -101,7 +101,7 @@ export const SloPrediction = z.strictObject({
 
 export const PlanStep = z.strictObject({
   ordinal: z.int().min(0),
-  kind: z.enum(['prepare-node', 'steer-fabric', 'clean-node']),
+  kind: z.enum(['prepare-node', 'steer-fabric', 'switch-node', 'clean-node', 'settle-fabric']),
   subject: z.string(),
   summary: z.string(),
   interrupts: z.array(Id).describe('pipelines whose packets may be lost or delayed by the step'),

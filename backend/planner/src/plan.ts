@@ -7,7 +7,6 @@ import { classifyEntries } from './interconnection/fabric.js';
 import { assignHops, hopKey, hopsOf, MAX_HOP, MAX_HOPS_A_SERVER } from './interconnection/hops.js';
 import { layOutMetadata, type MetadataLayout, runningLayout } from './interconnection/metadata.js';
 import { hopDestinations, interconnect } from './interconnection/specs.js';
-import { diffOf, stepsBetween } from './interconnection/transition.js';
 import { indexDescriptors } from './pipeline/attributes.js';
 import { checkTogether } from './pipeline/check-together.js';
 import { validatePipeline } from './pipeline/validate.js';
@@ -15,6 +14,8 @@ import { type Placement, place } from './placement/place.js';
 import { binsOf, type Constraint, type Place, problemOf } from './placement/problem.js';
 import { placementReason, stuckReason } from './placement/reasons.js';
 import { predictSlos } from './slo/predict.js';
+import { diffOf } from './transition/diff.js';
+import { stepsBetween } from './transition/steps.js';
 
 /** Everything that a plan depends on: the same input gives the same plan. */
 export interface PlanInput {

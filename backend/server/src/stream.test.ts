@@ -66,22 +66,36 @@ describe('the stream', () => {
     await makeEvents(0, 3);
     const seen: Event[] = [];
     let last = '0-0';
-    const writing = makeEvents(3, 30);
     for (let round = 0; round < 4; round++) {
+      // Goes on while the connection comes and goes.
+      const writing = makeEvents(3 + round * 7, 10 + round * 7);
       const one = await Console.open(last);
       await until('some events', () => one.events.length >= 3);
       one.socket.terminate();
       await until('the end', () => one.closed !== null);
       seen.push(...one.events);
       last = seen.at(-1)!.id;
+      await writing;
     }
-    await writing;
     const rest = await Console.open(last);
     const all = await logged();
     await until('the rest', () => rest.events.at(-1)?.id === all.at(-1));
     seen.push(...rest.events);
     expect(seen.map(({ id }) => id)).toEqual(all);
-    expect(seen).toHaveLength(30);
+    expect(seen).toHaveLength(31);
+  });
+
+  it('ends with the session: at sign-out for the WebSocket and the event stream alike', async () => {
+    const one = await Console.open();
+    const events = await fetch(`${server.running.url}${API_PREFIX}/events/stream`, {
+      headers: { authorization: `Bearer ${server.api.token}` },
+    });
+    const read = events.text();
+    await server.api.call('deleteSession');
+    await until('the socket closes', () => one.closed !== null);
+    expect(one.of('refused').at(-1)).toMatchObject({ detail: 'the session is over' });
+    expect(one.closed).toBe(1008);
+    expect(await read).toContain('stream of events');
   });
 
   it('begins now without a resume point', async () => {

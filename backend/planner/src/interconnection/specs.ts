@@ -18,6 +18,7 @@ import { derivedValues, indexDescriptors } from '../pipeline/attributes.js';
 import { graphOf } from '../pipeline/graph.js';
 import { effectiveConfig } from '../pipeline/implementation.js';
 import { matchTerms } from '../pipeline/resolve-filter.js';
+import { sameContent } from '../transition/same-spec.js';
 import { sortAddresses } from './addresses.js';
 import { classifyPriority, PRIORITY } from './fabric.js';
 import { type HopDirection, type HopTable, hopKey } from './hops.js';
@@ -89,19 +90,6 @@ function withGeneration<T extends { generation: number }>(before: T | undefined,
   const next = { ...now, generation: before?.generation ?? 1 } as T;
   if (before && !sameContent(before, next)) next.generation++;
   return next;
-}
-
-/** Whether two wire objects say the same, whatever the order of their fields. */
-export function sameContent(a: unknown, b: unknown): boolean {
-  if (a === b) return true;
-  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
-  if (Array.isArray(a) !== Array.isArray(b)) return false;
-  const keys = Object.keys(a).filter((key) => (a as Record<string, unknown>)[key] !== undefined);
-  const others = Object.keys(b).filter((key) => (b as Record<string, unknown>)[key] !== undefined);
-  return (
-    keys.length === others.length &&
-    keys.every((key) => sameContent((a as Record<string, unknown>)[key], (b as Record<string, unknown>)[key]))
-  );
 }
 
 function exitsOf(instances: readonly InstanceSpec[], pipelines: readonly PlannedPipeline[]): NodeSpec['exits'] {

@@ -11,6 +11,11 @@ export function mayAct(role: Role, least: Role): boolean {
   return RANK[role] >= RANK[least];
 }
 
+/** The token of an `Authorization` header (RFC 6750 2.1). */
+export function bearerToken(header: string | undefined): string | null {
+  return /^Bearer ([A-Za-z0-9_-]{1,200})$/.exec(header ?? '')?.[1] ?? null;
+}
+
 /** Lets a call pass when its bearer token has the role that the route table asks for. */
 @Injectable()
 export class AuthGuard implements CanActivate {
@@ -23,7 +28,7 @@ export class AuthGuard implements CanActivate {
     const request = context.switchToHttp().getRequest<ApiRequest>();
     request.routeName = name;
     if (route.role === null) return true;
-    const token = /^Bearer ([A-Za-z0-9_-]{1,200})$/.exec(request.headers.authorization ?? '')?.[1];
+    const token = bearerToken(request.headers.authorization);
     const session = token ? await this.sessions.verify(token) : null;
     if (!session)
       throw new ProblemError(401, 'Sign in: send a valid bearer token.', [], { 'www-authenticate': 'Bearer' });

@@ -1,12 +1,12 @@
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import type { Deployment, FabricSpec, NodeSpec, Operation, Plan } from '@orrery/contract';
+import { isEmptyNode, type Phase } from '@orrery/planner/transition/phases';
 import { Mutex } from '../../platform/mutex.js';
 import { STORE, type Store } from '../../platform/redis.js';
 import { KEYS } from '../../platform/redis-keys.js';
 import type { DeploymentView, ExitView } from '../../ports/deployment-view.js';
 import { EVENT_LOG, type EventDraft, type EventLog } from '../../ports/event-log.js';
 import { OPERATIONS, type OperationLog } from '../../ports/operation-log.js';
-import { isEmptyNode, type Phase } from './transition.js';
 
 /** What nodes and fabric were last told, and how far the newest change is. */
 export interface Desired {

@@ -15,16 +15,10 @@ export function stepsOf(plan: Plan): OperationStep[] {
   }));
 }
 
-/** The operation with the steps of a kind (and, when given, of these subjects) begun or done. */
-export function withSteps(
-  operation: Operation,
-  kind: StepKind,
-  state: 'running' | 'done',
-  nowMs: number,
-  subjects?: ReadonlySet<string>,
-): Operation {
+/** The operation with the steps of a kind begun or done. */
+export function withSteps(operation: Operation, kind: StepKind, state: 'running' | 'done', nowMs: number): Operation {
   const steps = operation.steps.map((step) => {
-    if (step.kind !== kind || step.state === 'done' || (subjects && !subjects.has(step.subject))) return step;
+    if (step.kind !== kind || step.state === 'done') return step;
     if (state === 'running') return step.state === 'running' ? step : { ...step, state, started_ms: nowMs };
     return { ...step, state, started_ms: step.started_ms ?? nowMs, ended_ms: nowMs, detail: null };
   });

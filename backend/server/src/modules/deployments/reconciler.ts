@@ -1,5 +1,14 @@
 import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
-import type { Deployment, Operation } from '@orrery/contract';
+import type { Deployment, FabricSpec, NodeSpec, Operation } from '@orrery/contract';
+import {
+  fabricIn,
+  isEmptyNode,
+  isFabricPhase,
+  nodesIn,
+  PHASES,
+  type Phase,
+  STEP_KIND,
+} from '@orrery/planner/transition/phases';
 import { CONFIG, type Config } from '../../platform/config.js';
 import { LOG, type Log } from '../../platform/log.js';
 import { Signal } from '../../platform/signal.js';
@@ -9,16 +18,6 @@ import { FLEET, type NodeFleet } from '../../ports/node-fleet.js';
 import { TWIN, type TwinView } from '../../ports/twin-view.js';
 import { type Accepted, type Desired, type DesiredChange, DesiredStore } from './desired-store.js';
 import { ended, resumed, stuck, withSteps } from './operation-steps.js';
-import {
-  cleanedNodes,
-  isEmptyNode,
-  numbered,
-  PHASES,
-  type Phase,
-  preparedNodes,
-  steeredFabric,
-  switchedNodes,
-} from './transition.js';
 
 const RETRY_MS = 1000;
 /** A failure that an agent reports right after it was told something new may still be the old one. */
@@ -75,8 +74,7 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
     if (desired.operation_id !== head.operation.id) return this.enter('prepare', head);
     const { phase } = desired;
     if (phase === 'settled') return this.complete(head);
-    const isFabric = phase === 'steer' || phase === 'settle';
-    const outcome = isFabric ? await this.applyFabric(head) : await this.awaitNodes(head);
+    const outcome = isFabricPhase(phase) ? await this.applyFabric(head) : await this.awaitNodes(head);
     if (outcome === 'reached') await this.enter(PHASES[PHASES.indexOf(phase) + 1]!, head);
     if (outcome === 'superseded') await this.giveUp(head);
   }
@@ -90,32 +88,18 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
       const desired = desiredIn(before, phase, head);
       const now = Date.now();
       let operation = resumed(this.current(head), now);
-      const waited = new Set(desired.waiting_for);
-      // What changes in place on a node is told to it in `switch`: its step is not done before.
-      const prepared = phase === 'switch' ? this.others(operation, waited) : undefined;
-      if (PHASES.indexOf(phase) > PHASES.indexOf('prepare'))
-        operation = withSteps(operation, 'prepare-node', 'done', now, prepared);
-      if (PHASES.indexOf(phase) > PHASES.indexOf('steer'))
-        operation = withSteps(operation, 'steer-fabric', 'done', now);
-      if (PHASES.indexOf(phase) > PHASES.indexOf('clean')) operation = withSteps(operation, 'clean-node', 'done', now);
-      if (phase === 'prepare' || phase === 'switch')
-        operation = withSteps(operation, 'prepare-node', 'running', now, waited);
-      if (phase === 'steer') operation = withSteps(operation, 'steer-fabric', 'running', now);
-      if (phase === 'switch' || phase === 'clean')
-        operation = withSteps(operation, 'clean-node', 'running', now, waited);
+      for (const over of PHASES.slice(0, PHASES.indexOf(phase)))
+        if (over !== 'settled') operation = withSteps(operation, STEP_KIND[over], 'done', now);
+      if (phase !== 'settled') operation = withSteps(operation, STEP_KIND[phase], 'running', now);
       return { desired, operation, plan: head.plan, events: [stepEvent(operation, phase)] };
     });
     this.tellNodes();
   }
 
-  private others(operation: Operation, nodes: ReadonlySet<string>): ReadonlySet<string> {
-    return new Set(operation.steps.map(({ subject }) => subject).filter((subject) => !nodes.has(subject)));
-  }
-
   private changes(before: Desired, phase: Phase, head: Accepted): boolean {
     if (phase === 'settled') return true;
     const after = desiredIn(before, phase, head);
-    if (phase === 'steer' || phase === 'settle') return after.fabric.generation !== before.fabric.generation;
+    if (isFabricPhase(phase)) return after.fabric !== before.fabric;
     return after.waiting_for.length > 0;
   }
 
@@ -288,14 +272,13 @@ function desiredIn(before: Desired, phase: Phase, { plan, operation }: Accepted)
     generation,
     waiting_for: [],
   };
-  if (phase === 'steer' || phase === 'settle') {
-    const fabric = phase === 'steer' ? steeredFabric(before.fabric, plan.fabric) : plan.fabric;
+  if (isFabricPhase(phase)) {
+    const fabric = fabricIn(phase, before.fabric, plan.fabric);
     return { ...base, fabric: numbered(before.fabric, fabric, generation) };
   }
   if (phase === 'settled') return { ...base, generation: before.generation };
-  const combine = { prepare: preparedNodes, switch: switchedNodes, clean: cleanedNodes }[phase];
   const nodes = Object.fromEntries(
-    Object.entries(combine(before.nodes, plan.nodes)).map(([name, spec]) => [
+    Object.entries(nodesIn(phase, before.nodes, plan.nodes)).map(([name, spec]) => [
       name,
       numbered(before.nodes[name], spec, generation),
     ]),
@@ -305,6 +288,11 @@ function desiredIn(before: Desired, phase: Phase, { plan, operation }: Accepted)
     return spec !== old && !(isEmptyNode(spec) && (!old || isEmptyNode(old)));
   });
   return { ...base, nodes, waiting_for: waiting.map(([name]) => name) };
+}
+
+/** What changed gets the generation; the rest keeps its own. */
+function numbered<S extends NodeSpec | FabricSpec>(before: S | undefined, next: S, generation: number): S {
+  return next === before ? next : { ...next, generation };
 }
 
 function stepEvent(operation: Operation, phase: Phase): EventDraft {

@@ -15,6 +15,8 @@ const LIFETIME_MS = 12 * 3600 * 1000;
 export class SessionsService implements SessionVerifier {
   private readonly limiter = new AttemptLimiter(Date.now);
   private readonly mutex = new Mutex();
+  /** By token. */
+  private readonly watchers = new Map<string, Set<() => void>>();
 
   constructor(@Inject(STORE) private readonly store: Store) {}
 
@@ -46,5 +48,23 @@ export class SessionsService implements SessionVerifier {
 
   async close(token: string): Promise<void> {
     await this.store.redis.del(KEYS.session(sha256(token)));
+    for (const end of this.watchers.get(token) ?? []) end();
+  }
+
+  watch(token: string, { expires_ms }: SessionInfo, onEnd: () => void): () => void {
+    const watchers = this.watchers.get(token) ?? new Set();
+    this.watchers.set(token, watchers);
+    const end = () => {
+      forget();
+      onEnd();
+    };
+    const expiry = setTimeout(end, Math.max(expires_ms - Date.now(), 0));
+    const forget = () => {
+      clearTimeout(expiry);
+      watchers.delete(end);
+      if (watchers.size === 0 && this.watchers.get(token) === watchers) this.watchers.delete(token);
+    };
+    watchers.add(end);
+    return forget;
   }
 }

@@ -27,6 +27,7 @@ export interface StreamContext {
 export class StreamClient {
   readonly mailbox = new SampleMailbox();
   private pump: EventPump | null = null;
+  private unwatch: (() => void) | null = null;
   private authenticating = false;
   private ready = false;
   private heardMs = Date.now();
@@ -49,6 +50,7 @@ export class StreamClient {
       clearTimeout(limit);
       clearInterval(this.pings);
       this.pump?.end();
+      this.unwatch?.();
       this.context.closed(this);
     });
   }
@@ -86,6 +88,7 @@ export class StreamClient {
     if (session === undefined) return this.socket.close(1013, 'the store is restarting');
     if (session === null) return this.refuse('the token is not valid');
     if (this.socket.readyState !== this.socket.OPEN) return;
+    this.unwatch = this.context.sessions.watch(token, session, () => this.refuse('the session is over'));
     const from = after ?? this.context.source.latest;
     this.ready = true;
     this.send({ type: 'ready', at: from, server_version: this.context.version });

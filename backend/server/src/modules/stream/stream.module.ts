@@ -9,12 +9,13 @@ import {
   Req,
   Res,
 } from '@nestjs/common';
-import { API_PREFIX, type Event, type RouteInput } from '@orrery/contract';
+import { API_PREFIX, type Event, type RouteInput, type SessionInfo } from '@orrery/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { bearerToken } from '../../platform/auth.guard.js';
 import { CONFIG, type Config } from '../../platform/config.js';
 import { METRICS, type Metrics } from '../../platform/metrics.js';
 import { ProblemError } from '../../platform/problem.js';
-import { Input, Route } from '../../platform/route.js';
+import { Caller, Input, Route } from '../../platform/route.js';
 import { SOCKETS, type Sockets } from '../../platform/sockets.js';
 import { EVENT_SOURCE, type EventSource } from '../../ports/event-log.js';
 import { SESSION_VERIFIER, type SessionVerifier } from '../../ports/session-verifier.js';
@@ -89,11 +90,15 @@ class StreamGateway implements OnModuleInit, OnApplicationShutdown {
 
 @Controller()
 class EventStreamController {
-  constructor(@Inject(EVENT_SOURCE) private readonly source: EventSource) {}
+  constructor(
+    @Inject(EVENT_SOURCE) private readonly source: EventSource,
+    @Inject(SESSION_VERIFIER) private readonly sessions: SessionVerifier,
+  ) {}
 
   @Route('streamEvents')
   stream(
     @Input() { query }: RouteInput<'streamEvents'>,
+    @Caller() caller: SessionInfo,
     @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
   ): void {
@@ -121,7 +126,10 @@ class EventStreamController {
       String(resume ?? query.after ?? this.source.latest),
       () => raw.end(),
     );
+    const token = bearerToken(request.headers.authorization)!;
+    const unwatch = this.sessions.watch(token, caller, () => raw.end());
     raw.on('close', () => {
+      unwatch();
       clearInterval(keepalive);
       pump.end();
     });

@@ -1,0 +1,87 @@
+import type { FabricSpec, NodeSpec, PlanStep } from '@orrery/contract';
+import { sameFabric, sameNode } from './same-spec.js';
+
+/** Desired state of every server that runs something, or has to be told that it runs nothing. */
+export type Nodes = Readonly<Record<string, NodeSpec>>;
+
+/**
+ * The ways from what runs to what a plan wants, so that traffic never points at something that is not there:
+ * `prepare` adds what is new beside what runs, `steer` (fabric) leads new traffic to it while the old hops stay valid,
+ * `switch` turns instances that stay to their new outputs and settings, `clean` drops what nothing points at any more,
+ * `settle` (fabric) forgets the old hops.
+ */
+export const PHASES = ['prepare', 'steer', 'switch', 'clean', 'settle', 'settled'] as const;
+export type Phase = (typeof PHASES)[number];
+export type NodePhase = 'prepare' | 'switch' | 'clean';
+export type FabricPhase = 'steer' | 'settle';
+
+export const STEP_KIND: Readonly<Record<NodePhase | FabricPhase, PlanStep['kind']>> = {
+  prepare: 'prepare-node',
+  steer: 'steer-fabric',
+  switch: 'switch-node',
+  clean: 'clean-node',
+  settle: 'settle-fabric',
+};
+
+export function isFabricPhase(phase: Phase): phase is FabricPhase {
+  return phase === 'steer' || phase === 'settle';
+}
+
+/** What nodes are told in a phase; one whose content stays the same is the very object that it was. */
+export function nodesIn(phase: NodePhase, running: Nodes, wanted: Nodes): Nodes {
+  const combine = { prepare: prepared, switch: switched, clean: (_old: NodeSpec, next: NodeSpec) => next }[phase];
+  const result: Record<string, NodeSpec> = {};
+  for (const name of new Set([...Object.keys(running), ...Object.keys(wanted)])) {
+    const before = running[name];
+    const template = (wanted[name] ?? before)!;
+    const empty: NodeSpec = { ...template, instances: [], hops: [], exits: [] };
+    const after = combine(before ?? empty, wanted[name] ?? empty);
+    result[name] = before && sameNode(before, after) ? before : after;
+  }
+  return result;
+}
+
+/** What the fabric is told in a phase; the very object that it was when its content stays the same. */
+export function fabricIn(phase: FabricPhase, running: FabricSpec, wanted: FabricSpec): FabricSpec {
+  const after = phase === 'steer' ? steered(running, wanted) : wanted;
+  return sameFabric(running, after) ? running : after;
+}
+
+/** What runs, and beside it everything new of the plan; instances in both stay as they are. */
+function prepared(old: NodeSpec, next: NodeSpec): NodeSpec {
+  return union(next, old, next);
+}
+
+/** The plan, and beside it everything that ran; instances in both are as the plan wants them. */
+function switched(old: NodeSpec, next: NodeSpec): NodeSpec {
+  return union(next, next, old);
+}
+
+/** Of what both have, the first's. */
+function union(template: NodeSpec, first: NodeSpec, second: NodeSpec): NodeSpec {
+  return {
+    ...template,
+    instances: [...first.instances, ...without(second.instances, first.instances, ({ id }) => id)],
+    hops: [...first.hops, ...without(second.hops, first.hops, ({ hop }) => hop)],
+    exits: [...first.exits, ...without(second.exits, first.exits, ({ exit_id }) => exit_id)],
+  };
+}
+
+/** The plan's rules and the hops and returns that may still carry packets. */
+function steered(running: FabricSpec, wanted: FabricSpec): FabricSpec {
+  const kept = running.rules.filter(({ kind }) => kind !== 'classify');
+  return { ...wanted, rules: [...wanted.rules, ...without(kept, wanted.rules, ruleIdentity)] };
+}
+
+function ruleIdentity(rule: FabricSpec['rules'][number]): string {
+  return rule.kind === 'hop' ? `hop ${rule.hop}` : rule.id;
+}
+
+function without<T>(items: readonly T[], known: readonly T[], identity: (item: T) => unknown): T[] {
+  const identities = new Set(known.map(identity));
+  return items.filter((item) => !identities.has(identity(item)));
+}
+
+export function isEmptyNode(spec: NodeSpec): boolean {
+  return spec.instances.length === 0 && spec.hops.length === 0 && spec.exits.length === 0;
+}

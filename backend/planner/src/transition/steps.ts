@@ -1,0 +1,95 @@
+import type { FabricSpec, InstanceSpec, NodeSpec, PlanStep } from '@orrery/contract';
+import {
+  type FabricPhase,
+  fabricIn,
+  isEmptyNode,
+  isFabricPhase,
+  type NodePhase,
+  type Nodes,
+  nodesIn,
+  PHASES,
+  STEP_KIND,
+} from './phases.js';
+import { sameContent } from './same-spec.js';
+
+interface Desired {
+  readonly nodes: Nodes;
+  readonly fabric: FabricSpec;
+}
+
+type Step = Omit<PlanStep, 'ordinal'>;
+
+const NOTHING: Desired = { nodes: {}, fabric: { generation: 0, rules: [] } };
+
+/** What each phase changes, a step a node or fabric, in the order in which it is done; of these servers only. */
+export function stepsBetween(base: Desired | null, next: Desired, servers: readonly string[]): PlanStep[] {
+  let { nodes, fabric } = base ?? NOTHING;
+  const steps: Step[] = [];
+  for (const phase of PHASES) {
+    if (phase === 'settled') break;
+    if (isFabricPhase(phase)) {
+      const after = fabricIn(phase, fabric, next.fabric);
+      if (after !== fabric) steps.push(fabricStep(phase, fabric, after));
+      fabric = after;
+    } else {
+      const after = nodesIn(phase, nodes, next.nodes);
+      for (const id of servers) {
+        const [was, is] = [nodes[id], after[id]];
+        if (is && is !== was && !(isEmptyNode(is) && (!was || isEmptyNode(was))))
+          steps.push(nodeStep(phase, id, was, is));
+      }
+      nodes = after;
+    }
+  }
+  return steps.map((step, ordinal) => ({ ordinal, ...step }));
+}
+
+function nodeStep(phase: NodePhase, subject: string, was: NodeSpec | undefined, is: NodeSpec): Step {
+  const before = new Map(was?.instances.map((instance) => [instance.id, instance]));
+  const started = is.instances.filter(({ id }) => !before.has(id)).length;
+  const stopped = before.size - (is.instances.length - started);
+  const changed = is.instances.filter((it) => before.has(it.id) && !sameContent(before.get(it.id), it));
+  const restarted = changed.filter((instance) => !isOnlyRewired(before.get(instance.id)!, instance));
+  const parts = [
+    [started, 'started'],
+    [stopped, 'stopped'],
+    [restarted.length, 'reconfigured'],
+    [changed.length - restarted.length, 'rewired'],
+  ] as const;
+  const said = parts.flatMap(([n, what]) => (n > 0 ? [`${count(n, 'instance')} ${what}`] : []));
+  const wires = phase === 'clean' ? 'unused hops removed' : 'hops written';
+  return {
+    kind: STEP_KIND[phase],
+    subject,
+    summary: `${said.length > 0 ? said.join(', ') : wires} on ${subject}`,
+    interrupts: [...new Set(restarted.map(({ pipeline_id }) => pipeline_id))],
+  };
+}
+
+function fabricStep(phase: FabricPhase, was: FabricSpec, is: FabricSpec): Step {
+  const before = new Map(was.rules.map((rule) => [rule.id, rule]));
+  const kept = new Set(is.rules.map(({ id }) => id));
+  const written = is.rules.filter((rule) => !sameContent(before.get(rule.id), rule));
+  const removed = was.rules.filter(({ id }) => !kept.has(id));
+  const rerouted = phase === 'settle' ? [] : [...removed, ...written.filter(({ id }) => before.has(id))];
+  const parts = [
+    [written.length, 'written'],
+    [removed.length, 'removed'],
+  ] as const;
+  return {
+    kind: STEP_KIND[phase],
+    subject: 'fabric',
+    summary: parts.flatMap(([n, what]) => (n > 0 ? [`${count(n, 'rule')} ${what}`] : [])).join(', '),
+    interrupts: [...new Set(rerouted.flatMap(({ pipeline_id }) => (pipeline_id === null ? [] : [pipeline_id])))],
+  };
+}
+
+/** Whether the NF itself stays as it is, and packets only take another way behind it. */
+function isOnlyRewired(before: InstanceSpec, after: InstanceSpec): boolean {
+  const own = ({ nf, driver, core, config, metadata }: InstanceSpec) => ({ nf, driver, core, config, metadata });
+  return sameContent(own(before), own(after));
+}
+
+function count(n: number, noun: string): string {
+  return n === 1 ? `1 ${noun}` : `${n} ${noun}s`;
+}

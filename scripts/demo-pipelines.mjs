@@ -56,7 +56,7 @@ export async function deploy(stack, pipelines) {
   const operations = [];
   for (const { id } of pipelines) {
     const { deployment_state: state } = await stack.api('GET', `/pipelines/${id}`);
-    if (state === 'running') continue;
+    if (['deploying', 'running', 'degraded'].includes(state)) continue;
     const operation = await stack.api('POST', '/deployments', { pipeline_id: id });
     operations.push(await stack.operation(operation.id));
   }

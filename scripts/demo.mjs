@@ -152,7 +152,8 @@ async function main() {
     await new Promise(() => {});
   } catch (error) {
     if (isInterrupted()) await new Promise(() => {});
-    await stack.stop();
+    await stack.stop({ keepState: true });
+    if (check) console.error(`\nIts logs: .orrery/log/server.log and ${stack.stateDir}`);
     if (check) console.log(JSON.stringify({ ok: false, twin, seconds, failed: error.message }));
     throw error;
   }

@@ -149,8 +149,11 @@ export class Stack {
     );
   }
 
-  /** Ends the server and everything that it started, also when it is dead already; may be called again. */
-  async stop(graceMs = 10_000) {
+  /**
+   * Ends the server and everything that it started, also when it is dead already; may be called again. State that is not
+   * the demo's goes with it unless `keepState`.
+   */
+  async stop({ graceMs = 10_000, keepState = this.kept } = {}) {
     if (!this.#child) return;
     this.#child.kill('SIGTERM');
     const timer = setTimeout(() => this.#killGroup(), graceMs);
@@ -158,7 +161,7 @@ export class Stack {
     clearTimeout(timer);
     this.#killGroup();
     rmSync(this.runDir, { recursive: true, force: true });
-    if (!this.kept) rmSync(this.stateDir, { recursive: true, force: true });
+    if (!keepState) rmSync(this.stateDir, { recursive: true, force: true });
   }
 
   /** The twin outlives a killed server so that traffic does; here nothing is to outlive it. */

@@ -21,8 +21,8 @@ export const bench = {
           await bringUpRack(stack);
           up.push((performance.now() - start) / 1000);
           const state = await until('the twin up', async () => {
-            const now = await stack.api('GET', '/twin');
-            return now.build_ms === null ? null : now;
+            const { state } = await stack.api('GET', '/twin');
+            return state?.build_ms ? state : null;
           });
           built.push(state.build_ms / 1000);
         });

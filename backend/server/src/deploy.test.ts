@@ -1,5 +1,7 @@
 import type { Problem } from '@orrery/contract';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { unavailable } from './platform/problem.js';
+import { KEYS } from './platform/redis-keys.js';
 import { IDS_CHAIN, monitorChain, RACK } from './testing/fixtures.js';
 import { TestServer } from './testing/server.js';
 import { until } from './testing/wait.js';
@@ -32,6 +34,27 @@ describe('a deployment', () => {
     expect(instances.total).toBeGreaterThan(3);
     const fabric = server.scratch.twinJournal().filter(({ call }) => call === 'PUT /fabric');
     expect(fabric.at(-1)!.body.rules).not.toEqual([]);
+  });
+
+  it('that Redis took, though its answer was lost, is carried out', async () => {
+    const { id } = await server.api.call('createPipeline', { body: monitorChain('a') });
+    const { store } = server.running;
+    const transact = store.transact.bind(store);
+    let lost = 0;
+    store.transact = async (fill) => {
+      const results = await transact(fill);
+      if (lost > 0 || (await store.redis.llen(KEYS.operationQueue)) === 0) return results;
+      lost++;
+      throw unavailable('The answer was lost.');
+    };
+    const answer = await server.api.request('createDeployment', { body: JSON.stringify({ pipeline_id: id }) });
+    expect(answer.status).toBe(503);
+    const isRunning = async () =>
+      (await server.api.call('getPipeline', { params: { id } })).deployment_state === 'running';
+    await until('it runs', isRunning);
+    expect(lost).toBe(1);
+    const [operation] = (await server.api.call('listOperations')).items;
+    expect(operation).toMatchObject({ subject: id, state: 'COMPLETED' });
   });
 
   it('is refused with the field when its plan was made for another state', async () => {

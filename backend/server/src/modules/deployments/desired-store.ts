@@ -50,6 +50,8 @@ export class DesiredStore implements DeploymentView, OnModuleInit {
   private entries = new Map<string, Deployment>();
   private exitViews: ReadonlyMap<string, ExitView> = new Map();
   private readonly mutex = new Mutex();
+  /** A transaction was not answered: Redis may hold more than memory. */
+  private unsure = false;
   private readonly listeners: (() => void)[] = [];
 
   constructor(
@@ -58,7 +60,11 @@ export class DesiredStore implements DeploymentView, OnModuleInit {
     @Inject(EVENT_LOG) private readonly events: EventLog,
   ) {}
 
-  async onModuleInit(): Promise<void> {
+  onModuleInit(): Promise<void> {
+    return this.load();
+  }
+
+  private async load(): Promise<void> {
     this.desired = (await this.store.json<Desired>(KEYS.desired)) ?? NOTHING;
     this.plan = this.desired.plan_id ? await this.store.json<Plan>(KEYS.plan(this.desired.plan_id)) : null;
     this.exitViews = exitsOf(this.desired);
@@ -99,32 +105,49 @@ export class DesiredStore implements DeploymentView, OnModuleInit {
   /** Stores a change in one transaction, one change at a time; memory follows when Redis has it. */
   commit(makeChange: () => DesiredChange | null): Promise<void> {
     return this.mutex.run(async () => {
+      if (this.unsure) await this.reload();
       const change = makeChange();
       if (change) await this.write(change);
     });
   }
 
+  private async reload(): Promise<void> {
+    await this.load();
+    this.unsure = false;
+    for (const listener of this.listeners) listener();
+  }
+
+  private doubt(): void {
+    this.unsure = true;
+    this.commit(() => null).catch(() => undefined);
+  }
+
   private async write(change: DesiredChange): Promise<void> {
     const { desired, plan, deployments, operation, accept, over, events } = change;
-    await this.store.transact((transaction) => {
-      if (desired) transaction.set(KEYS.desired, JSON.stringify(desired));
-      if (plan && plan.id !== this.plan?.id) {
-        transaction.persist(KEYS.plan(plan.id));
-        if (this.plan) transaction.expire(KEYS.plan(this.plan.id), KEEP_OLD_PLAN_S);
-      }
-      if (accept) {
-        transaction.rpush(KEYS.operationQueue, accept.operation.id);
-        transaction.persist(KEYS.plan(accept.plan.id));
-        this.operations.writeIn(transaction, accept.operation);
-      }
-      if (over) transaction.lrem(KEYS.operationQueue, 0, over);
-      for (const [id, deployment] of deployments ?? []) {
-        if (deployment) transaction.hset(KEYS.deployments, id, JSON.stringify(deployment));
-        else transaction.hdel(KEYS.deployments, id);
-      }
-      if (operation) this.operations.writeIn(transaction, operation);
-      for (const event of events ?? []) this.events.appendIn(transaction, event);
-    });
+    await this.store
+      .transact((transaction) => {
+        if (desired) transaction.set(KEYS.desired, JSON.stringify(desired));
+        if (plan && plan.id !== this.plan?.id) {
+          transaction.persist(KEYS.plan(plan.id));
+          if (this.plan) transaction.expire(KEYS.plan(this.plan.id), KEEP_OLD_PLAN_S);
+        }
+        if (accept) {
+          transaction.rpush(KEYS.operationQueue, accept.operation.id);
+          transaction.persist(KEYS.plan(accept.plan.id));
+          this.operations.writeIn(transaction, accept.operation);
+        }
+        if (over) transaction.lrem(KEYS.operationQueue, 0, over);
+        for (const [id, deployment] of deployments ?? []) {
+          if (deployment) transaction.hset(KEYS.deployments, id, JSON.stringify(deployment));
+          else transaction.hdel(KEYS.deployments, id);
+        }
+        if (operation) this.operations.writeIn(transaction, operation);
+        for (const event of events ?? []) this.events.appendIn(transaction, event);
+      })
+      .catch((error: unknown) => {
+        this.doubt();
+        throw error;
+      });
     if (plan !== undefined) this.plan = plan;
     if (desired) {
       this.desired = desired;

@@ -15,6 +15,7 @@
 #include "control/control.h"
 #include "core/eal.h"
 #include "core/engine.h"
+#include "nfs/registry.h"
 #include "support/json_line_server.h"
 
 namespace {
@@ -27,6 +28,7 @@ constexpr const char* kUsage =
     "  --lcores LIST      CPU of each worker, e.g. 1,3; without it workers run where the process may run\n"
     "  --memory WHERE     auto, hugepages or no-huge (default auto: hugepages when enough are free)\n"
     "  --memory-mb M      memory for packets (default 64)\n"
+    "  --nfs              print the NFs that it has as a JSON array\n"
     "  --help             this text\n";
 
 struct Options {
@@ -34,6 +36,7 @@ struct Options {
   orrery::EngineOptions engine;
   orrery::EalOptions eal;
   bool help = false;
+  bool nfs = false;
 };
 
 std::optional<uint32_t> number(std::string_view text, uint32_t lo, uint32_t hi) {
@@ -75,6 +78,7 @@ std::string parse_options(int argc, char** argv, Options& options) {
       {"lcores", required_argument, nullptr, 'l'},
       {"memory", required_argument, nullptr, 'm'},
       {"memory-mb", required_argument, nullptr, 'M'},
+      {"nfs", no_argument, nullptr, 'n'},
       {"help", no_argument, nullptr, 'h'},
       {nullptr, 0, nullptr, 0},
   };
@@ -101,6 +105,9 @@ std::string parse_options(int argc, char** argv, Options& options) {
                  std::to_string(orrery::kMaxMemoryMb);
         options.eal.memory_mb = *n;
         break;
+      case 'n':
+        options.nfs = true;
+        return {};
       case 'h':
         options.help = true;
         return {};
@@ -156,6 +163,11 @@ int main(int argc, char** argv) {
   if (const std::string problem = parse_options(argc, argv, options); !problem.empty()) {
     std::fprintf(stderr, "orrery-engine: %s\n%s", problem.c_str(), kUsage);
     return 2;
+  }
+  if (options.nfs) {
+    const auto kinds = orrery::nf_kinds();
+    std::printf("%s\n", nlohmann::json(std::vector(kinds.begin(), kinds.end())).dump().c_str());
+    return 0;
   }
   if (options.help) {
     std::fputs(kUsage, stdout);

@@ -63,6 +63,7 @@ export class Agent {
   /** Resumes what earlier agents began, then connects. */
   async start(): Promise<void> {
     await this.processes.adopt();
+    await this.engine.learnNfs();
     await this.engine.adopt();
     const spec = this.store.read();
     if (spec) this.reconciler.desire(spec);

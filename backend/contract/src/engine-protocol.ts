@@ -32,20 +32,13 @@ export const SplitRange = z.strictObject({ range: FlowRange, gate: Gate });
 const module = <K extends string, C extends z.ZodType>(kind: K, config: C) =>
   z.strictObject({ name: Id, kind: z.literal(kind), config });
 const empty = z.strictObject({});
-const nf = <K extends string>(kind: K) =>
-  z.strictObject({
-    name: Id,
-    kind: z.literal(kind),
-    config: z.record(z.string(), z.unknown()),
-    metadata: z.record(z.string(), MetadataField).default({}),
-  });
 
 /**
- * A module of the data plane. Plumbing first, NFs after. Output gates: where nothing else is said, gate 0.
+ * What moves packets between NFs. Output gates: where nothing else is said, gate 0.
  * `hop_in` strips a hop tag and emits by hop; `hop_out` writes one; `exit` measures and hands to the fabric.
- * A `queue` starts a task and is the only place where packets wait. NFs: input 0 forward, input 1 return; output likewise.
+ * A `queue` starts a task and is the only place where packets wait.
  */
-export const EngineModule = z.discriminatedUnion('kind', [
+const PlumbingModule = z.discriminatedUnion('kind', [
   module('port_in', z.strictObject({ port: Id })),
   module('port_out', z.strictObject({ port: Id })),
   module('hop_in', z.strictObject({ hops: z.array(z.strictObject({ hop: HopId, gate: Gate })).max(256) })),
@@ -68,13 +61,20 @@ export const EngineModule = z.discriminatedUnion('kind', [
     }),
   ),
   module('sink', empty),
-  nf('firewall'),
-  nf('nat'),
-  nf('ids'),
-  nf('monitor'),
-  nf('rate-limiter'),
-  nf('l2-forwarder'),
 ]);
+
+const PLUMBING_KINDS: ReadonlySet<string> = new Set(PlumbingModule.options.map(({ shape }) => shape.kind.value));
+
+/** An NF by the id of its descriptor: input 0 forward, input 1 return; output gates likewise. */
+const NfModule = z.strictObject({
+  name: Id,
+  kind: Id.refine((kind) => !PLUMBING_KINDS.has(kind), 'is no NF'),
+  config: z.record(z.string(), z.unknown()),
+  metadata: z.record(z.string(), MetadataField).default({}),
+});
+
+/** A module of the data plane; the engine refuses an NF that it does not have. */
+export const EngineModule = z.union([PlumbingModule, NfModule]);
 export type EngineModule = z.infer<typeof EngineModule>;
 
 export const EngineLink = z.strictObject({ from: Id, gate: Gate, to: Id, input: Gate.default(0) });

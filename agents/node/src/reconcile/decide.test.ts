@@ -3,13 +3,13 @@ import { describe, expect, it } from 'vitest';
 import { compile } from '../drivers/engine/compile.js';
 import { digestOf, processDigest } from '../drivers/instance-digest.js';
 import type { RuntimeInstance } from '../drivers/nf-driver.js';
-import { instance, linearChain, nodeSpec } from '../testing/specs.js';
+import { ENGINE_TRAITS, instance, linearChain, nodeSpec } from '../testing/specs.js';
 import { decide, type Step, type World } from './decide.js';
 
 const idle = {
   status: 'stopped' as const,
   pid: null,
-  workers: 1,
+  ...ENGINE_TRAITS,
   applied: null,
   instances: new Map<string, string>(),
   start_not_before_ms: 0,
@@ -45,7 +45,7 @@ const brief = (steps: Step[]) =>
 
 const running = (spec = linearChain(3)) => ({
   ...up,
-  applied: digestOf(compile(spec, 1).graph),
+  applied: digestOf(compile(spec, ENGINE_TRAITS).graph),
   instances: new Map(spec.instances.map((one) => [one.id, digestOf(one)])),
 });
 

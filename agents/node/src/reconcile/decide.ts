@@ -50,7 +50,7 @@ export function decide(world: World): Decision {
   }
   let wiring: Wiring;
   try {
-    wiring = wire(spec, engine.workers, world.process_nfs);
+    wiring = wire(spec, engine, world.process_nfs);
   } catch (error) {
     if (!(error instanceof CompileError)) throw error;
     const why = { message: `${error.pointer}: ${error.message}`, instance_id: error.instanceId };
@@ -75,12 +75,12 @@ export function decide(world: World): Decision {
   return { steps, observed: report(world, why, null, state), wait_ms: started.wait_ms };
 }
 
-function wire(spec: NodeSpec, workers: number, processNfs: readonly string[]): Wiring {
+function wire(spec: NodeSpec, engine: EngineView, processNfs: readonly string[]): Wiring {
   spec.instances.forEach(({ driver, nf, id }, i) => {
     if (driver === 'process' && !processNfs.includes(nf))
       throw new CompileError(`/instances/${i}/nf`, `no process NF ${nf} here; there are ${processNfs.join(', ')}`, id);
   });
-  const { graph, probes } = compile(spec, workers);
+  const { graph, probes } = compile(spec, engine);
   const instances = new Map(spec.instances.map((instance) => [instance.id, digestOf(instance)]));
   return { graph, probes, instances, digest: digestOf(graph) };
 }

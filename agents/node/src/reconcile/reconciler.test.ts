@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { EngineView } from '../drivers/engine/engine-driver.js';
 import { type Change, DriverError, type NfDriver } from '../drivers/nf-driver.js';
 import { eventLog } from '../testing/scratch.js';
-import { instance, linearChain, nodeSpec } from '../testing/specs.js';
+import { ENGINE_TRAITS, instance, linearChain, nodeSpec } from '../testing/specs.js';
 import { type EnginePort, Reconciler } from './reconciler.js';
 
 /** An engine whose every apply waits until the test lets it go, or fails at once when told to. */
@@ -18,7 +18,7 @@ class ScriptedEngine implements EnginePort {
   view: EngineView = {
     status: 'stopped',
     pid: null,
-    workers: 1,
+    ...ENGINE_TRAITS,
     applied: null,
     instances: new Map(),
     start_not_before_ms: 0,

@@ -2,6 +2,11 @@ import { InstanceSpec, NodeSpec, type OutputSpec, type Target } from '@orrery/co
 
 export const WHOLE = { lo: 0, hi: 65536 };
 
+export const ENGINE_TRAITS = {
+  workers: 1,
+  nfs: ['firewall', 'nat', 'ids', 'monitor', 'rate-limiter', 'l2-forwarder'],
+};
+
 export function output(edge: string, to: Target, match: OutputSpec['match'] = []): OutputSpec {
   return { edge_id: edge, match, key: [], targets: [{ range: WHOLE, to }] };
 }

@@ -1,15 +1,15 @@
 import { EngineGraph, type InstanceSpec, type NodeSpec, type Target } from '@orrery/contract';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { instance, linearChain, nodeSpec, output, WHOLE } from '../../testing/specs.js';
-import { CompileError, compile, ENGINE_NFS } from './compile.js';
+import { ENGINE_TRAITS, instance, linearChain, nodeSpec, output, WHOLE } from '../../testing/specs.js';
+import { CompileError, compile } from './compile.js';
 
 const links = ({ graph }: { graph: EngineGraph }) =>
   graph.links.map(({ from, gate, to, input }) => `${from}[${gate}] -> ${to}${input ? `[${input}]` : ''}`);
 
 function refusal(spec: NodeSpec): CompileError {
   try {
-    compile(spec, 1);
+    compile(spec, ENGINE_TRAITS);
   } catch (error) {
     if (error instanceof CompileError) return error;
     throw error;
@@ -18,12 +18,8 @@ function refusal(spec: NodeSpec): CompileError {
 }
 
 describe('compile', () => {
-  it('knows the NFs of the contract', () => {
-    expect(ENGINE_NFS).toEqual(['firewall', 'nat', 'ids', 'monitor', 'rate-limiter', 'l2-forwarder']);
-  });
-
   it('joins a linear chain with a return path', () => {
-    const compiled = compile(linearChain(), 1);
+    const compiled = compile(linearChain(), ENGINE_TRAITS);
     expect(links(compiled)).toEqual([
       'exit:lin.exit[0] -> nic0:out',
       'exit:lin.return[0] -> nic0:out',
@@ -80,7 +76,7 @@ describe('compile', () => {
         { hop: 4, instance_id: 'a.ids.0', direction: 'forward' },
       ],
     });
-    const compiled = compile(spec, 1);
+    const compiled = compile(spec, ENGINE_TRAITS);
     expect(links(compiled)).toEqual([
       'a.ids.0:queue[0] -> a.ids.0',
       'a.ids.0[0] -> a.ids.0:outputs',
@@ -110,7 +106,10 @@ describe('compile', () => {
         { range: { lo: 50000, hi: 65536 }, gate: 0 },
       ],
     });
-    expect(compile(spec, 2).graph.tasks).toContainEqual({ module: 'a.mon.0:queue', worker: 1 });
+    expect(compile(spec, { ...ENGINE_TRAITS, workers: 2 }).graph.tasks).toContainEqual({
+      module: 'a.mon.0:queue',
+      worker: 1,
+    });
   });
 
   it('leads a process NF through its two ports, tagged, and replies the other way', () => {
@@ -129,7 +128,7 @@ describe('compile', () => {
         { exit_id: 'b.return', pipeline_id: 'b', direction: 'return' },
       ],
     });
-    const compiled = compile(spec, 1);
+    const compiled = compile(spec, ENGINE_TRAITS);
     expect(links(compiled)).toEqual([
       'exit:b.exit[0] -> nic0:out',
       'exit:b.return[0] -> nic0:out',
@@ -150,7 +149,7 @@ describe('compile', () => {
   });
 
   it('takes an empty node', () => {
-    expect(compile(nodeSpec(), 1).graph.tasks).toEqual([{ module: 'nic0:in', worker: 0 }]);
+    expect(compile(nodeSpec(), ENGINE_TRAITS).graph.tasks).toEqual([{ module: 'nic0:in', worker: 0 }]);
   });
 
   it.each<[string, Partial<NodeSpec>, string]>([
@@ -208,7 +207,7 @@ describe('compile', () => {
   it('makes a whole, closed graph of any valid spec', () => {
     fc.assert(
       fc.property(anySpec, fc.integer({ min: 1, max: 4 }), (spec, workers) => {
-        const { graph } = compile(spec, workers);
+        const { graph } = compile(spec, { ...ENGINE_TRAITS, workers });
         expect(EngineGraph.parse(graph)).toEqual(graph);
         const names = graph.modules.map(({ name }) => name);
         expect(new Set(names).size).toBe(names.length);
@@ -245,7 +244,7 @@ describe('compile', () => {
   it('depends on the spec alone', () => {
     fc.assert(
       fc.property(anySpec, (spec) => {
-        expect(compile(structuredClone(spec), 1)).toEqual(compile(spec, 1));
+        expect(compile(structuredClone(spec), ENGINE_TRAITS)).toEqual(compile(spec, ENGINE_TRAITS));
       }),
       { numRuns: 30 },
     );
@@ -328,7 +327,7 @@ const anySpec: fc.Arbitrary<NodeSpec> = fc
     return nodeSpec({
       instances: ids.map((id) =>
         instance(id, {
-          nf: ENGINE_NFS[pick(ENGINE_NFS.length)]!,
+          nf: ENGINE_TRAITS.nfs[pick(ENGINE_TRAITS.nfs.length)]!,
           driver: pick(4) === 0 ? 'process' : 'engine',
           core: pick(8),
           outputs: outputs(),

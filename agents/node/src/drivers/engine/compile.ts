@@ -1,6 +1,6 @@
 import {
   EngineGraph,
-  EngineModule,
+  type EngineModule,
   type EnginePort,
   FLOW_SPACE,
   type InstanceSpec,
@@ -57,10 +57,12 @@ export interface Compiled {
   probes: Probes;
 }
 
-/** NFs that the engine runs: the contract's modules that derive metadata. */
-export const ENGINE_NFS: readonly string[] = EngineModule.options
-  .filter((option) => 'metadata' in option.shape)
-  .map((option) => option.shape.kind.value);
+/** What of an engine decides how a node is wired. */
+export interface EngineTraits {
+  readonly workers: number;
+  /** NFs that it has; null: unknown. */
+  readonly nfs: readonly string[] | null;
+}
 
 /** Tag between engine and process NF; it never leaves the server, so any pair of processes may use the same. */
 const PROCESS_HOP = 0xfffe;
@@ -71,10 +73,10 @@ const RETURN = 1;
 
 /**
  * The data plane of one node: nic -> hop_in -> queue -> NF -> classify -> hash_split -> {queue | hop_out | exit} -> nic.
- * `workers` is how many the engine has; an instance runs on the worker `core` modulo that.
+ * An instance runs on the worker `core` modulo their number.
  */
-export function compile(spec: NodeSpec, workers: number): Compiled {
-  return new Compiler(spec, workers).run();
+export function compile(spec: NodeSpec, engine: EngineTraits): Compiled {
+  return new Compiler(spec, engine).run();
 }
 
 class Compiler {
@@ -88,7 +90,7 @@ class Compiler {
 
   constructor(
     private readonly spec: NodeSpec,
-    private readonly workers: number,
+    private readonly engine: EngineTraits,
   ) {}
 
   run(): Compiled {
@@ -169,7 +171,7 @@ class Compiler {
     const { id } = instance;
     const returned = this.returned.has(id);
     const queues = returned ? [queueOf(id), returnQueueOf(id)] : [queueOf(id)];
-    const worker = instance.core % this.workers;
+    const worker = instance.core % this.engine.workers;
     for (const name of queues) {
       this.add({ name, kind: 'queue', config: { capacity: QUEUE_CAPACITY } }, `${pointer}/id`, id);
       this.tasks.push({ module: name, worker });
@@ -187,9 +189,10 @@ class Compiler {
 
   private engineNf(instance: InstanceSpec, returned: boolean, pointer: string) {
     const { id, nf, config, metadata } = instance;
-    if (!ENGINE_NFS.includes(nf))
-      throw new CompileError(`${pointer}/nf`, `the engine has no NF ${nf}; it has ${ENGINE_NFS.join(', ')}`, id);
-    this.add({ name: id, kind: nf as 'firewall', config, metadata }, `${pointer}/id`, id);
+    const { nfs } = this.engine;
+    if (nfs && !nfs.includes(nf))
+      throw new CompileError(`${pointer}/nf`, `the engine has no NF ${nf}; it has ${nfs.join(', ')}`, id);
+    this.add({ name: id, kind: nf, config, metadata }, `${pointer}/id`, id);
     this.link(queueOf(id), 0, id, FORWARD);
     if (returned) this.link(returnQueueOf(id), 0, id, RETURN);
     return [
@@ -304,7 +307,7 @@ class Compiler {
   }
 
   private before(leaving: string): string {
-    return this.workers > 1 ? queueOf(leaving) : leaving;
+    return this.engine.workers > 1 ? queueOf(leaving) : leaving;
   }
 
   private entry(instanceId: string, returning: boolean, pointer: string): string {

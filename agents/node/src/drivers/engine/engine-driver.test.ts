@@ -2,14 +2,14 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { endAfterTest, eventLog, FAKE_ENGINE, scratchDirectory, until } from '../../testing/scratch.js';
-import { instance, linearChain, nodeSpec } from '../../testing/specs.js';
+import { ENGINE_TRAITS, instance, linearChain, nodeSpec } from '../../testing/specs.js';
 import { digestOf } from '../instance-digest.js';
 import type { Wiring } from '../nf-driver.js';
 import { compile } from './compile.js';
 import { EngineDriver } from './engine-driver.js';
 
 function wiring(spec = linearChain()): Wiring {
-  const { graph, probes } = compile(spec, 1);
+  const { graph, probes } = compile(spec, ENGINE_TRAITS);
   const instances = new Map(spec.instances.map((one) => [one.id, digestOf(one)]));
   return { graph, probes, instances, digest: digestOf(graph) };
 }

@@ -1,14 +1,16 @@
+import { execFile } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import type { EngineDescription, EngineStats } from '@orrery/contract';
+import { z } from 'zod';
 import type { Emit } from '../../link/agent-event.js';
 import { backoffMs } from '../../platform/backoff.js';
 import { DetachedProcess } from '../../platform/detached-process.js';
 import { writeDurably } from '../../platform/durable-file.js';
 import { identify } from '../../platform/process-identity.js';
 import { type Change, DriverError, type NfDriver, type RuntimeInstance, type Wiring } from '../nf-driver.js';
-import { ENGINE_NFS } from './compile.js';
 import { EngineClient, EngineRefusal } from './engine-client.js';
 
 export interface EngineOptions {
@@ -26,6 +28,8 @@ export interface EngineView {
   status: EngineStatus;
   pid: number | null;
   workers: number;
+  /** NFs that it has; null: not asked yet, or it cannot be run. */
+  nfs: readonly string[] | null;
   /** Digest of the graph that it runs, as far as this agent gave it one. */
   applied: string | null;
   /** Digest of the spec of each instance in that graph. */
@@ -45,7 +49,6 @@ const RESTART = { first_ms: 250, most_ms: 15_000 };
 /** Starts, adopts, supervises and instructs the data-plane engine: one process that runs every software NF of the node. */
 export class EngineDriver implements NfDriver {
   readonly kind = 'engine';
-  readonly nfs = ENGINE_NFS;
   private status: EngineStatus = 'stopped';
   private process: DetachedProcess | null = null;
   private client: EngineClient | null = null;
@@ -58,6 +61,7 @@ export class EngineDriver implements NfDriver {
   private portsDown: ReadonlySet<string> = new Set();
   private reopens = 0;
   private reopenTimer: NodeJS.Timeout | null = null;
+  private has: readonly string[] | null = null;
   private known: EngineDescription | null = null;
   private first: EngineStats | null = null;
 
@@ -72,11 +76,16 @@ export class EngineDriver implements NfDriver {
       status: this.status,
       pid: this.process?.pid ?? null,
       workers: this.known?.workers ?? 1,
+      nfs: this.has,
       applied: this.applied?.digest ?? null,
       instances: this.applied?.instances ?? new Map(),
       start_not_before_ms: this.startNotBefore,
       error: this.error,
     };
+  }
+
+  get nfs(): readonly string[] {
+    return this.has ?? [];
   }
 
   get description(): EngineDescription | null {
@@ -97,6 +106,16 @@ export class EngineDriver implements NfDriver {
     const state = this.status === 'running' ? 'running' : this.status === 'failed' ? 'failed' : 'starting';
     const detail = state === 'failed' ? this.error : null;
     return new Map([...(this.applied?.instances ?? [])].map(([id, digest]) => [id, { digest, state, detail }]));
+  }
+
+  /** Learns which NFs the engine has; a program that cannot be run has none, and says why when it is to start. */
+  async learnNfs(): Promise<void> {
+    const { stdout } = await promisify(execFile)(this.options.path, ['--nfs'], { timeout: ADOPT_LIMIT_MS }).catch(
+      () => ({
+        stdout: 'null',
+      }),
+    );
+    this.has = z.array(z.string()).nullable().parse(JSON.parse(stdout));
   }
 
   /** Adopts the engine of an earlier agent when there is one; true if so. Never starts one. */

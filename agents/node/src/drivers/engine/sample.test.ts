@@ -1,6 +1,6 @@
 import { type EngineStats, NodeSamples } from '@orrery/contract';
 import { describe, expect, it } from 'vitest';
-import { linearChain } from '../../testing/specs.js';
+import { ENGINE_TRAITS, linearChain } from '../../testing/specs.js';
 import type { Wiring } from '../nf-driver.js';
 import { compile } from './compile.js';
 import { histogramSince, reading, sampleBetween } from './sample.js';
@@ -26,7 +26,7 @@ function stats(t_ms: number, modules: ModuleStats[], over: Partial<EngineStats> 
   };
 }
 
-const { probes } = compile(linearChain(), 1);
+const { probes } = compile(linearChain(), ENGINE_TRAITS);
 
 describe('histogramSince', () => {
   it.each([

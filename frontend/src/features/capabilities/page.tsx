@@ -18,7 +18,7 @@ export function Component() {
         title="Capabilities"
         description={
           query.data
-            ? `${items.length - missing.length} of ${items.length} are available; ${missing.filter(({ fallback }) => fallback).length} of the missing ones are replaced.`
+            ? `${items.length - missing.length} of ${items.length} are available; of the ${missing.length} missing ones ${missing.filter(({ fallback }) => fallback).length} are replaced.`
             : 'What this installation can do, probed when it started, and what stands in for a missing part.'
         }
       />

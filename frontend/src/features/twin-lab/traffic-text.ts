@@ -18,10 +18,10 @@ export function trafficSettings({ request }: TrafficStatus): string {
   }
 }
 
-/** What came back of what was sent; null before anything was sent or where replies are not counted. */
-export function lossShare({ request, sent, received }: TrafficStatus): number | null {
+/** What is known to be lost of what was sent, not what is still under way; null before anything was sent or where replies are not counted. */
+export function lossShare({ request, sent, errors }: TrafficStatus): number | null {
   if (request.kind === 'pcap' || sent === 0) return null;
-  return Math.max(0, (sent - received) / sent);
+  return errors / sent;
 }
 
 export const isRunning = ({ state }: TrafficStatus) => state === 'running' || state === 'starting';

@@ -63,29 +63,29 @@ async def probe_all() -> list[Capability]:
         _capability(
             "cgroup-cpu", "CPU limits", cgroup, cgroup_detail, "CPU shares are measured from /proc and not limited"
         ),
-        _capability("hugepages", "Huge pages", hugepages > 0, f"{hugepages} pages", "DPDK runs with --no-huge"),
+        _capability("hugepages", "Huge pages", hugepages > 0, f"{hugepages} pages" if hugepages else "reserved pages", "DPDK runs with --no-huge"),
         _capability(
             "realtime", "Real-time scheduling", realtime, "chrt -r 10", "normal scheduling: longer latency tails"
         ),
         _capability("tun", "TUN/TAP devices", tun, "/dev/net/tun", None),
-        _capability("bfdd", "BFD daemon", bool(bfdd), str(bfdd or "FRR bfdd is not installed"), "BFD of Open vSwitch"),
+        _capability("bfdd", "BFD daemon", bool(bfdd), str(bfdd or "bfdd of FRR"), "BFD of Open vSwitch"),
         _capability(
             "bmv2",
             "P4 reference switch",
             bool(bmv2),
-            bmv2 or "simple_switch_grpc is not installed",
+            bmv2 or "simple_switch_grpc",
             "the ovs switch driver",
         ),
     ]
 
 
-def _capability(name: str, title: str, available: bool, detail: str, fallback: str | None) -> Capability:
+def _capability(name: str, title: str, available: bool, probed: str, fallback: str | None) -> Capability:
     return Capability(
         id=name,
         title=title,
         where="twin",
         available=available,
-        detail=detail,
+        detail=probed if available else f"not found: {probed}",
         fallback=None if available else fallback,
     )
 

@@ -86,6 +86,10 @@ export class DeploymentsService {
       ...changed.map(({ pipeline_id: id }) => entry(id, versions.get(id)!, 'deploying')),
       ...removed.map(({ pipeline_id: id, version }) => entry(id, version, 'undeploying')),
     ]);
+    const known = [...plan.pipelines, ...(this.state.comingPlan?.pipelines ?? [])];
+    const titles = [...deployments.keys()].map(
+      (id) => known.find(({ pipeline_id }) => pipeline_id === id)?.definition.title ?? id,
+    );
     await this.state.commit(() => ({
       accept: { operation, plan },
       deployments,
@@ -93,7 +97,7 @@ export class DeploymentsService {
         {
           type: 'operation.started',
           subject: operation.id,
-          message: `${operation.kind === 'deploy' ? 'Deployment' : 'Removal'} of ${[...deployments.keys()].join(', ') || 'nothing new'}`,
+          message: `${operation.kind === 'deploy' ? 'Deployment' : 'Removal'} of ${titles.join(', ') || 'nothing new'}`,
           actor: by,
           data: { pipeline_id: operation.subject, plan_id: plan.id, pipelines: [...deployments.keys()] },
         },

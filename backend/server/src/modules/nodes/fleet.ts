@@ -252,7 +252,7 @@ export class Fleet implements NodeFleet, OnModuleInit, OnApplicationShutdown {
       if (!connected || !record) return [];
       const { dpdk, engine_memory, cores, nfs } = record.capabilities;
       const parts = [`${cores} cores`, `${nfs.length} NFs`];
-      if (dpdk) parts.unshift(`DPDK ${dpdk}`, engine_memory ?? 'memory unknown');
+      if (dpdk) parts.unshift(dpdk, engine_memory ?? 'memory unknown');
       const usable = nfs.length > 0 && observed?.engine !== 'failed';
       return [
         {

@@ -81,12 +81,12 @@ class SlosService implements SloBoard, OnModuleInit, OnApplicationShutdown {
 
   private tellChange(before: SloStatus | undefined, now: SloStatus): void {
     if (before?.state === now.state || (!before && now.state === 'no-data')) return;
-    const measured = now.measured === null ? 'nothing measured' : `${Math.round(now.measured)} ${now.unit}`;
+    const measured = now.measured === null ? 'nothing measured' : quantity(now.measured, now.unit);
     this.events.append({
       type: `slo.${now.state}`,
       severity: now.state === 'violated' ? 'warning' : 'info',
       subject: now.pipeline_id,
-      message: `Objective ${now.slo_id} is ${now.state}: ${measured}, target ${now.target} ${now.unit}`,
+      message: `Objective ${now.slo_id} is ${now.state}: ${measured}, target ${quantity(now.target, now.unit)}`,
       data: {
         slo_id: now.slo_id,
         measured: now.measured,
@@ -96,6 +96,24 @@ class SlosService implements SloBoard, OnModuleInit, OnApplicationShutdown {
       },
     });
   }
+}
+
+const SCALES: Readonly<Record<SloStatus['unit'], readonly [from: number, name: string][]>> = {
+  us: [
+    [1000, 'ms'],
+    [1, 'µs'],
+  ],
+  bps: [
+    [1e6, 'Mbit/s'],
+    [1e3, 'kbit/s'],
+    [1, 'bit/s'],
+  ],
+};
+
+function quantity(value: number, unit: SloStatus['unit']): string {
+  const scales = SCALES[unit];
+  const [from, name] = scales.find(([least]) => value >= least) ?? scales.at(-1)!;
+  return `${Number((value / from).toPrecision(3))} ${name}`;
 }
 
 function idOf({ pipeline_id, slo_id }: SloStatus): string {

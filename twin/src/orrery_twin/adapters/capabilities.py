@@ -63,7 +63,13 @@ async def probe_all() -> list[Capability]:
         _capability(
             "cgroup-cpu", "CPU limits", cgroup, cgroup_detail, "CPU shares are measured from /proc and not limited"
         ),
-        _capability("hugepages", "Huge pages", hugepages > 0, f"{hugepages} pages" if hugepages else "reserved pages", "DPDK runs with --no-huge"),
+        _capability(
+            "hugepages",
+            "Huge pages",
+            hugepages > 0,
+            f"{hugepages} pages" if hugepages else "reserved pages",
+            "DPDK runs with --no-huge",
+        ),
         _capability(
             "realtime", "Real-time scheduling", realtime, "chrt -r 10", "normal scheduling: longer latency tails"
         ),

@@ -28,7 +28,7 @@ export const KEYS = {
   versions: (pipelineId: string) => `${project}:versions:${pipelineId}`,
   /** string: a Plan; expires after a day unless it is deployed. */
   plan: (id: string) => `${project}:plan:${id}`,
-  /** string: what nodes and fabric were last told and how far the change is (deployments/desired.ts). */
+  /** string: what nodes and fabric were last told and how far the change is (deployments/desired-store.ts). */
   desired: `${project}:desired`,
   /** hash pipeline id -> Deployment. */
   deployments: `${project}:deployments`,

@@ -89,6 +89,98 @@ describe('a deployment', () => {
     expect((await server.api.call('listDeployments')).total).toBe(0);
   });
 
+  it('waits for its turn and is then in the books, though the one before it knows nothing of it', async () => {
+    for (const agent of server.agents.values()) agent.hold = true;
+    const a = await server.api.call('createPipeline', { body: monitorChain('a') });
+    const b = await server.api.call('createPipeline', { body: monitorChain('b', 'client-2') });
+    const deploy = (id: string) => server.api.call('createDeployment', { body: { pipeline_id: id } });
+    const first = await deploy(a.id);
+    const second = await deploy(b.id);
+    await server.api.call('putPipeline', { params: { id: a.id }, body: { ...monitorChain('a'), title: 'Newer' } });
+    const third = await deploy(a.id);
+    const states: string[][] = [];
+    for (const operation of [first, second, third]) {
+      for (const agent of server.agents.values()) agent.reach();
+      if (operation === third) for (const agent of server.agents.values()) agent.hold = false;
+      await until('its end', async () => {
+        for (const agent of server.agents.values()) agent.reach();
+        return (await server.operation(operation.id)).state === 'COMPLETED';
+      });
+      const { items } = await server.api.call('listDeployments');
+      states.push(items.map(({ pipeline_id, version }) => `${pipeline_id === a.id ? 'a' : 'b'}${version}`).sort());
+    }
+    expect(states).toEqual([
+      ['a2', 'b1'],
+      ['a2', 'b1'],
+      ['a2', 'b1'],
+    ]);
+    const { items } = await server.api.call('listDeployments');
+    expect(items.map(({ state }) => state)).toEqual(['running', 'running']);
+    const events = (await server.api.call('listEvents', { query: { limit: 1000 } })).items;
+    expect(events.filter(({ type }) => type === 'deployment.removed')).toEqual([]);
+    expect(events.filter(({ type }) => type === 'deployment.running').map(({ message }) => message)).toEqual([
+      'Version 1 runs',
+      'Version 2 runs',
+    ]);
+  });
+
+  it('that is refused publishes nothing', async () => {
+    const huge = { ...monitorChain('a'), traffic_class: { ...monitorChain('a').traffic_class, rate_bps: 9e12 } };
+    const { id } = await server.api.call('createPipeline', { body: huge });
+    const answer = await server.api.request('createDeployment', { body: JSON.stringify({ pipeline_id: id }) });
+    expect(answer.status).toBe(422);
+    expect((await server.api.call('getPipeline', { params: { id } })).versions).toEqual([]);
+  });
+
+  it('that publishes a draft needs a designer; of a version an operator is enough', async () => {
+    const { id } = await server.api.call('createPipeline', { body: monitorChain('a') });
+    const operator = await server.session('operator');
+    const refused = await operator.request('createDeployment', { body: JSON.stringify({ pipeline_id: id }) });
+    expect(refused.status).toBe(403);
+    await server.api.call('publishPipeline', { params: { id }, body: { note: '' } });
+    await server.finished((await operator.call('createDeployment', { body: { pipeline_id: id } })).id);
+  });
+
+  it('of a plan with a pipeline that was deleted since is refused', async () => {
+    const { id } = await server.api.call('createPipeline', { body: monitorChain('a') });
+    await server.api.call('publishPipeline', { params: { id }, body: { note: '' } });
+    const plan = await server.api.call('createPlan', { body: { pipelines: [{ pipeline_id: id, version: 1 }] } });
+    await server.api.call('deletePipeline', { params: { id } });
+    const answer = await server.api.request('createDeployment', { body: JSON.stringify({ plan_id: plan.id }) });
+    expect(answer.status).toBe(404);
+    expect((await server.api.call('listOperations')).total).toBe(0);
+  });
+
+  it('leaves the others at what runs, whatever their drafts say', async () => {
+    const a = await server.api.call('createPipeline', { body: monitorChain('a') });
+    const plan = await server.api.call('createPlan', { body: { pipelines: [{ pipeline_id: a.id }] } });
+    await server.finished((await server.api.call('createDeployment', { body: { plan_id: plan.id } })).id);
+    await server.api.call('putPipeline', { params: { id: a.id }, body: { ...monitorChain('a'), title: 'Newer' } });
+    const b = await server.api.call('createPipeline', { body: monitorChain('b', 'client-2') });
+    await server.finished((await server.api.call('createDeployment', { body: { pipeline_id: b.id } })).id);
+    expect(await server.api.call('getPipeline', { params: { id: a.id } })).toMatchObject({
+      deployed_version: 1,
+      deployment_state: 'running',
+      draft_differs: true,
+    });
+  });
+
+  it('keeps the hosts of its traffic, and is degraded while the switches cannot steer it', async () => {
+    const { id } = await server.api.call('createPipeline', { body: monitorChain('a') });
+    await server.finished((await server.api.call('createDeployment', { body: { pipeline_id: id } })).id);
+    const hosts = RACK.hosts.filter((host) => host.id !== 'client-1');
+    const links = RACK.links.filter(({ a, b }) => a.node !== 'client-1' && b.node !== 'client-1');
+    const answer = await server.api.request('putInfrastructure', { body: JSON.stringify({ ...RACK, hosts, links }) });
+    expect(answer.status).toBe(409);
+    expect(answer.body).toMatchObject({ errors: [{ pointer: '/hosts', code: 'in-use' }] });
+    const stateIs = (wanted: string) =>
+      until(wanted, async () => (await server.api.call('getPipeline', { params: { id } })).deployment_state === wanted);
+    await server.api.call('putInfrastructure', { body: { ...RACK, name: 'unsteerable' } });
+    await stateIs('degraded');
+    await server.api.call('putInfrastructure', { body: RACK });
+    await stateIs('running');
+  });
+
   it('onto a server that was taken away since it was planned is refused', async () => {
     const { id } = await server.api.call('createPipeline', { body: monitorChain('a') });
     const plan = await server.api.call('createPlan', { body: { pipelines: [{ pipeline_id: id }] } });

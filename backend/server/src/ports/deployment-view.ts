@@ -12,6 +12,8 @@ export interface DeploymentView {
   readonly comingPlan: Plan | null;
   /** Servers that hold instances, hops or exits. */
   serversInUse(): ReadonlySet<string>;
+  /** Hosts whose traffic the fabric leads, or is to lead, into chains. */
+  hostsInUse(): ReadonlySet<string>;
   /** Exits by id, with the servers that have them. */
   exits(): ReadonlyMap<string, ExitView>;
   onChange(listener: () => void): void;

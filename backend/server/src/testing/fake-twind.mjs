@@ -40,6 +40,7 @@ const routes = {
   'PUT /spec': (body) => {
     if (body.infrastructure?.name === 'refused') return null;
     Object.assign(state, { generation: body.generation, phase: body.infrastructure ? 'up' : 'down', build_ms: 1 });
+    state.fabric.error = body.infrastructure?.name === 'unsteerable' ? 'client-1 has no port' : null;
     tell({ type: 'state', state });
     return [202, state];
   },

@@ -4,9 +4,10 @@ import { CONFIG, type Config } from '../../platform/config.js';
 import { LOG, type Log } from '../../platform/log.js';
 import type { EventDraft } from '../../ports/event-log.js';
 import { FLEET, type NodeFleet } from '../../ports/node-fleet.js';
+import { TWIN, type TwinView } from '../../ports/twin-view.js';
 import { DesiredStore } from './desired-store.js';
 
-/** Says when a running pipeline suffers from an agent, engine or instance that is not well, and when it is well again. */
+/** Says when a running pipeline suffers from an agent, engine, instance or switch that is not well, and when it is well again. */
 @Injectable()
 export class DeploymentHealth implements OnApplicationBootstrap {
   private checking = false;
@@ -19,11 +20,13 @@ export class DeploymentHealth implements OnApplicationBootstrap {
     @Inject(LOG) private readonly log: Log,
     @Inject(DesiredStore) private readonly state: DesiredStore,
     @Inject(FLEET) private readonly fleet: NodeFleet,
+    @Inject(TWIN) private readonly twin: TwinView,
   ) {}
 
   onApplicationBootstrap(): void {
     this.fleet.onChange(() => this.check());
     this.state.onChange(() => this.check());
+    this.twin.onChange(() => this.check());
     setTimeout(() => {
       this.judging = true;
       this.check();
@@ -77,6 +80,8 @@ export class DeploymentHealth implements OnApplicationBootstrap {
 
   private troubleOf(pipelineId: string): string[] {
     const trouble: string[] = [];
+    const { fabricError } = this.twin;
+    if (fabricError !== null) trouble.push(`fabric: ${fabricError}`);
     for (const [node, spec] of Object.entries(this.state.desired.nodes)) {
       const instances = spec.instances.filter((instance) => instance.pipeline_id === pipelineId);
       if (instances.length === 0 && !spec.exits.some((exit) => exit.pipeline_id === pipelineId)) continue;

@@ -38,7 +38,7 @@ class DeploymentsController {
     @Caller() caller: SessionInfo,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<Operation> {
-    return located(await this.service.deploy(body, caller.name), reply);
+    return located(await this.service.deploy(body, caller), reply);
   }
 
   @Route('getDeployment')
@@ -54,7 +54,7 @@ class DeploymentsController {
     @Caller() caller: SessionInfo,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<Operation> {
-    return located(await this.service.undeploy(params.pipeline_id, caller.name), reply);
+    return located(await this.service.undeploy(params.pipeline_id, caller), reply);
   }
 }
 

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { Inject, Injectable } from '@nestjs/common';
 import {
   type Deployment,
@@ -5,20 +6,26 @@ import {
   type FieldError,
   type Operation,
   type Plan,
+  type PlannedPipeline,
   PlanRequest,
+  type SessionInfo,
 } from '@orrery/contract';
+import { mayAct } from '../../platform/auth.guard.js';
 import { newId } from '../../platform/ids.js';
 import { Mutex } from '../../platform/mutex.js';
-import { conflict, invalid, notFound } from '../../platform/problem.js';
+import { conflict, invalid, notFound, ProblemError } from '../../platform/problem.js';
 import { PROJECT } from '../../platform/redis-keys.js';
+import type { EventDraft } from '../../ports/event-log.js';
 import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastructure-store.js';
-import { PIPELINES, type PipelineStore } from '../../ports/pipeline-store.js';
+import { PIPELINES, type PipelineStore, type Publication } from '../../ports/pipeline-store.js';
 import { PLANS, type PlanStore } from '../../ports/plan-store.js';
 import { TWIN, type TwinView } from '../../ports/twin-view.js';
 import { DesiredStore } from './desired-store.js';
 import { stepsOf } from './operation-steps.js';
 
 const MAX_QUEUE = 16;
+
+type Caller = Pick<SessionInfo, 'name' | 'role'>;
 
 /** Accepts deployments: checks, then stores the operation; the reconciler does the rest. */
 @Injectable()
@@ -33,32 +40,41 @@ export class DeploymentsService {
     @Inject(TWIN) private readonly twin: TwinView,
   ) {}
 
-  deploy(request: DeployRequest, by: string): Promise<Operation> {
+  deploy(request: DeployRequest, caller: Caller): Promise<Operation> {
     return this.mutex.run(async () => {
-      if ('plan_id' in request) return this.accept(await this.plans.get(request.plan_id), null, by);
-      const { pipeline_id: id } = request;
-      const version = request.version ?? (await this.pipelines.publishDraft(id, by)).version;
-      const plan = await this.plans.make(
-        PlanRequest.parse({ pipelines: [{ pipeline_id: id, version }] }),
-        this.state.comingPlan,
-      );
-      return this.accept(plan, id, by);
+      if ('plan_id' in request) return this.accept(await this.plans.get(request.plan_id), null, caller);
+      const plan = await this.plans.make(PlanRequest.parse({ pipelines: [request] }), this.state.comingPlan);
+      return this.accept(plan, request.pipeline_id, caller);
     });
   }
 
-  undeploy(pipelineId: string, by: string): Promise<Operation> {
+  undeploy(pipelineId: string, caller: Caller): Promise<Operation> {
     return this.mutex.run(async () => {
       const deployment = this.state.deployment(pipelineId);
       if (!deployment) throw notFound('deployment of pipeline', pipelineId);
       if (deployment.state === 'undeploying') throw conflict('The pipeline is being taken down already.');
       const plan = await this.plans.make(PlanRequest.parse({ remove: [pipelineId] }), this.state.comingPlan);
-      return this.accept(plan, pipelineId, by);
+      return this.accept(plan, pipelineId, caller);
     });
   }
 
-  private async accept(plan: Plan, asked: string | null, by: string): Promise<Operation> {
+  /** Stores operation, deployments and the versions that it publishes at once, or nothing. */
+  private accept(plan: Plan, asked: string | null, caller: Caller): Promise<Operation> {
     this.requireDeployable(plan);
-    const versions = await this.publishPlanned(plan, by);
+    return this.pipelines.publishing(this.withRunningVersions(plan), caller.name, async (publication) => {
+      if (publication.isNew && !mayAct(caller.role, 'designer'))
+        throw new ProblemError(403, `Publishing a draft needs the role designer; the session has ${caller.role}.`);
+      let accepted: Operation | undefined;
+      await this.state.commit(() => {
+        const change = this.acceptance(plan, asked, publication, caller.name);
+        accepted = change.accept.operation;
+        return change;
+      });
+      return accepted!;
+    });
+  }
+
+  private acceptance(plan: Plan, asked: string | null, { versions, writeIn }: Publication, by: string) {
     const changed = plan.pipelines.filter(
       ({ pipeline_id: id }) => id === asked || this.state.deployment(id)?.version !== versions.get(id),
     );
@@ -90,20 +106,24 @@ export class DeploymentsService {
     const titles = [...deployments.keys()].map(
       (id) => known.find(({ pipeline_id }) => pipeline_id === id)?.definition.title ?? id,
     );
-    await this.state.commit(() => ({
-      accept: { operation, plan },
-      deployments,
-      events: [
-        {
-          type: 'operation.started',
-          subject: operation.id,
-          message: `${operation.kind === 'deploy' ? 'Deployment' : 'Removal'} of ${titles.join(', ') || 'nothing new'}`,
-          actor: by,
-          data: { pipeline_id: operation.subject, plan_id: plan.id, pipelines: [...deployments.keys()] },
-        },
-      ],
-    }));
-    return operation;
+    const started: EventDraft = {
+      type: 'operation.started',
+      subject: operation.id,
+      message: `${operation.kind === 'deploy' ? 'Deployment' : 'Removal'} of ${titles.join(', ') || 'nothing new'}`,
+      actor: by,
+      data: { pipeline_id: operation.subject, plan_id: plan.id, pipelines: [...deployments.keys()] },
+    };
+    return { accept: { operation, plan }, deployments, writeIn, events: [started] };
+  }
+
+  /** The plan's pipelines; one that was planned as a draft and runs since is not published again. */
+  private withRunningVersions(plan: Plan): PlannedPipeline[] {
+    const coming = new Map(this.state.comingPlan?.pipelines.map((each) => [each.pipeline_id, each.definition]));
+    return plan.pipelines.map((pipeline) => {
+      const { pipeline_id: id, version, definition } = pipeline;
+      const running = version === 0 && isDeepStrictEqual(coming.get(id), definition) && this.state.deployment(id);
+      return running ? { ...pipeline, version: running.version } : pipeline;
+    });
   }
 
   private requireDeployable(plan: Plan): void {
@@ -124,16 +144,6 @@ export class DeploymentsService {
     if (!this.twin.enabled && plan.instances.some(({ server }) => emulated.has(server)))
       throw conflict('The twin is off (ORRERY_TWIN=off): pipelines can be planned but not run on emulated servers.');
     if (this.state.queue.length >= MAX_QUEUE) throw conflict(`${MAX_QUEUE} operations wait already.`);
-  }
-
-  /** Versions of the plan's pipelines; planned drafts are published now. Throws 409 when a draft has changed since. */
-  private async publishPlanned(plan: Plan, by: string): Promise<Map<string, number>> {
-    const versions = new Map<string, number>();
-    for (const { pipeline_id: id, version, definition } of plan.pipelines) {
-      const known = version > 0 ? version : (await this.pipelines.publishDraft(id, by, definition)).version;
-      versions.set(id, known);
-    }
-    return versions;
   }
 }
 

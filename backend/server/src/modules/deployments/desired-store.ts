@@ -2,7 +2,7 @@ import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import type { Deployment, FabricSpec, NodeSpec, Operation, Plan } from '@orrery/contract';
 import { isEmptyNode, type Phase } from '@orrery/planner/transition/phases';
 import { Mutex } from '../../platform/mutex.js';
-import { STORE, type Store } from '../../platform/redis.js';
+import { STORE, type Store, type Transaction } from '../../platform/redis.js';
 import { KEYS } from '../../platform/redis-keys.js';
 import type { DeploymentView, ExitView } from '../../ports/deployment-view.js';
 import { EVENT_LOG, type EventDraft, type EventLog } from '../../ports/event-log.js';
@@ -94,6 +94,11 @@ export class DesiredStore implements DeploymentView, OnModuleInit {
     return new Set(Object.keys(nodes).filter((name) => !isEmptyNode(nodes[name]!)));
   }
 
+  hostsInUse(): ReadonlySet<string> {
+    const fabrics = [this.desired.fabric, ...this.queue.map(({ plan }) => plan.fabric)];
+    return new Set(fabrics.flatMap(({ rules }) => rules.flatMap(({ from_hosts }) => from_hosts)));
+  }
+
   exits(): ReadonlyMap<string, ExitView> {
     return this.exitViews;
   }
@@ -123,7 +128,7 @@ export class DesiredStore implements DeploymentView, OnModuleInit {
   }
 
   private async write(change: DesiredChange): Promise<void> {
-    const { desired, plan, deployments, operation, accept, over, events } = change;
+    const { desired, plan, deployments, operation, accept, over, events, writeIn } = change;
     await this.store
       .transact((transaction) => {
         if (desired) transaction.set(KEYS.desired, JSON.stringify(desired));
@@ -143,6 +148,7 @@ export class DesiredStore implements DeploymentView, OnModuleInit {
         }
         if (operation) this.operations.writeIn(transaction, operation);
         for (const event of events ?? []) this.events.appendIn(transaction, event);
+        writeIn?.(transaction);
       })
       .catch((error: unknown) => {
         this.doubt();
@@ -207,6 +213,8 @@ export interface DesiredChange {
   /** Id of an operation that leaves the queue. */
   readonly over?: string;
   readonly events?: readonly EventDraft[];
+  /** What belongs to others and must be stored with it or not at all. */
+  readonly writeIn?: (transaction: Transaction) => void;
 }
 
 function exitsOf(desired: Desired): Map<string, ExitView> {

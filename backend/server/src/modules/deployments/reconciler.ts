@@ -176,12 +176,16 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
     });
   }
 
+  /** Entries of operations that still wait are theirs; those of this one, and of any that was given up, are settled. */
   private settledDeployments(head: Accepted, operation: Operation, now: number) {
     const entries = new Map<string, Deployment | null>();
     const events: EventDraft[] = [];
     const planned = new Set(head.plan.pipelines.map(({ pipeline_id }) => pipeline_id));
+    const waiting = new Set(this.state.queue.map((accepted) => accepted.operation.id));
+    waiting.delete(operation.id);
     for (const deployment of this.state.deployments()) {
       const id = deployment.pipeline_id;
+      if (waiting.has(deployment.operation_id)) continue;
       if (!planned.has(id)) {
         entries.set(id, null);
         events.push({ type: 'deployment.removed', subject: id, message: `${id} was taken down`, actor: operation.by });

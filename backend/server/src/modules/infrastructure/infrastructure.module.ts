@@ -47,8 +47,8 @@ class InfrastructureService implements InfrastructureStore, OnModuleInit {
         throw new ProblemError(412, `The infrastructure is at revision ${this.current.revision}.`);
       const errors = infrastructureErrors(infrastructure);
       if (errors.length > 0) throw invalid(errors);
-      const blocked = this.serversStillNeeded(infrastructure);
-      if (blocked.length > 0) throw conflict('Servers that carry pipelines cannot be taken away.', blocked);
+      const blocked = this.stillNeeded(infrastructure);
+      if (blocked.length > 0) throw conflict('What deployed chains use cannot be taken away.', blocked);
       const next: Stored = { revision: this.current.revision + 1, infrastructure };
       await this.store.transact((transaction) => {
         transaction.set(KEYS.infrastructure, JSON.stringify(next));
@@ -66,11 +66,16 @@ class InfrastructureService implements InfrastructureStore, OnModuleInit {
     });
   }
 
-  private serversStillNeeded(infrastructure: Infrastructure): FieldError[] {
-    const offered = new Set(infrastructure.servers.map(({ id }) => id));
-    return [...this.view.serversInUse()]
-      .filter((server) => !offered.has(server))
-      .map((server) => ({ pointer: '/servers', detail: `${server} carries pipelines`, code: 'in-use' }));
+  private stillNeeded({ servers, hosts }: Infrastructure): FieldError[] {
+    const lost = (needed: ReadonlySet<string>, offered: readonly { id: string }[]) =>
+      [...needed].filter((name) => !offered.some(({ id }) => id === name));
+    const carries = (pointer: string, detail: string): FieldError => ({ pointer, detail, code: 'in-use' });
+    return [
+      ...lost(this.view.serversInUse(), servers).map((id) => carries('/servers', `${id} carries chains`)),
+      ...lost(this.view.hostsInUse(), hosts).map((id) =>
+        carries('/hosts', `traffic of a deployed chain is from ${id}`),
+      ),
+    ];
   }
 }
 

@@ -1,20 +1,26 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Inject, Injectable } from '@nestjs/common';
-import type { Pipeline, PipelineDefinition, PipelineProblem, PipelineVersion } from '@orrery/contract';
+import type { Pipeline, PipelineDefinition, PipelineProblem, PipelineVersion, PlannedPipeline } from '@orrery/contract';
 import { validatePipeline } from '@orrery/planner/pipeline/validate';
 import { newId } from '../../platform/ids.js';
 import { Mutex } from '../../platform/mutex.js';
 import { conflict, invalid, notFound, ProblemError } from '../../platform/problem.js';
-import { STORE, type Store } from '../../platform/redis.js';
+import { STORE, type Store, type Transaction } from '../../platform/redis.js';
 import { KEYS, PROJECT } from '../../platform/redis-keys.js';
 import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
 import { DESCRIPTORS, type DescriptorCatalogue } from '../../ports/descriptor-catalogue.js';
 import { EVENT_LOG, type EventDraft, type EventLog } from '../../ports/event-log.js';
 import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastructure-store.js';
-import type { PipelineStore } from '../../ports/pipeline-store.js';
+import type { PipelineStore, Publication } from '../../ports/pipeline-store.js';
 
 /** As stored: what is deployed is added when it is read. */
 type StoredPipeline = Omit<Pipeline, 'deployed_version' | 'deployment_state'>;
+
+interface NewVersion {
+  readonly version: PipelineVersion;
+  /** The pipeline with it. */
+  readonly pipeline: StoredPipeline;
+}
 
 const MAX_PIPELINES = 1000;
 
@@ -126,25 +132,49 @@ export class PipelinesService implements PipelineStore {
     return this.mutex.run(async () => {
       const before = await this.stored(id);
       requireRevision(before, ifMatch);
-      return this.addVersion(before, note, by);
+      const next = this.nextVersion(before, note, by);
+      await this.store.transact((transaction) => this.writeVersionIn(transaction, next));
+      return next.version;
     });
   }
 
-  publishDraft(id: string, by: string, expected?: PipelineDefinition): Promise<PipelineVersion> {
+  publishing<T>(
+    planned: readonly PlannedPipeline[],
+    by: string,
+    work: (publication: Publication) => Promise<T>,
+  ): Promise<T> {
     return this.mutex.run(async () => {
-      const before = await this.stored(id);
-      if (expected && !isDeepStrictEqual(before.draft, expected))
-        throw conflict(`The draft of ${before.draft.title} has changed since it was planned; plan again.`);
-      const newest = before.versions.at(-1);
-      if (newest && !before.draft_differs) {
+      const versions = new Map<string, number>();
+      const added: NewVersion[] = [];
+      for (const { pipeline_id: id, version, definition } of planned) {
+        const before = await this.stored(id);
+        if (version > 0) {
+          versions.set(id, version);
+          continue;
+        }
+        if (!isDeepStrictEqual(before.draft, definition))
+          throw conflict(`The draft of ${before.draft.title} has changed since it was planned; plan again.`);
         this.requireNoErrors(before.draft);
-        return this.version(id, newest.version);
+        const newest = before.versions.at(-1);
+        if (newest && !before.draft_differs) {
+          versions.set(id, newest.version);
+          continue;
+        }
+        const next = this.nextVersion(before, '', by);
+        added.push(next);
+        versions.set(id, next.version.version);
       }
-      return this.addVersion(before, '', by);
+      return work({
+        versions,
+        isNew: added.length > 0,
+        writeIn: (transaction) => {
+          for (const each of added) this.writeVersionIn(transaction, each);
+        },
+      });
     });
   }
 
-  private async addVersion(before: StoredPipeline, note: string, by: string): Promise<PipelineVersion> {
+  private nextVersion(before: StoredPipeline, note: string, by: string): NewVersion {
     this.requireNoErrors(before.draft);
     const version: PipelineVersion = {
       pipeline_id: before.id,
@@ -161,19 +191,19 @@ export class PipelinesService implements PipelineStore {
       versions: [...before.versions, entry],
       updated_ms: version.at_ms,
     };
-    const message = `${before.draft.title} was published as version ${version.version}`;
-    await this.store.transact((transaction) => {
-      transaction.hset(KEYS.versions(before.id), String(version.version), JSON.stringify(version));
-      transaction.hset(KEYS.pipelines, before.id, JSON.stringify(pipeline));
-      this.events.appendIn(transaction, {
-        type: 'pipeline.published',
-        subject: before.id,
-        message,
-        actor: by,
-        data: { version: version.version, note },
-      });
+    return { version, pipeline };
+  }
+
+  private writeVersionIn(transaction: Transaction, { version, pipeline }: NewVersion): void {
+    transaction.hset(KEYS.versions(pipeline.id), String(version.version), JSON.stringify(version));
+    transaction.hset(KEYS.pipelines, pipeline.id, JSON.stringify(pipeline));
+    this.events.appendIn(transaction, {
+      type: 'pipeline.published',
+      subject: pipeline.id,
+      message: `${pipeline.draft.title} was published as version ${version.version}`,
+      actor: version.by,
+      data: { version: version.version, note: version.note },
     });
-    return version;
   }
 
   private requireNoErrors(definition: PipelineDefinition): void {

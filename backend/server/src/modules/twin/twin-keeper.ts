@@ -86,6 +86,14 @@ export class TwinKeeper implements TwinView, FabricDriver, OnApplicationBootstra
     return { enabled: this.enabled, daemon: this.daemon, detail: this.detail, state: this.state };
   }
 
+  get fabricError(): string | null {
+    return this.state?.fabric.error ?? null;
+  }
+
+  onChange(listener: () => void): void {
+    this.stateListeners.add(listener);
+  }
+
   get isRunning(): boolean {
     return this.daemon === 'running';
   }

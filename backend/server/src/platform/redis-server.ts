@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, open, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from './log.js';
 
 const START_TIMEOUT_MS = 30_000;
@@ -19,8 +20,9 @@ export class RedisServer {
   readonly socketPath: string;
   restarts = 0;
   private child: ChildProcess | null = null;
-  private stopping = false;
   private exited: Promise<void> = Promise.resolve();
+  private readonly stopping = new AbortController();
+  private keeping: Promise<void> = Promise.resolve();
 
   constructor(
     runDir: string,
@@ -41,29 +43,37 @@ export class RedisServer {
     for (let attempt = 0; await answers(this.socketPath); attempt++) {
       if (attempt === 20)
         throw new Error(`another server uses ${this.socketPath}; choose another ORRERY_RUN_DIR and ORRERY_STATE_DIR`);
-      await pause(100);
+      await sleep(100);
     }
     await this.launch();
+    this.keeping = this.keep();
   }
 
   async stop(): Promise<void> {
-    this.stopping = true;
+    this.stopping.abort();
     this.child?.kill('SIGTERM');
+    await this.keeping;
     await this.exited;
     await rm(this.socketPath, { force: true });
   }
 
+  /** Resolves when Redis serves. Rejects when it does not come up; nothing of it is left then. */
   private async launch(): Promise<void> {
     await rm(this.socketPath, { force: true });
-    const logFile = await open(join(this.dataDir, 'redis.log'), 'a', 0o600);
     const [command, first] = existsSync(SETPRIV)
       ? [SETPRIV, ['--pdeathsig', 'KILL', 'redis-server']]
       : ['redis-server', []];
-    const child = spawn(command, [...first, ...this.options()], {
-      cwd: this.dataDir,
-      stdio: ['ignore', logFile.fd, logFile.fd],
-    });
-    await logFile.close();
+    const logFile = await open(join(this.dataDir, 'redis.log'), 'a', 0o600);
+    let child: ChildProcess;
+    try {
+      this.stopping.signal.throwIfAborted();
+      child = spawn(command, [...first, ...this.options()], {
+        cwd: this.dataDir,
+        stdio: ['ignore', logFile.fd, logFile.fd],
+      });
+    } finally {
+      void logFile.close();
+    }
     this.child = child;
     let ended = false;
     this.exited = new Promise((resolve) => {
@@ -73,31 +83,38 @@ export class RedisServer {
         resolve();
       });
       child.once('exit', (code, signal) => {
+        if (!this.stopping.signal.aborted) this.log.error({ code, signal }, 'Redis ended');
         ended = true;
-        if (!this.stopping) {
-          this.log.error({ code, signal }, 'Redis ended; starting it again');
-          void this.relaunch();
-        }
         resolve();
       });
     });
     const deadline = Date.now() + START_TIMEOUT_MS;
     while (!(await answers(this.socketPath))) {
-      if (ended || Date.now() > deadline)
+      if (ended || Date.now() > deadline) {
+        child.kill('SIGKILL');
+        await this.exited;
         throw new Error(`Redis did not start; see ${join(this.dataDir, 'redis.log')} (is redis-server installed?)`);
-      await pause(10);
+      }
+      await sleep(10);
     }
   }
 
-  private async relaunch(): Promise<void> {
-    this.restarts++;
-    for (let delay = 50; !this.stopping; delay = Math.min(delay * 2, 2000)) {
-      try {
-        await this.launch();
-        return;
-      } catch (error) {
-        this.log.error({ error: (error as Error).message }, 'Redis does not come back');
-        await pause(delay);
+  /** Starts Redis again whenever it ends: one at a time, because two would write the same append-only file. */
+  private async keep(): Promise<void> {
+    const { signal } = this.stopping;
+    while (!signal.aborted) {
+      await this.exited;
+      if (signal.aborted) return;
+      this.restarts++;
+      for (let delay = 50; !signal.aborted; delay = Math.min(delay * 2, 2000)) {
+        try {
+          await this.launch();
+          break;
+        } catch (error) {
+          if (signal.aborted) return;
+          this.log.error({ error: (error as Error).message }, 'Redis does not come back');
+          await sleep(delay, undefined, { signal }).catch(() => undefined);
+        }
       }
     }
   }
@@ -133,5 +150,3 @@ function answers(path: string): Promise<boolean> {
     socket.once('data', (data) => finish(/^[+-]/.test(data.toString())));
   });
 }
-
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));

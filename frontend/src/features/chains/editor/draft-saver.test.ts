@@ -87,6 +87,22 @@ describe('DraftSaver', () => {
     expect(server.stored.draft.nodes[1]).toMatchObject({ title: 'B' });
   });
 
+  it('never conflicts with itself when the timer and a button wait for the same save', async () => {
+    const { server, title, saver, state } = setup();
+    let release = () => {};
+    server.hold = new Promise((resolve) => {
+      release = resolve;
+    });
+    title('A');
+    const first = saver.flush();
+    title('B');
+    const both = [saver.flush(), saver.flush()];
+    release();
+    expect(await Promise.all([first, ...both])).toEqual([true, true, true]);
+    expect(state()).toBe('saved');
+    expect(server).toMatchObject({ puts: 2, stored: { revision: 3 } });
+  });
+
   it('stops at a conflict and lets the operator choose', async () => {
     const one = setup();
     one.server.stored = pipeline(retitleNode(draft, 'monitor', 'theirs'), 2);

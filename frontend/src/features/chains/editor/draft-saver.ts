@@ -62,7 +62,7 @@ export class DraftSaver {
   async flush(): Promise<boolean> {
     this.#cancel?.();
     this.#cancel = null;
-    if (this.#running) await this.#running;
+    while (this.#running) await this.#running;
     if (this.status.getState().state === 'conflict') return false;
     return this.dirty ? this.#save() : true;
   }

@@ -29,9 +29,7 @@ export class EventWriter implements EventLog, OnApplicationShutdown {
       return;
     }
     this.waiting.push(entryOf(draft));
-    this.working ??= this.drain().finally(() => {
-      this.working = null;
-    });
+    this.working ??= this.drain();
   }
 
   appendIn(transaction: Transaction, draft: EventDraft): void {
@@ -45,23 +43,33 @@ export class EventWriter implements EventLog, OnApplicationShutdown {
     await this.working;
   }
 
+  /** `working` is cleared in the same step that finds nothing waiting, so that no event comes in between unseen. */
   private async drain(): Promise<void> {
-    while (this.waiting.length > 0) {
-      const batch = this.waiting.slice(0, BATCH);
-      let left: Entry[] = batch;
-      while (left.length > 0) {
-        try {
-          left = await this.write(left);
-        } catch (error) {
-          this.log.warn({ error: (error as Error).message, waiting: this.waiting.length }, 'events wait for the store');
-          if (this.closed) return;
-          await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
-          left = await this.missing(left);
-        }
-      }
-      this.waiting.splice(0, batch.length);
-      for (const { type } of batch) this.metrics.events.inc({ type });
+    try {
+      let goesOn = true;
+      while (goesOn && this.waiting.length > 0) goesOn = await this.writeBatch();
+    } finally {
+      this.working = null;
     }
+  }
+
+  /** False: the server stops and the store is away. */
+  private async writeBatch(): Promise<boolean> {
+    const batch = this.waiting.slice(0, BATCH);
+    let left: Entry[] = batch;
+    while (left.length > 0) {
+      try {
+        left = await this.write(left);
+      } catch (error) {
+        this.log.warn({ error: (error as Error).message, waiting: this.waiting.length }, 'events wait for the store');
+        if (this.closed) return false;
+        await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+        left = await this.missing(left);
+      }
+    }
+    this.waiting.splice(0, batch.length);
+    for (const { type } of batch) this.metrics.events.inc({ type });
+    return true;
   }
 
   /** Gives those that Redis refused. Throws when it cannot be known which were written. */

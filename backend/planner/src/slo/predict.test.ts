@@ -6,7 +6,7 @@ import { descriptor } from '../testing/descriptors.js';
 import { rack } from '../testing/infrastructure.js';
 import { pipeline } from '../testing/pipelines.js';
 import { gammaQuantile } from './gamma.js';
-import { FABRIC_HOP_US } from './predict.js';
+import { FABRIC_HOP_US, WAKE_UP_US } from './predict.js';
 
 /** One microsecond a packet at 1 GHz, without base latency. */
 const nf = (id: string) => {
@@ -38,22 +38,39 @@ const predict = (definition: PipelineDefinition, servers = 1) => {
 const rateFor = (utilization: number) => utilization * 1e6 * 8 * 800;
 
 describe('predictSlos', () => {
-  it('is the exact M/M/1 percentile for one NF alone on a core', () => {
-    const { slo } = predict(
+  const alone = (utilization: number) =>
+    predict(
       pipeline(
         { a: 'a' },
         [
           ['in', 'a'],
           ['a', 'out'],
         ],
-        { rate_bps: rateFor(0.5), slos: SLOS },
+        { rate_bps: rateFor(utilization), slos: SLOS },
       ),
-    );
-    const sojourn = 1 / (1 - 0.5);
-    expect(slo.median!.predicted).toBeCloseTo(sojourn * Math.log(2), 6);
-    expect(slo.tail!.predicted).toBeCloseTo(sojourn * Math.log(100), 6);
-    expect(slo.median).toMatchObject({ met: false, unit: 'us', target: 1 });
-    expect(slo.tail).toMatchObject({ met: true });
+    ).slo;
+
+  it('is the M/M/1 percentile for one NF alone on a core that hardly sleeps', () => {
+    const { median, tail } = alone(0.9);
+    const sojourn = 1 / (1 - 0.9);
+    for (const [slo, share] of [
+      [median!, 0.5],
+      [tail!, 0.99],
+    ] as const) {
+      const ratio = slo.predicted / (sojourn * -Math.log(1 - share));
+      expect(ratio).toBeGreaterThan(1);
+      expect(ratio).toBeLessThan(1.1);
+    }
+    expect(median).toMatchObject({ met: false, unit: 'us', target: 1 });
+  });
+
+  it('is the wake-up of a core that hardly works', () => {
+    const { median, tail } = alone(1e-6);
+    const mean = WAKE_UP_US + 1;
+    expect(median!.predicted).toBeGreaterThan(WAKE_UP_US * Math.log(2));
+    expect(tail!.predicted / (mean * Math.log(100))).toBeGreaterThan(0.85);
+    expect(tail!.predicted / (mean * Math.log(100))).toBeLessThan(1);
+    expect(tail).toMatchObject({ met: true, target: 100 });
   });
 
   it('finds the rate at which the busiest core is full', () => {
@@ -88,7 +105,7 @@ describe('predictSlos', () => {
     const { plan, slo } = predict(definition, 2);
     expect(plan.cost.cross_traffic_bps).toBeGreaterThan(0);
     expect(slo.median!.predicted).toBeGreaterThan(FABRIC_HOP_US);
-    expect(slo.median!.predicted).toBeLessThan(FABRIC_HOP_US + 10);
+    expect(slo.median!.predicted).toBeLessThan(FABRIC_HOP_US + 10 + 2 * WAKE_UP_US);
   });
 
   it('agrees with a simulation of random service times over two branches', () => {
@@ -105,9 +122,11 @@ describe('predictSlos', () => {
     const { slo } = predict(definition);
     const random = seededRandom(3);
     const sojourn = () => (-1 / (1 - 0.5)) * Math.log(1 - random());
-    const samples = Array.from({ length: 200_000 }, () => sojourn() + (random() < 0.25 ? sojourn() : 0)).sort(
-      (x, y) => x - y,
-    );
+    const wakeUp = () => (random() < 0.5 ? -WAKE_UP_US * Math.log(1 - random()) : 0);
+    const samples = Array.from(
+      { length: 200_000 },
+      () => sojourn() + (random() < 0.25 ? sojourn() : 0) + wakeUp(),
+    ).sort((x, y) => x - y);
     expect(Math.abs(slo.tail!.predicted / samples[198_000]! - 1)).toBeLessThan(0.05);
     expect(Math.abs(slo.median!.predicted / samples[100_000]! - 1)).toBeLessThan(0.1);
   });

@@ -12,8 +12,14 @@ type SloPrediction = Plan['slos'][number];
 /** Engine to switch to engine without the links' own delay: two port crossings and one rule. */
 export const FABRIC_HOP_US = 50;
 
+/**
+ * Mean of what the first packet of a core that slept waits beyond its service: caches are cold and the worker has to run
+ * again. Exponential; measured in the twin on a quiet machine (docs/benchmarks.md, chain latency).
+ */
+export const WAKE_UP_US = 8;
+
 const LATENCY_MODEL =
-  'processor sharing (M/G/1-PS) on each core + base latency + 50 us and the link delays a fabric hop; percentile of a gamma distribution with the same mean and variance';
+  'processor sharing (M/G/1-PS) on each core, with an exponential wake-up of mean 8 us where the core sleeps + base latency + 50 us and the link delays a fabric hop; percentile of a gamma distribution with the same mean and variance';
 
 export interface PredictionInput {
   readonly pipelines: readonly PlannedPipeline[];
@@ -73,8 +79,10 @@ export function latencyOf(
   };
   const EXIT = '';
   for (const edge of input.edges) {
-    if (edge.from === null && edge.to !== null && own.some(({ id }) => id === edge.to))
-      arrive(edge.to, weightOf(edge), 0, 0, 0);
+    const first = edge.from === null && own.find(({ id }) => id === edge.to);
+    if (!first) continue;
+    const wake = wakeUp(busy.get(coreKey(first))!);
+    arrive(first.id, weightOf(edge), wake.mean_us, wake.variance_us2 + wake.mean_us ** 2, 0);
   }
   for (const node of topologicalOrder(graphOf(definition)) ?? []) {
     for (const instance of byNode.get(pgraphNodeId(definition.name, node)) ?? []) {
@@ -89,8 +97,11 @@ export function latencyOf(
       const variance = at.second / at.weight - first * first + sojourn * sojourn;
       for (const edge of leaving.get(instance.id) ?? []) {
         const hop = edge.crosses_switch ? hopDelay(input.infrastructure, instance.server, server.get(edge.to!)!) : 0;
-        const mean = after + hop;
-        arrive(edge.to ?? EXIT, weightOf(edge), mean, variance + mean * mean, at.least + fixed + hop);
+        const next = edge.crosses_switch ? input.instances.find(({ id }) => id === edge.to) : undefined;
+        const wake = next ? wakeUp(busy.get(coreKey(next))!) : ALWAYS_AWAKE;
+        const mean = after + hop + wake.mean_us;
+        const second = variance + wake.variance_us2 + mean * mean;
+        arrive(edge.to ?? EXIT, weightOf(edge), mean, second, at.least + fixed + hop);
       }
     }
   }
@@ -98,6 +109,15 @@ export function latencyOf(
   if (!end) return { mean_us: 0, variance_us2: 0, least_us: 0 };
   const mean_us = end.first / end.weight;
   return { mean_us, variance_us2: Math.max(0, end.second / end.weight - mean_us * mean_us), least_us: end.least };
+}
+
+const ALWAYS_AWAKE = { mean_us: 0, variance_us2: 0 };
+
+/** Wait for a core that is busy for this share of the time and sleeps otherwise. */
+function wakeUp(share: number): { mean_us: number; variance_us2: number } {
+  const asleep = Math.max(0, 1 - share);
+  const mean_us = asleep * WAKE_UP_US;
+  return { mean_us, variance_us2: 2 * asleep * WAKE_UP_US ** 2 - mean_us ** 2 };
 }
 
 function grouped<T>(values: readonly T[], keyOf: (value: T) => string): Map<string, T[]> {

@@ -1,5 +1,4 @@
 import type { EngineGraph, InstanceSpec } from '@orrery/contract';
-import type { Probes } from './engine/compile.js';
 
 export type InstanceRuntimeState = 'starting' | 'running' | 'failed' | 'stopping';
 
@@ -16,6 +15,22 @@ export interface Change {
   configure: InstanceSpec[];
   destruct: string[];
   wiring: Wiring | null;
+}
+
+/** Where the figures of an instance are read. */
+export interface InstanceProbe {
+  instance_id: string;
+  /** NF module of the engine; null for a process, whose figures are those of its ports. */
+  nf: string | null;
+  queues: string[];
+  /** Classifier behind the NF, whose drops are packets that no edge wants. */
+  outputs: string | null;
+  ports: { near: string; far: string } | null;
+}
+
+export interface Probes {
+  instances: InstanceProbe[];
+  exits: { exit_id: string; module: string }[];
 }
 
 export interface Wiring {

@@ -8,6 +8,7 @@ import {
   type OutputSpec,
   type Target,
 } from '@orrery/contract';
+import type { InstanceProbe, Probes } from '../nf-driver.js';
 import { processLinks } from '../veth-names.js';
 import {
   exitModule,
@@ -34,22 +35,6 @@ export class CompileError extends Error {
   ) {
     super(detail);
   }
-}
-
-/** Where the figures of an instance are read. */
-export interface InstanceProbe {
-  instance_id: string;
-  /** NF module of the engine; null for a process, whose figures are those of its ports. */
-  nf: string | null;
-  queues: string[];
-  /** Classifier behind the NF, whose drops are packets that no edge wants. */
-  outputs: string | null;
-  ports: { near: string; far: string } | null;
-}
-
-export interface Probes {
-  instances: InstanceProbe[];
-  exits: { exit_id: string; module: string }[];
 }
 
 export interface Compiled {

@@ -1,5 +1,5 @@
 import type { EngineStats, ExitSample, InstanceSample, NodeSamples, SparseHistogram } from '@orrery/contract';
-import type { InstanceProbe, Probes } from './compile.js';
+import type { InstanceProbe, Probes } from '../nf-driver.js';
 
 type Module = EngineStats['modules'][number];
 type Port = EngineStats['ports'][number];

@@ -9,7 +9,10 @@ const BIN = `${ROOT}/node_modules/.bin`;
 /** In the order of running: the cheap and telling first. Each is one command line that prints its own result. */
 const STAGES = [
   ['format', `${BIN}/biome ci --error-on-warnings .`],
-  ['imports', `${BIN}/depcruise --config .dependency-cruiser.cjs backend frontend/src agents/node e2e`],
+  [
+    'imports',
+    `${BIN}/depcruise --config .dependency-cruiser.cjs backend frontend/src agents/node e2e && node --test --test-reporter=dot scripts/imports.test.mjs`,
+  ],
   [
     'python-lint',
     `${VENV}/bin/ruff check twin && ${VENV}/bin/ruff format --check twin && ${VENV}/bin/mypy --config-file twin/pyproject.toml twin/src/orrery_twin`,

@@ -21,9 +21,10 @@ using nlohmann::json;
 using orrery::Engine;
 
 constexpr const char* kUsage =
-    "usage: orrery-engine-bench [--json] [--seconds S] [--hugepages | --no-huge]\n"
+    "usage: orrery-engine-bench [--json] [--only TEXT] [--seconds S] [--hugepages | --no-huge]\n"
     "\n"
     "  --json         one JSON object a figure\n"
+    "  --only TEXT    only figures with this in their name\n"
     "  --seconds S    of measurement a figure (default 2)\n"
     "  --hugepages, --no-huge   where packets lie (default: hugepages when enough are free)\n";
 
@@ -33,6 +34,7 @@ constexpr uint32_t kCirculating = 32;
 
 struct Options {
   bool as_json = false;
+  std::string_view only;
   double seconds = 2;
   orrery::EalOptions eal{.memory = orrery::Memory::kAuto, .memory_mb = 256};
 };
@@ -171,6 +173,7 @@ void run(const Options& options) {
   const orrery::Eal eal(options.eal);
   Engine engine({}, eal);
   const auto show = [&](const std::string& name, const json& params) {
+    if (name.find(options.only) == std::string::npos) return;
     print(measure(engine, name, params, options.seconds), options.as_json);
   };
   show("l2 null->null", forwarder({{"driver", "null"}}));
@@ -197,6 +200,8 @@ bool parse_options(int argc, char** argv, Options& options) {
       options.eal.memory = orrery::Memory::kHugepages;
     } else if (argument == "--no-huge") {
       options.eal.memory = orrery::Memory::kNoHuge;
+    } else if (argument == "--only" && i + 1 < argc) {
+      options.only = argv[++i];
     } else if (argument == "--seconds" && i + 1 < argc) {
       const std::string_view value = argv[++i];
       const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), options.seconds);

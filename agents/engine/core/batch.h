@@ -3,6 +3,7 @@
 
 #include <rte_mbuf.h>
 
+#include <array>
 #include <cstdint>
 
 namespace orrery {
@@ -15,11 +16,15 @@ struct Batch {
   uint32_t bytes = 0;
   rte_mbuf* packets[kBatchSize];
 
-  void add(rte_mbuf* packet) {
-    packets[count++] = packet;
-    bytes += packet->pkt_len;
-  }
   void clear() { count = bytes = 0; }
 };
+
+// What becomes of a packet in a module: out of gate `index`, or dropped for the reason `index`.
+struct Fate {
+  bool dropped = false;
+  uint8_t index = 0;
+  bool operator==(const Fate&) const = default;
+};
+using Fates = std::array<Fate, kBatchSize>;
 
 }  // namespace orrery

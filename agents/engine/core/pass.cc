@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/pass.h"
 
-#include <cstring>
+#include <algorithm>
 
 namespace orrery {
 
@@ -10,19 +10,34 @@ void Pass::set_graph(Graph* graph) {
   ready_.assign(graph == nullptr ? 0 : (graph->by_rank.size() + 63) / 64, 0);
 }
 
-void Pass::emit_all(uint8_t gate, const Batch& batch) {
+void Pass::emit(uint8_t gate, rte_mbuf* const* packets, uint32_t count, uint32_t bytes) {
   const Output& out = output(gate);
   if (out.to == nullptr) [[unlikely]] {
-    for (uint32_t i = 0; i < batch.count; ++i) drop(batch.packets[i], kDropNoGate);
+    for (uint32_t i = 0; i < count; ++i) drop(packets[i], kDropNoGate);
     return;
   }
   Batch& pending = out.to->pending[out.input];
-  std::memcpy(pending.packets + pending.count, batch.packets, batch.count * sizeof(rte_mbuf*));
-  pending.count += batch.count;
-  pending.bytes += batch.bytes;
+  std::copy_n(packets, count, pending.packets + pending.count);
+  pending.count += count;
+  pending.bytes += bytes;
   ready_[out.to->rank / 64] |= uint64_t{1} << (out.to->rank % 64);
-  emitted_packets_ += batch.count;
-  emitted_bytes_ += batch.bytes;
+  emitted_packets_ += count;
+  emitted_bytes_ += bytes;
+}
+
+void Pass::dispatch(const Batch& batch, const Fates& fates) {
+  // Neighbours mostly share a fate and then move together: counters kept in memory for each packet cost more than all
+  // the rest.
+  for (uint32_t first = 0, end = 0; first < batch.count; first = end) {
+    const Fate fate = fates[first];
+    uint32_t bytes = 0;
+    for (; end < batch.count && fates[end] == fate; ++end) bytes += batch.packets[end]->pkt_len;
+    if (fate.dropped) {
+      for (uint32_t i = first; i < end; ++i) drop(batch.packets[i], fate.index);
+    } else {
+      emit(fate.index, batch.packets + first, end - first, bytes);
+    }
+  }
 }
 
 uint32_t Pass::run(Node& task) {

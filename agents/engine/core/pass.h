@@ -31,19 +31,11 @@ class Pass {
   uint64_t now_ns() const { return now_ns_; }
   uint64_t exact_now_ns() { return clock_.ns(rte_rdtsc()); }
 
-  void emit(uint8_t gate, rte_mbuf* packet) {
-    const Output& out = output(gate);
-    if (out.to == nullptr) [[unlikely]] {
-      drop(packet, kDropNoGate);
-      return;
-    }
-    out.to->pending[out.input].add(packet);
-    ready_[out.to->rank / 64] |= uint64_t{1} << (out.to->rank % 64);
-    ++emitted_packets_;
-    emitted_bytes_ += packet->pkt_len;
-  }
+  // Passes the whole batch on.
+  void emit_all(uint8_t gate, const Batch& batch) { emit(gate, batch.packets, batch.count, batch.bytes); }
 
-  void emit_all(uint8_t gate, const Batch& batch);
+  // Does with each packet of the batch what its fate says, in order.
+  void dispatch(const Batch& batch, const Fates& fates);
 
   // Frees the packet and counts the reason, an index of Module::drop_reasons().
   void drop(rte_mbuf* packet, uint8_t reason) {
@@ -76,6 +68,7 @@ class Pass {
   static constexpr Output kNoOutput{};
 
   const Output& output(uint8_t gate) const { return gate < node_->outputs.size() ? node_->outputs[gate] : kNoOutput; }
+  void emit(uint8_t gate, rte_mbuf* const* packets, uint32_t count, uint32_t bytes);
   Node* next_ready();
   uint64_t charge(uint64_t since_tsc);
   void flush_free();

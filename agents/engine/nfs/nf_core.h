@@ -59,6 +59,9 @@ class NfCore {
   // `now_ns` is CLOCK_MONOTONIC.
   virtual void process(std::span<NfPacket> packets, Direction in, std::span<NfVerdict> verdicts, uint64_t now_ns) = 0;
 
+  // Whether `process` looks at NfPacket::parsed, which otherwise is not filled. Fixed for the NF's life.
+  virtual bool reads_headers() const { return true; }
+
   // Names of the reasons for which the NF drops, e.g. "denied", "malformed". Fixed for the NF's life; at most 8.
   virtual std::span<const std::string_view> drop_reasons() const = 0;
 

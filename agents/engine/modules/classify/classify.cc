@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <optional>
 #include <vector>
 
 #include "core/json_fields.h"
@@ -20,45 +19,40 @@ class Classify final : public Module {
     for (size_t i = 0; i < rules.size(); ++i) {
       JsonFields rule(rules[i], context.pointer + "/rules/" + std::to_string(i), "invalid-config");
       Match match = parse_match(rule.required("match"), rule.pointer_to("match"));
-      rules_.push_back({std::move(match), static_cast<uint8_t>(rule.integer("gate", 0, 255))});
+      rules_.push_back({std::move(match), {.index = static_cast<uint8_t>(rule.integer("gate", 0, 255))}});
       rule.done();
     }
     const nlohmann::json* gate = fields.optional("default_gate");
     if (gate != nullptr && !gate->is_null())
-      default_gate_ = static_cast<uint8_t>(fields.integer("default_gate", 0, 255));
+      default_fate_ = {.index = static_cast<uint8_t>(fields.integer("default_gate", 0, 255))};
     fields.done();
   }
 
   void process(Pass& pass, Batch& batch, uint8_t) override {
-    for (uint32_t i = 0; i < batch.count; ++i) {
-      rte_mbuf* packet = batch.packets[i];
-      const std::optional<uint8_t> gate = gate_for(packet);
-      if (gate) {
-        pass.emit(*gate, packet);
-      } else {
-        pass.drop(packet, kDropNoMatch);
-      }
-    }
+    Fates fates;
+    for (uint32_t i = 0; i < batch.count; ++i) fates[i] = fate_of(batch.packets[i]);
+    pass.dispatch(batch, fates);
   }
 
  private:
+
   static constexpr uint8_t kDropNoMatch = 1;
 
   struct Rule {
     Match match;
-    uint8_t gate;
+    Fate fate;
   };
 
-  std::optional<uint8_t> gate_for(rte_mbuf* packet) const {
+  Fate fate_of(rte_mbuf* packet) const {
     const ParsedPacket& parsed = parsed_of(packet);
     const uint16_t metadata = meta_of(packet).metadata;
     for (const Rule& rule : rules_)
-      if (matches(rule.match, parsed, metadata)) return rule.gate;
-    return default_gate_;
+      if (matches(rule.match, parsed, metadata)) return rule.fate;
+    return default_fate_;
   }
 
   std::vector<Rule> rules_;
-  std::optional<uint8_t> default_gate_;
+  Fate default_fate_{.dropped = true, .index = kDropNoMatch};
 };
 
 }  // namespace

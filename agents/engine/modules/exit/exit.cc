@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 #include <charconv>
 
+#include "core/ages.h"
 #include "core/hop_tag.h"
 #include "core/json_fields.h"
 #include "core/packet_meta.h"
@@ -36,21 +36,22 @@ class Exit final : public Module {
   }
 
   void process(Pass& pass, Batch& batch, uint8_t) override {
-    const uint64_t now_ns = pass.exact_now_ns();
+    Fates fates;
+    Ages ages(*counters.latency, pass.exact_now_ns());
     for (uint32_t i = 0; i < batch.count; ++i) {
       rte_mbuf* packet = batch.packets[i];
       if (packet->data_len < kEthernetHeader) [[unlikely]] {
-        pass.drop(packet, kDropRunt);
+        fates[i] = kRunt;
         continue;
       }
-      counters.latency->add(now_ns - std::min(now_ns, meta_of(packet).ingress_ns));
+      ages.add(meta_of(packet).ingress_ns);
       write_macs(bytes_of(packet), destination_, source_);
-      pass.emit(0, packet);
     }
+    pass.dispatch(batch, fates);
   }
 
  private:
-  static constexpr uint8_t kDropRunt = 1;
+  static constexpr Fate kRunt{.dropped = true, .index = 1};
 
   MacAddress destination_;
   MacAddress source_;

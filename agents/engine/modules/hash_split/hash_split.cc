@@ -38,21 +38,19 @@ class HashSplit final : public Module {
       : HashSplit(context, JsonFields(context.config, context.pointer, kCode)) {}
 
   void process(Pass& pass, Batch& batch, uint8_t) override {
+    Fates fates;
     for (uint32_t i = 0; i < batch.count; ++i) {
-      rte_mbuf* packet = batch.packets[i];
-      const uint32_t flow = hash_(parsed_of(packet));
+      const uint32_t flow = hash_(parsed_of(batch.packets[i]));
       const auto range = std::ranges::upper_bound(ranges_, flow, {}, &Range::hi);
-      if (range == ranges_.end() || flow < range->lo) {
-        pass.drop(packet, kDropNoRange);
-      } else {
-        pass.emit(range->gate, packet);
-      }
+      const bool found = range != ranges_.end() && flow >= range->lo;
+      fates[i] = found ? Fate{.index = range->gate} : kNoRange;
     }
+    pass.dispatch(batch, fates);
   }
 
  private:
   static constexpr std::string_view kCode = "invalid-config";
-  static constexpr uint8_t kDropNoRange = 1;
+  static constexpr Fate kNoRange{.dropped = true, .index = 1};
 
   struct Range {
     uint32_t lo;

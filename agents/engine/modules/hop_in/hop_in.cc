@@ -28,34 +28,36 @@ class HopIn final : public Module {
   }
 
   void process(Pass& pass, Batch& batch, uint8_t) override {
+    Fates fates;
     for (uint32_t i = 0; i < batch.count; ++i) {
       rte_mbuf* packet = batch.packets[i];
       if (packet->data_len < kEthernetHeader) [[unlikely]] {
-        pass.drop(packet, kDropRunt);
+        fates[i] = kRunt;
         continue;
       }
       const uint8_t* frame = bytes_of(packet);
       HopTag tag{};
       if (!read_hop_tag(frame, tag)) {
-        pass.drop(packet, kDropNoTag);
+        fates[i] = kNoTag;
         continue;
       }
       const uint16_t gate = gate_of_hop_[tag.hop];
       if (gate == kNoGate) [[unlikely]] {
-        pass.drop(packet, kDropUnknownHop);
+        fates[i] = kUnknownHop;
         continue;
       }
       PacketMeta& meta = meta_of(packet);
       meta.metadata = tag.metadata;
       meta.ingress_ns = read_ingress_ns(frame, pass.now_ns());
-      pass.emit(static_cast<uint8_t>(gate), packet);
+      fates[i] = {.index = static_cast<uint8_t>(gate)};
     }
+    pass.dispatch(batch, fates);
   }
 
  private:
-  static constexpr uint8_t kDropRunt = 1;
-  static constexpr uint8_t kDropNoTag = 2;
-  static constexpr uint8_t kDropUnknownHop = 3;
+  static constexpr Fate kRunt{.dropped = true, .index = 1};
+  static constexpr Fate kNoTag{.dropped = true, .index = 2};
+  static constexpr Fate kUnknownHop{.dropped = true, .index = 3};
   static constexpr uint16_t kNoGate = UINT16_MAX;
 
   std::array<uint16_t, 65536> gate_of_hop_;

@@ -18,20 +18,21 @@ class HopOut final : public Module {
   }
 
   void process(Pass& pass, Batch& batch, uint8_t) override {
+    Fates fates;
     for (uint32_t i = 0; i < batch.count; ++i) {
       rte_mbuf* packet = batch.packets[i];
       if (packet->data_len < kEthernetHeader) [[unlikely]] {
-        pass.drop(packet, kDropRunt);
+        fates[i] = kRunt;
         continue;
       }
       const PacketMeta& meta = meta_of(packet);
       write_hop_tag(bytes_of(packet), {hop_, meta.metadata}, meta.ingress_ns);
-      pass.emit(0, packet);
     }
+    pass.dispatch(batch, fates);
   }
 
  private:
-  static constexpr uint8_t kDropRunt = 1;
+  static constexpr Fate kRunt{.dropped = true, .index = 1};
 
   uint16_t hop_;
 };

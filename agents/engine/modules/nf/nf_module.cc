@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <new>
 
+#include "core/ages.h"
 #include "core/packet_meta.h"
 #include "core/pass.h"
 #include "nfs/registry.h"
@@ -45,27 +46,33 @@ class NfModule final : public Module {
     alignas(NfPacket) std::byte storage[kBatchSize * sizeof(NfPacket)];
     auto* packets = reinterpret_cast<NfPacket*>(storage);
     std::array<NfVerdict, kBatchSize> verdicts;
+    const bool parse = core_->reads_headers();
     for (uint32_t i = 0; i < batch.count; ++i) {
       rte_mbuf* packet = batch.packets[i];
       uint8_t* bytes = bytes_of(packet);
-      new (packets + i)
-          NfPacket{bytes, packet->data_len, parse_packet({bytes, packet->data_len}), meta_of(packet).metadata};
+      const uint16_t length = packet->data_len, metadata = meta_of(packet).metadata;
+      if (parse) {
+        new (packets + i) NfPacket{bytes, length, parse_packet({bytes, length}), metadata};
+      } else {
+        new (packets + i) NfPacket{bytes, length, {}, metadata};
+      }
     }
     core_->process({packets, batch.count}, input == 0 ? Direction::kForward : Direction::kReturn,
                    {verdicts.data(), batch.count}, pass.now_ns());
-    const uint64_t done_ns = pass.exact_now_ns();
+    Fates fates;
+    Ages ages(*counters.latency, pass.exact_now_ns());
     for (uint32_t i = 0; i < batch.count; ++i) {
-      rte_mbuf* packet = batch.packets[i];
       if (verdicts[i].drop) {
-        pass.drop(packet, static_cast<uint8_t>(kFirstOwnReason + verdicts[i].drop_reason));
+        fates[i] = {.dropped = true, .index = static_cast<uint8_t>(kFirstOwnReason + verdicts[i].drop_reason)};
         continue;
       }
-      PacketMeta& meta = meta_of(packet);
+      PacketMeta& meta = meta_of(batch.packets[i]);
       meta.metadata = packets[i].metadata;
       meta.parsed_valid = false;
-      counters.latency->add(done_ns - std::min(done_ns, meta.enqueue_ns));
-      pass.emit(static_cast<uint8_t>(verdicts[i].out), packet);
+      ages.add(meta.enqueue_ns);
+      fates[i] = {.index = static_cast<uint8_t>(verdicts[i].out)};
     }
+    pass.dispatch(batch, fates);
   }
 
   void prepare_adopt(Module& old_module) override {

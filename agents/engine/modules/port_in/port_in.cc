@@ -21,31 +21,32 @@ class PortIn final : public TaskModule {
   void process(Pass&, Batch&, uint8_t) override {}
 
   uint32_t poll(Pass& pass) override {
-    rte_mbuf* packets[kBatchSize];
-    const uint32_t count = rte_eth_rx_burst(port_.id(), 0, packets, kBatchSize);
+    Batch batch;
+    const uint32_t count = rte_eth_rx_burst(port_.id(), 0, batch.packets, kBatchSize);
     if (count == 0) return 0;
-    Batch fitting;
-    uint64_t bytes = 0;
+    const uint32_t max_bytes = port_.max_frame_bytes();
+    const uint64_t now_ns = pass.now_ns();
+    Fates fates;
+    uint32_t bytes = 0;
     for (uint32_t i = 0; i < count; ++i) {
-      rte_mbuf* packet = packets[i];
+      rte_mbuf* packet = batch.packets[i];
       bytes += packet->pkt_len;
-      meta_of(packet).reset(pass.now_ns());
+      meta_of(packet).reset(now_ns);
       // A frame in several pieces or longer than the port carries was cut or joined on its way here.
-      if (packet->nb_segs != 1 || packet->pkt_len > port_.max_frame_bytes()) [[unlikely]] {
-        pass.drop(packet, kDropOversize);
-      } else {
-        fitting.add(packet);
-      }
+      fates[i] = packet->nb_segs == 1 && packet->pkt_len <= max_bytes ? kPass : kOversize;
     }
+    batch.count = count;
+    batch.bytes = bytes;
     pass.count_in(count, bytes);
-    pass.emit_all(0, fitting);
+    pass.dispatch(batch, fates);
     return count;
   }
 
   Wakeup wakeup() const override { return {.now = port_.must_poll(), .fd = port_.wait_fd(), .due_ns = 0}; }
 
  private:
-  static constexpr uint8_t kDropOversize = 1;
+  static constexpr Fate kPass{};
+  static constexpr Fate kOversize{.dropped = true, .index = 1};
 
   Port& port_;
 };

@@ -20,24 +20,26 @@ class PortOut final : public Module {
 
   void process(Pass& pass, Batch& batch, uint8_t) override {
     rte_mbuf* packets[kBatchSize];
-    uint32_t sizes[kBatchSize];
+    const uint32_t max_bytes = port_.max_frame_bytes();
     uint16_t count = 0;
+    uint64_t bytes = 0;
     for (uint32_t i = 0; i < batch.count; ++i) {
       rte_mbuf* packet = batch.packets[i];
       if (packet->pkt_len < kEthernetHeader) [[unlikely]] {
         pass.drop(packet, kDropRunt);
-      } else if (packet->pkt_len > port_.max_frame_bytes()) [[unlikely]] {
+      } else if (packet->pkt_len > max_bytes) [[unlikely]] {
         pass.drop(packet, kDropOversize);
       } else {
-        sizes[count] = packet->pkt_len;
+        bytes += packet->pkt_len;
         packets[count++] = packet;
       }
     }
     const uint16_t sent = rte_eth_tx_burst(port_.id(), 0, packets, count);
-    uint64_t bytes = 0;
-    for (uint16_t i = 0; i < sent; ++i) bytes += sizes[i];
+    for (uint16_t i = sent; i < count; ++i) {
+      bytes -= packets[i]->pkt_len;
+      pass.drop(packets[i], kDropPortFull);
+    }
     pass.count_out(sent, bytes);
-    for (uint16_t i = sent; i < count; ++i) pass.drop(packets[i], kDropPortFull);
   }
 
  private:

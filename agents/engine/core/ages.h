@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "support/histogram.h"
+
+namespace orrery {
+
+// Adds the ages of packets to a histogram. Neighbours mostly began at the same time and are added together, because one
+// addition to memory a packet costs nanoseconds.
+class Ages {
+ public:
+  Ages(Histogram& histogram, uint64_t now_ns) : histogram_(histogram), now_ns_(now_ns) {}
+  ~Ages() { flush(); }
+  Ages(const Ages&) = delete;
+  Ages& operator=(const Ages&) = delete;
+
+  // A packet that began at `since_ns`; a time ahead of now counts as now.
+  void add(uint64_t since_ns) {
+    if (since_ns != since_ns_) {
+      flush();
+      since_ns_ = since_ns;
+      count_ = 0;
+    }
+    ++count_;
+  }
+
+ private:
+  void flush() {
+    if (count_ != 0) histogram_.add(now_ns_ - std::min(now_ns_, since_ns_), count_);
+  }
+
+  Histogram& histogram_;
+  uint64_t now_ns_;
+  uint64_t since_ns_ = 0;
+  uint32_t count_ = 0;
+};
+
+}  // namespace orrery

@@ -165,10 +165,12 @@ class Monitor final : public NfCore {
         default:
           ip_.add(packet.length);
           keys[count] = FlowTuple::of(packet.parsed);
-          hashes[count] = flows_.hash(keys[count]);
-          lengths[count] = packet.length;
-          flows_.prefetch(hashes[count++]);
+          lengths[count++] = packet.length;
       }
+    }
+    for (size_t n = 0; n < count; ++n) {
+      hashes[n] = flows_.hash(keys[n]);
+      flows_.prefetch(hashes[n]);
     }
     for (size_t n = 0; n < count; ++n) flows_.prefetch_entry(hashes[n]);
     for (size_t n = 0; n < count; ++n) {

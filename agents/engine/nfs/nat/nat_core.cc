@@ -263,9 +263,11 @@ class Nat final : public NfCore {
         port = icmp_id(packet);
       }
       keys[count] = {p.ip_src, port, static_cast<uint16_t>(*space_of_proto(p.ip_proto))};
-      hashes[count] = mappings_.hash(keys[count]);
-      mappings_.prefetch(hashes[count]);
       todo[count++] = static_cast<uint8_t>(i);
+    }
+    for (size_t n = 0; n < count; ++n) {
+      hashes[n] = mappings_.hash(keys[n]);
+      mappings_.prefetch(hashes[n]);
     }
     for (size_t n = 0; n < count; ++n) mappings_.prefetch_entry(hashes[n]);
     for (size_t n = 0; n < count; ++n) {

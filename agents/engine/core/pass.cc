@@ -2,6 +2,7 @@
 #include "core/pass.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace orrery {
 
@@ -26,8 +27,13 @@ void Pass::emit(uint8_t gate, rte_mbuf* const* packets, uint32_t count, uint32_t
 }
 
 void Pass::dispatch(const Batch& batch, const Fates& fates) {
-  // Neighbours mostly share a fate and then move together: counters kept in memory for each packet cost more than all
-  // the rest.
+  if (batch.count == 0) return;
+  // Packets of one fate move together: to count each in memory would cost more than all the rest.
+  const bool alike = std::memcmp(fates.data(), fates.data() + 1, (batch.count - 1) * sizeof(Fate)) == 0;
+  if (alike && !fates[0].dropped) {
+    emit_all(fates[0].index, batch);
+    return;
+  }
   for (uint32_t first = 0, end = 0; first < batch.count; first = end) {
     const Fate fate = fates[first];
     uint32_t bytes = 0;

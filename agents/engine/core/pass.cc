@@ -47,12 +47,15 @@ void Pass::dispatch(const Batch& batch, const Fates& fates) {
 }
 
 uint32_t Pass::run(Node& task) {
-  const uint64_t start = rte_rdtsc();
+  const uint64_t start = mark_;
   now_ns_ = clock_.ns(start);
   node_ = &task;
   const uint32_t taken = static_cast<TaskModule&>(*task.module).poll(*this);
-  if (taken == 0) return 0;
-  uint64_t mark = charge(start);
+  if (taken == 0) {
+    mark_ = rte_rdtsc();
+    return 0;
+  }
+  charge();
   ready_word_ = 0;
   while ((node_ = next_ready()) != nullptr) {
     for (uint8_t input = 0; input < kMaxInputs; ++input) {
@@ -62,10 +65,9 @@ uint32_t Pass::run(Node& task) {
       node_->module->process(*this, batch, input);
       batch.clear();
     }
-    mark = charge(mark);
+    charge();
   }
-  flush_free();
-  busy_cycles_ += mark - start;
+  busy_cycles_ += mark_ - start;
   return taken;
 }
 
@@ -80,14 +82,15 @@ Node* Pass::next_ready() {
   return nullptr;
 }
 
-uint64_t Pass::charge(uint64_t since_tsc) {
+void Pass::charge() {
+  flush_free();
   const uint64_t now = rte_rdtsc();
   ModuleCounters& counters = node_->module->counters;
-  counters.cycles += now - since_tsc;
+  counters.cycles += now - mark_;
   counters.packets_out += emitted_packets_;
   counters.bytes_out += emitted_bytes_;
   emitted_packets_ = emitted_bytes_ = 0;
-  return now;
+  mark_ = now;
 }
 
 void Pass::flush_free() {

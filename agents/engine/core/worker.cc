@@ -75,12 +75,17 @@ void Worker::run(uint32_t index, int cpu) {
   rte_thread_register();
   std::unique_lock running(running_);
   uint32_t idle_rounds = 0;
+  pass_.resume();
   while (!stop_.load(std::memory_order_relaxed)) {
-    if (park_requested_.load(std::memory_order_relaxed)) wait_while_parked(running);
+    if (park_requested_.load(std::memory_order_relaxed)) {
+      wait_while_parked(running);
+      pass_.resume();
+    }
     if (run_round()) {
       idle_rounds = 0;
     } else if (++idle_rounds >= kSpinRounds) {
       sleep(running);
+      pass_.resume();
     }
   }
   running.unlock();

@@ -24,21 +24,25 @@ class PortIn final : public TaskModule {
     Batch batch;
     const uint32_t count = rte_eth_rx_burst(port_.id(), 0, batch.packets, kBatchSize);
     if (count == 0) return 0;
-    const uint32_t max_bytes = port_.max_frame_bytes();
     const uint64_t now_ns = pass.now_ns();
-    Fates fates;
+    bool all_fit = true;
     uint32_t bytes = 0;
     for (uint32_t i = 0; i < count; ++i) {
       rte_mbuf* packet = batch.packets[i];
       bytes += packet->pkt_len;
       meta_of(packet).reset(now_ns);
-      // A frame in several pieces or longer than the port carries was cut or joined on its way here.
-      fates[i] = packet->nb_segs == 1 && packet->pkt_len <= max_bytes ? kPass : kOversize;
+      all_fit &= fits(packet);
     }
     batch.count = count;
     batch.bytes = bytes;
     pass.count_in(count, bytes);
-    pass.dispatch(batch, fates);
+    if (all_fit) [[likely]] {
+      pass.emit_all(0, batch);
+    } else {
+      Fates fates;
+      for (uint32_t i = 0; i < count; ++i) fates[i] = fits(batch.packets[i]) ? kPass : kOversize;
+      pass.dispatch(batch, fates);
+    }
     return count;
   }
 
@@ -47,6 +51,11 @@ class PortIn final : public TaskModule {
  private:
   static constexpr Fate kPass{};
   static constexpr Fate kOversize{.dropped = true, .index = 1};
+
+  // A frame in several pieces or longer than the port carries was cut or joined on its way here.
+  bool fits(const rte_mbuf* packet) const {
+    return packet->nb_segs == 1 && packet->pkt_len <= port_.max_frame_bytes();
+  }
 
   Port& port_;
 };

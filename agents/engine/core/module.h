@@ -50,7 +50,7 @@ class Module {
   Module(const Module&) = delete;
   Module& operator=(const Module&) = delete;
 
-  // Passes on (Pass::emit) or drops (Pass::drop) or keeps every packet of the batch, which came in at `input`.
+  // Passes on or drops (Pass::dispatch, emit_all, drop) or keeps every packet of the batch, which came in at `input`.
   virtual void process(Pass& pass, Batch& batch, uint8_t input) = 0;
 
   // Hand-over from the module of the same name and kind in the old graph, in two steps with all workers parked.

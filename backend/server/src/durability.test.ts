@@ -1,7 +1,10 @@
+import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import type { Event } from '@orrery/contract';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { TwinKeeper } from './modules/twin/twin-keeper.js';
 import { ChildServer, isAlive } from './testing/child-server.js';
 import type { ApiClient } from './testing/client.js';
 import { FakeAgent } from './testing/fake-agent.js';
@@ -155,6 +158,37 @@ describe('when the server is killed', () => {
   it('a second server on the same directories says so and does no harm', async () => {
     await expect(ChildServer.start(scratch, { twin: true })).rejects.toThrow('ended with 1');
     expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
+  });
+});
+
+describe('a start', () => {
+  it('that fails ends what it had started', async () => {
+    const first = await TestServer.start({ twin: true });
+    await first.bringUp();
+    await first.pause();
+    const taken = createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    const ended = vi.spyOn(TwinKeeper.prototype, 'onApplicationShutdown');
+    const port = String((taken.address() as AddressInfo).port);
+    const { scratch } = first;
+    await expect(TestServer.start({ twin: true, env: { ORRERY_PORT: port } }, scratch)).rejects.toThrow('EADDRINUSE');
+    expect(ended).toHaveBeenCalledOnce();
+    await ended.mock.results[0]!.value;
+    for (const name of ['redis.sock', 'agents.sock', 'twin.pid'])
+      expect(existsSync(join(scratch.runDir, name)), name).toBe(false);
+    ended.mockRestore();
+    taken.close();
+    scratch.remove();
+  });
+
+  it('that is told to stop ends well and leaves nothing behind', async () => {
+    const scratch = new Scratch();
+    const server = ChildServer.begin(scratch);
+    await until('its Redis', () => existsSync(join(scratch.runDir, 'redis.sock')));
+    expect(server.url).toBe('');
+    expect(await server.end('SIGTERM')).toBe(0);
+    expect(existsSync(join(scratch.runDir, 'redis.sock'))).toBe(false);
+    scratch.remove();
   });
 });
 

@@ -10,26 +10,24 @@ async function main(): Promise<void> {
 
   const log = makeLog(config.logLevel);
   process.on('unhandledRejection', (error) => log.error({ error }, 'unhandled rejection'));
+  // Before anything runs that would outlive this process: a signal during the start waits for its end.
+  const signal = new Promise<NodeJS.Signals>((resolve) => {
+    for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(name, resolve);
+  });
   // Only now: the framework takes a second to load.
   const { startServer } = await import('./server.js');
   const server = await startServer(config, log);
   if (server.firstRunSecret) console.log(`first-run admin secret: ${server.firstRunSecret}`);
   console.log(`listening at ${server.url}`);
 
-  let stopping = false;
-  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const)
-    process.on(signal, () => {
-      if (stopping) return;
-      stopping = true;
-      log.info({ signal }, 'stopping');
-      server.close().then(
-        () => process.exit(0),
-        (error: unknown) => {
-          log.error({ error }, 'could not stop cleanly');
-          process.exit(1);
-        },
-      );
-    });
+  log.info({ signal: await signal }, 'stopping');
+  try {
+    await server.close();
+  } catch (error) {
+    log.error({ error }, 'could not stop cleanly');
+    process.exit(1);
+  }
+  process.exit(0);
 }
 
 main().catch((error: unknown) => {

@@ -18,6 +18,7 @@ import { ProblemFilter } from './platform/problem.filter.js';
 import { Store } from './platform/redis.js';
 import type { ApiRequest } from './platform/route.js';
 import { SOCKETS, type Sockets } from './platform/sockets.js';
+import { Undo } from './platform/undo.js';
 
 export interface RunningServer {
   readonly url: string;
@@ -28,34 +29,32 @@ export interface RunningServer {
   close(): Promise<void>;
 }
 
-/** Starts the whole server. Throws when it cannot serve. */
+/** Starts the whole server. Throws when it cannot serve; nothing of it runs then. */
 export async function startServer(config: Config, log: Log): Promise<RunningServer> {
   await mkdir(config.runDir, { recursive: true, mode: 0o700 });
   await mkdir(config.stateDir, { recursive: true, mode: 0o700 });
-  const store = await Store.open(config, log);
+  const undo = new Undo();
   try {
+    const store = await Store.open(config, log);
+    undo.later(() => store.close());
     const firstRunSecret = await ensureAdminSecret(store, config.stateDir);
     const app = await makeApp(config, log, store);
+    undo.later(() => app.close());
+    await app.init();
     const sockets = app.get<Sockets>(SOCKETS);
     const agentServer = await listenForAgents(config, sockets);
+    undo.later(async () => {
+      sockets.close();
+      agentServer.close();
+      agentServer.closeAllConnections();
+      await rm(join(config.runDir, 'agents.sock'), { force: true });
+    });
     await app.listen({ port: config.port, host: config.host });
     const { address, port, family } = app.getHttpServer().address() as AddressInfo;
     const url = `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
-    return {
-      url,
-      store,
-      firstRunSecret,
-      close: async () => {
-        sockets.close();
-        agentServer.close();
-        agentServer.closeAllConnections();
-        await app.close();
-        await rm(join(config.runDir, 'agents.sock'), { force: true });
-        await store.close();
-      },
-    };
+    return { url, store, firstRunSecret, close: () => undo.all() };
   } catch (error) {
-    await store.close();
+    await undo.all().catch((failure: unknown) => log.error({ error: failure }, 'could not stop cleanly'));
     throw error;
   }
 }
@@ -83,7 +82,6 @@ async function makeApp(config: Config, log: Log, store: Store): Promise<NestFast
   app.setGlobalPrefix(API_PREFIX.slice(1), { exclude: ['healthz', 'metrics'] });
   app.useGlobalFilters(new ProblemFilter(log, (reply) => sendConsole(config, reply)));
   app.get<Sockets>(SOCKETS).attach(app.getHttpServer() as Server, 'tcp');
-  await app.init();
   return app;
 }
 

@@ -7,27 +7,37 @@ const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 
 /** The built server in a process of its own, to be killed. */
 export class ChildServer {
-  private constructor(
-    private readonly child: ChildProcess,
-    readonly url: string,
-    readonly output: string,
-  ) {}
+  private text = '';
+
+  private constructor(private readonly child: ChildProcess) {
+    child.stdout!.on('data', (chunk) => {
+      this.text += String(chunk);
+    });
+  }
+
+  /** Does not wait until it serves. */
+  static begin(scratch: Scratch, options: TestOptions = {}): ChildServer {
+    const env = { ...process.env, ...scratch.env(options) };
+    return new ChildServer(spawn(process.execPath, [MAIN], { env, stdio: ['ignore', 'pipe', 'inherit'] }));
+  }
 
   static async start(scratch: Scratch, options: TestOptions = {}): Promise<ChildServer> {
-    const child = spawn(process.execPath, [MAIN], {
-      env: { ...process.env, ...scratch.env(options) },
-      stdio: ['ignore', 'pipe', 'inherit'],
+    const server = ChildServer.begin(scratch, options);
+    const { child } = server;
+    await new Promise<void>((resolve, reject) => {
+      child.once('exit', (code) => reject(new Error(`the server ended with ${code}: ${server.text}`)));
+      child.stdout!.on('data', () => server.url && resolve());
     });
-    let output = '';
-    const url = await new Promise<string>((resolve, reject) => {
-      child.once('exit', (code) => reject(new Error(`the server ended with ${code}: ${output}`)));
-      child.stdout!.on('data', (chunk) => {
-        output += String(chunk);
-        const found = /^listening at (\S+)$/m.exec(output);
-        if (found) resolve(found[1]!);
-      });
-    });
-    return new ChildServer(child, url, output);
+    return server;
+  }
+
+  get output(): string {
+    return this.text;
+  }
+
+  /** Empty until it serves. */
+  get url(): string {
+    return /^listening at (\S+)$/m.exec(this.text)?.[1] ?? '';
   }
 
   /** Ends it and gives its exit code, null when it was killed. */

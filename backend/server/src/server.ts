@@ -17,6 +17,7 @@ import { sendConsole, servePages } from './platform/pages.js';
 import { ProblemFilter } from './platform/problem.filter.js';
 import { Store } from './platform/redis.js';
 import type { ApiRequest } from './platform/route.js';
+import { claimRunDir } from './platform/run-dir.js';
 import { SOCKETS, type Sockets } from './platform/sockets.js';
 import { Undo } from './platform/undo.js';
 
@@ -31,7 +32,7 @@ export interface RunningServer {
 
 /** Starts the whole server. Throws when it cannot serve; nothing of it runs then. */
 export async function startServer(config: Config, log: Log): Promise<RunningServer> {
-  await mkdir(config.runDir, { recursive: true, mode: 0o700 });
+  await claimRunDir(config.runDir);
   await mkdir(config.stateDir, { recursive: true, mode: 0o700 });
   const undo = new Undo();
   try {

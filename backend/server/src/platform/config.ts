@@ -42,7 +42,7 @@ Usage: node backend/server/dist/main.js [--help] [--version]
 Environment
   ORRERY_HOST        address to listen at (127.0.0.1)
   ORRERY_PORT        port (8080; 0 chooses a free one)
-  ORRERY_RUN_DIR     sockets; a short path (/run/orrery or /tmp/orrery-UID)
+  ORRERY_RUN_DIR     sockets; a short path, of mode 0700 if it is there (/run/orrery or /tmp/orrery-UID)
   ORRERY_STATE_DIR   durable state (.orrery/state)
   REDIS_URL          use this Redis 7 instead of a private one (it must run with appendfsync always to keep the promises)
   ORRERY_CATALOGUE   folders of NFs, each with */descriptor.json, joined by ":" (agents/engine/nfs)

@@ -6,7 +6,8 @@ import {
   ROUTES,
   type RouteName,
 } from '@orrery/contract';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { unavailable } from './platform/problem.js';
 import type { CallOptions } from './testing/client.js';
 import { IDS_CHAIN, monitorChain, RACK } from './testing/fixtures.js';
 import { TestServer } from './testing/server.js';
@@ -239,6 +240,45 @@ describe('pipelines', () => {
     expect(again.headers.get('location')).toBe(first.headers.get('location'));
     expect((await create('twice')).status).toBe(422);
     expect((await server.api.call('listPipelines', { query: { name: 'once' } })).total).toBe(1);
+  });
+
+  it('leave an Idempotency-Key free when they were refused', async () => {
+    const create = (name: string) =>
+      server.api.request('createPipeline', {
+        body: json(monitorChain(name)),
+        headers: { 'idempotency-key': 'key-2' },
+      });
+    expect((await create('once')).status).toBe(409);
+    expect((await create('not-refused')).status).toBe(201);
+  });
+
+  it('are not made again with an Idempotency-Key when nobody knows whether they were made', async () => {
+    const { store } = server.running;
+    const transact = store.transact.bind(store);
+    store.transact = async (fill) => {
+      store.transact = transact;
+      await transact(fill);
+      throw unavailable('The answer was lost.');
+    };
+    const create = { body: json(monitorChain('unknown')), headers: { 'idempotency-key': 'key-3' } };
+    await refusal('createPipeline', create, 503);
+    const problem = await refusal('createPipeline', create, 409);
+    expect(problem.detail).toMatch(/not known how .* read the resource/);
+    expect((await server.api.call('listPipelines', { query: { name: 'unknown' } })).total).toBe(1);
+  });
+
+  it('are answered when their answer cannot be kept, and not made again', async () => {
+    const { redis } = server.running.store;
+    const set = redis.set.bind(redis) as (...args: unknown[]) => Promise<'OK' | null>;
+    const kept = vi.spyOn(redis, 'set').mockImplementation((async (...args: unknown[]) => {
+      if (String(args[1]).includes('"answer":{')) throw new Error('Connection is closed.');
+      return set(...args);
+    }) as typeof redis.set);
+    const create = { body: json(monitorChain('not-kept')), headers: { 'idempotency-key': 'key-4' } };
+    expect((await server.api.request('createPipeline', create)).status).toBe(201);
+    kept.mockRestore();
+    await refusal('createPipeline', create, 409);
+    expect((await server.api.call('listPipelines', { query: { name: 'not-kept' } })).total).toBe(1);
   });
 
   it('are listed page by page, each once', async () => {

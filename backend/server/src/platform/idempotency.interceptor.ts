@@ -1,27 +1,45 @@
-import { type CallHandler, type ExecutionContext, Inject, Injectable, type NestInterceptor } from '@nestjs/common';
+import {
+  type CallHandler,
+  type ExecutionContext,
+  HttpException,
+  Inject,
+  Injectable,
+  type NestInterceptor,
+} from '@nestjs/common';
 import { ROUTES, type RouteDefinition } from '@orrery/contract';
 import type { FastifyReply } from 'fastify';
-import { concatMap, from, type Observable, of, tap } from 'rxjs';
-import { sha256 } from './ids.js';
+import { from, lastValueFrom, type Observable } from 'rxjs';
+import { newId, sha256 } from './ids.js';
+import { LOG, type Log } from './log.js';
 import { conflict, invalid, ProblemError } from './problem.js';
 import { STORE, type Store } from './redis.js';
 import { KEYS } from './redis-keys.js';
 import { type ApiRequest, routeOf } from './route.js';
 
 const KEEP_S = 86_400;
-/** After a crash in the middle of a request the key is free again after so long. */
-const PENDING_S = 60;
+/** Deletes KEYS[1] if it holds ARGV[1]. */
+const RELEASE = `if redis.call('get', KEYS[1]) == ARGV[1] then redis.call('del', KEYS[1]) end`;
 
 interface StoredAnswer {
+  /** Tells one request's claim from another's. */
+  readonly claim: string;
   readonly body_hash: string;
-  /** null: the first request is still at work. */
+  /** null: the first request is still at work, or nobody knows how it ended. */
   readonly answer: { readonly status: number; readonly headers: Record<string, string>; readonly body: unknown } | null;
 }
 
-/** Gives a repeated creating request with the same `Idempotency-Key` the answer that the first one got. */
+/**
+ * Gives a repeated creating request with the same `Idempotency-Key` the answer that the first one got. A key is free again
+ * only when its request surely changed nothing; when the outcome is unknown a repetition is refused with 409.
+ */
 @Injectable()
 export class IdempotencyInterceptor implements NestInterceptor {
-  constructor(@Inject(STORE) private readonly store: Store) {}
+  private readonly atWork = new Set<string>();
+
+  constructor(
+    @Inject(STORE) private readonly store: Store,
+    @Inject(LOG) private readonly log: Log,
+  ) {}
 
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
     const name = routeOf(context);
@@ -35,41 +53,88 @@ export class IdempotencyInterceptor implements NestInterceptor {
     const reply = context.switchToHttp().getResponse<FastifyReply>();
     const redisKey = KEYS.idempotency(sha256(`${request.session?.name}\n${request.url}\n${key}`));
     const bodyHash = sha256(JSON.stringify(request.body ?? null));
-    return from(this.claim(redisKey, bodyHash)).pipe(
-      concatMap((known) => {
-        if (known) {
-          reply.status(known.status).headers(known.headers).header('idempotent-replayed', 'true');
-          return of(known.body);
-        }
-        return next.handle().pipe(
-          concatMap(async (body) => {
-            await this.remember(redisKey, bodyHash, reply, route.status, body);
-            return body;
-          }),
-          tap({ error: () => void this.store.redis.del(redisKey).catch(() => undefined) }),
-        );
-      }),
-    );
+    return from(this.once(redisKey, bodyHash, route.status, reply, () => lastValueFrom(next.handle())));
   }
 
-  private async claim(redisKey: string, bodyHash: string): Promise<StoredAnswer['answer']> {
-    const pending: StoredAnswer = { body_hash: bodyHash, answer: null };
-    const claimed = await this.store.redis.set(redisKey, JSON.stringify(pending), 'EX', PENDING_S, 'NX');
+  private async once(
+    redisKey: string,
+    bodyHash: string,
+    status: number,
+    reply: FastifyReply,
+    work: () => Promise<unknown>,
+  ): Promise<unknown> {
+    if (this.atWork.has(redisKey)) throw conflict('A request with this Idempotency-Key is still at work.');
+    this.atWork.add(redisKey);
+    try {
+      const claim: StoredAnswer = { claim: newId('claim'), body_hash: bodyHash, answer: null };
+      const known = await this.claim(redisKey, claim);
+      if (known) {
+        reply.status(known.status).headers(known.headers).header('idempotent-replayed', 'true');
+        return known.body;
+      }
+      try {
+        const body = await work();
+        await this.remember(redisKey, { ...claim, answer: { status, headers: headersOf(reply), body } });
+        return body;
+      } catch (error) {
+        if (changedNothing(error)) void this.release(redisKey, claim);
+        throw error;
+      }
+    } finally {
+      this.atWork.delete(redisKey);
+    }
+  }
+
+  /** null: the request may be carried out. Rejects when the key was used otherwise, or nobody knows how that ended. */
+  private async claim(redisKey: string, claim: StoredAnswer): Promise<StoredAnswer['answer']> {
+    let claimed: string | null;
+    try {
+      claimed = await this.store.redis.set(redisKey, JSON.stringify(claim), 'EX', KEEP_S, 'NX');
+    } catch (error) {
+      void this.release(redisKey, claim);
+      throw error;
+    }
     if (claimed) return null;
     const stored = await this.store.json<StoredAnswer>(redisKey);
-    if (stored && stored.body_hash !== bodyHash) throw invalid([], 'This Idempotency-Key was used with another body.');
-    if (!stored?.answer) throw conflict('A request with this Idempotency-Key is still at work.');
+    if (stored && stored.body_hash !== claim.body_hash)
+      throw invalid([], 'This Idempotency-Key was used with another body.');
+    if (!stored?.answer)
+      throw conflict(
+        'It is not known how the request with this Idempotency-Key ended; read the resource, and use another key if it must be done again.',
+      );
     return stored.answer;
   }
 
-  private async remember(redisKey: string, bodyHash: string, reply: FastifyReply, status: number, body: unknown) {
-    const headers = Object.fromEntries(
-      ['location', 'etag'].flatMap((name) => {
-        const value = reply.getHeader(name);
-        return value === undefined ? [] : [[name, String(value)]];
-      }),
-    );
-    const stored: StoredAnswer = { body_hash: bodyHash, answer: { status, headers, body } };
-    await this.store.redis.set(redisKey, JSON.stringify(stored), 'EX', KEEP_S);
+  /** It is done whether or not this is written: without it a repetition is refused. */
+  private async remember(redisKey: string, done: StoredAnswer): Promise<void> {
+    try {
+      await this.store.redis.set(redisKey, JSON.stringify(done), 'EX', KEEP_S);
+    } catch (error) {
+      this.log.warn({ error: (error as Error).message }, 'an answer is not kept for its Idempotency-Key');
+    }
   }
+
+  /** Nobody waits for it: whatever uses the key later is sent behind it. */
+  private async release(redisKey: string, claim: StoredAnswer): Promise<void> {
+    try {
+      await this.store.redis.eval(RELEASE, 1, redisKey, JSON.stringify(claim));
+    } catch (error) {
+      this.log.warn({ error: (error as Error).message }, 'an Idempotency-Key stays taken for a day');
+    }
+  }
+}
+
+/** A refusal of the request itself. Behind any other failure the change may have been made. */
+function changedNothing(error: unknown): boolean {
+  if (error instanceof ProblemError) return error.status < 500;
+  return error instanceof HttpException && error.getStatus() < 500;
+}
+
+function headersOf(reply: FastifyReply): Record<string, string> {
+  return Object.fromEntries(
+    ['location', 'etag'].flatMap((name) => {
+      const value = reply.getHeader(name);
+      return value === undefined ? [] : [[name, String(value)]];
+    }),
+  );
 }

@@ -45,7 +45,8 @@ Environment
   ORRERY_RUN_DIR     sockets; a short path, of mode 0700 if it is there (/run/orrery or /tmp/orrery-UID)
   ORRERY_STATE_DIR   durable state (.orrery/state)
   REDIS_URL          use this Redis 7 instead of a private one (it must run with appendfsync always to keep the promises)
-  ORRERY_CATALOGUE   folders of NFs, each with */descriptor.json, joined by ":" (agents/engine/nfs)
+  ORRERY_CATALOGUE   folders of NFs, each with */descriptor.json, joined by ":"
+                     (agents/engine/nfs:agents/node/process-nfs)
   ORRERY_CONSOLE     folder of the built console (frontend/dist)
   ORRERY_TWIN        "off": no twin; everything else works (on)
   ORRERY_TWIND       the program that starts the twin (twin/bin/twin-launcher)
@@ -71,7 +72,7 @@ export function configFrom(env: NodeJS.ProcessEnv): Config {
     throw new ConfigError(`ORRERY_RUN_DIR: ${runDir} is too long for unix sockets`);
   const twin = env.ORRERY_TWIN || 'on';
   if (!['on', 'off'].includes(twin)) throw new ConfigError(`ORRERY_TWIN: ${twin} is neither on nor off`);
-  const catalogue = (env.ORRERY_CATALOGUE || 'agents/engine/nfs').split(':').filter(Boolean);
+  const catalogue = (env.ORRERY_CATALOGUE || 'agents/engine/nfs:agents/node/process-nfs').split(':').filter(Boolean);
   return {
     version: (JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8')) as { version: string }).version,
     host: env.ORRERY_HOST || '127.0.0.1',

@@ -85,7 +85,7 @@ export interface RouteDefinition {
   readonly problems?: readonly (404 | 409 | 412 | 413 | 415 | 422 | 502)[];
   /** The answer has `Location`. */
   readonly location?: boolean;
-  /** `Idempotency-Key` is honoured. */
+  /** `Idempotency-Key` is honoured; not with a `body_type`, because the key stands for the body's JSON. */
   readonly creates?: boolean;
   /** The answer has `ETag`; `If-Match` is honoured by methods that change. */
   readonly etag?: boolean;
@@ -626,7 +626,6 @@ export const ROUTES = defineRoutes({
     status: 201,
     response: PcapInfo,
     problems: [409, 413, 415, 422, 502],
-    creates: true,
   },
   startCapture: {
     method: 'POST',

@@ -54,6 +54,11 @@ describe('OpenAPI', () => {
 });
 
 describe('route table', () => {
+  it('promises Idempotency-Key for JSON bodies alone: the server compares those', () => {
+    const raw = Object.values<RouteDefinition>(ROUTES).filter(({ body_type }) => body_type);
+    expect(raw.map(({ creates }) => creates ?? false)).toEqual(raw.map(() => false));
+  });
+
   it('gives no two routes the same address', () => {
     const addresses = Object.values(ROUTES).map(({ method, path }) => `${method} ${path.replaceAll(/\{\w+\}/g, '{}')}`);
     expect(new Set(addresses).size).toBe(addresses.length);

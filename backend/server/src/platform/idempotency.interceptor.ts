@@ -46,7 +46,7 @@ export class IdempotencyInterceptor implements NestInterceptor {
     const request = context.switchToHttp().getRequest<ApiRequest>();
     const given = request.headers['idempotency-key'];
     const route: RouteDefinition | undefined = name && ROUTES[name];
-    if (!route?.creates || route.body_type || given === undefined) return next.handle();
+    if (!route?.creates || given === undefined) return next.handle();
     const key = String(given);
     if (key.length < 1 || key.length > 200)
       throw new ProblemError(400, 'Idempotency-Key must have 1 to 200 characters.');

@@ -133,14 +133,14 @@ export class TwinKeeper implements TwinView, FabricDriver, OnApplicationBootstra
     let delay = RETRY_FIRST_MS;
     let wasRunning = false;
     while (!this.closed) {
-      if (!this.isWanted()) {
-        await this.process.stop();
-        this.become('off', null);
-        wasRunning = false;
-        await this.wanted.wait();
-        continue;
-      }
       try {
+        if (!this.isWanted()) {
+          await this.process.stop();
+          this.become('off', null);
+          wasRunning = false;
+          await this.wanted.wait();
+          continue;
+        }
         this.become(wasRunning ? 'lost' : 'starting', this.detail);
         const started = await this.process.ensure(() => this.answers(), this.closing.signal);
         if (wasRunning && started) this.metrics.twinRestarts.inc();

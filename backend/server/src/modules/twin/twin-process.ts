@@ -91,22 +91,24 @@ export class TwinProcess {
   }
 }
 
+/** Asks it to end, then ends it. Rejects when even that does not help, e.g. in a system call that never returns. */
 async function endProcess(pid: number): Promise<void> {
-  const alive = () => {
+  const asked = Date.now();
+  while (await isAlive(pid)) {
+    const waited = Date.now() - asked;
+    if (waited > 2 * STOP_LIMIT_MS) throw new Error(`the twin's launcher, process ${pid}, does not end`);
     try {
-      process.kill(pid, 0);
-      return true;
-    } catch {
-      return false;
-    }
-  };
-  const deadline = Date.now() + STOP_LIMIT_MS;
-  for (let signal: NodeJS.Signals = 'SIGTERM'; alive(); signal = Date.now() > deadline ? 'SIGKILL' : 'SIGTERM') {
-    try {
-      process.kill(pid, signal);
+      process.kill(pid, waited > STOP_LIMIT_MS ? 'SIGKILL' : 'SIGTERM');
     } catch {
       return;
     }
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
+}
+
+/** A zombie is dead: only its parent, which is not this process, can take it away. The state follows the name (proc(5)). */
+async function isAlive(pid: number): Promise<boolean> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
+  const state = stat.slice(stat.lastIndexOf(')') + 2)[0];
+  return state !== undefined && state !== 'Z';
 }

@@ -8,6 +8,7 @@ import {
 } from '@orrery/contract';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { unavailable } from './platform/problem.js';
+import { KEYS } from './platform/redis-keys.js';
 import type { CallOptions } from './testing/client.js';
 import { IDS_CHAIN, monitorChain, RACK } from './testing/fixtures.js';
 import { TestServer } from './testing/server.js';
@@ -309,6 +310,24 @@ describe('without a twin', () => {
     const problem = await refusal('createDeployment', { body: json({ plan_id: plan.id }) }, 409);
     expect(problem.detail).toMatch('ORRERY_TWIN=off');
     expect((await server.api.call('listDeployments')).total).toBe(0);
+  });
+
+  it('keeps the 200 plans that were read last, and those that are deployed', async () => {
+    const { redis } = server.running.store;
+    const { id } = await server.api.call('createPipeline', { body: monitorChain('previewed') });
+    const body = { pipelines: [{ pipeline_id: id }] };
+    const make = async () => (await server.api.call('createPlan', { body })).id;
+    const [forgotten, deployed, read] = [await make(), await make(), await make()];
+    // As a deployment does.
+    await redis.persist(KEYS.plan(deployed));
+    for (let index = 0; index < 200; index++) {
+      await make();
+      if (index === 100) await server.api.call('getPlan', { params: { id: read } });
+    }
+    await refusal('getPlan', { params: { id: forgotten } }, 404);
+    for (const kept of [deployed, read]) await server.api.call('getPlan', { params: { id: kept } });
+    expect(await redis.keys(KEYS.plan('*'))).toHaveLength(201);
+    expect(await redis.zcard(KEYS.planPreviews)).toBe(200);
   });
 
   it('refuses a plan that is not feasible and says what is short', async () => {

@@ -26,8 +26,10 @@ export const KEYS = {
   pipelineNames: `${project}:pipeline-names`,
   /** hash version -> PipelineVersion. */
   versions: (pipelineId: string) => `${project}:versions:${pipelineId}`,
-  /** string: a Plan; expires after a day unless it is deployed. */
+  /** string: a Plan; expires after a day, or behind newer previews, unless it is deployed. */
   plan: (id: string) => `${project}:plan:${id}`,
+  /** sorted set: keys of plans by the time they were last read, at most the previews that are kept. */
+  planPreviews: `${project}:plan-previews`,
   /** string: what nodes and fabric were last told and how far the change is (deployments/desired-store.ts). */
   desired: `${project}:desired`,
   /** hash pipeline id -> Deployment. */

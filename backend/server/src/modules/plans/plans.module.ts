@@ -14,6 +14,14 @@ import { PIPELINES, type PipelineStore } from '../../ports/pipeline-store.js';
 import { PLANS, type PlanStore } from '../../ports/plan-store.js';
 
 const KEEP_S = 86_400;
+/** So many plans that nobody deployed are kept, those that were read last: Redis evicts nothing by itself. */
+const KEEP_PREVIEWS = 200;
+/** Deletes the plans beyond the newest ARGV[1] of the index KEYS[1], but none without an expiry: it is deployed. */
+const TRIM = `
+for _, key in ipairs(redis.call('zrange', KEYS[1], 0, -ARGV[1] - 1)) do
+  if redis.call('ttl', key) >= 0 then redis.call('del', key) end
+  redis.call('zrem', KEYS[1], key)
+end`;
 /** Bounds the improvement of a placement, so that a plan takes milliseconds. */
 const ITERATIONS = 2000;
 
@@ -29,6 +37,7 @@ class PlansService implements PlanStore {
   async get(id: string): Promise<Plan> {
     const plan = await this.store.json<Plan>(KEYS.plan(id));
     if (!plan) throw notFound('plan', id);
+    await this.store.redis.zadd(KEYS.planPreviews, 'XX', Date.now(), KEYS.plan(id));
     return plan;
   }
 
@@ -44,7 +53,12 @@ class PlansService implements PlanStore {
       base,
       budget: { iterations: ITERATIONS },
     });
-    await this.store.redis.set(KEYS.plan(plan.id), JSON.stringify(plan), 'EX', KEEP_S);
+    const key = KEYS.plan(plan.id);
+    await this.store.transact((transaction) => {
+      transaction.set(key, JSON.stringify(plan), 'EX', KEEP_S);
+      transaction.zadd(KEYS.planPreviews, plan.created_ms, key);
+      transaction.eval(TRIM, 1, KEYS.planPreviews, KEEP_PREVIEWS);
+    });
     return plan;
   }
 

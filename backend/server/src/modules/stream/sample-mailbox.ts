@@ -13,7 +13,7 @@ export class SampleMailbox {
   subscribe(prefixes: readonly string[]): void {
     this.prefixes = prefixes;
     for (const key of this.samples.keys()) if (!this.wants(key)) this.samples.delete(key);
-    for (const id of this.links.keys()) if (!this.wants(`link/${id}`)) this.links.delete(id);
+    for (const id of this.links.keys()) if (!this.wants(`link/${id}/`)) this.links.delete(id);
   }
 
   put(samples: readonly Sample[], links: readonly LinkSample[]): void {

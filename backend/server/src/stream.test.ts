@@ -204,6 +204,29 @@ describe('server-sent events', () => {
     expect(text).toMatch(/^event: pipeline\.created$/m);
   });
 
+  it('are bounded together with consoles, and say when to come again', async () => {
+    const one = await Console.open();
+    const abort = new AbortController();
+    const open = () =>
+      fetch(`${server.running.url}${API_PREFIX}/events/stream`, {
+        headers: { authorization: `Bearer ${server.api.token}` },
+        signal: abort.signal,
+      });
+    const answers = await Promise.all(Array.from({ length: 499 }, open));
+    expect(answers.filter(({ status }) => status !== 200)).toEqual([]);
+    const refused = await open();
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '5']);
+    const console = new Console();
+    await until('the refusal', () => console.closed === 1013);
+    const gauge = async () =>
+      /^orrery_event_stream_clients (\d+)$/m.exec(await (await fetch(`${server.running.url}/metrics`)).text())?.[1];
+    expect(await gauge()).toBe('499');
+    abort.abort();
+    await until('the readers have gone', async () => (await gauge()) === '0');
+    expect(one.closed).toBeNull();
+    await read({ 'last-event-id': '0-0' }, (text) => text.includes('stream of events'));
+  });
+
   it('need a session', async () => {
     expect((await fetch(`${server.running.url}${API_PREFIX}/events/stream`)).status).toBe(401);
   });

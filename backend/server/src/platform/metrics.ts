@@ -38,6 +38,11 @@ export class Metrics {
     help: 'Consoles that are connected',
     registers: [this.registry],
   });
+  readonly eventStreamClients = new Gauge({
+    name: 'orrery_event_stream_clients',
+    help: 'Readers of server-sent events that are connected',
+    registers: [this.registry],
+  });
   readonly streamCut = new Counter({
     name: 'orrery_stream_clients_cut_total',
     help: 'Consoles that were disconnected because they did not read',

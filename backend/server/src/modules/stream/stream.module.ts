@@ -21,10 +21,13 @@ import { EVENT_SOURCE, type EventSource } from '../../ports/event-log.js';
 import { SESSION_VERIFIER, type SessionVerifier } from '../../ports/session-verifier.js';
 import { SLO_BOARD, type SloBoard, TELEMETRY, type Telemetry } from '../../ports/telemetry.js';
 import { EventPump } from './event-pump.js';
+import { Places } from './places.js';
 import { StreamClient } from './stream-client.js';
 
 const FLUSH_MS = 200;
+/** Of consoles and of readers of the event stream together. */
 const MAX_CLIENTS = 500;
+const RETRY_AFTER_S = '5';
 const MAX_MESSAGE_BYTES = 256 * 1024;
 const SSE_KEEPALIVE_MS = 15_000;
 const SSE_STUCK_MS = 20_000;
@@ -33,7 +36,6 @@ const SSE_STUCK_MS = 20_000;
 @Injectable()
 class StreamGateway implements OnModuleInit, OnApplicationShutdown {
   private readonly clients = new Set<StreamClient>();
-  private open = 0;
   private flush: NodeJS.Timeout | null = null;
 
   constructor(
@@ -44,6 +46,7 @@ class StreamGateway implements OnModuleInit, OnApplicationShutdown {
     @Inject(EVENT_SOURCE) private readonly source: EventSource,
     @Inject(TELEMETRY) private readonly telemetry: Telemetry,
     @Inject(SLO_BOARD) private readonly slos: SloBoard,
+    @Inject(Places) private readonly places: Places,
   ) {}
 
   onModuleInit(): void {
@@ -52,8 +55,7 @@ class StreamGateway implements OnModuleInit, OnApplicationShutdown {
       maxMessageBytes: MAX_MESSAGE_BYTES,
       onUnixSocket: false,
       handler: (socket) => {
-        if (this.open >= MAX_CLIENTS) return socket.close(1013, 'too many clients');
-        this.open++;
+        if (!this.places.take()) return socket.close(1013, 'too many clients');
         new StreamClient(socket, {
           sessions: this.sessions,
           source: this.source,
@@ -64,7 +66,7 @@ class StreamGateway implements OnModuleInit, OnApplicationShutdown {
             client.mailbox.putSlos(this.slos.all());
           },
           closed: (client) => {
-            this.open--;
+            this.places.giveBack();
             this.clients.delete(client);
             this.metrics.streamClients.set(this.clients.size);
           },
@@ -93,6 +95,8 @@ class EventStreamController {
   constructor(
     @Inject(EVENT_SOURCE) private readonly source: EventSource,
     @Inject(SESSION_VERIFIER) private readonly sessions: SessionVerifier,
+    @Inject(METRICS) private readonly metrics: Metrics,
+    @Inject(Places) private readonly places: Places,
   ) {}
 
   @Route('streamEvents')
@@ -105,6 +109,11 @@ class EventStreamController {
     const resume = request.headers['last-event-id'];
     if (resume !== undefined && !/^\d+-\d+$/.test(String(resume)))
       throw new ProblemError(400, 'Last-Event-ID is not the id of an event.');
+    // It went while its session was looked up: there will be no `close` to give the place back.
+    if (reply.raw.destroyed) return void reply.hijack();
+    if (!this.places.take())
+      throw new ProblemError(503, 'Too many clients read events.', [], { 'retry-after': RETRY_AFTER_S });
+    this.metrics.eventStreamClients.inc();
     reply.hijack();
     const { raw } = reply;
     raw.writeHead(200, {
@@ -132,6 +141,8 @@ class EventStreamController {
       unwatch();
       clearInterval(keepalive);
       pump.end();
+      this.metrics.eventStreamClients.dec();
+      this.places.giveBack();
     });
   }
 }
@@ -155,5 +166,8 @@ function writeEvent(raw: FastifyReply['raw'], event: Event, type: string | undef
 }
 
 @Global()
-@Module({ controllers: [EventStreamController], providers: [StreamGateway] })
+@Module({
+  controllers: [EventStreamController],
+  providers: [StreamGateway, { provide: Places, useFactory: () => new Places(MAX_CLIENTS) }],
+})
 export class StreamModule {}

@@ -56,7 +56,7 @@ function options() {
 }
 
 /** The port, or a free one for 0. Throws when it is taken. */
-function claimPort(port) {
+function choosePort(port) {
   return new Promise((resolve, reject) => {
     const probe = createServer();
     probe.once('error', (error) =>
@@ -101,14 +101,15 @@ async function main() {
     return result;
   };
 
-  const begin = performance.now();
-  await setUp({ twin });
-  seconds.setup = Math.round(performance.now() - begin) / 1000;
-  const port = await claimPort(check ? 0 : wantedPort);
-  const stack = new Stack({ port, purpose: check ? 'check' : 'demo', twin });
+  const stack = new Stack({ purpose: check ? 'check' : 'demo', twin });
+  await stack.claim();
   onInterrupt(() => stack.stop());
 
   try {
+    const begin = performance.now();
+    await setUp({ twin });
+    seconds.setup = Math.round(performance.now() - begin) / 1000;
+    stack.port = await choosePort(check ? 0 : wantedPort);
     await timed('server', 'Server and store', () => stack.start());
     await timed('twin', twin ? 'Twin: switch, servers, hosts, agents' : 'Infrastructure to plan on', () =>
       bringUpRack(stack),
@@ -140,7 +141,7 @@ async function main() {
     if (check) {
       await timed('pages', 'Every page', () => pagesAnswer(stack));
       await timed('down', 'Taking everything down', () => stack.stop());
-      const leftovers = stack.leftovers();
+      const leftovers = await stack.leftovers();
       console.log(JSON.stringify({ ok: leftovers.length === 0, twin, seconds, ...report, leftovers }));
       return leftovers.length === 0 ? 0 : 1;
     }
@@ -148,12 +149,12 @@ async function main() {
       `\n  Orrery        ${stack.url}\n  First-run admin secret   ${stack.secret}\n\n  Ctrl-C takes everything down.`,
     );
     const code = await stack.exited;
-    if (!isInterrupted()) throw new SetupError(`The server ended with ${code}; its log is .orrery/log/server.log.`);
+    if (!isInterrupted()) throw new SetupError(`The server ended with ${code}; its log is ${stack.logFile}.`);
     await new Promise(() => {});
   } catch (error) {
     if (isInterrupted()) await new Promise(() => {});
     await stack.stop({ keepState: true });
-    if (check) console.error(`\nIts logs: .orrery/log/server.log and ${stack.stateDir}`);
+    if (check) console.error(`\nIts logs: ${stack.logFile} and ${stack.stateDir}`);
     if (check) console.log(JSON.stringify({ ok: false, twin, seconds, failed: error.message }));
     throw error;
   }

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
-import { createWriteStream, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { createWriteStream, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { basename, dirname, resolve } from 'node:path';
+import { ClaimedError, claim } from './claim.mjs';
 import { LOG_DIR, ROOT, runDir, STATE_DIR } from './setup/paths.mjs';
 import { SetupError, step } from './setup/progress.mjs';
 
@@ -38,33 +39,91 @@ const machine = () => ({
   hugepages: readFileSync('/proc/sys/vm/nr_hugepages', 'utf8').trim(),
 });
 
+const SERVER = resolve(ROOT, 'backend/server/dist/main.js');
+const PROCESS_END_MS = 3000;
+const VANISH_MS = 3000;
+
 /**
  * The running product: the server process (which owns Redis and the twin) and a client of its API. For any purpose but
- * `demo` its state is its own, private store and all, and goes when it stops.
+ * `demo` its state is its own, private store and all, and goes when it stops. There is one of a purpose in a checkout at
+ * a time; it removes only what it took for itself.
  */
 export class Stack {
   #child;
   #token;
   #exit;
   #before;
+  #releases = [];
 
+  /** @param {number} [port] of the console; may be set until `start` */
   constructor({ port, purpose, twin }) {
     this.port = port;
-    this.url = `http://127.0.0.1:${port}`;
     this.runDir = runDir(purpose);
     this.kept = purpose === 'demo';
     this.stateDir = this.kept ? STATE_DIR : `${STATE_DIR}-${purpose}-${process.pid}`;
+    this.logFile = resolve(LOG_DIR, this.kept ? 'server.log' : `server-${purpose}.log`);
     this.twin = twin;
+  }
+
+  get url() {
+    return `http://127.0.0.1:${this.port}`;
+  }
+
+  /** Takes the directories of this stack, unless it has them. Throws, and harms nothing, when another one runs in them. */
+  async claim() {
+    if (this.#releases.length > 0) return;
+    const tell = () => `by process ${process.pid}${this.port ? `, ${this.url}` : ''}`;
+    try {
+      for (const directory of [this.runDir, this.stateDir]) this.#releases.push(await claim(directory, tell));
+      await this.#noOrphans();
+    } catch (error) {
+      await this.#release();
+      if (error instanceof ClaimedError)
+        throw new SetupError(
+          `Orrery already runs from this checkout (${error.told}). Use that one, or end it first with Ctrl-C.`,
+        );
+      throw error;
+    }
+    if (!this.kept) this.#removeStatesOfTheDead();
+  }
+
+  async #release() {
+    await Promise.all(this.#releases.splice(0).map((release) => release()));
+  }
+
+  /** The server outlives a command that was killed. */
+  async #noOrphans() {
+    const deadline = Date.now() + PROCESS_END_MS;
+    for (let found = this.processes(); found.length > 0; found = this.processes()) {
+      if (Date.now() > deadline) {
+        // The server ends everything else with it.
+        const servers = found.filter((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(SERVER));
+        throw new SetupError(
+          `The server of an earlier command, which was killed, still runs from this checkout. End it: kill ${(servers.length > 0 ? servers : found).join(' ')}`,
+        );
+      }
+      await new Promise((done) => setTimeout(done, 100));
+    }
+  }
+
+  /** State that a failed run kept for its logs goes with the next run of the same purpose. */
+  #removeStatesOfTheDead() {
+    const stem = basename(this.stateDir).replace(/\d+$/, '');
+    for (const name of readdirSync(dirname(this.stateDir))) {
+      const pid = name.startsWith(stem) ? name.slice(stem.length) : '';
+      if (/^\d+$/.test(pid) && !existsSync(`/proc/${pid}`))
+        rmSync(resolve(dirname(this.stateDir), name), { recursive: true, force: true });
+    }
   }
 
   /** Starts the server and waits until it is healthy. Throws when it ends before that. */
   async start() {
+    await this.claim();
     this.#before = machine();
     mkdirSync(LOG_DIR, { recursive: true, mode: 0o700 });
-    const logFile = resolve(LOG_DIR, 'server.log');
-    rmSync(logFile, { force: true });
-    const log = createWriteStream(logFile, { mode: 0o600 });
-    this.#child = spawn(process.execPath, [resolve(ROOT, 'backend/server/dist/main.js')], {
+    rmSync(this.logFile, { force: true });
+    const log = createWriteStream(this.logFile, { mode: 0o600 });
+    this.#child = spawn(process.execPath, [SERVER], {
       cwd: ROOT,
       stdio: ['ignore', 'pipe', 'pipe'],
       detached: true,
@@ -86,8 +145,8 @@ export class Stack {
     });
     await until('start of the server', async () => {
       if (ended !== undefined) {
-        const tail = readFileSync(logFile, 'utf8').trimEnd().split('\n').slice(-15).join('\n');
-        throw new SetupError(`The server ended with ${ended} (${logFile}):\n${tail}`);
+        const tail = readFileSync(this.logFile, 'utf8').trimEnd().split('\n').slice(-15).join('\n');
+        throw new SetupError(`The server ended with ${ended} (${this.logFile}):\n${tail}`);
       }
       const answer = await fetch(`${this.url}/healthz`);
       return answer.ok ? true : null;
@@ -151,17 +210,20 @@ export class Stack {
 
   /**
    * Ends the server and everything that it started, also when it is dead already; may be called again. State that is not
-   * the demo's goes with it unless `keepState`.
+   * the demo's goes with it unless `keepState`. Does nothing when this stack never had its directories.
    */
   async stop({ graceMs = 10_000, keepState = this.kept } = {}) {
-    if (!this.#child) return;
-    this.#child.kill('SIGTERM');
-    const timer = setTimeout(() => this.#killGroup(), graceMs);
-    await this.#exit;
-    clearTimeout(timer);
-    this.#killGroup();
+    if (this.#releases.length === 0) return;
+    if (this.#child) {
+      this.#child.kill('SIGTERM');
+      const timer = setTimeout(() => this.#killGroup(), graceMs);
+      await this.#exit;
+      clearTimeout(timer);
+      this.#killGroup();
+    }
     rmSync(this.runDir, { recursive: true, force: true });
     if (!keepState) rmSync(this.stateDir, { recursive: true, force: true });
+    await this.#release();
   }
 
   /** The twin outlives a killed server so that traffic does; here nothing is to outlive it. */
@@ -187,8 +249,20 @@ export class Stack {
       });
   }
 
-  /** What should be gone after `stop` and is not. */
-  leftovers() {
+  /**
+   * What should be gone after `stop` and is not. What the kernel still takes down has time for it, and so has what some
+   * other program made meanwhile and will take away.
+   */
+  async leftovers() {
+    const deadline = Date.now() + VANISH_MS;
+    for (;;) {
+      const found = this.#remains();
+      if (found.length === 0 || Date.now() > deadline) return found;
+      await new Promise((done) => setTimeout(done, 100));
+    }
+  }
+
+  #remains() {
     const names = this.processes().map((pid) => {
       try {
         return `process ${pid} ${readFileSync(`/proc/${pid}/comm`, 'utf8').trim()}`;

@@ -7,7 +7,7 @@ export default async function startStack() {
   const stack = new Stack({ port: await freePort(), purpose: 'e2e', twin: true });
   const stop = async () => {
     await stack.stop();
-    const leftovers = stack.leftovers();
+    const leftovers = await stack.leftovers();
     if (leftovers.length > 0) throw new Error(`left behind after stop: ${leftovers.join(', ')}`);
   };
   try {

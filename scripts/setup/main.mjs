@@ -1,9 +1,11 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ClaimedError, claim } from '../claim.mjs';
 import { debianPackages } from './debian.mjs';
 import { fingerprint, isDone, unlessDone } from './fingerprint.mjs';
-import { ROOT, VENV } from './paths.mjs';
+import { ROOT, VENV, WORK_DIR } from './paths.mjs';
 import { run, SetupError, step } from './progress.mjs';
 
 const NODE_BIN = resolve(ROOT, 'node_modules/.bin');
@@ -101,8 +103,36 @@ async function mesonBuild(title, directory, options) {
  * Installs and builds what is missing for a purpose. Whatever has not changed since the last success is left alone.
  * @param {{twin: boolean, test?: boolean}} need
  */
-export async function setUp({ twin, test = false }) {
+export async function setUp(need) {
   checkNode();
+  const release = await alone();
+  try {
+    await installAndBuild(need);
+  } finally {
+    await release();
+  }
+}
+
+/** One set-up of a checkout at a time, since two would write the same files. Gives what ends the claim. */
+async function alone() {
+  const attempt = () =>
+    claim(WORK_DIR, () => `by process ${process.pid}`).catch((error) => {
+      if (error instanceof ClaimedError) return null;
+      throw error;
+    });
+  return (
+    (await attempt()) ??
+    step('Waiting for another command that sets up this checkout', async () => {
+      for (;;) {
+        const release = await attempt();
+        if (release) return release;
+        await sleep(500);
+      }
+    })
+  );
+}
+
+async function installAndBuild({ twin, test = false }) {
   try {
     execFileSync('git', ['rev-parse', '--git-dir'], { cwd: ROOT, stdio: ['ignore', 'ignore', 'pipe'] });
   } catch (error) {

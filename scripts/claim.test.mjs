@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { ClaimedError, claim } from './claim.mjs';
+
+test('a directory is one process’s until that one lets go or is killed', async (t) => {
+  const directory = mkdtempSync(join(tmpdir(), 'orrery-claim-'));
+  t.after(() => rmSync(directory, { recursive: true }));
+  const release = await claim(directory, () => 'by the first');
+  await assert.rejects(
+    claim(directory, () => ''),
+    (error) => error instanceof ClaimedError && error.told === 'by the first',
+  );
+  await release();
+
+  const program = `import { claim } from ${JSON.stringify(import.meta.resolve('./claim.mjs'))};
+    await claim(${JSON.stringify(directory)}, () => 'by a child');
+    console.log('ready');
+    setInterval(() => undefined, 1000);`;
+  const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  await once(child.stdout, 'data');
+  await assert.rejects(
+    claim(directory, () => ''),
+    { told: 'by a child' },
+  );
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+  await (await claim(directory, () => ''))();
+});

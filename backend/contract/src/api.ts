@@ -619,7 +619,7 @@ export const ROUTES = defineRoutes({
     method: 'POST',
     path: '/twin/pcaps',
     tag: 'twin',
-    summary: 'Upload a capture of at most 64 MB in pcap format',
+    summary: 'Upload a capture of at most 64 MB in pcap or pcapng format',
     role: 'operator',
     query: z.strictObject({ name: z.string().min(1).max(120) }),
     body_type: 'application/octet-stream',

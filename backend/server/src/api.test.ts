@@ -109,8 +109,8 @@ describe('captures', () => {
     ]);
   });
 
-  it('that end within the header: 422', async () => {
-    await upload(Buffer.from('d4c3b2a10200', 'hex'), 422);
+  it.each(['d4c3b2a10200', `0a0d0d0a1c${'00'.repeat(20)}`])('that end within the header: 422', async (hex) => {
+    expect((await upload(Buffer.from(hex, 'hex'), 422)).detail).toMatch('ends within its header');
   });
 
   it('without a twin to keep them: 409', async () => {

@@ -96,6 +96,10 @@ describe('the twin', () => {
     const headers = { 'content-type': 'application/octet-stream' };
     const uploaded = await server.api.request('uploadPcap', { query: { name: 'a b.pcap' }, body: capture, headers });
     expect([uploaded.status, uploaded.body]).toMatchObject([201, { name: 'a b.pcap', bytes: 100 }]);
+    // A section header block and nothing else: twind alone reads on.
+    const section = Buffer.from('0a0d0d0a1c0000004d3c2b1a01000000ffffffffffffffff1c000000', 'hex');
+    const newer = await server.api.request('uploadPcap', { query: { name: 'b.pcapng' }, body: section, headers });
+    expect([newer.status, newer.body]).toMatchObject([201, { name: 'b.pcapng', bytes: 28 }]);
   });
 
   it('gets captures of up to 64 MB and not a byte more', async () => {

@@ -34,8 +34,8 @@ export function Pcaps() {
       flush
       actions={
         <FileButton
-          accept=".pcap,.cap,application/vnd.tcpdump.pcap"
-          inputProps={{ 'aria-label': 'Capture file in pcap format' }}
+          accept=".pcap,.pcapng,.cap,application/vnd.tcpdump.pcap"
+          inputProps={{ 'aria-label': 'Capture file in pcap or pcapng format' }}
           onChange={(file) => file && upload.mutate(file)}
         >
           {(props) => (
@@ -46,7 +46,7 @@ export function Pcaps() {
               loading={upload.isPending}
               disabled={!mayOperate}
             >
-              Upload pcap
+              Upload capture
             </Button>
           )}
         </FileButton>
@@ -60,7 +60,7 @@ export function Pcaps() {
       )}
       <QueryBoundary query={query} rows={2}>
         {items.length === 0 ? (
-          <EmptyState title="No capture yet">Upload a file in pcap format, at most 64 MB.</EmptyState>
+          <EmptyState title="No capture yet">Upload a file in pcap or pcapng format, at most 64 MB.</EmptyState>
         ) : (
           <table className="table">
             <thead>

@@ -1,9 +1,16 @@
 import { PCAP_LIMIT_BYTES } from '@orrery/contract';
 import { invalid, ProblemError } from '../../platform/problem.js';
 
-/** First bytes of the pcap format: both byte orders, micro- and nanoseconds. */
-const MAGICS = ['d4c3b2a1', 'a1b2c3d4', '4d3cb2a1', 'a1b23c4d'];
-const HEADER_BYTES = 24;
+const PCAP_HEADER_BYTES = 24;
+const PCAPNG_HEADER_BYTES = 28;
+/** First bytes of a capture and the least it has: pcap in both byte orders, micro- and nanoseconds, and pcapng. */
+const HEADER_BYTES: ReadonlyMap<string, number> = new Map([
+  ['d4c3b2a1', PCAP_HEADER_BYTES],
+  ['a1b2c3d4', PCAP_HEADER_BYTES],
+  ['4d3cb2a1', PCAP_HEADER_BYTES],
+  ['a1b23c4d', PCAP_HEADER_BYTES],
+  ['0a0d0d0a', PCAPNG_HEADER_BYTES],
+]);
 
 /** The whole upload. Throws 413 as soon as it is too large and 422 when it is not a capture; the rest is not read then. */
 export async function readPcap(stream: AsyncIterable<Buffer>, declaredBytes: number | undefined): Promise<Buffer> {
@@ -15,17 +22,18 @@ export async function readPcap(stream: AsyncIterable<Buffer>, declaredBytes: num
     const before = bytes;
     bytes += chunk.length;
     if (bytes > PCAP_LIMIT_BYTES) throw tooLarge();
-    if (before < 4 && bytes >= 4) requireMagic(Buffer.concat(chunks));
+    if (before < 4 && bytes >= 4) leastBytes(Buffer.concat(chunks));
   }
   const capture = Buffer.concat(chunks);
-  requireMagic(capture);
-  if (capture.length < HEADER_BYTES) throw notACapture('ends within its header');
+  if (capture.length < leastBytes(capture)) throw notACapture('ends within its header');
   return capture;
 }
 
-function requireMagic(bytes: Buffer): void {
-  if (!MAGICS.includes(bytes.subarray(0, 4).toString('hex')))
-    throw notACapture('is not a capture in pcap format (pcapng can be converted with `editcap -F pcap`)');
+/** By the first bytes. Throws 422 when they are not a capture's. */
+function leastBytes(capture: Buffer): number {
+  const least = HEADER_BYTES.get(capture.subarray(0, 4).toString('hex'));
+  if (least === undefined) throw notACapture('is not a capture in pcap or pcapng format');
+  return least;
 }
 
 function notACapture(detail: string): ProblemError {

@@ -1,8 +1,8 @@
-import { spawn } from 'node:child_process';
 import { parseArgs } from 'node:util';
 import { setUp } from './setup/main.mjs';
 import { ROOT, VENV } from './setup/paths.mjs';
 import { SetupError } from './setup/progress.mjs';
+import { runStage } from './stage.mjs';
 
 const BIN = `${ROOT}/node_modules/.bin`;
 
@@ -18,6 +18,7 @@ const STAGES = [
     `${VENV}/bin/ruff check twin && ${VENV}/bin/ruff format --check twin && ${VENV}/bin/mypy --config-file twin/pyproject.toml twin/src/orrery_twin`,
   ],
   ['cpp-format', "git ls-files -z 'agents/*.h' 'agents/*.cc' | xargs -0 clang-format-14 --dry-run --Werror"],
+  ['scripts', 'node --test --test-reporter=dot scripts/claim.test.mjs scripts/stage.test.mjs'],
   ['unit', `${BIN}/vitest run`],
   ['nf-cores', 'meson test -C agents/build-asan --print-errorlogs'],
   ['engine', 'meson test -C agents/build --print-errorlogs'],
@@ -25,30 +26,27 @@ const STAGES = [
   ['e2e', 'npm run --silent test -w e2e'],
 ];
 
-const HELP = `npm test [-- --only STAGE[,STAGE]] [--help]
+const HELP = `npm test [-- --only STAGE[,STAGE]] [--limit MINUTES] [--help]
 
-Sets up like \`npm run demo\`, then runs every test. Stages: ${STAGES.map(([name]) => name).join(', ')}.`;
-
-function runStage([name, command]) {
-  const start = Date.now();
-  console.log(`\n=== ${name}: ${command}`);
-  return new Promise((resolve) => {
-    const child = spawn('bash', ['-c', command], {
-      cwd: ROOT,
-      stdio: 'inherit',
-    });
-    child.on('close', (code) => resolve({ name, ok: code === 0, seconds: (Date.now() - start) / 1000 }));
-  });
-}
+Sets up like \`npm run demo\`, then runs every test. Stages: ${STAGES.map(([name]) => name).join(', ')}.
+A stage that takes longer than the limit (15 minutes) is ended and has failed.`;
 
 async function main() {
-  const { values } = parseArgs({ options: { only: { type: 'string' }, help: { type: 'boolean', default: false } } });
+  const { values } = parseArgs({
+    options: {
+      only: { type: 'string' },
+      limit: { type: 'string', default: '15' },
+      help: { type: 'boolean', default: false },
+    },
+  });
   if (values.help) {
     console.log(HELP);
     return 0;
   }
   const only = values.only?.split(',');
   const unknown = only?.filter((name) => !STAGES.some(([stage]) => stage === name));
+  const minutes = Number(values.limit);
+  if (!(minutes > 0)) throw new SetupError(`--limit: ${values.limit} is not a number of minutes.\n\n${HELP}`);
   if (unknown?.length) throw new SetupError(`No such stage: ${unknown.join(', ')}.\n\n${HELP}`);
 
   if (process.getuid?.() !== 0) {
@@ -56,10 +54,12 @@ async function main() {
   }
   await setUp({ twin: true, test: true });
   const results = [];
-  for (const stage of STAGES) if (!only || only.includes(stage[0])) results.push(await runStage(stage));
+  for (const stage of STAGES) if (!only || only.includes(stage[0])) results.push(await runStage(stage, minutes * 60));
   console.log('');
-  for (const { name, ok, seconds } of results)
-    console.log(`${ok ? 'passed' : 'FAILED'}  ${name} (${seconds.toFixed(1)} s)`);
+  for (const { name, ok, timedOut, seconds } of results)
+    console.log(
+      `${ok ? 'passed' : 'FAILED'}  ${name} (${seconds.toFixed(1)} s${timedOut ? ', over its time limit' : ''})`,
+    );
   const failed = results.filter(({ ok }) => !ok).length;
   console.log(`stages: ${results.length - failed} passed, ${failed} failed`);
   return failed === 0 ? 0 : 1;

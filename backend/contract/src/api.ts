@@ -627,6 +627,16 @@ export const ROUTES = defineRoutes({
     response: PcapInfo,
     problems: [409, 413, 415, 422, 502],
   },
+  deletePcap: {
+    method: 'DELETE',
+    path: '/twin/pcaps/{id}',
+    tag: 'twin',
+    summary: 'Delete a capture that no running traffic replays',
+    role: 'operator',
+    params: byId,
+    status: 204,
+    problems: [404, 409, 502],
+  },
   startCapture: {
     method: 'POST',
     path: '/twin/captures',

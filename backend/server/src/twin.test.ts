@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { PcapInfo } from '@orrery/contract';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { isAlive } from './testing/child-server.js';
 import { monitorChain, RACK } from './testing/fixtures.js';
@@ -100,6 +101,27 @@ describe('the twin', () => {
     const section = Buffer.from('0a0d0d0a1c0000004d3c2b1a01000000ffffffffffffffff1c000000', 'hex');
     const newer = await server.api.request('uploadPcap', { query: { name: 'b.pcapng' }, body: section, headers });
     expect([newer.status, newer.body]).toMatchObject([201, { name: 'b.pcapng', bytes: 28 }]);
+  });
+
+  it('gives up a capture that nothing replays', async () => {
+    await server.bringUp();
+    const capture = Buffer.alloc(40);
+    capture.write('d4c3b2a1', 'hex');
+    const upload = {
+      query: { name: 'x.pcap' },
+      body: capture,
+      headers: { 'content-type': 'application/octet-stream' },
+    };
+    const [used, unused] = [
+      (await server.api.request('uploadPcap', upload)).body as PcapInfo,
+      (await server.api.request('uploadPcap', upload)).body as PcapInfo,
+    ];
+    await server.api.call('startTraffic', { body: { kind: 'pcap', from: 'client-1', pcap_id: used.id } });
+    const remove = async (id: string) => (await server.api.request('deletePcap', { params: { id } })).status;
+    expect([await remove(used.id), await remove(unused.id), await remove(unused.id)]).toEqual([409, 204, 404]);
+    expect((await server.api.call('listPcaps')).items).toEqual([used]);
+    const events = (await server.api.call('listEvents', { query: { type: 'pcap.deleted' } })).items;
+    expect(events).toMatchObject([{ subject: unused.id }]);
   });
 
   it('gets captures of up to 64 MB and not a byte more', async () => {

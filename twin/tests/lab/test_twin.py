@@ -150,6 +150,18 @@ def test_an_uploaded_capture_is_replayed_as_it_is(lab: Lab) -> None:
     assert [one["src_port"] for one in lab.ok("GET", path)["packets"]] == [1001, 1002, 1001, 1002]
 
 
+def test_a_capture_is_deleted_when_nothing_replays_it(lab: Lab) -> None:
+    info = lab.ok("POST", "/pcaps?name=short-lived", pcap(udp_frame(1001)))
+    path = f"/pcaps/{info['id']}"
+    slow = {"kind": "pcap", "from": "client-1", "pcap_id": info["id"], "rate_pps": 1, "loops": 1000}
+    traffic = lab.ok("POST", "/traffic", slow)
+    assert lab.call("DELETE", path)[0] == 409
+    lab.ok("DELETE", f"/traffic/{traffic['id']}")
+    assert lab.call("DELETE", path)[0] == 204
+    assert lab.call("DELETE", path)[0] == 404
+    assert info not in lab.ok("GET", "/pcaps")["items"]
+
+
 def pcapng(*frames: bytes) -> bytes:
     def block(kind: int, body: bytes) -> bytes:
         body += bytes(-len(body) % 4)

@@ -20,6 +20,7 @@ const state = {
   build_ms: null,
 };
 const traffic = new Map();
+const pcaps = new Map();
 
 function tell(line) {
   for (const watcher of watchers) watcher.write(`${JSON.stringify(line)}\n`);
@@ -76,7 +77,7 @@ const routes = {
     state.faults.push(fault);
     return [201, fault];
   },
-  'GET /pcaps': () => [200, { items: [], total: 0 }],
+  'GET /pcaps': () => [200, { items: [...pcaps.values()], total: pcaps.size }],
 };
 
 const server = createServer((request, response) => {
@@ -92,9 +93,25 @@ const server = createServer((request, response) => {
   request.on('end', () => {
     const bytes = Buffer.concat(chunks);
     if (pathname === '/pcaps' && request.method === 'POST') {
-      const info = { id: 'pcap-1', name: searchParams.get('name'), bytes: bytes.length, packets: 0, duration_s: 0 };
-      response.writeHead(201).end(JSON.stringify({ ...info, link_type: 'ethernet', created_ms: 1 }));
+      const info = {
+        id: `pcap-${pcaps.size + 1}`,
+        name: searchParams.get('name'),
+        bytes: bytes.length,
+        packets: 0,
+        duration_s: 0,
+        link_type: 'ethernet',
+        created_ms: 1,
+      };
+      pcaps.set(info.id, info);
+      response.writeHead(201).end(JSON.stringify(info));
       return;
+    }
+    if (pathname.startsWith('/pcaps/') && request.method === 'DELETE') {
+      const id = pathname.slice('/pcaps/'.length);
+      if ([...traffic.values()].some(({ request: { pcap_id } }) => pcap_id === id))
+        return refuse(response, 409, 'running traffic replays the capture');
+      if (!pcaps.delete(id)) return refuse(response, 404, 'there is no such capture');
+      return void response.writeHead(204).end();
     }
     const body = bytes.length > 0 ? JSON.parse(bytes.toString()) : undefined;
     const call = `${request.method} ${pathname}`;

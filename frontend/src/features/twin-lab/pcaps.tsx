@@ -1,11 +1,12 @@
 import { Button, FileButton } from '@mantine/core';
-import { IconUpload } from '@tabler/icons-react';
+import { IconTrash, IconUpload } from '@tabler/icons-react';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { uploadPcap } from '../../shared/api/client.js';
+import { call, uploadPcap } from '../../shared/api/client.js';
 import { usePcaps } from '../../shared/api/queries.js';
 import { useMay } from '../../shared/api/session.js';
 import { quantityText } from '../../shared/format/quantity.js';
-import { notifyDone } from '../../shared/ui/notify.js';
+import { ConfirmButton } from '../../shared/ui/confirm-button.js';
+import { notifyDone, notifyError } from '../../shared/ui/notify.js';
 import { Panel } from '../../shared/ui/page-header.js';
 import { EmptyState, FieldErrors, QueryBoundary } from '../../shared/ui/states.js';
 import classes from './twin-lab.module.css';
@@ -26,6 +27,11 @@ export function Pcaps() {
       notifyDone(`${name} is stored: ${packets.toLocaleString()} packets`);
       return queries.invalidateQueries({ queryKey: ['twin'] });
     },
+  });
+  const remove = useMutation({
+    mutationFn: (id: string) => call('deletePcap', { params: { id } }),
+    onError: (error) => notifyError('The capture was not deleted', error),
+    onSettled: () => queries.invalidateQueries({ queryKey: ['twin'] }),
   });
   const items = query.data ?? [];
   return (
@@ -75,6 +81,9 @@ export function Pcaps() {
                 <th scope="col" className="number">
                   Length
                 </th>
+                <th scope="col">
+                  <span className="sr-only">Actions</span>
+                </th>
               </tr>
             </thead>
             <tbody>
@@ -84,6 +93,20 @@ export function Pcaps() {
                   <td className="number">{packets.toLocaleString()}</td>
                   <td className="number">{quantityText('bytes', bytes)}</td>
                   <td className="number">{quantityText('ms', duration_s * 1000)}</td>
+                  <td className={classes.action}>
+                    <ConfirmButton
+                      size="compact-xs"
+                      leftSection={<IconTrash size={12} />}
+                      disabled={!mayOperate}
+                      loading={remove.isPending && remove.variables === id}
+                      aria-label={`Delete ${name}`}
+                      message={`The capture ${name} is deleted. It cannot be replayed any more.`}
+                      confirmLabel="Delete capture"
+                      onConfirm={() => remove.mutate(id)}
+                    >
+                      Delete
+                    </ConfirmButton>
+                  </td>
                 </tr>
               ))}
             </tbody>

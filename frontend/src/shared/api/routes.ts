@@ -48,6 +48,7 @@ export const PATHS = {
   clearFault: ['DELETE', '/twin/faults/{id}'],
   listPcaps: ['GET', '/twin/pcaps'],
   uploadPcap: ['POST', '/twin/pcaps'],
+  deletePcap: ['DELETE', '/twin/pcaps/{id}'],
   startCapture: ['POST', '/twin/captures'],
   getCapture: ['GET', '/twin/captures/{id}'],
 } as const satisfies {

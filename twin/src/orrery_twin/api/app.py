@@ -66,6 +66,7 @@ def make_app(services: Services) -> web.Application:
             web.delete("/faults/{id}", api.remove_fault),
             web.get("/pcaps", api.list_pcaps),
             web.post("/pcaps", api.add_pcap),
+            web.delete("/pcaps/{id}", api.remove_pcap),
             web.get("/captures", api.list_captures),
             web.post("/captures", api.start_capture),
             web.get("/captures/{id}", api.get_capture),
@@ -165,6 +166,14 @@ class _Api:
     async def add_pcap(self, request: web.Request) -> web.Response:
         info = await self._services.pcaps.add(request.query.get("name", ""), await request.read())
         return json_reply(info, 201)
+
+    async def remove_pcap(self, request: web.Request) -> web.Response:
+        pcap_id = request.match_info["id"]
+        if self._services.traffic.replays(pcap_id):
+            return problem(409, "running traffic replays the capture")
+        if not self._services.pcaps.remove(pcap_id):
+            return problem(404, "there is no such capture")
+        return web.Response(status=204)
 
     async def list_captures(self, _: web.Request) -> web.Response:
         return _collection(self._services.captures.all())

@@ -51,6 +51,15 @@ class Pcaps:
                 raise Refused("not a capture file", [FieldFault("", failure.output[-300:])]) from None
         return await asyncio.to_thread(self._add, name, data)
 
+    def remove(self, pcap_id: str) -> bool:
+        """False: there is none."""
+        if self._known.pop(pcap_id, None) is None:
+            return False
+        # The description goes first: without it the file does not count.
+        (self._directory / f"{pcap_id}.json").unlink(missing_ok=True)
+        self.file(pcap_id).unlink(missing_ok=True)
+        return True
+
     def _add(self, name: str, data: bytes) -> PcapInfo:
         if not 1 <= len(name) <= NAME_MAX:
             raise Refused("the capture needs a name", [FieldFault("/name", f"has 1 to {NAME_MAX} characters")])

@@ -21,12 +21,13 @@ from orrery_twin.contract.models import (
     TrafficRequestProbe,
     TrafficStatus,
 )
-from orrery_twin.domain.iperf import read_interval
+from orrery_twin.domain.iperf import IperfCounts
 from orrery_twin.domain.refusal import FieldFault, Refused
 from orrery_twin.domain.topology import BuildPlan, NodePlan
 from orrery_twin.service.hosts import HTTP_PORT
 from orrery_twin.service.hub import Hub, now_ms
 from orrery_twin.service.pcaps import Pcaps
+from orrery_twin.service.traffic_journal import Running, TrafficJournal
 from orrery_twin.service.twin import Twin
 
 RUNNING_MAX = 64
@@ -52,6 +53,7 @@ class Stream:
     port: int = 0
     processes: list[Process] = field(default_factory=list)
     task: asyncio.Task[None] | None = None
+    receiver: asyncio.Task[None] | None = None
 
     @property
     def is_over(self) -> bool:
@@ -59,13 +61,16 @@ class Stream:
 
 
 class Traffic:
-    def __init__(self, twin: Twin, pcaps: Pcaps, hub: Hub) -> None:
+    def __init__(self, twin: Twin, pcaps: Pcaps, hub: Hub, journal: TrafficJournal) -> None:
         self._twin = twin
         self._pcaps = pcaps
         self._hub = hub
+        self._journal = journal
+        self._interrupted = journal.read()
         self._streams: dict[str, Stream] = {}
         self._publisher: asyncio.Task[None] | None = None
         twin.before_tear_down.append(self.stop_all)
+        twin.when_up.append(self.resume)
 
     def all(self) -> list[TrafficStatus]:
         return [stream.status for stream in self._streams.values()]
@@ -76,6 +81,27 @@ class Traffic:
 
     def start(self, request: TrafficRequest) -> TrafficStatus:
         """Raises Refused when the twin is not up or the request names what is not there."""
+        return self._start(request, "traffic-" + secrets.token_hex(6), now_ms())
+
+    def resume(self) -> None:
+        """Starts again what ran when an earlier twind was killed, for the time that it still had."""
+        interrupted, self._interrupted = self._interrupted, []
+        for entry in interrupted:
+            request = entry.rest(now_ms())
+            if request is None:
+                continue
+            try:
+                self._start(request, entry.id, entry.started_ms)
+            except Refused as refusal:
+                self._hub.event("traffic.lost", entry.id, f"not started again: {refusal}", "warning")
+            else:
+                self._hub.event("traffic.resumed", entry.id, "started again after the twin was lost", "warning")
+
+    def forget(self) -> None:
+        """An orderly end: nothing is to be started again."""
+        self._journal.write([])
+
+    def _start(self, request: TrafficRequest, traffic_id: str, started_ms: float) -> TrafficStatus:
         plan = self._twin.plan
         if plan is None:
             raise Refused("the twin is not up", status=409)
@@ -83,10 +109,10 @@ class Traffic:
             raise Refused(f"at most {RUNNING_MAX} streams run at a time", status=429)
         self._check(plan, request)
         status = TrafficStatus(
-            id="traffic-" + secrets.token_hex(6),
+            id=traffic_id,
             request=request,
             state="starting",
-            started_ms=now_ms(),
+            started_ms=started_ms,
             ended_ms=None,
             sent=0,
             received=0,
@@ -99,10 +125,16 @@ class Traffic:
         if isinstance(request, TrafficRequestIperf3):
             stream.port = self._free_iperf_port(request.to)
         self._streams[status.id] = stream
+        self._note()
         stream.task = asyncio.create_task(self._run(stream, plan))
         if self._publisher is None or self._publisher.done():
             self._publisher = asyncio.create_task(self._publish())
         return status
+
+    def replays(self, pcap_id: str) -> bool:
+        """Whether a stream that is not over sends the capture."""
+        running = [stream.status.request for stream in self._streams.values() if not stream.is_over]
+        return any(isinstance(one, TrafficRequestPcap) and one.pcap_id == pcap_id for one in running)
 
     async def stop(self, traffic_id: str) -> TrafficStatus | None:
         stream = self._streams.get(traffic_id)
@@ -159,6 +191,8 @@ class Traffic:
             for process in stream.processes:
                 await end(process)
             stream.processes.clear()
+            if stream.receiver:
+                stream.receiver.cancel()
         if failure is None:
             self._finish(stream, "completed")
         else:
@@ -176,7 +210,12 @@ class Traffic:
         finished = [name for name, other in self._streams.items() if other.is_over]
         for name in finished[: max(0, len(finished) - FINISHED_MAX)]:
             del self._streams[name]
+        self._note()
         self._hub.traffic(self.all())
+
+    def _note(self) -> None:
+        running = [stream.status for stream in self._streams.values() if not stream.is_over]
+        self._journal.write([Running(id=one.id, request=one.request, started_ms=one.started_ms) for one in running])
 
     async def _stop(self, stream: Stream) -> None:
         if stream.task and not stream.task.done():
@@ -224,8 +263,11 @@ class Traffic:
         receiver = plan.node(request.to)
         assert receiver and receiver.address
         port = str(stream.port)
-        server = await self._spawn(stream, ["iperf3", "-s", "-1", "-p", port, "--forceflush"], receiver.id)
+        command = ["iperf3", "-s", "-1", "-p", port, "-f", "k", "-i", "1", "--forceflush"]
+        server = await self._spawn(stream, command, receiver.id)
         await self._until_ready(server, "listening")
+        counts = IperfCounts(stream.status, request)
+        stream.receiver = asyncio.create_task(_take_lines(server, counts.take_received))
         command = ["iperf3", "-c", receiver.address, "-p", port, "-f", "k", "--forceflush", "-i", "1"]
         command += ["-t", str(max(1, round(request.duration_s))), "-b", str(int(request.rate_bps))]
         if request.protocol == "udp":
@@ -233,7 +275,7 @@ class Traffic:
         else:
             command += ["-M", str(max(TCP_MSS_MIN, request.packet_bytes))]
         process = await self._spawn(stream, command, sender.id)
-        return await self._follow(stream, process, lambda line: _take_interval(stream.status, request, line))
+        return await self._follow(stream, process, counts.take_sent)
 
     async def _spawn(self, stream: Stream, command: list[str], host: str) -> Process:
         process = await spawn(command, namespace_of=self._twin.network.pid_of[host], capture_output=True)
@@ -283,16 +325,7 @@ def _take_report(status: TrafficStatus, line: str) -> None:
     status.detail = report.detail
 
 
-def _take_interval(status: TrafficStatus, request: TrafficRequestIperf3, line: str) -> None:
-    interval = read_interval(line)
-    if interval is None:
-        return
-    status.bits_per_second = interval.bits_per_second
-    packets = round(interval.octets / request.packet_bytes)
-    if not interval.is_sum:
-        status.sent += packets
-        status.received += packets
-    elif interval.total:
-        # The receiver's line is the last one, and it alone knows what was lost.
-        status.sent, status.errors = interval.total, interval.lost
-        status.received = interval.total - interval.lost
+async def _take_lines(process: Process, take: Callable[[str], None]) -> None:
+    assert process.stdout
+    while line := await process.stdout.readline():
+        take(line.decode(errors="replace"))

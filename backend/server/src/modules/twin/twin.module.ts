@@ -103,6 +103,12 @@ class TwinController {
     return info;
   }
 
+  @Route('deletePcap')
+  async deletePcap(@Input() { params }: RouteInput<'deletePcap'>, @Caller() caller: SessionInfo): Promise<void> {
+    await this.client.json('DELETE', `/pcaps/${encodeURIComponent(params.id)}`);
+    this.tell('pcap.deleted', params.id, 'The capture was deleted', caller);
+  }
+
   @Route('startCapture')
   async capture(
     @Input() { body }: RouteInput<'startCapture'>,

@@ -20,6 +20,7 @@ from orrery_twin.service.faults import Faults
 from orrery_twin.service.hub import Hub
 from orrery_twin.service.pcaps import Pcaps
 from orrery_twin.service.traffic import Traffic
+from orrery_twin.service.traffic_journal import TrafficJournal
 from orrery_twin.service.twin import Twin
 
 
@@ -30,7 +31,7 @@ async def serve(directories: Directories) -> None:
     can_delay = any(capability.id == "netem" and capability.available for capability in capabilities)
     twin = Twin(directories, hub, can_delay)
     pcaps = Pcaps(directories.state / "pcaps")
-    traffic = Traffic(twin, pcaps, hub)
+    traffic = Traffic(twin, pcaps, hub, TrafficJournal(directories.state / "traffic.json"))
     services = Services(twin, traffic, Captures(twin, hub), Faults(twin, hub), pcaps, hub, capabilities)
 
     stopping = asyncio.Event()
@@ -46,6 +47,7 @@ async def serve(directories: Directories) -> None:
     os.umask(0o077)
     logging.getLogger(__name__).info("serving %s", socket)
     await stopping.wait()
+    traffic.forget()
     # Whatever runs here ends with the namespace.
     for task in background:
         task.cancel()

@@ -68,6 +68,8 @@ def test_a_killed_launcher_leaves_nothing(own_lab: Lab, rack: dict[str, Any], nu
 
 def test_the_launcher_ends_with_twind_and_the_spec_builds_again(own_lab: Lab, rack: dict[str, Any]) -> None:
     own_lab.put_spec(rack)
+    endless = own_lab.ok("POST", "/traffic", {"kind": "http", "from": "client-2", "to": "web-2"})
+    own_lab.ok("POST", "/traffic", {"kind": "probe", "from": "client-1", "to": "web-1", "duration_s": 0.2})
     init = own_lab.init_pid
     (twind,) = Path(f"/proc/{init}/task/{init}/children").read_text().split()[:1]
     os.kill(int(twind), signal.SIGKILL)
@@ -76,6 +78,10 @@ def test_the_launcher_ends_with_twind_and_the_spec_builds_again(own_lab: Lab, ra
     own_lab.launch()
     state = own_lab.put_spec(rack, generation=5)
     assert state["build_ms"] > 0
+    resumed = own_lab.until(
+        lambda: [one for one in own_lab.ok("GET", "/traffic")["items"] if one["received"] > 0], "traffic to go on"
+    )
+    assert [(one["id"], one["started_ms"]) for one in resumed] == [(endless["id"], endless["started_ms"])]
     wanted = {"kind": "http", "from": "client-1", "to": "web-1", "count": 2, "rate_per_s": 50}
     assert own_lab.run_traffic(wanted)["received"] == 2
 

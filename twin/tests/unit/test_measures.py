@@ -3,7 +3,8 @@
 
 import pytest
 
-from orrery_twin.domain.iperf import Interval, read_interval
+from orrery_twin.contract.models import TrafficRequestIperf3, TrafficStatus
+from orrery_twin.domain.iperf import Interval, IperfCounts, read_interval
 from orrery_twin.domain.rates import Reading, link_rates
 from orrery_twin.domain.shaping import queue_bytes, shape_script
 
@@ -57,3 +58,48 @@ def test_iperf3_lines(line: str, expected: Interval) -> None:
 @pytest.mark.parametrize("line", ["", "Connecting to host 10.0.2.1, port 5201", "- - - - -", "iperf Done."])
 def test_other_iperf3_lines_are_no_interval(line: str) -> None:
     assert read_interval(line) is None
+
+
+def iperf_counts(protocol: str) -> IperfCounts:
+    request = TrafficRequestIperf3.model_validate(
+        {"kind": "iperf3", "from": "a", "to": "b", "protocol": protocol, "packet_bytes": 1000}
+    )
+    status = TrafficStatus(
+        id="traffic-1",
+        request=request,
+        state="running",
+        started_ms=0,
+        ended_ms=None,
+        sent=0,
+        received=0,
+        errors=0,
+        bits_per_second=None,
+        latency_us=None,
+        detail=None,
+    )
+    return IperfCounts(status, request)
+
+
+def test_a_stream_that_arrives_nowhere_is_lost_while_it_runs() -> None:
+    counts = iperf_counts("udp")
+    for second in range(4):
+        counts.take_sent(f"[  5]   {second}.00-{second + 1}.00   sec   100 KBytes   819 Kbits/sec  102")
+        if second < 2:
+            counts.take_received(
+                f"[  5]   {second}.00-{second + 1}.00   sec   100 KBytes  819 Kbits/sec  0.01 ms  2/102"
+            )
+        else:
+            counts.take_received(f"[  5]   {second}.00-{second + 1}.00   sec  0.00 Bytes  0.00 Kbits/sec  0.01 ms  0/0")
+    assert (counts.status.received, counts.status.bits_per_second) == (200, 0)
+    assert 100 <= counts.status.errors <= 110
+    counts.take_sent("[  5]   0.00-4.00   sec   400 KBytes   819 Kbits/sec  0.000 ms  0/408 (0%)  sender")
+    counts.take_sent("[  5]   0.00-4.00   sec   200 KBytes   409 Kbits/sec  0.010 ms  208/408 (51%)  receiver")
+    assert (counts.status.sent, counts.status.received, counts.status.errors) == (408, 200, 208)
+
+
+def test_tcp_loses_nothing_by_what_is_still_under_way() -> None:
+    counts = iperf_counts("tcp")
+    for second in range(3):
+        counts.take_sent(f"[  5]   {second}.00-{second + 1}.00   sec   100 KBytes   819 Kbits/sec    0   14.1 KBytes")
+    counts.take_received("[  5]   0.00-1.00   sec   50 KBytes  409 Kbits/sec")
+    assert (counts.status.received, counts.status.errors) == (51, 0)

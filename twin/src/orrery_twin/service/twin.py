@@ -51,6 +51,7 @@ class Twin:
         self._build_ms: float | None = None
         self._work = asyncio.Event()
         self.before_tear_down: list[Callable[[], Awaitable[None]]] = []
+        self.when_up: list[Callable[[], None]] = []
 
     def want(self, spec: TwinSpec) -> None:
         """Raises Refused when the twin cannot be so; else `reconcile` makes it so."""
@@ -153,6 +154,8 @@ class Twin:
         self._build_ms = round((time.monotonic() - start) * 1000, 1)
         self._set_phase("up")
         self.hub.event("twin.up", infrastructure.name, f"built in {self._build_ms:.0f} ms")
+        for tell in self.when_up:
+            tell()
 
     async def _tear_down(self) -> None:
         for stop in self.before_tear_down:

@@ -109,17 +109,15 @@ void Engine::hand_over(Graph& next) {
     if (Module* from = predecessor(*graph_, node.name, *node.kind); from != nullptr)
       kept.push_back({from, node.module.get()});
   }
-  Parked parked(*this);
-  size_t prepared = 0;
-  try {
-    for (; prepared < kept.size(); ++prepared) kept[prepared].to->prepare_adopt(*kept[prepared].from);
-  } catch (...) {
-    while (prepared-- > 0) kept[prepared].to->undo_adopt(*kept[prepared].from);
-    throw;
+  for (const Pair& pair : kept) pair.to->prepare_adopt(*pair.from);
+  {
+    Parked parked(*this);
+    for (const Pair& pair : kept) pair.to->copy_state(*pair.from);
+    absorb_inlets(*graph_);
+    for (const Pair& pair : kept) pair.to->adopt(*pair.from);
+    for (auto& worker : workers_) worker->set_graph(&next);
   }
-  absorb_inlets(*graph_);
-  for (const Pair& pair : kept) pair.to->adopt(*pair.from);
-  for (auto& worker : workers_) worker->set_graph(&next);
+  for (const Pair& pair : kept) pair.to->settle();
 }
 
 nlohmann::json Engine::describe() const {

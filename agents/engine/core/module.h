@@ -53,12 +53,14 @@ class Module {
   // Passes on or drops (Pass::dispatch, emit_all, drop) or keeps every packet of the batch, which came in at `input`.
   virtual void process(Pass& pass, Batch& batch, uint8_t input) = 0;
 
-  // Hand-over from the module of the same name and kind in the old graph, in two steps with all workers parked.
-  // `prepare_adopt` does what may fail and throws EngineError (pointer into the module's config); `undo_adopt` takes
-  // that back when another module failed; `adopt` then cannot fail.
+  // Hand-over from the module of the same name and kind in the old graph. `prepare_adopt` builds what takes long while
+  // packets still flow through the old one; then, with all workers parked, `copy_state` reads what they write. Both may
+  // throw EngineError (pointer into the module's config) and change only this module. `adopt` then cannot fail.
+  // `settle`, with the workers at work again, frees what is not needed any more.
   virtual void prepare_adopt(Module& /*old*/) {}
-  virtual void undo_adopt(Module& /*old*/) noexcept {}
+  virtual void copy_state(const Module& /*old*/) {}
   virtual void adopt(Module& old) noexcept { counters = std::move(old.counters); }
+  virtual void settle() noexcept {}
 
   virtual std::optional<uint32_t> queue_depth() const { return std::nullopt; }
   virtual NfCore* nf() { return nullptr; }

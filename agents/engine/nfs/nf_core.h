@@ -50,7 +50,14 @@ class ConfigError : public std::runtime_error {
   std::string pointer;
 };
 
-// A network function. All calls come from one thread at a time: `process` from the worker, the rest while it is parked.
+// A configuration that was checked and built beside the one in force.
+class NextConfig {
+ public:
+  virtual ~NextConfig() = default;
+};
+
+// A network function. All calls come from one thread at a time: `process` from the worker, the rest while it is parked;
+// only `prepare` runs beside the worker.
 class NfCore {
  public:
   virtual ~NfCore() = default;
@@ -65,8 +72,14 @@ class NfCore {
   // Names of the reasons for which the NF drops, e.g. "denied", "malformed". Fixed for the NF's life; at most 8.
   virtual std::span<const std::string_view> drop_reasons() const = 0;
 
-  // Takes a new configuration and keeps flow state. Throws ConfigError and changes nothing when it is invalid.
-  virtual void configure(const nlohmann::json& config) = 0;
+  // Checks a configuration and builds what it needs. Reads nothing that `process` writes. Throws ConfigError.
+  virtual std::unique_ptr<NextConfig> prepare(const nlohmann::json& config) const = 0;
+
+  // Puts in force what `prepare` of this NF built, and keeps flow state. What was in force is left in `next`.
+  virtual void take(NextConfig& next) noexcept = 0;
+
+  // Both at once. Throws ConfigError and changes nothing when it is invalid.
+  void configure(const nlohmann::json& config) { take(*prepare(config)); }
 
   // What an operator wants to see, at most `limit` entries of each table.
   virtual nlohmann::json state(size_t limit) const = 0;

@@ -77,35 +77,42 @@ class NfModule final : public Module {
 
   void prepare_adopt(Module& old_module) override {
     auto& old = static_cast<NfModule&>(old_module);
-    try {
-      if (core_ != nullptr) {
-        core_->import_state(old.core_->export_state());
-      } else if (config_ != old.config_) {
-        old.core_->configure(config_);
-      }
-    } catch (const ConfigError& error) {
-      throw EngineError("invalid-config", pointer_ + error.pointer, error.what());
-    }
+    if (core_ != nullptr || config_ == old.config_) return;
+    checked([&] { next_ = old.core_->prepare(config_); });
   }
 
-  void undo_adopt(Module& old_module) noexcept override {
-    auto& old = static_cast<NfModule&>(old_module);
-    if (core_ == nullptr && config_ != old.config_) old.core_->configure(old.config_);
+  void copy_state(const Module& old_module) override {
+    if (core_ == nullptr) return;
+    checked([&] { core_->import_state(static_cast<const NfModule&>(old_module).core_->export_state()); });
   }
 
   void adopt(Module& old_module) noexcept override {
     auto& old = static_cast<NfModule&>(old_module);
     Module::adopt(old);
-    if (core_ == nullptr) core_ = std::move(old.core_);
+    if (core_ != nullptr) return;
+    core_ = std::move(old.core_);
+    if (next_ != nullptr) core_->take(*next_);
   }
 
+  void settle() noexcept override { next_.reset(); }
+
  private:
+  template <typename F>
+  void checked(F&& work) {
+    try {
+      work();
+    } catch (const ConfigError& error) {
+      throw EngineError("invalid-config", pointer_ + error.pointer, error.what());
+    }
+  }
+
   static constexpr uint8_t kFirstOwnReason = kDropNoGate + 1;
 
   nlohmann::json config_;
   std::vector<MetadataField> metadata_;
   std::string pointer_;
   std::unique_ptr<NfCore> core_;
+  std::unique_ptr<NextConfig> next_;
 };
 
 std::unique_ptr<Module> make_nf(NfFactory factory, const ModuleContext& context) {

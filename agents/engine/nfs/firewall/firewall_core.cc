@@ -28,7 +28,7 @@ class Firewall final : public NfCore {
 
   std::span<const std::string_view> drop_reasons() const override { return kDropReasons; }
 
-  void configure(const json& config) override {
+  std::unique_ptr<NextConfig> prepare(const json& config) const override {
     ConfigReader reader(config, "");
     const bool default_allow = reader.choice("default_action", {"allow", "deny"}, "allow") == "allow";
     const auto& items = reader.array("rules", RuleSet::kMaxRules);
@@ -36,14 +36,17 @@ class Firewall final : public NfCore {
     std::vector<FirewallRule> rules;
     rules.reserve(items.size());
     for (size_t i = 0; i < items.size(); ++i) rules.push_back(read_rule(items[i], reader.at("rules", i)));
-    RuleSet rule_set(rules);
-    std::vector<uint64_t> hits(rules.size());
+    return std::make_unique<Next>(default_allow, std::move(rules));
+  }
 
+  // Hits are kept when the rules stay as they are.
+  void take(NextConfig& next) noexcept override {
+    auto& [default_allow, rules, hits, rule_set] = static_cast<Next&>(next);
     default_allow_ = default_allow;
     if (rules == rules_) return;
     rules_.swap(rules);
     hits_.swap(hits);
-    rule_set_ = std::move(rule_set);
+    std::swap(rule_set_, rule_set);
   }
 
   json state(size_t limit) const override {
@@ -107,6 +110,15 @@ class Firewall final : public NfCore {
     ++(allow ? allowed_ : denied_);
     return {.drop = !allow, .drop_reason = kDenied, .out = in};
   }
+
+  struct Next final : NextConfig {
+    Next(bool allow, std::vector<FirewallRule> list)
+        : default_allow(allow), rules(std::move(list)), hits(rules.size()), rule_set(rules) {}
+    bool default_allow;
+    std::vector<FirewallRule> rules;
+    std::vector<uint64_t> hits;
+    RuleSet rule_set;
+  };
 
   bool default_allow_ = true;
   std::vector<FirewallRule> rules_;

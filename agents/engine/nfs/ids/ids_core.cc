@@ -119,21 +119,22 @@ class Ids final : public NfCore {
 
   std::span<const std::string_view> drop_reasons() const override { return {}; }
 
+  std::unique_ptr<NextConfig> prepare(const json& value) const override {
+    return std::make_unique<Next>(read_config(value));
+  }
+
   // Hits of a rule that stays as it was are kept.
-  void configure(const json& value) override {
-    Config config = read_config(value);
-    Matcher matcher(config.rules);
-    std::vector<uint64_t> hits(config.rules.size());
+  void take(NextConfig& next) noexcept override {
+    auto& [config, matcher, hits, flows, keep] = static_cast<Next&>(next);
     for (size_t i = 0; i < hits.size(); ++i) {
       const auto same = std::ranges::find(config_.rules, config.rules[i]);
       if (same != config_.rules.end()) hits[i] = hits_[static_cast<size_t>(same - config_.rules.begin())];
     }
-    UnsafeFlows flows(config.max_flows, config.idle_ns / 64);
-    if (config.sticky) copy_flows(flows_, flows);
-    config_ = std::move(config);
-    matcher_ = std::move(matcher);
-    hits_ = std::move(hits);
-    flows_ = std::move(flows);
+    if (config.sticky) copy_flows(flows_, flows, keep);
+    std::swap(config_, config);
+    std::swap(matcher_, matcher);
+    std::swap(hits_, hits);
+    std::swap(flows_, flows);
   }
 
   // Alerts: the newest first.
@@ -196,8 +197,7 @@ class Ids final : public NfCore {
   }
 
  private:
-  static void copy_flows(const UnsafeFlows& from, UnsafeFlows& to) {
-    std::vector<const UnsafeFlows::Entry*> keep;
+  static void copy_flows(const UnsafeFlows& from, UnsafeFlows& to, std::vector<const UnsafeFlows::Entry*>& keep) {
     from.for_each([&](const UnsafeFlows::Entry& e) {
       keep.push_back(&e);
       return keep.size() < to.capacity();
@@ -275,6 +275,21 @@ class Ids final : public NfCore {
   }
 
   VerdictBits bits_;
+  struct Next final : NextConfig {
+    explicit Next(Config of)
+        : config(std::move(of)),
+          matcher(config.rules),
+          hits(config.rules.size()),
+          flows(config.max_flows, config.idle_ns / 64) {
+      keep.reserve(config.max_flows);
+    }
+    Config config;
+    Matcher matcher;
+    std::vector<uint64_t> hits;
+    UnsafeFlows flows;
+    std::vector<const UnsafeFlows::Entry*> keep;
+  };
+
   Config config_;
   Matcher matcher_;
   std::vector<uint64_t> hits_;

@@ -23,12 +23,14 @@ class L2Forwarder final : public NfCore {
 
   std::span<const std::string_view> drop_reasons() const override { return {}; }
 
-  void configure(const json& config) override {
+  std::unique_ptr<NextConfig> prepare(const json& config) const override {
     ConfigReader reader(config, "");
     const bool swap = reader.boolean("swap_macs", false);
     reader.finish();
-    swap_macs_ = swap;
+    return std::make_unique<Next>(swap);
   }
+
+  void take(NextConfig& next) noexcept override { swap_macs_ = static_cast<Next&>(next).swap_macs; }
 
   json state(size_t) const override { return {{"packets", packets_}}; }
 
@@ -49,6 +51,11 @@ class L2Forwarder final : public NfCore {
     std::memcpy(packet.data, &new_low, 8);
     std::memcpy(packet.data + 8, &new_high, 4);
   }
+
+  struct Next final : NextConfig {
+    explicit Next(bool swap) : swap_macs(swap) {}
+    bool swap_macs;
+  };
 
   bool swap_macs_ = false;
   uint64_t packets_ = 0;

@@ -67,10 +67,12 @@ class Monitor final : public NfCore {
   std::span<const std::string_view> drop_reasons() const override { return {}; }
 
   // A smaller table keeps the youngest flows.
-  void configure(const json& value) override {
-    const Config config = read_config(value);
-    FlowCounts flows(config.max_flows, config.idle_ns / 64);
-    std::vector<const FlowCounts::Entry*> keep;
+  std::unique_ptr<NextConfig> prepare(const json& value) const override {
+    return std::make_unique<Next>(read_config(value));
+  }
+
+  void take(NextConfig& next) noexcept override {
+    auto& [config, flows, keep] = static_cast<Next&>(next);
     flows_.for_each([&](const FlowCounts::Entry& e) {
       keep.push_back(&e);
       return keep.size() < config.max_flows;
@@ -79,7 +81,7 @@ class Monitor final : public NfCore {
     for (const auto* e : keep) flows.insert(e->key, flows.hash(e->key), e->last_seen_ns).value = e->value;
     evicted_ += flows_.size() - flows.size();
     config_ = config;
-    flows_ = std::move(flows);
+    std::swap(flows_, flows);
   }
 
   // Flows by bytes, the largest first.
@@ -195,6 +197,15 @@ class Monitor final : public NfCore {
     ++created_;
     return flows_.insert(key, hash, now_ns);
   }
+
+  struct Next final : NextConfig {
+    explicit Next(const Config& of) : config(of), flows(config.max_flows, config.idle_ns / 64) {
+      keep.reserve(config.max_flows);
+    }
+    Config config;
+    FlowCounts flows;
+    std::vector<const FlowCounts::Entry*> keep;
+  };
 
   Config config_;
   FlowCounts flows_;

@@ -112,13 +112,14 @@ class Nat final : public NfCore {
 
   std::span<const std::string_view> drop_reasons() const override { return kDropReasons; }
 
+  std::unique_ptr<NextConfig> prepare(const json& value) const override {
+    return std::make_unique<Next>(read_config(value));
+  }
+
   // Mappings live on where their external port still exists and the table has room; the youngest first.
-  void configure(const json& value) override {
-    Config config = read_config(value);
+  void take(NextConfig& next) noexcept override {
+    auto& [config, mappings, ports, keep] = static_cast<Next&>(next);
     if (config == config_) return;
-    MappingTable mappings(config.max_flows, config.idle_ns / 16);
-    PortMap ports(config.addresses, config.port_lo, config.port_hi);
-    std::vector<const MappingTable::Entry*> keep;
     mappings_.for_each([&](const MappingTable::Entry& e) {
       const bool exists = ports.index_of(e.value.external_address) && e.value.external.port >= config.port_lo &&
                           e.value.external.port <= config.port_hi;
@@ -134,9 +135,9 @@ class Nat final : public NfCore {
     }
     ports.rebuild_free_lists();
     lost_by_reconfiguration_ += mappings_.size() - mappings.size();
-    config_ = std::move(config);
-    mappings_ = std::move(mappings);
-    ports_ = std::move(ports);
+    std::swap(config_, config);
+    std::swap(mappings_, mappings);
+    std::swap(ports_, ports);
   }
 
   json state(size_t limit) const override {
@@ -387,6 +388,19 @@ class Nat final : public NfCore {
     expired_ += count;
     return count;
   }
+
+  struct Next final : NextConfig {
+    explicit Next(Config of)
+        : config(std::move(of)),
+          mappings(config.max_flows, config.idle_ns / 16),
+          ports(config.addresses, config.port_lo, config.port_hi) {
+      keep.reserve(config.max_flows);
+    }
+    Config config;
+    MappingTable mappings;
+    PortMap ports;
+    std::vector<const MappingTable::Entry*> keep;
+  };
 
   Config config_;
   MappingTable mappings_;

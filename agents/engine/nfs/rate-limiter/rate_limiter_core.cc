@@ -38,14 +38,19 @@ class RateLimiter final : public NfCore {
 
   std::span<const std::string_view> drop_reasons() const override { return kDropReasons; }
 
-  // Tokens stay, up to the new burst.
-  void configure(const json& config) override {
+  std::unique_ptr<NextConfig> prepare(const json& config) const override {
     ConfigReader reader(config, "");
     const uint64_t rate_bps = reader.integer("rate_bps", 1, kMaxRateBps, 100'000'000);
     const uint64_t burst_bytes = reader.integer("burst_bytes", 64, kMaxBurstBytes, 65536);
     reader.finish();
-    rate_bps_ = rate_bps;
-    burst_bytes_ = burst_bytes;
+    return std::make_unique<Next>(rate_bps, burst_bytes);
+  }
+
+  // Tokens stay, up to the new burst.
+  void take(NextConfig& next) noexcept override {
+    const auto& wanted = static_cast<const Next&>(next);
+    rate_bps_ = wanted.rate_bps;
+    burst_bytes_ = wanted.burst_bytes;
     credit_ = std::min(credit_, burst_credit());
   }
 
@@ -67,6 +72,12 @@ class RateLimiter final : public NfCore {
   }
 
  private:
+  struct Next final : NextConfig {
+    Next(uint64_t bps, uint64_t bytes) : rate_bps(bps), burst_bytes(bytes) {}
+    uint64_t rate_bps;
+    uint64_t burst_bytes;
+  };
+
   struct Count {
     uint64_t packets = 0;
     uint64_t bytes = 0;

@@ -2,6 +2,7 @@
 """Samples every link at 5 Hz, at its switch-side interface."""
 
 import asyncio
+import logging
 import socket
 import time
 
@@ -11,6 +12,8 @@ from orrery_twin.contract.models import LinkSample
 from orrery_twin.domain.rates import Reading, link_rates
 from orrery_twin.domain.topology import BuildPlan, LinkPlan
 from orrery_twin.service.hub import Hub, now_ms
+
+log = logging.getLogger(__name__)
 
 INTERVAL_S = 0.2
 INTERVALS_BETWEEN_DROP_READS = 5
@@ -25,6 +28,7 @@ class LinkSampler:
         self._near_drops: QueueDrops | None = None
         self._far_drops: dict[str, QueueDrops] = {}
         self._drops: dict[str, int] = {}
+        self._unread = False
         self._task: asyncio.Task[None] | None = None
 
     async def start(self, plan: BuildPlan, pid_of: dict[str, int]) -> None:
@@ -49,18 +53,34 @@ class LinkSampler:
         self._links = ()
         self._readings = {}
         self._drops = {}
+        self._unread = False
         self.latest = []
 
     async def _run(self) -> None:
         count = 0
         while True:
-            if count % INTERVALS_BETWEEN_DROP_READS == 0:
-                self._read_drops()
-            self._sample()
+            self._try_sample(with_drops=count % INTERVALS_BETWEEN_DROP_READS == 0)
             if self._hub.is_watched:
                 self._hub.links(self.latest)
             count += 1
             await asyncio.sleep(INTERVAL_S)
+
+    def _try_sample(self, with_drops: bool) -> None:
+        """Links that cannot be read have no sample until they can: an old one would pass for the present."""
+        try:
+            if with_drops or self._unread:
+                self._read_drops()
+            self._sample()
+        except Exception as error:
+            self.latest = []
+            if not self._unread:
+                log.exception("the links cannot be read")
+                self._hub.event("links.unread", "twin", f"the links cannot be read: {error}"[:500], "warning")
+            self._unread = True
+            return
+        if self._unread:
+            self._hub.event("links.read", "twin", "the links can be read again")
+        self._unread = False
 
     def _sample(self) -> None:
         counters = interface_bytes()

@@ -70,7 +70,13 @@ export const theme = createTheme({
     TextInput: { defaultProps: { size: 'xs' } },
     NumberInput: { defaultProps: { size: 'xs' } },
     Select: {
-      defaultProps: { size: 'xs', withScrollArea: false, comboboxProps: { transitionProps: { duration: 80 } } },
+      // A choice is taken back by the clear button where there is one, not by choosing it again.
+      defaultProps: {
+        size: 'xs',
+        allowDeselect: false,
+        withScrollArea: false,
+        comboboxProps: { transitionProps: { duration: 80 } },
+      },
       styles: { options: { maxHeight: '240px', overflowY: 'auto' } },
     },
     MultiSelect: { defaultProps: { size: 'xs' } },

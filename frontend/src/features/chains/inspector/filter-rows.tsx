@@ -85,7 +85,6 @@ function FilterRow({ row, term, attributes, problem, readOnly, onChange, onRemov
         aria-label={`Condition ${row + 1}, attribute`}
         data={options}
         value={term.attribute}
-        allowDeselect={false}
         disabled={readOnly}
         searchable
         onChange={(name) => {
@@ -101,7 +100,6 @@ function FilterRow({ row, term, attributes, problem, readOnly, onChange, onRemov
             { value: 'is-not', label: 'is not' },
           ]}
           value={term.op}
-          allowDeselect={false}
           disabled={readOnly}
           onChange={(op) => op && onChange({ ...term, op: op as FilterTerm['op'] })}
         />
@@ -144,7 +142,6 @@ function ValueInput({
         aria-label={label}
         data={options}
         value={String(term.value)}
-        allowDeselect={false}
         disabled={readOnly}
         error={problem}
         onChange={(value) => value && onChange({ ...term, value })}

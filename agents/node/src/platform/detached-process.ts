@@ -97,7 +97,7 @@ export class DetachedProcess {
 
   private check(): void {
     // The end of a child comes with its code from the operating system.
-    if (this.adopted && !isAlive(this.identity)) this.end('ended');
+    if (this.adopted && !isAlive(this.identity)) this.end('cause unknown, for another agent had started it');
     else boundLog(this.files.log_file);
   }
 

@@ -28,7 +28,6 @@ export function openApi(version: string): Record<string, unknown> {
   }
   return {
     openapi: '3.1.1',
-    jsonSchemaDialect: 'https://json-schema.org/draft/2020-12/schema',
     info: {
       title: 'Orrery',
       version,

@@ -86,7 +86,9 @@ export class DeploymentHealth implements OnApplicationBootstrap {
       const instances = spec.instances.filter((instance) => instance.pipeline_id === pipelineId);
       if (instances.length === 0 && !spec.exits.some((exit) => exit.pipeline_id === pipelineId)) continue;
       const observed = this.fleet.observed(node);
-      if (!this.fleet.isConnected(node)) trouble.push(`${node}: its agent is not connected`);
+      const isOff = !this.twin.enabled && this.fleet.originOf(node) === 'twin';
+      if (isOff) trouble.push(`${node}: the twin is off`);
+      else if (!this.fleet.isConnected(node)) trouble.push(`${node}: its agent is not connected`);
       else if (!observed) continue;
       else if (observed.state === 'failed') trouble.push(`${node}: ${observed.error ?? 'failed'}`);
       else if (observed.engine === 'failed') trouble.push(`${node}: its engine failed`);

@@ -86,7 +86,7 @@ class SlosService implements SloBoard, OnModuleInit, OnApplicationShutdown {
       type: `slo.${now.state}`,
       severity: now.state === 'violated' ? 'warning' : 'info',
       subject: now.pipeline_id,
-      message: `Objective ${now.slo_id} is ${now.state}: ${measured}, target ${quantity(now.target, now.unit)}`,
+      message: `Objective ${now.slo_id} ${WORDS[now.state]}: ${measured}, target ${quantity(now.target, now.unit)}`,
       data: {
         slo_id: now.slo_id,
         measured: now.measured,
@@ -97,6 +97,13 @@ class SlosService implements SloBoard, OnModuleInit, OnApplicationShutdown {
     });
   }
 }
+
+const WORDS: Readonly<Record<SloStatus['state'], string>> = {
+  met: 'is met',
+  violated: 'is violated',
+  'no-data': 'has no data',
+  stale: 'is out of date',
+};
 
 const SCALES: Readonly<Record<SloStatus['unit'], readonly [from: number, name: string][]>> = {
   us: [

@@ -1,9 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdir, open, rm } from 'node:fs/promises';
+import { mkdir, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { BoundedLog } from './bounded-log.js';
 import type { Log } from './log.js';
 
 const START_TIMEOUT_MS = 30_000;
@@ -21,6 +22,7 @@ export class RedisServer {
   restarts = 0;
   private child: ChildProcess | null = null;
   private exited: Promise<void> = Promise.resolve();
+  private readonly ownLog: BoundedLog;
   private readonly stopping = new AbortController();
   private keeping: Promise<void> = Promise.resolve();
 
@@ -30,6 +32,7 @@ export class RedisServer {
     private readonly log: Log,
   ) {
     this.socketPath = join(runDir, 'redis.sock');
+    this.ownLog = new BoundedLog(join(dataDir, 'redis.log'));
   }
 
   get pid(): number | null {
@@ -46,11 +49,13 @@ export class RedisServer {
       await sleep(100);
     }
     await this.launch();
+    this.ownLog.watch();
     this.keeping = this.keep();
   }
 
   async stop(): Promise<void> {
     this.stopping.abort();
+    this.ownLog.unwatch();
     this.child?.kill('SIGTERM');
     await this.keeping;
     await this.exited;
@@ -63,7 +68,7 @@ export class RedisServer {
     const [command, first] = existsSync(SETPRIV)
       ? [SETPRIV, ['--pdeathsig', 'KILL', 'redis-server']]
       : ['redis-server', []];
-    const logFile = await open(join(this.dataDir, 'redis.log'), 'a', 0o600);
+    const logFile = await this.ownLog.append();
     let child: ChildProcess;
     try {
       this.stopping.signal.throwIfAborted();
@@ -93,7 +98,7 @@ export class RedisServer {
       if (ended || Date.now() > deadline) {
         child.kill('SIGKILL');
         await this.exited;
-        throw new Error(`Redis did not start; see ${join(this.dataDir, 'redis.log')} (is redis-server installed?)`);
+        throw new Error(`Redis did not start; see ${this.ownLog.path} (is redis-server installed?)`);
       }
       await sleep(10);
     }

@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { until } from '../../testing/wait.js';
 import { TwinProcess } from './twin-process.js';
 
 let runDir: string;
@@ -26,3 +27,16 @@ it('ends an adopted launcher that nobody waits for', async () => {
   await twin.stop();
   expect(existsSync(join(runDir, 'twin.pid'))).toBe(false);
 }, 10_000);
+
+it('bounds the log of a launcher that talks much', async () => {
+  const launcher = join(runDir, 'launcher');
+  writeFileSync(launcher, '#!/bin/sh\nhead -c 3000000 /dev/zero\nexec tail -f /dev/null\n');
+  chmodSync(launcher, 0o755);
+  const stateDir = join(runDir, 'state');
+  const log = join(stateDir, 'twin.log');
+  const twin = new TwinProcess({ launcher, runDir, stateDir });
+  const said = async () => existsSync(log) && statSync(log).size === 3_000_000;
+  expect(await twin.ensure(said, new AbortController().signal)).toBe(true);
+  await until('a short log', () => statSync(log).size === 0 && existsSync(`${log}.1`));
+  await twin.stop();
+}, 20_000);

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdir, open, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { BoundedLog } from '../../platform/bounded-log.js';
 
 const START_LIMIT_MS = 30_000;
 const STOP_LIMIT_MS = 5000;
@@ -16,9 +17,11 @@ export class TwinProcess {
   private child: ChildProcess | null = null;
   private adoptedPid: number | null = null;
   private readonly pidFile: string;
+  private readonly log: BoundedLog;
 
   constructor(private readonly launch: TwinLaunch) {
     this.pidFile = join(launch.runDir, 'twin.pid');
+    this.log = new BoundedLog(join(launch.stateDir, 'twin.log'));
   }
 
   /**
@@ -26,16 +29,22 @@ export class TwinProcess {
    * launcher's own words when it gives up, and on abort. True: it was started now.
    */
   async ensure(answers: () => Promise<boolean>, signal: AbortSignal): Promise<boolean> {
+    this.log.watch();
     if (await answers()) {
       this.adoptedPid ??= this.child ? null : await this.livingPid();
       return false;
     }
-    await this.stop();
+    await this.end();
     await this.start(answers, signal);
     return true;
   }
 
   async stop(): Promise<void> {
+    this.log.unwatch();
+    await this.end();
+  }
+
+  private async end(): Promise<void> {
     const { child } = this;
     this.child = null;
     if (child && child.exitCode === null && child.signalCode === null) {
@@ -54,8 +63,7 @@ export class TwinProcess {
   private async start(answers: () => Promise<boolean>, signal: AbortSignal): Promise<void> {
     const { launcher, runDir, stateDir } = this.launch;
     await mkdir(stateDir, { recursive: true, mode: 0o700 });
-    const logPath = join(stateDir, 'twin.log');
-    const log = await open(logPath, 'w', 0o600);
+    const log = await this.log.begin();
     // The log is a file and not a pipe: the twin must outlive the server.
     const child = spawn(launcher, ['--run-dir', runDir, '--state-dir', stateDir], {
       stdio: ['ignore', log.fd, log.fd],
@@ -75,7 +83,7 @@ export class TwinProcess {
     while (!(await answers())) {
       signal.throwIfAborted();
       if (failure !== null || Date.now() > deadline) {
-        const said = (await readFile(logPath, 'utf8').catch(() => '')).trim().split('\n').slice(-3).join(' ');
+        const said = (await readFile(this.log.path, 'utf8').catch(() => '')).trim().split('\n').slice(-3).join(' ');
         throw new Error(`${launcher} ${failure ?? 'did not serve in time'}: ${said}`);
       }
       await new Promise((resolve) => setTimeout(resolve, 50));

@@ -151,7 +151,6 @@ export type CaptureStatus = z.infer<typeof CaptureStatus>;
 export const TwinWatchLine = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('state'), state: TwinState }),
   z.strictObject({ type: z.literal('links'), links: z.array(LinkSample) }),
-  z.strictObject({ type: z.literal('traffic'), traffic: z.array(TrafficStatus) }),
   z.strictObject({
     type: z.literal('event'),
     event: z.string(),

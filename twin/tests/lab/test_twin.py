@@ -264,4 +264,4 @@ def test_watch_begins_with_the_state_and_follows_changes(lab: Lab, watcher: Watc
     lab.until(lambda: watcher.events("traffic.completed"), "the end of the traffic")
     rates = [sample["b_to_a_bps"] + sample["a_to_b_bps"] for line in watcher.of("links") for sample in line["links"]]
     assert max(rates) > 0
-    assert watcher.of("traffic")[-1]["traffic"][-1]["received"] == 50
+    assert {line["type"] for line in watcher.lines} == {"state", "links", "event"}

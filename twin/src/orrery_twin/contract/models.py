@@ -315,14 +315,6 @@ class Fabric(BaseModel):
 BuildMs = TypeAliasType("BuildMs", Annotated[float, Field(ge=0.0)])
 
 
-class TwinWatchLineTraffic(BaseModel):
-    model_config = ConfigDict(
-        extra="forbid",
-    )
-    type: Literal["traffic"]
-    traffic: list[TrafficStatus]
-
-
 class TwinWatchLineEvent(BaseModel):
     model_config = ConfigDict(
         extra="forbid",
@@ -566,10 +558,7 @@ class TwinWatchLineLinks(BaseModel):
 TwinWatchLine = TypeAliasType(
     "TwinWatchLine",
     Annotated[
-        TwinWatchLineState
-        | TwinWatchLineLinks
-        | TwinWatchLineTraffic
-        | TwinWatchLineEvent,
+        TwinWatchLineState | TwinWatchLineLinks | TwinWatchLineEvent,
         Field(discriminator="type"),
     ],
 )

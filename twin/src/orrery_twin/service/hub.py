@@ -12,12 +12,10 @@ from pydantic import BaseModel
 
 from orrery_twin.contract.models import (
     LinkSample,
-    TrafficStatus,
     TwinState,
     TwinWatchLineEvent,
     TwinWatchLineLinks,
     TwinWatchLineState,
-    TwinWatchLineTraffic,
 )
 
 log = logging.getLogger(__name__)
@@ -68,10 +66,7 @@ class Hub:
     def links(self, links: list[LinkSample]) -> None:
         self._replace(TwinWatchLineLinks(type="links", links=links))
 
-    def traffic(self, traffic: list[TrafficStatus]) -> None:
-        self._replace(TwinWatchLineTraffic(type="traffic", traffic=traffic))
-
-    def _replace(self, line: TwinWatchLineState | TwinWatchLineLinks | TwinWatchLineTraffic) -> None:
+    def _replace(self, line: TwinWatchLineState | TwinWatchLineLinks) -> None:
         for watcher in self._watchers:
             watcher.latest[line.type] = line
             watcher.wake.set()

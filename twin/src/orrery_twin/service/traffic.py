@@ -32,7 +32,6 @@ from orrery_twin.service.twin import Twin
 
 RUNNING_MAX = 64
 FINISHED_MAX = 100
-PUBLISH_INTERVAL_S = 1.0
 IPERF_FIRST_PORT, IPERF_LAST_PORT = 5201, 5300
 READY_TIMEOUT_S = 5.0
 TCP_MSS_MIN = 88
@@ -68,7 +67,6 @@ class Traffic:
         self._journal = journal
         self._interrupted = journal.read()
         self._streams: dict[str, Stream] = {}
-        self._publisher: asyncio.Task[None] | None = None
         twin.before_tear_down.append(self.stop_all)
         twin.when_up.append(self.resume)
 
@@ -127,8 +125,6 @@ class Traffic:
         self._streams[status.id] = stream
         self._note()
         stream.task = asyncio.create_task(self._run(stream, plan))
-        if self._publisher is None or self._publisher.done():
-            self._publisher = asyncio.create_task(self._publish())
         return status
 
     def replays(self, pcap_id: str) -> bool:
@@ -211,7 +207,6 @@ class Traffic:
         for name in finished[: max(0, len(finished) - FINISHED_MAX)]:
             del self._streams[name]
         self._note()
-        self._hub.traffic(self.all())
 
     def _note(self) -> None:
         running = [stream.status for stream in self._streams.values() if not stream.is_over]
@@ -310,12 +305,6 @@ class Traffic:
         return (
             (await errors).decode(errors="replace").strip()[-300:] or complaint or f"the generator exited with {status}"
         )
-
-    async def _publish(self) -> None:
-        """While anything runs."""
-        while any(not stream.is_over for stream in self._streams.values()):
-            self._hub.traffic(self.all())
-            await asyncio.sleep(PUBLISH_INTERVAL_S)
 
 
 def _take_report(status: TrafficStatus, line: str) -> None:

@@ -255,8 +255,6 @@ export class TwinKeeper implements TwinView, FabricDriver, OnApplicationBootstra
           t_ms: line.t_ms,
         });
         return;
-      case 'traffic':
-        return;
     }
   }
 

@@ -55,7 +55,7 @@ export class Stack {
   #before;
   #releases = [];
 
-  /** @param {number} [port] of the console; may be set until `start` */
+  /** `port` is that of the console; it may be set later, until `start`. */
   constructor({ port, purpose, twin }) {
     this.port = port;
     this.runDir = runDir(purpose);

@@ -58,16 +58,20 @@ export class Editor {
     await this.page.mouse.up();
   }
 
-  /** Selects the connection between two nodes, which are found by the words of its accessible name. */
+  /** Selects the connection between two nodes by a click half-way between their handles, where its line runs. */
   async selectEdge(from: string, to: string): Promise<void> {
-    const edge = this.page.locator(`.react-flow__edge[data-from="${from}"][data-to="${to}"], [data-edge-label]`);
-    await edge.first().waitFor();
     const output = (await this.node(from).locator('.react-flow__handle.source').boundingBox())!;
     const input = (await this.node(to).locator('.react-flow__handle.target').boundingBox())!;
     await this.page.mouse.click(
       (output.x + output.width / 2 + input.x + input.width / 2) / 2,
       (output.y + input.y + input.height) / 2,
     );
+    const [source, target] = await Promise.all([this.label(from), this.label(to)]);
+    const selected = this.page.locator('.react-flow__edge.selected');
+    await expect(selected).toHaveCount(1);
+    await expect
+      .poll(() => selected.getAttribute('aria-label'), 'name of the selected connection')
+      .toContain(`Connection ${source} → ${target}`);
     await expect(this.page.getByRole('region', { name: 'Which packets' })).toBeVisible();
   }
 
@@ -91,6 +95,12 @@ export class Editor {
 
   async saved(): Promise<void> {
     await expect(this.page.getByTestId('save-state')).toHaveText(/saved/i);
+  }
+
+  /** How a node is called on the canvas; its accessible name says what it is, too. */
+  private async label(id: string): Promise<string> {
+    const name = (await this.node(id).getAttribute('aria-label'))!;
+    return name.slice(0, name.lastIndexOf(', '));
   }
 
   private async ids(): Promise<string[]> {

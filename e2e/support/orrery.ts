@@ -1,5 +1,11 @@
 import { type APIRequestContext, test as base, expect, type Page } from '@playwright/test';
 
+/** Of one NF instance; bytes are those of Ethernet frames without their checksums. */
+export interface Taken {
+  packets: number;
+  bytes: number;
+}
+
 /** Client of the public API with the admin's token. */
 export class Api {
   constructor(
@@ -39,11 +45,14 @@ export class Api {
     return value as T;
   }
 
-  /** Packets that each NF instance has taken in since it started. */
-  async packetsIn(): Promise<Record<string, number>> {
+  /** What each NF instance has taken in since it started. */
+  async taken(): Promise<Record<string, Taken>> {
     const { items } = await this.ok('GET', '/samples/counters');
     return Object.fromEntries(
-      items.map((sample: { instance_id: string; packets_in: number }) => [sample.instance_id, sample.packets_in]),
+      items.map((sample: { instance_id: string; packets_in: number; bytes_in: number }) => [
+        sample.instance_id,
+        { packets: sample.packets_in, bytes: sample.bytes_in },
+      ]),
     );
   }
 }

@@ -1,7 +1,14 @@
 import { Editor } from '../support/editor.js';
-import { expect, test } from '../support/orrery.js';
+import { expect, type Taken, test } from '../support/orrery.js';
 
 const NAT_ADDRESS = /^198\.(18|19)\./;
+/** Frames that a client sends for one request on a connection of its own: SYN, ACK, the request and FIN at least. */
+const FRAMES_A_REQUEST = 4;
+/** Of these, before the first with payload: SYN and ACK. */
+const HANDSHAKE_FRAMES = 2;
+/** A TCP frame without payload: Ethernet 14, IPv4 20, TCP 20 and at most 20 of options in what Linux sends here. */
+const EMPTY_FRAME_BYTES = 74;
+const ATTACK_BODY = "user=' or 1=1 union select password from users";
 
 test('a chain drawn in the browser carries real packets in the twin', async ({ signedIn: page, api }) => {
   const editor = new Editor(page);
@@ -71,10 +78,19 @@ test('a chain drawn in the browser carries real packets in the twin', async ({ s
       return ['completed', 'failed', 'stopped'].includes(now.state) ? now : null;
     });
   };
-  const settled = (before: Record<string, number>, changed: string[]) =>
-    api.until(`packets counted by ${changed.join(', ')}`, async () => {
-      const now = await api.packetsIn();
-      return changed.every((id) => (now[id] ?? 0) > (before[id] ?? 0)) ? now : null;
+  /** What each NF of the chain has taken in since `before`, as soon as `isAll` holds. */
+  const takenSince = (before: Record<string, Taken>, isAll: (now: Record<string, Taken>) => boolean) =>
+    api.until('packets of the traffic at each NF of its path', async () => {
+      const now = await api.taken();
+      expect(Object.keys(now).sort()).toEqual(Object.keys(ids).map(instance).sort());
+      const since = Object.fromEntries(
+        Object.keys(ids).map((nf) => {
+          const { packets = 0, bytes = 0 } = before[instance(nf)] ?? {};
+          const after = now[instance(nf)]!;
+          return [nf, { packets: after.packets - packets, bytes: after.bytes - bytes }];
+        }),
+      );
+      return isAll(since) ? since : null;
     });
 
   await test.step('5 run: a page request is answered and crosses the safe branch only', async () => {
@@ -87,13 +103,18 @@ test('a chain drawn in the browser carries real packets in the twin', async ({ s
     await api.until('the running capture', async () =>
       (await api.ok('GET', `/twin/captures/${capture.id}`)).state === 'running' ? true : null,
     );
-    const before = await api.packetsIn();
-    const traffic = await send({ kind: 'http', from: 'client-1', to: 'web-1', count: 10, rate_per_s: 50 });
-    expect(traffic).toMatchObject({ state: 'completed', received: 10, errors: 0 });
-    const after = await settled(before, [instance('ids'), instance('firewall'), instance('nat')]);
-    const counted = after[instance('ids')]! - (before[instance('ids')] ?? 0);
-    expect(counted).toBeGreaterThanOrEqual(40);
-    expect(after[instance('limiter')]).toBe(before[instance('limiter')] ?? 0);
+    const before = await api.taken();
+    const requests = 10;
+    const traffic = await send({ kind: 'http', from: 'client-1', to: 'web-1', count: requests, rate_per_s: 50 });
+    expect(traffic).toMatchObject({ state: 'completed', received: requests, errors: 0 });
+    const sent = requests * FRAMES_A_REQUEST;
+    // The NAT takes the replies, too: a SYN-ACK, the answer and a FIN for each request at least.
+    const taken = await takenSince(
+      before,
+      ({ ids, firewall, nat }) =>
+        ids!.packets >= sent && firewall!.packets === ids!.packets && nat!.packets >= ids!.packets + 3 * requests,
+    );
+    expect(taken.limiter).toEqual({ packets: 0, bytes: 0 });
 
     const seen = await api.until('the sink host’s capture', async () => {
       const now = await api.ok('GET', `/twin/captures/${capture.id}`);
@@ -104,19 +125,33 @@ test('a chain drawn in the browser carries real packets in the twin', async ({ s
   });
 
   await test.step('5 run: an attack takes the unsafe branch', async () => {
-    const before = await api.packetsIn();
+    const before = await api.taken();
+    const requests = 5;
     const traffic = await send({
       kind: 'http',
       from: 'client-1',
       to: 'web-1',
       path: '/login?user=x%27%20or%201=1',
-      body: "user=' or 1=1 union select password from users",
-      count: 5,
+      body: ATTACK_BODY,
+      count: requests,
       rate_per_s: 50,
     });
-    expect(traffic).toMatchObject({ state: 'completed', received: 5 });
-    const after = await settled(before, [instance('limiter')]);
-    expect(after[instance('limiter')]! - (before[instance('limiter')] ?? 0)).toBeGreaterThanOrEqual(5);
+    expect(traffic).toMatchObject({ state: 'completed', received: requests });
+    // The handshakes carry nothing suspicious yet; from the attack on, all of a flow is unsafe.
+    const taken = await takenSince(
+      before,
+      ({ ids, firewall, limiter, nat }) =>
+        ids!.packets >= requests * FRAMES_A_REQUEST &&
+        firewall!.packets + limiter!.packets === ids!.packets &&
+        nat!.packets >= ids!.packets + 3 * requests,
+    );
+    const { firewall, limiter } = taken;
+    expect(limiter!.packets).toBeGreaterThanOrEqual(requests * (FRAMES_A_REQUEST - HANDSHAKE_FRAMES));
+    expect(limiter!.bytes).toBeGreaterThan(requests * ATTACK_BODY.length);
+    expect(firewall!.packets).toBeGreaterThanOrEqual(requests * HANDSHAKE_FRAMES);
+    expect(firewall!.bytes, 'the firewall took frames with payload').toBeLessThanOrEqual(
+      firewall!.packets * EMPTY_FRAME_BYTES,
+    );
   });
 
   await test.step('6 to 8 measure, judge, show: the chart moves and the objective has a measured value', async () => {
@@ -139,6 +174,19 @@ test('a chain drawn in the browser carries real packets in the twin', async ({ s
     const chart = page.getByRole('tabpanel').locator('canvas').first();
     const picture = await chart.evaluate((canvas: HTMLCanvasElement) => canvas.toDataURL());
     await expect.poll(() => chart.evaluate((canvas: HTMLCanvasElement) => canvas.toDataURL())).not.toBe(picture);
+    for (const title of ['Rate', 'Latency']) {
+      await page.getByRole('button', { name: `${title}: table` }).click();
+      const figures = page.getByRole('region', { name: `${title}, table` }).getByRole('cell');
+      await expect
+        .poll(
+          async () =>
+            (await figures.allTextContents()).filter((text) => /^[\d.,]*[1-9]/.test(text) && /[a-zµ]/.test(text))
+              .length,
+          `${title}: values other than 0`,
+        )
+        .toBeGreaterThanOrEqual(5);
+      await page.getByRole('button', { name: `${title}: chart` }).click();
+    }
     await api.ok('DELETE', `/twin/traffic/${probe.id}`);
   });
 

@@ -86,14 +86,25 @@ export async function packetsPerInstance(stack, { timeoutMs = 60_000 } = {}) {
   );
 }
 
-/** Waits until every SLO of the running pipelines has a measured value. */
-export async function measuredSlos(stack, { timeoutMs = 60_000 } = {}) {
-  return until(
+/**
+ * Waits until every SLO of the running pipelines has a measured value, and then for a window in which all are met; gives
+ * them as they are at last, met or not.
+ */
+export async function judgedSlos(stack, { timeoutMs = 60_000, meetMs = 30_000 } = {}) {
+  const read = async () => (await stack.api('GET', '/slos')).items;
+  const measured = await until(
     'a measured value for every SLO',
     async () => {
-      const { items } = await stack.api('GET', '/slos');
-      return items.length > 0 && items.every((slo) => slo.measured !== null) ? items : null;
+      const slos = await read();
+      return slos.length > 0 && slos.every((slo) => slo.measured !== null) ? slos : null;
     },
     { timeoutMs },
   );
+  const deadline = Date.now() + meetMs;
+  let slos = measured;
+  while (Date.now() < deadline && slos.some(({ state }) => state !== 'met')) {
+    await new Promise((done) => setTimeout(done, 500));
+    slos = await read();
+  }
+  return slos;
 }

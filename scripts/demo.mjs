@@ -1,13 +1,7 @@
 import { createServer } from 'node:net';
 import { parseArgs } from 'node:util';
-import {
-  bringUpRack,
-  deploy,
-  loadPipelines,
-  measuredSlos,
-  packetsPerInstance,
-  startTraffic,
-} from './demo-pipelines.mjs';
+import { bringUpRack, deploy, judgedSlos, loadPipelines, packetsPerInstance, startTraffic } from './demo-pipelines.mjs';
+import { everyPage } from './pages.mjs';
 import { setUp } from './setup/main.mjs';
 import { SetupError, step } from './setup/progress.mjs';
 import { isInterrupted, onInterrupt, Stack } from './stack.mjs';
@@ -17,23 +11,10 @@ const HELP = `npm run demo [-- OPTIONS]
 Installs and builds what is missing, starts Orrery with its twin, deploys the demo pipelines and sends traffic through them.
 
   --no-twin     the console with planning only; needs no root
-  --check       bring everything up, wait for packets and measured SLOs, print one JSON line, take everything down
+  --check       bring everything up, wait for packets, met SLOs and every page, print one JSON line, take everything down
   --empty       do not load the demo pipelines and traffic
   --port N      port of the console on 127.0.0.1 (default 8080; 0 chooses a free one)
   --help        this text`;
-
-const PAGES = [
-  '/',
-  '/chains',
-  '/topology',
-  '/slos',
-  '/events',
-  '/operations',
-  '/catalogue',
-  '/twin',
-  '/capabilities',
-  '/api/docs',
-];
 
 function options() {
   try {
@@ -71,14 +52,6 @@ function choosePort(port) {
       probe.close(() => resolve(got));
     });
   });
-}
-
-async function pagesAnswer(stack) {
-  for (const page of PAGES) {
-    const answer = await fetch(`${stack.url}${page}`);
-    if (!answer.ok) throw new SetupError(`Page ${page} answers ${answer.status}.`);
-    await answer.arrayBuffer();
-  }
 }
 
 async function main() {
@@ -122,7 +95,7 @@ async function main() {
         await timed('traffic', 'Traffic', () => startTraffic(stack));
         if (check) {
           const packets = await timed('packets', 'Packets through every NF', () => packetsPerInstance(stack));
-          const slos = await timed('slos', 'Measured SLOs', () => measuredSlos(stack));
+          const slos = await timed('slos', 'SLOs measured and met', () => judgedSlos(stack));
           report = {
             packets,
             slos: slos.map(({ pipeline_id, slo_id, target, predicted, measured, unit, state }) => ({
@@ -139,11 +112,16 @@ async function main() {
       }
     }
     if (check) {
-      await timed('pages', 'Every page', () => pagesAnswer(stack));
+      const pages = await timed('pages', 'Every page', () => everyPage(stack));
       await timed('down', 'Taking everything down', () => stack.stop());
       const leftovers = await stack.leftovers();
-      console.log(JSON.stringify({ ok: leftovers.length === 0, twin, seconds, ...report, leftovers }));
-      return leftovers.length === 0 ? 0 : 1;
+      const unmet = (report.slos ?? []).filter(({ state }) => state !== 'met');
+      const ok = leftovers.length === 0 && unmet.length === 0;
+      const failed = unmet.map(({ pipeline_id, slo_id, state }) => `SLO ${slo_id} of ${pipeline_id} is ${state}`);
+      console.log(
+        JSON.stringify({ ok, twin, seconds, ...report, pages, leftovers, failed: failed.join('; ') || null }),
+      );
+      return ok ? 0 : 1;
     }
     console.log(
       `\n  Orrery        ${stack.url}\n  First-run admin secret   ${stack.secret}\n\n  Ctrl-C takes everything down.`,

@@ -6,12 +6,15 @@ import { type FormEvent, useState } from 'react';
 import { call } from '../../shared/api/client.js';
 import { useMay } from '../../shared/api/session.js';
 import { clockTextMs } from '../../shared/format/time.js';
+import { FormTrouble, fieldErrorOf } from '../../shared/ui/form-trouble.js';
 import { Panel } from '../../shared/ui/page-header.js';
-import { EmptyState, FieldErrors } from '../../shared/ui/states.js';
+import { EmptyState } from '../../shared/ui/states.js';
 import { StatusBadge } from '../../shared/ui/status-badge.js';
+import { type Entry, numberProblem } from './traffic-draft.js';
 import classes from './twin-lab.module.css';
 
 const PACKETS = 200;
+const SECONDS = { name: 'duration_s', label: 'For', min: 1, max: 300, whole: true };
 
 const endPoint = (address: string | null, port: number | null) =>
   address === null ? '–' : port === null ? address : `${address}:${port}`;
@@ -63,12 +66,15 @@ function Packets({ capture }: { readonly capture: CaptureStatus }) {
 export function Capture({ hosts }: { readonly hosts: readonly HostNode[] }) {
   const [host, setHost] = useState<string | null>(null);
   const [filter, setFilter] = useState('');
-  const [seconds, setSeconds] = useState(10);
+  const [seconds, setSeconds] = useState<Entry>(10);
   const [id, setId] = useState<string | null>(null);
   const mayOperate = useMay('operator');
+  const secondsProblem = numberProblem(SECONDS, seconds);
   const start = useMutation({
     mutationFn: () =>
-      call('startCapture', { body: { host: host!, filter: filter.trim(), packets: PACKETS, duration_s: seconds } }),
+      call('startCapture', {
+        body: { host: host!, filter: filter.trim(), packets: PACKETS, duration_s: Number(seconds) },
+      }),
     onSuccess: (capture) => setId(capture.id),
   });
   const capture = useQuery({
@@ -80,9 +86,8 @@ export function Capture({ hosts }: { readonly hosts: readonly HostNode[] }) {
   });
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    if (host) start.mutate();
+    if (host && !secondsProblem) start.mutate();
   };
-  const error = start.error ?? capture.error;
   return (
     <Panel title="Look at packets">
       <form className={classes.form} onSubmit={submit} noValidate>
@@ -96,26 +101,24 @@ export function Capture({ hosts }: { readonly hosts: readonly HostNode[] }) {
           />
           <NumberInput
             label="For"
-            min={1}
-            max={300}
-            clampBehavior="blur"
+            min={SECONDS.min}
+            max={SECONDS.max}
+            allowDecimal={false}
+            clampBehavior="none"
             suffix=" s"
             value={seconds}
-            onChange={(value) => typeof value === 'number' && setSeconds(value)}
+            error={secondsProblem ?? fieldErrorOf(start.error, '/duration_s')}
+            onChange={setSeconds}
           />
         </div>
         <TextInput
           label="Filter"
           placeholder="tcp port 80 and host 10.0.1.1"
           value={filter}
+          error={fieldErrorOf(start.error, '/filter')}
           onChange={(event) => setFilter(event.currentTarget.value)}
         />
-        {error && (
-          <div role="alert" className={classes.trouble}>
-            {error.message}
-            <FieldErrors error={error} />
-          </div>
-        )}
+        <FormTrouble error={start.error ?? capture.error} shown={['/filter', '/duration_s']} />
         <Button
           type="submit"
           variant="default"

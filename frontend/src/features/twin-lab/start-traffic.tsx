@@ -3,12 +3,20 @@ import type { HostNode } from '@orrery/contract';
 import { IconPlayerPlay } from '@tabler/icons-react';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useId, useState } from 'react';
-import { ApiError, call } from '../../shared/api/client.js';
+import { call } from '../../shared/api/client.js';
 import { usePcaps } from '../../shared/api/queries.js';
 import { useMay } from '../../shared/api/session.js';
+import { FormTrouble, fieldErrorOf } from '../../shared/ui/form-trouble.js';
 import { Panel } from '../../shared/ui/page-header.js';
-import { FieldErrors } from '../../shared/ui/states.js';
-import { EMPTY_DRAFT, missingFields, requestOf, type TrafficDraft, type TrafficKind } from './traffic-draft.js';
+import {
+  draftProblems,
+  EMPTY_DRAFTS,
+  type Entry,
+  NUMBERS,
+  requestOf,
+  type TrafficDraft,
+  type TrafficKind,
+} from './traffic-draft.js';
 import classes from './twin-lab.module.css';
 
 const KINDS: { value: TrafficKind; label: string; says: string }[] = [
@@ -18,38 +26,21 @@ const KINDS: { value: TrafficKind; label: string; says: string }[] = [
   { value: 'pcap', label: 'Replay', says: 'The packets of an uploaded capture.' },
 ];
 
-interface Field {
-  readonly name: keyof TrafficDraft;
-  readonly label: string;
-  readonly min: number;
-  readonly max: number;
-  readonly suffix?: string;
-}
-
-const NUMBERS: Record<TrafficKind, readonly Field[]> = {
-  http: [
-    { name: 'rate_per_s', label: 'Rate', min: 1, max: 2000, suffix: ' requests/s' },
-    { name: 'port', label: 'Port', min: 1, max: 65535 },
-  ],
-  iperf3: [
-    { name: 'rate_mbps', label: 'Rate', min: 1, max: 10_000, suffix: ' Mbit/s' },
-    { name: 'packet_bytes', label: 'Packet', min: 64, max: 1460, suffix: ' bytes' },
-  ],
-  probe: [{ name: 'rate_per_s', label: 'Rate', min: 1, max: 1000, suffix: ' probes/s' }],
-  pcap: [
-    { name: 'rate_pps', label: 'Rate', min: 1, max: 100_000, suffix: ' packets/s' },
-    { name: 'loops', label: 'Times', min: 1, max: 1000 },
-  ],
-};
+const pointerOf = (name: string) => (name === 'rate_mbps' ? '/rate_bps' : `/${name}`);
 
 export function StartTraffic({ hosts }: { readonly hosts: readonly HostNode[] }) {
-  const [draft, setDraft] = useState(EMPTY_DRAFT);
+  const [drafts, setDrafts] = useState(EMPTY_DRAFTS);
+  /** Kept when another kind is chosen. */
+  const [ends, setEnds] = useState({ from: '', to: '' });
+  const [kind, setKind] = useState<TrafficKind>('http');
   const [tried, setTried] = useState(false);
   const pcaps = usePcaps();
   const queries = useQueryClient();
   const mayOperate = useMay('operator');
   const kindLabel = useId();
-  const set = (change: Partial<TrafficDraft>) => setDraft((before) => ({ ...before, ...change }));
+  const draft: TrafficDraft = { ...drafts[kind], ...ends };
+  const set = (change: Readonly<Record<string, Entry>>) =>
+    setDrafts((before) => ({ ...before, [kind]: { ...before[kind], ...change } }));
   const start = useMutation({
     mutationFn: () => call('startTraffic', { body: requestOf(draft) }, { idempotencyKey: crypto.randomUUID() }),
     onSuccess: () => {
@@ -57,13 +48,15 @@ export function StartTraffic({ hosts }: { readonly hosts: readonly HostNode[] })
       return queries.invalidateQueries({ queryKey: ['twin'] });
     },
   });
-  const missing = missingFields(draft);
-  const fieldError = (name: keyof TrafficDraft) => {
-    if (tried && missing.includes(name)) return 'Choose one';
-    if (!(start.error instanceof ApiError)) return undefined;
-    const pointer = name === 'rate_mbps' ? '/rate_bps' : `/${name}`;
-    return start.error.errors.find((error) => error.pointer === pointer)?.detail;
-  };
+  const problems = draftProblems(draft);
+  const numbers = NUMBERS[kind];
+  const isNumber = (name: string) => numbers.some((field) => field.name === name);
+  /** A choice is missed when something was tried; a number is judged as it is typed. */
+  const fieldError = (name: string) =>
+    (tried || isNumber(name) ? problems[name] : undefined) ?? fieldErrorOf(start.error, pointerOf(name));
+  const shown = ['from', 'to', 'pcap_id', 'path', 'body', ...numbers.map(({ name }) => name)].filter(
+    (name) => name in draft,
+  );
   const choices = (role?: HostNode['role']) =>
     [...hosts]
       .sort((a, b) => Number(b.role === role) - Number(a.role === role))
@@ -71,7 +64,8 @@ export function StartTraffic({ hosts }: { readonly hosts: readonly HostNode[] })
   const submit = (event: FormEvent) => {
     event.preventDefault();
     setTried(true);
-    if (missing.length === 0) start.mutate();
+    if (Object.keys(problems).length === 0) start.mutate();
+    else start.reset();
   };
 
   return (
@@ -85,13 +79,14 @@ export function StartTraffic({ hosts }: { readonly hosts: readonly HostNode[] })
             fullWidth
             aria-labelledby={kindLabel}
             data={KINDS.map(({ value, label }) => ({ value, label }))}
-            value={draft.kind}
-            onChange={(kind) => {
+            value={kind}
+            onChange={(next) => {
               start.reset();
-              set({ kind: kind as TrafficKind });
+              setTried(false);
+              setKind(next as TrafficKind);
             }}
           />
-          <p className={classes.hint}>{KINDS.find(({ value }) => value === draft.kind)?.says}</p>
+          <p className={classes.hint}>{KINDS.find(({ value }) => value === kind)?.says}</p>
         </div>
         <div className={classes.pair}>
           <Select
@@ -100,7 +95,7 @@ export function StartTraffic({ hosts }: { readonly hosts: readonly HostNode[] })
             data={choices('client')}
             value={draft.from || null}
             error={fieldError('from')}
-            onChange={(from) => set({ from: from ?? '' })}
+            onChange={(from) => setEnds({ ...ends, from: from ?? '' })}
           />
           {draft.kind === 'pcap' ? (
             <Select
@@ -121,7 +116,7 @@ export function StartTraffic({ hosts }: { readonly hosts: readonly HostNode[] })
               data={choices('server').filter(({ value }) => value !== draft.from)}
               value={draft.to || null}
               error={fieldError('to')}
-              onChange={(to) => set({ to: to ?? '' })}
+              onChange={(to) => setEnds({ ...ends, to: to ?? '' })}
             />
           )}
         </div>
@@ -154,38 +149,24 @@ export function StartTraffic({ hosts }: { readonly hosts: readonly HostNode[] })
           />
         )}
         <div className={classes.pair}>
-          {NUMBERS[draft.kind].map(({ name, label, min, max, suffix }) => (
+          {numbers.map(({ name, label, min, max, whole, suffix, description }) => (
             <NumberInput
-              key={name}
+              key={`${kind} ${name}`}
               label={label}
+              description={description}
+              inputWrapperOrder={['label', 'input', 'description', 'error']}
               min={min}
               max={max}
-              clampBehavior="blur"
+              allowDecimal={!whole}
+              clampBehavior="none"
               suffix={suffix}
-              value={draft[name] as number}
+              value={(draft as unknown as Readonly<Record<string, Entry>>)[name]}
               error={fieldError(name)}
-              onChange={(value) => typeof value === 'number' && set({ [name]: value })}
+              onChange={(value) => set({ [name]: value })}
             />
           ))}
-          <NumberInput
-            label="For"
-            description={draft.kind === 'iperf3' ? undefined : '0: until it is stopped'}
-            inputWrapperOrder={['label', 'input', 'description', 'error']}
-            min={draft.kind === 'iperf3' ? 1 : 0}
-            max={86_400}
-            clampBehavior="blur"
-            suffix=" s"
-            value={draft.duration_s}
-            error={fieldError('duration_s')}
-            onChange={(value) => typeof value === 'number' && set({ duration_s: value })}
-          />
         </div>
-        {start.error && (
-          <div role="alert" className={classes.trouble}>
-            {start.error.message}
-            <FieldErrors error={start.error} />
-          </div>
-        )}
+        <FormTrouble error={start.error} shown={shown.map(pointerOf)} />
         <Button
           type="submit"
           leftSection={<IconPlayerPlay size={14} />}

@@ -59,9 +59,12 @@ export function ErrorState({ error, retry, title }: ErrorStateProps) {
   );
 }
 
-/** The fields at fault; what concerns the whole body is in the message already. */
+/** The fields at fault; what concerns the whole body, or is the message itself, was said already. */
 export function FieldErrors({ error }: { readonly error: unknown }) {
-  const fields = error instanceof ApiError ? error.errors.filter(({ pointer }) => pointer !== '') : [];
+  const fields =
+    error instanceof ApiError
+      ? error.errors.filter(({ pointer, detail }) => pointer !== '' && error.message !== `${pointer}: ${detail}`)
+      : [];
   if (fields.length === 0) return null;
   return (
     <ul className={classes.fields}>

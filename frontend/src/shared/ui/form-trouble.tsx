@@ -1,0 +1,27 @@
+import { ApiError } from '../api/client.js';
+import { FieldErrors } from './states.js';
+import classes from './states.module.css';
+
+/** What the server said of one field of the body, for the field itself to show. */
+export function fieldErrorOf(error: unknown, pointer: string): string | undefined {
+  return error instanceof ApiError ? error.errors.find((each) => each.pointer === pointer)?.detail : undefined;
+}
+
+interface FormTroubleProps {
+  readonly error: unknown;
+  /** Pointers of the fields that show their own error. */
+  readonly shown: readonly string[];
+}
+
+/** Why a form was not taken, below its fields; nothing when the fields themselves say all of it. */
+export function FormTrouble({ error, shown }: FormTroubleProps) {
+  if (!error) return null;
+  const fields = error instanceof ApiError ? error.errors : [];
+  if (fields.length > 0 && fields.every(({ pointer }) => shown.includes(pointer))) return null;
+  return (
+    <div role="alert" className={classes.trouble}>
+      {String((error as Error)?.message ?? error)}
+      <FieldErrors error={error} />
+    </div>
+  );
+}

@@ -1,8 +1,8 @@
-import { Button } from '@mantine/core';
+import { ActionIcon } from '@mantine/core';
 import { IconPlayerStop, IconSend } from '@tabler/icons-react';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { call } from '../../shared/api/client.js';
-import { useTraffic } from '../../shared/api/queries.js';
+import { usePcaps, useTraffic } from '../../shared/api/queries.js';
 import { useMay } from '../../shared/api/session.js';
 import { notifyError } from '../../shared/ui/notify.js';
 import { Panel } from '../../shared/ui/page-header.js';
@@ -10,11 +10,13 @@ import { RateText } from '../../shared/ui/rate-text.js';
 import { RelativeTime } from '../../shared/ui/relative-time.js';
 import { EmptyState, QueryBoundary } from '../../shared/ui/states.js';
 import { StatusBadge } from '../../shared/ui/status-badge.js';
-import { isRunning, lossShare, trafficRoute, trafficSettings } from './traffic-text.js';
+import { isRunning, lossShare, trafficOutcome, trafficRate, trafficRoute, trafficSettings } from './traffic-text.js';
 import classes from './twin-lab.module.css';
 
 export function TrafficTable() {
   const query = useTraffic();
+  const { data: pcaps } = usePcaps();
+  const nameOf = (id: string) => pcaps?.find((pcap) => pcap.id === id)?.name ?? id;
   const queries = useQueryClient();
   const mayOperate = useMay('operator');
   const stop = useMutation({
@@ -33,7 +35,7 @@ export function TrafficTable() {
             Start some; the counters of the chains move with it.
           </EmptyState>
         ) : (
-          <table className="table">
+          <table className={`table ${classes.runs}`}>
             <thead>
               <tr>
                 <th scope="col">Traffic</th>
@@ -66,7 +68,7 @@ export function TrafficTable() {
                   <tr key={item.id}>
                     <td className={classes.traffic}>
                       <strong>{item.request.kind}</strong> {trafficRoute(item)}
-                      <span className={classes.small}>{trafficSettings(item)}</span>
+                      <span className={classes.small}>{trafficSettings(item, nameOf)}</span>
                       <span className={classes.small}>
                         started <RelativeTime t_ms={item.started_ms} />
                       </span>
@@ -76,37 +78,36 @@ export function TrafficTable() {
                         </span>
                       )}
                     </td>
-                    <td>
-                      <StatusBadge state={item.state} />
+                    <td data-label="State">
+                      <StatusBadge {...trafficOutcome(item)} />
                     </td>
-                    <td className="number" title={item.sent.toLocaleString()}>
+                    <td className="number" data-label="Sent" title={item.sent.toLocaleString()}>
                       <RateText quantity="count" value={item.sent} />
                     </td>
-                    <td className="number">
+                    <td className="number" data-label="Lost">
                       {loss === null ? <span className="muted">–</span> : <RateText quantity="share" value={loss} />}
                     </td>
-                    <td className="number">
-                      <RateText quantity="bps" value={item.bits_per_second} />
+                    <td className="number" data-label="Rate">
+                      <RateText quantity="bps" value={trafficRate(item)} />
                     </td>
-                    <td className="number">
+                    <td className="number" data-label="p50">
                       <RateText quantity="us" value={item.latency_us?.p50} />
                     </td>
-                    <td className="number">
+                    <td className="number" data-label="p99">
                       <RateText quantity="us" value={item.latency_us?.p99} />
                     </td>
-                    <td>
+                    <td className={classes.stop}>
                       {isRunning(item) && (
-                        <Button
+                        <ActionIcon
                           variant="default"
-                          size="compact-xs"
-                          leftSection={<IconPlayerStop size={12} />}
                           aria-label={`Stop ${name}`}
+                          title="Stop"
                           disabled={!mayOperate}
                           loading={stop.isPending && stop.variables === item.id}
                           onClick={() => stop.mutate(item.id)}
                         >
-                          Stop
-                        </Button>
+                          <IconPlayerStop size={14} aria-hidden />
+                        </ActionIcon>
                       )}
                     </td>
                   </tr>

@@ -4,12 +4,13 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { call } from '../../shared/api/client.js';
 import { useFaults } from '../../shared/api/queries.js';
 import { useMay } from '../../shared/api/session.js';
+import { durationText } from '../../shared/format/time.js';
+import { useNow } from '../../shared/stream/clock.js';
 import { useLink, useWantSamples } from '../../shared/stream/hooks.js';
 import { ConfirmButton } from '../../shared/ui/confirm-button.js';
 import { notifyError } from '../../shared/ui/notify.js';
 import { Panel } from '../../shared/ui/page-header.js';
 import { RateText } from '../../shared/ui/rate-text.js';
-import { RelativeTime } from '../../shared/ui/relative-time.js';
 import { QueryBoundary } from '../../shared/ui/states.js';
 import { StatusBadge } from '../../shared/ui/status-badge.js';
 import classes from './twin-lab.module.css';
@@ -49,6 +50,10 @@ function useFaultActions(): FaultActions & { query: ReturnType<typeof useFaults>
   };
 }
 
+function Since({ t_ms }: { readonly t_ms: number }) {
+  return <span className="tabular">{durationText(useNow() - t_ms)}</span>;
+}
+
 function LinkRow({ link, sample, actions }: { link: Link; sample: LinkSample | undefined; actions: FaultActions }) {
   const live = useLink(link.id) ?? sample;
   const fault = actions.faults.find(({ kind, target }) => kind === 'link-down' && target === link.id);
@@ -59,11 +64,13 @@ function LinkRow({ link, sample, actions }: { link: Link; sample: LinkSample | u
       <td>{fault || !up ? <StatusBadge state="down" /> : <StatusBadge state="up" />}</td>
       <td className="number">
         <RateText quantity="bps" value={live?.a_to_b_bps} />
+        <span className={classes.small}>to {link.b.node}</span>
       </td>
       <td className="number">
         <RateText quantity="bps" value={live?.b_to_a_bps} />
+        <span className={classes.small}>to {link.a.node}</span>
       </td>
-      <td>{fault && <RelativeTime t_ms={fault.since_ms} />}</td>
+      <td>{fault && <Since t_ms={fault.since_ms} />}</td>
       <td className={classes.action}>
         {fault ? (
           <Button
@@ -110,11 +117,8 @@ export function Faults({ links, servers, samples }: FaultsProps) {
             <tr>
               <th scope="col">Link</th>
               <th scope="col">State</th>
-              <th scope="col" className="number">
-                There
-              </th>
-              <th scope="col" className="number">
-                Back
+              <th scope="colgroup" colSpan={2} className="number">
+                Rate each way
               </th>
               <th scope="col">Down for</th>
               <th scope="col">

@@ -2,7 +2,7 @@ import { Select } from '@mantine/core';
 import type { Operation } from '@orrery/contract';
 import { IconListCheck } from '@tabler/icons-react';
 import { Link } from 'react-router';
-import { useChainTitle } from '../../shared/api/chains.js';
+import { deletedChain, useChainTitle } from '../../shared/api/chains.js';
 import { useOperation, useOperations } from '../../shared/api/queries.js';
 import { durationText } from '../../shared/format/time.js';
 import { useNow } from '../../shared/stream/clock.js';
@@ -53,7 +53,7 @@ function ProgressBar({ operation }: { readonly operation: Operation }) {
 /** The selected operation; it may be older than what the list holds. */
 function Selected({ id, onClose }: { readonly id: string; readonly onClose: () => void }) {
   const query = useOperation(id);
-  const titleOf = useChainTitle();
+  const titleOf = useChainTitle(deletedChain);
   return (
     <DetailPanel
       label={`Operation ${id}`}
@@ -73,7 +73,7 @@ function Selected({ id, onClose }: { readonly id: string; readonly onClose: () =
 
 export function Component() {
   const query = useOperations();
-  const titleOf = useChainTitle();
+  const titleOf = useChainTitle(deletedChain);
   const now = useNow();
   const [state, setState] = useUrlParam('state');
   const [selectedId, select] = useUrlParam('op');

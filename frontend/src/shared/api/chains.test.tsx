@@ -1,0 +1,27 @@
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { renderHook } from '@testing-library/react';
+import { describe, expect, it } from 'vitest';
+import { deletedChain, useChainTitle } from './chains.js';
+
+describe('useChainTitle', () => {
+  it('remembers the title of a chain that was deleted, and says of an unknown one that it is gone', () => {
+    const queries = new QueryClient({ defaultOptions: { queries: { staleTime: Number.POSITIVE_INFINITY } } });
+    const list = (...chains: [string, string][]) =>
+      queries.setQueryData(
+        ['pipelines', 'listPipelines'],
+        chains.map(([id, title]) => ({ id, draft: { title } })),
+      );
+    const titleOf = () => {
+      const wrapper = ({ children }: { children: React.ReactNode }) => (
+        <QueryClientProvider client={queries}>{children}</QueryClientProvider>
+      );
+      return renderHook(() => useChainTitle(deletedChain), { wrapper }).result.current;
+    };
+    list(['pl-1', 'Web guard'], ['pl-2', 'Probe']);
+    expect(titleOf()('pl-1')).toBe('Web guard');
+    list(['pl-2', 'Probe']);
+    expect(titleOf()('pl-1')).toBe('Web guard (deleted)');
+    expect(titleOf()('pl-2')).toBe('Probe');
+    expect(titleOf()('pl-9')).toBe('a deleted chain (pl-9)');
+  });
+});

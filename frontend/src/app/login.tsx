@@ -10,7 +10,7 @@ import { Logo } from './logo.js';
 
 const ENDED = {
   expired: 'Your session has ended. Sign in again to go on where you were.',
-  refused: 'The server did not accept this session any longer. Sign in again.',
+  refused: 'You were signed out. Sign in again to go on where you were.',
 };
 
 function reason(error: unknown): string {

@@ -104,3 +104,6 @@ export const SECTIONS: readonly { readonly id: PageDefinition['section']; readon
   { id: 'twin', title: 'Digital twin' },
   { id: 'system', title: 'System' },
 ];
+
+/** The server's own page that describes and tries the API. */
+export const API_REFERENCE = { path: '/api/docs', title: 'API reference', section: 'system' } as const;

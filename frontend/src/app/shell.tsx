@@ -1,7 +1,9 @@
 import { ActionIcon, Burger, Drawer, Menu, Tooltip, UnstyledButton, useMantineColorScheme } from '@mantine/core';
 import {
+  IconApi,
   IconCheck,
   IconDeviceDesktop,
+  IconExternalLink,
   IconKeyboard,
   IconLogout,
   IconMoon,
@@ -18,7 +20,7 @@ import { type Command, useCommands } from '../shared/ui/commands.js';
 import { Keys } from '../shared/ui/keys.js';
 import { ConnectionBanner, ConnectionState } from './connection.js';
 import { Logo } from './logo.js';
-import { PAGES, SECTIONS } from './pages.js';
+import { API_REFERENCE, PAGES, SECTIONS } from './pages.js';
 import classes from './shell.module.css';
 
 const CommandPalette = lazy(() => import('./command-palette.js'));
@@ -39,6 +41,15 @@ function Navigation({ onNavigate }: { readonly onNavigate?: () => void }) {
                 </NavLink>
               </li>
             ))}
+            {id === API_REFERENCE.section && (
+              <li>
+                <a href={API_REFERENCE.path} target="_blank" rel="noreferrer" className={classes.link}>
+                  <IconApi size={16} stroke={1.6} />
+                  {API_REFERENCE.title}
+                  <IconExternalLink size={13} stroke={1.6} aria-label="in a new tab" className={classes.outside} />
+                </a>
+              </li>
+            )}
           </ul>
         </div>
       ))}
@@ -145,6 +156,12 @@ export function Shell() {
       keys: `g ${letter}`,
       run: () => void navigate(path),
     })),
+    {
+      id: 'go.api-reference',
+      title: `Open the ${API_REFERENCE.title}`,
+      group: 'Pages',
+      run: () => void window.open(API_REFERENCE.path, '_blank', 'noreferrer'),
+    },
     {
       id: 'palette.open',
       title: 'Search commands',

@@ -7,7 +7,7 @@ import { createStore, useStore } from 'zustand';
 import { diffDefinitions } from '../../editor-model/diff.js';
 import { withPositions } from '../../editor-model/edit.js';
 import { check } from '../../editor-model/problems.js';
-import { call, callFull } from '../../shared/api/client.js';
+import { ApiError, call, callFull } from '../../shared/api/client.js';
 import { useInfrastructure, useNfDescriptors, useNfInstances, usePipeline } from '../../shared/api/queries.js';
 import { useMay } from '../../shared/api/session.js';
 import { useStreamStatus, useWantSamples } from '../../shared/stream/hooks.js';
@@ -30,7 +30,7 @@ export default function EditorPage() {
   return (
     <QueryBoundary query={descriptors}>
       <ReactFlowProvider key={id}>
-        <Editor loaded={loaded.data} />
+        <Editor loaded={loaded.data} deleted={isGone(loaded.error)} />
       </ReactFlowProvider>
     </QueryBoundary>
   );
@@ -52,10 +52,15 @@ function instancesByNode(instances: readonly NfInstance[], pipelineId: string): 
   return byNode;
 }
 
-function Editor({ loaded }: { readonly loaded: Loaded }) {
+const isGone = (error: unknown) => error instanceof ApiError && error.status === 404;
+
+function Editor({ loaded, deleted }: { readonly loaded: Loaded; readonly deleted: boolean }) {
   const { pipeline } = loaded;
   const { id } = pipeline;
   const { store, saver } = useEditorSession(loaded);
+  useEffect(() => {
+    if (deleted) saver.deleted();
+  }, [deleted, saver]);
   const definition = useStore(store, (state) => state.definition);
   const { data: descriptors = [] } = useNfDescriptors();
   const { data: infrastructure = null } = useInfrastructure();

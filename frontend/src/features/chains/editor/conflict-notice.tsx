@@ -5,6 +5,7 @@ import { useStore } from 'zustand';
 import { notifyError } from '../../../shared/ui/notify.js';
 import { FieldErrors } from '../../../shared/ui/states.js';
 import classes from './conflict-notice.module.css';
+import { DeletedNotice } from './deleted-notice.js';
 import { useSaver } from './saver-context.js';
 import { refuse } from './use-editor-actions.js';
 
@@ -42,6 +43,7 @@ export function ConflictNotice() {
       </div>
     );
   }
+  if (status.state === 'deleted') return <DeletedNotice />;
   if (status.state === 'refused') {
     return (
       <div className={classes.notice} role="alert">

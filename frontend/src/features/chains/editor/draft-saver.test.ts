@@ -172,4 +172,20 @@ describe('DraftSaver', () => {
     expect(editor.getState().definition.nodes[1]).toMatchObject({ title: 'theirs' });
     expect(saver.dirty).toBe(false);
   });
+
+  it('saves nothing any more once the chain was deleted elsewhere', async () => {
+    const told = setup();
+    told.saver.deleted();
+    told.title('Late');
+    await told.tick();
+    expect(told.state()).toBe('deleted');
+    expect(told.server.puts).toBe(0);
+    expect(await told.saver.flush()).toBe(false);
+
+    const found = setup();
+    found.server.fail = problem(404);
+    found.title('Late');
+    await found.tick();
+    expect(found.state()).toBe('deleted');
+  });
 });

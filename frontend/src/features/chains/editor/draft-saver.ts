@@ -6,7 +6,7 @@ import type { ApiError } from '../../../shared/api/client.js';
 import type { EditorStore } from './store.js';
 
 export interface SaveStatus {
-  state: 'saved' | 'waiting' | 'saving' | 'conflict' | 'offline' | 'refused';
+  state: 'saved' | 'waiting' | 'saving' | 'conflict' | 'offline' | 'refused' | 'deleted';
   /** What the server said when it did not take the draft. */
   error: ApiError | null;
   saved_ms: number | null;
@@ -63,15 +63,22 @@ export class DraftSaver {
     this.#cancel?.();
     this.#cancel = null;
     while (this.#running) await this.#running;
-    if (this.status.getState().state === 'conflict') return false;
+    if (this.#settled) return false;
     return this.dirty ? this.#save() : true;
   }
 
   /** A newer revision arrived from elsewhere: taken over when nothing of ours would be lost. */
   observe({ pipeline, etag }: { pipeline: Pipeline; etag: string }): void {
-    if (etag === this.#etag || this.#running || this.dirty) return;
+    if (etag === this.#etag || this.#running || this.dirty || this.status.getState().state === 'deleted') return;
     if (revisionOf(etag) < revisionOf(this.#etag)) return;
     this.#take(pipeline, etag);
+  }
+
+  /** The server has the chain no longer: nothing can be saved to it. */
+  deleted(): void {
+    this.#cancel?.();
+    this.#cancel = null;
+    this.#set({ state: 'deleted', error: null });
   }
 
   /** After a conflict: their draft replaces ours, as a step that can be undone. */
@@ -106,9 +113,7 @@ export class DraftSaver {
   stop(): void {
     this.#unsubscribe?.();
     this.#unsubscribe = null;
-    const { state } = this.status.getState();
-    if (state === 'conflict' || state === 'refused') return;
-    void this.flush();
+    if (this.status.getState().state !== 'refused') void this.flush();
   }
 
   #take(pipeline: Pipeline, etag: string): void {
@@ -118,8 +123,14 @@ export class DraftSaver {
     this.#set({ state: 'saved', error: null });
   }
 
+  /** Nothing is saved by itself any more: somebody has to decide first. */
+  get #settled(): boolean {
+    const { state } = this.status.getState();
+    return state === 'conflict' || state === 'deleted';
+  }
+
   #changed(): void {
-    if (this.status.getState().state === 'conflict') return;
+    if (this.#settled) return;
     this.#cancel?.();
     this.#cancel = null;
     if (!this.dirty) {
@@ -149,7 +160,8 @@ export class DraftSaver {
       return true;
     } catch (error) {
       const problem = error as ApiError;
-      if (problem.status === 412) this.#set({ state: 'conflict', error: problem });
+      if (problem.status === 404) this.deleted();
+      else if (problem.status === 412) this.#set({ state: 'conflict', error: problem });
       else if (problem.unreachable || problem.status >= 500) {
         this.#set({ state: 'offline', error: problem });
         this.#cancel = this.server.after(RETRY_MS, () => void this.flush());

@@ -30,6 +30,7 @@ import classes from './editor-header.module.css';
 import { SaveState } from './save-state.js';
 import { useSaver } from './saver-context.js';
 import { type EditorActions, refuse } from './use-editor-actions.js';
+import { useHindrance } from './use-hindrance.js';
 import type { View } from './views.js';
 
 interface EditorHeaderProps {
@@ -46,6 +47,7 @@ export function EditorHeader({ actions, view, setView, plan, showTab, inspector 
   const { store, pipeline, readOnly } = useEditorContext();
   const title = useEditor((state) => state.definition.title);
   const mayOperate = useMay('operator');
+  const hindrance = useHindrance();
   const canUndo = useStore(store.temporal, (state) => state.pastStates.length > 0);
   const canRedo = useStore(store.temporal, (state) => state.futureStates.length > 0);
   return (
@@ -100,8 +102,8 @@ export function EditorHeader({ actions, view, setView, plan, showTab, inspector 
         <Button
           variant="default"
           leftSection={<IconMap2 size={14} aria-hidden />}
-          disabled={!mayOperate}
-          title={mayOperate ? undefined : 'Planning needs the role operator.'}
+          disabled={!mayOperate || hindrance !== null}
+          title={mayOperate ? (hindrance ?? undefined) : 'Planning needs the role operator.'}
           onClick={plan}
         >
           Plan
@@ -227,17 +229,19 @@ function DeployButton({ showTab }: { readonly showTab: (tab: DockTab) => void })
   const { pipeline } = useEditorContext();
   const { problems, differences, deployed } = useDerived((derived) => derived);
   const mayOperate = useMay('operator');
+  const hindrance = useHindrance();
   const chain = useChainActions();
   const [busy, setBusy] = useState(false);
   const working = pipeline.deployment_state === 'deploying' || pipeline.deployment_state === 'undeploying';
   const unchanged = deployed !== null && differences.length === 0 && pipeline.deployment_state === 'running';
   const why = !mayOperate
     ? 'Deploying needs the role operator.'
-    : problems.errors > 0
-      ? `${problems.errors === 1 ? 'One error has' : `${problems.errors} errors have`} to be mended first.`
-      : unchanged
-        ? 'What you see is what runs.'
-        : null;
+    : (hindrance ??
+      (problems.errors > 0
+        ? `${problems.errors === 1 ? 'One error has' : `${problems.errors} errors have`} to be mended first.`
+        : unchanged
+          ? 'What you see is what runs.'
+          : null));
   const deploy = async () => {
     setBusy(true);
     if (await saver.flush()) await chain.deploy({ pipeline_id: pipeline.id });

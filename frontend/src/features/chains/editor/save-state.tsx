@@ -1,4 +1,4 @@
-import { IconAlertTriangle, IconCheck, IconCloudOff, IconLoader2, IconPencil } from '@tabler/icons-react';
+import { IconAlertTriangle, IconCheck, IconCloudOff, IconLoader2, IconPencil, IconTrashX } from '@tabler/icons-react';
 import { useStore } from 'zustand';
 import { useEditorContext } from './context.js';
 import type { SaveStatus } from './draft-saver.js';
@@ -11,6 +11,7 @@ const LOOK: Record<SaveStatus['state'], { icon: typeof IconCheck; text: string; 
   saving: { icon: IconLoader2, text: 'Saving', title: 'The draft is on its way to the server.' },
   conflict: { icon: IconAlertTriangle, text: 'Conflict', title: 'Somebody else changed the draft.' },
   offline: { icon: IconCloudOff, text: 'Not saved, offline', title: 'Tried again until the server answers.' },
+  deleted: { icon: IconTrashX, text: 'Deleted elsewhere', title: 'The server has this chain no longer.' },
   refused: { icon: IconAlertTriangle, text: 'Not saved', title: 'The server refused the draft.' },
 };
 

@@ -15,8 +15,9 @@ import { EditorHeader } from './editor-header.js';
 import { Palette } from './palette.js';
 import { QuickAdd } from './quick-add.js';
 import { useClipboard } from './use-clipboard.js';
-import { useEditorActions } from './use-editor-actions.js';
+import { refuse, useEditorActions } from './use-editor-actions.js';
 import { useEditorCommands } from './use-editor-commands.js';
+import { useHindrance } from './use-hindrance.js';
 import { VIEWS, type View } from './views.js';
 import classes from './workbench.module.css';
 
@@ -41,7 +42,9 @@ export function Workbench() {
   const operation = useLatestOperation(pipeline.id);
   useDocumentTitle(title);
   useClipboard(actions);
-  useEditorCommands({ actions, view, setView, plan: () => setPlanning(true) });
+  const hindrance = useHindrance();
+  const plan = () => (hindrance ? refuse(hindrance) : setPlanning(true));
+  useEditorCommands({ actions, view, setView, plan });
 
   useNewOperation(operation, () => setTab('operation'));
 
@@ -60,7 +63,7 @@ export function Workbench() {
         actions={actions}
         view={view}
         setView={setView}
-        plan={() => setPlanning(true)}
+        plan={plan}
         showTab={setTab}
         inspector={wide ? null : { open: chainOpen, toggle: () => setChainOpen(!chainOpen) }}
       />

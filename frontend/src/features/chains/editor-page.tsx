@@ -122,18 +122,18 @@ function useEditorSession(loaded: Loaded) {
       );
     return { store, saver: open() };
   });
-  const { saver } = session;
+  const { saver, store } = session;
   useEffect(() => {
     saver.start();
     const warn = (event: BeforeUnloadEvent) => {
-      if (saver.dirty) event.preventDefault();
+      if (saver.dirty || store.getState().unapplied !== null) event.preventDefault();
     };
     window.addEventListener('beforeunload', warn);
     return () => {
       window.removeEventListener('beforeunload', warn);
       saver.stop();
     };
-  }, [saver]);
+  }, [saver, store]);
   const { etag } = loaded;
   useEffect(() => {
     if (etag) saver.observe({ pipeline: loaded.pipeline, etag });

@@ -25,6 +25,8 @@ export interface EditorState {
   quickAdd: QuickAdd | null;
   /** Edge on which the part that is being dragged would be inserted. */
   dropEdge: string | null;
+  /** Why the text that is being written is not the definition; null when it is, or nobody writes text. */
+  unapplied: string | null;
   /** A node or edge to bring into view; `at` makes each wish a new one. */
   reveal: { node?: string; edge?: string; at: number } | null;
 }
@@ -63,6 +65,7 @@ export function createEditorStore(
         connecting: null,
         quickAdd: null,
         dropEdge: null,
+        unapplied: null,
         reveal: null,
       }),
       {

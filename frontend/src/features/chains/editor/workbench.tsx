@@ -6,6 +6,7 @@ import { useOperations } from '../../../shared/api/queries.js';
 import { useDocumentTitle } from '../../../shared/ui/page-header.js';
 import { LoadingRows } from '../../../shared/ui/states.js';
 import { useUrlParam } from '../../../shared/ui/url-state.js';
+import { ConfirmDialog, type Question } from '../confirm-dialog.js';
 import { Inspector } from '../inspector/inspector.js';
 import { Canvas } from './canvas.js';
 import { ConflictNotice } from './conflict-notice.js';
@@ -26,13 +27,25 @@ const PlanDrawer = lazy(() => import('../plan/plan-drawer.js'));
 
 /** The editor's frame: header, palette, canvas and text, inspector, dock. */
 export function Workbench() {
-  const { pipeline } = useEditorContext();
+  const { pipeline, store } = useEditorContext();
   const title = useEditor((state) => state.definition.title);
   const selected = useEditor(({ selection }) => selection.nodes.length + selection.edges.length > 0);
   const actions = useEditorActions();
   const [viewParam, setViewParam] = useUrlParam('view');
   const view = VIEWS.find((each) => each === viewParam) ?? 'canvas';
-  const setView = (next: View) => setViewParam(next === 'canvas' ? null : next);
+  const [question, setQuestion] = useState<Question | null>(null);
+  const setView = (next: View) => {
+    const { unapplied } = store.getState();
+    const go = () => setViewParam(next === 'canvas' ? null : next);
+    if (next !== 'canvas' || unapplied === null) go();
+    else
+      setQuestion({
+        title: 'Discard the text?',
+        message: `It is not applied: ${unapplied}. The canvas shows the chain as it was before the error.`,
+        confirm: 'Discard the text',
+        run: go,
+      });
+  };
   const [tabParam, setTab] = useUrlParam('panel');
   const tab = DOCK_TABS.find((each) => each === tabParam) ?? null;
   useSelectionInUrl();
@@ -88,6 +101,7 @@ export function Workbench() {
       </div>
       <Dock tab={tab} setTab={setTab} operation={operation ?? null} />
       <QuickAdd actions={actions} />
+      <ConfirmDialog question={question} onClose={() => setQuestion(null)} />
       {planning && (
         <Suspense fallback={null}>
           <PlanDrawer onClose={() => setPlanning(false)} />

@@ -17,6 +17,7 @@ import { useEffect, useRef, useState } from 'react';
 import { same } from '../../../editor-model/diff.js';
 import { fromYaml, locate, toYaml } from '../../../editor-model/pipeline-yaml.js';
 import { useDerived, useEditor, useEditorContext } from './context.js';
+import { refuse } from './use-editor-actions.js';
 import classes from './yaml-pane.module.css';
 
 const APPLY_AFTER_MS = 300;
@@ -53,6 +54,7 @@ export default function YamlPane() {
   const { store, readOnly } = useEditorContext();
   const problems = useDerived((derived) => derived.problems);
   const definition = useEditor((state) => state.definition);
+  const unapplied = useEditor((state) => state.unapplied);
   const frame = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView | null>(null);
   /** The definition that the text stands for; another one in the store means a change from elsewhere. */
@@ -66,12 +68,21 @@ export default function YamlPane() {
       const result = fromYaml(text);
       if (result.ok) {
         setSyntax(null);
+        store.setState({ unapplied: null });
         shown.current = result.definition;
         if (!same(result.definition, store.getState().definition)) store.apply(() => result.definition, 'yaml');
         else shown.current = store.getState().definition;
         return;
       }
       setSyntax(result.problems.map((problem) => diagnostic(editor.state, problem, 'error', problem.message)));
+      const [first] = result.problems;
+      store.setState({ unapplied: `line ${first?.line}: ${first?.message}` });
+    };
+    const applyNow = () => {
+      if (timer === undefined) return;
+      clearTimeout(timer);
+      timer = undefined;
+      apply(editor.state.doc.toString());
     };
     const editable = new Compartment();
     const editor = new EditorView({
@@ -108,14 +119,18 @@ export default function YamlPane() {
             );
             if (!update.docChanged || !typed) return;
             clearTimeout(timer);
-            timer = setTimeout(() => apply(editor.state.doc.toString()), APPLY_AFTER_MS);
+            timer = setTimeout(applyNow, APPLY_AFTER_MS);
           }),
+          // What is pressed next, such as Deploy, meets the text as it stands.
+          EditorView.domEventHandlers({ blur: applyNow }),
         ],
       }),
     });
     view.current = editor;
     return () => {
       clearTimeout(timer);
+      timer = undefined;
+      store.setState({ unapplied: null });
       editor.destroy();
     };
   }, []);
@@ -125,11 +140,15 @@ export default function YamlPane() {
     if (!editor || definition === shown.current) return;
     shown.current = definition;
     setSyntax(null);
+    if (store.getState().unapplied !== null) {
+      store.setState({ unapplied: null });
+      refuse('The chain changed elsewhere and the text with it. Undo in the text brings back what was not applied.');
+    }
     const text = toYaml(definition);
     if (text !== editor.state.doc.toString()) {
       editor.dispatch({ changes: { from: 0, to: editor.state.doc.length, insert: text } });
     }
-  }, [definition]);
+  }, [definition, store]);
 
   useEffect(() => {
     const editor = view.current;
@@ -146,18 +165,11 @@ export default function YamlPane() {
   return (
     <div className={classes.pane}>
       <div ref={frame} className={classes.editor} />
-      <div className={classes.status} role="status" data-bad={syntax !== null || undefined}>
-        {syntax === null
-          ? 'Valid, applied to the canvas'
-          : `Not applied: line ${lineOf(view.current, syntax[0])}: ${syntax[0]?.message}`}
+      <div className={classes.status} role="status" data-bad={unapplied !== null || undefined}>
+        {unapplied === null ? 'Valid, applied to the canvas' : `Not applied: ${unapplied}`}
       </div>
     </div>
   );
-}
-
-function lineOf(editor: EditorView | null, first: Diagnostic | undefined): number {
-  if (!editor || !first) return 1;
-  return editor.state.doc.lineAt(Math.min(first.from, editor.state.doc.length)).number;
 }
 
 function diagnostic(

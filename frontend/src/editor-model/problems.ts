@@ -1,4 +1,5 @@
 import type { PipelineDefinition, PipelineProblem } from '@orrery/contract';
+import { checkTogether } from '@orrery/planner/pipeline/check-together';
 import { type PipelineContext, validatePipeline } from '@orrery/planner/pipeline/validate';
 import { same } from './diff.js';
 import { pathOf } from './pipeline-yaml.js';
@@ -12,9 +13,19 @@ export interface ProblemIndex {
   byEdge: ReadonlyMap<string, PipelineProblem[]>;
 }
 
-/** Checks a definition exactly as the server will. Lists that are as in `previous` are the same objects. */
-export function check(definition: PipelineDefinition, context: PipelineContext, previous?: ProblemIndex): ProblemIndex {
-  const found = validatePipeline(definition, context).map((problem) => ownerOf(definition, problem));
+export interface CheckContext extends PipelineContext {
+  /** What else is deployed, and must run beside it. */
+  readonly others?: readonly PipelineDefinition[];
+}
+
+/**
+ * Checks a definition as the server does before it plans; only whether there is room is left to the plan itself. Lists that
+ * are as in `previous` are the same objects.
+ */
+export function check(definition: PipelineDefinition, context: CheckContext, previous?: ProblemIndex): ProblemIndex {
+  const alone = validatePipeline(definition, context);
+  const beside = alone.some(({ severity }) => severity === 'error') ? [] : checkBeside(definition, context);
+  const found = [...alone, ...beside].map((problem) => ownerOf(definition, problem));
   const errors = found.filter((problem) => problem.severity === 'error');
   const warnings = found.filter((problem) => problem.severity === 'warning');
   return {
@@ -24,6 +35,19 @@ export function check(definition: PipelineDefinition, context: PipelineContext, 
     byNode: groupBy(found, (problem) => problem.node, previous?.byNode),
     byEdge: groupBy(found, (problem) => problem.edge, previous?.byEdge),
   };
+}
+
+/** What keeps a definition from running beside the others, as problems of its own. */
+function checkBeside(definition: PipelineDefinition, { descriptors, others = [] }: CheckContext): PipelineProblem[] {
+  const planned = [...others, definition].map((each, index) => ({
+    pipeline_id: String(index),
+    version: 0,
+    definition: each,
+  }));
+  const own = String(others.length);
+  return checkTogether(planned, descriptors)
+    .filter(({ pipeline_id }) => pipeline_id === own)
+    .map(({ pipeline_id: _, ...problem }) => problem);
 }
 
 /** Names the node or edge that a pointer lies in where the finding itself does not. */

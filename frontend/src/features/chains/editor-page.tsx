@@ -7,8 +7,14 @@ import { createStore, useStore } from 'zustand';
 import { diffDefinitions } from '../../editor-model/diff.js';
 import { withPositions } from '../../editor-model/edit.js';
 import { check } from '../../editor-model/problems.js';
-import { ApiError, call, callFull } from '../../shared/api/client.js';
-import { useInfrastructure, useNfDescriptors, useNfInstances, usePipeline } from '../../shared/api/queries.js';
+import { ApiError, callFull } from '../../shared/api/client.js';
+import {
+  useInfrastructure,
+  useNfDescriptors,
+  useNfInstances,
+  usePipeline,
+  versionQuery,
+} from '../../shared/api/queries.js';
 import { useMay } from '../../shared/api/session.js';
 import { useStreamStatus, useWantSamples } from '../../shared/stream/hooks.js';
 import { ErrorState, LoadingRows, QueryBoundary } from '../../shared/ui/states.js';
@@ -16,6 +22,7 @@ import { type Derived, EditorContext, type EditorContextValue } from './editor/c
 import { DraftSaver } from './editor/draft-saver.js';
 import { SaverContext } from './editor/saver-context.js';
 import { createEditorStore } from './editor/store.js';
+import { useOtherChains } from './editor/use-other-chains.js';
 import { Workbench } from './editor/workbench.js';
 
 type Loaded = NonNullable<ReturnType<typeof usePipeline>['data']>;
@@ -67,6 +74,7 @@ function Editor({ loaded, deleted }: { readonly loaded: Loaded; readonly deleted
   const { data: instances } = useNfInstances();
   const mayDesign = useMay('designer');
   const deployed = useDeployedDefinition(id, pipeline.deployed_version);
+  const others = useOtherChains(id);
   useWantSamples([`pipeline/${id}/`, `instance/${deployed?.name ?? definition.name}.`]);
 
   // Checked when nothing more urgent is to do: a keystroke in a large chain is shown before it is judged.
@@ -74,8 +82,9 @@ function Editor({ loaded, deleted }: { readonly loaded: Loaded; readonly deleted
   const [derived] = useState(() => createStore<Derived>(() => NOTHING_DERIVED));
   useEffect(() => {
     const { problems } = derived.getState();
-    derived.setState({ problems: check(settled, { descriptors, hosts: infrastructure?.hosts ?? [] }, problems) });
-  }, [derived, settled, descriptors, infrastructure]);
+    const context = { descriptors, hosts: infrastructure?.hosts ?? [], others };
+    derived.setState({ problems: check(settled, context, problems) });
+  }, [derived, settled, descriptors, infrastructure, others]);
   useEffect(() => {
     derived.setState({ deployed, differences: deployed ? diffDefinitions(deployed, settled) : [] });
   }, [derived, settled, deployed]);
@@ -145,13 +154,8 @@ function useEditorSession(loaded: Loaded) {
   return session;
 }
 
-/** The definition that runs; versions never change, so that it is read once. */
+/** The definition that runs. */
 function useDeployedDefinition(id: string, version: number | null) {
-  const { data } = useQuery({
-    queryKey: ['pipelines', 'version', id, version],
-    enabled: version !== null,
-    staleTime: Number.POSITIVE_INFINITY,
-    queryFn: ({ signal }) => call('getPipelineVersion', { params: { id, version: version! } }, { signal }),
-  });
+  const { data } = useQuery(versionQuery(id, version));
   return version === null ? null : (data?.definition ?? null);
 }

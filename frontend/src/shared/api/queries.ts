@@ -86,6 +86,15 @@ export function usePipelineVersions(id: string | undefined) {
   });
 }
 
+/** A published version; it never changes, so that it is read once. */
+export const versionQuery = (id: string, version: number | null) => ({
+  queryKey: ['pipelines', 'version', id, version],
+  enabled: version !== null,
+  staleTime: Number.POSITIVE_INFINITY,
+  queryFn: ({ signal }: { signal: AbortSignal }) =>
+    call('getPipelineVersion', { params: { id, version: version! } }, { signal }),
+});
+
 /** Plans never change once made. */
 export function usePlan(id: string | null | undefined) {
   return useQuery({

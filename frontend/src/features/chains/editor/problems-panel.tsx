@@ -14,7 +14,8 @@ export function ProblemsPanel() {
   if (problems.all.length === 0) {
     return (
       <EmptyState icon={IconCircleCheck} title="No problems">
-        The server checks exactly the same before it plans.
+        Checked as the server does, alone and beside the chains that are deployed. Whether there is room for it, the
+        plan says.
       </EmptyState>
     );
   }

@@ -5,7 +5,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { call } from '../../../shared/api/client.js';
 import { useMay } from '../../../shared/api/session.js';
-import { ErrorState, LoadingRows } from '../../../shared/ui/states.js';
+import { EmptyState, ErrorState, LoadingRows } from '../../../shared/ui/states.js';
 import { StatusBadge } from '../../../shared/ui/status-badge.js';
 import { useEditorContext } from '../editor/context.js';
 import { useSaver } from '../editor/saver-context.js';
@@ -105,7 +105,7 @@ function PlanView({ plan, servers, pipelineId }: PlanViewProps) {
   return (
     <>
       <PlanProblems plan={plan} />
-      <CostFigures plan={plan} />
+      {plan.feasible && <CostFigures plan={plan} />}
       <Tabs defaultValue="placement" keepMounted={false}>
         <Tabs.List>
           <Tabs.Tab value="placement">Placement</Tabs.Tab>
@@ -114,16 +114,20 @@ function PlanView({ plan, servers, pipelineId }: PlanViewProps) {
           <Tabs.Tab value="slos">Objectives ({plan.slos.length})</Tabs.Tab>
         </Tabs.List>
         <Tabs.Panel value="placement" pt="md">
-          <PlacementGrid plan={plan} servers={servers} pipelineId={pipelineId} />
+          {plan.feasible ? (
+            <PlacementGrid plan={plan} servers={servers} pipelineId={pipelineId} />
+          ) : (
+            <EmptyState title="Nothing was placed">The plan is not feasible; what runs stays as it is.</EmptyState>
+          )}
         </Tabs.Panel>
         <Tabs.Panel value="reasons" pt="md">
-          <Reasons plan={plan} />
+          <Reasons plan={plan} pipelineId={pipelineId} />
         </Tabs.Panel>
         <Tabs.Panel value="changes" pt="md">
           <PlanChanges plan={plan} />
         </Tabs.Panel>
         <Tabs.Panel value="slos" pt="md">
-          <Predictions plan={plan} />
+          <Predictions plan={plan} pipelineId={pipelineId} />
         </Tabs.Panel>
       </Tabs>
     </>

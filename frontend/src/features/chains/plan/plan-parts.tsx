@@ -1,8 +1,10 @@
 import type { Constraint, Plan, Reason } from '@orrery/contract';
 import { IconCheck, IconX } from '@tabler/icons-react';
+import { useChainTitle } from '../../../shared/api/chains.js';
 import { type Quantity, quantityText } from '../../../shared/format/quantity.js';
 import { EmptyState } from '../../../shared/ui/states.js';
 import { StatusBadge } from '../../../shared/ui/status-badge.js';
+import { ownFirst, splitReasons } from './own-first.js';
 import classes from './plan.module.css';
 
 const UNITS: Record<string, Quantity> = { bps: 'bps', us: 'us', bytes: 'bytes', pps: 'pps' };
@@ -74,12 +76,35 @@ export function CostFigures({ plan }: { readonly plan: Plan }) {
   );
 }
 
+interface OfChainProps {
+  readonly plan: Plan;
+  /** The chain that is planned: what concerns it comes first. */
+  readonly pipelineId: string;
+}
+
 /** Each decision with its candidates; the rejected ones say which constraint bound. */
-export function Reasons({ plan }: { readonly plan: Plan }) {
+export function Reasons({ plan, pipelineId }: OfChainProps) {
   if (plan.reasons.length === 0) return <EmptyState title="Nothing had to be decided" />;
+  const { own, others } = splitReasons(plan, pipelineId);
+  return (
+    <>
+      <ReasonList reasons={own} />
+      {others.length > 0 && (
+        <details className={classes.others}>
+          <summary>
+            {others.length === 1 ? 'One decision' : `${others.length} decisions`} on NFs of other chains
+          </summary>
+          <ReasonList reasons={others} />
+        </details>
+      )}
+    </>
+  );
+}
+
+function ReasonList({ reasons }: { readonly reasons: readonly Reason[] }) {
   return (
     <ul className={classes.reasons}>
-      {plan.reasons.map((reason) => (
+      {reasons.map((reason) => (
         <li key={`${reason.subject}${reason.decision}`}>
           <div>
             <code>{reason.subject}</code> <strong>{reason.decision}</strong>
@@ -171,12 +196,14 @@ export function PlanChanges({ plan }: { readonly plan: Plan }) {
 }
 
 /** What each objective is expected to be, and by which model. */
-export function Predictions({ plan }: { readonly plan: Plan }) {
+export function Predictions({ plan, pipelineId }: OfChainProps) {
+  const titleOf = useChainTitle();
   if (plan.slos.length === 0) return <EmptyState title="No objectives to predict" />;
   return (
     <table className="table" aria-label="Predicted objectives">
       <thead>
         <tr>
+          <th>Chain</th>
           <th>Objective</th>
           <th>Prediction</th>
           <th className="number">Target</th>
@@ -185,8 +212,9 @@ export function Predictions({ plan }: { readonly plan: Plan }) {
         </tr>
       </thead>
       <tbody>
-        {plan.slos.map((slo) => (
+        {ownFirst(plan.slos, pipelineId).map((slo) => (
           <tr key={`${slo.pipeline_id}${slo.slo_id}`}>
+            <td>{titleOf(slo.pipeline_id)}</td>
             <td>{slo.slo_id}</td>
             <td>
               <StatusBadge state={slo.met ? 'met' : 'violated'} label={slo.met ? 'will be met' : 'will be missed'} />

@@ -5,16 +5,16 @@ import { useMutation, useQuery } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { call } from '../../shared/api/client.js';
 import { useMay } from '../../shared/api/session.js';
+import { type Entry, numberProblem } from '../../shared/format/number.js';
 import { clockTextMs } from '../../shared/format/time.js';
 import { FormTrouble, fieldErrorOf } from '../../shared/ui/form-trouble.js';
 import { Panel } from '../../shared/ui/page-header.js';
 import { EmptyState } from '../../shared/ui/states.js';
 import { StatusBadge } from '../../shared/ui/status-badge.js';
-import { type Entry, numberProblem } from './traffic-draft.js';
 import classes from './twin-lab.module.css';
 
 const PACKETS = 200;
-const SECONDS = { name: 'duration_s', label: 'For', min: 1, max: 300, whole: true };
+const SECONDS = { min: 1, max: 300, whole: true };
 
 const endPoint = (address: string | null, port: number | null) =>
   address === null ? '–' : port === null ? address : `${address}:${port}`;

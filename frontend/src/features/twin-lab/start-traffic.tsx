@@ -6,12 +6,12 @@ import { type FormEvent, useId, useState } from 'react';
 import { call } from '../../shared/api/client.js';
 import { usePcaps } from '../../shared/api/queries.js';
 import { useMay } from '../../shared/api/session.js';
+import type { Entry } from '../../shared/format/number.js';
 import { FormTrouble, fieldErrorOf } from '../../shared/ui/form-trouble.js';
 import { Panel } from '../../shared/ui/page-header.js';
 import {
   draftProblems,
   EMPTY_DRAFTS,
-  type Entry,
   NUMBERS,
   requestOf,
   type TrafficDraft,

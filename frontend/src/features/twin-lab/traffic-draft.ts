@@ -1,9 +1,7 @@
 import type { TrafficRequest } from '@orrery/contract';
+import { type Entry, type NumberBounds, numberProblem } from '../../shared/format/number.js';
 
 export type TrafficKind = TrafficRequest['kind'];
-/** A number as it stands in its field: text as long as it is none, empty text when nothing is there. */
-export type Entry = number | string;
-
 interface Drafts {
   readonly http: {
     readonly to: string;
@@ -46,12 +44,9 @@ export const EMPTY_DRAFTS: { readonly [K in TrafficKind]: Extract<TrafficDraft, 
   pcap: { kind: 'pcap', from: '', pcap_id: '', rate_pps: 1000, loops: 1, duration_s: 60 },
 };
 
-export interface NumberField {
+export interface NumberField extends NumberBounds {
   readonly name: string;
   readonly label: string;
-  readonly min: number;
-  readonly max: number;
-  readonly whole?: boolean;
   readonly suffix?: string;
   readonly description?: string;
 }
@@ -80,12 +75,6 @@ export const NUMBERS: Record<TrafficKind, readonly NumberField[]> = {
     UNTIL_STOPPED,
   ],
 };
-
-/** What is wrong with a number field, or nothing. */
-export function numberProblem({ min, max, whole }: NumberField, entry: Entry): string | undefined {
-  const sound = typeof entry === 'number' && entry >= min && entry <= max && !(whole && !Number.isInteger(entry));
-  return sound ? undefined : `${whole ? 'A whole number' : 'A number'} from ${min} to ${max}`;
-}
 
 /** What must be mended before the draft can be sent, by field. */
 export function draftProblems(draft: TrafficDraft): Readonly<Record<string, string>> {

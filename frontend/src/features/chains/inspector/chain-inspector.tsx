@@ -1,7 +1,6 @@
-import { ActionIcon, Button, MultiSelect, NumberInput, Textarea, TextInput } from '@mantine/core';
+import { ActionIcon, Button, MultiSelect, Textarea } from '@mantine/core';
 import { Name, type PipelineDefinition, type Slo } from '@orrery/contract';
 import { IconPlus, IconX } from '@tabler/icons-react';
-import { useEffect, useState } from 'react';
 import { DIRECT_FILTER_ATTRIBUTES } from '../../../editor-model/attributes.js';
 import { setClass, setDetails, setSlos } from '../../../editor-model/edit.js';
 import { freshName } from '../../../editor-model/identifiers.js';
@@ -9,9 +8,11 @@ import { useDerived, useEditor, useEditorContext } from '../editor/context.js';
 import { SloFigures } from '../live/slo-figures.js';
 import { FilterRows } from './filter-rows.js';
 import classes from './inspector.module.css';
+import { NumberEntry } from './number-entry.js';
 import { ProblemNotes } from './problem-notes.js';
 import { RateInput } from './rate-input.js';
 import { Section } from './section.js';
+import { TextEntry } from './text-entry.js';
 
 /** What belongs to the chain as a whole: whose traffic it treats, what it promises, what it is called. */
 export function ChainInspector() {
@@ -72,22 +73,21 @@ function TrafficClassForm({ definition }: FormProps) {
       <div className={classes.pair}>
         <RateInput
           label="Expected rate"
+          description="0: no estimate, one instance of each NF."
+          inputWrapperOrder={['label', 'input', 'description', 'error']}
           value={cls.rate_bps}
           disabled={readOnly}
           onChange={(rate) => rate !== null && set({ rate_bps: rate }, 'rate')}
         />
-        <NumberInput
+        <NumberEntry
           label="Mean packet"
           suffix=" bytes"
           min={64}
           max={9000}
-          clampBehavior="blur"
-          allowDecimal={false}
+          whole
           value={cls.packet_bytes}
           disabled={readOnly}
-          onChange={(bytes) => {
-            if (typeof bytes === 'number' && bytes >= 64 && bytes <= 9000) set({ packet_bytes: bytes }, 'packet');
-          }}
+          onChange={(bytes) => set({ packet_bytes: bytes }, 'packet')}
         />
       </div>
     </Section>
@@ -123,29 +123,23 @@ function SloForm({ definition }: FormProps) {
           </div>
           {slo.kind === 'latency' ? (
             <div className={classes.pair}>
-              <NumberInput
+              <NumberEntry
                 label="Percentile"
                 prefix="p"
                 min={1}
                 max={99.99}
-                clampBehavior="blur"
                 value={slo.percentile}
                 disabled={readOnly}
-                onChange={(value) => {
-                  if (typeof value === 'number' && value >= 1 && value <= 99.99)
-                    replace({ ...slo, percentile: value }, 'percentile');
-                }}
+                onChange={(percentile) => replace({ ...slo, percentile }, 'percentile')}
               />
-              <NumberInput
+              <NumberEntry
                 label="At most"
                 suffix=" µs"
                 thousandSeparator=" "
                 min={1}
                 value={slo.max_us}
                 disabled={readOnly}
-                onChange={(value) => {
-                  if (typeof value === 'number' && value > 0) replace({ ...slo, max_us: value }, 'max');
-                }}
+                onChange={(max_us) => replace({ ...slo, max_us }, 'max')}
               />
             </div>
           ) : (
@@ -187,35 +181,25 @@ function SloForm({ definition }: FormProps) {
 
 function DetailsForm({ definition }: FormProps) {
   const { store, pipeline, readOnly } = useEditorContext();
-  const [name, setName] = useState(definition.name);
-  useEffect(() => setName(definition.name), [definition.name]);
-  const parsed = Name.safeParse(name);
   const deployed = pipeline.deployed_version !== null;
-  const commit = () => {
-    if (parsed.success) store.apply((before) => (before.name === name ? before : setDetails(before, { name })));
-    else setName(definition.name);
-  };
   return (
     <Section title="Details">
-      <TextInput
+      <TextEntry
         label="Title"
         value={definition.title}
         maxLength={80}
         disabled={readOnly}
-        onChange={(event) => {
-          const title = event.currentTarget.value;
-          if (title.trim()) store.apply((before) => setDetails(before, { title }), 'title');
-        }}
+        problemOf={(title) => (title.trim() ? null : 'A chain needs a title')}
+        live
+        onCommit={(title) => store.apply((before) => setDetails(before, { title }), 'title')}
       />
-      <TextInput
+      <TextEntry
         label="Name"
         description={deployed ? 'A new name starts new instances at the next deployment.' : 'Unique in the project.'}
-        value={name}
+        value={definition.name}
         disabled={readOnly}
-        error={parsed.success ? null : parsed.error.issues[0]?.message}
-        onChange={(event) => setName(event.currentTarget.value)}
-        onBlur={commit}
-        onKeyDown={(event) => event.key === 'Enter' && commit()}
+        problemOf={(name) => Name.safeParse(name).error?.issues[0]?.message ?? null}
+        onCommit={(name) => store.apply((before) => setDetails(before, { name }))}
       />
       <Textarea
         label="Description"

@@ -6,6 +6,7 @@ import {
   Fieldset,
   JsonInput,
   NumberInput,
+  type NumberInputProps,
   Select,
   Textarea,
   TextInput,
@@ -24,6 +25,7 @@ import {
   type TextField,
   textValue,
 } from '../../../editor-model/config-form.js';
+import type { Entry } from '../../../shared/format/number.js';
 import classes from './inspector.module.css';
 import { RateInput } from './rate-input.js';
 
@@ -107,19 +109,13 @@ function FieldInput(props: FieldProps<FormField>) {
           onChange={(rate) => rate !== null && onChange(rate)}
         />
       ) : (
-        <NumberInput
+        <NumberFieldInput
           {...common}
+          field={field}
           value={typeof value === 'number' ? value : ''}
           placeholder={fallback}
-          allowDecimal={!field.integer}
-          min={field.min ?? undefined}
-          max={field.max ?? undefined}
-          clampBehavior="none"
           hideControls={hideLabel}
-          onChange={(next) => {
-            if (typeof next === 'number') onChange(next);
-            else if (next === '' && !field.required) onChange(undefined);
-          }}
+          onChange={onChange}
         />
       );
     case 'boolean':
@@ -181,6 +177,35 @@ interface EntryProps {
   readonly value: unknown;
   readonly common: Common;
   readonly onChange: (value: unknown) => void;
+}
+
+interface NumberFieldInputProps extends Omit<NumberInputProps, 'value' | 'onChange'> {
+  readonly field: NumberField;
+  readonly value: Entry;
+  readonly onChange: (value: number | undefined) => void;
+}
+
+/** A number of the schema. What is none stays in the field, with the reason, and changes nothing. */
+function NumberFieldInput({ field, value, error, onChange, ...rest }: NumberFieldInputProps) {
+  const [entry, setEntry] = useState<Entry>(value);
+  useEffect(() => setEntry(value), [value]);
+  const taken = typeof entry === 'number' || (entry === '' && !field.required);
+  return (
+    <NumberInput
+      {...rest}
+      allowDecimal={!field.integer}
+      min={field.min ?? undefined}
+      max={field.max ?? undefined}
+      clampBehavior="none"
+      value={entry}
+      error={taken ? error : fieldProblem(field, entry)}
+      onChange={(next) => {
+        setEntry(next);
+        if (typeof next === 'number') onChange(next);
+        else if (next === '' && !field.required) onChange(undefined);
+      }}
+    />
+  );
 }
 
 function TextEntry({ field, value, common, onChange }: EntryProps & { readonly field: TextField }) {

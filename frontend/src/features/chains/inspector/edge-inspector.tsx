@@ -63,7 +63,7 @@ export function EdgeInspector({ edge, actions }: { readonly edge: PipelineEdge; 
       <Section title="How much">
         <RateInput
           label="Estimated rate"
-          description="Sizes the NFs behind it. Empty: derived from the class and the branches."
+          description="Sizes the NFs behind it. Empty: derived from the class and the branches. 0: nothing is expected."
           placeholder="derived"
           value={edge.rate_bps ?? null}
           disabled={readOnly}

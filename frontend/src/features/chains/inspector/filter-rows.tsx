@@ -148,7 +148,7 @@ function ValueInput({
       />
     );
   }
-  const typed = attribute ? valueProblem(attribute, text) : null;
+  const typed = text.trim() === '' ? 'must be given' : attribute ? valueProblem(attribute, text) : null;
   return (
     <Autocomplete
       aria-label={label}
@@ -163,7 +163,7 @@ function ValueInput({
         setText(value);
         if (value.trim() !== '') onChange({ ...term, value: parseValue(value) });
       }}
-      onBlur={() => setText(String(term.value))}
+      onBlur={() => text.trim() !== '' && setText(String(term.value))}
     />
   );
 }

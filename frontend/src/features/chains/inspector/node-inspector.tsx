@@ -1,7 +1,7 @@
 import { Button, TextInput, Tooltip } from '@mantine/core';
 import type { NfInstance, PipelineNode } from '@orrery/contract';
 import { IconCopy, IconTrash } from '@tabler/icons-react';
-import { useEffect, useMemo, useState } from 'react';
+import { useMemo } from 'react';
 import { formFields, withoutDefaults } from '../../../editor-model/config-form.js';
 import { canRename, renameNode, retitleNode, updateConfig } from '../../../editor-model/edit.js';
 import { nodeLabel } from '../../../editor-model/graph.js';
@@ -16,6 +16,7 @@ import { ConfigFields } from './config-fields.js';
 import classes from './inspector.module.css';
 import { ProblemNotes } from './problem-notes.js';
 import { Section } from './section.js';
+import { TextEntry } from './text-entry.js';
 
 export function NodeInspector({ node, actions }: { readonly node: PipelineNode; readonly actions: EditorActions }) {
   const { readOnly } = useEditorContext();
@@ -96,29 +97,19 @@ function TitleInput({ node }: { readonly node: PipelineNode }) {
 function IdInput({ node }: { readonly node: PipelineNode }) {
   const { store, readOnly } = useEditorContext();
   const definition = useEditor((state) => state.definition);
-  const [text, setText] = useState(node.id);
-  useEffect(() => setText(node.id), [node.id]);
-  const verdict = canRename(definition, node.id, text);
-  const commit = () => {
-    if (!verdict.ok || text === node.id) {
-      setText(node.id);
-      return;
-    }
-    store.apply((before) => renameNode(before, node.id, text));
-    store.select({ nodes: [text] });
-  };
   return (
-    <TextInput
+    <TextEntry
       label="Id"
       description="Filters name it, figures are kept under it."
-      value={text}
+      value={node.id}
       disabled={readOnly}
-      error={verdict.ok ? null : verdict.reason}
-      onChange={(event) => setText(event.currentTarget.value)}
-      onBlur={commit}
-      onKeyDown={(event) => {
-        if (event.key === 'Enter') commit();
-        if (event.key === 'Escape') setText(node.id);
+      problemOf={(id) => {
+        const verdict = canRename(definition, node.id, id);
+        return verdict.ok ? null : verdict.reason;
+      }}
+      onCommit={(id) => {
+        store.apply((before) => renameNode(before, node.id, id));
+        store.select({ nodes: [id] });
       }}
     />
   );

@@ -1,8 +1,8 @@
-import { TextInput } from '@mantine/core';
+import { TextInput, type TextInputProps } from '@mantine/core';
 import { useEffect, useState } from 'react';
 import { parseRate, rateText } from '../../../editor-model/rate.js';
 
-interface RateInputProps {
+interface RateInputProps extends Pick<TextInputProps, 'inputWrapperOrder'> {
   readonly label: string;
   readonly value: number | null;
   readonly onChange: (bps: number | null) => void;
@@ -14,7 +14,7 @@ interface RateInputProps {
   readonly hideLabel?: boolean;
 }
 
-/** A rate as people write it: `20M`, `1.5 Gbit/s`. Text that is no rate stays in the field and changes nothing. */
+/** A rate as people write it: `20M`, `1.5 Gbit/s`. Text that is no rate stays in the field, with the reason, and changes nothing. */
 export function RateInput({ label, value, onChange, placeholder, hideLabel, error, ...rest }: RateInputProps) {
   const shown = value === null ? '' : rateText(value);
   const [text, setText] = useState(shown);
@@ -39,10 +39,7 @@ export function RateInput({ label, value, onChange, placeholder, hideLabel, erro
         setBad(!valid);
         if (valid) onChange(rate);
       }}
-      onBlur={() => {
-        setText(shown);
-        setBad(false);
-      }}
+      onBlur={() => !bad && setText(shown)}
     />
   );
 }

@@ -1,0 +1,77 @@
+import { MantineProvider } from '@mantine/core';
+import { render, screen } from '@testing-library/react';
+import { userEvent } from '@testing-library/user-event';
+import { type ReactNode, useState } from 'react';
+import { describe, expect, it } from 'vitest';
+import { NumberEntry } from './number-entry.js';
+import { RateInput } from './rate-input.js';
+import { TextEntry } from './text-entry.js';
+
+type Field<T> = (value: T, set: (value: T) => void) => ReactNode;
+
+function Host<T>({ initial, field }: { initial: T; field: Field<T> }) {
+  const [value, setValue] = useState(initial);
+  return (
+    <MantineProvider env="test">
+      {field(value, setValue)}
+      <output>{JSON.stringify(value)}</output>
+    </MantineProvider>
+  );
+}
+
+function show<T>(initial: T, field: Field<T>) {
+  render(<Host initial={initial} field={field} />);
+  const input = screen.getByRole<HTMLInputElement>('textbox');
+  const user = userEvent.setup();
+  return {
+    input,
+    value: () => JSON.parse(screen.getByRole('status').textContent ?? ''),
+    /** Puts a text in place of what is there, and leaves the field. */
+    async replace(text: string) {
+      await user.clear(input);
+      if (text) await user.type(input, text);
+      await user.tab();
+    },
+  };
+}
+
+describe('fields that a value must fit', { timeout: 30_000 }, () => {
+  it.each(['abc', '-3', ''])('keep the rate %j in sight with the reason', async (text) => {
+    const { input, value, replace } = show<number>(1e6, (rate, set) => (
+      <RateInput label="Rate" value={rate} onChange={(next) => next !== null && set(next)} />
+    ));
+    await replace(text);
+    expect(input.value).toBe(text);
+    expect(screen.getByText('A rate such as 20 Mbit/s')).toBeTruthy();
+    expect(value()).toBe(1e6);
+    await replace('3M');
+    expect(input.value).toBe('3 Mbit/s');
+    expect(value()).toBe(3e6);
+  });
+
+  it('keep a number that is empty or out of bounds in sight with the reason', async () => {
+    const { input, value, replace } = show<number>(800, (size, set) => (
+      <NumberEntry label="Packet" min={64} max={9000} whole value={size} onChange={set} />
+    ));
+    await replace('');
+    expect(input.value).toBe('');
+    expect(screen.getByText('A whole number from 64 to 9000')).toBeTruthy();
+    expect(value()).toBe(800);
+    await replace('100');
+    expect(value()).toBe(100);
+    expect(screen.queryByText(/whole number/)).toBeNull();
+  });
+
+  it('keep a name of the wrong form in sight with the reason', async () => {
+    const problemOf = (text: string) => (/^[a-z]+$/.test(text) ? null : 'small letters');
+    const { input, value, replace } = show<string>('guard', (name, set) => (
+      <TextEntry label="Name" value={name} problemOf={problemOf} onCommit={set} />
+    ));
+    await replace('Bad Name!');
+    expect(input.value).toBe('Bad Name!');
+    expect(screen.getByText('small letters')).toBeTruthy();
+    expect(value()).toBe('guard');
+    await replace('good');
+    expect(value()).toBe('good');
+  });
+});

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { connect } from './connect.js';
 import { addPart, applyLayout, removeNodes, retitleNode, setDetails, setFilter, updateConfig } from './edit.js';
-import { mergeDefinitions } from './merge.js';
+import { mergeDefinitions, overlapText } from './merge.js';
 import { chain, MONITOR } from './testing.js';
 
 const base = chain('ingress>a', 'a>b', 'b>egress');
@@ -23,7 +23,8 @@ describe('mergeDefinitions', () => {
   it('keeps mine where both changed the same, and says where', () => {
     const merged = mergeDefinitions(base, retitleNode(base, 'a', 'Mine'), retitleNode(base, 'a', 'Theirs'));
     expect(merged.definition.nodes[1]).toMatchObject({ title: 'Mine' });
-    expect(merged.overlaps).toEqual(['/nodes/a/title']);
+    expect(merged.overlaps).toEqual([{ pointer: '/nodes/a/title', mine: 'Mine', theirs: 'Theirs' }]);
+    expect(merged.overlaps.map(overlapText)).toEqual(['nodes / a / title: "Mine" instead of "Theirs"']);
   });
 
   it('drops an edge to a node that the other side deleted', () => {

@@ -2,10 +2,16 @@ import type { PipelineDefinition } from '@orrery/contract';
 import { same } from './diff.js';
 import { pointerOf } from './pipeline-yaml.js';
 
+/** What both changed in different ways, by JSON Pointer with ids in place of indices; mine was kept there. */
+export interface Overlap {
+  pointer: string;
+  mine: unknown;
+  theirs: unknown;
+}
+
 export interface Merged {
   definition: PipelineDefinition;
-  /** JSON Pointers of what both changed in different ways; mine was kept there. */
-  overlaps: string[];
+  overlaps: Overlap[];
 }
 
 /**
@@ -17,7 +23,7 @@ export function mergeDefinitions(
   mine: PipelineDefinition,
   theirs: PipelineDefinition,
 ): Merged {
-  const overlaps: string[] = [];
+  const overlaps: Overlap[] = [];
   const merged = merge(base, mine, theirs, [], overlaps) as PipelineDefinition;
   const nodes = new Set(merged.nodes.map((node) => node.id));
   const edges = merged.edges.filter((edge) => nodes.has(edge.from) && nodes.has(edge.to));
@@ -32,7 +38,7 @@ const isFields = (value: unknown): value is Fields =>
 const isThings = (value: unknown): value is Thing[] =>
   Array.isArray(value) && value.every((item) => isFields(item) && typeof item.id === 'string');
 
-function merge(base: unknown, mine: unknown, theirs: unknown, path: readonly string[], overlaps: string[]): unknown {
+function merge(base: unknown, mine: unknown, theirs: unknown, path: readonly string[], overlaps: Overlap[]): unknown {
   if (same(mine, base) || same(mine, theirs)) return theirs;
   if (same(theirs, base)) return mine;
   if (isThings(mine) && isThings(theirs) && isThings(base)) return mergeThings(base, mine, theirs, path, overlaps);
@@ -42,7 +48,7 @@ function merge(base: unknown, mine: unknown, theirs: unknown, path: readonly str
     const joined = [...keys].map((key) => [key, merge(before[key], mine[key], theirs[key], [...path, key], overlaps)]);
     return Object.fromEntries(joined.filter(([, value]) => value !== undefined));
   }
-  overlaps.push(pointerOf(path));
+  overlaps.push({ pointer: pointerOf(path), mine, theirs });
   return mine;
 }
 
@@ -52,7 +58,7 @@ function mergeThings(
   mine: readonly Thing[],
   theirs: readonly Thing[],
   path: readonly string[],
-  overlaps: string[],
+  overlaps: Overlap[],
 ): unknown[] {
   const find = (list: readonly Thing[], id: string) => list.find((thing) => thing.id === id);
   const ids = new Set([...theirs, ...mine].map((thing) => thing.id));
@@ -60,4 +66,17 @@ function mergeThings(
     const joined = merge(find(base, id), find(mine, id), find(theirs, id), [...path, id], overlaps);
     return joined === undefined ? [] : [joined];
   });
+}
+
+/** An overlap in words: where it is, which value stands now and which gave way. */
+export function overlapText({ pointer, mine, theirs }: Overlap): string {
+  return `${pointer.slice(1).replaceAll('/', ' / ')}: ${valueText(mine)} instead of ${valueText(theirs)}`;
+}
+
+const LONGEST_VALUE = 60;
+
+function valueText(value: unknown): string {
+  if (value === undefined) return 'nothing';
+  const text = JSON.stringify(value);
+  return text.length > LONGEST_VALUE ? `${text.slice(0, LONGEST_VALUE)}…` : text;
 }

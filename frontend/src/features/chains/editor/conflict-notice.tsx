@@ -1,16 +1,33 @@
 import { Button } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
 import { IconAlertTriangle } from '@tabler/icons-react';
 import { useState } from 'react';
 import { useStore } from 'zustand';
-import { notifyError } from '../../../shared/ui/notify.js';
+import { type Overlap, overlapText } from '../../../editor-model/merge.js';
+import { notifyDone, notifyError } from '../../../shared/ui/notify.js';
 import { FieldErrors } from '../../../shared/ui/states.js';
 import classes from './conflict-notice.module.css';
 import { DeletedNotice } from './deleted-notice.js';
 import { useSaver } from './saver-context.js';
-import { refuse } from './use-editor-actions.js';
 
-function sayOverlaps(pointers: readonly string[]): void {
-  if (pointers.length > 0) refuse(`Both of you changed ${pointers.join(', ')}: yours was kept there.`);
+/** Says what the merge decided; stays until it is closed where something gave way. */
+function sayMerged(overlaps: readonly Overlap[]): void {
+  if (overlaps.length === 0) {
+    notifyDone('Merged. Nothing was changed by both of you.');
+    return;
+  }
+  notifications.show({
+    title: 'Merged. Where both of you changed the same, yours was kept',
+    color: 'yellow',
+    autoClose: false,
+    message: (
+      <ul className={classes.overlaps}>
+        {overlaps.map((overlap) => (
+          <li key={overlap.pointer}>{overlapText(overlap)}</li>
+        ))}
+      </ul>
+    ),
+  });
 }
 
 /** Tells of a draft that the server did not take, above the canvas, which stays usable. */
@@ -31,7 +48,7 @@ export function ConflictNotice() {
           Somebody else changed this chain while you did. Your changes are kept here and are not saved yet. Whatever you
           choose can be undone.
         </span>
-        <Button disabled={busy} onClick={() => void attempt(saver.merge().then(sayOverlaps))}>
+        <Button disabled={busy} onClick={() => void attempt(saver.merge().then(sayMerged))}>
           Merge both
         </Button>
         <Button variant="default" disabled={busy} onClick={() => void attempt(saver.reload())}>

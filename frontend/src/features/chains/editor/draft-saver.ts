@@ -1,7 +1,7 @@
 import type { Pipeline, PipelineDefinition } from '@orrery/contract';
 import { createStore, type StoreApi } from 'zustand';
 import { same } from '../../../editor-model/diff.js';
-import { mergeDefinitions } from '../../../editor-model/merge.js';
+import { mergeDefinitions, type Overlap } from '../../../editor-model/merge.js';
 import type { ApiError } from '../../../shared/api/client.js';
 import type { EditorStore } from './store.js';
 
@@ -88,7 +88,7 @@ export class DraftSaver {
   }
 
   /** After a conflict: both are joined, as a step that can be undone, and saved. Says where ours won over theirs. */
-  async merge(): Promise<string[]> {
+  async merge(): Promise<Overlap[]> {
     const { pipeline, etag } = await this.server.get();
     const { definition, overlaps } = mergeDefinitions(this.#saved, this.editor.getState().definition, pipeline.draft);
     this.#saved = pipeline.draft;

@@ -60,18 +60,18 @@ function LinkRow({ link, sample, actions }: { link: Link; sample: LinkSample | u
   const up = live?.up ?? true;
   return (
     <tr>
-      <td className={classes.link}>{link.id}</td>
-      <td>{fault || !up ? <StatusBadge state="down" /> : <StatusBadge state="up" />}</td>
-      <td className="number">
+      <td className={`${classes.link} ${classes.cardHead}`}>{link.id}</td>
+      <td data-label="State">{fault || !up ? <StatusBadge state="down" /> : <StatusBadge state="up" />}</td>
+      <td className="number" data-label="Rate">
         <RateText quantity="bps" value={live?.a_to_b_bps} />
         <span className={classes.small}>to {link.b.node}</span>
       </td>
-      <td className="number">
+      <td className="number" data-label="Rate">
         <RateText quantity="bps" value={live?.b_to_a_bps} />
         <span className={classes.small}>to {link.a.node}</span>
       </td>
-      <td>{fault && <Since t_ms={fault.since_ms} />}</td>
-      <td className={classes.action}>
+      <td data-label={fault && 'Down for'}>{fault && <Since t_ms={fault.since_ms} />}</td>
+      <td className={`${classes.action} ${classes.cardAction}`}>
         {fault ? (
           <Button
             size="compact-xs"
@@ -112,7 +112,7 @@ export function Faults({ links, servers, samples }: FaultsProps) {
   return (
     <Panel title="Faults" flush>
       <QueryBoundary query={query} rows={3}>
-        <table className="table">
+        <table className={`table ${classes.cards}`}>
           <thead>
             <tr>
               <th scope="col">Link</th>

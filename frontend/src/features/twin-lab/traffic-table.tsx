@@ -35,7 +35,7 @@ export function TrafficTable() {
             Start some; the counters of the chains move with it.
           </EmptyState>
         ) : (
-          <table className={`table ${classes.runs}`}>
+          <table className={`table ${classes.cards}`}>
             <thead>
               <tr>
                 <th scope="col">Traffic</th>
@@ -66,7 +66,7 @@ export function TrafficTable() {
                 const name = `${item.request.kind}, ${trafficRoute(item)}`;
                 return (
                   <tr key={item.id}>
-                    <td className={classes.traffic}>
+                    <td className={`${classes.traffic} ${classes.cardHead}`}>
                       <strong>{item.request.kind}</strong> {trafficRoute(item)}
                       <span className={classes.small}>{trafficSettings(item, nameOf)}</span>
                       <span className={classes.small}>
@@ -96,7 +96,7 @@ export function TrafficTable() {
                     <td className="number" data-label="p99">
                       <RateText quantity="us" value={item.latency_us?.p99} />
                     </td>
-                    <td className={classes.stop}>
+                    <td className={classes.cardAction}>
                       {isRunning(item) && (
                         <ActionIcon
                           variant="default"

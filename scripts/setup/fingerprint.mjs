@@ -2,7 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { ROOT, WORK_DIR } from './paths.mjs';
+import { LOG_DIR, ROOT, WORK_DIR } from './paths.mjs';
+import { SetupError } from './progress.mjs';
 
 const STAMPS = resolve(WORK_DIR, 'stamps.json');
 const read = () => (existsSync(STAMPS) ? JSON.parse(readFileSync(STAMPS, 'utf8')) : {});
@@ -26,10 +27,17 @@ export function isDone(name, print, products) {
   return read()[name] === print && products.every((product) => existsSync(resolve(ROOT, product)));
 }
 
-/** Runs `work` unless the step last succeeded on the same fingerprint and its products still exist. */
+/**
+ * Runs `work` unless the step last succeeded on the same fingerprint and its products still exist.
+ * Throws SetupError when `work` leaves a product out.
+ */
 export async function unlessDone(name, print, products, work) {
   if (isDone(name, print, products)) return false;
   await work();
+  // npm, for one, may end with 0 half-way when its registry cannot be reached.
+  const missing = products.find((product) => !existsSync(resolve(ROOT, product)));
+  if (missing)
+    throw new SetupError(`The step "${name}" ended without an error but left no ${missing}; its log is in ${LOG_DIR}.`);
   mkdirSync(WORK_DIR, { recursive: true });
   writeFileSync(STAMPS, JSON.stringify({ ...read(), [name]: print }, null, 2));
   return true;

@@ -44,7 +44,7 @@ export const EMPTY_DRAFTS: { readonly [K in TrafficKind]: Extract<TrafficDraft, 
   pcap: { kind: 'pcap', from: '', pcap_id: '', rate_pps: 1000, loops: 1, duration_s: 60 },
 };
 
-export interface NumberField extends NumberBounds {
+interface NumberField extends NumberBounds {
   readonly name: string;
   readonly label: string;
   readonly suffix?: string;

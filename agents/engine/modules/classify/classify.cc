@@ -35,7 +35,6 @@ class Classify final : public Module {
   }
 
  private:
-
   static constexpr uint8_t kDropNoMatch = 1;
 
   struct Rule {

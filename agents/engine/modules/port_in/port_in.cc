@@ -53,9 +53,7 @@ class PortIn final : public TaskModule {
   static constexpr Fate kOversize{.dropped = true, .index = 1};
 
   // A frame in several pieces or longer than the port carries was cut or joined on its way here.
-  bool fits(const rte_mbuf* packet) const {
-    return packet->nb_segs == 1 && packet->pkt_len <= port_.max_frame_bytes();
-  }
+  bool fits(const rte_mbuf* packet) const { return packet->nb_segs == 1 && packet->pkt_len <= port_.max_frame_bytes(); }
 
   Port& port_;
 };

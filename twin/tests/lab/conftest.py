@@ -117,7 +117,7 @@ class Lab:
         return result.stdout
 
     def entering(self, command: list[str], node: str | None = None) -> list[str]:
-        enter = ["nsenter", "-t", str(self.init_pid), "-n", "-m", "-p", "-u", "--"]
+        enter = ["nsenter", "-t", str(self.init_pid), "-n", "-m", "-p", "-u", "-r", "-w", "--"]
         if node:
             pid = next(one["pid"] for one in self.ok("GET", "/state")["nodes"] if one["id"] == node)
             enter += ["nsenter", f"--net=/proc/{pid}/ns/net", "--"]

@@ -2,9 +2,11 @@
 """Whatever is killed: nothing stays behind, and the same spec builds the same twin again."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -145,12 +147,16 @@ def test_help_and_missing_things_are_explained(tmp_path: Path) -> None:
     shown = subprocess.run([LAUNCHER, "--help"], capture_output=True, text=True, check=True).stdout
     assert "--run-dir" in shown and "--state-dir" in shown
 
-    def run(*arguments: str, **options: Any) -> tuple[int, str]:
-        command = [str(LAUNCHER), "--state-dir", str(tmp_path / "s"), *arguments]
+    def run(*arguments: str, launcher: Path = LAUNCHER, **options: Any) -> tuple[int, str]:
+        command = [str(launcher), "--state-dir", str(tmp_path / "s"), *arguments]
         result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=10, **options)
         return result.returncode, result.stderr
 
-    code, message = run("--run-dir", str(tmp_path / "r"), user=65534)
+    # The checkout may lie where nobody else can reach, such as the home directory of root.
+    with tempfile.TemporaryDirectory() as reachable:
+        os.chmod(reachable, 0o755)
+        copy = Path(shutil.copy(LAUNCHER, reachable))
+        code, message = run("--run-dir", str(tmp_path / "r"), launcher=copy, user=65534)
     assert code == 2 and "root" in message
     code, message = run("--run-dir", "/tmp/" + "x" * 90, "--python", sys.executable)
     assert code == 2 and "too long" in message

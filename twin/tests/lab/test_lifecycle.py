@@ -154,7 +154,7 @@ def test_help_and_missing_things_are_explained(tmp_path: Path) -> None:
 
     # The checkout may lie where nobody else can reach, such as the home directory of root.
     with tempfile.TemporaryDirectory() as reachable:
-        os.chmod(reachable, 0o755)
+        Path(reachable).chmod(0o755)
         copy = Path(shutil.copy(LAUNCHER, reachable))
         code, message = run("--run-dir", str(tmp_path / "r"), launcher=copy, user=65534)
     assert code == 2 and "root" in message

@@ -139,14 +139,13 @@ test('a chain drawn in the browser carries real packets in the twin', async ({ s
     const taken = await takenSince(
       before,
       ({ ids, firewall, limiter, nat }) =>
-        ids!.packets >= requests * FRAMES_A_REQUEST &&
+        firewall!.packets >= requests &&
+        limiter!.packets >= requests * (FRAMES_A_REQUEST - 1) &&
         firewall!.packets + limiter!.packets === ids!.packets &&
         nat!.packets >= ids!.packets + 3 * requests,
     );
     const { firewall, limiter } = taken;
-    expect(limiter!.packets).toBeGreaterThanOrEqual(requests * (FRAMES_A_REQUEST - 1));
     expect(limiter!.bytes).toBeGreaterThan(requests * ATTACK_BODY.length);
-    expect(firewall!.packets).toBeGreaterThanOrEqual(requests);
     expect(firewall!.bytes, 'the firewall took frames with payload').toBeLessThanOrEqual(
       firewall!.packets * EMPTY_FRAME_BYTES,
     );

@@ -55,7 +55,15 @@ function setup() {
     for (const work of due) work();
     await saver.flush();
   };
-  return { server, editor, saver, title, tick, state: () => saver.status.getState().state };
+  /** Saves wait until the result is called. */
+  const holdPuts = () => {
+    let release = () => {};
+    server.hold = new Promise((resolve) => {
+      release = resolve;
+    });
+    return () => release();
+  };
+  return { server, editor, saver, title, tick, holdPuts, state: () => saver.status.getState().state };
 }
 
 describe('DraftSaver', () => {
@@ -72,11 +80,8 @@ describe('DraftSaver', () => {
   });
 
   it('saves what was typed while a save was under way', async () => {
-    const { server, title, tick, saver } = setup();
-    let release = () => {};
-    server.hold = new Promise((resolve) => {
-      release = resolve;
-    });
+    const { server, title, tick, saver, holdPuts } = setup();
+    const release = holdPuts();
     title('A');
     const first = saver.flush();
     title('B');
@@ -88,11 +93,8 @@ describe('DraftSaver', () => {
   });
 
   it('never conflicts with itself when the timer and a button wait for the same save', async () => {
-    const { server, title, saver, state } = setup();
-    let release = () => {};
-    server.hold = new Promise((resolve) => {
-      release = resolve;
-    });
+    const { server, title, saver, state, holdPuts } = setup();
+    const release = holdPuts();
     title('A');
     const first = saver.flush();
     title('B');

@@ -2,6 +2,7 @@ import { IconBolt } from '@tabler/icons-react';
 import { useInfrastructure, useTwin } from '../../shared/api/queries.js';
 import { quantityText } from '../../shared/format/quantity.js';
 import { EmulatedMark } from '../../shared/ui/emulated-mark.js';
+import { FormTrouble } from '../../shared/ui/form-trouble.js';
 import { PageBody, PageHeader, Panel } from '../../shared/ui/page-header.js';
 import { EmptyState, ErrorState, QueryBoundary } from '../../shared/ui/states.js';
 import { StatusBadge } from '../../shared/ui/status-badge.js';
@@ -63,11 +64,7 @@ export function Component() {
               </div>
             </dl>
           )}
-          {(twin?.detail || state?.error) && (
-            <p role="alert" className={classes.trouble}>
-              {twin?.detail ?? state?.error}
-            </p>
-          )}
+          <FormTrouble error={twin?.detail ?? state?.error} shown={[]} />
           {twin && !up ? (
             <Panel>
               <EmptyState

@@ -6,9 +6,10 @@ import { usePcaps } from '../../shared/api/queries.js';
 import { useMay } from '../../shared/api/session.js';
 import { quantityText } from '../../shared/format/quantity.js';
 import { ConfirmButton } from '../../shared/ui/confirm-button.js';
+import { FormTrouble } from '../../shared/ui/form-trouble.js';
 import { notifyDone, notifyError } from '../../shared/ui/notify.js';
 import { Panel } from '../../shared/ui/page-header.js';
-import { EmptyState, FieldErrors, QueryBoundary } from '../../shared/ui/states.js';
+import { EmptyState, QueryBoundary } from '../../shared/ui/states.js';
 import classes from './twin-lab.module.css';
 
 const LIMIT_BYTES = 64 * 1024 * 1024;
@@ -59,9 +60,8 @@ export function Pcaps() {
       }
     >
       {upload.error && (
-        <div role="alert" className={`${classes.trouble} ${classes.inset}`}>
-          {upload.error.message}
-          <FieldErrors error={upload.error} />
+        <div className={classes.inset}>
+          <FormTrouble error={upload.error} shown={[]} />
         </div>
       )}
       <QueryBoundary query={query} rows={2}>

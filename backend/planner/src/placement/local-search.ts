@@ -1,4 +1,4 @@
-import type { Random } from './random.js';
+import type { Random } from '../random.js';
 import type { PlacementState } from './state.js';
 
 /** Rounds of search left; a round looks at every move and every swap once. */

@@ -1,5 +1,5 @@
+import { type Random, shuffled } from '../random.js';
 import type { Place, PlacementProblem } from './problem.js';
-import { type Random, shuffled } from './random.js';
 import { PlacementState } from './state.js';
 
 /** Items in the order of a depth-first walk along the flows, from those that nothing in the graph feeds. */

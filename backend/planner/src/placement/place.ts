@@ -1,4 +1,5 @@
 import type { PlanStrategy } from '@orrery/contract';
+import { seededRandom, shuffled } from '../random.js';
 import { search } from './local-search.js';
 import { crossTrafficBound } from './lower-bound.js';
 import {
@@ -14,7 +15,6 @@ import {
   pack,
 } from './packing.js';
 import type { Constraint, Place, PlacementProblem } from './problem.js';
-import { seededRandom, shuffled } from './random.js';
 import { shortages } from './shortages.js';
 import { PlacementState } from './state.js';
 

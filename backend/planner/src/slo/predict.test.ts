@@ -1,7 +1,7 @@
 import type { PipelineDefinition } from '@orrery/contract';
 import { describe, expect, it } from 'vitest';
-import { seededRandom } from '../placement/random.js';
 import { makePlan } from '../plan.js';
+import { seededRandom } from '../random.js';
 import { descriptor } from '../testing/descriptors.js';
 import { rack } from '../testing/infrastructure.js';
 import { pipeline } from '../testing/pipelines.js';

@@ -1,0 +1,109 @@
+import type { Targets } from './targets.js';
+import type { Tree } from './tree.js';
+
+/**
+ * Modules of one priority level that hang together: a tree by itself, in preorder, with the classes of that level. No
+ * SLO ties its cuts to those of another region once targets are known, so that each is solved alone.
+ */
+export interface Region {
+  /** Node of the tree for each of the region's. */
+  readonly node: Int32Array;
+  readonly level: number;
+  readonly kind: 'cpu-time' | 'throughput';
+  readonly parent: Int32Array;
+  readonly end: Int32Array;
+  readonly cycles: Float64Array;
+  /** Cycles from the region's root to the node, both included. */
+  readonly depth: Float64Array;
+  /** All packets offered to the node, also those of later levels. */
+  readonly rate_pps: Float64Array;
+  /** 1 where a task begins in any case; always at node 0. */
+  readonly forced: Uint8Array;
+  /** Classes of the problem, in the order of their leaves. */
+  readonly classes: Int32Array;
+  readonly leaf: Int32Array;
+  readonly target: Float64Array;
+  readonly first: Int32Array;
+  readonly last: Int32Array;
+}
+
+/** Packets served per packet offered at each node of a region; equal inside a task. */
+export type Service = Float64Array;
+
+export function regionsOf(tree: Tree, nodeLevel: Int32Array, targets: Targets): Region[] {
+  const out: Region[] = [];
+  tree.parent.forEach((parent, v) => {
+    if (parent < 0 || nodeLevel[parent] !== nodeLevel[v]) out.push(regionAt(tree, nodeLevel, targets, v));
+  });
+  return out;
+}
+
+function regionAt(tree: Tree, nodeLevel: Int32Array, targets: Targets, root: number): Region {
+  const level = nodeLevel[root]!;
+  const local = new Map<number, number>();
+  const nodes: number[] = [];
+  const classes: number[] = [];
+  const leaf: number[] = [];
+  const first: number[] = [];
+  for (let v = root; v < tree.end[root]!; v++) {
+    if (nodeLevel[v] !== level) continue;
+    local.set(v, nodes.length);
+    first.push(classes.length);
+    nodes.push(v);
+    if (tree.end[v] !== v + 1) continue;
+    classes.push(tree.classAt[tree.first[v]!]!);
+    leaf.push(nodes.length - 1);
+  }
+  const n = nodes.length;
+  const parent = Int32Array.from(nodes, (v) => (v === root ? -1 : local.get(tree.parent[v]!)!));
+  const end = new Int32Array(n);
+  const last = new Int32Array(n);
+  for (let v = n - 1; v >= 0; v--) {
+    end[v] = Math.max(end[v]!, v + 1);
+    const up = parent[v]!;
+    if (up >= 0) end[up] = Math.max(end[up]!, end[v]!);
+  }
+  for (let v = 0; v < n; v++) last[v] = end[v]! < n ? first[end[v]!]! : classes.length;
+  const cycles = Float64Array.from(nodes, (v) => tree.cycles_per_packet[v]!);
+  const depth = new Float64Array(n);
+  for (let v = 0; v < n; v++) depth[v] = cycles[v]! + (v === 0 ? 0 : depth[parent[v]!]!);
+  return {
+    node: Int32Array.from(nodes),
+    level,
+    kind: targets.kind[level]!,
+    parent,
+    end,
+    cycles,
+    depth,
+    rate_pps: Float64Array.from(nodes, (v) => tree.rate_pps[v]!),
+    forced: Uint8Array.from(nodes, (v) => (v === root ? 1 : tree.forced[v]!)),
+    classes: Int32Array.from(classes),
+    leaf: Int32Array.from(leaf),
+    target: Float64Array.from(classes, (c) => targets.target[c]!),
+    first: Int32Array.from(first),
+    last,
+  };
+}
+
+/** Relative difference below which two services are one. */
+const SAME_SERVICE = 1e-9;
+
+/** Where tasks begin: at forced nodes and wherever the service changes. */
+export function headsOf(region: Region, service: Service): Uint8Array {
+  return region.forced.map((forced, v) => {
+    if (forced) return 1;
+    const [above, here] = [service[region.parent[v]!]!, service[v]!];
+    return Math.abs(above - here) > SAME_SERVICE * Math.max(above, here) ? 1 : 0;
+  });
+}
+
+export function countOf(heads: Uint8Array): number {
+  return heads.reduce((sum, head) => sum + head, 0);
+}
+
+/** Packets of the region's classes that leave per second when a queue cannot give more than it got. */
+export function goodput(region: Region, service: Service): number {
+  const useful = Float64Array.from(service);
+  for (let v = 1; v < useful.length; v++) useful[v] = Math.min(useful[v]!, useful[region.parent[v]!]!);
+  return region.leaf.reduce((sum, leaf) => sum + useful[leaf]! * region.rate_pps[leaf]!, 0);
+}

@@ -108,7 +108,7 @@ export const PlanStep = z.strictObject({
 });
 export type PlanStep = z.infer<typeof PlanStep>;
 
-export const PlanStrategy = z.enum(['e2', 'first-fit', 'random']);
+export const PlanStrategy = z.enum(['e2', 'packing', 'first-fit-decreasing', 'first-fit', 'random']);
 export type PlanStrategy = z.infer<typeof PlanStrategy>;
 
 /** Immutable result of planning; a dry run shows exactly this object and a deployment applies it. */

@@ -21,7 +21,7 @@ const plan = (definitions: PipelineDefinition[], overrides: Partial<PlanInput> =
     descriptors: CATALOGUE,
     infrastructure: rack(),
     base: null,
-    budget: { iterations: 200 },
+    budget: { steps: 200 },
     ...overrides,
   });
   expect(Plan.parse(made)).toEqual(made);

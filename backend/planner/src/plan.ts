@@ -1,4 +1,5 @@
 import type { Infrastructure, NfDescriptor, Plan, PlannedPipeline, PlanStrategy } from '@orrery/contract';
+import type { Budget } from './budget.js';
 import { buildPGraph } from './igraph/pgraph.js';
 import { buildIGraph, type InstanceGraph } from './igraph/split.js';
 import { splitReason } from './igraph/split-reason.js';
@@ -10,6 +11,7 @@ import { hopDestinations, interconnect } from './interconnection/specs.js';
 import { indexDescriptors } from './pipeline/attributes.js';
 import { checkTogether } from './pipeline/check-together.js';
 import { validatePipeline } from './pipeline/validate.js';
+import { crossTrafficBound } from './placement/lower-bound.js';
 import { type Placement, place } from './placement/place.js';
 import { binsOf, type Constraint, type Place, problemOf } from './placement/problem.js';
 import { placementReason, stuckReason } from './placement/reasons.js';
@@ -30,8 +32,8 @@ export interface PlanInput {
   readonly infrastructure: Infrastructure;
   /** The feasible plan that runs now: its instances stay where they are. */
   readonly base: Plan | null;
-  /** Rounds of local search; 0 leaves the placement as it was packed. */
-  readonly budget: { readonly iterations: number };
+  /** Steps of the placement search; 0 leaves the placement as it was packed. */
+  readonly budget: Budget;
 }
 
 /**
@@ -90,7 +92,7 @@ function planSound(input: PlanInput, problems: Plan['problems']): Plan {
   const placement = place(problem, {
     strategy: input.strategy,
     seed: input.seed,
-    iterations: input.budget.iterations,
+    budget: input.budget,
     pinned,
   });
   if (!placement.feasible) {
@@ -101,7 +103,7 @@ function planSound(input: PlanInput, problems: Plan['problems']): Plan {
       conflicts: [...placement.conflicts],
     });
   }
-  const { state, lower_bound_bps } = placement;
+  const { state } = placement;
   const instances = placedInstances(graph, placement, bins);
   const destinations = hopDestinations(instances, graph.edges, returning);
   const hops = assignHops(destinations, hopsOf(base));
@@ -137,7 +139,7 @@ function planSound(input: PlanInput, problems: Plan['problems']): Plan {
     edges,
     cost: {
       cross_traffic_bps: sum(edges.map(({ crosses_switch, rate_bps }) => (crosses_switch ? rate_bps : 0))),
-      lower_bound_bps,
+      lower_bound_bps: crossTrafficBound(problem),
       total_traffic_bps: sum(edges.map(({ from, to, rate_bps }) => (from !== null && to !== null ? rate_bps : 0))),
       cores_used: sum(instances.map(({ core_share }) => core_share)),
       cores_available: sum(infrastructure.servers.map(({ cores }) => cores)),

@@ -59,7 +59,7 @@ describe('a packet carried through the emitted specs and rules', () => {
           seed: drawn.seed,
           descriptors,
           infrastructure: rack({ servers: 12, cores, ghz: 1, nic_bps: 1e12, link_bps: 1e12 }),
-          budget: { iterations: 50 },
+          budget: { steps: 50 },
         };
         const base = makePlan({ ...input, pipelines: [neighbour], base: null });
         fc.pre(base.feasible);

@@ -96,16 +96,17 @@ function connectedParts(state: PlacementState, order: readonly number[]): number
   const part = new Map<number, number[]>();
   const parts: number[][] = [];
   const open = new Set(order);
+  const { first, other } = state.adjacency;
   for (const root of order) {
     if (part.has(root)) continue;
     const members = [root];
     part.set(root, members);
     for (const item of members) {
-      for (const { from, to } of state.neighbours(item)) {
-        const other = from === item ? to : from;
-        if (!open.has(other) || part.has(other)) continue;
-        part.set(other, members);
-        members.push(other);
+      for (let k = first[item]!; k < first[item + 1]!; k++) {
+        const neighbour = other[k]!;
+        if (!open.has(neighbour) || part.has(neighbour)) continue;
+        part.set(neighbour, members);
+        members.push(neighbour);
       }
     }
     parts.push(members);

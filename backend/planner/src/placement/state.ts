@@ -1,9 +1,11 @@
 import { CORE_BUDGET } from '../igraph/sizing.js';
-import type { Constraint, Flow, Place, PlacementProblem } from './problem.js';
+import { type Adjacency, adjacencyOf } from './adjacency.js';
+import type { Constraint, Place, PlacementProblem } from './problem.js';
 
 /** Absorbs rounding in sums of rates and shares. */
 const SLACK = 1 + 1e-9;
-const NOWHERE = -1;
+const FULL = CORE_BUDGET * SLACK;
+export const NOWHERE = -1;
 
 /**
  * A placement in the making, which never overbooks a core, a server's memory, its link, or the fabric's table. A flow
@@ -15,16 +17,21 @@ export class PlacementState {
   /** Traffic between each item and each server's items: `traffic[item * bins + bin]`. */
   readonly traffic: Float64Array;
   cut = 0;
-  private readonly flowsOf: readonly (readonly Flow[])[];
+  readonly adjacency: Adjacency;
+  /** Items of each server, in no particular order. */
+  readonly members: readonly number[][];
+  private readonly position: Int32Array;
+  private readonly cycles: Float64Array;
   private readonly coreLoad: readonly Float64Array[];
   private readonly binLoad: Float64Array;
-  private readonly members: readonly Set<number>[];
   private readonly memory: Float64Array;
   private readonly linkIn: Float64Array;
   private readonly linkOut: Float64Array;
   /** Crossing flows into each item; an item with any needs a hop entry. */
   private readonly crossingInto: Int32Array;
   private hops = 0;
+  /** What each change replaced: item, server and core, three numbers a change. */
+  private readonly journal: number[] = [];
 
   constructor(
     readonly problem: PlacementProblem,
@@ -33,63 +40,112 @@ export class PlacementState {
   ) {
     const n = problem.items.length;
     const s = problem.bins.length;
+    this.adjacency = adjacencyOf(problem);
     this.bin = new Int32Array(n).fill(NOWHERE);
     this.core = new Int32Array(n).fill(NOWHERE);
+    this.position = new Int32Array(n);
     this.traffic = new Float64Array(n * s);
     this.crossingInto = new Int32Array(n);
+    this.cycles = Float64Array.from(problem.items, ({ cycles_per_second }) => cycles_per_second);
     this.coreLoad = problem.bins.map(({ cores }) => new Float64Array(cores));
     this.binLoad = new Float64Array(s);
-    this.members = problem.bins.map(() => new Set());
+    this.members = problem.bins.map(() => []);
     this.memory = new Float64Array(s);
     this.linkIn = new Float64Array(s);
     this.linkOut = new Float64Array(s);
-    const flowsOf: Flow[][] = problem.items.map(() => []);
-    for (const flow of problem.flows) {
-      flowsOf[flow.from]!.push(flow);
-      flowsOf[flow.to]!.push(flow);
-    }
-    this.flowsOf = flowsOf;
   }
 
   share(item: number, bin: number): number {
-    return this.problem.items[item]!.cycles_per_second / this.problem.bins[bin]!.hz;
+    return this.cycles[item]! / this.problem.bins[bin]!.hz;
   }
 
-  neighbours(item: number): readonly Flow[] {
-    return this.flowsOf[item]!;
+  /** A point to which `rollback` returns. */
+  mark(): number {
+    return this.journal.length;
+  }
+
+  /** Undoes every change since the mark. */
+  rollback(mark: number): void {
+    while (this.journal.length > mark) {
+      const core = this.journal.pop()!;
+      const bin = this.journal.pop()!;
+      const item = this.journal.pop()!;
+      if (bin === NOWHERE) this.take(item);
+      else if (this.bin[item] === NOWHERE) this.put(item, bin, core);
+      else this.setCore(item, bin, core);
+    }
+  }
+
+  /** Forgets how to undo what was done so far. */
+  commit(): void {
+    this.journal.length = 0;
   }
 
   /** Places an unplaced item if nothing is overbooked by it; otherwise leaves everything as it was. */
   tryAdd(item: number, bin: number): boolean {
     const { memory_bytes } = this.problem.items[item]!;
     if (this.memory[bin]! + memory_bytes > this.problem.bins[bin]!.memory_bytes * SLACK) return false;
-    const cores = this.assignCores(item, bin);
-    if (!cores) return false;
-    this.connect(item, bin, 1);
-    if (this.linkFault(item, bin) !== null || this.hopsOver()) {
-      this.connect(item, bin, -1);
+    const core = this.coreWithRoom(item, bin);
+    if (core !== NOWHERE) {
+      this.add(item, bin, core);
+      if (this.linkFault(item, bin) === null && !this.hopsOver()) return true;
+      this.remove(item);
+      this.journal.length -= 6;
       return false;
     }
-    for (const [other, core] of cores) this.setCore(other, bin, core);
-    this.memory[bin]! += memory_bytes;
-    return true;
+    const cores = this.repack(item, bin);
+    if (!cores) return false;
+    const mark = this.mark();
+    for (const [other, to] of cores) {
+      if (other === item) this.add(item, bin, to);
+      else if (this.core[other] !== to) this.recore(other, bin, to);
+    }
+    if (this.linkFault(item, bin) === null && !this.hopsOver()) return true;
+    this.rollback(mark);
+    return false;
   }
 
   remove(item: number): void {
-    const bin = this.bin[item]!;
-    this.coreLoad[bin]![this.core[item]!]! -= this.share(item, bin);
-    this.binLoad[bin]! -= this.share(item, bin);
-    this.members[bin]!.delete(item);
-    this.core[item] = NOWHERE;
-    this.memory[bin]! -= this.problem.items[item]!.memory_bytes;
-    this.connect(item, bin, -1);
+    this.journal.push(item, this.bin[item]!, this.core[item]!);
+    this.take(item);
+  }
+
+  /** Moves a placed item if nothing is overbooked by it; otherwise leaves everything as it was. */
+  tryMove(item: number, bin: number): boolean {
+    const mark = this.mark();
+    this.remove(item);
+    if (this.tryAdd(item, bin)) return true;
+    this.rollback(mark);
+    return false;
+  }
+
+  /** Exchanges the servers of two placed items, likewise. */
+  trySwap(item: number, other: number): boolean {
+    const mark = this.mark();
+    const from = this.bin[item]!;
+    const to = this.bin[other]!;
+    this.remove(item);
+    this.remove(other);
+    if (this.tryAdd(item, to) && this.tryAdd(other, from)) return true;
+    this.rollback(mark);
+    return false;
+  }
+
+  /** Whether sums forbid the item there, with another item gone if one is named; `true` promises nothing. */
+  mayFit(item: number, bin: number, gone = NOWHERE): boolean {
+    const { cores, hz, memory_bytes } = this.problem.bins[bin]!;
+    const load = (gone === NOWHERE ? this.cycles[item]! : this.cycles[item]! - this.cycles[gone]!) / hz;
+    if (this.binLoad[bin]! + load > cores * FULL) return false;
+    const { items } = this.problem;
+    const memory = items[item]!.memory_bytes - (gone === NOWHERE ? 0 : items[gone]!.memory_bytes);
+    return this.memory[bin]! + memory <= memory_bytes * SLACK;
   }
 
   /** What keeps an unplaced item from a server; `null` when nothing does. */
   obstacle(item: number, bin: number): Constraint | null {
     const { id, cores, memory_bytes, link_bps, link_constraint } = this.problem.bins[bin]!;
     const needed = this.problem.items[item]!.memory_bytes;
-    if (!this.assignCores(item, bin)) {
+    if (this.coreWithRoom(item, bin) === NOWHERE && !this.repack(item, bin)) {
       const share = this.share(item, bin);
       const least = Math.min(...this.coreLoad[bin]!);
       const free = cores === 0 ? 0 : Math.max(0, CORE_BUDGET - least);
@@ -136,10 +192,7 @@ export class PlacementState {
       if (this.bin[item] !== NOWHERE) this.remove(item);
     }
     for (let item = 0; item < bin.length; item++) {
-      if (this.bin[item] !== NOWHERE || bin[item] === NOWHERE) continue;
-      this.connect(item, bin[item]!, 1);
-      this.setCore(item, bin[item]!, core[item]!);
-      this.memory[bin[item]!]! += this.problem.items[item]!.memory_bytes;
+      if (this.bin[item] === NOWHERE && bin[item] !== NOWHERE) this.add(item, bin[item]!, core[item]!);
     }
   }
 
@@ -149,41 +202,71 @@ export class PlacementState {
     return this.cut + this.traffic[item * s + this.bin[item]!]! - this.traffic[item * s + bin]!;
   }
 
+  private add(item: number, bin: number, core: number): void {
+    this.journal.push(item, NOWHERE, NOWHERE);
+    this.put(item, bin, core);
+  }
+
+  private recore(item: number, bin: number, core: number): void {
+    this.journal.push(item, bin, this.core[item]!);
+    this.setCore(item, bin, core);
+  }
+
+  private put(item: number, bin: number, core: number): void {
+    const share = this.share(item, bin);
+    this.connect(item, bin, 1);
+    this.core[item] = core;
+    this.coreLoad[bin]![core]! += share;
+    this.binLoad[bin]! += share;
+    this.position[item] = this.members[bin]!.push(item) - 1;
+    this.memory[bin]! += this.problem.items[item]!.memory_bytes;
+  }
+
+  private take(item: number): void {
+    const bin = this.bin[item]!;
+    const share = this.share(item, bin);
+    this.coreLoad[bin]![this.core[item]!]! -= share;
+    this.binLoad[bin]! -= share;
+    const members = this.members[bin]!;
+    const last = members.pop()!;
+    if (last !== item) {
+      members[this.position[item]!] = last;
+      this.position[last] = this.position[item]!;
+    }
+    this.core[item] = NOWHERE;
+    this.memory[bin]! -= this.problem.items[item]!.memory_bytes;
+    this.connect(item, bin, -1);
+  }
+
   private setCore(item: number, bin: number, core: number): void {
     const share = this.share(item, bin);
-    if (this.core[item] !== NOWHERE) this.coreLoad[bin]![this.core[item]!]! -= share;
-    else {
-      this.binLoad[bin]! += share;
-      this.members[bin]!.add(item);
-    }
+    this.coreLoad[bin]![this.core[item]!]! -= share;
     this.core[item] = core;
     this.coreLoad[bin]![core]! += share;
   }
 
-  /** The least loaded core if it has room; else all of the server's unbound items packed anew, if that makes room. */
-  private assignCores(item: number, bin: number): [item: number, core: number][] | null {
+  /** The item's own core where it is bound, otherwise the least loaded, if it has room. */
+  private coreWithRoom(item: number, bin: number): number {
     const load = this.coreLoad[bin]!;
     const share = this.share(item, bin);
     const bound = this.pinned[item];
-    if (bound?.bin === bin) {
-      return load[bound.core]! + share <= CORE_BUDGET * SLACK ? [[item, bound.core]] : this.repack(item, bin);
-    }
+    if (bound?.bin === bin) return load[bound.core]! + share <= FULL ? bound.core : NOWHERE;
     let least = 0;
     for (let core = 1; core < load.length; core++) if (load[core]! < load[least]!) least = core;
-    if (load[least]! + share <= CORE_BUDGET * SLACK) return [[item, least]];
-    return this.repack(item, bin);
+    return load[least]! + share <= FULL ? least : NOWHERE;
   }
 
+  /** Cores for the item and all of the server's items that are not bound, packed anew; `null` if that makes no room. */
   private repack(item: number, bin: number): [item: number, core: number][] | null {
     const { cores } = this.problem.bins[bin]!;
     const mine = this.share(item, bin);
-    if (mine > CORE_BUDGET * SLACK || this.binLoad[bin]! + mine > cores * CORE_BUDGET * SLACK) return null;
+    if (mine > FULL || this.binLoad[bin]! + mine > cores * FULL) return null;
     const load = new Float64Array(cores);
     const movable = [item];
     /** Two items above half a budget never share a core. */
-    let large = mine * 2 > CORE_BUDGET * SLACK ? 1 : 0;
+    let large = mine * 2 > FULL ? 1 : 0;
     for (const other of this.members[bin]!) {
-      if (this.share(other, bin) * 2 > CORE_BUDGET * SLACK && ++large > cores) return null;
+      if (this.share(other, bin) * 2 > FULL && ++large > cores) return null;
       if (this.pinned[other]?.bin === bin) load[this.core[other]!]! += this.share(other, bin);
       else movable.push(other);
     }
@@ -191,7 +274,7 @@ export class PlacementState {
     const out: [number, number][] = [];
     for (const other of movable) {
       const share = this.share(other, bin);
-      const core = load.findIndex((used) => used + share <= CORE_BUDGET * SLACK);
+      const core = load.findIndex((used) => used + share <= FULL);
       if (core < 0) return null;
       load[core]! += share;
       out.push([other, core]);
@@ -201,17 +284,20 @@ export class PlacementState {
 
   private connect(item: number, bin: number, sign: 1 | -1): void {
     const s = this.problem.bins.length;
+    const { first, other, rate_bps, outgoing } = this.adjacency;
     const { outside_in_bps, outside_out_bps } = this.problem.items[item]!;
     this.linkIn[bin]! += sign * outside_in_bps;
     this.linkOut[bin]! += sign * outside_out_bps;
-    for (const { from, to, rate_bps } of this.flowsOf[item]!) {
-      const other = from === item ? to : from;
-      this.traffic[other * s + bin]! += sign * rate_bps;
-      const there = this.bin[other]!;
+    for (let k = first[item]!; k < first[item + 1]!; k++) {
+      const neighbour = other[k]!;
+      const rate = sign * rate_bps[k]!;
+      this.traffic[neighbour * s + bin]! += rate;
+      const there = this.bin[neighbour]!;
       if (there === NOWHERE || there === bin) continue;
-      this.cut += sign * rate_bps;
-      this.linkOut[from === item ? bin : there]! += sign * rate_bps;
-      this.linkIn[from === item ? there : bin]! += sign * rate_bps;
+      this.cut += rate;
+      this.linkOut[outgoing[k] ? bin : there]! += rate;
+      this.linkIn[outgoing[k] ? there : bin]! += rate;
+      const to = outgoing[k] ? neighbour : item;
       const before = this.crossingInto[to]!;
       this.crossingInto[to] = before + sign;
       if (before === 0) this.hops++;
@@ -222,8 +308,9 @@ export class PlacementState {
 
   private linkFault(item: number, bin: number): number | null {
     if (this.linkOver(bin)) return bin;
-    for (const { from, to } of this.flowsOf[item]!) {
-      const there = this.bin[from === item ? to : from]!;
+    const { first, other } = this.adjacency;
+    for (let k = first[item]!; k < first[item + 1]!; k++) {
+      const there = this.bin[other[k]!]!;
       if (there !== NOWHERE && there !== bin && this.linkOver(there)) return there;
     }
     return null;

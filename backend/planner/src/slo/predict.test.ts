@@ -29,7 +29,7 @@ const predict = (definition: PipelineDefinition, servers = 1) => {
     descriptors: [nf('a'), nf('b')],
     infrastructure: rack({ servers, cores: 1, ghz: 1, nic_bps: 1e11, link_bps: 5e10 }),
     base: null,
-    budget: { iterations: 50 },
+    budget: { steps: 50 },
   });
   expect(plan.feasible).toBe(true);
   return { plan, slo: Object.fromEntries(plan.slos.map((slo) => [slo.slo_id, slo])) };

@@ -23,7 +23,7 @@ for _, key in ipairs(redis.call('zrange', KEYS[1], 0, -ARGV[1] - 1)) do
   redis.call('zrem', KEYS[1], key)
 end`;
 /** Bounds the improvement of a placement, so that a plan takes milliseconds. */
-const ITERATIONS = 2000;
+const SEARCH_STEPS = 2000;
 
 @Injectable()
 class PlansService implements PlanStore {
@@ -51,7 +51,7 @@ class PlansService implements PlanStore {
       descriptors: this.catalogue.all(),
       infrastructure: this.infrastructure.current.infrastructure,
       base,
-      budget: { iterations: ITERATIONS },
+      budget: { steps: SEARCH_STEPS },
     });
     const key = KEYS.plan(plan.id);
     await this.store.transact((transaction) => {

@@ -1,0 +1,44 @@
+import { seededRandom } from '../random.js';
+import type { Packing } from './packing.js';
+import type { Constraint, PlacementProblem } from './problem.js';
+import { shortages } from './shortages.js';
+import { packingsOf } from './strategies.js';
+
+/** Limits that can be lifted one by one. */
+const LIMITS: Readonly<Record<string, (problem: PlacementProblem) => PlacementProblem>> = {
+  cpu: (problem) => ({ ...problem, items: problem.items.map((item) => ({ ...item, cycles_per_second: 0 })) }),
+  memory: (problem) => ({ ...problem, items: problem.items.map((item) => ({ ...item, memory_bytes: 0 })) }),
+  link: (problem) => ({
+    ...problem,
+    bins: problem.bins.map((bin) => ({ ...bin, link_bps: Number.POSITIVE_INFINITY })),
+  }),
+  table: (problem) => ({ ...problem, table: { ...problem.table, available: Number.POSITIVE_INFINITY } }),
+};
+
+/**
+ * The fewest limits that alone already leave no placement, with what each lacks where the item that found no place comes
+ * nearest: lifting any one of the others would not help. Precondition: under all limits no placement was found.
+ */
+export function smallestConflict(problem: PlacementProblem, all: Packing): Constraint[] {
+  for (const kept of subsetsBySize(Object.keys(LIMITS))) {
+    const lifted = Object.keys(LIMITS).filter((name) => !kept.includes(name));
+    const eased = lifted.reduce((it, name) => LIMITS[name]!(it), problem);
+    const short = shortages(eased);
+    if (short.length > 0) return short;
+    const [first] = packingsOf(eased, [], 'e2', seededRandom(1));
+    if (first!.stuck !== null) return obstaclesOf(first!);
+  }
+  return obstaclesOf(all);
+}
+
+/** What keeps the item that found no place off each server, each kind of limit once a server. */
+function obstaclesOf({ state, stuck }: Packing): Constraint[] {
+  return state.problem.bins.flatMap((_, bin) => state.obstacle(stuck!, bin) ?? []);
+}
+
+function subsetsBySize(names: readonly string[]): string[][] {
+  const subsets = Array.from({ length: 2 ** names.length - 1 }, (_, code) =>
+    names.filter((_name, i) => (code + 1) & (1 << i)),
+  );
+  return subsets.sort((a, b) => a.length - b.length);
+}

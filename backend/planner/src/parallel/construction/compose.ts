@@ -1,0 +1,113 @@
+import { exactSpg, MAX_EXACT_NFS } from './exact.js';
+import { closureOf, criticalPath, membersOf, type Relation } from './problem.js';
+import { inOrder, nfsOf, type Series, type StepCost, shapeOf, sideBySide, tidied } from './series.js';
+
+export interface Composition {
+  readonly series: Series;
+  /** No series-parallel graph of these NFs is faster, nor as fast with fewer copies. */
+  readonly proven: boolean;
+}
+
+/**
+ * A series-parallel graph of low latency, then few copies, for any relation. Where every NF of a part of the chain must
+ * come before all that follow, the parts are solved apart, which costs nothing; a part of at most `MAX_EXACT_NFS` NFs is
+ * solved exactly, a larger one is cut where the critical paths of both sides add up to least.
+ */
+export function compose(relation: Relation, cost: StepCost): Composition {
+  const parts = separable(relation).map((mask) => ({
+    series: composePart(relation, mask, cost),
+    proven: membersOf(mask).length <= MAX_EXACT_NFS,
+  }));
+  return { series: tidied(parts.flatMap(({ series }) => series)), proven: parts.every(({ proven }) => proven) };
+}
+
+/** The chain cut wherever all before the cut must come before all after it. */
+export function separable(relation: Relation): number[] {
+  const after = closureOf(relation);
+  const parts: number[] = [];
+  let from = 0;
+  for (let cut = 1; cut <= relation.n; cut++) {
+    const tail = (2 ** relation.n - 1) & ~(2 ** cut - 1);
+    let all = true;
+    for (let x = from; x < cut && all; x++) all = (after[x]! & tail) === tail;
+    if (!all) continue;
+    parts.push((2 ** cut - 1) & ~(2 ** from - 1));
+    from = cut;
+  }
+  return parts;
+}
+
+function composePart(relation: Relation, mask: number, cost: StepCost): Series {
+  const members = membersOf(mask);
+  if (members.length <= MAX_EXACT_NFS) return exactSpg(relation, mask, cost.mirror_us + cost.merge_us).series;
+  const components = componentsOf(relation, mask);
+  if (components.length > 1) return packBranches(relation, components, cost);
+  let best = { cut: members.length, latency_us: Number.POSITIVE_INFINITY, apart: 0 };
+  for (let cut = 1; cut < members.length; cut++) {
+    const [head, tail] = cutAt(mask, members[cut]!);
+    const latency_us = criticalPath(relation, head).latency_us + criticalPath(relation, tail).latency_us;
+    const apart = Math.abs(2 * cut - members.length);
+    if (latency_us < best.latency_us || (latency_us === best.latency_us && apart < best.apart))
+      best = { cut, latency_us, apart };
+  }
+  const [head, tail] = cutAt(mask, members[best.cut]!);
+  return [...composePart(relation, head, cost), ...composePart(relation, tail, cost)];
+}
+
+function cutAt(mask: number, at: number): [number, number] {
+  const before = 2 ** at - 1;
+  return [mask & before, mask & ~before];
+}
+
+/** NFs that hang together by dependencies. */
+function componentsOf({ dependent }: Relation, mask: number): number[] {
+  const parts: number[] = [];
+  for (let rest = mask; rest !== 0; ) {
+    let part = rest & -rest;
+    for (let grown = 0; grown !== part; ) {
+      grown = part;
+      for (const x of membersOf(grown)) part |= dependent[x]! & mask;
+    }
+    parts.push(part);
+    rest &= ~part;
+  }
+  return parts;
+}
+
+/** Independent parts, the slowest alone, the others together as long as they are not slower (first fit decreasing). */
+function packBranches(relation: Relation, parts: readonly number[], cost: StepCost): Series {
+  const latencyOf = (series: Series) => shapeOf(series, relation.latency_us, cost).latency_us;
+  const branches = parts.map((mask) => composePart(relation, mask, cost)).sort((a, b) => latencyOf(b) - latencyOf(a));
+  const most = latencyOf(branches[0]!);
+  const packed: Series[] = [];
+  for (const branch of branches) {
+    const slim = slimmed(relation, branch, most, cost);
+    const home = packed.findIndex((it) => fits(relation, it, slim, most, cost));
+    if (home === -1) packed.push(slim);
+    else packed[home] = joined(relation, packed[home]!, slim)!;
+  }
+  return sideBySide(packed);
+}
+
+/** The branch without any mirror, if that is fast enough. */
+function slimmed(relation: Relation, branch: Series, most: number, cost: StepCost): Series {
+  const plain = inOrder(nfsOf(branch).sort((a, b) => a - b));
+  return shapeOf(plain, relation.latency_us, cost).latency_us <= most ? plain : branch;
+}
+
+function fits(relation: Relation, a: Series, b: Series, most: number, cost: StepCost): boolean {
+  const both = joined(relation, a, b);
+  return both !== null && shapeOf(both, relation.latency_us, cost).latency_us <= most;
+}
+
+function joined(relation: Relation, a: Series, b: Series): Series | null {
+  if (mayPrecede(relation, a, b)) return [...a, ...b];
+  if (mayPrecede(relation, b, a)) return [...b, ...a];
+  const plain = [...a, ...b].every(({ kind }) => kind === 'nf');
+  return plain ? inOrder(nfsOf([...a, ...b]).sort((x, y) => x - y)) : null;
+}
+
+function mayPrecede({ blocked }: Relation, first: Series, second: Series): boolean {
+  const later = nfsOf(second).reduce((mask, nf) => mask | (1 << nf), 0);
+  return nfsOf(first).every((nf) => (blocked[nf]! & later) === 0);
+}

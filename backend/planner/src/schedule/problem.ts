@@ -80,7 +80,7 @@ export interface ScheduleOptions {
   readonly budget: Budget;
 }
 
-/** What cannot be had: how much a wish needs and the most that there is. */
+/** What cannot be had: how much a wish needs and the most that there is, which would leave another class without any service. */
 export interface ScheduleConflict {
   readonly constraint: 'cpu-time' | 'classifier';
   readonly needed: number;

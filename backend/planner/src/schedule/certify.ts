@@ -1,0 +1,151 @@
+import { type Limits, ModelBuilder, type Solver, type Term } from '../solver/linear-model.js';
+import { checkProblem } from './check.js';
+import { Allowance } from './enumerate.js';
+import { conflictsIn, fewestTasks, type Layout, settingOf } from './layout.js';
+import { solvePartition } from './partition.js';
+import { scheduleOf } from './plan-schedule.js';
+import type { Mode, Schedule, ScheduleProblem } from './problem.js';
+import { countOf, headsOf, type Region } from './region.js';
+import { unfold } from './tree.js';
+
+/** What a solver says of a schedule. */
+export interface Certificate {
+  /** Whether SLOs can be had at all in this mode; `null` when the limit came first. */
+  readonly attainable: boolean | null;
+  /** Tasks that every schedule needs which meets the SLOs; `null` when none does. */
+  readonly lower_bound: number | null;
+  /** Tasks that might still be saved. */
+  readonly gap: number | null;
+  readonly proven_optimal: boolean;
+  readonly proof: string;
+  /** A schedule with fewer tasks, if the solver knew of one. */
+  readonly better: Schedule | null;
+}
+
+/** Ways to cut that are tried before the solver is asked. */
+const STEPS = 200_000;
+
+/**
+ * Bounds the number of tasks from below by the exact linear form: one service for each module, equal along edges that are
+ * not cut, `sum of cycles * service = target` on the path of each class. Takes at most the time limit for the solver.
+ * Errors: `BadProblem`.
+ */
+export async function certifySchedule(
+  problem: ScheduleProblem,
+  schedule: Schedule,
+  solver: Solver,
+  limits: Limits,
+): Promise<Certificate> {
+  checkProblem(problem);
+  const { mode } = schedule;
+  const setting = settingOf(problem, unfold(problem));
+  if (mode === 'constrained' && conflictsIn(problem, setting).length > 0)
+    return confirmConflict(setting.regions, solver, limits);
+  const layout = fewestTasks(setting, mode, new Allowance({ steps: STEPS }));
+  const heads = Uint8Array.from(layout.heads);
+  const service = Float64Array.from(layout.service);
+  let solved = 0;
+  for (const region of setting.regions) {
+    const limit = { time_limit_s: limits.time_limit_s / setting.regions.length };
+    const { lower_bound, found } = await boundOf(region, mode, solver, limit);
+    solved += lower_bound;
+    const now = region.node.reduce((sum, v) => sum + heads[v]!, 0);
+    if (found === null || countOf(found.heads) >= now) continue;
+    region.node.forEach((v, i) => {
+      heads[v] = found.heads[i]!;
+      service[v] = found.service[i]!;
+    });
+  }
+  return verdict(problem, schedule, { ...layout, heads, service }, solved);
+}
+
+function verdict(problem: ScheduleProblem, schedule: Schedule, layout: Layout, solved: number): Certificate {
+  const lower_bound = Math.max(solved, layout.bound.lower_bound);
+  const tasks = countOf(layout.heads);
+  const proof =
+    solved >= layout.bound.lower_bound ? 'mixed-integer programme in the exact linear form' : layout.bound.proof;
+  const bound = {
+    ...layout.bound,
+    tasks,
+    lower_bound,
+    gap: tasks - lower_bound,
+    proven_optimal: tasks === lower_bound,
+    proof,
+  };
+  const have = schedule.feasible ? schedule.bound.tasks : Number.POSITIVE_INFINITY;
+  const better = tasks < have && schedule.strategy === 'alpine';
+  const gap = Math.max(0, (better ? tasks : Math.min(have, Number.MAX_SAFE_INTEGER)) - lower_bound);
+  return {
+    attainable: true,
+    lower_bound,
+    gap,
+    proven_optimal: gap === 0,
+    proof,
+    better: better ? scheduleOf(problem, { ...layout, bound }, schedule) : null,
+  };
+}
+
+/** Asks the solver, without regard to the number of tasks, whether the SLOs cannot be had indeed. */
+async function confirmConflict(regions: readonly Region[], solver: Solver, limits: Limits): Promise<Certificate> {
+  const none = { lower_bound: null, gap: null, proven_optimal: false, better: null };
+  for (const region of regions) {
+    const { model } = linearForm(region, 'constrained', false);
+    const { status } = await solver(model, { time_limit_s: limits.time_limit_s / regions.length });
+    if (status === 'infeasible')
+      return { attainable: false, ...none, proof: 'the linear programme of the exact form has no solution' };
+  }
+  return { attainable: null, ...none, proof: 'the solver did not confirm the conflict' };
+}
+
+async function boundOf(region: Region, mode: Mode, solver: Solver, limits: Limits) {
+  const forced = countOf(region.forced);
+  if (countOf(region.forced) === region.forced.length) return { lower_bound: forced, found: null };
+  const { model, cuts } = linearForm(region, mode, true);
+  const { status, bound, values } = await solver(model, limits);
+  const lower_bound = forced + Math.max(0, Math.ceil((bound ?? 0) - 1e-6));
+  if (region.kind === 'throughput' || (status !== 'optimal' && status !== 'feasible'))
+    return { lower_bound, found: null };
+  const heads = region.forced.map((it, v) => (it || (cuts[v]! >= 0 && values[cuts[v]!]! > 0.5) ? 1 : 0));
+  const service = solvePartition(region, heads, mode, 'nothing');
+  return { lower_bound, found: service === null ? null : { heads: headsOf(region, service), service } };
+}
+
+/** The exact linear form; `cuts` holds the column that is 1 where the edge above a module is cut, -1 where there is none. */
+function linearForm(region: Region, mode: Mode, counting: boolean): { model: ModelBuilder; cuts: Int32Array } {
+  const model = new ModelBuilder();
+  const descends = mode === 'constrained' || region.kind === 'throughput';
+  const upper = Float64Array.from(region.parent, (_, v) => mostService(region, v));
+  const x = Array.from(upper, (it) => model.column({ upper: it }));
+  const cuts = new Int32Array(x.length).fill(-1);
+  region.parent.forEach((up, v) => {
+    if (up < 0) return;
+    const difference: Term[] = [
+      [x[up]!, 1],
+      [x[v]!, -1],
+    ];
+    if (descends) model.row(difference, { lower: 0 });
+    if (region.forced[v] || !counting) return;
+    const cut = model.binary(1);
+    cuts[v] = cut;
+    model.row([...difference, [cut, -upper[up]!]], { upper: 0 });
+    if (!descends) model.row([...difference, [cut, upper[v]!]], { lower: 0 });
+  });
+  region.leaf.forEach((leaf, k) => {
+    const target = region.target[k]!;
+    const terms: Term[] = [];
+    if (region.kind === 'throughput') terms.push([x[leaf]!, 1 / target]);
+    else for (let v = leaf; v >= 0; v = region.parent[v]!) terms.push([x[v]!, region.cycles[v]! / target]);
+    model.row(terms, { lower: 1, upper: 1 });
+  });
+  return { model, cuts };
+}
+
+/** No class may be charged more than its target; nothing needs more than the greatest throughput. */
+function mostService(region: Region, v: number): number {
+  let most = region.kind === 'throughput' ? 0 : Number.POSITIVE_INFINITY;
+  if (region.kind === 'throughput') for (const target of region.target) most = Math.max(most, target);
+  else
+    for (let k = region.first[v]!; k < region.last[v]!; k++)
+      most = Math.min(most, region.target[k]! / region.cycles[v]!);
+  return most;
+}

@@ -69,10 +69,11 @@ export function partsBound(region: Region, mode: Mode, partSize: number, left: A
   return bound;
 }
 
+/** Cuts beside forced ones; one fewer than there are leaves always suffices, so that no more are tried. */
 function leastCuts(part: Region, mode: Mode, left: Allowance): number {
-  if (part.leaf.length === 1) return 0;
   const optional = [...part.parent.keys()].filter((v) => !part.forced[v]);
-  for (let cuts = 0; cuts < optional.length; cuts++) {
+  const most = Math.min(optional.length, part.leaf.length - 1);
+  for (let cuts = 0; cuts < most; cuts++) {
     let found = false;
     const complete = eachChoice(optional, cuts, (chosen) => {
       if (!left.take()) return false;
@@ -81,7 +82,7 @@ function leastCuts(part: Region, mode: Mode, left: Allowance): number {
     });
     if (found || !complete) return cuts;
   }
-  return optional.length;
+  return most;
 }
 
 function headsWith(region: Region, chosen: readonly number[]): Uint8Array {

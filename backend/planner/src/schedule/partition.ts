@@ -35,6 +35,19 @@ export function solvePartition(
   return sound ? Float64Array.from(task, (k) => x[k]!) : null;
 }
 
+/** Two leaves that run in their parent's task differ by its service times their costs, which must be above 0. */
+function siblingsClash({ leaf, target, parent, cycles }: Region, heads: Uint8Array): boolean {
+  for (let k = 1; k < leaf.length; k++) {
+    const [a, b] = [leaf[k - 1]!, leaf[k]!];
+    if (parent[a] !== parent[b] || heads[a] || heads[b]) continue;
+    const more = target[a]! - target[b]!;
+    const cost = cycles[a]! - cycles[b]!;
+    const least = SINGULAR * Math.max(target[a]!, target[b]!);
+    if (Math.abs(more) > least && more * cost <= 0) return true;
+  }
+  return false;
+}
+
 /** A row for each class: cycles in each task, what was spent before, and the target; each divided by its target. */
 function rowsOf(region: Region, task: Int32Array, unknowns: number, entry: 'nothing' | 'any'): number[][] {
   return Array.from(region.leaf, (leaf, k) => {

@@ -45,9 +45,12 @@ export function targetsOf(problem: ScheduleProblem): Omit<Targets, 'target' | 'w
     weight[start] = 1;
     group[start] = groups++;
     const queue = [start];
+    let tie: number | undefined;
     for (const c of queue) {
       for (const { other, factor, slo } of around[c]!) {
         const wanted = weight[c]! * factor;
+        tie ??= slo;
+        if (slos[slo]!.kind !== slos[tie]!.kind) throw mixed(Math.max(slo, tie));
         if (group[other]! >= 0) {
           if (Math.abs(wanted / weight[other]! - 1) > SAME)
             throw new BadProblem(`/slos/${slo}/ratio`, 'contradicts the SLOs before it');
@@ -65,6 +68,13 @@ export function targetsOf(problem: ScheduleProblem): Omit<Targets, 'target' | 'w
   const level = Int32Array.from(classes, (_, c) => ofGroup[group[c]!]!);
   const levels = Math.max(...level) + 1;
   return { level, levels, kind: kindsOf(slos, level, levels), weight, via, from };
+}
+
+function mixed(slo: number): BadProblem {
+  return new BadProblem(
+    `/slos/${slo}/kind`,
+    'mixes CPU time and throughput in one priority level; a scheduler node shares by one of them',
+  );
 }
 
 /** Level of each group of tied classes: below everything that has priority over it; the lowest one if nothing is said. */
@@ -102,11 +112,7 @@ function kindsOf(slos: readonly Slo[], level: Int32Array, levels: number): Ratio
   slos.forEach((slo, i) => {
     if (slo.kind === 'priority') return;
     const at = level[slo.a]!;
-    if (kinds[at] !== undefined && kinds[at] !== slo.kind)
-      throw new BadProblem(
-        `/slos/${i}/kind`,
-        'mixes CPU time and throughput in one priority level; a scheduler node shares by one of them',
-      );
+    if (kinds[at] !== undefined && kinds[at] !== slo.kind) throw mixed(i);
     kinds[at] = slo.kind;
   });
   return kinds.map((kind) => kind ?? 'cpu-time');

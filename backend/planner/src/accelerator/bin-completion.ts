@@ -63,14 +63,13 @@ class Search {
     private readonly model: PackingModel,
     private readonly random: Random,
   ) {
-    const { n, d } = model;
+    const { n } = model;
     this.weight = scarcity(model);
     this.size = new Float64Array(n);
     for (let i = 0; i < n; i++) this.size[i] = this.leastNeed(i);
     this.value = new Float64Array(n);
     this.completer = new Completer(model, this.weight);
     this.sorted = new Int32Array(n);
-    if (d === 0) throw new RangeError('a packing has at least the dimension of throughput');
   }
 
   get steps(): number {
@@ -153,7 +152,7 @@ class Search {
         count[device.type]!--;
       }
     });
-    this.extra += items.length;
+    this.extra += items.length + devices.length;
     const packed = this.pack(Int32Array.from(items), count, PERTURBATION * 2 * random());
     return packed && [...kept, ...packed];
   }

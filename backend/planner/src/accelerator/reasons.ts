@@ -2,8 +2,9 @@ import { exactPacking } from './exact.js';
 import { modelOf, TOLERANCE } from './model.js';
 import type { AcceleratorProblem, Demand, DeviceType, OpenDevice, Shortage } from './problem.js';
 
-/** Steps of each search for a smaller set of conflicting constraints. */
+/** Steps of one search for a smaller set of conflicting constraints, and searches in all. */
 const CONFLICT_STEPS = 100_000;
+const CONFLICT_SEARCHES = 64;
 
 /** A type of device beside one demand. */
 export interface DeviceCandidate {
@@ -99,7 +100,12 @@ function totalConflict({ dimensions, types, demands }: AcceleratorProblem): Conf
 function searchedConflict(problem: AcceleratorProblem): Conflict {
   const kinds = ['function', 'latency', ...problem.dimensions.map(({ name }) => name), 'throughput'];
   let sure = true;
+  let searches = 0;
   const rulesOut = (set: readonly string[]): boolean => {
+    if (++searches > CONFLICT_SEARCHES) {
+      sure = false;
+      return false;
+    }
     const { devices, complete } = exactPacking(modelOf(lifted(problem, set)), null, { steps: CONFLICT_STEPS });
     if (!complete && devices === null) sure = false;
     return complete && devices === null;

@@ -2,8 +2,9 @@ import { bestByLabels } from './labels.js';
 import { capacityNeed, idOf, lacking, type PreparedNetwork } from './network.js';
 import type { ChainRequest, Shortage } from './problem.js';
 
-/** Labels of each search for a smaller set; sets above this size are only made minimal, not minimum. */
+/** Labels of each search for a smaller set, and work of all; sets above a size are only made minimal, not minimum. */
 const CONFLICT_STEPS = 50_000;
+const ALL_STEPS = 1_000_000;
 const MAX_ENUMERATED = 3;
 
 export interface ChainConflict {
@@ -41,11 +42,19 @@ function nodeId({ source }: PreparedNetwork, node: number): string {
 
 function smallestConflict(network: PreparedNetwork, request: ChainRequest, parts: readonly Part[]) {
   let sure = true;
-  const conflicts = (set: readonly Part[]): boolean => {
+  let left = ALL_STEPS;
+  const relaxations = request.functions.reduce((sum, f) => sum + network.byFunction[f]!.length ** 2, 0);
+  const rulesOut = (set: readonly Part[]): boolean => {
     const bound = set.includes('latency') ? request.latency_us : Number.POSITIVE_INFINITY;
-    const { found, complete } = search(network, request, set, bound);
+    const { found, complete, steps } = search(network, request, set, bound);
+    left -= steps + relaxations;
     if (!complete) sure = false;
     return complete && found === null;
+  };
+  const conflicts = (set: readonly Part[]): boolean => {
+    if (left > 0) return rulesOut(set);
+    sure = false;
+    return false;
   };
   for (let size = 1; size <= Math.min(MAX_ENUMERATED, parts.length); size++) {
     const set = firstOfSize(parts, size, 0, [], conflicts);
@@ -54,7 +63,7 @@ function smallestConflict(network: PreparedNetwork, request: ChainRequest, parts
   let set = [...parts];
   for (const part of parts) {
     const without = set.filter((it) => it !== part);
-    if (conflicts(without)) set = without;
+    if (rulesOut(without)) set = without;
   }
   return { set, minimum: sure && set.length === MAX_ENUMERATED + 1 };
 }

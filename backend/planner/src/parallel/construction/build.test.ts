@@ -5,6 +5,7 @@ import { testSolver } from '../../testing/highs.js';
 import { dependent } from '../../testing/parallel.js';
 import { buildSpg, type SpgStrategy } from './build.js';
 import { certifySpg } from './certify.js';
+import { diagramOf, widestBranches } from './diagram.js';
 import { mergeCostUs, type SpgProblem } from './problem.js';
 import { spgText } from './series.js';
 
@@ -68,6 +69,25 @@ describe('the examples of HydraNF, chapter 6', () => {
     expect(build(shaper(100), 'orrery', 0.2).rejected[0]!.because).toMatch(/^saves 16.7 % /);
     expect(build(shaper(20), 'orrery', 0.2)).toMatchObject({ reverted: false, latency_us: 20, sequential_us: 40 });
     expect(build(shaper(100))).toMatchObject({ reverted: false, latency_us: 100 });
+  });
+});
+
+describe('diagramOf', () => {
+  it('draws mirrors and merges out, and finds the widest place', () => {
+    const { series, mirrors, branches } = build(FIGURE_6_6);
+    const { vertices, links } = diagramOf(series);
+    expect(vertices.filter(({ kind }) => kind === 'mirror')).toHaveLength(mirrors);
+    expect(vertices.filter(({ kind }) => kind === 'merge')).toHaveLength(mirrors);
+    expect(vertices.flatMap(({ nf }) => nf ?? []).sort((a, b) => a - b)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    expect(new Set(links.map(({ to }) => to)).size).toBe(vertices.length - 1);
+    for (const { id, kind } of vertices)
+      expect([id, links.filter(({ from }) => from === id).length]).toEqual([
+        id,
+        kind === 'mirror' ? 2 : id === 'nf-9' ? 0 : 1,
+      ]);
+    expect(widestBranches(series)).toHaveLength(branches);
+    expect(widestBranches(build(dependent([1, 1], [[0, 1]])).series)).toEqual([[0, 1]]);
+    expect(widestBranches([])).toEqual([]);
   });
 });
 

@@ -13,7 +13,7 @@ import { certifySchedule } from './certify.js';
 import { constructServices, obstacle } from './cpu-time.js';
 import { settingOf } from './layout.js';
 import { planSchedule } from './plan-schedule.js';
-import type { Mode, ScheduleProblem } from './problem.js';
+import type { Mode, Schedule, ScheduleProblem } from './problem.js';
 import { countOf, headsOf } from './region.js';
 import { unfold } from './tree.js';
 
@@ -24,6 +24,11 @@ beforeAll(async () => {
 
 const plan = (problem: ScheduleProblem, mode: Mode = 'free') =>
   planSchedule(problem, { strategy: 'alpine', mode, budget: { steps: 1e6 } });
+
+function feasible(schedule: Schedule): Extract<Schedule, { feasible: true }> {
+  if (!schedule.feasible) throw new Error('the free mode always has an answer');
+  return schedule;
+}
 
 function constructed(problem: ScheduleProblem): number {
   return settingOf(problem, unfold(problem)).regions.reduce(
@@ -40,8 +45,7 @@ describe('the fewest tasks of the free mode', () => {
       const whole = seed % 2 === 0;
       const tree = randomTree(seed, 2 + (seed % 8), whole);
       const problem = withRatios(tree, 'cpu-time');
-      const schedule = plan(problem);
-      if (!schedule.feasible) throw new Error('the free mode always has an answer');
+      const schedule = feasible(plan(problem));
       expect(schedule.bound.tasks, `seed ${seed}`).toBe(fewestTasksByIntervals(tree, leafTargets(problem)));
       expect(schedule.bound).toMatchObject({ proven_optimal: true, gap: 0, method: 'enumeration' });
       expect(schedule.prediction.slo_error).toBeLessThan(1e-6);
@@ -60,8 +64,7 @@ describe('the fewest tasks of the free mode', () => {
     for (let seed = 0; seed < 60; seed++) {
       const tree = randomTree(seed, 4 + (seed % 6), seed % 3 > 0);
       const problem = withRatios(tree, 'cpu-time');
-      const schedule = plan(problem);
-      if (!schedule.feasible) throw new Error('the free mode always has an answer');
+      const schedule = feasible(plan(problem));
       expect(schedule.bound.tasks, `seed ${seed}`).toBe(await fewestTasksBySolver(problem, tree, 'free', solver, 1e-4));
     }
   });
@@ -130,12 +133,23 @@ describe('larger trees', () => {
   it('take at most as many tasks as classes, hold every ratio, and carry a sound bound', () => {
     for (let seed = 0; seed < 150; seed++) {
       const problem = withRatios(randomTree(seed, 13 + (seed % 40), seed % 2 === 0), 'cpu-time');
-      const schedule = plan(problem);
-      if (!schedule.feasible) throw new Error('the free mode always has an answer');
+      const schedule = feasible(plan(problem));
       expect(schedule.bound.tasks).toBeLessThanOrEqual(problem.classes.length);
       expect(schedule.bound.lower_bound).toBeLessThanOrEqual(schedule.bound.tasks);
       expect(schedule.bound.gap).toBe(schedule.bound.tasks - schedule.bound.lower_bound);
       expect(schedule.prediction.slo_error).toBeLessThan(1e-6);
+    }
+  });
+
+  it('carry a bound that a solver cannot go below', async () => {
+    for (let seed = 0; seed < 4; seed++) {
+      const tree = randomTree(seed, 13, true);
+      const problem = withRatios(tree, 'cpu-time');
+      const { bound } = feasible(plan(problem));
+      const fewest = (await fewestTasksBySolver(problem, tree, 'free', solver, 1e-4))!;
+      expect(bound.method).toBe('constructive');
+      expect(bound.lower_bound, `seed ${seed}`).toBeLessThanOrEqual(fewest);
+      expect(bound.tasks).toBeGreaterThanOrEqual(fewest);
     }
   });
 
@@ -157,8 +171,7 @@ describe('larger trees', () => {
   });
 
   it('plans 1,023 modules in 512 classes with 512 tasks (Alpine Fig. 5.10)', () => {
-    const schedule = plan(binaryTree(9, 1));
-    if (!schedule.feasible) throw new Error('the free mode always has an answer');
+    const schedule = feasible(plan(binaryTree(9, 1)));
     expect(schedule.bound).toMatchObject({ tasks: 512, method: 'constructive' });
     expect(schedule.bound.lower_bound).toBeGreaterThan(369);
     expect(schedule.prediction.slo_error).toBeLessThan(1e-9);

@@ -16,6 +16,7 @@ export function solvePartition(
   mode: Mode,
   entry: 'nothing' | 'any',
 ): Service | null {
+  if (siblingsClash(region, heads)) return null;
   const task = new Int32Array(heads.length);
   const upstream: number[] = [];
   heads.forEach((head, v) => {
@@ -40,9 +41,9 @@ function siblingsClash({ leaf, target, parent, cycles }: Region, heads: Uint8Arr
   for (let k = 1; k < leaf.length; k++) {
     const [a, b] = [leaf[k - 1]!, leaf[k]!];
     if (parent[a] !== parent[b] || heads[a] || heads[b]) continue;
-    const more = target[a]! - target[b]!;
+    const more = target[k - 1]! - target[k]!;
     const cost = cycles[a]! - cycles[b]!;
-    const least = SINGULAR * Math.max(target[a]!, target[b]!);
+    const least = SINGULAR * Math.max(target[k - 1]!, target[k]!);
     if (Math.abs(more) > least && more * cost <= 0) return true;
   }
   return false;

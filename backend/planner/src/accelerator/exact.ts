@@ -33,8 +33,8 @@ class Exhaustion {
   private readonly path: OpenDevice[] = [];
   private readonly shares: Float64Array;
   private bestCost: number;
-  /** The least that was paid when demands and devices were left over as the key says. */
-  private readonly seen = new Map<string, number>();
+  /** Open demands with devices left, which tell what was paid. */
+  private readonly seen = new Set<string>();
 
   constructor(
     private readonly model: PackingModel,
@@ -66,9 +66,8 @@ class Exhaustion {
     }
     if (this.isSpent() || paid + this.least(mask) >= this.bestCost - 1e-9) return;
     const key = `${mask} ${this.left.join()}`;
-    const before = this.seen.get(key);
-    if (before !== undefined && before <= paid + 1e-9) return;
-    this.seen.set(key, paid);
+    if (this.seen.has(key)) return;
+    this.seen.add(key);
     const first = 31 - Math.clz32(mask & -mask);
     for (let t = 0; t < this.model.m; t++) {
       if (this.left[t]! <= 0 || !this.model.fits[t * this.model.n + this.order[first]!]) continue;

@@ -137,6 +137,12 @@ describe('serveInTurn', () => {
       const mine = held.filter((it) => it === c).length * last.request.throughput_bps;
       expect(free + mine).toBeCloseTo(prepared.free_bps[c]!, -1);
     });
+    after.nodeFree.forEach((free, v) => {
+      const mine = held
+        .filter((c) => after.node[c] === v)
+        .reduce((sum, c) => sum + after.perChain[c]! + after.perBps[c]! * last.request.throughput_bps, 0);
+      expect(free + mine).toBeCloseTo(prepared.nodeFree[v]!, -1);
+    });
     expect([...prepared.nodeFree]).toEqual(network.nodes.map((it) => it.capacity_free));
   });
 

@@ -122,10 +122,18 @@ export function provision(problem: ProvisioningProblem, { strategy, seed, budget
     return state;
   };
   const state = run(strategy);
-  if (state.overbooked > 0) return { feasible: false, conflicts: state.conflicts(), proven: false };
+  if (state.overbooked > 0) return { feasible: false, conflicts: conflictsOf([state, run('greedy')]), proven: false };
   const others: ProvisionStrategy[] = strategy === 'annealing' ? ['greedy', 'linear'] : [];
   const answer = provisioned(state, strategy);
   return { ...answer, rejected: others.map((name) => rejectedFor(name, run(name), answer.overhead_bits)) };
+}
+
+/** What stands in the way of several attempts: one may break a limit only to keep another. */
+function conflictsOf(states: readonly ProvisioningState[]): Constraint[] {
+  const seen = new Map<string, Constraint>();
+  for (const it of states.flatMap((state) => state.conflicts()))
+    if (!seen.has(`${it.constraint} ${it.where}`)) seen.set(`${it.constraint} ${it.where}`, it);
+  return [...seen.values()];
 }
 
 /** A state that overbooks nothing, as an answer without bound. */

@@ -9,7 +9,7 @@ import { type AcceleratorProblem, checkProblem, type OpenDevice } from './proble
 export interface CertifyLimits {
   /** Rounds of column generation. */
   readonly iterations: number;
-  /** Steps of one pricing knapsack. */
+  /** Steps of one pricing knapsack; eight times as many at the end, for the proof. */
   readonly pricing_steps: number;
   /** Of each call of the solver. */
   readonly time_limit_s: number;
@@ -20,6 +20,8 @@ export const DEFAULT_CERTIFY_LIMITS: CertifyLimits = { iterations: 150, pricing_
 
 /** Steps of the pricing knapsacks that only look for more columns. */
 const QUICK_STEPS = 2_000;
+/** By how much a pricing knapsack may take longer once no column was found any more, to prove that there is none. */
+const PROOF_FACTOR = 8;
 /** Part of the price that the prices with the best bound so far keep (Wentges 1997). */
 const SMOOTHING = 0.5;
 
@@ -68,6 +70,8 @@ class ColumnGeneration {
   private readonly cost: number;
   private best = 0;
   private center: Float64Array | null = null;
+  /** Steps of one pricing knapsack now. */
+  private effort: number;
 
   constructor(
     private readonly model: PackingModel,
@@ -78,6 +82,7 @@ class ColumnGeneration {
     this.columns = packing.map(({ type, demands }) => ({ type, demands: [...demands].sort((a, b) => a - b) }));
     this.known = new Set(this.columns.map(keyOf));
     this.cost = costOf(model, packing);
+    this.effort = limits.pricing_steps;
   }
 
   /** The best bound found, rounded up to what a packing can cost. */
@@ -90,7 +95,10 @@ class ColumnGeneration {
         ? prices.demand.map((price, i) => SMOOTHING * this.center![i]! + (1 - SMOOTHING) * price)
         : prices.demand;
       const added = this.price(blend, prices) || (this.center !== null && this.price(prices.demand, prices));
-      if (this.cost <= this.best * (1 + 1e-9) || !added) break;
+      if (this.cost <= this.best * (1 + 1e-9)) break;
+      if (added) continue;
+      if (this.effort > this.limits.pricing_steps) break;
+      this.effort *= PROOF_FACTOR;
     }
     return this.best;
   }
@@ -130,7 +138,7 @@ class ColumnGeneration {
         tops.push(0);
         continue;
       }
-      const { demands, upper } = bestContent(this.model, t, prices, this.limits.pricing_steps);
+      const { demands, upper } = bestContent(this.model, t, prices, this.effort);
       tops.push(upper);
       if (this.add(t, demands, master)) added = true;
       if (this.addApart(t, demands, prices, master)) added = true;

@@ -1,5 +1,5 @@
 import type { Relation } from './problem.js';
-import { type Series, sideBySide } from './series.js';
+import { inOrder, type Series, sideBySide } from './series.js';
 
 /** Subsets of subsets are looked at: 3^13 is 1.6 million. */
 export const MAX_EXACT_NFS = 13;
@@ -68,12 +68,19 @@ class SubsetProgramme {
     return out;
   }
 
+  /** Where no NF of the set depends on another, several parallel steps in a row never beat one of longer branches. */
   private fill(set: number): void {
     const { n, series, any, body } = this;
     const at = set * n;
     const size = bitCount(set);
-    if (size === 1) series.fill(this.relation.latency_us[this.nfs[31 - Math.clz32(set)]!]!, at, at + n);
-    else {
+    const low = 31 - Math.clz32(set & -set);
+    const independent = (this.dependent[set]! & set) === 0;
+    if (size === 1) series.fill(this.relation.latency_us[this.nfs[low]!]!, at, at + n);
+    else if (independent) {
+      series.fill(series[(1 << low) * n]! + series[(set & (set - 1)) * n]!, at, at + n);
+      for (let part = (set - 1) & set; part !== 0; part = (part - 1) & set)
+        if ((part & set & -set) !== 0) this.addBody(at, part, set ^ part);
+    } else {
       for (let part = (set - 1) & set; part !== 0; part = (part - 1) & set) {
         const rest = set ^ part;
         if ((this.blocked[part]! & rest) === 0) this.addSeries(at, part, rest);
@@ -123,6 +130,7 @@ class SubsetProgramme {
   private buildSeries(set: number, copies: number): Series {
     if ((set & (set - 1)) === 0) return [{ kind: 'nf', nf: this.nfs[31 - Math.clz32(set)]! }];
     const { n, any } = this;
+    if ((this.dependent[set]! & set) === 0) return inOrder(this.nfs.filter((_, i) => (set >> i) & 1));
     const value = this.series[set * n + copies]!;
     for (let part = (set - 1) & set; part !== 0; part = (part - 1) & set) {
       const rest = set ^ part;

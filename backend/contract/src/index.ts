@@ -11,6 +11,8 @@ export * from './nf-descriptor.js';
 export * from './node-spec.js';
 export * from './pipeline.js';
 export * from './plan.js';
+export * from './plan-analysis.js';
+export * from './plan-options.js';
 export * from './stream.js';
 export * from './telemetry.js';
 export * from './twin-api.js';

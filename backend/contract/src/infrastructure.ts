@@ -13,6 +13,9 @@ export const ServerNode = z.strictObject({
 });
 export type ServerNode = z.infer<typeof ServerNode>;
 
+export const SwitchAction = z.enum(['forward', 'rewrite', 'mirror', 'group', 'meter', 'tunnel']);
+export type SwitchAction = z.infer<typeof SwitchAction>;
+
 export const SwitchNode = z.strictObject({
   id: Name,
   title: z.string().max(60).optional(),
@@ -20,9 +23,24 @@ export const SwitchNode = z.strictObject({
   driver: z.enum(['ovs', 'p4', 'bmv2']),
   ports: z.int().min(2).max(1024),
   table_entries: z.int().min(16).max(1_000_000),
-  actions: z.array(z.enum(['forward', 'rewrite', 'mirror', 'group', 'meter', 'tunnel'])),
+  actions: z.array(SwitchAction),
 });
 export type SwitchNode = z.infer<typeof SwitchNode>;
+
+/** An FPGA board in a server, whose slots are loaded with one NF each. */
+export const BoardNode = z.strictObject({
+  id: Name,
+  title: z.string().max(60).optional(),
+  origin: Origin,
+  server: Name.describe('the server whose agent drives it'),
+  device: z.string().max(60),
+  slots: z.int().min(1).max(16),
+  resources: z.record(Name, z.number().min(0)).describe('what each slot has: lut, ff, bram-kib'),
+  bandwidth_bps: RateBps,
+  latency_us: z.number().min(0),
+  cost: z.number().positive().default(1).describe('power and purchase in one figure, beside other boards'),
+});
+export type BoardNode = z.infer<typeof BoardNode>;
 
 /** A host is an end point of traffic. `role` says what the twin runs on it. */
 export const HostNode = z.strictObject({
@@ -49,6 +67,7 @@ export type Link = z.infer<typeof Link>;
 export const Infrastructure = z.strictObject({
   name: Name,
   servers: z.array(ServerNode).max(256),
+  boards: z.array(BoardNode).max(64).default([]),
   switches: z.array(SwitchNode).max(64),
   hosts: z.array(HostNode).max(1024),
   links: z.array(Link).max(4096),

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { Name } from './common.js';
 import { FlowKey } from './filter.js';
+import { SwitchAction } from './infrastructure.js';
 
 /** Fields of a packet that an NF may touch, for dependency analysis (HydraNF 6). */
 export const PacketField = z.enum([
@@ -43,8 +44,20 @@ export const Implementation = z.strictObject({
   kind: z.enum(['software', 'container', 'board']),
   driver: z.enum(['engine', 'process', 'container', 'board']),
   cost: CostProfile,
+  resources: z
+    .record(Name, z.number().min(0))
+    .default({})
+    .describe('what a slot of a board must have, by resource; empty for software'),
 });
 export type Implementation = z.infer<typeof Implementation>;
+
+/** What a switch needs to do the NF's work in its tables (E2 3.4.1 step 5). */
+export const SwitchOffload = z.strictObject({
+  entries: z.int().min(1).describe('table entries whatever the configuration'),
+  entries_per: z.string().optional().describe('configuration field; each of its items takes one entry more'),
+  actions: z.array(SwitchAction).min(1),
+});
+export type SwitchOffload = z.infer<typeof SwitchOffload>;
 
 /** VNFD: what an NF is, needs and does to packets. `config_schema` is JSON Schema 2020-12; forms are drawn from it. */
 export const NfDescriptor = z.strictObject({
@@ -70,6 +83,7 @@ export const NfDescriptor = z.strictObject({
     .describe('the NF rewrites addresses, so replies must come back through it'),
   scaling: z.strictObject({ max_instances: z.int().min(1).max(1024) }),
   implementations: z.array(Implementation).min(1),
+  offload: SwitchOffload.optional(),
   config_schema: z.record(z.string(), z.unknown()),
   default_config: z.record(z.string(), z.unknown()),
 });

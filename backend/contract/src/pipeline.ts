@@ -49,6 +49,30 @@ export const Slo = z.discriminatedUnion('kind', [
 ]);
 export type Slo = z.infer<typeof Slo>;
 
+const ratio = z.number().positive().max(1000);
+/**
+ * An objective between two traffic classes of a chain (Alpine 5.2.1). A class is named by an edge that only one path from
+ * ingress to egress takes.
+ */
+export const ClassSlo = z.discriminatedUnion('kind', [
+  z.strictObject({
+    id: Name,
+    kind: z.literal('cpu-time'),
+    a: Name,
+    b: Name,
+    ratio: ratio.describe('cycles for a over cycles for b'),
+  }),
+  z.strictObject({
+    id: Name,
+    kind: z.literal('throughput'),
+    a: Name,
+    b: Name,
+    ratio: ratio.describe('packets of a over packets of b'),
+  }),
+  z.strictObject({ id: Name, kind: z.literal('priority'), above: Name, below: Name }),
+]);
+export type ClassSlo = z.infer<typeof ClassSlo>;
+
 /** NSD: what an operator draws. Pure content, without identity or version. */
 export const PipelineDefinition = z.strictObject({
   name: Name,
@@ -58,6 +82,7 @@ export const PipelineDefinition = z.strictObject({
   nodes: z.array(PipelineNode).max(200),
   edges: z.array(PipelineEdge).max(600),
   slos: z.array(Slo).max(16).default([]),
+  class_slos: z.array(ClassSlo).max(16).default([]),
 });
 export type PipelineDefinition = z.infer<typeof PipelineDefinition>;
 
@@ -109,6 +134,7 @@ export const PipelineProblem = z.strictObject({
     'duplicate-edge',
     'class-conflict',
     'metadata-exhausted',
+    'bad-objective',
   ]),
   severity: z.enum(['error', 'warning']),
   message: z.string(),

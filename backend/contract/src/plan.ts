@@ -3,44 +3,8 @@ import { Id, Name, RateBps, TimestampMs } from './common.js';
 import { Filter, FlowKey, FlowRange } from './filter.js';
 import { FabricSpec, HopId, NodeSpec } from './node-spec.js';
 import { PipelineProblem, PlannedPipeline } from './pipeline.js';
-
-/** Why a decision fell as it did: what was needed, what was there, where (E2 3.4.1). */
-export const Constraint = z.strictObject({
-  constraint: z.enum([
-    'cpu',
-    'memory',
-    'nic-bandwidth',
-    'link-bandwidth',
-    'switch-table',
-    'affinity',
-    'max-instances',
-    'latency',
-    'metadata',
-    'hops',
-  ]),
-  needed: z.number(),
-  available: z.number(),
-  unit: z.string(),
-  where: z.string(),
-});
-export type Constraint = z.infer<typeof Constraint>;
-
-export const Candidate = z.strictObject({
-  server: Name,
-  chosen: z.boolean(),
-  feasible: z.boolean(),
-  cross_traffic_bps: RateBps.describe('traffic over the switch if the instance stood here'),
-  constraint: Constraint.nullable(),
-});
-
-export const Reason = z.strictObject({
-  subject: Id,
-  decision: z.string(),
-  because: z.string(),
-  candidates: z.array(Candidate).default([]),
-  constraint: Constraint.nullable().default(null),
-});
-export type Reason = z.infer<typeof Reason>;
+import { ClassForecast, Constraint, Offload, ParallelForm, Quality, Reason, ScheduleForm } from './plan-analysis.js';
+import { PlanOptions } from './plan-options.js';
 
 /** A node of the policy graph: the union of all pipelines (E2 3.4.1 step 1), sized (step 2). */
 export const PGraphNode = z.strictObject({
@@ -96,6 +60,7 @@ export const SloPrediction = z.strictObject({
   predicted: z.number(),
   unit: z.enum(['us', 'bps']),
   met: z.boolean(),
+  attainable: z.number().describe('what the best placement on this hardware could reach'),
   model: z.string().describe('how the figure was derived'),
 });
 
@@ -108,15 +73,11 @@ export const PlanStep = z.strictObject({
 });
 export type PlanStep = z.infer<typeof PlanStep>;
 
-export const PlanStrategy = z.enum(['e2', 'packing', 'first-fit-decreasing', 'first-fit', 'random']);
-export type PlanStrategy = z.infer<typeof PlanStrategy>;
-
 /** Immutable result of planning; a dry run shows exactly this object and a deployment applies it. */
 export const Plan = z.strictObject({
   id: Id,
   created_ms: TimestampMs,
-  strategy: PlanStrategy,
-  seed: z.int(),
+  ...PlanOptions.shape,
   base_plan: Id.nullable().describe('the plan that ran when this one was made'),
   pipelines: z.array(PlannedPipeline),
   feasible: z.boolean(),
@@ -133,6 +94,11 @@ export const Plan = z.strictObject({
     cores_available: z.number(),
   }),
   reasons: z.array(Reason),
+  quality: z.array(Quality),
+  classes: z.array(ClassForecast),
+  parallel: z.array(ParallelForm),
+  schedules: z.array(ScheduleForm),
+  offloads: z.array(Offload),
   slos: z.array(SloPrediction),
   nodes: z.record(Name, NodeSpec).describe('desired state by server'),
   fabric: FabricSpec,
@@ -154,7 +120,6 @@ export const PlanRequest = z.strictObject({
     .max(64)
     .default([]),
   remove: z.array(Id).max(64).default([]),
-  strategy: PlanStrategy.default('e2'),
-  seed: z.int().min(0).default(1),
+  ...PlanOptions.shape,
 });
 export type PlanRequest = z.infer<typeof PlanRequest>;

@@ -20,6 +20,7 @@ export function descriptor(id: string, overrides: Partial<NfDescriptor> = {}): N
         kind: 'software',
         driver: 'engine',
         cost: { cycles_per_packet: 100, cycles_per_byte: 0, base_latency_us: 1, memory_bytes: 0 },
+        resources: {},
       },
     ],
     config_schema: { type: 'object', properties: {} },
@@ -59,5 +60,6 @@ export function chain(...edges: string[]): PipelineDefinition {
     })),
     edges: pairs.map(([from, to], index) => ({ id: `e${index + 1}`, from, to, filter: [] })),
     slos: [],
+    class_slos: [],
   };
 }

@@ -8,6 +8,7 @@ export function splitReason(node: PGraphNode, partition: Partition): Plan['reaso
   const cores = Number(node.cores_needed.toPrecision(3));
   const pps = Math.round(node.load_pps);
   return {
+    part: 'sizing',
     subject: node.id,
     decision: node.instances === 1 ? '1 instance' : `${node.instances} instances`,
     because: `${pps} packets/s need ${cores} of a core; one instance may use ${CORE_BUDGET}. ${spread(partition)}`,

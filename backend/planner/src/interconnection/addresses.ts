@@ -1,4 +1,6 @@
-import { EXTERNAL_PREFIX, type Plan } from '@orrery/contract';
+import { EXTERNAL_PREFIX, type NfDescriptor, type Plan, type PlannedPipeline } from '@orrery/contract';
+import type { InstanceGraph } from '../igraph/split.js';
+import { indexDescriptors } from '../pipeline/attributes.js';
 import { addressToNumber, isAddress, numberToAddress, parsePrefix } from '../pipeline/ipv4.js';
 
 /** Instances of one address-rewriting NF and the addresses that its configuration gives them. */
@@ -80,4 +82,40 @@ function runningAddresses(plan: Plan | null): Map<string, string[]> {
     for (const { id, config, return_to } of instances) if (return_to) out.set(id, configuredAddresses(config));
   }
   return out;
+}
+
+/** Address-rewriting NFs of the pipelines with their instances. */
+export function addressOwners(
+  pipelines: readonly PlannedPipeline[],
+  descriptors: readonly NfDescriptor[],
+  graph: InstanceGraph,
+): AddressOwner[] {
+  const catalogue = indexDescriptors(descriptors);
+  return pipelines.flatMap(({ definition }) =>
+    definition.nodes.flatMap((node) => {
+      const descriptor = node.kind === 'nf' ? catalogue.get(node.nf)! : null;
+      if (node.kind !== 'nf' || !descriptor?.return_traffic) return [];
+      const id = `${definition.name}.${node.id}`;
+      const instances = graph.instances.filter(({ pgraph_node }) => pgraph_node === id).map((it) => it.id);
+      return [{ node: id, instances, configured: configuredAddresses(node.config) }];
+    }),
+  );
+}
+
+/** What a shortage of addresses means for whoever configured the NF. */
+export function addressProblem(
+  { node, needed, available }: AddressShortage,
+  pgraph: Plan['pgraph'],
+  pipelines: readonly PlannedPipeline[],
+): Plan['problems'][number] {
+  const at = pgraph.nodes.find(({ id }) => id === node)!;
+  const { definition } = pipelines.find(({ pipeline_id }) => pipeline_id === at.pipeline_id)!;
+  return {
+    pipeline_id: at.pipeline_id,
+    code: 'bad-config',
+    severity: 'error',
+    message: `${needed} instances need an external address each; there are ${available}`,
+    pointer: `/nodes/${definition.nodes.findIndex(({ id }) => id === at.node_id)}/config/external_addresses`,
+    node: at.node_id,
+  };
 }

@@ -1,4 +1,4 @@
-import type { FabricRule, MatchTerm, PipelineDefinition } from '@orrery/contract';
+import type { FabricRule, Infrastructure, MatchTerm, PipelineDefinition, PlannedPipeline } from '@orrery/contract';
 import { graphOf } from '../pipeline/graph.js';
 import { matchTerms } from '../pipeline/resolve-filter.js';
 import type { MetadataLayout } from './metadata.js';
@@ -62,4 +62,20 @@ export function classifyEntries(definition: PipelineDefinition, layouts: Readonl
     .filter((edge) => graph.nodes.get(edge.from)!.kind === 'ingress' && graph.nodes.get(edge.to)!.kind === 'nf')
     .map((edge) => matchTerms([...match, ...edge.filter], () => null, layout))
     .reduce((sum, terms) => sum + entriesOf({ match: terms, from_hosts: from }), 0);
+}
+
+/** Entries that the fabric holds before any hop between servers: hosts' addresses, classes and returned addresses. */
+export function fixedEntries(
+  pipelines: readonly PlannedPipeline[],
+  { hosts, switches }: Infrastructure,
+  layouts: ReadonlyMap<string, MetadataLayout>,
+  returned: number,
+): { fixed: number; available: number; where: string } {
+  const classes = pipelines.reduce((sum, { definition }) => sum + classifyEntries(definition, layouts), 0);
+  const smallest = switches.toSorted((a, b) => a.table_entries - b.table_entries)[0];
+  return {
+    fixed: hosts.length + classes + returned,
+    available: smallest?.table_entries ?? 0,
+    where: smallest?.id ?? 'infrastructure',
+  };
 }

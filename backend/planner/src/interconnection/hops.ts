@@ -1,4 +1,5 @@
-import type { Plan } from '@orrery/contract';
+import type { Constraint, Plan } from '@orrery/contract';
+import type { InstanceEdge } from '../igraph/split.js';
 
 export const MAX_HOP = 0xfffe;
 /** Hops that one server's engine tells apart. */
@@ -40,4 +41,41 @@ export function assignHops(destinations: readonly string[], running: HopTable): 
     table.set(key, hop);
   }
   return table;
+}
+
+/** What of the hops does not fit into their ids, or into one server's engine. */
+export function hopConflict(
+  instances: Plan['instances'],
+  destinations: readonly string[],
+  hops: HopTable | null,
+): Constraint | null {
+  if (!hops) {
+    const needed = destinations.length;
+    return { constraint: 'hops', needed, available: MAX_HOP, unit: 'hops', where: 'fabric' };
+  }
+  const used = new Map<string, number>();
+  for (const { id, server } of instances) {
+    for (const direction of ['forward', 'return'] as const) {
+      if (hops.has(hopKey(id, direction))) used.set(server, (used.get(server) ?? 0) + 1);
+    }
+  }
+  for (const [where, needed] of used) {
+    if (needed > MAX_HOPS_A_SERVER)
+      return { constraint: 'hops', needed, available: MAX_HOPS_A_SERVER, unit: 'hops', where };
+  }
+  return null;
+}
+
+/** The graph's edges with the hop by which each is reached over the switch, if it is. */
+export function wiredEdges(
+  edges: readonly InstanceEdge[],
+  instances: Plan['instances'],
+  hops: HopTable,
+): Plan['edges'] {
+  const server = new Map(instances.map((instance) => [instance.id, instance.server]));
+  return edges.map((edge) => {
+    const crosses = edge.from !== null && edge.to !== null && server.get(edge.from) !== server.get(edge.to);
+    const hop = edge.to !== null && (crosses || edge.from === null) ? hops.get(hopKey(edge.to, 'forward'))! : null;
+    return { ...edge, crosses_switch: crosses, hop };
+  });
 }

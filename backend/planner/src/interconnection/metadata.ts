@@ -1,4 +1,4 @@
-import type { MetadataField, NfDescriptor, PipelineDefinition, Plan } from '@orrery/contract';
+import type { MetadataField, NfDescriptor, PipelineDefinition, Plan, PlannedPipeline } from '@orrery/contract';
 import { derivedValues, indexDescriptors, usedDerived } from '../pipeline/attributes.js';
 import { graphOf } from '../pipeline/graph.js';
 
@@ -74,4 +74,18 @@ export function runningLayout(plan: Plan | null, pipelineId: string): MetadataLa
     }
   }
   return layout;
+}
+
+/** The layout of each pipeline, by its name. Precondition: `checkMetadata` finds nothing wrong with any. */
+export function metadataLayouts(
+  pipelines: readonly PlannedPipeline[],
+  descriptors: readonly NfDescriptor[],
+  base: Plan | null,
+): Map<string, MetadataLayout> {
+  return new Map(
+    pipelines.map(({ pipeline_id, definition }) => [
+      definition.name,
+      layOutMetadata(definition, descriptors, runningLayout(base, pipeline_id)).layout!,
+    ]),
+  );
 }

@@ -1,7 +1,7 @@
 import { type NfDescriptor, type PipelineDefinition, Plan } from '@orrery/contract';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { makePlan } from '../plan.js';
+import { makePlan } from '../plan/make-plan.js';
 import { arbitraryPacket, arbitraryPipeline } from '../testing/arbitrary.js';
 import { CATALOGUE } from '../testing/descriptors.js';
 import { rack } from '../testing/infrastructure.js';
@@ -55,8 +55,7 @@ describe('a packet carried through the emitted specs and rules', () => {
         const input = {
           id: 'plan',
           created_ms: 0,
-          strategy: drawn.strategy,
-          seed: drawn.seed,
+          options: { strategy: drawn.strategy, seed: drawn.seed },
           descriptors,
           infrastructure: rack({ servers: 12, cores, ghz: 1, nic_bps: 1e12, link_bps: 1e12 }),
           budget: { steps: 50 },

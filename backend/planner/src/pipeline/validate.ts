@@ -3,6 +3,7 @@ import { indexDescriptors, usedDerived } from './attributes.js';
 import { checkConfig } from './check-config.js';
 import { checkFilters } from './check-filters.js';
 import { checkMetadata } from './check-metadata.js';
+import { checkObjectives } from './check-objectives.js';
 import { checkReferences, checkShape } from './check-structure.js';
 import { checkTraffic } from './check-traffic.js';
 import { graphOf } from './graph.js';
@@ -28,5 +29,6 @@ export function validatePipeline(definition: PipelineDefinition, context: Pipeli
     ...checkTraffic(definition, graph, descriptors, derived),
     ...checkMetadata(definition, context.descriptors),
     ...checkConfig(definition, descriptors),
+    ...checkObjectives(definition, graph),
   ];
 }

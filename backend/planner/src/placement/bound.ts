@@ -16,12 +16,16 @@ export interface BoundEffort {
   readonly spectral: Budget;
 }
 
+/** What sums of rates may be off by. */
+const ROUNDING = 1e-9;
+
 /** The best bound that the effort gives, for a placement that crosses `cut_bps`. */
 export function boundPlacement(problem: PlacementProblem, cut_bps: number, effort: BoundEffort): PlacementBound {
-  if (cut_bps === 0) return { lower_bound_bps: 0, method: 'nothing crosses' };
+  const total = problem.flows.reduce((sum, { rate_bps }) => sum + rate_bps, 0);
+  if (cut_bps <= ROUNDING * total) return { lower_bound_bps: 0, method: 'nothing crosses' };
   if (problem.items.length <= MAX_EXACT_ITEMS) {
     const { complete, lower_bound_bps } = searchExactly(problem, cut_bps, effort.exact);
-    if (complete) return { lower_bound_bps, method: 'branch and bound' };
+    if (complete) return { lower_bound_bps: Math.max(0, lower_bound_bps), method: 'branch and bound' };
   }
   const simple = crossTrafficBound(problem);
   const spectral = spectralBound(problem, cut_bps, effort.spectral);

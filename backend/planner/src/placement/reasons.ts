@@ -18,22 +18,24 @@ export function placementReason(state: PlacementState, item: number, strategy: P
   const candidates = candidateBins(state, item, chosen).map((bin) => {
     const constraint = bin === chosen ? null : state.obstacle(item, bin);
     return {
-      server: bins[bin]!.id,
+      name: bins[bin]!.id,
       chosen: bin === chosen,
       feasible: constraint === null,
-      cross_traffic_bps: cross[bin]!,
+      figure: cross[bin]!,
+      unit: 'bps',
       constraint,
     };
   });
   state.restore(before);
   const mine = cross[chosen]!;
   const others = candidates.filter((it) => !it.chosen);
-  const better = others.filter((it) => !it.feasible && it.cross_traffic_bps < mine * (1 - 1e-9));
+  const better = others.filter((it) => !it.feasible && it.figure < mine * (1 - 1e-9));
   const binding = better.reduce<(typeof better)[number] | null>(
-    (best, it) => (best === null || it.cross_traffic_bps < best.cross_traffic_bps ? it : best),
+    (best, it) => (best === null || it.figure < best.figure ? it : best),
     null,
   );
   return {
+    part: 'placement',
     subject: items[item]!.id,
     decision: `${bins[chosen]!.id}, core ${core}`,
     because: because(),
@@ -44,17 +46,18 @@ export function placementReason(state: PlacementState, item: number, strategy: P
   function because(): string {
     if (stays) return 'It runs there now; elsewhere its flows would lose their state (E2 3.4.4).';
     if (strategy === 'random') return 'Drawn at random among the servers with room.';
-    if (strategy === 'first-fit') return 'The first server with room.';
+    if (strategy === 'first-fit' || strategy === 'first-fit-decreasing') return 'The first server with room.';
+    if (strategy === 'packing') return 'Packed depth first: the server that was being filled, or the next with room.';
     const open = others.filter((it) => it.feasible);
-    const short = binding ? ` ${binding.server} would take less but lacks ${nameOf(binding.constraint!)}.` : '';
+    const short = binding ? ` ${binding.name} would take less but lacks ${nameOf(binding.constraint!)}.` : '';
     if (others.length === 0) return 'There is no other server.';
     if (open.length === 0) return `No other server has room.${short}`;
-    const next = open.reduce((a, b) => (b.cross_traffic_bps < a.cross_traffic_bps ? b : a));
-    if (next.cross_traffic_bps > mine * (1 + 1e-9) + 1e-6)
-      return `Least traffic between servers: ${rate(mine)}; on ${next.server} it would be ${rate(next.cross_traffic_bps)}.${short}`;
-    if (next.cross_traffic_bps < mine * (1 - 1e-9) - 1e-6)
-      return `Found within the budget of the search; alone on ${next.server} it would cut traffic to ${rate(next.cross_traffic_bps)}.`;
-    return `No server gives less traffic between servers than ${rate(mine)}; ${next.server} gives as much.${short}`;
+    const next = open.reduce((a, b) => (b.figure < a.figure ? b : a));
+    if (next.figure > mine * (1 + 1e-9) + 1e-6)
+      return `Least traffic between servers: ${rate(mine)}; on ${next.name} it would be ${rate(next.figure)}.${short}`;
+    if (next.figure < mine * (1 - 1e-9) - 1e-6)
+      return `Found within the budget of the search; alone on ${next.name} it would cut traffic to ${rate(next.figure)}.`;
+    return `No server gives less traffic between servers than ${rate(mine)}; ${next.name} gives as much.${short}`;
   }
 }
 
@@ -62,13 +65,15 @@ export function placementReason(state: PlacementState, item: number, strategy: P
 export function stuckReason(state: PlacementState, item: number): Reason {
   const { bins, items } = state.problem;
   const candidates = candidateBins(state, item, null).map((bin) => ({
-    server: bins[bin]!.id,
+    name: bins[bin]!.id,
     chosen: false,
     feasible: false,
-    cross_traffic_bps: 0,
+    figure: null,
+    unit: 'bps',
     constraint: state.obstacle(item, bin),
   }));
   return {
+    part: 'placement',
     subject: items[item]!.id,
     decision: 'no server',
     because: 'Every server lacks something that it needs.',

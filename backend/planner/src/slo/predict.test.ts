@@ -1,12 +1,12 @@
 import type { PipelineDefinition } from '@orrery/contract';
 import { describe, expect, it } from 'vitest';
-import { makePlan } from '../plan.js';
+import { makePlan } from '../plan/make-plan.js';
 import { seededRandom } from '../random.js';
 import { descriptor } from '../testing/descriptors.js';
 import { rack } from '../testing/infrastructure.js';
 import { pipeline } from '../testing/pipelines.js';
 import { gammaQuantile } from './gamma.js';
-import { FABRIC_HOP_US, WAKE_UP_US } from './predict.js';
+import { FABRIC_HOP_US, WAKE_UP_US } from './latency.js';
 
 /** One microsecond a packet at 1 GHz, without base latency. */
 const nf = (id: string) => {
@@ -23,8 +23,7 @@ const predict = (definition: PipelineDefinition, servers = 1) => {
   const plan = makePlan({
     id: 'plan',
     created_ms: 0,
-    strategy: 'e2',
-    seed: 1,
+
     pipelines: [{ pipeline_id: 'p-1', version: 1, definition }],
     descriptors: [nf('a'), nf('b')],
     infrastructure: rack({ servers, cores: 1, ghz: 1, nic_bps: 1e11, link_bps: 5e10 }),

@@ -26,6 +26,7 @@ function network(servers: number, clients: number): Infrastructure {
   return {
     name: 'test',
     servers: nodes,
+    boards: [],
     switches: [{ id: 'fabric', origin, driver: 'ovs', ports: 64, table_entries: 100, actions: [] }],
     hosts,
     links: [...nodes, ...hosts].map(({ id }) => ({

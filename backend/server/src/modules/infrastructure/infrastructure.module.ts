@@ -18,7 +18,7 @@ interface Stored {
 
 const NONE: Stored = {
   revision: 0,
-  infrastructure: { name: 'infrastructure', servers: [], switches: [], hosts: [], links: [] },
+  infrastructure: { name: 'infrastructure', servers: [], boards: [], switches: [], hosts: [], links: [] },
 };
 
 @Injectable()

@@ -1,5 +1,12 @@
 import { Controller, Global, Inject, Injectable, Module, Res } from '@nestjs/common';
-import { API_PREFIX, type Plan, type PlannedPipeline, type PlanRequest, type RouteInput } from '@orrery/contract';
+import {
+  API_PREFIX,
+  type Plan,
+  type PlannedPipeline,
+  type PlanOptions,
+  type PlanRequest,
+  type RouteInput,
+} from '@orrery/contract';
 import { makePlan } from '@orrery/planner/plan';
 import type { FastifyReply } from 'fastify';
 import { newId } from '../../platform/ids.js';
@@ -45,8 +52,7 @@ class PlansService implements PlanStore {
     const plan = makePlan({
       id: newId('plan'),
       created_ms: Date.now(),
-      strategy: request.strategy,
-      seed: request.seed,
+      options: optionsOf(request),
       pipelines: await this.wanted(request, base),
       descriptors: this.catalogue.all(),
       infrastructure: this.infrastructure.current.infrastructure,
@@ -87,6 +93,10 @@ class PlansService implements PlanStore {
     const { draft, draft_differs, versions } = await this.pipelines.get(id);
     return { pipeline_id: id, version: draft_differs ? 0 : (versions.at(-1)?.version ?? 0), definition: draft };
   }
+}
+
+function optionsOf({ pipelines: _pipelines, remove: _remove, ...options }: PlanRequest): PlanOptions {
+  return options;
 }
 
 @Controller()

@@ -123,16 +123,16 @@ function Candidates({ reason }: { readonly reason: Reason }) {
     <table className="table" aria-label={`Candidates for ${reason.subject}`}>
       <thead>
         <tr>
-          <th>Server</th>
-          <th className="number">Over the switch</th>
+          <th>Candidate</th>
+          <th className="number">Cost</th>
           <th>Verdict</th>
         </tr>
       </thead>
       <tbody>
         {reason.candidates.map((candidate) => (
-          <tr key={candidate.server} data-selected={candidate.chosen || undefined}>
-            <td>{candidate.server}</td>
-            <td className="number">{quantityText('bps', candidate.cross_traffic_bps)}</td>
+          <tr key={candidate.name} data-selected={candidate.chosen || undefined}>
+            <td>{candidate.name}</td>
+            <td className="number">{candidate.figure === null ? '' : amount(candidate.figure, candidate.unit)}</td>
             <td>
               {candidate.chosen ? (
                 <span className={classes.verdict}>

@@ -1,0 +1,117 @@
+import type { Infrastructure, NfDescriptor, Offload, Plan, PlannedPipeline } from '@orrery/contract';
+import { indexDescriptors } from '../pipeline/attributes.js';
+import type { Constraint } from './problem.js';
+
+export interface OffloadInput {
+  readonly pipelines: readonly PlannedPipeline[];
+  readonly descriptors: readonly NfDescriptor[];
+  readonly infrastructure: Infrastructure;
+  readonly instances: Plan['instances'];
+  readonly edges: Plan['edges'];
+  /** Entries that the plan's own rules take in each switch. */
+  readonly entries_used: number;
+}
+
+export interface OffloadChoice {
+  readonly offloads: Offload[];
+  readonly reasons: Plan['reasons'];
+}
+
+/**
+ * Instances that a switch could run as well: those next to a switch port at the end of the placement whose NF the switch
+ * has actions and table entries left for, most traffic saved first (E2 3.4.1 step 5).
+ */
+export function chooseOffloads(input: OffloadInput): OffloadChoice {
+  const { infrastructure, instances, edges } = input;
+  const left = new Map(
+    infrastructure.switches.map(({ id, table_entries }) => [id, table_entries - input.entries_used] as const),
+  );
+  const offloads: Offload[] = [];
+  const reasons: Plan['reasons'] = [];
+  for (const { instance, entries, actions } of candidates(input)) {
+    const saved = savedTraffic(instance.id, edges);
+    const tried = infrastructure.switches.map((it) => ({ it, constraint: obstacle(it, entries, actions, left) }));
+    const chosen = saved === 0 ? undefined : tried.find(({ constraint }) => constraint === null)?.it.id;
+    if (chosen !== undefined) {
+      left.set(chosen, left.get(chosen)! - entries);
+      offloads.push({
+        instance_id: instance.id,
+        switch: chosen,
+        entries,
+        frees_core_share: instance.core_share,
+        saves_bps: saved,
+      });
+    }
+    reasons.push({
+      part: 'offload',
+      subject: instance.id,
+      decision: chosen === undefined ? 'stays on its server' : `could run on ${chosen}`,
+      because:
+        saved === 0
+          ? 'It is not next to a switch port: both of its neighbours are on its server.'
+          : `The switch would need ${entries} entries; no packet would go to the server for it.`,
+      candidates: tried.map(({ it, constraint }) => ({
+        name: it.id,
+        chosen: it.id === chosen,
+        feasible: constraint === null,
+        figure: null,
+        unit: '',
+        constraint,
+      })),
+      constraint: chosen === undefined ? (tried.find(({ constraint }) => constraint)?.constraint ?? null) : null,
+    });
+  }
+  return { offloads, reasons };
+}
+
+interface OffloadCandidate {
+  readonly instance: Plan['instances'][number];
+  readonly entries: number;
+  readonly actions: readonly Infrastructure['switches'][number]['actions'][number][];
+}
+
+/** Instances whose NF a switch can run, most traffic saved first. */
+function candidates({ pipelines, descriptors, instances, edges }: OffloadInput): OffloadCandidate[] {
+  const catalogue = indexDescriptors(descriptors);
+  const configs = new Map(
+    pipelines.flatMap(({ pipeline_id, definition }) =>
+      definition.nodes.map((node) => [`${pipeline_id}/${node.id}`, node.kind === 'nf' ? node.config : {}] as const),
+    ),
+  );
+  return instances
+    .flatMap((instance): OffloadCandidate[] => {
+      const { offload, default_config } = catalogue.get(instance.nf)!;
+      if (!offload) return [];
+      const config = { ...default_config, ...configs.get(`${instance.pipeline_id}/${instance.node_id}`) };
+      const items = offload.entries_per === undefined ? undefined : config[offload.entries_per];
+      const entries = offload.entries + (Array.isArray(items) ? items.length : 0);
+      return [{ instance, entries, actions: offload.actions }];
+    })
+    .sort((a, b) => savedTraffic(b.instance.id, edges) - savedTraffic(a.instance.id, edges));
+}
+
+/** Traffic that goes over a switch to the instance or from it, whichever is more. */
+function savedTraffic(id: string, edges: Plan['edges']): number {
+  const over = (end: 'from' | 'to') =>
+    edges
+      .filter((edge) => edge[end] === id && (edge.crosses_switch || edge.from === null || edge.to === null))
+      .reduce((sum, { rate_bps }) => sum + rate_bps, 0);
+  return Math.max(over('to'), over('from'));
+}
+
+function obstacle(
+  it: Infrastructure['switches'][number],
+  entries: number,
+  actions: OffloadCandidate['actions'],
+  left: ReadonlyMap<string, number>,
+): Constraint | null {
+  const missing = actions.filter((action) => !it.actions.includes(action));
+  if (missing.length > 0) {
+    const unit = `actions (${missing.join(', ')})`;
+    return { constraint: 'switch-action', needed: missing.length, available: 0, unit, where: it.id };
+  }
+  const available = left.get(it.id)!;
+  if (entries > available)
+    return { constraint: 'switch-table', needed: entries, available, unit: 'entries', where: it.id };
+  return null;
+}

@@ -1,0 +1,19 @@
+import type { Infrastructure, NfDescriptor, Plan, PlannedPipeline, PlanOptions } from '@orrery/contract';
+import type { Budget } from '../budget.js';
+
+/** Everything that a plan depends on: the same input gives the same plan. */
+export interface PlanInput {
+  readonly id: string;
+  readonly created_ms: number;
+  /** Absent ones have the contract's defaults. */
+  readonly options?: Partial<PlanOptions>;
+  /** All pipelines that must run afterwards, not only those that change. */
+  readonly pipelines: readonly PlannedPipeline[];
+  readonly descriptors: readonly NfDescriptor[];
+  /** Only the servers given here may be used. */
+  readonly infrastructure: Infrastructure;
+  /** The feasible plan that runs now: its instances stay where they are. */
+  readonly base: Plan | null;
+  /** Steps of the placement search; 0 leaves the placement as it was packed. */
+  readonly budget: Budget;
+}

@@ -1,0 +1,140 @@
+import { type Plan, PlanOptions } from '@orrery/contract';
+import { buildPGraph } from '../igraph/pgraph.js';
+import { buildIGraph } from '../igraph/split.js';
+import { splitReason } from '../igraph/split-reason.js';
+import { addressOwners, addressProblem, assignAddresses } from '../interconnection/addresses.js';
+import { fixedEntries } from '../interconnection/fabric.js';
+import { assignHops, hopConflict, hopsOf, wiredEdges } from '../interconnection/hops.js';
+import { metadataLayouts } from '../interconnection/metadata.js';
+import { hopDestinations, interconnect } from '../interconnection/specs.js';
+import { checkTogether } from '../pipeline/check-together.js';
+import { validatePipeline } from '../pipeline/validate.js';
+import { boundPlacement } from '../placement/bound.js';
+import { placedInstances, quickEffort, runningPlaces } from '../placement/from-graph.js';
+import { place } from '../placement/place.js';
+import { binsOf, problemOf } from '../placement/problem.js';
+import { placementReason, stuckReason } from '../placement/reasons.js';
+import { diffOf } from '../transition/diff.js';
+import { stepsBetween } from '../transition/steps.js';
+import { analyse, placementQuality } from './analysis.js';
+import { header, infeasible } from './infeasible.js';
+import type { PlanInput } from './input.js';
+
+/**
+ * Plans without side effects: a dry run shows the result and a deployment applies it. A plan that is not feasible says
+ * what is short or wrong, asks for exactly what runs now, and has no steps.
+ */
+export function makePlan(input: PlanInput): Plan {
+  const problems = problemsOf(input);
+  if (problems.some(({ severity }) => severity === 'error')) return infeasible(input, { problems });
+  return planSound(input, problems);
+}
+
+function problemsOf({ pipelines, descriptors, infrastructure }: PlanInput): Plan['problems'] {
+  const alone = pipelines.flatMap(({ pipeline_id, definition }) =>
+    validatePipeline(definition, { descriptors, hosts: infrastructure.hosts }).map((it) => ({ ...it, pipeline_id })),
+  );
+  if (alone.some(({ severity }) => severity === 'error')) return alone;
+  return [...alone, ...checkTogether(pipelines, descriptors)];
+}
+
+function planSound(input: PlanInput, problems: Plan['problems']): Plan {
+  const { pipelines, descriptors, infrastructure, base, budget } = input;
+  const options = PlanOptions.parse(input.options ?? {});
+  const { pgraph, graph } = sizedGraphs(input);
+  const sizing = pgraph.nodes.map((node) => splitReason(node, graph.partitions.get(node.id)!));
+  const refuse = (found: Partial<Pick<Plan, 'problems' | 'reasons' | 'conflicts'>>) =>
+    infeasible(input, { problems, pgraph, reasons: sizing, ...found });
+  if (graph.conflicts.length > 0) return refuse({ conflicts: [...graph.conflicts] });
+
+  const owners = addressOwners(pipelines, descriptors, graph);
+  const { addresses, shortages } = assignAddresses(owners, base);
+  if (shortages.length > 0)
+    return refuse({ problems: [...problems, ...shortages.map((it) => addressProblem(it, pgraph, pipelines))] });
+
+  const returning = new Set(owners.flatMap(({ instances }) => instances));
+  const layouts = metadataLayouts(pipelines, descriptors, base);
+  const bins = binsOf(infrastructure);
+  const table = fixedEntries(pipelines, infrastructure, layouts, [...addresses.values()].flat().length);
+  const problem = problemOf(graph, bins, table, returning);
+  const pinned = runningPlaces(graph, base, infrastructure);
+  const { strategy, seed } = options;
+  const placement = place(problem, { strategy, seed, budget, pinned });
+  if (!placement.feasible) {
+    const { stuck, conflicts } = placement;
+    const reasons = stuck === null ? sizing : [...sizing, stuckReason(placement.state, stuck)];
+    return refuse({ reasons, conflicts: [...conflicts] });
+  }
+  const { state } = placement;
+  const instances = placedInstances(graph, state, bins);
+  const destinations = hopDestinations(instances, graph.edges, returning);
+  const hops = assignHops(destinations, hopsOf(base));
+  const tooMany = hopConflict(instances, destinations, hops);
+  if (!hops || tooMany) return refuse({ conflicts: tooMany ? [tooMany] : [] });
+
+  const edges = wiredEdges(graph.edges, instances, hops);
+  const { nodes, fabric } = interconnect({
+    pipelines,
+    descriptors,
+    infrastructure,
+    instances,
+    edges: graph.edges,
+    layouts,
+    hops,
+    addresses,
+    base,
+  });
+  const stays = (item: number) => pinned[item] !== null && pinned[item]!.bin === state.bin[item];
+  const bound = boundPlacement(problem, state.cut, quickEffort(graph.instances.length));
+  const placed = { pipelines, descriptors, infrastructure, bins, pgraph, instances, edges, returning };
+  const { reasons, quality, ...analysis } = analyse(placed, options, fabric.rules.length);
+  const servers = infrastructure.servers.map(({ id }) => id);
+  return {
+    ...header(input),
+    feasible: true,
+    problems,
+    conflicts: [],
+    pgraph,
+    instances,
+    edges,
+    cost: costOf(instances, edges, bound.lower_bound_bps, infrastructure),
+    ...analysis,
+    quality: [placementQuality(state.cut, bound, strategy), ...quality],
+    reasons: [
+      ...sizing,
+      ...instances.map((_, item) => placementReason(state, item, strategy, stays(item))),
+      ...reasons,
+    ],
+    nodes,
+    fabric,
+    steps: stepsBetween(base, { nodes, fabric }, servers),
+    diff: diffOf(base, instances, nodes),
+  };
+}
+
+/** The PGraph of all pipelines, sized for the slowest server, and the instances into which it splits. */
+function sizedGraphs({ pipelines, descriptors, infrastructure }: PlanInput) {
+  const slowest = Math.min(10, ...infrastructure.servers.map(({ ghz }) => ghz));
+  const pgraph = buildPGraph(pipelines, descriptors, slowest);
+  const graph = buildIGraph(pgraph, pipelines, descriptors);
+  const counts = new Map<string, number>();
+  for (const { pgraph_node } of graph.instances) counts.set(pgraph_node, (counts.get(pgraph_node) ?? 0) + 1);
+  pgraph.nodes = pgraph.nodes.map((node) => ({ ...node, instances: counts.get(node.id)! }));
+  return { pgraph, graph };
+}
+
+function costOf(
+  instances: Plan['instances'],
+  edges: Plan['edges'],
+  lower_bound_bps: number,
+  { servers }: PlanInput['infrastructure'],
+): Plan['cost'] {
+  const sum = (values: number[]) => values.reduce((a, b) => a + b, 0);
+  return {
+    cross_traffic_bps: sum(edges.map(({ crosses_switch, rate_bps }) => (crosses_switch ? rate_bps : 0))),
+    lower_bound_bps,
+    total_traffic_bps: sum(edges.map(({ from, to, rate_bps }) => (from !== null && to !== null ? rate_bps : 0))),
+    cores_used: sum(instances.map(({ core_share }) => core_share)),
+    cores_available: sum(servers.map(({ cores }) => cores)),
+  };
+}

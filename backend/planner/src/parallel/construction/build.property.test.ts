@@ -146,6 +146,9 @@ describe('orrery, beside every series-parallel graph there is', () => {
         const spg = build(problem);
         expect(isValid(problem, spg.series)).toBe(true);
         expect(spg.latency_us).toBeLessThanOrEqual(spg.sequential_us);
+        const hurried = buildSpg(problem, { strategy: 'orrery', seed: 1, budget: { steps: 0, expired: () => true } });
+        expect(isValid(problem, hurried.series)).toBe(true);
+        expect(hurried.latency_us).toBeGreaterThanOrEqual(spg.latency_us - 1e-9);
         for (const { latency_us } of spg.rejected) expect(latency_us).toBeGreaterThanOrEqual(spg.latency_us - 1e-9);
       }),
       { numRuns: 15, seed: 4 },

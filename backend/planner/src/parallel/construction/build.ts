@@ -145,7 +145,7 @@ function plain(series: Series): Draft {
 
 /** The best of our own composition and, where that is not proven, of what the packings make. */
 function ours(task: Task): Draft {
-  const { series, proven } = compose(task.relation, task.problem);
+  const { series, proven } = compose(task.relation, task.problem, task.budget.expired);
   const own: Draft = { series, packing: null, proven };
   if (proven) return own;
   return strawmen(task)
@@ -200,14 +200,14 @@ function levels({ n, dependent, blocked }: Relation): Series {
 }
 
 /** Packs chains, then composes the graph in which NFs of one bin run one after another (HydraNF 6.4.1, step 2). */
-function packed({ relation, problem }: Task, pack: (packing: ChainPacking) => Bins): Draft {
+function packed({ relation, problem, budget }: Task, pack: (packing: ChainPacking) => Bins): Draft {
   const packing = packingOf(relation);
   const bins = pack(packing);
   const lower_bound = binBound(packing);
   const open = bins.length > lower_bound && packing.chains.length <= MAX_EXACT_CHAINS;
   const exact = open ? fewestBins(packing).length : lower_bound;
   return {
-    series: compose(bound(packing, bins), problem).series,
+    series: compose(bound(packing, bins), problem, budget.expired).series,
     packing: {
       bins: bins.map((bin) => membersOf(unionOf(packing, bin))),
       chains: packing.chains.length,

@@ -11,11 +11,11 @@ export interface Composition {
 /**
  * A series-parallel graph of low latency, then few copies, for any relation. Where every NF of a part of the chain must
  * come before all that follow, the parts are solved apart, which costs nothing; a part of at most `MAX_EXACT_NFS` NFs is
- * solved exactly, a larger one is cut where the critical paths of both sides add up to least.
+ * solved exactly, a larger one is cut where that gives the best graph, of a few cuts; of one once `expired`.
  */
-export function compose(relation: Relation, cost: StepCost): Composition {
+export function compose(relation: Relation, cost: StepCost, expired: () => boolean = () => false): Composition {
   const parts = separable(relation).map((mask) => ({
-    series: composePart(relation, mask, cost),
+    series: composePart({ relation, cost, expired }, mask),
     proven: membersOf(mask).length <= MAX_EXACT_NFS,
   }));
   return { series: tidied(parts.flatMap(({ series }) => series)), proven: parts.every(({ proven }) => proven) };
@@ -37,14 +37,21 @@ export function separable(relation: Relation): number[] {
   return parts;
 }
 
-function composePart(relation: Relation, mask: number, cost: StepCost): Series {
+interface Composing {
+  readonly relation: Relation;
+  readonly cost: StepCost;
+  readonly expired: () => boolean;
+}
+
+function composePart(task: Composing, mask: number): Series {
+  const { relation, cost } = task;
   const members = membersOf(mask);
   if (members.length <= MAX_EXACT_NFS) return exactSpg(relation, mask, cost.mirror_us + cost.merge_us).series;
   const components = componentsOf(relation, mask);
-  if (components.length > 1) return packBranches(relation, components, cost);
+  if (components.length > 1) return packBranches(task, components);
   const composed = cutsOf(relation, mask)
-    .slice(0, TRIED_CUTS)
-    .map((head) => [...composePart(relation, head, cost), ...composePart(relation, mask & ~head, cost)]);
+    .slice(0, task.expired() ? 1 : TRIED_CUTS)
+    .map((head) => [...composePart(task, head), ...composePart(task, mask & ~head)]);
   return composed.reduce((best, it) => (isBetter(relation, cost, it, best) ? it : best));
 }
 
@@ -105,9 +112,10 @@ function componentsOf({ dependent }: Relation, mask: number): number[] {
 }
 
 /** Independent parts, the slowest alone, the others together as long as they are not slower (first fit decreasing). */
-function packBranches(relation: Relation, parts: readonly number[], cost: StepCost): Series {
+function packBranches(task: Composing, parts: readonly number[]): Series {
+  const { relation, cost } = task;
   const latencyOf = (series: Series) => shapeOf(series, relation.latency_us, cost).latency_us;
-  const branches = parts.map((mask) => composePart(relation, mask, cost)).sort((a, b) => latencyOf(b) - latencyOf(a));
+  const branches = parts.map((mask) => composePart(task, mask)).sort((a, b) => latencyOf(b) - latencyOf(a));
   const most = latencyOf(branches[0]!);
   const packed: Series[] = [];
   for (const branch of branches) {

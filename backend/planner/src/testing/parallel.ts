@@ -26,8 +26,8 @@ export function arbitraryNf(id: string): fc.Arbitrary<NfDescriptor> {
     .record({
       reads: some(3),
       writes: some(1),
-      adds: fc.oneof({ weight: 4, arbitrary: fc.constant([]) }, some(1)),
-      removes: fc.oneof({ weight: 4, arbitrary: fc.constant([]) }, some(1)),
+      adds: fc.oneof({ weight: 4, arbitrary: fc.constant<PacketField[]>([]) }, some(1)),
+      removes: fc.oneof({ weight: 4, arbitrary: fc.constant<PacketField[]>([]) }, some(1)),
       may_drop: fc.oneof(fc.constant(false), fc.constant(false), fc.boolean()),
       kind: fc.constantFrom('none', 'none', 'static', 'flow', 'aggregate'),
     })

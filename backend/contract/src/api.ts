@@ -19,7 +19,7 @@ import {
 } from './lifecycle.js';
 import { NfDescriptor } from './nf-descriptor.js';
 import { Pipeline, PipelineDefinition, PipelineProblem, PipelineVersion, PublishRequest } from './pipeline.js';
-import { Plan, PlanRequest } from './plan.js';
+import { CertificateRequest, Plan, PlanCertificate, PlanRequest } from './plan.js';
 import { InstanceSample, Series, SloStatus } from './telemetry.js';
 import {
   CaptureRequest,
@@ -316,6 +316,18 @@ export const ROUTES = defineRoutes({
     problems: [404, 409, 415, 422],
     location: true,
     creates: true,
+  },
+  certifyPlan: {
+    method: 'POST',
+    path: '/plans/{id}/certificate',
+    tag: 'plans',
+    summary: 'Prove how good a plan is: bounds of its figures, as tight as the time allows',
+    role: 'operator',
+    params: byId,
+    body: CertificateRequest,
+    status: 200,
+    response: PlanCertificate,
+    problems: [404, 409, 415, 422],
   },
   getPlan: {
     method: 'GET',

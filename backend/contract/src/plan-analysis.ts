@@ -112,6 +112,30 @@ export const NfConflict = z.strictObject({
 });
 export type NfConflict = z.infer<typeof NfConflict>;
 
+/** Where mirror and merge of a parallel step would stand with the least traffic (HydraNF 6.5.2). */
+export const MergePlace = z.strictObject({
+  step: z.string().describe('the step on one line'),
+  chosen: z.string().nullable().describe('null: every option fills a link'),
+  link_bytes: z.number().describe('over links, for each packet'),
+  switch_traversals: z.number(),
+  rejected: z.array(
+    z.strictObject({ title: z.string(), link_bytes: z.number(), switch_traversals: z.number(), because: z.string() }),
+  ),
+});
+export type MergePlace = z.infer<typeof MergePlace>;
+
+/** Instances of a parallel form by server, if the servers were empty (HydraNF 6.4.2). */
+export const ParallelProvisioning = z.strictObject({
+  counts: z.array(z.strictObject({ node: Name, server: Name, instances: z.int().min(1) })),
+  cross_traffic_bps: z.number().min(0),
+  conflicts: z.array(Constraint).describe('what forbids any; empty where counts are given'),
+  compared: z.array(
+    z.strictObject({ strategy: z.string(), cross_traffic_bps: z.number().nullable(), chosen: z.boolean() }),
+  ),
+  merges: z.array(MergePlace),
+});
+export type ParallelProvisioning = z.infer<typeof ParallelProvisioning>;
+
 /** The parallel form of a linear chain (HydraNF 6). The twin runs chains in sequence so far: figures are predictions. */
 export const ParallelForm = z.strictObject({
   id: Id,
@@ -146,6 +170,7 @@ export const ParallelForm = z.strictObject({
       because: z.string(),
     }),
   ),
+  provisioning: ParallelProvisioning.nullable().describe('null where the chain stays sequential'),
 });
 export type ParallelForm = z.infer<typeof ParallelForm>;
 

@@ -123,3 +123,14 @@ export const PlanRequest = z.strictObject({
   ...PlanOptions.shape,
 });
 export type PlanRequest = z.infer<typeof PlanRequest>;
+
+/** Asks for proofs: bounds of the plan's figures as tight as the time allows. */
+export const CertificateRequest = z.strictObject({ time_limit_s: z.number().min(1).max(30).default(10) });
+export type CertificateRequest = z.infer<typeof CertificateRequest>;
+
+export const PlanCertificate = z.strictObject({
+  plan_id: Id,
+  quality: z.array(Quality).describe('of the same answers in the same order as in the plan'),
+  elapsed_ms: z.number().min(0),
+});
+export type PlanCertificate = z.infer<typeof PlanCertificate>;

@@ -1,4 +1,6 @@
 import type { PipelineDefinition, PipelineProblem } from '@orrery/contract';
+import { BadProblem } from '../bad-problem.js';
+import { targetsOf } from '../schedule/targets.js';
 import { type PipelineGraph, topologicalOrder } from './graph.js';
 import { MAX_PATHS, type Path, pathsOf } from './paths.js';
 
@@ -15,16 +17,35 @@ export function checkObjectives(definition: PipelineDefinition, graph: PipelineG
     if (seen.has(slo.id)) error(`${i}/id`, `another objective is called "${slo.id}"`);
     seen.add(slo.id);
     const ends = slo.kind === 'priority' ? { above: slo.above, below: slo.below } : { a: slo.a, b: slo.b };
-    for (const [end, edge] of Object.entries(ends)) {
+    const faults = Object.entries(ends).flatMap(([end, edge]) => {
       const fault = classFault(edge, definition, paths);
-      if (fault) error(`${i}/${end}`, fault);
-    }
+      return fault ? [{ end, fault }] : [];
+    });
+    for (const { end, fault } of faults) error(`${i}/${end}`, fault);
+    if (faults.length > 0) return;
     const [one, other] = Object.values(ends).map((edge) => paths?.find(({ edges }) => edges.includes(edge)));
     if (one && one === other) error(`${i}`, 'both edges lie on the same way, so that they carry the same class');
   });
-  const circle = priorityCircle(class_slos);
-  if (circle !== null) error(`${circle}`, 'the priorities go round in a circle');
+  if (problems.length === 0) problems.push(...contradictions(definition, paths!));
   return problems;
+}
+
+/** What the objectives cannot mean together. Precondition: each names two classes. */
+function contradictions({ class_slos }: PipelineDefinition, paths: readonly Path[]): PipelineProblem[] {
+  const classOf = (edge: string) => paths.findIndex(({ edges }) => edges.includes(edge));
+  const slos = class_slos.map((slo) =>
+    slo.kind === 'priority'
+      ? { kind: slo.kind, above: classOf(slo.above), below: classOf(slo.below) }
+      : { kind: slo.kind, a: classOf(slo.a), b: classOf(slo.b), ratio: slo.ratio },
+  );
+  try {
+    targetsOf({ classes: paths, slos });
+    return [];
+  } catch (error) {
+    if (!(error instanceof BadProblem)) throw error;
+    const pointer = error.field.replace('/slos/', '/class_slos/');
+    return [{ code: 'bad-objective', severity: 'error', message: `the objective ${error.detail}`, pointer }];
+  }
 }
 
 /** Why an edge names no class; `null` when it does. */
@@ -36,24 +57,4 @@ function classFault(edge: string, { edges }: PipelineDefinition, paths: readonly
   return through === 0
     ? `no traffic takes edge "${edge}"`
     : `${through} ways take edge "${edge}"; name one that only one takes`;
-}
-
-/** An objective that closes a circle of priorities between edges; `null` when there is none. */
-function priorityCircle(slos: PipelineDefinition['class_slos']): number | null {
-  const below = new Map<string, string[]>();
-  for (const [i, slo] of slos.entries()) {
-    if (slo.kind !== 'priority') continue;
-    if (reaches(below, slo.below, slo.above)) return i;
-    below.set(slo.above, [...(below.get(slo.above) ?? []), slo.below]);
-  }
-  return null;
-}
-
-function reaches(below: ReadonlyMap<string, readonly string[]>, from: string, to: string): boolean {
-  const seen = new Set([from]);
-  for (const at of seen) {
-    if (at === to) return true;
-    for (const next of below.get(at) ?? []) seen.add(next);
-  }
-  return false;
 }

@@ -22,7 +22,7 @@ export interface OffloadChoice {
  * has actions and table entries left for, most traffic saved first (E2 3.4.1 step 5).
  */
 export function chooseOffloads(input: OffloadInput): OffloadChoice {
-  const { infrastructure, instances, edges } = input;
+  const { infrastructure, edges } = input;
   const left = new Map(
     infrastructure.switches.map(({ id, table_entries }) => [id, table_entries - input.entries_used] as const),
   );

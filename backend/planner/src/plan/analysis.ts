@@ -1,6 +1,7 @@
-import type { Plan, PlanOptions, Quality } from '@orrery/contract';
+import type { Plan, PlannedPipeline, PlanOptions, Quality } from '@orrery/contract';
 import { flowWay } from '../chaining/flow-ways.js';
 import { parallelForms } from '../parallel/parallel-forms.js';
+import type { Path } from '../pipeline/paths.js';
 import type { PlacementBound } from '../placement/bound.js';
 import { chooseOffloads } from '../placement/offload.js';
 import { scheduleForms } from '../schedule/schedule-forms.js';
@@ -22,10 +23,11 @@ export function analyse(input: PlacedInput, options: PlanOptions, entries_used: 
     return flow.way;
   });
   const ghz = Math.max(...input.infrastructure.servers.map((server) => server.ghz));
-  const parallel = parallelForms({ ...input, ghz, strategy: options.parallelization, seed });
+  const rateOf = (pipeline: PlannedPipeline, path: Path) => classRate(input.pgraph, pipeline, path);
+  const parallel = parallelForms({ ...input, ghz, rateOf, strategy: options.parallelization, seed });
   const schedules = scheduleForms({
     ...input,
-    rateOf: (pipeline, path) => classRate(input.pgraph, pipeline, path),
+    rateOf,
     strategy: options.scheduling,
     mode: options.scheduling_mode,
   });

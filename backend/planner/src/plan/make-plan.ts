@@ -1,6 +1,4 @@
 import { type Plan, PlanOptions } from '@orrery/contract';
-import { buildPGraph } from '../igraph/pgraph.js';
-import { buildIGraph } from '../igraph/split.js';
 import { splitReason } from '../igraph/split-reason.js';
 import { addressOwners, addressProblem, assignAddresses } from '../interconnection/addresses.js';
 import { fixedEntries } from '../interconnection/fabric.js';
@@ -17,6 +15,7 @@ import { placementReason, stuckReason } from '../placement/reasons.js';
 import { diffOf } from '../transition/diff.js';
 import { stepsBetween } from '../transition/steps.js';
 import { analyse, placementQuality } from './analysis.js';
+import { sizedGraphs } from './graphs.js';
 import { header, infeasible } from './infeasible.js';
 import type { PlanInput } from './input.js';
 
@@ -110,17 +109,6 @@ function planSound(input: PlanInput, problems: Plan['problems']): Plan {
     steps: stepsBetween(base, { nodes, fabric }, servers),
     diff: diffOf(base, instances, nodes),
   };
-}
-
-/** The PGraph of all pipelines, sized for the slowest server, and the instances into which it splits. */
-function sizedGraphs({ pipelines, descriptors, infrastructure }: PlanInput) {
-  const slowest = Math.min(10, ...infrastructure.servers.map(({ ghz }) => ghz));
-  const pgraph = buildPGraph(pipelines, descriptors, slowest);
-  const graph = buildIGraph(pgraph, pipelines, descriptors);
-  const counts = new Map<string, number>();
-  for (const { pgraph_node } of graph.instances) counts.set(pgraph_node, (counts.get(pgraph_node) ?? 0) + 1);
-  pgraph.nodes = pgraph.nodes.map((node) => ({ ...node, instances: counts.get(node.id)! }));
-  return { pgraph, graph };
 }
 
 function costOf(

@@ -22,7 +22,8 @@ const GATE_CYCLES = 10;
 const QUEUE_CYCLES = 40;
 /** To tell the class of a packet at its source by its header. */
 const CLASSIFIER_CYCLES = 60;
-const STEPS = 20_000;
+/** Ways to cut that are tried. */
+export const SCHEDULE_STEPS = 20_000;
 
 export interface ScheduleInput {
   readonly pipelines: readonly PlannedPipeline[];
@@ -47,7 +48,7 @@ export function scheduleForms(input: ScheduleInput): { schedules: ScheduleForm[]
     const named = scheduleProblem(input, pipeline);
     if (!named) return [];
     const { strategy, mode } = input;
-    const schedule = planSchedule(named.problem, { strategy, mode, budget: { steps: STEPS } });
+    const schedule = planSchedule(named.problem, { strategy, mode, budget: { steps: SCHEDULE_STEPS } });
     return [{ pipeline, named, schedule }];
   });
   return {

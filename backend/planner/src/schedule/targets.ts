@@ -26,8 +26,11 @@ export interface Targets {
   readonly from: Int32Array;
 }
 
+/** Classes and what is wished of them. */
+type Wishes = Pick<ScheduleProblem, 'slos'> & { readonly classes: readonly unknown[] };
+
 /** Errors: `BadProblem` for SLOs that contradict each other or mix measures in one priority level. */
-export function targetsOf(problem: ScheduleProblem): Omit<Targets, 'target' | 'wanted'> & { weight: Float64Array } {
+export function targetsOf(problem: Wishes): Omit<Targets, 'target' | 'wanted'> & { weight: Float64Array } {
   const { classes, slos } = problem;
   const weight = new Float64Array(classes.length).fill(0);
   const via = new Int32Array(classes.length).fill(-1);
@@ -78,7 +81,7 @@ function mixed(slo: number): BadProblem {
 }
 
 /** Level of each group of tied classes: below everything that has priority over it; the lowest one if nothing is said. */
-function levelsOf({ slos }: ScheduleProblem, group: Int32Array, groups: number): Int32Array {
+function levelsOf({ slos }: Wishes, group: Int32Array, groups: number): Int32Array {
   const below: { group: number; slo: number }[][] = Array.from({ length: groups }, () => []);
   const above = new Int32Array(groups);
   const mentioned = new Uint8Array(groups);

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import type { AcceleratorProblem, Demand, OpenDevice } from '../accelerator/problem.js';
 import { type Random, seededRandom } from '../random.js';
 
-/** Parts of a device's TCAM and throughput that a demand takes, by the name of the mix (facts/performance.md 2a). */
+/** Parts of a device's TCAM and throughput that a demand takes, by the name of the mix. */
 export const ITEM_MIXES = {
   uniform: (random: Random) => [between(random, 0.05, 0.5), between(random, 0.05, 0.5)],
   'quarter-to-half': (random: Random) => [between(random, 0.25, 0.5), between(random, 0.25, 0.5)],

@@ -5,7 +5,7 @@ import { type Random, seededRandom } from '../random.js';
 
 /**
  * A graph of NFs with about three instances each on servers that hold them all with a little room: the mix with which
- * the solvers were compared (facts/performance.md 2b).
+ * the solvers were compared.
  */
 export function randomProvisioning(nfs: number, servers: number, random: Random): ProvisioningProblem {
   const between = (lo: number, hi: number) => lo + Math.floor(random() * (hi - lo + 1));

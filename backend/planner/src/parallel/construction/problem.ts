@@ -13,7 +13,7 @@ export interface SpgProblem {
 
 /**
  * What one mirror, and what one merge, adds for packets of a length: the xor merge took 7 ns for 64 and 31 ns for 1500
- * bytes (facts/performance.md 1). A copy reads less than an xor of the same bytes, so that the figure bounds it as well.
+ * bytes. A copy reads less than an xor of the same bytes, so that the figure bounds it as well.
  */
 export function mergeCostUs(packet_bytes: number): number {
   requireAtLeast('/packet_bytes', packet_bytes, 0, true);

@@ -5,10 +5,10 @@ import { BadProblem, requireAtMost } from '../../bad-problem.js';
 export const MAX_CHAIN_NFS = 30;
 
 /**
- * What stands between an earlier and a later NF. The first five forbid to run them side by side; `read-write` and
+ * What stands between an earlier and a later NF. All but the last two forbid to run them side by side; `read-write` and
  * `state-drop` only forbid to turn their order round.
  */
-export type ConflictKind = 'write-read' | 'write-write' | 'add-remove' | 'length' | 'drop-state' | OrderKind;
+export type ConflictKind = 'write-read' | 'write-write' | 'add-remove' | 'length' | 'drop-state' | 'filter' | OrderKind;
 export type OrderKind = 'read-write' | 'state-drop';
 
 export interface Conflict {

@@ -2,15 +2,17 @@ import { Controller, Global, Inject, Injectable, Module, Res } from '@nestjs/com
 import {
   API_PREFIX,
   type Plan,
+  type PlanCertificate,
   type PlannedPipeline,
   type PlanOptions,
   type PlanRequest,
   type RouteInput,
 } from '@orrery/contract';
+import { BadProblem } from '@orrery/planner/bad-problem';
 import { makePlan } from '@orrery/planner/plan';
 import type { FastifyReply } from 'fastify';
 import { newId } from '../../platform/ids.js';
-import { invalid, notFound } from '../../platform/problem.js';
+import { conflict, invalid, notFound } from '../../platform/problem.js';
 import { STORE, type Store } from '../../platform/redis.js';
 import { KEYS } from '../../platform/redis-keys.js';
 import { Input, Route } from '../../platform/route.js';
@@ -19,6 +21,7 @@ import { DESCRIPTORS, type DescriptorCatalogue } from '../../ports/descriptor-ca
 import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastructure-store.js';
 import { PIPELINES, type PipelineStore } from '../../ports/pipeline-store.js';
 import { PLANS, type PlanStore } from '../../ports/plan-store.js';
+import { Certifier } from './certifier.js';
 
 const KEEP_S = 86_400;
 /** So many plans that nobody deployed are kept, those that were read last: Redis evicts nothing by itself. */
@@ -49,7 +52,7 @@ class PlansService implements PlanStore {
   }
 
   async make(request: PlanRequest, base: Plan | null): Promise<Plan> {
-    const plan = makePlan({
+    const plan = planOrRefuse({
       id: newId('plan'),
       created_ms: Date.now(),
       options: optionsOf(request),
@@ -99,11 +102,24 @@ function optionsOf({ pipelines: _pipelines, remove: _remove, ...options }: PlanR
   return options;
 }
 
+/** A problem too large or not sound for the planner is the request's fault, not the server's. */
+function planOrRefuse(input: Parameters<typeof makePlan>[0]): Plan {
+  try {
+    return makePlan(input);
+  } catch (error) {
+    if (!(error instanceof BadProblem)) throw error;
+    throw invalid([{ pointer: error.field, detail: error.detail, code: 'cannot-be-planned' }]);
+  }
+}
+
 @Controller()
 class PlansController {
   constructor(
     @Inject(PLANS) private readonly plans: PlanStore,
     @Inject(DEPLOYMENT_VIEW) private readonly view: DeploymentView,
+    @Inject(DESCRIPTORS) private readonly catalogue: DescriptorCatalogue,
+    @Inject(INFRASTRUCTURE) private readonly infrastructure: InfrastructureStore,
+    @Inject(Certifier) private readonly certifier: Certifier,
   ) {}
 
   @Route('createPlan')
@@ -116,6 +132,23 @@ class PlansController {
     return plan;
   }
 
+  @Route('certifyPlan')
+  async certify(@Input() { params, body }: RouteInput<'certifyPlan'>): Promise<PlanCertificate> {
+    const plan = await this.plans.get(params.id);
+    if (!plan.feasible) throw conflict('The plan is not feasible, so that there is nothing to prove.');
+    const started = performance.now();
+    const quality = await this.certifier.certify({
+      input: {
+        plan,
+        descriptors: this.catalogue.all(),
+        infrastructure: this.infrastructure.current.infrastructure,
+      },
+      time_limit_s: body.time_limit_s,
+    });
+    if (!quality) throw conflict('The infrastructure or the catalogue changed since the plan was made; make it again.');
+    return { plan_id: plan.id, quality: [...quality], elapsed_ms: performance.now() - started };
+  }
+
   @Route('getPlan')
   get(@Input() { params }: RouteInput<'getPlan'>): Promise<Plan> {
     return this.plans.get(params.id);
@@ -125,7 +158,7 @@ class PlansController {
 @Global()
 @Module({
   controllers: [PlansController],
-  providers: [PlansService, { provide: PLANS, useExisting: PlansService }],
+  providers: [PlansService, Certifier, { provide: PLANS, useExisting: PlansService }],
   exports: [PLANS],
 })
 export class PlansModule {}

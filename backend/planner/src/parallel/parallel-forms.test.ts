@@ -1,0 +1,81 @@
+import type { PipelineDefinition } from '@orrery/contract';
+import { describe, expect, it } from 'vitest';
+import { makePlan } from '../plan/make-plan.js';
+import { CATALOGUE, descriptor } from '../testing/descriptors.js';
+import { rack } from '../testing/infrastructure.js';
+import { FIGURE_3_1, pipeline } from '../testing/pipelines.js';
+
+const formsOf = (definition: PipelineDefinition, descriptors = CATALOGUE) => {
+  const plan = makePlan({
+    id: 'plan',
+    created_ms: 0,
+    pipelines: [{ pipeline_id: 'p-1', version: 1, definition }],
+    descriptors,
+    infrastructure: rack(),
+    base: null,
+    budget: { steps: 10 },
+  });
+  expect(plan.feasible).toBe(true);
+  return plan.parallel;
+};
+
+const idle = { reads: [], writes: [], adds: [], removes: [], may_drop: false };
+const free = ['a', 'b', 'c'].map((id) => descriptor(id, { actions: idle, state: { kind: 'none', key: [] } }));
+const chain = (filters: (readonly [string, 'is' | 'is-not', string | number])[] = []) =>
+  pipeline({ a: 'a', b: 'b', c: 'c' }, [
+    ['in', 'a'],
+    ['a', 'b'],
+    ['b', 'c', [...filters]],
+    ...(filters.length > 0 ? [['b', 'out', [[filters[0]![0], 'is-not', filters[0]![2]]]] as const] : []),
+    ['c', 'out'],
+  ] as Parameters<typeof pipeline>[1]);
+
+describe('the parallel form of a chain in a plan', () => {
+  it('runs what is independent side by side, and says how many copies that takes', () => {
+    const [form] = formsOf(chain(), free);
+    expect(form).toMatchObject({
+      nodes: ['a', 'b', 'c'],
+      conflicts: [],
+      mirrors: 1,
+      merges: 1,
+      copies: 2,
+      reverted: false,
+      text: '(a | b | c)',
+      bins: [['a'], ['b'], ['c']],
+    });
+    expect(form!.latency_us).toBeLessThan(form!.sequential_us / 2);
+    expect(form!.graph.vertices.map(({ kind }) => kind).sort()).toEqual(['merge', 'mirror', 'nf', 'nf', 'nf']);
+    expect(form!.provisioning!.counts.map(({ node }) => node).sort()).toEqual(['a', 'b', 'c']);
+    expect(form!.provisioning!.merges).toHaveLength(1);
+  });
+
+  it('keeps an NF behind the one that decides whether packets are led to it', () => {
+    const forms = formsOf(FIGURE_3_1);
+    for (const form of forms.filter(({ nodes }) => nodes[0] === 'ids')) {
+      expect(form.conflicts.map(({ sentence }) => sentence)).toContain(
+        `ids decides ids.verdict, by which packets are led to ${form.nodes[1]}`,
+      );
+      expect(form.text.startsWith('ids')).toBe(true);
+    }
+    expect(forms.length).toBeGreaterThan(0);
+  });
+
+  it('does so for a field that the NF rewrites, and not for one that nobody changes', () => {
+    const rewriting = free.map((it) =>
+      it.id === 'a' ? { ...it, actions: { ...idle, writes: ['port.dst' as const] } } : it,
+    );
+    expect(formsOf(chain([['port.dst', 'is', 80]]), free).find(({ nodes }) => nodes.length === 3)!.text).toBe(
+      '(a | b | c)',
+    );
+    const form = formsOf(chain([['port.dst', 'is', 80]]), rewriting).find(({ nodes }) => nodes.length === 3)!;
+    expect(form.conflicts).toEqual([
+      {
+        earlier: 'a',
+        later: 'c',
+        parallel: false,
+        sentence: 'a decides port.dst, by which packets are led to c',
+      },
+    ]);
+    expect(form.text).not.toBe('(a | b | c)');
+  });
+});

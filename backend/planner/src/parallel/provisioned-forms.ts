@@ -1,0 +1,154 @@
+import type { Infrastructure, NfDescriptor, ParallelProvisioning, PlannedPipeline } from '@orrery/contract';
+import { CORE_BUDGET, cyclesPerPacket, packetRate } from '../igraph/sizing.js';
+import { indexDescriptors } from '../pipeline/attributes.js';
+import { softwareImplementation } from '../pipeline/implementation.js';
+import { binsOf } from '../placement/problem.js';
+import { hopDelay } from '../slo/latency.js';
+import { nfsOf, type Series, spgText } from './construction/series.js';
+import { MAX_MERGE_SERVERS, placeMirrorAndMerge, type Spot } from './merging/place.js';
+import {
+  instancesNeeded,
+  MAX_SERVERS,
+  type ProvisionedNf,
+  type ProvisioningProblem,
+  spgEdges,
+} from './provisioning/problem.js';
+import { type Provisioning, type ProvisionStrategy, provision } from './provisioning/provision.js';
+
+/** Moves of the annealing. */
+const STEPS = 4000;
+const COMPARED: readonly ProvisionStrategy[] = ['annealing', 'greedy', 'linear', 'random'];
+
+export interface ProvisionInput {
+  readonly descriptors: readonly NfDescriptor[];
+  readonly infrastructure: Infrastructure;
+  readonly seed: number;
+}
+
+/** Instances of a graph over the servers, as if these were empty; `null` where there are none or too many of them. */
+export function provisionForm(
+  input: ProvisionInput,
+  pipeline: PlannedPipeline,
+  nodes: readonly string[],
+  series: Series,
+  rate_bps: number,
+): ParallelProvisioning | null {
+  const { servers } = input.infrastructure;
+  if (servers.length === 0 || servers.length > Math.min(MAX_SERVERS, MAX_MERGE_SERVERS) || rate_bps <= 0) return null;
+  const problem = provisioningProblem(input, pipeline, nodes, series, rate_bps);
+  const all = COMPARED.map((strategy) => ({
+    strategy,
+    found: provision(problem, { strategy, seed: input.seed, budget: { steps: STEPS } }),
+  }));
+  const ours = all[0]!.found;
+  return {
+    counts: ours.feasible ? countsOf(ours, nodes, servers) : [],
+    cross_traffic_bps: ours.feasible ? ours.cross_traffic_bps : 0,
+    conflicts: ours.feasible ? [] : [...ours.conflicts],
+    compared: all.map(({ strategy, found }, i) => ({
+      strategy,
+      cross_traffic_bps: found.feasible ? found.cross_traffic_bps : null,
+      chosen: i === 0,
+    })),
+    merges: ours.feasible ? mergesOf(input, pipeline, nodes, series, ours, rate_bps) : [],
+  };
+}
+
+function provisioningProblem(
+  { descriptors, infrastructure }: ProvisionInput,
+  { definition }: PlannedPipeline,
+  nodes: readonly string[],
+  series: Series,
+  rate_bps: number,
+): ProvisioningProblem {
+  const catalogue = indexDescriptors(descriptors);
+  const bytes = definition.traffic_class.packet_bytes;
+  const { servers } = infrastructure;
+  const hz = Math.min(...servers.map(({ ghz }) => ghz)) * 1e9;
+  const nf = new Map(definition.nodes.flatMap((node) => (node.kind === 'nf' ? [[node.id, node.nf] as const] : [])));
+  const nfs = nodes.map((id, i): ProvisionedNf => {
+    const descriptor = catalogue.get(nf.get(id)!)!;
+    const { cost } = softwareImplementation(descriptor)!;
+    const instance_rate_bps = ((CORE_BUDGET * hz) / cyclesPerPacket(cost, bytes)) * 8 * bytes;
+    const count = instancesNeeded(rate_bps, instance_rate_bps);
+    return {
+      id,
+      instance_rate_bps,
+      cores: (CORE_BUDGET * rate_bps) / (count * instance_rate_bps),
+      memory_bytes: cost.memory_bytes,
+      max_instances: descriptor.scaling.max_instances,
+      enters: i === 0,
+      leaves: i === nodes.length - 1,
+    };
+  });
+  return {
+    rate_bps,
+    nfs,
+    edges: spgEdges(series),
+    servers: binsOf(infrastructure).map(({ id, cores, memory_bytes, link_bps }) => ({
+      id,
+      cores: cores * CORE_BUDGET,
+      memory_bytes,
+      link_bps,
+    })),
+    delay_us: servers.map(({ id: from }) =>
+      servers.map(({ id: to }) => (from === to ? 0 : hopDelay(infrastructure, from, to))),
+    ),
+  };
+}
+
+function countsOf(
+  { counts }: Extract<Provisioning, { feasible: true }>,
+  nodes: readonly string[],
+  servers: Infrastructure['servers'],
+): ParallelProvisioning['counts'] {
+  return counts.flatMap((row, i) =>
+    row.flatMap((instances, k) => (instances > 0 ? [{ node: nodes[i]!, server: servers[k]!.id, instances }] : [])),
+  );
+}
+
+/** Mirror and merge of each step of the chain, each NF taken to stand where most of its instances are. */
+function mergesOf(
+  { infrastructure }: ProvisionInput,
+  { definition }: PlannedPipeline,
+  nodes: readonly string[],
+  series: Series,
+  { counts }: Extract<Provisioning, { feasible: true }>,
+  rate_bps: number,
+): ParallelProvisioning['merges'] {
+  const packet_bytes = definition.traffic_class.packet_bytes;
+  const at = (nf: number) => counts[nf]!.indexOf(Math.max(...counts[nf]!));
+  const spot = (step: Series[number] | undefined, end: 'first' | 'last'): Spot => {
+    const nfs = step ? nfsOf([step]) : [];
+    return nfs.length === 0 ? 'switch' : at(end === 'first' ? nfs[0]! : nfs.at(-1)!);
+  };
+  const mirrors = infrastructure.switches.some(({ actions }) => actions.includes('mirror'));
+  return series.flatMap((step, i) => {
+    if (step.kind === 'nf') return [];
+    const { chosen, rejected } = placeMirrorAndMerge({
+      servers: binsOf(infrastructure).map(({ id, link_bps }) => ({ id, link_bps })),
+      upstream: spot(series[i - 1], 'last'),
+      downstream: spot(series[i + 1], 'first'),
+      branches: step.branches.map((branch) => nfsOf(branch).map(at)),
+      packet_bytes,
+      rate_pps: packetRate(rate_bps, packet_bytes),
+      switch_mirrors: mirrors,
+      switch_merges: false,
+    });
+    const short = ({ title, link_bytes, switch_traversals, because }: (typeof rejected)[number]) => ({
+      title,
+      link_bytes,
+      switch_traversals,
+      because,
+    });
+    return [
+      {
+        step: spgText([step], nodes),
+        chosen: chosen?.title ?? null,
+        link_bytes: chosen?.link_bytes ?? 0,
+        switch_traversals: chosen?.switch_traversals ?? 0,
+        rejected: rejected.slice(0, 5).map(short),
+      },
+    ];
+  });
+}

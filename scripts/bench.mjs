@@ -2,11 +2,13 @@ import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
 import { bench as deploy } from './bench/deploy.mjs';
 import { bench as engine } from './bench/engine.mjs';
+import { bench as planner } from './bench/planner.mjs';
 import { bench as twin } from './bench/twin.mjs';
 import { setUp } from './setup/main.mjs';
 import { SetupError } from './setup/progress.mjs';
 
-const BENCHES = { engine, deploy, twin };
+/** All but those that say `twin: false` run the twin or reserve memory, which needs root. */
+const BENCHES = { planner, engine, deploy, twin };
 
 const HELP = `npm run bench -- NAME [--json]
 
@@ -60,10 +62,13 @@ async function main() {
     return values.help ? 0 : 1;
   }
   if (name !== 'all' && !BENCHES[name]) throw new SetupError(`No such benchmark: ${name}.\n\n${HELP}`);
-  if (process.getuid?.() !== 0) throw new SetupError('Benchmarks run the twin or reserve memory, which needs root.');
-  await setUp({ twin: true });
+  const chosen = name === 'all' ? Object.values(BENCHES) : [BENCHES[name]];
+  const needsTwin = chosen.some((bench) => bench.twin !== false);
+  if (needsTwin && process.getuid?.() !== 0)
+    throw new SetupError('This benchmark runs the twin or reserves memory, which needs root.');
+  await setUp({ twin: needsTwin });
   const figures = [];
-  for (const { run } of name === 'all' ? Object.values(BENCHES) : [BENCHES[name]]) {
+  for (const { run } of chosen) {
     for (const figure of await run()) figures.push(complete(figure));
   }
   if (values.json) for (const figure of figures) console.log(JSON.stringify(figure));

@@ -117,7 +117,12 @@ function mergesOf(
   rate_bps: number,
 ): ParallelProvisioning['merges'] {
   const packet_bytes = definition.traffic_class.packet_bytes;
-  const at = (nf: number) => counts[nf]!.indexOf(Math.max(...counts[nf]!));
+  const serverOf = counts.map((row) => row.indexOf(Math.max(...row)));
+  /** Servers without any of the chain's NFs only make the way longer. */
+  const used = [...new Set(serverOf)];
+  const bins = binsOf(infrastructure);
+  const servers = used.map((k) => ({ id: bins[k]!.id, link_bps: bins[k]!.link_bps }));
+  const at = (nf: number) => used.indexOf(serverOf[nf]!);
   const spot = (step: Series[number] | undefined, end: 'first' | 'last'): Spot => {
     const nfs = step ? nfsOf([step]) : [];
     return nfs.length === 0 ? 'switch' : at(end === 'first' ? nfs[0]! : nfs.at(-1)!);
@@ -126,7 +131,7 @@ function mergesOf(
   return series.flatMap((step, i) => {
     if (step.kind === 'nf') return [];
     const { chosen, rejected } = placeMirrorAndMerge({
-      servers: binsOf(infrastructure).map(({ id, link_bps }) => ({ id, link_bps })),
+      servers,
       upstream: spot(series[i - 1], 'last'),
       downstream: spot(series[i + 1], 'first'),
       branches: step.branches.map((branch) => nfsOf(branch).map(at)),

@@ -1,0 +1,67 @@
+import { type ChainOptions, chain, route } from '../src/chaining/chain.js';
+import { prepareNetwork } from '../src/chaining/network.js';
+import { serveInTurn } from '../src/chaining/serve.js';
+import { CHAIN_STRATEGIES } from '../src/chaining/strategies.js';
+import { seededRandom } from '../src/random.js';
+import { bestPath, mixedNetwork, randomSla } from '../src/testing/chaining.js';
+import { cpuMs, type Figure } from './measure.js';
+
+const SLAS = 10_000;
+const HYPER: ChainOptions = { strategy: 'hyper', seed: 1 };
+
+/** 10,000 random SLAs over 20 instances (HYPER VII-C). */
+export function chainingFigures(): Figure[] {
+  const source = mixedNetwork(1);
+  const network = prepareNetwork(source);
+  const random = seededRandom(7);
+  const slas = Array.from({ length: SLAS }, () => randomSla(random, source));
+  const perSla = (run: (options: ChainOptions) => void, options: ChainOptions) =>
+    (cpuMs(() => run(options)) * 1000) / SLAS;
+  const paths = (options: ChainOptions) => {
+    for (const sla of slas) route(network, sla, options);
+  };
+  const answers = (options: ChainOptions) => {
+    for (const sla of slas) chain(network, sla, options);
+  };
+  const sample = slas.slice(0, 500);
+  const equal = sample.filter((sla) => {
+    const best = bestPath(source, sla);
+    const { latency_us, status } = chain(network, sla, HYPER);
+    return best === null ? status === 'impossible' : Math.abs(best.latency_us - latency_us!) < 1e-6;
+  });
+  const kept = (strategy: ChainOptions['strategy']) =>
+    (100 *
+      serveInTurn(
+        network,
+        slas.slice(0, 1000).map((request, i) => ({ request, ended: i < 20 ? [] : [i - 20] })),
+        { strategy, seed: 1 },
+      ).qualified) /
+    1000;
+  const functionOnly = perSla(paths, { strategy: 'function-only', seed: 1 });
+  return [
+    {
+      name: 'HYPER chain, path alone',
+      value: perSla(paths, HYPER),
+      unit: 'us/SLA',
+      better: 'lower',
+      bar: 5,
+      baseline: functionOnly,
+    },
+    { name: 'HYPER chain, with all reasons', value: perSla(answers, HYPER), unit: 'us/SLA', better: 'lower', bar: 50 },
+    {
+      name: 'HYPER chain, equal to brute force',
+      value: (100 * equal.length) / sample.length,
+      unit: '%',
+      better: 'higher',
+      bar: 100,
+    },
+    ...CHAIN_STRATEGIES.map(
+      (strategy): Figure => ({
+        name: `SLAs kept, 20 flows at a time, ${strategy}`,
+        value: kept(strategy),
+        unit: '%',
+        better: 'higher',
+      }),
+    ),
+  ];
+}

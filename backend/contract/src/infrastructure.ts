@@ -35,6 +35,7 @@ export const BoardNode = z.strictObject({
   server: Name.describe('the server whose agent drives it'),
   device: z.string().max(60),
   slots: z.int().min(1).max(16),
+  clock_mhz: z.number().positive().max(2000).default(200),
   resources: z.record(Name, z.number().min(0)).describe('what each slot has: lut, ff, bram-kib'),
   bandwidth_bps: RateBps,
   latency_us: z.number().min(0),

@@ -61,6 +61,7 @@ export const SloPrediction = z.strictObject({
   unit: z.enum(['us', 'bps']),
   met: z.boolean(),
   attainable: z.number().describe('what the best placement on this hardware could reach'),
+  constraint: Constraint.nullable().describe('why no placement on this hardware can meet it; null when one may'),
   model: z.string().describe('how the figure was derived'),
 });
 

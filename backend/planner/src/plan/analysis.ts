@@ -1,4 +1,5 @@
 import type { Plan, PlannedPipeline, PlanOptions, Quality } from '@orrery/contract';
+import { infrastructureReasons } from '../accelerator/infrastructure-reasons.js';
 import { flowWay } from '../chaining/flow-ways.js';
 import { parallelForms } from '../parallel/parallel-forms.js';
 import type { Path } from '../pipeline/paths.js';
@@ -39,7 +40,7 @@ export function analyse(input: PlacedInput, options: PlanOptions, entries_used: 
     schedules: schedules.schedules,
     offloads,
     slos: predictSlos(input),
-    reasons: [...reasons, ...offloadReasons],
+    reasons: [...infrastructureReasons(input), ...reasons, ...offloadReasons],
   };
 }
 

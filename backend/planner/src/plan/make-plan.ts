@@ -12,6 +12,7 @@ import { placedInstances, quickEffort, runningPlaces } from '../placement/from-g
 import { place } from '../placement/place.js';
 import { binsOf, problemOf } from '../placement/problem.js';
 import { placementReason, stuckReason } from '../placement/reasons.js';
+import { hopelessObjectives } from '../slo/hopeless.js';
 import { diffOf } from '../transition/diff.js';
 import { stepsBetween } from '../transition/steps.js';
 import { analyse, placementQuality } from './analysis.js';
@@ -91,7 +92,7 @@ function planSound(input: PlanInput, problems: Plan['problems']): Plan {
   return {
     ...header(input),
     feasible: true,
-    problems,
+    problems: [...problems, ...hopelessObjectives(analysis, pipelines)],
     conflicts: [],
     pgraph,
     instances,

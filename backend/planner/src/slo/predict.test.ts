@@ -149,3 +149,41 @@ describe('gammaQuantile', () => {
     expect(gammaQuantile(p, mean, variance)).toBeCloseTo(value, 4);
   });
 });
+
+describe('an objective that cannot hold', () => {
+  const hopeless = (slos: PipelineDefinition['slos']) =>
+    predict(
+      pipeline(
+        { a: 'a', b: 'b' },
+        [
+          ['in', 'a'],
+          ['a', 'b'],
+          ['b', 'out'],
+        ],
+        { rate_bps: rateFor(0.1), slos },
+      ),
+    );
+
+  it('says by how much no placement meets it, and warns at its field', () => {
+    const { plan, slo } = hopeless([
+      { id: 'fast', kind: 'latency', percentile: 99, max_us: 1.5 },
+      { id: 'wide', kind: 'throughput', min_bps: 1e12 },
+    ]);
+    expect(slo.fast).toMatchObject({
+      met: false,
+      attainable: 2,
+      constraint: { constraint: 'latency', needed: 2, available: 1.5, unit: 'us', where: 'p' },
+    });
+    expect(slo.wide!.constraint).toMatchObject({ constraint: 'throughput', needed: 1e12 });
+    expect(plan.problems.map(({ severity, pointer }) => [severity, pointer])).toEqual([
+      ['warning', '/slos/0/max_us'],
+      ['warning', '/slos/1/min_bps'],
+    ]);
+  });
+
+  it('is not one that another placement might meet', () => {
+    const { plan, slo } = hopeless([{ id: 'tail', kind: 'latency', percentile: 99, max_us: 3 }]);
+    expect(slo.tail).toMatchObject({ met: false, constraint: null });
+    expect(plan.problems).toEqual([]);
+  });
+});

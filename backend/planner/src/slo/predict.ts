@@ -1,4 +1,4 @@
-import type { Plan, PlannedPipeline, Slo } from '@orrery/contract';
+import type { Constraint, Plan, PlannedPipeline, Slo } from '@orrery/contract';
 import { indexDescriptors } from '../pipeline/attributes.js';
 import { softwareImplementation } from '../pipeline/implementation.js';
 import { type Path, pathsOf } from '../pipeline/paths.js';
@@ -33,8 +33,12 @@ function predictLatency(
     predicted,
   );
   const met = predicted <= max_us;
+  const constraint: Constraint | null =
+    attainable > max_us
+      ? { constraint: 'latency', needed: attainable, available: max_us, unit: 'us', where: definition.name }
+      : null;
   const common = { pipeline_id, slo_id: id, kind: 'latency', unit: 'us', model: LATENCY_MODEL } as const;
-  return { ...common, target: max_us, predicted, attainable, met };
+  return { ...common, target: max_us, predicted, attainable, met, constraint };
 }
 
 function predictThroughput(
@@ -46,8 +50,12 @@ function predictThroughput(
   const model = `rate at which the first resource is full, the other pipelines at their estimates: ${bottleneck}`;
   const attainable = Math.max(bps, mostThroughputBps(input, pipeline_id, definition.traffic_class.rate_bps));
   const met = bps >= min_bps;
+  const constraint: Constraint | null =
+    attainable < min_bps
+      ? { constraint: 'throughput', needed: min_bps, available: attainable, unit: 'bps', where: definition.name }
+      : null;
   const common = { pipeline_id, slo_id: id, kind: 'throughput', unit: 'bps', model } as const;
-  return { ...common, target: min_bps, predicted: bps, attainable, met };
+  return { ...common, target: min_bps, predicted: bps, attainable, met, constraint };
 }
 
 /** A percentile (0 to 1) of a gamma distribution with this mean and variance above the fixed minimum. */

@@ -1,0 +1,81 @@
+import type { Infrastructure } from '@orrery/contract';
+import { describe, expect, it } from 'vitest';
+import { makePlan } from '../plan/make-plan.js';
+import { descriptor } from '../testing/descriptors.js';
+import { rack } from '../testing/infrastructure.js';
+import { pipeline } from '../testing/pipelines.js';
+
+const BOARD: Infrastructure['boards'][number] = {
+  id: 'board-1',
+  origin: 'twin',
+  server: 'server-1',
+  device: 'test',
+  slots: 2,
+  clock_mhz: 200,
+  resources: { lut: 10_000 },
+  bandwidth_bps: 1e10,
+  latency_us: 1,
+  cost: 1,
+};
+const software = descriptor('sqli', { cycles: 200_000 });
+const both = (lut: number) => ({
+  ...software,
+  implementations: [
+    ...software.implementations,
+    {
+      kind: 'board' as const,
+      driver: 'board' as const,
+      cost: { cycles_per_packet: 20, cycles_per_byte: 0, base_latency_us: 0.3, memory_bytes: 0 },
+      resources: { lut },
+    },
+  ],
+});
+
+const reasonFor = (nf: typeof software, max_us: number, boards = [BOARD]) => {
+  const definition = pipeline(
+    { s: 'sqli' },
+    [
+      ['in', 's'],
+      ['s', 'out'],
+    ],
+    {
+      rate_bps: 1e6,
+      slos: [{ id: 'fast', kind: 'latency', percentile: 99, max_us }],
+    },
+  );
+  const plan = makePlan({
+    id: 'plan',
+    created_ms: 0,
+    pipelines: [{ pipeline_id: 'p-1', version: 1, definition }],
+    descriptors: [nf],
+    infrastructure: { ...rack({ servers: 1, ghz: 1 }), boards },
+    base: null,
+    budget: { steps: 1 },
+  });
+  expect(plan.feasible).toBe(true);
+  return plan.reasons.find(({ part }) => part === 'infrastructure');
+};
+
+describe('on what an NF should run', () => {
+  it('is software while it meets every requirement (HYPER Figure 2)', () => {
+    expect(reasonFor(both(5000), 1000)).toMatchObject({ subject: 'p.s', decision: 'software on server-1' });
+    expect(reasonFor(software, 1000)).toBeUndefined();
+  });
+
+  it('is a board where software is too slow, and says what software lacks', () => {
+    const reason = reasonFor(both(5000), 100)!;
+    expect(reason.decision).toBe('board on board-1');
+    expect(reason.candidates[0]).toMatchObject({
+      name: 'software on server-1',
+      feasible: false,
+      constraint: { constraint: 'latency', needed: 205, available: 100, unit: 'us', where: 'server-1' },
+    });
+  });
+
+  it('is nothing where the board lacks room too, with the fewest limits that conflict', () => {
+    const reason = reasonFor(both(20_000), 100)!;
+    expect(reason.decision).toBe('nothing meets every requirement');
+    expect(reason.candidates.map(({ constraint }) => constraint?.constraint)).toEqual(['latency', 'capacity']);
+    expect(reasonFor(software, 100, [])!.constraint).toMatchObject({ constraint: 'latency', needed: 205 });
+  });
+});

@@ -1,0 +1,138 @@
+import type { Constraint, Infrastructure, NfDescriptor, Plan, PlannedPipeline } from '@orrery/contract';
+import { CORE_BUDGET, cyclesPerPacket } from '../igraph/sizing.js';
+import { indexDescriptors } from '../pipeline/attributes.js';
+import { softwareImplementation } from '../pipeline/implementation.js';
+import type { Bin } from '../placement/problem.js';
+import { chooseInfrastructure, type InfrastructureChoice, type Site } from './infrastructure-choice.js';
+import type { Shortage } from './problem.js';
+
+export interface InfrastructureInput {
+  readonly pipelines: readonly PlannedPipeline[];
+  readonly descriptors: readonly NfDescriptor[];
+  readonly infrastructure: Infrastructure;
+  readonly bins: readonly Bin[];
+  readonly pgraph: Plan['pgraph'];
+}
+
+/** Where no objective bounds the latency. */
+const NO_BOUND_US = 1e9;
+
+/**
+ * On what each NF should run, software unless it cannot (HYPER Figure 2): for NFs with several implementations, and for
+ * those whose software cannot meet the objectives of its pipeline.
+ */
+export function infrastructureReasons(input: InfrastructureInput): Plan['reasons'] {
+  const catalogue = indexDescriptors(input.descriptors);
+  return input.pgraph.nodes.flatMap((node) => {
+    const descriptor = catalogue.get(node.nf)!;
+    const { question, choice } = choiceFor(input, node, descriptor);
+    const kind = choice.chosen && descriptor.implementations[choice.chosen.implementation]!.kind;
+    if (descriptor.implementations.length === 1 && kind === 'software') return [];
+    return [reasonOf(node.id, question, choice, kind)];
+  });
+}
+
+type Question = Parameters<typeof chooseInfrastructure>[0];
+
+function choiceFor(input: InfrastructureInput, node: Plan['pgraph']['nodes'][number], descriptor: NfDescriptor) {
+  const { definition } = input.pipelines.find(({ pipeline_id }) => pipeline_id === node.pipeline_id)!;
+  const { boards } = input.infrastructure;
+  const names = [...new Set(boards.flatMap(({ resources }) => Object.keys(resources)))];
+  const question: Question = {
+    functions: [node.nf],
+    dimensions: names.map((name) => ({ name, unit: name })),
+    function: 0,
+    implementations: descriptor.implementations.map(({ kind, cost, resources }) => ({
+      kind,
+      cost,
+      need: names.map((name) => resources[name] ?? 0),
+    })),
+    sites: sitesOf(input, descriptor, names),
+    throughput_bps: Math.max(1, node.load_bps),
+    packet_bytes: definition.traffic_class.packet_bytes,
+    latency_us: latencyLeftUs(input, definition, node.node_id),
+  };
+  return { question, choice: chooseInfrastructure(question) };
+}
+
+/** The tightest objective less what the other NFs take at least. */
+function latencyLeftUs(
+  { descriptors, infrastructure }: InfrastructureInput,
+  { slos, nodes, traffic_class }: PlannedPipeline['definition'],
+  nodeId: string,
+): number {
+  const bounds = slos.flatMap((slo) => (slo.kind === 'latency' ? [slo.max_us] : []));
+  if (bounds.length === 0) return NO_BOUND_US;
+  const catalogue = indexDescriptors(descriptors);
+  const ghz = Math.max(...infrastructure.servers.map((server) => server.ghz));
+  const others = nodes.reduce((sum, node) => {
+    if (node.kind !== 'nf' || node.id === nodeId) return sum;
+    const { cost } = softwareImplementation(catalogue.get(node.nf)!)!;
+    return sum + cost.base_latency_us + cyclesPerPacket(cost, traffic_class.packet_bytes) / (ghz * 1e3);
+  }, 0);
+  return Math.max(0, Math.min(...bounds) - others);
+}
+
+function sitesOf(
+  { infrastructure, bins }: InfrastructureInput,
+  { scaling }: NfDescriptor,
+  dimensions: readonly string[],
+): Site[] {
+  const servers = infrastructure.servers.map(
+    ({ id, ghz, cores, memory_bytes }, i): Site => ({
+      id,
+      kinds: ['software', 'container'],
+      functions: [0],
+      hz: ghz * 1e9,
+      cores_free: CORE_BUDGET * Math.min(cores, scaling.max_instances),
+      memory_free_bytes: memory_bytes,
+      throughput_free_bps: bins[i]!.link_bps,
+      capacity_free: dimensions.map(() => 0),
+    }),
+  );
+  const boards = infrastructure.boards.map(
+    ({ id, clock_mhz, bandwidth_bps, resources }): Site => ({
+      id,
+      kinds: ['board'],
+      functions: [0],
+      hz: clock_mhz * 1e6,
+      cores_free: 1,
+      memory_free_bytes: Number.MAX_SAFE_INTEGER,
+      throughput_free_bps: bandwidth_bps,
+      capacity_free: dimensions.map((name) => resources[name] ?? 0),
+    }),
+  );
+  return [...servers, ...boards];
+}
+
+function reasonOf(
+  subject: string,
+  { implementations, sites }: Question,
+  { chosen, candidates, because, conflicts }: InfrastructureChoice,
+  kind: Question['implementations'][number]['kind'] | null,
+): Plan['reasons'][number] {
+  const later = kind === 'board' ? ' Plans run its software until boards can be deployed to.' : '';
+  return {
+    part: 'infrastructure',
+    subject,
+    decision: chosen ? `${kind} on ${sites[chosen.site]!.id}` : 'nothing meets every requirement',
+    because: `${because}${later}`,
+    candidates: candidates.map((it) => ({
+      name: `${implementations[it.implementation]!.kind} on ${sites[it.site]!.id}`,
+      chosen: it.chosen,
+      feasible: it.feasible,
+      figure: it.latency_us,
+      unit: 'us',
+      constraint: it.constraint && constraintOf(it.constraint),
+    })),
+    constraint: conflicts[0] ? constraintOf(conflicts[0]) : null,
+  };
+}
+
+const KNOWN: readonly Constraint['constraint'][] = ['latency', 'throughput', 'memory', 'function'];
+
+/** Resources of a board are capacities; their name is the unit. */
+function constraintOf({ constraint, ...rest }: Shortage): Constraint {
+  const known = KNOWN.find((name) => name === constraint);
+  return { ...rest, constraint: known ?? 'capacity' };
+}

@@ -1,0 +1,24 @@
+import type { Plan } from '@orrery/contract';
+
+/** A warning for each objective that no placement on the infrastructure can meet, at its field of the definition. */
+export function hopelessObjectives({ slos }: Pick<Plan, 'slos'>, pipelines: Plan['pipelines']): Plan['problems'] {
+  return slos.flatMap(({ constraint, pipeline_id, slo_id, kind }) => {
+    if (!constraint) return [];
+    const { definition } = pipelines.find((it) => it.pipeline_id === pipeline_id)!;
+    const index = definition.slos.findIndex(({ id }) => id === slo_id);
+    const figure = (value: number) => Number(value.toPrecision(3));
+    const message =
+      kind === 'latency'
+        ? `no placement on this infrastructure takes less than ${figure(constraint.needed)} us`
+        : `no placement on this infrastructure carries more than ${figure(constraint.available / 1e6)} Mb/s`;
+    return [
+      {
+        pipeline_id,
+        code: 'bad-objective' as const,
+        severity: 'warning' as const,
+        message,
+        pointer: `/slos/${index}/${kind === 'latency' ? 'max_us' : 'min_bps'}`,
+      },
+    ];
+  });
+}

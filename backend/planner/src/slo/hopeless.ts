@@ -1,7 +1,10 @@
-import type { Plan } from '@orrery/contract';
+import type { Plan, PlannedPipeline } from '@orrery/contract';
 
 /** A warning for each objective that no placement on the infrastructure can meet, at its field of the definition. */
-export function hopelessObjectives({ slos }: Pick<Plan, 'slos'>, pipelines: Plan['pipelines']): Plan['problems'] {
+export function hopelessObjectives(
+  { slos }: Pick<Plan, 'slos'>,
+  pipelines: readonly PlannedPipeline[],
+): Plan['problems'] {
   return slos.flatMap(({ constraint, pipeline_id, slo_id, kind }) => {
     if (!constraint) return [];
     const { definition } = pipelines.find((it) => it.pipeline_id === pipeline_id)!;

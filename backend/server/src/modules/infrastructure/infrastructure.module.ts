@@ -1,5 +1,5 @@
 import { Controller, Global, Inject, Injectable, Module, type OnModuleInit, Res } from '@nestjs/common';
-import type { FieldError, Infrastructure, RouteInput, SessionInfo } from '@orrery/contract';
+import { type FieldError, Infrastructure, type RouteInput, type SessionInfo } from '@orrery/contract';
 import type { FastifyReply } from 'fastify';
 import { Mutex } from '../../platform/mutex.js';
 import { conflict, invalid, ProblemError } from '../../platform/problem.js';
@@ -34,7 +34,8 @@ class InfrastructureService implements InfrastructureStore, OnModuleInit {
   ) {}
 
   async onModuleInit(): Promise<void> {
-    this.current = (await this.store.json<Stored>(KEYS.infrastructure)) ?? NONE;
+    const stored = await this.store.json<Stored>(KEYS.infrastructure);
+    this.current = stored ? { ...stored, infrastructure: Infrastructure.parse(stored.infrastructure) } : NONE;
   }
 
   onChange(listener: () => void): void {

@@ -1,6 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Inject, Injectable } from '@nestjs/common';
-import type { Pipeline, PipelineDefinition, PipelineProblem, PipelineVersion, PlannedPipeline } from '@orrery/contract';
+import {
+  type Pipeline,
+  PipelineDefinition,
+  type PipelineProblem,
+  type PipelineVersion,
+  type PlannedPipeline,
+} from '@orrery/contract';
 import { validatePipeline } from '@orrery/planner/pipeline/validate';
 import { newId } from '../../platform/ids.js';
 import { Mutex } from '../../platform/mutex.js';
@@ -24,6 +30,15 @@ interface NewVersion {
 
 const MAX_PIPELINES = 1000;
 
+/** Definitions that an earlier release stored get the defaults of what the contract has added since. */
+function withCurrentDraft(pipeline: StoredPipeline): StoredPipeline {
+  return { ...pipeline, draft: PipelineDefinition.parse(pipeline.draft) };
+}
+
+function withCurrentDefinition(version: PipelineVersion): PipelineVersion {
+  return { ...version, definition: PipelineDefinition.parse(version.definition) };
+}
+
 @Injectable()
 export class PipelinesService implements PipelineStore {
   private readonly mutex = new Mutex();
@@ -40,6 +55,7 @@ export class PipelinesService implements PipelineStore {
   async list(): Promise<Pipeline[]> {
     const stored = await this.store.hashValues<StoredPipeline>(KEYS.pipelines);
     return stored
+      .map(withCurrentDraft)
       .sort((a, b) => a.created_ms - b.created_ms || (a.id < b.id ? -1 : 1))
       .map((pipeline) => this.withDeployment(pipeline));
   }
@@ -51,13 +67,13 @@ export class PipelinesService implements PipelineStore {
   async versions(id: string): Promise<PipelineVersion[]> {
     await this.stored(id);
     const versions = await this.store.hashValues<PipelineVersion>(KEYS.versions(id));
-    return versions.sort((a, b) => b.version - a.version);
+    return versions.map(withCurrentDefinition).sort((a, b) => b.version - a.version);
   }
 
   async version(id: string, version: number): Promise<PipelineVersion> {
     const found = await this.store.hashJson<PipelineVersion>(KEYS.versions(id), String(version));
     if (!found) throw notFound('version', `${id} ${version}`);
-    return found;
+    return withCurrentDefinition(found);
   }
 
   problemsOf(definition: PipelineDefinition): PipelineProblem[] {
@@ -236,7 +252,7 @@ export class PipelinesService implements PipelineStore {
   private async stored(id: string): Promise<StoredPipeline> {
     const pipeline = await this.store.hashJson<StoredPipeline>(KEYS.pipelines, id);
     if (!pipeline) throw notFound('pipeline', id);
-    return pipeline;
+    return withCurrentDraft(pipeline);
   }
 
   private async requireFreeName(name: string, except: string | null): Promise<void> {

@@ -4,8 +4,13 @@
 from __future__ import annotations
 
 from typing import Annotated, Literal
-from typing_extensions import TypeAliasType
 from pydantic import BaseModel, ConfigDict, Field
+from typing_extensions import TypeAliasType
+
+
+ResourcesAdditionalProperty = TypeAliasType(
+    "ResourcesAdditionalProperty", Annotated[float, Field(ge=0.0)]
+)
 
 
 DirectAttribute = TypeAliasType(
@@ -155,6 +160,11 @@ RateBps = TypeAliasType(
 )
 
 
+SwitchAction = TypeAliasType(
+    "SwitchAction", Literal["forward", "rewrite", "mirror", "group", "meter", "tunnel"]
+)
+
+
 class SwitchNode(BaseModel):
     model_config = ConfigDict(
         extra="forbid",
@@ -165,7 +175,7 @@ class SwitchNode(BaseModel):
     driver: Literal["ovs", "p4", "bmv2"]
     ports: Annotated[int, Field(ge=2, le=1024)]
     table_entries: Annotated[int, Field(ge=16, le=1000000)]
-    actions: list[Literal["forward", "rewrite", "mirror", "group", "meter", "tunnel"]]
+    actions: list[SwitchAction]
 
 
 TimestampMs = TypeAliasType(
@@ -325,6 +335,31 @@ class TwinWatchLineEvent(BaseModel):
     subject: str
     message: str
     t_ms: TimestampMs
+
+
+class BoardNode(BaseModel):
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    id: Name
+    title: Annotated[str | None, Field(max_length=60)] = None
+    origin: Origin
+    server: Annotated[Name, Field(description="the server whose agent drives it")]
+    device: Annotated[str, Field(max_length=60)]
+    slots: Annotated[int, Field(ge=1, le=16)]
+    clock_mhz: Annotated[float, Field(gt=0.0, le=2000.0)] = 200
+    resources: Annotated[
+        dict[Name, ResourcesAdditionalProperty],
+        Field(description="what each slot has: lut, ff, bram-kib"),
+    ]
+    bandwidth_bps: RateBps
+    latency_us: Annotated[float, Field(ge=0.0)]
+    cost: Annotated[
+        float,
+        Field(
+            description="power and purchase in one figure, beside other boards", gt=0.0
+        ),
+    ] = 1
 
 
 class Capability(BaseModel):
@@ -611,6 +646,7 @@ class Infrastructure(BaseModel):
     )
     name: Name
     servers: Annotated[list[ServerNode], Field(max_length=256)]
+    boards: Annotated[list[BoardNode], Field(max_length=64, validate_default=True)] = []
     switches: Annotated[list[SwitchNode], Field(max_length=64)]
     hosts: Annotated[list[HostNode], Field(max_length=1024)]
     links: Annotated[list[Link], Field(max_length=4096)]

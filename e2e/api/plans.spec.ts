@@ -1,0 +1,99 @@
+import { expect, test } from '../support/orrery.js';
+
+/** Two ways out of an IDS; `slos` and `class_slos` differ from case to case. */
+const forked = (rest: Record<string, unknown> = {}) => ({
+  name: 'planned',
+  title: 'Planned',
+  description: '',
+  traffic_class: {
+    from: ['client-1'],
+    match: [{ attribute: 'port.dst', op: 'is', value: 4242 }],
+    rate_bps: 10_000_000,
+    packet_bytes: 800,
+  },
+  nodes: [
+    { id: 'in', kind: 'ingress' },
+    { id: 'ids', kind: 'nf', nf: 'ids', config: {} },
+    { id: 'mon', kind: 'nf', nf: 'monitor', config: {} },
+    { id: 'fw', kind: 'nf', nf: 'firewall', config: {} },
+    { id: 'out', kind: 'egress' },
+  ],
+  edges: [
+    { id: 'all', from: 'in', to: 'ids', filter: [] },
+    { id: 'safe', from: 'ids', to: 'mon', filter: [{ attribute: 'ids.verdict', op: 'is', value: 'safe' }] },
+    { id: 'unsafe', from: 'ids', to: 'fw', filter: [{ attribute: 'ids.verdict', op: 'is-not', value: 'safe' }] },
+    { id: 'seen', from: 'mon', to: 'out', filter: [] },
+    { id: 'checked', from: 'fw', to: 'out', filter: [] },
+  ],
+  slos: [],
+  ...rest,
+});
+
+test('a plan carries its quality, and a certificate proves no less', async ({ api }) => {
+  const class_slos = [{ id: 'share', kind: 'cpu-time', a: 'safe', b: 'unsafe', ratio: 1.2 }];
+  const pipeline = await api.ok('POST', '/pipelines', forked({ class_slos }));
+  const plan = await api.ok('POST', '/plans', { pipelines: [{ pipeline_id: pipeline.id }] });
+  expect(plan.feasible).toBe(true);
+  const parts = (it: { quality: { part: string }[] }) => it.quality.map(({ part }) => part);
+  expect(new Set(parts(plan))).toEqual(new Set(['placement', 'chaining', 'parallelization', 'scheduling']));
+  expect(plan.schedules.find((it: { pipeline_id: string }) => it.pipeline_id === pipeline.id).objectives).toEqual([
+    expect.objectContaining({ slo_id: 'share', wanted: 1.2, met: true }),
+  ]);
+  const certificate = await api.ok('POST', `/plans/${plan.id}/certificate`, { time_limit_s: 2 });
+  expect(parts(certificate)).toEqual(parts(plan));
+  certificate.quality.forEach((it: { bound: number; value: number }, i: number) => {
+    expect(it.value).toBe(plan.quality[i].value);
+    expect(it.bound).toBeGreaterThanOrEqual(plan.quality[i].bound);
+    expect(it.bound).toBeLessThanOrEqual(it.value * (1 + 1e-9));
+  });
+  await api.ok('DELETE', `/pipelines/${pipeline.id}`);
+});
+
+test('every strategy can be asked for, and one that nobody knows is refused by name', async ({ api }) => {
+  const pipeline = await api.ok('POST', '/pipelines', forked());
+  const pipelines = [{ pipeline_id: pipeline.id }];
+  const options = {
+    strategy: ['e2', 'packing', 'first-fit-decreasing', 'first-fit', 'random'],
+    chaining: ['hyper', 'stratos', 'function-only', 'random'],
+    parallelization: ['orrery', 'fewest-bins', 'first-fit', 'overload-and-remove', 'genetic', 'parabox', 'sequential'],
+    scheduling: ['alpine', 'semi-manual', 'manual', 'run-to-completion'],
+    scheduling_mode: ['constrained', 'free'],
+  };
+  for (const [option, values] of Object.entries(options)) {
+    for (const value of values) {
+      const plan = await api.ok('POST', '/plans', { pipelines, [option]: value });
+      expect([plan.feasible, plan[option]]).toEqual([true, value]);
+    }
+    const refused = await api.call('POST', '/plans', { pipelines, [option]: 'magic' });
+    expect([refused.status, refused.body.errors[0].pointer]).toEqual([422, `/${option}`]);
+  }
+  await api.ok('DELETE', `/pipelines/${pipeline.id}`);
+});
+
+test('an objective that nothing can meet is said at its field, with what there is', async ({ api }) => {
+  const slos = [{ id: 'fast', kind: 'latency', percentile: 99, max_us: 0.1 }];
+  const pipeline = await api.ok('POST', '/pipelines', forked({ slos }));
+  const plan = await api.ok('POST', '/plans', { pipelines: [{ pipeline_id: pipeline.id }] });
+  const own = (it: { pipeline_id: string }) => it.pipeline_id === pipeline.id;
+  expect(plan.problems.filter(own)).toEqual([
+    expect.objectContaining({ code: 'bad-objective', severity: 'warning', pointer: '/slos/0/max_us' }),
+  ]);
+  expect(plan.slos.find(own).constraint).toMatchObject({ constraint: 'latency', available: 0.1, unit: 'us' });
+  await api.ok('DELETE', `/pipelines/${pipeline.id}`);
+});
+
+test('objectives between classes that contradict each other are not planned', async ({ api }) => {
+  const class_slos = [
+    { id: 'one', kind: 'cpu-time', a: 'safe', b: 'unsafe', ratio: 2 },
+    { id: 'two', kind: 'cpu-time', a: 'seen', b: 'checked', ratio: 3 },
+  ];
+  const pipeline = await api.ok('POST', '/pipelines', forked({ class_slos }));
+  const plan = await api.ok('POST', '/plans', { pipelines: [{ pipeline_id: pipeline.id }] });
+  expect(plan.feasible).toBe(false);
+  expect(plan.problems).toContainEqual(
+    expect.objectContaining({ code: 'bad-objective', pointer: '/class_slos/1/ratio', pipeline_id: pipeline.id }),
+  );
+  const refused = await api.call('POST', `/plans/${plan.id}/certificate`, {});
+  expect(refused.status).toBe(409);
+  await api.ok('DELETE', `/pipelines/${pipeline.id}`);
+});

@@ -34,6 +34,11 @@ export function diffDefinitions(before: PipelineDefinition, after: PipelineDefin
       essence: (slo) => slo,
       describe: () => 'target',
     }),
+    ...diffLists('slo', before.class_slos, after.class_slos, {
+      label: (slo) => slo.id,
+      essence: (slo) => slo,
+      describe: () => 'classes or ratio',
+    }),
     ...(['name', 'title', 'description'] as const)
       .filter((field) => before[field] !== after[field])
       .map(

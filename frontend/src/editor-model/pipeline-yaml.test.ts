@@ -8,7 +8,7 @@ describe('YAML', () => {
   it('keeps the order of nodes and edges and writes keys in the order of the contract', () => {
     const text = toYaml(e2);
     const keys = text.split('\n').flatMap((line) => /^(\w+):/.exec(line)?.[1] ?? []);
-    expect(keys).toEqual(['name', 'title', 'description', 'traffic_class', 'nodes', 'edges', 'slos']);
+    expect(keys).toEqual(['name', 'title', 'description', 'traffic_class', 'nodes', 'edges', 'slos', 'class_slos']);
     expect(text.indexOf('id: unsafe')).toBeLessThan(text.indexOf('id: safe-web'));
     expect(fromYaml(text)).toEqual({ ok: true, definition: e2 });
   });

@@ -13,7 +13,7 @@ export type YamlResult = { ok: true; definition: PipelineDefinition } | { ok: fa
 
 const NODE_KEYS = ['id', 'kind', 'nf', 'title', 'config', 'position'];
 const EDGE_KEYS = ['id', 'from', 'to', 'filter', 'rate_bps'];
-const DEFINITION_KEYS = ['name', 'title', 'description', 'traffic_class', 'nodes', 'edges', 'slos'];
+const DEFINITION_KEYS = ['name', 'title', 'description', 'traffic_class', 'nodes', 'edges', 'slos', 'class_slos'];
 
 function ordered(value: object, keys: readonly string[]): Record<string, unknown> {
   const source = value as Record<string, unknown>;

@@ -51,10 +51,11 @@ test('a chain drawn in the browser carries real packets in the twin', async ({ s
 
   await test.step('3 plan: the dry run shows a place for each NF', async () => {
     await page.getByRole('button', { name: 'Plan' }).click();
-    const drawer = page.getByRole('dialog');
+    await expect(page.getByRole('heading', { name: 'Plan of Walk' })).toBeVisible();
     for (const nf of ['ids', 'firewall', 'rate-limiter', 'nat'])
-      await expect(drawer.getByText(nf).first()).toBeVisible();
-    await page.keyboard.press('Escape');
+      await expect(page.getByRole('button', { name: nf, exact: true })).toBeVisible();
+    await page.getByRole('link', { name: 'Editor' }).click();
+    await expect(editor.canvas).toBeVisible();
   });
 
   const pipeline = await api.until('the stored chain', async () => {

@@ -1,12 +1,13 @@
 import type { NfInstance } from '@orrery/contract';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { ReactFlowProvider } from '@xyflow/react';
-import { useDeferredValue, useEffect, useMemo, useState } from 'react';
-import { useParams } from 'react-router';
+import { lazy, Suspense, useDeferredValue, useEffect, useMemo, useState } from 'react';
+import { Navigate, Route, Routes, useParams } from 'react-router';
 import { createStore, useStore } from 'zustand';
 import { diffDefinitions } from '../../editor-model/diff.js';
 import { withPositions } from '../../editor-model/edit.js';
 import { check } from '../../editor-model/problems.js';
+import { chainPath } from '../../shared/api/chains.js';
 import { ApiError, callFull } from '../../shared/api/client.js';
 import {
   useInfrastructure,
@@ -24,6 +25,8 @@ import { SaverContext } from './editor/saver-context.js';
 import { createEditorStore } from './editor/store.js';
 import { useOtherChains } from './editor/use-other-chains.js';
 import { Workbench } from './editor/workbench.js';
+
+const PlanPage = lazy(() => import('./plan/plan-page.js'));
 
 type Loaded = NonNullable<ReturnType<typeof usePipeline>['data']>;
 
@@ -97,7 +100,18 @@ function Editor({ loaded, deleted }: { readonly loaded: Loaded; readonly deleted
   return (
     <EditorContext value={context}>
       <SaverContext value={saver}>
-        <Workbench />
+        <Routes>
+          <Route index element={<Workbench />} />
+          <Route
+            path="plan"
+            element={
+              <Suspense fallback={<LoadingRows />}>
+                <PlanPage />
+              </Suspense>
+            }
+          />
+          <Route path="*" element={<Navigate to={chainPath(id)} replace />} />
+        </Routes>
       </SaverContext>
     </EditorContext>
   );

@@ -11,7 +11,7 @@ export function Component() {
     <Routes>
       <Route index element={<ChainList />} />
       <Route
-        path=":id"
+        path=":id/*"
         element={
           <Suspense fallback={<LoadingRows />}>
             <EditorPage />

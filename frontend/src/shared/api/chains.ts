@@ -25,3 +25,8 @@ export function useChainTitle(unknown: (id: string) => string = asItIs): (pipeli
 export function chainPath(pipelineId: string): string {
   return `/chains/${encodeURIComponent(pipelineId)}`;
 }
+
+/** The plan of the chain's draft. */
+export function planPath(pipelineId: string): string {
+  return `${chainPath(pipelineId)}/plan`;
+}

@@ -21,6 +21,7 @@ export const PATHS = {
   publishPipeline: ['POST', '/pipelines/{id}/versions'],
   getPipelineVersion: ['GET', '/pipelines/{id}/versions/{version}'],
   createPlan: ['POST', '/plans'],
+  certifyPlan: ['POST', '/plans/{id}/certificate'],
   getPlan: ['GET', '/plans/{id}'],
   listDeployments: ['GET', '/deployments'],
   createDeployment: ['POST', '/deployments'],

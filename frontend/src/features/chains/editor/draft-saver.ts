@@ -58,6 +58,11 @@ export class DraftSaver {
     return definition !== this.#saved && !same(definition, this.#saved);
   }
 
+  /** Of the draft on the server, as far as it is known here. */
+  get revision(): number {
+    return revisionOf(this.#etag);
+  }
+
   /** Saves what is not saved yet. False when the server's draft is still another one. */
   async flush(): Promise<boolean> {
     this.#cancel?.();

@@ -1,7 +1,9 @@
 import { useMediaQuery } from '@mantine/hooks';
 import type { Operation } from '@orrery/contract';
 import { lazy, Suspense, useEffect, useRef, useState } from 'react';
+import { useNavigate } from 'react-router';
 import { parseSelection, pruneSelection, selectionText } from '../../../editor-model/graph.js';
+import { planPath } from '../../../shared/api/chains.js';
 import { useOperations } from '../../../shared/api/queries.js';
 import { useDocumentTitle } from '../../../shared/ui/page-header.js';
 import { LoadingRows } from '../../../shared/ui/states.js';
@@ -15,6 +17,7 @@ import { DOCK_TABS, Dock } from './dock.js';
 import { EditorHeader } from './editor-header.js';
 import { Palette } from './palette.js';
 import { QuickAdd } from './quick-add.js';
+import { useSaver } from './saver-context.js';
 import { useClipboard } from './use-clipboard.js';
 import { refuse, useEditorActions } from './use-editor-actions.js';
 import { useEditorCommands } from './use-editor-commands.js';
@@ -23,7 +26,6 @@ import { VIEWS, type View } from './views.js';
 import classes from './workbench.module.css';
 
 const YamlPane = lazy(() => import('./yaml-pane.js'));
-const PlanDrawer = lazy(() => import('../plan/plan-drawer.js'));
 
 /** The editor's frame: header, palette, canvas and text, inspector, dock. */
 export function Workbench() {
@@ -49,15 +51,20 @@ export function Workbench() {
   const [tabParam, setTab] = useUrlParam('panel');
   const tab = DOCK_TABS.find((each) => each === tabParam) ?? null;
   useSelectionInUrl();
-  const [planning, setPlanning] = useState(false);
   const [chainOpen, setChainOpen] = useState(false);
   const wide = useMediaQuery('(min-width: 1180px)', true, { getInitialValueInEffect: false });
   const operation = useLatestOperation(pipeline.id);
   useDocumentTitle(title);
   useClipboard(actions);
   const hindrance = useHindrance();
-  const plan = () => (hindrance ? refuse(hindrance) : setPlanning(true));
-  useEditorCommands({ actions, view, setView, plan });
+  const saver = useSaver();
+  const navigate = useNavigate();
+  const plan = async () => {
+    if (hindrance) refuse(hindrance);
+    else if (await saver.flush()) await navigate(planPath(pipeline.id));
+    else refuse('The draft is not saved yet, so that it cannot be planned.');
+  };
+  useEditorCommands({ actions, view, setView, plan: () => void plan() });
 
   useNewOperation(operation, () => setTab('operation'));
 
@@ -76,7 +83,7 @@ export function Workbench() {
         actions={actions}
         view={view}
         setView={setView}
-        plan={plan}
+        plan={() => void plan()}
         showTab={setTab}
         inspector={wide ? null : { open: chainOpen, toggle: () => setChainOpen(!chainOpen) }}
       />
@@ -102,11 +109,6 @@ export function Workbench() {
       <Dock tab={tab} setTab={setTab} operation={operation ?? null} />
       <QuickAdd actions={actions} />
       <ConfirmDialog question={question} onClose={() => setQuestion(null)} />
-      {planning && (
-        <Suspense fallback={null}>
-          <PlanDrawer onClose={() => setPlanning(false)} />
-        </Suspense>
-      )}
     </div>
   );
 }

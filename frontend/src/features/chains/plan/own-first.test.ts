@@ -9,14 +9,24 @@ const plan = {
       { id: 'web.fw2', pipeline_id: 'pl-2' },
     ],
   },
-  reasons: [{ subject: 'web.fw2' }, { subject: 'web.fw' }, { subject: 'web.fw2.0' }, { subject: 'web.fw.1' }],
+  classes: [{ id: 'web.in/out', pipeline_id: 'pl-1' }],
+  parallel: [],
+  reasons: [
+    { subject: 'web.fw2' },
+    { subject: 'web.fw' },
+    { subject: 'web.fw2.0' },
+    { subject: 'web.fw.1' },
+    { subject: 'web.in/out' },
+    { subject: 'pl-1' },
+    { subject: 'pl-2' },
+  ],
 } as unknown as Plan;
 
 describe('splitReasons', () => {
-  it('keeps a chain’s own nodes and instances apart from those of others', () => {
+  it('keeps what concerns a chain apart from what concerns others', () => {
     const { own, others } = splitReasons(plan, 'pl-1');
-    expect(own.map(({ subject }) => subject)).toEqual(['web.fw', 'web.fw.1']);
-    expect(others.map(({ subject }) => subject)).toEqual(['web.fw2', 'web.fw2.0']);
+    expect(own.map(({ subject }) => subject)).toEqual(['web.fw', 'web.fw.1', 'web.in/out', 'pl-1']);
+    expect(others.map(({ subject }) => subject)).toEqual(['web.fw2', 'web.fw2.0', 'pl-2']);
   });
 });
 

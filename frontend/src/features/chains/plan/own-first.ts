@@ -5,14 +5,21 @@ function split<T>(items: readonly T[], isOwn: (item: T) => boolean): { own: T[];
   return { own: items.filter(isOwn), others: items.filter((item) => !isOwn(item)) };
 }
 
-/** Decisions on the nodes of a chain, or on their instances, and those on what else runs. */
+/** Decisions on a chain, its nodes, their instances and its traffic classes, and those on what else runs. */
 export function splitReasons(plan: Plan, pipelineId: string): { own: Reason[]; others: Reason[] } {
-  const nodes = plan.pgraph.nodes.filter((node) => node.pipeline_id === pipelineId).map(({ id }) => id);
-  return split(plan.reasons, ({ subject }) => nodes.some((id) => subject === id || subject.startsWith(`${id}.`)));
+  const isOwn = (item: { pipeline_id: string }) => item.pipeline_id === pipelineId;
+  const nodes = plan.pgraph.nodes.filter(isOwn).map(({ id }) => id);
+  const named = new Set([
+    pipelineId,
+    ...nodes,
+    ...plan.classes.filter(isOwn).map(({ id }) => id),
+    ...plan.parallel.filter(isOwn).map(({ id }) => id),
+  ]);
+  return split(plan.reasons, ({ subject }) => named.has(subject) || nodes.some((id) => subject.startsWith(`${id}.`)));
 }
 
-/** What is predicted for a chain before what is predicted for the others. */
-export function ownFirst(slos: Plan['slos'], pipelineId: string): Plan['slos'] {
-  const { own, others } = split(slos, (slo) => slo.pipeline_id === pipelineId);
+/** What is for a chain before what is for the others. */
+export function ownFirst<T extends { readonly pipeline_id: string }>(items: readonly T[], pipelineId: string): T[] {
+  const { own, others } = split(items, (item) => item.pipeline_id === pipelineId);
   return [...own, ...others];
 }

@@ -1,0 +1,59 @@
+import type { Plan } from '@orrery/contract';
+import { useChainTitle } from '../../../shared/api/chains.js';
+import { EmptyState } from '../../../shared/ui/states.js';
+import classes from './plan.module.css';
+
+const CHANGES = [
+  ['added', '+', 'starts'],
+  ['removed', '−', 'stops'],
+  ['moved', '→', 'moves'],
+  ['reconfigured', '~', 'is reconfigured'],
+] as const;
+
+export function changesOf(plan: Plan): number {
+  return CHANGES.reduce((sum, [kind]) => sum + plan.diff[kind].length, 0);
+}
+
+/** What will be done in which order, and what it changes about what runs. */
+export function PlanChanges({ plan }: { readonly plan: Plan }) {
+  const titleOf = useChainTitle();
+  const changed = CHANGES.flatMap(([kind, sign, verb]) => plan.diff[kind].map((id) => ({ id, sign, verb, kind })));
+  if (plan.steps.length === 0 && changed.length === 0)
+    return (
+      <EmptyState title="Nothing would change">
+        {plan.feasible ? 'What runs is what the plan asks for.' : 'The plan is not feasible; what runs stays as it is.'}
+      </EmptyState>
+    );
+  return (
+    <>
+      <h2 className={classes.subtitle}>Steps</h2>
+      <ol className={classes.steps} aria-label="Steps">
+        {plan.steps.map((step) => (
+          <li key={step.ordinal}>
+            <span className={classes.ordinal}>{step.ordinal + 1}</span>
+            <span>{step.summary}</span>
+            <span className="muted">
+              {step.interrupts.length === 0
+                ? 'interrupts nothing'
+                : `may interrupt ${step.interrupts.map(titleOf).join(', ')}`}
+            </span>
+          </li>
+        ))}
+      </ol>
+      <h2 className={classes.subtitle}>
+        {changed.length === 0 ? 'No instance changes' : 'Instances that change'}
+        {plan.diff.kept.length > 0 && <span className="muted"> · {plan.diff.kept.length} stay as they are</span>}
+      </h2>
+      <ul className={classes.diff} aria-label="Changes">
+        {changed.map(({ id, sign, verb, kind }) => (
+          <li key={`${kind}${id}`} data-kind={kind}>
+            <span className={classes.sign} aria-hidden>
+              {sign}
+            </span>
+            <code>{id}</code> <span className="muted">{verb}</span>
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}

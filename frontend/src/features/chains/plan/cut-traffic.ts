@@ -1,0 +1,24 @@
+import type { Plan } from '@orrery/contract';
+
+/** Traffic from one server to another that crosses the switch. */
+export interface CutTraffic {
+  readonly from: string;
+  readonly to: string;
+  readonly rate_bps: number;
+  readonly edges: readonly Plan['edges'][number][];
+}
+
+/** What crosses the switch between servers, by the servers, the most first. */
+export function cutTraffic(plan: Plan): CutTraffic[] {
+  const serverOf = new Map(plan.instances.map(({ id, server }) => [id, server]));
+  const byPair = new Map<string, CutTraffic>();
+  for (const edge of plan.edges) {
+    const from = edge.from === null ? undefined : serverOf.get(edge.from);
+    const to = edge.to === null ? undefined : serverOf.get(edge.to);
+    if (!edge.crosses_switch || from === undefined || to === undefined || from === to) continue;
+    const key = `${from}\n${to}`;
+    const before = byPair.get(key) ?? { from, to, rate_bps: 0, edges: [] };
+    byPair.set(key, { ...before, rate_bps: before.rate_bps + edge.rate_bps, edges: [...before.edges, edge] });
+  }
+  return [...byPair.values()].sort((a, b) => b.rate_bps - a.rate_bps);
+}

@@ -1,0 +1,47 @@
+import type { Plan } from '@orrery/contract';
+import { Link } from 'react-router';
+import { ownerOf } from '../../../editor-model/problems.js';
+import { chainPath, useChainTitle } from '../../../shared/api/chains.js';
+import classes from './plan.module.css';
+import { constraintText, remedyText } from './plan-text.js';
+
+/** Why there is no plan, what to change, and where; warnings of a plan that there is. */
+export function PlanProblems({ plan }: { readonly plan: Plan }) {
+  const titleOf = useChainTitle();
+  if (plan.problems.length + plan.conflicts.length === 0) return null;
+  return (
+    <section className={classes.problems} data-feasible={plan.feasible || undefined} aria-labelledby="plan-problems">
+      <h2 id="plan-problems">
+        {plan.feasible ? 'The plan can be deployed, but' : 'There is no plan that keeps everything'}
+      </h2>
+      <ul className={classes.sentences} role={plan.feasible ? undefined : 'alert'}>
+        {plan.conflicts.map((conflict) => (
+          <li key={`${conflict.constraint}${conflict.where}${conflict.needed}`}>
+            {constraintText(conflict)}. <span className={classes.remedy}>{remedyText(conflict)}</span>
+          </li>
+        ))}
+        {plan.problems.map((problem) => (
+          <li key={`${problem.pipeline_id}${problem.pointer}${problem.message}`}>
+            {problem.message}{' '}
+            <Link to={placeOf(plan, problem)}>
+              Show it in {titleOf(problem.pipeline_id)} <code>{problem.pointer}</code>
+            </Link>
+          </li>
+        ))}
+      </ul>
+      {!plan.feasible && plan.conflicts.length > 0 && (
+        <p>
+          <Link to={chainPath(plan.pipelines.at(-1)?.pipeline_id ?? '')}>Change the chain</Link>
+        </p>
+      )}
+    </section>
+  );
+}
+
+/** The editor with what the problem is about selected. */
+function placeOf(plan: Plan, problem: Plan['problems'][number]): string {
+  const definition = plan.pipelines.find(({ pipeline_id }) => pipeline_id === problem.pipeline_id)?.definition;
+  const { node, edge } = definition ? ownerOf(definition, problem) : problem;
+  const selection = node ? `node:${node}` : edge ? `edge:${edge}` : null;
+  return chainPath(problem.pipeline_id) + (selection ? `?select=${encodeURIComponent(selection)}` : '');
+}

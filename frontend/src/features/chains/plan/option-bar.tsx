@@ -1,0 +1,78 @@
+import { Button, NumberInput, Select } from '@mantine/core';
+import type { PlanOptions } from '@orrery/contract';
+import { useEffect, useState } from 'react';
+import { type Entry, numberProblem } from '../../../shared/format/number.js';
+import { areDefault, DEFAULT_OPTIONS, DIMENSION_NAMES, DIMENSIONS, MODES } from './options.js';
+import classes from './plan.module.css';
+
+const SEED = { min: 0, max: 999_999_999, whole: true } as const;
+
+interface OptionBarProps {
+  readonly options: PlanOptions;
+  readonly setOptions: (options: PlanOptions) => void;
+}
+
+/** What the plan is made with; a change makes another plan. */
+export function OptionBar({ options, setOptions }: OptionBarProps) {
+  const mode = MODES.find(({ value }) => value === options.scheduling_mode)!;
+  return (
+    <section className={classes.options} aria-label="Options of the plan">
+      <div className={classes.optionFields}>
+        {DIMENSION_NAMES.map((dimension) => {
+          const { label, choices } = DIMENSIONS[dimension];
+          return (
+            <Select
+              key={dimension}
+              label={label}
+              title={choices.find(({ value }) => value === options[dimension])?.note}
+              value={options[dimension]}
+              data={choices.map((choice) => ({ value: choice.value, label: choice.label }))}
+              onChange={(value) => value && setOptions({ ...options, [dimension]: value } as PlanOptions)}
+            />
+          );
+        })}
+        <Select
+          label="Scheduling mode"
+          value={options.scheduling_mode}
+          data={MODES.map(({ value, label }) => ({ value, label }))}
+          onChange={(value) => value && setOptions({ ...options, scheduling_mode: value as typeof mode.value })}
+        />
+        <SeedEntry seed={options.seed} onChange={(seed) => setOptions({ ...options, seed })} />
+        <Button
+          className={classes.reset}
+          variant="subtle"
+          disabled={areDefault(options)}
+          onClick={() => setOptions(DEFAULT_OPTIONS)}
+        >
+          Reset
+        </Button>
+      </div>
+      <p className={classes.modeNote}>
+        {mode.label}: {mode.note}
+      </p>
+    </section>
+  );
+}
+
+/** Taken over when it is left or Enter is pressed, so that no plan is made for half a number. */
+function SeedEntry({ seed, onChange }: { readonly seed: number; readonly onChange: (seed: number) => void }) {
+  const [entry, setEntry] = useState<Entry>(seed);
+  useEffect(() => setEntry(seed), [seed]);
+  const commit = () => {
+    if (typeof entry === 'number' && entry !== seed && !numberProblem(SEED, entry)) onChange(entry);
+  };
+  return (
+    <NumberInput
+      label="Seed"
+      title="Decides whatever is random; the same seed gives the same plan."
+      hideControls
+      allowDecimal={false}
+      clampBehavior="none"
+      value={entry}
+      error={numberProblem(SEED, entry)}
+      onChange={setEntry}
+      onBlur={commit}
+      onKeyDown={(event) => event.key === 'Enter' && commit()}
+    />
+  );
+}

@@ -1,0 +1,208 @@
+import { Button, Tabs } from '@mantine/core';
+import type { Plan } from '@orrery/contract';
+import { IconArrowLeft, IconChevronRight, IconRefresh, IconRocket } from '@tabler/icons-react';
+import { type ReactNode, useEffect, useRef, useState } from 'react';
+import { Link, useLocation, useNavigate } from 'react-router';
+import { chainPath } from '../../../shared/api/chains.js';
+import { useMay } from '../../../shared/api/session.js';
+import { useCommands } from '../../../shared/ui/commands.js';
+import { useDocumentTitle } from '../../../shared/ui/page-header.js';
+import { EmptyState, ErrorState, LoadingRows } from '../../../shared/ui/states.js';
+import { StatusBadge } from '../../../shared/ui/status-badge.js';
+import { ConflictNotice } from '../editor/conflict-notice.js';
+import { useEditor, useEditorContext } from '../editor/context.js';
+import { useChainActions } from '../use-chain-actions.js';
+import { type PlanAddress, TABS, type Tab, usePlanAddress } from './address.js';
+import { changesOf, PlanChanges } from './changes-view.js';
+import { CompareView } from './compare-view.js';
+import { PlanProblems } from './infeasible-notice.js';
+import { Objectives } from './objectives-view.js';
+import { OptionBar } from './option-bar.js';
+import { OverviewStrip } from './overview-strip.js';
+import { ParallelView } from './parallel-view.js';
+import { PlacementView } from './placement-view.js';
+import classes from './plan.module.css';
+import { type Draft, usePlanPreview, useSavedDraft, useStaleness } from './plan-query.js';
+import { Reasons } from './reasons-view.js';
+import { ScheduleView } from './schedule-view.js';
+
+/** What a deployment of the draft would do, and why: the very object that would be applied. */
+export default function PlanPage() {
+  const { pipeline } = useEditorContext();
+  const title = useEditor((state) => state.definition.title);
+  const address = usePlanAddress();
+  const mayPlan = useMay('operator');
+  const navigate = useNavigate();
+  const { draft, revision, failed, again } = useSavedDraft();
+  const plan = usePlanPreview(mayPlan ? draft : null, address.options);
+  const stale = useStaleness(plan.data, revision);
+  const back = chainPath(pipeline.id);
+  useDocumentTitle(`Plan of ${title}`);
+  useCommands([
+    { id: 'plan.again', title: 'Plan again', group: 'Plan', keys: 'r', run: again },
+    { id: 'plan.editor', title: 'Back to the editor', group: 'Plan', keys: 'e', run: () => void navigate(back) },
+  ]);
+  return (
+    <div className={classes.page}>
+      <header className={classes.header}>
+        <div className={classes.title}>
+          <Crumbs title={title} back={back} />
+          <span role="status">
+            {plan.data ? (
+              <StatusBadge
+                state={plan.data.feasible ? 'ok' : 'failed'}
+                label={plan.data.feasible ? 'feasible' : 'not feasible'}
+              />
+            ) : (
+              mayPlan && !plan.error && !failed && <StatusBadge state="PROCESSING" label="planning" />
+            )}
+          </span>
+        </div>
+        <div className={classes.tools}>
+          <Button component={Link} to={back} variant="default" leftSection={<IconArrowLeft size={14} aria-hidden />}>
+            Editor
+          </Button>
+          <DeployPlan plan={plan.data} />
+        </div>
+      </header>
+      <ConflictNotice />
+      {mayPlan ? (
+        <>
+          <OptionBar options={address.options} setOptions={address.setOptions} />
+          {stale && (
+            <div className={classes.notice} role="status">
+              <span>{stale} This plan does not know of it and may be refused when it is deployed.</span>
+              <Button variant="default" leftSection={<IconRefresh size={14} aria-hidden />} onClick={again}>
+                Plan again
+              </Button>
+            </div>
+          )}
+          <div className={classes.content}>
+            {failed ? (
+              <ErrorState
+                error={new Error('What you changed is not saved yet, so that it cannot be planned.')}
+                title="No plan"
+                retry={again}
+              />
+            ) : plan.error ? (
+              <ErrorState error={plan.error} title="No plan" retry={() => void plan.refetch()} />
+            ) : plan.data && draft ? (
+              <PlanView plan={plan.data} draft={draft} address={address} />
+            ) : (
+              <LoadingRows rows={10} />
+            )}
+          </div>
+        </>
+      ) : (
+        <EmptyState title="Planning needs the role operator">
+          Ask whoever administers this project, or look at <Link to={back}>the chain itself</Link>.
+        </EmptyState>
+      )}
+    </div>
+  );
+}
+
+function Crumbs({ title, back }: { readonly title: string; readonly back: string }) {
+  const heading = useRef<HTMLHeadingElement>(null);
+  const navigated = useLocation().key !== 'default';
+  // biome-ignore lint/correctness/useExhaustiveDependencies: when the page appears, not when its options change
+  useEffect(() => {
+    if (navigated) heading.current?.focus({ preventScroll: true });
+  }, []);
+  return (
+    <nav aria-label="Breadcrumb" className={classes.crumbs}>
+      <Link to="/chains">Chains</Link>
+      <IconChevronRight size={12} aria-hidden />
+      <Link to={back} className={classes.crumbChain}>
+        {title}
+      </Link>
+      <IconChevronRight size={12} aria-hidden />
+      <h1 ref={heading} tabIndex={-1}>
+        Plan<span className="sr-only"> of {title}</span>
+      </h1>
+    </nav>
+  );
+}
+
+function DeployPlan({ plan }: { readonly plan: Plan | undefined }) {
+  const { pipeline } = useEditorContext();
+  const mayOperate = useMay('operator');
+  const chain = useChainActions();
+  const navigate = useNavigate();
+  const [busy, setBusy] = useState(false);
+  const deploy = async () => {
+    if (!plan) return;
+    setBusy(true);
+    const operation = await chain.deploy({ plan_id: plan.id });
+    setBusy(false);
+    if (operation) void navigate(`${chainPath(pipeline.id)}?panel=operation`);
+  };
+  return (
+    <Button
+      leftSection={<IconRocket size={14} aria-hidden />}
+      disabled={!plan?.feasible || !mayOperate}
+      loading={busy}
+      onClick={() => void deploy()}
+    >
+      Deploy this plan
+    </Button>
+  );
+}
+
+interface PlanViewProps {
+  readonly plan: Plan;
+  readonly draft: Draft;
+  readonly address: PlanAddress;
+}
+
+function PlanView({ plan, draft, address }: PlanViewProps) {
+  const { pipeline, infrastructure } = useEditorContext();
+  const of = { plan, pipelineId: pipeline.id };
+  const views: Record<Tab, { title: string; view: ReactNode; placed: boolean }> = {
+    placement: {
+      title: 'Placement',
+      view: <PlacementView {...of} infrastructure={infrastructure} address={address} />,
+      placed: true,
+    },
+    why: { title: `Why (${plan.reasons.length})`, view: <Reasons {...of} />, placed: false },
+    parallel: {
+      title: `Parallel form (${plan.parallel.length})`,
+      view: <ParallelView {...of} address={address} />,
+      placed: true,
+    },
+    schedule: { title: 'Schedule', view: <ScheduleView {...of} address={address} />, placed: true },
+    objectives: { title: `Objectives (${plan.slos.length})`, view: <Objectives {...of} />, placed: true },
+    compare: {
+      title: 'Compare',
+      view: <CompareView draft={draft} pipelineId={pipeline.id} address={address} />,
+      placed: false,
+    },
+    changes: { title: `Steps and changes (${changesOf(plan)})`, view: <PlanChanges plan={plan} />, placed: false },
+  };
+  return (
+    <>
+      <PlanProblems plan={plan} />
+      {plan.feasible && <OverviewStrip plan={plan} address={address} mayProve />}
+      <Tabs value={address.tab} onChange={address.setTab} keepMounted={false} classNames={{ list: classes.tabs }}>
+        <Tabs.List aria-label="Parts of the plan">
+          {TABS.map((tab) => (
+            <Tabs.Tab key={tab} value={tab}>
+              {views[tab].title}
+            </Tabs.Tab>
+          ))}
+        </Tabs.List>
+        {TABS.map((tab) => (
+          <Tabs.Panel key={tab} value={tab} pt="md">
+            {plan.feasible || !views[tab].placed ? (
+              views[tab].view
+            ) : (
+              <EmptyState title="Nothing was placed">
+                The plan is not feasible, so that there is nothing to show here; what runs stays as it is.
+              </EmptyState>
+            )}
+          </Tabs.Panel>
+        ))}
+      </Tabs>
+    </>
+  );
+}

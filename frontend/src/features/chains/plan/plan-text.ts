@@ -1,0 +1,102 @@
+import type { Candidate, Constraint, Plan, Quality } from '@orrery/contract';
+import { type Quantity, quantityText } from '../../../shared/format/quantity.js';
+
+const UNITS: Record<string, Quantity> = { bps: 'bps', us: 'us', bytes: 'bytes', pps: 'pps', share: 'share' };
+
+/** A figure of a plan with its unit, as it is told. */
+export function amount(value: number, unit: string): string {
+  const quantity = UNITS[unit];
+  if (quantity) return quantityText(quantity, value);
+  const digits = Math.abs(value) >= 1000 ? quantityText('count', value) : String(Number(value.toPrecision(3)));
+  return unit === '' ? digits : `${digits} ${unit}`;
+}
+
+/** Cores to two digits; a trace of load is not nothing. */
+export function coresText(cores: number): string {
+  return cores > 0 && cores < 0.01 ? '< 0.01' : cores.toFixed(2);
+}
+
+export function cyclesText(cyclesPerSecond: number): string {
+  return amount(cyclesPerSecond, 'cycles/s');
+}
+
+interface Words {
+  /** Of what there is too little. */
+  readonly name: string;
+  /** What to change. */
+  readonly remedy: string;
+}
+
+const CONSTRAINTS: Record<Constraint['constraint'], Words> = {
+  cpu: { name: 'Processor', remedy: 'Lower the expected rate, take a function out, or add cores.' },
+  memory: { name: 'Memory', remedy: 'Take a function out or give the server more memory.' },
+  'nic-bandwidth': { name: 'Bandwidth of the network card', remedy: 'Lower the expected rate or use a faster card.' },
+  'link-bandwidth': { name: 'Bandwidth of the link', remedy: 'Lower the expected rate or use a faster link.' },
+  'switch-table': { name: 'Room in the switch’s table', remedy: 'Split traffic by fewer conditions.' },
+  affinity: { name: 'Affinity', remedy: 'Let the function split its flows in another way.' },
+  'max-instances': {
+    name: 'Number of instances',
+    remedy: 'Lower the expected rate: the function allows no more copies.',
+  },
+  latency: { name: 'Latency', remedy: 'Relax the objective or shorten the chain.' },
+  throughput: { name: 'Throughput', remedy: 'Relax the objective or lower the rate of the other chains.' },
+  metadata: { name: 'Room for what filters carry', remedy: 'Use fewer attributes of NFs in filters.' },
+  hops: { name: 'Number of hops', remedy: 'Shorten the chain.' },
+  implementation: { name: 'Implementation', remedy: 'Choose a function that this hardware can run.' },
+  'switch-action': { name: 'Action of the switch', remedy: 'Keep the function on a server.' },
+  'cpu-time': { name: 'Processor time between classes', remedy: 'Choose a ratio nearer to what arrives.' },
+  classifier: { name: 'Telling classes apart', remedy: 'Let the classes part at an earlier NF.' },
+  function: { name: 'Function', remedy: 'Place an instance of it.' },
+  connection: { name: 'Connection', remedy: 'Join the two places by a link.' },
+  capacity: { name: 'Capacity', remedy: 'Lower the expected rate or allow more instances.' },
+  deployment: { name: 'What runs', remedy: 'Take down what is in the way first.' },
+};
+
+export function constraintName(constraint: Constraint['constraint']): string {
+  return CONSTRAINTS[constraint]?.name ?? constraint;
+}
+
+/** What is short, by how much and where: `Processor on server-1: needs 1.20 cores, has 0.85 cores`. */
+export function constraintText({ constraint, needed, available, unit, where }: Constraint): string {
+  if (unit.startsWith('ratio'))
+    return `${constraintName(constraint)}, ${where}: asks for a ratio of ${amount(needed, '')}, possible is ${amount(available, '')}`;
+  return `${constraintName(constraint)} on ${where}: needs ${amount(needed, unit)}, has ${amount(available, unit)}`;
+}
+
+export function remedyText({ constraint }: Pick<Constraint, 'constraint'>): string {
+  return CONSTRAINTS[constraint]?.remedy ?? '';
+}
+
+export function candidateFigure({ figure, unit }: Candidate): string {
+  return figure === null ? '' : amount(figure, unit);
+}
+
+/** The share that a better answer could save at most; never rounded to nothing. */
+export function gapText(gap: number): string {
+  return gap > 0 ? quantityText('share', Math.max(gap, 0.0001)) : '0 %';
+}
+
+/** How good answers are proven to be, as one phrase for all of them. */
+export function qualityText(answers: readonly Quality[]): string {
+  if (answers.length === 0) return 'nothing to decide';
+  const open = answers.filter(({ optimal }) => !optimal);
+  if (open.length === 0) return 'proven optimal';
+  const worst = Math.max(...open.map(({ gap }) => gap));
+  return `at most ${gapText(worst)} from the best`;
+}
+
+/** The NFs of a traffic class or a parallel form, in order. */
+export function wayText(nodes: readonly string[]): string {
+  return nodes.length === 0 ? 'no NF' : nodes.join(' → ');
+}
+
+/** The part of a class id behind its chain's name: the edges that the class takes. */
+export function edgesOfClass(id: string): string {
+  return id.slice(id.indexOf('.') + 1);
+}
+
+/** The traffic class of an id, by its NFs. */
+export function classText(plan: Plan, id: string): string {
+  const found = plan.classes.find((each) => each.id === id);
+  return found ? wayText(found.nodes) : edgesOfClass(id);
+}

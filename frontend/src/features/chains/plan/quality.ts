@@ -1,0 +1,53 @@
+import type { Plan, PlanPart, Quality } from '@orrery/contract';
+import { splitReasons } from './own-first.js';
+
+export const PART_TITLES: Readonly<Record<PlanPart, string>> = {
+  sizing: 'How many instances',
+  infrastructure: 'Infrastructure',
+  placement: 'Where instances stand',
+  offload: 'What the switch could run',
+  chaining: 'Which way flows take',
+  parallelization: 'What could run side by side',
+  scheduling: 'Who is served when',
+};
+
+/** Parts whose answers are measured against a bound, in the order of planning. */
+export const PROVEN_PARTS = ['placement', 'chaining', 'parallelization', 'scheduling'] as const;
+
+export const PROVEN_NAMES: Readonly<Record<(typeof PROVEN_PARTS)[number], string>> = {
+  placement: 'Placement',
+  chaining: 'Ways of flows',
+  parallelization: 'Parallel forms',
+  scheduling: 'Schedules',
+};
+
+/** An answer with its bound as the plan has it and as a proof made it. */
+export interface Proven {
+  readonly answer: Quality;
+  /** Bound and gap of the plan itself, where a proof raised the bound. */
+  readonly before: Quality | null;
+}
+
+/** The plan's answers with the bounds of a certificate, which names the same answers in the same order. */
+export function withCertificate(plan: readonly Quality[], certificate: readonly Quality[] | undefined): Proven[] {
+  return plan.map((answer, index) => {
+    const proven = certificate?.[index];
+    if (proven?.part !== answer.part || proven.subject !== answer.subject) return { answer, before: null };
+    const tighter = proven.bound > answer.bound || (proven.optimal && !answer.optimal);
+    return { answer: proven, before: tighter ? answer : null };
+  });
+}
+
+/** The reasons of a plan by the part that gave them, in the order of planning, empty parts left out. */
+export function reasonsByPart(plan: Plan, pipelineId: string) {
+  const { own, others } = splitReasons(plan, pipelineId);
+  const parts = Object.keys(PART_TITLES) as PlanPart[];
+  return parts
+    .map((part) => ({
+      part,
+      title: PART_TITLES[part],
+      own: own.filter((reason) => reason.part === part),
+      others: others.filter((reason) => reason.part === part),
+    }))
+    .filter((group) => group.own.length + group.others.length > 0);
+}

@@ -4,6 +4,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Log } from './log.js';
 import { ProblemError, problemBody, unavailable } from './problem.js';
 
+/** Of a refused body, read and thrown away at most. */
+const DISCARD_BYTES = 64 * 1024 * 1024;
+const DISCARD_MS = 2000;
+
 const ADDRESSES = Object.values(ROUTES).map((route) => ({
   method: route.method,
   pattern: new RegExp(`^${API_PREFIX}${route.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`),
@@ -29,12 +33,39 @@ export class ProblemFilter implements ExceptionFilter {
     if (problem.status === 404 && wantsPage(request) && this.consolePage(reply)) return;
     if (problem.status === 500) this.log.error({ request_id: request.id, url: request.url, error }, 'request failed');
     const path = request.url.split('?')[0]!;
-    void reply
-      .status(problem.status)
-      .headers(problem.headers)
-      .header('content-type', 'application/problem+json')
-      .send(JSON.stringify(problemBody(problem, path, request.id)));
+    const answer = () =>
+      void reply
+        .status(problem.status)
+        .headers(problem.headers)
+        .header('content-type', 'application/problem+json')
+        .send(JSON.stringify(problemBody(problem, path, request.id)));
+    if (problem.status === 413) void restDiscarded(request).then(answer);
+    else answer();
   }
+}
+
+/**
+ * Lets the sender of a body that is refused come to its end, or so far and so long that it is no use any more: a
+ * connection that closes while it writes takes the answer with it (RFC 9112 9.6).
+ */
+function restDiscarded({ raw }: FastifyRequest): Promise<void> {
+  return new Promise((resolve) => {
+    if (raw.complete || raw.destroyed) return resolve();
+    let bytes = 0;
+    const done = () => {
+      clearTimeout(timer);
+      raw.removeAllListeners('data');
+      resolve();
+    };
+    const timer = setTimeout(done, DISCARD_MS);
+    raw.once('end', done);
+    raw.once('close', done);
+    raw.on('data', (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes > DISCARD_BYTES) done();
+    });
+    raw.resume();
+  });
 }
 
 function toProblem(error: unknown, request: FastifyRequest): ProblemError {

@@ -191,7 +191,7 @@ export const ScheduleForm = z.strictObject({
   strategy: z.string(),
   mode: z.string(),
   feasible: z.boolean(),
-  conflicts: z.array(Constraint.extend({ classes: z.array(Id), modules: z.array(Name), slos: z.array(Name) })),
+  conflicts: z.array(Constraint.extend({ classes: z.array(Id), modules: z.array(z.string()), slos: z.array(Name) })),
   workers: z.int().min(0),
   tasks: z.array(
     z.strictObject({

@@ -138,7 +138,7 @@ function qualityOf(subject: string, spg: Spg): Quality {
     value: spg.latency_us,
     bound: Math.min(spg.lower_bound_us, spg.latency_us),
     gap: Math.min(1, spg.gap),
-    optimal: spg.proven,
+    optimal: spg.gap < 1e-9,
     method: spg.strategy,
     proof: spg.bound_by === 'every-graph' ? 'search over all series-parallel graphs' : 'critical path',
   };

@@ -134,12 +134,11 @@ function formOf(
   const moduleId = (m: number) => (m < 0 ? 'classifier' : problem.modules[m]!.id);
   const common = { pipeline_id, strategy, mode, workers: problem.workers.count };
   if (!schedule.feasible) {
-    const conflicts = schedule.conflicts.map(({ classes, modules, slos: tied, ...constraint }) => ({
-      ...constraint,
-      classes: classes.map(classId),
-      modules: modules.map((m) => problem.modules[m]!.id).filter((id) => !id.startsWith('output ')),
-      slos: tied.map((i) => slos[i]!),
-    }));
+    const conflicts = schedule.conflicts.map(({ classes, modules, slos: tied, ...constraint }) => {
+      const shared = namesOf(modules.map(moduleId));
+      const where = `${classes.map(classId).join(' and ')} behind ${shared.join(', ')}`;
+      return { ...constraint, where, classes: classes.map(classId), modules: shared, slos: tied.map((i) => slos[i]!) };
+    });
     const nothing = { tasks: [], tree: [], objectives: [], throughput_pps: 0, idle_share: 0, slo_error: 0 };
     return { ...common, ...nothing, feasible: false, conflicts };
   }
@@ -185,7 +184,7 @@ function qualityOf({ pipeline_id }: PlannedPipeline, { bound }: Extract<Schedule
     value: bound.tasks,
     bound: bound.lower_bound,
     gap: bound.tasks > 0 ? bound.gap / bound.tasks : 0,
-    optimal: bound.proven_optimal,
+    optimal: bound.gap === 0,
     method: bound.method,
     proof: bound.proof,
   };

@@ -1,4 +1,5 @@
 import type {
+  ClassSlo,
   Filter,
   NfDescriptor,
   PipelineDefinition,
@@ -285,6 +286,10 @@ export function setClass(definition: PipelineDefinition, trafficClass: TrafficCl
 
 export function setSlos(definition: PipelineDefinition, slos: Slo[]): PipelineDefinition {
   return { ...definition, slos };
+}
+
+export function setClassSlos(definition: PipelineDefinition, classSlos: ClassSlo[]): PipelineDefinition {
+  return { ...definition, class_slos: classSlos };
 }
 
 export function setDetails(

@@ -44,6 +44,27 @@ export function downstreamOf(definition: PipelineDefinition, ids: Iterable<strin
   return closure(definition, ids, 'to');
 }
 
+/** How many ways from an ingress to an egress take each edge; an edge that only one takes names a traffic class. */
+export function waysThrough(definition: PipelineDefinition): Map<string, number> {
+  const count = (end: PipelineNode['kind'], step: 'from' | 'to') => {
+    const known = new Map<string, number>();
+    const visit = (id: string): number => {
+      const before = known.get(id);
+      if (before !== undefined) return before;
+      // On a cycle nothing is counted: the chain is refused for it anyway.
+      known.set(id, 0);
+      const onward = definition.edges.filter((edge) => edge[step === 'to' ? 'from' : 'to'] === id);
+      const ways = onward.reduce((sum, edge) => sum + visit(edge[step]), nodeOf(definition, id)?.kind === end ? 1 : 0);
+      known.set(id, ways);
+      return ways;
+    };
+    return visit;
+  };
+  const before = count('ingress', 'from');
+  const behind = count('egress', 'to');
+  return new Map(definition.edges.map((edge) => [edge.id, before(edge.from) * behind(edge.to)]));
+}
+
 /** Edges with both ends in `ids`. */
 export function edgesWithin(definition: PipelineDefinition, ids: ReadonlySet<string>): PipelineEdge[] {
   return definition.edges.filter((edge) => ids.has(edge.from) && ids.has(edge.to));

@@ -19,3 +19,5 @@ window.ResizeObserver ??= class {
   unobserve() {}
   disconnect() {}
 };
+// jsdom lays nothing out, so that nothing can be scrolled to.
+Element.prototype.scrollIntoView = () => {};

@@ -6,6 +6,7 @@ import { setClass, setDetails, setSlos } from '../../../editor-model/edit.js';
 import { freshName } from '../../../editor-model/identifiers.js';
 import { useDerived, useEditor, useEditorContext } from '../editor/context.js';
 import { SloFigures } from '../live/slo-figures.js';
+import { ClassSloForm } from './class-slo-form.js';
 import { FilterRows } from './filter-rows.js';
 import classes from './inspector.module.css';
 import { NumberEntry } from './number-entry.js';
@@ -26,6 +27,7 @@ export function ChainInspector() {
       <ProblemNotes problems={problems.all.filter((problem) => !problem.node && !problem.edge)} />
       <TrafficClassForm definition={definition} />
       <SloForm definition={definition} />
+      <ClassSloForm definition={definition} />
       <DetailsForm definition={definition} />
     </>
   );

@@ -1,6 +1,7 @@
 import type { Plan } from '@orrery/contract';
 import { type Quantity, quantityText } from '../../../shared/format/quantity.js';
 import type { Dimension } from './options.js';
+import { coresText, objectivesMet } from './plan-text.js';
 
 /** Something by which plans are compared. */
 export interface Figure {
@@ -48,7 +49,7 @@ export const FIGURES: readonly Figure[] = [
     better: 'low',
     of: ['strategy'],
     value: ({ cost }) => cost.cores_used,
-    text: (value) => (value > 0 && value < 0.01 ? '< 0.01' : value.toFixed(2)),
+    text: coresText,
   },
   {
     id: 'instances',
@@ -80,8 +81,7 @@ export const FIGURES: readonly Figure[] = [
     label: 'Objectives met',
     better: 'high',
     of: ['strategy', 'scheduling'],
-    value: (plan) =>
-      [...plan.slos, ...plan.schedules.flatMap(({ objectives }) => objectives)].filter(({ met }) => met).length,
+    value: (plan) => objectivesMet(plan).met,
     text: String,
     absolute: true,
   },

@@ -5,8 +5,14 @@ import { chainPath, useChainTitle } from '../../../shared/api/chains.js';
 import classes from './plan.module.css';
 import { constraintText, remedyText } from './plan-text.js';
 
+interface PlanProblemsProps {
+  readonly plan: Plan;
+  /** The chain that is planned. */
+  readonly pipelineId: string;
+}
+
 /** Why there is no plan, what to change, and where; warnings of a plan that there is. */
-export function PlanProblems({ plan }: { readonly plan: Plan }) {
+export function PlanProblems({ plan, pipelineId }: PlanProblemsProps) {
   const titleOf = useChainTitle();
   if (plan.problems.length + plan.conflicts.length === 0) return null;
   return (
@@ -31,7 +37,7 @@ export function PlanProblems({ plan }: { readonly plan: Plan }) {
       </ul>
       {!plan.feasible && plan.conflicts.length > 0 && (
         <p>
-          <Link to={chainPath(plan.pipelines.at(-1)?.pipeline_id ?? '')}>Change the chain</Link>
+          <Link to={chainPath(pipelineId)}>Change the chain</Link>
         </p>
       )}
     </section>

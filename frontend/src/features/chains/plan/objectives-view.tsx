@@ -52,7 +52,7 @@ function Predictions({ plan, pipelineId }: ObjectivesProps) {
           return (
             <tr key={`${slo.pipeline_id}${slo.slo_id}`}>
               <td>{titleOf(slo.pipeline_id)}</td>
-              <td>{slo.slo_id}</td>
+              <td className={classes.pair}>{slo.slo_id}</td>
               <td>
                 <StatusBadge state={slo.met ? 'met' : 'violated'} label={slo.met ? 'will be met' : 'will be missed'} />
               </td>

@@ -9,7 +9,7 @@ import { Panel } from '../../../shared/ui/page-header.js';
 import { FieldErrors } from '../../../shared/ui/states.js';
 import type { PlanAddress } from './address.js';
 import classes from './plan.module.css';
-import { amount, coresText, gapText, qualityText } from './plan-text.js';
+import { amount, coresText, gapText, objectivesMet, qualityText } from './plan-text.js';
 import { PROVEN_NAMES, PROVEN_PARTS, type Proven, withCertificate } from './quality.js';
 
 const PROVE_S = 10;
@@ -17,11 +17,10 @@ const PROVE_S = 10;
 interface OverviewStripProps {
   readonly plan: Plan;
   readonly address: PlanAddress;
-  readonly mayProve: boolean;
 }
 
 /** What the plan costs against what no plan could undercut, and how good each of its answers is proven to be. */
-export function OverviewStrip({ plan, address, mayProve }: OverviewStripProps) {
+export function OverviewStrip({ plan, address }: OverviewStripProps) {
   const certificate = useQuery({
     queryKey: ['plan-certificate', plan.id],
     enabled: false,
@@ -57,7 +56,6 @@ export function OverviewStrip({ plan, address, mayProve }: OverviewStripProps) {
               variant="default"
               leftSection={<IconShieldCheck size={14} aria-hidden />}
               loading={certificate.isFetching}
-              disabled={!mayProve}
               onClick={() => void certificate.refetch()}
             >
               {certificate.data ? 'Prove again' : 'Prove'}
@@ -123,8 +121,7 @@ function Figures({ plan, proven }: { readonly plan: Plan; readonly proven: reado
     (most, each) => (most && most.p99_us >= each.p99_us ? most : each),
     null,
   );
-  const objectives = [...plan.slos, ...plan.schedules.flatMap((schedule) => schedule.objectives)];
-  const met = objectives.filter((objective) => objective.met).length;
+  const { met, all } = objectivesMet(plan);
   const servers = new Set(plan.instances.map(({ server }) => server)).size;
   return (
     <dl className={classes.cost} aria-label="Figures of the plan">
@@ -153,15 +150,11 @@ function Figures({ plan, proven }: { readonly plan: Plan; readonly proven: reado
           {slowest ? slowest.nodes.join(' → ') : 'no traffic class'}
         </dd>
       </div>
-      <div data-bad={met < objectives.length || undefined}>
+      <div data-bad={met < all || undefined}>
         <dt>Objectives met, predicted</dt>
-        <dd>{objectives.length === 0 ? '–' : `${met} of ${objectives.length}`}</dd>
+        <dd>{all === 0 ? '–' : `${met} of ${all}`}</dd>
         <dd className="muted">
-          {objectives.length === 0
-            ? 'none is set'
-            : met === objectives.length
-              ? 'every one'
-              : `${objectives.length - met} will be missed`}
+          {all === 0 ? 'none is set' : met === all ? 'every one' : `${all - met} will be missed`}
         </dd>
       </div>
     </dl>

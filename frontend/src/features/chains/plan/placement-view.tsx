@@ -258,7 +258,7 @@ function CutPanel({ plan, servers }: { readonly plan: Plan; readonly servers: re
               <tr key={edge.id}>
                 <td>{edge.from}</td>
                 <td>{edge.to}</td>
-                <td>
+                <td className={classes.pair}>
                   {titleOf(cut.from)} → {titleOf(cut.to)}
                 </td>
                 <td className="number">{quantityText('bps', edge.rate_bps)}</td>

@@ -158,6 +158,7 @@ interface PlanViewProps {
 function PlanView({ plan, draft, address }: PlanViewProps) {
   const { pipeline, infrastructure } = useEditorContext();
   const of = { plan, pipelineId: pipeline.id };
+  const inConflict = plan.schedules.some(({ feasible }) => !feasible);
   const views: Record<Tab, { title: string; view: ReactNode; placed: boolean }> = {
     placement: {
       title: 'Placement',
@@ -170,7 +171,11 @@ function PlanView({ plan, draft, address }: PlanViewProps) {
       view: <ParallelView {...of} address={address} />,
       placed: true,
     },
-    schedule: { title: 'Schedule', view: <ScheduleView {...of} address={address} />, placed: true },
+    schedule: {
+      title: inConflict ? 'Schedule (conflict)' : 'Schedule',
+      view: <ScheduleView {...of} address={address} />,
+      placed: true,
+    },
     objectives: { title: `Objectives (${plan.slos.length})`, view: <Objectives {...of} />, placed: true },
     compare: {
       title: 'Compare',
@@ -181,8 +186,8 @@ function PlanView({ plan, draft, address }: PlanViewProps) {
   };
   return (
     <>
-      <PlanProblems plan={plan} />
-      {plan.feasible && <OverviewStrip plan={plan} address={address} mayProve />}
+      <PlanProblems {...of} />
+      {plan.feasible && <OverviewStrip plan={plan} address={address} />}
       <Tabs value={address.tab} onChange={address.setTab} keepMounted={false} classNames={{ list: classes.tabs }}>
         <Tabs.List aria-label="Parts of the plan">
           {TABS.map((tab) => (

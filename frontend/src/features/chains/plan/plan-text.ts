@@ -59,7 +59,7 @@ export function constraintName(constraint: Constraint['constraint']): string {
 /** What is short, by how much and where: `Processor on server-1: needs 1.20 cores, has 0.85 cores`. */
 export function constraintText({ constraint, needed, available, unit, where }: Constraint): string {
   if (unit.startsWith('ratio'))
-    return `${constraintName(constraint)}, ${where}: asks for a ratio of ${amount(needed, '')}, possible is ${amount(available, '')}`;
+    return `${constraintName(constraint)}: a ratio of ${amount(needed, '')} is asked for, ${amount(available, '')} is possible on ${where}`;
   return `${constraintName(constraint)} on ${where}: needs ${amount(needed, unit)}, has ${amount(available, unit)}`;
 }
 
@@ -99,4 +99,19 @@ export function edgesOfClass(id: string): string {
 export function classText(plan: Plan, id: string): string {
   const found = plan.classes.find((each) => each.id === id);
   return found ? wayText(found.nodes) : edgesOfClass(id);
+}
+
+/** How many objectives a plan predicts to be met: of latency and throughput, and between classes. */
+export function objectivesMet({ slos, schedules, pipelines }: Plan): { readonly met: number; readonly all: number } {
+  const between = schedules.map(({ feasible, objectives, pipeline_id }) => {
+    const definition = pipelines.find((each) => each.pipeline_id === pipeline_id)?.definition;
+    // Where no schedule keeps them together, none is kept for sure.
+    return feasible
+      ? { met: objectives.filter(({ met }) => met).length, all: objectives.length }
+      : { met: 0, all: definition?.class_slos.length ?? 0 };
+  });
+  return [{ met: slos.filter(({ met }) => met).length, all: slos.length }, ...between].reduce((sum, each) => ({
+    met: sum.met + each.met,
+    all: sum.all + each.all,
+  }));
 }

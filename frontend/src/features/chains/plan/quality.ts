@@ -8,16 +8,18 @@ export const PART_TITLES: Readonly<Record<PlanPart, string>> = {
   offload: 'What the switch could run',
   chaining: 'Which way flows take',
   parallelization: 'What could run side by side',
+  provisioning: 'Where parallel forms would stand',
   scheduling: 'Who is served when',
 };
 
 /** Parts whose answers are measured against a bound, in the order of planning. */
-export const PROVEN_PARTS = ['placement', 'chaining', 'parallelization', 'scheduling'] as const;
+export const PROVEN_PARTS = ['placement', 'chaining', 'parallelization', 'provisioning', 'scheduling'] as const;
 
 export const PROVEN_NAMES: Readonly<Record<(typeof PROVEN_PARTS)[number], string>> = {
   placement: 'Placement',
   chaining: 'Ways of flows',
   parallelization: 'Parallel forms',
+  provisioning: 'Places of parallel forms',
   scheduling: 'Schedules',
 };
 

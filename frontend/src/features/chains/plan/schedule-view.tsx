@@ -263,20 +263,19 @@ function Infeasible({ plan, schedule, address }: FormProps & { readonly address:
   const constrained = schedule.mode === 'constrained';
   return (
     <Panel title="No schedule keeps the objectives between classes">
-      <ul className={classes.sentences} role="alert">
-        {schedule.conflicts.map((conflict) => (
-          <li key={`${conflict.constraint}${conflict.where}${conflict.slos.join()}`}>
-            {constraintText(conflict)}.
-            {conflict.classes.length > 0 && (
-              <> Classes: {conflict.classes.map((id) => classText(plan, id)).join('; ')}.</>
-            )}
-            {conflict.modules.length > 0 && <> NFs that they share: {conflict.modules.join(', ')}.</>}
-            {conflict.slos.length > 0 && (
-              <> Objectives: {conflict.slos.map((slo) => objectiveText(plan, schedule.pipeline_id, slo)).join('; ')}.</>
-            )}
-          </li>
-        ))}
-      </ul>
+      {schedule.conflicts.map((conflict) => (
+        <div key={`${conflict.constraint}${conflict.where}`} className={classes.conflict} role="alert">
+          <p>{constraintText(conflict.classes.length > 0 ? { ...conflict, where: 'the classes below' } : conflict)}.</p>
+          <dl>
+            <ConflictRow name="Classes" items={conflict.classes.map((id) => classText(plan, id))} />
+            <ConflictRow name="Share" items={conflict.modules.length > 0 ? [conflict.modules.join(', ')] : []} />
+            <ConflictRow
+              name="Objectives"
+              items={conflict.slos.map((slo) => objectiveText(plan, schedule.pipeline_id, slo))}
+            />
+          </dl>
+        </div>
+      ))}
       <p className={classes.plain}>
         {constrained
           ? 'Choose a ratio nearer to what arrives. The free mode would meet it only by polling empty queues. '
@@ -292,5 +291,19 @@ function Infeasible({ plan, schedule, address }: FormProps & { readonly address:
         )}
       </p>
     </Panel>
+  );
+}
+
+function ConflictRow({ name, items }: { readonly name: string; readonly items: readonly string[] }) {
+  if (items.length === 0) return null;
+  return (
+    <>
+      <dt>{name}</dt>
+      <dd>
+        {items.map((item) => (
+          <div key={item}>{item}</div>
+        ))}
+      </dd>
+    </>
   );
 }

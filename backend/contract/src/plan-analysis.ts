@@ -39,6 +39,7 @@ export const PlanPart = z.enum([
   'offload',
   'chaining',
   'parallelization',
+  'provisioning',
   'scheduling',
 ]);
 export type PlanPart = z.infer<typeof PlanPart>;

@@ -79,6 +79,7 @@ export const Plan = z.strictObject({
   id: Id,
   created_ms: TimestampMs,
   ...PlanOptions.shape,
+  infrastructure_revision: z.int().min(0).describe('of the infrastructure for which it was made'),
   base_plan: Id.nullable().describe('the plan that ran when this one was made'),
   pipelines: z.array(PlannedPipeline),
   feasible: z.boolean(),

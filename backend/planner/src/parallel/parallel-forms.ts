@@ -36,16 +36,17 @@ export interface ParallelInput {
 export function parallelForms(input: ParallelInput): { parallel: ParallelForm[]; quality: Quality[] } {
   const made = input.pipelines.flatMap((pipeline) =>
     linearChains(pipeline).map((path) => {
-      const { id, nodes } = path;
+      const { id } = path;
       const { problem, pairs } = spgProblem(input, pipeline, path);
       const { strategy, seed } = input;
       const spg = buildSpg(problem, { strategy, seed, budget: { steps: SPG_STEPS } });
-      const provisioning =
-        spg.mirrors > 0 ? provisionForm(input, pipeline, nodes, spg.series, input.rateOf(pipeline, path)) : null;
-      return { form: formOf(pipeline.pipeline_id, id, nodes, pairs, spg, provisioning), quality: qualityOf(id, spg) };
+      const graph = { pipeline, path, series: spg.series, rate_bps: input.rateOf(pipeline, path) };
+      const provisioned = spg.mirrors > 0 ? provisionForm(input, graph) : null;
+      const form = formOf(pipeline.pipeline_id, path, pairs, spg, provisioned?.form ?? null);
+      return { form, quality: [qualityOf(id, spg), ...(provisioned?.quality ? [provisioned.quality] : [])] };
     }),
   );
-  return { parallel: made.map(({ form }) => form), quality: made.map(({ quality }) => quality) };
+  return { parallel: made.map(({ form }) => form), quality: made.flatMap(({ quality }) => quality) };
 }
 
 /** Ways with two NFs or more, those with the same NFs once. */
@@ -79,8 +80,7 @@ export function spgProblem(
 
 function formOf(
   pipeline_id: string,
-  id: string,
-  nodes: readonly string[],
+  { id, nodes }: Path,
   pairs: readonly Pair[],
   spg: Spg,
   provisioning: ParallelForm['provisioning'],

@@ -1,7 +1,8 @@
-import type { Infrastructure, NfDescriptor, ParallelProvisioning, PlannedPipeline } from '@orrery/contract';
+import type { Infrastructure, NfDescriptor, ParallelProvisioning, PlannedPipeline, Quality } from '@orrery/contract';
 import { CORE_BUDGET, cyclesPerPacket, packetRate } from '../igraph/sizing.js';
 import { indexDescriptors } from '../pipeline/attributes.js';
 import { softwareImplementation } from '../pipeline/implementation.js';
+import type { Path } from '../pipeline/paths.js';
 import { binsOf } from '../placement/problem.js';
 import { hopDelay } from '../slo/latency.js';
 import { nfsOf, type Series, spgText } from './construction/series.js';
@@ -25,23 +26,40 @@ export interface ProvisionInput {
   readonly seed: number;
 }
 
-/** Instances of a graph over the servers, as if these were empty; `null` where there are none or too many of them. */
+/** A series-parallel graph of a pipeline's NFs that is to get instances. */
+export interface ProvisionedGraph {
+  readonly pipeline: PlannedPipeline;
+  readonly path: Path;
+  readonly series: Series;
+  readonly rate_bps: number;
+}
+
+/** The graph's provisioning problem on empty servers; `null` where there are none or too many of them. */
+export function provisioningOf(input: ProvisionInput, graph: ProvisionedGraph): ProvisioningProblem | null {
+  const { servers } = input.infrastructure;
+  const most = Math.min(MAX_SERVERS, MAX_MERGE_SERVERS);
+  if (servers.length === 0 || servers.length > most || graph.rate_bps <= 0) return null;
+  return provisioningProblem(input, graph.pipeline, graph.path.nodes, graph.series, graph.rate_bps);
+}
+
+/** Our own answer to the problem, without the solver. */
+export function provisionedBy(problem: ProvisioningProblem, strategy: ProvisionStrategy, seed: number): Provisioning {
+  return provision(problem, { strategy, seed, budget: { steps: STEPS } });
+}
+
+/** Instances of a graph over the servers, as if these were empty, and how near they are to the least traffic. */
 export function provisionForm(
   input: ProvisionInput,
-  pipeline: PlannedPipeline,
-  nodes: readonly string[],
-  series: Series,
-  rate_bps: number,
-): ParallelProvisioning | null {
+  graph: ProvisionedGraph,
+): { form: ParallelProvisioning; quality: Quality | null } | null {
+  const problem = provisioningOf(input, graph);
+  if (!problem) return null;
+  const { pipeline, path, series, rate_bps } = graph;
+  const { nodes } = path;
   const { servers } = input.infrastructure;
-  if (servers.length === 0 || servers.length > Math.min(MAX_SERVERS, MAX_MERGE_SERVERS) || rate_bps <= 0) return null;
-  const problem = provisioningProblem(input, pipeline, nodes, series, rate_bps);
-  const all = COMPARED.map((strategy) => ({
-    strategy,
-    found: provision(problem, { strategy, seed: input.seed, budget: { steps: STEPS } }),
-  }));
+  const all = COMPARED.map((strategy) => ({ strategy, found: provisionedBy(problem, strategy, input.seed) }));
   const ours = all[0]!.found;
-  return {
+  const form = {
     counts: ours.feasible ? countsOf(ours, nodes, servers) : [],
     cross_traffic_bps: ours.feasible ? ours.cross_traffic_bps : 0,
     conflicts: ours.feasible ? [] : [...ours.conflicts],
@@ -51,6 +69,25 @@ export function provisionForm(
       chosen: i === 0,
     })),
     merges: ours.feasible ? mergesOf(input, pipeline, nodes, series, ours, rate_bps) : [],
+  };
+  return { form, quality: ours.feasible ? provisioningQuality(path.id, ours) : null };
+}
+
+export function provisioningQuality(subject: string, found: Extract<Provisioning, { feasible: true }>): Quality {
+  const value = found.overhead_bits;
+  const bound = Math.min(value, found.lower_bound_bits);
+  const gap = value > 0 ? 1 - bound / value : 0;
+  return {
+    part: 'provisioning',
+    subject,
+    objective: 'bits under way between servers',
+    unit: 'bits',
+    value,
+    bound,
+    gap,
+    optimal: gap < 1e-9,
+    method: found.strategy,
+    proof: found.bound_by === 'solver' ? 'HiGHS, instances counted per server' : 'none is below 0',
   };
 }
 

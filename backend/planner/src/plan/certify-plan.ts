@@ -2,17 +2,19 @@ import type { Infrastructure, NfDescriptor, Plan, PlannedPipeline, Quality } fro
 import { buildSpg } from '../parallel/construction/build.js';
 import { certifySpg } from '../parallel/construction/certify.js';
 import { linearChains, SPG_STEPS, spgProblem } from '../parallel/parallel-forms.js';
+import { provisionedBy, provisioningOf, provisioningQuality } from '../parallel/provisioned-forms.js';
+import { certifyProvisioning } from '../parallel/provisioning/certify.js';
 import { boundPlacement } from '../placement/bound.js';
 import { binsOf, problemOf } from '../placement/problem.js';
 import { certifySchedule } from '../schedule/certify.js';
 import { planSchedule } from '../schedule/plan-schedule.js';
 import { SCHEDULE_STEPS, scheduleProblem } from '../schedule/schedule-forms.js';
 import { classRate } from '../slo/class-forecasts.js';
-import type { Solver } from '../solver/linear-model.js';
+import type { Limits, Solver } from '../solver/linear-model.js';
 import { placementQuality } from './analysis.js';
 import { sizedGraphs } from './graphs.js';
 
-/** What the plan was made from. */
+/** A feasible plan and exactly what it was made from. */
 export interface CertifyInput {
   readonly plan: Plan;
   readonly descriptors: readonly NfDescriptor[];
@@ -25,9 +27,6 @@ export interface CertifyLimits {
   readonly expired: () => boolean;
 }
 
-/** `null` in place of figures: the plan was made from something else than what is given. */
-export type PlanCertificateResult = readonly Quality[] | null;
-
 const EXACT_STEPS = 50_000_000;
 const SPECTRAL_STEPS = 200;
 
@@ -35,29 +34,27 @@ const SPECTRAL_STEPS = 200;
  * The plan's figures of quality with bounds as tight as the time allows: a longer exact search and more eigenvalues for
  * the placement, the solver's independent proofs for parallel forms and schedules. A bound never gets looser.
  */
-export async function certifyPlan(
-  input: CertifyInput,
-  solver: Solver,
-  limits: CertifyLimits,
-): Promise<PlanCertificateResult> {
+export async function certifyPlan(input: CertifyInput, solver: Solver, limits: CertifyLimits): Promise<Quality[]> {
   const { plan } = input;
-  const { graph } = sizedGraphs({ ...input, pipelines: plan.pipelines });
-  const same =
-    plan.instances.length === graph.instances.length &&
-    plan.instances.every(({ id }, i) => graph.instances[i]!.id === id);
-  if (!plan.feasible || !same) return null;
   const proofs = plan.quality.filter(({ part }) => part !== 'placement' && part !== 'chaining').length;
   const each = { time_limit_s: limits.time_limit_s / 2 / Math.max(1, proofs) };
   const quality: Quality[] = [];
+  const proofOf = (known: Quality): Quality | Promise<Quality> => {
+    switch (known.part) {
+      case 'placement':
+        return placementProof(input, known, limits.expired);
+      case 'parallelization':
+        return parallelProof(input, known, solver, each);
+      case 'provisioning':
+        return provisioningProof(input, known, solver, each);
+      case 'scheduling':
+        return scheduleProof(input, known, solver, each);
+      default:
+        return known;
+    }
+  };
   for (const known of plan.quality) {
-    const found =
-      known.part === 'placement'
-        ? placementProof(input, known, limits.expired)
-        : known.part === 'parallelization'
-          ? await parallelProof(input, known, solver, each)
-          : known.part === 'scheduling'
-            ? await scheduleProof(input, known, solver, each)
-            : known;
+    const found = await proofOf(known);
     quality.push(found.bound > known.bound * (1 + 1e-9) || (found.optimal && !known.optimal) ? found : known);
   }
   return quality;
@@ -75,23 +72,49 @@ function placementProof(
   return placementQuality(known.value, boundPlacement(problem, known.value, effort), known.method);
 }
 
-async function parallelProof(
+async function parallelProof(input: CertifyInput, known: Quality, solver: Solver, limits: Limits): Promise<Quality> {
+  const graph = graphOf(input, known.subject);
+  if (!graph) return known;
+  const certificate = await certifySpg(graph.problem, graph.spg, solver, limits);
+  if (certificate.contradictions.length > 0) return known;
+  const bound = Math.min(known.value, Math.max(known.bound, certificate.critical_path_us));
+  return { ...known, ...distance(known.value, bound), proof: 'critical path, proven by HiGHS' };
+}
+
+async function provisioningProof(
   input: CertifyInput,
   known: Quality,
   solver: Solver,
-  limits: { time_limit_s: number },
+  limits: Limits,
 ): Promise<Quality> {
-  const at = chainOf(input.plan.pipelines, known.subject);
-  if (!at) return known;
+  const graph = graphOf(input, known.subject);
+  if (!graph || known.optimal) return known;
+  const { pipeline, path, spg } = graph;
+  const { seed, pgraph } = input.plan;
+  const problem = provisioningOf(
+    { ...input, seed },
+    { pipeline, path, series: spg.series, rate_bps: classRate(pgraph, pipeline, path) },
+  );
+  if (!problem) return known;
+  const found = await certifyProvisioning(problem, provisionedBy(problem, 'annealing', seed), solver, limits);
+  if (!found.feasible) return known;
+  const { proof } = provisioningQuality(known.subject, found);
+  return { ...known, ...distance(known.value, Math.min(known.value, found.lower_bound_bits)), proof };
+}
+
+function distance(value: number, bound: number): Pick<Quality, 'bound' | 'gap' | 'optimal'> {
+  const gap = value > 0 ? Math.max(0, 1 - bound / value) : 0;
+  return { bound, gap, optimal: gap < 1e-9 };
+}
+
+/** The chain's graph, made again as the plan made it. */
+function graphOf(input: CertifyInput, id: string) {
+  const at = chainOf(input.plan.pipelines, id);
+  if (!at) return null;
   const ghz = Math.max(...input.infrastructure.servers.map((server) => server.ghz));
   const { problem } = spgProblem({ ...input, ghz }, at.pipeline, at.path);
   const { parallelization: strategy, seed } = input.plan;
-  const spg = buildSpg(problem, { strategy, seed, budget: { steps: SPG_STEPS } });
-  const certificate = await certifySpg(problem, spg, solver, limits);
-  if (certificate.contradictions.length > 0) return known;
-  const bound = Math.min(known.value, Math.max(known.bound, certificate.critical_path_us));
-  const gap = known.value > 0 ? 1 - bound / known.value : 0;
-  return { ...known, bound, gap, optimal: known.optimal || gap < 1e-9, proof: 'critical path, proven by HiGHS' };
+  return { ...at, problem, spg: buildSpg(problem, { strategy, seed, budget: { steps: SPG_STEPS } }) };
 }
 
 function chainOf(pipelines: readonly PlannedPipeline[], id: string) {
@@ -102,12 +125,7 @@ function chainOf(pipelines: readonly PlannedPipeline[], id: string) {
   return null;
 }
 
-async function scheduleProof(
-  input: CertifyInput,
-  known: Quality,
-  solver: Solver,
-  limits: { time_limit_s: number },
-): Promise<Quality> {
+async function scheduleProof(input: CertifyInput, known: Quality, solver: Solver, limits: Limits): Promise<Quality> {
   const { plan } = input;
   const pipeline = plan.pipelines.find(({ pipeline_id }) => pipeline_id === known.subject);
   const { scheduling: strategy, scheduling_mode: mode } = plan;
@@ -117,7 +135,5 @@ async function scheduleProof(
   const schedule = planSchedule(named.problem, { strategy, mode, budget: { steps: SCHEDULE_STEPS } });
   const { lower_bound, proof } = await certifySchedule(named.problem, schedule, solver, limits);
   if (lower_bound === null) return known;
-  const bound = Math.min(known.value, Math.max(known.bound, lower_bound));
-  const gap = known.value > 0 ? 1 - bound / known.value : 0;
-  return { ...known, bound, gap, optimal: gap < 1e-9, proof };
+  return { ...known, ...distance(known.value, Math.min(known.value, Math.max(known.bound, lower_bound))), proof };
 }

@@ -2,11 +2,12 @@ import { type Plan, PlanOptions } from '@orrery/contract';
 import type { PlanInput } from './input.js';
 
 /** What every plan of the input begins with. */
-export function header({ id, created_ms, options, base, pipelines }: PlanInput) {
+export function header({ id, created_ms, options, base, pipelines, infrastructure_revision = 0 }: PlanInput) {
   return {
     id,
     created_ms,
     ...PlanOptions.parse(options ?? {}),
+    infrastructure_revision,
     base_plan: base?.id ?? null,
     pipelines: [...pipelines],
   };

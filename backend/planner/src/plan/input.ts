@@ -12,6 +12,8 @@ export interface PlanInput {
   readonly descriptors: readonly NfDescriptor[];
   /** Only the servers given here may be used. */
   readonly infrastructure: Infrastructure;
+  /** By which the caller knows this state of the infrastructure. */
+  readonly infrastructure_revision?: number;
   /** The feasible plan that runs now: its instances stay where they are. */
   readonly base: Plan | null;
   /** Steps of the placement search; 0 leaves the placement as it was packed. */

@@ -14,8 +14,8 @@ const GRACE_MS = 15_000;
 export class Certifier implements OnApplicationShutdown {
   private readonly running = new Set<Worker>();
 
-  /** `null`: the plan was made from something else than what is given. Throws 503 while another proof runs. */
-  async certify(job: CertifyJob): Promise<readonly Quality[] | null> {
+  /** The plan's figures with tighter bounds. Throws 503 while another proof runs. */
+  async certify(job: CertifyJob): Promise<Quality[]> {
     if (this.running.size >= MOST_AT_ONCE)
       throw unavailable('Another plan is being proven; try again when it is done.');
     const worker = new Worker(new URL('./certify-worker.js', import.meta.url), { workerData: job });
@@ -33,7 +33,7 @@ export class Certifier implements OnApplicationShutdown {
   }
 }
 
-function resultOf(worker: Worker, limit_ms: number): Promise<readonly Quality[] | null> {
+function resultOf(worker: Worker, limit_ms: number): Promise<Quality[]> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(unavailable('The proof did not end in time.')), limit_ms);
     const settle = (done: () => void) => () => {

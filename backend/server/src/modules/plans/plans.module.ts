@@ -59,6 +59,7 @@ class PlansService implements PlanStore {
       pipelines: await this.wanted(request, base),
       descriptors: this.catalogue.all(),
       infrastructure: this.infrastructure.current.infrastructure,
+      infrastructure_revision: this.infrastructure.current.revision,
       base,
       budget: { steps: SEARCH_STEPS },
     });
@@ -136,17 +137,15 @@ class PlansController {
   async certify(@Input() { params, body }: RouteInput<'certifyPlan'>): Promise<PlanCertificate> {
     const plan = await this.plans.get(params.id);
     if (!plan.feasible) throw conflict('The plan is not feasible, so that there is nothing to prove.');
+    const { infrastructure, revision } = this.infrastructure.current;
+    if (plan.infrastructure_revision !== revision)
+      throw conflict('The infrastructure changed since the plan was made; make it again.');
     const started = performance.now();
     const quality = await this.certifier.certify({
-      input: {
-        plan,
-        descriptors: this.catalogue.all(),
-        infrastructure: this.infrastructure.current.infrastructure,
-      },
+      input: { plan, descriptors: this.catalogue.all(), infrastructure },
       time_limit_s: body.time_limit_s,
     });
-    if (!quality) throw conflict('The infrastructure or the catalogue changed since the plan was made; make it again.');
-    return { plan_id: plan.id, quality: [...quality], elapsed_ms: performance.now() - started };
+    return { plan_id: plan.id, quality, elapsed_ms: performance.now() - started };
   }
 
   @Route('getPlan')

@@ -1,0 +1,86 @@
+import type { Plan, Quality } from '@orrery/contract';
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { Solver } from '../solver/linear-model.js';
+import { descriptor } from '../testing/descriptors.js';
+import { testSolver } from '../testing/highs.js';
+import { rack } from '../testing/infrastructure.js';
+import { pipeline } from '../testing/pipelines.js';
+import { certifyPlan } from './certify-plan.js';
+import { makePlan } from './make-plan.js';
+
+let solve: Solver;
+beforeAll(async () => {
+  solve = await testSolver();
+});
+
+const idle = { reads: [], writes: [], adds: [], removes: [], may_drop: false };
+const DESCRIPTORS = ['a', 'b', 'c', 'd'].map((id) =>
+  descriptor(id, { actions: idle, state: { kind: 'none', key: [] } }),
+);
+const INFRASTRUCTURE = rack({ servers: 4, cores: 2, ghz: 1, nic_bps: 1e11, link_bps: 1e11 });
+
+/** Four NFs of one to two cores each on servers of two, and objectives between the two ways out. */
+const plan = makePlan({
+  id: 'plan',
+  created_ms: 0,
+  pipelines: [
+    {
+      pipeline_id: 'p-1',
+      version: 1,
+      definition: {
+        ...pipeline(
+          { a: 'a', b: 'b', c: 'c', d: 'd' },
+          [
+            ['in', 'a'],
+            ['a', 'b'],
+            ['b', 'c', [['port.dst', 'is', 80]]],
+            ['b', 'd', [['port.dst', 'is-not', 80]]],
+            ['c', 'out'],
+            ['d', 'out'],
+          ],
+          { rate_bps: 8e9 },
+        ),
+        class_slos: [{ id: 'share', kind: 'cpu-time', a: 'e2', b: 'e3', ratio: 1.3 }],
+      },
+    },
+  ],
+  descriptors: DESCRIPTORS,
+  infrastructure: INFRASTRUCTURE,
+  base: null,
+  budget: { steps: 50 },
+});
+
+const certify = (it: Plan, time_limit_s = 5) =>
+  certifyPlan({ plan: it, descriptors: DESCRIPTORS, infrastructure: INFRASTRUCTURE }, solve, {
+    time_limit_s,
+    expired: () => false,
+  });
+const named = (quality: readonly Quality[]) => quality.map(({ part, subject }) => `${part} ${subject}`);
+
+describe('certifyPlan', () => {
+  it('keeps every answer, never loosens a bound, and proves what is optimal', async () => {
+    expect(plan.feasible).toBe(true);
+    const proven = await certify(plan);
+    expect(named(proven)).toEqual(named(plan.quality));
+    expect(new Set(proven.map(({ part }) => part))).toEqual(
+      new Set(['placement', 'chaining', 'parallelization', 'provisioning', 'scheduling']),
+    );
+    proven.forEach(({ value, bound }, i) => {
+      expect(value).toBe(plan.quality[i]!.value);
+      expect(bound).toBeGreaterThanOrEqual(plan.quality[i]!.bound);
+      expect(bound).toBeLessThanOrEqual(value * (1 + 1e-9));
+    });
+    expect(proven.find(({ part }) => part === 'placement')).toMatchObject({ optimal: true });
+  });
+
+  it('tightens bounds that the plan left loose', async () => {
+    const loose = plan.quality.map((it) => ({ ...it, bound: 0, gap: it.value > 0 ? 1 : 0, optimal: it.value === 0 }));
+    const proven = await certify({ ...plan, quality: loose });
+    const tightened = proven.filter(({ bound }, i) => bound > loose[i]!.bound).map(({ part }) => part);
+    expect(new Set(tightened)).toEqual(new Set(['placement', 'parallelization', 'provisioning', 'scheduling']));
+    for (const { part, optimal } of proven)
+      if (part === 'placement' || part === 'scheduling') expect(optimal, part).toBe(true);
+    /** Its copies and merges lie above the critical path. */
+    for (const { part, gap } of proven) if (part === 'parallelization') expect(gap).toBeLessThan(0.02);
+  });
+});

@@ -20,21 +20,23 @@ export function PlanProblems({ plan, pipelineId }: PlanProblemsProps) {
       <h2 id="plan-problems">
         {plan.feasible ? 'The plan can be deployed, but' : 'There is no plan that keeps everything'}
       </h2>
-      <ul className={classes.sentences} role={plan.feasible ? undefined : 'alert'}>
-        {plan.conflicts.map((conflict) => (
-          <li key={`${conflict.constraint}${conflict.where}${conflict.needed}`}>
-            {constraintText(conflict)}. <span className={classes.remedy}>{remedyText(conflict)}</span>
-          </li>
-        ))}
-        {plan.problems.map((problem) => (
-          <li key={`${problem.pipeline_id}${problem.pointer}${problem.message}`}>
-            {problem.message}{' '}
-            <Link to={placeOf(plan, problem)}>
-              Show it in {titleOf(problem.pipeline_id)} <code>{problem.pointer}</code>
-            </Link>
-          </li>
-        ))}
-      </ul>
+      <div role={plan.feasible ? undefined : 'alert'}>
+        <ul className={classes.sentences}>
+          {plan.conflicts.map((conflict) => (
+            <li key={`${conflict.constraint}${conflict.where}${conflict.needed}`}>
+              {constraintText(conflict)}. <span className={classes.remedy}>{remedyText(conflict)}</span>
+            </li>
+          ))}
+          {plan.problems.map((problem) => (
+            <li key={`${problem.pipeline_id}${problem.pointer}${problem.message}`}>
+              {problem.message}{' '}
+              <Link to={placeOf(plan, problem)}>
+                Show it in {titleOf(problem.pipeline_id)} <code>{problem.pointer}</code>
+              </Link>
+            </li>
+          ))}
+        </ul>
+      </div>
       {!plan.feasible && plan.conflicts.length > 0 && (
         <p>
           <Link to={chainPath(pipelineId)}>Change the chain</Link>

@@ -92,7 +92,7 @@ function TrafficClasses({ plan, pipelineId }: ObjectivesProps) {
       <tbody>
         {ownFirst(plan.classes, pipelineId).map((each) => (
           <tr key={each.id}>
-            <td>
+            <td className={classes.words}>
               <PathChips nodes={each.nodes} />
               <div className="muted">
                 {titleOf(each.pipeline_id)} <code>{edgesOfClass(each.id)}</code>
@@ -104,7 +104,7 @@ function TrafficClasses({ plan, pipelineId }: ObjectivesProps) {
             <td className="number">{quantityText('us', each.least_us)}</td>
             <td className="number">{quantityText('bps', each.throughput_bps)}</td>
             <td>{each.bottleneck}</td>
-            <td>
+            <td className={classes.words}>
               <Way forecast={each} />
             </td>
           </tr>

@@ -38,14 +38,11 @@ export function OptionBar({ options, setOptions }: OptionBarProps) {
           onChange={(value) => value && setOptions({ ...options, scheduling_mode: value as typeof mode.value })}
         />
         <SeedEntry seed={options.seed} onChange={(seed) => setOptions({ ...options, seed })} />
-        <Button
-          className={classes.reset}
-          variant="subtle"
-          disabled={areDefault(options)}
-          onClick={() => setOptions(DEFAULT_OPTIONS)}
-        >
-          Reset
-        </Button>
+        {!areDefault(options) && (
+          <Button className={classes.reset} variant="subtle" onClick={() => setOptions(DEFAULT_OPTIONS)}>
+            Reset
+          </Button>
+        )}
       </div>
       <p className={classes.modeNote}>
         {mode.label}: {mode.note}

@@ -194,7 +194,7 @@ function ProofTable({ proven }: { readonly proven: readonly Proven[] }) {
               {before && before.gap !== answer.gap && <div className="muted">was {gapText(before.gap)}</div>}
             </td>
             <td>{answer.method}</td>
-            <td>{answer.proof}</td>
+            <td className={classes.words}>{answer.proof}</td>
           </tr>
         ))}
       </tbody>

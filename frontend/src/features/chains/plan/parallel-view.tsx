@@ -63,7 +63,7 @@ export function ParallelView({ plan, pipelineId, address }: ParallelProps) {
                   </button>{' '}
                   <code className="muted">{edgesOfClass(each.id)}</code>
                 </td>
-                <td>{each.text}</td>
+                <td className={classes.words}>{each.text}</td>
                 <td className="number">{quantityText('us', each.sequential_us)}</td>
                 <td className="number">{quantityText('us', each.latency_us)}</td>
                 <td className="number">{each.reverted ? '–' : quantityText('share', savedShare(each))}</td>
@@ -286,7 +286,7 @@ function Conflicts({ form }: { readonly form: ParallelForm }) {
               <td className={classes.pair}>
                 {earlier} → {later}
               </td>
-              <td>
+              <td className={classes.words}>
                 {sentences.map((sentence) => (
                   <div key={sentence}>{sentence}</div>
                 ))}
@@ -325,10 +325,10 @@ function Rejected({ form }: { readonly form: ParallelForm }) {
           {form.rejected.map((each) => (
             <tr key={each.strategy}>
               <td>{strategyName(each.strategy)}</td>
-              <td>{each.text}</td>
+              <td className={classes.words}>{each.text}</td>
               <td className="number">{quantityText('us', each.latency_us)}</td>
               <td className="number">{each.copies}</td>
-              <td>{each.because}</td>
+              <td className={classes.words}>{each.because}</td>
             </tr>
           ))}
         </tbody>
@@ -394,11 +394,13 @@ function Provisioning({ provisioning }: { readonly provisioning: NonNullable<Par
           <tbody>
             {merges.map((merge) => (
               <tr key={merge.step}>
-                <td>{merge.step}</td>
+                <td className={classes.words}>{merge.step}</td>
                 <td>{merge.chosen ?? 'every option fills a link'}</td>
                 <td className="number">{quantityText('bytes', merge.link_bytes)}</td>
                 <td className="number">{Number(merge.switch_traversals.toPrecision(3))}</td>
-                <td>{merge.rejected.map((each) => `${each.title}: ${each.because}`).join('; ') || '–'}</td>
+                <td className={classes.words}>
+                  {merge.rejected.map((each) => `${each.title}: ${each.because}`).join('; ') || '–'}
+                </td>
               </tr>
             ))}
           </tbody>

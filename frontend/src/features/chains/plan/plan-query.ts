@@ -1,7 +1,7 @@
 import type { Plan, PlanOptions } from '@orrery/contract';
 import { useQuery } from '@tanstack/react-query';
 import { useCallback, useEffect, useState } from 'react';
-import { call } from '../../../shared/api/client.js';
+import { call, callFull } from '../../../shared/api/client.js';
 import { useDeployments } from '../../../shared/api/queries.js';
 import { useEditorContext } from '../editor/context.js';
 import { useSaver } from '../editor/saver-context.js';
@@ -71,8 +71,14 @@ export function usePlanPreview(draft: Draft | null, options: PlanOptions) {
 export function useStaleness(plan: Plan | undefined, revision: number | null): string | null {
   const { pipeline } = useEditorContext();
   const { data: deployments } = useDeployments();
+  const { data: infrastructure } = useQuery({
+    queryKey: ['infrastructure', 'revision'],
+    queryFn: async ({ signal }) => revisionOf((await callFull('getInfrastructure', {}, { signal })).etag),
+  });
   if (!plan || revision === null) return null;
   if (pipeline.revision > revision) return 'The draft was changed since.';
+  if (infrastructure !== undefined && infrastructure > plan.infrastructure_revision)
+    return 'The infrastructure was changed since.';
   if (!deployments) return null;
   const others = deployments.filter(({ pipeline_id, state }) => pipeline_id !== pipeline.id && state !== 'undeploying');
   const planned = plan.pipelines.filter(({ pipeline_id }) => pipeline_id !== pipeline.id);
@@ -82,4 +88,9 @@ export function useStaleness(plan: Plan | undefined, revision: number | null): s
       others.some((other) => other.pipeline_id === pipeline_id && other.version === version),
     );
   return same ? null : 'Other chains were deployed or taken down since.';
+}
+
+/** The number in an ETag such as `"12"`; 0 for none. */
+function revisionOf(etag: string | null): number {
+  return Number(/\d+/.exec(etag ?? '')?.[0] ?? 0);
 }

@@ -3,12 +3,21 @@ import { type Quantity, quantityText } from '../../../shared/format/quantity.js'
 
 const UNITS: Record<string, Quantity> = { bps: 'bps', us: 'us', bytes: 'bytes', pps: 'pps', share: 'share' };
 
+const SINGULAR: Record<string, string> = {
+  instances: 'instance',
+  cores: 'core',
+  entries: 'entry',
+  tasks: 'task',
+  hops: 'hop',
+};
+
 /** A figure of a plan with its unit, as it is told. */
 export function amount(value: number, unit: string): string {
   const quantity = UNITS[unit];
   if (quantity) return quantityText(quantity, value);
   const digits = Math.abs(value) >= 1000 ? quantityText('count', value) : String(Number(value.toPrecision(3)));
-  return unit === '' ? digits : `${digits} ${unit}`;
+  const name = digits === '1' ? (SINGULAR[unit] ?? unit) : unit;
+  return name === '' ? digits : `${digits} ${name}`;
 }
 
 /** Cores to two digits; a trace of load is not nothing. */

@@ -236,7 +236,7 @@ function Objectives({ plan, schedule }: FormProps) {
           <tbody>
             {schedule.objectives.map((objective) => (
               <tr key={objective.slo_id}>
-                <td>
+                <td className={classes.words}>
                   {objectiveText(plan, schedule.pipeline_id, objective.slo_id)}
                   <div className="muted">
                     <code>{objective.slo_id}</code>

@@ -1,0 +1,54 @@
+import type { Plan } from '@orrery/contract';
+import { describe, expect, it } from 'vitest';
+import { amount, constraintText, gapText, objectivesMet } from './plan-text.js';
+
+describe('amount', () => {
+  it.each([
+    [2_000_000, 'bps', '2.00 Mbit/s'],
+    [1, 'instances', '1 instance'],
+    [2.3456, 'cores', '2.35 cores'],
+    [3e9, 'cycles/s', '3.00 G cycles/s'],
+    [0.5, '', '0.5'],
+  ])('tells %d %s as %s', (value, unit, text) => expect(amount(value, unit)).toBe(text));
+});
+
+describe('constraintText', () => {
+  it('says what is short, by how much and where', () => {
+    const short = { constraint: 'cpu', needed: 54, available: 12, unit: 'cores', where: 'infrastructure' } as const;
+    expect(constraintText(short)).toBe('Processor on infrastructure: needs 54 cores, has 12 cores');
+  });
+
+  it('tells a ratio as one', () => {
+    const ratio = {
+      constraint: 'cpu-time',
+      needed: 500,
+      available: 5.18,
+      unit: 'ratio of cycles',
+      where: 'x',
+    } as const;
+    expect(constraintText(ratio)).toBe(
+      'Processor time between classes: a ratio of 500 is asked for, 5.18 is possible on x',
+    );
+  });
+});
+
+describe('gapText', () => {
+  it('never rounds a gap to nothing', () => {
+    expect(gapText(0)).toBe('0 %');
+    expect(gapText(1e-7)).toBe('<0.1 %');
+  });
+});
+
+describe('objectivesMet', () => {
+  it('counts objectives of a schedule that cannot be as missed', () => {
+    const plan = {
+      slos: [{ met: true }, { met: false }],
+      schedules: [
+        { pipeline_id: 'a', feasible: true, objectives: [{ met: true }] },
+        { pipeline_id: 'b', feasible: false, objectives: [] },
+      ],
+      pipelines: [{ pipeline_id: 'b', definition: { class_slos: [{}, {}] } }],
+    } as unknown as Plan;
+    expect(objectivesMet(plan)).toEqual({ met: 2, all: 5 });
+  });
+});

@@ -67,15 +67,16 @@ export function flowWay(
   };
 }
 
-/** Servers, and one node outside at which traffic enters and leaves; each NF of the path is a function of its own. */
+/** Servers with instances of the path, and one node outside at which traffic enters and leaves; each NF of the path is a function of its own. */
 function networkOf(input: PlacedInput, pipeline: PlannedPipeline, path: Path) {
-  const { servers } = input.infrastructure;
   const catalogue = indexDescriptors(input.descriptors);
   const busy = coreUse(input.instances);
   const bytes = pipeline.definition.traffic_class.packet_bytes;
   const own = input.instances.filter(
     ({ pipeline_id, node_id }) => pipeline_id === pipeline.pipeline_id && path.nodes.includes(node_id),
   );
+  const used = new Set(own.map(({ server }) => server));
+  const servers = input.infrastructure.servers.filter(({ id }) => used.has(id));
   const instances = own.map((it): ChainInstance => {
     const node = servers.findIndex(({ id }) => id === it.server);
     const { cost } = softwareImplementation(catalogue.get(it.nf)!)!;

@@ -2,7 +2,7 @@ import { BadProblem, requireAtLeast, requireAtMost } from '../bad-problem.js';
 
 export const MAX_NODES = 1024;
 export const MAX_CANDIDATES = 4096;
-export const MAX_STAGES = 32;
+export const MAX_STAGES = 200;
 
 /** A server or board that carries instances, or a place where traffic comes in or goes out. */
 export interface ChainNode {

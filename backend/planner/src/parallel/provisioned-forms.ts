@@ -3,7 +3,7 @@ import { CORE_BUDGET, cyclesPerPacket, packetRate } from '../igraph/sizing.js';
 import { indexDescriptors } from '../pipeline/attributes.js';
 import { softwareImplementation } from '../pipeline/implementation.js';
 import type { Path } from '../pipeline/paths.js';
-import { binsOf } from '../placement/problem.js';
+import { type Bin, binsOf } from '../placement/problem.js';
 import { hopDelay } from '../slo/latency.js';
 import { nfsOf, type Series, spgText } from './construction/series.js';
 import { MAX_MERGE_SERVERS, placeMirrorAndMerge, type Spot } from './merging/place.js';
@@ -18,6 +18,7 @@ import { type Provisioning, type ProvisionStrategy, provision } from './provisio
 
 /** Moves of the annealing. */
 const STEPS = 4000;
+const FEWEST_SERVERS = 4;
 const COMPARED: readonly ProvisionStrategy[] = ['annealing', 'greedy', 'linear', 'random'];
 
 export interface ProvisionInput {
@@ -34,11 +35,9 @@ export interface ProvisionedGraph {
   readonly rate_bps: number;
 }
 
-/** The graph's provisioning problem on empty servers; `null` where there are none or too many of them. */
+/** The graph's provisioning problem on the largest servers, empty; `null` where there are none, or nothing to carry. */
 export function provisioningOf(input: ProvisionInput, graph: ProvisionedGraph): ProvisioningProblem | null {
-  const { servers } = input.infrastructure;
-  const most = Math.min(MAX_SERVERS, MAX_MERGE_SERVERS);
-  if (servers.length === 0 || servers.length > most || graph.rate_bps <= 0) return null;
+  if (input.infrastructure.servers.length === 0 || graph.rate_bps <= 0) return null;
   return provisioningProblem(input, graph.pipeline, graph.path.nodes, graph.series, graph.rate_bps);
 }
 
@@ -54,9 +53,8 @@ export function provisionForm(
 ): { form: ParallelProvisioning; quality: Quality | null } | null {
   const problem = provisioningOf(input, graph);
   if (!problem) return null;
-  const { pipeline, path, series, rate_bps } = graph;
-  const { nodes } = path;
-  const { servers } = input.infrastructure;
+  const { nodes } = graph.path;
+  const { servers } = problem;
   const all = COMPARED.map((strategy) => ({ strategy, found: provisionedBy(problem, strategy, input.seed) }));
   const ours = all[0]!.found;
   const form = {
@@ -68,9 +66,9 @@ export function provisionForm(
       cross_traffic_bps: found.feasible ? found.cross_traffic_bps : null,
       chosen: i === 0,
     })),
-    merges: ours.feasible ? mergesOf(input, pipeline, nodes, series, ours, rate_bps) : [],
+    merges: ours.feasible ? mergesOf(input, graph, servers, ours) : [],
   };
-  return { form, quality: ours.feasible ? provisioningQuality(path.id, ours) : null };
+  return { form, quality: ours.feasible ? provisioningQuality(graph.path.id, ours) : null };
 }
 
 export function provisioningQuality(subject: string, found: Extract<Provisioning, { feasible: true }>): Quality {
@@ -100,8 +98,7 @@ function provisioningProblem(
 ): ProvisioningProblem {
   const catalogue = indexDescriptors(descriptors);
   const bytes = definition.traffic_class.packet_bytes;
-  const { servers } = infrastructure;
-  const hz = Math.min(...servers.map(({ ghz }) => ghz)) * 1e9;
+  const hz = Math.min(...infrastructure.servers.map(({ ghz }) => ghz)) * 1e9;
   const nf = new Map(definition.nodes.flatMap((node) => (node.kind === 'nf' ? [[node.id, node.nf] as const] : [])));
   const nfs = nodes.map((id, i): ProvisionedNf => {
     const descriptor = catalogue.get(nf.get(id)!)!;
@@ -118,26 +115,45 @@ function provisioningProblem(
       leaves: i === nodes.length - 1,
     };
   });
+  const counts = nfs.map(({ instance_rate_bps }) => instancesNeeded(rate_bps, instance_rate_bps));
+  const largest = largestServers(binsOf(infrastructure), {
+    cores: nfs.reduce((sum, { cores }, i) => sum + cores * counts[i]!, 0),
+    memory_bytes: nfs.reduce((sum, it, i) => sum + it.memory_bytes * counts[i]!, 0),
+  });
   return {
     rate_bps,
     nfs,
     edges: spgEdges(series),
-    servers: binsOf(infrastructure).map(({ id, cores, memory_bytes, link_bps }) => ({
+    servers: largest.map(({ id, cores, memory_bytes, link_bps }) => ({
       id,
       cores: cores * CORE_BUDGET,
       memory_bytes,
       link_bps,
     })),
-    delay_us: servers.map(({ id: from }) =>
-      servers.map(({ id: to }) => (from === to ? 0 : hopDelay(infrastructure, from, to))),
+    delay_us: largest.map(({ id: from }) =>
+      largest.map(({ id: to }) => (from === to ? 0 : hopDelay(infrastructure, from, to))),
     ),
   };
+}
+
+/** As many of the largest servers as have twice the room that is needed, and a few at least: more gain nothing. */
+function largestServers(bins: readonly Bin[], needed: { cores: number; memory_bytes: number }): Bin[] {
+  const chosen: Bin[] = [];
+  let [cores, memory] = [0, 0];
+  for (const bin of bins.toSorted((a, b) => b.cores * b.hz - a.cores * a.hz)) {
+    const roomy = cores >= 2 * needed.cores && memory >= 2 * needed.memory_bytes && chosen.length >= FEWEST_SERVERS;
+    if (roomy || chosen.length === Math.min(MAX_SERVERS, MAX_MERGE_SERVERS)) break;
+    chosen.push(bin);
+    cores += bin.cores * CORE_BUDGET;
+    memory += bin.memory_bytes;
+  }
+  return chosen;
 }
 
 function countsOf(
   { counts }: Extract<Provisioning, { feasible: true }>,
   nodes: readonly string[],
-  servers: Infrastructure['servers'],
+  servers: ProvisioningProblem['servers'],
 ): ParallelProvisioning['counts'] {
   return counts.flatMap((row, i) =>
     row.flatMap((instances, k) => (instances > 0 ? [{ node: nodes[i]!, server: servers[k]!.id, instances }] : [])),
@@ -147,18 +163,15 @@ function countsOf(
 /** Mirror and merge of each step of the chain, each NF taken to stand where most of its instances are. */
 function mergesOf(
   { infrastructure }: ProvisionInput,
-  { definition }: PlannedPipeline,
-  nodes: readonly string[],
-  series: Series,
+  { pipeline, path, series, rate_bps }: ProvisionedGraph,
+  all: ProvisioningProblem['servers'],
   { counts }: Extract<Provisioning, { feasible: true }>,
-  rate_bps: number,
 ): ParallelProvisioning['merges'] {
-  const packet_bytes = definition.traffic_class.packet_bytes;
+  const { packet_bytes } = pipeline.definition.traffic_class;
   const serverOf = counts.map((row) => row.indexOf(Math.max(...row)));
   /** Servers without any of the chain's NFs only make the way longer. */
   const used = [...new Set(serverOf)];
-  const bins = binsOf(infrastructure);
-  const servers = used.map((k) => ({ id: bins[k]!.id, link_bps: bins[k]!.link_bps }));
+  const servers = used.map((k) => all[k]!);
   const at = (nf: number) => used.indexOf(serverOf[nf]!);
   const spot = (step: Series[number] | undefined, end: 'first' | 'last'): Spot => {
     const nfs = step ? nfsOf([step]) : [];
@@ -185,7 +198,7 @@ function mergesOf(
     });
     return [
       {
-        step: spgText([step], nodes),
+        step: spgText([step], path.nodes),
         chosen: chosen?.title ?? null,
         link_bytes: chosen?.link_bytes ?? 0,
         switch_traversals: chosen?.switch_traversals ?? 0,

@@ -97,10 +97,14 @@ export function ClassSloForm({ definition }: { readonly definition: PipelineDefi
   );
 }
 
-/** Two edges of different classes to start from: two that leave the same node, else any two. */
-function parted({ edges }: PipelineDefinition, named: readonly string[]): readonly [string, string] {
+/** Two edges of different classes to start from: two that leave the same node and have no objective yet, else any two. */
+function parted({ edges, class_slos }: PipelineDefinition, named: readonly string[]): readonly [string, string] {
+  const tied = (a: string, b: string) =>
+    class_slos.some((slo) => classesOf(slo).includes(a) && classesOf(slo).includes(b));
   for (const edge of edges) {
-    const other = edges.find(({ id, from }) => from === edge.from && id !== edge.id && named.includes(id));
+    const other = edges.find(
+      ({ id, from }) => from === edge.from && id !== edge.id && named.includes(id) && !tied(id, edge.id),
+    );
     if (named.includes(edge.id) && other) return [edge.id, other.id];
   }
   return [named[0]!, named[1]!];

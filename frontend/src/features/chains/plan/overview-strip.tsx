@@ -99,10 +99,10 @@ function PartQuality({ name, proven }: { readonly name: string; readonly proven:
   const optimal = answers.every((answer) => answer.optimal);
   const worst = answers.reduce((most, answer) => (answer.gap > most.gap ? answer : most), answers[0]!);
   const Icon = optimal ? IconCircleCheck : IconCircleDashed;
-  const count = answers.length === 1 ? '' : `${answers.length} answers. `;
-  const proof = `${count}${worst.objective}: ${amount(worst.value, worst.unit)}, bound ${amount(worst.bound, worst.unit)}. Found by ${worst.method}; ${worst.proof}.`;
+  const count = answers.length === 1 ? '' : `The widest gap of ${answers.length} answers. `;
+  const proof = `${count}${sentence(worst.objective)}: ${amount(worst.value, worst.unit)}, bound ${amount(worst.bound, worst.unit)}. Found by ${worst.method}; ${worst.proof}.`;
   return (
-    <Tooltip label={proof} multiline w={320} events={{ hover: true, focus: true, touch: true }}>
+    <Tooltip label={proof} multiline w={320} px="sm" py={6} events={{ hover: true, focus: true, touch: true }}>
       <button type="button" className={classes.quality} data-optimal={optimal || undefined} aria-description={proof}>
         <Icon size={14} aria-hidden />
         <span className="muted">{name}</span>
@@ -110,6 +110,10 @@ function PartQuality({ name, proven }: { readonly name: string; readonly proven:
       </button>
     </Tooltip>
   );
+}
+
+function sentence(text: string): string {
+  return text.slice(0, 1).toUpperCase() + text.slice(1);
 }
 
 function Figures({ plan, proven }: { readonly plan: Plan; readonly proven: readonly Proven[] }) {

@@ -35,7 +35,9 @@ export default function PlanPage() {
   const navigate = useNavigate();
   const { draft, revision, failed, again } = useSavedDraft();
   const plan = usePlanPreview(mayPlan ? draft : null, address.options);
-  const stale = useStaleness(plan.data, revision);
+  // With other options the plan before stays on the page until the new one is there; it cannot be deployed meanwhile.
+  const ready = plan.isPlaceholderData ? undefined : plan.data;
+  const stale = useStaleness(ready, revision);
   const back = chainPath(pipeline.id);
   useDocumentTitle(`Plan of ${title}`);
   useCommands([
@@ -48,10 +50,10 @@ export default function PlanPage() {
         <div className={classes.title}>
           <Crumbs title={title} back={back} />
           <span role="status">
-            {plan.data ? (
+            {ready ? (
               <StatusBadge
-                state={plan.data.feasible ? 'ok' : 'failed'}
-                label={plan.data.feasible ? 'feasible' : 'not feasible'}
+                state={ready.feasible ? 'ok' : 'failed'}
+                label={ready.feasible ? 'feasible' : 'not feasible'}
               />
             ) : (
               mayPlan && !plan.error && !failed && <StatusBadge state="PROCESSING" label="planning" />
@@ -62,7 +64,7 @@ export default function PlanPage() {
           <Button component={Link} to={back} variant="default" leftSection={<IconArrowLeft size={14} aria-hidden />}>
             Editor
           </Button>
-          <DeployPlan plan={plan.data} />
+          <DeployPlan plan={ready} />
         </div>
       </header>
       <ConflictNotice />
@@ -77,7 +79,7 @@ export default function PlanPage() {
               </Button>
             </div>
           )}
-          <div className={classes.content}>
+          <div className={classes.content} aria-busy={plan.isPlaceholderData || undefined}>
             {failed ? (
               <ErrorState
                 error={new Error('What you changed is not saved yet, so that it cannot be planned.')}
@@ -158,6 +160,13 @@ interface PlanViewProps {
 function PlanView({ plan, draft, address }: PlanViewProps) {
   const { pipeline, infrastructure } = useEditorContext();
   const of = { plan, pipelineId: pipeline.id };
+  const list = useRef<HTMLDivElement>(null);
+  // Where the tabs are wider than the window, the chosen one is brought into view.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: runs when another tab is chosen
+  useEffect(() => {
+    const chosen = list.current?.querySelector<HTMLElement>('[role="tab"][aria-selected="true"]');
+    if (chosen && list.current) list.current.scrollLeft = chosen.offsetLeft - 24;
+  }, [address.tab]);
   const inConflict = plan.schedules.some(({ feasible }) => !feasible);
   const views: Record<Tab, { title: string; view: ReactNode; placed: boolean }> = {
     placement: {
@@ -189,7 +198,7 @@ function PlanView({ plan, draft, address }: PlanViewProps) {
       <PlanProblems {...of} />
       {plan.feasible && <OverviewStrip plan={plan} address={address} />}
       <Tabs value={address.tab} onChange={address.setTab} keepMounted={false} classNames={{ list: classes.tabs }}>
-        <Tabs.List aria-label="Parts of the plan">
+        <Tabs.List ref={list} aria-label="Parts of the plan">
           {TABS.map((tab) => (
             <Tabs.Tab key={tab} value={tab}>
               {views[tab].title}

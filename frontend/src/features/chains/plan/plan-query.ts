@@ -1,5 +1,5 @@
 import type { Plan, PlanOptions } from '@orrery/contract';
-import { useQuery } from '@tanstack/react-query';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useCallback, useEffect, useState } from 'react';
 import { call, callFull } from '../../../shared/api/client.js';
 import { useDeployments } from '../../../shared/api/queries.js';
@@ -62,9 +62,10 @@ export function useSavedDraft(): SavedDraft {
   return { ...state, again: useCallback(() => setRound((before) => before + 1), []) };
 }
 
+/** The plan with some options; the one before stands, as a placeholder, until the new one is there. */
 export function usePlanPreview(draft: Draft | null, options: PlanOptions) {
   const off = { pipelineId: '', saved_ms: 0 };
-  return useQuery({ ...planQuery(draft ?? off, options), enabled: draft !== null });
+  return useQuery({ ...planQuery(draft ?? off, options), enabled: draft !== null, placeholderData: keepPreviousData });
 }
 
 /** Why the plan would be another one now; null as long as it would not. */

@@ -45,7 +45,9 @@ function Comparison({ dimension, draft, pipelineId, address }: CompareProps & { 
   useEffect(() => setReached(settled), [settled]);
   const chosenAt = choices.findIndex(({ value }) => value === address.options[dimension]);
   const plans = results.map(({ data }) => data);
-  const figures = figuresFor(dimension);
+  // Where no way leads to a plan there is nothing to compare.
+  const none = settled === choices.length && plans.every((plan) => !plan?.feasible);
+  const figures = none ? [] : figuresFor(dimension);
   return (
     <Panel
       title="Strategies side by side"
@@ -67,6 +69,7 @@ function Comparison({ dimension, draft, pipelineId, address }: CompareProps & { 
       }
       flush
     >
+      {none && <p className={classes.notePadded}>None of them finds a plan, so that there is nothing to compare.</p>}
       <table className={`table ${classes.compare}`} aria-label={`${DIMENSIONS[dimension].label} compared`}>
         <thead>
           <tr>

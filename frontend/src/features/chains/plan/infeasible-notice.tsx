@@ -3,7 +3,7 @@ import { Link } from 'react-router';
 import { ownerOf } from '../../../editor-model/problems.js';
 import { chainPath, useChainTitle } from '../../../shared/api/chains.js';
 import classes from './plan.module.css';
-import { constraintText, remedyText } from './plan-text.js';
+import { constraintText, remedyText, sentence } from './plan-text.js';
 
 interface PlanProblemsProps {
   readonly plan: Plan;
@@ -18,7 +18,11 @@ export function PlanProblems({ plan, pipelineId }: PlanProblemsProps) {
   return (
     <section className={classes.problems} data-feasible={plan.feasible || undefined} aria-labelledby="plan-problems">
       <h2 id="plan-problems">
-        {plan.feasible ? 'The plan can be deployed, but' : 'There is no plan that keeps everything'}
+        {plan.feasible
+          ? 'The plan can be deployed, but'
+          : plan.conflicts.length > 0
+            ? 'There is no plan that keeps everything'
+            : 'The chain cannot be planned as it is'}
       </h2>
       <div role={plan.feasible ? undefined : 'alert'}>
         <ul className={classes.sentences}>
@@ -29,7 +33,7 @@ export function PlanProblems({ plan, pipelineId }: PlanProblemsProps) {
           ))}
           {plan.problems.map((problem) => (
             <li key={`${problem.pipeline_id}${problem.pointer}${problem.message}`}>
-              {problem.message}{' '}
+              {sentence(problem.message)}{' '}
               <Link to={placeOf(plan, problem)}>
                 Show it in {titleOf(problem.pipeline_id)} <code>{problem.pointer}</code>
               </Link>

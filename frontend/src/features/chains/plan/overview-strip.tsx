@@ -9,7 +9,7 @@ import { Panel } from '../../../shared/ui/page-header.js';
 import { FieldErrors } from '../../../shared/ui/states.js';
 import type { PlanAddress } from './address.js';
 import classes from './plan.module.css';
-import { amount, coresText, gapText, objectivesMet, qualityText } from './plan-text.js';
+import { amount, coresText, gapText, objectivesMet, qualityText, sentence } from './plan-text.js';
 import { PROVEN_NAMES, PROVEN_PARTS, type Proven, withCertificate } from './quality.js';
 
 const PROVE_S = 10;
@@ -100,7 +100,7 @@ function PartQuality({ name, proven }: { readonly name: string; readonly proven:
   const worst = answers.reduce((most, answer) => (answer.gap > most.gap ? answer : most), answers[0]!);
   const Icon = optimal ? IconCircleCheck : IconCircleDashed;
   const count = answers.length === 1 ? '' : `The widest gap of ${answers.length} answers. `;
-  const proof = `${count}${sentence(worst.objective)}: ${amount(worst.value, worst.unit)}, bound ${amount(worst.bound, worst.unit)}. Found by ${worst.method}; ${worst.proof}.`;
+  const proof = `${count}${sentence(`${worst.objective}: ${amount(worst.value, worst.unit)}, bound ${amount(worst.bound, worst.unit)}`)} Found by ${worst.method}; ${worst.proof}.`;
   return (
     <Tooltip label={proof} multiline w={320} px="sm" py={6} events={{ hover: true, focus: true, touch: true }}>
       <button type="button" className={classes.quality} data-optimal={optimal || undefined} aria-description={proof}>
@@ -110,10 +110,6 @@ function PartQuality({ name, proven }: { readonly name: string; readonly proven:
       </button>
     </Tooltip>
   );
-}
-
-function sentence(text: string): string {
-  return text.slice(0, 1).toUpperCase() + text.slice(1);
 }
 
 function Figures({ plan, proven }: { readonly plan: Plan; readonly proven: readonly Proven[] }) {

@@ -29,6 +29,12 @@ export function cyclesText(cyclesPerSecond: number): string {
   return amount(cyclesPerSecond, 'cycles/s');
 }
 
+/** A phrase as a sentence of its own. */
+export function sentence(phrase: string): string {
+  const begun = phrase.slice(0, 1).toUpperCase() + phrase.slice(1);
+  return /[.!?]$/.test(begun) ? begun : `${begun}.`;
+}
+
 interface Words {
   /** Of what there is too little. */
   readonly name: string;

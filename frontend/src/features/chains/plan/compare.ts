@@ -114,7 +114,7 @@ export const FIGURES: readonly Figure[] = [
   },
   {
     id: 'carries',
-    label: 'Schedule carries at most',
+    label: 'Schedule carries',
     better: 'high',
     of: ['scheduling'],
     value: (plan, id) => schedule(plan, id)?.throughput_pps ?? null,

@@ -130,7 +130,7 @@ function Figures({ plan, proven }: { readonly plan: Plan; readonly proven: reado
         <dd>{quantityText('bps', cost.cross_traffic_bps)}</dd>
         <dd className="muted">
           bound {quantityText('bps', bound)}
-          {gap > 0 ? `, gap at most ${gapText(gap)}` : ', reached'}
+          {gap > 0 ? `, gap ≤ ${gapText(gap)}` : ', reached'}
         </dd>
       </div>
       <div>

@@ -1,6 +1,6 @@
 import type { Plan } from '@orrery/contract';
 import { describe, expect, it } from 'vitest';
-import { amount, constraintText, gapText, objectivesMet } from './plan-text.js';
+import { amount, constraintText, expectedPps, gapText, objectivesMet, sentence } from './plan-text.js';
 
 describe('amount', () => {
   it.each([
@@ -50,5 +50,26 @@ describe('objectivesMet', () => {
       pipelines: [{ pipeline_id: 'b', definition: { class_slos: [{}, {}] } }],
     } as unknown as Plan;
     expect(objectivesMet(plan)).toEqual({ met: 2, all: 5 });
+  });
+});
+
+describe('expectedPps', () => {
+  it('adds up the classes of the chain by its mean packet', () => {
+    const plan = {
+      classes: [
+        { pipeline_id: 'a', rate_bps: 6400 },
+        { pipeline_id: 'b', rate_bps: 1 },
+        { pipeline_id: 'a', rate_bps: 6400 },
+      ],
+      pipelines: [{ pipeline_id: 'a', definition: { traffic_class: { packet_bytes: 800 } } }],
+    } as unknown as Plan;
+    expect(expectedPps(plan, 'a')).toBe(2);
+  });
+});
+
+describe('sentence', () => {
+  it('begins large and ends with a full stop', () => {
+    expect(sentence('no way leads out')).toBe('No way leads out.');
+    expect(sentence('It is so.')).toBe('It is so.');
   });
 });

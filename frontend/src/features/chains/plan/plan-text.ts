@@ -130,3 +130,10 @@ export function objectivesMet({ slos, schedules, pipelines }: Plan): { readonly 
     all: sum.all + each.all,
   }));
 }
+
+/** Packets per second that are expected on all classes of a chain. */
+export function expectedPps({ classes, pipelines }: Plan, pipelineId: string): number {
+  const definition = pipelines.find(({ pipeline_id }) => pipeline_id === pipelineId)?.definition;
+  const bps = classes.reduce((sum, each) => sum + (each.pipeline_id === pipelineId ? each.rate_bps : 0), 0);
+  return definition ? bps / (8 * definition.traffic_class.packet_bytes) : 0;
+}

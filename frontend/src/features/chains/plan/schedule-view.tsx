@@ -13,7 +13,7 @@ import { BarTable } from './bar-table.js';
 import { choiceLabel } from './options.js';
 import { ownFirst } from './own-first.js';
 import classes from './plan.module.css';
-import { classText, constraintText, cyclesText } from './plan-text.js';
+import { classText, constraintText, cyclesText, expectedPps } from './plan-text.js';
 import tree from './schedule.module.css';
 import { type SchedulerBranch, workerTrees } from './schedule-tree.js';
 
@@ -46,7 +46,7 @@ export function ScheduleView({ plan, pipelineId, address }: ScheduleProps) {
                 <th className="number">Workers</th>
                 <th className="number">Tasks</th>
                 <th className="number">Idle share</th>
-                <th className="number">Carries at most</th>
+                <th className="number">Carries</th>
               </tr>
             </thead>
             <tbody>
@@ -92,14 +92,27 @@ interface FormProps {
   readonly schedule: ScheduleForm;
 }
 
+/** Less of the expected packets than this is more than rounding. */
+const CARRIED = 0.995;
+
 function Feasible({ plan, schedule }: FormProps) {
+  const expected = expectedPps(plan, schedule.pipeline_id);
+  const busy = new Set(schedule.tree.map(({ worker }) => worker)).size;
   return (
     <>
+      {schedule.throughput_pps < expected * CARRIED && (
+        <p className={classes.warning} role="status">
+          This schedule would carry {quantityText('share', schedule.throughput_pps / expected)} of the expected packets:
+          its tasks are on {busy === 1 ? 'one' : busy} of{' '}
+          {schedule.workers === 1 ? 'one worker' : `${schedule.workers} workers`}.
+        </p>
+      )}
       <Panel
         title={`Scheduler: ${choiceLabel('scheduling', schedule.strategy)}, ${schedule.mode}`}
         actions={
           <span className="muted tabular">
-            {quantityText('pps', schedule.throughput_pps)}, {quantityText('share', schedule.idle_share)} idle
+            carries {quantityText('pps', schedule.throughput_pps)} of {quantityText('pps', expected)} expected,{' '}
+            {quantityText('share', schedule.idle_share)} idle
           </span>
         }
       >

@@ -161,13 +161,30 @@ function lifted(problem: AcceleratorProblem, kinds: readonly string[]): Accelera
   };
 }
 
-/** The smallest set that holds, in order of size; `null`: not even all of them do. */
+/** Above this number of kinds, subsets are no longer all tried: their number doubles with each. */
+const MAX_TRIED_KINDS = 12;
+
+/**
+ * The smallest set that holds, in order of size; of many kinds one of which none can be left out. `null`: not even all of
+ * them do. Precondition: a set that holds still holds with more in it.
+ */
 export function smallest<T>(from: readonly T[], holds: (set: readonly T[]) => boolean): T[] | null {
+  if (from.length > MAX_TRIED_KINDS) return irreducible(from, holds);
   for (let size = 1; size <= from.length; size++) {
     const found = choose(from, size, 0, [], holds);
     if (found) return found;
   }
   return null;
+}
+
+function irreducible<T>(from: readonly T[], holds: (set: readonly T[]) => boolean): T[] | null {
+  if (!holds(from)) return null;
+  let set = [...from];
+  for (const it of from) {
+    const without = set.filter((other) => other !== it);
+    if (holds(without)) set = without;
+  }
+  return set;
 }
 
 function choose<T>(

@@ -8,6 +8,7 @@ import {
   type Plan,
   type PlannedPipeline,
 } from '@orrery/contract';
+import { requireAtMost } from '../bad-problem.js';
 import { type DescriptorIndex, indexDescriptors } from '../pipeline/attributes.js';
 import { graphOf, type PipelineGraph, reachableFrom, topologicalOrder } from '../pipeline/graph.js';
 import { type SoftwareDriver, softwareImplementation } from '../pipeline/implementation.js';
@@ -62,6 +63,9 @@ export interface InstanceGraph {
   readonly conflicts: readonly Constraint[];
 }
 
+/** Edges between instances that a plan can hold: two NFs that are both split many times take their product. */
+export const MAX_INSTANCE_EDGES = 100_000;
+
 export const WHOLE_RANGE: FlowRange = { lo: 0, hi: FLOW_SPACE };
 
 /** The i-th of n equal parts of the flow space. */
@@ -78,6 +82,7 @@ function portion(i: number, n: number): number {
 /**
  * Splits every PGraph node into its instances and wires them so that packets equal in an NF's affinity fields meet the
  * same instance (E2 3.4.1 step 3, figure 3.3). Where that cannot be had, the conflict says why.
+ * Errors: `BadProblem` for more edges than a plan can hold.
  */
 export function buildIGraph(
   pgraph: PGraph,
@@ -103,11 +108,13 @@ export function buildIGraph(
     }
     for (const { id } of definition.nodes) {
       const it = split.get(pgraphNodeId(definition.name, id));
-      if (it) out.instances.push(...instancesOf(it, bytes));
+      if (it) for (const instance of instancesOf(it, bytes)) out.instances.push(instance);
     }
     for (const edge of graph.edges) {
       const pgraphEdge = edges.get(`${definition.name}.${edge.id}`)!;
-      out.edges.push(...wire(pgraphEdge, split));
+      const [from, to] = [pgraphEdge.from, pgraphEdge.to].map((end) => (end === null ? 1 : split.get(end)!.count));
+      requireAtMost('/pipelines', out.edges.length + from! * to!, MAX_INSTANCE_EDGES);
+      for (const wired of wire(pgraphEdge, split)) out.edges.push(wired);
     }
   }
   const partitions = new Map([...split].map(([id, { partition }]) => [id, partition]));

@@ -15,11 +15,11 @@ import { diagramOf, widestBranches } from './construction/diagram.js';
 import { mergeCostUs, type SpgProblem } from './construction/problem.js';
 import { spgText } from './construction/series.js';
 import { decidedPairs } from './dependency/decided-pairs.js';
-import { dependencies, MAX_CHAIN_NFS, type Pair } from './dependency/dependencies.js';
+import { dependencies, type Pair } from './dependency/dependencies.js';
 import { provisionForm } from './provisioned-forms.js';
 
 /** Work of the strategies that search. */
-export const SPG_STEPS = 2000;
+export const SPG_STEPS = 200;
 
 export interface ParallelInput {
   readonly pipelines: readonly PlannedPipeline[];
@@ -30,23 +30,33 @@ export interface ParallelInput {
   readonly seed: number;
   readonly infrastructure: Infrastructure;
   readonly rateOf: (pipeline: PlannedPipeline, path: Path) => number;
+  readonly expired: () => boolean;
+  /** Graphs that were found, by problem. */
+  readonly known: Map<string, Spg>;
 }
 
-/** The parallel form of every linear chain of two NFs or more that traffic takes, each chain once. */
-export function parallelForms(input: ParallelInput): { parallel: ParallelForm[]; quality: Quality[] } {
-  const made = input.pipelines.flatMap((pipeline) =>
-    linearChains(pipeline).map((path) => {
-      const { id } = path;
-      const { problem, pairs } = spgProblem(input, pipeline, path);
-      const { strategy, seed } = input;
-      const spg = buildSpg(problem, { strategy, seed, budget: { steps: SPG_STEPS } });
-      const graph = { pipeline, path, series: spg.series, rate_bps: input.rateOf(pipeline, path) };
-      const provisioned = spg.mirrors > 0 ? provisionForm(input, graph) : null;
-      const form = formOf(pipeline.pipeline_id, path, pairs, spg, provisioned?.form ?? null);
-      return { form, quality: [qualityOf(id, spg), ...(provisioned?.quality ? [provisioned.quality] : [])] };
-    }),
-  );
-  return { parallel: made.map(({ form }) => form), quality: made.flatMap(({ quality }) => quality) };
+/** The parallel form of one linear chain. Errors: `BadProblem` for too long a chain. */
+export function parallelForm(
+  input: ParallelInput,
+  pipeline: PlannedPipeline,
+  path: Path,
+): { form: ParallelForm; quality: Quality[] } {
+  const { problem, pairs } = spgProblem(input, pipeline, path);
+  const spg = graphFor(input, problem);
+  const graph = { pipeline, path, series: spg.series, rate_bps: input.rateOf(pipeline, path) };
+  const provisioned = spg.mirrors > 0 ? provisionForm(input, graph) : null;
+  const form = formOf(pipeline.pipeline_id, path, pairs, spg, provisioned?.form ?? null);
+  return { form, quality: [qualityOf(path.id, spg), ...(provisioned?.quality ? [provisioned.quality] : [])] };
+}
+
+/** Many chains are alike: each graph is sought once. */
+function graphFor({ strategy, seed, expired, known }: ParallelInput, problem: SpgProblem): Spg {
+  const key = JSON.stringify(problem);
+  const before = known.get(key);
+  if (before) return before;
+  const spg = buildSpg(problem, { strategy, seed, budget: { steps: SPG_STEPS, expired } });
+  known.set(key, spg);
+  return spg;
 }
 
 /** Ways with two NFs or more, those with the same NFs once. */
@@ -54,7 +64,7 @@ export function linearChains({ definition }: PlannedPipeline): Path[] {
   const chains = new Map<string, Path>();
   for (const path of pathsOf(definition) ?? []) {
     const { nodes } = path;
-    if (nodes.length >= 2 && nodes.length <= MAX_CHAIN_NFS && !chains.has(nodes.join())) chains.set(nodes.join(), path);
+    if (nodes.length >= 2 && !chains.has(nodes.join())) chains.set(nodes.join(), path);
   }
   return [...chains.values()];
 }

@@ -1,6 +1,7 @@
 import type { Infrastructure, NfDescriptor, ParallelProvisioning, PlannedPipeline, Quality } from '@orrery/contract';
 import { CORE_BUDGET, cyclesPerPacket, packetRate } from '../igraph/sizing.js';
 import { indexDescriptors } from '../pipeline/attributes.js';
+import { slowestGhz } from '../pipeline/clock.js';
 import { softwareImplementation } from '../pipeline/implementation.js';
 import type { Path } from '../pipeline/paths.js';
 import { type Bin, binsOf } from '../placement/problem.js';
@@ -98,7 +99,7 @@ function provisioningProblem(
 ): ProvisioningProblem {
   const catalogue = indexDescriptors(descriptors);
   const bytes = definition.traffic_class.packet_bytes;
-  const hz = Math.min(...infrastructure.servers.map(({ ghz }) => ghz)) * 1e9;
+  const hz = slowestGhz(infrastructure) * 1e9;
   const nf = new Map(definition.nodes.flatMap((node) => (node.kind === 'nf' ? [[node.id, node.nf] as const] : [])));
   const nfs = nodes.map((id, i): ProvisionedNf => {
     const descriptor = catalogue.get(nf.get(id)!)!;

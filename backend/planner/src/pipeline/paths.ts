@@ -3,7 +3,7 @@ import { graphOf, type PipelineGraph } from './graph.js';
 
 /** A traffic class: the packets of the pipeline that take one way from ingress to egress. */
 export interface Path {
-  /** `<pipeline>.<edges joined by />` */
+  /** `<pipeline>.<edges joined by />`; unique among the pipeline's. */
   readonly id: string;
   readonly edges: readonly string[];
   /** NFs, without ingress and egress. */
@@ -36,7 +36,7 @@ function walk(
 ): boolean {
   const { kind } = graph.nodes.get(at)!;
   if (kind === 'egress') {
-    paths.push({ id: `${pipeline}.${pathName(edges)}`, edges: [...edges], nodes: [...nodes] });
+    paths.push({ id: `${pipeline}.${pathName(edges, paths.length + 1)}`, edges: [...edges], nodes: [...nodes] });
     return paths.length <= MAX_PATHS;
   }
   if (kind === 'nf') nodes.push(at);
@@ -50,8 +50,11 @@ function walk(
   return few;
 }
 
-/** Short enough for an identifier: long ways by their first and last edges. */
-function pathName(edges: readonly string[]): string {
+/** Longest name of a way: behind a pipeline's name it stays an identifier. */
+const MAX_NAME = 70;
+
+/** The edges of a way; a way with a long name is called by its first edge and its place among all. */
+function pathName(edges: readonly string[], place: number): string {
   const name = edges.join('/');
-  return name.length <= 70 ? name : `${edges[0]}/${edges.length}/${edges.slice(-1)[0]}`;
+  return name.length <= MAX_NAME ? name : `${edges[0]}/way-${place}`;
 }

@@ -50,11 +50,11 @@ const plan = makePlan({
   budget: { steps: 50 },
 });
 
-const certify = (it: Plan, time_limit_s = 5) =>
-  certifyPlan({ plan: it, descriptors: DESCRIPTORS, infrastructure: INFRASTRUCTURE }, solve, {
+const certify = async (it: Plan, time_limit_s = 5) =>
+  (await certifyPlan({ plan: it, descriptors: DESCRIPTORS, infrastructure: INFRASTRUCTURE }, solve, {
     time_limit_s,
-    expired: () => false,
-  });
+    elapsed_s: () => 0,
+  }))!;
 const named = (quality: readonly Quality[]) => quality.map(({ part, subject }) => `${part} ${subject}`);
 
 describe('certifyPlan', () => {
@@ -82,5 +82,16 @@ describe('certifyPlan', () => {
       if (part === 'placement' || part === 'scheduling') expect(optimal, part).toBe(true);
     /** Its copies and merges lie above the critical path. */
     for (const { part, gap } of proven) if (part === 'parallelization') expect(gap).toBeLessThan(0.02);
+  });
+
+  it('keeps what it has when its time is over, and refuses other descriptors', async () => {
+    const limits = { time_limit_s: 1, elapsed_s: () => 2 };
+    const input = { plan, descriptors: DESCRIPTORS, infrastructure: INFRASTRUCTURE };
+    expect(await certifyPlan(input, solve, limits)).toEqual(plan.quality);
+    const slower = DESCRIPTORS.map((it) => ({
+      ...it,
+      implementations: descriptor(it.id, { cycles: 2000 }).implementations,
+    }));
+    expect(await certifyPlan({ ...input, descriptors: slower }, solve, limits)).toBeNull();
   });
 });

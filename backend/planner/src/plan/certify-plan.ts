@@ -4,6 +4,7 @@ import { certifySpg } from '../parallel/construction/certify.js';
 import { linearChains, SPG_STEPS, spgProblem } from '../parallel/parallel-forms.js';
 import { provisionedBy, provisioningOf, provisioningQuality } from '../parallel/provisioned-forms.js';
 import { certifyProvisioning } from '../parallel/provisioning/certify.js';
+import { slowestGhz } from '../pipeline/clock.js';
 import { boundPlacement } from '../placement/bound.js';
 import { binsOf, problemOf } from '../placement/problem.js';
 import { certifySchedule } from '../schedule/certify.js';
@@ -11,6 +12,7 @@ import { planSchedule } from '../schedule/plan-schedule.js';
 import { SCHEDULE_STEPS, scheduleProblem } from '../schedule/schedule-forms.js';
 import { classRate } from '../slo/class-forecasts.js';
 import type { Limits, Solver } from '../solver/linear-model.js';
+import { sameContent } from '../transition/same-spec.js';
 import { placementQuality } from './analysis.js';
 import { sizedGraphs } from './graphs.js';
 
@@ -23,48 +25,70 @@ export interface CertifyInput {
 
 export interface CertifyLimits {
   readonly time_limit_s: number;
-  /** Whether the time that the bounds of the placement may take is over. */
-  readonly expired: () => boolean;
+  /** Seconds since the proof began. */
+  readonly elapsed_s: () => number;
 }
+
+/** Of the time limit, for the bounds of the placement; the rest is for the others, in equal parts. */
+const PLACEMENT_SHARE = 0.5;
 
 const EXACT_STEPS = 50_000_000;
 const SPECTRAL_STEPS = 200;
 
 /**
- * The plan's figures of quality with bounds as tight as the time allows: a longer exact search and more eigenvalues for
+ * The plan's figures of quality with bounds as tight as the time allows, `null` when the plan was made with other
+ * descriptors: a longer exact search and more eigenvalues for
  * the placement, the solver's independent proofs for parallel forms and schedules. A bound never gets looser.
  */
-export async function certifyPlan(input: CertifyInput, solver: Solver, limits: CertifyLimits): Promise<Quality[]> {
+export async function certifyPlan(
+  input: CertifyInput,
+  solver: Solver,
+  limits: CertifyLimits,
+): Promise<Quality[] | null> {
   const { plan } = input;
-  const proofs = plan.quality.filter(({ part }) => part !== 'placement' && part !== 'chaining').length;
-  const each = { time_limit_s: limits.time_limit_s / 2 / Math.max(1, proofs) };
+  const { time_limit_s, elapsed_s } = limits;
+  const { pgraph } = sizedGraphs({ ...input, pipelines: plan.pipelines });
+  if (!sameContent(pgraph, plan.pgraph)) return null;
   const quality: Quality[] = [];
-  const proofOf = (known: Quality): Quality | Promise<Quality> => {
-    switch (known.part) {
-      case 'placement':
-        return placementProof(input, known, limits.expired);
-      case 'parallelization':
-        return parallelProof(input, known, solver, each);
-      case 'provisioning':
-        return provisioningProof(input, known, solver, each);
-      case 'scheduling':
-        return scheduleProof(input, known, solver, each);
-      default:
-        return known;
-    }
-  };
+  let left = plan.quality.filter(({ part }) => part !== 'placement' && part !== 'chaining').length;
   for (const known of plan.quality) {
-    const found = await proofOf(known);
-    quality.push(found.bound > known.bound * (1 + 1e-9) || (found.optimal && !known.optimal) ? found : known);
+    const over = elapsed_s() >= time_limit_s;
+    const each = { time_limit_s: Math.max(0.05, (time_limit_s - elapsed_s()) / Math.max(1, left)) };
+    const found = over ? known : await PROOFS[known.part]?.(input, known, solver, each, limits);
+    if (known.part !== 'placement' && known.part !== 'chaining') left--;
+    quality.push(found && isTighter(found, known) ? found : known);
   }
   return quality;
+}
+
+type Proof = (
+  input: CertifyInput,
+  known: Quality,
+  solver: Solver,
+  each: Limits,
+  all: CertifyLimits,
+) => Quality | Promise<Quality>;
+
+/** What is not here is exact already. */
+const PROOFS: Partial<Record<Quality['part'], Proof>> = {
+  placement: placementProof,
+  parallelization: parallelProof,
+  provisioning: provisioningProof,
+  scheduling: scheduleProof,
+};
+
+function isTighter(found: Quality, known: Quality): boolean {
+  return found.bound > known.bound * (1 + 1e-9) || (found.optimal && !known.optimal);
 }
 
 function placementProof(
   { plan, infrastructure, descriptors }: CertifyInput,
   known: Quality,
-  expired: () => boolean,
+  _solver: Solver,
+  _each: Limits,
+  { time_limit_s, elapsed_s }: CertifyLimits,
 ): Quality {
+  const expired = () => elapsed_s() > PLACEMENT_SHARE * time_limit_s;
   const { graph } = sizedGraphs({ pipelines: plan.pipelines, descriptors, infrastructure });
   const table = { fixed: 0, available: Number.MAX_SAFE_INTEGER, where: 'fabric' };
   const problem = problemOf(graph, binsOf(infrastructure), table, new Set());
@@ -111,7 +135,7 @@ function distance(value: number, bound: number): Pick<Quality, 'bound' | 'gap' |
 function graphOf(input: CertifyInput, id: string) {
   const at = chainOf(input.plan.pipelines, id);
   if (!at) return null;
-  const ghz = Math.max(...input.infrastructure.servers.map((server) => server.ghz));
+  const ghz = slowestGhz(input.infrastructure);
   const { problem } = spgProblem({ ...input, ghz }, at.pipeline, at.path);
   const { parallelization: strategy, seed } = input.plan;
   return { ...at, problem, spg: buildSpg(problem, { strategy, seed, budget: { steps: SPG_STEPS } }) };

@@ -1,6 +1,7 @@
 import type { Plan } from '@orrery/contract';
 import { buildPGraph } from '../igraph/pgraph.js';
 import { buildIGraph, type InstanceGraph } from '../igraph/split.js';
+import { slowestGhz } from '../pipeline/clock.js';
 import type { PlanInput } from './input.js';
 
 /** The PGraph of all pipelines, sized for the slowest server, and the instances into which it splits. */
@@ -9,8 +10,7 @@ export function sizedGraphs({
   descriptors,
   infrastructure,
 }: Pick<PlanInput, 'pipelines' | 'descriptors' | 'infrastructure'>): { pgraph: Plan['pgraph']; graph: InstanceGraph } {
-  const slowest = Math.min(10, ...infrastructure.servers.map(({ ghz }) => ghz));
-  const pgraph = buildPGraph(pipelines, descriptors, slowest);
+  const pgraph = buildPGraph(pipelines, descriptors, slowestGhz(infrastructure));
   const graph = buildIGraph(pgraph, pipelines, descriptors);
   const counts = new Map<string, number>();
   for (const { pgraph_node } of graph.instances) counts.set(pgraph_node, (counts.get(pgraph_node) ?? 0) + 1);

@@ -87,7 +87,7 @@ function planSound(input: PlanInput, problems: Plan['problems']): Plan {
   const stays = (item: number) => pinned[item] !== null && pinned[item]!.bin === state.bin[item];
   const bound = boundPlacement(problem, state.cut, quickEffort(graph.instances.length));
   const placed = { pipelines, descriptors, infrastructure, bins, pgraph, instances, edges, returning };
-  const { reasons, quality, ...analysis } = analyse(placed, options, fabric.rules.length);
+  const { reasons, quality, ...analysis } = analyse(placed, options, fabric.rules.length, budget.expired);
   const servers = infrastructure.servers.map(({ id }) => id);
   return {
     ...header(input),

@@ -12,6 +12,7 @@ import { cyclesPerPacket, packetRate } from '../igraph/sizing.js';
 import { indexDescriptors } from '../pipeline/attributes.js';
 import { softwareImplementation } from '../pipeline/implementation.js';
 import { type Path, pathsOf } from '../pipeline/paths.js';
+import { coreKey, coreUse } from '../slo/placed.js';
 import { planSchedule } from './plan-schedule.js';
 import type { Schedule, ScheduleProblem } from './problem.js';
 import { flattenTree } from './scheduler-tree.js';
@@ -22,6 +23,8 @@ const GATE_CYCLES = 10;
 const QUEUE_CYCLES = 40;
 /** To tell the class of a packet at its source by its header. */
 const CLASSIFIER_CYCLES = 60;
+/** Of a core that other pipelines have booked. */
+const LEAST_SHARE = 0.05;
 /** Ways to cut that are tried. */
 export const SCHEDULE_STEPS = 20_000;
 
@@ -33,6 +36,7 @@ export interface ScheduleInput {
   readonly rateOf: (pipeline: PlannedPipeline, path: Path) => number;
   readonly strategy: SchedulingStrategy;
   readonly mode: SchedulingMode;
+  readonly expired?: () => boolean;
 }
 
 /** The problem of a pipeline with the names of what its indices stand for. */
@@ -42,19 +46,20 @@ export interface NamedScheduleProblem {
   readonly slos: readonly string[];
 }
 
-/** Tasks and scheduler of each pipeline, as one dataflow graph on the cores that its instances have. */
-export function scheduleForms(input: ScheduleInput): { schedules: ScheduleForm[]; quality: Quality[] } {
-  const made = input.pipelines.flatMap((pipeline) => {
-    const named = scheduleProblem(input, pipeline);
-    if (!named) return [];
-    const { strategy, mode } = input;
-    const schedule = planSchedule(named.problem, { strategy, mode, budget: { steps: SCHEDULE_STEPS } });
-    return [{ pipeline, named, schedule }];
-  });
-  return {
-    schedules: made.map(({ pipeline, named, schedule }) => formOf(pipeline, named, schedule)),
-    quality: made.flatMap(({ pipeline, schedule }) => (schedule.feasible ? [qualityOf(pipeline, schedule)] : [])),
-  };
+/**
+ * Tasks and scheduler of a pipeline, as one dataflow graph on the cores that its instances have; `null` for a pipeline
+ * without traffic. Errors: `BadProblem` for too large a graph.
+ */
+export function scheduleForm(
+  input: ScheduleInput,
+  pipeline: PlannedPipeline,
+): { form: ScheduleForm; quality: Quality[] } | null {
+  const named = scheduleProblem(input, pipeline);
+  if (!named) return null;
+  const { strategy, mode, expired } = input;
+  const schedule = planSchedule(named.problem, { strategy, mode, budget: { steps: SCHEDULE_STEPS, expired } });
+  const form = formOf(pipeline, named, schedule);
+  return { form, quality: schedule.feasible ? [qualityOf(pipeline, schedule)] : [] };
 }
 
 /** `null` for a pipeline without traffic, or with more classes than are told apart. */
@@ -90,7 +95,9 @@ export function scheduleProblem(input: ScheduleInput, pipeline: PlannedPipeline)
     classes.flatMap(({ path }) => path.slice(1).map((to, i) => [`${path[i]} ${to}`, { from: path[i]!, to }] as const)),
   );
   const ghz = new Map(input.infrastructure.servers.map((server) => [server.id, server.ghz]));
-  const cores = new Set(own.map(({ server, core }) => `${server}/${core}`));
+  const use = coreUse(input.instances.filter((it) => it.pipeline_id !== pipeline_id));
+  const cores = [...new Map(own.map((it) => [coreKey(it), ghz.get(it.server)! * 1e9])).entries()];
+  const free = cores.map(([core, hz]) => hz * Math.max(LEAST_SHARE, 1 - (use.get(core) ?? 0)));
   const { slos, names } = slosOf(definition, paths);
   const problem: ScheduleProblem = {
     modules,
@@ -98,8 +105,8 @@ export function scheduleProblem(input: ScheduleInput, pipeline: PlannedPipeline)
     classes,
     slos,
     workers: {
-      count: cores.size,
-      cycles_per_second: Math.min(...own.map(({ server }) => ghz.get(server)!)) * 1e9,
+      count: cores.length,
+      cycles_per_second: free.reduce((sum, hz) => sum + hz, 0) / free.length,
       sharing: 'split',
     },
     costs: { queue_cycles_per_packet: QUEUE_CYCLES, classifier_cycles_per_packet: CLASSIFIER_CYCLES },

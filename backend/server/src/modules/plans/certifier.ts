@@ -14,8 +14,8 @@ const GRACE_MS = 15_000;
 export class Certifier implements OnApplicationShutdown {
   private readonly running = new Set<Worker>();
 
-  /** The plan's figures with tighter bounds. Throws 503 while another proof runs. */
-  async certify(job: CertifyJob): Promise<Quality[]> {
+  /** The plan's figures with tighter bounds; `null` when it was made with other descriptors. 503 while another proof runs. */
+  async certify(job: CertifyJob): Promise<Quality[] | null> {
     if (this.running.size >= MOST_AT_ONCE)
       throw unavailable('Another plan is being proven; try again when it is done.');
     const worker = new Worker(new URL('./certify-worker.js', import.meta.url), { workerData: job });
@@ -33,7 +33,7 @@ export class Certifier implements OnApplicationShutdown {
   }
 }
 
-function resultOf(worker: Worker, limit_ms: number): Promise<Quality[]> {
+function resultOf(worker: Worker, limit_ms: number): Promise<Quality[] | null> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(unavailable('The proof did not end in time.')), limit_ms);
     const settle = (done: () => void) => () => {

@@ -34,6 +34,8 @@ for _, key in ipairs(redis.call('zrange', KEYS[1], 0, -ARGV[1] - 1)) do
 end`;
 /** Bounds the improvement of a placement, so that a plan takes milliseconds. */
 const SEARCH_STEPS = 2000;
+/** After it a plan leaves out what is not needed to deploy it, and says so. */
+const PLAN_LIMIT_MS = 1000;
 
 @Injectable()
 class PlansService implements PlanStore {
@@ -52,6 +54,7 @@ class PlansService implements PlanStore {
   }
 
   async make(request: PlanRequest, base: Plan | null): Promise<Plan> {
+    const deadline = performance.now() + PLAN_LIMIT_MS;
     const plan = planOrRefuse({
       id: newId('plan'),
       created_ms: Date.now(),
@@ -61,7 +64,7 @@ class PlansService implements PlanStore {
       infrastructure: this.infrastructure.current.infrastructure,
       infrastructure_revision: this.infrastructure.current.revision,
       base,
-      budget: { steps: SEARCH_STEPS },
+      budget: { steps: SEARCH_STEPS, expired: () => performance.now() > deadline },
     });
     const key = KEYS.plan(plan.id);
     await this.store.transact((transaction) => {
@@ -145,6 +148,7 @@ class PlansController {
       input: { plan, descriptors: this.catalogue.all(), infrastructure },
       time_limit_s: body.time_limit_s,
     });
+    if (!quality) throw conflict('The catalogue changed since the plan was made; make it again.');
     return { plan_id: plan.id, quality, elapsed_ms: performance.now() - started };
   }
 

@@ -97,7 +97,6 @@ export const ClassForecast = z.strictObject({
       instances: z.array(Id),
       latency_us: z.number().min(0),
       bound_us: z.number().min(0).describe('no way over the instances is shorter'),
-      meets: z.boolean().nullable().describe('the tightest latency objective; null where there is none'),
     })
     .nullable()
     .describe('the way that the chaining strategy picks for a flow (HYPER IV-B)'),

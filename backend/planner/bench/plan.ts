@@ -28,10 +28,13 @@ function chains(count: number): PlannedPipeline[] {
   }));
 }
 
+/** As the server asks. */
+const SEARCH_STEPS = 2000;
+
 /** A whole plan: checked, sized, placed, wired, predicted, and with the steps to it. */
 export function planFigures(): Figure[] {
   const infrastructure = rack({ servers: 24, cores: 8, ghz: 2, nic_bps: 1e11, link_bps: 1e11 });
-  const points = [1, 4, 16, 32].map((count) => {
+  const points = [1, 4, 16, 64].map((count) => {
     const input = {
       id: 'plan',
       created_ms: 0,
@@ -39,7 +42,7 @@ export function planFigures(): Figure[] {
       descriptors: CATALOGUE,
       infrastructure,
       base: null,
-      budget: { steps: 50 },
+      budget: { steps: SEARCH_STEPS },
     };
     const made = makePlan(input);
     if (!made.feasible) throw new Error(`not feasible: ${JSON.stringify([made.problems[0], made.conflicts[0]])}`);

@@ -11,6 +11,11 @@ function schedule(problem: ScheduleProblem, strategy: StrategyName = 'alpine', m
   return found;
 }
 
+/** Whether the constrained mode, the product's default, has a schedule. */
+function possibleWithoutPolling(problem: ScheduleProblem): boolean {
+  return planSchedule(problem, { strategy: 'alpine', mode: 'constrained', budget: { steps: 200_000 } }).feasible;
+}
+
 /** Trees with CPU-time ratios between all classes (Alpine 5.5). */
 export function scheduleFigures(): Figure[] {
   const eight = seeds(20).map((seed) => withRatios(randomTree(seed, 8, false), 'cpu-time'));
@@ -27,8 +32,8 @@ export function scheduleFigures(): Figure[] {
     mean(costly.map((it) => schedule(it, strategy).prediction.throughput_pps));
   const ours = throughput('alpine');
   return [
-    { name: 'Alpine 8 modules, mean', value: mean(times), unit: 'ms', better: 'lower', bar: 10 },
-    { name: 'Alpine 8 modules, worst', value: Math.max(...times), unit: 'ms', better: 'lower', bar: 100 },
+    { name: 'Alpine 8 modules, free mode, mean', value: mean(times), unit: 'ms', better: 'lower', bar: 10 },
+    { name: 'Alpine 8 modules, free mode, worst', value: Math.max(...times), unit: 'ms', better: 'lower', bar: 100 },
     {
       name: 'Alpine 8 modules, SLO error, worst',
       value: 100 * Math.max(...found.map(({ prediction }) => prediction.slo_error)),
@@ -65,6 +70,12 @@ export function scheduleFigures(): Figure[] {
       unit: 'packets/s',
       better: 'higher',
       baseline: throughput('semi-manual'),
+    },
+    {
+      name: 'Alpine 8 modules, possible without polling',
+      value: (100 * eight.filter((it) => possibleWithoutPolling(it)).length) / eight.length,
+      unit: '%',
+      better: 'higher',
     },
     {
       name: 'Alpine idle cycles, 8 modules',

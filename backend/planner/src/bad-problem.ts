@@ -20,3 +20,9 @@ export function requireAtLeast(field: string, value: number, least: number, excl
 export function requireAtMost(field: string, count: number, most: number): void {
   if (count > most) throw new BadProblem(field, `has ${count} entries; at most ${most} can be planned`);
 }
+
+/** Errors: `BadProblem` unless the value is one of so many indices. */
+export function requireIndex(field: string, index: number, count: number): void {
+  if (!Number.isInteger(index) || index < 0 || index >= count)
+    throw new BadProblem(field, `must be an index below ${count}, not ${index}`);
+}

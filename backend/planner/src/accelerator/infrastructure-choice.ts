@@ -1,6 +1,6 @@
 import type { Implementation } from '@orrery/contract';
-import { BadProblem, requireAtLeast } from '../bad-problem.js';
-import { type Dimension, requireIndex, type Shortage } from './problem.js';
+import { BadProblem, requireAtLeast, requireIndex } from '../bad-problem.js';
+import type { Dimension, Shortage } from './problem.js';
 import { exceeds, smallest } from './reasons.js';
 
 /** An implementation of an NF, with what it takes of a board's resources by dimension (nothing elsewhere). */

@@ -1,8 +1,9 @@
 import type { Constraint, Infrastructure, NfDescriptor, Plan, PlannedPipeline } from '@orrery/contract';
-import { CORE_BUDGET, cyclesPerPacket } from '../igraph/sizing.js';
+import { CORE_BUDGET } from '../igraph/sizing.js';
 import { indexDescriptors } from '../pipeline/attributes.js';
-import { softwareImplementation } from '../pipeline/implementation.js';
+import { pathsOf } from '../pipeline/paths.js';
 import type { Bin } from '../placement/problem.js';
+import { leastTimeUs } from '../slo/attainable.js';
 import { chooseInfrastructure, type InfrastructureChoice, type Site } from './infrastructure-choice.js';
 import type { Shortage } from './problem.js';
 
@@ -55,22 +56,19 @@ function choiceFor(input: InfrastructureInput, node: Plan['pgraph']['nodes'][num
   return { question, choice: chooseInfrastructure(question) };
 }
 
-/** The tightest objective less what the other NFs take at least. */
-function latencyLeftUs(
-  { descriptors, infrastructure }: InfrastructureInput,
-  { slos, nodes, traffic_class }: PlannedPipeline['definition'],
-  nodeId: string,
-): number {
-  const bounds = slos.flatMap((slo) => (slo.kind === 'latency' ? [slo.max_us] : []));
+/** The tightest objective less what the other NFs take at least on the slowest way through the NF. */
+function latencyLeftUs(input: InfrastructureInput, definition: PlannedPipeline['definition'], nodeId: string): number {
+  const bounds = definition.slos.flatMap((slo) => (slo.kind === 'latency' ? [slo.max_us] : []));
   if (bounds.length === 0) return NO_BOUND_US;
-  const catalogue = indexDescriptors(descriptors);
-  const ghz = Math.max(...infrastructure.servers.map((server) => server.ghz));
-  const others = nodes.reduce((sum, node) => {
-    if (node.kind !== 'nf' || node.id === nodeId) return sum;
-    const { cost } = softwareImplementation(catalogue.get(node.nf)!)!;
-    return sum + cost.base_latency_us + cyclesPerPacket(cost, traffic_class.packet_bytes) / (ghz * 1e3);
-  }, 0);
-  return Math.max(0, Math.min(...bounds) - others);
+  const ways = (pathsOf(definition) ?? []).filter(({ nodes }) => nodes.includes(nodeId));
+  const others = ways.map(({ nodes }) =>
+    leastTimeUs(
+      input,
+      definition,
+      nodes.filter((id) => id !== nodeId),
+    ),
+  );
+  return Math.max(0, Math.min(...bounds) - Math.max(0, ...others));
 }
 
 function sitesOf(

@@ -1,6 +1,6 @@
-import { BadProblem, requireAtLeast } from '../bad-problem.js';
+import { BadProblem, requireAtLeast, requireIndex } from '../bad-problem.js';
 import { type Random, seededRandom, shuffled } from '../random.js';
-import { type Demand, type Dimension, requireIndex, type Shortage } from './problem.js';
+import type { Demand, Dimension, Shortage } from './problem.js';
 import { exceeds, smallest } from './reasons.js';
 
 /** A device that runs, with what is free on it. */

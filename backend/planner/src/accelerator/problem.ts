@@ -1,4 +1,4 @@
-import { BadProblem, requireAtLeast, requireAtMost } from '../bad-problem.js';
+import { BadProblem, requireAtLeast, requireAtMost, requireIndex } from '../bad-problem.js';
 
 /** Most demands, device types and dimensions that a packing is sought for. */
 export const MAX_DEMANDS = 5000;
@@ -90,11 +90,6 @@ export function checkDemand(at: string, demand: Demand, dimensions: number, func
   checkVector(`${at}/need`, demand.need, dimensions, false);
   requireAtLeast(`${at}/throughput_bps`, demand.throughput_bps, 0);
   requireAtLeast(`${at}/latency_us`, demand.latency_us, 0);
-}
-
-export function requireIndex(field: string, index: number, count: number): void {
-  if (!Number.isInteger(index) || index < 0 || index >= count)
-    throw new BadProblem(field, `must be an index below ${count}, not ${index}`);
 }
 
 function checkVector(field: string, values: readonly number[], length: number, exclusive: boolean): void {

@@ -1,9 +1,9 @@
 import type { ChainingStrategy, ClassForecast, Plan, PlannedPipeline, Quality } from '@orrery/contract';
-import { CORE_BUDGET, cyclesPerPacket } from '../igraph/sizing.js';
+import { CORE_BUDGET } from '../igraph/sizing.js';
 import { indexDescriptors } from '../pipeline/attributes.js';
 import { softwareImplementation } from '../pipeline/implementation.js';
 import type { Path } from '../pipeline/paths.js';
-import { hopDelay } from '../slo/latency.js';
+import { hopDelay, serviceUs } from '../slo/latency.js';
 import { coreKey, coreUse, type PlacedInput } from '../slo/placed.js';
 import { type ChainAnswer, chain } from './chain.js';
 import { prepareNetwork } from './network.js';
@@ -29,7 +29,6 @@ export function flowWay(
 ): FlowWay {
   if (path.nodes.length === 0) return { way: null, quality: null, reason: null };
   const { instances, network } = networkOf(input, pipeline, path);
-  const bounds = pipeline.definition.slos.flatMap((slo) => (slo.kind === 'latency' ? [slo.max_us] : []));
   const { rate_bps } = pipeline.definition.traffic_class;
   const outside = network.nodes.length - 1;
   const answer = chain(
@@ -39,18 +38,18 @@ export function flowWay(
       ingress: outside,
       egress: outside,
       throughput_bps: Math.max(1, Math.min(FLOW_BPS, rate_bps)),
-      latency_us: Math.min(NO_BOUND_US, ...bounds),
+      latency_us: NO_BOUND_US,
     },
     { strategy, seed },
   );
-  if (answer.latency_us === null) return { way: null, quality: null, reason: null };
+  if (answer.latency_us === null || answer.latency_us > NO_BOUND_US)
+    return { way: null, quality: null, reason: noWay(path, answer) };
   const latency_us = answer.latency_us;
   const bound_us = answer.lower_bound_us ?? 0;
-  const meets = bounds.length === 0 ? null : latency_us <= answer.bound_us;
   const names = answer.path.map((candidate) => instances[candidate]!.id);
   const gap = latency_us > 0 ? Math.max(0, 1 - bound_us / latency_us) : 0;
   return {
-    way: { instances: names, latency_us, bound_us, meets },
+    way: { instances: names, latency_us, bound_us },
     quality: {
       part: 'chaining',
       subject: path.id,
@@ -67,44 +66,63 @@ export function flowWay(
   };
 }
 
-/** Servers with instances of the path, and one node outside at which traffic enters and leaves; each NF of the path is a function of its own. */
+/**
+ * Each instance at a node of its own and one node outside, where traffic enters and leaves; each NF of the path is a
+ * function. Ways are those that the plan wires: flows are led by their hash, so that a strategy chooses a flow's hash.
+ */
 function networkOf(input: PlacedInput, pipeline: PlannedPipeline, path: Path) {
+  const { servers } = input.infrastructure;
   const catalogue = indexDescriptors(input.descriptors);
   const busy = coreUse(input.instances);
   const bytes = pipeline.definition.traffic_class.packet_bytes;
+  const ghz = new Map(servers.map((server) => [server.id, server.ghz]));
   const own = input.instances.filter(
     ({ pipeline_id, node_id }) => pipeline_id === pipeline.pipeline_id && path.nodes.includes(node_id),
   );
-  const used = new Set(own.map(({ server }) => server));
-  const servers = input.infrastructure.servers.filter(({ id }) => used.has(id));
-  const instances = own.map((it): ChainInstance => {
-    const node = servers.findIndex(({ id }) => id === it.server);
+  const instances = own.map((it, node): ChainInstance => {
     const { cost } = softwareImplementation(catalogue.get(it.nf)!)!;
     const use = busy.get(coreKey(it))!;
-    const service_us = cyclesPerPacket(cost, bytes) / (servers[node]!.ghz * 1e3);
     const spare = it.core_share > 0 ? (Math.max(0, CORE_BUDGET - use) * it.load_bps) / it.core_share : FLOW_BPS;
     return {
       id: it.id,
       function: path.nodes.indexOf(it.node_id),
       node,
-      latency_us: cost.base_latency_us + service_us / (1 - Math.min(0.999, use)),
+      latency_us: cost.base_latency_us + serviceUs(cost, bytes, ghz.get(it.server)!) / (1 - Math.min(0.999, use)),
       throughput_free_bps: it.load_bps + spare,
       capacity_per_chain: 0,
       capacity_per_bps: 0,
     };
   });
-  const nodes = [...servers.map(({ id }) => id), 'outside'].map((id) => ({
-    id,
-    capacity_free: 0,
-    capacity_unit: 'cores',
-  }));
-  const transit_us = nodes.map(({ id: from }, a) =>
-    nodes.map(({ id: to }, b) =>
-      a === b || a === servers.length || b === servers.length ? 0 : hopDelay(input.infrastructure, from, to),
-    ),
-  );
+  const outside = own.length;
+  const nodes = [...own.map(({ id }) => id), 'outside'].map((id) => ({ id, capacity_free: 0, capacity_unit: 'cores' }));
+  const index = new Map(own.map(({ id }, i) => [id, i]));
+  const transit_us = nodes.map(() => nodes.map(() => Number.POSITIVE_INFINITY));
+  const onPath = new Set(path.edges.map((edge) => `${pipeline.definition.name}.${edge}`));
+  for (const edge of input.edges) {
+    if (!onPath.has(edge.pgraph_edge)) continue;
+    const from = edge.from === null ? outside : index.get(edge.from);
+    const to = edge.to === null ? outside : index.get(edge.to);
+    if (from === undefined || to === undefined) continue;
+    transit_us[from]![to] = edge.crosses_switch
+      ? hopDelay(input.infrastructure, own[from]!.server, own[to]!.server)
+      : 0;
+  }
   const network: ChainNetwork = { functions: [...path.nodes], nodes, instances, options: [], transit_us };
   return { instances, network };
+}
+
+/** Why no way over the instances was found. */
+function noWay(path: Path, { conflict }: ChainAnswer): FlowWay['reason'] {
+  return {
+    part: 'chaining',
+    subject: path.id,
+    decision: 'no way',
+    because: conflict
+      ? 'No way over the instances has room for the flow.'
+      : 'The strategy found no way over the instances.',
+    candidates: [],
+    constraint: conflict?.shortages[0] ?? null,
+  };
 }
 
 /** Only where there was something to choose. */

@@ -1,4 +1,4 @@
-import { BadProblem, requireAtLeast, requireAtMost } from '../bad-problem.js';
+import { BadProblem, requireAtLeast, requireAtMost, requireIndex } from '../bad-problem.js';
 
 export const MAX_NODES = 1024;
 export const MAX_CANDIDATES = 4096;
@@ -110,8 +110,4 @@ export function checkRequest(request: ChainRequest, functions: number, nodes: nu
 
 function isIndex(index: number, count: number): boolean {
   return Number.isInteger(index) && index >= 0 && index < count;
-}
-
-function requireIndex(field: string, index: number, count: number): void {
-  if (!isIndex(index, count)) throw new BadProblem(field, `must be an index below ${count}, not ${index}`);
 }

@@ -66,16 +66,19 @@ export function hopConflict(
   return null;
 }
 
-/** The graph's edges with the hop by which each is reached over the switch, if it is. */
-export function wiredEdges(
-  edges: readonly InstanceEdge[],
-  instances: Plan['instances'],
-  hops: HopTable,
-): Plan['edges'] {
+/** The graph's edges with whether each goes over the switch between two servers. */
+export function crossingEdges(edges: readonly InstanceEdge[], instances: Plan['instances']): Plan['edges'] {
   const server = new Map(instances.map((instance) => [instance.id, instance.server]));
   return edges.map((edge) => {
-    const crosses = edge.from !== null && edge.to !== null && server.get(edge.from) !== server.get(edge.to);
-    const hop = edge.to !== null && (crosses || edge.from === null) ? hops.get(hopKey(edge.to, 'forward'))! : null;
-    return { ...edge, crosses_switch: crosses, hop };
+    const crosses_switch = edge.from !== null && edge.to !== null && server.get(edge.from) !== server.get(edge.to);
+    return { ...edge, crosses_switch, hop: null };
+  });
+}
+
+/** Edges with the hop by which each is reached over the switch, if it is. Precondition: every one has a hop. */
+export function withHops(edges: Plan['edges'], hops: HopTable): Plan['edges'] {
+  return edges.map((edge) => {
+    const { from, to, crosses_switch } = edge;
+    return { ...edge, hop: to !== null && (crosses_switch || from === null) ? hops.get(hopKey(to, 'forward'))! : null };
   });
 }

@@ -8,6 +8,7 @@ import type {
 } from '@orrery/contract';
 import { cyclesPerPacket } from '../igraph/sizing.js';
 import { indexDescriptors } from '../pipeline/attributes.js';
+import { descriptorsByNode } from '../pipeline/graph.js';
 import { softwareImplementation } from '../pipeline/implementation.js';
 import { type Path, pathsOf } from '../pipeline/paths.js';
 import { buildSpg, type Spg } from './construction/build.js';
@@ -76,7 +77,7 @@ export function spgProblem(
 ): { problem: SpgProblem; pairs: readonly Pair[] } {
   const { nodes } = path;
   const catalogue = indexDescriptors(descriptors);
-  const nf = new Map(definition.nodes.flatMap((node) => (node.kind === 'nf' ? [[node.id, node.nf] as const] : [])));
+  const nf = descriptorsByNode(definition);
   const bytes = definition.traffic_class.packet_bytes;
   const chain = nodes.map((id) => ({ id, nf: nf.get(id)! }));
   const pairs = decidedPairs(dependencies(chain, descriptors), definition, path, catalogue);

@@ -2,6 +2,7 @@ import type { Infrastructure, NfDescriptor, ParallelProvisioning, PlannedPipelin
 import { CORE_BUDGET, cyclesPerPacket, packetRate } from '../igraph/sizing.js';
 import { indexDescriptors } from '../pipeline/attributes.js';
 import { slowestGhz } from '../pipeline/clock.js';
+import { descriptorsByNode } from '../pipeline/graph.js';
 import { softwareImplementation } from '../pipeline/implementation.js';
 import type { Path } from '../pipeline/paths.js';
 import { type Bin, binsOf } from '../placement/problem.js';
@@ -100,7 +101,7 @@ function provisioningProblem(
   const catalogue = indexDescriptors(descriptors);
   const bytes = definition.traffic_class.packet_bytes;
   const hz = slowestGhz(infrastructure) * 1e9;
-  const nf = new Map(definition.nodes.flatMap((node) => (node.kind === 'nf' ? [[node.id, node.nf] as const] : [])));
+  const nf = descriptorsByNode(definition);
   const nfs = nodes.map((id, i): ProvisionedNf => {
     const descriptor = catalogue.get(nf.get(id)!)!;
     const { cost } = softwareImplementation(descriptor)!;

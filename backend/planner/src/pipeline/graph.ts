@@ -27,6 +27,11 @@ export function graphOf(definition: PipelineDefinition): PipelineGraph {
   return { nodes, edges, outgoing, incoming };
 }
 
+/** Descriptor of each NF, by node. */
+export function descriptorsByNode({ nodes }: Pick<PipelineDefinition, 'nodes'>): ReadonlyMap<string, string> {
+  return new Map(nodes.flatMap((node) => (node.kind === 'nf' ? [[node.id, node.nf] as const] : [])));
+}
+
 /** Nodes that can be reached from `start` along the edges, or against them; `start` included. */
 export function reachableFrom(graph: PipelineGraph, start: string, direction: 'along' | 'against'): Set<string> {
   const seen = new Set([start]);

@@ -22,14 +22,13 @@ export interface OffloadChoice {
  * has actions and table entries left for, most traffic saved first (E2 3.4.1 step 5).
  */
 export function chooseOffloads(input: OffloadInput): OffloadChoice {
-  const { infrastructure, edges } = input;
+  const { infrastructure } = input;
   const left = new Map(
     infrastructure.switches.map(({ id, table_entries }) => [id, table_entries - input.entries_used] as const),
   );
   const offloads: Offload[] = [];
   const reasons: Plan['reasons'] = [];
-  for (const { instance, entries, actions } of candidates(input)) {
-    const saved = savedTraffic(instance.id, edges);
+  for (const { instance, entries, actions, saved_bps: saved } of candidates(input)) {
     const tried = infrastructure.switches.map((it) => ({ it, constraint: obstacle(it, entries, actions, left) }));
     const chosen = saved === 0 ? undefined : tried.find(({ constraint }) => constraint === null)?.it.id;
     if (chosen !== undefined) {
@@ -49,11 +48,11 @@ export function chooseOffloads(input: OffloadInput): OffloadChoice {
       because:
         saved === 0
           ? 'It is not next to a switch port: both of its neighbours are on its server.'
-          : `The switch would need ${entries} entries; no packet would go to the server for it.`,
+          : `The switch would need ${entries === 1 ? 'one entry' : `${entries} entries`}; no packet would go to the server for it.`,
       candidates: tried.map(({ it, constraint }) => ({
         name: it.id,
         chosen: it.id === chosen,
-        feasible: constraint === null,
+        feasible: saved > 0 && constraint === null,
         figure: null,
         unit: '',
         constraint,
@@ -68,6 +67,7 @@ interface OffloadCandidate {
   readonly instance: Plan['instances'][number];
   readonly entries: number;
   readonly actions: readonly Infrastructure['switches'][number]['actions'][number][];
+  readonly saved_bps: number;
 }
 
 /** Instances whose NF a switch can run, most traffic saved first. */
@@ -85,9 +85,9 @@ function candidates({ pipelines, descriptors, instances, edges }: OffloadInput):
       const config = { ...default_config, ...configs.get(`${instance.pipeline_id}/${instance.node_id}`) };
       const items = offload.entries_per === undefined ? undefined : config[offload.entries_per];
       const entries = offload.entries + (Array.isArray(items) ? items.length : 0);
-      return [{ instance, entries, actions: offload.actions }];
+      return [{ instance, entries, actions: offload.actions, saved_bps: savedTraffic(instance.id, edges) }];
     })
-    .sort((a, b) => savedTraffic(b.instance.id, edges) - savedTraffic(a.instance.id, edges));
+    .sort((a, b) => b.saved_bps - a.saved_bps);
 }
 
 /** Traffic that goes over a switch to the instance or from it, whichever is more. */

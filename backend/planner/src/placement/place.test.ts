@@ -140,6 +140,22 @@ describe('what cannot be placed', () => {
     expect(conflicts.map(({ constraint, where }) => `${constraint} ${where}`)).toEqual(['cpu s1', 'memory small']);
   });
 
+  it('names what would have to move where only what runs is in the way', () => {
+    const items = ['a', 'b', 'c'].map((id) => item(id, { memory_bytes: id === 'c' ? 100 : 50 }));
+    const problem = { items, flows: [], bins: [bin('s1'), bin('s2')], table };
+    const pinned = [{ bin: 0, core: 0 }, { bin: 1, core: 0 }, null];
+    const refused = place(problem, { strategy: 'e2', seed: 1, budget: { steps: 1 }, pinned });
+    expect(refused).toMatchObject({ feasible: false, proven: false });
+    expect(!refused.feasible && refused.conflicts[0]).toEqual({
+      constraint: 'affinity',
+      needed: 1,
+      available: 0,
+      unit: 'running instances to move',
+      where: 'c',
+    });
+    expect(run(problem).feasible).toBe(true);
+  });
+
   it('is found where every packing fails but sums allow it', () => {
     const sizes = [40, 40, 30, 30, 30, 30];
     const items = sizes.map((size, i) => item(`i${i}`, { memory_bytes: size, cycles_per_second: 1e7 }));

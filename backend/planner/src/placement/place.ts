@@ -1,7 +1,7 @@
 import type { PlanStrategy } from '@orrery/contract';
 import type { Budget } from '../budget.js';
 import { type Random, seededRandom } from '../random.js';
-import { MAX_EXACT_ITEMS, searchExactly } from './exact.js';
+import { exactly, lastResort, realised } from './last-resort.js';
 import type { Packing } from './packing.js';
 import type { Constraint, Place, PlacementProblem } from './problem.js';
 import { requireSound } from './require-sound.js';
@@ -10,9 +10,6 @@ import { shortages } from './shortages.js';
 import { smallestConflict } from './smallest-conflict.js';
 import { PlacementState } from './state.js';
 import { packingsOf, STRATEGIES } from './strategies.js';
-
-/** Partial assignments looked at for something better than the search found, or for anything that fits at all. */
-const EXACT_STEPS = 20_000;
 
 export interface PlacementOptions {
   readonly strategy: PlanStrategy;
@@ -60,7 +57,10 @@ export function place(problem: PlacementProblem, options: PlacementOptions): Pla
   const state = rescue?.state ?? best(problem, packings, options, random);
   if (!state) {
     const { state: furthest, stuck } = packings.reduce((a, b) => (placed(b.state) > placed(a.state) ? b : a));
-    const conflicts = smallestConflict(problem, { state: furthest, stuck: stuck! });
+    const conflicts = [
+      ...whatRuns(problem, options, stuck!),
+      ...smallestConflict(problem, { state: furthest, stuck: stuck! }),
+    ];
     return { feasible: false, state: furthest, stuck, conflicts, proven: rescue?.proven ?? false };
   }
   const displaced = pinned.flatMap((pin, item) => (pin && pin.bin !== state.bin[item] ? [item] : []));
@@ -89,33 +89,15 @@ function best(
   return (better && realised(problem, better, pinned)) ?? found;
 }
 
-/** For few items: the way that no packing found, or the proof that there is none. */
-function lastResort(problem: PlacementProblem, pinned: PlacementOptions['pinned']) {
-  const { better, complete } = exactly(problem, Number.POSITIVE_INFINITY, pinned);
-  const free = pinned.every((pin) => pin === null);
-  return { state: better && realised(problem, better, pinned), proven: free && complete && better === null };
-}
-
-function exactly(problem: PlacementProblem, known_bps: number, stay: PlacementOptions['pinned']) {
-  if (problem.items.length > MAX_EXACT_ITEMS) return { better: null, complete: false };
-  const fixed = stay.map((pin) => pin?.bin ?? null);
-  return searchExactly(problem, known_bps, { steps: EXACT_STEPS }, fixed);
-}
-
-/** The assignment as a placement, if cores, links and tables allow it too. */
-function realised(
-  problem: PlacementProblem,
-  bin: Int32Array,
-  pinned: PlacementOptions['pinned'],
-): PlacementState | null {
-  const state = new PlacementState(problem, pinned);
-  /** Those bound to a core come first, then the largest: the order in which cores fill best. */
-  const size = (item: number) =>
-    pinned[item]?.bin === bin[item] ? Number.POSITIVE_INFINITY : problem.items[item]!.cycles_per_second;
-  const order = [...problem.items.keys()].sort(
-    (a, b) => Number(size(b) > size(a)) - Number(size(a) > size(b)) || a - b,
-  );
-  return order.every((item) => state.tryAdd(item, bin[item]!)) ? state : null;
+/** What would have to move for everything to find a place; empty when even that would not help, or nothing runs. */
+function whatRuns(problem: PlacementProblem, options: PlacementOptions, stuck: number): Constraint[] {
+  const { pinned } = options;
+  if (pinned.every((pin) => pin === null)) return [];
+  const free = place(problem, { ...options, pinned: pinned.map(() => null), budget: { steps: 0 } });
+  if (!free.feasible) return [];
+  const needed = pinned.filter((pin, item) => pin && free.state.bin[item] !== pin.bin).length;
+  const where = problem.items[stuck]!.id;
+  return [{ constraint: 'affinity', needed, available: 0, unit: 'running instances to move', where }];
 }
 
 function placed(state: PlacementState): number {

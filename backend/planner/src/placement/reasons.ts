@@ -62,7 +62,7 @@ export function placementReason(state: PlacementState, item: number, strategy: P
 }
 
 /** Why nothing could be planned: the item that found no server, and what every server lacks. */
-export function stuckReason(state: PlacementState, item: number): Reason {
+export function stuckReason(state: PlacementState, item: number, proven: boolean): Reason {
   const { bins, items } = state.problem;
   const candidates = candidateBins(state, item, null).map((bin) => ({
     name: bins[bin]!.id,
@@ -76,7 +76,9 @@ export function stuckReason(state: PlacementState, item: number): Reason {
     part: 'placement',
     subject: items[item]!.id,
     decision: 'no server',
-    because: 'Every server lacks something that it needs.',
+    because: proven
+      ? 'Every way to place the instances was tried: none fits.'
+      : 'Every server lacks something that it needs; no way to place the instances was found.',
     candidates,
     constraint: candidates[0]?.constraint ?? null,
   };

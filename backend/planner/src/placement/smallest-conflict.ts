@@ -1,4 +1,5 @@
 import { seededRandom } from '../random.js';
+import { lastResort } from './last-resort.js';
 import type { Packing } from './packing.js';
 import type { Constraint, PlacementProblem } from './problem.js';
 import { shortages } from './shortages.js';
@@ -16,8 +17,8 @@ const LIMITS: Readonly<Record<string, (problem: PlacementProblem) => PlacementPr
 };
 
 /**
- * The fewest limits that alone already leave no placement, with what each lacks where the item that found no place comes
- * nearest: lifting any one of the others would not help. Precondition: under all limits no placement was found.
+ * The fewest limits under which alone no placement is found any more, with what each lacks where the item that found no
+ * place comes nearest: lifting any of the others does not help. Precondition: under all limits no placement was found.
  */
 export function smallestConflict(problem: PlacementProblem, all: Packing): Constraint[] {
   for (const kept of subsetsBySize(Object.keys(LIMITS))) {
@@ -26,7 +27,7 @@ export function smallestConflict(problem: PlacementProblem, all: Packing): Const
     const short = shortages(eased);
     if (short.length > 0) return short;
     const [first] = packingsOf(eased, [], 'e2', seededRandom(1));
-    if (first!.stuck !== null) return obstaclesOf(first!);
+    if (first!.stuck !== null && !lastResort(eased, []).state) return obstaclesOf(first!);
   }
   return obstaclesOf(all);
 }

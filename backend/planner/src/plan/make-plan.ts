@@ -2,23 +2,25 @@ import { type Plan, PlanOptions } from '@orrery/contract';
 import { splitReason } from '../igraph/split-reason.js';
 import { addressOwners, addressProblem, assignAddresses } from '../interconnection/addresses.js';
 import { fixedEntries } from '../interconnection/fabric.js';
-import { assignHops, hopConflict, hopsOf, wiredEdges } from '../interconnection/hops.js';
+import { assignHops, crossingEdges, hopConflict, hopsOf, withHops } from '../interconnection/hops.js';
 import { metadataLayouts } from '../interconnection/metadata.js';
 import { hopDestinations, interconnect } from '../interconnection/specs.js';
 import { checkTogether } from '../pipeline/check-together.js';
 import { validatePipeline } from '../pipeline/validate.js';
 import { boundPlacement } from '../placement/bound.js';
 import { placedInstances, quickEffort, runningPlaces } from '../placement/from-graph.js';
-import { place } from '../placement/place.js';
 import { binsOf, problemOf } from '../placement/problem.js';
 import { placementReason, stuckReason } from '../placement/reasons.js';
+import type { PlacementState } from '../placement/state.js';
 import { hopelessObjectives } from '../slo/hopeless.js';
+import { predictSlos } from '../slo/predict.js';
 import { diffOf } from '../transition/diff.js';
 import { stepsBetween } from '../transition/steps.js';
 import { analyse, placementQuality } from './analysis.js';
 import { sizedGraphs } from './graphs.js';
 import { header, infeasible } from './infeasible.js';
 import type { PlanInput } from './input.js';
+import { placeForObjectives } from './place-for-objectives.js';
 
 /**
  * Plans without side effects: a dry run shows the result and a deployment applies it. A plan that is not feasible says
@@ -59,10 +61,16 @@ function planSound(input: PlanInput, problems: Plan['problems']): Plan {
   const problem = problemOf(graph, bins, table, returning);
   const pinned = runningPlaces(graph, base, infrastructure);
   const { strategy, seed } = options;
-  const placement = place(problem, { strategy, seed, budget, pinned });
+  const about = { pipelines, descriptors, infrastructure, bins, pgraph, returning };
+  const missed = (it: PlacementState) => {
+    const standing = placedInstances(graph, it, bins);
+    const slos = predictSlos({ ...about, instances: standing, edges: crossingEdges(graph.edges, standing) });
+    return slos.filter(({ kind, met }) => kind === 'latency' && !met).length;
+  };
+  const { placement, reasons: why } = placeForObjectives(problem, { strategy, seed, budget, pinned }, missed);
   if (!placement.feasible) {
-    const { stuck, conflicts } = placement;
-    const reasons = stuck === null ? sizing : [...sizing, stuckReason(placement.state, stuck)];
+    const { stuck, conflicts, proven } = placement;
+    const reasons = stuck === null ? sizing : [...sizing, stuckReason(placement.state, stuck, proven)];
     return refuse({ reasons, conflicts: [...conflicts] });
   }
   const { state } = placement;
@@ -72,7 +80,7 @@ function planSound(input: PlanInput, problems: Plan['problems']): Plan {
   const tooMany = hopConflict(instances, destinations, hops);
   if (!hops || tooMany) return refuse({ conflicts: tooMany ? [tooMany] : [] });
 
-  const edges = wiredEdges(graph.edges, instances, hops);
+  const edges = withHops(crossingEdges(graph.edges, instances), hops);
   const { nodes, fabric } = interconnect({
     pipelines,
     descriptors,
@@ -86,8 +94,12 @@ function planSound(input: PlanInput, problems: Plan['problems']): Plan {
   });
   const stays = (item: number) => pinned[item] !== null && pinned[item]!.bin === state.bin[item];
   const bound = boundPlacement(problem, state.cut, quickEffort(graph.instances.length));
-  const placed = { pipelines, descriptors, infrastructure, bins, pgraph, instances, edges, returning };
-  const { reasons, quality, ...analysis } = analyse(placed, options, fabric.rules.length, budget.expired);
+  const { reasons, quality, ...analysis } = analyse(
+    { ...about, instances, edges },
+    options,
+    fabric.rules.length,
+    budget.expired,
+  );
   const servers = infrastructure.servers.map(({ id }) => id);
   return {
     ...header(input),
@@ -102,6 +114,7 @@ function planSound(input: PlanInput, problems: Plan['problems']): Plan {
     quality: [placementQuality(state.cut, bound, strategy), ...quality],
     reasons: [
       ...sizing,
+      ...why,
       ...instances.map((_, item) => placementReason(state, item, strategy, stays(item))),
       ...reasons,
     ],

@@ -1,4 +1,4 @@
-import { BadProblem, requireAtLeast, requireAtMost } from '../bad-problem.js';
+import { BadProblem, requireAtLeast, requireAtMost, requireIndex } from '../bad-problem.js';
 import { MAX_CLASSES, MAX_MODULES, MAX_SLOS, MAX_WORKERS, type ScheduleProblem } from './problem.js';
 
 /** Errors: `BadProblem` for a graph, classes or SLOs that cannot be meant so. */
@@ -13,15 +13,15 @@ export function checkProblem(problem: ScheduleProblem): void {
     requireAtLeast(`/modules/${i}/cycles_per_packet`, cycles_per_packet, 0, true);
   });
   edges.forEach(({ from, to }, i) => {
-    requireIndex(`/edges/${i}/from`, from, modules.length, 'module');
-    requireIndex(`/edges/${i}/to`, to, modules.length, 'module');
+    requireIndex(`/edges/${i}/from`, from, modules.length);
+    requireIndex(`/edges/${i}/to`, to, modules.length);
   });
   checkPaths(problem);
   slos.forEach((slo, i) => {
     const [a, b] = slo.kind === 'priority' ? (['above', 'below'] as const) : (['a', 'b'] as const);
     const ends = slo as unknown as Record<string, number>;
-    requireIndex(`/slos/${i}/${a}`, ends[a]!, classes.length, 'class');
-    requireIndex(`/slos/${i}/${b}`, ends[b]!, classes.length, 'class');
+    requireIndex(`/slos/${i}/${a}`, ends[a]!, classes.length);
+    requireIndex(`/slos/${i}/${b}`, ends[b]!, classes.length);
     if (ends[a] === ends[b]) throw new BadProblem(`/slos/${i}/${b}`, 'is the class itself');
     if (slo.kind !== 'priority') requireAtLeast(`/slos/${i}/ratio`, slo.ratio, 0, true);
   });
@@ -48,7 +48,7 @@ function checkPaths({ modules, edges, classes }: ScheduleProblem): void {
     requireAtMost(`${field}/path`, path.length, n);
     if (new Set(path).size < path.length) throw new BadProblem(`${field}/path`, 'visits a module twice');
     path.forEach((module, i) => {
-      requireIndex(`${field}/path/${i}`, module, n, 'module');
+      requireIndex(`${field}/path/${i}`, module, n);
       served[module] = 1;
       if (i > 0 && !known.has(path[i - 1]! * n + module))
         throw new BadProblem(`${field}/path/${i}`, `has no edge from module ${path[i - 1]}`);
@@ -59,9 +59,4 @@ function checkPaths({ modules, edges, classes }: ScheduleProblem): void {
   });
   const unserved = served.indexOf(0);
   if (unserved >= 0) throw new BadProblem(`/modules/${unserved}`, 'is on the path of no traffic class');
-}
-
-function requireIndex(field: string, value: number, count: number, what: string): void {
-  if (!Number.isInteger(value) || value < 0 || value >= count)
-    throw new BadProblem(field, `names no ${what}: ${value}`);
 }

@@ -107,7 +107,7 @@ export function scheduleProblem(input: ScheduleInput, pipeline: PlannedPipeline)
     workers: {
       count: cores.length,
       cycles_per_second: free.reduce((sum, hz) => sum + hz, 0) / free.length,
-      sharing: 'split',
+      sharing: 'replicate',
     },
     costs: { queue_cycles_per_packet: QUEUE_CYCLES, classifier_cycles_per_packet: CLASSIFIER_CYCLES },
   };

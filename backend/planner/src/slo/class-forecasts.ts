@@ -1,8 +1,9 @@
 import type { ClassForecast, Plan, PlannedPipeline } from '@orrery/contract';
 import { type Path, pathsOf } from '../pipeline/paths.js';
+import { leastTimeUs } from './attainable.js';
 import { latencyOf } from './latency.js';
 import type { PlacedInput } from './placed.js';
-import { leastLatencyUs, percentileUs } from './predict.js';
+import { percentileUs } from './predict.js';
 import { throughputOf } from './throughput.js';
 
 /** Latency and throughput of each traffic class; none for a pipeline with more classes than are told apart. */
@@ -24,7 +25,7 @@ export function classForecasts(
         rate_bps,
         mean_us: latency.mean_us,
         p99_us: percentileUs(latency, 0.99),
-        least_us: leastLatencyUs(input, pipeline, path),
+        least_us: leastTimeUs(input, pipeline.definition, path.nodes),
         throughput_bps: bps,
         bottleneck,
         way: wayOf(pipeline, path),

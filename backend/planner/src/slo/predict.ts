@@ -1,9 +1,7 @@
 import type { Constraint, Plan, PlannedPipeline, Slo } from '@orrery/contract';
-import { indexDescriptors } from '../pipeline/attributes.js';
-import { softwareImplementation } from '../pipeline/implementation.js';
-import { type Path, pathsOf } from '../pipeline/paths.js';
+import { leastPercentileUs, mostThroughputBps } from './attainable.js';
 import { gammaQuantile } from './gamma.js';
-import { latencyOf, serviceUs } from './latency.js';
+import { latencyOf } from './latency.js';
 import type { PlacedInput } from './placed.js';
 import { throughputOf } from './throughput.js';
 
@@ -28,10 +26,7 @@ function predictLatency(
 ): SloPrediction {
   const { pipeline_id, definition } = pipeline;
   const predicted = percentileUs(latencyOf(input, pipeline_id), percentile / 100);
-  const attainable = Math.min(
-    ...(pathsOf(definition) ?? []).map((path) => leastLatencyUs(input, pipeline, path)),
-    predicted,
-  );
+  const attainable = Math.min(predicted, leastPercentileUs(input, definition, percentile));
   const met = predicted <= max_us;
   const constraint: Constraint | null =
     attainable > max_us
@@ -48,7 +43,7 @@ function predictThroughput(
 ): SloPrediction {
   const { bps, bottleneck } = throughputOf(input, { pipeline_id, rate_bps: definition.traffic_class.rate_bps });
   const model = `rate at which the first resource is full, the other pipelines at their estimates: ${bottleneck}`;
-  const attainable = Math.max(bps, mostThroughputBps(input, pipeline_id, definition.traffic_class.rate_bps));
+  const attainable = Math.max(bps, mostThroughputBps(input, pipeline_id));
   const met = bps >= min_bps;
   const constraint: Constraint | null =
     attainable < min_bps
@@ -64,30 +59,4 @@ export function percentileUs(
   percentile: number,
 ): number {
   return least_us + gammaQuantile(percentile, mean_us - least_us, variance_us2);
-}
-
-/** What the path takes on the fastest server without queue, wake-up or hop: no placement on this hardware is faster. */
-export function leastLatencyUs(
-  { descriptors, infrastructure }: PlacedInput,
-  pipeline: PlannedPipeline,
-  path: Path,
-): number {
-  const { definition } = pipeline;
-  const catalogue = indexDescriptors(descriptors);
-  const ghz = Math.max(...infrastructure.servers.map((server) => server.ghz));
-  const nf = new Map(definition.nodes.flatMap((node) => (node.kind === 'nf' ? [[node.id, node.nf] as const] : [])));
-  return path.nodes.reduce((sum, id) => {
-    const { cost } = softwareImplementation(catalogue.get(nf.get(id)!)!)!;
-    return sum + cost.base_latency_us + serviceUs(cost, definition.traffic_class.packet_bytes, ghz);
-  }, 0);
-}
-
-/** The rate at which all links or all cores are full of this pipeline alone: no placement on this hardware carries more. */
-function mostThroughputBps({ bins, instances }: PlacedInput, pipelineId: string, rateBps: number): number {
-  const hz = new Map(bins.map((bin) => [bin.id, bin.hz]));
-  const own = instances.filter(({ pipeline_id }) => pipeline_id === pipelineId);
-  const cycles = own.reduce((sum, { core_share, server }) => sum + core_share * hz.get(server)!, 0);
-  const all = bins.reduce((sum, { cores, hz: each }) => sum + cores * each, 0);
-  const links = bins.reduce((sum, { link_bps }) => sum + link_bps, 0);
-  return Math.min(links, cycles > 0 ? (rateBps * all) / cycles : links);
 }

@@ -1,4 +1,5 @@
 import type { NfDescriptor, PipelineDefinition } from '@orrery/contract';
+import { descriptorsByNode } from '../../pipeline/graph.js';
 import type { Path } from '../../pipeline/paths.js';
 import type { Conflict, Pair } from './dependencies.js';
 
@@ -13,7 +14,7 @@ export function decidedPairs(
   path: Path,
   catalogue: ReadonlyMap<string, NfDescriptor>,
 ): Pair[] {
-  const nf = new Map(nodes.flatMap((node) => (node.kind === 'nf' ? [[node.id, node.nf] as const] : [])));
+  const nf = descriptorsByNode({ nodes });
   const filterOf = new Map(edges.map(({ id, filter }) => [id, filter]));
   const changed = (id: string): string[] => {
     const { writes, adds, removes } = catalogue.get(nf.get(id)!)!.actions;

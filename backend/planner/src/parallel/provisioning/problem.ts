@@ -1,4 +1,4 @@
-import { BadProblem, requireAtLeast, requireAtMost } from '../../bad-problem.js';
+import { BadProblem, requireAtLeast, requireAtMost, requireIndex } from '../../bad-problem.js';
 import type { Constraint } from '../../placement/problem.js';
 import type { Series } from '../construction/series.js';
 
@@ -112,11 +112,6 @@ export function checkProvisioning({ rate_bps, nfs, edges, servers, delay_us }: P
       if (k === to && it !== 0) throw new BadProblem(`/delay_us/${k}/${to}`, 'must be 0 within a server');
     });
   });
-}
-
-function requireIndex(field: string, value: number, count: number): void {
-  if (!(Number.isInteger(value) && value >= 0 && value < count))
-    throw new BadProblem(field, `must be an index below ${count}, not ${value}`);
 }
 
 /** What no placement whatever can meet. Empty: there may be one. */

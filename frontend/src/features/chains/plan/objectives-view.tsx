@@ -135,9 +135,6 @@ function Way({ forecast: { way } }: { readonly forecast: ClassForecast }) {
       <span className={classes.wayLine}>
         {quantityText('us', way.latency_us)}
         <span className="muted">{reached ? 'the shortest' : `bound ${quantityText('us', way.bound_us)}`}</span>
-        {way.meets !== null && (
-          <StatusBadge state={way.meets ? 'met' : 'violated'} label={way.meets ? 'in time' : 'too slow'} />
-        )}
       </span>
       <code className={classes.wayInstances}>{way.instances.join(' → ')}</code>
     </>

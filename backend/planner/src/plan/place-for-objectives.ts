@@ -1,0 +1,82 @@
+import type { Plan } from '@orrery/contract';
+import { type Placement, type PlacementOptions, place } from '../placement/place.js';
+import type { PlacementProblem } from '../placement/problem.js';
+import { PlacementState } from '../placement/state.js';
+
+type Feasible = Extract<Placement, { feasible: true }>;
+
+/** Parts of what plans hand out of a core, tried in turn where fuller cores would miss an objective. */
+const FILLS = [0.75, 0.5, 0.3] as const;
+
+export interface PlacedForObjectives {
+  readonly placement: Placement;
+  readonly reasons: Plan['reasons'];
+}
+
+/**
+ * The placement of the strategy; where it misses latency objectives and emptier cores meet more of them, the one that
+ * fills cores less, though more may cross the switch. `missed` counts the objectives that a placement is predicted to miss.
+ */
+export function placeForObjectives(
+  problem: PlacementProblem,
+  options: PlacementOptions,
+  missed: (state: PlacementState) => number,
+): PlacedForObjectives {
+  const full = place(problem, options);
+  if (!full.feasible || options.strategy !== 'e2') return { placement: full, reasons: [] };
+  const least = missed(full.state);
+  if (least === 0) return { placement: full, reasons: [] };
+  let best = { placement: full as Feasible, missed: least, fill: 1 };
+  for (const fill of FILLS) {
+    const emptier = placeFilled(problem, options, fill);
+    const count = emptier ? missed(emptier.state) : Number.POSITIVE_INFINITY;
+    if (emptier && count < best.missed) best = { placement: emptier, missed: count, fill };
+    if (best.missed === 0 || options.budget.expired?.()) break;
+  }
+  return { placement: best.placement, reasons: [reasonOf(best, full, least)] };
+}
+
+/** A placement that fills each core only so far; `null` where there is none without moving what runs. */
+function placeFilled(problem: PlacementProblem, options: PlacementOptions, fill: number): Feasible | null {
+  const items = problem.items.map((item) => ({ ...item, cycles_per_second: item.cycles_per_second / fill }));
+  const found = place({ ...problem, items }, options);
+  if (!found.feasible || found.displaced.length > 0) return null;
+  const state = new PlacementState(problem, options.pinned);
+  state.restore(found.state.snapshot());
+  return { feasible: true, state, displaced: [] };
+}
+
+function reasonOf(
+  best: { readonly placement: Feasible; readonly missed: number; readonly fill: number },
+  full: Feasible,
+  least: number,
+): Plan['reasons'][number] {
+  const objectives = (count: number) => (count === 1 ? 'one latency objective' : `${count} latency objectives`);
+  const spread = best.fill < 1;
+  return {
+    part: 'placement',
+    subject: 'placement',
+    decision: spread
+      ? `cores filled to ${Math.round(best.fill * 100)} % of what plans hand out`
+      : 'cores filled as far as plans hand out',
+    because: spread
+      ? `Filled further, with the least traffic between servers, ${objectives(least)} would be missed; so ${best.missed === 0 ? 'none is' : `${objectives(best.missed)} still are`}.`
+      : `${objectives(least)} will be missed, and emptier cores would not mend that: a queue is not what takes too long.`,
+    candidates: [
+      { name: 'least traffic', chosen: !spread, feasible: true, figure: full.state.cut, unit: 'bps', constraint: null },
+      ...(spread
+        ? [
+            {
+              name: 'emptier cores',
+              chosen: true,
+              feasible: true,
+              figure: best.placement.state.cut,
+              unit: 'bps',
+              constraint: null,
+            },
+          ]
+        : []),
+    ],
+    constraint: null,
+  };
+}

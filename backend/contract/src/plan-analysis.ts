@@ -193,6 +193,7 @@ export const ScheduleForm = z.strictObject({
   feasible: z.boolean(),
   conflicts: z.array(Constraint.extend({ classes: z.array(Id), modules: z.array(z.string()), slos: z.array(Name) })),
   workers: z.int().min(0),
+  replicated: z.boolean().describe('every worker runs all tasks on its part of the flows; the tree is that of each'),
   tasks: z.array(
     z.strictObject({
       id: z.string(),

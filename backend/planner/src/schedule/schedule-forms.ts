@@ -139,7 +139,8 @@ function formOf(
   const { strategy, mode } = schedule;
   const classId = (c: number) => paths[c]!.id;
   const moduleId = (m: number) => (m < 0 ? 'classifier' : problem.modules[m]!.id);
-  const common = { pipeline_id, strategy, mode, workers: problem.workers.count };
+  const replicated = problem.workers.sharing === 'replicate';
+  const common = { pipeline_id, strategy, mode, workers: problem.workers.count, replicated };
   if (!schedule.feasible) {
     const conflicts = schedule.conflicts.map(({ classes, modules, slos: tied, ...constraint }) => {
       const shared = namesOf(modules.map(moduleId));
@@ -163,7 +164,9 @@ function formOf(
       idle_cycles_per_second: prediction.tasks[i]!.idle_cycles_per_second,
       overhead_cycles_per_second: prediction.tasks[i]!.overhead_cycles_per_second,
     })),
-    tree: flattenTree(schedule.workers, (task) => namesOf(schedule.tasks[task]!.modules.map(moduleId)).join(', ')),
+    tree: flattenTree(replicated ? schedule.workers.slice(0, 1) : schedule.workers, (task) =>
+      namesOf(schedule.tasks[task]!.modules.map(moduleId)).join(', '),
+    ),
     objectives: prediction.slos.map(({ slo, wanted, predicted, met }) => ({
       slo_id: slos[slo]!,
       wanted,

@@ -102,9 +102,11 @@ function Feasible({ plan, schedule }: FormProps) {
     <>
       {schedule.throughput_pps < expected * CARRIED && (
         <p className={classes.warning} role="status">
-          This schedule would carry {quantityText('share', schedule.throughput_pps / expected)} of the expected packets:
-          its tasks are on {busy === 1 ? 'one' : busy} of{' '}
-          {schedule.workers === 1 ? 'one worker' : `${schedule.workers} workers`}.
+          This schedule would carry {quantityText('share', schedule.throughput_pps / expected)} of the expected packets
+          {schedule.replicated || busy === schedule.workers
+            ? ''
+            : `: its tasks are on ${busy === 1 ? 'one' : busy} of ${schedule.workers} workers`}
+          .
         </p>
       )}
       <Panel
@@ -116,7 +118,7 @@ function Feasible({ plan, schedule }: FormProps) {
           </span>
         }
       >
-        <Trees vertices={schedule.tree} />
+        <Trees vertices={schedule.tree} everywhere={schedule.replicated ? schedule.workers : null} />
       </Panel>
       <Panel title="Tasks" flush>
         <Tasks plan={plan} schedule={schedule} />
@@ -133,13 +135,24 @@ const ICONS: Record<SchedulerVertex['kind'], typeof IconScale> = {
   task: IconPlayerPlay,
 };
 
-function Trees({ vertices }: { readonly vertices: readonly SchedulerVertex[] }) {
+function workerText(worker: number, everywhere: number | null): string {
+  if (everywhere === null) return `worker ${worker}`;
+  return everywhere === 1 ? 'the one worker' : `each of ${everywhere} workers, on its part of the flows`;
+}
+
+interface TreesProps {
+  readonly vertices: readonly SchedulerVertex[];
+  /** So many workers have the same tree, each for its part of the flows; null: each has its own. */
+  readonly everywhere: number | null;
+}
+
+function Trees({ vertices, everywhere }: TreesProps) {
   const workers = useMemo(() => workerTrees(vertices), [vertices]);
   return (
     <div className={tree.workers}>
       {workers.map(({ worker, roots }) => (
-        <section key={worker} aria-label={`Scheduler of worker ${worker}`}>
-          <h3 className={tree.worker}>Worker {worker}</h3>
+        <section key={worker} aria-label={`Scheduler of ${workerText(worker, everywhere)}`}>
+          <h3 className={tree.worker}>{workerText(worker, everywhere)}</h3>
           <ul className={tree.tree}>
             {roots.map((branch) => (
               <Branch key={branch.vertex.id} branch={branch} />

@@ -6,7 +6,7 @@ import type { OpenDevice } from './problem.js';
 /** Above this many demands sets of them no longer fit the memory of the search. */
 export const MAX_EXACT_DEMANDS = 24;
 
-export interface ExactPacking {
+interface ExactPacking {
   /** The cheapest packing found; `null`: none. */
   readonly devices: OpenDevice[] | null;
   /** Whether the search came to its end, so that nothing is cheaper, or nothing fits. */

@@ -4,7 +4,7 @@ import type { Dimension, Shortage } from './problem.js';
 import { exceeds, smallest } from './reasons.js';
 
 /** An implementation of an NF, with what it takes of a board's resources by dimension (nothing elsewhere). */
-export interface OfferedImplementation {
+interface OfferedImplementation {
   readonly kind: Implementation['kind'];
   readonly cost: Implementation['cost'];
   readonly need: readonly number[];
@@ -38,7 +38,7 @@ export interface InfrastructureQuestion {
   readonly latency_us: number;
 }
 
-export interface InfrastructureCandidate {
+interface InfrastructureCandidate {
   readonly implementation: number;
   readonly site: number;
   readonly chosen: boolean;

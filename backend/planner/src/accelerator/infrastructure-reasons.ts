@@ -7,7 +7,7 @@ import { leastTimeUs } from '../slo/attainable.js';
 import { chooseInfrastructure, type InfrastructureChoice, type Site } from './infrastructure-choice.js';
 import type { Shortage } from './problem.js';
 
-export interface InfrastructureInput {
+interface InfrastructureInput {
   readonly pipelines: readonly PlannedPipeline[];
   readonly descriptors: readonly NfDescriptor[];
   readonly infrastructure: Infrastructure;

@@ -1,6 +1,6 @@
 import { type PackingModel, TOLERANCE } from './model.js';
 
-export interface KnapsackAnswer {
+interface KnapsackAnswer {
   readonly demands: readonly number[];
   readonly value: number;
   /** No set of demands that fits is worth more. */

@@ -4,7 +4,7 @@ import type { Demand, Dimension, Shortage } from './problem.js';
 import { exceeds, smallest } from './reasons.js';
 
 /** A device that runs, with what is free on it. */
-export interface RunningDevice {
+interface RunningDevice {
   readonly id: string;
   readonly latency_us: number;
   readonly functions: readonly number[];
@@ -21,7 +21,7 @@ export interface Fleet {
   readonly devices: readonly RunningDevice[];
 }
 
-export type OnlineStrategy = 'best-fit' | 'first-fit' | 'least-used' | 'least-busy' | 'random';
+type OnlineStrategy = 'best-fit' | 'first-fit' | 'least-used' | 'least-busy' | 'random';
 
 /** How a strategy ranks a feasible device; the largest is taken, the first among equals. */
 const STRATEGIES: Record<OnlineStrategy, (device: RunningDevice, demand: Demand, place: number) => number> = {
@@ -34,7 +34,7 @@ const STRATEGIES: Record<OnlineStrategy, (device: RunningDevice, demand: Demand,
 
 export const ONLINE_STRATEGIES = Object.keys(STRATEGIES) as OnlineStrategy[];
 
-export interface OnlineCandidate {
+interface OnlineCandidate {
   readonly device: number;
   readonly chosen: boolean;
   /** `null` for a device that cannot take the demand. */
@@ -43,7 +43,7 @@ export interface OnlineCandidate {
   readonly constraint: Shortage | null;
 }
 
-export interface OnlinePlacement {
+interface OnlinePlacement {
   /** Index of the device; `null`: none can take the demand. */
   readonly device: number | null;
   readonly fitness: number | null;
@@ -70,7 +70,7 @@ export function fitness(device: RunningDevice, demand: Demand): number {
  * What forbids a device: feasible is latency_h <= beta, alpha <= eps_hf and gamma <= eta_hf. The document prints the last
  * two the other way round, and against the whole capacity in place of what is free (HYPER V-B).
  */
-export function forbidding({ functions, dimensions }: Fleet, device: RunningDevice, demand: Demand): Shortage[] {
+function forbidding({ functions, dimensions }: Fleet, device: RunningDevice, demand: Demand): Shortage[] {
   const where = device.id;
   const out: Shortage[] = [];
   if (!device.functions.includes(demand.function))

@@ -10,7 +10,7 @@ import { because, type Conflict, candidatesOf, conflictOf, type DeviceCandidate 
 
 export type PackStrategy = 'bin-completion' | 'ffd' | 'best-of-3-ffd' | 'first-fit' | 'random';
 
-export interface PackOptions {
+interface PackOptions {
   readonly strategy: PackStrategy;
   readonly seed: number;
   /** Steps of search; a second of one core does about 30 million. */
@@ -38,7 +38,7 @@ const STRATEGIES: Record<PackStrategy, (model: PackingModel, random: Random, bud
 
 export const PACK_STRATEGIES = Object.keys(STRATEGIES) as PackStrategy[];
 
-export interface DemandReason {
+interface DemandReason {
   readonly demand: number;
   /** Index of its device in the packing; `null` when nothing could be packed. */
   readonly device: number | null;

@@ -1,9 +1,9 @@
 import { BadProblem, requireAtLeast, requireAtMost, requireIndex } from '../bad-problem.js';
 
 /** Most demands, device types and dimensions that a packing is sought for. */
-export const MAX_DEMANDS = 5000;
-export const MAX_TYPES = 64;
-export const MAX_DIMENSIONS = 8;
+const MAX_DEMANDS = 5000;
+const MAX_TYPES = 64;
+const MAX_DIMENSIONS = 8;
 
 /** A resource that devices have and demands use up: TCAM, LUTs, block RAM, processor cycles. */
 export interface Dimension {
@@ -73,7 +73,7 @@ export function checkProblem({ functions, dimensions, types, demands }: Accelera
   });
 }
 
-export function checkType(at: string, type: DeviceType, dimensions: number, functions: number): void {
+function checkType(at: string, type: DeviceType, dimensions: number, functions: number): void {
   requireAtLeast(`${at}/cost`, type.cost, 0, true);
   requireAtLeast(`${at}/count`, type.count, 0);
   if (!Number.isInteger(type.count)) throw new BadProblem(`${at}/count`, 'must be a whole number');
@@ -85,7 +85,7 @@ export function checkType(at: string, type: DeviceType, dimensions: number, func
   });
 }
 
-export function checkDemand(at: string, demand: Demand, dimensions: number, functions: number): void {
+function checkDemand(at: string, demand: Demand, dimensions: number, functions: number): void {
   requireIndex(`${at}/function`, demand.function, functions);
   checkVector(`${at}/need`, demand.need, dimensions, false);
   requireAtLeast(`${at}/throughput_bps`, demand.throughput_bps, 0);

@@ -30,7 +30,7 @@ export function candidatesOf(problem: AcceleratorProblem, item: number, chosen: 
 }
 
 /** All constraints for which an empty device of a type cannot carry a demand. */
-export function obstacles(problem: AcceleratorProblem, demand: Demand, type: DeviceType): Shortage[] {
+function obstacles(problem: AcceleratorProblem, demand: Demand, type: DeviceType): Shortage[] {
   const { functions, dimensions } = problem;
   const out: Shortage[] = [];
   if (!type.functions.includes(demand.function)) out.push(short('function', 1, 0, functions[demand.function]!));

@@ -20,7 +20,7 @@ export interface Rejected {
   readonly constraint: Shortage;
 }
 
-export interface StageAnswer {
+interface StageAnswer {
   readonly function: number;
   readonly candidate: number;
   readonly node: number;

@@ -14,7 +14,7 @@ const FLOW_BPS = 1_000_000;
 /** Where no objective bounds the latency. */
 const NO_BOUND_US = 1e9;
 
-export interface FlowWay {
+interface FlowWay {
   readonly way: ClassForecast['way'];
   readonly quality: Quality | null;
   readonly reason: Plan['reasons'][number] | null;

@@ -3,7 +3,7 @@ import type { ChainRequest } from './problem.js';
 import { remainingLatency } from './stages.js';
 
 /** What a search may use and must keep. */
-export interface Scope {
+interface Scope {
   readonly withOptions: boolean;
   readonly latency_us: number;
   /** 1 for stages that need neither throughput nor capacity, to see what conflicts; `null`: none. */
@@ -21,7 +21,7 @@ export interface Found {
 }
 
 /** `complete` without `found`: no path qualifies. */
-export interface LabelResult {
+interface LabelResult {
   readonly found: Found | null;
   readonly complete: boolean;
   readonly steps: number;

@@ -1,11 +1,11 @@
 import { BadProblem, requireAtLeast, requireAtMost, requireIndex } from '../bad-problem.js';
 
-export const MAX_NODES = 1024;
+const MAX_NODES = 1024;
 export const MAX_CANDIDATES = 4096;
 export const MAX_STAGES = 200;
 
 /** A server or board that carries instances, or a place where traffic comes in or goes out. */
-export interface ChainNode {
+interface ChainNode {
   readonly id: string;
   /** Processor cycles, TCAM entries or the like that are left; all instances on the node share them. */
   readonly capacity_free: number;

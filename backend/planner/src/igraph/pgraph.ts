@@ -64,7 +64,7 @@ export function buildPGraph(
  * Rates in bits a second, conserved along the DAG: what enters a node is shared by its edges as they estimate it, the
  * rest in equal parts by edges without an estimate. Estimates that ask for more than arrives are scaled down.
  */
-export function estimateRates(
+function estimateRates(
   definition: PipelineDefinition,
   graph: PipelineGraph,
 ): { edgeRates: ReadonlyMap<string, number>; nodeRates: ReadonlyMap<string, number> } {

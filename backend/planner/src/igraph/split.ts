@@ -19,7 +19,7 @@ import { cyclesPerPacket, packetRate } from './sizing.js';
 type Constraint = Plan['conflicts'][number];
 
 /** An instance before it has a place. */
-export interface UnplacedInstance {
+interface UnplacedInstance {
   readonly id: string;
   readonly pgraph_node: string;
   readonly pipeline_id: string;
@@ -64,12 +64,12 @@ export interface InstanceGraph {
 }
 
 /** Edges between instances that a plan can hold: two NFs that are both split many times take their product. */
-export const MAX_INSTANCE_EDGES = 100_000;
+const MAX_INSTANCE_EDGES = 100_000;
 
 export const WHOLE_RANGE: FlowRange = { lo: 0, hi: FLOW_SPACE };
 
 /** The i-th of n equal parts of the flow space. */
-export function equalRange(i: number, n: number): FlowRange {
+function equalRange(i: number, n: number): FlowRange {
   return { lo: Math.floor((i * FLOW_SPACE) / n), hi: Math.floor(((i + 1) * FLOW_SPACE) / n) };
 }
 

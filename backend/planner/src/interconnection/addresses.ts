@@ -4,14 +4,14 @@ import { indexDescriptors } from '../pipeline/attributes.js';
 import { addressToNumber, isAddress, numberToAddress, parsePrefix } from '../pipeline/ipv4.js';
 
 /** Instances of one address-rewriting NF and the addresses that its configuration gives them. */
-export interface AddressOwner {
+interface AddressOwner {
   readonly node: string;
   readonly instances: readonly string[];
   /** Empty: addresses are chosen here. */
   readonly configured: readonly string[];
 }
 
-export interface AddressShortage {
+interface AddressShortage {
   readonly node: string;
   readonly needed: number;
   readonly available: number;

@@ -10,7 +10,7 @@ import type { MetadataLayout } from './metadata.js';
 export const PRIORITY = { hop: 40_000, classify: 30_000, return: 10_000 } as const;
 
 /** Value/mask entries that a switch without ranges and negation needs for one term. */
-export function entriesOfTerm(term: MatchTerm): number {
+function entriesOfTerm(term: MatchTerm): number {
   switch (term.field) {
     case 'ip.src':
     case 'ip.dst': {
@@ -43,7 +43,7 @@ function prefixesOfRange(lo: number, hi: number): number {
 }
 
 /** Table entries of one rule: terms multiply, and each host's port has its own. */
-export function entriesOf(rule: Pick<FabricRule, 'match' | 'from_hosts'>): number {
+function entriesOf(rule: Pick<FabricRule, 'match' | 'from_hosts'>): number {
   const terms = rule.match.reduce((product, term) => product * entriesOfTerm(term), 1);
   return terms * Math.max(1, rule.from_hosts.length);
 }
@@ -54,7 +54,7 @@ export function classifyPriority(definition: PipelineDefinition, edgeId: string)
 }
 
 /** Table entries of all classify rules of a pipeline. */
-export function classifyEntries(definition: PipelineDefinition, layouts: ReadonlyMap<string, MetadataLayout>): number {
+function classifyEntries(definition: PipelineDefinition, layouts: ReadonlyMap<string, MetadataLayout>): number {
   const graph = graphOf(definition);
   const layout = layouts.get(definition.name)!;
   const { from, match } = definition.traffic_class;

@@ -1,9 +1,9 @@
 import type { Constraint, Plan } from '@orrery/contract';
 import type { InstanceEdge } from '../igraph/split.js';
 
-export const MAX_HOP = 0xfffe;
+const MAX_HOP = 0xfffe;
 /** Hops that one server's engine tells apart. */
-export const MAX_HOPS_A_SERVER = 256;
+const MAX_HOPS_A_SERVER = 256;
 
 export type HopDirection = 'forward' | 'return';
 

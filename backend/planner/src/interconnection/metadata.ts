@@ -65,7 +65,7 @@ export function layOutMetadata(
 }
 
 /** The layout that a pipeline has in a plan. */
-export function runningLayout(plan: Plan | null, pipelineId: string): MetadataLayout {
+function runningLayout(plan: Plan | null, pipelineId: string): MetadataLayout {
   const layout = new Map<string, MetadataField>();
   for (const { instances } of Object.values(plan?.nodes ?? {})) {
     for (const { pipeline_id, node_id, metadata } of instances) {

@@ -25,7 +25,7 @@ import { type HopDirection, type HopTable, hopKey } from './hops.js';
 import type { MetadataLayout } from './metadata.js';
 import { serverMac } from './server-mac.js';
 
-export interface InterconnectionInput {
+interface InterconnectionInput {
   readonly pipelines: readonly PlannedPipeline[];
   readonly descriptors: readonly NfDescriptor[];
   readonly infrastructure: Infrastructure;
@@ -39,7 +39,7 @@ export interface InterconnectionInput {
   readonly base: Plan | null;
 }
 
-export function exitId(pipeline: string, direction: HopDirection): string {
+function exitId(pipeline: string, direction: HopDirection): string {
   return `${pipeline}.${direction === 'forward' ? 'exit' : 'return'}`;
 }
 

@@ -22,7 +22,7 @@ import { provisionForm } from './provisioned-forms.js';
 /** Work of the strategies that search. */
 export const SPG_STEPS = 200;
 
-export interface ParallelInput {
+interface ParallelInput {
   readonly pipelines: readonly PlannedPipeline[];
   readonly descriptors: readonly NfDescriptor[];
   /** Clock on which latencies are reckoned. */

@@ -23,14 +23,14 @@ const STEPS = 4000;
 const FEWEST_SERVERS = 4;
 const COMPARED: readonly ProvisionStrategy[] = ['annealing', 'greedy', 'linear', 'random'];
 
-export interface ProvisionInput {
+interface ProvisionInput {
   readonly descriptors: readonly NfDescriptor[];
   readonly infrastructure: Infrastructure;
   readonly seed: number;
 }
 
 /** A series-parallel graph of a pipeline's NFs that is to get instances. */
-export interface ProvisionedGraph {
+interface ProvisionedGraph {
   readonly pipeline: PlannedPipeline;
   readonly path: Path;
   readonly series: Series;

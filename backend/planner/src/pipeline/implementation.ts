@@ -1,7 +1,7 @@
 import type { Implementation, NfDescriptor } from '@orrery/contract';
 
 export type SoftwareDriver = 'engine' | 'process';
-export type SoftwareImplementation = Implementation & { driver: SoftwareDriver };
+type SoftwareImplementation = Implementation & { driver: SoftwareDriver };
 
 /** The first implementation that an agent runs on a server's own cores; `null` when there is none. */
 export function softwareImplementation(descriptor: NfDescriptor): SoftwareImplementation | null {

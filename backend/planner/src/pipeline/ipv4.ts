@@ -7,7 +7,7 @@ export function numberToAddress(value: number): string {
   return [24, 16, 8, 0].map((shift) => Math.floor(value / 2 ** shift) % 256).join('.');
 }
 
-export interface Prefix {
+interface Prefix {
   readonly first: number;
   readonly last: number;
   readonly length: number;

@@ -6,7 +6,7 @@ import { type Box, type DerivedDomains, domainOf, intersectBoxes, isDirect, NO_P
 /** Declared values of a derived attribute, or `null` when there is none of that name. */
 export type ValuesOf = (attribute: string) => readonly string[] | null;
 
-export interface TermFault {
+interface TermFault {
   readonly field: 'attribute' | 'value';
   readonly code: 'unknown-attribute' | 'bad-filter';
   readonly message: string;

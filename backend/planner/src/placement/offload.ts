@@ -2,7 +2,7 @@ import type { Infrastructure, NfDescriptor, Offload, Plan, PlannedPipeline } fro
 import { indexDescriptors } from '../pipeline/attributes.js';
 import type { Constraint } from './problem.js';
 
-export interface OffloadInput {
+interface OffloadInput {
   readonly pipelines: readonly PlannedPipeline[];
   readonly descriptors: readonly NfDescriptor[];
   readonly infrastructure: Infrastructure;
@@ -12,7 +12,7 @@ export interface OffloadInput {
   readonly entries_used: number;
 }
 
-export interface OffloadChoice {
+interface OffloadChoice {
   readonly offloads: Offload[];
   readonly reasons: Plan['reasons'];
 }

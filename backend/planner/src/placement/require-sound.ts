@@ -2,9 +2,9 @@ import { BadProblem, requireAtLeast, requireAtMost } from '../bad-problem.js';
 import type { PlacementProblem } from './problem.js';
 
 /** Larger problems are refused: a state alone would take gigabytes. */
-export const MAX_ITEMS = 10_000;
+const MAX_ITEMS = 10_000;
 export const MAX_FLOWS = 500_000;
-export const MAX_BINS = 1000;
+const MAX_BINS = 1000;
 
 /** Errors: `BadProblem` with the field that is not sound. */
 export function requireSound({ items, flows, bins, table }: PlacementProblem): void {

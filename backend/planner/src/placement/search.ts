@@ -5,7 +5,7 @@ import { GainBuckets } from './gain-buckets.js';
 import type { PlacementState } from './state.js';
 
 /** Above this size the first descent goes by gain buckets too: looking at every pair takes quadratic time a step. */
-export const MAX_BEST_SWAP_ITEMS = 400;
+const MAX_BEST_SWAP_ITEMS = 400;
 /** Steps of one descent by buckets, as a multiple of the items: none has been seen to need so many. */
 const STEPS_PER_ITEM = 20;
 /** Changes between two restarts. */

@@ -5,7 +5,7 @@ import { adjacencyOf } from './adjacency.js';
 import type { PlacementProblem } from './problem.js';
 
 /** Above this size an eigenvalue decomposition, O(n^3), takes too long for what it tells. */
-export const MAX_SPECTRAL_ITEMS = 250;
+const MAX_SPECTRAL_ITEMS = 250;
 /** Keeps the bound below the truth in spite of rounding, relative to the heaviest item's traffic. */
 const ROUNDING = 1e-7;
 

@@ -5,7 +5,7 @@ import type { Constraint, Place, PlacementProblem } from './problem.js';
 /** Absorbs rounding in sums of rates and shares. */
 const SLACK = 1 + 1e-9;
 const FULL = CORE_BUDGET * SLACK;
-export const NOWHERE = -1;
+const NOWHERE = -1;
 
 /**
  * A placement in the making, which never overbooks a core, a server's memory, its link, or the fabric's table. A flow

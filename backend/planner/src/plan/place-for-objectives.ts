@@ -8,7 +8,7 @@ type Feasible = Extract<Placement, { feasible: true }>;
 /** Parts of what plans hand out of a core, tried in turn where fuller cores would miss an objective. */
 const FILLS = [0.75, 0.5, 0.3] as const;
 
-export interface PlacedForObjectives {
+interface PlacedForObjectives {
   readonly placement: Placement;
   readonly reasons: Plan['reasons'];
 }

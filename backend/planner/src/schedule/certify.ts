@@ -9,7 +9,7 @@ import { countOf, headsOf, type Region } from './region.js';
 import { unfold } from './tree.js';
 
 /** What a solver says of a schedule. */
-export interface Certificate {
+interface Certificate {
   /** Whether SLOs can be had at all in this mode; `null` when the limit came first. */
   readonly attainable: boolean | null;
   /** Tasks that every schedule needs which meets the SLOs; `null` when none does. */

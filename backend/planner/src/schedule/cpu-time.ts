@@ -52,7 +52,7 @@ function pick(region: Region, v: number, before: number, mode: Mode): number {
 }
 
 /** Where the constrained mode fails: at `node` the classes left over have been charged more than they may be. */
-export interface Obstacle {
+interface Obstacle {
   readonly node: number;
   readonly excess: number;
 }

@@ -21,7 +21,7 @@ export class Allowance {
   }
 }
 
-export interface Enumeration {
+interface Enumeration {
   /** The fewest tasks, and among these the most packets out. */
   readonly service: Service;
   readonly lower_bound: number;

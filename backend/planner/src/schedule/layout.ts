@@ -20,7 +20,7 @@ export interface Layout {
 }
 
 /** A tree cut into regions with the targets of their classes. */
-export interface Setting {
+interface Setting {
   readonly tree: Tree;
   readonly nodeLevel: Int32Array;
   readonly targets: Targets;

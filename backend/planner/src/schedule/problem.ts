@@ -134,7 +134,7 @@ export interface WorkerSchedule {
   readonly root: SchedulerNode | null;
 }
 
-export interface ClassPrediction {
+interface ClassPrediction {
   /**
    * Share in what the class's priority level is measured by: cycles granted to modules at that level (polling included,
    * as in Alpine 5.3.2), or packets that leave.
@@ -146,7 +146,7 @@ export interface ClassPrediction {
   readonly idle_cycles_per_second: number;
 }
 
-export interface TaskPrediction {
+interface TaskPrediction {
   readonly useful_cycles_per_second: number;
   /** Granted, but spent in polling an empty queue. */
   readonly idle_cycles_per_second: number;

@@ -28,7 +28,7 @@ const LEAST_SHARE = 0.05;
 /** Ways to cut that are tried. */
 export const SCHEDULE_STEPS = 20_000;
 
-export interface ScheduleInput {
+interface ScheduleInput {
   readonly pipelines: readonly PlannedPipeline[];
   readonly descriptors: readonly NfDescriptor[];
   readonly infrastructure: Infrastructure;
@@ -40,7 +40,7 @@ export interface ScheduleInput {
 }
 
 /** The problem of a pipeline with the names of what its indices stand for. */
-export interface NamedScheduleProblem {
+interface NamedScheduleProblem {
   readonly problem: ScheduleProblem;
   readonly paths: readonly Path[];
   readonly slos: readonly string[];

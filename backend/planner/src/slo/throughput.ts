@@ -4,7 +4,7 @@ import type { Path } from '../pipeline/paths.js';
 import { coreKey, type PlacedInput } from './placed.js';
 
 /** Who asks: a pipeline, or one of its classes with its rate. */
-export interface Asker {
+interface Asker {
   readonly pipeline_id: string;
   readonly rate_bps: number;
   readonly path?: Path;

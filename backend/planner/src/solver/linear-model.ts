@@ -4,7 +4,7 @@ export interface LinearModel {
   readonly rows: readonly Row[];
 }
 
-export interface Column {
+interface Column {
   readonly cost: number;
   readonly lower: number;
   readonly upper: number;

@@ -8,9 +8,9 @@ import { criticalPath, membersOf, type Relation, relationOf, type SpgProblem } f
 import { inOrder, type Series, type Shape, shapeOf, sideBySide, spgText } from './series.js';
 
 /** Chains stay sequential unless parallel processing saves at least this share of their latency (HydraNF 6.8). */
-export const DEFAULT_THRESHOLD = 0.05;
+const DEFAULT_THRESHOLD = 0.05;
 
-export interface SpgOptions {
+interface SpgOptions {
   readonly strategy: SpgStrategy;
   readonly seed: number;
   readonly budget: Budget;
@@ -26,7 +26,7 @@ export interface Packing {
   readonly proven: boolean;
 }
 
-export interface RejectedSpg extends Shape {
+interface RejectedSpg extends Shape {
   readonly strategy: SpgStrategy;
   readonly graph: string;
   readonly because: string;

@@ -6,7 +6,7 @@ import { overloadAndRemove } from './packing.js';
 import { membersOf, relationOf, type SpgProblem } from './problem.js';
 
 /** What a solver says of a graph, independently of how it was made. */
-export interface SpgCertificate {
+interface SpgCertificate {
   /** Least end of the chain when every NF only waits for those it depends on: the critical path, as a linear programme. */
   readonly critical_path_us: number;
   /** The graph is not faster than the solver's critical path, and lies above it by this share. */

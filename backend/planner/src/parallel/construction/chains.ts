@@ -12,7 +12,7 @@ export interface ChainPacking {
  * dependency lies on one: the items of HydraNF's packing. Its figure 6.6 lists chains in that way; all paths would be
  * more, and exponentially many.
  */
-export function chainsOf(relation: Relation): number[] {
+function chainsOf(relation: Relation): number[] {
   const { n } = relation;
   const after = closureOf(relation);
   const open = after.map((mask) => membersOf(mask).reduce((rest, y) => rest & ~after[y]!, mask));

@@ -2,7 +2,7 @@ import { exactSpg, MAX_EXACT_NFS } from './exact.js';
 import { closureOf, criticalPath, membersOf, type Relation } from './problem.js';
 import { inOrder, nfsOf, type Series, type StepCost, shapeOf, sideBySide, tidied } from './series.js';
 
-export interface Composition {
+interface Composition {
   readonly series: Series;
   /** No series-parallel graph of these NFs is faster, nor as fast with fewer copies. */
   readonly proven: boolean;
@@ -22,7 +22,7 @@ export function compose(relation: Relation, cost: StepCost, expired: () => boole
 }
 
 /** The chain cut wherever all before the cut must come before all after it. */
-export function separable(relation: Relation): number[] {
+function separable(relation: Relation): number[] {
   const after = closureOf(relation);
   const parts: number[] = [];
   let from = 0;

@@ -7,7 +7,7 @@ export interface Vertex {
   readonly nf: number | null;
 }
 
-export interface Diagram {
+interface Diagram {
   readonly vertices: readonly Vertex[];
   readonly links: readonly { readonly from: string; readonly to: string }[];
 }

@@ -4,7 +4,7 @@ import { inOrder, type Series, sideBySide } from './series.js';
 /** Subsets of subsets are looked at: 3^13 is 1.6 million. */
 export const MAX_EXACT_NFS = 13;
 
-export interface ExactSpg {
+interface ExactSpg {
   readonly series: Series;
   readonly latency_us: number;
   /** The least latency with at most so many copies: entry k is for k. Never rises. */

@@ -96,7 +96,7 @@ export function criticalPath({ n, dependent, latency_us }: Relation, mask = 2 **
   return { nfs, latency_us: last === -1 ? 0 : finish[last]! };
 }
 
-export interface CriticalPath {
+interface CriticalPath {
   readonly nfs: readonly number[];
   readonly latency_us: number;
 }

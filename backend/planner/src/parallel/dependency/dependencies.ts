@@ -8,8 +8,8 @@ export const MAX_CHAIN_NFS = 30;
  * What stands between an earlier and a later NF. All but the last two forbid to run them side by side; `read-write` and
  * `state-drop` only forbid to turn their order round.
  */
-export type ConflictKind = 'write-read' | 'write-write' | 'add-remove' | 'length' | 'drop-state' | 'filter' | OrderKind;
-export type OrderKind = 'read-write' | 'state-drop';
+type ConflictKind = 'write-read' | 'write-write' | 'add-remove' | 'length' | 'drop-state' | 'filter' | OrderKind;
+type OrderKind = 'read-write' | 'state-drop';
 
 export interface Conflict {
   readonly earlier: number;
@@ -32,7 +32,7 @@ export interface Pair {
 }
 
 /** An NF of the chain: its name in the pipeline and the id of its descriptor. */
-export interface ChainNf {
+interface ChainNf {
   readonly id: string;
   readonly nf: string;
 }

@@ -20,7 +20,7 @@ export interface MergeProblem {
   readonly switch_merges: boolean;
 }
 
-export interface MergeOption {
+interface MergeOption {
   readonly mirror: Spot;
   readonly merge: Spot;
   /**
@@ -30,7 +30,7 @@ export interface MergeOption {
   readonly split: boolean;
 }
 
-export interface MergeCost {
+interface MergeCost {
   /** Times that a packet or a copy enters the switch from a server. */
   readonly switch_traversals: number;
   /** Bytes for each packet over all links between servers and switch. */
@@ -38,13 +38,13 @@ export interface MergeCost {
   readonly busiest_link_bytes: number;
 }
 
-export interface MergeCandidate extends MergeOption, MergeCost {
+interface MergeCandidate extends MergeOption, MergeCost {
   readonly title: string;
   readonly because: string;
   readonly constraint: Constraint | null;
 }
 
-export interface MergePlacement {
+interface MergePlacement {
   /** `null`: every option fills a link. */
   readonly chosen: MergeCandidate | null;
   readonly rejected: readonly MergeCandidate[];

@@ -86,7 +86,7 @@ function follow(state: ProvisioningState, nf: number, random: Random): void {
 const MAX_SHIFTS = 20_000;
 
 /** Shifts traffic of one NF, or of NFs that follow one another, from server to server as long as that saves something. */
-export function shiftTraffic(state: ProvisioningState, fine: number, budget: Budget): void {
+function shiftTraffic(state: ProvisioningState, fine: number, budget: Budget): void {
   const groups = neighbourGroups(state);
   let left = MAX_SHIFTS;
   for (let improved = true; improved && left > 0 && state.cost_us > 0; ) {

@@ -2,9 +2,9 @@ import { BadProblem, requireAtLeast, requireAtMost, requireIndex } from '../../b
 import type { Constraint } from '../../placement/problem.js';
 import type { Series } from '../construction/series.js';
 
-export const MAX_PROVISIONED_NFS = 64;
+const MAX_PROVISIONED_NFS = 64;
 export const MAX_SERVERS = 64;
-export const MAX_INSTANCES = 4096;
+const MAX_INSTANCES = 4096;
 
 /** An NF of the graph; every NF processes all of the chain's traffic (HydraNF 6.4.2). */
 export interface ProvisionedNf {
@@ -22,7 +22,7 @@ export interface ProvisionedNf {
   readonly leaves?: boolean;
 }
 
-export interface ProvisioningServer {
+interface ProvisioningServer {
   readonly id: string;
   readonly cores: number;
   readonly memory_bytes: number;
@@ -31,7 +31,7 @@ export interface ProvisioningServer {
 }
 
 /** All traffic of the chain goes along each edge. */
-export interface SpgEdge {
+interface SpgEdge {
   readonly from: number;
   readonly to: number;
 }

@@ -7,28 +7,28 @@ import { checkProvisioning, impossibilities, type ProvisioningProblem } from './
 import { ProvisioningState } from './state.js';
 import { atRandom, fillInOrder, greedy, linear } from './strawmen.js';
 
-export interface ProvisionOptions {
+interface ProvisionOptions {
   readonly strategy: ProvisionStrategy;
   readonly seed: number;
   readonly budget: Budget;
 }
 
 /** Traffic from the instances on one server to those on another, along an edge of the graph. */
-export interface EdgeFlow {
+interface EdgeFlow {
   readonly edge: number;
   readonly from_server: number;
   readonly to_server: number;
   readonly rate_bps: number;
 }
 
-export interface ServerUse {
+interface ServerUse {
   readonly cores: number;
   readonly memory_bytes: number;
   readonly in_bps: number;
   readonly out_bps: number;
 }
 
-export interface RejectedProvisioning {
+interface RejectedProvisioning {
   readonly strategy: ProvisionStrategy;
   readonly overhead_bits: number | null;
   readonly because: string;
@@ -53,7 +53,7 @@ export interface Provisioned {
   readonly rejected: readonly RejectedProvisioning[];
 }
 
-export interface Unprovisioned {
+interface Unprovisioned {
   readonly feasible: false;
   readonly conflicts: readonly Constraint[];
   /** Nothing can meet the conflicts; otherwise only the search found nothing. */

@@ -26,10 +26,10 @@ export function infrastructureReasons(input: InfrastructureInput): Plan['reasons
   const catalogue = indexDescriptors(input.descriptors);
   return input.pgraph.nodes.flatMap((node) => {
     const descriptor = catalogue.get(node.nf)!;
-    const { question, choice } = choiceFor(input, node, descriptor);
+    const { question, choice, bound_us, others_us } = choiceFor(input, node, descriptor);
     const kind = choice.chosen && descriptor.implementations[choice.chosen.implementation]!.kind;
     if (descriptor.implementations.length === 1 && kind === 'software') return [];
-    return [reasonOf(node.id, question, choice, kind)];
+    return [reasonOf(node.id, question, choice, kind, { bound_us, others_us })];
   });
 }
 
@@ -39,6 +39,7 @@ function choiceFor(input: InfrastructureInput, node: Plan['pgraph']['nodes'][num
   const { definition } = input.pipelines.find(({ pipeline_id }) => pipeline_id === node.pipeline_id)!;
   const { boards } = input.infrastructure;
   const names = [...new Set(boards.flatMap(({ resources }) => Object.keys(resources)))];
+  const { bound_us, others_us } = latencyLeft(input, definition, node.node_id);
   const question: Question = {
     functions: [node.nf],
     dimensions: names.map((name) => ({ name, unit: name })),
@@ -51,15 +52,21 @@ function choiceFor(input: InfrastructureInput, node: Plan['pgraph']['nodes'][num
     sites: sitesOf(input, descriptor, names),
     throughput_bps: Math.max(1, node.load_bps),
     packet_bytes: definition.traffic_class.packet_bytes,
-    latency_us: latencyLeftUs(input, definition, node.node_id),
+    latency_us: Math.max(0, bound_us - others_us),
   };
-  return { question, choice: chooseInfrastructure(question) };
+  return { question, choice: chooseInfrastructure(question), bound_us, others_us };
 }
 
-/** The tightest objective less what the other NFs take at least on the slowest way through the NF. */
-function latencyLeftUs(input: InfrastructureInput, definition: PlannedPipeline['definition'], nodeId: string): number {
-  const bounds = definition.slos.flatMap((slo) => (slo.kind === 'latency' ? [slo.max_us] : []));
-  if (bounds.length === 0) return NO_BOUND_US;
+/** The tightest objective, and what the other NFs take of it at least on the slowest way through the NF. */
+function latencyLeft(
+  input: InfrastructureInput,
+  definition: PlannedPipeline['definition'],
+  nodeId: string,
+): { bound_us: number; others_us: number } {
+  const bound_us = Math.min(
+    NO_BOUND_US,
+    ...definition.slos.flatMap((slo) => (slo.kind === 'latency' ? [slo.max_us] : [])),
+  );
   const ways = (pathsOf(definition) ?? []).filter(({ nodes }) => nodes.includes(nodeId));
   const others = ways.map(({ nodes }) =>
     leastTimeUs(
@@ -68,7 +75,7 @@ function latencyLeftUs(input: InfrastructureInput, definition: PlannedPipeline['
       nodes.filter((id) => id !== nodeId),
     ),
   );
-  return Math.max(0, Math.min(...bounds) - Math.max(0, ...others));
+  return { bound_us, others_us: Math.max(0, ...others) };
 }
 
 function sitesOf(
@@ -108,7 +115,14 @@ function reasonOf(
   { implementations, sites }: Question,
   { chosen, candidates, because, conflicts }: InfrastructureChoice,
   kind: Question['implementations'][number]['kind'] | null,
+  { bound_us, others_us }: { readonly bound_us: number; readonly others_us: number },
 ): Plan['reasons'][number] {
+  /** The whole way beside the whole objective, as it was set. */
+  const whole = (it: Shortage): Constraint => {
+    const constraint = constraintOf(it);
+    if (constraint.constraint !== 'latency') return constraint;
+    return { ...constraint, needed: constraint.needed + others_us, available: bound_us };
+  };
   const later = kind === 'board' ? ' Plans run its software until boards can be deployed to.' : '';
   return {
     part: 'infrastructure',
@@ -121,9 +135,9 @@ function reasonOf(
       feasible: it.feasible,
       figure: it.latency_us,
       unit: 'us',
-      constraint: it.constraint && constraintOf(it.constraint),
+      constraint: it.constraint && whole(it.constraint),
     })),
-    constraint: conflicts[0] ? constraintOf(conflicts[0]) : null,
+    constraint: conflicts[0] ? whole(conflicts[0]) : null,
   };
 }
 

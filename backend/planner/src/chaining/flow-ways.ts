@@ -155,7 +155,7 @@ function reasonOf(
     part: 'chaining',
     subject: path.id,
     decision: names.join(', '),
-    because: `The way of a flow that meets no queue but those of its cores takes ${Number(answer.latency_us!.toPrecision(3))} us.`,
+    because: `The way of a flow that meets no queue but those of its cores takes ${Number(answer.latency_us!.toPrecision(3))} µs.`,
     candidates,
     constraint: null,
   };

@@ -20,7 +20,7 @@ export function splitReason(node: PGraphNode, partition: Partition): Plan['reaso
 function spread(partition: Partition): string {
   switch (partition.kind) {
     case 'single':
-      return 'All flows meet it.';
+      return 'One instance takes all flows.';
     case 'hash':
       return `Engines hash ${partition.key.join(', ')} to choose one.`;
     case 'switch':

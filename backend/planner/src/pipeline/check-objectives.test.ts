@@ -36,7 +36,11 @@ describe('objectives between traffic classes', () => {
       ['bad-objective', '/class_slos/0/a', 'there is no edge "e9"'],
     ]);
     expect(problemsOf([ratio('r', 'e1', 'e0', 3)])).toEqual([
-      ['bad-objective', '/class_slos/0/b', '2 ways take edge "e0"; name one that only one takes'],
+      [
+        'bad-objective',
+        '/class_slos/0/b',
+        '2 paths lead over edge "e0", so that it names no single class; choose an edge that only one path takes',
+      ],
     ]);
     expect(problemsOf([ratio('r', 'e1', 'e3', 3)])).toEqual([
       ['bad-objective', '/class_slos/0', 'both edges lie on the same way, so that they carry the same class'],
@@ -48,7 +52,7 @@ describe('objectives between traffic classes', () => {
 
   it('do not contradict each other', () => {
     expect(problemsOf([ratio('r', 'e1', 'e4', 3), ratio('s', 'e3', 'e2', 2)])).toEqual([
-      ['bad-objective', '/class_slos/1/ratio', 'the objective contradicts the SLOs before it'],
+      ['bad-objective', '/class_slos/1/ratio', 'the objective contradicts the objectives before it'],
     ]);
     expect(problemsOf([over('p', 'e1', 'e4'), over('q', 'e2', 'e3')])).toEqual([
       ['bad-objective', '/class_slos/0', 'the objective is part of a circle of priorities'],

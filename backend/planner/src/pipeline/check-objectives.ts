@@ -44,7 +44,14 @@ function contradictions({ class_slos }: PipelineDefinition, paths: readonly Path
   } catch (error) {
     if (!(error instanceof BadProblem)) throw error;
     const pointer = error.field.replace('/slos/', '/class_slos/');
-    return [{ code: 'bad-objective', severity: 'error', message: `the objective ${error.detail}`, pointer }];
+    return [
+      {
+        code: 'bad-objective',
+        severity: 'error',
+        message: `the objective ${error.detail.replaceAll('SLOs', 'objectives')}`,
+        pointer,
+      },
+    ];
   }
 }
 
@@ -56,5 +63,5 @@ function classFault(edge: string, { edges }: PipelineDefinition, paths: readonly
   if (through === 1) return null;
   return through === 0
     ? `no traffic takes edge "${edge}"`
-    : `${through} ways take edge "${edge}"; name one that only one takes`;
+    : `${through} paths lead over edge "${edge}", so that it names no single class; choose an edge that only one path takes`;
 }

@@ -102,6 +102,6 @@ function nameOf({ constraint }: Constraint): string {
 /** A rate in words with its unit. */
 export function rate(bps: number): string {
   const [scale, unit] =
-    bps >= 1e9 ? [1e9, 'Gb/s'] : bps >= 1e6 ? [1e6, 'Mb/s'] : bps >= 1e3 ? [1e3, 'kb/s'] : [1, 'b/s'];
+    bps >= 1e9 ? [1e9, 'Gbit/s'] : bps >= 1e6 ? [1e6, 'Mbit/s'] : bps >= 1e3 ? [1e3, 'kbit/s'] : [1, 'bit/s'];
   return `${Number((bps / scale).toPrecision(3))} ${unit}`;
 }

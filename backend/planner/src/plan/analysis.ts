@@ -24,7 +24,6 @@ export function analyse(
   const attempts = new Attempts(expired);
   const { classes, quality, reasons } = classesWithWays(input, options, attempts);
   const rateOf = (pipeline: PlannedPipeline, path: Path) => classRate(input.pgraph, pipeline, path);
-  const parallel = parallelForms(input, options, rateOf, expired, attempts);
   const schedules = input.pipelines.flatMap((pipeline) => {
     const { scheduling: strategy, scheduling_mode: mode } = options;
     const found = attempts.run('scheduling', pipeline.pipeline_id, () =>
@@ -32,6 +31,7 @@ export function analyse(
     );
     return found ? [found] : [];
   });
+  const parallel = parallelForms(input, options, rateOf, expired, attempts);
   const infrastructure = attempts.run('infrastructure', 'infrastructure', () => infrastructureReasons(input)) ?? [];
   const { offloads, reasons: offloadReasons } = chooseOffloads({ ...input, entries_used });
   return {

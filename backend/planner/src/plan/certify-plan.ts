@@ -32,6 +32,9 @@ export interface CertifyLimits {
 /** Of the time limit, for the bounds of the placement; the rest is for the others, in equal parts. */
 const PLACEMENT_SHARE = 0.5;
 
+/** Above this number of NFs a solver is no help within seconds. */
+const MAX_PROVEN_NFS = 13;
+
 const EXACT_STEPS = 50_000_000;
 const SPECTRAL_STEPS = 200;
 
@@ -98,7 +101,7 @@ function placementProof(
 
 async function parallelProof(input: CertifyInput, known: Quality, solver: Solver, limits: Limits): Promise<Quality> {
   const graph = graphOf(input, known.subject);
-  if (!graph) return known;
+  if (!graph || graph.path.nodes.length > MAX_PROVEN_NFS) return known;
   const certificate = await certifySpg(graph.problem, graph.spg, solver, limits);
   if (certificate.contradictions.length > 0) return known;
   const bound = Math.min(known.value, Math.max(known.bound, certificate.critical_path_us));
@@ -112,7 +115,7 @@ async function provisioningProof(
   limits: Limits,
 ): Promise<Quality> {
   const graph = graphOf(input, known.subject);
-  if (!graph || known.optimal) return known;
+  if (!graph || known.optimal || graph.path.nodes.length > MAX_PROVEN_NFS) return known;
   const { pipeline, path, spg } = graph;
   const { seed, pgraph } = input.plan;
   const problem = provisioningOf(

@@ -175,7 +175,7 @@ function formOf(
     })),
     throughput_pps: prediction.throughput_pps,
     idle_share: spent > 0 ? Math.min(1, prediction.idle_cycles_per_second / spent) : 0,
-    slo_error: prediction.slo_error,
+    slo_error: prediction.slos.every(({ met }) => met) ? 0 : prediction.slo_error,
   };
 }
 

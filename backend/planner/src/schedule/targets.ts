@@ -76,7 +76,7 @@ export function targetsOf(problem: Wishes): Omit<Targets, 'target' | 'wanted'> &
 function mixed(slo: number): BadProblem {
   return new BadProblem(
     `/slos/${slo}/kind`,
-    'mixes CPU time and throughput in one priority level; a scheduler node shares by one of them',
+    'mixes CPU time and throughput among classes that share; give one pair priority, or use one kind for all',
   );
 }
 

@@ -12,8 +12,8 @@ export function hopelessObjectives(
     const figure = (value: number) => Number(value.toPrecision(3));
     const message =
       kind === 'latency'
-        ? `no placement on this infrastructure takes less than ${figure(constraint.needed)} us`
-        : `no placement on this infrastructure carries more than ${figure(constraint.available / 1e6)} Mb/s`;
+        ? `no placement on this infrastructure takes less than ${figure(constraint.needed)} µs`
+        : `no placement on this infrastructure carries more than ${figure(constraint.available / 1e6)} Mbit/s`;
     return [
       {
         pipeline_id,

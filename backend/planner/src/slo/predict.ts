@@ -8,7 +8,7 @@ import { throughputOf } from './throughput.js';
 type SloPrediction = Plan['slos'][number];
 
 const LATENCY_MODEL =
-  'processor sharing (M/G/1-PS) on each core, with an exponential wake-up of mean 8 us where the core sleeps + base latency + 50 us and the link delays a fabric hop; percentile of a gamma distribution with the same mean and variance';
+  'processor sharing (M/G/1-PS) on each core, with an exponential wake-up of mean 8 µs where the core sleeps + base latency + 50 µs and the link delays a fabric hop; percentile of a gamma distribution with the same mean and variance';
 
 /** What each objective will measure if the rate estimates hold, for every pipeline of the plan. */
 export function predictSlos(input: PlacedInput): SloPrediction[] {

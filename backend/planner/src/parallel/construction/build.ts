@@ -178,7 +178,7 @@ function rejectedFor(task: Task, strategy: SpgStrategy, series: Series, chosen: 
   const more = it.copies - chosen.copies;
   const because =
     slower > 1e-9 * chosen.latency_us
-      ? `slower by ${slower.toFixed(3)} us`
+      ? `slower by ${slower.toFixed(3)} µs`
       : more > 0
         ? `as fast, with ${more} more ${more === 1 ? 'copy' : 'copies'} of each packet`
         : 'as good';

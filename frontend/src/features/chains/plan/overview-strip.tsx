@@ -126,7 +126,7 @@ function Figures({ plan, proven }: { readonly plan: Plan; readonly proven: reado
   return (
     <dl className={classes.cost} aria-label="Figures of the plan">
       <div>
-        <dt>Over the switch</dt>
+        <dt>Between servers</dt>
         <dd>{quantityText('bps', cost.cross_traffic_bps)}</dd>
         <dd className="muted">
           bound {quantityText('bps', bound)}

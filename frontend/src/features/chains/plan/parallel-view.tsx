@@ -8,6 +8,7 @@ import type { PlanAddress } from './address.js';
 import { ArcDiagram, clipped } from './arc-diagram.js';
 import { BarTable } from './bar-table.js';
 import drawing from './drawing.module.css';
+import { LeftOut, leftOutOf } from './left-out.js';
 import { choiceLabel } from './options.js';
 import { ownFirst } from './own-first.js';
 import { criticalVertices, JOINT_SIZE, layoutParallel, NF_BOX } from './parallel-layout.js';
@@ -27,8 +28,11 @@ export function ParallelView({ plan, pipelineId, address }: ParallelProps) {
   const titleOf = useChainTitle();
   const forms = useMemo(() => ownFirst(plan.parallel, pipelineId), [plan, pipelineId]);
   const [first] = forms;
+  const leftOut = <LeftOut plan={plan} part="parallelization" pipelineId={pipelineId} />;
   if (!first)
-    return (
+    return leftOutOf(plan, 'parallelization', pipelineId).length > 0 ? (
+      leftOut
+    ) : (
       <EmptyState title="Nothing to run side by side">A chain needs a path with at least two NFs for it.</EmptyState>
     );
   const form = forms.find(({ id }) => id === address.selected('form')) ?? first;
@@ -37,6 +41,7 @@ export function ParallelView({ plan, pipelineId, address }: ParallelProps) {
       <p className={classes.honest}>
         <span className={classes.label}>predicted</span> The twin and the engine run chains in sequence so far.
       </p>
+      {leftOut}
       <Panel title="Paths" flush>
         <table className="table" aria-label="Parallel forms">
           <thead>

@@ -3,6 +3,7 @@ import type { Plan } from '@orrery/contract';
 import { IconArrowLeft, IconChevronRight, IconRefresh, IconRocket } from '@tabler/icons-react';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { Link, useLocation, useNavigate } from 'react-router';
+import { useStore } from 'zustand';
 import { chainPath } from '../../../shared/api/chains.js';
 import { useMay } from '../../../shared/api/session.js';
 import { useCommands } from '../../../shared/ui/commands.js';
@@ -11,6 +12,7 @@ import { EmptyState, ErrorState, LoadingRows } from '../../../shared/ui/states.j
 import { StatusBadge } from '../../../shared/ui/status-badge.js';
 import { ConflictNotice } from '../editor/conflict-notice.js';
 import { useEditor, useEditorContext } from '../editor/context.js';
+import { useSaver } from '../editor/saver-context.js';
 import { useChainActions } from '../use-chain-actions.js';
 import { type PlanAddress, TABS, type Tab, usePlanAddress } from './address.js';
 import { changesOf, PlanChanges } from './changes-view.js';
@@ -132,6 +134,8 @@ function DeployPlan({ plan }: { readonly plan: Plan | undefined }) {
   const chain = useChainActions();
   const navigate = useNavigate();
   const [busy, setBusy] = useState(false);
+  const deleted = useStore(useSaver().status).state === 'deleted';
+  const unchanged = plan?.feasible === true && plan.steps.length === 0;
   const deploy = async () => {
     if (!plan) return;
     setBusy(true);
@@ -142,7 +146,8 @@ function DeployPlan({ plan }: { readonly plan: Plan | undefined }) {
   return (
     <Button
       leftSection={<IconRocket size={14} aria-hidden />}
-      disabled={!plan?.feasible || !mayOperate}
+      disabled={!plan?.feasible || !mayOperate || unchanged || deleted}
+      title={unchanged ? 'What runs is this plan already.' : undefined}
       loading={busy}
       onClick={() => void deploy()}
     >
@@ -185,7 +190,7 @@ function PlanView({ plan, draft, address }: PlanViewProps) {
       view: <ScheduleView {...of} address={address} />,
       placed: true,
     },
-    objectives: { title: `Objectives (${plan.slos.length})`, view: <Objectives {...of} />, placed: true },
+    objectives: { title: 'Objectives', view: <Objectives {...of} />, placed: true },
     compare: {
       title: 'Compare',
       view: <CompareView draft={draft} pipelineId={pipeline.id} address={address} />,

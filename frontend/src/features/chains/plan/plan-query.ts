@@ -83,10 +83,11 @@ export function useStaleness(plan: Plan | undefined, revision: number | null): s
   if (!deployments) return null;
   const others = deployments.filter(({ pipeline_id, state }) => pipeline_id !== pipeline.id && state !== 'undeploying');
   const planned = plan.pipelines.filter(({ pipeline_id }) => pipeline_id !== pipeline.id);
+  // What runs was planned as a draft, version 0, by whoever deployed a draft and published it with that.
   const same =
     others.length === planned.length &&
     planned.every(({ pipeline_id, version }) =>
-      others.some((other) => other.pipeline_id === pipeline_id && other.version === version),
+      others.some((other) => other.pipeline_id === pipeline_id && (version === 0 || other.version === version)),
     );
   return same ? null : 'Other chains were deployed or taken down since.';
 }

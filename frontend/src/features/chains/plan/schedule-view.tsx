@@ -10,6 +10,7 @@ import { EmptyState } from '../../../shared/ui/states.js';
 import { StatusBadge } from '../../../shared/ui/status-badge.js';
 import type { PlanAddress } from './address.js';
 import { BarTable } from './bar-table.js';
+import { LeftOut, leftOutOf } from './left-out.js';
 import { choiceLabel } from './options.js';
 import { ownFirst } from './own-first.js';
 import classes from './plan.module.css';
@@ -28,14 +29,20 @@ export function ScheduleView({ plan, pipelineId, address }: ScheduleProps) {
   const titleOf = useChainTitle();
   const schedules = useMemo(() => ownFirst(plan.schedules, pipelineId), [plan, pipelineId]);
   const [first] = schedules;
+  const leftOut = <LeftOut plan={plan} part="scheduling" pipelineId={pipelineId} />;
   if (!first)
-    return <EmptyState title="Nothing to schedule">No traffic class is expected to carry packets.</EmptyState>;
+    return leftOutOf(plan, 'scheduling', pipelineId).length > 0 ? (
+      leftOut
+    ) : (
+      <EmptyState title="Nothing to schedule">No traffic class is expected to carry packets.</EmptyState>
+    );
   const chosen = schedules.find((each) => each.pipeline_id === address.selected('chain')) ?? first;
   return (
     <div className={classes.groups}>
       <p className={classes.honest}>
         <span className={classes.label}>planned</span> The engine serves its modules in turn so far.
       </p>
+      {leftOut}
       {schedules.length > 1 && (
         <Panel title="Chains" flush>
           <table className="table" aria-label="Schedules">
@@ -237,6 +244,11 @@ function objectiveText(plan: Plan, pipelineId: string, sloId: string): string {
     : `${KINDS[slo.kind]} of ${name(slo.a)} over ${name(slo.b)}`;
 }
 
+/** Met although the ratio is another: both classes get all that they offer, so that there is nothing to divide. */
+function nothingScarce({ wanted, predicted }: ScheduleForm['objectives'][number]): boolean {
+  return predicted !== null && Math.abs(predicted / wanted - 1) > 0.011;
+}
+
 function Objectives({ plan, schedule }: FormProps) {
   const ratio = (id: string, value: number | null) => {
     if (objectiveOf(plan, schedule.pipeline_id, id).slo?.kind === 'priority')
@@ -273,7 +285,13 @@ function Objectives({ plan, schedule }: FormProps) {
                 <td>
                   <StatusBadge
                     state={objective.met ? 'met' : 'violated'}
-                    label={objective.met ? 'will be met' : 'will be missed'}
+                    label={
+                      objective.met
+                        ? nothingScarce(objective)
+                          ? 'nothing is scarce: all get what they offer'
+                          : 'will be met'
+                        : 'will be missed'
+                    }
                   />
                 </td>
               </tr>

@@ -176,6 +176,24 @@ describe('buildIGraph', () => {
     expect(wires(stateless, 'e3')).toHaveLength(4);
   });
 
+  it('refuses more edges between instances than a plan can hold, before it wires them', () => {
+    const wide = pipeline(
+      { a: 'a', b: 'b' },
+      [
+        ['in', 'a'],
+        ['a', 'b'],
+        ['b', 'out'],
+      ],
+      { rate_bps: rateFor(400) },
+    );
+    expect(() =>
+      split(
+        wide,
+        [nf('a', ['ip.dst']), nf('b', ['ip.src'])].map((it) => ({ ...it, scaling: { max_instances: 1024 } })),
+      ),
+    ).toThrow('/pipelines need more than 100000 edges between instances');
+  });
+
   it('says how many instances a load needs when the NF allows fewer', () => {
     const { conflicts } = split(
       pipeline(

@@ -8,7 +8,7 @@ import {
   type Plan,
   type PlannedPipeline,
 } from '@orrery/contract';
-import { requireAtMost } from '../bad-problem.js';
+import { BadProblem } from '../bad-problem.js';
 import { type DescriptorIndex, indexDescriptors } from '../pipeline/attributes.js';
 import { graphOf, type PipelineGraph, reachableFrom, topologicalOrder } from '../pipeline/graph.js';
 import { type SoftwareDriver, softwareImplementation } from '../pipeline/implementation.js';
@@ -113,7 +113,9 @@ export function buildIGraph(
     for (const edge of graph.edges) {
       const pgraphEdge = edges.get(`${definition.name}.${edge.id}`)!;
       const [from, to] = [pgraphEdge.from, pgraphEdge.to].map((end) => (end === null ? 1 : split.get(end)!.count));
-      requireAtMost('/pipelines', out.edges.length + from! * to!, MAX_INSTANCE_EDGES);
+      const edgesNeeded = out.edges.length + from! * to!;
+      if (edgesNeeded > MAX_INSTANCE_EDGES)
+        throw new BadProblem('/pipelines', `need more than ${MAX_INSTANCE_EDGES} edges between instances`);
       for (const wired of wire(pgraphEdge, split)) out.edges.push(wired);
     }
   }

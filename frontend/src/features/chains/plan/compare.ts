@@ -28,7 +28,7 @@ const schedule = (plan: Plan, id: string) => plan.schedules.find((each) => each.
 export const FIGURES: readonly Figure[] = [
   {
     id: 'cross',
-    label: 'Traffic over the switch',
+    label: 'Traffic between servers',
     better: 'low',
     of: ['strategy'],
     value: ({ cost }) => cost.cross_traffic_bps,

@@ -5,11 +5,15 @@ function split<T>(items: readonly T[], isOwn: (item: T) => boolean): { own: T[];
   return { own: items.filter(isOwn), others: items.filter((item) => !isOwn(item)) };
 }
 
-/** Decisions on a chain, its nodes, their instances and its traffic classes, and those on what else runs. */
+/** Subjects of decisions on the plan as a whole. */
+const WHOLE = ['placement', 'infrastructure'];
+
+/** Decisions on the plan as a whole, on a chain, its nodes, their instances and its traffic classes, and those on what else runs. */
 export function splitReasons(plan: Plan, pipelineId: string): { own: Reason[]; others: Reason[] } {
   const isOwn = (item: { pipeline_id: string }) => item.pipeline_id === pipelineId;
   const nodes = plan.pgraph.nodes.filter(isOwn).map(({ id }) => id);
   const named = new Set([
+    ...WHOLE,
     pipelineId,
     ...nodes,
     ...plan.classes.filter(isOwn).map(({ id }) => id),

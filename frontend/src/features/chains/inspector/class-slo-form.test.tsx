@@ -50,7 +50,7 @@ describe('ClassSloForm', () => {
     const invalid = (name: string) => screen.getByRole('combobox', { name }).getAttribute('aria-invalid');
     expect(invalid('Served first')).toBe('true');
     expect(invalid('Before')).not.toBe('true');
-    expect(screen.getByText(/2 ways take edge/)).toBeDefined();
+    expect(screen.getByText(/2 paths lead over edge/)).toBeDefined();
   });
 
   it('offers nothing where there is one class only', () => {

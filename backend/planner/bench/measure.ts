@@ -8,7 +8,7 @@ export interface Figure {
   readonly baseline?: number;
 }
 
-const WARM_UP_MS = 150;
+const WARM_UP_MS = 300;
 
 /** CPU time in ms of one call, the mean over calls of at least `least_ms` in all, after as many to warm up. */
 export function cpuMs(run: () => void, least_ms = 300): number {

@@ -1,5 +1,13 @@
 import { z } from 'zod';
-import { Id, Name, TimestampMs } from './common.js';
+import {
+  InstanceStateDump,
+  JoinToken,
+  JoinTokenRequest,
+  SessionInfo,
+  TwinStatus,
+  ValidationResult,
+} from './api-resources.js';
+import { Id, Name } from './common.js';
 import { Infrastructure } from './infrastructure.js';
 import {
   Capability,
@@ -13,13 +21,13 @@ import {
   Operation,
   OperationState,
   pageOf,
-  type Role,
   Session,
   SessionRequest,
 } from './lifecycle.js';
 import { NfDescriptor } from './nf-descriptor.js';
-import { Pipeline, PipelineDefinition, PipelineProblem, PipelineVersion, PublishRequest } from './pipeline.js';
+import { Pipeline, PipelineDefinition, PipelineVersion, PublishRequest } from './pipeline.js';
 import { CertificateRequest, Plan, PlanCertificate, PlanRequest } from './plan.js';
+import { defineRoutes } from './route-definition.js';
 import { InstanceSample, Series, SloStatus } from './telemetry.js';
 import {
   CaptureRequest,
@@ -29,7 +37,6 @@ import {
   PcapInfo,
   TrafficRequest,
   TrafficStatus,
-  TwinState,
 } from './twin-api.js';
 
 export const API_PREFIX = '/api/v1';
@@ -37,59 +44,6 @@ export const API_PREFIX = '/api/v1';
 export const BODY_LIMIT_BYTES = 1024 * 1024;
 export const PCAP_LIMIT_BYTES = 64 * 1024 * 1024;
 export const PAGE_LIMIT = 1000;
-
-export const SessionInfo = Session.omit({ token: true });
-export type SessionInfo = z.infer<typeof SessionInfo>;
-
-export const JoinTokenRequest = z.strictObject({ node: Name });
-export const JoinToken = z.strictObject({ node: Name, token: z.string(), expires_ms: TimestampMs });
-export type JoinToken = z.infer<typeof JoinToken>;
-
-export const ValidationResult = z.strictObject({
-  valid: z.boolean().describe('no problem of severity error'),
-  problems: z.array(PipelineProblem),
-});
-export type ValidationResult = z.infer<typeof ValidationResult>;
-
-/** The twin as the console sees it; `state` is null while its daemon does not answer. */
-export const TwinStatus = z.strictObject({
-  enabled: z.boolean(),
-  daemon: z.enum(['off', 'starting', 'running', 'lost']),
-  detail: z.string().nullable(),
-  state: TwinState.nullable(),
-});
-export type TwinStatus = z.infer<typeof TwinStatus>;
-
-export const InstanceStateDump = z.strictObject({
-  instance_id: Id,
-  state: z.unknown().describe('as the NF tells it'),
-});
-
-export interface RouteDefinition {
-  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** Below `API_PREFIX`, with `{parameters}`. */
-  readonly path: `/${string}`;
-  readonly tag: string;
-  readonly summary: string;
-  /** The least role that may call it; null: everyone. */
-  readonly role: Role | null;
-  readonly params?: z.ZodObject;
-  readonly query?: z.ZodObject;
-  readonly body?: z.ZodType;
-  /** A body that is not JSON. */
-  readonly body_type?: 'application/octet-stream';
-  readonly status: 200 | 201 | 202 | 204;
-  readonly response?: z.ZodType;
-  readonly response_type?: 'text/event-stream' | 'application/json';
-  /** Problems beyond those that every route may answer with (400, 401, 403, 429, 500, 503). */
-  readonly problems?: readonly (404 | 409 | 412 | 413 | 415 | 422 | 502)[];
-  /** The answer has `Location`. */
-  readonly location?: boolean;
-  /** `Idempotency-Key` is honoured; not with a `body_type`, because the key stands for the body's JSON. */
-  readonly creates?: boolean;
-  /** The answer has `ETag`; `If-Match` is honoured by methods that change. */
-  readonly etag?: boolean;
-}
 
 const byId = z.strictObject({ id: Id });
 const byPipeline = z.strictObject({ pipeline_id: Id });
@@ -100,8 +54,6 @@ const pageFields = {
 const page = z.strictObject(pageFields);
 const pageWith = <S extends z.ZodRawShape>(shape: S) => z.strictObject({ ...pageFields, ...shape });
 const StreamId = z.string().regex(/^\d+-\d+$/, 'must be the id of an event, e.g. 1700000000000-0');
-
-const defineRoutes = <const T extends Record<string, RouteDefinition>>(routes: T): T => routes;
 
 /** Every call of the API: OpenAPI, the server's handlers and checks, and clients follow this table. */
 export const ROUTES = defineRoutes({
@@ -674,23 +626,3 @@ export const ROUTES = defineRoutes({
     problems: [404, 502],
   },
 });
-
-export type RouteName = keyof typeof ROUTES;
-type Part<N extends RouteName, K extends string> = (typeof ROUTES)[N] extends {
-  readonly [P in K]: infer T extends z.ZodType;
-}
-  ? T
-  : z.ZodUndefined;
-/** What a handler gets: parsed, defaults filled in. */
-export interface RouteInput<N extends RouteName> {
-  readonly params: z.output<Part<N, 'params'>>;
-  readonly query: z.output<Part<N, 'query'>>;
-  readonly body: z.output<Part<N, 'body'>>;
-}
-/** What a client sends. */
-export interface RouteRequest<N extends RouteName> {
-  readonly params: z.input<Part<N, 'params'>>;
-  readonly query: z.input<Part<N, 'query'>>;
-  readonly body: z.input<Part<N, 'body'>>;
-}
-export type RouteResponse<N extends RouteName> = z.output<Part<N, 'response'>>;

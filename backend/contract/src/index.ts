@@ -1,5 +1,6 @@
 export * from './agent-protocol.js';
 export * from './api.js';
+export * from './api-resources.js';
 export * from './common.js';
 export * from './engine-protocol.js';
 export * from './field-errors.js';
@@ -13,6 +14,8 @@ export * from './pipeline.js';
 export * from './plan.js';
 export * from './plan-analysis.js';
 export * from './plan-options.js';
+export * from './route-definition.js';
+export * from './route-types.js';
 export * from './stream.js';
 export * from './telemetry.js';
 export * from './twin-api.js';

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
-import { API_PREFIX, ROUTES, type RouteDefinition } from '../api.js';
+import { API_PREFIX, ROUTES } from '../api.js';
+import type { RouteDefinition } from '../route-definition.js';
 import { artefacts } from './artefacts.js';
 
 const root = new URL('../../', import.meta.url);

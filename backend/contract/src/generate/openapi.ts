@@ -1,5 +1,6 @@
 import type { z } from 'zod';
-import { API_PREFIX, ROUTES, type RouteDefinition } from '../api.js';
+import { API_PREFIX, ROUTES } from '../api.js';
+import type { RouteDefinition } from '../route-definition.js';
 import { SchemaWriter } from './json-schema.js';
 
 const PROBLEM_TITLES: Record<number, string> = {

@@ -119,9 +119,8 @@ export function PathChips({ nodes }: { readonly nodes: readonly string[] }) {
   if (nodes.length === 0) return <span className="muted">no NF</span>;
   return (
     <ol className={classes.path}>
-      {nodes.map((node, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: a fixed list
-        <li key={index}>{node}</li>
+      {nodes.map((node) => (
+        <li key={node}>{node}</li>
       ))}
     </ol>
   );

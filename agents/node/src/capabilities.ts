@@ -49,5 +49,6 @@ export async function probeCapabilities(
     nfs: drivers.flatMap(({ nfs }) => nfs),
     iface,
     iface_mac: (await interfaceMac(iface)) ?? UNKNOWN_MAC,
+    boards: [],
   };
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { BoardDescription, ObservedBoard } from './boards.js';
 import { Generation, Id, Name, Origin, TimestampMs } from './common.js';
 import { InstanceState } from './lifecycle.js';
 import { NodeSpec } from './node-spec.js';
@@ -13,6 +14,7 @@ export const Observed = z.strictObject({
   engine: z.enum(['running', 'starting', 'failed', 'stopped']),
   engine_pid: z.int().min(0).nullable(),
   instances: z.array(ObservedInstance),
+  boards: z.array(ObservedBoard).max(16).default([]),
   error: z.string().nullable(),
 });
 export type Observed = z.infer<typeof Observed>;
@@ -27,6 +29,7 @@ export const AgentCapabilities = z.strictObject({
   nfs: z.array(Name),
   iface: z.string(),
   iface_mac: z.string(),
+  boards: z.array(BoardDescription).max(16).default([]),
 });
 export type AgentCapabilities = z.infer<typeof AgentCapabilities>;
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { BOARD_ROUTES } from './api-boards.js';
 import {
   InstanceStateDump,
   JoinToken,
@@ -7,6 +8,7 @@ import {
   TwinStatus,
   ValidationResult,
 } from './api-resources.js';
+import { SCENARIO_ROUTES } from './api-scenarios.js';
 import { Id, Name } from './common.js';
 import { Infrastructure } from './infrastructure.js';
 import {
@@ -28,6 +30,7 @@ import { NfDescriptor } from './nf-descriptor.js';
 import { Pipeline, PipelineDefinition, PipelineVersion, PublishRequest } from './pipeline.js';
 import { CertificateRequest, Plan, PlanCertificate, PlanRequest } from './plan.js';
 import { defineRoutes } from './route-definition.js';
+import { byId, page, pageWith } from './route-parameters.js';
 import { InstanceSample, Series, SloStatus } from './telemetry.js';
 import {
   CaptureRequest,
@@ -43,16 +46,8 @@ export const API_PREFIX = '/api/v1';
 /** Largest JSON body that is read. */
 export const BODY_LIMIT_BYTES = 1024 * 1024;
 export const PCAP_LIMIT_BYTES = 64 * 1024 * 1024;
-export const PAGE_LIMIT = 1000;
 
-const byId = z.strictObject({ id: Id });
 const byPipeline = z.strictObject({ pipeline_id: Id });
-const pageFields = {
-  limit: z.coerce.number().int().min(1).max(PAGE_LIMIT).default(100),
-  nextpage_opaque_marker: z.string().max(300).optional().describe('from `Link: rel=next` of the page before'),
-};
-const page = z.strictObject(pageFields);
-const pageWith = <S extends z.ZodRawShape>(shape: S) => z.strictObject({ ...pageFields, ...shape });
 const StreamId = z.string().regex(/^\d+-\d+$/, 'must be the id of an event, e.g. 1700000000000-0');
 
 /** Every call of the API: OpenAPI, the server's handlers and checks, and clients follow this table. */
@@ -292,6 +287,8 @@ export const ROUTES = defineRoutes({
     response: Plan,
     problems: [404],
   },
+  ...BOARD_ROUTES,
+  ...SCENARIO_ROUTES,
   listDeployments: {
     method: 'GET',
     path: '/deployments',

@@ -33,12 +33,17 @@ export const BoardNode = z.strictObject({
   title: z.string().max(60).optional(),
   origin: Origin,
   server: Name.describe('the server whose agent drives it'),
+  profile: Name.default('de5').describe('of sizes, bandwidths and clock; the twin builds the board after it'),
   device: z.string().max(60),
   slots: z.int().min(1).max(16),
   clock_mhz: z.number().positive().max(2000).default(200),
   resources: z.record(Name, z.number().min(0)).describe('what each slot has: lut, ff, bram-kib'),
   bandwidth_bps: RateBps,
   latency_us: z.number().min(0),
+  load_s: z
+    .strictObject({ full: z.number().min(0), partial: z.number().min(0) })
+    .default({ full: 12, partial: 2.5 })
+    .describe('what loading a bitstream takes (CoNFV VI)'),
   cost: z.number().positive().default(1).describe('power and purchase in one figure, beside other boards'),
 });
 export type BoardNode = z.infer<typeof BoardNode>;

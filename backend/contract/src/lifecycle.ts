@@ -29,7 +29,7 @@ export type OperationStep = z.infer<typeof OperationStep>;
 export const Operation = z.strictObject({
   id: Id,
   project: Name,
-  kind: z.enum(['deploy', 'undeploy', 'infrastructure']),
+  kind: z.enum(['deploy', 'undeploy', 'infrastructure', 'reconfigure']),
   state: OperationState,
   subject: Id.describe('pipeline or infrastructure that is changed'),
   plan_id: Id.nullable(),

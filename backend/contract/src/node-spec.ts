@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { BoardPlace } from './boards.js';
 import { Generation, Id, MacAddress, Name } from './common.js';
 import { FlowKey, FlowRange, MatchTerm, MetadataField } from './filter.js';
 
@@ -32,7 +33,8 @@ export const InstanceSpec = z.strictObject({
   pipeline_id: Id,
   node_id: Name,
   nf: Name,
-  driver: z.enum(['engine', 'process']),
+  driver: z.enum(['engine', 'process', 'board']),
+  board: BoardPlace.optional().describe('with the driver `board`: the slot that runs it'),
   core: z.int().min(0),
   config: z.record(z.string(), z.unknown()),
   metadata: z.record(z.string(), MetadataField).describe('where the NF writes each attribute it derives'),

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { BoardPlace, LoadKind, LoadPolicy, SlotRef } from './boards.js';
 import { Id, Name, RateBps, TimestampMs } from './common.js';
 import { Filter, FlowKey, FlowRange } from './filter.js';
 import { FabricSpec, HopId, NodeSpec } from './node-spec.js';
@@ -32,7 +33,8 @@ export const Instance = z.strictObject({
   node_id: Name,
   nf: Name,
   ordinal: z.int().min(0),
-  driver: z.enum(['engine', 'process']),
+  driver: z.enum(['engine', 'process', 'board']),
+  board: BoardPlace.optional().describe('with the driver `board`: the slot that runs it'),
   server: Name,
   core: z.int().min(0),
   load_bps: RateBps,
@@ -104,6 +106,10 @@ export const Plan = z.strictObject({
   slos: z.array(SloPrediction),
   nodes: z.record(Name, NodeSpec).describe('desired state by server'),
   fabric: FabricSpec,
+  migrations: z
+    .array(z.strictObject({ from: Id, from_server: Name, to: Id, to_server: Name }))
+    .default([])
+    .describe('instances whose flow state goes over to the one that takes their place'),
   steps: z.array(PlanStep),
   diff: z.strictObject({
     added: z.array(Id),
@@ -115,6 +121,17 @@ export const Plan = z.strictObject({
 });
 export type Plan = z.infer<typeof Plan>;
 
+/** On what an NF must run. Without one the planner decides: it stays where it is; a new one is software unless it cannot. */
+export const ImplementationChoice = z.strictObject({
+  pipeline_id: Id,
+  node_id: Name,
+  on: z.enum(['software', 'board']),
+  slot: SlotRef.optional().describe('absent: the slot that fits most closely'),
+  load: LoadKind.default('partial'),
+  policy: LoadPolicy.default('hold'),
+});
+export type ImplementationChoice = z.infer<typeof ImplementationChoice>;
+
 /** Plans the pipelines that run now, with `pipelines` added or replaced and `remove` taken away. */
 export const PlanRequest = z.strictObject({
   pipelines: z
@@ -122,6 +139,8 @@ export const PlanRequest = z.strictObject({
     .max(64)
     .default([]),
   remove: z.array(Id).max(64).default([]),
+  implementations: z.array(ImplementationChoice).max(256).default([]),
+  without_boards: z.array(Name).max(64).default([]).describe('boards that may not be used'),
   ...PlanOptions.shape,
 });
 export type PlanRequest = z.infer<typeof PlanRequest>;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { BoardSample } from './boards.js';
 import { Id, Name, Origin, TimestampMs } from './common.js';
 
 /** Counts by log-linear bucket of nanoseconds, `[bucket, count]`, ascending; bounds in `histogram.ts`. */
@@ -37,6 +38,7 @@ export const NodeSamples = z.strictObject({
   cpu_share: z.number().min(0).describe('of the engine process, over the interval'),
   instances: z.array(InstanceSample),
   exits: z.array(ExitSample),
+  boards: z.array(BoardSample).max(16).default([]),
 });
 export type NodeSamples = z.infer<typeof NodeSamples>;
 

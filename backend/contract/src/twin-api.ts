@@ -20,19 +20,20 @@ export type TwinSpec = z.infer<typeof TwinSpec>;
 
 export const TwinNodeState = z.strictObject({
   id: Name,
-  kind: z.enum(['server', 'switch', 'host']),
+  kind: z.enum(['server', 'switch', 'host', 'board']),
   state: z.enum(['up', 'starting', 'failed', 'down']),
   pid: z.int().nullable(),
   detail: z.string().nullable(),
 });
 export const Fault = z.strictObject({
   id: Id,
-  kind: z.enum(['link-down', 'agent-kill', 'engine-kill']),
-  target: Name.describe('a link or a server'),
+  kind: z.enum(['link-down', 'agent-kill', 'engine-kill', 'board-kill', 'slot-stuck']),
+  target: Name.describe('a link, a server or a board'),
+  slot: z.int().min(0).max(15).optional().describe('with `slot-stuck`'),
   since_ms: TimestampMs,
 });
 export type Fault = z.infer<typeof Fault>;
-export const FaultRequest = z.strictObject({ kind: Fault.shape.kind, target: Name });
+export const FaultRequest = Fault.omit({ id: true, since_ms: true });
 
 export const TwinState = z.strictObject({
   generation: Generation,

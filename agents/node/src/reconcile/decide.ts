@@ -139,6 +139,7 @@ function report(
     engine: engine.status,
     engine_pid: engine.pid,
     instances,
+    boards: [],
     error: failure?.message ?? null,
   };
 }

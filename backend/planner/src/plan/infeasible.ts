@@ -44,6 +44,7 @@ export function infeasible(
     slos: [],
     nodes: base?.nodes ?? {},
     fabric: base?.fabric ?? { generation: 0, rules: [] },
+    migrations: [],
     steps: [],
     diff: { added: [], removed: [], moved: [], reconfigured: [], kept: [] },
   };

@@ -120,6 +120,7 @@ function planSound(input: PlanInput, problems: Plan['problems']): Plan {
     ],
     nodes,
     fabric,
+    migrations: [],
     steps: stepsBetween(base, { nodes, fabric }, servers),
     diff: diffOf(base, instances, nodes),
   };

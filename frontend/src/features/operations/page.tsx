@@ -30,6 +30,7 @@ const KINDS: Record<Operation['kind'], string> = {
   deploy: 'Deploy',
   undeploy: 'Take down',
   infrastructure: 'Change infrastructure',
+  reconfigure: 'Reconfigure',
 };
 
 export function operationTitle(operation: Operation, titleOf: (id: string) => string): string {

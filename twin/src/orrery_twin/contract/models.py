@@ -13,6 +13,14 @@ ResourcesAdditionalProperty = TypeAliasType(
 )
 
 
+class LoadS(BaseModel):
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    full: Annotated[float, Field(ge=0.0)]
+    partial: Annotated[float, Field(ge=0.0)]
+
+
 DirectAttribute = TypeAliasType(
     "DirectAttribute", Literal["ip.src", "ip.dst", "ip.proto", "port.src", "port.dst"]
 )
@@ -298,7 +306,7 @@ class TwinNodeState(BaseModel):
         extra="forbid",
     )
     id: Name
-    kind: Literal["server", "switch", "host"]
+    kind: Literal["server", "switch", "host", "board"]
     state: Literal["up", "starting", "failed", "down"]
     pid: Pid | None
     detail: str | None
@@ -345,6 +353,12 @@ class BoardNode(BaseModel):
     title: Annotated[str | None, Field(max_length=60)] = None
     origin: Origin
     server: Annotated[Name, Field(description="the server whose agent drives it")]
+    profile: Annotated[
+        Name,
+        Field(
+            description="of sizes, bandwidths and clock; the twin builds the board after it"
+        ),
+    ] = "de5"
     device: Annotated[str, Field(max_length=60)]
     slots: Annotated[int, Field(ge=1, le=16)]
     clock_mhz: Annotated[float, Field(gt=0.0, le=2000.0)] = 200
@@ -354,6 +368,13 @@ class BoardNode(BaseModel):
     ]
     bandwidth_bps: RateBps
     latency_us: Annotated[float, Field(ge=0.0)]
+    load_s: Annotated[
+        LoadS,
+        Field(
+            description="what loading a bitstream takes (CoNFV VI)",
+            validate_default=True,
+        ),
+    ] = {"full": 12, "partial": 2.5}
     cost: Annotated[
         float,
         Field(
@@ -429,8 +450,11 @@ class Fault(BaseModel):
         extra="forbid",
     )
     id: Id
-    kind: Literal["link-down", "agent-kill", "engine-kill"]
-    target: Annotated[Name, Field(description="a link or a server")]
+    kind: Literal["link-down", "agent-kill", "engine-kill", "board-kill", "slot-stuck"]
+    target: Annotated[Name, Field(description="a link, a server or a board")]
+    slot: Annotated[int | None, Field(description="with `slot-stuck`", ge=0, le=15)] = (
+        None
+    )
     since_ms: TimestampMs
 
 
@@ -438,8 +462,11 @@ class FaultRequest(BaseModel):
     model_config = ConfigDict(
         extra="forbid",
     )
-    kind: Literal["link-down", "agent-kill", "engine-kill"]
-    target: Name
+    kind: Literal["link-down", "agent-kill", "engine-kill", "board-kill", "slot-stuck"]
+    target: Annotated[Name, Field(description="a link, a server or a board")]
+    slot: Annotated[int | None, Field(description="with `slot-stuck`", ge=0, le=15)] = (
+        None
+    )
 
 
 class Health(BaseModel):

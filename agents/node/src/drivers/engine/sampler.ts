@@ -71,7 +71,13 @@ export class Sampler {
     if (!wiring || !before || now.stats.t_ns <= before.stats.t_ns) return;
     // From the engine's own clock, so that it goes on rising when another agent takes over within the epoch.
     this.seq = Math.max(this.seq + 1, Math.floor(now.stats.t_ns / NS_PER_MS / this.period_ms));
-    const samples = { ...sampleBetween(before, now, wiring.probes), seq: this.seq, t_ms: Date.now(), lost: this.lost };
+    const samples = {
+      ...sampleBetween(before, now, wiring.probes),
+      seq: this.seq,
+      t_ms: Date.now(),
+      lost: this.lost,
+      boards: [],
+    };
     if (!this.send(samples)) this.lost++;
   }
 }

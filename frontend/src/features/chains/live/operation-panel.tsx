@@ -17,6 +17,7 @@ const TITLES: Record<Operation['kind'], string> = {
   deploy: 'Deploy',
   undeploy: 'Take down',
   infrastructure: 'Change of the infrastructure',
+  reconfigure: 'Reconfigure',
 };
 
 /** The newest operation on this chain, step by step. */

@@ -1,0 +1,162 @@
+import { z } from 'zod';
+import { Id, Name, RateBps } from './common.js';
+
+/** `full` replaces shell and slots and takes the links down; `partial` replaces one slot while the others go on (CoNFV IV-D). */
+export const LoadKind = z.enum(['full', 'partial']);
+export type LoadKind = z.infer<typeof LoadKind>;
+
+/** What becomes of frames that reach a slot during a load: they wait in the port, are dropped, or pass untreated. */
+export const LoadPolicy = z.enum(['hold', 'drop', 'bypass']);
+export type LoadPolicy = z.infer<typeof LoadPolicy>;
+
+/** Part of a board into which one module is loaded. */
+export const SlotRef = z.strictObject({ board: Name, slot: z.int().min(0).max(15) });
+export type SlotRef = z.infer<typeof SlotRef>;
+
+/** Where and how an instance is loaded. */
+export const BoardPlace = z.strictObject({ ...SlotRef.shape, load: LoadKind, policy: LoadPolicy });
+export type BoardPlace = z.infer<typeof BoardPlace>;
+
+export const BoardBackend = z.enum(['simulated', 'fpga-manager', 'pcie']);
+export type BoardBackend = z.infer<typeof BoardBackend>;
+
+/** What an agent knows of a board. */
+export const BoardDescription = z.strictObject({
+  id: Name,
+  backend: BoardBackend,
+  emulated: z.boolean().describe('its RTL is run cycle by cycle by a process'),
+  note: z.string().max(200).describe('what must be known before its figures are believed; empty: nothing'),
+  profile: Name,
+  device: z.string().max(80),
+  clock_mhz: z.number().positive(),
+  shell: z.string().max(60).describe('identity of the static region'),
+  slots: z
+    .array(z.strictObject({ slot: z.int().min(0).max(15), resources: z.record(Name, z.number().min(0)) }))
+    .max(16),
+  modules: z.array(Name).max(64).describe('NFs for which it has bitstreams'),
+});
+export type BoardDescription = z.infer<typeof BoardDescription>;
+
+export const SlotState = z.enum(['empty', 'quiescing', 'loading', 'configuring', 'active', 'faulty', 'unknown']);
+export type SlotState = z.infer<typeof SlotState>;
+
+export const SlotLoad = z.strictObject({
+  kind: LoadKind,
+  policy: LoadPolicy,
+  bytes: z.int().min(0),
+  bytes_total: z.int().min(1),
+});
+
+export const ObservedSlot = z.strictObject({
+  slot: z.int().min(0).max(15),
+  state: SlotState,
+  module: Name.nullable(),
+  instance_id: Id.nullable(),
+  load: SlotLoad.nullable(),
+  detail: z.string().nullable(),
+});
+export type ObservedSlot = z.infer<typeof ObservedSlot>;
+
+/** The outcome of a board's latest load; counts are of frames that reached the slot meanwhile. */
+export const LoadResult = z.strictObject({
+  slot: z.int().min(0).max(15).nullable().describe('null: the whole board'),
+  module: Name.nullable(),
+  kind: LoadKind,
+  policy: LoadPolicy,
+  error: z.string().nullable().describe('in the words of the kernel’s FPGA manager'),
+  modelled_s: z.number().min(0).describe('set-up and bytes / bandwidth of the board’s profile'),
+  measured_s: z.number().min(0).describe('by the wall, from the freeze to the thaw'),
+  bytes: z.int().min(0),
+  held: z.int().min(0),
+  lost: z.int().min(0),
+  bypassed: z.int().min(0),
+});
+export type LoadResult = z.infer<typeof LoadResult>;
+
+export const ObservedBoard = z.strictObject({
+  id: Name,
+  state: z.enum(['operating', 'loading', 'failed', 'absent']),
+  detail: z.string().nullable(),
+  slots: z.array(ObservedSlot).max(16),
+  last_load: LoadResult.nullable(),
+});
+export type ObservedBoard = z.infer<typeof ObservedBoard>;
+
+/** Counters since the board was powered; board time is cycles / clock and never wall time. */
+export const BoardSample = z.strictObject({
+  board: Name,
+  cycles: z.int().min(0),
+  slowdown: z.number().min(0).nullable().describe('wall time / board time while it works; null: idle, or real silicon'),
+  cpu_share: z.number().min(0).nullable().describe('part of one core that the emulation takes'),
+  slots: z.array(
+    z.strictObject({
+      slot: z.int().min(0).max(15),
+      frames_in: z.int().min(0),
+      frames_out: z.int().min(0),
+      bytes_in: z.int().min(0),
+      bytes_out: z.int().min(0),
+      lost: z.int().min(0).describe('during loads and while the slot could not take them'),
+      bypassed: z.int().min(0),
+    }),
+  ),
+});
+export type BoardSample = z.infer<typeof BoardSample>;
+
+/** Figures of one family from an open flow (Yosys, nextpnr); null where the flow has none. */
+export const SynthesisFigures = z.strictObject({
+  family: z.string().max(80),
+  lut: z.number().min(0),
+  ff: z.number().min(0),
+  bram_kib: z.number().min(0),
+  fmax_mhz: z.number().positive().nullable(),
+  note: z.string().max(200),
+});
+export type SynthesisFigures = z.infer<typeof SynthesisFigures>;
+
+/** A module that boards can load. */
+export const BoardModule = z.strictObject({
+  id: Name,
+  title: z.string().max(60),
+  nf: Name.nullable().describe('the NF that it implements; null: a stream, no hop of a chain'),
+  published: z
+    .strictObject({ source: z.string().max(80), lut: z.number(), ff: z.number(), bram_kib: z.number() })
+    .nullable(),
+  synthesis: z.array(SynthesisFigures),
+});
+export type BoardModule = z.infer<typeof BoardModule>;
+
+/** Keeps a slot from being used by plans that do not name it. */
+export const SlotReservation = z.strictObject({
+  ...SlotRef.shape,
+  by: z.string().max(60),
+  reason: z.string().max(200),
+  since_ms: z.number().min(0),
+});
+export type SlotReservation = z.infer<typeof SlotReservation>;
+export const ReservationRequest = z.strictObject({ reason: z.string().max(200).default('') });
+
+export const AcceleratorSlot = z.strictObject({
+  ...ObservedSlot.shape,
+  pipeline_id: Id.nullable().describe('whose packets it treats'),
+  node_id: Name.nullable(),
+  reservation: SlotReservation.nullable(),
+});
+
+/** A board as the console sees it: what it is, what its slots do and for whom. */
+export const Accelerator = z.strictObject({
+  id: Name,
+  title: z.string(),
+  origin: z.enum(['twin', 'live']),
+  server: Name,
+  device: z.string(),
+  clock_mhz: z.number(),
+  bandwidth_bps: RateBps,
+  resources: z.record(Name, z.number().min(0)).describe('of each slot'),
+  load_s: z.strictObject({ full: z.number().min(0), partial: z.number().min(0) }).describe('modelled'),
+  state: ObservedBoard.shape.state,
+  detail: z.string().nullable(),
+  description: BoardDescription.nullable().describe('null until its agent told of it'),
+  slots: z.array(AcceleratorSlot),
+  last_load: LoadResult.nullable(),
+});
+export type Accelerator = z.infer<typeof Accelerator>;

@@ -1,0 +1,94 @@
+import { z } from 'zod';
+import { LoadKind, LoadPolicy, LoadResult, SlotRef } from './boards.js';
+import { Id, Name, TimestampMs } from './common.js';
+
+/** An NF of a deployed pipeline. */
+export const NfRef = z.strictObject({ pipeline_id: Id, node_id: Name });
+export type NfRef = z.infer<typeof NfRef>;
+
+/** Load above which an NF wants a board and below which it gives it back; the gap between them is the hysteresis. */
+export const LoadThreshold = z.strictObject({
+  metric: z.enum(['bps', 'pps', 'cpu']),
+  up: z.number().positive(),
+  down: z.number().min(0),
+  for_s: z.number().min(0.5).max(600).default(3).describe('how long the load must stay beyond a threshold'),
+});
+export type LoadThreshold = z.infer<typeof LoadThreshold>;
+
+const policyFields = {
+  title: z.string().min(1).max(80),
+  enabled: z.boolean().default(true),
+  nf: NfRef.describe('the NF that moves to a board when its load grows'),
+  threshold: LoadThreshold,
+  displaces: z.array(NfRef).max(16).default([]).describe('NFs that may be moved to software to make room'),
+  slot: SlotRef.nullable().default(null).describe('null: any slot that fits'),
+  load: LoadKind.default('partial'),
+  policy: LoadPolicy.default('hold'),
+  priority: z.int().min(0).max(100).default(50).describe('chains of a higher one must keep their SLOs'),
+  cooldown_s: z.number().min(0).max(3600).default(10).describe('between two reconfigurations by this policy'),
+};
+
+export const ReconfigurationPolicyRequest = z
+  .strictObject(policyFields)
+  .refine(({ threshold: { up, down } }) => down < up, {
+    path: ['threshold', 'down'],
+    message: 'must be below the upper threshold',
+  });
+export type ReconfigurationPolicyRequest = z.infer<typeof ReconfigurationPolicyRequest>;
+
+/** When an NF is moved between software and board without being asked (CoNFV IV-D). */
+export const ReconfigurationPolicy = z.strictObject({
+  id: Id,
+  ...policyFields,
+  load_now: z.number().nullable().describe('of its NF, in the unit of the metric; null: nothing measured'),
+  state: z.enum(['watching', 'above', 'below', 'cooling', 'disabled', 'not-deployed']),
+});
+export type ReconfigurationPolicy = z.infer<typeof ReconfigurationPolicy>;
+
+/** The four steps of CoNFV IV-D. */
+export const ReconfigurationStage = z.enum(['detection', 'update', 'configuration', 'response']);
+export type ReconfigurationStage = z.infer<typeof ReconfigurationStage>;
+
+export const StageRecord = z.strictObject({
+  stage: ReconfigurationStage,
+  state: z.enum(['pending', 'running', 'done', 'failed', 'skipped']),
+  started_ms: TimestampMs.nullable(),
+  ended_ms: TimestampMs.nullable(),
+  detail: z.string(),
+  operation_id: Id.nullable(),
+});
+export type StageRecord = z.infer<typeof StageRecord>;
+
+/** One NF that changes between software and board. */
+export const NfMove = z.strictObject({ ...NfRef.shape, nf: Name, from: z.string(), to: z.string() });
+export type NfMove = z.infer<typeof NfMove>;
+
+export const Reconfiguration = z.strictObject({
+  id: Id,
+  policy_id: Id.nullable().describe('null: asked for by hand, or a fall-back'),
+  cause: z.enum(['load-high', 'load-low', 'manual', 'fallback']),
+  trigger: z.string().describe('what was measured or asked'),
+  state: z.enum(['running', 'completed', 'refused', 'rolled-back', 'failed']),
+  slot: SlotRef.nullable(),
+  load: LoadKind,
+  policy: LoadPolicy,
+  moves: z.array(NfMove),
+  stages: z.array(StageRecord).describe('always all four, in order'),
+  loads: z.array(LoadResult),
+  packets_lost: z.int().min(0).nullable().describe('by the chains that moved, from the update to the end'),
+  detail: z.string().nullable().describe('why it was refused, rolled back or failed'),
+  started_ms: TimestampMs,
+  ended_ms: TimestampMs.nullable(),
+});
+export type Reconfiguration = z.infer<typeof Reconfiguration>;
+
+/** A move by hand: onto a board, or back to software. */
+export const ReconfigurationRequest = z.strictObject({
+  nf: NfRef,
+  to: z.enum(['software', 'board']),
+  slot: SlotRef.nullable().default(null),
+  load: LoadKind.default('partial'),
+  policy: LoadPolicy.default('hold'),
+  displaces: z.array(NfRef).max(16).default([]),
+});
+export type ReconfigurationRequest = z.infer<typeof ReconfigurationRequest>;

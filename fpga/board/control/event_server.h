@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "board/control/unix_listener.h"
+
+namespace orrery::board {
+
+// Sends every event as a line of JSON to all who are connected. A subscriber that reads too slowly misses events and is
+// told how many: {"lost": n} comes before the next one.
+class EventServer {
+ public:
+  static constexpr size_t kMaxClients = 16;           // further connections are closed at once
+  static constexpr size_t kMaxClientBytes = 1 << 18;  // that wait for one subscriber
+
+  explicit EventServer(const std::string& path);
+  ~EventServer();
+  EventServer(const EventServer&) = delete;
+  EventServer& operator=(const EventServer&) = delete;
+
+  // Readable when serve() has something to do.
+  int fd() const { return epoll_; }
+  void serve();
+
+  void publish(const nlohmann::json& event);
+
+  uint64_t lost() const { return lost_; }  // over all subscribers
+
+ private:
+  struct Client {
+    std::string output;
+    uint64_t lost = 0;
+  };
+
+  void accept_all();
+  void send_some(int fd, Client& client);
+  void drop(int fd);
+
+  UnixListener listener_;
+  int epoll_;
+  std::map<int, Client> clients_;
+  uint64_t lost_ = 0;
+};
+
+}  // namespace orrery::board

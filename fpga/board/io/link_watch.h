@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+namespace orrery::board {
+
+// Tells that an interface of this namespace has come, gone or changed (rtnetlink, RTNLGRP_LINK).
+class LinkWatch {
+ public:
+  LinkWatch();
+  ~LinkWatch();
+  LinkWatch(const LinkWatch&) = delete;
+  LinkWatch& operator=(const LinkWatch&) = delete;
+
+  int fd() const { return fd_; }
+  // Forgets what it has told so far.
+  void clear();
+
+ private:
+  int fd_;
+};
+
+}  // namespace orrery::board

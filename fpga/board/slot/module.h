@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "board/image/uuid.h"
+#include "board/slot/abi.h"
+
+namespace orrery::board {
+
+// A slot module's shared object, loaded, and one instance of it in power-on state.
+class Module {
+ public:
+  // Throws std::runtime_error when the file is no slot module of this ABI.
+  explicit Module(const std::string& path);
+  ~Module();
+  Module(const Module&) = delete;
+  Module& operator=(const Module&) = delete;
+
+  std::string name() const { return table_->name; }
+  Uuid uuid() const;
+  bool timed() const { return table_->timed != 0; }
+
+  void settle(const nf_slot_in& in, nf_slot_out& out) { table_->settle(instance_, &in, &out); }
+  void edge() { table_->edge(instance_); }
+
+ private:
+  void* handle_ = nullptr;
+  const nf_slot_vt* table_ = nullptr;
+  void* instance_ = nullptr;
+};
+
+struct ModuleInfo {
+  std::string name;
+  Uuid uuid{};
+  std::string path;
+  uint32_t id = 0;       // of its ID register
+  uint32_t version = 0;  // of its VERSION register
+};
+
+// The modules that a board can run: the shared objects of one directory, which were built with it.
+class Library {
+ public:
+  // Runs every module for some cycles to read its registers. Throws for a directory that cannot be read, for a file
+  // *.so that is no module, and when two have one UUID.
+  explicit Library(const std::string& directory);
+
+  const std::vector<ModuleInfo>& modules() const { return modules_; }
+  const ModuleInfo* find(const Uuid& uuid) const;
+  const ModuleInfo* find(const std::string& name) const;
+
+ private:
+  std::vector<ModuleInfo> modules_;
+};
+
+}  // namespace orrery::board

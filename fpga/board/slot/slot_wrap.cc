@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// The slot ABI over one Verilated module. The build defines SLOT_MODEL (its class), SLOT_NAME, SLOT_TIMED and
+// SLOT_UUID.
+#include "abi.h"
+
+namespace {
+
+struct Instance {
+  VerilatedContext context;
+  SLOT_MODEL model{&context, ""};
+};
+
+void* create() {
+  return new Instance;
+}
+
+void destroy(void* instance) {
+  auto* self = static_cast<Instance*>(instance);
+  self->model.final();
+  delete self;
+}
+
+void settle(void* instance, const nf_slot_in* in, nf_slot_out* out) {
+  SLOT_MODEL& m = static_cast<Instance*>(instance)->model;
+  m.clk = 0;
+  m.rst = in->rst;
+  m.tick_us = in->tick_us;
+  m.s_axis_tdata = in->s_tdata;
+  m.s_axis_tkeep = in->s_tkeep;
+  m.s_axis_tvalid = in->s_tvalid;
+  m.s_axis_tlast = in->s_tlast;
+  m.s_axis_tuser = in->s_tuser;
+  m.m_axis_tready = in->m_tready;
+  m.csr_addr = in->csr_addr;
+  m.csr_write = in->csr_write;
+  m.csr_wdata = in->csr_wdata;
+  m.csr_read = in->csr_read;
+  m.eval();
+  out->s_tready = m.s_axis_tready;
+  out->m_tdata = m.m_axis_tdata;
+  out->m_tkeep = m.m_axis_tkeep;
+  out->m_tvalid = m.m_axis_tvalid;
+  out->m_tlast = m.m_axis_tlast;
+  out->m_tuser = m.m_axis_tuser;
+  out->csr_rdata = m.csr_rdata;
+  out->csr_ack = m.csr_ack;
+  out->busy = m.busy;
+}
+
+void edge(void* instance) {
+  SLOT_MODEL& m = static_cast<Instance*>(instance)->model;
+  m.clk = 1;
+  m.eval();
+}
+
+constexpr nf_slot_vt kTable = {NF_SLOT_ABI, SLOT_TIMED, SLOT_NAME, SLOT_UUID, create, destroy, settle, edge};
+
+}  // namespace
+
+extern "C" __attribute__((visibility("default"))) const nf_slot_vt* nf_slot_get() {
+  return &kTable;
+}

@@ -135,6 +135,7 @@ export const PipelineProblem = z.strictObject({
     'class-conflict',
     'metadata-exhausted',
     'bad-objective',
+    'bad-implementation',
   ]),
   severity: z.enum(['error', 'warning']),
   message: z.string(),

@@ -1,35 +1,13 @@
-import type { Infrastructure } from '@orrery/contract';
 import { describe, expect, it } from 'vitest';
 import { makePlan } from '../plan/make-plan.js';
+import { board, withBoard } from '../testing/boards.js';
 import { descriptor } from '../testing/descriptors.js';
 import { rack } from '../testing/infrastructure.js';
 import { pipeline } from '../testing/pipelines.js';
 
-const BOARD: Infrastructure['boards'][number] = {
-  id: 'board-1',
-  origin: 'twin',
-  server: 'server-1',
-  device: 'test',
-  slots: 2,
-  clock_mhz: 200,
-  resources: { lut: 10_000 },
-  bandwidth_bps: 1e10,
-  latency_us: 1,
-  cost: 1,
-};
+const BOARD = board('board-1', 'server-1');
 const software = descriptor('sqli', { cycles: 200_000 });
-const both = (lut: number) => ({
-  ...software,
-  implementations: [
-    ...software.implementations,
-    {
-      kind: 'board' as const,
-      driver: 'board' as const,
-      cost: { cycles_per_packet: 20, cycles_per_byte: 0, base_latency_us: 0.3, memory_bytes: 0 },
-      resources: { lut },
-    },
-  ],
-});
+const both = (lut: number) => withBoard(software, lut);
 
 const reasonFor = (nf: typeof software, max_us: number, boards = [BOARD]) => {
   const definition = pipeline(
@@ -64,7 +42,7 @@ describe('on what an NF should run', () => {
 
   it('is a board where software is too slow, and says what software lacks', () => {
     const reason = reasonFor(both(5000), 100)!;
-    expect(reason.decision).toBe('board on board-1');
+    expect(reason.decision).toBe('board on board-1 slot 0');
     expect(reason.candidates[0]).toMatchObject({
       name: 'software on server-1',
       feasible: false,

@@ -4,6 +4,8 @@ import { indexDescriptors } from '../pipeline/attributes.js';
 import { pathsOf } from '../pipeline/paths.js';
 import type { Bin } from '../placement/problem.js';
 import { leastTimeUs } from '../slo/attainable.js';
+import type { Assignment } from './assignment.js';
+import { constraintOf } from './fill-slots.js';
 import { chooseInfrastructure, type InfrastructureChoice, type Site } from './infrastructure-choice.js';
 import type { Shortage } from './problem.js';
 
@@ -19,23 +21,28 @@ interface InfrastructureInput {
 const NO_BOUND_US = 1e9;
 
 /**
- * On what each NF should run, software unless it cannot (HYPER Figure 2): for NFs with several implementations, and for
- * those whose software cannot meet the objectives of its pipeline.
+ * On what each NF runs, software unless it cannot (HYPER Figure 2): for NFs with several implementations, and for those
+ * whose software cannot meet the objectives of its pipeline.
  */
-export function infrastructureReasons(input: InfrastructureInput): Plan['reasons'] {
+export function infrastructureReasons(input: InfrastructureInput, assignment: Assignment): Plan['reasons'] {
   const catalogue = indexDescriptors(input.descriptors);
   return input.pgraph.nodes.flatMap((node) => {
     const descriptor = catalogue.get(node.nf)!;
     const { question, choice, bound_us, others_us } = choiceFor(input, node, descriptor);
     const kind = choice.chosen && descriptor.implementations[choice.chosen.implementation]!.kind;
     if (descriptor.implementations.length === 1 && kind === 'software') return [];
-    return [reasonOf(node.id, question, choice, kind, { bound_us, others_us })];
+    const reason = reasonOf(node.id, question, choice, kind, { bound_us, others_us });
+    const place = assignment.places.get(node.id);
+    const because = assignment.because.get(node.id) ?? reason.because;
+    if (place) return [{ ...reason, decision: `board on ${place.board} slot ${place.slot}`, because }];
+    return [{ ...reason, decision: kind === 'board' ? 'software' : reason.decision, because }];
   });
 }
 
 type Question = Parameters<typeof chooseInfrastructure>[0];
 
-function choiceFor(input: InfrastructureInput, node: Plan['pgraph']['nodes'][number], descriptor: NfDescriptor) {
+/** What the decision tree says of an NF, with the latency objective and what the rest of its chain takes of it. */
+export function choiceFor(input: InfrastructureInput, node: Plan['pgraph']['nodes'][number], descriptor: NfDescriptor) {
   const { definition } = input.pipelines.find(({ pipeline_id }) => pipeline_id === node.pipeline_id)!;
   const { boards } = input.infrastructure;
   const names = [...new Set(boards.flatMap(({ resources }) => Object.keys(resources)))];
@@ -123,12 +130,11 @@ function reasonOf(
     if (constraint.constraint !== 'latency') return constraint;
     return { ...constraint, needed: constraint.needed + others_us, available: bound_us };
   };
-  const later = kind === 'board' ? ' Plans run its software until boards can be deployed to.' : '';
   return {
     part: 'infrastructure',
     subject,
     decision: chosen ? `${kind} on ${sites[chosen.site]!.id}` : 'nothing meets every requirement',
-    because: `${because}${later}`,
+    because,
     candidates: candidates.map((it) => ({
       name: `${implementations[it.implementation]!.kind} on ${sites[it.site]!.id}`,
       chosen: it.chosen,
@@ -139,12 +145,4 @@ function reasonOf(
     })),
     constraint: conflicts[0] ? whole(conflicts[0]) : null,
   };
-}
-
-const KNOWN: readonly Constraint['constraint'][] = ['latency', 'throughput', 'memory', 'function'];
-
-/** Resources of a board are capacities; their name is the unit. */
-function constraintOf({ constraint, ...rest }: Shortage): Constraint {
-  const known = KNOWN.find((name) => name === constraint);
-  return { ...rest, constraint: known ?? 'capacity' };
 }

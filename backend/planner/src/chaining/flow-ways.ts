@@ -1,8 +1,8 @@
 import type { ChainingStrategy, ClassForecast, Plan, PlannedPipeline, Quality } from '@orrery/contract';
 import { CORE_BUDGET } from '../igraph/sizing.js';
 import { indexDescriptors } from '../pipeline/attributes.js';
-import { softwareImplementation } from '../pipeline/implementation.js';
 import type { Path } from '../pipeline/paths.js';
+import { costOf } from '../slo/instance-cost.js';
 import { hopDelay, serviceUs } from '../slo/latency.js';
 import { coreKey, coreUse, type PlacedInput } from '../slo/placed.js';
 import { type ChainAnswer, chain } from './chain.js';
@@ -80,7 +80,7 @@ function networkOf(input: PlacedInput, pipeline: PlannedPipeline, path: Path) {
     ({ pipeline_id, node_id }) => pipeline_id === pipeline.pipeline_id && path.nodes.includes(node_id),
   );
   const instances = own.map((it, node): ChainInstance => {
-    const { cost } = softwareImplementation(catalogue.get(it.nf)!)!;
+    const cost = costOf(it, catalogue.get(it.nf)!, input.infrastructure, bytes);
     const use = busy.get(coreKey(it))!;
     const spare = it.core_share > 0 ? (Math.max(0, CORE_BUDGET - use) * it.load_bps) / it.core_share : FLOW_BPS;
     return {

@@ -1,7 +1,7 @@
 import type { NfDescriptor, PipelineDefinition, Plan, PlannedPipeline } from '@orrery/contract';
 import { indexDescriptors } from '../pipeline/attributes.js';
 import { graphOf, type PipelineGraph, topologicalOrder } from '../pipeline/graph.js';
-import { softwareImplementation } from '../pipeline/implementation.js';
+import { type BoardPlaces, costOnCore } from '../pipeline/implementation.js';
 import { cyclesPerPacket, instancesFor, packetRate } from './sizing.js';
 
 export type PGraph = Plan['pgraph'];
@@ -14,13 +14,15 @@ export function pgraphNodeId(pipeline: string, node: string): string {
 
 /**
  * The union of the pipelines with one node for each NF of each (E2 3.4.1 step 1), its load from the rate estimates, and
- * the instances that carry it on cores of `referenceGhz` (step 2), before the descriptor's limit on instances.
+ * the instances that carry it on cores of `referenceGhz` (step 2), before the descriptor's limit on instances; one in
+ * a slot of a board.
  * Precondition: `validatePipeline` finds no error in any of them.
  */
 export function buildPGraph(
   pipelines: readonly PlannedPipeline[],
   descriptors: readonly NfDescriptor[],
   referenceGhz: number,
+  boards: BoardPlaces = new Map(),
 ): PGraph {
   const catalogue = indexDescriptors(descriptors);
   const nodes: PGraphNode[] = [];
@@ -34,17 +36,18 @@ export function buildPGraph(
       const bytes = definition.traffic_class.packet_bytes;
       const load_bps = nodeRates.get(node.id)!;
       const load_pps = packetRate(load_bps, bytes);
-      const { cost } = softwareImplementation(catalogue.get(node.nf)!)!;
+      const id = pgraphNodeId(definition.name, node.id);
+      const cost = costOnCore(catalogue.get(node.nf)!, boards.has(id) ? 'board' : 'engine');
       const cores_needed = (load_pps * cyclesPerPacket(cost, bytes)) / (referenceGhz * 1e9);
       nodes.push({
-        id: pgraphNodeId(definition.name, node.id),
+        id,
         pipeline_id,
         node_id: node.id,
         nf: node.nf,
         load_bps,
         load_pps,
         cores_needed,
-        instances: instancesFor(cores_needed),
+        instances: boards.has(id) ? 1 : instancesFor(cores_needed),
       });
     }
     for (const edge of graph.edges) {

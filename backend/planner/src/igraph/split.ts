@@ -1,4 +1,5 @@
 import {
+  type BoardPlace,
   DIRECT_ATTRIBUTES,
   type DirectAttribute,
   FLOW_SPACE,
@@ -11,7 +12,7 @@ import {
 import { BadProblem } from '../bad-problem.js';
 import { type DescriptorIndex, indexDescriptors } from '../pipeline/attributes.js';
 import { graphOf, type PipelineGraph, reachableFrom, topologicalOrder } from '../pipeline/graph.js';
-import { type SoftwareDriver, softwareImplementation } from '../pipeline/implementation.js';
+import { type BoardPlaces, costOnCore, softwareImplementation } from '../pipeline/implementation.js';
 import { directFields } from '../pipeline/resolve-filter.js';
 import { type PGraph, type PGraphEdge, type PGraphNode, pgraphNodeId } from './pgraph.js';
 import { cyclesPerPacket, packetRate } from './sizing.js';
@@ -26,7 +27,8 @@ interface UnplacedInstance {
   readonly node_id: string;
   readonly nf: string;
   readonly ordinal: number;
-  readonly driver: SoftwareDriver;
+  readonly driver: Plan['instances'][number]['driver'];
+  readonly board?: BoardPlace;
   readonly load_bps: number;
   readonly load_pps: number;
   readonly cycles_per_second: number;
@@ -88,6 +90,7 @@ export function buildIGraph(
   pgraph: PGraph,
   pipelines: readonly PlannedPipeline[],
   descriptors: readonly NfDescriptor[],
+  boards: BoardPlaces = new Map(),
 ): InstanceGraph {
   const catalogue = indexDescriptors(descriptors);
   const nodes = new Map(pgraph.nodes.map((node) => [node.id, node]));
@@ -104,7 +107,9 @@ export function buildIGraph(
       const inputs = graph.incoming
         .get(id)!
         .map((edge) => ({ from: split.get(pgraphNodeId(definition.name, edge.from)) ?? null }));
-      split.set(node.id, splitNode(node, catalogue.get(node.nf)!, inputs, id, graph, catalogue, conflicts));
+      const board = boards.get(node.id) ?? null;
+      const whole = splitNode(node, catalogue.get(node.nf)!, inputs, id, graph, catalogue, conflicts);
+      split.set(node.id, { ...whole, board });
     }
     for (const { id } of definition.nodes) {
       const it = split.get(pgraphNodeId(definition.name, id));
@@ -128,6 +133,7 @@ interface SplitNode {
   readonly descriptor: NfDescriptor;
   readonly count: number;
   readonly partition: Partition;
+  readonly board: BoardPlace | null;
 }
 
 interface Input {
@@ -143,7 +149,7 @@ function splitNode(
   graph: PipelineGraph,
   catalogue: DescriptorIndex,
   conflicts: Constraint[],
-): SplitNode {
+): Omit<SplitNode, 'board'> {
   const { max_instances } = descriptor.scaling;
   let count = node.instances;
   const limit = (constraint: Constraint['constraint'], available: number) => {
@@ -224,7 +230,7 @@ function choosePartition(
   let best: { key: FlowKey; edges: number } | null = null;
   const keys = [full, ...leaving.flatMap(({ partition }) => (partition.kind === 'hash' ? [partition.key] : []))];
   for (const key of keys.filter(keeps)) {
-    const to: SplitNode = { node, descriptor, count, partition: { kind: 'hash', key } };
+    const to: SplitNode = { node, descriptor, count, partition: { kind: 'hash', key }, board: null };
     const edges = upstream.reduce((sum, from) => sum + pairs(from, to).length, 0);
     if (!best || edges < best.edges) best = { key, edges };
   }
@@ -272,19 +278,27 @@ function sameKey(a: FlowKey, b: FlowKey): boolean {
   return a.length === b.length && a.every((field, i) => field === b[i]);
 }
 
-function instancesOf({ node, descriptor, count }: SplitNode, packetBytes: number): UnplacedInstance[] {
-  const { cost, driver } = softwareImplementation(descriptor)!;
+/** An NF that changes between software and a slot, or between slots, is another instance each time. */
+function instanceId({ node, board }: SplitNode, ordinal: number): string {
+  return board ? `${node.id}.${board.board}-${board.slot}` : `${node.id}.${ordinal}`;
+}
+
+function instancesOf(it: SplitNode, packetBytes: number): UnplacedInstance[] {
+  const { node, descriptor, count, board } = it;
+  const driver = board ? 'board' : softwareImplementation(descriptor)!.driver;
+  const cost = costOnCore(descriptor, driver);
   return Array.from({ length: count }, (_, ordinal) => {
     const load_bps = node.load_bps * portion(ordinal, count);
     const load_pps = packetRate(load_bps, packetBytes);
     return {
-      id: `${node.id}.${ordinal}`,
+      id: instanceId(it, ordinal),
       pgraph_node: node.id,
       pipeline_id: node.pipeline_id,
       node_id: node.node_id,
       nf: node.nf,
       ordinal,
       driver,
+      ...(board ? { board } : {}),
       load_bps,
       load_pps,
       cycles_per_second: load_pps * cyclesPerPacket(cost, packetBytes),
@@ -299,8 +313,8 @@ function wire(edge: PGraphEdge, split: ReadonlyMap<string, SplitNode>): Instance
   const make = (i: number | null, j: number | null, key: FlowKey, range: FlowRange, share: number): InstanceEdge => ({
     id: `${edge.id}.${i ?? 'in'}-${j ?? 'out'}`,
     pgraph_edge: edge.id,
-    from: i === null ? null : `${edge.from}.${i}`,
-    to: j === null ? null : `${edge.to}.${j}`,
+    from: i === null ? null : instanceId(from!, i),
+    to: j === null ? null : instanceId(to!, j),
     key,
     range,
     rate_bps: edge.rate_bps * share,

@@ -25,11 +25,12 @@ export function configuredAddresses(config: Readonly<Record<string, unknown>>): 
 
 /**
  * Divides external addresses so that no two instances own the same: a configured list goes round the instances;
- * otherwise each instance keeps what it has in the plan that runs, or gets the lowest address that nobody had there.
+ * otherwise each instance keeps what it, or the one whose place it takes, has in the plan that runs, or gets the lowest address that nobody had there.
  */
 export function assignAddresses(
   owners: readonly AddressOwner[],
   base: Plan | null,
+  predecessors: ReadonlyMap<string, string> = new Map(),
 ): { readonly addresses: ReadonlyMap<string, readonly string[]>; readonly shortages: readonly AddressShortage[] } {
   const addresses = new Map<string, string[]>();
   const shortages: AddressShortage[] = [];
@@ -49,7 +50,7 @@ export function assignAddresses(
   const running = runningAddresses(base);
   const open = owners.filter(({ configured }) => configured.length === 0);
   for (const id of open.flatMap(({ instances }) => instances)) {
-    const [address, ...more] = running.get(id) ?? [];
+    const [address, ...more] = running.get(id) ?? running.get(predecessors.get(id) ?? '') ?? [];
     if (address === undefined || more.length > 0 || taken.has(address)) continue;
     addresses.set(id, [address]);
     taken.add(address);

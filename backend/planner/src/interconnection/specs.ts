@@ -145,6 +145,7 @@ function instanceSpecs(input: InterconnectionInput): Map<string, InstanceSpec> {
         node_id: instance.node_id,
         nf: instance.nf,
         driver: instance.driver,
+        ...(instance.board ? { board: instance.board } : {}),
         core: instance.core,
         config: owned ? { ...config, external_addresses: sortAddresses(owned) } : config,
         metadata: Object.fromEntries(

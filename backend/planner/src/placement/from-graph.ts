@@ -15,10 +15,35 @@ export function runningPlaces(graph: InstanceGraph, base: Plan | null, { servers
   });
 }
 
+/**
+ * The places with those of instances in slots, which only their board's server reaches: one that is new is bound to the
+ * core of that server on which least runs.
+ */
+export function besideBoards(
+  graph: InstanceGraph,
+  running: readonly (Place | null)[],
+  { boards, servers }: Infrastructure,
+  base: Plan | null,
+): (Place | null)[] {
+  const server = new Map(boards.map((board) => [board.id, servers.findIndex(({ id }) => id === board.server)]));
+  return graph.instances.map(({ board }, i) => {
+    const bin = board && server.get(board.board);
+    if (bin === undefined || bin < 0 || running[i]?.bin === bin) return running[i]!;
+    return { bin, core: idlestCore(servers[bin]!, base) };
+  });
+}
+
+function idlestCore({ id, cores }: Infrastructure['servers'][number], base: Plan | null): number {
+  const use = new Array<number>(cores).fill(0);
+  for (const { server, core, core_share } of base?.instances ?? [])
+    if (server === id && core < cores) use[core]! += core_share;
+  return use.indexOf(Math.min(...use));
+}
+
 /** The graph's instances with their places. */
 export function placedInstances(graph: InstanceGraph, state: PlacementState, bins: readonly Bin[]): Plan['instances'] {
   return graph.instances.map((instance, item) => {
-    const { id, pgraph_node, pipeline_id, node_id, nf, ordinal, driver, load_bps } = instance;
+    const { id, pgraph_node, pipeline_id, node_id, nf, ordinal, driver, board, load_bps } = instance;
     const bin = state.bin[item]!;
     return {
       id,
@@ -28,6 +53,7 @@ export function placedInstances(graph: InstanceGraph, state: PlacementState, bin
       nf,
       ordinal,
       driver,
+      ...(board ? { board } : {}),
       server: bins[bin]!.id,
       core: state.core[item]!,
       load_bps,

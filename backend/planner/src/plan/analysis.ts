@@ -1,4 +1,5 @@
 import type { Plan, PlannedPipeline, PlanOptions, Quality } from '@orrery/contract';
+import type { Assignment } from '../accelerator/assignment.js';
 import { infrastructureReasons } from '../accelerator/infrastructure-reasons.js';
 import { flowWay } from '../chaining/flow-ways.js';
 import { linearChains, parallelForm } from '../parallel/parallel-forms.js';
@@ -17,6 +18,7 @@ type Analysis = Pick<Plan, 'quality' | 'classes' | 'parallel' | 'schedules' | 'o
 /** What a placed plan is worth: predictions, parallel forms, schedules, and how far each answer can be from the best. */
 export function analyse(
   input: PlacedInput,
+  assignment: Assignment,
   options: PlanOptions,
   entries_used: number,
   expired: () => boolean = () => false,
@@ -32,7 +34,8 @@ export function analyse(
     return found ? [found] : [];
   });
   const parallel = parallelForms(input, options, rateOf, expired, attempts);
-  const infrastructure = attempts.run('infrastructure', 'infrastructure', () => infrastructureReasons(input)) ?? [];
+  const infrastructure =
+    attempts.run('infrastructure', 'infrastructure', () => infrastructureReasons(input, assignment)) ?? [];
   const { offloads, reasons: offloadReasons } = chooseOffloads({ ...input, entries_used });
   return {
     quality: [...quality, ...[...parallel, ...schedules].flatMap((it) => it.quality)],

@@ -1,4 +1,5 @@
 import type { Infrastructure, NfDescriptor, Plan, PlannedPipeline, Quality } from '@orrery/contract';
+import { boardPlacesOf } from '../accelerator/assignment.js';
 import { buildSpg } from '../parallel/construction/build.js';
 import { certifySpg } from '../parallel/construction/certify.js';
 import { linearChains, SPG_STEPS, spgProblem } from '../parallel/parallel-forms.js';
@@ -50,7 +51,7 @@ export async function certifyPlan(
 ): Promise<Quality[] | null> {
   const { plan } = input;
   const { time_limit_s, elapsed_s } = limits;
-  const { pgraph } = sizedGraphs({ ...input, pipelines: plan.pipelines });
+  const { pgraph } = sizedGraphs({ ...input, pipelines: plan.pipelines }, boardPlacesOf(plan.instances));
   if (!sameContent(pgraph, plan.pgraph)) return null;
   const quality: Quality[] = [];
   let left = plan.quality.filter(({ part }) => part !== 'placement' && part !== 'chaining').length;
@@ -92,7 +93,10 @@ function placementProof(
   { time_limit_s, elapsed_s }: CertifyLimits,
 ): Quality {
   const expired = () => elapsed_s() > PLACEMENT_SHARE * time_limit_s;
-  const { graph } = sizedGraphs({ pipelines: plan.pipelines, descriptors, infrastructure });
+  const { graph } = sizedGraphs(
+    { pipelines: plan.pipelines, descriptors, infrastructure },
+    boardPlacesOf(plan.instances),
+  );
   const table = { fixed: 0, available: Number.MAX_SAFE_INTEGER, where: 'fabric' };
   const problem = problemOf(graph, binsOf(infrastructure), table, new Set());
   const effort = { exact: { steps: EXACT_STEPS, expired }, spectral: { steps: SPECTRAL_STEPS, expired } };

@@ -1,4 +1,12 @@
-import type { Infrastructure, NfDescriptor, Plan, PlannedPipeline, PlanOptions } from '@orrery/contract';
+import type {
+  ImplementationChoice,
+  Infrastructure,
+  NfDescriptor,
+  Plan,
+  PlannedPipeline,
+  PlanOptions,
+  SlotRef,
+} from '@orrery/contract';
 import type { Budget } from '../budget.js';
 
 /** Everything that a plan depends on: the same input gives the same plan. */
@@ -16,6 +24,12 @@ export interface PlanInput {
   readonly infrastructure_revision?: number;
   /** The feasible plan that runs now: its instances stay where they are. */
   readonly base: Plan | null;
+  /** On what NFs must run; those that are not named stay on what they run on, new ones are software unless they cannot. */
+  readonly implementations?: readonly ImplementationChoice[];
+  /** Slots that only a choice that names them may use. */
+  readonly reserved_slots?: readonly SlotRef[];
+  /** Boards that may not be used: what they run goes back to software. */
+  readonly without_boards?: readonly string[];
   /** Steps of the placement search; 0 leaves the placement as it was packed. */
   readonly budget: Budget;
 }

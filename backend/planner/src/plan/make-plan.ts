@@ -1,4 +1,6 @@
 import { type Plan, PlanOptions } from '@orrery/contract';
+import { assignBoards, strayConflicts } from '../accelerator/assignment.js';
+import { buildPGraph } from '../igraph/pgraph.js';
 import { splitReason } from '../igraph/split-reason.js';
 import { addressOwners, addressProblem, assignAddresses } from '../interconnection/addresses.js';
 import { fixedEntries } from '../interconnection/fabric.js';
@@ -6,15 +8,17 @@ import { assignHops, crossingEdges, hopConflict, hopsOf, withHops } from '../int
 import { metadataLayouts } from '../interconnection/metadata.js';
 import { hopDestinations, interconnect } from '../interconnection/specs.js';
 import { checkTogether } from '../pipeline/check-together.js';
+import { slowestGhz } from '../pipeline/clock.js';
 import { validatePipeline } from '../pipeline/validate.js';
 import { boundPlacement } from '../placement/bound.js';
-import { placedInstances, quickEffort, runningPlaces } from '../placement/from-graph.js';
+import { besideBoards, placedInstances, quickEffort, runningPlaces } from '../placement/from-graph.js';
 import { binsOf, problemOf } from '../placement/problem.js';
 import { placementReason, stuckReason } from '../placement/reasons.js';
 import type { PlacementState } from '../placement/state.js';
 import { hopelessObjectives } from '../slo/hopeless.js';
 import { predictSlos } from '../slo/predict.js';
 import { diffOf } from '../transition/diff.js';
+import { migrationsBetween, predecessors } from '../transition/migrations.js';
 import { stepsBetween } from '../transition/steps.js';
 import { analyse, placementQuality } from './analysis.js';
 import { sizedGraphs } from './graphs.js';
@@ -43,14 +47,17 @@ function problemsOf({ pipelines, descriptors, infrastructure }: PlanInput): Plan
 function planSound(input: PlanInput, problems: Plan['problems']): Plan {
   const { pipelines, descriptors, infrastructure, base, budget } = input;
   const options = PlanOptions.parse(input.options ?? {});
-  const { pgraph, graph } = sizedGraphs(input);
+  const assignment = assignBoards(input, buildPGraph(pipelines, descriptors, slowestGhz(infrastructure)));
+  if (assignment.problems.length > 0) return infeasible(input, { problems: [...problems, ...assignment.problems] });
+  const { pgraph, graph } = sizedGraphs(input, assignment.places);
   const sizing = pgraph.nodes.map((node) => splitReason(node, graph.partitions.get(node.id)!));
   const refuse = (found: Partial<Pick<Plan, 'problems' | 'reasons' | 'conflicts'>>) =>
     infeasible(input, { problems, pgraph, reasons: sizing, ...found });
-  if (graph.conflicts.length > 0) return refuse({ conflicts: [...graph.conflicts] });
+  const missing = [...graph.conflicts, ...assignment.conflicts];
+  if (missing.length > 0) return refuse({ conflicts: missing });
 
   const owners = addressOwners(pipelines, descriptors, graph);
-  const { addresses, shortages } = assignAddresses(owners, base);
+  const { addresses, shortages } = assignAddresses(owners, base, predecessors(base, graph.instances));
   if (shortages.length > 0)
     return refuse({ problems: [...problems, ...shortages.map((it) => addressProblem(it, pgraph, pipelines))] });
 
@@ -59,7 +66,7 @@ function planSound(input: PlanInput, problems: Plan['problems']): Plan {
   const bins = binsOf(infrastructure);
   const table = fixedEntries(pipelines, infrastructure, layouts, [...addresses.values()].flat().length);
   const problem = problemOf(graph, bins, table, returning);
-  const pinned = runningPlaces(graph, base, infrastructure);
+  const pinned = besideBoards(graph, runningPlaces(graph, base, infrastructure), infrastructure, base);
   const { strategy, seed } = options;
   const about = { pipelines, descriptors, infrastructure, bins, pgraph, returning };
   const missed = (it: PlacementState) => {
@@ -75,6 +82,8 @@ function planSound(input: PlanInput, problems: Plan['problems']): Plan {
   }
   const { state } = placement;
   const instances = placedInstances(graph, state, bins);
+  const strays = strayConflicts(instances, infrastructure);
+  if (strays.length > 0) return refuse({ conflicts: strays });
   const destinations = hopDestinations(instances, graph.edges, returning);
   const hops = assignHops(destinations, hopsOf(base));
   const tooMany = hopConflict(instances, destinations, hops);
@@ -96,6 +105,7 @@ function planSound(input: PlanInput, problems: Plan['problems']): Plan {
   const bound = boundPlacement(problem, state.cut, quickEffort(graph.instances.length));
   const { reasons, quality, ...analysis } = analyse(
     { ...about, instances, edges },
+    assignment,
     options,
     fabric.rules.length,
     budget.expired,
@@ -120,7 +130,7 @@ function planSound(input: PlanInput, problems: Plan['problems']): Plan {
     ],
     nodes,
     fabric,
-    migrations: [],
+    migrations: migrationsBetween(base, instances, descriptors),
     steps: stepsBetween(base, { nodes, fabric }, servers),
     diff: diffOf(base, instances, nodes),
   };

@@ -2,7 +2,7 @@ import type { PipelineDefinition } from '@orrery/contract';
 import { indexDescriptors } from '../pipeline/attributes.js';
 import { fastestGhz } from '../pipeline/clock.js';
 import { descriptorsByNode, graphOf, topologicalOrder } from '../pipeline/graph.js';
-import { softwareImplementation } from '../pipeline/implementation.js';
+import { boardImplementation, costOnCore, slotTimeUs, softwareImplementation } from '../pipeline/implementation.js';
 import { serviceUs } from './latency.js';
 import type { PlacedInput } from './placed.js';
 
@@ -11,7 +11,7 @@ type Hardware = Pick<PlacedInput, 'descriptors' | 'infrastructure'>;
 /** From here on a percentile of the model lies above the mean of every way: sojourns are exponential or narrower. */
 const ABOVE_THE_MEAN = 90;
 
-/** What NFs take on the fastest server without queue, wake-up or hop. */
+/** What NFs take on the fastest server or board without queue, wake-up or hop. */
 export function leastTimeUs(
   { descriptors, infrastructure }: Hardware,
   definition: PipelineDefinition,
@@ -45,9 +45,22 @@ function leastOfEach({ descriptors, infrastructure }: Hardware, definition: Pipe
   const catalogue = indexDescriptors(descriptors);
   const nfs = descriptorsByNode(definition);
   const ghz = fastestGhz(infrastructure);
+  const bytes = definition.traffic_class.packet_bytes;
   return (id: string) => {
-    const { cost } = softwareImplementation(catalogue.get(nfs.get(id)!)!)!;
-    return { fixed: cost.base_latency_us, service: serviceUs(cost, definition.traffic_class.packet_bytes, ghz) };
+    const descriptor = catalogue.get(nfs.get(id)!)!;
+    const { cost } = softwareImplementation(descriptor)!;
+    const software = { fixed: cost.base_latency_us, service: serviceUs(cost, bytes, ghz) };
+    const onBoard = boardImplementation(descriptor);
+    if (!onBoard) return software;
+    const service = serviceUs(costOnCore(descriptor, 'board'), bytes, ghz);
+    const slots = infrastructure.boards.map(({ latency_us, clock_mhz }) => ({
+      fixed: latency_us + slotTimeUs(onBoard, bytes, clock_mhz),
+      service,
+    }));
+    return [software, ...slots].reduce((a, b) => ({
+      fixed: Math.min(a.fixed, b.fixed),
+      service: Math.min(a.service, b.service),
+    }));
   };
 }
 

@@ -3,8 +3,8 @@ import { pgraphNodeId } from '../igraph/pgraph.js';
 import { cyclesPerPacket } from '../igraph/sizing.js';
 import { indexDescriptors } from '../pipeline/attributes.js';
 import { graphOf, topologicalOrder } from '../pipeline/graph.js';
-import { softwareImplementation } from '../pipeline/implementation.js';
 import type { Path } from '../pipeline/paths.js';
+import { costOf } from './instance-cost.js';
 import { coreKey, coreUse, type PlacedInput } from './placed.js';
 
 /** Engine to switch to engine without the links' own delay: two port crossings and one rule. */
@@ -61,7 +61,7 @@ export function latencyOf(
     for (const instance of byNode.get(pgraphNodeId(definition.name, node)) ?? []) {
       const at = arrivals.get(instance.id);
       if (!at) continue;
-      const { cost } = softwareImplementation(catalogue.get(instance.nf)!)!;
+      const cost = costOf(instance, catalogue.get(instance.nf)!, input.infrastructure, bytes);
       const service = serviceUs(cost, bytes, ghz.get(instance.server)!);
       const sojourn = service / (1 - Math.min(0.999, busy.get(coreKey(instance))!));
       const first = at.first / at.weight;

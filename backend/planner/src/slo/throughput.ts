@@ -57,6 +57,7 @@ function loads(input: PlacedInput, part: Part): { all: Map<string, number>; mine
   const mine = new Map<string, number>();
   const server = new Map(input.instances.map((instance) => [instance.id, instance.server]));
   const capacity = new Map(input.bins.map(({ id, link_bps }) => [id, link_bps]));
+  const bandwidth = new Map(input.infrastructure.boards.map((board) => [board.id, board.bandwidth_bps]));
   const add = (resource: string, amount: number, own: number) => {
     all.set(resource, (all.get(resource) ?? 0) + amount);
     if (own > 0) mine.set(resource, (mine.get(resource) ?? 0) + amount * own);
@@ -64,6 +65,8 @@ function loads(input: PlacedInput, part: Part): { all: Map<string, number>; mine
   for (const instance of input.instances) {
     const own = part.ofNode(instance.pgraph_node);
     add(`core ${coreKey(instance)}`, instance.core_share, own);
+    const { board } = instance;
+    if (board) add(`${board.board} slot ${board.slot}`, instance.load_bps / bandwidth.get(board.board)!, own);
     if (!input.returning.has(instance.id)) continue;
     for (const way of ['into', 'out of'])
       add(`link ${way} ${instance.server}`, instance.load_bps / capacity.get(instance.server)!, own);

@@ -1,0 +1,207 @@
+import type { ImplementationChoice, Infrastructure, NfDescriptor, Plan, SlotRef } from '@orrery/contract';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { makePlan } from '../plan/make-plan.js';
+import { board, withBoard } from '../testing/boards.js';
+import { descriptor } from '../testing/descriptors.js';
+import { rack } from '../testing/infrastructure.js';
+import { pipeline } from '../testing/pipelines.js';
+import { PHASES } from '../transition/phases.js';
+
+const SLOW = withBoard(descriptor('sqli', { cycles: 200_000 }), 5000);
+const PLAIN = descriptor('plain');
+const TWO_BOARDS = [board('board-1', 'server-1'), board('board-2', 'server-2', { slots: 1 })];
+
+interface Asked {
+  chains?: readonly { id: string; nf?: string; max_us?: number; rate_bps?: number }[];
+  descriptors?: readonly NfDescriptor[];
+  boards?: Infrastructure['boards'];
+  base?: Plan | null;
+  implementations?: readonly ImplementationChoice[];
+  reserved_slots?: readonly SlotRef[];
+  without_boards?: readonly string[];
+}
+
+function plan({
+  chains = [{ id: 'a' }],
+  descriptors = [SLOW, PLAIN],
+  boards = TWO_BOARDS,
+  base = null,
+  ...rest
+}: Asked = {}) {
+  const pipelines = chains.map(({ id, nf = 'sqli', max_us, rate_bps = 1e6 }) => ({
+    pipeline_id: `p-${id}`,
+    version: 1,
+    definition: pipeline(
+      { s: nf },
+      [
+        ['in', 's'],
+        ['s', 'out'],
+      ],
+      {
+        name: id,
+        rate_bps,
+        match: [['port.dst', 'is', 1000 + chains.findIndex((it) => it.id === id)]],
+        slos: max_us === undefined ? [] : [{ id: 'fast', kind: 'latency', percentile: 99, max_us }],
+      },
+    ),
+  }));
+  return makePlan({
+    id: 'plan',
+    created_ms: 0,
+    pipelines,
+    descriptors,
+    infrastructure: { ...rack({ servers: 2, ghz: 1, cores: 4 }), boards },
+    base,
+    budget: { steps: 20 },
+    ...rest,
+  });
+}
+
+const choose = (chain: string, on: 'software' | 'board', slot?: SlotRef): ImplementationChoice => ({
+  pipeline_id: `p-${chain}`,
+  node_id: 's',
+  on,
+  ...(slot ? { slot } : {}),
+  load: 'partial',
+  policy: 'hold',
+});
+const placesOf = ({ instances }: Plan) => instances.map(({ id, driver, server }) => ({ id, driver, server }));
+const BOARD_1 = { board: 'board-1', slot: 0 };
+
+describe('what boards run', () => {
+  it('is nothing while software meets every requirement', () => {
+    expect(placesOf(plan())).toMatchObject([{ id: 'a.s.0', driver: 'engine' }]);
+  });
+
+  it('is what software is too slow for, on the server of the board, wired like any other instance', () => {
+    const made = plan({ chains: [{ id: 'a', max_us: 100 }] });
+    const [instance] = made.instances;
+    expect(instance).toMatchObject({ driver: 'board', board: { load: 'partial', policy: 'hold' } });
+    const { board: on, slot } = instance!.board!;
+    expect(instance).toMatchObject({
+      id: `a.s.${on}-${slot}`,
+      server: TWO_BOARDS.find(({ id }) => id === on)!.server,
+    });
+    expect(made.nodes[instance!.server]!.instances[0]).toMatchObject({ id: instance!.id, board: instance!.board });
+    expect(made.fabric.rules[0]!.targets[0]!.server).toBe(instance!.server);
+    expect(made.slos[0]!.predicted).toBeLessThan(100);
+  });
+
+  it('is what was asked for, in the slot that was asked for, even a reserved one', () => {
+    const implementations = [choose('a', 'board', BOARD_1)];
+    const made = plan({ implementations, reserved_slots: [BOARD_1] });
+    expect(placesOf(made)).toEqual([{ id: 'a.s.board-1-0', driver: 'board', server: 'server-1' }]);
+    expect(made.reasons.find(({ part }) => part === 'infrastructure')).toMatchObject({
+      decision: 'board on board-1 slot 0',
+      because: 'It was asked for.',
+    });
+  });
+
+  it('goes round reserved slots and boards that may not be used', () => {
+    const implementations = [choose('a', 'board')];
+    const reserved_slots = [BOARD_1, { board: 'board-1', slot: 1 }];
+    expect(plan({ implementations, reserved_slots }).instances[0]!.board!.board).toBe('board-2');
+    expect(plan({ implementations, without_boards: ['board-2'] }).instances[0]!.board!.board).toBe('board-1');
+    const none = plan({ implementations, reserved_slots, without_boards: ['board-2'] });
+    expect(none.feasible).toBe(false);
+    expect(none.conflicts[0]).toMatchObject({ needed: 1, available: 0, unit: 'devices' });
+  });
+
+  it('stays while its board may be used, and goes back to software when not or when asked', () => {
+    const base = plan({ implementations: [choose('a', 'board', BOARD_1)] });
+    expect(plan({ base }).diff.kept).toEqual(['a.s.board-1-0']);
+    for (const back of [plan({ base, without_boards: ['board-1'] }), plan({ base, boards: [] })])
+      expect(placesOf(back)).toMatchObject([{ id: 'a.s.0', driver: 'engine' }]);
+    const asked = plan({ base, implementations: [choose('a', 'software')] });
+    expect(asked.diff).toMatchObject({ added: ['a.s.0'], removed: ['a.s.board-1-0'] });
+    expect(asked.migrations).toEqual([
+      { from: 'a.s.board-1-0', from_server: 'server-1', to: 'a.s.0', to_server: asked.instances[0]!.server },
+    ]);
+  });
+
+  it('is loaded before traffic is led to it, and software ends after', () => {
+    const base = plan();
+    const { steps } = plan({ base, implementations: [choose('a', 'board', BOARD_1)] });
+    const kinds = steps.map(({ kind }) => kind);
+    const order = PHASES.flatMap((phase) => kinds.filter((kind) => kind.startsWith(phase)));
+    expect(kinds).toEqual(order);
+    expect(kinds.slice(0, 2)).toEqual(['prepare-node', 'steer-fabric']);
+    expect(kinds).toContain('clean-node');
+  });
+
+  it('does not take a slot that is in use until its user has left', () => {
+    const chains = [{ id: 'a' }, { id: 'b' }];
+    const base = plan({ chains, implementations: [choose('a', 'board', BOARD_1)] });
+    const swap = [choose('a', 'software'), choose('b', 'board', BOARD_1)];
+    expect(plan({ chains, base, implementations: swap }).conflicts).toEqual([
+      { constraint: 'capacity', needed: 1, available: 0, unit: 'free slots', where: 'board-1 slot 0' },
+    ]);
+    const left = plan({ chains, base, implementations: [choose('a', 'software')] });
+    const taken = plan({ chains, base: left, implementations: [choose('b', 'board', BOARD_1)] });
+    expect(placesOf(taken).map(({ id }) => id)).toEqual(['a.s.0', 'b.s.board-1-0']);
+  });
+
+  it('must fit: resources, bandwidth and kind are checked by name', () => {
+    const implementations = [choose('a', 'board', BOARD_1)];
+    const large = [withBoard(descriptor('sqli', { cycles: 1 }), 20_000)];
+    expect(plan({ descriptors: large, implementations }).conflicts).toMatchObject([
+      { constraint: 'capacity', needed: 20_000, available: 10_000, unit: 'lut', where: 'board-1 slot 0' },
+    ]);
+    const thin = [board('board-1', 'server-1', { bandwidth_bps: 1000 })];
+    expect(plan({ boards: thin, implementations }).conflicts).toMatchObject([{ constraint: 'throughput' }]);
+    const wrong = (choice: ImplementationChoice, nf = 'sqli') =>
+      plan({ chains: [{ id: 'a', nf }], implementations: [choice] }).problems.map(({ pointer }) => pointer);
+    expect(wrong({ ...choose('a', 'board'), node_id: 'x' })).toEqual(['/implementations/0/node_id']);
+    expect(wrong(choose('a', 'board'), 'plain')).toEqual(['/implementations/0/on']);
+    expect(wrong(choose('a', 'board', { board: 'board-9', slot: 0 }))).toEqual(['/implementations/0/slot/board']);
+    expect(wrong(choose('a', 'board', { board: 'board-1', slot: 2 }))).toEqual(['/implementations/0/slot/slot']);
+  });
+
+  it('keeps an external address when it changes between software and a board', () => {
+    const nat = withBoard(
+      descriptor('sqli', { return_traffic: true, default_config: { external_addresses: [] } }),
+      5000,
+    );
+    const base = plan({ descriptors: [nat] });
+    const moved = plan({ descriptors: [nat], base, implementations: [choose('a', 'board', BOARD_1)] });
+    const addressOf = ({ nodes }: Plan) =>
+      Object.values(nodes).flatMap(({ instances }) => instances.map(({ config }) => config.external_addresses))[0];
+    expect(addressOf(moved)).toEqual(addressOf(base));
+    expect(moved.fabric.rules.find(({ kind }) => kind === 'return')!.targets[0]!.server).toBe('server-1');
+  });
+
+  it('gives every slot to one NF at most, and each NF a slot with room for it, offline and online', () => {
+    const chain = fc.record({ lut: fc.integer({ min: 1, max: 12_000 }), asked: fc.boolean() });
+    const shape = fc.record({ chains: fc.array(chain, { minLength: 1, maxLength: 6 }), online: fc.boolean() });
+    let full = 0;
+    fc.assert(
+      fc.property(shape, ({ chains, online }) => {
+        const names = chains.map((_, i) => `c${i}`);
+        const descriptors = chains.map(({ lut }, i) => withBoard(descriptor(`nf${i}`), lut));
+        const request = {
+          chains: names.map((id, i) => ({ id, nf: `nf${i}` })),
+          descriptors,
+          boards: [TWO_BOARDS[0]!, board('board-2', 'server-2', { slots: 1, resources: { lut: 12_000 } })],
+          implementations: names.flatMap((id, i) => (chains[i]!.asked ? [choose(id, 'board')] : [])),
+        };
+        const base = online ? plan({ ...request, implementations: [] }) : null;
+        const made = plan({ ...request, base });
+        if (!made.feasible) {
+          expect(made.conflicts.length).toBeGreaterThan(0);
+          return;
+        }
+        const used = made.instances.flatMap(({ board: place, nf }) => (place ? [{ place, nf }] : []));
+        expect(used.length).toBe(request.implementations.length);
+        if (used.length === 3) full++;
+        expect(new Set(used.map(({ place }) => `${place.board}/${place.slot}`)).size).toBe(used.length);
+        for (const { place, nf } of used) {
+          const { lut } = chains[Number(nf.slice(2))]!;
+          expect(lut).toBeLessThanOrEqual(place.board === 'board-2' ? 12_000 : 10_000);
+        }
+      }),
+      { numRuns: 300, seed: 4 },
+    );
+    expect(full).toBeGreaterThan(0);
+  });
+});

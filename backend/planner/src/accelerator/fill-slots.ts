@@ -1,0 +1,172 @@
+import type { BoardNode, BoardPlace, Constraint, SlotRef } from '@orrery/contract';
+import { type Fleet, placeOnline, withDemand } from './online.js';
+import { DEFAULT_PACK_BUDGET, packOffline } from './pack.js';
+import type { Demand, Dimension, Shortage } from './problem.js';
+import { exceeds } from './reasons.js';
+
+/** A slot as a device that carries one NF (HYPER Table I). */
+export interface FreeSlot {
+  readonly board: BoardNode;
+  readonly slot: number;
+  /** By what runs now. */
+  readonly taken: boolean;
+  readonly reserved: boolean;
+}
+
+/** An NF that needs a slot. */
+export interface SlotDemand extends Pick<BoardPlace, 'load' | 'policy'> {
+  readonly node: string;
+  readonly nf: string;
+  readonly need: Readonly<Record<string, number>>;
+  readonly throughput_bps: number;
+  readonly latency_us: number;
+  /** The slot that was asked for. */
+  readonly slot: SlotRef | null;
+}
+
+interface Filled {
+  readonly slots: ReadonlyMap<string, SlotRef>;
+  readonly conflicts: readonly Constraint[];
+}
+
+/** The dimension in which each slot has one unit and each NF needs one. */
+const SLOT: Dimension = { name: 'slots', unit: 'slots' };
+
+/**
+ * Gives each demand a slot: first those that name one, then the rest together by bin completion (`offline`), or one after
+ * the other by fitness (HYPER V-A, V-B). With a conflict the slots say nothing.
+ */
+export function fillSlots(
+  demands: readonly SlotDemand[],
+  slots: readonly FreeSlot[],
+  { offline }: { readonly offline: boolean },
+): Filled {
+  const chosen = new Map<string, SlotRef>();
+  const open = new Set(slots.filter(({ taken }) => !taken));
+  for (const demand of demands.filter(({ slot }) => slot !== null)) {
+    const wanted = demand.slot!;
+    const found = slots.find(({ board, slot }) => board.id === wanted.board && slot === wanted.slot);
+    const conflict = namedConflict(demand, found, open);
+    if (conflict) return { slots: chosen, conflicts: [conflict] };
+    open.delete(found!);
+    chosen.set(demand.node, wanted);
+  }
+  const rest = demands.filter(({ slot }) => slot === null);
+  const free = [...open].filter(({ reserved }) => !reserved);
+  const found = offline && rest.length > 1 ? packed(rest, free) : online(rest, free);
+  for (const [node, ref] of found.slots) chosen.set(node, ref);
+  return { slots: chosen, conflicts: found.conflicts };
+}
+
+function namedConflict(demand: SlotDemand, slot: FreeSlot | undefined, open: ReadonlySet<FreeSlot>): Constraint | null {
+  const where = `${demand.slot!.board} slot ${demand.slot!.slot}`;
+  const short = (constraint: Constraint['constraint'], needed: number, available: number, unit: string) => ({
+    constraint,
+    needed,
+    available,
+    unit,
+    where,
+  });
+  if (!slot) return short('implementation', 1, 0, 'usable boards');
+  if (!open.has(slot)) return short('capacity', 1, 0, 'free slots');
+  for (const [name, needed] of Object.entries(demand.need)) {
+    const available = slot.board.resources[name] ?? 0;
+    if (exceeds(needed, available)) return short('capacity', needed, available, name);
+  }
+  const { bandwidth_bps } = slot.board;
+  return exceeds(demand.throughput_bps, bandwidth_bps)
+    ? short('throughput', demand.throughput_bps, bandwidth_bps, 'bps')
+    : null;
+}
+
+function dimensionsOf(demands: readonly SlotDemand[]): Dimension[] {
+  const names = [...new Set(demands.flatMap(({ need }) => Object.keys(need)))];
+  return [...names.map((name) => ({ name, unit: name })), SLOT];
+}
+
+function asDemand(
+  { node, need, throughput_bps, latency_us }: SlotDemand,
+  f: number,
+  dims: readonly Dimension[],
+): Demand {
+  const vector = dims.map((dimension) => (dimension === SLOT ? 1 : (need[dimension.name] ?? 0)));
+  return { id: node, function: f, need: vector, throughput_bps, latency_us };
+}
+
+/** A capacity of nothing carries no demand but one of nothing; the algorithms want it above zero. */
+const ALMOST_NOTHING = 1e-12;
+
+function capacityOf({ resources }: BoardNode, dims: readonly Dimension[]): number[] {
+  return dims.map((dimension) => (dimension === SLOT ? 1 : (resources[dimension.name] ?? 0) || ALMOST_NOTHING));
+}
+
+function online(demands: readonly SlotDemand[], free: readonly FreeSlot[]): Filled {
+  const dimensions = dimensionsOf(demands);
+  const functions = [...new Set(demands.map(({ nf }) => nf))];
+  const all = [...functions.keys()];
+  let fleet: Fleet = {
+    functions,
+    dimensions,
+    devices: free.map(({ board, slot }) => ({
+      id: `${board.id} slot ${slot}`,
+      latency_us: board.latency_us,
+      functions: all,
+      capacity: capacityOf(board, dimensions),
+      capacity_free: capacityOf(board, dimensions),
+      throughput_bps: board.bandwidth_bps,
+      throughput_free_bps: board.bandwidth_bps,
+    })),
+  };
+  const slots = new Map<string, SlotRef>();
+  for (const demand of demands) {
+    const wanted = asDemand(demand, functions.indexOf(demand.nf), dimensions);
+    const { device, conflicts } = placeOnline(fleet, wanted, { strategy: 'best-fit', seed: 1 });
+    if (device === null) return { slots, conflicts: conflicts.map(constraintOf) };
+    fleet = withDemand(fleet, device, wanted);
+    slots.set(demand.node, { board: free[device]!.board.id, slot: free[device]!.slot });
+  }
+  return { slots, conflicts: [] };
+}
+
+function packed(demands: readonly SlotDemand[], free: readonly FreeSlot[]): Filled {
+  const dimensions = dimensionsOf(demands);
+  const functions = [...new Set(demands.map(({ nf }) => nf))];
+  const boards = [...new Set(free.map(({ board }) => board))];
+  const found = packOffline(
+    {
+      functions,
+      dimensions,
+      types: boards.map((board) => ({
+        id: board.id,
+        cost: board.cost / board.slots,
+        count: free.filter((it) => it.board === board).length,
+        latency_us: board.latency_us,
+        throughput_bps: board.bandwidth_bps,
+        capacity: capacityOf(board, dimensions),
+        functions: [...functions.keys()],
+      })),
+      demands: demands.map((demand) => asDemand(demand, functions.indexOf(demand.nf), dimensions)),
+    },
+    { strategy: 'bin-completion', seed: 1, budget: { ...DEFAULT_PACK_BUDGET, steps: PACK_STEPS } },
+  );
+  const slots = new Map<string, SlotRef>();
+  if (found.status !== 'packed')
+    return { slots, conflicts: (found.conflict?.shortages ?? [NO_PACKING]).map(constraintOf) };
+  const left = new Map(boards.map((board) => [board, free.filter((it) => it.board === board)]));
+  for (const { type, demands: here } of found.devices) {
+    const { board, slot } = left.get(boards[type]!)!.shift()!;
+    for (const demand of here) slots.set(demands[demand]!.node, { board: board.id, slot });
+  }
+  return { slots, conflicts: [] };
+}
+
+/** A few tens of milliseconds. */
+const PACK_STEPS = 1_000_000;
+const NO_PACKING: Shortage = { constraint: 'slots', needed: 1, available: 0, unit: 'slots', where: 'all boards' };
+
+const KNOWN: readonly Constraint['constraint'][] = ['latency', 'throughput', 'memory', 'function'];
+
+/** Resources of a board are capacities; their name is the unit. */
+export function constraintOf({ constraint, ...rest }: Shortage): Constraint {
+  return { ...rest, constraint: KNOWN.find((name) => name === constraint) ?? 'capacity' };
+}

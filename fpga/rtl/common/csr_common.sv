@@ -80,10 +80,11 @@ module csr_common #(
   end
 
   wire own_space = |own_addr[15:7];
+  wire in_entry = own_addr[6:5] == 2'b11;
   assign own_write = perform_write && own_space;
   wire write_control = perform_write && own_addr == CSR_CONTROL;
   wire write_command = perform_write && own_addr == CSR_TABLE_COMMAND && HAS_TABLE && !table_busy;
-  wire write_data = perform_write && !own_space && own_addr[6:5] == 2'b11 && HAS_TABLE && !table_busy;
+  wire write_data = perform_write && !own_space && in_entry && HAS_TABLE && !table_busy;
   wire read_event = perform_read && own_addr == CSR_EVENT_DATA;
 
   always_ff @(posedge clk) begin
@@ -145,23 +146,24 @@ module csr_common #(
 
   // Read back.
   wire  [31:0] drop_count = drops[own_addr[3:2] ^ 2'd2];  // the first is at 0x018
+  wire  [31:0] entry_word = table_wdata[{own_addr[4:2], 5'd0}+:32];
   logic [31:0] common_rdata;
   always_comb begin
-    case (own_addr[6:0])
-      CSR_ID[6:0]:           common_rdata = ID;
-      CSR_VERSION[6:0]:      common_rdata = VERSION;
-      CSR_CONTROL[6:0]:      common_rdata = {31'd0, enable};
-      CSR_STATUS[6:0]:       common_rdata = {30'd0, clearing, busy};
-      CSR_FRAMES_IN[6:0]:    common_rdata = frames_in;
-      CSR_FRAMES_OUT[6:0]:   common_rdata = frames_out;
-      CSR_DROPS[6:0], CSR_DROPS[6:0] + 7'd4, CSR_DROPS[6:0] + 7'd8, CSR_DROPS[6:0] + 7'd12:
-                             common_rdata = drop_count;
-      CSR_EVENT_COUNT[6:0]:  common_rdata = {27'd0, event_count};
-      CSR_EVENT_DATA[6:0]:   common_rdata = event_data;
-      CSR_EVENT_LOST[6:0]:   common_rdata = events_lost;
-      CSR_OVERSIZE[6:0]:     common_rdata = oversize;
-      CSR_TABLE_STATUS[6:0]: common_rdata = {table_in_use, 13'd0, put_refused, entry_valid, table_busy};
-      default:               common_rdata = own_addr[6:5] == 2'b11 ? table_wdata[{own_addr[4:2], 5'd0}+:32] : 32'd0;
+    case (own_addr)
+      CSR_ID:           common_rdata = ID;
+      CSR_VERSION:      common_rdata = VERSION;
+      CSR_CONTROL:      common_rdata = {31'd0, enable};
+      CSR_STATUS:       common_rdata = {30'd0, clearing, busy};
+      CSR_FRAMES_IN:    common_rdata = frames_in;
+      CSR_FRAMES_OUT:   common_rdata = frames_out;
+      CSR_DROPS, CSR_DROPS + 16'd4, CSR_DROPS + 16'd8, CSR_DROPS + 16'd12:
+                        common_rdata = drop_count;
+      CSR_EVENT_COUNT:  common_rdata = {27'd0, event_count};
+      CSR_EVENT_DATA:   common_rdata = event_data;
+      CSR_EVENT_LOST:   common_rdata = events_lost;
+      CSR_OVERSIZE:     common_rdata = oversize;
+      CSR_TABLE_STATUS: common_rdata = {table_in_use, 13'd0, put_refused, entry_valid, table_busy};
+      default:          common_rdata = in_entry ? entry_word : 32'd0;
     endcase
   end
 

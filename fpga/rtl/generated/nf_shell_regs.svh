@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Made by fpga/regs/generate.py: do not edit.
+/* verilator lint_off UNUSEDPARAM */
+localparam logic [31:0] MODULE_ID = 32'h53484c31;  // SHL1
+localparam logic [31:0] MODULE_VERSION = 32'h00010000;
+localparam logic [15:0] REG_ID = 16'h0000;
+localparam logic [15:0] REG_VERSION = 16'h0004;
+localparam logic [15:0] REG_CLOCK_HZ = 16'h0008;
+localparam logic [15:0] REG_SLOTS = 16'h000c;
+localparam logic [15:0] REG_SHELL_UUID = 16'h0010;
+localparam int REG_SHELL_UUID_COUNT = 4;
+localparam logic [15:0] REG_LINK = 16'h0020;
+localparam logic [31:0] REG_LINK_RESET = 32'h00000001;
+localparam logic [15:0] REG_DRAIN_TIMEOUT_US = 16'h0024;
+localparam logic [31:0] REG_DRAIN_TIMEOUT_US_RESET = 32'h000003e8;
+localparam logic [15:0] REG_SLOT_CONTROL = 16'h0100;
+localparam int REG_SLOT_CONTROL_COUNT = 4;
+localparam logic [31:0] REG_SLOT_CONTROL_RESET = 32'h0000000f;
+localparam logic [15:0] REG_SLOT_STATUS = 16'h0104;
+localparam int REG_SLOT_STATUS_COUNT = 4;
+localparam logic [15:0] REG_METADATA_MASK = 16'h0108;
+localparam int REG_METADATA_MASK_COUNT = 4;
+localparam logic [15:0] REG_METADATA_VALUE_0 = 16'h0110;
+localparam int REG_METADATA_VALUE_0_COUNT = 4;
+localparam logic [15:0] REG_METADATA_VALUE_1 = 16'h0114;
+localparam int REG_METADATA_VALUE_1_COUNT = 4;
+localparam logic [15:0] REG_METADATA_VALUE_2 = 16'h0118;
+localparam int REG_METADATA_VALUE_2_COUNT = 4;
+localparam logic [15:0] REG_METADATA_VALUE_3 = 16'h011c;
+localparam int REG_METADATA_VALUE_3_COUNT = 4;
+localparam logic [15:0] REG_FRAMES_IN = 16'h0120;
+localparam int REG_FRAMES_IN_COUNT = 4;
+localparam logic [15:0] REG_BYTES_IN = 16'h0124;
+localparam int REG_BYTES_IN_COUNT = 4;
+localparam logic [15:0] REG_FRAMES_OUT = 16'h0128;
+localparam int REG_FRAMES_OUT_COUNT = 4;
+localparam logic [15:0] REG_BYTES_OUT = 16'h012c;
+localparam int REG_BYTES_OUT_COUNT = 4;
+localparam logic [15:0] REG_FRAMES_DROPPED = 16'h0130;
+localparam int REG_FRAMES_DROPPED_COUNT = 4;
+localparam logic [15:0] REG_BYTES_DROPPED = 16'h0134;
+localparam int REG_BYTES_DROPPED_COUNT = 4;
+localparam logic [15:0] REG_FRAMES_BYPASSED = 16'h0138;
+localparam int REG_FRAMES_BYPASSED_COUNT = 4;
+localparam logic [15:0] REG_BYTES_BYPASSED = 16'h013c;
+localparam int REG_BYTES_BYPASSED_COUNT = 4;
+localparam logic [15:0] REG_FRAMES_ABORTED = 16'h0140;
+localparam int REG_FRAMES_ABORTED_COUNT = 4;
+/* verilator lint_on UNUSEDPARAM */

@@ -109,6 +109,18 @@ uint64_t ConfigReader::integer(const char* field, uint64_t lo, uint64_t hi, std:
   return *n;
 }
 
+uint64_t ConfigReader::steps(const char* field, double step, uint64_t lo, uint64_t hi, uint64_t fallback) {
+  const json* value = take(field);
+  if (value == nullptr) return fallback;
+  if (value->is_number()) {
+    const auto n = as_integer(value->get<double>() / step);
+    if (n && *n >= lo && *n <= hi) return *n;
+  }
+  const json from = static_cast<double>(lo) * step, to = static_cast<double>(hi) * step;
+  throw ConfigError(at(field),
+                    "must be a multiple of " + json(step).dump() + " from " + from.dump() + " to " + to.dump());
+}
+
 std::string ConfigReader::text(const char* field, size_t max_length, std::optional<std::string> fallback) {
   const json* value = take(field);
   if (value == nullptr) {

@@ -46,6 +46,8 @@ class ConfigReader {
 
   bool boolean(const char* field, bool fallback);
   uint64_t integer(const char* field, uint64_t lo, uint64_t hi, std::optional<uint64_t> fallback);
+  // A number as so many steps of `step`, a power of two.
+  uint64_t steps(const char* field, double step, uint64_t lo, uint64_t hi, uint64_t fallback);
   std::string text(const char* field, size_t max_length, std::optional<std::string> fallback);
   std::string choice(const char* field, std::initializer_list<std::string_view> choices,
                      std::optional<std::string> fallback);

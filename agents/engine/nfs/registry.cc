@@ -4,12 +4,16 @@
 #include <algorithm>
 #include <array>
 
+#include "nfs/ddos-detector/ddos_detector_core.h"
+#include "nfs/elephant-detector/elephant_detector_core.h"
 #include "nfs/firewall/firewall_core.h"
 #include "nfs/ids/ids_core.h"
 #include "nfs/l2-forwarder/l2_forwarder_core.h"
 #include "nfs/monitor/monitor_core.h"
 #include "nfs/nat/nat_core.h"
 #include "nfs/rate-limiter/rate_limiter_core.h"
+#include "nfs/sqli-detector/sqli_detector_core.h"
+#include "nfs/stateful-firewall/stateful_firewall_core.h"
 
 namespace orrery {
 namespace {
@@ -20,8 +24,16 @@ struct Registration {
 };
 
 constexpr Registration kRegistrations[] = {
-    {"firewall", make_firewall}, {"ids", make_ids}, {"l2-forwarder", make_l2_forwarder},
-    {"monitor", make_monitor},   {"nat", make_nat}, {"rate-limiter", make_rate_limiter},
+    {"ddos-detector", make_ddos_detector},
+    {"elephant-detector", make_elephant_detector},
+    {"firewall", make_firewall},
+    {"ids", make_ids},
+    {"l2-forwarder", make_l2_forwarder},
+    {"monitor", make_monitor},
+    {"nat", make_nat},
+    {"rate-limiter", make_rate_limiter},
+    {"sqli-detector", make_sqli_detector},
+    {"stateful-firewall", make_stateful_firewall},
 };
 
 constexpr auto kKinds = [] {

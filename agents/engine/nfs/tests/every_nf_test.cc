@@ -87,8 +87,10 @@ TEST_P(EveryNf, AllocatesNothingForPackets) {
   frames.push_back(arp_frame());
   frames.push_back(Frame(9));
   FrameSpec attack;
-  attack.payload = "../../etc/passwd";
-  frames.push_back(build_frame(attack));
+  for (const char* payload : {"../../etc/passwd", "GET /?id=1' or 1=1 HTTP/1.1\r\n"}) {
+    attack.payload = payload;
+    frames.push_back(build_frame(attack));
+  }
   std::vector<NfPacket> packets;
   for (Frame& frame : frames)
     packets.push_back({frame.data(), static_cast<uint32_t>(frame.size()), parse_packet(frame), 0});
@@ -148,7 +150,7 @@ TEST_P(EveryNf, RefusesUnknownFieldsAndWrongTypes) {
   EXPECT_EQ(error_pointer([&] { nf->configure(unknown); }), "/zz~1~0");
   EXPECT_EQ(config_error(GetParam(), json::array()), "");
   for (const auto& [field, schema] : descriptor_["config_schema"]["properties"].items()) {
-    const std::vector<json> wrong = {json(nullptr), json({{"a", 1}}), json(-1), json(1.5),
+    const std::vector<json> wrong = {json(nullptr), json({{"a", 1}}), json(-1), json(1.6),
                                      schema["type"] == "string" ? json(true) : json("x")};
     for (const json& value : wrong) {
       json config = config_;
@@ -163,11 +165,13 @@ TEST_P(EveryNf, HoldsToTheBoundsAndDefaultsOfItsSchema) {
     json config = config_;
     config[field] = schema["default"];
     EXPECT_EQ(config_error(GetParam(), config), "none") << field;
-    if (schema["type"] != "integer") continue;
+    if (schema["type"] != "integer" && schema["type"] != "number") continue;
     if (field == "port_hi") config["port_lo"] = 1;
-    const auto lo = schema["minimum"].get<uint64_t>();
-    const auto hi = schema["maximum"].get<uint64_t>();
-    for (const auto& [value, good] : {std::pair{lo, true}, {hi, true}, {lo - 1, false}, {hi + 1, false}}) {
+    const json step = schema.value("multipleOf", json(1));
+    const auto lo = schema["minimum"].get<double>();
+    const auto hi = schema["maximum"].get<double>();
+    const auto beyond = step.get<double>();
+    for (const auto& [value, good] : {std::pair{lo, true}, {hi, true}, {lo - beyond, false}, {hi + beyond, false}}) {
       config[field] = value;
       EXPECT_EQ(config_error(GetParam(), config), good ? "none" : "/" + field) << value;
     }
@@ -250,7 +254,7 @@ INSTANTIATE_TEST_SUITE_P(Nfs, EveryNf, ::testing::ValuesIn(nf_kinds().begin(), n
 });
 
 TEST(Registry, KnowsItsKindsAndNoOther) {
-  EXPECT_EQ(nf_kinds().size(), 6u);
+  EXPECT_EQ(nf_kinds().size(), 10u);
   for (std::string_view kind : nf_kinds()) {
     EXPECT_NE(find_nf(kind), nullptr);
     EXPECT_EQ(descriptor_of(kind)["id"], kind);

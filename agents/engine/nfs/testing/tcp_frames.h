@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// TCP segments with flags, for tests of NFs that look at them.
+#pragma once
+
+#include "nfs/ipv4_frame.h"
+#include "support/testing/frames.h"
+
+namespace orrery::testing {
+
+inline constexpr uint8_t kTcpPsh = 0x08;
+inline constexpr uint8_t kTcpUrg = 0x20;
+
+// Precondition: the frame holds a whole TCP header.
+inline Frame tcp_frame(const FrameSpec& spec, uint8_t flags) {
+  Frame frame = build_frame(spec);
+  frame[parse_packet(frame).l4_offset + 13u] = flags;
+  return frame;
+}
+
+// The packet that comes back from the other end.
+inline FrameSpec reply_of(FrameSpec spec) {
+  std::swap(spec.src, spec.dst);
+  std::swap(spec.src_port, spec.dst_port);
+  return spec;
+}
+
+}  // namespace orrery::testing

@@ -38,21 +38,41 @@ module nf_aes_ctr (
     swap_bytes = {x[7:0], x[15:8], x[23:16], x[31:24]};
   endfunction
 
+  // Register slices towards the shell: a beat is {user, last, keep, data}.
+  wire [63:0] in_tdata;
+  wire [7:0] in_tkeep;
+  wire [1:0] in_tuser;
+  wire in_tvalid, in_tready, in_tlast;
+  axis_skid #(.WIDTH(75)) u_in (
+      .clk, .rst, .s_data({s_axis_tuser, s_axis_tlast, s_axis_tkeep, s_axis_tdata}), .s_valid(s_axis_tvalid),
+      .s_ready(s_axis_tready), .m_data({in_tuser, in_tlast, in_tkeep, in_tdata}), .m_valid(in_tvalid),
+      .m_ready(in_tready));
+
+  wire [63:0] out_tdata;
+  wire [7:0] out_tkeep;
+  wire [1:0] out_tuser;
+  wire out_tvalid, out_tready, out_tlast;
+  wire [1:0] m_user;
+  axis_skid #(.WIDTH(75)) u_out (
+      .clk, .rst, .s_data({out_tuser, out_tlast, out_tkeep, out_tdata}), .s_valid(out_tvalid), .s_ready(out_tready),
+      .m_data({m_user, m_axis_tlast, m_axis_tkeep, m_axis_tdata}), .m_valid(m_axis_tvalid), .m_ready(m_axis_tready));
+  assign m_axis_tuser = {10'd0, m_user};
+
   // Every stored frame leaves; `treat` says whether through the cipher.
   wire enable, clear, store_empty, stored, oversize;
   logic [1:0] user;
-  always_ff @(posedge clk) user <= s_axis_tuser;
+  always_ff @(posedge clk) user <= in_tuser;
 
   wire [63:0] text;
   wire text_valid, treat, text_taken;
   wire [1:0] text_user;
   frame_store #(.VERDICT_W(3)) u_store (
       .clk, .rst,
-      .s_tdata(s_axis_tdata), .s_tkeep(s_axis_tkeep), .s_tvalid(s_axis_tvalid), .s_tready(s_axis_tready),
-      .s_tlast(s_axis_tlast), .stored, .oversize,
+      .s_tdata(in_tdata), .s_tkeep(in_tkeep), .s_tvalid(in_tvalid), .s_tready(in_tready),
+      .s_tlast(in_tlast), .stored, .oversize,
       .verdict_valid(stored), .verdict_drop(1'b0), .verdict({enable, user}),
-      .m_tdata(text), .m_tkeep(m_axis_tkeep), .m_tvalid(text_valid), .m_tready(text_taken),
-      .m_tlast(m_axis_tlast), .m_verdict({treat, text_user}), .empty(store_empty));
+      .m_tdata(text), .m_tkeep(out_tkeep), .m_tvalid(text_valid), .m_tready(text_taken),
+      .m_tlast(out_tlast), .m_verdict({treat, text_user}), .empty(store_empty));
 
   // Key stream: a block at a time, used in halves, the first on top.
   logic [255:0] key;
@@ -66,20 +86,20 @@ module nf_aes_ctr (
       .clk, .rst, .start(core_start), .key_is_256, .key, .block(counter), .busy(core_busy), .done(core_done),
       .result(core_result));
 
-  wire beat_out = m_axis_tvalid && m_axis_tready;
+  wire beat_out = out_tvalid && out_tready;
   always_ff @(posedge clk) begin
     if (rst) halves <= 2'd0;
     else if (core_done) halves <= 2'd2;
-    else if (beat_out && treat) halves <= m_axis_tlast ? 2'd0 : halves - 1'b1;
+    else if (beat_out && treat) halves <= out_tlast ? 2'd0 : halves - 1'b1;
     if (core_done) stream <= core_result;
     else if (beat_out) stream <= stream << 64;
   end
 
   wire [63:0] mask = {swap_bytes(stream[95:64]), swap_bytes(stream[127:96])};
-  assign m_axis_tvalid = text_valid && (!treat || halves != 0);
-  assign text_taken = m_axis_tready && (!treat || halves != 0);
-  assign m_axis_tdata = treat ? text ^ mask : text;
-  assign m_axis_tuser = {10'd0, text_user};
+  assign out_tvalid = text_valid && (!treat || halves != 0);
+  assign text_taken = out_tready && (!treat || halves != 0);
+  assign out_tdata = treat ? text ^ mask : text;
+  assign out_tuser = text_user;
 
   // Registers.
   wire own_write;
@@ -101,12 +121,12 @@ module nf_aes_ctr (
                  own_addr == REG_BLOCKS ? blocks : 32'd0;
   end
 
-  assign busy = !store_empty || core_busy;
+  assign busy = in_tvalid || m_axis_tvalid || !store_empty || core_busy;
 
   csr_common #(.ID(MODULE_ID), .VERSION(MODULE_VERSION)) u_csr (
       .clk, .rst, .csr_addr, .csr_write, .csr_wdata, .csr_read, .csr_rdata, .csr_ack,
       .enable, .clear, .busy, .clearing(1'b0),
-      .frame_in(s_axis_tvalid && s_axis_tready && s_axis_tlast), .frame_out(beat_out && m_axis_tlast),
+      .frame_in(in_tvalid && in_tready && in_tlast), .frame_out(m_axis_tvalid && m_axis_tready && m_axis_tlast),
       .frame_oversize(oversize), .frame_drop(4'd0), .event_valid(1'b0), .event_words(256'd0),
       .table_start(), .table_operation(), .table_index(), .table_wdata(), .table_done(1'b0), .table_valid(1'b0),
       .table_full(1'b0), .table_rdata(256'd0), .table_in_use(16'd0),

@@ -41,10 +41,30 @@ module nf_sha256_hmac (
     swap_word = {swap_bytes(x[31:0]), swap_bytes(x[63:32])};
   endfunction
 
+  // Register slices towards the shell: a beat is {user, last, keep, data}.
+  wire [63:0] in_tdata;
+  wire [7:0] in_tkeep;
+  wire [1:0] in_tuser;
+  wire in_tvalid, in_tready, in_tlast;
+  axis_skid #(.WIDTH(75)) u_in (
+      .clk, .rst, .s_data({s_axis_tuser, s_axis_tlast, s_axis_tkeep, s_axis_tdata}), .s_valid(s_axis_tvalid),
+      .s_ready(s_axis_tready), .m_data({in_tuser, in_tlast, in_tkeep, in_tdata}), .m_valid(in_tvalid),
+      .m_ready(in_tready));
+
+  wire [63:0] out_tdata;
+  wire [7:0] out_tkeep;
+  wire [1:0] out_tuser;
+  wire out_tvalid, out_tready, out_tlast;
+  wire [1:0] m_user;
+  axis_skid #(.WIDTH(75)) u_out (
+      .clk, .rst, .s_data({out_tuser, out_tlast, out_tkeep, out_tdata}), .s_valid(out_tvalid), .s_ready(out_tready),
+      .m_data({m_user, m_axis_tlast, m_axis_tkeep, m_axis_tdata}), .m_valid(m_axis_tvalid), .m_ready(m_axis_tready));
+  assign m_axis_tuser = {10'd0, m_user};
+
   // Every stored frame leaves the store; `treat` says whether into the hash.
   wire enable, clear, store_empty, stored, oversize;
   logic [1:0] user;
-  always_ff @(posedge clk) user <= s_axis_tuser;
+  always_ff @(posedge clk) user <= in_tuser;
 
   wire [63:0] text;
   wire [7:0] text_keep;
@@ -52,8 +72,8 @@ module nf_sha256_hmac (
   wire [1:0] text_user;
   frame_store #(.VERDICT_W(3)) u_store (
       .clk, .rst,
-      .s_tdata(s_axis_tdata), .s_tkeep(s_axis_tkeep), .s_tvalid(s_axis_tvalid), .s_tready(s_axis_tready),
-      .s_tlast(s_axis_tlast), .stored, .oversize,
+      .s_tdata(in_tdata), .s_tkeep(in_tkeep), .s_tvalid(in_tvalid), .s_tready(in_tready),
+      .s_tlast(in_tlast), .stored, .oversize,
       .verdict_valid(stored), .verdict_drop(1'b0), .verdict({enable, user}),
       .m_tdata(text), .m_tkeep(text_keep), .m_tvalid(text_valid), .m_tready(text_taken),
       .m_tlast(text_last), .m_verdict({treat, text_user}), .empty(store_empty));
@@ -66,7 +86,7 @@ module nf_sha256_hmac (
   sha256_message u_message (
       .clk, .rst, .hmac, .key,
       .s_data(swap_word(text)), .s_keep(text_keep), .s_valid(text_valid && treat), .s_ready(hash_taken),
-      .s_last(text_last), .m_data(digest_data), .m_valid(digest_valid), .m_ready(m_axis_tready),
+      .s_last(text_last), .m_data(digest_data), .m_valid(digest_valid), .m_ready(out_tready),
       .m_last(digest_last), .block);
 
   // A digest leaves before the next frame does, so the user bits of the frame it is of are kept.
@@ -75,18 +95,17 @@ module nf_sha256_hmac (
 
   logic hashing;  // from the first beat of a text to the last of its digest
   wire pass = text_valid && !treat && !hashing;
-  assign text_taken = treat ? hash_taken : m_axis_tready && !hashing;
-  assign m_axis_tvalid = digest_valid || pass;
-  assign m_axis_tdata = digest_valid ? swap_word(digest_data) : text;
-  assign m_axis_tkeep = digest_valid ? 8'hff : text_keep;
-  assign m_axis_tlast = digest_valid ? digest_last : text_last;
-  assign m_axis_tuser = {10'd0, digest_valid ? digest_user : text_user};
+  assign text_taken = treat ? hash_taken : out_tready && !hashing;
+  assign out_tvalid = digest_valid || pass;
+  assign out_tdata = digest_valid ? swap_word(digest_data) : text;
+  assign out_tkeep = digest_valid ? 8'hff : text_keep;
+  assign out_tlast = digest_valid ? digest_last : text_last;
+  assign out_tuser = digest_valid ? digest_user : text_user;
 
-  wire beat_out = m_axis_tvalid && m_axis_tready;
   always_ff @(posedge clk) begin
     if (rst) hashing <= 1'b0;
     else if (text_valid && treat && hash_taken) hashing <= 1'b1;
-    else if (digest_valid && m_axis_tready && digest_last) hashing <= 1'b0;
+    else if (digest_valid && out_tready && digest_last) hashing <= 1'b0;
   end
 
   // Registers.
@@ -103,12 +122,12 @@ module nf_sha256_hmac (
     own_rdata <= own_addr == REG_OPTIONS ? {31'd0, hmac} : own_addr == REG_BLOCKS ? blocks : 32'd0;
   end
 
-  assign busy = !store_empty || hashing;
+  assign busy = in_tvalid || m_axis_tvalid || !store_empty || hashing;
 
   csr_common #(.ID(MODULE_ID), .VERSION(MODULE_VERSION)) u_csr (
       .clk, .rst, .csr_addr, .csr_write, .csr_wdata, .csr_read, .csr_rdata, .csr_ack,
       .enable, .clear, .busy, .clearing(1'b0),
-      .frame_in(s_axis_tvalid && s_axis_tready && s_axis_tlast), .frame_out(beat_out && m_axis_tlast),
+      .frame_in(in_tvalid && in_tready && in_tlast), .frame_out(m_axis_tvalid && m_axis_tready && m_axis_tlast),
       .frame_oversize(oversize), .frame_drop(4'd0), .event_valid(1'b0), .event_words(256'd0),
       .table_start(), .table_operation(), .table_index(), .table_wdata(), .table_done(1'b0), .table_valid(1'b0),
       .table_full(1'b0), .table_rdata(256'd0), .table_in_use(16'd0),

@@ -3,67 +3,78 @@
 //
 // Frames go on during a walk, and all that is judged is nevertheless the value at the end of the window: `epoch` turns
 // over with the window, and whoever comes to a counter of the old epoch first, a frame or the walk, saves its value to
-// `snapshots` and halves it. A walk steps only in cycles in which no frame is near its access, so that a read never
-// misses a write; frames that count are at least seven beats apart, of which five block the walk.
+// `snapshots` and halves it. Walks and the table port take a cycle only where no frame is near, so that a read never
+// misses a write. Frames that count are at least seven beats apart, and each takes five cycles from the others.
 `default_nettype none
 
 module ddos_counters (
     input wire clk,
     input wire rst,
 
-    // A frame that counts. Five cycles later `flagged` says whether its destination is flagged.
-    input  wire         access,
-    input  wire         raise,   // a SYN, else an ACK
-    input  wire  [31:0] address,
-    output logic        flagged,
+    // A frame that counts, while `ready`. Five cycles later `flagged` is high if it is a SYN to a flagged destination.
+    output wire        ready,
+    input  wire        access,
+    input  wire        raise,    // a SYN, else an ACK
+    input  wire [31:0] address,
+    output wire        flagged,
 
     // One cycle starts a walk; `walk_done` ends it.
     input  wire  clear,
     input  wire  gather,     // turns the epoch over
     input  wire  judge,
     output logic clearing,
-    output logic walking,
-    output logic walk_done,
+    output wire  walking,
+    output wire  walk_done,
 
-    // The window's sums, valid after a gathering walk.
+    // The window's sums, valid two cycles after a gathering walk.
     output logic [10:0] counters,
     output logic [25:0] sum,
     output logic [41:0] squares,
 
-    // The judging walk flags counters that had at least `limit`.
+    // The judging walk flags destinations of counters that had at least `limit`, and clears the others.
     input  wire  [16:0] limit,
-    output logic        change,          // one cycle a change of a flag
-    output logic        change_flagged,
-    output logic [31:0] change_address,
-    output logic [15:0] change_count,
-    output logic [10:0] flags_set
+    output wire         change,          // one cycle a change
+    output wire         change_flagged,  // else cleared
+    output wire  [31:0] change_address,
+    output wire  [15:0] change_count,
+    output logic [10:0] flags_set,
+
+    // Entries, as csr_common's table port has them.
+    input  wire          table_start,
+    input  wire  [  3:0] table_operation,
+    input  wire  [  9:0] table_index,
+    input  wire  [127:0] table_wdata,
+    output logic         table_done,
+    output logic         table_valid,
+    output logic [127:0] table_rdata
 );
 
   localparam int ENTRIES = 1024;
+  localparam logic [3:0] OP_READ = 4'd1, OP_PUT = 4'd2, OP_DELETE = 4'd3;
 
   // Frames: hash in stage 1, index in 2, read in 3, data in 4, write in 5.
   logic [5:1] frame, frame_raise;
   logic [31:0] frame_address [1:5];
-  wire  [31:0] hash;
+  wire [31:0] frame_hash;
   logic [9:0] frame_index;
-  crc32c #(.WIDTH(32)) u_hash (.clk, .start(access), .data(address), .crc(hash));
-
+  crc32c #(.WIDTH(32)) u_frame_hash (.clk, .start(access), .data(address), .crc(frame_hash));
   always_ff @(posedge clk) begin
     frame       <= rst ? 5'd0 : {frame[4:1], access};
     frame_raise <= {frame_raise[4:1], raise};
-    frame_index <= hash[9:0];
+    frame_index <= frame_hash[9:0];
     frame_address[1] <= address;
     for (int i = 2; i <= 5; i++) frame_address[i] <= frame_address[i-1];
   end
+  assign ready = frame[4:1] == 0;
+  wire quiet = ready && !access;
 
-  // Walks: index issued, read in stage 3 with the frames, data in 4, write in 5.
+  // Walks: read in stage 3 with the frames, data in 4, write in 5; a judged counter may have an event in 5 and in 6.
   logic epoch, gathering, judging;
-  logic [10:0] next;  // bit 10: all issued
-  wire  step = walking && !next[10] && !access && frame[4:1] == 0;
+  logic [10:0] next;  // bit 10: all are read
   logic [5:3] walk;
+  wire step = walking && !next[10] && quiet && entry[4:3] == 0 && !(judging && walk[3]);
   assign walking = clearing || gathering || judging;
   assign walk_done = walking && next[10] && walk == 0;
-
   always_ff @(posedge clk) begin
     if (rst || clear) begin
       {clearing, gathering, judging} <= 3'b100;
@@ -83,54 +94,105 @@ module ddos_counters (
     else if (gather) epoch <= !epoch;
   end
 
+  // The table port, in the same stages.
+  logic asked, hashed;
+  logic [5:3] entry;
+  wire [31:0] entry_hash;
+  wire entry_step = asked && hashed && !walking && quiet;
+  wire put = table_operation == OP_PUT, remove = table_operation == OP_DELETE;
+  crc32c #(.WIDTH(32)) u_entry_hash (.clk, .start(table_start), .data(table_wdata[31:0]), .crc(entry_hash));
+  always_ff @(posedge clk) begin
+    if (rst) {asked, hashed, entry, table_done} <= '0;
+    else begin
+      if (table_start) asked <= 1'b1;
+      else if (entry_step) asked <= 1'b0;
+      hashed     <= asked && !entry_step;
+      entry      <= {entry[4:3], entry_step};
+      table_done <= entry[5];
+    end
+  end
+
   // Memories, all with one read and one write a cycle.
   logic [16:0] counts [ENTRIES];  // epoch and count
   logic [15:0] snapshots [ENTRIES];
-  logic [31:0] addresses [ENTRIES];
+  logic [31:0] addresses [ENTRIES];  // that raised the counter last
   logic flags [ENTRIES];
+  logic [31:0] flagged_addresses [ENTRIES];
 
   logic [9:0] index_3, index_4, index_5;
   logic [16:0] count_4;
   logic [15:0] snapshot_4;
-  logic [31:0] address_4;
+  logic [31:0] address_4, flagged_address_4;
   logic flag_4;
   always_ff @(posedge clk) begin
-    index_3 <= frame[2] ? frame_index : next[9:0];
+    index_3 <= frame[2] ? frame_index : walking ? next[9:0] : table_operation == OP_READ ? table_index :
+               entry_hash[9:0];
     {index_5, index_4} <= {index_4, index_3};
-    count_4    <= counts[index_3];
-    snapshot_4 <= snapshots[index_3];
-    address_4  <= addresses[index_3];
-    flag_4     <= flags[index_3];
+    count_4           <= counts[index_3];
+    snapshot_4        <= snapshots[index_3];
+    address_4         <= addresses[index_3];
+    flag_4            <= flags[index_3];
+    flagged_address_4 <= flagged_addresses[index_3];
   end
 
-  // Stage 4: the count at the end of the window, and now.
+  // Stage 4: the count at the end of the window and now; the flagged address against the frame's or the counter's.
   wire old_epoch = count_4[16] != epoch;
   wire [15:0] count_now = old_epoch ? {1'b0, count_4[15:1]} : count_4[15:0];
+  wire [31:0] compared = frame[4] ? frame_address[4] : address_4;
   logic [15:0] count_5, snapshot_5;
-  logic flag_5, save_5, own_address_5, is_attack_5;
+  logic [31:0] address_5, flagged_address_5;
+  logic [3:0] bytes_equal_5;
+  logic flag_5, save_5, high_5;
   always_ff @(posedge clk) begin
-    flag_5        <= flag_4;
-    save_5        <= old_epoch;
-    snapshot_5    <= old_epoch ? count_4[15:0] : snapshot_4;
-    own_address_5 <= address_4 == frame_address[4];
-    is_attack_5   <= {1'b0, snapshot_4} >= limit;
-    change_address <= address_4;
+    flag_5            <= flag_4;
+    save_5            <= old_epoch;
+    snapshot_5        <= old_epoch ? count_4[15:0] : snapshot_4;
+    address_5         <= address_4;
+    flagged_address_5 <= flagged_address_4;
+    high_5            <= {1'b0, snapshot_4} >= limit;
+    for (int i = 0; i < 4; i++) bytes_equal_5[i] <= compared[8*i+:8] == flagged_address_4[8*i+:8];
     if (!frame[4]) count_5 <= count_now;
     else if (frame_raise[4]) count_5 <= &count_now ? count_now : count_now + 1'b1;
     else count_5 <= count_now == 0 ? count_now : count_now - 1'b1;
   end
 
-  // Stage 5: writes. The address of a flagged counter stays.
-  assign flagged = frame[5] && flag_5 && own_address_5;
-  assign change = walk[5] && judging && is_attack_5 != flag_5;
-  assign change_flagged = is_attack_5;
-  assign change_count = snapshot_5;
+  // Stage 5: verdicts and writes.
+  wire same_5 = &bytes_equal_5;
+  wire judged = walk[5] && judging;
+  wire clears = judged && flag_5 && !(high_5 && same_5);
+  wire flags_anew = judged && high_5 && !(flag_5 && same_5);
+  wire write_entry = entry[5] && (put || remove);
+  assign flagged = frame[5] && frame_raise[5] && flag_5 && same_5;
   always_ff @(posedge clk) begin
-    if (frame[5] || (walk[5] && !judging)) counts[index_5] <= {epoch, clearing ? 16'd0 : count_5};
+    if (frame[5] || (walk[5] && !judging) || write_entry)
+      counts[index_5] <= {epoch, clearing || remove && write_entry ? 16'd0 : write_entry ? table_wdata[47:32] : count_5};
     if ((frame[5] || walk[5]) && save_5) snapshots[index_5] <= snapshot_5;
-    if (frame[5] && frame_raise[5] && !flag_5) addresses[index_5] <= frame_address[5];
-    if (walk[5] && (clearing || change)) flags[index_5] <= !clearing && is_attack_5;
+    if ((frame[5] && frame_raise[5]) || write_entry)
+      addresses[index_5] <= write_entry ? table_wdata[31:0] : frame_address[5];
+    if (judged || (walk[5] && clearing) || write_entry)
+      flags[index_5] <= judged ? high_5 : write_entry && put && table_wdata[64];
+    if (flags_anew || write_entry) flagged_addresses[index_5] <= write_entry ? table_wdata[127:96] : address_5;
+    if (entry[5]) begin
+      table_valid <= put || flag_5 || count_5 != 0;
+      table_rdata <= put ? table_wdata : {flagged_address_5, 31'd0, flag_5, 16'd0, count_5, address_5};
+    end
+    if (rst || clear) flags_set <= '0;
+    else flags_set <= flags_set + 11'(flags_anew || (write_entry && put && table_wdata[64])) -
+                      11'(clears || (write_entry && flag_5));
   end
+
+  // Stage 6: a counter whose destination changed is cleared and flagged, in this order.
+  logic flags_anew_6;
+  logic [31:0] address_6;
+  logic [15:0] snapshot_6;
+  always_ff @(posedge clk) begin
+    flags_anew_6            <= flags_anew && !rst;
+    {address_6, snapshot_6} <= {address_5, snapshot_5};
+  end
+  assign change_flagged = !clears;
+  assign change = clears || flags_anew_6;
+  assign change_address = clears ? flagged_address_5 : address_6;
+  assign change_count = clears ? snapshot_5 : snapshot_6;
 
   // Sums, from stage 5 of the gathering walk on.
   logic square_valid;
@@ -147,8 +209,6 @@ module ddos_counters (
       end
       if (square_valid) squares <= squares + {10'd0, square};
     end
-    if (rst || clear) flags_set <= '0;
-    else if (change) flags_set <= is_attack_5 ? flags_set + 1'b1 : flags_set - 1'b1;
   end
 
 endmodule

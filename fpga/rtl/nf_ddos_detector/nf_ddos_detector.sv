@@ -36,54 +36,46 @@ module nf_ddos_detector (
   localparam logic [7:0] TCP = 8'd6;
   localparam logic [7:0] CLASS_NONE = 8'd0, CLASS_NORMAL = 8'd1, CLASS_ATTACK = 8'd2;
 
-  // Frames in, to the store and the parser. A clear holds them; a window's walk does not.
-  wire clearing, store_ready, store_empty, oversize;
-  wire take = s_axis_tvalid && s_axis_tready;
-  assign s_axis_tready = store_ready && !clearing;
+  // Frames. A clear holds their headers; a window's walk does not.
+  wire clearing, ready, frames_empty, frame_in, frame_out, frame_oversize;
+  wire hdr_valid, hdr_is_ipv4, hdr_transport;
+  wire [1:0] hdr_user;
+  wire [7:0] hdr_protocol;
+  wire [31:0] hdr_dst_ip;
+  wire [5:0] hdr_tcp_flags;
+  wire enable, clear;
+  wire has_syn = hdr_tcp_flags[1], has_ack = hdr_tcp_flags[4];
+  wire counts = enable && hdr_transport && hdr_protocol == TCP && has_syn != has_ack;
+  wire hdr_take = hdr_valid && !clearing && (ready || !counts);
 
   wire verdict_valid, verdict_drop;
-  wire [11:0] verdict;
-  frame_store u_store (
-      .clk, .rst,
-      .s_tdata(s_axis_tdata), .s_tkeep(s_axis_tkeep), .s_tvalid(s_axis_tvalid && !clearing), .s_tready(store_ready),
-      .s_tlast(s_axis_tlast), .stored(), .oversize, .verdict_valid, .verdict_drop, .verdict,
-      .m_tdata(m_axis_tdata), .m_tkeep(m_axis_tkeep), .m_tvalid(m_axis_tvalid), .m_tready(m_axis_tready),
-      .m_tlast(m_axis_tlast), .m_verdict(m_axis_tuser), .empty(store_empty));
+  wire [9:0] verdict;
+  wire [9:0] out_verdict;
+  assign m_axis_tuser = {out_verdict[9:2], 2'b00, out_verdict[1:0]};
+  frame_path #(.VERDICT_W(10)) u_path (
+      .clk, .rst, .s_axis_tdata, .s_axis_tkeep, .s_axis_tvalid, .s_axis_tready, .s_axis_tlast, .s_axis_tuser,
+      .m_axis_tdata, .m_axis_tkeep, .m_axis_tvalid, .m_axis_tready, .m_axis_tlast, .m_axis_tuser(out_verdict),
+      .hdr_valid, .hdr_take, .hdr_user, .hdr_is_ipv4, .hdr_malformed(), .hdr_later_fragment(), .hdr_transport,
+      .hdr_protocol, .hdr_ip_bytes(), .hdr_ip_checksum(), .hdr_src_ip(), .hdr_dst_ip, .hdr_src_port(),
+      .hdr_dst_port(), .hdr_tcp_flags, .hdr_icmp_type(), .hdr_icmp_id(), .hdr_transport_checksum(),
+      .hdr_l4_offset(), .verdict_valid, .verdict_drop, .verdict, .frame_in, .frame_oversize, .frame_out,
+      .empty(frames_empty));
 
-  wire parsed, parsed_oversize, is_ipv4, transport;
-  wire [7:0] protocol;
-  wire [31:0] dst_ip;
-  wire [5:0] tcp_flags;
-  hdr_parse u_parse (
-      .clk, .rst, .beat(take), .tdata(s_axis_tdata), .tkeep(s_axis_tkeep), .tlast(s_axis_tlast),
-      .valid(parsed), .oversize(parsed_oversize), .is_ipv4, .malformed(), .later_fragment(), .transport, .protocol,
-      .ip_bytes(), .ip_checksum(), .src_ip(), .dst_ip, .src_port(), .dst_port(), .tcp_flags, .icmp_type(), .icmp_id(),
-      .transport_checksum(), .l4_offset(), .payload_offset(), .payload_bytes());
-
-  // The user bits of the frame that `parsed` is about.
-  logic [1:0] user_1, user_2;
-  always_ff @(posedge clk) {user_2, user_1} <= {user_1, s_axis_tuser};
-
-  // Verdicts, five cycles behind the parser, as are the counters' answers.
-  wire enable, clear;
+  // Verdicts, five cycles behind the headers, as are the counters' answers.
   logic drop_attacks;
-  wire has_syn = tcp_flags[1], has_ack = tcp_flags[4];
-  wire counts = enable && parsed && !parsed_oversize && transport && protocol == TCP && has_syn != has_ack;
   wire flagged;
-  logic [5:1] frame, treated, syn;
+  logic [5:1] frame, treated;
   logic [1:0] user [1:5];
   always_ff @(posedge clk) begin
-    frame   <= rst ? 5'd0 : {frame[4:1], parsed && !parsed_oversize};
-    treated <= {treated[4:1], enable && is_ipv4};
-    syn     <= {syn[4:1], counts && has_syn};
-    user[1] <= user_2;
+    frame   <= rst ? 5'd0 : {frame[4:1], hdr_take};
+    treated <= {treated[4:1], enable && hdr_is_ipv4};
+    user[1] <= hdr_user;
     for (int i = 2; i <= 5; i++) user[i] <= user[i-1];
   end
 
-  wire attack = frame[5] && syn[5] && flagged;
   assign verdict_valid = frame[5];
-  assign verdict_drop = attack && drop_attacks;
-  assign verdict = {attack ? CLASS_ATTACK : treated[5] ? CLASS_NORMAL : CLASS_NONE, 2'b00, user[5]};
+  assign verdict_drop = flagged && drop_attacks;
+  assign verdict = {flagged ? CLASS_ATTACK : treated[5] ? CLASS_NORMAL : CLASS_NONE, user[5]};
 
   // Windows: all counters are gathered, the limit is worked out, all counters are judged.
   logic [ 9:0] microsecond;
@@ -128,14 +120,21 @@ module nf_ddos_detector (
   logic [16:0] limit;
   always_ff @(posedge clk) limit <= threshold >= minimum ? {1'b0, threshold} + 17'd1 : {1'b0, minimum};
 
+  wire table_start, table_done, table_valid;
+  wire [3:0] table_operation;
+  wire [27:0] table_index;
+  wire [255:0] table_wdata;
+  wire [127:0] table_rdata;
   wire change, change_flagged;
   wire [31:0] change_address;
   wire [15:0] change_count;
   wire [10:0] flags_set;
   ddos_counters u_counters (
-      .clk, .rst, .access(counts), .raise(has_syn), .address(dst_ip), .flagged,
+      .clk, .rst, .ready, .access(hdr_take && counts), .raise(has_syn), .address(hdr_dst_ip), .flagged,
       .clear, .gather, .judge, .clearing, .walking, .walk_done, .counters, .sum, .squares,
-      .limit, .change, .change_flagged, .change_address, .change_count, .flags_set);
+      .limit, .change, .change_flagged, .change_address, .change_count, .flags_set,
+      .table_start, .table_operation, .table_index(table_index[9:0]), .table_wdata(table_wdata[127:0]), .table_done,
+      .table_valid, .table_rdata);
 
   // Registers.
   wire own_write;
@@ -177,17 +176,16 @@ module nf_ddos_detector (
     endcase
   end
 
-  assign busy = !store_empty || walking || window_busy || window_due;
+  assign busy = !frames_empty || walking || window_busy || window_due;
 
-  csr_common #(.ID(MODULE_ID), .VERSION(MODULE_VERSION)) u_csr (
+  csr_common #(.ID(MODULE_ID), .VERSION(MODULE_VERSION), .HAS_TABLE(1'b1)) u_csr (
       .clk, .rst, .csr_addr, .csr_write, .csr_wdata, .csr_read, .csr_rdata, .csr_ack,
       .enable, .clear, .busy, .clearing,
-      .frame_in(take && s_axis_tlast), .frame_out(m_axis_tvalid && m_axis_tready && m_axis_tlast),
-      .frame_oversize(oversize), .frame_drop({3'd0, verdict_drop}), .event_valid(change),
+      .frame_in, .frame_out, .frame_oversize, .frame_drop({3'd0, verdict_drop}), .event_valid(change),
       .event_words({128'd0, 16'd0, mean, 16'd0, change_count, change_address,
                     change_flagged ? EVENT_FLAGGED : EVENT_CLEARED}),
-      .table_start(), .table_operation(), .table_index(), .table_wdata(), .table_done(1'b0), .table_valid(1'b0),
-      .table_full(1'b0), .table_rdata(256'd0), .table_in_use(16'd0),
+      .table_start, .table_operation, .table_index, .table_wdata, .table_done, .table_valid, .table_full(1'b0),
+      .table_rdata({128'd0, table_rdata}), .table_in_use({5'd0, counters}),
       .own_write, .own_addr, .own_wdata, .own_rdata);
 
 endmodule

@@ -37,20 +37,40 @@ module nf_sqli_detector (
   localparam logic [7:0] TCP = 8'd6;
   localparam logic [7:0] CLASS_NONE = 8'd0, CLASS_CLEAN = 8'd1, CLASS_ATTACK = 8'd2;
 
+  // Register slices towards the shell: a beat is {user, last, keep, data}.
+  wire [63:0] in_tdata;
+  wire [7:0] in_tkeep;
+  wire [1:0] in_tuser;
+  wire in_tvalid, in_tready, in_tlast;
+  axis_skid #(.WIDTH(75)) u_in (
+      .clk, .rst, .s_data({s_axis_tuser, s_axis_tlast, s_axis_tkeep, s_axis_tdata}), .s_valid(s_axis_tvalid),
+      .s_ready(s_axis_tready), .m_data({in_tuser, in_tlast, in_tkeep, in_tdata}), .m_valid(in_tvalid),
+      .m_ready(in_tready));
+
+  wire [63:0] out_tdata;
+  wire [7:0] out_tkeep;
+  wire [9:0] out_tuser;
+  wire out_tvalid, out_tready, out_tlast;
+  wire [9:0] m_user;
+  axis_skid #(.WIDTH(83)) u_out (
+      .clk, .rst, .s_data({out_tuser, out_tlast, out_tkeep, out_tdata}), .s_valid(out_tvalid), .s_ready(out_tready),
+      .m_data({m_user, m_axis_tlast, m_axis_tkeep, m_axis_tdata}), .m_valid(m_axis_tvalid), .m_ready(m_axis_tready));
+  assign m_axis_tuser = {m_user[9:2], 2'b00, m_user[1:0]};
+
   // Frames in, to the store, the parser and the search memory.
   wire store_ready, search_ready, store_empty, oversize;
-  wire take = s_axis_tvalid && s_axis_tready;
-  assign s_axis_tready = store_ready && search_ready;
+  wire take = in_tvalid && in_tready;
+  assign in_tready = store_ready && search_ready;
 
   wire verdict_valid, verdict_drop;
-  wire [11:0] verdict;
-  frame_store u_store (
+  wire [9:0] verdict;
+  frame_store #(.VERDICT_W(10)) u_store (
       .clk, .rst,
-      .s_tdata(s_axis_tdata), .s_tkeep(s_axis_tkeep), .s_tvalid(s_axis_tvalid && search_ready),
-      .s_tready(store_ready), .s_tlast(s_axis_tlast), .stored(), .oversize,
+      .s_tdata(in_tdata), .s_tkeep(in_tkeep), .s_tvalid(in_tvalid && search_ready),
+      .s_tready(store_ready), .s_tlast(in_tlast), .stored(), .oversize,
       .verdict_valid, .verdict_drop, .verdict,
-      .m_tdata(m_axis_tdata), .m_tkeep(m_axis_tkeep), .m_tvalid(m_axis_tvalid), .m_tready(m_axis_tready),
-      .m_tlast(m_axis_tlast), .m_verdict(m_axis_tuser), .empty(store_empty));
+      .m_tdata(out_tdata), .m_tkeep(out_tkeep), .m_tvalid(out_tvalid), .m_tready(out_tready),
+      .m_tlast(out_tlast), .m_verdict(out_tuser), .empty(store_empty));
 
   wire parsed, parsed_oversize, is_ipv4, transport;
   wire [7:0] protocol, payload_offset;
@@ -58,14 +78,14 @@ module nf_sqli_detector (
   wire [15:0] src_port, dst_port;
   wire [11:0] payload_bytes;
   hdr_parse u_parse (
-      .clk, .rst, .beat(take), .tdata(s_axis_tdata), .tkeep(s_axis_tkeep), .tlast(s_axis_tlast),
+      .clk, .rst, .beat(take), .tdata(in_tdata), .tkeep(in_tkeep), .tlast(in_tlast),
       .valid(parsed), .oversize(parsed_oversize), .is_ipv4, .malformed(), .later_fragment(), .transport, .protocol,
       .ip_bytes(), .ip_checksum(), .src_ip, .dst_ip, .src_port, .dst_port, .tcp_flags(), .icmp_type(), .icmp_id(),
       .transport_checksum(), .l4_offset(), .payload_offset, .payload_bytes);
 
   // The user bits of the frame that `parsed` is about.
   logic [1:0] user_1, user_2;
-  always_ff @(posedge clk) {user_2, user_1} <= {user_1, s_axis_tuser};
+  always_ff @(posedge clk) {user_2, user_1} <= {user_1, in_tuser};
 
   // Configuration.
   wire enable, clear;
@@ -94,14 +114,14 @@ module nf_sqli_detector (
   wire [31:0] hits;
   wire searching;
   sqli_search u_search (
-      .clk, .rst, .beat(take), .tdata(s_axis_tdata), .tlast(s_axis_tlast), .ready(search_ready),
+      .clk, .rst, .beat(take), .tdata(in_tdata), .tlast(in_tlast), .ready(search_ready),
       .job(!no_job), .job_search, .job_offset, .job_bytes, .done(job_done), .hits,
       .hold(counting), .searching);
 
   wire attack = job_done && job_search && hits != 0;
   assign verdict_valid = job_done;
   assign verdict_drop = attack && drop_attacks;
-  assign verdict = {attack ? CLASS_ATTACK : job_ipv4 ? CLASS_CLEAN : CLASS_NONE, 2'b00, job_user};
+  assign verdict = {attack ? CLASS_ATTACK : job_ipv4 ? CLASS_CLEAN : CLASS_NONE, job_user};
 
   // Packets by pattern: one memory, walked after each attack and to clear it.
   logic zeroing;
@@ -143,12 +163,12 @@ module nf_sqli_detector (
                  own_addr == REG_OPTIONS ? {31'd0, drop_attacks} : 32'd0;
   end
 
-  assign busy = !store_empty || searching || counting;
+  assign busy = in_tvalid || m_axis_tvalid || !store_empty || searching || counting;
 
   csr_common #(.ID(MODULE_ID), .VERSION(MODULE_VERSION)) u_csr (
       .clk, .rst, .csr_addr, .csr_write, .csr_wdata, .csr_read, .csr_rdata, .csr_ack,
       .enable, .clear, .busy, .clearing(zeroing),
-      .frame_in(take && s_axis_tlast), .frame_out(m_axis_tvalid && m_axis_tready && m_axis_tlast),
+      .frame_in(take && in_tlast), .frame_out(m_axis_tvalid && m_axis_tready && m_axis_tlast),
       .frame_oversize(oversize), .frame_drop({3'd0, verdict_drop}),
       .event_valid(attack),
       .event_words({64'd0, 20'd0, job_bytes, hits, job_flow[31:0], job_flow[63:32], job_flow[95:64], EVENT_ATTACK}),

@@ -1,0 +1,9 @@
+../generated/common_regs.svh
+../generated/nf_aes_ctr_regs.svh
+../common/sync_fifo.sv
+../common/axis_skid.sv
+../common/frame_store.sv
+../common/csr_common.sv
+aes_sbox.sv
+aes_core.sv
+nf_aes_ctr.sv

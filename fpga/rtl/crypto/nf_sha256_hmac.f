@@ -1,0 +1,10 @@
+../generated/common_regs.svh
+../generated/nf_sha256_hmac_regs.svh
+../common/sync_fifo.sv
+../common/axis_skid.sv
+../common/frame_store.sv
+../common/csr_common.sv
+sha256_constants.sv
+sha256_core.sv
+sha256_message.sv
+nf_sha256_hmac.sv

@@ -1,0 +1,12 @@
+../generated/common_regs.svh
+../generated/nf_ddos_detector_regs.svh
+../common/sync_fifo.sv
+../common/axis_skid.sv
+../common/crc32c.sv
+../common/hdr_parse.sv
+../common/frame_store.sv
+../common/frame_path.sv
+../common/csr_common.sv
+ddos_threshold.sv
+ddos_counters.sv
+nf_ddos_detector.sv

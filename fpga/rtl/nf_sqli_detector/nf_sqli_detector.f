@@ -1,0 +1,10 @@
+../generated/common_regs.svh
+../generated/nf_sqli_detector_regs.svh
+../common/sync_fifo.sv
+../common/axis_skid.sv
+../common/hdr_parse.sv
+../common/frame_store.sv
+../common/csr_common.sv
+sqli_matcher.sv
+sqli_search.sv
+nf_sqli_detector.sv

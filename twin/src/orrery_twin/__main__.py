@@ -11,11 +11,13 @@ from pathlib import Path
 
 from aiohttp import web
 
+from orrery_twin.adapters.board_build import BoardBuild
 from orrery_twin.adapters.capabilities import probe_all
 from orrery_twin.adapters.process import run
 from orrery_twin.api.app import Services, make_app
-from orrery_twin.service.agents import Directories
+from orrery_twin.domain.topology import Machine
 from orrery_twin.service.captures import Captures
+from orrery_twin.service.directories import Directories
 from orrery_twin.service.faults import Faults
 from orrery_twin.service.hub import Hub
 from orrery_twin.service.pcaps import Pcaps
@@ -26,10 +28,11 @@ from orrery_twin.service.twin import Twin
 
 async def serve(directories: Directories) -> None:
     await run(["ip", "link", "set", "lo", "up"])
-    capabilities = await probe_all()
+    boards = BoardBuild.of_checkout()
+    capabilities = await probe_all(boards)
     hub = Hub()
     can_delay = any(capability.id == "netem" and capability.available for capability in capabilities)
-    twin = Twin(directories, hub, can_delay)
+    twin = Twin(directories, hub, Machine(can_delay, boards.slots_of_profile()), boards)
     pcaps = Pcaps(directories.state / "pcaps")
     traffic = Traffic(twin, pcaps, hub, TrafficJournal(directories.state / "traffic.json"))
     services = Services(twin, traffic, Captures(twin, hub), Faults(twin, hub), pcaps, hub, capabilities)

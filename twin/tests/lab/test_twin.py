@@ -21,10 +21,16 @@ def link(lab: Lab, link_id: str) -> Any:
 
 
 def test_state_names_every_node_and_link(lab: Lab, rack: dict[str, Any]) -> None:
-    state = lab.ok("GET", "/state")
-    assert {node["id"]: node["state"] for node in state["nodes"]} == {
-        node["id"]: "up" for kind in ("switches", "servers", "hosts") for node in rack[kind]
-    }
+    def nodes_up() -> Any:
+        state = lab.ok("GET", "/state")
+        return state if all(node["state"] == "up" for node in state["nodes"]) else None
+
+    state = lab.until(nodes_up, "all to be up")
+    assert sorted((node["kind"], node["id"]) for node in state["nodes"]) == sorted(
+        (kind, node["id"])
+        for kind, nodes in [("switch", "switches"), ("server", "servers"), ("host", "hosts"), ("board", "boards")]
+        for node in rack[nodes]
+    )
     assert [sample["link_id"] for sample in state["links"]] == [link["id"] for link in rack["links"]]
     assert all(sample["up"] for sample in state["links"])
 

@@ -9,7 +9,7 @@ from orrery_twin.domain.fabric import FabricProgram, compile_fabric, cookie_of, 
 from orrery_twin.domain.refusal import Refused
 from orrery_twin.domain.topology import plan_build
 
-from .test_topology import two_leaves
+from .test_topology import MACHINE, two_leaves
 
 Rack = dict[str, Any]
 MakeRule = Callable[..., dict[str, Any]]
@@ -18,7 +18,7 @@ MakeRule = Callable[..., dict[str, Any]]
 def compile_rules(rack: Rack, *rules: dict[str, Any]) -> FabricProgram:
     infrastructure = Infrastructure.model_validate(rack)
     spec = FabricSpec.model_validate({"generation": 7, "rules": list(rules)})
-    return compile_fabric(infrastructure, plan_build(infrastructure, can_delay=False), spec)
+    return compile_fabric(infrastructure, plan_build(infrastructure, MACHINE), spec)
 
 
 def flows_of(program: FabricProgram, rule_id: str, bridge: str = "sw1") -> list[str]:

@@ -1,18 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from orrery_twin.contract.models import Infrastructure
 from orrery_twin.domain.refusal import Refused
-from orrery_twin.domain.topology import next_ports, plan_build, server_mac
+from orrery_twin.domain.topology import Machine, next_ports, plan_build, server_mac
 
 Rack = dict[str, Any]
+MACHINE = Machine(can_delay=False, slots_of_profile={"de5": 2, "onetcard": 1})
 
 
 def test_the_rack_gets_numbered_ports_and_addresses(rack: Rack) -> None:
-    plan = plan_build(Infrastructure.model_validate(rack), can_delay=False)
+    plan = plan_build(Infrastructure.model_validate(rack), MACHINE)
     assert [switch.bridge for switch in plan.switches] == ["sw1"]
     assert [link.near.port for link in plan.links] == [1, 2, 3, 4, 5, 6, 7]
     server = plan.node("server-2")
@@ -65,22 +67,22 @@ def change(path: list[str | int], value: Any) -> Callable[[Rack], None]:
 def test_what_cannot_be_emulated_is_refused_by_field(rack: Rack, spoil: Callable[[Rack], None], pointer: str) -> None:
     spoil(rack)
     with pytest.raises(Refused) as refusal:
-        plan_build(Infrastructure.model_validate(rack), can_delay=False)
+        plan_build(Infrastructure.model_validate(rack), MACHINE)
     assert pointer in [fault.pointer for fault in refusal.value.faults]
 
 
 def test_a_delay_is_accepted_where_the_kernel_can(rack: Rack) -> None:
     rack["links"][2]["delay_us"] = 5000
-    plan = plan_build(Infrastructure.model_validate(rack), can_delay=True)
+    plan = plan_build(Infrastructure.model_validate(rack), replace(MACHINE, can_delay=True))
     assert plan.links[2].delay_us == 5000
 
 
 def test_live_nodes_and_their_links_are_left_alone(rack: Rack) -> None:
-    rack["servers"][1]["origin"] = "live"
+    rack["servers"][1]["origin"] = rack["boards"][1]["origin"] = "live"
     rack["switches"].append(rack["switches"][0] | {"id": "core", "origin": "live", "driver": "bmv2"})
     uplink = {"id": "uplink", "a": {"node": "leaf-1", "port": "up"}, "b": {"node": "core", "port": "down"}}
     rack["links"].append(uplink | {"bandwidth_bps": 1e9, "delay_us": 500})
-    plan = plan_build(Infrastructure.model_validate(rack), can_delay=False)
+    plan = plan_build(Infrastructure.model_validate(rack), MACHINE)
     assert [switch.id for switch in plan.switches] == ["leaf-1"]
     assert plan.node("server-2") is None
     assert [link.id for link in plan.links] == [link["id"] for link in rack["links"] if "server-2" not in link["id"]][
@@ -99,7 +101,7 @@ def two_leaves(rack: Rack) -> Rack:
 
 
 def test_next_ports_lead_over_the_trunk(rack: Rack) -> None:
-    plan = plan_build(Infrastructure.model_validate(two_leaves(rack)), can_delay=False)
+    plan = plan_build(Infrastructure.model_validate(two_leaves(rack)), MACHINE)
     ports = next_ports(plan)
     assert ports["leaf-1"]["server-1"] == 1
     assert ports["leaf-1"]["web-1"] == ports["leaf-1"]["leaf-2"] == 4

@@ -6,11 +6,12 @@ import os
 import shutil
 from pathlib import Path
 
+from orrery_twin.adapters.board_build import BoardBuild
 from orrery_twin.adapters.process import CommandFailed, run
 from orrery_twin.contract.models import Capability
 
 
-async def probe_all() -> list[Capability]:
+async def probe_all(board_build: BoardBuild) -> list[Capability]:
     """Must run before the twin's first build: it adds and removes devices of its own."""
     kernel_ovs, netem, htb, vxlan = await asyncio.gather(
         _succeeds(["ovs-dpctl", "show"]),
@@ -82,7 +83,20 @@ async def probe_all() -> list[Capability]:
             bmv2 or "simple_switch_grpc",
             "the ovs switch driver",
         ),
+        _boards(board_build),
     ]
+
+
+def _boards(build: BoardBuild) -> Capability:
+    missing, modules = build.missing(), build.modules()
+    return Capability(
+        id="boards",
+        title="Emulated FPGA boards",
+        where="twin",
+        available=missing is None,
+        detail=missing or f"modules: {', '.join(modules) or 'none'}",
+        fallback="boards have failed, everything else works" if missing else None,
+    )
 
 
 def _capability(name: str, title: str, available: bool, probed: str, fallback: str | None) -> Capability:

@@ -82,11 +82,12 @@ async def spawn(
     return process
 
 
-async def end(process: Process, grace_s: float = 1.0) -> None:
-    """Ends the process and its group, by force after the grace period."""
+async def end(process: Process, grace_s: float = 1.0, at_once: bool = False) -> None:
+    """Ends the process and its group, by force after the grace period or at once."""
     if process.returncode is not None:
         return
-    for number, limit_s in ((signal.SIGTERM, grace_s), (signal.SIGKILL, 5.0)):
+    attempts = [(signal.SIGTERM, grace_s), (signal.SIGKILL, 5.0)]
+    for number, limit_s in attempts[at_once:]:
         try:
             os.killpg(process.pid, number)
         except ProcessLookupError:

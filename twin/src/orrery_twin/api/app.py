@@ -113,10 +113,10 @@ class _Api:
         except ValidationError as error:
             return validation_problem(error, body)
         self._services.twin.want(spec)
-        return json_reply(self._services.twin.last_state(), status=202)
+        return json_reply(self._services.twin.last_state(), status=202, only_set=True)
 
     async def state(self, _: web.Request) -> web.Response:
-        return json_reply(await self._services.twin.state())
+        return json_reply(await self._services.twin.state(), only_set=True)
 
     async def put_fabric(self, request: web.Request) -> web.Response:
         body = await _body(request)
@@ -153,7 +153,7 @@ class _Api:
         except ValidationError as error:
             return validation_problem(error, body)
         fault = await self._services.faults.make(wanted)
-        return json_reply(fault, 201, {"Location": f"/faults/{fault.id}"})
+        return json_reply(fault, 201, {"Location": f"/faults/{fault.id}"}, only_set=True)
 
     async def remove_fault(self, request: web.Request) -> web.Response:
         if not await self._services.faults.remove(request.match_info["id"]):

@@ -69,6 +69,9 @@ def _pointer(document: Any, location: tuple[str | int, ...], kind: str) -> str:
     return pointer(*parts)
 
 
-def json_reply(body: BaseModel, status: int = 200, headers: dict[str, str] | None = None) -> web.Response:
-    text = body.model_dump_json(by_alias=True)
+def json_reply(
+    body: BaseModel, status: int = 200, headers: dict[str, str] | None = None, *, only_set: bool = False
+) -> web.Response:
+    """`only_set`: for bodies with optional fields, which the contract wants left out and not null."""
+    text = body.model_dump_json(by_alias=True, exclude_unset=only_set)
     return web.Response(status=status, text=text, content_type="application/json", headers=headers)

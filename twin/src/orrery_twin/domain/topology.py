@@ -9,6 +9,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from orrery_twin.contract.models import Infrastructure, LinkEnd
+from orrery_twin.domain.boards import BoardPlan, board_faults, plan_boards
+from orrery_twin.domain.digest import fnv1a
 from orrery_twin.domain.refusal import FieldFault, Refused, pointer
 
 GATEWAY_MAC = "02:0e:ff:ff:ff:fe"
@@ -66,6 +68,7 @@ class BuildPlan:
     switches: tuple[SwitchPlan, ...]
     nodes: tuple[NodePlan, ...]
     links: tuple[LinkPlan, ...]
+    boards: tuple[BoardPlan, ...]
 
     def node(self, node_id: str) -> NodePlan | None:
         return next((node for node in self.nodes if node.id == node_id), None)
@@ -87,20 +90,24 @@ class BuildPlan:
 
 def server_mac(server_id: str) -> str:
     """Address of a server's first interface, from its id alone (FNV-1a), as the planner gives it in NodeSpec."""
-    digest = 0x811C9DC5
-    for octet in server_id.encode():
-        digest = ((digest ^ octet) * 0x01000193) & 0xFFFFFFFF
+    digest = fnv1a(server_id)
     folded = (digest ^ (digest >> 16)) & 0xFFFF
     return f"02:0f:00:00:{folded >> 8:02x}:{folded & 0xFF:02x}"
 
 
-def plan_build(infrastructure: Infrastructure, can_delay: bool) -> BuildPlan:
-    """Raises Refused, naming every field at fault, when the twin cannot emulate the infrastructure.
+@dataclass(frozen=True)
+class Machine:
+    """What the machine offers: whether it can delay packets on a link, and its board profiles with their slots."""
 
-    `can_delay`: this machine can delay packets on a link.
-    """
+    can_delay: bool
+    slots_of_profile: Mapping[str, int]
+
+
+def plan_build(infrastructure: Infrastructure, machine: Machine) -> BuildPlan:
+    """Raises Refused, naming every field at fault, when the twin cannot emulate the infrastructure."""
     faults = [*_identity_faults(infrastructure), *_node_faults(infrastructure), *_link_faults(infrastructure)]
-    if not can_delay:
+    faults += board_faults(infrastructure, machine.slots_of_profile)
+    if not machine.can_delay:
         faults += _delay_faults(infrastructure)
     if faults:
         raise Refused("the twin cannot emulate this infrastructure", faults)
@@ -120,7 +127,8 @@ def plan_build(infrastructure: Infrastructure, can_delay: bool) -> BuildPlan:
         for host in infrastructure.hosts
         if host.origin == "twin"
     ]
-    return BuildPlan(switches, (*servers, *hosts), _plan_links(infrastructure, switches))
+    links = _plan_links(infrastructure, switches)
+    return BuildPlan(switches, (*servers, *hosts), links, plan_boards(infrastructure))
 
 
 def _plan_links(infrastructure: Infrastructure, switches: tuple[SwitchPlan, ...]) -> tuple[LinkPlan, ...]:
@@ -154,7 +162,7 @@ def _live_nodes(infrastructure: Infrastructure) -> set[str]:
 
 def _identity_faults(infrastructure: Infrastructure) -> Iterator[FieldFault]:
     first_use: dict[str, str] = {}
-    for kind in ("servers", "switches", "hosts"):
+    for kind in ("servers", "switches", "hosts", "boards"):
         for index, node in enumerate(getattr(infrastructure, kind)):
             place = pointer("infrastructure", kind, index, "id")
             if node.id in first_use:

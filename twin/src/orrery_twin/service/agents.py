@@ -3,12 +3,12 @@
 
 import os
 import shlex
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from orrery_twin.adapters.process import BoundedLog
 from orrery_twin.contract.models import Infrastructure, TwinAgentSettings
+from orrery_twin.service.directories import Directories
 from orrery_twin.service.hub import Hub
 from orrery_twin.service.supervisor import Supervised
 
@@ -16,15 +16,18 @@ COMMAND_VARIABLE = "ORRERY_AGENT_COMMAND"
 AGENT = Path(__file__).resolve().parents[4] / "agents/node/dist/agent.mjs"
 
 
-@dataclass(frozen=True)
-class Directories:
-    run: Path
-    state: Path
-
-
 class Agents:
-    def __init__(self, directories: Directories, hub: Hub, on_change: Callable[[], None]) -> None:
+    """`boards_file`: what the agent of a server is told of its boards; None where there are none."""
+
+    def __init__(
+        self,
+        directories: Directories,
+        hub: Hub,
+        on_change: Callable[[], None],
+        boards_file: Callable[[str], Path | None],
+    ) -> None:
         self._directories = directories
+        self._boards_file = boards_file
         self._hub = hub
         self._on_change = on_change
         self._settings: TwinAgentSettings | None = None
@@ -59,6 +62,11 @@ class Agents:
             await agent.stop()
         self._running = {}
 
+    async def stop_at(self, servers: Iterable[str]) -> None:
+        for server in servers:
+            if agent := self._running.pop(server, None):
+                await agent.stop()
+
     def _supervise(self, server: str, interface: str, pid: int) -> Supervised:
         run_directory = self._directories.run / "a" / server
         state_directory = self._directories.state / "agents" / server
@@ -82,6 +90,8 @@ class Agents:
         command = [*program, "--server", self._settings.server_url, "--node", server, "--origin", "twin"]
         command += ["--iface", interface, "--memory", "no-huge"]
         command += ["--run-dir", str(run_directory), "--state-dir", str(state_directory)]
+        if boards := self._boards_file(server):
+            command += ["--boards", str(boards)]
         return command
 
     def _environment(self, server: str) -> dict[str, str]:

@@ -84,14 +84,14 @@ class Hub:
                 await watcher.wake.wait()
                 watcher.wake.clear()
                 if "state" in watcher.latest:
-                    yield watcher.latest.pop("state").model_dump_json(by_alias=True)
+                    yield _line(watcher.latest.pop("state"))
                 while watcher.events:
                     yield watcher.events.popleft()
                 if watcher.lost_events:
                     lost, watcher.lost_events = watcher.lost_events, 0
                     yield _event_line("watch.overflow", "twin", f"{lost} events were not delivered", "warning")
                 while watcher.latest:
-                    yield watcher.latest.pop(next(iter(watcher.latest))).model_dump_json(by_alias=True)
+                    yield _line(watcher.latest.pop(next(iter(watcher.latest))))
         finally:
             self._watchers.discard(watcher)
 
@@ -100,4 +100,9 @@ def _event_line(event: str, subject: str, message: str, severity: Severity) -> s
     line = TwinWatchLineEvent(
         type="event", event=event, severity=severity, subject=subject, message=message, t_ms=now_ms()
     )
-    return line.model_dump_json(by_alias=True)
+    return _line(line)
+
+
+def _line(line: BaseModel) -> str:
+    """The contract wants optional fields left out, not null."""
+    return line.model_dump_json(by_alias=True, exclude_unset=True)

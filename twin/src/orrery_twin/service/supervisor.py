@@ -5,6 +5,7 @@ import asyncio
 import time
 from asyncio.subprocess import Process
 from collections.abc import Callable, Mapping
+from typing import Literal
 
 from orrery_twin.adapters.process import BoundedLog, CommandFailed, end, spawn
 from orrery_twin.service.hub import Hub
@@ -12,6 +13,7 @@ from orrery_twin.service.hub import Hub
 FIRST_DELAY_S = 0.2
 LAST_DELAY_S = 10.0
 STABLE_AFTER_S = 10.0
+NodeState = Literal["up", "starting", "failed", "down"]
 
 
 class Supervised:
@@ -49,13 +51,14 @@ class Supervised:
         if self._task is None:
             self._task = asyncio.create_task(self._keep())
 
-    async def stop(self) -> None:
+    async def stop(self, at_once: bool = False) -> None:
+        """`at_once`: without the time to tidy up."""
         if self._task:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
             self._task = None
         if self._process:
-            await end(self._process)
+            await end(self._process, at_once=at_once)
             self._process = None
 
     async def _keep(self) -> None:

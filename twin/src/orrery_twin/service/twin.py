@@ -7,44 +7,50 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Literal
 
+from orrery_twin.adapters.board_build import BoardBuild
 from orrery_twin.adapters.network import Network
 from orrery_twin.adapters.ovs import SwitchDaemons, send_one_frame
 from orrery_twin.adapters.packet_sockets import enlarge_buffers
 from orrery_twin.adapters.process import CommandFailed
 from orrery_twin.contract.models import FabricSpec, Fault, Infrastructure, TwinNodeState, TwinSpec, TwinState
+from orrery_twin.domain.boards import BoardChanges
 from orrery_twin.domain.refusal import Refused
-from orrery_twin.domain.topology import BuildPlan, plan_build
-from orrery_twin.service.agents import Agents, Directories
+from orrery_twin.domain.topology import BuildPlan, Machine, plan_build
+from orrery_twin.service.agents import Agents
+from orrery_twin.service.boards import Boards
+from orrery_twin.service.directories import Directories
 from orrery_twin.service.fabric import FabricControl
 from orrery_twin.service.hosts import HostServers
 from orrery_twin.service.hub import Hub
 from orrery_twin.service.links import LinkSampler
+from orrery_twin.service.supervisor import NodeState
 
 log = logging.getLogger(__name__)
 
 FIRST_RETRY_S = 1.0
 LAST_RETRY_S = 30.0
 COUNTERS_INTERVAL_S = 2.0
-NodeState = Literal["up", "starting", "failed", "down"]
 Phase = Literal["down", "building", "up", "failed", "tearing-down"]
+BOARD_FAULTS = ("board-kill", "slot-stuck")
 
 
 class Twin:
     """`plan` and `infrastructure` are what exists: None unless the phase is `up`."""
 
-    def __init__(self, directories: Directories, hub: Hub, can_delay: bool) -> None:
+    def __init__(self, directories: Directories, hub: Hub, machine: Machine, board_build: BoardBuild) -> None:
         self.hub = hub
         self.phase: Phase = "down"
         self.plan: BuildPlan | None = None
         self.infrastructure: Infrastructure | None = None
         self.network = Network()
         self.fabric = FabricControl(hub)
-        self.agents = Agents(directories, hub, self.publish)
+        self.boards = Boards(directories, board_build, hub, self.publish, self._board_lost_power)
+        self.agents = Agents(directories, hub, self.publish, self.boards.file_for_agent)
         self.faults: dict[str, Fault] = {}
         self.links = LinkSampler(hub)
         self._hosts = HostServers(directories.state / "logs", hub, self.publish)
         self._daemons = SwitchDaemons(directories.state / "logs", self._switch_restarted)
-        self._can_delay = can_delay
+        self._machine = machine
         self._desired = TwinSpec(generation=0, infrastructure=None, agents=None)
         self._reached_generation = 0
         self._error: str | None = None
@@ -56,7 +62,7 @@ class Twin:
     def want(self, spec: TwinSpec) -> None:
         """Raises Refused when the twin cannot be so; else `reconcile` makes it so."""
         if spec.infrastructure is not None:
-            plan_build(spec.infrastructure, self._can_delay)
+            plan_build(spec.infrastructure, self._machine)
         self._desired = spec
         self._work.set()
 
@@ -65,7 +71,7 @@ class Twin:
         infrastructure = self._desired.infrastructure
         if infrastructure is None:
             raise Refused("there is no topology to apply rules to: PUT /spec first", status=409)
-        self.fabric.check(infrastructure, plan_build(infrastructure, self._can_delay), spec)
+        self.fabric.check(infrastructure, plan_build(infrastructure, self._machine), spec)
         self.fabric.want(spec)
         if self.phase == "up" and self.plan and self.infrastructure:
             await self.fabric.apply(self.infrastructure, self.plan)
@@ -125,15 +131,15 @@ class Twin:
         )
 
     async def _reconcile(self, spec: TwinSpec) -> None:
-        if spec.infrastructure != self.infrastructure or self.phase == "failed":
+        if self.phase == "up" and _differ_by_boards_at_most(spec.infrastructure, self.infrastructure):
+            await self._update(spec)
+        elif spec.infrastructure != self.infrastructure or self.phase == "failed":
             if self.phase in ("up", "failed"):
                 self._set_phase("tearing-down")
                 await self._tear_down()
                 self._set_phase("down")
             if spec.infrastructure is not None:
                 await self._build(spec, spec.infrastructure)
-        elif self.infrastructure is not None:
-            await self.agents.update(self.infrastructure, self.network.pid_of, spec.agents)
         self._reached_generation = spec.generation
         self.publish()
 
@@ -141,7 +147,7 @@ class Twin:
         start = time.monotonic()
         self._error = None
         self._set_phase("building")
-        plan = plan_build(infrastructure, self._can_delay)
+        plan = plan_build(infrastructure, self._machine)
         await self._daemons.start()
         await self.network.build(plan)
         self._hosts.start(plan, self.network.pid_of)
@@ -149,6 +155,7 @@ class Twin:
         await self.fabric.apply(infrastructure, plan)
         await self.links.start(plan, self.network.pid_of)
         await self._hosts.until_ready(self.network.pid_of)
+        await self.boards.change(BoardChanges(gone=(), new=plan.boards), self.network.pid_of)
         self.plan, self.infrastructure = plan, infrastructure
         self.agents.start(infrastructure, self.network.pid_of, spec.agents)
         self._build_ms = round((time.monotonic() - start) * 1000, 1)
@@ -157,17 +164,36 @@ class Twin:
         for tell in self.when_up:
             tell()
 
+    async def _update(self, spec: TwinSpec) -> None:
+        """Of what may change while the network stays: boards and agents."""
+        assert self.plan and spec.infrastructure
+        plan = plan_build(spec.infrastructure, self._machine)
+        changes = BoardChanges.between(self.plan.boards, plan.boards)
+        await self.agents.stop_at(changes.servers)
+        self._forget_faults(lambda fault: fault.kind in BOARD_FAULTS and fault.target in changes.boards)
+        self.plan, self.infrastructure = plan, spec.infrastructure
+        await self.boards.change(changes, self.network.pid_of)
+        await self.agents.update(spec.infrastructure, self.network.pid_of, spec.agents)
+
     async def _tear_down(self) -> None:
         for stop in self.before_tear_down:
             await stop()
         self.plan = self.infrastructure = None
         self.faults.clear()
         await self.agents.stop()
+        await self.boards.stop()
         await self._hosts.stop()
         await self.links.stop()
         await self.network.tear_down()
         self.fabric.forget()
         self._build_ms = None
+
+    def _board_lost_power(self, board_id: str) -> None:
+        self._forget_faults(lambda fault: fault.kind == "slot-stuck" and fault.target == board_id)
+
+    def _forget_faults(self, is_over: Callable[[Fault], bool]) -> None:
+        for fault in [fault for fault in self.faults.values() if is_over(fault)]:
+            del self.faults[fault.id]
 
     async def _switch_restarted(self) -> None:
         self.hub.event("switch.restarted", "openvswitch", "the switch daemon was started again", "warning")
@@ -235,4 +261,23 @@ class Twin:
                     detail=process.detail if process else None,
                 )
             )
-        return nodes
+        return [
+            *nodes,
+            *(self._board_node(board.id, state) for board in infrastructure.boards if board.origin == "twin"),
+        ]
+
+    def _board_node(self, board_id: str, state: NodeState) -> TwinNodeState:
+        process = self.boards.process(board_id)
+        return TwinNodeState(
+            id=board_id,
+            kind="board",
+            state=self.boards.state(board_id) if state == "up" else state,
+            pid=process.pid if process else None,
+            detail=process.detail if process else None,
+        )
+
+
+def _differ_by_boards_at_most(wanted: Infrastructure | None, present: Infrastructure | None) -> bool:
+    if wanted is None or present is None:
+        return False
+    return wanted.model_copy(update={"boards": []}) == present.model_copy(update={"boards": []})

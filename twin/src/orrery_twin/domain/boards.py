@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Emulated boards: their ports in the network namespace of their server, and what the server's agent is told."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from orrery_twin.contract.models import Infrastructure
+from orrery_twin.domain.digest import fnv1a
+from orrery_twin.domain.refusal import FieldFault, pointer
+
+
+@dataclass(frozen=True)
+class VethPlan:
+    """A pair of interfaces in one namespace: the engine takes frames at one, the board at the other."""
+
+    engine: str
+    board: str
+
+
+@dataclass(frozen=True)
+class SlotPlan:
+    """Frames to be treated enter the slot by `near` and come out by `far`."""
+
+    near: VethPlan
+    far: VethPlan
+
+
+@dataclass(frozen=True)
+class BoardPlan:
+    """What the twin makes of a board: equal plans are the same board."""
+
+    id: str
+    server: str
+    profile: str
+    slots: tuple[SlotPlan, ...]
+
+    @property
+    def veths(self) -> tuple[VethPlan, ...]:
+        return tuple(veth for slot in self.slots for veth in (slot.near, slot.far))
+
+
+@dataclass(frozen=True)
+class BoardSockets:
+    """Unix sockets of a board. The names are short because the length of such paths is limited."""
+
+    control: Path
+    events: Path
+
+    @classmethod
+    def under(cls, directory: Path) -> "BoardSockets":
+        return cls(directory / "ctl.sock", directory / "events.sock")
+
+
+def plan_boards(infrastructure: Infrastructure) -> tuple[BoardPlan, ...]:
+    """Boards of origin `twin`; `board_faults` has found nothing wrong."""
+    return tuple(
+        BoardPlan(board.id, board.server, board.profile, tuple(_slot(board.id, slot) for slot in range(board.slots)))
+        for board in infrastructure.boards
+        if board.origin == "twin"
+    )
+
+
+def _slot(board_id: str, slot: int) -> SlotPlan:
+    # From the id alone: a board keeps its interfaces when others come and go.
+    stem = f"b{fnv1a(board_id):08x}s{slot:x}"
+    return SlotPlan(VethPlan(f"{stem}n", f"{stem}n-b"), VethPlan(f"{stem}f", f"{stem}f-b"))
+
+
+def board_faults(infrastructure: Infrastructure, slots_of_profile: Mapping[str, int]) -> Iterator[FieldFault]:
+    """`slots_of_profile`: the board profiles that there are."""
+    origin_of = {server.id: server.origin for server in infrastructure.servers}
+    stems: dict[int, str] = {}
+    for index, board in enumerate(infrastructure.boards):
+        if board.origin != "twin":
+            continue
+        place = pointer("infrastructure", "boards", index)
+        if board.server not in origin_of:
+            yield FieldFault(f"{place}/server", f"there is no server {board.server}")
+        elif origin_of[board.server] != "twin":
+            yield FieldFault(f"{place}/server", f"{board.server} is not emulated: an emulated board cannot be in it")
+        if board.profile not in slots_of_profile:
+            known = ", ".join(sorted(slots_of_profile)) or "none"
+            yield FieldFault(f"{place}/profile", f"there is no profile {board.profile}; there are: {known}")
+        elif board.slots > slots_of_profile[board.profile]:
+            has = slots_of_profile[board.profile]
+            yield FieldFault(f"{place}/slots", f"a board of profile {board.profile} has {has}")
+        other = stems.setdefault(fnv1a(board.id), board.id)
+        if other != board.id:
+            yield FieldFault(f"{place}/id", f"its interfaces would have the names of those of {other}: choose another")
+
+
+def describe_to_agent(board: BoardPlan, sockets: BoardSockets, images: Path) -> dict[str, Any]:
+    """An entry of the agent's `--boards` file."""
+    return {
+        "id": board.id,
+        "backend": "simulated",
+        "control": str(sockets.control),
+        "events": str(sockets.events),
+        "images": str(images),
+        "slots": [{"near": slot.near.engine, "far": slot.far.engine} for slot in board.slots],
+    }
+
+
+@dataclass(frozen=True)
+class BoardChanges:
+    """From boards that are to boards that are wanted; those with equal plans are in neither list."""
+
+    gone: tuple[BoardPlan, ...]
+    new: tuple[BoardPlan, ...]
+
+    @classmethod
+    def between(cls, before: tuple[BoardPlan, ...], after: tuple[BoardPlan, ...]) -> "BoardChanges":
+        return cls(
+            tuple(board for board in before if board not in after),
+            tuple(board for board in after if board not in before),
+        )
+
+    @property
+    def boards(self) -> set[str]:
+        return {board.id for board in (*self.gone, *self.new)}
+
+    @property
+    def servers(self) -> set[str]:
+        """Their agents have to learn of it."""
+        return {board.server for board in (*self.gone, *self.new)}

@@ -2,6 +2,7 @@ import {
   IconActivityHeartbeat,
   IconBolt,
   IconBooks,
+  IconCpu2,
   IconHierarchy2,
   IconLayoutDashboard,
   IconListCheck,
@@ -55,6 +56,14 @@ export const PAGES: readonly PageDefinition[] = [
     icon: IconTopologyStar3,
     letter: 't',
     load: () => import('../features/topology/page.js'),
+  },
+  {
+    path: '/accelerators',
+    title: 'Accelerators',
+    section: 'observe',
+    icon: IconCpu2,
+    letter: 'a',
+    load: () => import('../features/accelerators/page.js'),
   },
   {
     path: '/slos',

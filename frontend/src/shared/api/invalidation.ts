@@ -16,6 +16,12 @@ const CHANGED_BY: Record<string, readonly string[]> = {
   traffic: ['twin'],
   capture: ['twin'],
   pcap: ['twin'],
+  slot: ['accelerators'],
+  board: ['accelerators', 'twin'],
+  reservation: ['accelerators'],
+  reconfiguration: ['reconfigurations', 'accelerators', 'reconfiguration-policies', 'nf-instances', 'deployments'],
+  policy: ['reconfiguration-policies'],
+  scenario: ['scenario-runs', 'pipelines'],
   slo: ['slos'],
   capability: ['capabilities'],
   port: ['nodes'],
@@ -26,6 +32,7 @@ const CHANGED_BY: Record<string, readonly string[]> = {
 const CHANGED_LITTLE: Record<string, readonly string[]> = {
   'operation.step': ['operations'],
   'operation.first-packet': ['operations'],
+  'reconfiguration.stage': ['reconfigurations', 'reconfiguration-policies'],
 };
 
 export function queryKeysOf(eventType: string): readonly string[] {

@@ -1,3 +1,4 @@
+import type { Accelerator } from '@orrery/contract';
 import { useQuery } from '@tanstack/react-query';
 import { call, callFull, followPage } from './client.js';
 import type { CallInput, CallResult, RouteName } from './routes.js';
@@ -45,6 +46,29 @@ export const useSlos = () => useList('listSlos', 'slos', 10_000);
 export const useTraffic = () => useList('listTraffic', 'twin', 1000);
 export const useFaults = () => useList('listFaults', 'twin', 10_000);
 export const usePcaps = () => useList('listPcaps', 'twin');
+
+export const useBoardModules = () => useList('listBoardModules', 'board-modules');
+export const useReconfigurationPolicies = () =>
+  useList('listReconfigurationPolicies', 'reconfiguration-policies', 2000);
+
+/** Boards as they are now. Bytes of a load come without an event of their own. */
+export function useAccelerators() {
+  return useQuery({
+    queryKey: ['accelerators', 'list'],
+    queryFn: ({ signal }) => listAll('listAccelerators', {}, signal),
+    refetchInterval: ({ state }) => (state.data?.some(isLoading) ? 500 : 10_000),
+  });
+}
+const isLoading = ({ state, slots }: Accelerator) => state === 'loading' || slots.some((slot) => slot.load !== null);
+
+/** The newest reconfigurations. */
+export function useReconfigurations(limit = 200) {
+  return useQuery({
+    queryKey: ['reconfigurations', 'list', limit],
+    queryFn: ({ signal }) => call('listReconfigurations', { query: { limit } }, { signal }),
+    refetchInterval: ({ state }) => (state.data?.items.some((item) => item.state === 'running') ? 1000 : false),
+  });
+}
 
 /** The newest operations. */
 export function useOperations(limit = 200) {

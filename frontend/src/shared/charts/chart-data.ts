@@ -41,7 +41,11 @@ export function extend(points: [number, number][], more: readonly (readonly [num
 }
 
 /** History of some sample keys from the server, continued by the stream. */
-export function useChartData(keys: readonly string[], windowS: number): { data: AlignedData; error: unknown } {
+export function useChartData(
+  keys: readonly string[],
+  windowS: number,
+  keepS = windowS,
+): { data: AlignedData; error: unknown } {
   const list = keys.join('\n');
   useWantSamples(keys);
   const history = useSeries(keys);
@@ -74,7 +78,7 @@ export function useChartData(keys: readonly string[], windowS: number): { data: 
     const ends = list.split('\n').map((key) => {
       const take = () => {
         const points = buffers.current.get(key) ?? [];
-        extend(points, live.ring(key)?.points() ?? [], Date.now() - windowS * 1000 - 5000);
+        extend(points, live.ring(key)?.points() ?? [], Date.now() - keepS * 1000 - 5000);
         buffers.current.set(key, points);
         redraw();
       };
@@ -85,7 +89,7 @@ export function useChartData(keys: readonly string[], windowS: number): { data: 
       if (timer) clearTimeout(timer);
       for (const end of ends) end();
     };
-  }, [list, windowS]);
+  }, [list, keepS]);
 
   const data = useMemo(() => {
     void version;

@@ -5,6 +5,9 @@ import { formatQuantity, type Quantity } from '../format/quantity.js';
 import { clockText } from '../format/time.js';
 import { type Palette, seriesColor, usePalette } from '../theme/palette.js';
 import type { AlignedData } from './chart-data.js';
+import { crosshair, pointAt } from './crosshair.js';
+import type { ChartBand, ChartLevel } from './marks.js';
+import type { TimeRange } from './time-range.js';
 
 export interface PlotSeries {
   readonly label: string;
@@ -20,6 +23,10 @@ interface PlotProps {
   readonly windowS: number;
   /** A horizontal line, e.g. the target of an objective. */
   readonly threshold?: number;
+  readonly levels?: readonly ChartLevel[];
+  readonly bands?: readonly ChartBand[];
+  /** Absent: `windowS` until the newest point. */
+  readonly range?: TimeRange;
   /** Index on the time axis under the crosshair; null when it left. */
   readonly onCursor: (index: number | null) => void;
 }
@@ -27,7 +34,52 @@ interface PlotProps {
 /** Dashes tell series apart without colour. */
 const DASHES: (number[] | undefined)[] = [undefined, [6, 3], [2, 2], [8, 3, 2, 3], [12, 4], [4, 6]];
 
-function options(props: PlotProps, palette: Palette, width: number, onCursor: (plot: uPlot) => void) {
+/** A dashed line across the plot. */
+function level({ ctx, bbox }: uPlot, y: number, color: string): void {
+  ctx.strokeStyle = color;
+  ctx.setLineDash([5 * devicePixelRatio, 4 * devicePixelRatio]);
+  ctx.lineWidth = devicePixelRatio;
+  ctx.beginPath();
+  ctx.moveTo(bbox.left, y);
+  ctx.lineTo(bbox.left + bbox.width, y);
+  ctx.stroke();
+}
+
+function drawLevels(plot: uPlot, levels: readonly ChartLevel[], palette: Palette): void {
+  const { ctx, bbox } = plot;
+  const size = 10 * devicePixelRatio;
+  ctx.save();
+  ctx.font = `${size}px system-ui, sans-serif`;
+  ctx.textAlign = 'right';
+  ctx.textBaseline = 'bottom';
+  for (const { value, label, series } of levels) {
+    const y = Math.round(plot.valToPos(value, 'y', true));
+    level(plot, y, seriesColor(palette, series));
+    ctx.fillStyle = palette['text-muted'];
+    ctx.fillText(label, bbox.left + bbox.width - 2 * devicePixelRatio, y - devicePixelRatio);
+  }
+  ctx.restore();
+}
+
+function drawBands(plot: uPlot, bands: readonly ChartBand[], palette: Palette): void {
+  const { ctx, bbox } = plot;
+  ctx.save();
+  ctx.fillStyle = palette.selected;
+  for (const { from_ms, to_ms } of bands) {
+    const left = Math.max(bbox.left, plot.valToPos(from_ms / 1000, 'x', true));
+    const right = Math.min(bbox.left + bbox.width, plot.valToPos(to_ms / 1000, 'x', true));
+    if (right > left) ctx.fillRect(left, bbox.top, right - left, bbox.height);
+  }
+  ctx.restore();
+}
+
+function options(
+  props: PlotProps,
+  palette: Palette,
+  width: number,
+  onCursor: (plot: uPlot) => void,
+  marks: () => Pick<PlotProps, 'levels' | 'bands'>,
+) {
   const { quantity, height, threshold } = props;
   const grid = { stroke: palette.border, width: 1 };
   const axis = { stroke: palette['text-muted'], grid, ticks: { show: false }, font: '11px system-ui, sans-serif' };
@@ -46,7 +98,7 @@ function options(props: PlotProps, palette: Palette, width: number, onCursor: (p
       x: { time: true },
       y: {
         range: (_: unknown, _min: number | null, max: number | null): [number, number] => {
-          const top = Math.max(max ?? 0, threshold ?? 0);
+          const top = Math.max(max ?? 0, threshold ?? 0, ...(marks().levels ?? []).map(({ value }) => value));
           return [0, top > 0 ? top * 1.1 : 1];
         },
       },
@@ -83,20 +135,14 @@ function options(props: PlotProps, palette: Palette, width: number, onCursor: (p
     ],
     hooks: {
       setCursor: [onCursor],
+      drawClear: [(plot: uPlot) => drawBands(plot, marks().bands ?? [], palette)],
       draw: [
         (plot: uPlot) => {
+          drawLevels(plot, marks().levels ?? [], palette);
           if (threshold === undefined) return;
-          const y = Math.round(plot.valToPos(threshold, 'y', true));
-          const { ctx, bbox } = plot;
-          ctx.save();
-          ctx.strokeStyle = palette.failed;
-          ctx.setLineDash([5 * devicePixelRatio, 4 * devicePixelRatio]);
-          ctx.lineWidth = devicePixelRatio;
-          ctx.beginPath();
-          ctx.moveTo(bbox.left, y);
-          ctx.lineTo(bbox.left + bbox.width, y);
-          ctx.stroke();
-          ctx.restore();
+          plot.ctx.save();
+          level(plot, Math.round(plot.valToPos(threshold, 'y', true)), palette.failed);
+          plot.ctx.restore();
         },
       ],
     },
@@ -105,7 +151,7 @@ function options(props: PlotProps, palette: Palette, width: number, onCursor: (p
 
 /** uPlot in a box of its own; every plot on the page shares one crosshair. */
 export default function Plot(props: PlotProps) {
-  const { series, data, quantity, height, threshold, windowS } = props;
+  const { series, data, quantity, height, threshold, windowS, range } = props;
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
   const palette = usePalette();
@@ -116,16 +162,28 @@ export default function Plot(props: PlotProps) {
   // biome-ignore lint/correctness/useExhaustiveDependencies: `shape` stands for `series`; data is set below
   useEffect(() => {
     const element = box.current!;
-    const onCursor = (at: uPlot) => latest.current.onCursor(at.cursor.idx ?? null);
+    let led = false;
+    const onCursor = (at: uPlot) => {
+      latest.current.onCursor(at.cursor.idx ?? null);
+      const { left = -1 } = at.cursor;
+      if (!led) pointAt(left < 0 ? null : at.posToVal(left, 'x'), 'chart');
+    };
     const made = new uPlot(
-      options(latest.current, palette, element.clientWidth, onCursor) as never,
+      options(latest.current, palette, element.clientWidth, onCursor, () => latest.current) as never,
       latest.current.data as never,
       element,
     );
     plot.current = made;
     const observer = new ResizeObserver(() => made.setSize({ width: element.clientWidth, height }));
     observer.observe(element);
+    const unfollow = crosshair.subscribe(({ t_s, from }) => {
+      if (from !== 'lanes') return;
+      led = true;
+      made.setCursor({ left: t_s === null ? -10 : made.valToPos(t_s, 'x'), top: -10 }, true);
+      led = false;
+    });
     return () => {
+      unfollow();
       observer.disconnect();
       made.destroy();
       plot.current = null;
@@ -136,9 +194,9 @@ export default function Plot(props: PlotProps) {
     const made = plot.current;
     if (!made) return;
     made.setData(data as never, false);
-    const end = data[0].at(-1) ?? Date.now() / 1000;
-    made.setScale('x', { min: end - windowS, max: end });
-  }, [data, windowS]);
+    const end = range?.to_s ?? data[0].at(-1) ?? Date.now() / 1000;
+    made.setScale('x', { min: range?.from_s ?? end - windowS, max: end });
+  }, [data, windowS, range?.from_s, range?.to_s]);
 
   return <div ref={box} style={{ height }} />;
 }

@@ -8,6 +8,8 @@ import { EmulatedMark } from '../ui/emulated-mark.js';
 import { RateText } from '../ui/rate-text.js';
 import { type AlignedData, useChartData } from './chart-data.js';
 import { download, toCsv } from './csv.js';
+import type { ChartBand, ChartLevel } from './marks.js';
+import type { TimeRange } from './time-range.js';
 import classes from './time-series-chart.module.css';
 
 const Plot = lazy(() => import('./plot.js'));
@@ -27,6 +29,12 @@ interface TimeSeriesChartProps {
   readonly windowS?: number;
   readonly height?: number;
   readonly threshold?: number;
+  readonly levels?: readonly ChartLevel[];
+  readonly bands?: readonly ChartBand[];
+  /** The axis, where other things share it; absent: `windowS` until the newest point. */
+  readonly range?: TimeRange;
+  /** How long points are kept, so that a wider window has them at once; absent: `windowS`. */
+  readonly keepS?: number;
   readonly emulated?: boolean;
   readonly note?: ReactNode;
 }
@@ -56,13 +64,15 @@ function save(title: string, series: readonly ChartSeries[], data: AlignedData):
 
 /** Live series with a crosshair shared by all charts of the page, the same figures as a table, and as a file. */
 export function TimeSeriesChart(props: TimeSeriesChartProps) {
-  const { title, quantity, series, windowS = 120, height = 140, threshold, emulated = false, note } = props;
+  const { title, quantity, series, windowS = 120, height = 140, threshold, levels, bands, range } = props;
+  const { keepS, emulated = false, note } = props;
   const [table, setTable] = useState(false);
   const [cursor, setCursor] = useState<number | null>(null);
   const palette = usePalette();
   const { data, error } = useChartData(
     series.map(({ key }) => key),
     windowS,
+    keepS,
   );
   const [times, ...columns] = data;
   const at = cursor !== null && cursor <= lastIndex(data) ? cursor : lastIndex(data);
@@ -158,6 +168,9 @@ export function TimeSeriesChart(props: TimeSeriesChartProps) {
               height={height}
               windowS={windowS}
               threshold={threshold}
+              levels={levels}
+              bands={bands}
+              range={range}
               onCursor={setCursor}
             />
           </Suspense>

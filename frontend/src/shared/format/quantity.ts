@@ -75,6 +75,7 @@ export function quantityText(quantity: Quantity, value: number | null | undefine
 const METRIC_QUANTITY: Record<string, Quantity> = {
   pps: 'pps',
   drops_pps: 'pps',
+  lost_pps: 'pps',
   bps: 'bps',
   a_to_b_bps: 'bps',
   b_to_a_bps: 'bps',

@@ -1,7 +1,7 @@
 import type { Plan } from '@orrery/contract';
 import { type Quantity, quantityText } from '../../../shared/format/quantity.js';
+import { coresText, objectivesMet } from '../../../shared/plan/plan-text.js';
 import type { Dimension } from './options.js';
-import { coresText, objectivesMet } from './plan-text.js';
 
 /** Something by which plans are compared. */
 export interface Figure {

@@ -2,8 +2,8 @@ import type { Plan } from '@orrery/contract';
 import { Link } from 'react-router';
 import { ownerOf } from '../../../editor-model/problems.js';
 import { chainPath, useChainTitle } from '../../../shared/api/chains.js';
+import { constraintText, remedyText, sentence } from '../../../shared/plan/plan-text.js';
 import classes from './plan.module.css';
-import { constraintText, remedyText, sentence } from './plan-text.js';
 
 interface PlanProblemsProps {
   readonly plan: Plan;

@@ -1,12 +1,12 @@
 import type { ClassForecast, Plan } from '@orrery/contract';
 import { useChainTitle } from '../../../shared/api/chains.js';
 import { quantityText } from '../../../shared/format/quantity.js';
+import { edgesOfClass } from '../../../shared/plan/plan-text.js';
+import { Predictions } from '../../../shared/plan/predictions.js';
 import { Panel } from '../../../shared/ui/page-header.js';
 import { EmptyState } from '../../../shared/ui/states.js';
-import { StatusBadge } from '../../../shared/ui/status-badge.js';
 import { ownFirst } from './own-first.js';
 import classes from './plan.module.css';
-import { edgesOfClass } from './plan-text.js';
 
 interface ObjectivesProps {
   readonly plan: Plan;
@@ -18,55 +18,12 @@ export function Objectives({ plan, pipelineId }: ObjectivesProps) {
   return (
     <div className={classes.groups}>
       <Panel title="Objectives, predicted" flush>
-        <Predictions plan={plan} pipelineId={pipelineId} />
+        <Predictions slos={ownFirst(plan.slos, pipelineId)} />
       </Panel>
       <Panel title="Traffic classes, predicted" flush>
         <TrafficClasses plan={plan} pipelineId={pipelineId} />
       </Panel>
     </div>
-  );
-}
-
-function Predictions({ plan, pipelineId }: ObjectivesProps) {
-  const titleOf = useChainTitle();
-  if (plan.slos.length === 0)
-    return <EmptyState title="No objectives to predict">Add one in the chain’s settings.</EmptyState>;
-  return (
-    <table className="table" aria-label="Predicted objectives">
-      <thead>
-        <tr>
-          <th>Chain</th>
-          <th>Objective</th>
-          <th>Prediction</th>
-          <th className="number">Target</th>
-          <th className="number">Predicted</th>
-          <th className="number" title="What the best placement on this hardware could reach">
-            Attainable
-          </th>
-          <th>Model</th>
-        </tr>
-      </thead>
-      <tbody>
-        {ownFirst(plan.slos, pipelineId).map((slo) => {
-          const sign = slo.kind === 'latency' ? '≤' : '≥';
-          return (
-            <tr key={`${slo.pipeline_id}${slo.slo_id}`}>
-              <td>{titleOf(slo.pipeline_id)}</td>
-              <td className={classes.pair}>{slo.slo_id}</td>
-              <td>
-                <StatusBadge state={slo.met ? 'met' : 'violated'} label={slo.met ? 'will be met' : 'will be missed'} />
-              </td>
-              <td className="number">
-                {sign} {quantityText(slo.unit, slo.target)}
-              </td>
-              <td className="number">{quantityText(slo.unit, slo.predicted)}</td>
-              <td className="number">{quantityText(slo.unit, slo.attainable)}</td>
-              <td className={classes.model}>{slo.model}</td>
-            </tr>
-          );
-        })}
-      </tbody>
-    </table>
   );
 }
 

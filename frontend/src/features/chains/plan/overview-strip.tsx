@@ -5,11 +5,11 @@ import { useQuery } from '@tanstack/react-query';
 import { call } from '../../../shared/api/client.js';
 import { quantityText } from '../../../shared/format/quantity.js';
 import { durationText } from '../../../shared/format/time.js';
+import { amount, coresText, gapText, objectivesMet, qualityText, sentence } from '../../../shared/plan/plan-text.js';
 import { Panel } from '../../../shared/ui/page-header.js';
 import { FieldErrors } from '../../../shared/ui/states.js';
 import type { PlanAddress } from './address.js';
 import classes from './plan.module.css';
-import { amount, coresText, gapText, objectivesMet, qualityText, sentence } from './plan-text.js';
 import { PROVEN_NAMES, PROVEN_PARTS, type Proven, withCertificate } from './quality.js';
 
 const PROVE_S = 10;

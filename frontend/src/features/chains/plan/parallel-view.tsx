@@ -2,6 +2,7 @@ import type { ParallelForm, Plan } from '@orrery/contract';
 import { useMemo, useState } from 'react';
 import { useChainTitle } from '../../../shared/api/chains.js';
 import { quantityText } from '../../../shared/format/quantity.js';
+import { constraintText, edgesOfClass, wayText } from '../../../shared/plan/plan-text.js';
 import { Panel } from '../../../shared/ui/page-header.js';
 import { EmptyState } from '../../../shared/ui/states.js';
 import type { PlanAddress } from './address.js';
@@ -13,7 +14,6 @@ import { choiceLabel } from './options.js';
 import { ownFirst } from './own-first.js';
 import { criticalVertices, JOINT_SIZE, layoutParallel, NF_BOX } from './parallel-layout.js';
 import classes from './plan.module.css';
-import { constraintText, edgesOfClass, wayText } from './plan-text.js';
 
 const strategyName = (strategy: string) => choiceLabel('parallelization', strategy);
 

@@ -1,6 +1,7 @@
 import type { BoardNode, Infrastructure, Instance, Plan, Reason, ServerNode } from '@orrery/contract';
 import { useMemo, useState } from 'react';
 import { quantityText } from '../../../shared/format/quantity.js';
+import { coresText } from '../../../shared/plan/plan-text.js';
 import { EmulatedMark, emulatedOutline } from '../../../shared/ui/emulated-mark.js';
 import { NfIcon } from '../../../shared/ui/nf-icon.js';
 import { Panel } from '../../../shared/ui/page-header.js';
@@ -9,7 +10,6 @@ import type { PlanAddress } from './address.js';
 import { ArcDiagram } from './arc-diagram.js';
 import { cutTraffic } from './cut-traffic.js';
 import classes from './placement.module.css';
-import { coresText } from './plan-text.js';
 import { ReasonList } from './reasons-view.js';
 
 /** Of more servers than can be looked through only those with something on them are drawn. */

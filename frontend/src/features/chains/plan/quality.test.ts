@@ -1,6 +1,6 @@
 import type { Quality } from '@orrery/contract';
 import { describe, expect, it } from 'vitest';
-import { qualityText } from './plan-text.js';
+import { qualityText } from '../../../shared/plan/plan-text.js';
 import { withCertificate } from './quality.js';
 
 const answer = (subject: string, bound: number, value = 10): Quality => ({

@@ -1,8 +1,8 @@
 import type { Plan, Reason } from '@orrery/contract';
 import { IconCheck, IconX } from '@tabler/icons-react';
+import { candidateFigure, constraintText } from '../../../shared/plan/plan-text.js';
 import { EmptyState } from '../../../shared/ui/states.js';
 import classes from './plan.module.css';
-import { candidateFigure, constraintText } from './plan-text.js';
 import { reasonsByPart } from './quality.js';
 
 interface ReasonsProps {

@@ -5,6 +5,7 @@ import { edgeLabel } from '../../../editor-model/diff.js';
 import { edgeOf } from '../../../editor-model/graph.js';
 import { useChainTitle } from '../../../shared/api/chains.js';
 import { quantityText } from '../../../shared/format/quantity.js';
+import { classText, constraintText, cyclesText, expectedPps } from '../../../shared/plan/plan-text.js';
 import { Panel } from '../../../shared/ui/page-header.js';
 import { EmptyState } from '../../../shared/ui/states.js';
 import { StatusBadge } from '../../../shared/ui/status-badge.js';
@@ -14,7 +15,6 @@ import { LeftOut, leftOutOf } from './left-out.js';
 import { choiceLabel } from './options.js';
 import { ownFirst } from './own-first.js';
 import classes from './plan.module.css';
-import { classText, constraintText, cyclesText, expectedPps } from './plan-text.js';
 import tree from './schedule.module.css';
 import { type SchedulerBranch, workerTrees } from './schedule-tree.js';
 

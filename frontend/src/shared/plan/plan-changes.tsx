@@ -1,7 +1,7 @@
 import type { Plan } from '@orrery/contract';
-import { useChainTitle } from '../../../shared/api/chains.js';
-import { EmptyState } from '../../../shared/ui/states.js';
-import classes from './plan.module.css';
+import { useChainTitle } from '../api/chains.js';
+import { EmptyState } from '../ui/states.js';
+import classes from './plan-parts.module.css';
 
 const CHANGES = [
   ['added', '+', 'starts'],
@@ -51,6 +51,24 @@ export function PlanChanges({ plan }: { readonly plan: Plan }) {
               {sign}
             </span>
             <code>{id}</code> <span className="muted">{verb}</span>
+          </li>
+        ))}
+      </ul>
+      <Migrations plan={plan} />
+    </>
+  );
+}
+
+function Migrations({ plan }: { readonly plan: Plan }) {
+  if (plan.migrations.length === 0) return null;
+  return (
+    <>
+      <h2 className={classes.subtitle}>Flow state that goes over</h2>
+      <ul className={classes.diff} aria-label="Migrations">
+        {plan.migrations.map(({ from, from_server, to, to_server }) => (
+          <li key={`${from}${to}`}>
+            <code>{from}</code> <span className="muted">on {from_server} to</span> <code>{to}</code>{' '}
+            <span className="muted">on {to_server}</span>
           </li>
         ))}
       </ul>

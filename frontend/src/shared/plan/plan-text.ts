@@ -1,5 +1,5 @@
 import type { Candidate, Constraint, Plan, Quality } from '@orrery/contract';
-import { type Quantity, quantityText } from '../../../shared/format/quantity.js';
+import { type Quantity, quantityText } from '../format/quantity.js';
 
 const UNITS: Record<string, Quantity> = { bps: 'bps', us: 'us', bytes: 'bytes', pps: 'pps', share: 'share' };
 

@@ -1,0 +1,40 @@
+import type { Event } from '@orrery/contract';
+import { useQuery } from '@tanstack/react-query';
+import { useEffect, useMemo, useState } from 'react';
+import { call } from '../../shared/api/client.js';
+import { EVENTS_TOPIC } from '../../shared/stream/live-store.js';
+import { live } from '../../shared/stream/stream.js';
+import { isBoardEvent } from './lanes.js';
+
+const LOGGED = 500;
+const MOST_STREAMED = 2000;
+
+/** What slots and boards told of themselves: the end of the log, continued by the stream. */
+export function useBoardEvents(): { events: readonly Event[]; error: unknown } {
+  const log = useQuery({
+    queryKey: ['board-events'],
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: 0,
+    queryFn: async ({ signal }) => {
+      const newest = (type: string) =>
+        call('listEvents', { query: { type, limit: LOGGED, order: 'newest-first' } }, { signal });
+      const [slots, boards] = await Promise.all([newest('slot.state'), newest('board.state')]);
+      return [...slots.items, ...boards.items];
+    },
+  });
+  const [streamed, setStreamed] = useState<readonly Event[]>(() => live.events().filter(isBoardEvent));
+  useEffect(
+    () =>
+      live.subscribe(EVENTS_TOPIC, () => {
+        const fresh = live.events().filter(isBoardEvent);
+        setStreamed((before) => {
+          const known = new Set(before.map(({ id }) => id));
+          const added = fresh.filter(({ id }) => !known.has(id));
+          return added.length === 0 ? before : [...before, ...added].slice(-MOST_STREAMED);
+        });
+      }),
+    [],
+  );
+  const events = useMemo(() => [...(log.data ?? []), ...streamed], [log.data, streamed]);
+  return { events, error: log.error };
+}

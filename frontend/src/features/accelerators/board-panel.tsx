@@ -1,0 +1,247 @@
+import { Button } from '@mantine/core';
+import type { Accelerator } from '@orrery/contract';
+import { IconCpu2 } from '@tabler/icons-react';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { Link } from 'react-router';
+import { chainPath, useChainTitle } from '../../shared/api/chains.js';
+import { call } from '../../shared/api/client.js';
+import { useMay } from '../../shared/api/session.js';
+import { quantityText } from '../../shared/format/quantity.js';
+import { durationText } from '../../shared/format/time.js';
+import { useSeededSamples } from '../../shared/stream/seed.js';
+import { EmulatedMark, emulatedOutline } from '../../shared/ui/emulated-mark.js';
+import { notifyError } from '../../shared/ui/notify.js';
+import { Panel } from '../../shared/ui/page-header.js';
+import { LiveRate } from '../../shared/ui/rate-text.js';
+import { RelativeTime } from '../../shared/ui/relative-time.js';
+import { EmptyState } from '../../shared/ui/states.js';
+import { StatusBadge } from '../../shared/ui/status-badge.js';
+import classes from './accelerators.module.css';
+import { isEmulated, LoadText, Slowdown } from './board-figures.js';
+import { laneWord } from './lanes.js';
+import type { BoardNf } from './nfs.js';
+
+interface BoardsProps {
+  readonly boards: readonly Accelerator[];
+  readonly nfs: readonly BoardNf[];
+  /** A move by hand that the operator begins: of an NF, or onto a slot. */
+  readonly onMove: (start: MoveStart) => void;
+}
+
+export type MoveStart =
+  | { readonly to: 'board'; readonly board: string; readonly slot: number }
+  | { readonly to: 'software'; readonly nf: BoardNf };
+
+export function Boards({ boards, nfs, onMove }: BoardsProps) {
+  useSeededSamples(['slot/', 'board/']);
+  if (boards.length === 0)
+    return (
+      <Panel>
+        <EmptyState icon={IconCpu2} title="There is no board">
+          A board is part of the infrastructure: add one to a server and its slots appear here and on the{' '}
+          <Link to="/topology">topology</Link>. Its agent drives it.
+        </EmptyState>
+      </Panel>
+    );
+  return (
+    <>
+      {boards.map((board) => (
+        <Board key={board.id} board={board} nfs={nfs} onMove={onMove} />
+      ))}
+    </>
+  );
+}
+
+function Board({ board, nfs, onMove }: { readonly board: Accelerator } & Pick<BoardsProps, 'nfs' | 'onMove'>) {
+  const emulated = isEmulated(board);
+  const resources = Object.entries(board.resources).map(([name, count]) => `${quantityText('count', count)} ${name}`);
+  return (
+    <Panel
+      className={emulated ? emulatedOutline : ''}
+      title={
+        <span className={classes.boardTitle}>
+          {board.title}
+          {emulated && <EmulatedMark />}
+          <StatusBadge state={board.state} />
+          <Slowdown board={board} />
+        </span>
+      }
+      flush
+    >
+      <dl className={classes.facts}>
+        <Fact name="Device">{board.device}</Fact>
+        <Fact name="Server">
+          <Link to={`/topology?node=${encodeURIComponent(board.server)}`}>{board.server}</Link>
+        </Fact>
+        <Fact name="Clock">{board.clock_mhz} MHz</Fact>
+        <Fact name="Bandwidth">{quantityText('bps', board.bandwidth_bps)}</Fact>
+        <Fact name="Each slot has">{resources.join(', ') || 'not told'}</Fact>
+        <Fact name="Load takes, modelled">
+          {durationText(board.load_s.partial * 1000)} partial, {durationText(board.load_s.full * 1000)} full
+        </Fact>
+      </dl>
+      {(board.detail || board.description?.note) && (
+        <p className={classes.boardNote}>{[board.detail, board.description?.note].filter(Boolean).join(' · ')}</p>
+      )}
+      <SlotTable board={board} nfs={nfs} onMove={onMove} />
+      {board.last_load && (
+        <p className={classes.boardNote}>
+          Last load: <LoadText load={board.last_load} />
+        </p>
+      )}
+    </Panel>
+  );
+}
+
+function Fact({ name, children }: { readonly name: string; readonly children: React.ReactNode }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+function SlotTable({ board, nfs, onMove }: { readonly board: Accelerator } & Pick<BoardsProps, 'nfs' | 'onMove'>) {
+  const may = useMay('operator');
+  return (
+    <table className={`table ${classes.cards}`} aria-label={`Slots of ${board.title}`}>
+      <thead>
+        <tr>
+          <th scope="col">Slot</th>
+          <th scope="col">State</th>
+          <th scope="col">Module</th>
+          <th scope="col">Serves</th>
+          <th scope="colgroup" colSpan={2} className="number">
+            Throughput
+          </th>
+          <th scope="col" className="number">
+            Lost
+          </th>
+          <th scope="col">Reserved</th>
+          {may && (
+            <th scope="col">
+              <span className="sr-only">Actions</span>
+            </th>
+          )}
+        </tr>
+      </thead>
+      <tbody>
+        {board.slots.map((slot) => (
+          <SlotRow key={slot.slot} board={board} slot={slot} nfs={nfs} may={may} onMove={onMove} />
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+interface SlotRowProps extends Pick<BoardsProps, 'nfs' | 'onMove'> {
+  readonly board: Accelerator;
+  readonly slot: Accelerator['slots'][number];
+  readonly may: boolean;
+}
+
+function SlotRow({ board, slot, nfs, may, onMove }: SlotRowProps) {
+  const titleOf = useChainTitle();
+  const key = (metric: string) => `slot/${board.id}.${slot.slot}/${metric}`;
+  const { load, reservation } = slot;
+  const nf = nfs.find((each) => each.slot?.board === board.id && each.slot.slot === slot.slot);
+  return (
+    <tr>
+      <td className={`${classes.cardHead} ${classes.nowrap}`}>slot {slot.slot}</td>
+      <td data-label="State">
+        <StatusBadge state={slot.state} label={laneWord(slot.state)} />
+        {load && (
+          <span className={classes.small}>
+            {load.kind}, {Math.floor((100 * load.bytes) / load.bytes_total)} % of{' '}
+            {quantityText('bytes', load.bytes_total)}
+          </span>
+        )}
+        {slot.detail && <span className={classes.small}>{slot.detail}</span>}
+      </td>
+      <td data-label="Module">{slot.module ?? <span className="muted">none</span>}</td>
+      <td data-label="Serves">
+        {slot.pipeline_id ? (
+          <>
+            <Link to={chainPath(slot.pipeline_id)}>{titleOf(slot.pipeline_id)}</Link>
+            <span className={classes.small}>{slot.node_id}</span>
+          </>
+        ) : (
+          <span className="muted">nobody</span>
+        )}
+      </td>
+      <td className="number" data-label="Throughput">
+        <LiveRate sampleKey={key('bps')} quantity="bps" />
+      </td>
+      <td className="number" data-label="Packets">
+        <LiveRate sampleKey={key('pps')} quantity="pps" />
+      </td>
+      <td className="number" data-label="Lost">
+        <LiveRate sampleKey={key('lost_pps')} quantity="pps" />
+      </td>
+      <td data-label="Reserved">
+        {reservation ? (
+          <>
+            by {reservation.by}, <RelativeTime t_ms={reservation.since_ms} />
+            {reservation.reason && <span className={classes.small}>{reservation.reason}</span>}
+          </>
+        ) : (
+          <span className="muted">no</span>
+        )}
+      </td>
+      {may && (
+        <td className={classes.actions}>
+          <span>
+            {nf && (
+              <Button
+                variant="default"
+                size="compact-xs"
+                aria-label={`Drain slot ${slot.slot} of ${board.title}: move ${nf.id} to software`}
+                onClick={() => onMove({ to: 'software', nf })}
+              >
+                Drain
+              </Button>
+            )}
+            <Button
+              variant="default"
+              size="compact-xs"
+              disabled={board.state === 'absent' || slot.state === 'faulty'}
+              aria-label={`Program slot ${slot.slot} of ${board.title}`}
+              onClick={() => onMove({ to: 'board', board: board.id, slot: slot.slot })}
+            >
+              Program
+            </Button>
+            <Reserve board={board} slot={slot} />
+          </span>
+        </td>
+      )}
+    </tr>
+  );
+}
+
+function Reserve({ board, slot }: { readonly board: Accelerator; readonly slot: Accelerator['slots'][number] }) {
+  const queries = useQueryClient();
+  const params = { id: board.id, slot: slot.slot };
+  const reserved = slot.reservation !== null;
+  const change = useMutation({
+    mutationFn: async () => {
+      if (reserved) await call('releaseSlot', { params });
+      else await call('reserveSlot', { params, body: {} });
+    },
+    onError: (error) => notifyError(reserved ? 'The slot was not released' : 'The slot was not reserved', error),
+    onSettled: () => queries.invalidateQueries({ queryKey: ['accelerators'] }),
+  });
+  const word = reserved ? 'Release' : 'Reserve';
+  return (
+    <Button
+      variant="default"
+      size="compact-xs"
+      loading={change.isPending}
+      title={reserved ? 'Let plans use the slot again' : 'Keep the slot from being used by plans that do not name it'}
+      aria-label={`${word} slot ${slot.slot} of ${board.title}`}
+      onClick={() => change.mutate()}
+    >
+      {word}
+    </Button>
+  );
+}

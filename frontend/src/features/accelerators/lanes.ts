@@ -1,0 +1,155 @@
+import type { Accelerator, Event, LoadKind, NfRef, Reconfiguration, SlotState } from '@orrery/contract';
+import { compareEventIds } from '../../shared/stream/event-id.js';
+
+export type LaneState = SlotState | 'absent';
+
+/** A time in which a slot did one thing for one NF. */
+export interface Phase {
+  readonly from_ms: number;
+  /** Null: still. */
+  readonly to_ms: number | null;
+  readonly state: LaneState;
+  readonly module: string | null;
+  readonly nf: NfRef | null;
+}
+
+export interface Lane {
+  readonly board: string;
+  readonly slot: number;
+  /** In order and without gaps from the first that is known. */
+  readonly phases: readonly Phase[];
+}
+
+type What = Pick<Phase, 'state' | 'module' | 'nf'>;
+interface Change {
+  readonly t_ms: number;
+  readonly what: What;
+}
+
+/** Resources are read this long after an event at the earliest before they are believed more than the event. */
+const SETTLE_MS = 1000;
+const SLOT_STATES: readonly string[] = [
+  'empty',
+  'quiescing',
+  'loading',
+  'configuring',
+  'active',
+  'faulty',
+  'unknown',
+] satisfies SlotState[];
+
+const text = (value: unknown) => (typeof value === 'string' ? value : null);
+
+export const isBoardEvent = ({ type }: Event) => type === 'slot.state' || type === 'board.state';
+
+function nfOf(pipeline_id: string | null, node_id: string | null): NfRef | null {
+  return pipeline_id === null || node_id === null ? null : { pipeline_id, node_id };
+}
+
+function whatOfEvent({ data }: Event): What {
+  const state = text(data.state) ?? '';
+  return {
+    state: SLOT_STATES.includes(state) ? (state as SlotState) : 'unknown',
+    module: text(data.module),
+    nf: nfOf(text(data.pipeline_id), text(data.node_id)),
+  };
+}
+
+const isAway = (boardState: string) => boardState === 'absent' || boardState === 'failed';
+const ABSENT: What = { state: 'absent', module: null, nf: null };
+
+function whatOfSlot(board: Accelerator, { state, module, pipeline_id, node_id }: Accelerator['slots'][number]): What {
+  return isAway(board.state) ? ABSENT : { state, module, nf: nfOf(pipeline_id, node_id) };
+}
+
+const same = (a: What, b: What) =>
+  a.state === b.state &&
+  a.module === b.module &&
+  a.nf?.pipeline_id === b.nf?.pipeline_id &&
+  a.nf?.node_id === b.nf?.node_id;
+
+/** What the log tells of one slot; while its board is away it is absent, whatever it did before. */
+function changesOf(events: readonly Event[], board: string, slot: number): Change[] {
+  const changes: Change[] = [];
+  let own: What = { state: 'unknown', module: null, nf: null };
+  let away = false;
+  for (const event of events) {
+    if (event.data.board !== board) continue;
+    if (event.type === 'board.state') away = isAway(text(event.data.state) ?? '');
+    else if (event.data.slot === slot) own = whatOfEvent(event);
+    else continue;
+    changes.push({ t_ms: event.t_ms, what: away ? ABSENT : own });
+  }
+  return changes;
+}
+
+function phasesOf(changes: readonly Change[]): Phase[] {
+  const phases: Phase[] = [];
+  for (const { t_ms, what } of changes) {
+    const last = phases.at(-1);
+    if (last && same(last, what)) continue;
+    if (last) phases[phases.length - 1] = { ...last, to_ms: t_ms };
+    phases.push({ ...what, from_ms: t_ms, to_ms: null });
+  }
+  return phases;
+}
+
+/**
+ * One lane for each slot that there is now: what the log tells, ended by what the slot does now. Where the log says nothing
+ * of a slot, what it does now is taken to have lasted since `from_ms`. Events may come in any order and more than once.
+ */
+export function foldLanes(
+  boards: readonly Accelerator[],
+  read_ms: number,
+  log: readonly Event[],
+  from_ms: number,
+): Lane[] {
+  const byId = new Map(log.filter(isBoardEvent).map((event) => [event.id, event]));
+  const events = [...byId.values()].sort((a, b) => compareEventIds(a.id, b.id));
+  return boards.flatMap((board) =>
+    board.slots.map((slot) => {
+      const changes = changesOf(events, board.id, slot.slot);
+      const now = whatOfSlot(board, slot);
+      const last = changes.at(-1);
+      if (!last) changes.push({ t_ms: Math.min(from_ms, read_ms), what: now });
+      else if (read_ms > last.t_ms + SETTLE_MS) changes.push({ t_ms: read_ms, what: now });
+      const phases = phasesOf(changes).filter(({ to_ms }) => to_ms === null || to_ms > from_ms);
+      return { board: board.id, slot: slot.slot, phases };
+    }),
+  );
+}
+
+export function phaseAt({ phases }: Lane, t_ms: number): Phase | undefined {
+  return phases.findLast(({ from_ms, to_ms }) => from_ms <= t_ms && (to_ms === null || to_ms > t_ms));
+}
+
+/** Kind of the load that a phase belongs to, as far as a reconfiguration tells. */
+export function loadKindOf(
+  { board, slot }: Pick<Lane, 'board' | 'slot'>,
+  phase: Phase,
+  reconfigurations: readonly Reconfiguration[],
+): LoadKind | null {
+  const found = reconfigurations.find(
+    ({ slot: at, load, started_ms, ended_ms }) =>
+      at?.board === board &&
+      (at.slot === slot || load === 'full') &&
+      started_ms <= (phase.to_ms ?? Number.POSITIVE_INFINITY) &&
+      (ended_ms === null || ended_ms >= phase.from_ms),
+  );
+  return found?.load ?? null;
+}
+
+const WORDS: Record<LaneState, string> = {
+  empty: 'idle',
+  quiescing: 'quiescing',
+  loading: 'loading',
+  configuring: 'configuring',
+  active: 'active',
+  faulty: 'faulty',
+  unknown: 'unknown',
+  absent: 'board absent',
+};
+
+export function laneWord(state: LaneState): string {
+  return WORDS[state];
+}

@@ -1,0 +1,67 @@
+import type { Accelerator, NfDescriptor, NfInstance, NfRef, SlotRef } from '@orrery/contract';
+
+/** An NF of a deployed chain that software and boards can run. */
+export interface BoardNf extends NfRef {
+  /** `<pipeline name>.<node id>`; samples of it are `nf/<id>/<metric>`, whatever runs it. */
+  readonly id: string;
+  readonly nf: string;
+  readonly server: string;
+  /** Where a board runs it; null: software does. */
+  readonly slot: SlotRef | null;
+  /** Index of its colour, the same in chart and lanes. */
+  readonly color: number;
+}
+
+/** A chart tells six series apart. */
+export const MOST_SERIES = 6;
+
+export const nfKey = ({ pipeline_id, node_id }: NfRef) => `${pipeline_id} ${node_id}`;
+export const sameNf = (a: NfRef, b: NfRef) => a.pipeline_id === b.pipeline_id && a.node_id === b.node_id;
+export const sameSlot = (a: SlotRef, b: SlotRef) => a.board === b.board && a.slot === b.slot;
+export const slotText = ({ board, slot }: SlotRef) => `${board} slot ${slot}`;
+
+export function hasBoardImplementation(descriptor: NfDescriptor | undefined): boolean {
+  return descriptor?.implementations.some(({ kind }) => kind === 'board') ?? false;
+}
+
+/** The slot that a board uses for an NF now. */
+export function slotOf(boards: readonly Accelerator[], nf: NfRef): SlotRef | null {
+  for (const { id, slots } of boards) {
+    const found = slots.find(
+      ({ pipeline_id, node_id }) => pipeline_id !== null && node_id !== null && sameNf({ pipeline_id, node_id }, nf),
+    );
+    if (found) return { board: id, slot: found.slot };
+  }
+  return null;
+}
+
+/** NFs that run now and could be on a board, each once however many instances it has, in the order of their ids. */
+export function boardNfs(
+  instances: readonly NfInstance[],
+  descriptors: readonly NfDescriptor[],
+  boards: readonly Accelerator[],
+): BoardNf[] {
+  const able = new Set(descriptors.filter(hasBoardImplementation).map(({ id }) => id));
+  const byId = new Map<string, NfInstance>();
+  for (const instance of instances) {
+    if (able.has(instance.nf)) byId.set(instance.id.replace(/\.\d+$/, ''), instance);
+  }
+  return [...byId]
+    .sort(([a], [b]) => a.localeCompare(b))
+    .map(([id, { pipeline_id, node_id, nf, server }], color) => ({
+      id,
+      pipeline_id,
+      node_id,
+      nf,
+      server,
+      slot: slotOf(boards, { pipeline_id, node_id }),
+      color,
+    }));
+}
+
+/** As many NFs as a chart tells apart: first those on a board or watched by a policy. Their order stays. */
+export function chartedNfs(nfs: readonly BoardNf[], watched: readonly NfRef[]): BoardNf[] {
+  const rank = (nf: BoardNf) => Number(nf.slot !== null || watched.some((each) => sameNf(each, nf)));
+  const chosen = new Set([...nfs].sort((a, b) => rank(b) - rank(a)).slice(0, MOST_SERIES));
+  return nfs.filter((nf) => chosen.has(nf)).map((nf, color) => ({ ...nf, color }));
+}

@@ -1,0 +1,193 @@
+import { Button, Tabs } from '@mantine/core';
+import type { ReconfigurationPolicy } from '@orrery/contract';
+import { IconPlus } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import { lazy, type ReactNode, Suspense, useMemo, useState } from 'react';
+import { call } from '../../shared/api/client.js';
+import {
+  useAccelerators,
+  useBoardModules,
+  useNfDescriptors,
+  useNfInstances,
+  useReconfigurationPolicies,
+  useReconfigurations,
+} from '../../shared/api/queries.js';
+import { useMay } from '../../shared/api/session.js';
+import { DetailPanel, WithDetail } from '../../shared/ui/detail-panel.js';
+import { FormTrouble } from '../../shared/ui/form-trouble.js';
+import { PageBody, PageHeader, Panel } from '../../shared/ui/page-header.js';
+import { ErrorState, LoadingRows, QueryBoundary } from '../../shared/ui/states.js';
+import { useUrlParam } from '../../shared/ui/url-state.js';
+import { useBoardEvents } from './board-events.js';
+import { Boards, type MoveStart } from './board-panel.js';
+import { foldLanes } from './lanes.js';
+import { ModuleTable } from './module-table.js';
+import { boardNfs } from './nfs.js';
+import { PolicyTable } from './policy-table.js';
+import { ReconfigurationDetail } from './reconfiguration-detail.js';
+import { ReconfigurationTable } from './reconfiguration-table.js';
+import { LONGEST_S, Timeline } from './timeline.js';
+
+const MoveDialog = lazy(() => import('./move-dialog.js'));
+const PolicyForm = lazy(() => import('./policy-form.js'));
+
+const TABS = ['boards', 'reconfigurations', 'policies', 'modules'] as const;
+type Tab = (typeof TABS)[number];
+
+/** The selected reconfiguration; it may be older than what the list holds. */
+function Selected({ id, onClose }: { readonly id: string; readonly onClose: () => void }) {
+  const query = useQuery({
+    queryKey: ['reconfigurations', 'one', id],
+    queryFn: ({ signal }) => call('getReconfiguration', { params: { id } }, { signal }),
+    refetchInterval: ({ state }) => (state.data?.state === 'running' ? 500 : false),
+  });
+  if (query.data) return <ReconfigurationDetail reconfiguration={query.data} onClose={onClose} />;
+  return (
+    <DetailPanel label={`Reconfiguration ${id}`} title="Reconfiguration" onClose={onClose}>
+      {query.error ? <ErrorState error={query.error} retry={() => void query.refetch()} /> : <LoadingRows />}
+    </DetailPanel>
+  );
+}
+
+export function Component() {
+  const accelerators = useAccelerators();
+  const reconfigurations = useReconfigurations();
+  const policies = useReconfigurationPolicies();
+  const modules = useBoardModules();
+  const { data: instances } = useNfInstances();
+  const { data: descriptors } = useNfDescriptors();
+  const { events, error: logError } = useBoardEvents();
+  const mayOperate = useMay('operator');
+  const [tabParam, setTab] = useUrlParam('view');
+  const [selectedId, select] = useUrlParam('reconfiguration');
+  const [move, setMove] = useState<MoveStart | null>(null);
+  const [edited, setEdited] = useState<ReconfigurationPolicy | 'new' | null>(null);
+  const tab: Tab = TABS.find((each) => each === tabParam) ?? 'boards';
+
+  const boards = accelerators.data;
+  const nfs = useMemo(
+    () => boardNfs(instances ?? [], descriptors ?? [], boards ?? []),
+    [instances, descriptors, boards],
+  );
+  const readAt = accelerators.dataUpdatedAt;
+  const lanes = useMemo(
+    () => foldLanes(boards ?? [], readAt, events, Date.now() - LONGEST_S * 1000),
+    [boards, readAt, events],
+  );
+  const moved = reconfigurations.data?.items ?? [];
+  const running = moved.filter(({ state }) => state === 'running').length;
+  const active = boards?.flatMap(({ slots }) => slots).filter(({ state }) => state === 'active').length ?? 0;
+  const all = boards?.flatMap(({ slots }) => slots).length ?? 0;
+
+  const views: Record<Tab, { title: string; view: ReactNode }> = {
+    boards: { title: 'Boards', view: <Boards boards={boards ?? []} nfs={nfs} onMove={setMove} /> },
+    reconfigurations: {
+      title: running > 0 ? `Reconfigurations (${running} running)` : 'Reconfigurations',
+      view: (
+        <Panel flush>
+          <QueryBoundary query={reconfigurations}>
+            <ReconfigurationTable items={moved} selectedId={selectedId} onSelect={select} />
+          </QueryBoundary>
+        </Panel>
+      ),
+    },
+    policies: {
+      title: 'Policies',
+      view: (
+        <Panel
+          title="Policies"
+          actions={
+            mayOperate && (
+              <Button leftSection={<IconPlus size={14} />} onClick={() => setEdited('new')}>
+                New policy
+              </Button>
+            )
+          }
+          flush
+        >
+          <QueryBoundary query={policies}>
+            <PolicyTable policies={policies.data ?? []} onEdit={setEdited} />
+          </QueryBoundary>
+        </Panel>
+      ),
+    },
+    modules: {
+      title: 'Modules',
+      view: (
+        <Panel flush>
+          <QueryBoundary query={modules}>
+            <ModuleTable modules={modules.data ?? []} descriptors={descriptors ?? []} />
+          </QueryBoundary>
+        </Panel>
+      ),
+    },
+  };
+  return (
+    <WithDetail detail={selectedId && <Selected key={selectedId} id={selectedId} onClose={() => select(null)} />}>
+      <PageHeader
+        title="Accelerators"
+        description={
+          all === 0
+            ? 'FPGA boards, what their slots run for whom, and what moves NFs on and off them.'
+            : `${active} of ${all} board slots ${active === 1 ? 'is' : 'are'} active${running > 0 ? `, ${running} reconfiguration${running === 1 ? '' : 's'} running` : ''}.`
+        }
+      />
+      <PageBody>
+        <QueryBoundary query={accelerators} rows={10}>
+          {boards && boards.length > 0 && (
+            <Timeline
+              boards={boards}
+              nfs={nfs}
+              lanes={lanes}
+              policies={policies.data ?? []}
+              reconfigurations={moved}
+              emulated={instances?.some(({ origin }) => origin === 'twin') ?? false}
+            />
+          )}
+          {logError !== null && (
+            <FormTrouble
+              error={new Error('The past of the slots could not be read: lanes begin when this page was opened.')}
+              shown={[]}
+            />
+          )}
+          <Tabs value={tab} onChange={(next) => setTab(next === 'boards' ? null : next)} keepMounted={false}>
+            <Tabs.List aria-label="Parts of the page">
+              {TABS.map((each) => (
+                <Tabs.Tab key={each} value={each}>
+                  {views[each].title}
+                </Tabs.Tab>
+              ))}
+            </Tabs.List>
+            {TABS.map((each) => (
+              <Tabs.Panel key={each} value={each} pt="md">
+                {views[each].view}
+              </Tabs.Panel>
+            ))}
+          </Tabs>
+        </QueryBoundary>
+      </PageBody>
+      <Suspense fallback={null}>
+        {move && (
+          <MoveDialog
+            start={move}
+            boards={boards ?? []}
+            nfs={nfs}
+            onClose={() => setMove(null)}
+            onStarted={(id) => {
+              setMove(null);
+              select(id);
+            }}
+          />
+        )}
+        {edited && (
+          <PolicyForm
+            policy={edited === 'new' ? null : edited}
+            boards={boards ?? []}
+            nfs={nfs}
+            onClose={() => setEdited(null)}
+          />
+        )}
+      </Suspense>
+    </WithDetail>
+  );
+}

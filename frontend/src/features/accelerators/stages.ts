@@ -1,0 +1,71 @@
+import type { Reconfiguration, ReconfigurationStage, StageRecord } from '@orrery/contract';
+
+export const STAGE_NAMES: Record<ReconfigurationStage, string> = {
+  detection: 'Detection',
+  update: 'Update',
+  configuration: 'Configuration',
+  response: 'Response',
+};
+
+/** What each step does (CoNFV IV-D). */
+export const STAGE_WORDS: Record<ReconfigurationStage, string> = {
+  detection: 'a load above its threshold is seen, or a move is asked for',
+  update: 'what the slot runs is moved or stopped, and traffic goes around it',
+  configuration: 'the bitstream is loaded and the module is configured',
+  response: 'traffic goes to where the NF runs now',
+};
+
+export interface StageSpan {
+  readonly stage: ReconfigurationStage;
+  readonly state: StageRecord['state'];
+  readonly from_ms: number;
+  readonly to_ms: number;
+}
+
+/** Stages that have begun, with the one that runs lasting until now. */
+export function stageSpans({ stages }: Pick<Reconfiguration, 'stages'>, now: number): StageSpan[] {
+  return stages.flatMap(({ stage, state, started_ms, ended_ms }) => {
+    if (started_ms === null || state === 'skipped') return [];
+    return [{ stage, state, from_ms: started_ms, to_ms: Math.max(started_ms, ended_ms ?? now) }];
+  });
+}
+
+export interface StageSegment extends StageSpan {
+  readonly duration_ms: number;
+  /** Part of the bar's width. */
+  readonly share: number;
+}
+
+/** A stage that took next to no time is still seen. */
+const LEAST_SHARE = 0.03;
+
+/** Stages side by side, as wide as they lasted. */
+export function stageSegments(reconfiguration: Pick<Reconfiguration, 'stages'>, now: number): StageSegment[] {
+  const spans = stageSpans(reconfiguration, now).map((span) => ({ ...span, duration_ms: span.to_ms - span.from_ms }));
+  const whole = spans.reduce((sum, { duration_ms }) => sum + duration_ms, 0);
+  const raised = spans.map(({ duration_ms }) => Math.max(LEAST_SHARE, whole === 0 ? 1 : duration_ms / whole));
+  const sum = raised.reduce((total, share) => total + share, 0);
+  return spans.map((span, index) => ({ ...span, share: raised[index]! / sum }));
+}
+
+/** Time from the start until now or the end. */
+export function reconfigurationMs({ started_ms, ended_ms }: Reconfiguration, now: number): number {
+  return Math.max(0, (ended_ms ?? now) - started_ms);
+}
+
+const CAUSES: Record<Reconfiguration['cause'], string> = {
+  'load-high': 'load above its threshold',
+  'load-low': 'load below its threshold',
+  manual: 'asked for by hand',
+  fallback: 'fall-back: the board cannot serve',
+};
+export function causeText(cause: Reconfiguration['cause']): string {
+  return CAUSES[cause];
+}
+
+/** Reconfigurations as times on a chart. */
+export function bandsOf(reconfigurations: readonly Reconfiguration[], now: number) {
+  return reconfigurations
+    .filter(({ state }) => state !== 'refused')
+    .map(({ started_ms, ended_ms }) => ({ from_ms: started_ms, to_ms: ended_ms ?? now }));
+}

@@ -1,0 +1,114 @@
+import { SegmentedControl } from '@mantine/core';
+import type { Accelerator, Reconfiguration, ReconfigurationPolicy } from '@orrery/contract';
+import { useMemo } from 'react';
+import { useRecentRange } from '../../shared/charts/time-range.js';
+import { TimeSeriesChart } from '../../shared/charts/time-series-chart.js';
+import { quantityText } from '../../shared/format/quantity.js';
+import { Panel } from '../../shared/ui/page-header.js';
+import { EmptyState } from '../../shared/ui/states.js';
+import { useUrlParam } from '../../shared/ui/url-state.js';
+import classes from './accelerators.module.css';
+import { LaneView } from './lane-view.js';
+import type { Lane } from './lanes.js';
+import { type BoardNf, chartedNfs, sameNf } from './nfs.js';
+import { bandsOf } from './stages.js';
+
+/** The longest window that can be chosen. */
+export const LONGEST_S = 900;
+const WINDOWS = [
+  { value: '', label: '2 min', seconds: 120 },
+  { value: '5', label: '5 min', seconds: 300 },
+  { value: '15', label: '15 min', seconds: LONGEST_S },
+];
+const METRICS = [
+  { value: '', label: 'bit/s', metric: 'bps' },
+  { value: 'pps', label: 'pkt/s', metric: 'pps' },
+] as const;
+
+interface TimelineProps {
+  readonly boards: readonly Accelerator[];
+  readonly nfs: readonly BoardNf[];
+  readonly lanes: readonly Lane[];
+  readonly policies: readonly ReconfigurationPolicy[];
+  readonly reconfigurations: readonly Reconfiguration[];
+  readonly emulated: boolean;
+}
+
+/** Load of each NF above what each board slot did for whom, on one time axis (CoNFV Figures 9 and 10, live). */
+export function Timeline({ boards, nfs, lanes, policies, reconfigurations, emulated }: TimelineProps) {
+  const [windowParam, setWindow] = useUrlParam('window');
+  const [metricParam, setMetric] = useUrlParam('metric');
+  const { seconds } = WINDOWS.find(({ value }) => value === windowParam) ?? WINDOWS[0]!;
+  const { metric } = METRICS.find(({ value }) => value === metricParam) ?? METRICS[0];
+  const range = useRecentRange(seconds);
+  const shown = useMemo(
+    () =>
+      chartedNfs(
+        nfs,
+        policies.map(({ nf }) => nf),
+      ),
+    [nfs, policies],
+  );
+  const levels = shown.flatMap((nf) =>
+    policies
+      .filter((policy) => policy.enabled && policy.threshold.metric === metric && sameNf(policy.nf, nf))
+      .flatMap(({ threshold: { up, down } }) => [
+        { value: up, label: `↑ ${nf.id} ${quantityText(metric, up)}`, series: nf.color },
+        { value: down, label: `↓ ${nf.id} ${quantityText(metric, down)}`, series: nf.color },
+      ]),
+  );
+  const left = nfs.length - shown.length;
+  return (
+    <Panel
+      title="Load and boards"
+      actions={
+        <>
+          <SegmentedControl
+            aria-label="Measure"
+            value={metricParam}
+            onChange={setMetric}
+            data={METRICS.map(({ value, label }) => ({ value, label }))}
+          />
+          <SegmentedControl
+            aria-label="Time window"
+            value={windowParam}
+            onChange={setWindow}
+            data={WINDOWS.map(({ value, label }) => ({ value, label }))}
+          />
+        </>
+      }
+    >
+      {shown.length > 0 ? (
+        <TimeSeriesChart
+          title="Throughput of NFs"
+          quantity={metric}
+          series={shown.map(({ id, slot }) => ({
+            key: `nf/${id}/${metric}`,
+            label: `${id} (${slot ? `${slot.board} slot ${slot.slot}` : 'software'})`,
+          }))}
+          windowS={seconds}
+          keepS={LONGEST_S}
+          height={190}
+          range={range}
+          levels={levels}
+          bands={bandsOf(reconfigurations, range.to_s * 1000)}
+          emulated={emulated}
+          note={left > 0 && `${left} more ${left === 1 ? 'NF is' : 'NFs are'} not drawn.`}
+        />
+      ) : (
+        <EmptyState title="No chain that runs has an NF that a board could run">
+          NFs with a board implementation are marked in the catalogue. Their load appears here as soon as one is
+          deployed.
+        </EmptyState>
+      )}
+      <LaneView
+        boards={boards}
+        lanes={lanes}
+        nfs={shown}
+        reconfigurations={reconfigurations}
+        range={range}
+        className={classes.lanes}
+      />
+    </Panel>
+  );
+}

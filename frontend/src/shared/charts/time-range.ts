@@ -1,0 +1,26 @@
+import { useEffect, useState } from 'react';
+
+/** Moments in seconds since the Unix epoch. */
+export interface TimeRange {
+  readonly from_s: number;
+  readonly to_s: number;
+}
+
+const TICK_MS = 250;
+const STILL_TICK_MS = 1000;
+
+/** The last `windowS` seconds until now, moving on; in steps of a second for who asked for less motion. */
+export function useRecentRange(windowS: number): TimeRange {
+  const [to, setTo] = useState(() => Date.now() / 1000);
+  useEffect(() => {
+    const still = window.matchMedia('(prefers-reduced-motion: reduce)').matches;
+    const timer = setInterval(() => setTo(Date.now() / 1000), still ? STILL_TICK_MS : TICK_MS);
+    return () => clearInterval(timer);
+  }, []);
+  return { from_s: to - windowS, to_s: to };
+}
+
+/** Part of the range at a moment, from 0 to 1. */
+export function shareOf({ from_s, to_s }: TimeRange, t_ms: number): number {
+  return Math.min(1, Math.max(0, (t_ms / 1000 - from_s) / (to_s - from_s)));
+}

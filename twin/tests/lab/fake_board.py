@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stands in for a board: opens its sockets, and can do nothing but have slots stuck. Refuses what is not there."""
+"""Stands in for a board: opens its sockets, and does nothing but have slots stuck, or emptied (`empty`)."""
 
 import argparse
 import json
@@ -45,10 +45,12 @@ def main() -> None:
 
 def answer(request: dict[str, object], stuck: set[int]) -> dict[str, object]:
     match request:
-        case {"method": "slot-stuck", "params": {"slot": int(slot)}} if slot not in stuck:
+        case {"method": "inject", "params": {"fault": "slot-stuck", "slot": int(slot)}} if slot not in stuck:
             stuck.add(slot)
-        case {"method": "slot-clear", "params": {"slot": int(slot)}} if slot in stuck:
+        case {"method": "inject", "params": {"fault": "slot-clear", "slot": int(slot)}} if slot in stuck:
             stuck.remove(slot)
+        case {"method": "empty"}:
+            stuck.clear()
         case _:
             return {"id": request["id"], "error": {"code": "bad-request", "detail": "cannot", "pointer": None}}
     return {"id": request["id"], "result": {}}

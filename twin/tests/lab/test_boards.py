@@ -1,15 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Boards of the twin: a stand-in that only opens what it is given, and the real board where it is built."""
 
+import asyncio
 import json
 import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from orrery_twin.adapters.board_build import BoardBuild
+from orrery_twin.adapters.board_control import BoardSilent, ask_board
 
 from .conftest import FAKE_BOARD, Lab
 from .test_lifecycle import FAKE_AGENT, processes_of
@@ -147,6 +152,10 @@ def test_a_slot_is_stuck_until_the_fault_is_removed_or_power_is_lost(board_lab: 
     other = board_lab.ok("POST", "/faults", wanted | {"slot": 0})
     board_lab.ok("DELETE", f"/faults/{fault['id']}")
     assert board_lab.ok("GET", "/state")["faults"] == [other]
+    # A slot that was emptied meanwhile has nothing to clear.
+    assert ask(Path(told["control"]), "empty", {}) == {}
+    board_lab.ok("DELETE", f"/faults/{other['id']}")
+    board_lab.ok("POST", "/faults", wanted)
 
     before = until_up(board_lab, "board-1")
     os.kill(host_pid(board_lab, before["pid"]), signal.SIGKILL)
@@ -196,6 +205,51 @@ def test_a_changed_board_is_built_again_and_nothing_else(board_lab: Lab, rack: d
     assert sorted(path.name for path in (board_lab.directory / "run/b").iterdir()) == ["board-1", "server-1.json"]
     until_up(board_lab, "server-2", not_pid=before["server-2"])
     board_lab.until(lambda: "--boards" not in agent_arguments(board_lab, "server-2"), "an agent without boards")
+
+
+def ask(control: Path, method: str, params: dict[str, Any]) -> Any:
+    return asyncio.run(ask_board(control, method, params))
+
+
+@pytest.fixture
+def real_lab() -> Iterator[Lab]:
+    """With the board that is built; a modelled second of a load takes a millisecond."""
+    build = BoardBuild.of_checkout()
+    if build.missing():
+        pytest.skip("the board is not built")
+    lab = Lab({"ORRERY_BOARD_COMMAND": f"{build.program[0]} --time-scale 0.001"})
+    yield lab
+    lab.close()
+
+
+def test_the_real_board_runs_in_its_server(real_lab: Lab, rack: dict[str, Any]) -> None:
+    real_lab.put_spec(rack)
+    for board in rack["boards"]:
+        before = until_up(real_lab, board["id"])
+        described = real_lab.until(partial(describes, real_lab, board["id"]), "the board to answer")
+        assert (described["id"], described["profile"], len(described["slots"])) == (
+            board["id"],
+            board["profile"],
+            board["slots"],
+        )
+        status, problem = real_lab.call("POST", "/faults", {"kind": "slot-stuck", "target": board["id"], "slot": 0})
+        assert status == 409 and "holds no module" in problem["title"]
+        assert node(real_lab, board["id"])["pid"] == before["pid"]
+
+    fault = real_lab.ok("POST", "/faults", {"kind": "board-kill", "target": "board-1"})
+    assert node(real_lab, "board-1")["state"] == "down"
+    real_lab.ok("DELETE", f"/faults/{fault['id']}")
+    until_up(real_lab, "board-1")
+    assert real_lab.until(lambda: describes(real_lab, "board-1"), "the board to answer")["id"] == "board-1"
+    (capability,) = [one for one in real_lab.ok("GET", "/capabilities")["capabilities"] if one["id"] == "boards"]
+    assert capability["available"] and "pass" in capability["detail"]
+
+
+def describes(lab: Lab, board: str) -> Any:
+    try:
+        return ask(lab.directory / "run/b" / board / "ctl.sock", "describe", {})
+    except BoardSilent:
+        return None
 
 
 def test_without_a_board_program_the_twin_comes_up_with_failed_boards(rack: dict[str, Any]) -> None:

@@ -31,7 +31,7 @@ class BoardBuild:
         return cls(
             program=tuple(override) or (str(BUILD / "boardd"),),
             profiles=FPGA / "board/profiles",
-            library=BUILD / "library",
+            library=BUILD / "slot",
             images=BUILD / "images",
             images_key=BUILD / "images.pub",
         )
@@ -55,8 +55,8 @@ class BoardBuild:
         return None
 
     def modules(self) -> list[str]:
-        """Names of the modules that boards can run."""
-        return sorted(path.stem for path in self.library.glob("*.so"))
+        """Names of the modules that boards can run; their files are `nf_<name>.so`."""
+        return sorted(path.stem.removeprefix("nf_").replace("_", "-") for path in self.library.glob("*.so"))
 
     def slots_of_profile(self) -> dict[str, int]:
         return {path.stem: len(json.loads(path.read_text())["slots"]) for path in self.profiles.glob("*.json")}

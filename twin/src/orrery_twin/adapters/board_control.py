@@ -11,11 +11,15 @@ ANSWER_MAX_BYTES = 1 << 20
 
 
 class BoardRefused(Exception):
-    """The board does not answer, or answers that it will not."""
+    """The board answers that it will not."""
+
+
+class BoardSilent(Exception):
+    """The board does not answer."""
 
 
 async def ask_board(control: Path, method: str, params: dict[str, Any]) -> Any:
-    """The result. Raises BoardRefused."""
+    """The result. Raises BoardRefused, BoardSilent."""
     try:
         async with asyncio.timeout(TIMEOUT_S):
             reader, writer = await asyncio.open_unix_connection(control, limit=ANSWER_MAX_BYTES)
@@ -26,9 +30,9 @@ async def ask_board(control: Path, method: str, params: dict[str, Any]) -> Any:
             finally:
                 writer.close()
     except TimeoutError:
-        raise BoardRefused(f"no answer within {TIMEOUT_S:g} s") from None
+        raise BoardSilent(f"no answer within {TIMEOUT_S:g} s") from None
     except (OSError, ValueError) as error:
-        raise BoardRefused(str(error) or type(error).__name__) from None
+        raise BoardSilent(str(error) or type(error).__name__) from None
     if "error" in answer:
         raise BoardRefused(str(answer["error"]["detail"]))
     return answer["result"]

@@ -4,12 +4,12 @@
 import json
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from orrery_twin.adapters.board_build import BoardBuild
-from orrery_twin.adapters.board_control import ask_board
+from orrery_twin.adapters.board_control import BoardRefused, ask_board
 from orrery_twin.adapters.process import BoundedLog
 from orrery_twin.adapters.veth import add_veths, remove_veths
 from orrery_twin.domain.boards import BoardChanges, BoardPlan, BoardSockets, describe_to_agent
@@ -105,9 +105,17 @@ class Boards:
         board.process.detail = None
         self._start(board)
 
-    async def ask(self, board_id: str, method: str, params: dict[str, Any]) -> Any:
-        """What the board answers. Raises BoardRefused."""
-        return await ask_board(self._sockets(board_id).control, method, params)
+    async def stick_slot(self, board_id: str, slot: int) -> None:
+        """Raises BoardRefused when nothing is in the slot, BoardSilent."""
+        await self._inject(board_id, "slot-stuck", slot)
+
+    async def clear_slot(self, board_id: str, slot: int) -> None:
+        """Raises BoardSilent. A slot that was emptied meanwhile is not stuck any more."""
+        with suppress(BoardRefused):
+            await self._inject(board_id, "slot-clear", slot)
+
+    async def _inject(self, board_id: str, fault: str, slot: int) -> None:
+        await ask_board(self._sockets(board_id).control, "inject", {"fault": fault, "slot": slot})
 
     def _sockets(self, board_id: str) -> BoardSockets:
         return BoardSockets.under(self._directory / board_id)

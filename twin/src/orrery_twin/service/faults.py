@@ -7,7 +7,7 @@ import secrets
 import signal
 from contextlib import suppress
 
-from orrery_twin.adapters.board_control import BoardRefused
+from orrery_twin.adapters.board_control import BoardRefused, BoardSilent
 from orrery_twin.adapters.process import CommandFailed
 from orrery_twin.adapters.processes import processes_in_namespace_of
 from orrery_twin.contract.models import Fault, FaultRequest
@@ -99,20 +99,21 @@ class Faults:
             raise _refused("/slot", f"{board.id} has the slots 0 to {len(board.slots) - 1}")
         if self._has(fault):
             raise Refused(f"slot {fault.slot} of {board.id} is already stuck", status=409)
-        await self._ask_board(fault, "slot-stuck")
+        try:
+            await self._twin.boards.stick_slot(board.id, fault.slot)
+        except (BoardRefused, BoardSilent) as refusal:
+            raise Refused(f"{board.id} does not do this: {refusal}", status=409) from None
         if self._twin.boards.plan(board.id) is board:
             self._twin.faults[fault.id] = fault
         self._hub.event("slot.stuck", board.id, f"slot {fault.slot} was made stuck on purpose", "warning")
 
     async def _clear_slot(self, fault: Fault) -> None:
-        await self._ask_board(fault, "slot-clear")
-        self._hub.event("slot.cleared", fault.target, f"slot {fault.slot} works again")
-
-    async def _ask_board(self, fault: Fault, method: str) -> None:
+        assert fault.slot is not None
         try:
-            await self._twin.boards.ask(fault.target, method, {"slot": fault.slot})
-        except BoardRefused as refusal:
-            raise Refused(f"{fault.target} does not do this: {refusal}", status=409) from None
+            await self._twin.boards.clear_slot(fault.target, fault.slot)
+        except BoardSilent as silence:
+            raise Refused(f"{fault.target} does not do this: {silence}", status=409) from None
+        self._hub.event("slot.cleared", fault.target, f"slot {fault.slot} works again")
 
     def _board(self, fault: Fault) -> BoardPlan:
         board = self._twin.boards.plan(fault.target)

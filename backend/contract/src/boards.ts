@@ -142,6 +142,8 @@ export const AcceleratorSlot = z.strictObject({
   reservation: SlotReservation.nullable(),
 });
 
+export type AcceleratorSlot = z.infer<typeof AcceleratorSlot>;
+
 /** A board as the console sees it: what it is, what its slots do and for whom. */
 export const Accelerator = z.strictObject({
   id: Name,

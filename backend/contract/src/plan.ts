@@ -110,6 +110,10 @@ export const Plan = z.strictObject({
     .array(z.strictObject({ from: Id, from_server: Name, to: Id, to_server: Name }))
     .default([])
     .describe('instances whose flow state goes over to the one that takes their place'),
+  abandoned: z
+    .array(Id)
+    .default([])
+    .describe('instances in slots that may not be used: nothing waits for them, and they go first'),
   steps: z.array(PlanStep),
   diff: z.strictObject({
     added: z.array(Id),
@@ -140,7 +144,7 @@ export const PlanRequest = z.strictObject({
     .default([]),
   remove: z.array(Id).max(64).default([]),
   implementations: z.array(ImplementationChoice).max(256).default([]),
-  without_boards: z.array(Name).max(64).default([]).describe('boards that may not be used'),
+  without_slots: z.array(SlotRef).max(256).default([]).describe('slots that may not be used: they do not work'),
   ...PlanOptions.shape,
 });
 export type PlanRequest = z.infer<typeof PlanRequest>;

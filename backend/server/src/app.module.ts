@@ -1,5 +1,6 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { APP_GUARD, APP_INTERCEPTOR } from '@nestjs/core';
+import { AcceleratorsModule } from './modules/accelerators/accelerators.module.js';
 import { DeploymentsModule } from './modules/deployments/deployments.module.js';
 import { EventsModule } from './modules/events/events.module.js';
 import { InfrastructureModule } from './modules/infrastructure/infrastructure.module.js';
@@ -8,6 +9,7 @@ import { NodesModule } from './modules/nodes/nodes.module.js';
 import { OperationsModule } from './modules/operations/operations.module.js';
 import { PipelinesModule } from './modules/pipelines/pipelines.module.js';
 import { PlansModule } from './modules/plans/plans.module.js';
+import { ReconfigurationModule } from './modules/reconfiguration/reconfiguration.module.js';
 import { SamplesModule } from './modules/samples/samples.module.js';
 import { SessionsModule } from './modules/sessions/sessions.module.js';
 import { SlosModule } from './modules/slos/slos.module.js';
@@ -35,10 +37,12 @@ export function appModule(parts: PlatformParts): DynamicModule {
       PipelinesModule,
       SamplesModule,
       NodesModule,
+      AcceleratorsModule,
       SlosModule,
       OperationsModule,
       PlansModule,
       TwinModule,
+      ReconfigurationModule,
       StreamModule,
       SystemModule,
     ],

@@ -6,7 +6,7 @@ import { board, withBoard } from '../testing/boards.js';
 import { descriptor } from '../testing/descriptors.js';
 import { rack } from '../testing/infrastructure.js';
 import { pipeline } from '../testing/pipelines.js';
-import { PHASES } from '../transition/phases.js';
+import { nodesIn, PHASES } from '../transition/phases.js';
 
 const SLOW = withBoard(descriptor('sqli', { cycles: 200_000 }), 5000);
 const PLAIN = descriptor('plain');
@@ -19,7 +19,7 @@ interface Asked {
   base?: Plan | null;
   implementations?: readonly ImplementationChoice[];
   reserved_slots?: readonly SlotRef[];
-  without_boards?: readonly string[];
+  without_slots?: readonly SlotRef[];
 }
 
 function plan({
@@ -68,6 +68,7 @@ const choose = (chain: string, on: 'software' | 'board', slot?: SlotRef): Implem
 });
 const placesOf = ({ instances }: Plan) => instances.map(({ id, driver, server }) => ({ id, driver, server }));
 const BOARD_1 = { board: 'board-1', slot: 0 };
+const BOARD_2 = { board: 'board-2', slot: 0 };
 
 describe('what boards run', () => {
   it('is nothing while software meets every requirement', () => {
@@ -102,8 +103,8 @@ describe('what boards run', () => {
     const implementations = [choose('a', 'board')];
     const reserved_slots = [BOARD_1, { board: 'board-1', slot: 1 }];
     expect(plan({ implementations, reserved_slots }).instances[0]!.board!.board).toBe('board-2');
-    expect(plan({ implementations, without_boards: ['board-2'] }).instances[0]!.board!.board).toBe('board-1');
-    const none = plan({ implementations, reserved_slots, without_boards: ['board-2'] });
+    expect(plan({ implementations, without_slots: [BOARD_2] }).instances[0]!.board!.board).toBe('board-1');
+    const none = plan({ implementations, reserved_slots, without_slots: [BOARD_2] });
     expect(none.feasible).toBe(false);
     expect(none.conflicts[0]).toMatchObject({ needed: 1, available: 0, unit: 'devices' });
   });
@@ -111,8 +112,10 @@ describe('what boards run', () => {
   it('stays while its board may be used, and goes back to software when not or when asked', () => {
     const base = plan({ implementations: [choose('a', 'board', BOARD_1)] });
     expect(plan({ base }).diff.kept).toEqual(['a.s.board-1-0']);
-    for (const back of [plan({ base, without_boards: ['board-1'] }), plan({ base, boards: [] })])
+    for (const back of [plan({ base, without_slots: [BOARD_1] }), plan({ base, boards: [] })]) {
       expect(placesOf(back)).toMatchObject([{ id: 'a.s.0', driver: 'engine' }]);
+      expect(back).toMatchObject({ abandoned: ['a.s.board-1-0'], migrations: [] });
+    }
     const asked = plan({ base, implementations: [choose('a', 'software')] });
     expect(asked.diff).toMatchObject({ added: ['a.s.0'], removed: ['a.s.board-1-0'] });
     expect(asked.migrations).toEqual([
@@ -128,6 +131,15 @@ describe('what boards run', () => {
     expect(kinds).toEqual(order);
     expect(kinds.slice(0, 2)).toEqual(['prepare-node', 'steer-fabric']);
     expect(kinds).toContain('clean-node');
+  });
+
+  it('is dropped first by the node where its slot does not work, and nothing there leads to it any more', () => {
+    const base = plan({ implementations: [choose('a', 'board', BOARD_1)] });
+    const fallback = plan({ base, without_slots: [BOARD_1] });
+    const told = nodesIn('prepare', base.nodes, fallback.nodes, new Set(fallback.abandoned));
+    const specs = Object.values(told);
+    expect(specs.flatMap(({ instances }) => instances.map(({ id }) => id))).toEqual(['a.s.0']);
+    expect(specs.flatMap(({ hops }) => hops.map(({ instance_id }) => instance_id))).toEqual(['a.s.0']);
   });
 
   it('does not take a slot that is in use until its user has left', () => {

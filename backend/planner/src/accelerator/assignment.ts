@@ -9,7 +9,7 @@ import { choiceFor } from './infrastructure-reasons.js';
 type PGraphNode = Plan['pgraph']['nodes'][number];
 type Input = Pick<
   PlanInput,
-  'pipelines' | 'descriptors' | 'infrastructure' | 'base' | 'implementations' | 'reserved_slots' | 'without_boards'
+  'pipelines' | 'descriptors' | 'infrastructure' | 'base' | 'implementations' | 'reserved_slots' | 'without_slots'
 >;
 
 export interface Assignment {
@@ -107,7 +107,8 @@ function wishOf(
   asked: ImplementationChoice | undefined,
   running: BoardPlace | undefined,
 ): Wish {
-  const usable = running && usableBoards(input).some(({ id, slots }) => id === running.board && running.slot < slots);
+  const usable =
+    running && usableSlots(input).some(({ board, slot }) => board.id === running.board && slot === running.slot);
   if (asked?.on === 'software') return { kind: 'software', because: 'It was asked for.' };
   if (asked) {
     const here = !asked.slot || (asked.slot.board === running?.board && asked.slot.slot === running.slot);
@@ -116,8 +117,8 @@ function wishOf(
     return { kind: 'board', slot, load, policy, because: 'It was asked for.' };
   }
   if (running && usable) return { kind: 'stays', place: running, because: 'It runs there and stays.' };
-  if (running) return { kind: 'software', because: `${running.board} cannot be used.` };
-  if (usableBoards(input).length === 0) return { kind: 'software', because: null };
+  if (running) return { kind: 'software', because: `${running.board} slot ${running.slot} cannot be used.` };
+  if (usableSlots(input).length === 0) return { kind: 'software', because: null };
   const bins = binsOf(input.infrastructure);
   const { choice } = choiceFor({ ...input, bins, pgraph }, node, descriptor);
   const kind = choice.chosen && descriptor.implementations[choice.chosen.implementation]!.kind;
@@ -128,22 +129,22 @@ function runningOnBoards(base: Plan | null): Map<string, BoardPlace> {
   return new Map(base?.instances.flatMap(({ pgraph_node, board }) => (board ? [[pgraph_node, board] as const] : [])));
 }
 
-function usableBoards({ infrastructure, without_boards = [] }: Input) {
+function usableSlots({ infrastructure, without_slots = [] }: Input) {
   const servers = new Set(infrastructure.servers.map(({ id }) => id));
-  return infrastructure.boards.filter(({ id, server }) => !without_boards.includes(id) && servers.has(server));
+  const broken = new Set(without_slots.map(slotKey));
+  return infrastructure.boards
+    .filter(({ server }) => servers.has(server))
+    .flatMap((board) => Array.from({ length: board.slots }, (_, slot) => ({ board, slot })))
+    .filter(({ board, slot }) => !broken.has(slotKey({ board: board.id, slot })));
 }
 
 function freeSlots(input: Input): FreeSlot[] {
   const taken = new Set(input.base?.instances.flatMap(({ board }) => (board ? [slotKey(board)] : [])));
   const reserved = new Set((input.reserved_slots ?? []).map(slotKey));
-  return usableBoards(input).flatMap((board) =>
-    Array.from({ length: board.slots }, (_, slot) => ({
-      board,
-      slot,
-      taken: taken.has(slotKey({ board: board.id, slot })),
-      reserved: reserved.has(slotKey({ board: board.id, slot })),
-    })),
-  );
+  return usableSlots(input).map(({ board, slot }) => {
+    const key = slotKey({ board: board.id, slot });
+    return { board, slot, taken: taken.has(key), reserved: reserved.has(key) };
+  });
 }
 
 function slotKey({ board, slot }: SlotRef): string {
@@ -174,6 +175,15 @@ function demandOf(
 /** Boards of a plan by node of its PGraph. */
 export function boardPlacesOf(instances: Plan['instances']): BoardPlaces {
   return new Map(instances.flatMap(({ pgraph_node, board }) => (board ? [[pgraph_node, board] as const] : [])));
+}
+
+/** Instances that ran in slots that may not be used any more, and that the plan does without. */
+export function abandonedBy(input: Input, instances: Plan['instances']): string[] {
+  const usable = new Set(usableSlots(input).map(({ board, slot }) => slotKey({ board: board.id, slot })));
+  const stay = new Set(instances.map(({ id }) => id));
+  return (input.base?.instances ?? []).flatMap(({ id, board }) =>
+    board && !usable.has(slotKey(board)) && !stay.has(id) ? [id] : [],
+  );
 }
 
 /** An instance that had to leave its board's server: no other server reaches the slot. */

@@ -4,9 +4,14 @@ import type { BoundEffort } from './bound.js';
 import type { Bin, Place } from './problem.js';
 import type { PlacementState } from './state.js';
 
-/** Where the instances of the running plan stand, by instance of the graph; `null` for new ones. */
-export function runningPlaces(graph: InstanceGraph, base: Plan | null, { servers }: Infrastructure): (Place | null)[] {
-  const running = new Map(base?.instances.map((instance) => [instance.id, instance]));
+/** Where the instances of plans in force stand, the later ones first; by instance of the graph, `null` for new ones. */
+export function runningPlaces(
+  graph: InstanceGraph,
+  plans: readonly (Plan | null)[],
+  { servers }: Infrastructure,
+): (Place | null)[] {
+  const standing = plans.flatMap((plan) => plan?.instances ?? []);
+  const running = new Map(standing.map((instance) => [instance.id, instance]));
   const bins = new Map(servers.map(({ id }, i) => [id, i]));
   return graph.instances.map(({ id, nf }) => {
     const instance = running.get(id);

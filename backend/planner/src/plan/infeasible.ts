@@ -45,6 +45,7 @@ export function infeasible(
     nodes: base?.nodes ?? {},
     fabric: base?.fabric ?? { generation: 0, rules: [] },
     migrations: [],
+    abandoned: [],
     steps: [],
     diff: { added: [], removed: [], moved: [], reconfigured: [], kept: [] },
   };

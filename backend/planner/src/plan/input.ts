@@ -24,12 +24,14 @@ export interface PlanInput {
   readonly infrastructure_revision?: number;
   /** The feasible plan that runs now: its instances stay where they are. */
   readonly base: Plan | null;
+  /** A plan before `base` that is still in force in part: its instances stay too. */
+  readonly before?: Plan | null;
   /** On what NFs must run; those that are not named stay on what they run on, new ones are software unless they cannot. */
   readonly implementations?: readonly ImplementationChoice[];
   /** Slots that only a choice that names them may use. */
   readonly reserved_slots?: readonly SlotRef[];
-  /** Boards that may not be used: what they run goes back to software. */
-  readonly without_boards?: readonly string[];
+  /** Slots that do not work: what they ran goes back to software. */
+  readonly without_slots?: readonly SlotRef[];
   /** Steps of the placement search; 0 leaves the placement as it was packed. */
   readonly budget: Budget;
 }

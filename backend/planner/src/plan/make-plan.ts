@@ -1,5 +1,5 @@
 import { type Plan, PlanOptions } from '@orrery/contract';
-import { assignBoards, strayConflicts } from '../accelerator/assignment.js';
+import { abandonedBy, assignBoards, strayConflicts } from '../accelerator/assignment.js';
 import { buildPGraph } from '../igraph/pgraph.js';
 import { splitReason } from '../igraph/split-reason.js';
 import { addressOwners, addressProblem, assignAddresses } from '../interconnection/addresses.js';
@@ -66,7 +66,12 @@ function planSound(input: PlanInput, problems: Plan['problems']): Plan {
   const bins = binsOf(infrastructure);
   const table = fixedEntries(pipelines, infrastructure, layouts, [...addresses.values()].flat().length);
   const problem = problemOf(graph, bins, table, returning);
-  const pinned = besideBoards(graph, runningPlaces(graph, base, infrastructure), infrastructure, base);
+  const pinned = besideBoards(
+    graph,
+    runningPlaces(graph, [input.before ?? null, base], infrastructure),
+    infrastructure,
+    base,
+  );
   const { strategy, seed } = options;
   const about = { pipelines, descriptors, infrastructure, bins, pgraph, returning };
   const missed = (it: PlacementState) => {
@@ -85,7 +90,7 @@ function planSound(input: PlanInput, problems: Plan['problems']): Plan {
   const strays = strayConflicts(instances, infrastructure);
   if (strays.length > 0) return refuse({ conflicts: strays });
   const destinations = hopDestinations(instances, graph.edges, returning);
-  const hops = assignHops(destinations, hopsOf(base));
+  const hops = assignHops(destinations, new Map([...hopsOf(input.before ?? null), ...hopsOf(base)]));
   const tooMany = hopConflict(instances, destinations, hops);
   if (!hops || tooMany) return refuse({ conflicts: tooMany ? [tooMany] : [] });
 
@@ -111,6 +116,7 @@ function planSound(input: PlanInput, problems: Plan['problems']): Plan {
     budget.expired,
   );
   const servers = infrastructure.servers.map(({ id }) => id);
+  const abandoned = abandonedBy(input, instances);
   return {
     ...header(input),
     feasible: true,
@@ -130,8 +136,9 @@ function planSound(input: PlanInput, problems: Plan['problems']): Plan {
     ],
     nodes,
     fabric,
-    migrations: migrationsBetween(base, instances, descriptors),
-    steps: stepsBetween(base, { nodes, fabric }, servers),
+    migrations: migrationsBetween(base, instances, descriptors).filter(({ from }) => !abandoned.includes(from)),
+    abandoned,
+    steps: stepsBetween(base, { nodes, fabric }, servers, new Set(abandoned)),
     diff: diffOf(base, instances, nodes),
   };
 }

@@ -27,15 +27,26 @@ export function isFabricPhase(phase: Phase): phase is FabricPhase {
   return phase === 'steer' || phase === 'settle';
 }
 
-/** What nodes are told in a phase; one whose content stays the same is the very object that it was. */
-export function nodesIn(phase: NodePhase, running: Nodes, wanted: Nodes): Nodes {
+/**
+ * What nodes are told in a phase; one whose content stays the same is the very object that it was. Of `abandoned`
+ * instances nothing is left to wait for: a node that has one drops it first, and what stays there turns away from it.
+ */
+export function nodesIn(
+  phase: NodePhase,
+  running: Nodes,
+  wanted: Nodes,
+  abandoned: ReadonlySet<string> = new Set(),
+): Nodes {
   const combine = { prepare: prepared, switch: switched, clean: (_old: NodeSpec, next: NodeSpec) => next }[phase];
+  const combineAnew = phase === 'prepare' ? switched : combine;
   const result: Record<string, NodeSpec> = {};
   for (const name of new Set([...Object.keys(running), ...Object.keys(wanted)])) {
     const before = running[name];
     const template = (wanted[name] ?? before)!;
     const empty: NodeSpec = { ...template, instances: [], hops: [], exits: [] };
-    const after = combine(before ?? empty, wanted[name] ?? empty);
+    const old = before ?? empty;
+    const left = withoutInstances(old, abandoned);
+    const after = (left === old ? combine : combineAnew)(left, wanted[name] ?? empty);
     result[name] = before && sameNode(before, after) ? before : after;
   }
   return result;
@@ -55,6 +66,15 @@ function prepared(old: NodeSpec, next: NodeSpec): NodeSpec {
 /** The plan, and beside it everything that ran; instances in both are as the plan wants them. */
 function switched(old: NodeSpec, next: NodeSpec): NodeSpec {
   return union(next, next, old);
+}
+
+function withoutInstances(spec: NodeSpec, gone: ReadonlySet<string>): NodeSpec {
+  if (!spec.instances.some(({ id }) => gone.has(id))) return spec;
+  return {
+    ...spec,
+    instances: spec.instances.filter(({ id }) => !gone.has(id)),
+    hops: spec.hops.filter(({ instance_id }) => !gone.has(instance_id)),
+  };
 }
 
 /** Of what both have, the first's. */

@@ -22,7 +22,12 @@ type Step = Omit<PlanStep, 'ordinal'>;
 const NOTHING: Desired = { nodes: {}, fabric: { generation: 0, rules: [] } };
 
 /** What each phase changes, a step a node or fabric, in the order in which it is done; of these servers only. */
-export function stepsBetween(base: Desired | null, next: Desired, servers: readonly string[]): PlanStep[] {
+export function stepsBetween(
+  base: Desired | null,
+  next: Desired,
+  servers: readonly string[],
+  abandoned: ReadonlySet<string> = new Set(),
+): PlanStep[] {
   let { nodes, fabric } = base ?? NOTHING;
   const steps: Step[] = [];
   for (const phase of PHASES) {
@@ -32,7 +37,7 @@ export function stepsBetween(base: Desired | null, next: Desired, servers: reado
       if (after !== fabric) steps.push(fabricStep(phase, fabric, after));
       fabric = after;
     } else {
-      const after = nodesIn(phase, nodes, next.nodes);
+      const after = nodesIn(phase, nodes, next.nodes, abandoned);
       for (const id of servers) {
         const [was, is] = [nodes[id], after[id]];
         if (is && is !== was && !(isEmptyNode(is) && (!was || isEmptyNode(was))))

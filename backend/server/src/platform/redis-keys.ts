@@ -40,6 +40,14 @@ export const KEYS = {
   operationIndex: `${project}:operation-index`,
   /** list: ids of operations that wait or run, the running one first. */
   operationQueue: `${project}:operation-queue`,
+  /** hash `<board>/<slot>` -> SlotReservation. */
+  slotReservations: `${project}:slot-reservations`,
+  /** hash id -> policy (reconfiguration/policies.ts). */
+  reconfigurationPolicies: `${project}:reconfiguration-policies`,
+  /** hash id -> Reconfiguration, the newest that are kept. */
+  reconfigurations: `${project}:reconfigurations`,
+  /** hash id -> ScenarioRun, the newest that are kept. */
+  scenarioRuns: `${project}:scenario-runs`,
   /** stream: the event log, fields `e` (Event without id) and `n` (nonce against doubling). */
   events: `${project}:events`,
 } as const;

@@ -1,4 +1,4 @@
-import type { JoinToken, NodeSpec, NodeStatus, Observed, Origin } from '@orrery/contract';
+import type { BoardDescription, JoinToken, NodeSpec, NodeStatus, Observed, Origin } from '@orrery/contract';
 
 export const FLEET = Symbol('NodeFleet');
 
@@ -12,6 +12,8 @@ export interface NodeFleet {
   observed(node: string): Observed | null;
   isConnected(node: string): boolean;
   originOf(node: string): Origin;
+  /** What the agent said of a board when it last connected; null: nothing. */
+  boardOf(node: string, board: string): BoardDescription | null;
   /** Tells the agent what to be, now and whenever it connects. */
   setDesired(node: string, spec: NodeSpec): void;
   /** Throws 502 when the agent is away, refuses or does not answer in time. */

@@ -16,6 +16,7 @@ const IDLE: Observed = {
   engine: 'running',
   engine_pid: 1,
   instances: [],
+  boards: [],
   error: null,
 };
 
@@ -27,6 +28,11 @@ export class FakeAgent {
   hold = false;
   refused: string | null = null;
   observed = IDLE;
+  /** Boards that it drives, with their number of slots. */
+  boards: Record<string, number> = {};
+  /** Slots (`board/slot`) that do not work, and those whose next load fails, with the reason. */
+  readonly faulty = new Set<string>();
+  readonly loadErrors = new Map<string, string>();
   private socket: WebSocket | null = null;
   private seq = 0;
   private counters = { packets: 0, bytes: 0 };
@@ -83,6 +89,7 @@ export class FakeAgent {
         nfs: ['ids'],
         iface: 'nic0',
         iface_mac: '02:00:00:00:00:01',
+        boards: [],
       },
       observed: this.observed,
     });
@@ -93,8 +100,39 @@ export class FakeAgent {
   reach(): void {
     const { spec } = this;
     if (!spec) return;
+    const failing = spec.instances.flatMap(({ board }) => {
+      const why = board && this.loadErrors.get(`${board.board}/${board.slot}`);
+      return why ? [why] : [];
+    });
+    const lost = spec.instances.some(({ board }) => board && this.faulty.has(`${board.board}/${board.slot}`));
     const instances = spec.instances.map(({ id }) => ({ id, state: 'running' as const, detail: null }));
-    this.report({ ...IDLE, generation: spec.generation, instances });
+    const seen = { ...IDLE, instances, boards: this.observedBoards(spec) };
+    if (failing.length > 0)
+      this.report({ ...seen, generation: this.observed.generation, state: 'failed', error: failing[0]! });
+    else if (lost) this.report({ ...seen, generation: this.observed.generation, state: 'progressing' });
+    else this.report({ ...seen, generation: spec.generation });
+  }
+
+  /** Slots run what the spec says, unless they do not work. */
+  private observedBoards(spec: NodeSpec): Observed['boards'] {
+    return Object.entries(this.boards).map(([id, count]) => ({
+      id,
+      state: 'operating',
+      detail: null,
+      last_load: null,
+      slots: Array.from({ length: count }, (_, slot) => {
+        const user = spec.instances.find(({ board }) => board?.board === id && board.slot === slot);
+        const broken = this.faulty.has(`${id}/${slot}`);
+        return {
+          slot,
+          state: broken ? 'faulty' : user ? 'active' : 'empty',
+          module: user?.nf ?? null,
+          instance_id: user?.id ?? null,
+          load: null,
+          detail: null,
+        } as const;
+      }),
+    }));
   }
 
   report(observed: Observed): void {
@@ -130,6 +168,7 @@ export class FakeAgent {
         bytes,
         latency_ns: packets > 0 ? [[bucket, packets]] : [],
       })),
+      boards: [],
     };
     this.send({ type: 'samples', samples });
   }

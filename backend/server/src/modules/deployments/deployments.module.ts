@@ -11,6 +11,7 @@ import type { FastifyReply } from 'fastify';
 import { pageOf } from '../../platform/paging.js';
 import { notFound } from '../../platform/problem.js';
 import { Caller, Input, Route } from '../../platform/route.js';
+import { DEPLOYER } from '../../ports/deployer.js';
 import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
 import { FLEET, type NodeFleet } from '../../ports/node-fleet.js';
 import { DeploymentHealth } from './deployment-health.js';
@@ -18,6 +19,7 @@ import { DeploymentsService } from './deployments.service.js';
 import { DesiredStore } from './desired-store.js';
 import { FirstPacket } from './first-packet.js';
 import { Reconciler } from './reconciler.js';
+import { StateMigration } from './state-migration.js';
 
 @Controller()
 class DeploymentsController {
@@ -117,10 +119,12 @@ class NfInstancesController {
     DesiredStore,
     { provide: DEPLOYMENT_VIEW, useExisting: DesiredStore },
     DeploymentsService,
+    { provide: DEPLOYER, useExisting: DeploymentsService },
+    StateMigration,
     Reconciler,
     DeploymentHealth,
     FirstPacket,
   ],
-  exports: [DEPLOYMENT_VIEW],
+  exports: [DEPLOYMENT_VIEW, DEPLOYER],
 })
 export class DeploymentsModule {}

@@ -15,13 +15,14 @@ import { newId } from '../../platform/ids.js';
 import { Mutex } from '../../platform/mutex.js';
 import { conflict, invalid, notFound, ProblemError } from '../../platform/problem.js';
 import { PROJECT } from '../../platform/redis-keys.js';
+import type { Deployer, PlanChange } from '../../ports/deployer.js';
 import type { EventDraft } from '../../ports/event-log.js';
 import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastructure-store.js';
 import { PIPELINES, type PipelineStore, type Publication } from '../../ports/pipeline-store.js';
 import { PLANS, type PlanStore } from '../../ports/plan-store.js';
 import { TWIN, type TwinView } from '../../ports/twin-view.js';
 import { DesiredStore } from './desired-store.js';
-import { stepsOf } from './operation-steps.js';
+import { OPERATION_NOUN, stepsOf } from './operation-steps.js';
 
 const MAX_QUEUE = 16;
 
@@ -29,7 +30,7 @@ type Caller = Pick<SessionInfo, 'name' | 'role'>;
 
 /** Accepts deployments: checks, then stores the operation; the reconciler does the rest. */
 @Injectable()
-export class DeploymentsService {
+export class DeploymentsService implements Deployer {
   private readonly mutex = new Mutex();
 
   constructor(
@@ -40,12 +41,24 @@ export class DeploymentsService {
     @Inject(TWIN) private readonly twin: TwinView,
   ) {}
 
+  /** Plans a change of what runs and accepts it as one operation of the kind. Throws like `deploy`. */
+  change(request: PlanChange, kind: Operation['kind'], by: string, before: Plan | null = null): Promise<Operation> {
+    return this.mutex.run(async () => {
+      const plan = await this.plans.make(PlanRequest.parse(request), this.state.comingPlan, before);
+      return this.accept(plan, null, { name: by, role: 'operator' }, kind);
+    });
+  }
+
   deploy(request: DeployRequest, caller: Caller): Promise<Operation> {
     return this.mutex.run(async () => {
       if ('plan_id' in request) return this.accept(await this.plans.get(request.plan_id), null, caller);
       const plan = await this.plans.make(PlanRequest.parse({ pipelines: [request] }), this.state.comingPlan);
       return this.accept(plan, request.pipeline_id, caller);
     });
+  }
+
+  operation(id: string): Operation | undefined {
+    return this.state.operation(id);
   }
 
   undeploy(pipelineId: string, caller: Caller): Promise<Operation> {
@@ -59,14 +72,14 @@ export class DeploymentsService {
   }
 
   /** Stores operation, deployments and the versions that it publishes at once, or nothing. */
-  private accept(plan: Plan, asked: string | null, caller: Caller): Promise<Operation> {
+  private accept(plan: Plan, asked: string | null, caller: Caller, kind?: Operation['kind']): Promise<Operation> {
     this.requireDeployable(plan);
     return this.pipelines.publishing(this.withRunningVersions(plan), caller.name, async (publication) => {
       if (publication.isNew && !mayAct(caller.role, 'designer'))
         throw new ProblemError(403, `Publishing a draft needs the role designer; the session has ${caller.role}.`);
       let accepted: Operation | undefined;
       await this.state.commit(() => {
-        const change = this.acceptance(plan, asked, publication, caller.name);
+        const change = this.acceptance(plan, asked, publication, caller.name, kind);
         accepted = change.accept.operation;
         return change;
       });
@@ -74,7 +87,13 @@ export class DeploymentsService {
     });
   }
 
-  private acceptance(plan: Plan, asked: string | null, { versions, writeIn }: Publication, by: string) {
+  private acceptance(
+    plan: Plan,
+    asked: string | null,
+    { versions, writeIn }: Publication,
+    by: string,
+    kind?: Operation['kind'],
+  ) {
     const changed = plan.pipelines.filter(
       ({ pipeline_id: id }) => id === asked || this.state.deployment(id)?.version !== versions.get(id),
     );
@@ -83,7 +102,7 @@ export class DeploymentsService {
     const operation: Operation = {
       id: newId('op'),
       project: PROJECT,
-      kind: changed.length === 0 && removed.length > 0 ? 'undeploy' : 'deploy',
+      kind: kind ?? (changed.length === 0 && removed.length > 0 ? 'undeploy' : 'deploy'),
       state: 'PROCESSING',
       subject: asked ?? changed[0]?.pipeline_id ?? removed[0]?.pipeline_id ?? plan.id,
       plan_id: plan.id,
@@ -109,7 +128,7 @@ export class DeploymentsService {
     const started: EventDraft = {
       type: 'operation.started',
       subject: operation.id,
-      message: `${operation.kind === 'deploy' ? 'Deployment' : 'Removal'} of ${titles.join(', ') || 'nothing new'}`,
+      message: `${OPERATION_NOUN[operation.kind]} of ${titles.join(', ') || 'nothing new'}`,
       actor: by,
       data: { pipeline_id: operation.subject, plan_id: plan.id, pipelines: [...deployments.keys()] },
     };

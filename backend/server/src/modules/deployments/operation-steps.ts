@@ -1,5 +1,12 @@
 import type { Operation, OperationStep, Plan } from '@orrery/contract';
 
+export const OPERATION_NOUN: Readonly<Record<Operation['kind'], string>> = {
+  deploy: 'Deployment',
+  undeploy: 'Removal',
+  infrastructure: 'Change of the infrastructure',
+  reconfigure: 'Reconfiguration',
+};
+
 type StepKind = Plan['steps'][number]['kind'];
 
 export function stepsOf(plan: Plan): OperationStep[] {

@@ -17,7 +17,8 @@ import { FABRIC, type FabricDriver } from '../../ports/fabric-driver.js';
 import { FLEET, type NodeFleet } from '../../ports/node-fleet.js';
 import { TWIN, type TwinView } from '../../ports/twin-view.js';
 import { type Accepted, type Desired, type DesiredChange, DesiredStore } from './desired-store.js';
-import { ended, resumed, stuck, withSteps } from './operation-steps.js';
+import { ended, OPERATION_NOUN, resumed, stuck, withSteps } from './operation-steps.js';
+import { StateMigration } from './state-migration.js';
 
 const RETRY_MS = 1000;
 /** A failure that an agent reports right after it was told something new may still be the old one. */
@@ -40,6 +41,7 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
     @Inject(FLEET) private readonly fleet: NodeFleet,
     @Inject(FABRIC) private readonly fabric: FabricDriver,
     @Inject(TWIN) private readonly twin: TwinView,
+    @Inject(StateMigration) private readonly migration: StateMigration,
   ) {}
 
   onApplicationBootstrap(): void {
@@ -117,6 +119,7 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
       if (operation.state === 'FAILED_TEMP' && this.state.queue.length > 1) return 'superseded';
       const settled = Date.now() - began >= FAILURE_GRACE_MS;
       const failed = settled ? waiting.flatMap((node) => this.failureOf(node) ?? []) : [];
+      if (waiting.some((node) => this.isLoading(node))) deadline = Date.now() + this.config.timing.stepTimeoutMs;
       const late = Date.now() >= deadline;
       if (failed.length > 0 || late) {
         const detail = (failed.length > 0 ? failed : waiting.map((node) => this.lag(node))).join('; ');
@@ -131,7 +134,10 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
   private async applyFabric(head: Accepted): Promise<'reached' | 'superseded' | 'closed'> {
     while (!this.closed) {
       try {
+        const steers = this.state.desired.phase === 'steer';
+        if (steers) await this.migration.copy(head.plan, 'before');
         await this.fabric.apply(this.state.desired.fabric);
+        if (steers) await this.migration.copy(head.plan, 'after');
         return 'reached';
       } catch (error) {
         await this.report(head, `fabric: ${(error as Error).message}`);
@@ -164,7 +170,7 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
       const now = Date.now();
       const operation = ended(this.current(head), 'COMPLETED', null, now);
       const { entries, events } = this.settledDeployments(head, operation, now);
-      const message = `${operation.kind === 'deploy' ? 'Deployment' : 'Removal'} took ${now - operation.started_ms} ms`;
+      const message = `${OPERATION_NOUN[operation.kind]} took ${now - operation.started_ms} ms`;
       events.push({
         type: 'operation.completed',
         subject: operation.id,
@@ -258,6 +264,11 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
       : null;
   }
 
+  /** A bitstream takes seconds; nobody waits for it in vain as long as it comes. */
+  private isLoading(node: string): boolean {
+    return this.fleet.observed(node)?.boards.some(({ state }) => state === 'loading') ?? false;
+  }
+
   private lag(node: string): string {
     if (!this.fleet.isConnected(node)) return `${node}: its agent is not connected`;
     const observed = this.fleet.observed(node);
@@ -282,7 +293,7 @@ function desiredIn(before: Desired, phase: Phase, { plan, operation }: Accepted)
   }
   if (phase === 'settled') return { ...base, generation: before.generation };
   const nodes = Object.fromEntries(
-    Object.entries(nodesIn(phase, before.nodes, plan.nodes)).map(([name, spec]) => [
+    Object.entries(nodesIn(phase, before.nodes, plan.nodes, new Set(plan.abandoned))).map(([name, spec]) => [
       name,
       numbered(before.nodes[name], spec, generation),
     ]),

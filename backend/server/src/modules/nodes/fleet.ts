@@ -1,6 +1,7 @@
 import { Inject, Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import {
   API_PREFIX,
+  type BoardDescription,
   type Capability,
   type JoinToken,
   type NodeSpec,
@@ -114,6 +115,10 @@ export class Fleet implements NodeFleet, OnModuleInit, OnApplicationShutdown {
   originOf(node: string): Origin {
     const server = this.infrastructure.current.infrastructure.servers.find(({ id }) => id === node);
     return server?.origin ?? this.nodes.get(node)?.record?.origin ?? 'live';
+  }
+
+  boardOf(node: string, board: string): BoardDescription | null {
+    return this.nodes.get(node)?.record?.capabilities.boards?.find(({ id }) => id === board) ?? null;
   }
 
   setDesired(node: string, spec: NodeSpec): void {

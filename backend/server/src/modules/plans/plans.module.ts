@@ -4,7 +4,7 @@ import {
   type Plan,
   type PlanCertificate,
   type PlannedPipeline,
-  type PlanOptions,
+  PlanOptions,
   type PlanRequest,
   type RouteInput,
 } from '@orrery/contract';
@@ -16,6 +16,7 @@ import { conflict, invalid, notFound } from '../../platform/problem.js';
 import { STORE, type Store } from '../../platform/redis.js';
 import { KEYS } from '../../platform/redis-keys.js';
 import { Input, Route } from '../../platform/route.js';
+import { BOARDS, type BoardView } from '../../ports/board-view.js';
 import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
 import { DESCRIPTORS, type DescriptorCatalogue } from '../../ports/descriptor-catalogue.js';
 import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastructure-store.js';
@@ -44,6 +45,7 @@ class PlansService implements PlanStore {
     @Inject(PIPELINES) private readonly pipelines: PipelineStore,
     @Inject(DESCRIPTORS) private readonly catalogue: DescriptorCatalogue,
     @Inject(INFRASTRUCTURE) private readonly infrastructure: InfrastructureStore,
+    @Inject(BOARDS) private readonly boards: BoardView,
   ) {}
 
   async get(id: string): Promise<Plan> {
@@ -53,7 +55,7 @@ class PlansService implements PlanStore {
     return plan;
   }
 
-  async make(request: PlanRequest, base: Plan | null): Promise<Plan> {
+  async make(request: PlanRequest, base: Plan | null, before: Plan | null = null): Promise<Plan> {
     const deadline = performance.now() + PLAN_LIMIT_MS;
     const plan = planOrRefuse({
       id: newId('plan'),
@@ -64,6 +66,10 @@ class PlansService implements PlanStore {
       infrastructure: this.infrastructure.current.infrastructure,
       infrastructure_revision: this.infrastructure.current.revision,
       base,
+      before,
+      implementations: request.implementations,
+      reserved_slots: this.boards.reserved(),
+      without_slots: [...request.without_slots, ...this.boards.broken()],
       budget: { steps: SEARCH_STEPS, expired: () => performance.now() > deadline },
     });
     const key = KEYS.plan(plan.id);
@@ -102,8 +108,10 @@ class PlansService implements PlanStore {
   }
 }
 
-function optionsOf({ pipelines: _pipelines, remove: _remove, ...options }: PlanRequest): PlanOptions {
-  return options;
+function optionsOf(request: PlanRequest): PlanOptions {
+  return PlanOptions.parse(
+    Object.fromEntries(Object.keys(PlanOptions.shape).map((key) => [key, request[key as keyof PlanOptions]])),
+  );
 }
 
 /** A problem too large or not sound for the planner is the request's fault, not the server's. */

@@ -3,8 +3,10 @@ import type { InstanceSample, LinkSample, NodeSamples, Origin, Sample, Series } 
 import { METRICS, type Metrics } from '../../platform/metrics.js';
 import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
 import type { ExitWindow, Telemetry, TelemetrySink } from '../../ports/telemetry.js';
+import { BoardRates } from './board-rates.js';
 import { CounterRates } from './counter-rates.js';
 import { ExitMeter } from './exit-meter.js';
+import { NfMeter } from './nf-meter.js';
 import { SeriesStore } from './series-store.js';
 
 /** Ten minutes at 5 Hz. */
@@ -20,6 +22,8 @@ type SampleListener = (samples: readonly Sample[], links: readonly LinkSample[])
 export class SamplesService implements Telemetry, TelemetrySink, OnModuleInit, OnApplicationShutdown {
   private readonly seriesStore = new SeriesStore(POINTS_PER_KEY, MAX_KEYS, QUIET_MS);
   private readonly rates = new Map<string, CounterRates>();
+  private readonly boardRates = new Map<string, BoardRates>();
+  private readonly nfs = new NfMeter();
   private readonly newest = new Map<string, readonly InstanceSample[]>();
   private readonly meters = new Map<string, ExitMeter>();
   private readonly sampleListeners: SampleListener[] = [];
@@ -46,10 +50,14 @@ export class SamplesService implements Telemetry, TelemetrySink, OnModuleInit, O
       rates = new CounterRates(node);
       this.rates.set(node, rates);
     }
+    const boardRates = this.boardRates.get(node) ?? new BoardRates();
+    this.boardRates.set(node, boardRates);
+    const ofBoards = boardRates.take(samples);
     const result = rates.take(samples);
     if (!result) return;
+    this.nfs.take(result.values, origin, Date.now());
     this.publish(
-      result.values.map(([key, value]) => ({ key, t_ms: result.t_ms, value, origin })),
+      [...result.values, ...ofBoards].map(([key, value]) => ({ key, t_ms: result.t_ms, value, origin })),
       [],
     );
     const exits = this.view.exits();
@@ -97,6 +105,10 @@ export class SamplesService implements Telemetry, TelemetrySink, OnModuleInit, O
   }
 
   private publishPipelines(now: number): void {
+    this.publish(
+      this.nfs.now(now).map(({ key, value, origin }) => ({ key, t_ms: now, value, origin })),
+      [],
+    );
     for (const [pipelineId, meter] of this.meters) {
       if (!this.view.deployment(pipelineId)) {
         this.meters.delete(pipelineId);

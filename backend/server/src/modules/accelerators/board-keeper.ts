@@ -1,0 +1,177 @@
+import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
+import type {
+  Accelerator,
+  AcceleratorSlot,
+  BoardNode,
+  LoadResult,
+  ObservedBoard,
+  ObservedSlot,
+  SlotRef,
+} from '@orrery/contract';
+import type { BoardView } from '../../ports/board-view.js';
+import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
+import { EVENT_LOG, type EventLog } from '../../ports/event-log.js';
+import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastructure-store.js';
+import { FLEET, type NodeFleet } from '../../ports/node-fleet.js';
+import { Reservations, slotKey } from './reservations.js';
+
+/** What of a slot is told when it changes; progress of a load is not. */
+type Told = Pick<ObservedSlot, 'state' | 'module' | 'instance_id'>;
+
+/** Joins what boards are (infrastructure), what they do (agents), for whom (plan) and who keeps them free (operators). */
+@Injectable()
+export class BoardKeeper implements BoardView, OnModuleInit {
+  private readonly toldSlots = new Map<string, Told>();
+  private readonly toldBoards = new Map<string, ObservedBoard['state']>();
+  private readonly listeners: (() => void)[] = [];
+
+  constructor(
+    @Inject(INFRASTRUCTURE) private readonly infrastructure: InfrastructureStore,
+    @Inject(FLEET) private readonly fleet: NodeFleet,
+    @Inject(DEPLOYMENT_VIEW) private readonly view: DeploymentView,
+    @Inject(EVENT_LOG) private readonly events: EventLog,
+    @Inject(Reservations) private readonly reservations: Reservations,
+  ) {}
+
+  onModuleInit(): void {
+    this.fleet.onChange((node) => this.look(node));
+    this.reservations.onChange(() => this.changed());
+  }
+
+  accelerators(): readonly Accelerator[] {
+    return this.infrastructure.current.infrastructure.boards.map((board) => this.describe(board));
+  }
+
+  reserved(): readonly SlotRef[] {
+    return this.reservations.all().map(({ board, slot }) => ({ board, slot }));
+  }
+
+  broken(): readonly SlotRef[] {
+    return this.infrastructure.current.infrastructure.boards.flatMap((board) => {
+      if (!this.fleet.isConnected(board.server)) return [];
+      const seen = this.observed(board);
+      const down = seen?.state === 'failed' || seen?.state === 'absent';
+      return slotsOf(board)
+        .filter((slot) => down || seen?.slots.find((each) => each.slot === slot)?.state === 'faulty')
+        .map((slot) => ({ board: board.id, slot }));
+    });
+  }
+
+  lastLoad(board: string): LoadResult | null {
+    const node = this.infrastructure.current.infrastructure.boards.find(({ id }) => id === board);
+    return (node && this.observed(node)?.last_load) ?? null;
+  }
+
+  onChange(listener: () => void): void {
+    this.listeners.push(listener);
+  }
+
+  private observed({ id, server }: BoardNode): ObservedBoard | null {
+    return this.fleet.observed(server)?.boards.find((board) => board.id === id) ?? null;
+  }
+
+  private describe(board: BoardNode): Accelerator {
+    const { id, server } = board;
+    const connected = this.fleet.isConnected(server);
+    const seen = this.observed(board);
+    const description = this.fleet.boardOf(server, id);
+    return {
+      id,
+      title: board.title ?? id,
+      origin: board.origin,
+      server,
+      device: board.device,
+      clock_mhz: board.clock_mhz,
+      bandwidth_bps: board.bandwidth_bps,
+      resources: board.resources,
+      load_s: board.load_s,
+      state: seen?.state ?? 'absent',
+      detail: connected
+        ? (seen?.detail ?? (seen ? null : `${server} does not drive it`))
+        : `${server} is not connected`,
+      description,
+      slots: slotsOf(board).map((slot) => this.slot(id, slot, connected, seen)),
+      last_load: seen?.last_load ?? null,
+    };
+  }
+
+  private slot(board: string, slot: number, connected: boolean, seen: ObservedBoard | null): AcceleratorSlot {
+    const observed = seen?.slots.find((each) => each.slot === slot) ?? unknownSlot(slot);
+    const user = this.view.plan?.instances.find((it) => it.board?.board === board && it.board.slot === slot);
+    return {
+      ...(connected ? observed : { ...observed, state: 'unknown' as const }),
+      pipeline_id: user?.pipeline_id ?? null,
+      node_id: user?.node_id ?? null,
+      reservation: this.reservations.find({ board, slot }),
+    };
+  }
+
+  private look(node: string): void {
+    let news = false;
+    for (const board of this.fleet.observed(node)?.boards ?? []) {
+      news = this.tellBoard(board) || news;
+      for (const slot of board.slots) news = this.tellSlot(board.id, slot) || news;
+    }
+    if (news) this.changed();
+  }
+
+  private tellBoard({ id, state, detail }: ObservedBoard): boolean {
+    if (this.toldBoards.get(id) === state) return false;
+    const first = !this.toldBoards.has(id);
+    this.toldBoards.set(id, state);
+    const bad = state === 'failed' || state === 'absent';
+    this.events.append({
+      type: 'board.state',
+      severity: bad ? 'error' : 'info',
+      subject: id,
+      message: `${id} ${BOARD_WORDS[state]}${detail ? `: ${detail}` : ''}`,
+      data: { board: id, state, detail, first },
+    });
+    return true;
+  }
+
+  private tellSlot(board: string, { slot, state, module, instance_id, load, detail }: ObservedSlot): boolean {
+    const key = slotKey({ board, slot });
+    const before = this.toldSlots.get(key);
+    if (before?.state === state && before.module === module && before.instance_id === instance_id) return false;
+    this.toldSlots.set(key, { state, module, instance_id });
+    const user = this.view.plan?.instances.find(({ id }) => id === instance_id);
+    this.events.append({
+      type: 'slot.state',
+      severity: state === 'faulty' ? 'error' : 'info',
+      subject: board,
+      message: `${board} slot ${slot} is ${state}${module ? ` (${module})` : ''}${detail ? `: ${detail}` : ''}`,
+      data: {
+        board,
+        slot,
+        state,
+        module,
+        instance_id,
+        pipeline_id: user?.pipeline_id ?? null,
+        node_id: user?.node_id ?? null,
+        load: load?.kind ?? null,
+        policy: load?.policy ?? null,
+      },
+    });
+    return true;
+  }
+
+  private changed(): void {
+    for (const listener of this.listeners) listener();
+  }
+}
+
+const BOARD_WORDS: Readonly<Record<ObservedBoard['state'], string>> = {
+  operating: 'operates',
+  loading: 'loads a bitstream',
+  failed: 'failed',
+  absent: 'does not answer',
+};
+
+function slotsOf({ slots }: BoardNode): number[] {
+  return Array.from({ length: slots }, (_, slot) => slot);
+}
+
+function unknownSlot(slot: number): ObservedSlot {
+  return { slot, state: 'unknown', module: null, instance_id: null, load: null, detail: null };
+}

@@ -1,0 +1,66 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { Plan } from '@orrery/contract';
+import { EVENT_LOG, type EventLog } from '../../ports/event-log.js';
+import { FLEET, type NodeFleet } from '../../ports/node-fleet.js';
+
+type Migration = Plan['migrations'][number];
+/** As NFs export it: rows of flows, each with its age last. */
+type FlowState = Readonly<Record<string, unknown>>;
+
+/**
+ * migrate_instance (HYPER III-A): flow state goes over to an instance before traffic is led to it, and once more after, for
+ * flows that began in between. What cannot be moved is told; a chain without old flows is better than none.
+ */
+@Injectable()
+export class StateMigration {
+  private readonly moved = new Map<string, ReadonlySet<string>>();
+
+  constructor(
+    @Inject(FLEET) private readonly fleet: NodeFleet,
+    @Inject(EVENT_LOG) private readonly events: EventLog,
+  ) {}
+
+  async copy({ migrations = [] }: Plan, when: 'before' | 'after'): Promise<void> {
+    for (const migration of migrations) {
+      try {
+        await this.copyOne(migration, when);
+      } catch (error) {
+        this.tell(migration, 'migration-failed', `its flows could not be moved: ${(error as Error).message}`, { when });
+      }
+    }
+  }
+
+  private async copyOne(migration: Migration, when: 'before' | 'after'): Promise<void> {
+    const { from, from_server, to, to_server } = migration;
+    const began = performance.now();
+    const exported = (await this.fleet.call(from_server, 'export_state', from, {})) as FlowState;
+    const rows = rowsOf(exported);
+    const known = when === 'after' ? this.moved.get(to) : undefined;
+    const fresh = known ? rows.filter((row) => !known.has(flowOf(row))) : rows;
+    this.moved.delete(to);
+    if (when === 'before') this.moved.set(to, new Set(rows.map(flowOf)));
+    if (fresh.length === 0) return;
+    await this.fleet.call(to_server, 'import_state', to, { state: { ...exported, flows: fresh } });
+    const ms = performance.now() - began;
+    const figures = { when, flows: fresh.length, ms, flows_per_s: Math.round(fresh.length / (ms / 1000)) };
+    this.tell(migration, 'migrated', `${fresh.length} flows moved in ${ms.toFixed(0)} ms`, figures);
+  }
+
+  private tell({ from, to }: Migration, what: string, message: string, data: Record<string, unknown>): void {
+    this.events.append({
+      type: `instance.${what}`,
+      severity: what === 'migrated' ? 'info' : 'warning',
+      subject: to,
+      message: `${from} to ${to}: ${message}`,
+      data: { from, to, ...data },
+    });
+  }
+}
+
+function rowsOf({ flows }: FlowState): readonly unknown[] {
+  return Array.isArray(flows) ? flows : [];
+}
+
+function flowOf(row: unknown): string {
+  return JSON.stringify(Array.isArray(row) ? row.slice(0, -1) : row);
+}

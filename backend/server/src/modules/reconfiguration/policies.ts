@@ -1,0 +1,75 @@
+import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
+import type { ReconfigurationPolicyRequest } from '@orrery/contract';
+import { newId } from '../../platform/ids.js';
+import { conflict, notFound } from '../../platform/problem.js';
+import { STORE, type Store } from '../../platform/redis.js';
+import { KEYS } from '../../platform/redis-keys.js';
+import { EVENT_LOG, type EventLog } from '../../ports/event-log.js';
+
+export type StoredPolicy = ReconfigurationPolicyRequest & { readonly id: string };
+
+const MAX_POLICIES = 256;
+
+/** The policies, in memory as in Redis. */
+@Injectable()
+export class Policies implements OnModuleInit {
+  private readonly entries = new Map<string, StoredPolicy>();
+
+  constructor(
+    @Inject(STORE) private readonly store: Store,
+    @Inject(EVENT_LOG) private readonly events: EventLog,
+  ) {}
+
+  async onModuleInit(): Promise<void> {
+    for (const policy of await this.store.hashValues<StoredPolicy>(KEYS.reconfigurationPolicies))
+      this.entries.set(policy.id, policy);
+  }
+
+  all(): readonly StoredPolicy[] {
+    return [...this.entries.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
+  }
+
+  get(id: string): StoredPolicy {
+    const policy = this.entries.get(id);
+    if (!policy) throw notFound('reconfiguration policy', id);
+    return policy;
+  }
+
+  async add(request: ReconfigurationPolicyRequest, by: string): Promise<StoredPolicy> {
+    if (this.entries.size >= MAX_POLICIES) throw conflict(`There are ${MAX_POLICIES} policies already.`);
+    return this.write({ ...request, id: newId('rp') }, by, 'added');
+  }
+
+  replace(id: string, request: ReconfigurationPolicyRequest, by: string): Promise<StoredPolicy> {
+    this.get(id);
+    return this.write({ ...request, id }, by, 'changed');
+  }
+
+  async remove(id: string, by: string): Promise<void> {
+    const policy = this.get(id);
+    await this.store.transact((transaction) => {
+      transaction.hdel(KEYS.reconfigurationPolicies, id);
+      this.events.appendIn(transaction, told(policy, by, 'removed'));
+    });
+    this.entries.delete(id);
+  }
+
+  private async write(policy: StoredPolicy, by: string, what: 'added' | 'changed'): Promise<StoredPolicy> {
+    await this.store.transact((transaction) => {
+      transaction.hset(KEYS.reconfigurationPolicies, policy.id, JSON.stringify(policy));
+      this.events.appendIn(transaction, told(policy, by, what));
+    });
+    this.entries.set(policy.id, policy);
+    return policy;
+  }
+}
+
+function told(policy: StoredPolicy, actor: string, what: string) {
+  return {
+    type: `policy.${what}`,
+    subject: policy.id,
+    message: `Reconfiguration policy "${policy.title}" ${what}`,
+    actor,
+    data: { policy_id: policy.id, ...policy.nf },
+  };
+}

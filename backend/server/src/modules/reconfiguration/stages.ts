@@ -1,0 +1,64 @@
+import { type Operation, type Reconfiguration, ReconfigurationStage, type StageRecord } from '@orrery/contract';
+
+export const STAGES = ReconfigurationStage.options;
+
+export function noStages(): StageRecord[] {
+  return STAGES.map((stage) => ({
+    stage,
+    state: 'pending',
+    started_ms: null,
+    ended_ms: null,
+    detail: '',
+    operation_id: null,
+  }));
+}
+
+type Change = Partial<Pick<StageRecord, 'detail' | 'operation_id'>>;
+
+/** The stage begun; every one before it that has not ended is done or, if it never began, skipped. */
+export function begun(
+  run: Reconfiguration,
+  stage: ReconfigurationStage,
+  nowMs: number,
+  more: Change = {},
+): Reconfiguration {
+  const index = STAGES.indexOf(stage);
+  return {
+    ...run,
+    stages: run.stages.map((record, i) => {
+      if (i < index) return closed(record, nowMs);
+      if (i > index) return record;
+      return { ...record, ...more, state: 'running', started_ms: record.started_ms ?? nowMs };
+    }),
+  };
+}
+
+function closed(record: StageRecord, nowMs: number): StageRecord {
+  if (record.state === 'pending') return { ...record, state: 'skipped' };
+  return record.state === 'running' ? { ...record, state: 'done', ended_ms: nowMs } : record;
+}
+
+/** The run over: what was running is done, or failed when the run did not come to its end. */
+export function finished(
+  run: Reconfiguration,
+  state: Exclude<Reconfiguration['state'], 'running'>,
+  detail: string | null,
+  nowMs: number,
+): Reconfiguration {
+  return {
+    ...run,
+    state,
+    detail,
+    ended_ms: nowMs,
+    stages: run.stages.map((record) => {
+      if (record.state === 'pending') return { ...record, state: 'skipped' };
+      if (record.state !== 'running') return record;
+      return { ...record, state: state === 'completed' ? 'done' : 'failed', ended_ms: nowMs };
+    }),
+  };
+}
+
+/** Whether the traffic of an operation is being led to what is new: the load before it is over. */
+export function isSteering({ steps }: Operation): boolean {
+  return steps.some(({ kind, state }) => kind === 'steer-fabric' && state !== 'pending');
+}

@@ -1,0 +1,160 @@
+import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import type { NfRef, Reconfiguration, ReconfigurationPolicy } from '@orrery/contract';
+import { LOG, type Log } from '../../platform/log.js';
+import { BOARDS, type BoardView } from '../../ports/board-view.js';
+import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
+import { TELEMETRY, type Telemetry } from '../../ports/telemetry.js';
+import { boardOf, nfKey, sameNf, USUAL_PRIORITY } from './decision.js';
+import { Hysteresis } from './hysteresis.js';
+import { type Cause, ReconfigurationManager } from './manager.js';
+import { Policies, type StoredPolicy } from './policies.js';
+import { Records } from './records.js';
+
+const PERIOD_MS = 500;
+/** A slot that does not work for so long is given up; an agent that restarts finds its boards sooner. */
+const GIVE_UP_MS = 1000;
+/** The newest sample counts for so long. */
+const FRESH_MS = 2500;
+
+const UNITS: Readonly<Record<StoredPolicy['threshold']['metric'], (value: number) => string>> = {
+  bps: (value) => `${(value / 1e6).toPrecision(3)} Mbit/s`,
+  pps: (value) => `${Math.round(value)} packets/s`,
+  cpu: (value) => `${Math.round(value * 100)} % of a core`,
+};
+
+/** The resource evaluator of CoNFV IV-D: looks at load and boards, and asks for reconfigurations when they are due. */
+@Injectable()
+export class Watcher implements OnApplicationBootstrap, OnApplicationShutdown {
+  private readonly hystereses = new Map<string, Hysteresis>();
+  private readonly lastMs = new Map<string, number>();
+  private brokenSinceMs: number | null = null;
+  private timer: NodeJS.Timeout | null = null;
+  private looking = false;
+
+  constructor(
+    @Inject(LOG) private readonly log: Log,
+    @Inject(TELEMETRY) private readonly telemetry: Telemetry,
+    @Inject(DEPLOYMENT_VIEW) private readonly view: DeploymentView,
+    @Inject(BOARDS) private readonly boards: BoardView,
+    @Inject(Policies) private readonly policies: Policies,
+    @Inject(Records) private readonly records: Records,
+    @Inject(ReconfigurationManager) private readonly manager: ReconfigurationManager,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    this.timer = setInterval(() => void this.look(Date.now()), PERIOD_MS);
+  }
+
+  onApplicationShutdown(): void {
+    if (this.timer) clearInterval(this.timer);
+  }
+
+  /** The policy with what is measured of its NF now. */
+  describe(policy: StoredPolicy, nowMs = Date.now()): ReconfigurationPolicy {
+    const load_now = this.loadOf(policy.nf, policy.threshold.metric, nowMs);
+    const cooling = nowMs - (this.lastMs.get(policy.id) ?? 0) < policy.cooldown_s * 1000;
+    const side = this.hystereses.get(policy.id)?.now ?? 'between';
+    const deployed = nfKey(this.view.plan, policy.nf) !== null;
+    const watching = cooling ? 'cooling' : side === 'between' ? 'watching' : side;
+    return { ...policy, load_now, state: !policy.enabled ? 'disabled' : deployed ? watching : 'not-deployed' };
+  }
+
+  causeOf(cause: Reconfiguration['cause'], trigger: string, by: string, policy: StoredPolicy | null = null): Cause {
+    return {
+      cause,
+      trigger,
+      by,
+      policy_id: policy?.id ?? null,
+      priority: policy?.priority ?? USUAL_PRIORITY,
+      priorityOf: (pipelineId) => this.priorityOf(pipelineId),
+      cannotLeave: (nf) => this.cannotLeave(nf),
+    };
+  }
+
+  private async look(nowMs: number): Promise<void> {
+    if (this.looking) return;
+    this.looking = true;
+    try {
+      await this.lookAtBoards(nowMs);
+      for (const policy of this.policies.all()) if (policy.enabled) await this.lookAt(policy, nowMs);
+    } catch (error) {
+      this.log.warn({ error: (error as Error).message }, 'no reconfiguration now');
+    } finally {
+      this.looking = false;
+    }
+  }
+
+  private async lookAtBoards(nowMs: number): Promise<void> {
+    const broken = this.boards.broken();
+    const used = this.view.comingPlan?.instances.find(({ board }) =>
+      broken.some((slot) => board && slot.board === board.board && slot.slot === board.slot),
+    );
+    if (!used) {
+      this.brokenSinceMs = null;
+      return;
+    }
+    this.brokenSinceMs ??= nowMs;
+    if (nowMs - this.brokenSinceMs < GIVE_UP_MS || this.manager.busy) return;
+    const { board, slot } = used.board!;
+    const why = this.boards.accelerators().find(({ id }) => id === board)?.detail ?? 'it does not work';
+    await this.manager.fallBack(this.causeOf('fallback', `${board} slot ${slot}: ${why}`, 'reconfiguration manager'));
+  }
+
+  private async lookAt(policy: StoredPolicy, nowMs: number): Promise<void> {
+    const { nf, threshold, cooldown_s, id } = policy;
+    const load = this.loadOf(nf, threshold.metric, nowMs);
+    const hysteresis = this.hystereses.get(id) ?? new Hysteresis();
+    this.hystereses.set(id, hysteresis);
+    if (load === null) return hysteresis.reset();
+    const due = hysteresis.due(load, threshold, nowMs);
+    const onBoard = boardOf(this.view.comingPlan, nf) !== null;
+    const wanted = (due === 'above' && !onBoard) || (due === 'below' && onBoard);
+    const cooling = nowMs - (this.lastMs.get(id) ?? 0) < cooldown_s * 1000;
+    if (!wanted || cooling || this.manager.busy) return;
+    this.lastMs.set(id, nowMs);
+    const say = UNITS[threshold.metric];
+    if (due === 'above') {
+      const trigger = `${say(load)} for ${threshold.for_s} s, above ${say(threshold.up)}`;
+      const { slot, load: kind, policy: frames, displaces } = policy;
+      const request = { nf, to: 'board' as const, slot, load: kind, policy: frames, displaces };
+      await this.manager.request(request, this.causeOf('load-high', trigger, 'reconfiguration manager', policy));
+    } else {
+      const trigger = `${say(load)} for ${threshold.for_s} s, below ${say(threshold.down)}`;
+      const cause = this.causeOf('load-low', trigger, 'reconfiguration manager', policy);
+      await this.manager.back(nf, this.displacedFor(policy), cause);
+    }
+    this.lastMs.set(id, Date.now());
+  }
+
+  /** NFs that made room when this policy last brought its NF to a board. */
+  private displacedFor({ id, nf }: StoredPolicy): NfRef[] {
+    const last = this.records
+      .all()
+      .find(({ policy_id, cause, state }) => policy_id === id && cause === 'load-high' && state === 'completed');
+    return (last?.moves ?? []).filter((move) => move.to === 'software' && !sameNf(move, nf));
+  }
+
+  private loadOf(nf: NfRef, metric: StoredPolicy['threshold']['metric'], nowMs: number): number | null {
+    const key = nfKey(this.view.plan, nf);
+    if (key === null) return null;
+    const [series] = this.telemetry.series([`nf/${key}/${metric}`], nowMs - FRESH_MS);
+    return series?.points.at(-1)?.[1] ?? null;
+  }
+
+  private priorityOf(pipelineId: string): number {
+    const own = this.policies.all().filter(({ nf }) => nf.pipeline_id === pipelineId);
+    return Math.max(...(own.length > 0 ? own.map(({ priority }) => priority) : [USUAL_PRIORITY]));
+  }
+
+  /** An NF whose own load is above what its policy lets software carry stays where it is. */
+  private cannotLeave(nf: NfRef): string | null {
+    for (const policy of this.policies.all()) {
+      if (!policy.enabled || !sameNf(policy.nf, nf)) continue;
+      const { metric, up } = policy.threshold;
+      const load = this.loadOf(nf, metric, Date.now());
+      if (load !== null && load > up)
+        return `${nf.node_id} cannot make room: its load of ${UNITS[metric](load)} is above the ${UNITS[metric](up)} that software carries.`;
+    }
+    return null;
+  }
+}

@@ -1,0 +1,15 @@
+import type { Accelerator, LoadResult, SlotRef } from '@orrery/contract';
+
+export const BOARDS = Symbol('BoardView');
+
+/** FPGA boards as everyone else needs to know them. */
+export interface BoardView {
+  accelerators(): readonly Accelerator[];
+  /** Slots that plans may use only where they are named. */
+  reserved(): readonly SlotRef[];
+  /** Slots that do not work, as far as a connected agent says so. */
+  broken(): readonly SlotRef[];
+  lastLoad(board: string): LoadResult | null;
+  /** Called when the state of a board or slot changed. */
+  onChange(listener: () => void): void;
+}

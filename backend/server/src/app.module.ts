@@ -11,6 +11,7 @@ import { PipelinesModule } from './modules/pipelines/pipelines.module.js';
 import { PlansModule } from './modules/plans/plans.module.js';
 import { ReconfigurationModule } from './modules/reconfiguration/reconfiguration.module.js';
 import { SamplesModule } from './modules/samples/samples.module.js';
+import { ScenariosModule } from './modules/scenarios/scenarios.module.js';
 import { SessionsModule } from './modules/sessions/sessions.module.js';
 import { SlosModule } from './modules/slos/slos.module.js';
 import { StreamModule } from './modules/stream/stream.module.js';
@@ -43,6 +44,7 @@ export function appModule(parts: PlatformParts): DynamicModule {
       PlansModule,
       TwinModule,
       ReconfigurationModule,
+      ScenariosModule,
       StreamModule,
       SystemModule,
     ],

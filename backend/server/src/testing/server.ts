@@ -85,9 +85,9 @@ export class TestServer {
   }
 
   /** The rack with its twin, and a fake agent for each of its servers. */
-  async bringUp(): Promise<void> {
-    await this.api.call('putInfrastructure', { body: RACK });
-    for (const { id } of RACK.servers) {
+  async bringUp(infrastructure = RACK): Promise<void> {
+    await this.api.call('putInfrastructure', { body: infrastructure });
+    for (const { id } of infrastructure.servers) {
       const { token } = await this.api.call('createJoinToken', { body: { node: id } });
       const agent = new FakeAgent(this.running.url, id, token);
       await agent.connect();

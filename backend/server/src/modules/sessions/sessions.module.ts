@@ -3,7 +3,7 @@ import type { RouteInput, Session, SessionInfo } from '@orrery/contract';
 import type { FastifyRequest } from 'fastify';
 import { bearerToken } from '../../platform/auth.guard.js';
 import { Caller, Input, Route } from '../../platform/route.js';
-import { SESSION_VERIFIER } from '../../ports/session-verifier.js';
+import { SESSION_ISSUER, SESSION_VERIFIER } from '../../ports/session-verifier.js';
 import { SessionsService } from './sessions.service.js';
 
 @Controller()
@@ -29,7 +29,11 @@ class SessionsController {
 @Global()
 @Module({
   controllers: [SessionsController],
-  providers: [SessionsService, { provide: SESSION_VERIFIER, useExisting: SessionsService }],
-  exports: [SESSION_VERIFIER],
+  providers: [
+    SessionsService,
+    { provide: SESSION_VERIFIER, useExisting: SessionsService },
+    { provide: SESSION_ISSUER, useExisting: SessionsService },
+  ],
+  exports: [SESSION_VERIFIER, SESSION_ISSUER],
 })
 export class SessionsModule {}

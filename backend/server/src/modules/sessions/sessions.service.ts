@@ -1,18 +1,18 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { Session, SessionInfo, SessionRequest } from '@orrery/contract';
+import type { Role, Session, SessionInfo, SessionRequest } from '@orrery/contract';
 import { newToken, sha256 } from '../../platform/ids.js';
 import { Mutex } from '../../platform/mutex.js';
 import { ProblemError } from '../../platform/problem.js';
 import { STORE, type Store } from '../../platform/redis.js';
 import { KEYS } from '../../platform/redis-keys.js';
-import type { SessionVerifier } from '../../ports/session-verifier.js';
+import type { SessionIssuer, SessionVerifier } from '../../ports/session-verifier.js';
 import { isAdminSecret } from './admin-secret.js';
 import { AttemptLimiter } from './attempt-limiter.js';
 
 const LIFETIME_MS = 12 * 3600 * 1000;
 
 @Injectable()
-export class SessionsService implements SessionVerifier {
+export class SessionsService implements SessionVerifier, SessionIssuer {
   private readonly limiter = new AttemptLimiter(Date.now);
   private readonly mutex = new Mutex();
   /** By token. */
@@ -33,12 +33,20 @@ export class SessionsService implements SessionVerifier {
         });
       }
       this.limiter.succeeded(address);
-      const token = newToken();
       const role = request.role ?? 'admin';
-      const info: SessionInfo = { role, name: request.name ?? role, expires_ms: Date.now() + LIFETIME_MS };
-      await this.store.redis.set(KEYS.session(sha256(token)), JSON.stringify(info), 'PX', LIFETIME_MS);
-      return { token, ...info };
+      return this.begin(role, request.name ?? role);
     });
+  }
+
+  async issue(role: Role, name: string): Promise<string> {
+    return (await this.begin(role, name)).token;
+  }
+
+  private async begin(role: Role, name: string): Promise<Session> {
+    const token = newToken();
+    const info: SessionInfo = { role, name, expires_ms: Date.now() + LIFETIME_MS };
+    await this.store.redis.set(KEYS.session(sha256(token)), JSON.stringify(info), 'PX', LIFETIME_MS);
+    return { token, ...info };
   }
 
   async verify(token: string): Promise<SessionInfo | null> {

@@ -1,0 +1,66 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
+import {
+  API_PREFIX,
+  type Problem,
+  ROUTES,
+  type RouteDefinition,
+  type RouteName,
+  type RouteResponse,
+} from '@orrery/contract';
+import type { FastifyInstance } from 'fastify';
+import { SESSION_ISSUER, type SessionIssuer } from '../../ports/session-verifier.js';
+
+interface CallOptions {
+  readonly params?: Record<string, string>;
+  readonly query?: Record<string, string | number>;
+  readonly body?: unknown;
+}
+
+/** The public API from within: a scenario does nothing that a user could not do, and is checked like one. */
+@Injectable()
+export class ApiCaller {
+  constructor(
+    @Inject(HttpAdapterHost) private readonly host: HttpAdapterHost,
+    @Inject(SESSION_ISSUER) private readonly sessions: SessionIssuer,
+  ) {}
+
+  /** Calls as a session of its own, so that events name who acted. */
+  async as(name: string): Promise<Api> {
+    const token = await this.sessions.issue('designer', name);
+    return { call: (route, options = {}) => this.call(token, route, options) };
+  }
+
+  private async call<N extends RouteName>(token: string, name: N, options: CallOptions): Promise<RouteResponse<N>> {
+    const route: RouteDefinition = ROUTES[name];
+    const path = route.path.replaceAll(/\{(\w+)\}/g, (_, key: string) =>
+      encodeURIComponent(options.params?.[key] ?? ''),
+    );
+    const server = this.host.httpAdapter.getInstance<FastifyInstance>();
+    const answer = await server.inject({
+      method: route.method,
+      url: `${API_PREFIX}${path}`,
+      headers: { authorization: `Bearer ${token}` },
+      ...(options.query
+        ? { query: Object.fromEntries(Object.entries(options.query).map(([k, v]) => [k, `${v}`])) }
+        : {}),
+      ...(options.body === undefined ? {} : { payload: options.body as object }),
+    });
+    if (answer.statusCode >= 300) throw new Error(`${name}: ${refusal(answer.body)}`);
+    return (answer.body === '' ? undefined : answer.json()) as RouteResponse<N>;
+  }
+}
+
+export interface Api {
+  /** Throws with the problem's detail where the API refuses. */
+  call<N extends RouteName>(name: N, options?: CallOptions): Promise<RouteResponse<N>>;
+}
+
+function refusal(body: string): string {
+  try {
+    const { detail, title } = JSON.parse(body) as Problem;
+    return detail ?? title;
+  } catch {
+    return 'no answer';
+  }
+}

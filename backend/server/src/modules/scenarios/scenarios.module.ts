@@ -1,0 +1,51 @@
+import { Controller, Inject, Module, Res } from '@nestjs/common';
+import { API_PREFIX, type RouteInput, type ScenarioRun, type SessionInfo } from '@orrery/contract';
+import type { FastifyReply } from 'fastify';
+import { pageOf } from '../../platform/paging.js';
+import { Caller, Input, Route } from '../../platform/route.js';
+import { ApiCaller } from './api-caller.js';
+import { SCRIPTS } from './registry.js';
+import { ScenarioRunner } from './runner.js';
+
+@Controller()
+class ScenariosController {
+  constructor(@Inject(ScenarioRunner) private readonly runner: ScenarioRunner) {}
+
+  @Route('listScenarios')
+  list(@Input() { query }: RouteInput<'listScenarios'>, @Res({ passthrough: true }) reply: FastifyReply) {
+    const scenarios = SCRIPTS.map(({ scenario }) => scenario);
+    return pageOf(scenarios, query, ({ id }) => id, reply);
+  }
+
+  @Route('startScenario')
+  async start(
+    @Input() { params }: RouteInput<'startScenario'>,
+    @Caller() caller: SessionInfo,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<ScenarioRun> {
+    const run = await this.runner.start(params.id, caller.name);
+    reply.header('location', `${API_PREFIX}/scenario-runs/${run.id}`);
+    return run;
+  }
+
+  @Route('listScenarioRuns')
+  runs(@Input() { query }: RouteInput<'listScenarioRuns'>, @Res({ passthrough: true }) reply: FastifyReply) {
+    return pageOf(this.runner.all(), query, ({ id }) => id, reply);
+  }
+
+  @Route('getScenarioRun')
+  get(@Input() { params }: RouteInput<'getScenarioRun'>): ScenarioRun {
+    return this.runner.get(params.id);
+  }
+
+  @Route('stopScenarioRun')
+  stop(@Input() { params }: RouteInput<'stopScenarioRun'>): Promise<void> {
+    return this.runner.stop(params.id);
+  }
+}
+
+@Module({
+  controllers: [ScenariosController],
+  providers: [ApiCaller, ScenarioRunner],
+})
+export class ScenariosModule {}

@@ -65,7 +65,7 @@ module csr_common #(
         IDLE: if (request) state <= PERFORM;
         PERFORM: state <= LOOK;
         LOOK: state <= ACK;
-        ACK: state <= REST;
+        ACK: state <= request ? REST : IDLE;
         default: if (!request) state <= IDLE;
       endcase
     end
@@ -140,7 +140,7 @@ module csr_common #(
       else if (table_done) {table_busy, entry_valid, put_refused} <= {1'b0, table_valid, table_full};
     end
     if (write_command) {table_operation, table_index} <= own_wdata;
-    if (table_done) table_wdata <= table_rdata;
+    if (table_done && table_valid && table_operation != 4'd2) table_wdata <= table_rdata;
     else if (write_data) table_wdata[{own_addr[4:2], 5'd0}+:32] <= own_wdata;
   end
 

@@ -67,7 +67,7 @@ module shell_csr #(
           state        <= ACK;
           slot_request <= '0;
         end
-        ACK: state <= REST;
+        ACK: state <= request ? REST : IDLE;
         default: if (!request) state <= IDLE;
       endcase
     end

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Golden model of rtl/nf_ddos_detector."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from model.flow_table import crc32c
+from model.packet import TCP, parse
+from model.verdict import FORWARD, Verdict, drop
+
+ENTRIES = 1024
+COUNT_MAX = 65535
+SYN, ACK = 2, 16
+NORMAL, ATTACK = 1, 2
+EVENT_FLAGGED, EVENT_CLEARED = 1, 2
+
+
+def index_of(address: int) -> int:
+    return crc32c(address.to_bytes(4, "big")) % ENTRIES
+
+
+@dataclass
+class Counter:
+    address: int = 0  # that raised it last
+    count: int = 0
+    flagged_address: int | None = None
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Over the counters above 0."""
+
+    counters: int
+    sum: int
+    squares: int
+
+    @property
+    def mean(self) -> int:
+        return self.sum // self.counters if self.counters else 0
+
+    def stands_out(self, count: int, quarters: int) -> bool:
+        """More than so many quarters of a standard deviation above the mean; a counter alone always does."""
+        if self.counters == 1:
+            return True
+        above = self.counters * count - self.sum
+        return above > 0 and above**2 * 16 > quarters**2 * (self.counters * self.squares - self.sum**2)
+
+
+def sums_of(counts: list[int]) -> Sums:
+    return Sums(sum(count > 0 for count in counts), sum(counts), sum(count**2 for count in counts))
+
+
+@dataclass
+class DdosDetector:
+    minimum: int = 32
+    quarters: int = 12
+    drop_attacks: bool = False
+    counters: list[Counter] = field(default_factory=lambda: [Counter() for _ in range(ENTRIES)])
+    events: list[list[int]] = field(default_factory=list)
+    windows: int = 0
+
+    def process(self, frame: bytes, direction: int = FORWARD) -> Verdict:
+        headers = parse(frame)
+        if not headers.is_ipv4:
+            return Verdict(frame=frame)
+        normal = Verdict(frame=frame, frame_class=NORMAL)
+        flags = headers.tcp_flags & (SYN | ACK)
+        if not (headers.transport and headers.protocol == TCP and flags in (SYN, ACK)):
+            return normal
+        counter = self.counters[index_of(headers.dst_ip)]
+        if flags == ACK:
+            counter.count = max(counter.count - 1, 0)
+            return normal
+        counter.count = min(counter.count + 1, COUNT_MAX)
+        counter.address = headers.dst_ip
+        if counter.flagged_address != headers.dst_ip:
+            return normal
+        return drop("attack") if self.drop_attacks else Verdict(frame=frame, frame_class=ATTACK)
+
+    def close_window(self) -> Sums:
+        sums = sums_of([counter.count for counter in self.counters])
+        for counter in self.counters:
+            high = counter.count >= max(self.minimum, 1) and sums.stands_out(counter.count, self.quarters)
+            was = counter.flagged_address
+            now = counter.address if high else None
+            if was is not None and was != now:
+                self.events.append([EVENT_CLEARED, was, counter.count, sums.mean, 0, 0, 0, 0])
+            if now is not None and was != now:
+                self.events.append([EVENT_FLAGGED, now, counter.count, sums.mean, 0, 0, 0, 0])
+            counter.flagged_address = now
+            counter.count //= 2
+        self.windows += 1
+        return sums

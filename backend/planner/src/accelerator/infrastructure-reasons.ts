@@ -1,10 +1,10 @@
 import type { Constraint, Infrastructure, NfDescriptor, Plan, PlannedPipeline } from '@orrery/contract';
 import { CORE_BUDGET } from '../igraph/sizing.js';
 import { indexDescriptors } from '../pipeline/attributes.js';
+import type { BoardPlaces } from '../pipeline/implementation.js';
 import { pathsOf } from '../pipeline/paths.js';
 import type { Bin } from '../placement/problem.js';
 import { leastTimeUs } from '../slo/attainable.js';
-import type { Assignment } from './assignment.js';
 import { constraintOf } from './fill-slots.js';
 import { chooseInfrastructure, type InfrastructureChoice, type Site } from './infrastructure-choice.js';
 import type { Shortage } from './problem.js';
@@ -20,11 +20,17 @@ interface InfrastructureInput {
 /** Where no objective bounds the latency. */
 const NO_BOUND_US = 1e9;
 
+/** Where boards run NFs, and why where more than the decision tree decided; both by node of the PGraph. */
+interface Assigned {
+  readonly places: BoardPlaces;
+  readonly because: ReadonlyMap<string, string>;
+}
+
 /**
  * On what each NF runs, software unless it cannot (HYPER Figure 2): for NFs with several implementations, and for those
  * whose software cannot meet the objectives of its pipeline.
  */
-export function infrastructureReasons(input: InfrastructureInput, assignment: Assignment): Plan['reasons'] {
+export function infrastructureReasons(input: InfrastructureInput, assignment: Assigned): Plan['reasons'] {
   const catalogue = indexDescriptors(input.descriptors);
   return input.pgraph.nodes.flatMap((node) => {
     const descriptor = catalogue.get(node.nf)!;

@@ -26,10 +26,13 @@ LinkWatch::~LinkWatch() {
   close(fd_);
 }
 
-void LinkWatch::clear() {
+bool LinkWatch::clear() {
   char buffer[8192];
-  // An overrun (ENOBUFS) means that something has changed, which is all that matters.
-  while (recv(fd_, buffer, sizeof(buffer), MSG_DONTWAIT) > 0 || errno == ENOBUFS || errno == EINTR) errno = 0;
+  for (bool told = false;; told = true) {
+    const ssize_t n = recv(fd_, buffer, sizeof(buffer), MSG_DONTWAIT);
+    // An overrun (ENOBUFS) means that something has changed, which is all that matters.
+    if (n < 0 && errno != ENOBUFS && errno != EINTR) return told;
+  }
 }
 
 }  // namespace orrery::board

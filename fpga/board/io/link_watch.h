@@ -12,8 +12,8 @@ class LinkWatch {
   LinkWatch& operator=(const LinkWatch&) = delete;
 
   int fd() const { return fd_; }
-  // Forgets what it has told so far.
-  void clear();
+  // Whether it has told something since the last call.
+  bool clear();
 
  private:
   int fd_;

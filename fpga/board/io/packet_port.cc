@@ -135,6 +135,7 @@ bool PacketPort::receive(FrameRing& ring) {
   if (room == 0) return true;
   const int n = batch.receive(fd_, ring, room);
   if (n <= 0) return false;
+  taken_ += static_cast<uint64_t>(n);
   size_t kept = 0;
   for (size_t i = 0; i < static_cast<size_t>(n); ++i) {
     const size_t length = batch.messages[i].msg_len;
@@ -160,6 +161,7 @@ uint64_t PacketPort::discard() {
   uint64_t total = 0;
   for (int n = 0; (n = recvmmsg(fd_, messages, kBatch, MSG_DONTWAIT | MSG_TRUNC, nullptr)) > 0;)
     total += static_cast<uint64_t>(n);
+  taken_ += total;
   return total;
 }
 
@@ -194,9 +196,9 @@ void PacketPort::read_statistics() {
   counters_.drop_kernel += now.tp_drops;
 }
 
-uint64_t PacketPort::arrived() {
+uint64_t PacketPort::waiting() {
   read_statistics();
-  return arrived_;
+  return arrived_ - taken_;
 }
 
 const PortCounters& PacketPort::counters() {

@@ -43,8 +43,8 @@ class PacketPort {
   // Sends all of `ring`; what the interface does not take is dropped and counted.
   void send(FrameRing& ring);
 
-  // Frames that the kernel has put into the socket so far, whether read or not.
-  uint64_t arrived();
+  // Frames that wait in the socket.
+  uint64_t waiting();
 
   // To be called when links have changed.
   void refresh();
@@ -59,7 +59,8 @@ class PacketPort {
   int fd_ = -1;
   int index_ = 0;
   bool up_ = false;
-  uint64_t arrived_ = 0;
+  uint64_t arrived_ = 0;  // that the kernel has put into the socket
+  uint64_t taken_ = 0;    // that were taken out of it
   PortCounters counters_;
 };
 

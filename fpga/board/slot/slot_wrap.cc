@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The slot ABI over one Verilated module. The build defines SLOT_MODEL (its class), SLOT_NAME, SLOT_TIMED and
-// SLOT_UUID.
+// The slot ABI over one Verilated module. The build defines MODEL (its class), SLOT_NAME, SLOT_TIMED and
+// MODEL_UUID.
 #include "abi.h"
 
 namespace {
 
 struct Instance {
   VerilatedContext context;
-  SLOT_MODEL model{&context, ""};
+  MODEL model{&context, ""};
 };
 
 void* create() {
@@ -21,7 +21,7 @@ void destroy(void* instance) {
 }
 
 void settle(void* instance, const nf_slot_in* in, nf_slot_out* out) {
-  SLOT_MODEL& m = static_cast<Instance*>(instance)->model;
+  MODEL& m = static_cast<Instance*>(instance)->model;
   m.clk = 0;
   m.rst = in->rst;
   m.tick_us = in->tick_us;
@@ -48,12 +48,12 @@ void settle(void* instance, const nf_slot_in* in, nf_slot_out* out) {
 }
 
 void edge(void* instance) {
-  SLOT_MODEL& m = static_cast<Instance*>(instance)->model;
+  MODEL& m = static_cast<Instance*>(instance)->model;
   m.clk = 1;
   m.eval();
 }
 
-constexpr nf_slot_vt kTable = {NF_SLOT_ABI, SLOT_TIMED, SLOT_NAME, SLOT_UUID, create, destroy, settle, edge};
+constexpr nf_slot_vt kTable = {NF_SLOT_ABI, SLOT_TIMED, SLOT_NAME, MODEL_UUID, create, destroy, settle, edge};
 
 }  // namespace
 

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "board/board.h"
+
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <set>
+#include <stdexcept>
+#include <system_error>
+
+#include "board/control/hex.h"
+#include "board/slot/registers.h"
+#include "core/errors.h"
+#include "support/clock.h"
+
+namespace orrery::board {
+namespace {
+
+using nlohmann::json;
+
+constexpr uint64_t kBurstCycles = 4096;
+// A module that counts time gets its ticks that often while nothing else happens.
+constexpr int kTickWaitMs = 20;
+// Well before a 32-bit counter of bytes can pass itself, at 8 bytes a cycle.
+constexpr uint64_t kCounterCycles = uint64_t{1} << 27;
+
+std::vector<PortOption> checked(const std::vector<PortOption>& ports, size_t slots) {
+  std::set<std::pair<size_t, Side>> seen;
+  for (const PortOption& port : ports) {
+    if (port.slot >= slots) throw std::invalid_argument("--port: the profile has no slot " + std::to_string(port.slot));
+    if (!seen.insert({port.slot, port.side}).second) throw std::invalid_argument("--port: a port is given twice");
+  }
+  return ports;
+}
+
+int make_epoll() {
+  const int fd = epoll_create1(EPOLL_CLOEXEC);
+  if (fd < 0) throw std::system_error(errno, std::generic_category(), "epoll");
+  return fd;
+}
+
+}  // namespace
+
+Board::Board(const BoardOptions& options)
+    : options_(options),
+      profile_(read_profile(options.profile)),
+      library_(options.library),
+      epoll_(make_epoll()),
+      stop_event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      timer_(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)),
+      events_(options.events),
+      device_(profile_.regions.size(), profile_.clock_mhz, [this](size_t slot) { slot_changed(slot); }),
+      ports_(checked(options.ports, profile_.regions.size()), epoll_),
+      loader_(device_, profile_, library_, PublicKey::read(options.images_key), options.time_scale),
+      interruptions_(profile_.regions.size()),
+      counted_(profile_.regions.size()),
+      start_ns_(monotonic_ns()) {
+  for (const int fd : {stop_event_, timer_, mailbox_.fd(), events_.fd()}) {
+    epoll_event event{};
+    event.events = EPOLLIN;
+    if (epoll_ctl(epoll_, EPOLL_CTL_ADD, fd, &event) != 0)
+      throw std::system_error(errno, std::generic_category(), "epoll");
+  }
+}
+
+Board::~Board() {
+  close(timer_);
+  close(stop_event_);
+  close(epoll_);
+}
+
+void Board::stop() noexcept {
+  eventfd_write(stop_event_, 1);
+}
+
+void Board::run() {
+  for (bool active = true; wait(active);) active = turn();
+  mailbox_.close();
+  if (stream_) stream_->reply.fail(std::make_exception_ptr(std::runtime_error("the board is ending")));
+  stream_.reset();
+}
+
+// One look at everything that may have happened; sleeps until something does unless `active`. False: stop() was called.
+bool Board::wait(bool active) {
+  bool timed = false;
+  for (size_t n = 0; n < device_.slots() && !active; ++n) {
+    const Module* module = device_.fabric().place(n).module();
+    timed |= module != nullptr && module->timed();
+  }
+  epoll_event happened[16];
+  const uint64_t before = monotonic_ns();
+  const int n = epoll_wait(epoll_, happened, 16, active ? 0 : timed ? kTickWaitMs : -1);
+  if (!active && device_.powered()) device_.fabric().pass_ns(monotonic_ns() - before);
+  bool ports = false;
+  for (int i = 0; i < n; ++i) ports |= happened[i].data.ptr == &ports_;
+  if (ports) ports_.wake();
+  uint64_t ignored = 0;
+  [[maybe_unused]] const ssize_t expirations = read(timer_, &ignored, sizeof(ignored));
+  return eventfd_read(stop_event_, &ignored) != 0;
+}
+
+// Work as far as there is some, up to a burst. Whether there may be more.
+bool Board::turn() {
+  const uint64_t before = monotonic_ns();
+  mailbox_.serve();
+  events_.serve();
+  step_load();
+  bool active = false;
+  if (device_.powered()) {
+    const uint64_t cycles = device_.fabric().cycles_run();
+    if (stream_) stream_->stream.step(false);
+    active = ports_.receive(device_.fabric());
+    const bool idle = device_.fabric().run(kBurstCycles);
+    active |= !idle;
+    device_.supervise();
+    pop_events();
+    ports_.send(device_.fabric());
+    step_stream(idle);
+    active |= stream_.has_value();
+    if (device_.fabric().cycles() - counters_cycle_ > kCounterCycles) {
+      device_.update_counters();
+      counters_cycle_ = device_.fabric().cycles();
+    }
+    if (device_.fabric().cycles_run() != cycles) busy_ns_ += monotonic_ns() - before;
+  } else {
+    ports_.discard();
+  }
+  board_changed();
+  return active;
+}
+
+void Board::step_load() {
+  if (!loader_.busy()) return;
+  const uint64_t next_ns = loader_.step(monotonic_ns());
+  itimerspec when{};
+  if (next_ns != 0) {
+    when.it_value.tv_sec = static_cast<time_t>(next_ns / 1'000'000'000);
+    when.it_value.tv_nsec = static_cast<long>(next_ns % 1'000'000'000);
+  }
+  timerfd_settime(timer_, TFD_TIMER_ABSTIME, &when, nullptr);
+}
+
+uint64_t Board::load(LoadRequest request) {
+  auto image = loader_.open(request);
+  for (size_t n = 0; n < device_.slots(); ++n)
+    if (!request.slot || *request.slot == n) interruptions_[n].emplace(device_, ports_, n);
+  loader_.begin(std::move(request), std::move(image), monotonic_ns());
+  step_load();
+  return loader_.last()->id;
+}
+
+void Board::quiesce(size_t slot, Policy policy) {
+  if (!interruptions_[slot]) interruptions_[slot].emplace(device_, ports_, slot);
+  device_.quiesce(slot, policy);
+}
+
+void Board::resume(size_t slot) {
+  if (interruptions_[slot]) counted_[slot] = interruptions_[slot]->so_far();
+  interruptions_[slot].reset();
+  device_.resume(slot);
+}
+
+void Board::unload(size_t slot) {
+  device_.quiesce(slot, Policy::kDrop);
+  device_.remove(slot, SlotState::kEmpty);
+}
+
+void Board::stream(size_t slot, std::vector<Stream::Bytes> frames, uint64_t timeout_ns, Reply reply) {
+  stream_.emplace(StreamJob{slot, Stream(device_.fabric(), slot, std::move(frames)), monotonic_ns() + timeout_ns,
+                            std::move(reply)});
+}
+
+void Board::step_stream(bool idle) {
+  if (!stream_) return;
+  const bool gone = device_.slot(stream_->slot).state != SlotState::kActive;
+  if (stream_->stream.step(idle) || gone || monotonic_ns() >= stream_->end_ns) {
+    json frames = json::array();
+    for (const auto& frame : stream_->stream.output()) frames.push_back(to_hex(frame));
+    stream_->reply.give({{"frames", std::move(frames)}, {"board_cycles", stream_->stream.board_cycles()}});
+    stream_.reset();
+  }
+}
+
+void Board::pop_events() {
+  for (size_t n = 0; n < device_.slots(); ++n) {
+    if (device_.slot(n).state != SlotState::kActive && device_.slot(n).state != SlotState::kQuiescing) continue;
+    const auto count = device_.read(n, reg::kEventCount);
+    for (uint32_t i = 0; count && i < *count; ++i) {
+      json words = json::array();
+      for (int word = 0; word < reg::kEventWords; ++word) words.push_back(device_.read(n, reg::kEventData).value_or(0));
+      if (!device_.slot(n).module) return;
+      events_.publish({{"type", "module"},
+                       {"slot", n},
+                       {"module", device_.slot(n).module->name},
+                       {"words", std::move(words)},
+                       {"board_ns", device_.fabric().board_ns()}});
+    }
+  }
+}
+
+void Board::slot_changed(size_t slot) {
+  const Slot& s = device_.slot(slot);
+  events_.publish({{"type", "slot"},
+                   {"slot", slot},
+                   {"state", to_string(s.state)},
+                   {"module", s.module ? json(s.module->name) : json(nullptr)},
+                   {"error", s.error.empty() ? json(nullptr) : json(s.error)},
+                   {"board_ns", device_.fabric().board_ns()}});
+}
+
+void Board::board_changed() {
+  if (told_state_ == loader_.board_state()) return;
+  told_state_ = loader_.board_state();
+  events_.publish({{"type", "board"}, {"state", told_state_}, {"board_ns", device_.fabric().board_ns()}});
+}
+
+}  // namespace orrery::board

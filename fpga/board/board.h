@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "board/control/event_server.h"
+#include "board/control/mailbox.h"
+#include "board/device/device.h"
+#include "board/device/interruption.h"
+#include "board/device/loader.h"
+#include "board/device/stream.h"
+#include "board/io/ports.h"
+#include "board/profile.h"
+
+namespace orrery::board {
+
+struct BoardOptions {
+  std::string id;
+  std::string profile;     // file
+  std::string library;     // directory
+  std::string images_key;  // file with the public key of images
+  std::string control;     // socket
+  std::string events;      // socket
+  std::vector<PortOption> ports;
+  double time_scale = 1;  // wall seconds that a modelled second of loading takes
+};
+
+// The board: one thread that runs the device on the frames of its ports, loads images and answers what comes in its
+// mailbox. Blocks when nothing moves.
+class Board {
+ public:
+  // Throws for options that name something which is not there or does not fit.
+  explicit Board(const BoardOptions& options);
+  ~Board();
+  Board(const Board&) = delete;
+  Board& operator=(const Board&) = delete;
+
+  // Runs until stop().
+  void run();
+  // From any thread and from a signal handler.
+  void stop() noexcept;
+
+  Mailbox& mailbox() { return mailbox_; }
+
+  // On the board's thread only, which is where the mailbox runs its tasks.
+
+  nlohmann::json describe() const;
+  nlohmann::json status();
+
+  const Profile& profile() const { return profile_; }
+  Device& device() { return device_; }
+  bool loading() const { return loader_.busy(); }
+  uint64_t load(LoadRequest request);
+  void quiesce(size_t slot, Policy policy);
+  void resume(size_t slot);
+  void unload(size_t slot);
+  bool streaming() const { return stream_.has_value(); }
+  void stream(size_t slot, std::vector<Stream::Bytes> frames, uint64_t timeout_ns, Reply reply);
+
+ private:
+  struct StreamJob {
+    size_t slot;
+    Stream stream;
+    uint64_t end_ns;
+    Reply reply;
+  };
+
+  bool turn();
+  bool wait(bool active);
+  void step_load();
+  void step_stream(bool idle);
+  void pop_events();
+  void slot_changed(size_t slot);
+  void board_changed();
+  nlohmann::json slot_status(size_t slot);
+  nlohmann::json load_status();
+
+  BoardOptions options_;
+  Profile profile_;
+  Library library_;
+  int epoll_;
+  int stop_event_;
+  int timer_;
+  Mailbox mailbox_;
+  EventServer events_;
+  Device device_;
+  Ports ports_;
+  Loader loader_;
+  std::vector<std::optional<Interruption>> interruptions_;  // by slot
+  std::vector<InterruptionCount> counted_;                  // the last interruption of each slot
+  std::optional<StreamJob> stream_;
+  const char* told_state_ = nullptr;
+  uint64_t start_ns_;
+  uint64_t busy_ns_ = 0;  // wall time in which cycles were run
+  uint64_t counters_cycle_ = 0;
+};
+
+}  // namespace orrery::board

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "board/device/device.h"
+
+#include <stdexcept>
+
+#include "board/sim/shell_registers.h"
+#include "board/slot/registers.h"
+
+namespace orrery::board {
+namespace {
+
+using namespace shell;
+
+constexpr uint32_t kCutOff = kHold | kDecouple | kCsrDecouple | kReset;
+constexpr uint64_t kResetCycles = 16;
+// Longer than any module works on one frame.
+constexpr uint64_t kHangCycles = 65'536;
+
+}  // namespace
+
+Device::Device(size_t slots, uint32_t clock_mhz, Listener listener)
+    : fabric_(slots, clock_mhz), listener_(std::move(listener)), slots_(slots) {
+  power_on();
+}
+
+void Device::set_state(size_t n, SlotState state, std::string error) {
+  Slot& slot = slots_[n];
+  if (slot.state == state && slot.error == error) return;
+  slot.state = state;
+  slot.error = std::move(error);
+  listener_(n);
+}
+
+void Device::control(size_t n, uint32_t bits) {
+  fabric_.write({}, of_slot(kSlotControl, n), bits | static_cast<uint32_t>(slots_[n].policy) << kPolicyShift);
+}
+
+void Device::quiesce(size_t n, Policy policy) {
+  slots_[n].policy = policy;
+  if (slots_[n].state != SlotState::kActive) {
+    control(n, has_registers(n) ? kHold | kDecouple : kCutOff);
+    return;
+  }
+  set_state(n, SlotState::kQuiescing);
+  control(n, kHold);
+  // The shell sets one of the two after DRAIN_TIMEOUT_US at the latest.
+  while ((fabric_.read({}, of_slot(kSlotStatus, n)) & (kDrained | kTimedOut)) == 0) continue;
+}
+
+void Device::remove(size_t n, SlotState state, const std::string& error) {
+  if (powered_) {
+    update_counters();
+    control(n, kCutOff);
+  }
+  fabric_.place(n).clear();
+  fabric_.place(n).set_stuck(false);
+  slots_[n].module.reset();
+  set_state(n, state, error);
+}
+
+void Device::insert(size_t n, const ModuleInfo& info) {
+  control(n, kCutOff);
+  try {
+    auto module = std::make_unique<Module>(info.path);
+    if (module->uuid() != info.uuid) throw std::runtime_error("the library's file has changed: " + info.name);
+    fabric_.place(n).insert(std::move(module));
+    slots_[n].module = info;
+    for (uint64_t i = 0; i < kResetCycles; ++i) fabric_.step();
+    control(n, kHold | kDecouple | kCsrDecouple);
+    control(n, kHold | kDecouple);
+    if (fabric_.read(n, reg::kId) != info.id)
+      throw std::runtime_error("the slot does not answer with the ID of " + info.name);
+  } catch (const std::runtime_error& error) {
+    remove(n, SlotState::kFaulty, error.what());
+    throw;
+  }
+  set_state(n, SlotState::kConfiguring);
+}
+
+void Device::resume(size_t n) {
+  control(n, kHold);
+  control(n, 0);
+  set_state(n, SlotState::kActive);
+}
+
+void Device::power_off() {
+  update_counters();
+  powered_ = false;
+}
+
+void Device::power_on() {
+  powered_ = true;
+  fabric_.reset();
+  for (size_t n = 0; n < slots_.size(); ++n) {
+    slots_[n].last = {};
+    slots_[n].policy = Policy::kDrop;
+    fabric_.place(n).clear();
+    slots_[n].module.reset();
+    control(n, kCutOff);
+  }
+}
+
+bool Device::has_registers(size_t n) const {
+  const SlotState state = slots_[n].state;
+  return powered_ &&
+         (state == SlotState::kQuiescing || state == SlotState::kConfiguring || state == SlotState::kActive);
+}
+
+bool Device::answered(size_t n) {
+  if (!fabric_.last_access_was_long() || (fabric_.read({}, of_slot(kSlotStatus, n)) & kCsrTimeout) == 0) return true;
+  slots_[n].policy = Policy::kDrop;
+  remove(n, SlotState::kFaulty, "the slot did not answer a register access");
+  return false;
+}
+
+std::optional<uint32_t> Device::read(size_t n, uint16_t address) {
+  const uint32_t value = fabric_.read(n, address);
+  return answered(n) ? std::optional(value) : std::nullopt;
+}
+
+bool Device::write(size_t n, uint16_t address, uint32_t value) {
+  fabric_.write(n, address, value);
+  return answered(n);
+}
+
+void Device::update_counters() {
+  if (!powered_) return;
+  for (size_t n = 0; n < slots_.size(); ++n) {
+    for (size_t i = 0; i < SlotCounters::kCount; ++i) {
+      const uint32_t value = fabric_.read({}, static_cast<uint16_t>(of_slot(kFramesIn, n) + 4 * i));
+      slots_[n].counters.value[i] += value - slots_[n].last[i];
+      slots_[n].last[i] = value;
+    }
+  }
+}
+
+void Device::supervise() {
+  for (size_t n = 0; n < slots_.size(); ++n) {
+    if (slots_[n].state != SlotState::kActive || fabric_.refused_cycles(n) < kHangCycles) continue;
+    slots_[n].policy = Policy::kDrop;
+    remove(n, SlotState::kFaulty, "the slot takes no frames any more");
+  }
+}
+
+}  // namespace orrery::board

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "board/device/device.h"
+#include "board/io/ports.h"
+
+namespace orrery::board {
+
+// What became of the frames that came for a slot while it took none.
+struct InterruptionCount {
+  uint64_t held = 0;
+  uint64_t lost = 0;
+  uint64_t bypassed = 0;
+};
+
+// Counts from quiesce to resume.
+class Interruption {
+ public:
+  Interruption(Device& device, Ports& ports, size_t slot)
+      : device_(device), ports_(ports), slot_(slot), start_(counts()) {}
+
+  InterruptionCount so_far() {
+    InterruptionCount now = counts();
+    now.lost -= start_.lost;
+    now.bypassed -= start_.bypassed;
+    return now;
+  }
+
+ private:
+  InterruptionCount counts() {
+    device_.update_counters();
+    const auto& value = device_.slot(slot_).counters.value;
+    return {ports_.backlog(device_.fabric(), slot_), value[SlotCounters::kFramesDropped] + ports_.lost(slot_),
+            value[SlotCounters::kFramesBypassed]};
+  }
+
+  Device& device_;
+  Ports& ports_;
+  const size_t slot_;
+  InterruptionCount start_;
+};
+
+}  // namespace orrery::board

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "board/sim/fabric.h"
+
+namespace orrery::board {
+
+// Frames through a slot by its host stream (DMA), in order.
+class Stream {
+ public:
+  using Bytes = std::vector<uint8_t>;
+
+  Stream(Fabric& fabric, size_t slot, std::vector<Bytes> frames);
+
+  // Moves frames in and out. True when it is over: as many have come out as went in, or `idle` says that nothing moves
+  // any more though all went in.
+  bool step(bool idle);
+
+  const std::vector<Bytes>& output() const { return output_; }
+  // From the first beat offered to the last beat out; 0 when nothing came out.
+  uint64_t board_cycles() const;
+
+ private:
+  Fabric& fabric_;
+  size_t slot_;
+  std::vector<Bytes> input_;
+  size_t given_ = 0;
+  std::vector<Bytes> output_;
+  uint64_t start_cycle_;
+};
+
+}  // namespace orrery::board

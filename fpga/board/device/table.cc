@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "board/device/table.h"
+
+namespace orrery::board {
+namespace {
+
+constexpr uint32_t kRead = 1u << 28, kPut = 2u << 28;
+constexpr uint32_t kBusy = 1, kValid = 2, kFull = 4;
+constexpr uint32_t kInUseShift = 16;
+// Polls of TABLE_STATUS: a clear of the whole table may be in the way.
+constexpr int kPolls = 10'000;
+
+// TABLE_STATUS after the command; nothing where the module does not come to an end.
+std::optional<uint32_t> command(Device& device, size_t slot, uint32_t word) {
+  if (!device.write(slot, reg::kTableCommand, word)) return {};
+  for (int i = 0; i < kPolls; ++i) {
+    const auto status = device.read(slot, reg::kTableStatus);
+    if (!status || (*status & kBusy) == 0) return status;
+  }
+  return {};
+}
+
+uint16_t data(size_t word) {
+  return static_cast<uint16_t>(reg::kTableData + 4 * word);
+}
+
+}  // namespace
+
+std::optional<std::vector<TableEntry>> export_table(Device& device, size_t slot, size_t max) {
+  std::vector<TableEntry> out;
+  for (size_t index = 0; index < kTableEntries && out.size() < max; ++index) {
+    const auto status = command(device, slot, kRead | static_cast<uint32_t>(index));
+    if (!status) return {};
+    if ((*status & kValid) != 0) {
+      TableEntry& entry = out.emplace_back();
+      for (size_t word = 0; word < entry.size(); ++word) {
+        const auto value = device.read(slot, data(word));
+        if (!value) return {};
+        entry[word] = *value;
+      }
+    }
+    if (out.size() >= *status >> kInUseShift) break;
+  }
+  return out;
+}
+
+std::optional<TableImport> import_table(Device& device, size_t slot, const std::vector<TableEntry>& entries) {
+  TableImport out;
+  for (const TableEntry& entry : entries) {
+    for (size_t word = 0; word < entry.size(); ++word)
+      if (!device.write(slot, data(word), entry[word])) return {};
+    const auto status = command(device, slot, kPut);
+    if (!status) return {};
+    ++((*status & kFull) != 0 ? out.refused : out.imported);
+  }
+  return out;
+}
+
+}  // namespace orrery::board

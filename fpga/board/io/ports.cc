@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "board/io/ports.h"
+
+#include <sys/epoll.h>
+
+#include <cerrno>
+#include <system_error>
+
+namespace orrery::board {
+
+Ports::Ports(const std::vector<PortOption>& options, int epoll) {
+  const auto watch = [&](int fd, uint32_t events) {
+    epoll_event event{};
+    event.events = events;
+    event.data.ptr = this;
+    if (epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) != 0)
+      throw std::system_error(errno, std::generic_category(), "epoll");
+  };
+  for (const PortOption& option : options) {
+    ports_.push_back({option.slot, option.side, std::make_unique<PacketPort>(option.interface), true, 0});
+    watch(ports_.back().socket->fd(), EPOLLIN | EPOLLET);
+  }
+  watch(links_.fd(), EPOLLIN);
+}
+
+void Ports::wake() {
+  for (Port& port : ports_) port.readable = true;
+  if (links_.clear())
+    for (Port& port : ports_) port.socket->refresh();
+}
+
+bool Ports::receive(Fabric& fabric) {
+  bool any = false;
+  for (Port& port : ports_) {
+    FrameRing& ring = fabric.queue(port.slot, port.side).in;
+    while (port.readable && !ring.full()) {
+      const size_t before = ring.size();
+      port.readable = port.socket->receive(ring);
+      any |= ring.size() != before;
+    }
+  }
+  return any;
+}
+
+void Ports::send(Fabric& fabric) {
+  for (size_t slot = 0; slot < fabric.slots(); ++slot) {
+    for (const Side side : {kNear, kFar}) {
+      FrameRing& ring = fabric.queue(slot, side).out;
+      if (ring.empty()) continue;
+      PacketPort* socket = nullptr;
+      for (Port& port : ports_)
+        if (port.slot == slot && port.side == side) socket = port.socket.get();
+      if (socket == nullptr) {
+        fabric.queue(slot, side).out_drops += ring.size();
+        ring.pop(ring.size());
+      } else {
+        socket->send(ring);
+      }
+    }
+  }
+}
+
+void Ports::discard() {
+  for (Port& port : ports_) {
+    port.lost_off += port.socket->discard();
+    port.readable = false;
+  }
+}
+
+uint64_t Ports::backlog(Fabric& fabric, size_t slot) {
+  uint64_t frames = 0;
+  for (Port& port : ports_)
+    if (port.slot == slot) frames += fabric.queue(slot, port.side).in.size() + port.socket->waiting();
+  return frames;
+}
+
+uint64_t Ports::lost(size_t slot) {
+  uint64_t frames = 0;
+  for (Port& port : ports_)
+    if (port.slot == slot) frames += port.lost_off + port.socket->counters().drop_kernel;
+  return frames;
+}
+
+}  // namespace orrery::board

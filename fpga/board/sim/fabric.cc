@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "board/sim/fabric.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <stdexcept>
+
+#include "board/sim/shell_build.h"
+
+namespace orrery::board {
+namespace {
+
+constexpr size_t kBeatBytes = 8;
+constexpr int kResetCycles = 16;
+
+void present(Fabric::Queue& queue, Beat& beat) {
+  beat.valid = queue.in.empty() ? 0 : 1;
+  if (beat.valid == 0) return;
+  const Frame& frame = queue.in.front();
+  const size_t left = frame.length - queue.in_at;
+  std::memcpy(&beat.data, frame.bytes.data() + queue.in_at, kBeatBytes);
+  beat.last = left <= kBeatBytes;
+  beat.keep = static_cast<uint8_t>(beat.last ? 0xff >> (kBeatBytes - left) : 0xff);
+}
+
+// Whether a beat went in.
+bool advance(Fabric::Queue& queue, const Beat& beat) {
+  if ((beat.valid & beat.ready) == 0) return false;
+  queue.in_at += kBeatBytes;
+  if (beat.last != 0) {
+    queue.in.pop();
+    queue.in_at = 0;
+  }
+  return true;
+}
+
+// Whether a beat came out.
+bool collect(Fabric::Queue& queue, const Beat& beat, uint64_t cycle) {
+  if (beat.valid == 0) return false;
+  if (!queue.out_in_frame) {
+    queue.out_in_frame = true;
+    queue.out_lost = queue.out.full();
+    if (!queue.out_lost) queue.out.back().length = 0;
+  }
+  if (!queue.out_lost) {
+    Frame& frame = queue.out.back();
+    // The shell's frames end in time; were one longer, it would be cut to what no interface takes.
+    if (frame.length <= kMaxFrameBytes) {
+      std::memcpy(frame.bytes.data() + frame.length, &beat.data, kBeatBytes);
+      frame.length = static_cast<uint16_t>(frame.length + std::popcount(beat.keep));
+    }
+  }
+  if (beat.last == 0) return true;
+  queue.out_in_frame = false;
+  if (queue.out_lost) {
+    ++queue.out_drops;
+  } else if (beat.error != 0) {
+    ++queue.out_errors;
+  } else {
+    queue.out.push();
+    queue.out_cycle = cycle;
+  }
+  return true;
+}
+
+}  // namespace
+
+Fabric::Fabric(size_t slots, uint32_t clock_mhz)
+    : shell_(shell_build(slots, clock_mhz).make()),
+      queues_(slots),
+      clock_mhz_(clock_mhz),
+      inside_(slots),
+      refused_(slots) {
+  for (size_t slot = 0; slot < slots; ++slot) places_.emplace_back(0x9e3779b97f4a7c15 * (slot + 1));
+  pins_.lanes.resize(slots);
+  reset();
+}
+
+void Fabric::reset() {
+  for (auto& sides : queues_)
+    for (Queue& queue : sides) {
+      queue.in.pop(queue.in.size());
+      queue.out.pop(queue.out.size());
+      queue.in_at = 0;
+      queue.out_in_frame = false;
+    }
+  std::fill(inside_.begin(), inside_.end(), 0);
+  pins_.rst = 1;
+  for (int i = 0; i < kResetCycles; ++i) step();
+  pins_.rst = 0;
+  step();
+}
+
+void Fabric::step() {
+  const size_t slots = places_.size();
+  for (size_t s = 0; s < slots; ++s) {
+    Lane& lane = pins_.lanes[s];
+    places_[s].settle(lane.to_slot, lane.from_slot);
+    for (size_t side = 0; side < kSides; ++side) {
+      present(queues_[s][side], lane.rx[side]);
+      lane.tx[side].ready = 1;
+    }
+  }
+  shell_->settle(pins_);
+  bool moved = false;
+  for (size_t s = 0; s < slots; ++s) {
+    Lane& lane = pins_.lanes[s];
+    for (size_t side = 0; side < kSides; ++side) {
+      moved |= advance(queues_[s][side], lane.rx[side]);
+      moved |= collect(queues_[s][side], lane.tx[side], cycles_);
+    }
+    moved |= observe(s);
+    places_[s].edge();
+  }
+  shell_->edge(pins_);
+  ++cycles_;
+  ++cycles_run_;
+  quiet_ = moved ? 0 : quiet_ + 1;
+}
+
+bool Fabric::observe(size_t slot) {
+  const nf_slot_in& in = pins_.lanes[slot].to_slot;
+  const nf_slot_out& out = pins_.lanes[slot].from_slot;
+  const bool enters = in.s_tvalid & out.s_tready;
+  const bool refused = in.s_tvalid & ~out.s_tready;
+  refused_[slot] = refused ? refused_[slot] + 1 : 0;
+  if (places_[slot].module() == nullptr || in.rst != 0) {
+    inside_[slot] = 0;
+    return false;
+  }
+  const bool leaves = out.m_tvalid & in.m_tready;
+  inside_[slot] += (enters & in.s_tlast) - (leaves & out.m_tlast);
+  return enters || leaves || refused || out.busy != 0;
+}
+
+bool Fabric::run(uint64_t limit) {
+  quiet_ = 0;
+  const uint64_t end = cycles_run_ + limit;
+  while (cycles_run_ < end) {
+    step();
+    if (quiet_ < kQuietCycles) continue;
+    const bool holds = std::any_of(inside_.begin(), inside_.end(), [](int64_t n) { return n != 0; });
+    if (holds && quiet_ < kQuietCyclesWithFrames) continue;
+    // What is still inside was dropped, or waits for something from outside.
+    std::fill(inside_.begin(), inside_.end(), 0);
+    return true;
+  }
+  return false;
+}
+
+void Fabric::pass_ns(uint64_t ns) {
+  ns_left_ += ns;
+  const uint64_t ticks = ns_left_ / 1000;
+  ns_left_ %= 1000;
+  const uint64_t end = cycles_ + ticks * clock_mhz_;
+  for (uint64_t left = ticks; left > 0;) {
+    const uint64_t done = replay_ticks(left);
+    left -= done;
+    cycles_ += done * clock_mhz_;
+    // A module began to work at a tick: that runs at the real pace, ticks of the shell included.
+    if (left == 0) break;
+    const uint64_t before = cycles_;
+    run(left * clock_mhz_);
+    left -= std::min(left, (cycles_ - before) / clock_mhz_);
+  }
+  cycles_ = std::max(cycles_, end);
+}
+
+uint64_t Fabric::replay_ticks(uint64_t ticks) {
+  bool any = false;
+  for (const SlotPlace& place : places_) any |= place.module() != nullptr && place.module()->timed() && !place.stuck();
+  if (!any) return ticks;
+  for (uint64_t done = 0; done < ticks;) {
+    ++done;
+    bool busy = false;
+    for (size_t s = 0; s < places_.size(); ++s) {
+      if (places_[s].module() == nullptr || !places_[s].module()->timed()) continue;
+      nf_slot_in in = pins_.lanes[s].to_slot;
+      in.tick_us = 1;
+      nf_slot_out out;
+      places_[s].settle(in, out);
+      busy |= out.busy != 0 || out.m_tvalid != 0;
+      places_[s].edge();
+    }
+    if (busy) return done;
+  }
+  return ticks;
+}
+
+uint32_t Fabric::access(std::optional<size_t> slot, uint16_t address) {
+  pins_.csr.address = address;
+  pins_.csr.space = static_cast<uint8_t>(slot ? *slot + 1 : 0);
+  pins_.csr.ack = 0;
+  for (last_access_cycles_ = 0; pins_.csr.ack == 0; ++last_access_cycles_) {
+    if (last_access_cycles_ == kAccessCycles) throw std::logic_error("the shell does not answer");
+    step();
+  }
+  const uint32_t value = pins_.csr.rdata;
+  pins_.csr.read = pins_.csr.write = 0;
+  step();
+  return value;
+}
+
+uint32_t Fabric::read(std::optional<size_t> slot, uint16_t address) {
+  pins_.csr.read = 1;
+  return access(slot, address);
+}
+
+void Fabric::write(std::optional<size_t> slot, uint16_t address, uint32_t value) {
+  pins_.csr.write = 1;
+  pins_.csr.wdata = value;
+  access(slot, address);
+}
+
+}  // namespace orrery::board

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "board/io/frame_ring.h"
+#include "board/sim/shell.h"
+#include "board/sim/slot_place.h"
+
+namespace orrery::board {
+
+// The device: shell and slots under one clock, with queues of frames in place of Ethernet MACs and DMA engine.
+class Fabric {
+ public:
+  // Frames into the shell and out of it. What finds `out` full is dropped and counted.
+  struct Queue {
+    FrameRing in;
+    FrameRing out;
+    size_t in_at = 0;  // bytes of the frame at the head of `in` that have gone
+    bool out_in_frame = false;
+    bool out_lost = false;   // the frame at hand finds no room
+    uint64_t out_cycle = 0;  // in which the last frame came out
+    uint64_t out_drops = 0;
+    uint64_t out_errors = 0;  // frames that the shell has cut off
+  };
+
+  Fabric(size_t slots, uint32_t clock_mhz);
+
+  size_t slots() const { return pins_.lanes.size(); }
+  SlotPlace& place(size_t slot) { return places_[slot]; }
+  Queue& queue(size_t slot, Side side) { return queues_[slot][side]; }
+
+  uint64_t cycles() const { return cycles_; }          // of board time
+  uint64_t cycles_run() const { return cycles_run_; }  // simulated one by one
+  uint64_t board_ns() const { return cycles_ * 1000 / clock_mhz_; }
+
+  // Power-on: shell and slots under reset, queues empty.
+  void reset();
+
+  // Runs until nothing moves any more, at most `limit` cycles. False: it stopped at the limit.
+  bool run(uint64_t limit);
+
+  // Lets board time pass in which nothing moves: modules that count time get their ticks, and what they begin to do at
+  // one is run.
+  void pass_ns(uint64_t ns);
+
+  // One register access through the shell; `slot`: none for the shell's own registers.
+  uint32_t read(std::optional<size_t> slot, uint16_t address);
+  void write(std::optional<size_t> slot, uint16_t address, uint32_t value);
+  // The last access took as long as one that a slot does not answer.
+  bool last_access_was_long() const { return last_access_cycles_ >= kLongAccessCycles; }
+
+  // One cycle.
+  void step();
+
+  // Cycles for which the slot has refused the same beat.
+  uint64_t refused_cycles(size_t slot) const { return refused_[slot]; }
+
+ private:
+  static constexpr uint64_t kQuietCycles = 128;
+  // A module may hold a frame for as long as it takes byte by byte without a sign at its ports.
+  static constexpr uint64_t kQuietCyclesWithFrames = 4096;
+  static constexpr int kAccessCycles = 256;  // that no access takes
+  static constexpr int kLongAccessCycles = 64;
+
+  bool observe(size_t slot);
+  uint32_t access(std::optional<size_t> slot, uint16_t address);
+  uint64_t replay_ticks(uint64_t ticks);
+
+  std::unique_ptr<Shell> shell_;
+  std::vector<SlotPlace> places_;
+  std::vector<std::array<Queue, kSides>> queues_;
+  ShellPins pins_;
+  uint32_t clock_mhz_;
+  uint64_t cycles_ = 0;
+  uint64_t cycles_run_ = 0;
+  uint64_t ns_left_ = 0;  // of passed time, less than a microsecond
+  uint64_t quiet_ = 0;
+  int last_access_cycles_ = 0;
+  std::vector<int64_t> inside_;  // frames in each slot, as its ports tell
+  std::vector<uint64_t> refused_;
+};
+
+}  // namespace orrery::board

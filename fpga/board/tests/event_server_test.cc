@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "board/control/event_server.h"
+
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+
+namespace orrery::board {
+namespace {
+
+using nlohmann::json;
+
+class Subscriber {
+ public:
+  explicit Subscriber(const std::string& path) : fd_(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    path.copy(address.sun_path, sizeof(address.sun_path) - 1);
+    if (connect(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0)
+      throw std::system_error(errno, std::generic_category(), path);
+  }
+  ~Subscriber() { close(fd_); }
+  Subscriber(const Subscriber&) = delete;
+  Subscriber& operator=(const Subscriber&) = delete;
+
+  // All lines that have come so far.
+  std::vector<json> lines() {
+    char buffer[65536];
+    for (ssize_t n = 0; (n = recv(fd_, buffer, sizeof(buffer), MSG_DONTWAIT)) > 0;)
+      input_.append(buffer, static_cast<size_t>(n));
+    std::vector<json> out;
+    for (size_t end = 0; (end = input_.find('\n')) != std::string::npos; input_.erase(0, end + 1))
+      out.push_back(json::parse(input_.substr(0, end)));
+    return out;
+  }
+  bool closed() const {
+    char byte;
+    return recv(fd_, &byte, 1, MSG_DONTWAIT | MSG_PEEK) == 0;
+  }
+
+ private:
+  int fd_;
+  std::string input_;
+};
+
+class Events : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    char name[] = "/tmp/orrery-events-XXXXXX";
+    directory_ = mkdtemp(name);
+    path_ = directory_ + "/events";
+    server_ = std::make_unique<EventServer>(path_);
+  }
+  void TearDown() override {
+    server_.reset();
+    std::filesystem::remove_all(directory_);
+  }
+  void serve_all() {
+    pollfd p{server_->fd(), POLLIN, 0};
+    while (poll(&p, 1, 0) > 0) server_->serve();
+  }
+
+  std::string directory_, path_;
+  std::unique_ptr<EventServer> server_;
+};
+
+TEST_F(Events, ReachEverySubscriberInOrder) {
+  Subscriber a(path_), b(path_);
+  serve_all();
+  for (int i = 0; i < 100; ++i) server_->publish({{"n", i}});
+  for (Subscriber* s : {&a, &b}) {
+    const auto lines = s->lines();
+    ASSERT_EQ(lines.size(), 100u);
+    for (int i = 0; i < 100; ++i) EXPECT_EQ(lines[i]["n"], i);
+  }
+}
+
+TEST_F(Events, ThatASlowSubscriberMissesAreCountedAndTold) {
+  Subscriber slow(path_);
+  serve_all();
+  const std::string ballast(1000, 'x');
+  int published = 0;
+  while (server_->lost() < 50) server_->publish({{"n", published++}, {"ballast", ballast}});
+  int next = 0;
+  std::vector<json> lines;
+  do {
+    lines = slow.lines();
+    for (const json& line : lines) ASSERT_EQ(line["n"], next++);
+    serve_all();
+  } while (!lines.empty());
+  EXPECT_EQ(next, published - 50);
+  server_->publish({{"n", published}});
+  lines = slow.lines();
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_EQ(lines[0], json({{"lost", 50}}));
+  EXPECT_EQ(lines[1]["n"], published);
+}
+
+TEST_F(Events, DoNotStopWhenASubscriberGoes) {
+  {
+    Subscriber gone(path_);
+    serve_all();
+  }
+  server_->publish({{"n", 1}});
+  serve_all();
+  Subscriber stays(path_);
+  serve_all();
+  server_->publish({{"n", 2}});
+  EXPECT_EQ(stays.lines().size(), 1u);
+}
+
+TEST_F(Events, HaveABoundedNumberOfSubscribers) {
+  std::vector<std::unique_ptr<Subscriber>> all;
+  for (size_t i = 0; i < EventServer::kMaxClients + 1; ++i) {
+    all.push_back(std::make_unique<Subscriber>(path_));
+    serve_all();
+  }
+  EXPECT_FALSE(all.front()->closed());
+  EXPECT_TRUE(all.back()->closed());
+}
+
+TEST_F(Events, TakeTheirPathBackAfterACrashOnly) {
+  EXPECT_THROW(EventServer second(path_), std::system_error);
+  Subscriber still(path_);
+  server_.reset();
+  EXPECT_FALSE(std::filesystem::exists(path_));
+  // A socket file that a killed process has left.
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  path_.copy(address.sun_path, sizeof(address.sun_path) - 1);
+  const int dead = socket(AF_UNIX, SOCK_STREAM, 0);
+  ASSERT_EQ(bind(dead, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
+  close(dead);
+  server_ = std::make_unique<EventServer>(path_);
+  Subscriber again(path_);
+}
+
+}  // namespace
+}  // namespace orrery::board

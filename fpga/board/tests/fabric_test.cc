@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+// The device without sockets: real shell, real modules.
+#include "board/sim/fabric.h"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <random>
+
+#include "board/device/device.h"
+#include "board/sim/shell_registers.h"
+#include "board/slot/registers.h"
+
+namespace orrery::board {
+namespace {
+
+using Bytes = std::vector<uint8_t>;
+
+constexpr uint64_t kLong = 1'000'000;
+
+Bytes random_frame(std::mt19937_64& rng, size_t length) {
+  Bytes out(length);
+  for (uint8_t& byte : out) byte = static_cast<uint8_t>(rng());
+  return out;
+}
+
+void push(FrameRing& ring, const Bytes& bytes) {
+  ring.back().length = static_cast<uint16_t>(bytes.size());
+  std::copy(bytes.begin(), bytes.end(), ring.back().bytes.begin());
+  ring.push();
+}
+
+std::vector<Bytes> take_all(FrameRing& ring) {
+  std::vector<Bytes> out;
+  for (; !ring.empty(); ring.pop()) {
+    const auto bytes = ring.front().view();
+    out.emplace_back(bytes.begin(), bytes.end());
+  }
+  return out;
+}
+
+class DeviceTest : public ::testing::TestWithParam<std::pair<size_t, uint32_t>> {
+ protected:
+  void load(size_t slot, const std::string& name = "pass") {
+    const ModuleInfo* module = library_.find(name);
+    ASSERT_NE(module, nullptr);
+    device_.insert(slot, *module);
+    EXPECT_EQ(device_.slot(slot).state, SlotState::kConfiguring);
+    device_.resume(slot);
+  }
+  Fabric& fabric() { return device_.fabric(); }
+
+  Library library_{LIBRARY};
+  std::vector<SlotState> told_;
+  Device device_{GetParam().first, GetParam().second,
+                 [this](size_t slot) { told_.push_back(device_.slot(slot).state); }};
+};
+
+INSTANTIATE_TEST_SUITE_P(Shells, DeviceTest, ::testing::Values(std::pair{1, 100}, std::pair{2, 50}, std::pair{2, 100}));
+
+TEST_P(DeviceTest, PassesFramesOfAllLengthsWholeAndInOrderBothWays) {
+  std::mt19937_64 rng(1);
+  for (size_t slot = 0; slot < device_.slots(); ++slot) {
+    load(slot);
+    for (const auto& [in, out] : {std::pair{kNear, kFar}, std::pair{kFar, kNear}}) {
+      std::vector<Bytes> sent;
+      for (int i = 0; i < 200; ++i) {
+        sent.push_back(random_frame(rng, i < 20 ? 14 + i : i < 30 ? 2039 + i - 20 : 14 + rng() % 1500));
+        push(fabric().queue(slot, in).in, sent.back());
+      }
+      EXPECT_TRUE(fabric().run(kLong));
+      EXPECT_EQ(take_all(fabric().queue(slot, out).out), sent);
+      EXPECT_TRUE(fabric().queue(slot, in).out.empty());
+    }
+    device_.update_counters();
+    EXPECT_EQ(device_.slot(slot).counters.value[SlotCounters::kFramesIn], 400u);
+    EXPECT_EQ(device_.slot(slot).counters.value[SlotCounters::kFramesOut], 400u);
+    EXPECT_EQ(device_.read(slot, reg::kFramesIn), 400u);
+  }
+}
+
+// 200 times: full load, quiesce at a random cycle, cut off, other module instance, resume. Every frame that comes out
+// is one that went in, in order, and none is missing.
+TEST_P(DeviceTest, LosesAndCutsNothingInTwoHundredSwapsUnderFullLoad) {
+  std::mt19937_64 rng(2);
+  const size_t slot = device_.slots() - 1;
+  load(slot);
+  std::deque<Bytes> expected;
+  FrameRing& in = fabric().queue(slot, kNear).in;
+  FrameRing& out = fabric().queue(slot, kFar).out;
+  const auto check = [&] {
+    for (const Bytes& frame : take_all(out)) {
+      ASSERT_FALSE(expected.empty());
+      ASSERT_EQ(frame, expected.front());
+      expected.pop_front();
+    }
+  };
+  for (int trial = 0; trial < 200; ++trial) {
+    while (!in.full()) {
+      expected.push_back(random_frame(rng, trial % 2 == 0 ? 60 : 1514));
+      push(in, expected.back());
+    }
+    fabric().run(1 + rng() % 2000);
+    const uint64_t before = fabric().cycles();
+    device_.quiesce(slot, Policy::kHold);
+    EXPECT_LT(fabric().cycles() - before, 1000u);
+    check();
+    device_.remove(slot, SlotState::kLoading);
+    fabric().run(500);
+    EXPECT_TRUE(out.empty()) << "an empty slot has sent a frame";
+    device_.insert(slot, *library_.find("pass"));
+    device_.resume(slot);
+  }
+  EXPECT_TRUE(fabric().run(kLong));
+  check();
+  EXPECT_TRUE(expected.empty());
+  EXPECT_EQ(fabric().queue(slot, kFar).out_errors, 0u);
+  EXPECT_EQ(fabric().queue(slot, kFar).out_drops, 0u);
+}
+
+TEST_P(DeviceTest, TreatsFramesOfASlotWithoutModuleByPolicy) {
+  std::mt19937_64 rng(3);
+  const auto send = [&](int frames) {
+    std::vector<Bytes> sent;
+    for (int i = 0; i < frames; ++i) push(fabric().queue(0, kNear).in, sent.emplace_back(random_frame(rng, 100)));
+    EXPECT_TRUE(fabric().run(kLong));
+    return sent;
+  };
+  const auto count = [&](SlotCounters::Index index) {
+    device_.update_counters();
+    return device_.slot(0).counters.value[index];
+  };
+  send(10);
+  EXPECT_EQ(count(SlotCounters::kFramesDropped), 10u) << "an empty slot drops";
+  device_.quiesce(0, Policy::kBypass);
+  const auto bypassed = send(10);
+  EXPECT_EQ(take_all(fabric().queue(0, kFar).out), bypassed);
+  EXPECT_EQ(count(SlotCounters::kFramesBypassed), 10u);
+  device_.quiesce(0, Policy::kHold);
+  const auto held = send(10);
+  EXPECT_TRUE(fabric().queue(0, kFar).out.empty());
+  load(0);
+  EXPECT_TRUE(fabric().run(kLong));
+  EXPECT_EQ(take_all(fabric().queue(0, kFar).out), held);
+  EXPECT_EQ(count(SlotCounters::kFramesDropped), 10u);
+}
+
+TEST_P(DeviceTest, HidesTheRegistersOfASlotThatIsCutOff) {
+  using namespace shell;
+  EXPECT_EQ(fabric().read(0, reg::kId), kDecoupledValue);
+  EXPECT_FALSE(device_.has_registers(0));
+  load(0);
+  EXPECT_EQ(fabric().read(0, reg::kId), 0x50415353u) << "PASS";
+  device_.remove(0, SlotState::kEmpty);
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(fabric().read(0, reg::kId), kDecoupledValue);
+}
+
+TEST_P(DeviceTest, FindsASlotThatHangsAndTheOtherGoesOn) {
+  if (device_.slots() < 2) GTEST_SKIP() << "one slot";
+  std::mt19937_64 rng(4);
+  load(0);
+  load(1);
+  fabric().place(0).set_stuck(true);
+  for (size_t slot : {0, 1})
+    for (int i = 0; i < 50; ++i) push(fabric().queue(slot, kNear).in, random_frame(rng, 60));
+  EXPECT_FALSE(fabric().run(100'000));
+  device_.supervise();
+  EXPECT_EQ(device_.slot(0).state, SlotState::kFaulty);
+  EXPECT_FALSE(device_.slot(0).error.empty());
+  EXPECT_EQ(device_.slot(1).state, SlotState::kActive);
+  EXPECT_EQ(take_all(fabric().queue(1, kFar).out).size(), 50u);
+  EXPECT_TRUE(fabric().run(kLong)) << "frames for the faulty slot are dropped";
+  EXPECT_TRUE(fabric().queue(0, kNear).in.empty());
+  EXPECT_TRUE(fabric().queue(0, kFar).out.empty());
+  load(0);
+  push(fabric().queue(0, kNear).in, random_frame(rng, 60));
+  EXPECT_TRUE(fabric().run(kLong));
+  EXPECT_EQ(take_all(fabric().queue(0, kFar).out).size(), 1u) << "a load mends the slot";
+}
+
+TEST_P(DeviceTest, FindsASlotThatDoesNotAnswer) {
+  load(0);
+  fabric().place(0).set_stuck(true);
+  EXPECT_EQ(device_.read(0, reg::kId), std::nullopt);
+  EXPECT_EQ(device_.slot(0).state, SlotState::kFaulty);
+}
+
+TEST_P(DeviceTest, LetsBoardTimePassWithoutCycles) {
+  load(0);
+  const uint64_t cycles = fabric().cycles(), run = fabric().cycles_run();
+  for (int i = 0; i < 1000; ++i) fabric().pass_ns(1'000'300);
+  EXPECT_EQ(fabric().cycles() - cycles, 1'000'300ull * GetParam().second);
+  EXPECT_EQ(fabric().cycles_run(), run);
+}
+
+TEST_P(DeviceTest, TellsEveryChangeOfState) {
+  load(0);
+  device_.quiesce(0, Policy::kDrop);
+  device_.remove(0, SlotState::kEmpty);
+  EXPECT_EQ(told_,
+            (std::vector{SlotState::kConfiguring, SlotState::kActive, SlotState::kQuiescing, SlotState::kEmpty}));
+}
+
+}  // namespace
+}  // namespace orrery::board

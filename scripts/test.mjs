@@ -15,13 +15,18 @@ const STAGES = [
   ],
   [
     'python-lint',
-    `${VENV}/bin/ruff check twin && ${VENV}/bin/ruff format --check twin && ${VENV}/bin/mypy --config-file twin/pyproject.toml twin/src/orrery_twin`,
+    `${VENV}/bin/ruff check twin fpga && ${VENV}/bin/ruff format --check twin fpga && ${VENV}/bin/mypy --config-file twin/pyproject.toml twin/src/orrery_twin`,
   ],
-  ['cpp-format', "git ls-files -z 'agents/*.h' 'agents/*.cc' | xargs -0 clang-format-14 --dry-run --Werror"],
+  [
+    'cpp-format',
+    "git ls-files -z 'agents/*.h' 'agents/*.cc' 'fpga/*.h' 'fpga/*.cc' | xargs -0 clang-format-14 --dry-run --Werror",
+  ],
   ['scripts', 'node --test --test-reporter=dot scripts/claim.test.mjs scripts/stage.test.mjs'],
   ['unit', `${BIN}/vitest run`],
   ['nf-cores', 'meson test -C agents/build-asan --print-errorlogs'],
   ['engine', 'meson test -C agents/build --print-errorlogs'],
+  ['rtl', `${VENV}/bin/python -m pytest fpga --ignore=fpga/board -q`],
+  ['boards', `meson test -C fpga/build --print-errorlogs && ${VENV}/bin/python -m pytest fpga/board -q`],
   ['twin', `${VENV}/bin/python -m pytest twin -q`],
   ['e2e', 'npm run --silent test -w e2e'],
 ];

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ClaimedError, claim } from '../claim.mjs';
+import { boardsBuild } from './boards.mjs';
 import { debianPackages } from './debian.mjs';
 import { fingerprint, isDone, unlessDone } from './fingerprint.mjs';
 import { ROOT, VENV, WORK_DIR } from './paths.mjs';
@@ -37,18 +38,20 @@ async function npmPackages() {
 /** The development set holds the run-time set, so it serves both. */
 async function pythonEnvironment(dev) {
   const products = ['.venv/bin/python'];
-  const print = fingerprint(['twin/requirements*.txt', 'twin/pyproject.toml']);
+  const print = fingerprint(['twin/requirements*.txt', 'twin/pyproject.toml', 'fpga/requirements.txt']);
   if (!dev && isDone('python-dev', print, products)) return;
   await unlessDone(dev ? 'python-dev' : 'python', print, products, () =>
     step('Python environment', async (note) => {
       note('making it');
       await run('venv', '/usr/bin/python3', ['-m', 'venv', '--system-site-packages', VENV]);
       note('installing packages');
-      const requirements = dev ? 'twin/requirements-dev.txt' : 'twin/requirements.txt';
+      const requirements = dev
+        ? ['-r', 'twin/requirements-dev.txt', '-r', 'fpga/requirements.txt']
+        : ['-r', 'twin/requirements.txt'];
       await run(
         'pip',
         `${VENV}/bin/pip`,
-        ['install', '--disable-pip-version-check', '-q', '-r', requirements, '-e', 'twin'],
+        ['install', '--disable-pip-version-check', '-q', ...requirements, '-e', 'twin'],
         {
           cwd: ROOT,
         },
@@ -143,6 +146,7 @@ async function installAndBuild({ twin, test = false }) {
   if (twin || test) await pythonEnvironment(test);
   await buildTypeScript();
   if (twin || test) await mesonBuild('Data-plane engine', 'build', ['--buildtype=release']);
+  if (twin || test) await boardsBuild();
   if (test)
     await mesonBuild('NF cores with sanitizers', 'build-asan', [
       '--buildtype=debug',

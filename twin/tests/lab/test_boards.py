@@ -215,7 +215,7 @@ def ask(control: Path, method: str, params: dict[str, Any]) -> Any:
 def real_lab() -> Iterator[Lab]:
     """With the board that is built; a modelled second of a load takes a millisecond."""
     build = BoardBuild.of_checkout()
-    if build.missing():
+    if build.missing() or not build.images_key.exists():
         pytest.skip("the board is not built")
     lab = Lab({"ORRERY_BOARD_COMMAND": f"{build.program[0]} --time-scale 0.001"})
     yield lab
@@ -267,11 +267,11 @@ def test_without_a_board_program_the_twin_comes_up_with_failed_boards(rack: dict
         lab.close()
 
 
-def test_a_board_that_ends_at_once_has_failed(rack: dict[str, Any]) -> None:
-    lab = Lab({"ORRERY_BOARD_COMMAND": "false"})
+def test_a_board_that_ends_at_once_has_failed_and_says_why(rack: dict[str, Any]) -> None:
+    lab = Lab({"ORRERY_BOARD_COMMAND": "sh -c 'echo ready; echo the key is lost >&2; exit 3'"})
     try:
         lab.put_spec(rack)
         failed = lab.until(lambda: node(lab, "board-1")["state"] == "failed" and node(lab, "board-1"), "the failure")
-        assert failed["detail"].startswith("exited with 1; starting again in")
+        assert failed["detail"].startswith("exited with 3: the key is lost; starting again in")
     finally:
         lab.close()

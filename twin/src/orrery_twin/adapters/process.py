@@ -105,12 +105,19 @@ class BoundedLog:
     def __init__(self, path: Path) -> None:
         self.path = path
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.last_line = ""
         self._tasks: set[asyncio.Task[None]] = set()
 
     def follow(self, stream: asyncio.StreamReader) -> None:
+        self.last_line = ""
         task = asyncio.create_task(self._copy(stream))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+    async def until_ended(self, limit_s: float) -> None:
+        """Waits for the end of what is followed, which comes late where a process leaves children behind."""
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=limit_s)
 
     def write(self, data: bytes) -> None:
         with self.path.open("ab") as file:
@@ -122,3 +129,5 @@ class BoundedLog:
     async def _copy(self, stream: asyncio.StreamReader) -> None:
         while data := await stream.read(LINE_MAX_BYTES):
             self.write(data)
+            lines = data.decode(errors="replace").split("\n")
+            self.last_line = next((line.strip() for line in reversed(lines) if line.strip()), self.last_line)

@@ -13,6 +13,8 @@ from orrery_twin.service.hub import Hub
 FIRST_DELAY_S = 0.2
 LAST_DELAY_S = 10.0
 STABLE_AFTER_S = 10.0
+LAST_WORDS_S = 0.2
+LAST_WORDS_MAX = 300
 NodeState = Literal["up", "starting", "failed", "down"]
 
 
@@ -85,4 +87,8 @@ class Supervised:
         self._hub.event(f"{self.kind}.started", self.subject, f"process {self._process.pid}")
         self._on_change()
         status = await self._process.wait()
-        return f"exited with {status}" if status >= 0 else f"killed by signal {-status}"
+        if status < 0:
+            return f"killed by signal {-status}"
+        await self._log.until_ended(LAST_WORDS_S)
+        last_words = f": {self._log.last_line[:LAST_WORDS_MAX]}" if status and self._log.last_line else ""
+        return f"exited with {status}{last_words}"

@@ -1,0 +1,55 @@
+import type { BoardSample } from '@orrery/contract';
+import { describe, expect, it } from 'vitest';
+import { BoardRates } from './board-rates.js';
+import { NfMeter } from './nf-meter.js';
+
+describe('the figures of an NF', () => {
+  it('are those of its instances together, on servers and boards, while they are new', () => {
+    const meter = new NfMeter();
+    meter.take(
+      [
+        ['instance/web.sqli.0/bps', 10],
+        ['instance/web.sqli.0/queue', 7],
+      ],
+      'twin',
+      1000,
+    );
+    meter.take(
+      [
+        ['instance/web.sqli.board-1-0/bps', 5],
+        ['node/server-1/cpu', 1],
+      ],
+      'twin',
+      1200,
+    );
+    const bps = () => meter.now(now).find(({ key }) => key === 'nf/web.sqli/bps')?.value;
+    let now = 1300;
+    expect(bps()).toBe(15);
+    now = 2600;
+    expect(bps()).toBe(5);
+    now = 3000;
+    expect(meter.now(now)).toEqual([]);
+  });
+});
+
+describe('the rates of slots', () => {
+  const board = (frames: number): BoardSample => ({
+    board: 'board-1',
+    cycles: 0,
+    slowdown: 9,
+    cpu_share: null,
+    slots: [{ slot: 1, frames_in: frames, frames_out: 0, bytes_in: 100 * frames, bytes_out: 0, lost: 2, bypassed: 0 }],
+  });
+
+  it('follow from two samples, and begin anew when the board lost its power', () => {
+    const rates = new BoardRates();
+    const at = (t_ms: number, frames: number) => Object.fromEntries(rates.take({ t_ms, boards: [board(frames)] }));
+    expect(at(0, 100)).toEqual({ 'board/board-1/slowdown': 9 });
+    expect(at(500, 150)).toMatchObject({
+      'slot/board-1.1/pps': 100,
+      'slot/board-1.1/bps': 80_000,
+      'slot/board-1.1/lost_pps': 0,
+    });
+    expect(at(1000, 10)).toEqual({ 'board/board-1/slowdown': 9 });
+  });
+});

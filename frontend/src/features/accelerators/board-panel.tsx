@@ -7,6 +7,7 @@ import { chainPath, useChainTitle } from '../../shared/api/chains.js';
 import { call } from '../../shared/api/client.js';
 import { useMay } from '../../shared/api/session.js';
 import { quantityText } from '../../shared/format/quantity.js';
+import { resourcesText } from '../../shared/format/resources.js';
 import { durationText } from '../../shared/format/time.js';
 import { useSeededSamples } from '../../shared/stream/seed.js';
 import { EmulatedMark, emulatedOutline } from '../../shared/ui/emulated-mark.js';
@@ -33,7 +34,7 @@ export type MoveStart =
   | { readonly to: 'software'; readonly nf: BoardNf };
 
 export function Boards({ boards, nfs, onMove }: BoardsProps) {
-  useSeededSamples(['slot/', 'board/']);
+  useSeededSamples(['slot/']);
   if (boards.length === 0)
     return (
       <Panel>
@@ -44,23 +45,22 @@ export function Boards({ boards, nfs, onMove }: BoardsProps) {
       </Panel>
     );
   return (
-    <>
+    <div className={classes.boards}>
       {boards.map((board) => (
         <Board key={board.id} board={board} nfs={nfs} onMove={onMove} />
       ))}
-    </>
+    </div>
   );
 }
 
 function Board({ board, nfs, onMove }: { readonly board: Accelerator } & Pick<BoardsProps, 'nfs' | 'onMove'>) {
   const emulated = isEmulated(board);
-  const resources = Object.entries(board.resources).map(([name, count]) => `${quantityText('count', count)} ${name}`);
   return (
     <Panel
       className={emulated ? emulatedOutline : ''}
       title={
         <span className={classes.boardTitle}>
-          {board.title}
+          <span>{board.title}</span>
           {emulated && <EmulatedMark />}
           <StatusBadge state={board.state} />
           <Slowdown board={board} />
@@ -75,7 +75,7 @@ function Board({ board, nfs, onMove }: { readonly board: Accelerator } & Pick<Bo
         </Fact>
         <Fact name="Clock">{board.clock_mhz} MHz</Fact>
         <Fact name="Bandwidth">{quantityText('bps', board.bandwidth_bps)}</Fact>
-        <Fact name="Each slot has">{resources.join(', ') || 'not told'}</Fact>
+        <Fact name="Each slot has">{resourcesText(board.resources) || 'not told'}</Fact>
         <Fact name="Load takes, modelled">
           {durationText(board.load_s.partial * 1000)} partial, {durationText(board.load_s.full * 1000)} full
         </Fact>
@@ -145,6 +145,7 @@ function SlotRow({ board, slot, nfs, may, onMove }: SlotRowProps) {
   const titleOf = useChainTitle();
   const key = (metric: string) => `slot/${board.id}.${slot.slot}/${metric}`;
   const { load, reservation } = slot;
+  const moving = ['quiescing', 'loading', 'configuring'].includes(slot.state);
   const nf = nfs.find((each) => each.slot?.board === board.id && each.slot.slot === slot.slot);
   return (
     <tr>
@@ -196,6 +197,7 @@ function SlotRow({ board, slot, nfs, may, onMove }: SlotRowProps) {
               <Button
                 variant="default"
                 size="compact-xs"
+                disabled={moving}
                 aria-label={`Drain slot ${slot.slot} of ${board.title}: move ${nf.id} to software`}
                 onClick={() => onMove({ to: 'software', nf })}
               >
@@ -205,7 +207,7 @@ function SlotRow({ board, slot, nfs, may, onMove }: SlotRowProps) {
             <Button
               variant="default"
               size="compact-xs"
-              disabled={board.state === 'absent' || slot.state === 'faulty'}
+              disabled={moving || board.state === 'absent' || board.state === 'failed'}
               aria-label={`Program slot ${slot.slot} of ${board.title}`}
               onClick={() => onMove({ to: 'board', board: board.id, slot: slot.slot })}
             >

@@ -7,6 +7,7 @@ import { pointAt, useCrosshair } from '../../shared/charts/crosshair.js';
 import { download, toCsv } from '../../shared/charts/csv.js';
 import { shareOf, type TimeRange } from '../../shared/charts/time-range.js';
 import { clockTextMs, durationText } from '../../shared/format/time.js';
+import { useWantSamples } from '../../shared/stream/hooks.js';
 import { EmulatedMark } from '../../shared/ui/emulated-mark.js';
 import { StatusBadge } from '../../shared/ui/status-badge.js';
 import { isEmulated, Slowdown } from './board-figures.js';
@@ -29,8 +30,6 @@ interface LaneViewProps {
 /** As in the chart above: its axis on the left, its padding on the right. */
 const GUTTER_PX = 74;
 const RIGHT_PX = 8;
-/** A phase narrower than this part of the lane has no room for words. */
-const LEAST_TEXT_SHARE = 0.05;
 const STATES: readonly LaneState[] = [
   'empty',
   'quiescing',
@@ -46,6 +45,7 @@ const STATES: readonly LaneState[] = [
 export function LaneView({ boards, lanes, nfs, reconfigurations, range, className }: LaneViewProps) {
   const [table, setTable] = useState(false);
   const titleOf = useChainTitle();
+  useWantSamples(['board/']);
   const box = useRef<HTMLDivElement>(null);
   const rows = () => laneRows(lanes, titleOf, range);
   const point = (event: PointerEvent) => {
@@ -189,7 +189,7 @@ function PhaseBar({ phase, lane, board, nfs, reconfigurations, range, chain }: P
       }}
     >
       {done !== null && <span className={classes.progress} style={{ width: `${done * 100}%` }} />}
-      {width > LEAST_TEXT_SHARE && <span className={classes.words}>{words}</span>}
+      <span className={classes.words}>{words}</span>
     </span>
   );
 }
@@ -219,7 +219,7 @@ function StageLane({ reconfigurations, range }: Pick<LaneViewProps, 'reconfigura
               title={`${words}${state === 'failed' ? ', failed' : ''}`}
               style={{ left: `${left * 100}%`, width: `${width * 100}%` }}
             >
-              {width > LEAST_TEXT_SHARE && <span className={classes.words}>{words}</span>}
+              <span className={classes.words}>{words}</span>
             </span>
           );
         })}

@@ -76,7 +76,7 @@ function ModuleRows({ module, descriptor }: { readonly module: BoardModule; read
         {module.title}
         <code>{module.id}</code>
       </th>
-      <td rowSpan={Math.max(1, rows.length)}>
+      <td rowSpan={Math.max(1, rows.length)} className={classes.moduleNf}>
         {module.nf ? (
           <>
             <Link to={`/catalogue?nf=${encodeURIComponent(module.nf)}`}>{descriptor?.title ?? module.nf}</Link>
@@ -106,7 +106,7 @@ function ModuleRows({ module, descriptor }: { readonly module: BoardModule; read
       {rows.map((row, index) => (
         <tr key={row.name} data-published={row.published || undefined}>
           {index === 0 && head}
-          <td>{row.name}</td>
+          <td className={classes.nowrap}>{row.name}</td>
           <td className="number">{whole(row.lut)}</td>
           <td className="number">{whole(row.ff)}</td>
           <td className="number">{whole(row.bram_kib)} KiB</td>

@@ -179,7 +179,7 @@ function BoardFields({ draft, boards, nfs, error, onChange }: BoardFieldsProps) 
 export function useNfLabel(): (nf: BoardNf) => string {
   const titleOf = useChainTitle();
   return (nf) =>
-    `${nf.node_id} (${nf.nf}) of ${titleOf(nf.pipeline_id)}, ${nf.slot ? `on ${slotText(nf.slot)}` : 'in software'}`;
+    `${nf.node_id === nf.nf ? nf.nf : `${nf.node_id} (${nf.nf})`} of ${titleOf(nf.pipeline_id)}, ${nf.slot ? `on ${slotText(nf.slot)}` : 'in software'}`;
 }
 
 interface ChoiceProps<T extends string> {

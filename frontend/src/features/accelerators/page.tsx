@@ -18,6 +18,7 @@ import { FormTrouble } from '../../shared/ui/form-trouble.js';
 import { PageBody, PageHeader, Panel } from '../../shared/ui/page-header.js';
 import { ErrorState, LoadingRows, QueryBoundary } from '../../shared/ui/states.js';
 import { useUrlParam } from '../../shared/ui/url-state.js';
+import classes from './accelerators.module.css';
 import { useBoardEvents } from './board-events.js';
 import { Boards, type MoveStart } from './board-panel.js';
 import { foldLanes } from './lanes.js';
@@ -150,7 +151,12 @@ export function Component() {
               shown={[]}
             />
           )}
-          <Tabs value={tab} onChange={(next) => setTab(next === 'boards' ? null : next)} keepMounted={false}>
+          <Tabs
+            value={tab}
+            onChange={(next) => setTab(next === 'boards' ? null : next)}
+            keepMounted={false}
+            classNames={{ list: classes.tabs }}
+          >
             <Tabs.List aria-label="Parts of the page">
               {TABS.map((each) => (
                 <Tabs.Tab key={each} value={each}>

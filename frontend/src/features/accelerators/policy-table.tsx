@@ -65,7 +65,7 @@ export function PolicyTable({ policies, onEdit }: PolicyTableProps) {
       <tbody>
         {policies.map((policy) => (
           <tr key={policy.id}>
-            <td>
+            <td className={classes.policyCell}>
               <strong>{policy.title}</strong>
             </td>
             <td className={classes.nowrap}>

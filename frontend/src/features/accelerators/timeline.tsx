@@ -93,7 +93,9 @@ export function Timeline({ boards, nfs, lanes, policies, reconfigurations, emula
           levels={levels}
           bands={bandsOf(reconfigurations, range.to_s * 1000)}
           emulated={emulated}
-          note={left > 0 && `${left} more ${left === 1 ? 'NF is' : 'NFs are'} not drawn.`}
+          note={`Dashed levels: thresholds of policies. Shaded: reconfigurations.${
+            left > 0 ? ` ${left} more ${left === 1 ? 'NF is' : 'NFs are'} not drawn.` : ''
+          }`}
         />
       ) : (
         <EmptyState title="No chain that runs has an NF that a board could run">

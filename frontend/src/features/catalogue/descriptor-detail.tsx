@@ -1,5 +1,6 @@
 import type { NfDescriptor } from '@orrery/contract';
 import { quantityText } from '../../shared/format/quantity.js';
+import { resourcesText } from '../../shared/format/resources.js';
 import { DetailSection, Facts } from '../../shared/ui/detail-panel.js';
 import { JsonView } from '../../shared/ui/json-view.js';
 import classes from './catalogue.module.css';
@@ -60,17 +61,18 @@ export function DescriptorDetail({ descriptor }: { readonly descriptor: NfDescri
           />
         </DetailSection>
       )}
-      {implementations.map(({ kind, driver, cost }) => (
+      {implementations.map(({ kind, driver, cost, resources }) => (
         <DetailSection key={kind} title={`Cost: ${kind} (${driver})`}>
           <Facts
             items={[
+              ...(kind === 'board' ? ([['Needs of a slot', resourcesText(resources) || 'not told']] as const) : []),
               ['Cycles a packet', cost.cycles_per_packet],
               ['Cycles a byte', cost.cycles_per_byte],
               ['Base latency', quantityText('us', cost.base_latency_us)],
-              ['Memory', quantityText('bytes', cost.memory_bytes)],
+              ...(kind === 'board' ? [] : [['Memory', quantityText('bytes', cost.memory_bytes)] as const]),
               [
                 'Estimate',
-                `${quantityText('pps', rateOfOneCore(cost))} a core and GHz at ${REFERENCE_PACKET_BYTES} bytes`,
+                `${quantityText('pps', rateOfOneCore(cost))} ${kind === 'board' ? 'a GHz of the board’s clock' : 'a core and GHz'} at ${REFERENCE_PACKET_BYTES} bytes`,
               ],
             ]}
           />

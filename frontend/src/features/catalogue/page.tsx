@@ -67,6 +67,7 @@ export function Component() {
                     <th scope="col">Writes</th>
                     <th scope="col">May drop</th>
                     <th scope="col">State</th>
+                    <th scope="col">Runs as</th>
                     <th scope="col" className="number">
                       Cycles a packet
                     </th>
@@ -81,7 +82,9 @@ export function Component() {
                 </thead>
                 <tbody>
                   {items.map((item) => {
-                    const cost = item.implementations[0]!.cost;
+                    // Cycles of a core, where there is software.
+                    const { cost } =
+                      item.implementations.find(({ kind }) => kind !== 'board') ?? item.implementations[0]!;
                     return (
                       <tr key={item.id} data-clickable="true" data-selected={item.id === selectedId}>
                         <td className={classes.nameCell}>
@@ -106,6 +109,7 @@ export function Component() {
                         </td>
                         <td>{item.actions.may_drop ? 'yes' : <span className="muted">no</span>}</td>
                         <td>{item.state.kind === 'none' ? <span className="muted">none</span> : item.state.kind}</td>
+                        <td>{[...new Set(item.implementations.map(({ kind }) => kind))].join(', ')}</td>
                         <td className="number">
                           {cost.cycles_per_packet}
                           {cost.cycles_per_byte > 0 && <span className="muted"> + {cost.cycles_per_byte} a byte</span>}

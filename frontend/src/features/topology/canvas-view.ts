@@ -140,7 +140,9 @@ export class CanvasView {
       const at = this.#places.get(node.id);
       if (!at || !contains({ ...at, w: node.w, h: node.h }, point)) continue;
       const chip = node.chips.find(({ x, y, w, h }) => contains({ x: at.x + x, y: at.y + y, w, h }, point));
-      return chip ? { kind: 'nf', id: chip.id } : { kind: 'node', id: node.id };
+      if (chip) return { kind: 'nf', id: chip.id };
+      const board = node.boards.find(({ x, y, w, h }) => contains({ x: at.x + x, y: at.y + y, w, h }, point));
+      return board ? { kind: 'board', id: board.id } : { kind: 'node', id: node.id };
     }
     let best: Target | null = null;
     let nearest = LINK_SLACK_PX / transform.k;
@@ -169,7 +171,7 @@ export class CanvasView {
       const line = lines.get(id);
       return line?.[Math.floor(line.length / 2)] ?? null;
     }
-    const nodeId = kind === 'nf' ? scene.serverOfInstance.get(id) : id;
+    const nodeId = kind === 'nf' ? scene.serverOfInstance.get(id) : kind === 'board' ? scene.serverOfBoard.get(id) : id;
     return nodeId === undefined ? null : (this.#places.get(nodeId) ?? null);
   }
 

@@ -11,8 +11,9 @@ import { LiveRate, RateText } from '../../shared/ui/rate-text.js';
 import { RelativeTime } from '../../shared/ui/relative-time.js';
 import { EmptyState } from '../../shared/ui/states.js';
 import { StatusBadge } from '../../shared/ui/status-badge.js';
+import { type BoardBox, slotWords } from './boards.js';
 import type { Target } from './draw.js';
-import type { Chip, Scene, SceneLink, SceneNode } from './model.js';
+import { boardOf, type Chip, chipOf, placeText, rateKey, type Scene, type SceneLink, type SceneNode } from './model.js';
 import classes from './topology.module.css';
 
 interface DetailsProps {
@@ -84,8 +85,17 @@ function InstanceDetail({ chip }: { readonly chip: Chip }) {
               {instance.nf}
             </Link>,
           ],
-          ['Place', `${instance.server}, core ${instance.core}`],
-          ['Queue', <LiveRate key="queue" sampleKey={key('queue')} quantity="count" />],
+          ['Place', placeText(chip)],
+          ...(chip.slot
+            ? ([
+                [
+                  'Board',
+                  <Link key="board" to="/accelerators">
+                    {chip.slot.board}, with its load
+                  </Link>,
+                ],
+              ] as const)
+            : ([['Queue', <LiveRate key="queue" sampleKey={key('queue')} quantity="count" />]] as const)),
           originFact(instance.origin),
         ]}
       />
@@ -94,10 +104,17 @@ function InstanceDetail({ chip }: { readonly chip: Chip }) {
         quantity="pps"
         emulated={emulated}
         height={110}
-        series={[
-          { key: key('pps'), label: 'in' },
-          { key: key('drops_pps'), label: 'dropped' },
-        ]}
+        series={
+          chip.slot
+            ? [
+                { key: rateKey(chip), label: 'in' },
+                { key: rateKey(chip).replace(/pps$/, 'lost_pps'), label: 'lost' },
+              ]
+            : [
+                { key: key('pps'), label: 'in' },
+                { key: key('drops_pps'), label: 'dropped' },
+              ]
+        }
       />
       <TimeSeriesChart
         title="Latency in the NF"
@@ -189,14 +206,50 @@ function ServerDetail({
                 <button type="button" onClick={() => onSelect({ kind: 'nf', id: chip.id })}>
                   <StatusBadge state={chip.instance.state} compact />
                   <span>{chip.id}</span>
-                  <span className="muted">core {chip.instance.core}</span>
-                  <LiveRate sampleKey={`instance/${chip.id}/pps`} quantity="pps" />
+                  <span className="muted">
+                    {chip.slot ? `${chip.slot.board} slot ${chip.slot.slot}` : `core ${chip.instance.core}`}
+                  </span>
+                  <LiveRate sampleKey={rateKey(chip)} quantity="pps" />
                 </button>
               </li>
             ))}
           </ul>
         )}
       </DetailSection>
+    </>
+  );
+}
+
+function BoardDetail({ board, scene }: { readonly board: BoardBox; readonly scene: Scene }) {
+  const server = scene.serverOfBoard.get(board.id) ?? '';
+  return (
+    <>
+      <Facts
+        items={[
+          ['State', <StatusBadge key="state" state={board.state} />],
+          ['Device', board.device],
+          [
+            'Server',
+            <Link key="server" to={`/topology?node=${encodeURIComponent(server)}`}>
+              {server}
+            </Link>,
+          ],
+          originFact(board.emulated ? 'twin' : 'live'),
+        ]}
+      />
+      <DetailSection title={`Slots (${board.slots.length})`}>
+        <Facts items={board.slots.map((row) => [`slot ${row.slot}`, row.instance?.id ?? slotWords(row)] as const)} />
+      </DetailSection>
+      <TimeSeriesChart
+        title="Throughput of slots"
+        quantity="bps"
+        emulated={board.emulated}
+        height={130}
+        series={board.slots.map(({ slot }) => ({ key: `slot/${board.id}.${slot}/bps`, label: `slot ${slot}` }))}
+      />
+      <p className="muted">
+        Program and drain it on <Link to="/accelerators">Accelerators</Link>.
+      </p>
     </>
   );
 }
@@ -252,15 +305,17 @@ export function Details({ target, scene, nodes, onSelect }: DetailsProps) {
   const close = () => onSelect(null);
   const node = target.kind === 'node' ? scene.nodes.get(target.id) : undefined;
   const link = target.kind === 'link' ? scene.links.get(target.id) : undefined;
-  const server = target.kind === 'nf' ? scene.nodes.get(scene.serverOfInstance.get(target.id) ?? '') : undefined;
-  const chip = server?.chips.find(({ id }) => id === target.id);
-  const title = node?.title ?? target.id;
+  const chip = target.kind === 'nf' ? chipOf(scene, target.id) : undefined;
+  const board = target.kind === 'board' ? boardOf(scene, target.id) : undefined;
+  const title = node?.title ?? board?.title ?? target.id;
   return (
     <DetailPanel title={title} label={`Details of ${title}`} onClose={close}>
       {link ? (
         <LinkDetail link={link} />
       ) : chip ? (
         <InstanceDetail chip={chip} />
+      ) : board ? (
+        <BoardDetail board={board} scene={scene} />
       ) : node?.kind === 'server' ? (
         <ServerDetail node={node} status={nodes.find(({ id }) => id === node.id)} onSelect={onSelect} />
       ) : node ? (

@@ -1,14 +1,16 @@
 import { interpolateLab } from 'd3-interpolate';
 import { quantityText } from '../../shared/format/quantity.js';
 import type { Palette } from '../../shared/theme/palette.js';
+import { BOARD_HEADER_H, type BoardBox, slotWords } from './boards.js';
 import { type Box, curve, facingSide, offsetLine, type Point, placeOnSide } from './geometry.js';
-import { HEADER_H, type Scene, type SceneNode } from './model.js';
+import { HEADER_H, rateKey, type Scene, type SceneNode } from './model.js';
 import type { Overlay, OverlayEdge } from './overlay.js';
 
 export type Target =
   | { readonly kind: 'node'; readonly id: string }
   | { readonly kind: 'link'; readonly id: string }
-  | { readonly kind: 'nf'; readonly id: string };
+  | { readonly kind: 'nf'; readonly id: string }
+  | { readonly kind: 'board'; readonly id: string };
 
 /** What is measured, asked for at each frame. */
 export interface LiveView {
@@ -119,6 +121,13 @@ const STATE_COLOR: Record<string, keyof Palette> = {
   disconnected: 'failed',
   starting: 'accent',
   stopping: 'accent',
+  operating: 'healthy',
+  absent: 'failed',
+  active: 'healthy',
+  faulty: 'failed',
+  quiescing: 'accent',
+  loading: 'accent',
+  configuring: 'accent',
 };
 function stateColor(state: string, { live, palette }: Frame): string {
   return palette[live.connected() ? (STATE_COLOR[state] ?? 'stale') : 'stale'];
@@ -250,6 +259,7 @@ function drawServer(context: CanvasRenderingContext2D, frame: Frame, node: Scene
     context.font = `11px ${FONT}`;
     for (const row of node.rows) context.fillText(row.label, left + 10, at.y + row.y + 0.5);
   }
+  for (const board of node.boards) drawBoard(context, frame, board, at);
   for (const chip of node.chips) {
     const chipBox = { x: at.x + chip.x, y: at.y + chip.y, w: chip.w, h: chip.h };
     const on = !overlay || overlay.chips.has(chip.id);
@@ -274,7 +284,7 @@ function drawServer(context: CanvasRenderingContext2D, frame: Frame, node: Scene
     context.arc(chipBox.x - chip.w / 2 + 14, chipBox.y, 3.5, 0, 2 * Math.PI);
     context.fill();
     if (text) {
-      const rate = live.value(`instance/${chip.id}/pps`);
+      const rate = live.value(rateKey(chip));
       context.textAlign = 'left';
       context.font = `500 12px ${FONT}`;
       context.fillStyle = palette.text;
@@ -285,6 +295,46 @@ function drawServer(context: CanvasRenderingContext2D, frame: Frame, node: Scene
       drawFigure(context, frame, figure, place, runs && (rate?.stale ?? false));
     }
     context.globalAlpha = before;
+  }
+}
+
+/** A board in its server: name and state, and a row for each slot; what a slot runs is a chip of its own. */
+function drawBoard(context: CanvasRenderingContext2D, frame: Frame, board: BoardBox, server: Point): void {
+  const { palette } = frame;
+  const box = { x: server.x + board.x, y: server.y + board.y, w: board.w, h: board.h };
+  const chosen = is(frame.selected, 'board', board.id);
+  roundRect(context, box, 3);
+  context.fillStyle = chosen ? palette.selected : palette['surface-sunken'];
+  context.fill();
+  context.lineWidth = chosen ? 2 : 1;
+  context.strokeStyle = chosen ? palette.accent : is(frame.hover, 'board', board.id) ? palette.text : palette.border;
+  if (board.emulated && !chosen) context.strokeStyle = palette['border-strong'];
+  context.setLineDash(board.emulated ? [4, 3] : []);
+  context.stroke();
+  context.setLineDash([]);
+  const left = box.x - box.w / 2;
+  const middle = box.y - box.h / 2 + BOARD_HEADER_H / 2;
+  context.fillStyle = stateColor(board.state, frame);
+  context.beginPath();
+  context.arc(left + 10, middle, 3, 0, 2 * Math.PI);
+  context.fill();
+  if (frame.transform.k <= TEXT_SCALE) return;
+  context.textAlign = 'left';
+  context.fillStyle = palette.text;
+  context.font = `500 12px ${FONT}`;
+  context.fillText(fitted(context, board.title, 96), left + 19, middle + 0.5);
+  const words = board.state === 'operating' ? board.device : board.state;
+  context.font = `12px ${FONT}`;
+  const at = { x: left + box.w - 8, y: middle + 0.5 };
+  drawFigure(context, frame, fitted(context, words, 90), at, board.state === 'unknown');
+  context.font = `11px ${FONT}`;
+  for (const row of board.slots) {
+    context.textAlign = 'left';
+    context.fillStyle = palette['text-muted'];
+    context.fillText(`slot ${row.slot}`, left + 8, server.y + row.y + 0.5);
+    if (row.instance) continue;
+    context.fillStyle = row.state === 'faulty' ? palette.failed : palette['text-muted'];
+    context.fillText(fitted(context, slotWords(row), 140), left + 52, server.y + row.y + 0.5);
   }
 }
 

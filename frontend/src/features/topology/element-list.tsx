@@ -5,8 +5,9 @@ import { type KeyboardEvent, useMemo, useRef, useState } from 'react';
 import { useLink, useStale } from '../../shared/stream/hooks.js';
 import { LiveRate, RateText } from '../../shared/ui/rate-text.js';
 import { StatusBadge } from '../../shared/ui/status-badge.js';
+import type { BoardBox } from './boards.js';
 import type { Target } from './draw.js';
-import type { Scene } from './model.js';
+import { boardOf, chipOf, rateKey, type Scene } from './model.js';
 import classes from './topology.module.css';
 
 type Row =
@@ -21,7 +22,7 @@ type Row =
 
 const ROW_PX = 26;
 
-/** Everything on the canvas, in reading order: servers with their NFs, switches, hosts, links. */
+/** Everything on the canvas, in reading order: servers with their NFs and boards, switches, hosts, links. */
 export function rowsOf(scene: Scene, text: string): Row[] {
   const rows: Row[] = [];
   const match = (label: string) => label.toLowerCase().includes(text.toLowerCase());
@@ -30,14 +31,19 @@ export function rowsOf(scene: Scene, text: string): Row[] {
     if (items.length > 0) rows.push({ kind: 'group', title, count: items.length }, ...items);
   };
   const servers: Row[] = [];
-  for (const { id, title, chips, kind } of nodes) {
+  for (const { id, title, chips, boards, kind } of nodes) {
     if (kind !== 'server') continue;
     const inside = chips.filter((chip) => match(chip.id));
-    if (match(title) || inside.length > 0)
+    const hasBoard = boards.some((board) => match(`${board.title} ${board.id}`));
+    if (match(title) || inside.length > 0 || hasBoard)
       servers.push({ kind: 'item', target: { kind: 'node', id }, label: title, depth: 0 });
     for (const chip of match(title) ? chips : inside) {
       const target: Target = { kind: 'nf', id: chip.id };
       servers.push({ kind: 'item', target, label: chip.id, depth: 1, state: chip.instance.state });
+    }
+    for (const board of boards) {
+      if (!match(`${title} ${board.title} ${board.id}`)) continue;
+      servers.push({ kind: 'item', target: { kind: 'board', id: board.id }, label: board.title, depth: 1 });
     }
   }
   group('Servers and NFs', servers);
@@ -63,9 +69,24 @@ function LinkFigure({ id }: { readonly id: string }) {
   return <RateText quantity="bps" value={link && Math.max(link.a_to_b_bps, link.b_to_a_bps)} stale={stale} />;
 }
 
+function BoardFigure({ board }: { readonly board: BoardBox | undefined }) {
+  if (!board) return null;
+  if (board.state !== 'operating') return <StatusBadge state={board.state} />;
+  const busy = board.slots.filter(({ state }) => state !== 'empty').length;
+  return (
+    <span className="muted tabular">
+      {busy} of {board.slots.length} slots
+    </span>
+  );
+}
+
 function Figure({ target, scene }: { readonly target: Target; readonly scene: Scene }) {
   if (target.kind === 'link') return <LinkFigure id={target.id} />;
-  if (target.kind === 'nf') return <LiveRate sampleKey={`instance/${target.id}/pps`} quantity="pps" />;
+  if (target.kind === 'nf') {
+    const chip = chipOf(scene, target.id);
+    return chip ? <LiveRate sampleKey={rateKey(chip)} quantity="pps" /> : null;
+  }
+  if (target.kind === 'board') return <BoardFigure board={boardOf(scene, target.id)} />;
   const node = scene.nodes.get(target.id);
   if (node?.kind === 'server') return <LiveRate sampleKey={`node/${target.id}/cpu`} quantity="share" />;
   return <span className="muted tabular">{node?.kind === 'host' ? node.subtitle : ''}</span>;
@@ -110,7 +131,7 @@ export function ElementList({ scene, selected, onSelect }: ElementListProps) {
       <TextInput
         className={classes.listSearch}
         aria-label="Search elements"
-        placeholder="Find a server, NF, host or link"
+        placeholder="Find a server, NF, board, host or link"
         leftSection={<IconSearch size={14} />}
         value={text}
         onChange={(event) => setText(event.currentTarget.value)}

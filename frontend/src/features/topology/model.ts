@@ -1,13 +1,16 @@
-import type { Infrastructure, NfInstance, Origin } from '@orrery/contract';
+import type { Accelerator, Infrastructure, NfInstance, Origin, SlotRef } from '@orrery/contract';
+import { type BoardBox, boardBoxes, boardsHeight } from './boards.js';
 import type { Point } from './geometry.js';
 
 export type NodeKind = 'server' | 'switch' | 'host';
 
-/** An NF instance on the core of its server; the box is relative to the server's centre. */
+/** An NF instance on a core or a board of its server; the box is relative to the server's centre. */
 export interface Chip {
   readonly id: string;
   readonly label: string;
   readonly instance: NfInstance;
+  /** Absent: on a core. */
+  readonly slot?: SlotRef;
   readonly x: number;
   readonly y: number;
   readonly w: number;
@@ -33,6 +36,7 @@ export interface SceneNode {
   readonly h: number;
   readonly chips: readonly Chip[];
   readonly rows: readonly CoreRow[];
+  readonly boards: readonly BoardBox[];
 }
 
 export interface SceneLink {
@@ -50,6 +54,7 @@ export interface Scene {
   readonly nodes: ReadonlyMap<string, SceneNode>;
   readonly links: ReadonlyMap<string, SceneLink>;
   readonly serverOfInstance: ReadonlyMap<string, string>;
+  readonly serverOfBoard: ReadonlyMap<string, string>;
   readonly maxBandwidth_bps: number;
 }
 
@@ -70,9 +75,26 @@ export function chipLabel(id: string): string {
   return parts.length > 2 ? parts.slice(1).join('.') : id;
 }
 
-function serverNode(server: Infrastructure['servers'][number], instances: readonly NfInstance[]): SceneNode {
+/** Where the packets of an instance are counted. */
+export function rateKey({ id, slot }: Pick<Chip, 'id' | 'slot'>): string {
+  return slot ? `slot/${slot.board}.${slot.slot}/pps` : `instance/${id}/pps`;
+}
+
+/** `server-1, core 2` or `server-1, board-1 slot 0` */
+export function placeText({ instance: { server, core }, slot }: Pick<Chip, 'instance' | 'slot'>): string {
+  return `${server}, ${slot ? `${slot.board} slot ${slot.slot}` : `core ${core}`}`;
+}
+
+function serverNode(
+  server: Infrastructure['servers'][number],
+  instances: readonly NfInstance[],
+  boardNodes: Infrastructure['boards'],
+  accelerators: readonly Accelerator[],
+): SceneNode {
+  const onBoards = new Set(accelerators.flatMap(({ slots }) => slots.map(({ instance_id }) => instance_id)));
   const byCore = new Map<number, NfInstance[]>();
   for (const instance of instances) {
+    if (onBoards.has(instance.id)) continue;
     const list = byCore.get(instance.core);
     if (list) list.push(instance);
     else byCore.set(instance.core, [instance]);
@@ -81,7 +103,7 @@ function serverNode(server: Infrastructure['servers'][number], instances: readon
   const idle = Math.max(0, server.cores - cores.length);
   const bodies = cores.map(([, list]) => list.length * (CHIP_H + CHIP_GAP) - CHIP_GAP);
   const inner = bodies.reduce((sum, height) => sum + height + PAD, 0) + (idle > 0 ? IDLE_H + PAD / 2 : 0);
-  const h = HEADER_H + PAD / 2 + inner + PAD / 2;
+  const h = HEADER_H + PAD / 2 + inner + boardsHeight(boardNodes) + PAD / 2;
   const chips: Chip[] = [];
   const rows: CoreRow[] = [];
   let y = -h / 2 + HEADER_H + PAD / 2;
@@ -101,7 +123,25 @@ function serverNode(server: Infrastructure['servers'][number], instances: readon
     }
     y += bodies[index]! + PAD;
   }
-  if (idle > 0) rows.push({ label: `${idle} idle ${idle === 1 ? 'core' : 'cores'}`, y: y + IDLE_H / 2, idle });
+  if (idle > 0) {
+    rows.push({ label: `${idle} idle ${idle === 1 ? 'core' : 'cores'}`, y: y + IDLE_H / 2, idle });
+    y += IDLE_H + PAD / 2;
+  }
+  const boards = boardBoxes(boardNodes, accelerators, instances, y, SERVER_W - 2 * PAD);
+  for (const board of boards) {
+    for (const { slot, instance, y: middle } of board.slots) {
+      if (!instance) continue;
+      const x = -SERVER_W / 2 + PAD + CORE_LABEL_W + chipW / 2 - PAD / 2;
+      const place = { x, y: middle, w: chipW, h: CHIP_H - 2 };
+      chips.push({
+        id: instance.id,
+        label: chipLabel(instance.id),
+        instance,
+        slot: { board: board.id, slot },
+        ...place,
+      });
+    }
+  }
   return {
     id: server.id,
     kind: 'server',
@@ -113,10 +153,15 @@ function serverNode(server: Infrastructure['servers'][number], instances: readon
     h,
     chips,
     rows,
+    boards,
   };
 }
 
-export function buildScene(infrastructure: Infrastructure, instances: readonly NfInstance[]): Scene {
+export function buildScene(
+  infrastructure: Infrastructure,
+  instances: readonly NfInstance[],
+  accelerators: readonly Accelerator[] = [],
+): Scene {
   const byServer = new Map<string, NfInstance[]>();
   const serverOfInstance = new Map<string, string>();
   for (const instance of instances) {
@@ -130,7 +175,11 @@ export function buildScene(infrastructure: Infrastructure, instances: readonly N
     for (const id of [a.node, b.node]) degree.set(id, (degree.get(id) ?? 0) + 1);
   }
   const nodes = new Map<string, SceneNode>();
-  for (const server of infrastructure.servers) nodes.set(server.id, serverNode(server, byServer.get(server.id) ?? []));
+  for (const server of infrastructure.servers) {
+    const boards = infrastructure.boards.filter((board) => board.server === server.id);
+    nodes.set(server.id, serverNode(server, byServer.get(server.id) ?? [], boards, accelerators));
+  }
+  const serverOfBoard = new Map(infrastructure.boards.map(({ id, server }) => [id, server]));
   for (const { id, title, driver, origin } of infrastructure.switches) {
     nodes.set(id, {
       id,
@@ -143,6 +192,7 @@ export function buildScene(infrastructure: Infrastructure, instances: readonly N
       h: SWITCH_H,
       chips: [],
       rows: [],
+      boards: [],
     });
   }
   for (const { id, title, address, role, origin } of infrastructure.hosts) {
@@ -157,6 +207,7 @@ export function buildScene(infrastructure: Infrastructure, instances: readonly N
       h: HOST_H,
       chips: [],
       rows: [],
+      boards: [],
     });
   }
   const links = new Map<string, SceneLink>();
@@ -167,7 +218,15 @@ export function buildScene(infrastructure: Infrastructure, instances: readonly N
     links.set(id, { id, a: a.node, b: b.node, bandwidth_bps, delay_us, origin });
   }
   const maxBandwidth_bps = Math.max(1, ...infrastructure.links.map(({ bandwidth_bps }) => bandwidth_bps));
-  return { name: infrastructure.name, nodes, links, serverOfInstance, maxBandwidth_bps };
+  return { name: infrastructure.name, nodes, links, serverOfInstance, serverOfBoard, maxBandwidth_bps };
+}
+
+export function chipOf({ nodes, serverOfInstance }: Scene, id: string): Chip | undefined {
+  return nodes.get(serverOfInstance.get(id) ?? '')?.chips.find((chip) => chip.id === id);
+}
+
+export function boardOf({ nodes, serverOfBoard }: Scene, id: string): BoardBox | undefined {
+  return nodes.get(serverOfBoard.get(id) ?? '')?.boards.find((board) => board.id === id);
 }
 
 const GAP = 56;

@@ -10,6 +10,7 @@ import {
 } from '@tabler/icons-react';
 import { useCallback, useMemo, useRef, useState } from 'react';
 import {
+  useAccelerators,
   useDeployments,
   useInfrastructure,
   useNfInstances,
@@ -37,11 +38,12 @@ import { useSelection } from './selection.js';
 import classes from './topology.module.css';
 import { type CanvasHandle, TopologyCanvas } from './topology-canvas.js';
 
-const SAMPLES = ['link/', 'node/', 'instance/'];
+const SAMPLES = ['link/', 'node/', 'instance/', 'slot/'];
 
 export function Component() {
   const infrastructure = useInfrastructure();
   const instances = useNfInstances();
+  const accelerators = useAccelerators();
   const nodes = useNodes();
   const twin = useTwin();
   const pipelines = usePipelines();
@@ -54,7 +56,10 @@ export function Component() {
   useWantSamples(SAMPLES);
 
   const network = infrastructure.data;
-  const scene = useMemo(() => (network ? buildScene(network, instances.data ?? []) : null), [network, instances.data]);
+  const scene = useMemo(
+    () => (network ? buildScene(network, instances.data ?? [], accelerators.data ?? []) : null),
+    [network, instances.data, accelerators.data],
+  );
   const name = network?.name ?? '';
   const [places, setPlaces] = useState({ name: '', moved: loadPlaces('') });
   if (name !== '' && places.name !== name) setPlaces({ name, moved: loadPlaces(name) });

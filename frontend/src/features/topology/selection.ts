@@ -2,9 +2,9 @@ import { useCallback } from 'react';
 import { useSearchParams } from 'react-router';
 import type { Target } from './draw.js';
 
-const PARAMS = ['node', 'link', 'nf'] as const;
+const PARAMS = ['node', 'link', 'nf', 'board'] as const;
 
-/** The selected thing, in the address as `?node=`, `?link=` or `?nf=`. */
+/** The selected thing, in the address as `?node=`, `?link=`, `?nf=` or `?board=`. */
 export function useSelection(): [Target | null, (target: Target | null) => void] {
   const [search, setSearch] = useSearchParams();
   const kind = PARAMS.find((param) => search.has(param));

@@ -3,8 +3,9 @@ import { quantityText } from '../../shared/format/quantity.js';
 import { useLink } from '../../shared/stream/hooks.js';
 import { LiveRate, RateText } from '../../shared/ui/rate-text.js';
 import { StatusBadge } from '../../shared/ui/status-badge.js';
+import { slotWords } from './boards.js';
 import type { Target } from './draw.js';
-import type { Scene } from './model.js';
+import { boardOf, chipOf, placeText, rateKey, type Scene } from './model.js';
 import classes from './topology.module.css';
 
 function LinkTip({ scene, id }: { readonly scene: Scene; readonly id: string }) {
@@ -33,19 +34,19 @@ export function Tooltip({ target, scene }: { readonly target: Target; readonly s
   const titleOf = useChainTitle();
   if (target.kind === 'link') return <LinkTip scene={scene} id={target.id} />;
   if (target.kind === 'nf') {
-    const server = scene.nodes.get(scene.serverOfInstance.get(target.id) ?? '');
-    const instance = server?.chips.find(({ id }) => id === target.id)?.instance;
-    if (!instance) return null;
+    const chip = chipOf(scene, target.id);
+    if (!chip) return null;
+    const { instance } = chip;
     const key = (metric: string) => `instance/${target.id}/${metric}`;
     return (
       <>
         <strong>{instance.id}</strong>
         <StatusBadge state={instance.state} />
         <span className="muted">
-          {titleOf(instance.pipeline_id)}, {instance.server}, core {instance.core}
+          {titleOf(instance.pipeline_id)}, {placeText(chip)}
         </span>
         <span className={classes.tipRow}>
-          packets <LiveRate sampleKey={key('pps')} quantity="pps" />
+          packets <LiveRate sampleKey={rateKey(chip)} quantity="pps" />
         </span>
         <span className={classes.tipRow}>
           drops <LiveRate sampleKey={key('drops_pps')} quantity="pps" />
@@ -53,6 +54,25 @@ export function Tooltip({ target, scene }: { readonly target: Target; readonly s
         <span className={classes.tipRow}>
           p99 <LiveRate sampleKey={key('latency_p99_us')} quantity="us" />
         </span>
+      </>
+    );
+  }
+  if (target.kind === 'board') {
+    const board = boardOf(scene, target.id);
+    if (!board) return null;
+    return (
+      <>
+        <strong>{board.title}</strong>
+        <StatusBadge state={board.state} />
+        <span className="muted">
+          board, {board.device}
+          {board.emulated ? ', emulated' : ''}
+        </span>
+        {board.slots.map((row) => (
+          <span key={row.slot} className={classes.tipRow}>
+            slot {row.slot} <span>{slotWords(row)}</span>
+          </span>
+        ))}
       </>
     );
   }

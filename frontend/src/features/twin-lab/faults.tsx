@@ -1,54 +1,16 @@
 import { Button } from '@mantine/core';
-import type { Fault, Link, LinkSample, ServerNode } from '@orrery/contract';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { call } from '../../shared/api/client.js';
-import { useFaults } from '../../shared/api/queries.js';
-import { useMay } from '../../shared/api/session.js';
+import type { BoardNode, Link, LinkSample, ServerNode } from '@orrery/contract';
 import { durationText } from '../../shared/format/time.js';
 import { useNow } from '../../shared/stream/clock.js';
 import { useLink, useWantSamples } from '../../shared/stream/hooks.js';
 import { ConfirmButton } from '../../shared/ui/confirm-button.js';
-import { notifyError } from '../../shared/ui/notify.js';
 import { Panel } from '../../shared/ui/page-header.js';
 import { RateText } from '../../shared/ui/rate-text.js';
 import { QueryBoundary } from '../../shared/ui/states.js';
 import { StatusBadge } from '../../shared/ui/status-badge.js';
+import { BoardFaults } from './board-faults.js';
+import { type FaultActions, useFaultActions } from './fault-actions.js';
 import classes from './twin-lab.module.css';
-
-interface FaultActions {
-  readonly faults: readonly Fault[];
-  readonly may: boolean;
-  readonly busy: string | null;
-  readonly inject: (kind: Fault['kind'], target: string) => void;
-  readonly clear: (id: string) => void;
-}
-
-function useFaultActions(): FaultActions & { query: ReturnType<typeof useFaults> } {
-  const query = useFaults();
-  const queries = useQueryClient();
-  const may = useMay('operator');
-  const onSettled = () => queries.invalidateQueries({ queryKey: ['twin'] });
-  const inject = useMutation({
-    mutationFn: (body: Pick<Fault, 'kind' | 'target'>) =>
-      call('injectFault', { body }, { idempotencyKey: crypto.randomUUID() }),
-    onError: (error) => notifyError('Nothing was broken', error),
-    onSettled,
-  });
-  const clear = useMutation({
-    mutationFn: (id: string) => call('clearFault', { params: { id } }),
-    onError: (error) => notifyError('The fault was not mended', error),
-    onSettled,
-  });
-  const busy = inject.isPending ? inject.variables.target : clear.isPending ? clear.variables : null;
-  return {
-    query,
-    faults: query.data ?? [],
-    may,
-    busy,
-    inject: (kind, target) => inject.mutate({ kind, target }),
-    clear: (id) => clear.mutate(id),
-  };
-}
 
 function Since({ t_ms }: { readonly t_ms: number }) {
   return <span className="tabular">{durationText(useNow() - t_ms)}</span>;
@@ -102,10 +64,11 @@ function LinkRow({ link, sample, actions }: { link: Link; sample: LinkSample | u
 interface FaultsProps {
   readonly links: readonly Link[];
   readonly servers: readonly ServerNode[];
+  readonly boards: readonly BoardNode[];
   readonly samples: readonly LinkSample[];
 }
 
-export function Faults({ links, servers, samples }: FaultsProps) {
+export function Faults({ links, servers, boards, samples }: FaultsProps) {
   const { query, ...actions } = useFaultActions();
   useWantSamples(['link/']);
   const emulated = servers.filter(({ origin }) => origin === 'twin');
@@ -166,6 +129,7 @@ export function Faults({ links, servers, samples }: FaultsProps) {
             ))}
           </div>
         )}
+        <BoardFaults boards={boards.filter(({ origin }) => origin === 'twin')} actions={actions} />
       </QueryBoundary>
     </Panel>
   );

@@ -9,6 +9,7 @@ import { StatusBadge } from '../../shared/ui/status-badge.js';
 import { Capture } from './capture.js';
 import { Faults } from './faults.js';
 import { Pcaps } from './pcaps.js';
+import { Scenarios } from './scenarios.js';
 import { StartTraffic } from './start-traffic.js';
 import { TrafficTable } from './traffic-table.js';
 import classes from './twin-lab.module.css';
@@ -79,10 +80,12 @@ export function Component() {
           ) : (
             <div className={classes.lab}>
               <div className={classes.column}>
+                <Scenarios />
                 <TrafficTable />
                 <Faults
                   links={infrastructure.data?.links ?? []}
                   servers={infrastructure.data?.servers ?? []}
+                  boards={infrastructure.data?.boards ?? []}
                   samples={state?.links ?? []}
                 />
               </div>

@@ -34,6 +34,9 @@ interface PlotProps {
 /** Dashes tell series apart without colour. */
 const DASHES: (number[] | undefined)[] = [undefined, [6, 3], [2, 2], [8, 3, 2, 3], [12, 4], [4, 6]];
 
+/** Part of the plot, from the left, that stays free of labels. */
+const LEAST_CLEAR = 0.3;
+
 /** A dashed line across the plot. */
 function level({ ctx, bbox }: uPlot, y: number, color: string): void {
   ctx.strokeStyle = color;
@@ -52,11 +55,19 @@ function drawLevels(plot: uPlot, levels: readonly ChartLevel[], palette: Palette
   ctx.font = `${size}px system-ui, sans-serif`;
   ctx.textAlign = 'right';
   ctx.textBaseline = 'bottom';
-  for (const { value, label, series } of levels) {
+  let above = { y: Number.POSITIVE_INFINITY, left: 0 };
+  for (const { value, label, series } of [...levels].sort((a, b) => a.value - b.value)) {
     const y = Math.round(plot.valToPos(value, 'y', true));
     level(plot, y, seriesColor(palette, series));
+    // A label that would lie on the one below it stands to the left of it.
+    const right = above.y - y < size * 1.2 ? above.left - size : bbox.left + bbox.width - 2 * devicePixelRatio;
+    const width = ctx.measureText(label).width;
+    if (right - width < bbox.left + bbox.width * LEAST_CLEAR) continue;
+    ctx.fillStyle = palette.surface;
+    ctx.fillRect(right - width, y - size, width, size);
     ctx.fillStyle = palette['text-muted'];
-    ctx.fillText(label, bbox.left + bbox.width - 2 * devicePixelRatio, y - devicePixelRatio);
+    ctx.fillText(label, right, y - devicePixelRatio);
+    above = { y, left: right - width };
   }
   ctx.restore();
 }

@@ -42,7 +42,12 @@ export function PlanChanges({ plan }: { readonly plan: Plan }) {
       </ol>
       <h2 className={classes.subtitle}>
         {changed.length === 0 ? 'No instance changes' : 'Instances that change'}
-        {plan.diff.kept.length > 0 && <span className="muted"> · {plan.diff.kept.length} stay as they are</span>}
+        {plan.diff.kept.length > 0 && (
+          <span className="muted">
+            {' '}
+            · {plan.diff.kept.length === 1 ? 'one stays as it is' : `${plan.diff.kept.length} stay as they are`}
+          </span>
+        )}
       </h2>
       <ul className={classes.diff} aria-label="Changes">
         {changed.map(({ id, sign, verb, kind }) => (

@@ -79,9 +79,10 @@ interface ServerProps {
 }
 
 function Server({ server, boards, instances, ...chips }: ServerProps) {
-  const used = instances.reduce((sum, instance) => sum + instance.core_share, 0);
+  const onCores = instances.filter(({ board }) => !board);
+  const used = onCores.reduce((sum, instance) => sum + instance.core_share, 0);
   const cores = Array.from({ length: server.cores }, (_, core) => core);
-  const busy = cores.filter((core) => instances.some((instance) => instance.core === core));
+  const busy = cores.filter((core) => onCores.some((instance) => instance.core === core));
   const idle = cores.filter((core) => !busy.includes(core));
   const drawn = idle.length <= DRAWN_IDLE_CORES ? cores : busy;
   const emulated = server.origin === 'twin' ? emulatedOutline : '';
@@ -99,11 +100,16 @@ function Server({ server, boards, instances, ...chips }: ServerProps) {
         </span>
       </header>
       {drawn.map((core) => (
-        <Core key={core} core={core} instances={instances.filter((each) => each.core === core)} {...chips} />
+        <Core key={core} core={core} instances={onCores.filter((each) => each.core === core)} {...chips} />
       ))}
       {drawn.length < cores.length && <p className={classes.idle}>{idle.length} more cores are idle</p>}
       {boards.map((board) => (
-        <Board key={board.id} board={board} />
+        <Board
+          key={board.id}
+          board={board}
+          instances={instances.filter((each) => each.board?.board === board.id)}
+          {...chips}
+        />
       ))}
     </section>
   );
@@ -113,35 +119,15 @@ interface CoreProps extends Omit<ServerProps, 'server' | 'boards'> {
   readonly core: number;
 }
 
-function Core({ core, instances, pipelineId, selected, onSelect, onPoint }: CoreProps) {
-  const { descriptors } = useEditorContext();
+function Core({ core, instances, ...chips }: CoreProps) {
   const share = instances.reduce((sum, instance) => sum + instance.core_share, 0);
   return (
     <div className={classes.core}>
       <span className={classes.coreName}>core {core}</span>
       <div className={classes.chips}>
-        {instances.map((instance) => {
-          const own = instance.pipeline_id === pipelineId;
-          const copy = instance.ordinal > 0 ? ` ${instance.ordinal + 1}` : '';
-          return (
-            <button
-              type="button"
-              key={instance.id}
-              className={classes.chip}
-              data-other={!own || undefined}
-              aria-pressed={selected === instance.id}
-              aria-description={`${quantityText('bps', instance.load_bps)}, ${quantityText('share', instance.core_share)} of the core`}
-              onClick={() => onSelect(instance.id)}
-              onPointerEnter={() => onPoint(instance.id)}
-              onPointerLeave={() => onPoint(null)}
-              onFocus={() => onPoint(instance.id)}
-              onBlur={() => onPoint(null)}
-            >
-              <NfIcon icon={descriptors.find((each) => each.id === instance.nf)?.icon} size={13} />
-              <span>{own ? instance.node_id + copy : instance.id}</span>
-            </button>
-          );
-        })}
+        {instances.map((instance) => (
+          <InstanceChip key={instance.id} instance={instance} {...chips} />
+        ))}
         {instances.length === 0 && <span className={classes.free}>idle</span>}
       </div>
       <span className={classes.bar} role="img" aria-label={`${(share * 100).toFixed(0)} % of the core`}>
@@ -151,8 +137,47 @@ function Core({ core, instances, pipelineId, selected, onSelect, onPoint }: Core
   );
 }
 
-/** An FPGA board with its slots. Plans load none so far. */
-function Board({ board }: { readonly board: BoardNode }) {
+type ChipProps = Pick<ServerProps, 'pipelineId' | 'selected' | 'onSelect' | 'onPoint'>;
+
+function InstanceChip({ instance, pipelineId, selected, onSelect, onPoint }: ChipProps & { instance: Instance }) {
+  const { descriptors } = useEditorContext();
+  const own = instance.pipeline_id === pipelineId;
+  const copy = instance.ordinal > 0 ? ` ${instance.ordinal + 1}` : '';
+  return (
+    <button
+      type="button"
+      className={classes.chip}
+      data-other={!own || undefined}
+      aria-pressed={selected === instance.id}
+      aria-description={loadText(instance)}
+      onClick={() => onSelect(instance.id)}
+      onPointerEnter={() => onPoint(instance.id)}
+      onPointerLeave={() => onPoint(null)}
+      onFocus={() => onPoint(instance.id)}
+      onBlur={() => onPoint(null)}
+    >
+      <NfIcon icon={descriptors.find((each) => each.id === instance.nf)?.icon} size={13} />
+      <span>{own ? instance.node_id + copy : instance.id}</span>
+    </button>
+  );
+}
+
+function loadText({ load_bps, core_share, board }: Instance): string {
+  const load = quantityText('bps', load_bps);
+  return board ? load : `${load}, ${quantityText('share', core_share)} of the core`;
+}
+
+/** `server-1, core 2` or `server-1, board-1 slot 0` */
+function placeText({ server, core, board }: Instance): string {
+  return `${server}, ${board ? `${board.board} slot ${board.slot}` : `core ${core}`}`;
+}
+
+/** An FPGA board with what the plan loads into each slot. */
+function Board({
+  board,
+  instances,
+  ...chips
+}: ChipProps & { readonly board: BoardNode; readonly instances: readonly Instance[] }) {
   const emulated = board.origin === 'twin' ? emulatedOutline : '';
   return (
     <div className={`${classes.board} ${emulated}`} data-origin={board.origin}>
@@ -163,10 +188,19 @@ function Board({ board }: { readonly board: BoardNode }) {
         </span>
       </div>
       <ul className={classes.slots} aria-label={`Slots of ${board.title ?? board.id}`}>
-        {Array.from({ length: board.slots }, (_, slot) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: a slot is its number
-          <li key={slot}>slot {slot}: free</li>
-        ))}
+        {Array.from({ length: board.slots }, (_, slot) => {
+          const used = instances.filter((each) => each.board?.slot === slot);
+          return (
+            // biome-ignore lint/suspicious/noArrayIndexKey: a slot is its number
+            <li key={slot} data-used={used.length > 0 || undefined}>
+              slot {slot}
+              {used.length === 0 ? ': free' : ''}
+              {used.map((instance) => (
+                <InstanceChip key={instance.id} instance={instance} {...chips} />
+              ))}
+            </li>
+          );
+        })}
       </ul>
     </div>
   );
@@ -188,14 +222,11 @@ function Why({ plan, instance, fixed }: WhyProps) {
         <>
           <h2>
             {instance.id}
-            <span className="muted">
-              {' '}
-              on {instance.server}, core {instance.core}
-            </span>
+            <span className="muted"> on {placeText(instance)}</span>
           </h2>
           <p className={classes.facts}>
-            {quantityText('bps', instance.load_bps)}, {quantityText('share', instance.core_share)} of the core, run by
-            the {instance.driver}
+            {loadText(instance)}, run by the {instance.driver}
+            {instance.board && `, ${instance.board.load} load, frames meanwhile: ${instance.board.policy}`}
             {fixed && '. Press it again to let go.'}
           </p>
           {reasons.length > 0 ? <ReasonList reasons={reasons} /> : <p className="muted">The plan gives no reason.</p>}

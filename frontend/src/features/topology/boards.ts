@@ -1,0 +1,84 @@
+import type { Accelerator, BoardNode, NfInstance, SlotState } from '@orrery/contract';
+
+/** A slot in its board's box, relative to the server's centre. */
+export interface SlotRow {
+  readonly slot: number;
+  readonly state: SlotState;
+  readonly module: string | null;
+  /** Of the row's middle. */
+  readonly y: number;
+  /** The instance that is drawn in it, if there is one. */
+  readonly instance: NfInstance | null;
+}
+
+/** A board in its server, relative to the server's centre. */
+export interface BoardBox {
+  readonly id: string;
+  readonly title: string;
+  readonly device: string;
+  readonly emulated: boolean;
+  readonly state: Accelerator['state'] | 'unknown';
+  readonly slots: readonly SlotRow[];
+  readonly x: number;
+  readonly y: number;
+  readonly w: number;
+  readonly h: number;
+}
+
+export const BOARD_HEADER_H = 22;
+const SLOT_H = 28;
+const GAP = 6;
+
+const heightOf = (slots: number) => BOARD_HEADER_H + slots * SLOT_H + 2;
+
+/** Room that the boards of a server take below its cores. */
+export function boardsHeight(boards: readonly BoardNode[]): number {
+  return boards.reduce((sum, { slots }) => sum + heightOf(slots) + GAP, 0);
+}
+
+/** Boards one below the other from `top` on, with what their slots do as far as an agent told. */
+export function boardBoxes(
+  boards: readonly BoardNode[],
+  accelerators: readonly Accelerator[],
+  instances: readonly NfInstance[],
+  top: number,
+  w: number,
+): BoardBox[] {
+  let y = top;
+  return boards.map((board) => {
+    const known = accelerators.find(({ id }) => id === board.id);
+    const h = heightOf(board.slots);
+    const first = y + BOARD_HEADER_H + SLOT_H / 2;
+    const slots = Array.from({ length: board.slots }, (_, slot): SlotRow => {
+      const now = known?.slots.find((each) => each.slot === slot);
+      const instance = instances.find(({ id }) => id === now?.instance_id) ?? null;
+      return {
+        slot,
+        state: now?.state ?? 'unknown',
+        module: now?.module ?? null,
+        y: first + slot * SLOT_H,
+        instance,
+      };
+    });
+    const box: BoardBox = {
+      id: board.id,
+      title: board.title ?? board.id,
+      device: board.device,
+      emulated: known?.description?.emulated ?? board.origin === 'twin',
+      state: known?.state ?? 'unknown',
+      slots,
+      x: 0,
+      y: y + h / 2,
+      w,
+      h,
+    };
+    y += h + GAP;
+    return box;
+  });
+}
+
+/** What a slot does, in a word or two. */
+export function slotWords({ state, module }: Pick<SlotRow, 'state' | 'module'>): string {
+  if (state === 'empty') return 'idle';
+  return module ? `${state} ${module}` : state;
+}

@@ -1,0 +1,77 @@
+import { Button } from '@mantine/core';
+import type { BoardNode } from '@orrery/contract';
+import { durationText } from '../../shared/format/time.js';
+import { useNow } from '../../shared/stream/clock.js';
+import { ConfirmButton } from '../../shared/ui/confirm-button.js';
+import type { FaultActions } from './fault-actions.js';
+import classes from './twin-lab.module.css';
+
+interface BoardFaultsProps {
+  readonly boards: readonly BoardNode[];
+  readonly actions: FaultActions;
+}
+
+/** Power loss of a board and slots that do nothing more, with how to mend them. */
+export function BoardFaults({ boards, actions }: BoardFaultsProps) {
+  const now = useNow();
+  if (boards.length === 0) return null;
+  const { faults } = actions;
+  const mend = (id: string, what: string, since_ms: number) => (
+    <Button
+      key={id}
+      size="compact-xs"
+      disabled={!actions.may}
+      loading={actions.busy === id}
+      title={`For ${durationText(now - since_ms)}`}
+      onClick={() => actions.clear(id)}
+    >
+      {what}
+    </Button>
+  );
+  return (
+    <div className={classes.kills}>
+      {boards.map(({ id, slots }) => {
+        const dark = faults.find(({ kind, target }) => kind === 'board-kill' && target === id);
+        return (
+          <div key={id} className={classes.boardFaults}>
+            <span>{id}</span>
+            {dark ? (
+              mend(dark.id, `Give ${id} power again`, dark.since_ms)
+            ) : (
+              <ConfirmButton
+                size="compact-xs"
+                disabled={!actions.may}
+                aria-label={`Board power loss: ${id}`}
+                message={`${id} loses its power. Its slots forget what they were loaded with; NFs on it must run elsewhere until it is back.`}
+                confirmLabel="Cut its power"
+                onConfirm={() => actions.inject('board-kill', id)}
+              >
+                Board power loss
+              </ConfirmButton>
+            )}
+            {Array.from({ length: slots }, (_, slot) => {
+              const stuck = faults.find(
+                (fault) => fault.kind === 'slot-stuck' && fault.target === id && fault.slot === slot,
+              );
+              if (stuck) return mend(stuck.id, `Free slot ${slot}`, stuck.since_ms);
+              return (
+                <ConfirmButton
+                  // biome-ignore lint/suspicious/noArrayIndexKey: a slot is its number
+                  key={slot}
+                  size="compact-xs"
+                  disabled={!actions.may || dark !== undefined}
+                  aria-label={`Slot stuck: ${id} slot ${slot}`}
+                  message={`Slot ${slot} of ${id} takes no more frames and answers no register, as a module that hangs.`}
+                  confirmLabel="Make it hang"
+                  onConfirm={() => actions.inject('slot-stuck', id, slot)}
+                >
+                  Slot {slot} stuck
+                </ConfirmButton>
+              );
+            })}
+          </div>
+        );
+      })}
+    </div>
+  );
+}

@@ -1,0 +1,42 @@
+import type { Fault } from '@orrery/contract';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { call } from '../../shared/api/client.js';
+import { useFaults } from '../../shared/api/queries.js';
+import { useMay } from '../../shared/api/session.js';
+import { notifyError } from '../../shared/ui/notify.js';
+
+export interface FaultActions {
+  readonly faults: readonly Fault[];
+  readonly may: boolean;
+  readonly busy: string | null;
+  readonly inject: (kind: Fault['kind'], target: string, slot?: number) => void;
+  readonly clear: (id: string) => void;
+}
+
+/** Breaks and mends parts of the twin; `busy` is what it is about now. */
+export function useFaultActions(): FaultActions & { query: ReturnType<typeof useFaults> } {
+  const query = useFaults();
+  const queries = useQueryClient();
+  const may = useMay('operator');
+  const onSettled = () => queries.invalidateQueries({ queryKey: ['twin'] });
+  const inject = useMutation({
+    mutationFn: (body: Omit<Fault, 'id' | 'since_ms'>) =>
+      call('injectFault', { body }, { idempotencyKey: crypto.randomUUID() }),
+    onError: (error) => notifyError('Nothing was broken', error),
+    onSettled,
+  });
+  const clear = useMutation({
+    mutationFn: (id: string) => call('clearFault', { params: { id } }),
+    onError: (error) => notifyError('The fault was not mended', error),
+    onSettled,
+  });
+  const busy = inject.isPending ? inject.variables.target : clear.isPending ? clear.variables : null;
+  return {
+    query,
+    faults: query.data ?? [],
+    may,
+    busy,
+    inject: (kind, target, slot) => inject.mutate({ kind, target, ...(slot !== undefined && { slot }) }),
+    clear: (id) => clear.mutate(id),
+  };
+}

@@ -1,0 +1,201 @@
+import { Button } from '@mantine/core';
+import type { Scenario, ScenarioRun } from '@orrery/contract';
+import { IconFlask, IconPlayerPlay } from '@tabler/icons-react';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link } from 'react-router';
+import { chainPath, useChainTitle } from '../../shared/api/chains.js';
+import { call } from '../../shared/api/client.js';
+import { listAll } from '../../shared/api/queries.js';
+import { useMay } from '../../shared/api/session.js';
+import { durationText } from '../../shared/format/time.js';
+import { useNow } from '../../shared/stream/clock.js';
+import { ConfirmButton } from '../../shared/ui/confirm-button.js';
+import { FormTrouble } from '../../shared/ui/form-trouble.js';
+import { notifyError } from '../../shared/ui/notify.js';
+import { Panel } from '../../shared/ui/page-header.js';
+import { RelativeTime } from '../../shared/ui/relative-time.js';
+import { EmptyState, QueryBoundary } from '../../shared/ui/states.js';
+import { StatusBadge } from '../../shared/ui/status-badge.js';
+import { figureText, newestRun, ratioText, runShare } from './scenario-text.js';
+import classes from './scenarios.module.css';
+
+function useScenarioRuns() {
+  return useQuery({
+    queryKey: ['scenario-runs'],
+    queryFn: ({ signal }) => call('listScenarioRuns', { query: { limit: 50 } }, { signal }),
+    refetchInterval: ({ state }) => (state.data?.items.some((run) => run.state === 'running') ? 1000 : 10_000),
+  });
+}
+
+/** Published experiments that the twin runs again, with what came out here beside what was published. */
+export function Scenarios() {
+  const scenarios = useQuery({
+    queryKey: ['scenarios'],
+    queryFn: ({ signal }) => listAll('listScenarios', {}, signal),
+  });
+  const runs = useScenarioRuns();
+  const all = runs.data?.items ?? [];
+  return (
+    <Panel title="Scenarios" flush>
+      <QueryBoundary query={scenarios} rows={3}>
+        {scenarios.data?.length === 0 ? (
+          <EmptyState icon={IconFlask} title="There is no scenario">
+            A scenario makes chains, sends traffic and prints its figures beside the published ones.
+          </EmptyState>
+        ) : (
+          <ul className={classes.list}>
+            {scenarios.data?.map((scenario) => (
+              <ScenarioItem key={scenario.id} scenario={scenario} run={newestRun(all, scenario.id)} />
+            ))}
+          </ul>
+        )}
+      </QueryBoundary>
+    </Panel>
+  );
+}
+
+function ScenarioItem({ scenario, run }: { readonly scenario: Scenario; readonly run: ScenarioRun | undefined }) {
+  const queries = useQueryClient();
+  const may = useMay('operator');
+  const again = () => queries.invalidateQueries({ queryKey: ['scenario-runs'] });
+  const start = useMutation({
+    mutationFn: () => call('startScenario', { params: { id: scenario.id } }),
+    onSettled: again,
+  });
+  const stop = useMutation({
+    mutationFn: (id: string) => call('stopScenarioRun', { params: { id } }),
+    onError: (error) => notifyError('The run was not stopped', error),
+    onSettled: again,
+  });
+  const running = run?.state === 'running';
+  return (
+    <li className={classes.scenario}>
+      <div className={classes.head}>
+        <div>
+          <h3>{scenario.title}</h3>
+          <p>{scenario.summary}</p>
+          <p className="muted">
+            {scenario.source} · about {durationText(scenario.duration_s * 1000)}
+            {scenario.needs.length > 0 && ` · needs ${scenario.needs.join(', ')}`}
+          </p>
+        </div>
+        {may &&
+          (running ? (
+            <ConfirmButton
+              size="compact-xs"
+              loading={stop.isPending}
+              aria-label={`Stop ${scenario.title}`}
+              message="The run ends and what it made is removed."
+              confirmLabel="Stop"
+              onConfirm={() => stop.mutate(run.id)}
+            >
+              Stop
+            </ConfirmButton>
+          ) : (
+            <Button
+              size="compact-xs"
+              leftSection={<IconPlayerPlay size={13} aria-hidden />}
+              loading={start.isPending}
+              aria-label={`Run ${scenario.title}`}
+              onClick={() => start.mutate()}
+            >
+              Run
+            </Button>
+          ))}
+      </div>
+      <FormTrouble error={start.error} shown={[]} />
+      {run && <Run run={run} />}
+    </li>
+  );
+}
+
+function Run({ run }: { readonly run: ScenarioRun }) {
+  const now = useNow();
+  const titleOf = useChainTitle();
+  const share = runShare(run);
+  return (
+    <div className={classes.run}>
+      <div className={classes.runHead} role="status">
+        <StatusBadge state={run.state} status={run.state === 'running' ? 'working' : undefined} />
+        <span className="muted tabular">
+          {run.ended_ms === null ? (
+            durationText(now - run.started_ms)
+          ) : (
+            <>
+              <RelativeTime t_ms={run.ended_ms} />, took {durationText(run.ended_ms - run.started_ms)}
+            </>
+          )}
+        </span>
+        {run.state === 'running' && (
+          <>
+            <span className={classes.track}>
+              <span style={{ width: `${share * 100}%` }} />
+            </span>
+            <Link to="/accelerators">Watch it on Accelerators</Link>
+          </>
+        )}
+      </div>
+      {run.detail && <p className={classes.detail}>{run.detail}</p>}
+      {run.state !== 'completed' && run.steps.length > 0 && (
+        <ol className={classes.steps} aria-label="Steps of the run">
+          {run.steps.map((step) => (
+            <li key={step.title} data-state={step.state}>
+              <StatusBadge state={step.state} status={step.state === 'running' ? 'working' : undefined} compact />
+              <span>
+                {step.title}
+                {step.detail && <span className="muted"> · {step.detail}</span>}
+              </span>
+              <span className="muted tabular">
+                {step.started_ms === null ? step.state : durationText((step.ended_ms ?? now) - step.started_ms)}
+              </span>
+            </li>
+          ))}
+        </ol>
+      )}
+      {run.pipelines.length > 0 && run.state === 'running' && (
+        <p className="muted">
+          Chains of the run:{' '}
+          {run.pipelines.map((id, index) => (
+            <span key={id}>
+              {index > 0 && ', '}
+              <Link to={chainPath(id)}>{titleOf(id)}</Link>
+            </span>
+          ))}
+        </p>
+      )}
+      {run.figures.length > 0 && (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+        <section className={classes.figures} tabIndex={0} aria-label="Figures, published and here">
+          <table className="table">
+            <thead>
+              <tr>
+                <th scope="col">Figure</th>
+                <th scope="col" className="number">
+                  Published
+                </th>
+                <th scope="col" className="number">
+                  Here
+                </th>
+                <th scope="col" className="number">
+                  Ratio
+                </th>
+                <th scope="col">Note</th>
+              </tr>
+            </thead>
+            <tbody>
+              {run.figures.map((figure) => (
+                <tr key={figure.name}>
+                  <td>{figure.name}</td>
+                  <td className="number">{figureText(figure.published, figure.unit)}</td>
+                  <td className="number">{figureText(figure.here, figure.unit)}</td>
+                  <td className="number">{ratioText(figure)}</td>
+                  <td className={classes.note}>{figure.note || 'measured'}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </section>
+      )}
+    </div>
+  );
+}

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from orrery_twin.adapters.board_build import BoardBuild
-from orrery_twin.adapters.board_control import BoardSilent, ask_board
+from orrery_twin.adapters.board_control import BoardRefused, BoardSilent, ask_board
 
 from .conftest import FAKE_BOARD, Lab
 from .test_lifecycle import FAKE_AGENT, processes_of
@@ -243,6 +243,33 @@ def test_the_real_board_runs_in_its_server(real_lab: Lab, rack: dict[str, Any]) 
     assert real_lab.until(lambda: describes(real_lab, "board-1"), "the board to answer")["id"] == "board-1"
     (capability,) = [one for one in real_lab.ok("GET", "/capabilities")["capabilities"] if one["id"] == "boards"]
     assert capability["available"] and "pass" in capability["detail"]
+
+
+def test_a_stuck_slot_of_the_real_board_answers_no_more(real_lab: Lab, rack: dict[str, Any]) -> None:
+    build = BoardBuild.of_checkout()
+    images = sorted((build.images / "de5").glob("*-0.partial"))
+    if not images:
+        pytest.skip("there are no bitstreams")
+    real_lab.put_spec(rack)
+    real_lab.until(lambda: describes(real_lab, "board-1"), "the board to answer")
+    control = real_lab.directory / "run/b/board-1/ctl.sock"
+    ask(control, "load", {"slot": 0, "kind": "partial", "image": str(images[0]), "policy": "hold"})
+
+    def slot_state() -> str:
+        return str(ask(control, "status", {})["slots"][0]["state"])
+
+    real_lab.until(lambda: slot_state() == "configuring", "the load to end")
+    read_id = {"slot": 0, "addresses": [0]}
+    identity = ask(control, "csr_read", read_id)
+
+    wanted = {"kind": "slot-stuck", "target": "board-1", "slot": 0}
+    fault = real_lab.ok("POST", "/faults", wanted)
+    real_lab.ok("DELETE", f"/faults/{fault['id']}")
+    assert ask(control, "csr_read", read_id) == identity
+    real_lab.ok("POST", "/faults", wanted)
+    with pytest.raises(BoardRefused):
+        ask(control, "csr_read", read_id)
+    assert slot_state() == "faulty"
 
 
 def describes(lab: Lab, board: str) -> Any:

@@ -189,6 +189,8 @@ void run(const Options& options) {
   show("ids 100 patterns 60 B", through("ids", ids_rules(100), 60));
   show("ids 100 patterns 512 B", through("ids", ids_rules(100), 512));
   show("monitor 1024 flows", through("monitor", json::object(), 60));
+  show("stateful-firewall 16 rules", through("stateful-firewall", firewall_rules(16), 60));
+  show("elephant-detector 1024 flows", through("elephant-detector", json::object(), 60));
 }
 
 bool parse_options(int argc, char** argv, Options& options) {

@@ -17,18 +17,14 @@ inline bool is_ipv4(const ParsedPacket& p) {
   return p.kind != PacketKind::kNonIp && p.l3_offset != 0;
 }
 
-// IPv4 whose headers and lengths hold.
-inline bool is_sound_ipv4(const ParsedPacket& p) {
-  return p.kind == PacketKind::kIpOther || p.kind == PacketKind::kIpTransport;
-}
-
+// A TCP segment whose header is at hand: not a fragment behind the first.
 inline bool is_tcp(const ParsedPacket& p) {
-  return is_sound_ipv4(p) && p.ip_proto == 6;
+  return p.kind == PacketKind::kIpTransport && p.ip_proto == 6;
 }
 
-// Flags of a TCP segment; none in a fragment behind the first. Precondition: is_tcp().
+// Precondition: is_tcp().
 inline uint8_t tcp_flags(const NfPacket& packet) {
-  return packet.parsed.kind == PacketKind::kIpTransport ? packet.data[packet.parsed.l4_offset + 13] : uint8_t{0};
+  return packet.data[packet.parsed.l4_offset + 13];
 }
 
 // The flow of a packet as its forward direction names it: a return packet has the ends exchanged.

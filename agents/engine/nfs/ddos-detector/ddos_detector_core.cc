@@ -137,7 +137,7 @@ class DdosDetector final : public NfCore {
       ++non_ip_;
       return kUnset;
     }
-    malformed_ += !is_sound_ipv4(p);
+    malformed_ += p.kind == PacketKind::kMalformed;
     const bool attack = is_tcp(p) && count(tcp_flags(packet), p.ip_dst);
     ++(attack ? attacks_ : normal_);
     return attack ? kAttack : kNormal;

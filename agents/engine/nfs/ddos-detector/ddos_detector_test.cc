@@ -25,7 +25,7 @@ int class_of(const Outcome& o) {
   return o.metadata >> 3 & 3;
 }
 
-// The README's words, one window after the other however many there are.
+// The words of fpga/README.md, one window after the other however many there are.
 class Model {
  public:
   explicit Model(const json& config)

@@ -22,11 +22,13 @@ using nlohmann::json;
 constexpr size_t kBatch = 32;
 constexpr uint32_t kMaxFlows = 1u << 20;
 constexpr uint32_t kExpiriesPerBatch = 4;
+constexpr uint64_t kMaxBytes = UINT32_MAX;  // as on a board
 constexpr uint8_t kUnset = 0, kMouse = 1, kElephant = 2;
 
+// An elephant's window does not end.
 struct FlowSize {
   uint64_t window_began_ns;
-  uint64_t window_bytes;
+  uint64_t window_bytes;  // at most kMaxBytes
   bool elephant;
 };
 
@@ -42,9 +44,9 @@ struct Config {
 Config read_config(const json& value) {
   ConfigReader reader(value, "");
   Config config;
-  config.threshold_bytes = reader.integer("threshold_bytes", 1, UINT32_MAX, 1u << 20);
+  config.threshold_bytes = reader.integer("threshold_bytes", 1, kMaxBytes, 1u << 20);
   config.window_ns = reader.integer("window_ms", 1, 60000, 1000) * 1'000'000u;
-  config.idle_ns = reader.integer("idle_timeout_s", 1, 86400, 60) * 1'000'000'000u;
+  config.idle_ns = reader.integer("idle_timeout_s", 1, 43200, 60) * 1'000'000'000u;
   config.max_flows = static_cast<uint32_t>(reader.integer("max_flows", 1, kMaxFlows, 4096));
   reader.finish();
   return config;
@@ -127,7 +129,7 @@ class ElephantDetector final : public NfCore {
     const auto& items = reader.array("flows", kMaxExportedFlows);
     reader.finish();
     constexpr uint64_t kMax[] = {UINT32_MAX, UINT32_MAX, UINT16_MAX, UINT16_MAX, 255,
-                                 INT64_MAX,  1,          kMaxAgeMs,  kMaxAgeMs};
+                                 kMaxBytes,  1,          kMaxAgeMs,  kMaxAgeMs};
     const uint64_t now_ns = monotonic_ns();
     std::vector<MovingFlow<FlowSize>> flows;
     for (const auto& r : read_rows(items, reader.at("flows"), kMax))
@@ -150,13 +152,13 @@ class ElephantDetector final : public NfCore {
   }
 
   uint8_t size_of(const NfPacket& packet, const FlowTuple& key, uint32_t hash, uint64_t now_ns) {
-    if (!is_ipv4(packet.parsed)) {
+    if (packet.parsed.kind == PacketKind::kNonIp) {
       ++non_ip_;
       return kUnset;
     }
-    if (!is_sound_ipv4(packet.parsed)) {
+    if (packet.parsed.kind == PacketKind::kMalformed) {
       ++malformed_;
-      return kMouse;
+      return kUnset;
     }
     const uint16_t ip_bytes = load_be16(packet.data + packet.parsed.l3_offset + 2);
     const bool elephant = count(key, hash, ip_bytes, now_ns);
@@ -168,11 +170,11 @@ class ElephantDetector final : public NfCore {
   bool count(const FlowTuple& key, uint32_t hash, uint16_t ip_bytes, uint64_t now_ns) {
     FlowSizes::Entry& entry = entry_of(key, hash, now_ns);
     FlowSize& flow = entry.value;
-    if (passed(flow.window_began_ns, config_.window_ns, now_ns)) {
+    if (!flow.elephant && passed(flow.window_began_ns, config_.window_ns, now_ns)) {
       flow.window_began_ns = now_ns;
       flow.window_bytes = 0;
     }
-    flow.window_bytes += ip_bytes;
+    flow.window_bytes = std::min(flow.window_bytes + ip_bytes, kMaxBytes);
     if (!flow.elephant && flow.window_bytes >= config_.threshold_bytes) {
       flow.elephant = true;
       ++found_;

@@ -27,7 +27,7 @@ int class_of(const Outcome& o) {
   return o.metadata >> 6 & 3;
 }
 
-// The README's words: every flow with its window, the one idle longest forgotten when there are too many.
+// The words of fpga/README.md: every flow with its window, the one idle longest forgotten when there are too many.
 class Model {
  public:
   Model(uint64_t threshold, uint64_t window_ns, uint64_t idle_ns, size_t max_flows)
@@ -35,8 +35,7 @@ class Model {
 
   int judge(const Frame& frame, Direction in, uint64_t now_ns) {
     const ParsedPacket p = parse_packet(frame);
-    if (p.kind == PacketKind::kNonIp || frame.size() < 14) return 0;
-    if (p.kind == PacketKind::kMalformed) return 1;
+    if (p.kind == PacketKind::kNonIp || p.kind == PacketKind::kMalformed) return 0;
     const Flow key = in == Direction::kForward ? Flow{p.ip_src, p.ip_dst, p.ip_proto, p.src_port, p.dst_port}
                                                : Flow{p.ip_dst, p.ip_src, p.ip_proto, p.dst_port, p.src_port};
     std::erase_if(flows_, [&](const auto& item) { return now_ns - item.second.seen_ns >= idle_ns_; });

@@ -131,7 +131,7 @@ class SqliDetector final : public NfCore {
       ++non_ip_;
       return kUnset;
     }
-    malformed_ += !is_sound_ipv4(p);
+    malformed_ += p.kind == PacketKind::kMalformed;
     const uint32_t patterns = is_searched(p) ? search({packet.data + p.payload_offset, p.payload_length}) : 0;
     if (patterns == 0) {
       ++clean_;

@@ -43,7 +43,7 @@ Config read_config(const json& value) {
   Config config;
   config.default_allow = reader.choice("default_action", {"allow", "deny"}, "allow") == "allow";
   config.rules = read_connection_rules(reader);
-  config.idle_ns = reader.integer("idle_timeout_s", 1, 86400, 300) * 1'000'000'000u;
+  config.idle_ns = reader.integer("idle_timeout_s", 1, 43200, 300) * 1'000'000'000u;
   config.max_flows = static_cast<uint32_t>(reader.integer("max_flows", 1, kMaxFlows, 4096));
   reader.finish();
   return config;
@@ -157,11 +157,11 @@ class StatefulFirewall final : public NfCore {
   // Why the packet is dropped; nothing when it passes.
   std::optional<DropReason> judge(const NfPacket& packet, const FlowTuple& key, uint32_t hash, uint64_t now_ns) {
     const ParsedPacket& p = packet.parsed;
-    if (!is_ipv4(p)) {
+    if (p.kind == PacketKind::kMalformed) return kMalformed;
+    if (p.kind == PacketKind::kNonIp) {
       ++non_ip_;
       return std::nullopt;
     }
-    if (!is_sound_ipv4(p)) return kMalformed;
     if (!is_tcp(p)) return allows(p) ? std::nullopt : std::optional(kDenied);
     Connections::Entry* connection = live(key, hash, now_ns);
     const TcpEvent event = tcp_event(tcp_flags(packet));

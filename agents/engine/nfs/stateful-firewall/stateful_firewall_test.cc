@@ -19,7 +19,7 @@ constexpr uint64_t kSecond = 1'000'000'000;
 constexpr uint8_t kSyn = kTcpSyn, kSynAck = kTcpSyn | kTcpAck, kAck = kTcpAck, kFinAck = kTcpFin | kTcpAck;
 using Flow = std::tuple<uint32_t, uint32_t, uint8_t, uint16_t, uint16_t>;
 
-// The README's words, without the table that the NF has.
+// The words of fpga/README.md, without the table that the NF has.
 class Model {
  public:
   Model(const json& config) : config_(config), idle_ns_(config["idle_timeout_s"].get<uint64_t>() * kSecond) {}
@@ -27,12 +27,12 @@ class Model {
   std::string judge(const Frame& frame, Direction in, uint64_t now_ns) {
     std::erase_if(flows_, [&](const auto& item) { return now_ns - item.second.seen_ns >= idle_ns_; });
     const ParsedPacket p = parse_packet(frame);
-    if (p.kind == PacketKind::kNonIp || frame.size() < 14) return "";
+    if (p.kind == PacketKind::kNonIp) return "";
     if (p.kind == PacketKind::kMalformed) return "malformed";
-    if (p.ip_proto != kTcp) return allows(p) ? "" : "denied";
+    if (p.ip_proto != kTcp || p.kind != PacketKind::kIpTransport) return allows(p) ? "" : "denied";
     const Flow key = in == Direction::kForward ? Flow{p.ip_src, p.ip_dst, p.ip_proto, p.src_port, p.dst_port}
                                                : Flow{p.ip_dst, p.ip_src, p.ip_proto, p.dst_port, p.src_port};
-    const uint8_t flags = p.kind == PacketKind::kIpTransport ? frame[p.l4_offset + 13u] : uint8_t{0};
+    const uint8_t flags = frame[p.l4_offset + 13u];
     const bool syn = (flags & kTcpSyn) && !(flags & (kTcpAck | kTcpFin | kTcpRst));
     const auto it = flows_.find(key);
     if (it == flows_.end()) {
@@ -181,7 +181,7 @@ TEST(StatefulFirewall, EqualsTheModelOnRandomTraffic) {
     EXPECT_GT(reasons[reason], 50u) << "the traffic must show it: " << reason;
 }
 
-TEST(StatefulFirewall, HasTheTableOfTheReadme) {
+TEST(StatefulFirewall, HasTheTableThatBoardsStartWith) {
   using enum TcpState;
   using enum TcpEvent;
   const auto at = [](TcpState state, TcpEvent event) { return kTcpTransitions[transition_index(state, event)]; };

@@ -99,6 +99,7 @@ TEST_P(EveryNf, AllocatesNothingForPackets) {
   ASSERT_GT(before, 0u);
   nf->process(packets, Direction::kForward, verdicts, monotonic_ns());
   nf->process(packets, Direction::kReturn, verdicts, monotonic_ns());
+  nf->process(packets, Direction::kForward, verdicts, monotonic_ns() + 100'000'000'000u);
   EXPECT_EQ(allocation_count(), before);
 }
 

@@ -4,6 +4,8 @@ import { setImmediate } from 'node:timers/promises';
 import type { NodeSpec, Observed } from '@orrery/contract';
 import { probeCapabilities } from './capabilities.js';
 import { DesiredStore } from './desired-store.js';
+import { type BoardConfig, readBoards } from './drivers/board/board-config.js';
+import { BoardDriver } from './drivers/board/board-driver.js';
 import { EngineDriver } from './drivers/engine/engine-driver.js';
 import { Sampler } from './drivers/engine/sampler.js';
 import type { NfDriver } from './drivers/nf-driver.js';
@@ -13,7 +15,7 @@ import type { Emit } from './link/agent-event.js';
 import { CredentialStore } from './link/credential-store.js';
 import { EventOutbox } from './link/event-outbox.js';
 import { type Call, DEFAULT_LINK, ServerLink } from './link/server-link.js';
-import type { AgentOptions } from './options.js';
+import { type AgentOptions, UsageError } from './options.js';
 import { log } from './platform/log.js';
 import { Reconciler } from './reconcile/reconciler.js';
 import { VERSION } from './version.js';
@@ -25,12 +27,13 @@ export class Agent {
   private readonly boot_id = randomUUID();
   private readonly engine: EngineDriver;
   private readonly processes: ProcessDriver;
+  private readonly boards: BoardDriver;
   private readonly reconciler: Reconciler;
   private readonly link: ServerLink;
   private readonly sampler: Sampler;
   private readonly store: DesiredStore;
-  /** DPDK version in the last hello; undefined before the first. */
-  private told: string | null | undefined;
+  /** What a server learns of in the last hello only; undefined before the first. */
+  private told: { dpdk: string | null; boards: string } | undefined;
 
   constructor(private readonly options: AgentOptions) {
     const { node, run_dir, state_dir, engine: path, memory, workers } = options;
@@ -45,7 +48,9 @@ export class Agent {
     };
     this.engine = new EngineDriver({ path, run_dir, memory, workers, node }, this.emit, look);
     this.processes = new ProcessDriver(loadProcessNfs(), run_dir, this.emit, look);
-    this.reconciler = new Reconciler(this.engine, this.processes, this.emit, (seen) => this.observed(seen), node);
+    this.boards = new BoardDriver({ boards: boardsOf(options) }, this.emit, look);
+    const drivers = { engine: this.engine, process: this.processes, board: this.boards };
+    this.reconciler = new Reconciler(drivers, this.emit, (seen) => this.observed(seen), node);
     this.link = new ServerLink(
       { url: options.server, node, join_token: options.join_token, ...DEFAULT_LINK },
       new CredentialStore(state_dir, node),
@@ -57,12 +62,12 @@ export class Agent {
         invalid: (why) => this.emit('warning', 'agent.bad-message', node, `Message of the server ignored: ${why}`),
       },
     );
-    this.sampler = new Sampler(this.engine, (samples) => this.link.samples(samples));
+    this.sampler = new Sampler(this.engine, this.boards, (samples) => this.link.samples(samples));
   }
 
   /** Resumes what earlier agents began, then connects. */
   async start(): Promise<void> {
-    await this.processes.adopt();
+    await Promise.all([this.processes.adopt(), this.boards.start()]);
     await this.engine.learnNfs();
     await this.engine.adopt();
     const spec = this.store.read();
@@ -76,6 +81,7 @@ export class Agent {
     const keep = this.options.on_exit === 'keep';
     const engine = this.engine.close(keep);
     await this.reconciler.stop();
+    this.boards.stop();
     await Promise.all([engine, this.processes.close(keep)]);
     // The last events go out with the connection.
     await setImmediate();
@@ -91,16 +97,23 @@ export class Agent {
     this.link.observed(observed);
   }
 
-  /** DPDK and its memory are known once an engine runs; hello is where a server learns of them. */
+  /** DPDK and its memory are known once an engine runs, a board once it was seen; hello is where a server learns of them. */
   private tellCapabilities(): void {
-    const { description } = this.engine;
-    if (description && this.told !== undefined && description.dpdk !== this.told) this.link.renew();
+    const { told, known } = this;
+    if (!told) return;
+    const another = this.engine.description !== null && known.dpdk !== told.dpdk;
+    if (another || known.boards !== told.boards) this.link.renew();
+  }
+
+  private get known() {
+    return { dpdk: this.engine.description?.dpdk ?? null, boards: JSON.stringify(this.boards.descriptions) };
   }
 
   private async hello() {
     const { origin, iface } = this.options;
-    this.told = this.engine.description?.dpdk ?? null;
-    const capabilities = await probeCapabilities(iface, this.engine.description, [this.engine, this.processes]);
+    this.told = this.known;
+    const drivers = [this.engine, this.processes, this.boards];
+    const capabilities = await probeCapabilities(iface, this.engine.description, drivers, this.boards.descriptions);
     return { origin, version: VERSION, boot_id: this.boot_id, capabilities, observed: this.reconciler.observed };
   }
 
@@ -148,6 +161,14 @@ export class Agent {
   private driverOf(instanceId: string): NfDriver {
     const instance = this.reconciler.desired?.instances.find(({ id }) => id === instanceId);
     if (!instance) throw new Error(`/instance_id: no instance ${instanceId} on this node`);
-    return instance.driver === 'engine' ? this.engine : this.processes;
+    return { engine: this.engine, process: this.processes, board: this.boards }[instance.driver];
+  }
+}
+
+function boardsOf({ boards }: AgentOptions): BoardConfig[] {
+  try {
+    return boards === null ? [] : readBoards(boards);
+  } catch (error) {
+    throw new UsageError(`--boards ${(error as Error).message}`);
   }
 }

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { availableParallelism, totalmem } from 'node:os';
 import { promisify } from 'node:util';
-import type { AgentCapabilities, EngineDescription } from '@orrery/contract';
+import type { AgentCapabilities, BoardDescription, EngineDescription } from '@orrery/contract';
 
 const run = promisify(execFile);
 
@@ -38,6 +38,7 @@ export async function probeCapabilities(
   iface: string,
   engine: EngineDescription | null,
   drivers: readonly { kind: string; nfs: readonly string[] }[],
+  boards: BoardDescription[],
 ): Promise<AgentCapabilities> {
   return {
     cores: availableParallelism(),
@@ -46,9 +47,9 @@ export async function probeCapabilities(
     dpdk: engine?.dpdk ?? null,
     engine_memory: engine?.memory ?? null,
     drivers: drivers.map(({ kind }) => kind),
-    nfs: drivers.flatMap(({ nfs }) => nfs),
+    nfs: [...new Set(drivers.flatMap(({ nfs }) => nfs))],
     iface,
     iface_mac: (await interfaceMac(iface)) ?? UNKNOWN_MAC,
-    boards: [],
+    boards,
   };
 }

@@ -23,6 +23,7 @@ export const HELP = `orrery-agent: runs the network functions of one node as the
   --engine PATH         data-plane engine (${ENGINE})
   --memory auto|no-huge|hugepages   of the engine (auto)
   --workers N           worker threads of the engine (1)
+  --boards FILE         FPGA boards of this node (JSON; see README.md)
   --on-exit keep|stop   what becomes of the engine when the agent is asked to end (twin: stop, live: keep)
   --help
 
@@ -61,6 +62,7 @@ const Options = z.object({
     .min(1, '--workers is at least 1')
     .max(64, '--workers is at most 64')
     .default(1),
+  boards: z.string().min(1, '--boards must be a file').optional(),
   'on-exit': oneOf('--on-exit', ['keep', 'stop'] as const).optional(),
 });
 
@@ -75,6 +77,7 @@ export interface AgentOptions {
   engine: string;
   memory: (typeof MEMORY)[number];
   workers: number;
+  boards: string | null;
   on_exit: 'keep' | 'stop';
 }
 
@@ -103,6 +106,7 @@ export function readOptions(args: string[], env: NodeJS.ProcessEnv): AgentOption
     engine: resolve(options.engine),
     memory: options.memory,
     workers: options.workers,
+    boards: options.boards ?? null,
     on_exit: options['on-exit'] ?? (options.origin === 'twin' ? 'stop' : 'keep'),
   };
 }

@@ -6,3 +6,7 @@ export const digestOf = (value: unknown): string =>
 
 /** What a process is made from; it need not start again when only its wiring changed. */
 export const processDigest = ({ nf, config }: InstanceSpec): string => digestOf([nf, config]);
+
+/** What the content of a slot is made from. */
+export const boardDigest = ({ nf, config, metadata, board }: InstanceSpec): string =>
+  digestOf([nf, config, metadata, board]);

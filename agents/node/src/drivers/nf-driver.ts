@@ -1,12 +1,27 @@
-import type { EngineGraph, InstanceSpec } from '@orrery/contract';
+import type { EngineGraph, InstanceSpec, SlotRef } from '@orrery/contract';
 
 export type InstanceRuntimeState = 'starting' | 'running' | 'failed' | 'stopping';
+
+/** Interfaces by which the engine reaches an instance that it does not run itself. */
+export interface EngineEnds {
+  near: string;
+  far: string;
+}
 
 /** What a driver runs for one instance, and from which desired state (`digest`) it was made. */
 export interface RuntimeInstance {
   digest: string;
   state: InstanceRuntimeState;
   detail: string | null;
+  /** Why it failed lies in what is desired: only another desired state helps. */
+  permanent?: boolean;
+}
+
+/** What a board driver runs for one instance. */
+export interface BoardInstance extends RuntimeInstance {
+  place: SlotRef;
+  /** Null while packets cannot go there: not loaded yet, or an interface is missing. */
+  ends: EngineEnds | null;
 }
 
 /** One batch of the unified VNFM calls (HYPER). `wiring` is the whole data plane, for the driver that owns it. */
@@ -20,7 +35,7 @@ export interface Change {
 /** Where the figures of an instance are read. */
 export interface InstanceProbe {
   instance_id: string;
-  /** NF module of the engine; null for a process, whose figures are those of its ports. */
+  /** NF module of the engine; null for a process or board, whose figures are those of its ports. */
   nf: string | null;
   queues: string[];
   /** Classifier behind the NF, whose drops are packets that no edge wants. */

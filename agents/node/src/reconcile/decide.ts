@@ -2,30 +2,21 @@ import type { InstanceSpec, NodeSpec, Observed } from '@orrery/contract';
 import { CompileError, compile } from '../drivers/engine/compile.js';
 import type { EngineView } from '../drivers/engine/engine-driver.js';
 import { digestOf, processDigest } from '../drivers/instance-digest.js';
-import type { Change, RuntimeInstance, Wiring } from '../drivers/nf-driver.js';
-
-/** The last step that failed, and when it may be tried again. */
-export interface Failure {
-  generation: number;
-  message: string;
-  instance_id: string | null;
-  not_before_ms: number;
-}
+import type { RuntimeInstance, Wiring } from '../drivers/nf-driver.js';
+import { type BoardWorld, boardEnds, boardSteps, checkBoards, refusedOnBoard } from './boards.js';
+import { type Failure, noChange, type Step } from './steps.js';
 
 export interface World {
   spec: NodeSpec | null;
   engine: EngineView;
   processes: ReadonlyMap<string, RuntimeInstance>;
   process_nfs: readonly string[];
+  boards: BoardWorld;
   failure: Failure | null;
   /** Newest generation that was reached, reported until a newer one is. */
   converged: number;
   now_ms: number;
 }
-
-export type Step =
-  | { kind: 'start-engine'; reason: string }
-  | { kind: 'realize'; driver: InstanceSpec['driver']; change: Change; reason: string };
 
 export interface Decision {
   /** What to do now, in order; after it the world is looked at again. */
@@ -35,11 +26,10 @@ export interface Decision {
   wait_ms: number | null;
 }
 
-const noChange: Change = { deploy: [], configure: [], destruct: [], wiring: null };
-
 /**
  * What separates the node from its desired state, and the next steps toward it. Processes are deployed before the data
- * plane refers to their interfaces and destructed after it no longer does.
+ * plane refers to their interfaces and destructed after it no longer does. So are instances on boards, whose loads are
+ * not waited for: the data plane takes them in when they are there.
  */
 export function decide(world: World): Decision {
   const { spec, engine, failure, now_ms } = world;
@@ -50,14 +40,15 @@ export function decide(world: World): Decision {
   }
   let wiring: Wiring;
   try {
-    wiring = wire(spec, engine, world.process_nfs);
+    wiring = wire(spec, world);
   } catch (error) {
     if (!(error instanceof CompileError)) throw error;
     const why = { message: `${error.pointer}: ${error.message}`, instance_id: error.instanceId };
     return { steps: [], observed: report(world, why, null, 'failed'), wait_ms: null };
   }
   const started = startSteps(world);
-  const steps = [...deploySteps(spec, world.processes), ...started.steps];
+  const board = boardSteps(spec, world.boards);
+  const steps = [...deploySteps(spec, world.processes), ...board.before, ...started.steps];
   if (engine.status === 'running' && engine.applied !== wiring.digest)
     steps.push({
       kind: 'realize',
@@ -66,21 +57,23 @@ export function decide(world: World): Decision {
       reason: engine.applied === null ? 'the engine has no graph' : 'desired state changed',
     });
   if (engine.status === 'running' && engine.applied === wiring.digest)
-    steps.push(...destructSteps(spec, world.processes));
-  const ready = steps.length === 0 && engine.status === 'running' && allRun(spec, world.processes);
+    steps.push(...destructSteps(spec, world.processes), ...board.after);
+  const ready = steps.length === 0 && engine.status === 'running' && allRun(spec, world);
   if (ready) return { steps, observed: report(world, null, spec.generation, 'converged'), wait_ms: null };
   const why =
     engine.status === 'failed' ? { message: engine.error ?? 'the engine failed', instance_id: null } : failure;
-  const state = failure?.generation === spec.generation ? 'failed' : 'progressing';
-  return { steps, observed: report(world, why, null, state), wait_ms: started.wait_ms };
+  const refused = why ? null : refusedOnBoard(spec, world.boards);
+  const state = failure?.generation === spec.generation || refused ? 'failed' : 'progressing';
+  return { steps, observed: report(world, why ?? refused, null, state), wait_ms: started.wait_ms };
 }
 
-function wire(spec: NodeSpec, engine: EngineView, processNfs: readonly string[]): Wiring {
+function wire(spec: NodeSpec, { engine, process_nfs, boards }: World): Wiring {
   spec.instances.forEach(({ driver, nf, id }, i) => {
-    if (driver === 'process' && !processNfs.includes(nf))
-      throw new CompileError(`/instances/${i}/nf`, `no process NF ${nf} here; there are ${processNfs.join(', ')}`, id);
+    if (driver === 'process' && !process_nfs.includes(nf))
+      throw new CompileError(`/instances/${i}/nf`, `no process NF ${nf} here; there are ${process_nfs.join(', ')}`, id);
   });
-  const { graph, probes } = compile(spec, engine);
+  checkBoards(spec, boards);
+  const { graph, probes } = compile(spec, engine, boardEnds(spec, boards));
   const instances = new Map(spec.instances.map((instance) => [instance.id, digestOf(instance)]));
   return { graph, probes, instances, digest: digestOf(graph) };
 }
@@ -116,8 +109,12 @@ function destructSteps(spec: NodeSpec, processes: World['processes']): Step[] {
   return [{ kind: 'realize', driver: 'process', change, reason: 'no longer desired' }];
 }
 
-function allRun(spec: NodeSpec, processes: World['processes']): boolean {
-  return spec.instances.every(({ id, driver }) => driver !== 'process' || processes.get(id)?.state === 'running');
+function allRun(spec: NodeSpec, { processes, boards }: World): boolean {
+  return spec.instances.every(({ id, driver }) => {
+    if (driver === 'process') return processes.get(id)?.state === 'running';
+    const onBoard = boards.instances.get(id);
+    return driver === 'engine' || (onBoard?.state === 'running' && onBoard.ends !== null);
+  });
 }
 
 function report(
@@ -126,34 +123,35 @@ function report(
   generation: number | null,
   state: Observed['state'],
 ): Observed {
-  const { spec, engine, processes } = world;
+  const { spec, engine, processes, boards } = world;
   const instances: Observed['instances'] = (spec?.instances ?? []).map((instance) => ({
     id: instance.id,
     ...instanceState(instance, world, failure),
   }));
   const wanted = new Set(instances.map(({ id }) => id));
-  for (const id of processes.keys()) if (!wanted.has(id)) instances.push({ id, state: 'stopping', detail: null });
+  for (const id of [...processes.keys(), ...boards.instances.keys()])
+    if (!wanted.has(id)) instances.push({ id, state: 'stopping', detail: null });
   return {
     generation: generation ?? world.converged,
     state,
     engine: engine.status,
     engine_pid: engine.pid,
     instances,
-    boards: [],
+    boards: [...boards.observed],
     error: failure?.message ?? null,
   };
 }
 
 function instanceState(
   { id, driver }: InstanceSpec,
-  { engine, processes }: World,
+  { engine, processes, boards }: World,
   failure: Pick<Failure, 'message' | 'instance_id'> | null,
 ): Pick<Observed['instances'][number], 'state' | 'detail'> {
   if (failure?.instance_id === id) return { state: 'failed', detail: failure.message };
   if (engine.status === 'failed') return { state: 'failed', detail: engine.error };
-  const process = processes.get(id);
-  if (driver === 'process' && process?.state !== 'running')
-    return { state: process?.state ?? 'pending', detail: process?.detail ?? null };
+  const hosted = driver === 'process' ? processes.get(id) : boards.instances.get(id);
+  if (driver !== 'engine' && hosted?.state !== 'running')
+    return { state: hosted?.state ?? 'pending', detail: hosted?.detail ?? null };
   if (engine.status === 'running' && engine.instances.has(id)) return { state: 'running', detail: null };
-  return { state: engine.status === 'starting' ? 'starting' : 'pending', detail: null };
+  return { state: engine.status === 'starting' ? 'starting' : 'pending', detail: hosted?.detail ?? null };
 }

@@ -4,7 +4,7 @@ import type { EngineView } from '../drivers/engine/engine-driver.js';
 import { type Change, DriverError, type NfDriver } from '../drivers/nf-driver.js';
 import { eventLog } from '../testing/scratch.js';
 import { ENGINE_TRAITS, instance, linearChain, nodeSpec } from '../testing/specs.js';
-import { type EnginePort, Reconciler } from './reconciler.js';
+import { type BoardsPort, type EnginePort, Reconciler } from './reconciler.js';
 
 /** An engine whose every apply waits until the test lets it go, or fails at once when told to. */
 class ScriptedEngine implements EnginePort {
@@ -49,8 +49,7 @@ class ScriptedEngine implements EnginePort {
   importState = async () => {};
 }
 
-const noProcesses: NfDriver = {
-  kind: 'process',
+const nothing = {
   nfs: [],
   observe: () => new Map(),
   realize: async () => {},
@@ -58,12 +57,19 @@ const noProcesses: NfDriver = {
   exportState: async () => ({}),
   importState: async () => {},
 };
+const noProcesses: NfDriver = { ...nothing, kind: 'process' };
+const noBoards: BoardsPort = { ...nothing, kind: 'board', observed: [] };
 
 function setUp() {
   const engine = new ScriptedEngine();
   const log = eventLog();
   const seen: Observed[] = [];
-  const reconciler = new Reconciler(engine, noProcesses, log.emit, (observed) => seen.push(observed), 'n1');
+  const reconciler = new Reconciler(
+    { engine, process: noProcesses, board: noBoards },
+    log.emit,
+    (observed) => seen.push(observed),
+    'n1',
+  );
   engine.onChange = () => reconciler.look();
   return { engine, log, seen, reconciler };
 }

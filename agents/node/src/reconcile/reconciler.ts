@@ -1,13 +1,26 @@
-import type { NodeSpec, Observed } from '@orrery/contract';
+import type { NodeSpec, Observed, ObservedBoard } from '@orrery/contract';
 import type { EngineView } from '../drivers/engine/engine-driver.js';
-import { DriverError, type NfDriver } from '../drivers/nf-driver.js';
+import { type BoardInstance, DriverError, type NfDriver } from '../drivers/nf-driver.js';
 import type { Emit } from '../link/agent-event.js';
 import { backoffMs } from '../platform/backoff.js';
-import { decide, type Failure, type Step } from './decide.js';
+import { decide } from './decide.js';
+import type { Failure, Step } from './steps.js';
 
 export interface EnginePort extends NfDriver {
   readonly view: EngineView;
   start(): Promise<void>;
+}
+
+/** A board driver takes a change without waiting for loads; its `observe` tells how far they are. */
+export interface BoardsPort extends NfDriver {
+  observe(): ReadonlyMap<string, BoardInstance>;
+  readonly observed: readonly ObservedBoard[];
+}
+
+export interface Drivers {
+  engine: EnginePort;
+  process: NfDriver;
+  board: BoardsPort;
 }
 
 const RETRY = { first_ms: 500, most_ms: 30_000 };
@@ -26,8 +39,7 @@ export class Reconciler {
   private lastText = '';
 
   constructor(
-    private readonly engine: EnginePort,
-    private readonly processes: NfDriver,
+    private readonly drivers: Drivers,
     private readonly emit: Emit,
     private readonly onObserved: (observed: Observed) => void,
     private readonly node: string,
@@ -91,8 +103,8 @@ export class Reconciler {
   private async perform(step: Step): Promise<boolean> {
     const { spec } = this;
     try {
-      if (step.kind === 'start-engine') await this.engine.start();
-      else await (step.driver === 'engine' ? this.engine : this.processes).realize(step.change);
+      if (step.kind === 'start-engine') await this.drivers.engine.start();
+      else await this.drivers[step.driver].realize(step.change);
       return true;
     } catch (error) {
       // The engine driver keeps its own back-off and state.
@@ -110,11 +122,13 @@ export class Reconciler {
   }
 
   private world() {
+    const { engine, process, board } = this.drivers;
     return {
       spec: this.spec,
-      engine: this.engine.view,
-      processes: this.processes.observe(),
-      process_nfs: this.processes.nfs,
+      engine: engine.view,
+      processes: process.observe(),
+      process_nfs: process.nfs,
+      boards: { nfs: board.nfs, instances: board.observe(), observed: board.observed },
       failure: this.failure,
       converged: this.converged,
       now_ms: Date.now(),

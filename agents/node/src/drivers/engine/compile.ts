@@ -8,7 +8,7 @@ import {
   type OutputSpec,
   type Target,
 } from '@orrery/contract';
-import type { InstanceProbe, Probes } from '../nf-driver.js';
+import type { EngineEnds, InstanceProbe, Probes } from '../nf-driver.js';
 import { processLinks } from '../veth-names.js';
 import {
   exitModule,
@@ -49,19 +49,23 @@ export interface EngineTraits {
   readonly nfs: readonly string[] | null;
 }
 
-/** Tag between engine and process NF; it never leaves the server, so any pair of processes may use the same. */
-const PROCESS_HOP = 0xfffe;
+/** Tag between the engine and an NF behind ports; it never leaves the server, so any pair of ports may use the same. */
+const PORTS_HOP = 0xfffe;
 const GATES = 256;
 const QUEUE_CAPACITY = 1024;
 const FORWARD = 0;
 const RETURN = 1;
 
+/** Where the engine reaches each instance on a board. */
+export type BoardEnds = ReadonlyMap<string, EngineEnds>;
+
 /**
  * The data plane of one node: nic -> hop_in -> queue -> NF -> classify -> hash_split -> {queue | hop_out | exit} -> nic.
- * An instance runs on the worker `core` modulo their number.
+ * An instance runs on the worker `core` modulo their number. An instance on a board that cannot be reached (yet) is left
+ * out: what is meant for it finds a gate without a link and is counted there.
  */
-export function compile(spec: NodeSpec, engine: EngineTraits): Compiled {
-  return new Compiler(spec, engine).run();
+export function compile(spec: NodeSpec, engine: EngineTraits, boards: BoardEnds = new Map()): Compiled {
+  return new Compiler(spec, engine, boards).run();
 }
 
 class Compiler {
@@ -76,6 +80,7 @@ class Compiler {
   constructor(
     private readonly spec: NodeSpec,
     private readonly engine: EngineTraits,
+    private readonly boards: BoardEnds,
   ) {}
 
   run(): Compiled {
@@ -88,7 +93,9 @@ class Compiler {
     this.nic();
     this.exitModules();
     this.findReturned();
-    const probes = spec.instances.map((instance, i) => this.instance(instance, `/instances/${i}`));
+    const probes = spec.instances.flatMap((instance, i) =>
+      this.reached(instance.id) ? [this.instance(instance, `/instances/${i}`)] : [],
+    );
     this.hops();
     const graph = EngineGraph.safeParse({
       generation: spec.generation,
@@ -123,12 +130,12 @@ class Compiler {
     });
   }
 
-  /** Instances that replies enter: by a return hop, from another address-rewriting NF here, or out of a process. */
+  /** Instances that replies enter: by a return hop, from another address-rewriting NF here, or out of one behind ports. */
   private findReturned(): void {
     for (const { direction, instance_id } of this.spec.hops) if (direction === 'return') this.returned.add(instance_id);
     for (const { id, driver, return_to } of this.spec.instances) {
       if (return_to?.kind === 'instance') this.returned.add(return_to.instance_id);
-      if (return_to && driver === 'process') this.returned.add(id);
+      if (return_to && driver !== 'engine') this.returned.add(id);
     }
   }
 
@@ -144,7 +151,7 @@ class Compiler {
       if (gate >= GATES) throw new CompileError(pointer, `a node takes hops to at most ${GATES} instances`);
       if (!gates.has(to)) {
         gates.set(to, gate);
-        this.link(NIC_HOPS, gate, to);
+        if (this.reached(instance_id)) this.link(NIC_HOPS, gate, to);
       }
       return { hop, gate };
     });
@@ -164,12 +171,11 @@ class Compiler {
     const [forward, back] =
       instance.driver === 'engine'
         ? this.engineNf(instance, returned, pointer)
-        : this.processNf(instance, returned, worker, pointer);
+        : this.portsNf(instance, returned, worker, pointer);
     const outputs = this.outputs(instance, forward, pointer);
-    if (instance.return_to)
-      this.link(back.name, back.gate, this.target(instance.return_to, true, `${pointer}/return_to`));
-    const near = instance.driver === 'process' ? { near: nearOf(id), far: farOf(id) } : null;
-    return { instance_id: id, nf: near ? null : id, queues, outputs, ports: near };
+    if (instance.return_to) this.linkTo(back, instance.return_to, true, `${pointer}/return_to`);
+    const ports = instance.driver === 'engine' ? null : { near: nearOf(id), far: farOf(id) };
+    return { instance_id: id, nf: ports ? null : id, queues, outputs, ports };
   }
 
   private engineNf(instance: InstanceSpec, returned: boolean, pointer: string) {
@@ -186,20 +192,20 @@ class Compiler {
     ] as const;
   }
 
-  /** A process sees Ethernet frames on two interfaces; hop tags carry ingress time and metadata through it. */
-  private processNf(instance: InstanceSpec, returned: boolean, worker: number, pointer: string) {
+  /** A process or board sees Ethernet frames on two interfaces; hop tags carry ingress time and metadata through it. */
+  private portsNf(instance: InstanceSpec, returned: boolean, worker: number, pointer: string) {
     const { id } = instance;
-    const links = processLinks(id);
+    const ends = this.boards.get(id) ?? processEnds(id);
     const [near, far] = [nearOf(id), farOf(id)];
-    this.ports.push({ name: near, driver: 'af_packet', iface: links.near.engine });
-    this.ports.push({ name: far, driver: 'af_packet', iface: links.far.engine });
+    this.ports.push({ name: near, driver: 'af_packet', iface: ends.near });
+    this.ports.push({ name: far, driver: 'af_packet', iface: ends.far });
     const leg = (queue: string, toPort: string, fromPort: string, kind: string) => {
       const untag = `${id}:${kind}untag`;
       const modules: EngineModule[] = [
-        { name: `${id}:${kind}tag`, kind: 'hop_out', config: { hop: PROCESS_HOP } },
+        { name: `${id}:${kind}tag`, kind: 'hop_out', config: { hop: PORTS_HOP } },
         { name: `${toPort}-out`, kind: 'port_out', config: { port: toPort } },
         { name: `${fromPort}-in`, kind: 'port_in', config: { port: fromPort } },
-        { name: untag, kind: 'hop_in', config: { hops: [{ hop: PROCESS_HOP, gate: 0 }] } },
+        { name: untag, kind: 'hop_in', config: { hops: [{ hop: PORTS_HOP, gate: 0 }] } },
       ];
       for (const module of modules) this.add(module, `${pointer}/id`, id);
       this.link(queue, 0, `${id}:${kind}tag`);
@@ -236,10 +242,11 @@ class Compiler {
   private output(id: string, output: OutputSpec, i: number, from: { name: string; gate: number }, at: string): void {
     this.checkRanges(output, `${at}/targets`, id);
     const targets = output.targets.map(({ to }, t) => this.target(to, false, `${at}/targets/${t}/to`));
+    const here = output.targets.map(({ to }) => this.present(to));
     const distinct = [...new Set(targets)];
     const whole = output.targets.reduce((sum, { range }) => sum + range.hi - range.lo, 0) === FLOW_SPACE;
     if (distinct.length === 1 && (whole || output.targets.length === 1)) {
-      this.link(from.name, from.gate, distinct[0]!);
+      if (here[0]) this.link(from.name, from.gate, distinct[0]!);
       return;
     }
     if (output.key.length === 0)
@@ -249,7 +256,7 @@ class Compiler {
     this.add({ name, kind: 'hash_split', config: { key: output.key, ranges } }, at, id);
     this.link(from.name, from.gate, name);
     distinct.forEach((to, gate) => {
-      this.link(name, gate, to);
+      if (here[targets.indexOf(to)]) this.link(name, gate, to);
     });
   }
 
@@ -295,6 +302,20 @@ class Compiler {
     return this.engine.workers > 1 ? queueOf(leaving) : leaving;
   }
 
+  private linkTo(from: { name: string; gate: number }, to: Target, returning: boolean, pointer: string): void {
+    const target = this.target(to, returning, pointer);
+    if (this.present(to)) this.link(from.name, from.gate, target);
+  }
+
+  private present(to: Target): boolean {
+    return to.kind !== 'instance' || this.reached(to.instance_id);
+  }
+
+  /** Whether the engine can hand packets to it. */
+  private reached(instanceId: string): boolean {
+    return this.instances.get(instanceId)?.driver !== 'board' || this.boards.has(instanceId);
+  }
+
   private entry(instanceId: string, returning: boolean, pointer: string): string {
     if (!this.instances.has(instanceId)) throw new CompileError(pointer, `no instance ${instanceId} here`);
     return returning ? returnQueueOf(instanceId) : queueOf(instanceId);
@@ -320,4 +341,9 @@ class Compiler {
       this.spec.instances[i]?.id ?? null,
     );
   }
+}
+
+function processEnds(id: string): EngineEnds {
+  const { near, far } = processLinks(id);
+  return { near: near.engine, far: far.engine };
 }

@@ -14,6 +14,6 @@ export const splitOf = (instance: string, output: number) => `${instance}:split:
 export const hopModule = (hop: number) => `hop:${hop}`;
 export const exitModule = (exit: string) => `exit:${exit}`;
 
-/** The side of a process NF where packets enter it, and the one where they leave it. Also the names of its ports. */
+/** The side of an NF behind ports where packets enter it, and the one where they leave it. Also the names of its ports. */
 export const nearOf = (instance: string) => `${instance}:near`;
 export const farOf = (instance: string) => `${instance}:far`;

@@ -147,7 +147,7 @@ describe('Sampler', () => {
       if (state.takes) sent.push(NodeSamples.parse(samples));
       return state.takes;
     };
-    return { sampler: new Sampler(source, send), sent, state };
+    return { sampler: new Sampler(source, { samples: [], drops: () => ({}) }, send), sent, state };
   }
 
   it('needs two readings of one epoch for a sample', async () => {

@@ -1,4 +1,4 @@
-import type { EngineStats, NodeSamples } from '@orrery/contract';
+import type { BoardSample, EngineStats, InstanceSample, NodeSamples } from '@orrery/contract';
 import type { Wiring } from '../nf-driver.js';
 import { type Reading, reading, sampleBetween } from './sample.js';
 
@@ -8,6 +8,13 @@ export interface StatsSource {
   readonly wiring: Wiring | null;
   /** The first reading of the engine that runs. */
   readonly baseline: EngineStats | null;
+}
+
+/** What boards count and the engine does not see. */
+export interface BoardFigures {
+  readonly samples: BoardSample[];
+  /** Drops of an instance by its module's reasons. */
+  drops(instanceId: string): Record<string, number>;
 }
 
 const NS_PER_MS = 1e6;
@@ -26,6 +33,7 @@ export class Sampler {
 
   constructor(
     private readonly source: StatsSource,
+    private readonly boards: BoardFigures,
     private readonly send: (samples: NodeSamples) => boolean,
     private readonly period_ms = 200,
   ) {}
@@ -71,13 +79,19 @@ export class Sampler {
     if (!wiring || !before || now.stats.t_ns <= before.stats.t_ns) return;
     // From the engine's own clock, so that it goes on rising when another agent takes over within the epoch.
     this.seq = Math.max(this.seq + 1, Math.floor(now.stats.t_ns / NS_PER_MS / this.period_ms));
+    const between = sampleBetween(before, now, wiring.probes);
     const samples = {
-      ...sampleBetween(before, now, wiring.probes),
+      ...between,
+      instances: between.instances.map((sample) => this.withBoardDrops(sample)),
       seq: this.seq,
       t_ms: Date.now(),
       lost: this.lost,
-      boards: [],
+      boards: this.boards.samples,
     };
     if (!this.send(samples)) this.lost++;
+  }
+
+  private withBoardDrops(sample: InstanceSample): InstanceSample {
+    return { ...sample, drops: { ...sample.drops, ...this.boards.drops(sample.instance_id) } };
   }
 }

@@ -1,0 +1,133 @@
+import type { BoardDescription, BoardSample, InstanceSpec, ObservedBoard } from '@orrery/contract';
+import type { Emit } from '../../link/agent-event.js';
+import { boardDigest } from '../instance-digest.js';
+import { type BoardInstance, type Change, DriverError, type NfDriver } from '../nf-driver.js';
+import type { BoardConfig } from './board-config.js';
+import type { BoardPort } from './board-port.js';
+import { BoardUnit } from './board-unit.js';
+import { makeBoard } from './make-board.js';
+import { ADAPTERS } from './modules/index.js';
+import type { ModuleAdapter, ModuleSession } from './modules/module-adapter.js';
+import { netdevs } from './netdevs.js';
+import type { Slot } from './slot.js';
+
+export interface BoardDriverOptions {
+  boards: readonly BoardConfig[];
+  adapters?: readonly ModuleAdapter[];
+  makePort?: (config: BoardConfig) => BoardPort;
+  interfaces?: () => ReadonlySet<string>;
+}
+
+/**
+ * Runs NFs in slots of boards. `realize` sets what each slot is to run and returns; slots get there by themselves, one
+ * load at a time on a board, and `observe` tells how far they are.
+ */
+export class BoardDriver implements NfDriver {
+  readonly kind = 'board';
+  private readonly units: BoardUnit[];
+  private readonly adapters: ReadonlyMap<string, ModuleAdapter>;
+  private readonly interfaces: () => ReadonlySet<string>;
+
+  constructor(
+    { boards, adapters = ADAPTERS, makePort = makeBoard, interfaces = netdevs }: BoardDriverOptions,
+    emit: Emit,
+    onChange: () => void,
+  ) {
+    this.adapters = new Map(adapters.map((adapter) => [adapter.nf, adapter]));
+    this.interfaces = interfaces;
+    this.units = boards.map((config) => new BoardUnit(config, makePort(config), emit, onChange));
+  }
+
+  /** NFs that a slot could be; whether a board has the bitstream is seen when it is to be loaded. */
+  get nfs(): readonly string[] {
+    return this.units.length > 0 ? [...this.adapters.keys()] : [];
+  }
+
+  /** Boards that were seen. */
+  get descriptions(): BoardDescription[] {
+    return this.units.flatMap(({ description }) => description ?? []);
+  }
+
+  get observed(): ObservedBoard[] {
+    return this.units.map(({ observed }) => observed);
+  }
+
+  get samples(): BoardSample[] {
+    return this.units.flatMap(({ sample }) => sample ?? []);
+  }
+
+  /** Drops of an instance by its module's reasons; none for an instance that runs elsewhere. */
+  drops(instanceId: string): Record<string, number> {
+    return this.slotOf(instanceId)?.dropsOf() ?? {};
+  }
+
+  /** Resolves when every board that is there was met. */
+  async start(): Promise<void> {
+    await Promise.all(this.units.map((unit) => unit.start()));
+  }
+
+  /** Boards run on with what they hold. */
+  stop(): void {
+    for (const unit of this.units) unit.stop();
+  }
+
+  observe(): ReadonlyMap<string, BoardInstance> {
+    if (this.units.length === 0) return new Map();
+    const present = this.interfaces();
+    return new Map(
+      this.slots.flatMap((slot) => {
+        const found = slot.instance(present);
+        return found ? [[slot.target!.instance.id, found] as const] : [];
+      }),
+    );
+  }
+
+  async realize({ deploy, configure, destruct }: Change): Promise<void> {
+    const wanted = [...deploy, ...configure];
+    const places = new Map(wanted.map((instance) => [this.place(instance), instance]));
+    const gone = new Set([...destruct, ...wanted.map(({ id }) => id)]);
+    for (const slot of this.slots)
+      if (slot.target && gone.has(slot.target.instance.id) && !places.has(slot)) slot.empty();
+    for (const [slot, instance] of places)
+      slot.run({ instance, adapter: this.adapter(instance), digest: boardDigest(instance) });
+  }
+
+  async getInstanceState(instanceId: string, limit: number): Promise<Record<string, unknown>> {
+    return { ...(await this.session(instanceId).state(limit)), slot: this.slotOf(instanceId)!.observed() };
+  }
+
+  async exportState(instanceId: string): Promise<Record<string, unknown>> {
+    return (await this.session(instanceId).exportState?.()) ?? {};
+  }
+
+  async importState(instanceId: string, state: Record<string, unknown>): Promise<void> {
+    await this.session(instanceId).importState?.(state);
+  }
+
+  private get slots(): Slot[] {
+    return this.units.flatMap(({ slots }) => slots);
+  }
+
+  private slotOf(instanceId: string): Slot | undefined {
+    return this.slots.find(({ target }) => target?.instance.id === instanceId);
+  }
+
+  private session(instanceId: string): ModuleSession {
+    const session = this.slotOf(instanceId)?.running;
+    if (!session) throw new DriverError(`${instanceId} does not run on a board`, instanceId);
+    return session;
+  }
+
+  private place({ id, board }: InstanceSpec): Slot {
+    const unit = this.units.find((one) => one.board === board?.board);
+    const slot = unit?.slots[board?.slot ?? -1];
+    if (!slot) throw new DriverError(`${id}: there is no slot ${board?.slot} of a board ${board?.board}`, id, true);
+    return slot;
+  }
+
+  private adapter({ id, nf }: InstanceSpec): ModuleAdapter {
+    const adapter = this.adapters.get(nf);
+    if (!adapter) throw new DriverError(`${id}: boards here cannot be ${nf}`, id, true);
+    return adapter;
+  }
+}

@@ -1,0 +1,27 @@
+import type { BoardSample } from '@orrery/contract';
+import type { BoardStatus } from './board-port.js';
+
+/** Figures of a board as the console takes them; what the emulation takes of a core is of the time between the readings. */
+export function sampleOf(board: string, before: BoardStatus | null, now: BoardStatus): BoardSample {
+  return {
+    board,
+    cycles: now.cycles,
+    slowdown: now.slowdown,
+    cpu_share: shareOf(before, now),
+    slots: now.slots.map(({ slot, counters }) => ({
+      slot,
+      frames_in: counters.frames_in,
+      frames_out: counters.frames_out,
+      bytes_in: counters.bytes_in,
+      bytes_out: counters.bytes_out,
+      lost: counters.dropped,
+      bypassed: counters.bypassed,
+    })),
+  };
+}
+
+function shareOf(before: BoardStatus | null, now: BoardStatus): number | null {
+  if (!now.cpu || !before?.cpu) return null;
+  const wall_s = now.cpu.wall_s - before.cpu.wall_s;
+  return wall_s > 0 ? Math.max(0, now.cpu.used_s - before.cpu.used_s) / wall_s : null;
+}

@@ -1,0 +1,237 @@
+import type { BoardDescription, BoardSample, LoadResult, ObservedBoard } from '@orrery/contract';
+import type { Emit } from '../../link/agent-event.js';
+import { backoffMs } from '../../platform/backoff.js';
+import { AlertLimiter } from './alerts.js';
+import type { BoardConfig } from './board-config.js';
+import {
+  BoardError,
+  type BoardPort,
+  type BoardStatus,
+  type DeviceDescription,
+  type ModuleEvent,
+  type SlotLoad,
+} from './board-port.js';
+import { sampleOf } from './board-sample.js';
+import { chooseImage } from './images.js';
+import { Slot, type SlotHost, type SlotTarget } from './slot.js';
+
+const RECONNECT = { first_ms: 250, most_ms: 10_000 };
+const POLL_MS = 200;
+/** Every so many polls sessions do their housekeeping. */
+const POLLS_A_TICK = 25;
+
+/** One board: its connection, its slots and their figures. It is connected to again and again while it is away. */
+export class BoardUnit implements SlotHost {
+  readonly slots: Slot[];
+  /** As it was when it was last seen. */
+  private device: DeviceDescription | null = null;
+  private connected = false;
+  private status: BoardStatus | null = null;
+  private before: BoardStatus | null = null;
+  private lastLoad: LoadResult | null = null;
+  private absence: string | null = 'not connected yet';
+  private attempts = 0;
+  private timer: NodeJS.Timeout | null = null;
+  private loads: Promise<unknown> = Promise.resolve();
+  private loading = 0;
+  private polls = 0;
+  private stopped = false;
+
+  constructor(
+    readonly config: BoardConfig,
+    readonly port: BoardPort,
+    private readonly tell: Emit,
+    private readonly onChange: () => void,
+  ) {
+    this.slots = config.slots.map((ends, slot) => new Slot(slot, { near: ends.near, far: ends.far }, this));
+  }
+
+  get board(): string {
+    return this.config.id;
+  }
+
+  get online(): boolean {
+    return this.connected;
+  }
+
+  /** Resolves after the first try. */
+  async start(): Promise<void> {
+    await this.connect();
+  }
+
+  stop(): void {
+    this.stopped = true;
+    if (this.timer) clearTimeout(this.timer);
+    for (const slot of this.slots) slot.stop();
+    this.port.close();
+    this.connected = false;
+  }
+
+  /** Null until the board was seen. */
+  get description(): BoardDescription | null {
+    const { device, config } = this;
+    if (!device) return null;
+    const { emulated, note, profile, device: name, clock_hz, shell, slots, images } = device;
+    const held = new Set(images.flatMap(({ modules }) => [...modules.values()].flatMap((module) => module ?? [])));
+    return {
+      id: config.id,
+      backend: config.backend,
+      emulated,
+      note,
+      profile,
+      device: name,
+      clock_mhz: clock_hz / 1e6,
+      shell,
+      slots: slots.filter(({ slot }) => slot < this.slots.length),
+      modules: [...held].sort(),
+    };
+  }
+
+  get observed(): ObservedBoard {
+    const slots = this.slots.map((slot) => slot.observed());
+    const seen = { id: this.config.id, slots, last_load: this.lastLoad };
+    if (!this.online) return { ...seen, state: 'absent', detail: this.absence };
+    if (this.loading > 0) return { ...seen, state: 'loading', detail: null };
+    const state = this.status?.state ?? 'unknown';
+    if (state.includes('error')) return { ...seen, state: 'failed', detail: state };
+    return { ...seen, state: 'operating', detail: null };
+  }
+
+  get sample(): BoardSample | null {
+    return this.status && sampleOf(this.config.id, this.before, this.status);
+  }
+
+  changed(): void {
+    this.onChange();
+  }
+
+  emit(severity: Parameters<Emit>[0], event: string, message: string, data: Record<string, unknown> = {}): void {
+    this.tell(severity, event, this.config.id, message, { board: this.config.id, ...data });
+  }
+
+  alerts(): AlertLimiter {
+    return new AlertLimiter(this.tell);
+  }
+
+  load(
+    slot: number,
+    target: SlotTarget,
+    onProgress: (load: SlotLoad) => void,
+    wanted: () => boolean,
+  ): Promise<LoadResult | null> {
+    const turn = this.loads.then(() => (wanted() ? this.loadNow(slot, target, onProgress) : null));
+    this.loads = turn.catch(() => undefined);
+    return turn;
+  }
+
+  private async loadNow(
+    slot: number,
+    { adapter, instance }: SlotTarget,
+    onProgress: (load: SlotLoad) => void,
+  ): Promise<LoadResult> {
+    const { load: kind, policy } = instance.board!;
+    const others = new Map(
+      this.slots.flatMap((other) => (other.target ? [[other.slot, other.target.adapter.nf] as const] : [])),
+    );
+    const image = chooseImage(this.device?.images ?? [], kind, slot, adapter.nf, others);
+    if (!image)
+      throw new BoardError(
+        `no ${kind} bitstream puts ${adapter.nf} into slot ${slot}${among(kind, others)}`,
+        'refused',
+      );
+    this.loading++;
+    this.onChange();
+    try {
+      // A full load takes the links down: nothing waits or passes.
+      const order =
+        kind === 'full' ? { slot: null, kind, policy: 'drop' as const, image } : { slot, kind, policy, image };
+      const result = await this.port.load(order, onProgress);
+      this.lastLoad = result;
+      return result;
+    } finally {
+      this.loading--;
+      // A full load, refused or not, took every slot down.
+      if (kind === 'full') for (const other of this.slots) if (other.slot !== slot) other.disturb();
+      this.onChange();
+    }
+  }
+
+  private async connect(): Promise<void> {
+    try {
+      const device = await this.port.open({
+        event: (event) => this.event(event),
+        eventsLost: (count) =>
+          this.emit('warning', 'board.events-lost', `${count} events of modules were lost`, { count }),
+        lost: (why) => this.lost(why),
+      });
+      if (this.stopped) return this.port.close();
+      this.status = await this.port.status();
+      this.before = null;
+      this.device = device;
+    } catch (error) {
+      this.port.close();
+      this.absence = (error as Error).message;
+      return this.again();
+    }
+    if (this.attempts > 0) this.emit('info', 'board.back', `Board ${this.board} is there`);
+    this.connected = true;
+    this.absence = null;
+    this.attempts = 0;
+    for (const slot of this.slots) slot.disturb();
+    this.onChange();
+    this.poll();
+  }
+
+  private lost(why: string): void {
+    if (this.stopped || !this.connected) return;
+    this.connected = false;
+    this.status = null;
+    this.absence = why;
+    for (const slot of this.slots) slot.lost();
+    this.emit('error', 'board.lost', `Board ${this.board} is lost: ${why}`);
+    this.again();
+  }
+
+  private again(): void {
+    this.onChange();
+    if (this.stopped) return;
+    this.attempts++;
+    if (this.timer) clearTimeout(this.timer);
+    this.timer = setTimeout(() => void this.connect(), backoffMs(RECONNECT, this.attempts, Math.random())).unref();
+  }
+
+  private event({ slot, words }: ModuleEvent): void {
+    this.slots[slot]?.running?.event(words);
+  }
+
+  /** Reads the board at a fixed pause until it is lost. */
+  private poll(): void {
+    if (this.timer) clearTimeout(this.timer);
+    this.timer = setTimeout(async () => {
+      try {
+        await this.read();
+      } catch (error) {
+        if (!(error instanceof BoardError)) throw error;
+        // Its loss is heard; anything else is seen again or not with the next reading.
+      }
+      if (this.online && !this.stopped) this.poll();
+    }, POLL_MS).unref();
+  }
+
+  private async read(): Promise<void> {
+    const status = await this.port.status();
+    if (!this.online) return;
+    this.before = this.status;
+    this.status = status;
+    if (this.lastLoad && status.interrupted) this.lastLoad = { ...this.lastLoad, ...status.interrupted };
+    for (const found of status.slots) this.slots[found.slot]?.observe(found);
+    for (const slot of this.slots) await slot.sampleDrops();
+    if (++this.polls % POLLS_A_TICK === 0) for (const { running } of this.slots) await running?.tick?.();
+    this.onChange();
+  }
+}
+
+function among(kind: string, others: ReadonlyMap<number, string>): string {
+  if (kind === 'partial') return '';
+  return ` beside ${[...others].map(([slot, module]) => `${module} in ${slot}`).join(', ')}`;
+}

@@ -1,0 +1,35 @@
+import type { BoardPort } from './board-port.js';
+import { allOf } from './fields.js';
+import { identityOf } from './module-names.js';
+import { COMMON_REGISTERS } from './registers.js';
+import { WrappingCounters } from './wrapping-counters.js';
+
+const { DROPS, OVERSIZE } = COMMON_REGISTERS;
+
+/** Drops of an instance by the reasons of its module, over loads. */
+export class DropCounters {
+  private readonly counters = new WrappingCounters();
+  private reasons: Record<string, number> = {};
+
+  constructor(
+    private readonly slot: number,
+    private readonly host: { readonly port: BoardPort },
+  ) {}
+
+  get byReason(): Record<string, number> {
+    return this.reasons;
+  }
+
+  /** The module was loaded anew. */
+  restart(): void {
+    this.counters.restart();
+  }
+
+  async read(module: string): Promise<void> {
+    const names = identityOf(module)?.drops ?? [];
+    const addresses = [OVERSIZE.address, ...allOf(DROPS).slice(0, names.length)];
+    const sums = this.counters.add(await this.host.port.readRegisters(this.slot, addresses));
+    const counted = sums.map((count, i): [string, number] => [i === 0 ? 'oversize' : names[i - 1]!, count]);
+    this.reasons = Object.fromEntries(counted.filter(([, count]) => count > 0));
+  }
+}

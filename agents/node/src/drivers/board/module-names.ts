@@ -1,0 +1,33 @@
+import { Name } from '@orrery/contract';
+import { BOARD_MODULES } from './registers.js';
+
+/** What boards and their register descriptions call a module: `nf_sqli_detector` is `sqli-detector` to everyone else. */
+export function moduleName(hardware: string): string {
+  const name = hardware.replace(/^nf_/, '').replaceAll('_', '-').toLowerCase();
+  return Name.safeParse(name).success ? name : 'unknown';
+}
+
+export interface ModuleIdentity {
+  id: number;
+  version: string;
+  drops: readonly string[];
+}
+
+const IDENTITIES: ReadonlyMap<string, ModuleIdentity> = new Map(
+  Object.entries(BOARD_MODULES).map(([name, module]) => [moduleName(name), module]),
+);
+
+/** Null for a module that this agent was not built with. */
+export const identityOf = (module: string): ModuleIdentity | null => IDENTITIES.get(module) ?? null;
+
+/** The module with this `ID` register; null for none. */
+export function moduleWithId(id: number): string | null {
+  for (const [name, identity] of IDENTITIES) if (identity.id === id) return name;
+  return null;
+}
+
+export const versionText = (word: number): string => [word >>> 16, (word >>> 8) & 0xff, word & 0xff].join('.');
+export const idText = (word: number): string =>
+  Buffer.from([word >>> 24, (word >>> 16) & 0xff, (word >>> 8) & 0xff, word & 0xff])
+    .toString('latin1')
+    .replace(/[^ -~]/g, '?');

@@ -1,0 +1,36 @@
+import { z } from 'zod';
+import type { TableEntry } from '../board-port.js';
+import { stateRows } from './state-rows.js';
+
+/** Entries of a module's flow table. */
+export const TABLE_FLOWS = 4096;
+
+/** Seconds that idle times of boards count up to. */
+export const MOST_IDLE_S = 43_200;
+
+export const Word32 = z.int().min(0).max(0xffffffff);
+export const Word16 = z.int().min(0).max(0xffff);
+export const AgeMs = z.number().min(0).max(86_400_000_000);
+
+/** The first four words of an entry, as a software NF's row says it: src, dst, src port, dst port, proto. */
+export type FlowKey = [number, number, number, number, number];
+
+export function keyOf([src, dst, ports, proto]: TableEntry): FlowKey {
+  return [src!, dst!, ports! >>> 16, ports! & 0xffff, proto! & 0xff];
+}
+
+export function keyWords([src, dst, src_port, dst_port, proto]: readonly number[]): [number, number, number, number] {
+  return [src!, dst!, src_port! * 0x10000 + dst_port!, proto!];
+}
+
+/** Boards count idle time in whole seconds, up to a limit. */
+export const idleSeconds = (idle_ms: number): number => Math.min(Math.round(idle_ms / 1000), MOST_IDLE_S);
+
+/** Rows of an export, youngest first, so that what finds no room is what was idle longest. */
+export function youngestFirst<R extends readonly number[]>(rows: R[]): R[] {
+  return rows.sort((a, b) => a.at(-1)! - b.at(-1)!);
+}
+
+export function readRows<R extends z.ZodType>(row: R, state: Record<string, unknown>): z.infer<R>[] {
+  return stateRows(z.strictObject({ flows: z.array(row).max(65_536) }), state).flows;
+}

@@ -1,0 +1,8 @@
+import { ddosDetector } from './ddos-detector.js';
+import { elephantDetector } from './elephant-detector.js';
+import type { ModuleAdapter } from './module-adapter.js';
+import { sqliDetector } from './sqli-detector.js';
+import { statefulFirewall } from './stateful-firewall.js';
+
+/** NFs that boards can be, one line each. */
+export const ADAPTERS: readonly ModuleAdapter[] = [ddosDetector, elephantDetector, sqliDetector, statefulFirewall];

@@ -1,0 +1,54 @@
+import { type BoardListener, EVENT_WORDS } from '../board-port.js';
+import { COMMON_REGISTERS } from '../registers.js';
+import type { Registers } from './register-file.js';
+
+const { EVENT_COUNT, EVENT_DATA, EVENT_LOST } = COMMON_REGISTERS;
+/** A module holds 16 events: at 20 ms none is lost below 800 a second. */
+const PERIOD_MS = 20;
+const FIFO_EVENTS = 16;
+
+interface EventSource {
+  slot: number;
+  base: number;
+  readable: () => boolean;
+}
+
+/** Looks for events of modules at a fixed rate, for boards that do not bring them. */
+export class EventReader {
+  private readonly timer: NodeJS.Timeout;
+  private readonly lost = new Map<number, number>();
+
+  constructor(
+    private readonly registers: Registers,
+    private readonly sources: readonly EventSource[],
+    private readonly listener: BoardListener,
+    private readonly onFailure: (why: string) => void,
+  ) {
+    this.timer = setInterval(() => this.look(), PERIOD_MS).unref();
+  }
+
+  stop(): void {
+    clearInterval(this.timer);
+  }
+
+  private look(): void {
+    try {
+      for (const source of this.sources) if (source.readable()) this.drain(source);
+    } catch (error) {
+      this.stop();
+      this.onFailure((error as Error).message);
+    }
+  }
+
+  private drain({ slot, base }: EventSource): void {
+    const waiting = Math.min(this.registers.read(base + EVENT_COUNT.address), FIFO_EVENTS);
+    for (let n = 0; n < waiting; n++) {
+      const words = Array.from({ length: EVENT_WORDS }, () => this.registers.read(base + EVENT_DATA.address));
+      this.listener.event({ slot, words });
+    }
+    const lost = this.registers.read(base + EVENT_LOST.address);
+    const before = this.lost.get(slot) ?? lost;
+    this.lost.set(slot, lost);
+    if (lost > before) this.listener.eventsLost(lost - before);
+  }
+}

@@ -1,0 +1,59 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { BoardError, ENTRY_WORDS, type TableEntry } from '../board-port.js';
+import { at, field, word } from '../fields.js';
+import { COMMON_REGISTERS } from '../registers.js';
+import type { Registers } from './register-file.js';
+
+const { TABLE_COMMAND, TABLE_STATUS, TABLE_DATA } = COMMON_REGISTERS;
+const OPERATION = { read: 1, put: 2 };
+const TABLE_ENTRIES = 4096;
+const BUSY_LIMIT_MS = 1000;
+/** Registers are read without waiting; after so many entries others have their turn. */
+const ENTRIES_A_TURN = 64;
+
+/** The flow table of a module, through its registers. */
+export class TableAccess {
+  constructor(
+    private readonly registers: Registers,
+    private readonly base: number,
+  ) {}
+
+  async export(most: number): Promise<TableEntry[]> {
+    const entries: TableEntry[] = [];
+    const in_use = field(TABLE_STATUS.fields.IN_USE, this.registers.read(this.base + TABLE_STATUS.address));
+    for (let index = 0; index < TABLE_ENTRIES && entries.length < Math.min(most, in_use); index++) {
+      if (index % ENTRIES_A_TURN === 0) await sleep(0);
+      const status = await this.command(OPERATION.read, index);
+      if (field(TABLE_STATUS.fields.VALID, status) === 1)
+        entries.push(Array.from({ length: ENTRY_WORDS }, (_, i) => this.registers.read(this.base + at(TABLE_DATA, i))));
+    }
+    return entries;
+  }
+
+  /** How many found no room. */
+  async import(entries: readonly TableEntry[]): Promise<number> {
+    let refused = 0;
+    for (const [n, entry] of entries.entries()) {
+      if (n % ENTRIES_A_TURN === 0) await sleep(0);
+      entry.forEach((value, i) => {
+        this.registers.write(this.base + at(TABLE_DATA, i), value);
+      });
+      refused += field(TABLE_STATUS.fields.FULL, await this.command(OPERATION.put, 0));
+    }
+    return refused;
+  }
+
+  private async command(operation: number, index: number): Promise<number> {
+    this.registers.write(
+      this.base + TABLE_COMMAND.address,
+      word(TABLE_COMMAND, { OPERATION: operation, INDEX: index }),
+    );
+    const deadline = Date.now() + BUSY_LIMIT_MS;
+    for (;;) {
+      const status = this.registers.read(this.base + TABLE_STATUS.address);
+      if (field(TABLE_STATUS.fields.BUSY, status) === 0) return status;
+      if (Date.now() > deadline) throw new BoardError('the table stays busy', 'failed');
+      await sleep(0);
+    }
+  }
+}

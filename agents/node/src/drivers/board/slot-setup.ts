@@ -1,0 +1,56 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { InstanceSpec } from '@orrery/contract';
+import { BoardError, type BoardPort, type RegisterWrite } from './board-port.js';
+import { at, field, word } from './fields.js';
+import { identityOf, idText, versionText } from './module-names.js';
+import type { ModuleAdapter } from './modules/module-adapter.js';
+import { BOARD_MODULES, COMMON_REGISTERS } from './registers.js';
+
+const { ID, VERSION, CONTROL, STATUS } = COMMON_REGISTERS;
+const SHELL = BOARD_MODULES.nf_shell.registers;
+const CLASSES = [SHELL.METADATA_VALUE_0, SHELL.METADATA_VALUE_1, SHELL.METADATA_VALUE_2, SHELL.METADATA_VALUE_3];
+const CLEAR_LIMIT_MS = 2000;
+
+/** Rejects unless the slot holds that very module, of the version whose registers this agent knows. */
+export async function verifyModule(port: BoardPort, slot: number, module: string): Promise<void> {
+  const known = identityOf(module);
+  if (!known) throw new BoardError(`no registers of the module ${module} are known here`, 'refused');
+  const [id, version] = await port.readRegisters(slot, [ID.address, VERSION.address]);
+  if (id !== known.id)
+    throw new BoardError(
+      `slot ${slot} answers as ${idText(id!)} and not as ${idText(known.id)} (${module})`,
+      'refused',
+    );
+  if (versionText(version!) !== known.version)
+    throw new BoardError(`slot ${slot} holds ${module} ${versionText(version!)}, known is ${known.version}`, 'refused');
+}
+
+/** After a reset the module clears its tables; what is written to them meanwhile is lost. */
+export async function awaitCleared(port: BoardPort, slot: number): Promise<void> {
+  const deadline = Date.now() + CLEAR_LIMIT_MS;
+  for (;;) {
+    const [status] = await port.readRegisters(slot, [STATUS.address]);
+    if (field(STATUS.fields.CLEARING, status!) === 0) return;
+    if (Date.now() > deadline) throw new BoardError(`slot ${slot} does not end clearing its tables`, 'failed');
+    await sleep(5);
+  }
+}
+
+export async function enable(port: BoardPort, slot: number): Promise<void> {
+  await port.writeRegisters(slot, [[CONTROL.address, word(CONTROL, { ENABLE: 1 })]]);
+}
+
+/** Where in the metadata word the shell writes the class of a frame; nowhere when the plan needs no attribute of it. */
+export function metadataWrites(
+  slot: number,
+  { attribute }: ModuleAdapter,
+  metadata: InstanceSpec['metadata'],
+): RegisterWrite[] {
+  const place = attribute && metadata[attribute.name];
+  const mask = place ? (2 ** place.width - 1) * 2 ** place.offset : 0;
+  const values = [0, ...(attribute?.values ?? []).map((value) => place?.values[value] ?? 0)];
+  return [
+    [at(SHELL.METADATA_MASK, slot), mask],
+    ...CLASSES.map((register, n): RegisterWrite => [at(register, slot), (values[n] ?? 0) * 2 ** (place?.offset ?? 0)]),
+  ];
+}

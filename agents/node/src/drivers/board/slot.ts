@@ -1,0 +1,301 @@
+import type { InstanceSpec, LoadResult, ObservedSlot } from '@orrery/contract';
+import { backoffMs } from '../../platform/backoff.js';
+import type { BoardInstance, EngineEnds } from '../nf-driver.js';
+import type { AlertLimiter } from './alerts.js';
+import { BoardError, type BoardPort, type RegisterWrite, type SlotLoad, type SlotStatus } from './board-port.js';
+import { DropCounters } from './drop-counters.js';
+import { ConfigRefusal, type ModuleAdapter, type ModuleSession, type SlotAccess } from './modules/module-adapter.js';
+import { awaitCleared, enable, metadataWrites, verifyModule } from './slot-setup.js';
+
+/** What a slot is to run. */
+export interface SlotTarget {
+  instance: InstanceSpec;
+  adapter: ModuleAdapter;
+  digest: string;
+}
+
+/** The board around a slot. */
+export interface SlotHost {
+  readonly port: BoardPort;
+  readonly board: string;
+  readonly online: boolean;
+  /** One load at a time on a board. Resolves with null when `wanted` no longer holds as its turn comes. */
+  load(
+    slot: number,
+    target: SlotTarget,
+    onProgress: (load: SlotLoad) => void,
+    wanted: () => boolean,
+  ): Promise<LoadResult | null>;
+  emit(severity: 'info' | 'warning' | 'error', event: string, message: string, data?: Record<string, unknown>): void;
+  alerts(): AlertLimiter;
+  changed(): void;
+}
+
+type Goal = { kind: 'run'; target: SlotTarget } | { kind: 'empty' } | { kind: 'leave' };
+
+const RETRY = { first_ms: 1000, most_ms: 30_000 };
+
+/** Brings one slot to what is wanted of it. What it is asked last counts; a load under way is ended first. */
+export class Slot {
+  private goal: Goal = { kind: 'leave' };
+  private reached = false;
+  private wasUp = false;
+  private failure: { message: string; permanent: boolean } | null = null;
+  private progress: SlotLoad | null = null;
+  private status: SlotStatus | null = null;
+  private session: ModuleSession | null = null;
+  private working: Promise<void> | null = null;
+  private dirty = false;
+  private attempts = 0;
+  private timer: NodeJS.Timeout | null = null;
+  private drops: DropCounters;
+
+  constructor(
+    readonly slot: number,
+    private readonly ends: EngineEnds,
+    private readonly host: SlotHost,
+  ) {
+    this.drops = new DropCounters(slot, host);
+  }
+
+  get target(): SlotTarget | null {
+    return this.goal.kind === 'run' ? this.goal.target : null;
+  }
+
+  run(target: SlotTarget): void {
+    const same = this.target?.instance.id === target.instance.id;
+    if (!same) {
+      this.wasUp = false;
+      this.drops = new DropCounters(this.slot, this.host);
+    }
+    this.pursue({ kind: 'run', target });
+  }
+
+  empty(): void {
+    this.wasUp = false;
+    this.pursue({ kind: 'empty' });
+  }
+
+  /** The board came back, or another's load went over this slot. */
+  disturb(): void {
+    if (this.goal.kind !== 'leave') this.pursue(this.goal);
+  }
+
+  /** The board is away; what was is found out when it comes back. */
+  lost(): void {
+    this.status = null;
+    this.progress = null;
+    this.endSession();
+    this.reached = false;
+    this.stopTimer();
+  }
+
+  stop(): void {
+    this.goal = { kind: 'leave' };
+    this.endSession();
+    this.stopTimer();
+  }
+
+  /** Takes a reading; a slot that has left its state by itself is brought back. */
+  observe(status: SlotStatus): void {
+    const before = this.status?.state;
+    this.status = status;
+    const { target } = this;
+    if (!this.reached || this.working || !target) return;
+    if (status.state === 'active' && status.module === target.adapter.nf) return;
+    if (status.state !== before && status.state === 'faulty')
+      this.host.emit('error', 'slot.faulty', `Slot ${this.slot}: ${status.error ?? 'the module does not answer'}`, {
+        slot: this.slot,
+      });
+    this.fail(new BoardError(status.error ?? `the slot is ${status.state}`, 'failed'));
+  }
+
+  async sampleDrops(): Promise<void> {
+    if (this.session && this.target) await this.drops.read(this.target.adapter.nf);
+  }
+
+  dropsOf(): Record<string, number> {
+    return this.drops.byReason;
+  }
+
+  get running(): ModuleSession | null {
+    return this.session;
+  }
+
+  /** The engine may send packets as soon as the instance was up once and both interfaces are there. */
+  instance(present: ReadonlySet<string>): BoardInstance | null {
+    const { target } = this;
+    if (!target) return null;
+    const missing = [this.ends.near, this.ends.far].filter((iface) => !present.has(iface));
+    const ends = this.wasUp && missing.length === 0 ? this.ends : null;
+    const place = { board: this.host.board, slot: this.slot };
+    return { digest: target.digest, place, ends, ...this.runtimeState(missing) };
+  }
+
+  observed(): ObservedSlot {
+    const { status, progress } = this;
+    return {
+      slot: this.slot,
+      state: progress ? 'loading' : (status?.state ?? 'unknown'),
+      module: status?.module ?? null,
+      instance_id: this.target?.instance.id ?? null,
+      load: progress ?? status?.load ?? null,
+      detail: this.failure?.message ?? status?.error ?? null,
+    };
+  }
+
+  private runtimeState(missing: string[]): Pick<BoardInstance, 'state' | 'detail' | 'permanent'> {
+    if (!this.host.online) return { state: 'failed', detail: `board ${this.host.board} is not there` };
+    if (this.failure) return { state: 'failed', detail: this.failure.message, permanent: this.failure.permanent };
+    if (!this.reached) return { state: 'starting', detail: null };
+    if (missing.length > 0) return { state: 'failed', detail: `there is no interface ${missing.join(', ')}` };
+    return { state: 'running', detail: null };
+  }
+
+  private pursue(goal: Goal): void {
+    this.goal = goal;
+    this.reached = false;
+    this.failure = null;
+    this.attempts = 0;
+    this.begin();
+  }
+
+  private begin(): void {
+    this.stopTimer();
+    this.dirty = true;
+    this.working ??= this.work().finally(() => {
+      this.working = null;
+      if (this.dirty && this.host.online) this.begin();
+    });
+  }
+
+  private async work(): Promise<void> {
+    // After the caller, whose other slots are told what they are to run too.
+    await Promise.resolve();
+    while (this.dirty && this.host.online) {
+      this.dirty = false;
+      const { goal } = this;
+      try {
+        if (goal.kind === 'run') await this.bringUp(goal.target, () => this.goal === goal);
+        else if (goal.kind === 'empty') await this.clear();
+        if (this.goal === goal) this.done();
+      } catch (error) {
+        if (this.goal === goal) this.fail(error);
+      }
+      this.progress = null;
+      this.host.changed();
+    }
+  }
+
+  private done(): void {
+    if (!this.host.online || this.dirty) return;
+    this.reached = true;
+    this.attempts = 0;
+    if (this.target) this.wasUp = true;
+  }
+
+  private fail(error: unknown): void {
+    const { message } = error as Error;
+    // The board's loss is told of, and mended, by the board.
+    if (error instanceof BoardError && error.kind === 'lost') return;
+    const permanent = error instanceof ConfigRefusal || (error instanceof BoardError && error.kind === 'refused');
+    this.reached = false;
+    this.failure = { message, permanent };
+    this.attempts++;
+    if (this.attempts === 1)
+      this.host.emit('error', 'slot.failed', `Slot ${this.slot}: ${message}`, { slot: this.slot });
+    if (!permanent) this.timer = setTimeout(() => this.begin(), backoffMs(RETRY, this.attempts, Math.random())).unref();
+    this.host.changed();
+  }
+
+  private async bringUp(target: SlotTarget, wanted: () => boolean): Promise<void> {
+    const { port } = this.host;
+    const { adapter, instance } = target;
+    const writes = adapter.configure(instance.config);
+    this.status = await this.look();
+    const loaded =
+      this.status.module === adapter.nf && ['active', 'configuring', 'quiescing'].includes(this.status.state);
+    this.endSession();
+    if (!loaded && !(await this.loadModule(target, wanted))) return;
+    if (loaded && this.status.state === 'active') await port.quiesce(this.slot);
+    await verifyModule(port, this.slot, adapter.nf);
+    if (!loaded) await awaitCleared(port, this.slot);
+    if (!wanted()) return;
+    await this.configure(target, writes, !loaded);
+    await port.resume(this.slot);
+    this.failure = null;
+    this.status = await this.look();
+  }
+
+  /** False when it is no longer wanted. */
+  private async loadModule(target: SlotTarget, wanted: () => boolean): Promise<boolean> {
+    const { slot, host } = this;
+    const result = await host.load(slot, target, (load) => this.loading(load), wanted);
+    if (!result) return false;
+    this.progress = null;
+    if (result.error !== null) throw new BoardError(result.error, 'refused');
+    this.drops.restart();
+    host.emit(
+      'info',
+      'slot.loaded',
+      `Slot ${slot} holds ${target.adapter.nf} after ${result.measured_s.toFixed(2)} s`,
+      {
+        ...result,
+      },
+    );
+    return true;
+  }
+
+  private loading(load: SlotLoad): void {
+    this.progress = load;
+    this.host.changed();
+  }
+
+  private async configure({ instance, adapter }: SlotTarget, writes: RegisterWrite[], fresh: boolean): Promise<void> {
+    const { port } = this.host;
+    await port.writeRegisters('shell', metadataWrites(this.slot, adapter, instance.metadata));
+    await port.writeRegisters(this.slot, writes);
+    this.session = await adapter.begin(this.access(instance.id), instance.config, fresh);
+    await enable(port, this.slot);
+  }
+
+  private access(instance_id: string): SlotAccess {
+    const { slot, host } = this;
+    const { port } = host;
+    const alerts = host.alerts();
+    return {
+      instance_id,
+      readRegisters: (addresses) => port.readRegisters(slot, addresses),
+      writeRegisters: (writes) => port.writeRegisters(slot, writes),
+      exportTable: (most) => port.exportTable(slot, most),
+      importTable: (entries) => port.importTable(slot, entries),
+      raise: (...alert) => alerts.raise(...alert),
+    };
+  }
+
+  private async clear(): Promise<void> {
+    this.endSession();
+    this.status = await this.look();
+    if (this.status.state === 'empty') return;
+    if (this.status.state === 'active') await this.host.port.quiesce(this.slot);
+    await this.host.port.unload(this.slot);
+    this.host.emit('info', 'slot.emptied', `Slot ${this.slot} is empty`, { slot: this.slot });
+    this.status = await this.look();
+  }
+
+  private async look(): Promise<SlotStatus> {
+    const found = (await this.host.port.status()).slots.find(({ slot }) => slot === this.slot);
+    if (!found) throw new BoardError(`the board has no slot ${this.slot}`, 'refused');
+    return found;
+  }
+
+  private endSession(): void {
+    this.session?.close?.();
+    this.session = null;
+  }
+
+  private stopTimer(): void {
+    if (this.timer) clearTimeout(this.timer);
+    this.timer = null;
+  }
+}

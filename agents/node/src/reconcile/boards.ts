@@ -1,0 +1,90 @@
+import type { InstanceSpec, NodeSpec, ObservedBoard, SlotRef } from '@orrery/contract';
+import { type BoardEnds, CompileError } from '../drivers/engine/compile.js';
+import { boardDigest } from '../drivers/instance-digest.js';
+import type { BoardInstance } from '../drivers/nf-driver.js';
+import { type Failure, noChange, type Step } from './steps.js';
+
+/** What the board driver runs and has. */
+export interface BoardWorld {
+  nfs: readonly string[];
+  instances: ReadonlyMap<string, BoardInstance>;
+  observed: readonly ObservedBoard[];
+}
+
+const placeOf = ({ board, slot }: SlotRef) => `${board}/${slot}`;
+const onBoards = (spec: NodeSpec) => spec.instances.filter(({ driver }) => driver === 'board');
+
+/** Throws a CompileError for an instance whose place is not here, or is another's too. */
+export function checkBoards(spec: NodeSpec, boards: BoardWorld): void {
+  const taken = new Map<string, string>();
+  spec.instances.forEach((instance, i) => {
+    const { id, driver, board } = instance;
+    if (driver !== 'board') return;
+    const fault = faultOf(instance, boards, board && taken.get(placeOf(board)));
+    if (fault) throw new CompileError(`/instances/${i}/${fault.field}`, fault.detail, id);
+    taken.set(placeOf(board!), id);
+  });
+}
+
+function faultOf({ nf, board }: InstanceSpec, { nfs, observed }: BoardWorld, other: string | undefined) {
+  if (!board) return { field: 'board', detail: 'an instance with the driver board needs a board and a slot' };
+  const there = observed.find(({ id }) => id === board.board);
+  if (!there) return { field: 'board/board', detail: `no board ${board.board} here; there are ${list(observed)}` };
+  if (!there.slots.some(({ slot }) => slot === board.slot))
+    return { field: 'board/slot', detail: `board ${board.board} has no slot ${board.slot}` };
+  if (!nfs.includes(nf)) return { field: 'nf', detail: `boards here cannot be ${nf}; they can be ${nfs.join(', ')}` };
+  if (other)
+    return { field: 'board/slot', detail: `slot ${board.slot} of board ${board.board} is for ${other} already` };
+  return null;
+}
+
+const list = (boards: readonly ObservedBoard[]) => boards.map(({ id }) => id).join(', ') || 'none';
+
+/** Instances that packets can be sent to. */
+export function boardEnds(spec: NodeSpec, { instances }: BoardWorld): BoardEnds {
+  return new Map(
+    onBoards(spec).flatMap(({ id }) => {
+      const ends = instances.get(id)?.ends;
+      return ends ? [[id, ends] as const] : [];
+    }),
+  );
+}
+
+/**
+ * What is deployed and configured before the data plane changes, and what is done when it no longer refers to instances
+ * that go: they are destructed, and others take their slots.
+ */
+export function boardSteps(spec: NodeSpec, { instances }: BoardWorld): { before: Step[]; after: Step[] } {
+  const wanted = onBoards(spec);
+  const places = new Map(wanted.map(({ id, board }) => [id, placeOf(board!)]));
+  const leaving = new Set(
+    [...instances].flatMap(([id, { place }]) => (places.get(id) === placeOf(place) ? [] : [placeOf(place)])),
+  );
+  const changed = wanted.filter((instance) => instances.get(instance.id)?.digest !== boardDigest(instance));
+  const [early, late] = [changed.filter(free), changed.filter((instance) => !free(instance))];
+  function free({ board }: InstanceSpec): boolean {
+    return !leaving.has(placeOf(board!));
+  }
+  const destruct = [...instances.keys()].filter((id) => !places.has(id));
+  return { before: step(early, [], instances), after: step(late, destruct, instances) };
+}
+
+function step(changed: InstanceSpec[], destruct: string[], instances: BoardWorld['instances']): Step[] {
+  if (changed.length + destruct.length === 0) return [];
+  const deploy = changed.filter(({ id }) => !instances.has(id));
+  const configure = changed.filter(({ id }) => instances.has(id));
+  const reason = changed.map(({ id }) => id).join(', ') || 'no longer desired';
+  return [{ kind: 'realize', driver: 'board', change: { ...noChange, deploy, configure, destruct }, reason }];
+}
+
+/** The first instance that its board will never take as it is desired. */
+export function refusedOnBoard(
+  spec: NodeSpec,
+  { instances }: BoardWorld,
+): Pick<Failure, 'message' | 'instance_id'> | null {
+  for (const { id } of onBoards(spec)) {
+    const found = instances.get(id);
+    if (found?.state === 'failed' && found.permanent) return { message: found.detail ?? 'refused', instance_id: id };
+  }
+  return null;
+}

@@ -46,7 +46,7 @@ export function rowsOf(scene: Scene, text: string): Row[] {
       servers.push({ kind: 'item', target: { kind: 'board', id: board.id }, label: board.title, depth: 1 });
     }
   }
-  group('Servers and NFs', servers);
+  group('Servers, NFs and boards', servers);
   const plain = (kind: 'switch' | 'host'): Row[] =>
     nodes
       .filter((node) => node.kind === kind && match(`${node.title} ${node.subtitle}`))

@@ -1,5 +1,10 @@
 import type { ScenarioFigure, ScenarioRun } from '@orrery/contract';
 
+/** `90 s`, `5 min` */
+export function aboutText(duration_s: number): string {
+  return duration_s < 120 ? `${Math.round(duration_s)} s` : `${Math.round(duration_s / 60)} min`;
+}
+
 /** Part of the steps that need nothing more. */
 export function runShare({ steps }: Pick<ScenarioRun, 'steps'>): number {
   const done = steps.filter(({ state }) => state === 'done' || state === 'skipped').length;
@@ -20,10 +25,14 @@ export function ratioText({ published, here }: Pick<ScenarioFigure, 'published' 
   return ratio !== 0 && ratio < 0.01 ? '< 0.01×' : `${Number(ratio.toPrecision(3))}×`;
 }
 
-/** The run that is shown under a scenario: the newest of its own. */
-export function newestRun(runs: readonly ScenarioRun[], scenarioId: string): ScenarioRun | undefined {
+/** The newest run of a scenario, of those that `counts`. */
+export function newestRun(
+  runs: readonly ScenarioRun[],
+  scenarioId: string,
+  counts: (run: ScenarioRun) => boolean = () => true,
+): ScenarioRun | undefined {
   return runs
-    .filter(({ scenario_id }) => scenario_id === scenarioId)
+    .filter((run) => run.scenario_id === scenarioId && counts(run))
     .reduce<ScenarioRun | undefined>(
       (newest, run) => (newest && newest.started_ms >= run.started_ms ? newest : run),
       undefined,

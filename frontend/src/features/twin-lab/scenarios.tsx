@@ -16,7 +16,7 @@ import { Panel } from '../../shared/ui/page-header.js';
 import { RelativeTime } from '../../shared/ui/relative-time.js';
 import { EmptyState, QueryBoundary } from '../../shared/ui/states.js';
 import { StatusBadge } from '../../shared/ui/status-badge.js';
-import { figureText, newestRun, ratioText, runShare } from './scenario-text.js';
+import { aboutText, figureText, newestRun, ratioText, runShare } from './scenario-text.js';
 import classes from './scenarios.module.css';
 
 function useScenarioRuns() {
@@ -45,7 +45,12 @@ export function Scenarios() {
         ) : (
           <ul className={classes.list}>
             {scenarios.data?.map((scenario) => (
-              <ScenarioItem key={scenario.id} scenario={scenario} run={newestRun(all, scenario.id)} />
+              <ScenarioItem
+                key={scenario.id}
+                scenario={scenario}
+                run={newestRun(all, scenario.id)}
+                told={newestRun(all, scenario.id, ({ figures }) => figures.length > 0)}
+              />
             ))}
           </ul>
         )}
@@ -54,7 +59,14 @@ export function Scenarios() {
   );
 }
 
-function ScenarioItem({ scenario, run }: { readonly scenario: Scenario; readonly run: ScenarioRun | undefined }) {
+interface ScenarioItemProps {
+  readonly scenario: Scenario;
+  readonly run: ScenarioRun | undefined;
+  /** The newest run that has figures. */
+  readonly told: ScenarioRun | undefined;
+}
+
+function ScenarioItem({ scenario, run, told }: ScenarioItemProps) {
   const queries = useQueryClient();
   const may = useMay('operator');
   const again = () => queries.invalidateQueries({ queryKey: ['scenario-runs'] });
@@ -75,7 +87,7 @@ function ScenarioItem({ scenario, run }: { readonly scenario: Scenario; readonly
           <h3>{scenario.title}</h3>
           <p>{scenario.summary}</p>
           <p className="muted">
-            {scenario.source} · about {durationText(scenario.duration_s * 1000)}
+            {scenario.source} · about {aboutText(scenario.duration_s)}
             {scenario.needs.length > 0 && ` · needs ${scenario.needs.join(', ')}`}
           </p>
         </div>
@@ -105,6 +117,16 @@ function ScenarioItem({ scenario, run }: { readonly scenario: Scenario; readonly
       </div>
       <FormTrouble error={start.error} shown={[]} />
       {run && <Run run={run} />}
+      {told && (
+        <>
+          {told !== run && (
+            <p className={`muted ${classes.before}`}>
+              Figures of the run before, <RelativeTime t_ms={told.started_ms} />
+            </p>
+          )}
+          <Figures run={told} />
+        </>
+      )}
     </li>
   );
 }
@@ -163,39 +185,42 @@ function Run({ run }: { readonly run: ScenarioRun }) {
           ))}
         </p>
       )}
-      {run.figures.length > 0 && (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
-        <section className={classes.figures} tabIndex={0} aria-label="Figures, published and here">
-          <table className="table">
-            <thead>
-              <tr>
-                <th scope="col">Figure</th>
-                <th scope="col" className="number">
-                  Published
-                </th>
-                <th scope="col" className="number">
-                  Here
-                </th>
-                <th scope="col" className="number">
-                  Ratio
-                </th>
-                <th scope="col">Note</th>
-              </tr>
-            </thead>
-            <tbody>
-              {run.figures.map((figure) => (
-                <tr key={figure.name}>
-                  <td>{figure.name}</td>
-                  <td className="number">{figureText(figure.published, figure.unit)}</td>
-                  <td className="number">{figureText(figure.here, figure.unit)}</td>
-                  <td className="number">{ratioText(figure)}</td>
-                  <td className={classes.note}>{figure.note || 'measured'}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </section>
-      )}
     </div>
+  );
+}
+
+function Figures({ run }: { readonly run: ScenarioRun }) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+    <section className={classes.figures} tabIndex={0} aria-label="Figures, published and here">
+      <table className="table">
+        <thead>
+          <tr>
+            <th scope="col">Figure</th>
+            <th scope="col" className="number">
+              Published
+            </th>
+            <th scope="col" className="number">
+              Here
+            </th>
+            <th scope="col" className="number">
+              Ratio
+            </th>
+            <th scope="col">Note</th>
+          </tr>
+        </thead>
+        <tbody>
+          {run.figures.map((figure) => (
+            <tr key={figure.name}>
+              <td>{figure.name}</td>
+              <td className="number">{figureText(figure.published, figure.unit)}</td>
+              <td className="number">{figureText(figure.here, figure.unit)}</td>
+              <td className="number">{ratioText(figure)}</td>
+              <td className={classes.note}>{figure.note || 'measured'}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
   );
 }

@@ -1,0 +1,38 @@
+import type { NfDescriptor, NfInstance } from '@orrery/contract';
+import { describe, expect, it } from 'vitest';
+import { boardNfs, chartedNfs, MOST_SERIES } from './nfs.js';
+import { boardWith, slotWith } from './testing.js';
+
+const descriptor = (id: string, ...kinds: string[]) =>
+  ({ id, implementations: kinds.map((kind) => ({ kind })) }) as unknown as NfDescriptor;
+const instance = (id: string, nf: string) =>
+  ({ id, pipeline_id: `pl-${id.split('.')[0]}`, node_id: id.split('.')[1], nf, server: 'server-1' }) as NfInstance;
+const descriptors = [descriptor('nat', 'software', 'board'), descriptor('ids', 'software')];
+
+describe('boardNfs', () => {
+  it('has each NF that a board could run once, with the slot that runs it', () => {
+    const board = boardWith({
+      id: 'board-1',
+      slots: [slotWith({ slot: 0 }), slotWith({ slot: 1, state: 'active', pipeline_id: 'pl-web', node_id: 'nat' })],
+    });
+    const instances = ['web.nat.0', 'web.nat.1', 'edge.nat.0'].map((id) => instance(id, 'nat'));
+    const nfs = boardNfs([...instances, instance('web.ids.0', 'ids')], descriptors, [board]);
+    expect(nfs.map(({ id, slot, color }) => [id, slot, color])).toEqual([
+      ['edge.nat', null, 0],
+      ['web.nat', { board: 'board-1', slot: 1 }, 1],
+    ]);
+  });
+});
+
+describe('chartedNfs', () => {
+  const nfs = boardNfs(
+    Array.from({ length: MOST_SERIES + 2 }, (_, index) => instance(`c${index}.nat.0`, 'nat')),
+    descriptors,
+    [],
+  );
+  it('draws no more than colours tell apart, those with a policy first, in the order of all', () => {
+    const shown = chartedNfs(nfs, [{ pipeline_id: 'pl-c7', node_id: 'nat' }]);
+    expect(shown.map(({ id }) => id)).toEqual(['c0', 'c1', 'c2', 'c3', 'c4', 'c7'].map((chain) => `${chain}.nat`));
+    expect(shown.map(({ color }) => color)).toEqual([0, 1, 2, 3, 4, 5]);
+  });
+});

@@ -27,7 +27,7 @@ INSTALL = {
 
 SYNTHESIS = {
     "ecp5": "synth_ecp5 -top {top} -abc9 -json netlist.json",
-    "xc7": "synth_xilinx -family xc7 -top {top} -flatten -noiopad -abc9",
+    "xc7": "synth_xilinx -family xc7 -top {top} -flatten -noiopad",
     "cyclonev": "synth_intel_alm -family cyclonev -top {top} -noiopad",
 }
 

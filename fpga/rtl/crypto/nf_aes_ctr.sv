@@ -115,7 +115,11 @@ module nf_aes_ctr (
     if (own_write && own_addr == REG_OPTIONS) key_is_256 <= own_wdata[0];
     blocks <= blocks + 32'(core_start);
     if (rst || clear) blocks <= '0;
-    if (rst) {key, counter, key_is_256} <= '0;
+    if (rst) begin
+      key        <= '0;
+      counter    <= '0;
+      key_is_256 <= 1'b0;
+    end
     own_rdata <= counter_space ? swap_bytes(counter[{~own_addr[3:2], 5'd0}+:32]) :
                  own_addr == REG_OPTIONS ? {31'd0, key_is_256} :
                  own_addr == REG_BLOCKS ? blocks : 32'd0;

@@ -66,17 +66,22 @@ module nf_sha256_hmac (
   logic [1:0] user;
   always_ff @(posedge clk) user <= in_tuser;
 
-  wire [63:0] text;
-  wire [7:0] text_keep;
-  wire text_valid, text_last, text_taken, treat;
+  wire [63:0] stored_text, text;
+  wire [7:0] stored_keep, text_keep;
+  wire stored_valid, stored_last, stored_taken, text_valid, text_last, text_taken, treat;
+  wire [2:0] stored_verdict;
   wire [1:0] text_user;
   frame_store #(.VERDICT_W(3)) u_store (
       .clk, .rst,
       .s_tdata(in_tdata), .s_tkeep(in_tkeep), .s_tvalid(in_tvalid), .s_tready(in_tready),
       .s_tlast(in_tlast), .stored, .oversize,
       .verdict_valid(stored), .verdict_drop(1'b0), .verdict({enable, user}),
-      .m_tdata(text), .m_tkeep(text_keep), .m_tvalid(text_valid), .m_tready(text_taken),
-      .m_tlast(text_last), .m_verdict({treat, text_user}), .empty(store_empty));
+      .m_tdata(stored_text), .m_tkeep(stored_keep), .m_tvalid(stored_valid), .m_tready(stored_taken),
+      .m_tlast(stored_last), .m_verdict(stored_verdict), .empty(store_empty));
+  axis_skid #(.WIDTH(76)) u_text (
+      .clk, .rst, .s_data({stored_verdict, stored_last, stored_keep, stored_text}), .s_valid(stored_valid),
+      .s_ready(stored_taken), .m_data({treat, text_user, text_last, text_keep, text}), .m_valid(text_valid),
+      .m_ready(text_taken));
 
   logic hmac;
   logic [511:0] key;
@@ -118,11 +123,14 @@ module nf_sha256_hmac (
     if (own_write && own_addr == REG_OPTIONS) hmac <= own_wdata[0];
     blocks <= blocks + 32'(block);
     if (rst || clear) blocks <= '0;
-    if (rst) {key, hmac} <= '0;
+    if (rst) begin
+      key  <= '0;
+      hmac <= 1'b0;
+    end
     own_rdata <= own_addr == REG_OPTIONS ? {31'd0, hmac} : own_addr == REG_BLOCKS ? blocks : 32'd0;
   end
 
-  assign busy = in_tvalid || m_axis_tvalid || !store_empty || hashing;
+  assign busy = in_tvalid || m_axis_tvalid || !store_empty || text_valid || hashing;
 
   csr_common #(.ID(MODULE_ID), .VERSION(MODULE_VERSION)) u_csr (
       .clk, .rst, .csr_addr, .csr_write, .csr_wdata, .csr_read, .csr_rdata, .csr_ack,

@@ -52,7 +52,7 @@ module ddos_counters (
   localparam int ENTRIES = 1024;
   localparam logic [3:0] OP_READ = 4'd1, OP_PUT = 4'd2, OP_DELETE = 4'd3;
 
-  // Frames: hash in stage 1, index in 2, read in 3, data in 4, write in 5.
+  // Frames: hash in stage 1, index in 2, read in 3, data in 4, verdict and write in 5.
   logic [5:1] frame, frame_raise;
   logic [31:0] frame_address [1:5];
   wire [31:0] frame_hash;
@@ -68,10 +68,10 @@ module ddos_counters (
   assign ready = frame[4:1] == 0;
   wire quiet = ready && !access;
 
-  // Walks: read in stage 3 with the frames, data in 4, write in 5; a judged counter may have an event in 5 and in 6.
+  // Walks: read in stage 3 with the frames, data in 4, write in 5; sums and events follow in 6 and 7.
   logic epoch, gathering, judging;
   logic [10:0] next;  // bit 10: all are read
-  logic [5:3] walk;
+  logic [6:3] walk;
   wire step = walking && !next[10] && quiet && entry[4:3] == 0 && !(judging && walk[3]);
   assign walking = clearing || gathering || judging;
   assign walk_done = walking && next[10] && walk == 0;
@@ -81,7 +81,7 @@ module ddos_counters (
       next <= '0;
       walk <= '0;
     end else begin
-      walk <= {walk[4:3], step};
+      walk <= {walk[5:3], step};
       if (step) next <= next + 1'b1;
       if (gather || judge) begin
         {gathering, judging} <= {gather, judge};
@@ -120,10 +120,10 @@ module ddos_counters (
   logic [31:0] flagged_addresses [ENTRIES];
 
   logic [9:0] index_3, index_4, index_5;
-  logic [16:0] count_4;
-  logic [15:0] snapshot_4;
-  logic [31:0] address_4, flagged_address_4;
-  logic flag_4;
+  logic [16:0] count_4, count_5;
+  logic [15:0] snapshot_4, snapshot_5;
+  logic [31:0] address_4, address_5, flagged_address_4, flagged_address_5;
+  logic flag_4, flag_5, epoch_5, old_epoch;
   always_ff @(posedge clk) begin
     index_3 <= frame[2] ? frame_index : walking ? next[9:0] : table_operation == OP_READ ? table_index :
                entry_hash[9:0];
@@ -133,79 +133,73 @@ module ddos_counters (
     address_4         <= addresses[index_3];
     flag_4            <= flags[index_3];
     flagged_address_4 <= flagged_addresses[index_3];
+    {count_5, snapshot_5, address_5} <= {count_4, snapshot_4, address_4};
+    {flag_5, flagged_address_5}      <= {flag_4, flagged_address_4};
+    epoch_5   <= epoch;
+    old_epoch <= count_4[16] != epoch;
   end
 
-  // Stage 4: the count at the end of the window and now; the flagged address against the frame's or the counter's.
-  wire old_epoch = count_4[16] != epoch;
-  wire [15:0] count_now = old_epoch ? {1'b0, count_4[15:1]} : count_4[15:0];
-  wire [31:0] compared = frame[4] ? frame_address[4] : address_4;
-  logic [15:0] count_5, snapshot_5;
-  logic [31:0] address_5, flagged_address_5;
-  logic [3:0] bytes_equal_5;
-  logic flag_5, save_5, high_5;
-  always_ff @(posedge clk) begin
-    flag_5            <= flag_4;
-    save_5            <= old_epoch;
-    snapshot_5        <= old_epoch ? count_4[15:0] : snapshot_4;
-    address_5         <= address_4;
-    flagged_address_5 <= flagged_address_4;
-    high_5            <= {1'b0, snapshot_4} >= limit;
-    for (int i = 0; i < 4; i++) bytes_equal_5[i] <= compared[8*i+:8] == flagged_address_4[8*i+:8];
-    if (!frame[4]) count_5 <= count_now;
-    else if (frame_raise[4]) count_5 <= &count_now ? count_now : count_now + 1'b1;
-    else count_5 <= count_now == 0 ? count_now : count_now - 1'b1;
-  end
+  // Stage 5: the count now and at the end of the window.
+  wire [15:0] count_now = old_epoch ? {1'b0, count_5[15:1]} : count_5[15:0];
+  wire [15:0] count_raised = count_now + 16'(!(&count_now));
+  wire [15:0] count_lowered = count_now - 16'(count_now != 0);
+  wire [15:0] count_end = old_epoch ? count_5[15:0] : snapshot_5;
+  wire [15:0] count_next = !frame[5] ? count_now : frame_raise[5] ? count_raised : count_lowered;
 
-  // Stage 5: verdicts and writes.
-  wire same_5 = &bytes_equal_5;
+  // Verdicts and writes.
+  wire same = flagged_address_5 == (frame[5] ? frame_address[5] : address_5);
   wire judged = walk[5] && judging;
-  wire clears = judged && flag_5 && !(high_5 && same_5);
-  wire flags_anew = judged && high_5 && !(flag_5 && same_5);
+  wire high = {1'b0, snapshot_5} >= limit;
   wire write_entry = entry[5] && (put || remove);
-  assign flagged = frame[5] && frame_raise[5] && flag_5 && same_5;
+  assign flagged = frame[5] && frame_raise[5] && flag_5 && same;
   always_ff @(posedge clk) begin
     if (frame[5] || (walk[5] && !judging) || write_entry)
-      counts[index_5] <= {epoch, clearing || remove && write_entry ? 16'd0 : write_entry ? table_wdata[47:32] : count_5};
-    if ((frame[5] || walk[5]) && save_5) snapshots[index_5] <= snapshot_5;
+      counts[index_5] <= {epoch_5, clearing || remove && write_entry ? 16'd0 : write_entry ? table_wdata[47:32] : count_next};
+    if ((frame[5] || walk[5]) && old_epoch) snapshots[index_5] <= count_end;
     if ((frame[5] && frame_raise[5]) || write_entry)
       addresses[index_5] <= write_entry ? table_wdata[31:0] : frame_address[5];
     if (judged || (walk[5] && clearing) || write_entry)
-      flags[index_5] <= judged ? high_5 : write_entry && put && table_wdata[64];
-    if (flags_anew || write_entry) flagged_addresses[index_5] <= write_entry ? table_wdata[127:96] : address_5;
+      flags[index_5] <= judged ? high : write_entry && put && table_wdata[64];
+    if ((judged && high) || write_entry)
+      flagged_addresses[index_5] <= write_entry ? table_wdata[127:96] : address_5;
     if (entry[5]) begin
-      table_valid <= put || flag_5 || count_5 != 0;
-      table_rdata <= put ? table_wdata : {flagged_address_5, 31'd0, flag_5, 16'd0, count_5, address_5};
+      table_valid <= put || flag_5 || count_now != 0;
+      table_rdata <= put ? table_wdata : {flagged_address_5, 31'd0, flag_5, 16'd0, count_now, address_5};
     end
-    if (rst || clear) flags_set <= '0;
-    else flags_set <= flags_set + 11'(flags_anew || (write_entry && put && table_wdata[64])) -
-                      11'(clears || (write_entry && flag_5));
   end
 
-  // Stage 6: a counter whose destination changed is cleared and flagged, in this order.
-  logic flags_anew_6;
-  logic [31:0] address_6;
-  logic [15:0] snapshot_6;
+  // Stages 6 and 7: events. A counter whose destination changed is cleared and flagged, in this order.
+  logic clears_6, flags_6, flags_7, put_flag_6, lost_flag_6;
+  logic [31:0] address_6, address_7, flagged_address_6;
+  logic [15:0] count_6, count_7;
   always_ff @(posedge clk) begin
-    flags_anew_6            <= flags_anew && !rst;
-    {address_6, snapshot_6} <= {address_5, snapshot_5};
+    clears_6    <= judged && flag_5 && !(high && same) && !rst;
+    flags_6     <= judged && high && !(flag_5 && same) && !rst;
+    flags_7     <= flags_6 && !rst;
+    put_flag_6  <= write_entry && put && table_wdata[64];
+    lost_flag_6 <= write_entry && flag_5;
+    {address_7, address_6, flagged_address_6} <= {address_6, address_5, flagged_address_5};
+    {count_7, count_6} <= {count_6, count_end};
+    if (rst || clear) flags_set <= '0;
+    else flags_set <= flags_set + 11'(flags_6 || put_flag_6) - 11'(clears_6 || lost_flag_6);
   end
-  assign change_flagged = !clears;
-  assign change = clears || flags_anew_6;
-  assign change_address = clears ? flagged_address_5 : address_6;
-  assign change_count = clears ? snapshot_5 : snapshot_6;
+  assign change = clears_6 || flags_7;
+  assign change_flagged = !clears_6;
+  assign change_address = clears_6 ? flagged_address_6 : address_7;
+  assign change_count = clears_6 ? count_6 : count_7;
 
-  // Sums, from stage 5 of the gathering walk on.
+  // Sums, from stage 6 of the gathering walk on.
   logic square_valid;
   logic [31:0] square;
   always_ff @(posedge clk) begin
-    square_valid <= walk[5] && gathering;
-    square       <= snapshot_5 * snapshot_5;
+    square_valid <= walk[6] && gathering;
+    square       <= count_6 * count_6;
     if (rst || clear || gather) begin
       {counters, sum, squares} <= '0;
     end else begin
-      if (walk[5] && gathering) begin
-        counters <= counters + 11'(snapshot_5 != 0);
-        sum      <= sum + {10'd0, snapshot_5};
+      if (walk[6] && gathering) begin
+        counters <= counters + 11'(count_6 != 0);
+        sum      <= sum + {10'd0, count_6};
       end
       if (square_valid) squares <= squares + {10'd0, square};
     end

@@ -2,7 +2,9 @@
 // Finds destinations that receive far more SYNs than the others, and marks or drops the SYNs to them.
 `default_nettype none
 
-module nf_ddos_detector (
+module nf_ddos_detector #(
+    parameter int US_PER_MS = 1000  // less in simulation only
+) (
     input wire clk,
     input wire rst,
 
@@ -84,7 +86,7 @@ module nf_ddos_detector (
   wire  walking, walk_done, threshold_done;
   wire  gather = window_due && !window_busy;
   logic window_busy, gathered;
-  wire  ms_end = microsecond == 10'd999;
+  wire  ms_end = microsecond == 10'(US_PER_MS - 1);
   wire  window_end = tick_us && ms_end && millisecond + 1'b1 >= window_ms;
   always_ff @(posedge clk) begin
     if (rst || clear || !enable) begin

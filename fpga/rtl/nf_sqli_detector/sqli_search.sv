@@ -29,7 +29,7 @@ module sqli_search (
   localparam int SLOT_W = $clog2(FRAMES);
   localparam int MAX_BEATS = 256;
   localparam int BEAT_W = $clog2(MAX_BEATS);
-  localparam logic [2:0] DRAIN_CYCLES = 3'd6;  // from the last address to its effect on `hits`
+  localparam logic [2:0] DRAIN_CYCLES = 3'd7;  // from the last address to its effect on `hits`
 
   // Writing, a slot a frame.
   logic [SLOT_W:0] slot_in, slot_out;  // with a wrap bit
@@ -80,16 +80,17 @@ module sqli_search (
   end
 
   logic [63:0] copies [FRAMES * MAX_BEATS];
-  logic [63:0] word;
+  logic [63:0] read_word, word;
   logic [ 7:0] value;
-  logic [ 2:0] lane;
-  logic word_valid, value_valid;
+  logic [ 2:0] read_lane, lane;
+  logic read_valid, word_valid, value_valid;
   always_ff @(posedge clk) begin
     if (beat && !too_long) copies[{slot_in[SLOT_W-1:0], beats[BEAT_W-1:0]}] <= tdata;
-    if (reading) word <= copies[{slot_out[SLOT_W-1:0], position[10:3]}];
-    lane  <= position[2:0];
+    if (reading) read_word <= copies[{slot_out[SLOT_W-1:0], position[10:3]}];
+    word  <= read_word;
     value <= word[{lane, 3'd0}+:8];
-    {value_valid, word_valid} <= {word_valid && !rst, reading && !rst};
+    {lane, read_lane} <= {read_lane, position[2:0]};
+    {value_valid, word_valid, read_valid} <= rst ? 3'd0 : {word_valid, read_valid, reading};
   end
 
   wire [31:0] matched;

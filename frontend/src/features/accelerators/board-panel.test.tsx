@@ -1,0 +1,73 @@
+import { MantineProvider } from '@mantine/core';
+import type { Role } from '@orrery/contract';
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { render, screen, within } from '@testing-library/react';
+import { userEvent } from '@testing-library/user-event';
+import { MemoryRouter } from 'react-router';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { sessionStore } from '../../shared/api/session.js';
+import { Boards } from './board-panel.js';
+import type { BoardNf } from './nfs.js';
+import { boardWith, slotWith } from './testing.js';
+
+vi.mock('../../shared/api/client.js', async (original) => ({
+  ...(await original<typeof import('../../shared/api/client.js')>()),
+  call: vi.fn(async () => ({ items: [], total: 0 })),
+  callFull: vi.fn(async () => ({ data: { items: [], total: 0 }, next: null })),
+}));
+const { call } = await import('../../shared/api/client.js');
+afterEach(() => vi.mocked(call).mockClear());
+
+const nat: BoardNf = {
+  id: 'web.nat',
+  pipeline_id: 'pl-1',
+  node_id: 'nat',
+  nf: 'nat',
+  server: 'server-1',
+  slot: { board: 'board-1', slot: 0 },
+  color: 0,
+};
+const board = boardWith({
+  id: 'board-1',
+  title: 'Board 1',
+  slots: [
+    slotWith({ slot: 0, state: 'active', module: 'nat', pipeline_id: 'pl-1', node_id: 'nat' }),
+    slotWith({ slot: 1, reservation: { board: 'board-1', slot: 1, by: 'amara', reason: 'bench', since_ms: 0 } }),
+  ],
+});
+
+function show(role: Role) {
+  sessionStore.setState({ session: { token: 't', name: 'a', role, expires_ms: Number.MAX_SAFE_INTEGER } });
+  const onMove = vi.fn();
+  render(
+    <MantineProvider env="test">
+      <MemoryRouter>
+        <QueryClientProvider client={new QueryClient()}>
+          <Boards boards={[board]} nfs={[nat]} onMove={onMove} />
+        </QueryClientProvider>
+      </MemoryRouter>
+    </MantineProvider>,
+  );
+  return { user: userEvent.setup(), onMove };
+}
+
+describe('Boards', { timeout: 30_000 }, () => {
+  it('offers a viewer nothing that it may not do, and says that the board is emulated', () => {
+    show('viewer');
+    expect(screen.queryAllByRole('button')).toEqual([]);
+    expect(screen.getByText('emulated')).toBeTruthy();
+    expect(screen.getByText(/by amara/)).toBeTruthy();
+  });
+
+  it('lets an operator drain what a slot runs, program a slot, and release a reserved one', async () => {
+    const { user, onMove } = show('operator');
+    await user.click(screen.getByRole('button', { name: /^Drain slot 0/ }));
+    expect(onMove).toHaveBeenLastCalledWith({ to: 'software', nf: nat });
+    expect(screen.queryByRole('button', { name: /^Drain slot 1/ })).toBeNull();
+    await user.click(screen.getByRole('button', { name: 'Program slot 1 of Board 1' }));
+    expect(onMove).toHaveBeenLastCalledWith({ to: 'board', board: 'board-1', slot: 1 });
+    const row = screen.getByRole('row', { name: /slot 1/ });
+    await user.click(within(row).getByRole('button', { name: /^Release/ }));
+    expect(call).toHaveBeenCalledWith('releaseSlot', { params: { id: 'board-1', slot: 1 } });
+  });
+});

@@ -1,0 +1,108 @@
+import { MantineProvider } from '@mantine/core';
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { render, screen, waitFor } from '@testing-library/react';
+import { userEvent } from '@testing-library/user-event';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import MoveDialog from './move-dialog.js';
+import type { BoardNf } from './nfs.js';
+import { boardWith, reconfigurationWith } from './testing.js';
+
+vi.mock('../../shared/api/client.js', async (original) => ({
+  ...(await original<typeof import('../../shared/api/client.js')>()),
+  call: vi.fn(),
+  callFull: vi.fn(async () => ({ data: { items: [], total: 0 }, next: null })),
+}));
+const { call, ApiError } = await import('../../shared/api/client.js');
+afterEach(() => vi.mocked(call).mockReset());
+
+const nf = (node_id: string, pipeline_id: string, slot: BoardNf['slot']): BoardNf => ({
+  id: `${pipeline_id}.${node_id}`,
+  pipeline_id,
+  node_id,
+  nf: node_id,
+  server: 'server-1',
+  slot,
+  color: 0,
+});
+const nfs = [nf('sqli', 'pl-1', null), nf('ddos', 'pl-2', { board: 'board-1', slot: 0 })];
+const plan = {
+  feasible: true,
+  problems: [],
+  conflicts: [],
+  slos: [],
+  migrations: [],
+  steps: [{ ordinal: 0, kind: 'switch-node', subject: 'server-1', summary: 'Load sqli', interrupts: [] }],
+  diff: { added: [], removed: [], moved: ['pl-1.sqli.0'], reconfigured: [], kept: [] },
+};
+
+function show(answers: Record<string, unknown>) {
+  vi.mocked(call).mockImplementation(async (name) => {
+    const answer = answers[name];
+    if (answer instanceof Error) throw answer;
+    return answer as never;
+  });
+  const onStarted = vi.fn();
+  render(
+    <MantineProvider env="test">
+      <QueryClientProvider client={new QueryClient()}>
+        <MoveDialog
+          start={{ to: 'board', board: 'board-1', slot: 0 }}
+          boards={[boardWith({ id: 'board-1' })]}
+          nfs={nfs}
+          onClose={() => undefined}
+          onStarted={onStarted}
+        />
+      </QueryClientProvider>
+    </MantineProvider>,
+  );
+  return { user: userEvent.setup(), onStarted };
+}
+
+const asked = (route: string) => vi.mocked(call).mock.calls.filter(([name]) => name === route);
+
+describe('MoveDialog', { timeout: 30_000 }, () => {
+  it('shows the plan of exactly the move that it then asks for, with what it displaces', async () => {
+    const { user, onStarted } = show({ createPlan: plan, createReconfiguration: reconfigurationWith({ id: 'rc-7' }) });
+    const program = screen.getByRole<HTMLButtonElement>('button', { name: 'Program' });
+    expect(program.disabled).toBe(true);
+    await user.click(screen.getByRole('combobox', { name: 'NF' }));
+    await user.click(screen.getByRole('option', { name: /^sqli/ }));
+    await screen.findByText('Load sqli');
+    const choices = [
+      expect.objectContaining({ node_id: 'sqli', on: 'board', slot: { board: 'board-1', slot: 0 } }),
+      expect.objectContaining({ node_id: 'ddos', on: 'software' }),
+    ];
+    expect(asked('createPlan').at(-1)?.[1]).toEqual({ body: { implementations: choices } });
+    expect(asked('createReconfiguration')).toHaveLength(0);
+    await user.click(program);
+    await waitFor(() => expect(onStarted).toHaveBeenCalledWith('rc-7'));
+    expect(asked('createReconfiguration')[0]?.[1]).toEqual({
+      body: expect.objectContaining({ to: 'board', displaces: [{ pipeline_id: 'pl-2', node_id: 'ddos' }] }),
+    });
+  });
+
+  it('cannot be applied while the plan is not feasible, and says why', async () => {
+    const conflict = { constraint: 'throughput', needed: 3e8, available: 0, unit: 'bps', where: 'board-1' };
+    const { user } = show({ createPlan: { ...plan, feasible: false, steps: [], conflicts: [conflict] } });
+    await user.click(screen.getByRole('combobox', { name: 'NF' }));
+    await user.click(screen.getByRole('option', { name: /^sqli/ }));
+    await screen.findByText(/Throughput on board-1: needs 300 Mbit\/s/);
+    expect(screen.getByRole<HTMLButtonElement>('button', { name: 'Program' }).disabled).toBe(true);
+  });
+
+  it('tells why the server refused the move', async () => {
+    const refusal = new ApiError({
+      type: 'about:blank',
+      title: 'Conflict',
+      status: 409,
+      detail: 'A move is under way.',
+    });
+    const { user, onStarted } = show({ createPlan: plan, createReconfiguration: refusal });
+    await user.click(screen.getByRole('combobox', { name: 'NF' }));
+    await user.click(screen.getByRole('option', { name: /^sqli/ }));
+    await screen.findByText('Load sqli');
+    await user.click(screen.getByRole('button', { name: 'Program' }));
+    expect((await screen.findByRole('alert')).textContent).toContain('A move is under way.');
+    expect(onStarted).not.toHaveBeenCalled();
+  });
+});

@@ -1,0 +1,94 @@
+import { MantineProvider } from '@mantine/core';
+import type { Scenario, ScenarioRun } from '@orrery/contract';
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { render, screen, within } from '@testing-library/react';
+import { userEvent } from '@testing-library/user-event';
+import { MemoryRouter } from 'react-router';
+import { describe, expect, it, vi } from 'vitest';
+import { sessionStore } from '../../shared/api/session.js';
+import { Scenarios } from './scenarios.js';
+
+vi.mock('../../shared/api/client.js', async (original) => ({
+  ...(await original<typeof import('../../shared/api/client.js')>()),
+  call: vi.fn(),
+  callFull: vi.fn(),
+}));
+const { call, callFull, ApiError } = await import('../../shared/api/client.js');
+
+const scenario: Scenario = {
+  id: 'swap',
+  title: 'SQL load takes the board',
+  summary: 'They change places.',
+  source: 'CoNFV, Figure 9',
+  duration_s: 120,
+  needs: ['one board'],
+};
+const done: ScenarioRun = {
+  id: 'run-1',
+  scenario_id: 'swap',
+  state: 'completed',
+  steps: [{ title: 'Make the chains', state: 'done', started_ms: 0, ended_ms: 5000, detail: null }],
+  figures: [{ name: 'Partial load', unit: 's', published: 2.5, here: 2.75, note: 'modelled' }],
+  pipelines: [],
+  detail: null,
+  started_ms: 0,
+  ended_ms: 60_000,
+};
+const running: ScenarioRun = {
+  ...done,
+  id: 'run-2',
+  state: 'running',
+  figures: [],
+  started_ms: 70_000,
+  ended_ms: null,
+};
+
+function show(runs: readonly ScenarioRun[], role: 'viewer' | 'operator', start?: Error) {
+  sessionStore.setState({ session: { token: 't', name: 'a', role, expires_ms: Number.MAX_SAFE_INTEGER } });
+  vi.mocked(callFull).mockImplementation(async (name) => {
+    const items = name === 'listScenarios' ? [scenario] : [];
+    return { data: { items, total: items.length }, etag: null, location: null, next: null } as never;
+  });
+  vi.mocked(call).mockImplementation(async (name) => {
+    if (name === 'startScenario' && start) throw start;
+    return { items: runs, total: runs.length } as never;
+  });
+  render(
+    <MantineProvider env="test">
+      <MemoryRouter>
+        <QueryClientProvider client={new QueryClient()}>
+          <Scenarios />
+        </QueryClientProvider>
+      </MemoryRouter>
+    </MantineProvider>,
+  );
+  return userEvent.setup();
+}
+
+describe('Scenarios', { timeout: 30_000 }, () => {
+  it('says why a run was refused', async () => {
+    const refusal = new ApiError({ type: 'about:blank', title: 'Conflict', status: 409, detail: 'Another one runs.' });
+    const user = show([], 'operator', refusal);
+    await user.click(await screen.findByRole('button', { name: `Run ${scenario.title}` }));
+    expect((await screen.findByRole('alert')).textContent).toContain('Another one runs.');
+  });
+
+  it('shows the steps of the run that goes on, and the figures of the one before beside the published ones', async () => {
+    show([running, done], 'operator');
+    expect(await screen.findByRole('button', { name: `Stop ${scenario.title}` })).toBeTruthy();
+    expect(within(screen.getByRole('list', { name: 'Steps of the run' })).getByText('Make the chains')).toBeTruthy();
+    expect(screen.getByText(/Figures of the run before/)).toBeTruthy();
+    const row = screen.getByRole('row', { name: /Partial load/ });
+    expect(
+      within(row)
+        .getAllByRole('cell')
+        .map(({ textContent }) => textContent),
+    ).toEqual(['Partial load', '2.5 s', '2.75 s', '1.1×', 'modelled']);
+  });
+
+  it('lets a viewer look only', async () => {
+    show([done], 'viewer');
+    expect(await screen.findByText('Partial load')).toBeTruthy();
+    expect(screen.queryAllByRole('button')).toEqual([]);
+  });
+});

@@ -5,6 +5,7 @@
 `default_nettype none
 
 module frame_path #(
+    parameter int USER_W = 2,     // bits that come with a frame
     parameter int VERDICT_W = 8   // what a verdict says beside drop; leaves with the frame
 ) (
     input  wire                  clk,
@@ -15,7 +16,7 @@ module frame_path #(
     input  wire                  s_axis_tvalid,
     output wire                  s_axis_tready,
     input  wire                  s_axis_tlast,
-    input  wire  [ 1:0]          s_axis_tuser,
+    input  wire  [USER_W-1:0]    s_axis_tuser,
 
     output wire  [63:0]          m_axis_tdata,
     output wire  [ 7:0]          m_axis_tkeep,
@@ -26,7 +27,7 @@ module frame_path #(
 
     output wire                  hdr_valid,
     input  wire                  hdr_take,
-    output wire  [ 1:0]          hdr_user,       // s_axis_tuser of the frame
+    output wire  [USER_W-1:0]    hdr_user,       // s_axis_tuser of the frame
     output wire                  hdr_is_ipv4,
     output wire                  hdr_malformed,
     output wire                  hdr_later_fragment,
@@ -57,20 +58,20 @@ module frame_path #(
   // In: a beat is {user, last, keep, data}.
   wire [63:0] in_tdata;
   wire [ 7:0] in_tkeep;
-  wire [ 1:0] in_tuser;
+  wire [USER_W-1:0] in_tuser;
   wire        in_tvalid, in_tready, in_tlast;
-  axis_skid #(.WIDTH(75)) u_in (
+  axis_skid #(.WIDTH(73 + USER_W)) u_in (
       .clk, .rst, .s_data({s_axis_tuser, s_axis_tlast, s_axis_tkeep, s_axis_tdata}),
       .s_valid(s_axis_tvalid), .s_ready(s_axis_tready),
       .m_data({in_tuser, in_tlast, in_tkeep, in_tdata}), .m_valid(in_tvalid), .m_ready(in_tready));
   assign frame_in = in_tvalid && in_tready && in_tlast;
 
   // Headers; the user bits follow the parser's two cycles.
-  localparam int HEADER_W = 195;
+  localparam int HEADER_W = 193 + USER_W;
   wire [HEADER_W-1:0] header;
   wire                parsed, parsed_oversize, no_header;
-  logic [1:0]         user_1, user_2;
-  assign header[194:193] = user_2;
+  logic [USER_W-1:0]  user_1, user_2;
+  assign header[HEADER_W-1:193] = user_2;
   always_ff @(posedge clk) begin
     user_1 <= in_tuser;
     user_2 <= user_1;

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import cocotb
@@ -85,8 +86,11 @@ class Slot:
         count = await self.read("EVENT_COUNT")
         return [[await self.read("EVENT_DATA") for _ in range(8)] for _ in range(count)]
 
-    async def check_counters(self, sent: int, forwarded: int, drops: dict[str, int], oversize: int) -> None:
-        assert await self.read("FRAMES_IN") == sent
+    async def check_counters(
+        self, sent: int, forwarded: int, drops: Mapping[str, int], oversize: int, waiting: int = 0
+    ) -> None:
+        """`sent` frames have a fate; `waiting` more came in."""
+        assert await self.read("FRAMES_IN") == sent + waiting
         assert await self.read("FRAMES_OUT") == forwarded
         for n, reason in enumerate(self.description.drops):
             assert await self.read("DROPS", n) == drops.get(reason, 0), reason

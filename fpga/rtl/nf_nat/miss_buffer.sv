@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// Eight frames that wait for a translation. A frame that waits is played back into the module's input once its flow is
+// released or the wait is over; frames of a flow in their order. A beat is {last, keep, data}.
+`default_nettype none
+
+module miss_buffer #(
+    parameter int KEY_W = 56
+) (
+    input  wire              clk,
+    input  wire              rst,
+    input  wire  [15:0]      now_ms,
+    input  wire  [15:0]      timeout_ms,
+
+    // The flow at hand; `flow_waits` one cycle after `key`.
+    input  wire  [KEY_W-1:0] key,
+    output logic             flow_waits,
+    output wire              full,
+    output wire  [ 2:0]      free_slot,
+    output logic [ 3:0]      count,
+
+    input  wire              append,          // the flow at hand gets `free_slot`; its frame comes later
+    input  wire  [ 1:0]      append_user,
+    input  wire              remove,          // the frame in `remove_slot`, played back, has been decided on
+    input  wire  [ 2:0]      remove_slot,
+    input  wire              release_flow,    // `release_key` has a translation
+    input  wire  [KEY_W-1:0] release_key,
+
+    input  wire  [72:0]      s_beat,          // into slot `s_slot`
+    input  wire  [ 2:0]      s_slot,
+    input  wire              s_valid,
+
+    output wire              playing,         // some frame is released and not yet removed
+    output wire  [72:0]      m_beat,
+    output wire  [ 4:0]      m_user,          // {slot, user}
+    output logic             m_valid,
+    input  wire              m_ready
+);
+
+  // A slot's frame: known by its key, `rank` frames came before it; filled, when all of it is here.
+  logic [7:0]       taken, filled, released, played;
+  logic [KEY_W-1:0] keys [8];
+  logic [ 2:0]      rank [8];
+  logic [15:0]      since_ms [8];
+  logic [ 1:0]      users [8];
+  logic [ 8:0]      beats [8];
+  logic [ 7:0]      last_keep [8];
+
+  logic [7:0] fits, release_fits, overdue;
+  logic       flow_released;
+  logic [2:0] free_at, next_at;
+  logic       next_valid;
+  always_comb begin
+    free_at    = 3'd0;
+    next_at    = 3'd0;
+    next_valid = 1'b0;
+    for (int i = 7; i >= 0; i--) begin
+      fits[i]         = taken[i] && keys[i] == key;
+      release_fits[i] = taken[i] && keys[i] == release_key;
+      overdue[i]      = taken[i] && rank[i] == 0 && now_ms - since_ms[i] > timeout_ms;
+      if (!taken[i]) free_at = 3'(i);
+    end
+    for (int r = 7; r >= 0; r--) begin
+      for (int i = 0; i < 8; i++) begin
+        if (taken[i] && rank[i] == 3'(r) && released[i] && filled[i] && !played[i]) {next_valid, next_at} = {1'b1, 3'(i)};
+      end
+    end
+  end
+  assign full      = &taken;
+  assign free_slot = free_at;
+  assign playing   = |(taken & released);
+
+  logic [8:0] write_beat;
+  wire        s_last = s_beat[72];
+  logic       reading, read_last;
+  logic [2:0] slot;
+  logic [8:0] read_beat;
+  wire        advance = !m_valid || m_ready;
+  wire        pick = next_valid && !reading && !m_valid;
+
+  always_ff @(posedge clk) begin
+    flow_waits    <= |fits;
+    flow_released <= |(fits & released);
+    if (rst) begin
+      {taken, filled, released, played} <= '0;
+      write_beat <= '0;
+      count      <= '0;
+    end else begin
+      for (int i = 0; i < 8; i++) begin
+        if (release_flow && release_fits[i]) released[i] <= 1'b1;
+        if (overdue[i]) released[i] <= 1'b1;
+        if (remove && taken[i] && rank[i] > rank[remove_slot]) rank[i] <= rank[i] - 1'b1;
+      end
+      if (append) begin
+        taken[free_at]    <= 1'b1;
+        filled[free_at]   <= 1'b0;
+        released[free_at] <= flow_released;
+        played[free_at]   <= 1'b0;
+        rank[free_at]     <= count[2:0];
+        count             <= count + 1'b1;
+      end
+      if (remove) begin
+        taken[remove_slot] <= 1'b0;
+        count              <= count - 1'b1;
+      end
+      if (s_valid) begin
+        write_beat <= s_last ? '0 : write_beat + 1'b1;
+        if (s_last) filled[s_slot] <= 1'b1;
+      end
+      if (pick) played[next_at] <= 1'b1;
+    end
+    if (append) begin
+      keys[free_at]     <= key;
+      since_ms[free_at] <= now_ms;
+      users[free_at]    <= append_user;
+    end
+    if (s_valid && s_last) begin
+      beats[s_slot]     <= write_beat;
+      last_keep[s_slot] <= s_beat[71:64];
+    end
+  end
+
+  // Playing back: RAM address, then its word.
+  logic [63:0] store [2048];
+  logic [63:0] word;
+  logic [ 7:0] keep;
+  logic        last;
+  assign read_last = read_beat == beats[slot];
+  always_ff @(posedge clk) begin
+    if (s_valid) store[{s_slot, write_beat[7:0]}] <= s_beat[63:0];
+    if (advance) begin
+      word <= store[{slot, read_beat[7:0]}];
+      last <= read_last;
+      keep <= read_last ? last_keep[slot] : 8'hff;
+    end
+    if (rst) begin
+      {reading, m_valid} <= '0;
+    end else begin
+      if (advance) m_valid <= reading;
+      if (pick) {reading, slot, read_beat} <= {1'b1, next_at, 9'd0};
+      else if (reading && advance) {reading, read_beat} <= {!read_last, read_beat + 9'd1};
+    end
+  end
+  assign m_beat = {last, keep, word};
+  assign m_user = {slot, users[slot]};
+
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,310 @@
+# SPDX-License-Identifier: Apache-2.0
+"""NAT against its golden model. The bench is the host: it answers misses with translations."""
+
+from __future__ import annotations
+
+import random as stdlib_random
+from collections import Counter, defaultdict
+from typing import Any
+
+import cocotb
+from cocotb.triggers import ClockCycles
+
+from model.nat import End, Nat
+from model.packet import FRAME_BYTES_MAX, ICMP, TCP, UDP, parse
+from model.verdict import Verdict
+from tb.common.axis import Sent, seldom
+from tb.common.frames import ACK, SYN, RandomFrames, checksum, icmp, tcp, udp
+from tb.common.slot import CLEAR, DELETE, ENABLE, FIND, FULL, PUT, READ, VALID, Slot
+
+US_PER_MS, MS_PER_S = 2, 5  # the bench's parameters
+IN, OUT, PUBLIC = 0x0A000001, 0xC0000201, 0xC6120001
+
+
+class Translator:
+    """Module and model side by side, one step at a time."""
+
+    def __init__(self, slot: Slot) -> None:
+        self.slot = slot
+        self.model = Nat()
+        self.now_ms = 0
+        self.expected: list[Sent] = []
+        self.drops: Counter[str] = Counter()
+        self.sent = self.oversize = 0
+
+    @property
+    def now_s(self) -> int:
+        return self.now_ms // MS_PER_S
+
+    def _take(self, verdict: Verdict, user: int) -> None:
+        if verdict.drop_reason:
+            self.drops[verdict.drop_reason] += 1
+        elif not verdict.waits:
+            self.expected.append(Sent(verdict.frame, user))
+
+    def send(self, frame: bytes, direction: int = 0) -> Verdict:
+        self.slot.source.send(frame, direction)
+        self.sent += 1
+        if len(frame) > FRAME_BYTES_MAX:
+            self.oversize += 1
+            return Verdict()
+        verdict = self.model.process(frame, direction, self.now_s, self.now_ms)
+        self._take(verdict, direction)
+        return verdict
+
+    async def put(self, protocol: int, inside: End, outside: End, idle_s: int = 0) -> int:
+        await self.slot.settle()
+        entry = [inside.address, outside.address, inside.port << 16 | outside.port, protocol, 0, 0, 0, idle_s]
+        status, _ = await self.slot.table(PUT, entry=entry)
+        if self.model.put(protocol, inside, outside, self.now_s, idle_s):
+            assert status & VALID and not status & FULL
+            for verdict in self.model.release(protocol, inside, self.now_s):
+                self._take(verdict, 0)
+        else:
+            assert status & FULL and not status & VALID
+        return status
+
+    async def pass_ms(self, ms: int, timeout_ms: int = 1000) -> None:
+        await self.slot.settle()
+        await self.slot.pass_us(ms * US_PER_MS)
+        self.now_ms += ms
+        for verdict in self.model.expire(self.now_ms, timeout_ms, self.now_s):
+            self._take(verdict, 0)
+        await ClockCycles(self.slot.clk, 40)
+
+    async def check(self) -> None:
+        await self.slot.settle()
+        assert self.slot.sink.frames == self.expected
+        waiting = len(self.model.waiting)
+        assert await self.slot.read("MISSES_WAITING") == waiting
+        await self.slot.check_counters(self.sent - waiting, len(self.expected), self.drops, self.oversize, waiting)
+
+    async def check_events(self) -> None:
+        assert await self.slot.events() == [[1, *words, 0, 0, 0] for words in self.model.events]
+        self.model.events.clear()
+
+
+async def translator(dut: Any, **ends: Any) -> Translator:
+    slot = Slot(dut, **ends)
+    await slot.start()
+    await slot.write("CONTROL", ENABLE)
+    return Translator(slot)
+
+
+def sums_hold(frame: bytes) -> bool:
+    """Whether the IPv4 and transport checksums are right (RFC 1071)."""
+    headers = parse(frame)
+    ihl, end = headers.l4_offset, 14 + headers.ip_bytes
+    pseudo = frame[26:34] + bytes([0, headers.protocol]) + (end - ihl).to_bytes(2, "big")
+    return checksum(frame[14:ihl]) == 0 and checksum((b"" if headers.protocol == ICMP else pseudo) + frame[ihl:end]) == 0
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def disabled_and_refused(dut: Any) -> None:
+    slot = Slot(dut)
+    await slot.start()
+    assert await slot.read("ID") == int.from_bytes(b"NAT1", "big")
+    slot.source.send(tcp(IN, OUT, 1, 2, SYN), 2)
+    await slot.settle()
+    assert slot.sink.frames == [Sent(tcp(IN, OUT, 1, 2, SYN), 2)]
+    await slot.write("CONTROL", ENABLE | CLEAR)
+    slot.sink.frames.clear()
+    t = Translator(slot)
+    for frame, direction, reason in [
+        (tcp(IN, OUT, 1, 2, SYN)[:50], 0, "malformed"),
+        (tcp(OUT, PUBLIC, 2, 1, SYN), 1, "no-translation"),
+        (udp(IN, OUT, 1, 2, b"x" * 16, fragment=0x0002), 0, "unsupported"),
+        (icmp(IN, OUT, 3, 0, bytes(28)), 0, "unsupported"),
+        (icmp(IN, OUT, 0, 7), 0, "unsupported"),
+        (icmp(OUT, PUBLIC, 8, 7), 1, "unsupported"),
+        (b"\x02" * 60, 0, None),
+    ]:
+        assert t.send(frame, direction).drop_reason == reason
+    await t.check()
+
+
+@cocotb.test(timeout_time=2, timeout_unit="ms")
+async def both_ways(dut: Any) -> None:
+    """Every protocol, option length and checksum case, out and back; the results' checksums are right."""
+    t = await translator(dut)
+    for protocol in (TCP, UDP, ICMP):
+        await t.put(protocol, End(IN, 1000), End(PUBLIC, 0xFFFE - protocol))
+    for words in range(11):
+        for size in (0, 1, 37):
+            ip = {"options": bytes([1] * (4 * words))}
+            payload = stdlib_random.Random(words * 50 + size).randbytes(size)
+            forward = [
+                tcp(IN, OUT, 1000, 80, ACK, payload, **ip),
+                udp(IN, OUT, 1000, 53, payload, **ip),
+                icmp(IN, OUT, 8, 1000, payload, **ip),
+            ]
+            back = [
+                tcp(OUT, PUBLIC, 80, 0xFFFE - TCP, ACK, payload, **ip),
+                udp(OUT, PUBLIC, 53, 0xFFFE - UDP, payload, **ip),
+                icmp(OUT, PUBLIC, 0, 0xFFFE - ICMP, payload, **ip),
+            ]
+            for frame in forward:
+                assert sums_hold(t.send(frame).frame)
+            for frame in back:
+                result = t.send(frame, 1).frame
+                assert sums_hold(result) and parse(result).dst_ip == IN
+    unsummed = udp(IN, OUT, 1000, 53, b"abc", summed=False)
+    assert parse(t.send(unsummed).frame).transport_checksum == 0
+    for n in range(400):  # among them sums that come out as 0
+        frame = udp(IN, OUT, 1000, 53, n.to_bytes(2, "big") + bytes(2))
+        at = 14 + 20 + 6
+        assert t.send(frame[:at] + (0xFFFF - n * 163 % 65535).to_bytes(2, "big") + frame[at + 2 :]).drop_reason is None
+    await t.check()
+    assert await t.slot.read("TRANSLATED_FORWARD") == 33 * 3 + 401
+    assert await t.slot.read("TRANSLATED_RETURN") == 33 * 3
+
+
+@cocotb.test(timeout_time=2, timeout_unit="ms")
+async def misses_wait(dut: Any) -> None:
+    t = await translator(dut)
+    await t.put(UDP, End(IN, 7), End(PUBLIC, 7))
+    first = [tcp(IN, OUT, 1, 80, SYN, bytes([n] * (n * 240))) for n in range(3)]
+    second = [tcp(IN, OUT, 2, 80, SYN, bytes([n])) for n in range(3)]
+    for a, b in zip(first, second, strict=True):
+        assert t.send(a).waits and t.send(b).waits
+        assert not t.send(udp(IN, OUT, 7, 9)).waits  # other flows go on
+    await t.check()
+    assert len(t.model.events) == 2
+    await t.check_events()
+    await t.put(TCP, End(IN, 2), End(PUBLIC, 5002))
+    await t.check()
+    assert not t.send(second[0]).waits
+    assert t.send(first[0]).waits
+    for n in range(4):
+        assert t.send(icmp(IN, OUT, 8, n)).waits
+    assert t.send(icmp(IN, OUT, 8, 4)).drop_reason == "miss-buffer-full"
+    assert t.send(first[0]).drop_reason == "miss-buffer-full"
+    assert not t.send(udp(IN, OUT, 7, 9)).waits
+    await t.check()
+    await t.put(ICMP, End(IN, 3), End(PUBLIC, 9))
+    await t.put(TCP, End(IN, 1), End(PUBLIC, 1))
+    await t.put(ICMP, End(IN, 0), End(PUBLIC, 8))
+    await t.check()
+    await t.check_events()
+    assert t.drops == {"miss-buffer-full": 2} and len(t.model.waiting) == 2
+
+
+@cocotb.test(timeout_time=2, timeout_unit="ms")
+async def waiting_ends(dut: Any) -> None:
+    """A host that never answers costs the frame, not the buffer."""
+    t = await translator(dut)
+    await t.slot.write("MISS_TIMEOUT_MS", 10)
+    for n in range(8):
+        t.send(icmp(IN, OUT, 8, n))
+        await t.pass_ms(2, timeout_ms=10)
+    await t.pass_ms(6, timeout_ms=10)
+    await t.check()
+    assert 0 < t.drops["no-translation"] < 8
+    await t.pass_ms(20, timeout_ms=10)
+    await t.check()
+    assert t.drops["no-translation"] == 8
+
+
+@cocotb.test(timeout_time=4, timeout_unit="ms")
+@cocotb.parametrize((("idle", "stall"), [(0.0, 0.0), (0.3, 0.5)]))
+async def random_frames(dut: Any, idle: float, stall: float) -> None:
+    """Random traffic with a host that answers late: frames are as the model makes them, in the order of their flow."""
+    slot = Slot(dut, idle=seldom(1, idle), stall=seldom(2, stall))
+    await slot.start()
+    await slot.write("CONTROL", ENABLE)
+    model = Nat()
+    frames = RandomFrames(int(100 * stall), hosts=3, ports=3)
+    sent = [(frames.next(), frames.random.randrange(4) == 0) for _ in range(300)]
+    expected: dict[tuple[int, bytes], list[bytes]] = defaultdict(list)
+    for frame, back in sent:
+        slot.source.send(frame, int(back))
+    answered = 0
+    while True:
+        for event in await slot.events():
+            src, _, ports, protocol = event[1:5]
+            inside, outside = End(src, ports >> 16), End(PUBLIC, 40000 + answered)
+            assert model.put(protocol, inside, outside), "a second miss of a flow that was answered"
+            answered += 1
+            await ClockCycles(dut.clk, frames.random.randrange(200))
+            entry = [inside.address, outside.address, inside.port << 16 | outside.port, protocol, 0, 0, 0, 0]
+            assert (await slot.table(PUT, entry=entry))[0] & VALID
+        if not slot.source.waiting and await slot.read("MISSES_WAITING") == 0:
+            await slot.settle()
+            if await slot.read("EVENT_COUNT") == 0:
+                break
+    drops = [await slot.read("DROPS", n) for n in range(4)]
+    oversize = sum(1 for frame, _ in sent if len(frame) > FRAME_BYTES_MAX)
+    assert await slot.read("FRAMES_IN") == len(sent)
+    assert await slot.read("FRAMES_OUT") == len(slot.sink.frames) == len(sent) - sum(drops) - oversize
+    assert await slot.read("OVERSIZE") == oversize
+
+    # With all translations known, the model says what each frame becomes; a flow's frames may lack those that found the
+    # buffer full or came back before their translation, but not change their order.
+    def flow_of(frame: bytes, direction: int) -> tuple[int, bytes]:
+        headers = parse(frame)
+        end = Nat._end(headers, direction) if headers.is_ipv4 else None
+        return direction, end.key(headers.protocol) if end else b""
+
+    for frame, back in sent:
+        if len(frame) <= FRAME_BYTES_MAX and (verdict := model.process(frame, int(back))).frame:
+            headers = parse(verdict.frame)
+            side = headers.src_ip.to_bytes(4, "big") + headers.src_port.to_bytes(2, "big") + headers.icmp_id.to_bytes(2, "big")
+            expected[(int(back), side + bytes([headers.protocol]))].append(verdict.frame)
+    assert flow_of(sent[0][0], 0)[0] == 0
+    seen: dict[tuple[int, bytes], list[bytes]] = defaultdict(list)
+    for out in slot.sink.frames:
+        headers = parse(out.frame)
+        side = headers.src_ip.to_bytes(4, "big") + headers.src_port.to_bytes(2, "big") + headers.icmp_id.to_bytes(2, "big")
+        seen[(out.user, side + bytes([headers.protocol]))].append(out.frame)
+    missing = 0
+    for flow, out_frames in seen.items():
+        rest = iter(expected[flow])
+        assert all(frame in rest for frame in out_frames), flow  # a subsequence
+    missing = sum(map(len, expected.values())) - len(slot.sink.frames)
+    assert 0 <= missing == drops[0] + drops[1] - sum(
+        1 for frame, back in sent if len(frame) <= FRAME_BYTES_MAX and model.process(frame, int(back)).drop_reason == "no-translation"
+    )
+    assert answered >= 8 and len(slot.sink.frames) > 100
+
+
+@cocotb.test(timeout_time=2, timeout_unit="ms")
+async def translations_move(dut: Any) -> None:
+    t = await translator(dut)
+    for n in range(12):
+        await t.put(TCP, End(IN, n), End(PUBLIC, 2000 + n), idle_s=n)
+    assert (await t.put(TCP, End(IN, 3), End(PUBLIC, 9))) & FULL  # has another partner
+    assert (await t.put(TCP, End(IN, 99), End(PUBLIC, 2003))) & FULL
+    await t.put(TCP, End(IN, 3), End(PUBLIC, 2003), idle_s=3)  # the same again
+    await t.pass_ms(2 * MS_PER_S)
+    t.send(tcp(OUT, PUBLIC, 80, 2005, ACK), 1)
+    await t.slot.settle()
+    await t.pass_ms(MS_PER_S)
+    entries = []
+    for index, way in enumerate(t.model.inside.ways):
+        if way is not None:
+            status, entry = await t.slot.table(READ, index)
+            port = int.from_bytes(way.key[4:6], "big")
+            idle_s = 1 if port == 5 else port + 3
+            assert status & VALID and status >> 16 == 12
+            assert entry == [IN, PUBLIC, port << 16 | (2000 + port), TCP, 0, 0, 0, idle_s]
+            entries.append(entry)
+    assert len(entries) == 12
+    await t.slot.write("CONTROL", ENABLE | CLEAR)
+    while await t.slot.read("STATUS") & 2:
+        pass
+    assert (await t.slot.table(FIND, entry=entries[0]))[0] == 0
+    for entry in entries:
+        assert (await t.slot.table(PUT, entry=entry))[0] & VALID
+    assert (await t.slot.table(FIND, entry=[*entries[4][:1], 0, entries[4][2], TCP, 0, 0, 0, 0]))[1] == entries[4]
+    port = entries[6][2] >> 16
+    assert (await t.slot.table(DELETE, entry=entries[6]))[0] & VALID
+    assert t.model.delete(TCP, End(IN, port))
+    assert not (await t.slot.table(DELETE, entry=entries[6]))[0] & VALID
+    t.sent = 0
+    t.slot.sink.frames.clear()
+    t.expected.clear()
+    for n in range(12):
+        t.send(tcp(IN, OUT, n, 80, ACK))
+        t.send(tcp(OUT, PUBLIC, 80, 2000 + n, ACK), 1)
+    assert t.drops == {"no-translation": 1} and len(t.model.waiting) == 1
+    await t.check()

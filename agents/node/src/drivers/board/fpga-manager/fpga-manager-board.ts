@@ -17,7 +17,11 @@ export class FpgaManagerBoard extends SiliconBoard {
   private readonly manager: string;
   private readonly firmware: string;
 
-  constructor(config: FpgaManagerConfig, openRegisters?: (path: string) => Registers) {
+  constructor(
+    config: FpgaManagerConfig,
+    openRegisters?: (path: string) => Registers,
+    private readonly write: (path: string, text: string) => Promise<void> = writeFile,
+  ) {
     super(config, openRegisters);
     this.manager = config.manager;
     this.firmware = config.firmware;
@@ -33,11 +37,11 @@ export class FpgaManagerBoard extends SiliconBoard {
     const name = basename(image.path);
     try {
       await this.provide(image.path, join(this.firmware, name));
-      await writeFile(join(this.manager, 'flags'), FLAGS[kind]);
+      await this.write(join(this.manager, 'flags'), FLAGS[kind]);
     } catch (error) {
       return (error as Error).message;
     }
-    const refusal = await writeFile(join(this.manager, 'firmware'), name).then(
+    const refusal = await this.write(join(this.manager, 'firmware'), name).then(
       () => null,
       (error: NodeJS.ErrnoException) => error.code ?? error.message,
     );

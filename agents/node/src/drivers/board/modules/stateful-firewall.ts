@@ -65,7 +65,7 @@ const PortRange = z
   .refine(({ lo, hi }) => lo <= hi && hi <= 65_535, 'must be a port or a range of ports');
 
 const FirewallConfig = z.strictObject({
-  default_action: z.enum(['allow', 'deny']).default('deny'),
+  default_action: z.enum(['allow', 'deny']).default('allow'),
   rules: z
     .array(
       z.strictObject({

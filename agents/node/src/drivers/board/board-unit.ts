@@ -117,9 +117,9 @@ export class BoardUnit implements SlotHost {
     slot: number,
     target: SlotTarget,
     onProgress: (load: SlotLoad) => void,
-    wanted: () => boolean,
+    needed: () => Promise<boolean>,
   ): Promise<LoadResult | null> {
-    const turn = this.loads.then(() => (wanted() ? this.loadNow(slot, target, onProgress) : null));
+    const turn = this.loads.then(async () => ((await needed()) ? this.loadNow(slot, target, onProgress) : null));
     this.loads = turn.catch(() => undefined);
     return turn;
   }
@@ -177,6 +177,7 @@ export class BoardUnit implements SlotHost {
     this.connected = true;
     this.absence = null;
     this.attempts = 0;
+    for (const found of this.status.slots) this.slots[found.slot]?.observe(found);
     for (const slot of this.slots) slot.disturb();
     this.onChange();
     this.poll();

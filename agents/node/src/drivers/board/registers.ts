@@ -107,6 +107,34 @@ export const BOARD_MODULES = {
       ELEPHANTS: { address: 0x08c },
     },
   },
+  nf_nat: {
+    title: 'NAT',
+    id: 0x4e415431,
+    version: '1.0.0',
+    drops: ['miss-buffer-full', 'no-translation', 'unsupported', 'malformed'],
+    entry: [
+      'inside address',
+      'outside address',
+      'inside port in 31:16, outside port in 15:0',
+      'protocol (1, 6 or 17)',
+      '0',
+      '0',
+      '0',
+      's since the last packet, of either direction; right up to 65,535',
+    ],
+    events: {
+      miss: {
+        type: 1,
+        words: ['source address', 'destination address', 'source port in 31:16, destination port in 15:0', 'protocol'],
+      },
+    },
+    registers: {
+      MISS_TIMEOUT_MS: { address: 0x080 },
+      MISSES_WAITING: { address: 0x084 },
+      TRANSLATED_FORWARD: { address: 0x088 },
+      TRANSLATED_RETURN: { address: 0x08c },
+    },
+  },
   nf_pass: {
     title: 'Pass-through',
     id: 0x50415331,

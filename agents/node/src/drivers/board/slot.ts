@@ -19,12 +19,12 @@ export interface SlotHost {
   readonly port: BoardPort;
   readonly board: string;
   readonly online: boolean;
-  /** One load at a time on a board. Resolves with null when `wanted` no longer holds as its turn comes. */
+  /** One load at a time on a board. Resolves with null when it is not `needed` as its turn comes. */
   load(
     slot: number,
     target: SlotTarget,
     onProgress: (load: SlotLoad) => void,
-    wanted: () => boolean,
+    needed: () => Promise<boolean>,
   ): Promise<LoadResult | null>;
   emit(severity: 'info' | 'warning' | 'error', event: string, message: string, data?: Record<string, unknown>): void;
   alerts(): AlertLimiter;
@@ -212,29 +212,29 @@ export class Slot {
     const { port } = this.host;
     const { adapter, instance } = target;
     const writes = adapter.configure(instance.config);
-    this.status = await this.look();
-    const loaded =
-      this.status.module === adapter.nf && ['active', 'configuring', 'quiescing'].includes(this.status.state);
+    const before = await this.look();
     this.endSession();
-    if (!loaded && !(await this.loadModule(target, wanted))) return;
-    if (loaded && this.status.state === 'active') await port.quiesce(this.slot);
-    await verifyModule(port, this.slot, adapter.nf);
-    if (!loaded) await awaitCleared(port, this.slot);
+    if (!holds(before, target)) await this.loadModule(target, wanted);
     if (!wanted()) return;
-    await this.configure(target, writes, !loaded);
+    const running = holds(before, target) && before.state !== 'configuring';
+    if (running && before.state === 'active') await port.quiesce(this.slot);
+    await verifyModule(port, this.slot, adapter.nf);
+    await awaitCleared(port, this.slot);
+    await this.configure(target, writes, !running);
     await port.resume(this.slot);
     this.failure = null;
-    this.status = await this.look();
+    await this.look();
   }
 
-  /** False when it is no longer wanted. */
-  private async loadModule(target: SlotTarget, wanted: () => boolean): Promise<boolean> {
+  /** When its turn comes it may be wanted no longer, or be there by the full load of another slot. */
+  private async loadModule(target: SlotTarget, wanted: () => boolean): Promise<void> {
     const { slot, host } = this;
-    const result = await host.load(slot, target, (load) => this.loading(load), wanted);
-    if (!result) return false;
+    const needed = async () => wanted() && !holds(await this.look(), target);
+    const result = await host.load(slot, target, (load) => this.loading(load), needed);
     this.progress = null;
-    if (result.error !== null) throw new BoardError(result.error, 'refused');
     this.drops.restart();
+    if (!result) return;
+    if (result.error !== null) throw new BoardError(result.error, 'refused');
     host.emit(
       'info',
       'slot.loaded',
@@ -243,7 +243,6 @@ export class Slot {
         ...result,
       },
     );
-    return true;
   }
 
   private loading(load: SlotLoad): void {
@@ -275,17 +274,18 @@ export class Slot {
 
   private async clear(): Promise<void> {
     this.endSession();
-    this.status = await this.look();
-    if (this.status.state === 'empty') return;
-    if (this.status.state === 'active') await this.host.port.quiesce(this.slot);
+    const { state } = await this.look();
+    if (state === 'empty') return;
+    if (state === 'active') await this.host.port.quiesce(this.slot);
     await this.host.port.unload(this.slot);
     this.host.emit('info', 'slot.emptied', `Slot ${this.slot} is empty`, { slot: this.slot });
-    this.status = await this.look();
+    await this.look();
   }
 
   private async look(): Promise<SlotStatus> {
     const found = (await this.host.port.status()).slots.find(({ slot }) => slot === this.slot);
     if (!found) throw new BoardError(`the board has no slot ${this.slot}`, 'refused');
+    this.status = found;
     return found;
   }
 
@@ -298,4 +298,9 @@ export class Slot {
     if (this.timer) clearTimeout(this.timer);
     this.timer = null;
   }
+}
+
+/** Whether the module is there, whatever of it is configured. */
+function holds({ module, state }: SlotStatus, { adapter }: SlotTarget): boolean {
+  return module === adapter.nf && (state === 'active' || state === 'configuring' || state === 'quiescing');
 }

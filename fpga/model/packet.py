@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 FRAME_BYTES_MAX = 2048
 ICMP, TCP, UDP = 1, 6, 17
@@ -69,7 +70,7 @@ def parse(frame: bytes) -> Headers:
     if version != 4 or ihl < 20 or total < ihl or total > len(frame) - 14 or offset + total > 65535:
         return Headers(is_ipv4=True, malformed=True)
     protocol, at = frame[23], 14 + ihl
-    ip = {
+    ip: dict[str, Any] = {
         "is_ipv4": True,
         "later_fragment": offset != 0,
         "protocol": protocol,
@@ -85,8 +86,8 @@ def parse(frame: bytes) -> Headers:
     header = _header_bytes(l4, protocol, whole=(fragment & 0x3FFF) == 0)
     if header == 0:
         return Headers(**ip, malformed=True)
-    ports = {} if protocol == ICMP else {"src_port": _word(l4, 0), "dst_port": _word(l4, 2)}
-    echo = {"icmp_type": l4[0], "icmp_id": _word(l4, 4)} if protocol == ICMP else {}
+    ports: dict[str, Any] = {} if protocol == ICMP else {"src_port": _word(l4, 0), "dst_port": _word(l4, 2)}
+    echo: dict[str, Any] = {"icmp_type": l4[0], "icmp_id": _word(l4, 4)} if protocol == ICMP else {}
     return Headers(
         **ip,
         **ports,

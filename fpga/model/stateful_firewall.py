@@ -23,11 +23,14 @@ DEFAULT_TRANSITIONS = [
 ]
 
 
+ANYWHERE = IPv4Network("0.0.0.0/0")
+
+
 @dataclass(frozen=True)
 class Rule:
     allow: bool
-    source: IPv4Network = IPv4Network("0.0.0.0/0")
-    destination: IPv4Network = IPv4Network("0.0.0.0/0")
+    source: IPv4Network = ANYWHERE
+    destination: IPv4Network = ANYWHERE
     protocol: int | None = None
     ports: tuple[int, int] = (0, 65535)  # of the destination
 

@@ -35,9 +35,7 @@ def rtl(name: str, registers: tuple[Register, ...], module: Description | None) 
             f"localparam logic [31:0] MODULE_ID = 32'h{module.id_word:08x};  // {module.id}",
             f"localparam logic [31:0] MODULE_VERSION = 32'h{module.version_word:08x};",
         ]
-        lines += [
-            f"localparam int DROP_{drop.upper().replace('-', '_')} = {n};" for n, drop in enumerate(module.drops)
-        ]
+        lines += [f"localparam int DROP_{drop.upper().replace('-', '_')} = {n};" for n, drop in enumerate(module.drops)]
         lines += [
             f"localparam logic [31:0] EVENT_{event.upper().replace('-', '_')} = 32'd{number};"
             for event, (number, _) in module.events.items()
@@ -57,9 +55,7 @@ def _ts_register(register: Register, indent: str) -> Iterator[str]:
     if register.count > 1:
         parts += [f"count: {register.count}", f"stride: {register.stride}"]
     if register.fields:
-        inner = ", ".join(
-            f"{f.name}: {{ shift: {f.low}, width: {f.high - f.low + 1} }}" for f in register.fields
-        )
+        inner = ", ".join(f"{f.name}: {{ shift: {f.low}, width: {f.high - f.low + 1} }}" for f in register.fields)
         parts.append(f"fields: {{ {inner} }}")
     line = f"{indent}{register.name}: {{ {', '.join(parts)} }},"
     if len(line) <= 120:
@@ -94,8 +90,10 @@ def _ts_events(module: Description) -> Iterator[str]:
         return
     yield "    events: {"
     for event, (number, words) in module.events.items():
-        line = f"      '{event}': {{ type: {number}, words: {_quoted(words)} }}," if "-" in event else (
-            f"      {event}: {{ type: {number}, words: {_quoted(words)} }},"
+        line = (
+            f"      '{event}': {{ type: {number}, words: {_quoted(words)} }},"
+            if "-" in event
+            else (f"      {event}: {{ type: {number}, words: {_quoted(words)} }},")
         )
         if len(line) <= 120:
             yield line
@@ -160,7 +158,10 @@ def document(common: tuple[Register, ...], modules: list[Description]) -> str:
         if module.registers:
             lines += ["", *_table(module.registers)]
         if module.entry:
-            lines += ["", "Table entry, by word: " + "; ".join(f"{n} {word}" for n, word in enumerate(module.entry)) + "."]
+            lines += [
+                "",
+                "Table entry, by word: " + "; ".join(f"{n} {word}" for n, word in enumerate(module.entry)) + ".",
+            ]
         for event, (number, words) in module.events.items():
             fields = "; ".join(f"{n} {word}" for n, word in enumerate(words, 1))
             lines += ["", f"Event {number} `{event}`, by word: {fields}."]

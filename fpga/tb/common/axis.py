@@ -97,7 +97,11 @@ class Sink:
     def _sample(self) -> tuple[int, int, int, int]:
         keep = int(self.bus["keep"].value)
         # Bytes that do not count may be anything, X too.
-        data = int(str(self.bus["data"].value).replace("X", "0").replace("x", "0"), 2) if keep != 255 else int(self.bus["data"].value)
+        data = (
+            int(str(self.bus["data"].value).replace("X", "0").replace("x", "0"), 2)
+            if keep != 255
+            else int(self.bus["data"].value)
+        )
         return data, keep, int(self.bus["last"].value), int(self.user.value) if self.user is not None else 0
 
     async def _run(self) -> None:

@@ -12,7 +12,7 @@ FIN, SYN, RST, PSH, ACK = 1, 2, 4, 8, 16
 
 def checksum(data: bytes) -> int:
     """RFC 1071."""
-    total = sum(struct.unpack(f">{(len(data) + 1) // 2}H", data + b"\0" * (len(data) % 2)))
+    total: int = sum(struct.unpack(f">{(len(data) + 1) // 2}H", data + b"\0" * (len(data) % 2)))
     while total >> 16:
         total = (total & 0xFFFF) + (total >> 16)
     return total ^ 0xFFFF
@@ -23,11 +23,21 @@ def _with_checksum(l4: bytes, at: int, pseudo: bytes) -> bytes:
 
 
 def ipv4(
-    src: int, dst: int, protocol: int, l4: bytes, *, options: bytes = b"", fragment: int = 0, mac: bytes = MAC, ttl: int = 64
+    src: int,
+    dst: int,
+    protocol: int,
+    l4: bytes,
+    *,
+    options: bytes = b"",
+    fragment: int = 0,
+    mac: bytes = MAC,
+    ttl: int = 64,
 ) -> bytes:
     """A frame around `l4`; `options` must be a multiple of 4 bytes long."""
     ihl = 5 + len(options) // 4
-    head = struct.pack(">BBHHHBBHII", 0x40 | ihl, 0, ihl * 4 + len(l4), 1, fragment, ttl, protocol, 0, src, dst) + options
+    head = (
+        struct.pack(">BBHHHBBHII", 0x40 | ihl, 0, ihl * 4 + len(l4), 1, fragment, ttl, protocol, 0, src, dst) + options
+    )
     head = head[:10] + struct.pack(">H", checksum(head)) + head[12:]
     return mac + b"\x08\x00" + head + l4
 
@@ -38,7 +48,9 @@ def tcp(src: int, dst: int, sport: int, dport: int, flags: int, payload: bytes =
     return ipv4(src, dst, 6, _with_checksum(l4, 16, pseudo), **ip)  # type: ignore[arg-type]
 
 
-def udp(src: int, dst: int, sport: int, dport: int, payload: bytes = b"", *, summed: bool = True, **ip: object) -> bytes:
+def udp(
+    src: int, dst: int, sport: int, dport: int, payload: bytes = b"", *, summed: bool = True, **ip: object
+) -> bytes:
     l4 = struct.pack(">HHHH", sport, dport, 8 + len(payload), 0) + payload
     pseudo = struct.pack(">IIBBH", src, dst, 0, 17, len(l4))
     return ipv4(src, dst, 17, _with_checksum(l4, 6, pseudo) if summed else l4, **ip)  # type: ignore[arg-type]
@@ -68,7 +80,9 @@ class RandomFrames:
         options = r.randbytes(4 * r.choice([0, 0, 0, 1, 2, 5, 10]))
         kind = r.random()
         if kind < 0.6:
-            flags = r.choice([SYN, SYN, SYN | ACK, ACK, ACK, ACK | PSH, FIN | ACK, FIN, RST, RST | ACK, 0, SYN | FIN, 63])
+            flags = r.choice(
+                [SYN, SYN, SYN | ACK, ACK, ACK, ACK | PSH, FIN | ACK, FIN, RST, RST | ACK, 0, SYN | FIN, 63]
+            )
             return tcp(src, dst, sport, dport, flags, self._payload(), options=options)
         if kind < 0.85:
             return udp(src, dst, sport, dport, self._payload(), summed=r.random() < 0.8, options=options)
@@ -87,7 +101,9 @@ class RandomFrames:
         elif kind == 3:
             frame[14] = r.randrange(256)  # version and IHL
         elif kind == 4:
-            frame[16:18] = struct.pack(">H", r.choice([0, 19, 20, 27, 28, 39, 40, len(frame) - 14, len(frame) - 13, 65535]))
+            frame[16:18] = struct.pack(
+                ">H", r.choice([0, 19, 20, 27, 28, 39, 40, len(frame) - 14, len(frame) - 13, 65535])
+            )
         elif kind == 5:
             frame[20:22] = struct.pack(">H", r.choice([0x2000, 0x2001, 1, 185, 0x1FFF, 0x4000]))
         elif kind == 6:

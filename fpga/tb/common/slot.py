@@ -9,7 +9,6 @@ from typing import Any
 import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import ClockCycles, FallingEdge, RisingEdge
-
 from regs.description import read_common, read_description
 from tb.common.axis import Chance, Csr, Sink, Source, never
 from tb.common.simulate import FPGA
@@ -67,7 +66,9 @@ class Slot:
         quiet = 0
         while quiet < 24:
             await RisingEdge(self.clk)
-            quiet = 0 if self.source.waiting or self.dut.busy.value == 1 or self.dut.s_axis_tvalid.value == 1 else quiet + 1
+            quiet = (
+                0 if self.source.waiting or self.dut.busy.value == 1 or self.dut.s_axis_tvalid.value == 1 else quiet + 1
+            )
             if self.dut.m_axis_tvalid.value == 1:
                 quiet = 0
 

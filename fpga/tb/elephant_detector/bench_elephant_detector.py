@@ -6,7 +6,6 @@ from __future__ import annotations
 from typing import Any
 
 import cocotb
-
 from model.elephant_detector import ELEPHANT, MOUSE, UNKNOWN, ElephantDetector, Flow
 from model.flow_table import crc32c
 from model.packet import FRAME_BYTES_MAX
@@ -136,7 +135,9 @@ async def full_set_replaces_idlest(dut: Any) -> None:
         d.send(tcp(A, B, ports[port], 80, ACK))
     assert len(d.model.events) == 6
     await d.check()
-    present = [bool((await d.slot.table(FIND, entry=[A, B, port << 16 | 80, 6, 0, 0, 0, 0]))[0] & VALID) for port in ports]
+    present = [
+        bool((await d.slot.table(FIND, entry=[A, B, port << 16 | 80, 6, 0, 0, 0, 0]))[0] & VALID) for port in ports
+    ]
     assert present == [True, False, False, True, True, True]
 
 

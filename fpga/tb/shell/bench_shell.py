@@ -9,7 +9,6 @@ from typing import Any
 import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import ClockCycles, FallingEdge
-
 from regs.description import read_common, read_description
 from tb.common.axis import Chance, Csr, Sent, Sink, Source, never, seldom
 from tb.common.simulate import FPGA

@@ -8,7 +8,6 @@ from typing import Any
 import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import ClockCycles, FallingEdge
-
 from tb.common.axis import Csr
 
 

@@ -8,13 +8,12 @@ from ipaddress import IPv4Network
 from typing import Any
 
 import cocotb
-
 from model.flow_table import crc32c
 from model.packet import FRAME_BYTES_MAX
 from model.stateful_firewall import CLOSING, ESTABLISHED, NONE, OPENING, Rule, StatefulFirewall
 from tb.common.axis import Sent, seldom
 from tb.common.frames import ACK, FIN, RST, SYN, RandomFrames, icmp, tcp, udp
-from tb.common.slot import CLEAR, DELETE, ENABLE, FIND, PUT, READ, VALID, FULL, Slot
+from tb.common.slot import CLEAR, DELETE, ENABLE, FIND, FULL, PUT, READ, VALID, Slot
 
 SECOND_US = 8  # of the bench's parameters
 A, B = 0x0A000001, 0x0A000002
@@ -122,7 +121,11 @@ async def a_connection(dut: Any) -> None:
 @cocotb.test(timeout_time=2, timeout_unit="ms")
 async def rules_in_order(dut: Any) -> None:
     ten = IPv4Network("10.0.0.0/8")
-    rules = [Rule(False, protocol=17, ports=(53, 53)), Rule(True, ten, protocol=17), Rule(True, ports=(80, 90), protocol=6)]
+    rules = [
+        Rule(False, protocol=17, ports=(53, 53)),
+        Rule(True, ten, protocol=17),
+        Rule(True, ports=(80, 90), protocol=6),
+    ]
     rules += [Rule(False, source=IPv4Network(f"192.0.2.{n}/32")) for n in range(12)]
     rules.append(Rule(True, destination=IPv4Network("203.0.113.128/25"), protocol=47))
     assert len(rules) == 16
@@ -160,9 +163,7 @@ async def state_table_is_programmable(dut: Any) -> None:
 @cocotb.parametrize((("idle", "stall"), [(0.0, 0.0), (0.4, 0.0), (0.0, 0.6)]))
 async def random_frames(dut: Any, idle: float, stall: float) -> None:
     rules = [Rule(False, protocol=17, ports=(80, 80)), Rule(False, IPv4Network("10.0.0.3/32"), ports=(443, 443))]
-    fw = await firewall(
-        dut, StatefulFirewall(rules, idle_timeout_s=2), idle=seldom(1, idle), stall=seldom(2, stall)
-    )
+    fw = await firewall(dut, StatefulFirewall(rules, idle_timeout_s=2), idle=seldom(1, idle), stall=seldom(2, stall))
     random = RandomFrames(int(10 * idle + 100 * stall))
     for n in range(250):
         fw.send(random.next(), random.random.randrange(2))

@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs a golden model over a capture: one JSON line a frame, {index, verdict, drop_reason, class, out_hex, events}.
+
+Usage: python -m model.run MODULE [--config FILE] [--direction-by-address PREFIX] CAPTURE
+
+`verdict` is "forward", "drop" or "wait"; `out_hex` is there where the frame leaves changed. Board time is that of the
+capture, from its first frame on.
+Frames whose source address is within PREFIX go forward, others that are IPv4 go back; without it all go forward.
+Where a config has `translations`, NAT has them from the start; a frame that waits stays so.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import struct
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from ipaddress import IPv4Address, IPv4Network
+from pathlib import Path
+from typing import Any
+
+from model.elephant_detector import ElephantDetector
+from model.nat import End, Nat
+from model.packet import FRAME_BYTES_MAX, parse
+from model.stateful_firewall import Rule, StatefulFirewall
+from model.verdict import FORWARD, RETURN, Verdict, drop
+
+
+class InputError(Exception):
+    """A configuration or capture that cannot be used."""
+
+
+def read_capture(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """Time in ns and bytes of each frame of a pcap file."""
+    magics = {0xA1B2C3D4: 1000, 0xA1B23C4D: 1}
+    for order in "<>":
+        if len(data) >= 24 and (unit_ns := magics.get(struct.unpack(f"{order}I", data[:4])[0])):
+            break
+    else:
+        raise InputError("capture: is not a pcap file")
+    link = struct.unpack(f"{order}I", data[20:24])[0]
+    if link != 1:
+        raise InputError(f"capture: link type {link} is not Ethernet")
+    at = 24
+    while at < len(data):
+        if at + 16 > len(data):
+            raise InputError("capture: ends within a record")
+        seconds, fraction, kept, length = struct.unpack(f"{order}IIII", data[at : at + 16])
+        if kept != length or at + 16 + kept > len(data):
+            raise InputError("capture: a frame was cut")
+        yield seconds * 1_000_000_000 + fraction * unit_ns, data[at + 16 : at + 16 + kept]
+        at += 16 + kept
+
+
+@dataclass(frozen=True)
+class Time:
+    """Board time of a frame."""
+
+    us: int
+
+    @property
+    def ms(self) -> int:
+        return self.us // 1000
+
+    @property
+    def s(self) -> int:
+        return self.us // 1_000_000
+
+
+Process = Callable[[bytes, int, Time], tuple[Verdict, list[dict[str, Any]]]]
+
+
+def _prefix(text: str, where: str) -> IPv4Network:
+    try:
+        return IPv4Network(text)
+    except ValueError as error:
+        raise InputError(f"{where}: {error}") from None
+
+
+def _take(config: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
+    unknown = sorted(set(config) - set(defaults))
+    if unknown:
+        raise InputError(f"config: unknown {', '.join(unknown)}")
+    return defaults | config
+
+
+def stateful_firewall(config: dict[str, Any]) -> Process:
+    c = _take(config, {"default_action": "allow", "idle_timeout_s": 300, "rules": []})
+    rules = [
+        Rule(
+            allow=rule["action"] == "allow",
+            source=_prefix(rule.get("source", "0.0.0.0/0"), f"config: rules[{n}].source"),
+            destination=_prefix(rule.get("destination", "0.0.0.0/0"), f"config: rules[{n}].destination"),
+            protocol=rule.get("protocol"),
+            ports=(rule.get("port_first", 0), rule.get("port_last", 65535)),
+        )
+        for n, rule in enumerate(c["rules"])
+    ]
+    if len(rules) > 16:
+        raise InputError("config: rules: at most 16")
+    firewall = StatefulFirewall(rules, c["default_action"] == "allow", c["idle_timeout_s"])
+    return lambda frame, direction, now: (firewall.process(frame, direction, now.s), [])
+
+
+def elephant_detector(config: dict[str, Any]) -> Process:
+    c = _take(config, {"threshold_bytes": 1 << 20, "window_ms": 1000, "idle_timeout_s": 60})
+    detector = ElephantDetector(c["threshold_bytes"], c["window_ms"], c["idle_timeout_s"])
+
+    def process(frame: bytes, direction: int, now: Time) -> tuple[Verdict, list[dict[str, Any]]]:
+        detector.events.clear()
+        verdict = detector.process(frame, direction, now.ms, now.s)
+        return verdict, [asdict(event) | {"key": event.key.hex()} for event in detector.events]
+
+    return process
+
+
+def nat(config: dict[str, Any]) -> Process:
+    c = _take(config, {"translations": []})
+    table = Nat()
+    for n, t in enumerate(c["translations"]):
+        inside = End(int(IPv4Address(t["inside"])), t["inside_port"])
+        outside = End(int(IPv4Address(t["outside"])), t["outside_port"])
+        if not table.put(t["protocol"], inside, outside):
+            raise InputError(f"config: translations[{n}]: has another partner, or its set is full")
+
+    def process(frame: bytes, direction: int, now: Time) -> tuple[Verdict, list[dict[str, Any]]]:
+        table.events.clear()
+        verdict = table.process(frame, direction, now.s, now.ms)
+        names = ("source", "destination", "ports", "protocol")
+        return verdict, [dict(zip(names, event, strict=True)) for event in table.events]
+
+    return process
+
+
+MODULES: dict[str, Callable[[dict[str, Any]], Process]] = {
+    "stateful-firewall": stateful_firewall,
+    "elephant-detector": elephant_detector,
+    "nat": nat,
+}
+
+
+def line_of(index: int, frame: bytes, verdict: Verdict, events: list[dict[str, Any]]) -> dict[str, Any]:
+    line: dict[str, Any] = {"index": index, "verdict": "forward", "class": verdict.frame_class}
+    if verdict.drop_reason is not None:
+        line |= {"verdict": "drop", "drop_reason": verdict.drop_reason}
+    elif verdict.waits:
+        line["verdict"] = "wait"
+    elif verdict.frame != frame:
+        line["out_hex"] = verdict.frame.hex()
+    if events:
+        line["events"] = events
+    return line
+
+
+def direction_of(frame: bytes, inside: IPv4Network | None) -> int:
+    headers = parse(frame)
+    if inside is None or not headers.is_ipv4 or IPv4Address(headers.src_ip) in inside:
+        return FORWARD
+    return RETURN
+
+
+def run(module: str, config: dict[str, Any], capture: bytes, inside: IPv4Network | None) -> Iterator[dict[str, Any]]:
+    process = MODULES[module](config)
+    start_ns = None
+    for index, (at_ns, frame) in enumerate(read_capture(capture)):
+        start_ns = at_ns if start_ns is None else start_ns
+        if len(frame) > FRAME_BYTES_MAX:
+            yield line_of(index, frame, drop("oversize"), [])
+            continue
+        verdict, events = process(frame, direction_of(frame, inside), Time((at_ns - start_ns) // 1000))
+        yield line_of(index, frame, verdict, events)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("module", choices=sorted(MODULES))
+    parser.add_argument("--config", type=Path)
+    parser.add_argument("--direction-by-address", metavar="PREFIX")
+    parser.add_argument("capture", type=Path)
+    options = parser.parse_args()
+    try:
+        config = json.loads(options.config.read_text()) if options.config else {}
+        by_address = options.direction_by_address
+        inside = _prefix(by_address, "--direction-by-address") if by_address else None
+        for line in run(options.module, config, options.capture.read_bytes(), inside):
+            print(json.dumps(line))
+    except (InputError, OSError, ValueError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -112,13 +112,13 @@ module nf_sqli_detector (
 
   logic counting;
   wire [31:0] hits;
-  wire searching;
+  wire found, searching;
   sqli_search u_search (
       .clk, .rst, .beat(take), .tdata(in_tdata), .tlast(in_tlast), .ready(search_ready),
-      .job(!no_job), .job_search, .job_offset, .job_bytes, .done(job_done), .hits,
+      .job(!no_job), .job_search, .job_offset, .job_bytes, .done(job_done), .found, .hits,
       .hold(counting), .searching);
 
-  wire attack = job_done && job_search && hits != 0;
+  wire attack = job_done && job_search && found;
   assign verdict_valid = job_done;
   assign verdict_drop = attack && drop_attacks;
   assign verdict = {attack ? CLASS_ATTACK : job_ipv4 ? CLASS_CLEAN : CLASS_NONE, job_user};

@@ -13,13 +13,14 @@ module sqli_search (
     input  wire        tlast,
     output wire        ready,
 
-    // `job` and its operands stand until `done`, with which `hits` is valid: 0 without a search.
+    // `job` and its operands stand until `done`. With it the outcome of a search is valid.
     input  wire         job,
     input  wire         job_search,
     input  wire  [ 7:0] job_offset,
     input  wire  [11:0] job_bytes,
     output wire         done,
-    output wire  [31:0] hits,
+    output logic        found,
+    output logic [31:0] hits,
 
     input  wire  hold,      // no job is begun or done
     output logic searching
@@ -29,7 +30,7 @@ module sqli_search (
   localparam int SLOT_W = $clog2(FRAMES);
   localparam int MAX_BEATS = 256;
   localparam int BEAT_W = $clog2(MAX_BEATS);
-  localparam logic [2:0] DRAIN_CYCLES = 3'd7;  // from the last address to its effect on `hits`
+  localparam logic [3:0] DRAIN_CYCLES = 4'd9;  // from the last address to its effect on `found`
 
   // Writing, a slot a frame.
   logic [SLOT_W:0] slot_in, slot_out;  // with a wrap bit
@@ -52,7 +53,7 @@ module sqli_search (
   logic reading;
   logic [10:0] position;
   logic [11:0] left;
-  logic [2:0] drain;
+  logic [3:0] drain;
   wire begin_search = job && job_search && !searching && !hold;
   assign done = job && !hold && (job_search ? searching && !reading && drain == 0 : 1'b1);
 
@@ -96,7 +97,10 @@ module sqli_search (
   wire [31:0] matched;
   sqli_matcher u_matcher (
       .clk, .start(begin_search), .byte_valid(value_valid), .byte_data(value), .hits(matched));
-  assign hits = job_search ? matched : 32'd0;
+  always_ff @(posedge clk) begin
+    hits  <= matched;
+    found <= hits != 0;
+  end
 
 endmodule
 

@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: Apache-2.0
+"""SYN flood detector against its golden model."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from typing import Any
+
+import cocotb
+from cocotb.triggers import ClockCycles, FallingEdge
+
+from model.ddos_detector import DdosDetector, Sums, index_of
+from model.packet import FRAME_BYTES_MAX
+from tb.common.axis import Sent, seldom
+from tb.common.frames import ACK, FIN, SYN, RandomFrames, tcp, udp
+from tb.common.slot import CLEAR, DELETE, ENABLE, FIND, PUT, READ, VALID, Slot
+
+MS_US = 4  # of the bench's parameters
+CLIENT, VICTIM = 0x0A000001, 0xC0000201
+HOSTS = [0xC0000210 + n for n in range(12)]
+
+
+class Detector:
+    """Module and model side by side: what is sent to one is judged by the other."""
+
+    def __init__(self, slot: Slot, model: DdosDetector) -> None:
+        self.slot = slot
+        self.model = model
+        self.expected: list[Sent] = []
+        self.drops: Counter[str] = Counter()
+        self.sent = self.oversize = 0
+
+    def send(self, frame: bytes, user: int = 0) -> int | None:
+        """The class; None where it is dropped."""
+        self.slot.source.send(frame, user)
+        self.sent += 1
+        if len(frame) > FRAME_BYTES_MAX:
+            self.oversize += 1
+            return None
+        verdict = self.model.process(frame, user & 1)
+        if verdict.drop_reason is not None:
+            self.drops[verdict.drop_reason] += 1
+            return None
+        self.expected.append(Sent(frame, verdict.frame_class << 4 | user))
+        return verdict.frame_class
+
+    def syn(self, destination: int, flags: int = SYN) -> int | None:
+        return self.send(tcp(CLIENT, destination, 5000, 80, flags))
+
+    async def end_window(self) -> Sums:
+        """Without waiting for the walks."""
+        await self.slot.settle()
+        await self.slot.pass_us(MS_US)
+        return self.model.close_window()
+
+    async def check_window(self, sums: Sums) -> None:
+        await self.slot.settle()
+        assert await self.slot.read("WINDOWS") == self.model.windows
+        assert await self.slot.read("COUNTERS") == sums.counters
+        assert await self.slot.read("SUM") == sums.sum
+        flagged = sum(counter.flagged_address is not None for counter in self.model.counters)
+        assert await self.slot.read("FLAGGED") == flagged
+
+    async def check(self) -> None:
+        await self.slot.settle()
+        assert self.slot.sink.frames == self.expected
+        await self.slot.check_counters(self.sent, len(self.expected), self.drops, self.oversize)
+
+    async def check_events(self) -> list[list[int]]:
+        """By index, as a walk finds them."""
+        events, self.model.events = self.model.events, []
+        assert await self.slot.read("EVENT_LOST") == 0
+        assert await self.slot.events() == events
+        return events
+
+    async def put(self, address: int, count: int, flagged: int | None = None) -> None:
+        entry = [address, count, int(flagged is not None), flagged or 0, 0, 0, 0, 0]
+        assert (await self.slot.table(PUT, entry=entry))[0] & VALID
+        counter = self.model.counters[index_of(address)]
+        counter.address, counter.count, counter.flagged_address = address, count, flagged
+
+
+async def detector(dut: Any, model: DdosDetector, **ends: Any) -> Detector:
+    slot = Slot(dut, **ends)
+    await slot.start()
+    await slot.write("WINDOW_MS", 1)
+    await slot.write("MINIMUM", model.minimum)
+    await slot.write("DEVIATIONS", model.quarters)
+    await slot.write("OPTIONS", int(model.drop_attacks))
+    await slot.write("CONTROL", ENABLE)
+    return Detector(slot, model)
+
+
+def colliding_with(address: int) -> int:
+    """Another address with the same counter."""
+    return next(other for other in range(address + 1, address + 100_000) if index_of(other) == index_of(address))
+
+
+@cocotb.test()
+async def registers_and_disabled(dut: Any) -> None:
+    slot = Slot(dut)
+    await slot.start()
+    assert await slot.read("ID") == int.from_bytes(b"DDS1", "big")
+    defaults = {"WINDOW_MS": 1000, "MINIMUM": 32, "DEVIATIONS": 12, "OPTIONS": 0}
+    assert {name: await slot.read(name) for name in defaults} == defaults
+    frames = [tcp(CLIENT, VICTIM, 1, 80, SYN), b"\x01" * 9, b"\x02" * 2048, b"\x03" * 2049, bytes(14)]
+    for frame in frames:
+        slot.source.send(frame, 3)
+    await slot.settle()
+    assert slot.sink.frames == [Sent(frame, 3) for frame in frames if len(frame) <= FRAME_BYTES_MAX]
+    await slot.check_counters(5, 4, {}, 1)
+    assert (await slot.table(FIND, entry=[VICTIM]))[0] & VALID == 0
+
+
+@cocotb.test()
+async def a_flood(dut: Any) -> None:
+    d = await detector(dut, DdosDetector(minimum=20, drop_attacks=True))
+    for host in HOSTS:
+        for _ in range(3):
+            assert d.syn(host) == 1
+    for _ in range(60):
+        assert d.syn(VICTIM) == 1  # no destination is flagged within a window
+    assert d.syn(HOSTS[0], ACK) == 1
+    assert d.syn(HOSTS[0], SYN | ACK) == 1
+    assert d.syn(HOSTS[0], SYN | FIN) == 1  # counts
+    assert d.send(udp(CLIENT, VICTIM, 1, 80)) == 1
+    await d.check_window(await d.end_window())
+    assert await d.check_events() == [[1, VICTIM, 60, 7, 0, 0, 0, 0]]
+    assert d.syn(VICTIM) is None
+    assert d.syn(VICTIM, ACK) == 1
+    assert d.syn(HOSTS[1]) == 1
+    assert d.syn(colliding_with(VICTIM)) == 1  # same counter, another destination
+    await d.check_window(await d.end_window())
+    cleared, flagged = await d.check_events()
+    assert cleared[:3] == [2, VICTIM, 31] and flagged[:3] == [1, colliding_with(VICTIM), 31]
+    await d.check_window(await d.end_window())
+    assert [event[0] for event in await d.check_events()] == [2]
+    assert d.syn(VICTIM) == 1
+    await d.check()
+
+
+@cocotb.test()
+async def frames_go_on_during_a_walk(dut: Any) -> None:
+    """All that is judged is the value at the end of the window, and the walk takes no cycle from the frames."""
+    d = await detector(dut, DdosDetector(minimum=60000, quarters=4))
+    source = random.Random(4)
+    destinations = [source.getrandbits(32) for _ in range(150)]
+    for destination in destinations:
+        d.syn(destination)
+    await d.put(destinations[0], 9000)
+    first = await d.end_window()
+    d.slot.sink.frames.clear()
+    d.expected.clear()
+    frames = [tcp(CLIENT, source.choice(destinations), 1, 80, source.choice([SYN, SYN, ACK])) for _ in range(300)]
+    already = d.slot.source.sent
+    for frame in frames:
+        d.send(frame)
+    refused = 0
+    while d.slot.source.sent < already + len(frames):
+        await FallingEdge(dut.clk)
+        refused += dut.s_axis_tvalid.value == 1 and dut.s_axis_tready.value == 0
+    assert refused == 0
+    await d.check_window(first)
+    d.model.minimum = 2
+    await d.slot.write("MINIMUM", 2)
+    await d.check_window(await d.end_window())
+    assert len(await d.check_events()) > 0
+    assert d.slot.sink.frames == d.expected
+
+
+@cocotb.test()
+async def entries(dut: Any) -> None:
+    """Counters can be read, put and deleted, saturate, and are cleared."""
+    d = await detector(dut, DdosDetector(minimum=1))
+    await d.put(VICTIM, 65534, flagged=VICTIM)
+    for flags in (SYN, SYN, SYN, ACK):
+        d.syn(VICTIM, flags)
+    d.syn(HOSTS[0], ACK)
+    await d.check()
+    status, entry = await d.slot.table(READ, index_of(VICTIM))
+    assert status & VALID and entry[:4] == [VICTIM, 65534, 1, VICTIM]
+    status, entry = await d.slot.table(FIND, entry=[VICTIM, 0, 0, 0])
+    assert status & VALID and entry[:4] == [VICTIM, 65534, 1, VICTIM]
+    assert not (await d.slot.table(FIND, entry=[HOSTS[0], 0, 0, 0]))[0] & VALID
+    assert await d.slot.read("FLAGGED") == 1
+    assert (await d.slot.table(DELETE, entry=[VICTIM, 0, 0, 0]))[0] & VALID
+    assert not (await d.slot.table(DELETE, entry=[VICTIM, 0, 0, 0]))[0] & VALID
+    assert await d.slot.read("FLAGGED") == 0
+    await d.put(HOSTS[1], 5, flagged=HOSTS[1])
+    await d.slot.write("CONTROL", ENABLE | CLEAR)
+    d.slot.source.send(tcp(CLIENT, HOSTS[1], 1, 2, SYN))  # waits for the clear
+    await d.slot.settle()
+    assert d.slot.sink.frames[-1].user == 1 << 4
+    status, entry = await d.slot.table(FIND, entry=[HOSTS[1], 0, 0, 0])
+    assert status & VALID and entry[1:3] == [1, 0]
+
+
+@cocotb.test()
+@cocotb.parametrize((("seed", "idle", "stall"), [(1, 0.0, 0.0), (2, 0.4, 0.5)]))
+async def random_frames(dut: Any, seed: int, idle: float, stall: float) -> None:
+    d = await detector(
+        dut,
+        DdosDetector(minimum=3, quarters=2, drop_attacks=seed == 2),
+        idle=seldom(seed, idle),
+        stall=seldom(seed + 9, stall),
+    )
+    frames = RandomFrames(seed, hosts=6)
+    for _ in range(3):
+        for _ in range(110):
+            d.send(frames.next(), frames.random.randrange(4))
+        await d.check_window(await d.end_window())
+        await d.check_events()
+    await d.check()

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""SQL injection detector against its golden model."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from typing import Any
+
+import cocotb
+
+from model.packet import FRAME_BYTES_MAX
+from model.sqli_detector import PATTERNS, SqliDetector
+from rtl.nf_sqli_detector.generator.expression import parse as parse_expression
+from tb.common.axis import Sent, seldom
+from tb.common.frames import ACK, PSH, RandomFrames, tcp, udp
+from tb.common.slot import CLEAR, ENABLE, Slot
+from tb.sqli_detector.attacks import example, near
+
+A, B = 0x0A000001, 0x0A000002
+NODES = [parse_expression(pattern.expression) for pattern in PATTERNS]
+
+
+class Detector:
+    """Module and model side by side: what is sent to one is judged by the other."""
+
+    def __init__(self, slot: Slot, model: SqliDetector) -> None:
+        self.slot = slot
+        self.model = model
+        self.expected: list[Sent] = []
+        self.drops: Counter[str] = Counter()
+        self.sent = self.oversize = 0
+
+    def send(self, frame: bytes, user: int = 0) -> int | None:
+        """The class; None where it is dropped."""
+        self.slot.source.send(frame, user)
+        self.sent += 1
+        if len(frame) > FRAME_BYTES_MAX:
+            self.oversize += 1
+            return None
+        verdict = self.model.process(frame, user & 1)
+        if verdict.drop_reason is not None:
+            self.drops[verdict.drop_reason] += 1
+            return None
+        self.expected.append(Sent(frame, verdict.frame_class << 4 | user))
+        return verdict.frame_class
+
+    def send_text(self, text: bytes, port: int = 80, user: int = 0, **ip: Any) -> int | None:
+        return self.send(tcp(A, B, 5000, port, ACK | PSH, text, **ip), user)
+
+    async def check(self) -> None:
+        await self.slot.settle()
+        assert self.slot.sink.frames == self.expected
+        await self.slot.check_counters(self.sent, len(self.expected), self.drops, self.oversize)
+        for n, packets in enumerate(self.model.pattern_packets):
+            assert await self.slot.read("PATTERN_PACKETS", n) == packets, PATTERNS[n].name
+
+
+async def detector(dut: Any, model: SqliDetector, **ends: Any) -> Detector:
+    slot = Slot(dut, **ends)
+    await slot.start()
+    await slot.write("OPTIONS", int(model.drop_attacks))
+    for n in range(4):
+        await slot.write("PORT", model.ports[n] if n < len(model.ports) else 0, n)
+    await slot.write("CONTROL", ENABLE)
+    return Detector(slot, model)
+
+
+@cocotb.test()
+async def registers_and_disabled(dut: Any) -> None:
+    slot = Slot(dut)
+    await slot.start()
+    assert await slot.read("ID") == int.from_bytes(b"SQL1", "big")
+    assert [await slot.read("PORT", n) for n in range(4)] == [80, 0, 0, 0]
+    frames = [tcp(A, B, 1, 80, ACK, b"1;drop table x"), b"\x01" * 9, b"\x02" * 2048, b"\x03" * 2049, bytes(14)]
+    for frame in frames:
+        slot.source.send(frame, 2)
+    await slot.settle()
+    assert slot.sink.frames == [Sent(frame, 2) for frame in frames if len(frame) <= FRAME_BYTES_MAX]
+    await slot.check_counters(5, 4, {}, 1)
+    assert await slot.read("EVENT_COUNT") == 0
+
+
+@cocotb.test()
+async def every_pattern(dut: Any) -> None:
+    """Each pattern by a text of its own and one near it; events beyond the FIFO's 16 are counted as lost."""
+    d = await detector(dut, SqliDetector())
+    source = random.Random(3)
+    for node in NODES:
+        text = example(node, source)
+        assert d.send_text(text, user=source.randrange(4)) == 2
+        d.send_text(near(text, source))
+    await d.check()
+    assert all(d.model.pattern_packets)
+    assert await d.slot.read("EVENT_LOST") == len(d.model.events) - 16
+    assert await d.slot.events() == d.model.events[:16]
+
+    await d.slot.write("CONTROL", ENABLE | CLEAR)
+    while await d.slot.read("STATUS") & 2:
+        pass
+    assert await d.slot.read("PATTERN_PACKETS", 5) == 0
+    assert await d.slot.read("EVENT_LOST") == 0
+
+
+@cocotb.test()
+async def what_is_searched(dut: Any) -> None:
+    d = await detector(dut, SqliDetector(ports=(80, 8080, 0, 443), drop_attacks=True))
+    attack = b"id=1 UNION/**/SELECT"
+    for port, outcome in [(80, None), (8080, None), (443, None), (81, 1), (0, 1)]:
+        assert d.send_text(attack, port) == outcome
+    assert d.send(udp(A, B, 80, 80, attack)) == 1
+    assert d.send(tcp(A, B, 80, 5000, ACK, attack)) == 1  # from the port, not to it
+    assert d.send_text(attack, options=b"\x01" * 40) is None
+    assert d.send_text(attack, fragment=0x2000) is None  # a first fragment
+    assert d.send_text(attack, fragment=0x2001) == 1  # a later one
+    assert d.send_text(attack[:-1]) == 1
+    assert d.send_text(b"t") == 1  # the rest of it: packets are searched one by one
+    assert d.send_text(b"") == 1
+    assert d.send(tcp(A, B, 1, 80, ACK, b"x") + b" union select") == 1  # behind the datagram
+    assert d.send(bytes(12) + b"\x86\xdd" + attack) == 0
+    payload = b"a" * (FRAME_BYTES_MAX - 54 - len(attack)) + attack
+    assert d.send_text(payload) is None
+    assert d.send_text(payload + b"a") is None
+    await d.check()
+    assert d.oversize == 1 and d.drops["attack"] == 6
+    assert await d.slot.events() == d.model.events
+
+
+@cocotb.test()
+@cocotb.parametrize((("seed", "idle", "stall"), [(1, 0.0, 0.0), (2, 0.4, 0.0), (3, 0.0, 0.6)]))
+async def random_frames(dut: Any, seed: int, idle: float, stall: float) -> None:
+    d = await detector(
+        dut, SqliDetector(ports=(80, 443), drop_attacks=seed == 2), idle=seldom(seed, idle), stall=seldom(seed + 9, stall)
+    )
+    frames = RandomFrames(seed)
+    for _ in range(90):
+        text = near(example(frames.random.choice(NODES), frames.random), frames.random)
+        mixed = frames.random.random() < 0.4
+        d.send(tcp(A, B, 9, 80, ACK, text) if mixed else frames.next(), frames.random.randrange(4))
+    await d.check()
+    assert len(d.model.events) > 8

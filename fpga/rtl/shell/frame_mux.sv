@@ -28,12 +28,12 @@ module frame_mux #(
   always_comb begin
     candidate = current;
     for (int n = STREAMS - 1; n >= 0; n--) if (s_valid[n]) candidate = INDEX_W'(n);
-    for (int n = STREAMS - 1; n >= 0; n--) if (s_valid[n] && n > int'(current)) candidate = INDEX_W'(n);
+    for (int n = STREAMS - 1; n >= 0; n--) if (s_valid[n] && n > 32'(current)) candidate = INDEX_W'(n);
   end
 
   assign m_stream = in_frame ? current : candidate;
   assign m_valid  = s_valid[m_stream];
-  assign m_data   = s_data[int'(m_stream)*WIDTH+:WIDTH];
+  assign m_data   = s_data[32'(m_stream)*WIDTH+:WIDTH];
 
   always_comb begin
     s_ready = '0;

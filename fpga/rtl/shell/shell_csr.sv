@@ -37,7 +37,7 @@ module shell_csr #(
   logic [ 3:0] space;
   logic [11:8] page;   // of the address as asked: 0 globals, n + 1 registers of slot n
   wire         request = host_csr_read || host_csr_write;
-  wire         slot_exists = space != 0 && int'(space) <= SLOTS;
+  wire         slot_exists = space != 0 && 32'(space) <= SLOTS;
 
   logic        carried;
   logic [31:0] carried_rdata, slot_rdata_word, global_rdata;
@@ -47,7 +47,7 @@ module shell_csr #(
     slot_rdata_word = 32'd0;
     for (int n = 0; n < SLOTS; n++) begin
       if (slot_request[n] && slot_ack[n]) {carried, carried_rdata} = {1'b1, slot_rdata[n*32+:32]};
-      if (int'(page) == n + 1) slot_rdata_word = slot_regs_rdata[n*32+:32];
+      if (32'(page) == n + 1) slot_rdata_word = slot_regs_rdata[n*32+:32];
     end
   end
 
@@ -60,7 +60,7 @@ module shell_csr #(
         IDLE: if (request) state <= PERFORM;
         PERFORM: begin
           state <= slot_exists ? CARRY : LOOK;
-          for (int n = 0; n < SLOTS; n++) slot_request[n] <= int'(space) == n + 1;
+          for (int n = 0; n < SLOTS; n++) slot_request[n] <= 32'(space) == n + 1;
         end
         LOOK: state <= ACK;
         CARRY: if (carried) begin
@@ -88,7 +88,7 @@ module shell_csr #(
   end
 
   wire write = state[1] && is_write && space == 0;
-  always_comb for (int n = 0; n < SLOTS; n++) slot_regs_write[n] = write && int'(page) == n + 1;
+  always_comb for (int n = 0; n < SLOTS; n++) slot_regs_write[n] = write && 32'(page) == n + 1;
 
   always_ff @(posedge clk) begin
     if (rst) begin

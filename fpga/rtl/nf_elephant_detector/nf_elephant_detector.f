@@ -1,0 +1,12 @@
+../generated/common_regs.svh
+../generated/nf_elephant_detector_regs.svh
+../common/sync_fifo.sv
+../common/axis_skid.sv
+../common/hdr_parse.sv
+../common/frame_store.sv
+../common/frame_path.sv
+../common/timebase.sv
+../common/crc32c.sv
+../common/flow_table.sv
+../common/csr_common.sv
+nf_elephant_detector.sv

@@ -1,0 +1,16 @@
+../generated/common_regs.svh
+../generated/nf_nat_regs.svh
+../common/sync_fifo.sv
+../common/axis_skid.sv
+../common/hdr_parse.sv
+../common/frame_store.sv
+../common/frame_path.sv
+../common/timebase.sv
+../common/crc32c.sv
+../common/flow_table.sv
+../common/csr_common.sv
+frame_patch.sv
+nat_rewrite.sv
+nat_tables.sv
+miss_buffer.sv
+nf_nat.sv

@@ -1,0 +1,13 @@
+../generated/common_regs.svh
+../generated/nf_stateful_firewall_regs.svh
+../common/sync_fifo.sv
+../common/axis_skid.sv
+../common/hdr_parse.sv
+../common/frame_store.sv
+../common/frame_path.sv
+../common/timebase.sv
+../common/crc32c.sv
+../common/flow_table.sv
+../common/csr_common.sv
+fw_rules.sv
+nf_stateful_firewall.sv

@@ -1,0 +1,13 @@
+../generated/nf_shell_regs.svh
+../common/axis_skid.sv
+tick_gen.sv
+frame_mux.sv
+ingress_gate.sv
+egress_gate.sv
+metadata_insert.sv
+drain_watch.sv
+slot_csr.sv
+slot_registers.sv
+shell_csr.sv
+slot_lane.sv
+nf_shell.sv

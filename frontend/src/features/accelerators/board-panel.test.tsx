@@ -25,6 +25,7 @@ const nat: BoardNf = {
   nf: 'nat',
   server: 'server-1',
   slot: { board: 'board-1', slot: 0 },
+  slotState: 'active',
   color: 0,
 };
 const board = boardWith({

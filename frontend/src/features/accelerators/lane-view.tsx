@@ -7,7 +7,7 @@ import { pointAt, useCrosshair } from '../../shared/charts/crosshair.js';
 import { download, toCsv } from '../../shared/charts/csv.js';
 import { shareOf, type TimeRange } from '../../shared/charts/time-range.js';
 import { clockTextMs, durationText } from '../../shared/format/time.js';
-import { useWantSamples } from '../../shared/stream/hooks.js';
+import { useStreamStatus, useWantSamples } from '../../shared/stream/hooks.js';
 import { EmulatedMark } from '../../shared/ui/emulated-mark.js';
 import { StatusBadge } from '../../shared/ui/status-badge.js';
 import { isEmulated, Slowdown } from './board-figures.js';
@@ -45,6 +45,8 @@ const STATES: readonly LaneState[] = [
 export function LaneView({ boards, lanes, nfs, reconfigurations, range, className }: LaneViewProps) {
   const [table, setTable] = useState(false);
   const titleOf = useChainTitle();
+  // What slots do is told as it changes: nothing is known of the time without a connection.
+  const lost_ms = useStreamStatus(({ state, since_ms }) => (state === 'reconnecting' ? since_ms : null));
   useWantSamples(['board/']);
   const box = useRef<HTMLDivElement>(null);
   const rows = () => laneRows(lanes, titleOf, range);
@@ -136,6 +138,7 @@ export function LaneView({ boards, lanes, nfs, reconfigurations, range, classNam
                           nfs={nfs}
                           reconfigurations={reconfigurations}
                           range={range}
+                          known_ms={lost_ms ?? range.to_s * 1000}
                           chain={phase.nf && titleOf(phase.nf.pipeline_id)}
                         />
                       ))}
@@ -144,6 +147,11 @@ export function LaneView({ boards, lanes, nfs, reconfigurations, range, classNam
                 ))}
             </div>
           ))}
+          {lost_ms !== null && (
+            <p className={classes.lost} role="status">
+              Not known since {clockTextMs(lost_ms)}: the connection is lost.
+            </p>
+          )}
           <CrosshairLine range={range} />
         </div>
       )}
@@ -159,13 +167,14 @@ interface PhaseBarProps {
   readonly nfs: readonly BoardNf[];
   readonly reconfigurations: readonly Reconfiguration[];
   readonly range: TimeRange;
+  /** Until when it is known what the slot does. */
+  readonly known_ms: number;
   readonly chain: string | null;
 }
 
-function PhaseBar({ phase, lane, board, nfs, reconfigurations, range, chain }: PhaseBarProps) {
-  const now = range.to_s * 1000;
+function PhaseBar({ phase, lane, board, nfs, reconfigurations, range, known_ms, chain }: PhaseBarProps) {
   const left = shareOf(range, phase.from_ms);
-  const width = shareOf(range, phase.to_ms ?? now) - left;
+  const width = shareOf(range, phase.to_ms ?? known_ms) - left;
   if (width <= 0) return null;
   const { state } = phase;
   const load = phase.to_ms === null ? (board.slots.find(({ slot }) => slot === lane.slot)?.load ?? null) : null;
@@ -181,7 +190,7 @@ function PhaseBar({ phase, lane, board, nfs, reconfigurations, range, chain }: P
       className={classes.phase}
       data-state={state}
       data-kind={kind ?? undefined}
-      title={`${words}, ${clockTextMs(phase.from_ms)}, ${durationText((phase.to_ms ?? now) - phase.from_ms)}`}
+      title={`${words}, ${clockTextMs(phase.from_ms)}, ${durationText((phase.to_ms ?? known_ms) - phase.from_ms)}`}
       style={{
         left: `${left * 100}%`,
         width: `${width * 100}%`,

@@ -62,6 +62,19 @@ describe('foldLanes', () => {
     expect(foldLanes([active], 2500, log, 0)[0]?.phases).toHaveLength(2);
   });
 
+  it('takes over who is served, and by which load, as soon as anything tells it', () => {
+    const log = [slot(1000, 'loading', { module: 'nat', load: 'full' })];
+    const loading = { ...slotWith({ slot: 0, state: 'loading', ...nat }) };
+    const [lane] = foldLanes([boardWith({ id: 'board-1', slots: [loading] })], 9000, log, 0);
+    expect(lane?.phases).toMatchObject([{ from_ms: 1000, to_ms: null, load: 'full', nf: { node_id: 'nat' } }]);
+  });
+
+  it('says of an empty slot that it serves nobody, although a plan has it for somebody', () => {
+    const planned = slotWith({ slot: 0, pipeline_id: 'pl-1', node_id: 'nat' });
+    const [lane] = foldLanes([boardWith({ id: 'board-1', slots: [planned] })], 9000, [slot(1000, 'empty')], 0);
+    expect(lane?.phases).toMatchObject([{ state: 'empty', to_ms: null, nf: null }]);
+  });
+
   it('forgets what ended before the window', () => {
     const log = [slot(1000, 'empty'), slot(2000, 'loading', nat), slot(4000, 'active', nat)];
     expect(told(foldLanes([active], 9000, log, 3000)[0]?.phases)).toEqual([
@@ -113,7 +126,7 @@ describe('phaseAt', () => {
 });
 
 describe('loadKindOf', () => {
-  const phase = { from_ms: 1000, to_ms: 3000, state: 'loading', module: 'nat', nf: null } as const;
+  const phase = { from_ms: 1000, to_ms: 3000, state: 'loading', module: 'nat', nf: null, load: null } as const;
   const at = { board: 'board-1', slot: 1 };
   it('is that of the reconfiguration that went on meanwhile; a full load concerns every slot of the board', () => {
     const partial = reconfigurationWith({ started_ms: 500, ended_ms: 4000 });

@@ -11,6 +11,8 @@ export interface Phase {
   readonly state: LaneState;
   readonly module: string | null;
   readonly nf: NfRef | null;
+  /** Kind of the load that goes on, as far as the log told. */
+  readonly load: LoadKind | null;
 }
 
 export interface Lane {
@@ -20,7 +22,7 @@ export interface Lane {
   readonly phases: readonly Phase[];
 }
 
-type What = Pick<Phase, 'state' | 'module' | 'nf'>;
+type What = Omit<Phase, 'from_ms' | 'to_ms'>;
 interface Change {
   readonly t_ms: number;
   readonly what: What;
@@ -51,27 +53,33 @@ function whatOfEvent({ data }: Event): What {
   return {
     state: SLOT_STATES.includes(state) ? (state as SlotState) : 'unknown',
     module: text(data.module),
-    nf: nfOf(text(data.pipeline_id), text(data.node_id)),
+    nf: state === 'empty' ? null : nfOf(text(data.pipeline_id), text(data.node_id)),
+    load: data.load === 'full' || data.load === 'partial' ? data.load : null,
   };
 }
 
 const isAway = (boardState: string) => boardState === 'absent' || boardState === 'failed';
-const ABSENT: What = { state: 'absent', module: null, nf: null };
+const ABSENT: What = { state: 'absent', module: null, nf: null, load: null };
 
-function whatOfSlot(board: Accelerator, { state, module, pipeline_id, node_id }: Accelerator['slots'][number]): What {
-  return isAway(board.state) ? ABSENT : { state, module, nf: nfOf(pipeline_id, node_id) };
+/** A slot that is empty serves nobody yet, whoever is to be on it. */
+function whatOfSlot(
+  { state: boardState }: Accelerator,
+  { state, module, pipeline_id, node_id, load }: Accelerator['slots'][number],
+): What {
+  if (isAway(boardState)) return ABSENT;
+  return { state, module, nf: state === 'empty' ? null : nfOf(pipeline_id, node_id), load: load?.kind ?? null };
 }
 
-const same = (a: What, b: What) =>
-  a.state === b.state &&
-  a.module === b.module &&
-  a.nf?.pipeline_id === b.nf?.pipeline_id &&
-  a.nf?.node_id === b.nf?.node_id;
+/** Whether nothing changed, save that more was told. */
+function same(a: What, b: What): boolean {
+  const oneNf = !a.nf || !b.nf || (a.nf.pipeline_id === b.nf.pipeline_id && a.nf.node_id === b.nf.node_id);
+  return a.state === b.state && a.module === b.module && oneNf;
+}
 
 /** What the log tells of one slot; while its board is away it is absent, whatever it did before. */
 function changesOf(events: readonly Event[], board: string, slot: number): Change[] {
   const changes: Change[] = [];
-  let own: What = { state: 'unknown', module: null, nf: null };
+  let own: What = { state: 'unknown', module: null, nf: null, load: null };
   let away = false;
   for (const event of events) {
     if (event.data.board !== board) continue;
@@ -87,7 +95,10 @@ function phasesOf(changes: readonly Change[]): Phase[] {
   const phases: Phase[] = [];
   for (const { t_ms, what } of changes) {
     const last = phases.at(-1);
-    if (last && same(last, what)) continue;
+    if (last && same(last, what)) {
+      phases[phases.length - 1] = { ...last, nf: last.nf ?? what.nf, load: last.load ?? what.load };
+      continue;
+    }
     if (last) phases[phases.length - 1] = { ...last, to_ms: t_ms };
     phases.push({ ...what, from_ms: t_ms, to_ms: null });
   }
@@ -123,12 +134,13 @@ export function phaseAt({ phases }: Lane, t_ms: number): Phase | undefined {
   return phases.findLast(({ from_ms, to_ms }) => from_ms <= t_ms && (to_ms === null || to_ms > t_ms));
 }
 
-/** Kind of the load that a phase belongs to, as far as a reconfiguration tells. */
+/** Kind of the load that a phase belongs to, as far as the log or a reconfiguration tells. */
 export function loadKindOf(
   { board, slot }: Pick<Lane, 'board' | 'slot'>,
   phase: Phase,
   reconfigurations: readonly Reconfiguration[],
 ): LoadKind | null {
+  if (phase.load) return phase.load;
   const found = reconfigurations.find(
     ({ slot: at, load, started_ms, ended_ms }) =>
       at?.board === board &&

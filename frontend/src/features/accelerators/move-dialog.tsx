@@ -230,9 +230,10 @@ function MovePlan({ plan }: { readonly plan: Plan }) {
         <>
           <PlanChanges plan={plan} />
           {plan.slos.length > 0 && (
-            <div className={classes.scrolls}>
+            // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+            <section className={classes.scrolls} tabIndex={0} aria-label="Predicted objectives">
               <Predictions slos={plan.slos} />
-            </div>
+            </section>
           )}
         </>
       )}

@@ -5,7 +5,16 @@ import { type BoardNf, nfKey } from './nfs.js';
 
 const nf = (id: string, slot: BoardNf['slot']): BoardNf => {
   const [chain = '', node_id = ''] = id.split('.');
-  return { id, pipeline_id: `pl-${chain}`, node_id, nf: node_id, server: 'server-1', slot, color: 0 };
+  return {
+    id,
+    pipeline_id: `pl-${chain}`,
+    node_id,
+    nf: node_id,
+    server: 'server-1',
+    slot,
+    slotState: slot && 'active',
+    color: 0,
+  };
 };
 const sqli = nf('web.sqli', null);
 const ddos = nf('edge.ddos', { board: 'board-1', slot: 0 });

@@ -1,6 +1,6 @@
 import type { NfDescriptor, NfInstance } from '@orrery/contract';
 import { describe, expect, it } from 'vitest';
-import { boardNfs, chartedNfs, MOST_SERIES } from './nfs.js';
+import { boardNfs, chartedNfs, MOST_SERIES, whereText } from './nfs.js';
 import { boardWith, slotWith } from './testing.js';
 
 const descriptor = (id: string, ...kinds: string[]) =>
@@ -17,6 +17,8 @@ describe('boardNfs', () => {
     });
     const instances = ['web.nat.0', 'web.nat.1', 'edge.nat.0'].map((id) => instance(id, 'nat'));
     const nfs = boardNfs([...instances, instance('web.ids.0', 'ids')], descriptors, [board]);
+    expect(nfs.map(whereText)).toEqual(['software', 'board-1 slot 1']);
+    expect(whereText({ ...nfs[1]!, slotState: 'loading' })).toBe('board-1 slot 1, loading');
     expect(nfs.map(({ id, slot, color }) => [id, slot, color])).toEqual([
       ['edge.nat', null, 0],
       ['web.nat', { board: 'board-1', slot: 1 }, 1],

@@ -1,4 +1,4 @@
-import type { Accelerator, NfDescriptor, NfInstance, NfRef, SlotRef } from '@orrery/contract';
+import type { Accelerator, NfDescriptor, NfInstance, NfRef, SlotRef, SlotState } from '@orrery/contract';
 
 /** An NF of a deployed chain that software and boards can run. */
 export interface BoardNf extends NfRef {
@@ -8,6 +8,8 @@ export interface BoardNf extends NfRef {
   readonly server: string;
   /** Where a board runs it; null: software does. */
   readonly slot: SlotRef | null;
+  /** What that slot does; the NF runs there while it is active. */
+  readonly slotState: SlotState | null;
   /** Index of its colour, the same in chart and lanes. */
   readonly color: number;
 }
@@ -24,15 +26,15 @@ export function hasBoardImplementation(descriptor: NfDescriptor | undefined): bo
   return descriptor?.implementations.some(({ kind }) => kind === 'board') ?? false;
 }
 
-/** The slot that a board uses for an NF now. */
-export function slotOf(boards: readonly Accelerator[], nf: NfRef): SlotRef | null {
+/** The slot that an NF has, and what it does. */
+function slotOf(boards: readonly Accelerator[], nf: NfRef): Pick<BoardNf, 'slot' | 'slotState'> {
   for (const { id, slots } of boards) {
     const found = slots.find(
       ({ pipeline_id, node_id }) => pipeline_id !== null && node_id !== null && sameNf({ pipeline_id, node_id }, nf),
     );
-    if (found) return { board: id, slot: found.slot };
+    if (found) return { slot: { board: id, slot: found.slot }, slotState: found.state };
   }
-  return null;
+  return { slot: null, slotState: null };
 }
 
 /** NFs that run now and could be on a board, each once however many instances it has, in the order of their ids. */
@@ -54,9 +56,15 @@ export function boardNfs(
       node_id,
       nf,
       server,
-      slot: slotOf(boards, { pipeline_id, node_id }),
+      ...slotOf(boards, { pipeline_id, node_id }),
       color,
     }));
+}
+
+/** `software`, `board-1 slot 0`, `board-1 slot 0, loading` */
+export function whereText({ slot, slotState }: Pick<BoardNf, 'slot' | 'slotState'>): string {
+  if (!slot) return 'software';
+  return slotState === 'active' ? slotText(slot) : `${slotText(slot)}, ${slotState}`;
 }
 
 /** As many NFs as a chart tells apart: first those on a board or watched by a policy. Their order stays. */

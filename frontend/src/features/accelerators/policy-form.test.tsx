@@ -16,7 +16,16 @@ const { call, ApiError } = await import('../../shared/api/client.js');
 afterEach(() => vi.mocked(call).mockReset());
 
 const nfs: BoardNf[] = [
-  { id: 'web.sqli', pipeline_id: 'pl-1', node_id: 'sqli', nf: 'sqli', server: 's', slot: null, color: 0 },
+  {
+    id: 'web.sqli',
+    pipeline_id: 'pl-1',
+    node_id: 'sqli',
+    nf: 'sqli',
+    server: 's',
+    slot: null,
+    slotState: null,
+    color: 0,
+  },
 ];
 
 function show() {

@@ -10,7 +10,7 @@ import { useUrlParam } from '../../shared/ui/url-state.js';
 import classes from './accelerators.module.css';
 import { LaneView } from './lane-view.js';
 import type { Lane } from './lanes.js';
-import { type BoardNf, chartedNfs, sameNf } from './nfs.js';
+import { type BoardNf, chartedNfs, sameNf, whereText } from './nfs.js';
 import { bandsOf } from './stages.js';
 
 /** The longest window that can be chosen. */
@@ -21,8 +21,9 @@ const WINDOWS = [
   { value: '15', label: '15 min', seconds: LONGEST_S },
 ];
 const METRICS = [
-  { value: '', label: 'bit/s', metric: 'bps' },
-  { value: 'pps', label: 'pkt/s', metric: 'pps' },
+  { value: '', label: 'bit/s', metric: 'bps', quantity: 'bps', title: 'Throughput of NFs' },
+  { value: 'pps', label: 'pkt/s', metric: 'pps', quantity: 'pps', title: 'Packets of NFs' },
+  { value: 'cpu', label: 'CPU', metric: 'cpu', quantity: 'share', title: 'Cores that NFs take' },
 ] as const;
 
 interface TimelineProps {
@@ -39,7 +40,7 @@ export function Timeline({ boards, nfs, lanes, policies, reconfigurations, emula
   const [windowParam, setWindow] = useUrlParam('window');
   const [metricParam, setMetric] = useUrlParam('metric');
   const { seconds } = WINDOWS.find(({ value }) => value === windowParam) ?? WINDOWS[0]!;
-  const { metric } = METRICS.find(({ value }) => value === metricParam) ?? METRICS[0];
+  const { metric, quantity, title } = METRICS.find(({ value }) => value === metricParam) ?? METRICS[0];
   const range = useRecentRange(seconds);
   const shown = useMemo(
     () =>
@@ -53,8 +54,8 @@ export function Timeline({ boards, nfs, lanes, policies, reconfigurations, emula
     policies
       .filter((policy) => policy.enabled && policy.threshold.metric === metric && sameNf(policy.nf, nf))
       .flatMap(({ threshold: { up, down } }) => [
-        { value: up, label: `↑ ${nf.id} ${quantityText(metric, up)}`, series: nf.color },
-        { value: down, label: `↓ ${nf.id} ${quantityText(metric, down)}`, series: nf.color },
+        { value: up, label: `↑ ${nf.id} ${quantityText(quantity, up)}`, series: nf.color },
+        { value: down, label: `↓ ${nf.id} ${quantityText(quantity, down)}`, series: nf.color },
       ]),
   );
   const left = nfs.length - shown.length;
@@ -80,12 +81,9 @@ export function Timeline({ boards, nfs, lanes, policies, reconfigurations, emula
     >
       {shown.length > 0 ? (
         <TimeSeriesChart
-          title="Throughput of NFs"
-          quantity={metric}
-          series={shown.map(({ id, slot }) => ({
-            key: `nf/${id}/${metric}`,
-            label: `${id} (${slot ? `${slot.board} slot ${slot.slot}` : 'software'})`,
-          }))}
+          title={title}
+          quantity={quantity}
+          series={shown.map((nf) => ({ key: `nf/${nf.id}/${metric}`, label: `${nf.id} (${whereText(nf)})` }))}
           windowS={seconds}
           keepS={LONGEST_S}
           height={190}

@@ -19,7 +19,7 @@ function show(faults: readonly Fault[]) {
 describe('BoardFaults', { timeout: 30_000 }, () => {
   it('breaks a board, or one of its slots, once that was confirmed', async () => {
     const { actions, user } = show([]);
-    await user.click(screen.getByRole('button', { name: 'Slot stuck: board-1 slot 1' }));
+    await user.click(screen.getByRole('button', { name: 'Slot 1 stuck: board-1' }));
     expect(actions.inject).not.toHaveBeenCalled();
     await user.click(await screen.findByRole('button', { name: 'Make it hang' }));
     expect(actions.inject).toHaveBeenLastCalledWith('slot-stuck', 'board-1', 1);

@@ -60,7 +60,7 @@ export function BoardFaults({ boards, actions }: BoardFaultsProps) {
                   key={slot}
                   size="compact-xs"
                   disabled={!actions.may || dark !== undefined}
-                  aria-label={`Slot stuck: ${id} slot ${slot}`}
+                  aria-label={`Slot ${slot} stuck: ${id}`}
                   message={`Slot ${slot} of ${id} takes no more frames and answers no register, as a module that hangs.`}
                   confirmLabel="Make it hang"
                   onConfirm={() => actions.inject('slot-stuck', id, slot)}

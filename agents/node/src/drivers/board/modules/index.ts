@@ -1,8 +1,9 @@
 import { ddosDetector } from './ddos-detector.js';
 import { elephantDetector } from './elephant-detector.js';
 import type { ModuleAdapter } from './module-adapter.js';
+import { nat } from './nat.js';
 import { sqliDetector } from './sqli-detector.js';
 import { statefulFirewall } from './stateful-firewall.js';
 
 /** NFs that boards can be, one line each. */
-export const ADAPTERS: readonly ModuleAdapter[] = [ddosDetector, elephantDetector, sqliDetector, statefulFirewall];
+export const ADAPTERS: readonly ModuleAdapter[] = [ddosDetector, elephantDetector, nat, sqliDetector, statefulFirewall];

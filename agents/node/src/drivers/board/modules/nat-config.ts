@@ -1,0 +1,21 @@
+import { Ipv4Address, Port } from '@orrery/contract';
+import { z } from 'zod';
+import { MaxFlows } from './config.js';
+
+/** Up to where the module tells idle seconds apart. */
+const MOST_IDLE_S = 65_535;
+
+export const NatConfig = z
+  .strictObject({
+    external_addresses: z
+      .array(Ipv4Address)
+      .min(1)
+      .max(16)
+      .refine((all) => new Set(all).size === all.length, 'an address is there twice'),
+    port_lo: Port.min(1).default(1024),
+    port_hi: Port.min(1).default(65_535),
+    idle_timeout_s: z.int().min(1).max(MOST_IDLE_S, `a board keeps a flow for at most ${MOST_IDLE_S} s`).default(120),
+    max_flows: MaxFlows.default(65_536),
+  })
+  .refine(({ port_lo, port_hi }) => port_lo <= port_hi, { path: ['port_hi'], message: 'must not be below port_lo' });
+export type NatConfig = z.infer<typeof NatConfig>;

@@ -1,0 +1,232 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
+import type { RegisterWrite, TableEntry } from '../board-port.js';
+import { at, field, word } from '../fields.js';
+import { BOARD_MODULES, COMMON_REGISTERS } from '../registers.js';
+import { addressNumber, addressText } from './addresses.js';
+import { AgeMs, idleSeconds, readRows, TABLE_FLOWS, Word16, Word32, youngestFirst } from './flows.js';
+import type { ModuleSession, SlotAccess } from './module-adapter.js';
+import type { NatConfig } from './nat-config.js';
+import { type ExternalEnd, PortPools, SPACES } from './port-pools.js';
+import { RoundTrips } from './round-trips.js';
+
+const { registers, events } = BOARD_MODULES.nf_nat;
+const { TABLE_COMMAND, TABLE_STATUS, TABLE_DATA } = COMMON_REGISTERS;
+const DELETE = 3;
+const SHORTEST_SWEEP_MS = 5000;
+/** Misses that wait for their turn; a board holds eight frames, so more are of flows that gave up. */
+const MISSES_LIMIT = 256;
+
+/** [port space, inside address, inside port, external address, external port, idle ms] */
+const Row = z.tuple([z.int().min(0).max(2), Word32, Word16, Word32, Word16, AgeMs]);
+
+interface Mapping {
+  space: number;
+  address: number;
+  port: number;
+  external: ExternalEnd;
+}
+
+/**
+ * The host's part of a board's NAT: it gives out translations as the engine's NAT does, answers the module's misses and
+ * takes back what is idle (CoNFV: retrieval state behind a state proxy).
+ */
+export class NatSession implements ModuleSession {
+  private readonly pools: PortPools;
+  private readonly mappings = new Map<string, Mapping>();
+  private readonly most: number;
+  private misses: { inside: Omit<Mapping, 'external'>; at: bigint }[] = [];
+  private answering: Promise<void> | null = null;
+  private readonly trips = new RoundTrips();
+  private readonly counts = { misses: 0, created: 0, expired: 0, no_port: 0, misses_lost: 0, imports_refused: 0 };
+  private sweep_at_ms = 0;
+  private closed = false;
+
+  constructor(
+    private readonly slot: SlotAccess,
+    private readonly config: NatConfig,
+  ) {
+    this.pools = new PortPools(config.external_addresses.map(addressNumber), config.port_lo, config.port_hi);
+    this.most = Math.min(config.max_flows, TABLE_FLOWS);
+  }
+
+  /** Takes over what an earlier session put into the table; what the configuration no longer has goes. */
+  async adopt(): Promise<void> {
+    for (const entry of await this.slot.exportTable(TABLE_FLOWS)) {
+      const mapping = mappingOf(entry);
+      if (mapping && this.pools.takeExactly(mapping.space, mapping.external))
+        this.mappings.set(keyOf(mapping), mapping);
+      else await this.remove(entry);
+    }
+  }
+
+  event([type, address, , ports, protocol]: readonly number[]): void {
+    const space = SPACES.findIndex((one) => one.protocol === protocol);
+    if (type !== events.miss.type || space < 0) return;
+    this.counts.misses++;
+    if (this.misses.length >= MISSES_LIMIT) {
+      this.counts.misses_lost++;
+      return;
+    }
+    const inside = { space, address: address!, port: ports! >>> 16 };
+    this.misses.push({ inside, at: process.hrtime.bigint() });
+    this.answering ??= this.answer().finally(() => {
+      this.answering = null;
+    });
+  }
+
+  async tick(): Promise<void> {
+    if (Date.now() < this.sweep_at_ms || this.mappings.size === 0) return;
+    this.sweep_at_ms = Date.now() + Math.max(SHORTEST_SWEEP_MS, (this.config.idle_timeout_s * 1000) / 8);
+    await this.sweep();
+  }
+
+  async state(limit: number): Promise<Record<string, unknown>> {
+    const { TRANSLATED_FORWARD, TRANSLATED_RETURN, MISSES_WAITING } = registers;
+    const read = [TRANSLATED_FORWARD, TRANSLATED_RETURN, MISSES_WAITING].map(({ address }) => address);
+    const [translated_forward, translated_return, misses_waiting] = await this.slot.readRegisters(read);
+    const mappings = [...this.mappings.values()].slice(0, limit).map(({ space, address, port, external }) => ({
+      proto: SPACES[space]!.name,
+      internal: addressText(address),
+      internal_port: port,
+      external: addressText(external.address),
+      external_port: external.port,
+    }));
+    const addresses = this.pools
+      .counts()
+      .map(({ address, free }) => ({ address: addressText(address), free_ports: free }));
+    const { misses, created, expired, no_port, misses_lost, imports_refused } = this.counts;
+    return {
+      flows: this.mappings.size,
+      max_flows: this.most,
+      flows_created: created,
+      flows_expired: expired,
+      imports_refused,
+      translated_forward,
+      translated_return,
+      proxy: { misses, misses_waiting, misses_lost, no_port, round_trip: this.trips.summary() },
+      addresses,
+      mappings,
+    };
+  }
+
+  async exportState(): Promise<{ flows: z.infer<typeof Row>[] }> {
+    const entries = await this.slot.exportTable(TABLE_FLOWS);
+    const flows = entries.flatMap((entry): z.infer<typeof Row>[] => {
+      const found = mappingOf(entry);
+      if (!found) return [];
+      const { space, address, port, external } = found;
+      return [[space, address, port, external.address, external.port, entry[7]! * 1000]];
+    });
+    return { flows: youngestFirst(flows) };
+  }
+
+  /** A flow whose port, mapping or address is not to be had here is counted and left out; the others are taken. */
+  async importState(state: Record<string, unknown>): Promise<void> {
+    const taken: { mapping: Mapping; idle_s: number }[] = [];
+    for (const [space, address, port, external, external_port, idle_ms] of youngestFirst(readRows(Row, state))) {
+      const mapping = { space, address, port, external: { address: external, port: external_port } };
+      const known = this.mappings.get(keyOf(mapping));
+      if (known && known.external.address === external && known.external.port === external_port) continue;
+      if (known || this.mappings.size >= this.most || !this.pools.takeExactly(space, mapping.external)) {
+        this.counts.imports_refused++;
+        continue;
+      }
+      this.mappings.set(keyOf(mapping), mapping);
+      taken.push({ mapping, idle_s: idleSeconds(idle_ms) });
+    }
+    this.counts.imports_refused += await this.put(taken);
+  }
+
+  close(): void {
+    this.closed = true;
+    this.misses = [];
+  }
+
+  /** Answers what waits, all that came meanwhile at once. */
+  private async answer(): Promise<void> {
+    // After the caller, so that events of one reading are one request.
+    await Promise.resolve();
+    while (this.misses.length > 0 && !this.closed) {
+      const misses = this.misses;
+      this.misses = [];
+      const created = misses.flatMap(({ inside }) => this.create(inside) ?? []);
+      try {
+        this.counts.no_port += await this.put(created.map((mapping) => ({ mapping, idle_s: 0 })));
+      } catch {
+        // The board is away or the slot is being changed: its frames are gone with it, so are the mappings.
+        for (const mapping of created) this.forget(mapping);
+        return;
+      }
+      const now = process.hrtime.bigint();
+      for (const { at: then } of misses) this.trips.add(Number(now - then) / 1000);
+    }
+  }
+
+  /** A mapping for an inside end that has none; null where it has one, or there is no port. */
+  private create(inside: Omit<Mapping, 'external'>): Mapping | null {
+    if (this.mappings.has(keyOf(inside))) return null;
+    const external = this.mappings.size < this.most ? this.pools.take(inside.space, inside.address) : null;
+    if (!external) {
+      this.counts.no_port++;
+      this.sweep_at_ms = 0;
+      return null;
+    }
+    const mapping = { ...inside, external };
+    this.mappings.set(keyOf(mapping), mapping);
+    this.counts.created++;
+    return mapping;
+  }
+
+  /** Resolves with how many found no room; they are forgotten. */
+  private async put(all: { mapping: Mapping; idle_s: number }[]): Promise<number> {
+    if (all.length === 0) return 0;
+    const refused = await this.slot.importTable(all.map(({ mapping, idle_s }) => entryOf(mapping, idle_s)));
+    if (refused === 0) return 0;
+    // Which ones is only told of one at a time; what is in the table is put again unchanged.
+    for (const { mapping, idle_s } of all)
+      if ((await this.slot.importTable([entryOf(mapping, idle_s)])) > 0) this.forget(mapping);
+    return refused;
+  }
+
+  private async sweep(): Promise<void> {
+    for (const entry of await this.slot.exportTable(TABLE_FLOWS)) {
+      if (entry[7]! < this.config.idle_timeout_s || this.closed) continue;
+      await this.remove(entry);
+      const mapping = mappingOf(entry);
+      if (mapping && this.forget(mapping)) this.counts.expired++;
+    }
+  }
+
+  private forget(mapping: Mapping): boolean {
+    if (!this.mappings.delete(keyOf(mapping))) return false;
+    this.pools.giveBack(mapping.space, mapping.external);
+    return true;
+  }
+
+  private async remove(entry: TableEntry): Promise<void> {
+    const data = entry.map((value, i): RegisterWrite => [at(TABLE_DATA, i), value]);
+    const command: RegisterWrite = [TABLE_COMMAND.address, word(TABLE_COMMAND, { OPERATION: DELETE })];
+    await this.slot.writeRegisters([...data, command]);
+    while (await this.tableBusy()) await sleep(1);
+  }
+
+  private async tableBusy(): Promise<boolean> {
+    const [status] = await this.slot.readRegisters([TABLE_STATUS.address]);
+    return field(TABLE_STATUS.fields.BUSY, status!) === 1;
+  }
+}
+
+const keyOf = ({ space, address, port }: Omit<Mapping, 'external'>) => `${space}/${address}/${port}`;
+
+function entryOf({ space, address, port, external }: Mapping, idle_s: number): TableEntry {
+  const { protocol } = SPACES[space]!;
+  return [address, external.address, port * 0x10000 + external.port, protocol, 0, 0, 0, idle_s];
+}
+
+/** Null for a protocol that is not translated. */
+function mappingOf([address, outside, ports, protocol]: TableEntry): Mapping | null {
+  const space = SPACES.findIndex((one) => one.protocol === protocol);
+  if (space < 0) return null;
+  return { space, address: address!, port: ports! >>> 16, external: { address: outside!, port: ports! & 0xffff } };
+}

@@ -56,9 +56,15 @@ class DdosDetector:
     minimum: int = 32
     quarters: int = 12
     drop_attacks: bool = False
+    window_ms: int = 1000
     counters: list[Counter] = field(default_factory=lambda: [Counter() for _ in range(ENTRIES)])
     events: list[list[int]] = field(default_factory=list)
     windows: int = 0
+
+    def advance(self, now_ms: int) -> None:
+        """Closes the windows that have ended by then; the first began at 0."""
+        while now_ms // self.window_ms > self.windows:
+            self.close_window()
 
     def process(self, frame: bytes, direction: int = FORWARD) -> Verdict:
         headers = parse(frame)

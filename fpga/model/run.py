@@ -21,9 +21,13 @@ from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
 from typing import Any
 
+from model.aes_ctr import AesCtr
+from model.ddos_detector import EVENT_FLAGGED, DdosDetector
 from model.elephant_detector import ElephantDetector
 from model.nat import End, Nat
 from model.packet import FRAME_BYTES_MAX, parse
+from model.sha256_hmac import Sha256Hmac
+from model.sqli_detector import PATTERNS, SqliDetector
 from model.stateful_firewall import Rule, StatefulFirewall
 from model.verdict import FORWARD, RETURN, Verdict, drop
 
@@ -134,10 +138,60 @@ def nat(config: dict[str, Any]) -> Process:
     return process
 
 
+def sqli_detector(config: dict[str, Any]) -> Process:
+    c = _take(config, {"ports": [80], "drop": False})
+    detector = SqliDetector(tuple(c["ports"]), c["drop"])
+
+    def process(frame: bytes, direction: int, now: Time) -> tuple[Verdict, list[dict[str, Any]]]:
+        detector.events.clear()
+        verdict = detector.process(frame, direction)
+        hits = [pattern.name for event in detector.events for n, pattern in enumerate(PATTERNS) if event[4] >> n & 1]
+        return verdict, [{"patterns": hits}] if hits else []
+
+    return process
+
+
+def ddos_detector(config: dict[str, Any]) -> Process:
+    c = _take(config, {"window_ms": 1000, "minimum": 32, "deviations": 3, "drop": False})
+    detector = DdosDetector(c["minimum"], int(c["deviations"] * 4), c["drop"], c["window_ms"])
+
+    def process(frame: bytes, direction: int, now: Time) -> tuple[Verdict, list[dict[str, Any]]]:
+        detector.events.clear()
+        detector.advance(now.ms)
+        events = [
+            {
+                "event": "flagged" if kind == EVENT_FLAGGED else "cleared",
+                "address": str(IPv4Address(address)),
+                "count": count,
+                "mean": mean,
+            }
+            for kind, address, count, mean, *_ in detector.events
+        ]
+        return detector.process(frame, direction), events
+
+    return process
+
+
+def aes_ctr(config: dict[str, Any]) -> Process:
+    c = _take(config, {"key": "00" * 16, "counter": "00" * 16})
+    cipher = AesCtr(bytes.fromhex(c["key"]), int(c["counter"], 16))
+    return lambda frame, direction, now: (cipher.process(frame, direction), [])
+
+
+def sha256_hmac(config: dict[str, Any]) -> Process:
+    c = _take(config, {"hmac_key": None})
+    function = Sha256Hmac(None if c["hmac_key"] is None else bytes.fromhex(c["hmac_key"]))
+    return lambda frame, direction, now: (function.process(frame, direction), [])
+
+
 MODULES: dict[str, Callable[[dict[str, Any]], Process]] = {
     "stateful-firewall": stateful_firewall,
     "elephant-detector": elephant_detector,
     "nat": nat,
+    "sqli-detector": sqli_detector,
+    "ddos-detector": ddos_detector,
+    "aes-ctr": aes_ctr,
+    "sha256-hmac": sha256_hmac,
 }
 
 

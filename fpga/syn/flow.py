@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sources import Sources
+from syn.sources import Sources
 
 ECP5_SPEED_GRADES = (6, 8)
 ECP5_DEVICE = ["--85k", "--package", "CABGA756"]

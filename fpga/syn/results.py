@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sources import Sources
+from syn.sources import Sources
 
 # The slowest grade is the one that a board is held to.
 GATE_SPEED = "speed6"

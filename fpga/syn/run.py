@@ -13,12 +13,11 @@ import json
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
-from flow import ToolError, find_tools, measure
-from results import faults, notes, read_boards, read_results, table
-from sources import SourceError, Sources, all_sources
-
 FPGA = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(FPGA))
+from syn.flow import ToolError, find_tools, measure  # noqa: E402
+from syn.results import faults, notes, read_boards, read_results, table  # noqa: E402
+from syn.sources import SourceError, Sources, all_sources  # noqa: E402
 
 
 def _check(sources: dict[str, Sources], fpga: Path) -> int:

@@ -8,7 +8,7 @@ from collections import Counter
 from typing import Any
 
 import cocotb
-from cocotb.triggers import ClockCycles, FallingEdge
+from cocotb.triggers import FallingEdge
 
 from model.ddos_detector import DdosDetector, Sums, index_of
 from model.packet import FRAME_BYTES_MAX

@@ -129,9 +129,8 @@ async def what_is_searched(dut: Any) -> None:
 @cocotb.test()
 @cocotb.parametrize((("seed", "idle", "stall"), [(1, 0.0, 0.0), (2, 0.4, 0.0), (3, 0.0, 0.6)]))
 async def random_frames(dut: Any, seed: int, idle: float, stall: float) -> None:
-    d = await detector(
-        dut, SqliDetector(ports=(80, 443), drop_attacks=seed == 2), idle=seldom(seed, idle), stall=seldom(seed + 9, stall)
-    )
+    model = SqliDetector(ports=(80, 443), drop_attacks=seed == 2)
+    d = await detector(dut, model, idle=seldom(seed, idle), stall=seldom(seed + 9, stall))
     frames = RandomFrames(seed)
     for _ in range(90):
         text = near(example(frames.random.choice(NODES), frames.random), frames.random)

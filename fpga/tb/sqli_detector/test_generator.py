@@ -14,6 +14,8 @@ from rtl.nf_sqli_detector.generator.patterns import read_patterns
 from tb.sqli_detector.attacks import example, near
 
 ALPHABET = b"aAbB1_ %("
+ATOMS = ["a", "B", "1", "_", "%", r"\(", ".", r"\d", r"\w", r"\s", "[ab]", "[^a1]", "[A-B_]", r"[\s%]"]
+REPEATS = ["?", "*", "+", "{2}", "{0,2}", "{1,3}"]
 
 
 def test_committed_matcher_is_what_the_patterns_give() -> None:
@@ -22,13 +24,13 @@ def test_committed_matcher_is_what_the_patterns_give() -> None:
 
 def random_expression(source: random.Random, depth: int = 3) -> str:
     if depth == 0 or source.random() < 0.3:
-        return source.choice(["a", "B", "1", "_", "%", r"\(", ".", r"\d", r"\w", r"\s", "[ab]", "[^a1]", "[A-B_]", r"[\s%]"])
+        return source.choice(ATOMS)
     kind = source.randrange(4)
     if kind == 0:
         parts = [random_expression(source, depth - 1) for _ in range(source.randint(2, 3))]
         return "(" + "|".join(parts) + ")"
     if kind == 1:
-        return "(" + random_expression(source, depth - 1) + ")" + source.choice(["?", "*", "+", "{2}", "{0,2}", "{1,3}"])
+        return f"({random_expression(source, depth - 1)}){source.choice(REPEATS)}"
     return "".join(random_expression(source, depth - 1) for _ in range(2))
 
 

@@ -6,7 +6,7 @@ import { readContainer } from '../../drivers/board/simulated/container.js';
 import { ModelSlot } from './model-slot.js';
 
 const SHELL_UUID = '5e000000-0000-8000-8000-000000000001';
-const MODULES = ['pass', 'ddos-detector', 'sqli-detector', 'stateful-firewall', 'elephant-detector'];
+const MODULES = ['pass', 'ddos-detector', 'sqli-detector', 'stateful-firewall', 'elephant-detector', 'nat'];
 const uuidOf = (module: string) =>
   createHash('sha256')
     .update(module)

@@ -81,6 +81,11 @@ export class NatSession implements ModuleSession {
     await this.sweep();
   }
 
+  /** The next tick looks for idle flows, whenever it did last. */
+  sweepNow(): void {
+    this.sweep_at_ms = 0;
+  }
+
   async state(limit: number): Promise<Record<string, unknown>> {
     const { TRANSLATED_FORWARD, TRANSLATED_RETURN, MISSES_WAITING } = registers;
     const read = [TRANSLATED_FORWARD, TRANSLATED_RETURN, MISSES_WAITING].map(({ address }) => address);
@@ -169,7 +174,7 @@ export class NatSession implements ModuleSession {
     const external = this.mappings.size < this.most ? this.pools.take(inside.space, inside.address) : null;
     if (!external) {
       this.counts.no_port++;
-      this.sweep_at_ms = 0;
+      this.sweepNow();
       return null;
     }
     const mapping = { ...inside, external };

@@ -1,0 +1,171 @@
+import fc from 'fast-check';
+import { describe, expect, it, vi } from 'vitest';
+import { ModelSlot } from '../../../testing/boards/model-slot.js';
+import { until } from '../../../testing/scratch.js';
+import { addressNumber } from './addresses.js';
+import type { SlotAccess } from './module-adapter.js';
+import { nat } from './nat.js';
+import type { NatSession } from './nat-session.js';
+import { PortPools } from './port-pools.js';
+
+const EXTERNAL = addressNumber('198.18.0.1');
+const INSIDE = addressNumber('10.0.0.1');
+const TCP = 6;
+const config = { external_addresses: ['198.18.0.1'], port_lo: 2000, port_hi: 2009, idle_timeout_s: 60 };
+
+async function begin(over: object = {}, model = new ModelSlot('nat'), fresh = true) {
+  const puts: number[] = [];
+  const slot: SlotAccess = {
+    instance_id: 'p.nat.0',
+    readRegisters: async (addresses) => addresses.map((address) => model.read(address)),
+    writeRegisters: async (writes) => {
+      for (const [address, value] of writes) model.write(address, value);
+    },
+    exportTable: async () => model.entries.map((entry) => [...entry]),
+    importTable: async (entries) => {
+      puts.push(entries.length);
+      return entries.filter((entry) => !model.put([...entry])).length;
+    },
+    raise: () => {},
+  };
+  const session = (await nat.begin(slot, { ...config, ...over }, fresh)) as NatSession;
+  const miss = (port: number, protocol = TCP, address = INSIDE) =>
+    session.event([1, address, 0x08080808, port * 65536 + 443, protocol, 0, 0, 0]);
+  return { session, model, puts, miss };
+}
+
+const ends = (model: ModelSlot) => model.entries.map(([, , ports]) => [ports! >>> 16, ports! & 0xffff]);
+
+describe('NAT on a board', () => {
+  it('answers misses that come together by one request, each with a port of its own', async () => {
+    const { session, model, puts, miss } = await begin();
+    for (const port of [5001, 5002, 5003]) miss(port);
+    await until('they are answered', () => model.entries.length === 3);
+    expect(puts).toEqual([3]);
+    expect(model.entries[0]).toEqual([INSIDE, EXTERNAL, 5001 * 65536 + 2000, TCP, 0, 0, 0, 0]);
+    expect(ends(model)).toEqual([
+      [5001, 2000],
+      [5002, 2001],
+      [5003, 2002],
+    ]);
+    const state = await session.state(10);
+    expect(state).toMatchObject({ flows: 3, proxy: { misses: 3, no_port: 0, round_trip: { count: 3 } } });
+  });
+
+  it('gives an inside end one translation, however often it is missed', async () => {
+    const { model, miss } = await begin();
+    for (let n = 0; n < 5; n++) miss(5001);
+    await until('it is answered', () => model.entries.length > 0);
+    miss(5001);
+    miss(5001, 17);
+    await until('the other protocol is answered', () => model.entries.length === 2);
+    expect(ends(model)).toEqual([
+      [5001, 2000],
+      [5001, 2000],
+    ]);
+  });
+
+  it('has no answer when its ports are given out, and has one when a flow was idle for too long', async () => {
+    const { session, model, miss } = await begin();
+    for (let port = 1; port <= 11; port++) miss(port);
+    await until('ten are answered', () => model.entries.length === 10);
+    expect(await session.state(0)).toMatchObject({ flows: 10, proxy: { no_port: 1 } });
+    model.entries[4]![7] = 61;
+    model.entries[5]![7] = 59;
+    await session.tick();
+    expect(await session.state(0)).toMatchObject({ flows: 9, flows_expired: 1 });
+    miss(12);
+    await until('it has the port', () => ends(model).some(([inside, outside]) => inside === 12 && outside === 2004));
+  });
+
+  it('gives out a port that came back as late as it can', async () => {
+    const pools = new PortPools([EXTERNAL], 1, 3);
+    const first = pools.take(0, 0)!;
+    pools.giveBack(0, first);
+    expect([pools.take(0, 0)?.port, pools.take(0, 0)?.port, pools.take(0, 0)?.port]).toEqual([2, 3, 1]);
+    expect(pools.take(0, 0)).toBeNull();
+    expect(pools.take(1, 0)?.port).toBe(1);
+  });
+
+  it('takes over the table that an earlier agent filled, but for what it may not give out', async () => {
+    const first = await begin();
+    for (const port of [5001, 5002]) first.miss(port);
+    await until('they are answered', () => first.model.entries.length === 2);
+    const second = await begin({ port_lo: 2001 }, first.model, false);
+    expect(ends(second.model)).toEqual([[5002, 2001]]);
+    second.miss(5003);
+    await until('a port that is free', () => second.model.entries.length === 2);
+    expect(ends(second.model)[1]).toEqual([5003, 2002]);
+  });
+
+  it('gives and takes flows as the software NAT does, and counts those that it cannot have', async () => {
+    const { session, model, miss } = await begin();
+    miss(5001);
+    await until('it is answered', () => model.entries.length === 1);
+    const flows = [
+      [0, INSIDE + 1, 700, EXTERNAL, 2005, 4000],
+      [1, INSIDE + 1, 700, EXTERNAL, 2000, 5000],
+      [0, INSIDE + 2, 700, EXTERNAL, 2000, 6000],
+      [2, INSIDE + 3, 9, EXTERNAL + 1, 2001, 7000],
+    ];
+    await session.importState({ flows });
+    expect(await session.state(0)).toMatchObject({ flows: 3, imports_refused: 2 });
+    expect(await session.exportState()).toEqual({
+      flows: [[0, INSIDE, 5001, EXTERNAL, 2000, 0], flows[0], flows[1]],
+    });
+    await expect(session.importState({ flows: [[3, 0, 0, 0, 0, 0]] })).rejects.toThrow('/state/flows/0/0');
+  });
+
+  it('gives the port back when the table has no room', async () => {
+    const model = new ModelSlot('nat');
+    model.capacity = 2;
+    const { session, miss } = await begin({}, model);
+    for (const port of [1, 2, 3]) miss(port);
+    await until('one is refused', async () => ((await session.state(0)).proxy as { no_port: number }).no_port === 1);
+    expect(await session.state(0)).toMatchObject({ flows: 2, addresses: [{ free_ports: { tcp: 8 } }] });
+  });
+
+  it('forgets what it could not tell a board that is away', async () => {
+    const { session, model, miss } = await begin();
+    vi.spyOn(model, 'put').mockImplementationOnce(() => {
+      throw new Error('away');
+    });
+    miss(5001);
+    await until('it failed', async () => (await session.state(0)).flows === 0);
+    miss(5001);
+    await until('it is answered', () => model.entries.length === 1);
+  });
+
+  it('never has one external end for two inside ends, and loses no port', async () => {
+    const step = fc.record({ inside: fc.nat(14), idle: fc.boolean(), sweep: fc.boolean() });
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
+        const { session, model, miss } = await begin();
+        for (const { inside, idle, sweep } of steps) {
+          miss(inside);
+          await new Promise((done) => setImmediate(done));
+          if (idle && model.entries[0]) model.entries[0][7] = 100;
+          if (sweep) {
+            session.sweepNow();
+            await session.tick();
+          }
+          const outside = model.entries.map(([, address, ports]) => `${address}:${ports! & 0xffff}`);
+          expect(new Set(outside).size).toBe(outside.length);
+          const state = (await session.state(99)) as { flows: number; addresses: { free_ports: { tcp: number } }[] };
+          expect(state.flows).toBe(model.entries.length);
+          expect(state.flows + state.addresses[0]!.free_ports.tcp).toBe(10);
+        }
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  it.each([
+    [{ external_addresses: [] }, '/config/external_addresses'],
+    [{ external_addresses: ['198.18.0.1', '198.18.0.1'] }, '/config/external_addresses: an address is there twice'],
+    [{ port_lo: 9, port_hi: 8 }, '/config/port_hi'],
+    [{ idle_timeout_s: 86_400 }, '/config/idle_timeout_s: a board keeps a flow for at most 65535 s'],
+  ])('refuses %j', (over, why) => {
+    expect(() => nat.configure({ ...config, ...over })).toThrow(why);
+  });
+});

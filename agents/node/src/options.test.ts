@@ -25,12 +25,13 @@ function refusal(list: string[], env = {}): string {
 
 describe('readOptions', () => {
   it('reads flags', () => {
-    expect(readOptions(args({ 'join-token': 't', memory: 'no-huge' }), {})).toMatchObject({
+    expect(readOptions(args({ 'join-token': 't', memory: 'no-huge', boards: 'b.json' }), {})).toMatchObject({
       server: good.server,
       node: 'server-1',
       origin: 'twin',
       state_dir: '/tmp/s',
       join_token: 't',
+      boards: 'b.json',
       memory: 'no-huge',
       on_exit: 'stop',
     });

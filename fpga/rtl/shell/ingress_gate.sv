@@ -53,9 +53,9 @@ module ingress_gate (
     if (rst) begin
       going <= 1'b0;
       begun <= WAIT;
-    end else if (s_valid && s_ready) begin
-      going <= !last;
-      begun <= way;
+    end else begin
+      if (s_valid && s_ready) going <= !last;
+      if ((s_valid && s_ready) || going) begun <= way;  // a cut counts for the rest of the frame, come it when it may
     end
   end
 

@@ -9,6 +9,7 @@ from typing import Any
 import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge
+
 from model.packet import FRAME_BYTES_MAX, ICMP, parse
 from tb.common.frames import RandomFrames
 

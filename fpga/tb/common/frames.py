@@ -105,7 +105,10 @@ class RandomFrames:
                 ">H", r.choice([0, 19, 20, 27, 28, 39, 40, len(frame) - 14, len(frame) - 13, 65535])
             )
         elif kind == 5:
-            frame[20:22] = struct.pack(">H", r.choice([0x2000, 0x2001, 1, 185, 0x1FFF, 0x4000]))
+            frame[20:22] = struct.pack(">H", r.choice([0x2000, 0x2000, 0x2001, 1, 185, 0x1FFF, 0x4000]))
+            if frame[23] == 17 and r.random() < 0.5:  # the length of the whole datagram
+                at = 14 + 4 * (frame[14] & 15) + 4
+                frame[at : at + 2] = b"\x08\x00"
         elif kind == 6:
             frame[23] = r.choice([2, 47, 50, 58, 0, 255])
         elif kind == 7:

@@ -9,6 +9,7 @@ from typing import Any
 import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import ClockCycles, FallingEdge, RisingEdge
+
 from regs.description import read_common, read_description
 from tb.common.axis import Chance, Csr, Sink, Source, never
 from tb.common.simulate import FPGA

@@ -9,6 +9,7 @@ from typing import Any
 import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import ClockCycles, FallingEdge
+
 from regs.description import read_common, read_description
 from tb.common.axis import Chance, Csr, Sent, Sink, Source, never, seldom
 from tb.common.simulate import FPGA
@@ -270,6 +271,38 @@ async def stuck_slot(dut: Any) -> None:
     assert frames["ABORTED"] == sum(1 for sent in b.to_far.frames if sent.user) > 10
     assert frames["OUT"] + frames["ABORTED"] == len(b.to_far.frames)
     assert frames["DROPPED"] > 0
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def frame_cut_by_a_load(dut: Any) -> None:
+    """A frame of which one half came before a load and one after does not reach the new module as a frame."""
+    b = await board(dut)
+    await b.couple()
+    pauses = False
+    beats = 0
+
+    def idle() -> bool:
+        nonlocal beats
+        beats += not pauses
+        return pauses
+
+    b.near.idle = idle
+    b.near.send(numbered(1, 800))
+    while beats < 50:
+        await FallingEdge(dut.clk)
+    pauses = True
+    await b.write("SLOT_CONTROL", HOLD)
+    assert not await b.read("SLOT_STATUS") & (HELD | DRAINED)
+    await b.write("DRAIN_TIMEOUT_US", 20)
+    await b.until(TIMED_OUT)
+    await b.write("SLOT_CONTROL", HOLD | DECOUPLE | CSR_DECOUPLE | RESET)
+    await b.couple()
+    pauses = False
+    b.near.send(numbered(2, 90))
+    await b.settle()
+    assert b.to_far.frames == [Sent(numbered(2, 90))]
+    assert await b.read("FRAMES_DROPPED") == 1
+    assert await b.read("FRAMES_IN") == await b.read("FRAMES_OUT") == 1
 
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")

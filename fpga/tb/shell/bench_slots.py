@@ -8,6 +8,7 @@ from typing import Any
 import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import ClockCycles, FallingEdge
+
 from tb.common.axis import Csr
 
 

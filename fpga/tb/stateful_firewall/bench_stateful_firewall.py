@@ -114,6 +114,10 @@ async def a_connection(dut: Any) -> None:
     assert fw.send(tcp(A, B, 9, 80, FIN | ACK)) is None
     assert fw.send(tcp(B, A, 80, 9, RST), 1) is None
     assert fw.send(tcp(B, A, 80, 9, RST), 1) == "no-state"
+    assert fw.send(tcp(A, B, 9, 80, SYN | FIN)) == "no-state"
+    assert fw.send(tcp(A, B, 9, 80, SYN)) is None
+    assert fw.send(tcp(A, B, 9, 80, RST | FIN | SYN)) is None  # RST before FIN before SYN
+    assert fw.send(tcp(A, B, 9, 80, ACK)) == "no-state"
     await fw.check()
     assert (await fw.slot.read("TABLE_STATUS")) >> 16 == 0
 

@@ -214,7 +214,10 @@ void Board::slot_changed(size_t slot) {
 void Board::board_changed() {
   if (told_state_ == loader_.board_state()) return;
   told_state_ = loader_.board_state();
-  events_.publish({{"type", "board"}, {"state", told_state_}, {"board_ns", device_.fabric().board_ns()}});
+  events_.publish({{"type", "board"},
+                   {"state", told_state_},
+                   {"load", loader_.last() ? json(loader_.last()->id) : json(nullptr)},
+                   {"board_ns", device_.fabric().board_ns()}});
 }
 
 }  // namespace orrery::board

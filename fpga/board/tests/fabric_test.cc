@@ -150,7 +150,7 @@ TEST_P(DeviceTest, HidesTheRegistersOfASlotThatIsCutOff) {
   EXPECT_EQ(fabric().read(0, reg::kId), kDecoupledValue);
   EXPECT_FALSE(device_.has_registers(0));
   load(0);
-  EXPECT_EQ(fabric().read(0, reg::kId), 0x50415353u) << "PASS";
+  EXPECT_EQ(fabric().read(0, reg::kId), 0x50415331u) << "PAS1";
   device_.remove(0, SlotState::kEmpty);
   for (int i = 0; i < 100; ++i) EXPECT_EQ(fabric().read(0, reg::kId), kDecoupledValue);
 }

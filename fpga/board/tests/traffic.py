@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Numbered frames through packet sockets."""
+
+import select
+import socket
+import struct
+import threading
+import time
+
+HEADER = bytes.fromhex('020e00010000' '020000000001' '88b5')
+ETH_P_ALL = 3
+SOL_PACKET, PACKET_IGNORE_OUTGOING = 263, 23
+SO_RCVBUFFORCE = 33
+
+
+def frame(number: int, length: int = 60) -> bytes:
+    """A frame whose every byte follows from its number and length."""
+    body = struct.pack('>QH', number, length)
+    return HEADER + body + bytes([number & 0xFF]) * (length - len(HEADER) - len(body))
+
+
+def number_of(data: bytes) -> int:
+    """The number of a frame; fails for one that is not as frame() made it."""
+    number, length = struct.unpack_from('>QH', data, len(HEADER))
+    assert data == frame(number, length), f'frame {number} of {length} bytes was changed: {data.hex()}'
+    return int(number)
+
+
+def packet_socket(interface: str) -> socket.socket:
+    s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
+    s.setsockopt(SOL_PACKET, PACKET_IGNORE_OUTGOING, 1)
+    s.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 64 << 20)
+    s.bind((interface, ETH_P_ALL))
+    s.setblocking(False)
+    return s
+
+
+class Receiver:
+    def __init__(self, interface: str) -> None:
+        self._socket = packet_socket(interface)
+
+    def take(self, frames: int, timeout_s: float = 20) -> list[bytes]:
+        """As many frames; fewer when they do not come in time."""
+        end = time.monotonic() + timeout_s
+        out: list[bytes] = []
+        while len(out) < frames and select.select([self._socket], [], [], max(0, end - time.monotonic()))[0]:
+            out += self.waiting()
+        return out
+
+    def waiting(self) -> list[bytes]:
+        out = []
+        while True:
+            try:
+                out.append(self._socket.recv(65536))
+            except BlockingIOError:
+                return out
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+class Sender(threading.Thread):
+    """Sends numbered frames at a steady pace until it is told to stop."""
+
+    def __init__(self, interface: str, frames_per_s: float, lengths: tuple[int, ...] = (60,)) -> None:
+        super().__init__()
+        self._socket = packet_socket(interface)
+        self._pace_s = 1 / frames_per_s
+        self._lengths = lengths
+        self._end = threading.Event()
+        self.sent = 0
+
+    def run(self) -> None:
+        start = time.monotonic()
+        while not self._end.is_set():
+            due = int((time.monotonic() - start) / self._pace_s)
+            while self.sent < due:
+                try:
+                    self._socket.send(frame(self.sent, self._lengths[self.sent % len(self._lengths)]))
+                except (BlockingIOError, OSError):
+                    break
+                self.sent += 1
+            time.sleep(min(self._pace_s, 0.001))
+
+    def stop(self) -> int:
+        self._end.set()
+        self.join()
+        self._socket.close()
+        return self.sent

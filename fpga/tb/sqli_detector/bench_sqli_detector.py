@@ -137,4 +137,4 @@ async def random_frames(dut: Any, seed: int, idle: float, stall: float) -> None:
         mixed = frames.random.random() < 0.4
         d.send(tcp(A, B, 9, 80, ACK, text) if mixed else frames.next(), frames.random.randrange(4))
     await d.check()
-    assert len(d.model.events) > 8
+    assert len(d.model.events) >= 5

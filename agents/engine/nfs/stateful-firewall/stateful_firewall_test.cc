@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <tuple>
 
@@ -238,6 +239,23 @@ TEST(StatefulFirewall, AConnectionIdleForTheTimeoutIsNone) {
   EXPECT_EQ(send(kAck, 11 * kSecond - 2), "");
   EXPECT_EQ(send(kAck, 16 * kSecond - 2), "no-state");
   EXPECT_EQ(nf->state(1)["flows_expired"], 1);
+}
+
+TEST(StatefulFirewall, IdleConnectionsMakeRoomForABatchOfNewOnes) {
+  const auto nf = make_nf("stateful-firewall", {{"max_flows", 20}, {"idle_timeout_s", 5}});
+  const auto dropped = [&](uint16_t first_port, uint64_t now) {
+    std::vector<Frame> frames;
+    for (uint16_t n = 0; n < 20; ++n) {
+      FrameSpec spec;
+      spec.src_port = static_cast<uint16_t>(first_port + n);
+      frames.push_back(tcp_frame(spec, kSyn));
+    }
+    const auto outcomes = run(*nf, frames, Direction::kForward, now);
+    return std::ranges::count_if(outcomes, [](const Outcome& o) { return o.reason == "table-full"; });
+  };
+  EXPECT_EQ(dropped(100, kSecond), 0);
+  EXPECT_EQ(dropped(200, 6 * kSecond - 1), 20);
+  EXPECT_EQ(dropped(200, 6 * kSecond), 0);
 }
 
 TEST(StatefulFirewall, AMovedConnectionGoesOnAsIfItHadStayed) {

@@ -11,7 +11,7 @@ from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge
 
 from model.packet import FRAME_BYTES_MAX, ICMP, parse
-from tb.common.frames import RandomFrames
+from tb.common.frames import RandomFrames, udp
 
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")
@@ -21,6 +21,8 @@ async def random_frames(dut: Any, seed: int) -> None:
     frames = RandomFrames(seed)
     sent = [frames.next() for _ in range(700)]
     sent += [sent[0][:size] for size in range(1, 60)]
+    whole = udp(1, 2, 3, 4, bytes(20), fragment=0x2000)
+    sent += [whole[:38] + size.to_bytes(2, "big") + whole[40:] for size in (7, 8, 28, 29, 4000)]
     seen = []
 
     async def watch() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import ClockCycles, FallingEdge, RisingEdge
+from cocotb.utils import get_sim_time
 
 from regs.description import read_common, read_description
 from tb.common.axis import Chance, Csr, Sink, Source, never
@@ -17,6 +18,7 @@ from tb.common.simulate import FPGA
 ENABLE, CLEAR = 1, 2
 READ, PUT, DELETE, FIND = 1, 2, 3, 4
 VALID, FULL = 2, 4
+CLOCK_NS = 10
 
 
 class Slot:
@@ -28,7 +30,7 @@ class Slot:
         common = read_common(FPGA / "regs" / "common.yaml")
         self.description = read_description(FPGA / "regs" / f"{dut._name}.yaml", common)
         self.addresses = {register.name: register for register in common + self.description.registers}
-        cocotb.start_soon(Clock(dut.clk, 10, "ns").start())
+        cocotb.start_soon(Clock(dut.clk, CLOCK_NS, "ns").start())
         dut.rst.value = 1
         dut.tick_us.value = 0
         self.source = Source(dut, "s_axis", dut.clk, idle)
@@ -72,6 +74,29 @@ class Slot:
             )
             if self.dut.m_axis_tvalid.value == 1:
                 quiet = 0
+
+    async def pace(self, frame: bytes, count: int = 60) -> tuple[int, float]:
+        """Cycles from a lone frame's first beat in to its first beat out, and cycles a frame at full load."""
+        await self.settle()
+        self.source.send(frame)
+        while self.dut.s_axis_tvalid.value != 1:
+            await FallingEdge(self.clk)
+        start = get_sim_time("ns")
+        while self.dut.m_axis_tvalid.value != 1:
+            await FallingEdge(self.clk)
+        latency = int(get_sim_time("ns") - start) // CLOCK_NS
+        await self.settle()
+        arrived = len(self.sink.frames)
+        for _ in range(count):
+            self.source.send(frame)
+        while len(self.sink.frames) < arrived + 10:
+            await FallingEdge(self.clk)
+        start, first = get_sim_time("ns"), len(self.sink.frames)
+        while len(self.sink.frames) < arrived + count:
+            await FallingEdge(self.clk)
+        gap = (get_sim_time("ns") - start) / CLOCK_NS / (arrived + count - first)
+        self.dut._log.warning("%d bytes: %d cycles through, %.1f cycles a frame", len(frame), latency, gap)
+        return latency, gap
 
     async def table(self, operation: int, index: int = 0, entry: list[int] | None = None) -> tuple[int, list[int]]:
         """Performs a table command; the answer is TABLE_STATUS and TABLE_DATA."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 import cocotb
+
 from model.elephant_detector import ELEPHANT, MOUSE, UNKNOWN, ElephantDetector, Flow
 from model.flow_table import crc32c
 from model.packet import FRAME_BYTES_MAX
@@ -111,6 +112,14 @@ async def random_frames(dut: Any, idle: float, stall: float) -> None:
             await d.pass_ms(random.random.randint(1, 20))
     await d.check()
     assert len(d.model.events) > 16
+
+
+@cocotb.test(timeout_time=2, timeout_unit="ms")
+async def pace(dut: Any) -> None:
+    """At 100 MHz: 60-byte frames of four 1 Gb/s ports' worth (1.49 Mpps each)."""
+    d = await detector(dut, ElephantDetector())
+    latency, gap = await d.slot.pace(udp(A, B, 1, 2, bytes(18)))
+    assert latency < 60 and gap < 100 / (4 * 1.49)
 
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")

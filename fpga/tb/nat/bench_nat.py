@@ -312,6 +312,15 @@ def inside_of(frame: bytes) -> bytes:
 
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")
+async def pace(dut: Any) -> None:
+    """At 100 MHz: 60-byte frames of two 1 Gb/s ports' worth (1.49 Mpps each)."""
+    t = await translator(dut)
+    await t.put(UDP, End(IN, 1), End(PUBLIC, 2))
+    latency, gap = await t.slot.pace(udp(IN, OUT, 1, 2, bytes(18)))
+    assert latency < 60 and gap < 100 / (2 * 1.49)
+
+
+@cocotb.test(timeout_time=2, timeout_unit="ms")
 async def translations_move(dut: Any) -> None:
     t = await translator(dut)
     for n in range(12):

@@ -8,6 +8,7 @@ from ipaddress import IPv4Network
 from typing import Any
 
 import cocotb
+
 from model.flow_table import crc32c
 from model.packet import FRAME_BYTES_MAX
 from model.stateful_firewall import CLOSING, ESTABLISHED, NONE, OPENING, Rule, StatefulFirewall
@@ -175,6 +176,18 @@ async def random_frames(dut: Any, idle: float, stall: float) -> None:
             await fw.pass_s(random.random.randint(1, 3))
     await fw.check()
     assert len(fw.drops) == 3
+
+
+@cocotb.test(timeout_time=2, timeout_unit="ms")
+async def pace(dut: Any) -> None:
+    """At 100 MHz: 60-byte frames of so many 1 Gb/s ports (1.49 Mpps each), and 1,514-byte frames at the bus's rate."""
+    fw = await firewall(dut, StatefulFirewall([Rule(False, protocol=17)] * 15))
+    fw.send(tcp(A, B, 9, 80, SYN))
+    for frame, ports in ((tcp(A, B, 9, 80, ACK, bytes(6)), 4), (icmp(A, B, 8, 1, bytes(18)), 3)):
+        latency, gap = await fw.slot.pace(frame)
+        assert latency < 60 and gap < 100 / (ports * 1.49)
+    _, gap = await fw.slot.pace(tcp(A, B, 9, 80, ACK, bytes(1460)), 20)
+    assert gap < 1514 / 8 + 2
 
 
 def colliding_ports(count: int) -> list[int]:

@@ -40,7 +40,8 @@ export class Lab {
   readonly server = new TestServer();
   readonly directory = scratchDirectory();
   readonly run_dir = join(this.directory, 'r');
-  private readonly node: string;
+  /** Network namespace of the node. */
+  readonly node: string;
   private readonly outside: string;
   private readonly agents: ChildProcess[] = [];
 

@@ -1,5 +1,6 @@
 import { mkdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Name } from '@orrery/contract';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { FakeBoardd } from '../../testing/boards/fake-boardd.js';
 import { FakeFpgaManager } from '../../testing/boards/fake-fpga-manager.js';
@@ -186,6 +187,8 @@ describe.each(Object.entries(rigs))('board port: %s', (_, { missing, module, mak
     expect(device.slots.length).toBe(2);
     expect(device.clock_hz).toBeGreaterThan(0);
     expect(device.shell).not.toBe('');
+    for (const { resources } of device.slots)
+      for (const name of Object.keys(resources)) expect(Name.parse(name)).toBe(name);
     if (!device.emulated) expect(device.note).toContain('not run on hardware');
     expect((await port.status()).slots.map(({ slot }) => slot)).toEqual([0, 1]);
   });

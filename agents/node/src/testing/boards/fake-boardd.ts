@@ -148,7 +148,13 @@ export class FakeBoardd {
       clock_hz: 50_000_000,
       shell_uuid: SHELL_UUID,
       time_scale: 1,
-      slots: [0, 1].map((slot) => ({ slot, region: `pr${slot}`, resources: { lut: 33456 }, near: null, far: null })),
+      slots: [0, 1].map((slot) => ({
+        slot,
+        region: `pr${slot}`,
+        resources: { lut: 33456, bram_kib: 187 },
+        near: null,
+        far: null,
+      })),
       library: MODULES.map((module) => ({ name: module.replaceAll('-', '_'), uuid: uuidOf(module), version: '1.0.0' })),
     }),
     status: () => ({

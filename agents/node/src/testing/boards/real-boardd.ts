@@ -15,7 +15,13 @@ export const builtModule = (module: string): boolean =>
   existsSync(join(BUILD, 'bitgen')) &&
   existsSync(join(LIBRARY, `nf_${module.replaceAll('-', '_')}.so`));
 
-/** A boardd of the build directory in a folder of the test's, without packet ports. */
+export interface BoarddPlace {
+  netns: string;
+  /** As `--port` takes them. */
+  ports: string[];
+}
+
+/** A boardd of the build directory in a folder of the test's. */
 export class RealBoardd {
   readonly control: string;
   readonly events: string;
@@ -25,6 +31,7 @@ export class RealBoardd {
   constructor(
     private readonly directory: string,
     private readonly time_scale: number,
+    private readonly place: BoarddPlace | null = null,
   ) {
     this.control = join(directory, 'b.ctl');
     this.events = join(directory, 'b.evt');
@@ -37,7 +44,10 @@ export class RealBoardd {
     const key = join(this.directory, 'key.pub');
     const flags = ['--id', 'board-1', '--profile', this.profile, '--library', LIBRARY, '--images-key', key];
     const sockets = ['--control', this.control, '--events', this.events, '--time-scale', String(this.time_scale)];
-    const child = spawn(join(BUILD, 'boardd'), [...flags, ...sockets], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const ports = (this.place?.ports ?? []).flatMap((port) => ['--port', port]);
+    const enter = this.place ? ['ip', 'netns', 'exec', this.place.netns] : [];
+    const [command, ...args] = [...enter, join(BUILD, 'boardd'), ...flags, ...sockets, ...ports];
+    const child = spawn(command!, args, { stdio: ['ignore', 'pipe', 'inherit'] });
     this.child = child;
     await new Promise<void>((done, fail) => {
       child.stdout.once('data', () => done());

@@ -5,13 +5,18 @@ import { moduleName } from '../module-names.js';
 const Count = z.number().min(0);
 const Slot = z.int().min(0).max(15);
 
+/** `bram_kib` of a profile is `bram-kib` where resources have names as everything else has. */
+const Resources = z
+  .record(z.string(), z.number().min(0))
+  .transform((all) => Object.fromEntries(Object.entries(all).map(([name, n]) => [name.replaceAll('_', '-'), n])));
+
 /** Answers of boardd, as far as they are used here; it may say more. */
 export const Described = z.object({
   profile: z.string(),
   device: z.string(),
   clock_hz: z.number().positive(),
   shell_uuid: z.string(),
-  slots: z.array(z.object({ slot: Slot, region: z.string(), resources: z.record(z.string(), z.number()) })).max(16),
+  slots: z.array(z.object({ slot: Slot, region: z.string(), resources: Resources })).max(16),
   library: z.array(z.object({ name: z.string(), uuid: z.string() })).max(256),
 });
 

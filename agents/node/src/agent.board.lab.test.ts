@@ -1,0 +1,142 @@
+import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { NodeSamples, NodeSpec } from '@orrery/contract';
+import { describe, expect, it } from 'vitest';
+import { builtModule, RealBoardd } from './testing/boards/real-boardd.js';
+import { ended, Lab, labMissing, NODE_MAC } from './testing/lab.js';
+import { until } from './testing/scratch.js';
+import { instance, nodeSpec, output } from './testing/specs.js';
+
+const missing =
+  labMissing() ?? (builtModule('stateful-firewall') ? null : 'needs boardd and the firewall module built');
+
+/** firewall on the board (denies port 23) -> monitor on the engine -> exit */
+function chain(generation = 1): NodeSpec {
+  return nodeSpec({
+    generation,
+    nic: { iface: 'e0', mac: NODE_MAC },
+    gateway_mac: '02:00:00:00:00:fe',
+    instances: [
+      instance('p.fw.0', {
+        nf: 'stateful-firewall',
+        driver: 'board',
+        board: { board: 'b1', slot: 0, load: 'partial', policy: 'hold' },
+        config: { rules: [{ action: 'deny', proto: 'udp', dst_port: '23' }] },
+        outputs: [output('p.e1', { kind: 'instance', instance_id: 'p.mon.0' })],
+      }),
+      instance('p.mon.0', { outputs: [output('p.e2', { kind: 'exit', exit_id: 'p.exit' })] }),
+    ],
+    hops: [{ hop: 1, instance_id: 'p.fw.0', direction: 'forward' }],
+    exits: [{ exit_id: 'p.exit', pipeline_id: 'p', direction: 'forward' }],
+  });
+}
+
+async function setUp() {
+  const lab = new Lab();
+  await lab.setUp();
+  for (const [near, far] of [
+    ['n0', 'n0b'],
+    ['f0', 'f0b'],
+  ] as const) {
+    execFileSync('ip', ['-n', lab.node, 'link', 'add', near, 'type', 'veth', 'peer', 'name', far]);
+    for (const end of [near, far])
+      execFileSync('ip', ['-n', lab.node, 'link', 'set', 'dev', end, 'addrgenmode', 'none', 'arp', 'off', 'up']);
+  }
+  const ports = ['0:near=n0b', '0:far=f0b'];
+  const board = new RealBoardd(lab.directory, 1, { netns: lab.node, ports });
+  board.writeImage('fw.bit', 'stateful-firewall');
+  await board.start();
+  const { control, events } = board;
+  const config = { id: 'b1', backend: 'simulated', control, events, images: '.', slots: [{ near: 'n0', far: 'f0' }] };
+  const file = join(lab.directory, 'boards.json');
+  writeFileSync(file, JSON.stringify([config]));
+  const agent = lab.startAgent('--boards', file);
+  await lab.server.next('hello');
+  lab.server.send({ type: 'desired', spec: chain() });
+  await converged(lab);
+  return { lab, agent, board, file };
+}
+
+const converged = (lab: Lab, generation = 1) =>
+  lab.server
+    .next('observed', ({ observed }) => observed.state === 'converged' && observed.generation === generation, 25_000)
+    .catch((error) => {
+      throw new Error(`${error.message}\n${lab.agentLog}`);
+    });
+
+const of = (samples: NodeSamples) => samples.instances.find(({ instance_id }) => instance_id === 'p.fw.0');
+
+describe.skipIf(missing !== null)(
+  `agent with an engine and a board${missing ? ` (${missing})` : ''}`,
+  { timeout: 60_000 },
+  () => {
+    it('leads packets through a module in a slot, shows its load, and counts what it drops', async () => {
+      const { lab } = await setUp();
+      const hello = lab.server.all('hello').at(-1)!;
+      expect(hello.capabilities.boards).toMatchObject([{ id: 'b1', emulated: true, modules: ['stateful-firewall'] }]);
+      const bytes = lab.server
+        .all('observed')
+        .flatMap(({ observed }) => observed.boards[0]?.slots[0]?.load?.bytes ?? []);
+      expect(bytes.length).toBeGreaterThan(0);
+
+      const out = await lab.exchange({ hop: 1, count: 20, expect: 20 });
+      expect(out.length).toBe(20);
+      for (const packet of out) expect(packet).toMatchObject({ src: '10.0.1.2', dst: '10.0.2.2', intact: true });
+      expect(await lab.exchange({ hop: 1, count: 5, expect: 1, dport: 23, seconds: 0.5 })).toEqual([]);
+
+      const { samples } = await lab.server.next('samples', ({ samples }) => of(samples)?.drops.denied === 5);
+      expect(of(samples)).toMatchObject({ packets_in: 25, packets_out: 20 });
+      expect(samples.boards).toMatchObject([{ board: 'b1', slots: [{ frames_in: 25, frames_out: 20, lost: 0 }, {}] }]);
+      expect(await lab.instanceState('p.fw.0')).toMatchObject({ denied: 5, passed: 20 });
+    });
+
+    it('loads again a board that lost its power, and packets cross once more', async () => {
+      const { lab, board } = await setUp();
+      await lab.exchange({ hop: 1, count: 1, expect: 1 });
+      await board.kill();
+      await lab.server.next('event', ({ event }) => event === 'board.lost');
+      await board.start();
+      await lab.server.next('event', ({ event }) => event === 'board.back');
+      const packet = await until('a packet crosses', async () => {
+        const [seen] = await lab.exchange({ hop: 1, count: 1, expect: 1, seconds: 0.5 });
+        return seen;
+      });
+      expect(packet.intact).toBe(true);
+      expect(lab.server.all('event').filter(({ event }) => event === 'slot.loaded').length).toBe(2);
+    });
+
+    it('works on while the agent is dead; the next one loads nothing', async () => {
+      const { lab, agent, file } = await setUp();
+      agent.kill('SIGKILL');
+      await ended(agent);
+      expect((await lab.exchange({ hop: 1, count: 3, expect: 3 })).length).toBe(3);
+      lab.startAgent('--boards', file);
+      await lab.server.next('event', ({ event }) => event === 'engine.adopted');
+      await until('it runs again', () => lab.server.all('observed').at(-1)?.observed.state === 'converged');
+      expect((await lab.exchange({ hop: 1, count: 3, expect: 3 })).length).toBe(3);
+      expect(lab.server.all('event').filter(({ event }) => event === 'slot.loaded').length).toBe(1);
+    });
+
+    it('takes a new graph while an interface of the board is away, and leads packets there again when it is back', async () => {
+      const { lab, board } = await setUp();
+      await board.kill();
+      execFileSync('ip', ['-n', lab.node, 'link', 'del', 'dev', 'n0']);
+      const wider = chain(2);
+      wider.instances.push(instance('p.mon.1', { outputs: [output('p.e9', { kind: 'exit', exit_id: 'p.exit' })] }));
+      wider.hops.push({ hop: 3, instance_id: 'p.mon.1', direction: 'forward' });
+      lab.server.send({ type: 'desired', spec: wider });
+      const other = await until('the other instance works', async () => {
+        const [seen] = await lab.exchange({ hop: 3, count: 1, expect: 1, seconds: 0.5 });
+        return seen;
+      });
+      expect(other.intact).toBe(true);
+      execFileSync('ip', ['-n', lab.node, 'link', 'add', 'n0', 'type', 'veth', 'peer', 'name', 'n0b']);
+      for (const end of ['n0', 'n0b'])
+        execFileSync('ip', ['-n', lab.node, 'link', 'set', 'dev', end, 'addrgenmode', 'none', 'arp', 'off', 'up']);
+      await board.start();
+      await converged(lab, 2);
+      expect((await lab.exchange({ hop: 1, count: 3, expect: 3 })).length).toBe(3);
+    });
+  },
+);

@@ -120,6 +120,7 @@ module miss_buffer #(
   end
 
   // Playing back: RAM address, then its word.
+  (* no_rw_check *)  // a word that is being written is not read
   logic [63:0] store [2048];
   logic [63:0] word;
   logic [ 7:0] keep;

@@ -32,7 +32,31 @@ function chain(generation = 1): NodeSpec {
   });
 }
 
-async function setUp() {
+/** NAT on the board, replies through it to the return exit. */
+function natChain(): NodeSpec {
+  const spec = chain();
+  const [firewall] = spec.instances;
+  return nodeSpec({
+    ...spec,
+    instances: [
+      {
+        ...firewall!,
+        id: 'p.nat.0',
+        nf: 'nat',
+        config: { external_addresses: ['198.18.0.1'] },
+        outputs: [output('p.e1', { kind: 'exit', exit_id: 'p.exit' })],
+        return_to: { kind: 'exit', exit_id: 'p.return' },
+      },
+    ],
+    hops: [
+      { hop: 1, instance_id: 'p.nat.0', direction: 'forward' },
+      { hop: 2, instance_id: 'p.nat.0', direction: 'return' },
+    ],
+    exits: [...spec.exits, { exit_id: 'p.return', pipeline_id: 'p', direction: 'return' }],
+  });
+}
+
+async function setUp(spec = chain()) {
   const lab = new Lab();
   await lab.setUp();
   for (const [near, far] of [
@@ -45,7 +69,7 @@ async function setUp() {
   }
   const ports = ['0:near=n0b', '0:far=f0b'];
   const board = new RealBoardd(lab.directory, 1, { netns: lab.node, ports });
-  board.writeImage('fw.bit', 'stateful-firewall');
+  board.writeImage('m.bit', spec.instances[0]!.nf);
   await board.start();
   const { control, events } = board;
   const config = { id: 'b1', backend: 'simulated', control, events, images: '.', slots: [{ near: 'n0', far: 'f0' }] };
@@ -53,7 +77,7 @@ async function setUp() {
   writeFileSync(file, JSON.stringify([config]));
   const agent = lab.startAgent('--boards', file);
   await lab.server.next('hello');
-  lab.server.send({ type: 'desired', spec: chain() });
+  lab.server.send({ type: 'desired', spec });
   await converged(lab);
   return { lab, agent, board, file };
 }
@@ -89,6 +113,23 @@ describe.skipIf(missing !== null)(
       expect(of(samples)).toMatchObject({ packets_in: 25, packets_out: 20 });
       expect(samples.boards).toMatchObject([{ board: 'b1', slots: [{ frames_in: 25, frames_out: 20, lost: 0 }, {}] }]);
       expect(await lab.instanceState('p.fw.0')).toMatchObject({ denied: 5, passed: 20 });
+    });
+
+    it.skipIf(!builtModule('nat'))('translates on the board, with translations of the agent', async () => {
+      const { lab } = await setUp(natChain());
+      const out = await lab.exchange({ hop: 1, count: 5, expect: 5 });
+      expect(out.length).toBe(5);
+      for (const packet of out) expect(packet).toMatchObject({ src: '198.18.0.1', dst: '10.0.2.2', intact: true });
+      // Each is a flow of its own: five source ports from 5000 on.
+      expect(out.map(({ sport }) => sport)).toEqual([1024, 1025, 1026, 1027, 1028]);
+      const reply = { src: '10.0.2.2', sport: 80, dst: '198.18.0.1', dport: 1025 };
+      const [back] = await lab.exchange({ hop: 2, count: 1, expect: 1, ...reply });
+      expect(back).toMatchObject({ src: '10.0.2.2', dst: '10.0.1.2', dport: 5001, intact: true });
+      const state = await lab.instanceState('p.nat.0');
+      expect(state).toMatchObject({ flows: 5, translated_forward: 5, translated_return: 1, proxy: { no_port: 0 } });
+      const { round_trip } = state.proxy as { round_trip: { count: number; most_us: number } };
+      expect(round_trip.count).toBe(5);
+      console.log(`miss to translation: ${JSON.stringify(round_trip)}`);
     });
 
     it('loads again a board that lost its power, and packets cross once more', async () => {

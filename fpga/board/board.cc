@@ -112,13 +112,15 @@ bool Board::turn() {
   if (device_.powered()) {
     const uint64_t cycles = device_.fabric().cycles_run();
     if (stream_) stream_->stream.step(false);
-    active = ports_.receive(device_.fabric());
+    ports_.receive(device_.fabric());
     const bool idle = device_.fabric().run(kBurstCycles);
-    active |= !idle;
+    active = !idle || ports_.more(device_.fabric());
     device_.supervise();
     pop_events();
-    ports_.send(device_.fabric());
+    active |= !ports_.send(device_.fabric());
     step_stream(idle);
+    for (size_t n = 0; n < device_.slots(); ++n)
+      if (!stream_ || stream_->slot != n) Stream::discard(device_.fabric(), n);
     active |= stream_.has_value();
     if (device_.fabric().cycles() - counters_cycle_ > kCounterCycles) {
       device_.update_counters();
@@ -212,11 +214,13 @@ void Board::slot_changed(size_t slot) {
 }
 
 void Board::board_changed() {
-  if (told_state_ == loader_.board_state()) return;
+  const uint64_t load = loader_.last() ? loader_.last()->id : 0;
+  if (told_state_ == loader_.board_state() && told_load_ == load) return;
   told_state_ = loader_.board_state();
+  told_load_ = load;
   events_.publish({{"type", "board"},
                    {"state", told_state_},
-                   {"load", loader_.last() ? json(loader_.last()->id) : json(nullptr)},
+                   {"load", load == 0 ? json(nullptr) : json(load)},
                    {"board_ns", device_.fabric().board_ns()}});
 }
 

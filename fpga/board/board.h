@@ -93,6 +93,7 @@ class Board {
   std::vector<InterruptionCount> counted_;                  // the last interruption of each slot
   std::optional<StreamJob> stream_;
   const char* told_state_ = nullptr;
+  uint64_t told_load_ = 0;
   uint64_t start_ns_;
   uint64_t busy_ns_ = 0;  // wall time in which cycles were run
   uint64_t counters_cycle_ = 0;

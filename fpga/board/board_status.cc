@@ -64,7 +64,6 @@ json port_json(const Ports::Port& port, Fabric& fabric, bool powered) {
            {{"kernel", c.drop_kernel},
             {"too_long", c.drop_long},
             {"not_configured", port.lost_off},
-            {"tx_queue_full", queue.out_drops},
             {"tx_full", c.drop_tx_full},
             {"link_down", c.drop_link_down},
             {"cut_off", queue.out_errors}}}};

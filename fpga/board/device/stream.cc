@@ -7,9 +7,12 @@ namespace orrery::board {
 
 Stream::Stream(Fabric& fabric, size_t slot, std::vector<Bytes> frames)
     : fabric_(fabric), slot_(slot), input_(std::move(frames)), start_cycle_(fabric.cycles()) {
-  // What an earlier stream has left behind is nobody's.
-  Fabric::Queue& queue = fabric_.queue(slot_, kHost);
-  queue.out.pop(queue.out.size());
+  discard(fabric_, slot_);
+}
+
+void Stream::discard(Fabric& fabric, size_t slot) {
+  FrameRing& out = fabric.queue(slot, kHost).out;
+  out.pop(out.size());
 }
 
 bool Stream::step(bool idle) {

@@ -16,6 +16,9 @@ class Stream {
 
   Stream(Fabric& fabric, size_t slot, std::vector<Bytes> frames);
 
+  // Takes away what comes out of a slot's host stream while nobody uses it.
+  static void discard(Fabric& fabric, size_t slot);
+
   // Moves frames in and out. True when it is over: as many have come out as went in, or `idle` says that nothing moves
   // any more though all went in.
   bool step(bool idle);

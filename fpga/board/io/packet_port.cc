@@ -180,10 +180,13 @@ void PacketPort::send(FrameRing& ring) {
       for (int i = 0; i < sent; ++i) counters_.tx_bytes += messages[i].msg_len;
       counters_.tx += static_cast<uint64_t>(sent);
       ring.pop(static_cast<size_t>(sent));
+      refusals_ = 0;
       continue;
     }
     if (errno == EINTR) continue;
-    ++(errno == EAGAIN || errno == ENOBUFS ? counters_.drop_tx_full : counters_.drop_link_down);
+    const bool full = errno == EAGAIN || errno == ENOBUFS;
+    if (full && ++refusals_ < kMaxRefusals) return;
+    ++(full ? counters_.drop_tx_full : counters_.drop_link_down);
     ring.pop();
   }
 }

@@ -24,6 +24,8 @@ struct PortCounters {
 // come back under its name.
 class PacketPort {
  public:
+  static constexpr int kMaxRefusals = 1000;
+
   // Throws std::system_error where there is no such interface or no right to a packet socket.
   explicit PacketPort(std::string interface);
   ~PacketPort();
@@ -40,7 +42,8 @@ class PacketPort {
   // Takes what waits in the socket away. Returns how many frames that were, which do not count as received.
   uint64_t discard();
 
-  // Sends all of `ring`; what the interface does not take is dropped and counted.
+  // Sends `ring`, the rest at the next call where the interface takes no more for the moment; after kMaxRefusals calls
+  // in a row without a frame taken, and while the link is down, frames are dropped and counted.
   void send(FrameRing& ring);
 
   // Frames that wait in the socket.
@@ -60,7 +63,8 @@ class PacketPort {
   int index_ = 0;
   bool up_ = false;
   uint64_t arrived_ = 0;  // that the kernel has put into the socket
-  uint64_t taken_ = 0;    // that were taken out of it
+  int refusals_ = 0;
+  uint64_t taken_ = 0;  // that were taken out of it
   PortCounters counters_;
 };
 

@@ -3,6 +3,7 @@
 
 #include <sys/epoll.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <system_error>
 
@@ -29,20 +30,20 @@ void Ports::wake() {
     for (Port& port : ports_) port.socket->refresh();
 }
 
-bool Ports::receive(Fabric& fabric) {
-  bool any = false;
+void Ports::receive(Fabric& fabric) {
   for (Port& port : ports_) {
     FrameRing& ring = fabric.queue(port.slot, port.side).in;
-    while (port.readable && !ring.full()) {
-      const size_t before = ring.size();
-      port.readable = port.socket->receive(ring);
-      any |= ring.size() != before;
-    }
+    while (port.readable && !ring.full()) port.readable = port.socket->receive(ring);
   }
-  return any;
 }
 
-void Ports::send(Fabric& fabric) {
+bool Ports::more(Fabric& fabric) const {
+  return std::any_of(ports_.begin(), ports_.end(),
+                     [&](const Port& port) { return port.readable && !fabric.queue(port.slot, port.side).in.full(); });
+}
+
+bool Ports::send(Fabric& fabric) {
+  bool all = true;
   for (size_t slot = 0; slot < fabric.slots(); ++slot) {
     for (const Side side : {kNear, kFar}) {
       FrameRing& ring = fabric.queue(slot, side).out;
@@ -51,13 +52,14 @@ void Ports::send(Fabric& fabric) {
       for (Port& port : ports_)
         if (port.slot == slot && port.side == side) socket = port.socket.get();
       if (socket == nullptr) {
-        fabric.queue(slot, side).out_drops += ring.size();
-        ring.pop(ring.size());
+        ring.pop(ring.size());  // nothing is plugged in
       } else {
         socket->send(ring);
       }
+      all &= ring.empty();
     }
   }
+  return all;
 }
 
 void Ports::discard() {

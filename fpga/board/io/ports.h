@@ -37,9 +37,12 @@ class Ports {
   // After an event of any of its descriptors.
   void wake();
 
-  // Frames from sockets into the fabric's queues, as far as these have room. Whether any came.
-  bool receive(Fabric& fabric);
-  void send(Fabric& fabric);
+  // Frames from sockets into the fabric's queues, as far as these have room.
+  void receive(Fabric& fabric);
+  // Frames may wait in a socket for which there is room.
+  bool more(Fabric& fabric) const;
+  // Frames from the fabric's queues to sockets. Whether all went.
+  bool send(Fabric& fabric);
 
   // Links are down: frames that have come are lost.
   void discard();

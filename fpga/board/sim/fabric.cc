@@ -37,25 +37,18 @@ bool advance(Fabric::Queue& queue, const Beat& beat) {
 
 // Whether a beat came out.
 bool collect(Fabric::Queue& queue, const Beat& beat, uint64_t cycle) {
-  if (beat.valid == 0) return false;
-  if (!queue.out_in_frame) {
-    queue.out_in_frame = true;
-    queue.out_lost = queue.out.full();
-    if (!queue.out_lost) queue.out.back().length = 0;
-  }
-  if (!queue.out_lost) {
-    Frame& frame = queue.out.back();
-    // The shell's frames end in time; were one longer, it would be cut to what no interface takes.
-    if (frame.length <= kMaxFrameBytes) {
-      std::memcpy(frame.bytes.data() + frame.length, &beat.data, kBeatBytes);
-      frame.length = static_cast<uint16_t>(frame.length + std::popcount(beat.keep));
-    }
+  if ((beat.valid & beat.ready) == 0) return false;
+  Frame& frame = queue.out.back();
+  if (!queue.out_in_frame) frame.length = 0;
+  queue.out_in_frame = true;
+  // The shell's frames end in time; were one longer, it would be cut to what no interface takes.
+  if (frame.length <= kMaxFrameBytes) {
+    std::memcpy(frame.bytes.data() + frame.length, &beat.data, kBeatBytes);
+    frame.length = static_cast<uint16_t>(frame.length + std::popcount(beat.keep));
   }
   if (beat.last == 0) return true;
   queue.out_in_frame = false;
-  if (queue.out_lost) {
-    ++queue.out_drops;
-  } else if (beat.error != 0) {
+  if (beat.error != 0) {
     ++queue.out_errors;
   } else {
     queue.out.push();
@@ -99,7 +92,7 @@ void Fabric::step() {
     places_[s].settle(lane.to_slot, lane.from_slot);
     for (size_t side = 0; side < kSides; ++side) {
       present(queues_[s][side], lane.rx[side]);
-      lane.tx[side].ready = 1;
+      lane.tx[side].ready = !queues_[s][side].out.full();
     }
   }
   shell_->settle(pins_);
@@ -124,7 +117,8 @@ bool Fabric::observe(size_t slot) {
   const nf_slot_out& out = pins_.lanes[slot].from_slot;
   const bool enters = in.s_tvalid & out.s_tready;
   const bool refused = in.s_tvalid & ~out.s_tready;
-  refused_[slot] = refused ? refused_[slot] + 1 : 0;
+  const bool held_back = out.m_tvalid & ~in.m_tready;
+  refused_[slot] = refused && !held_back ? refused_[slot] + 1 : 0;
   if (places_[slot].module() == nullptr || in.rst != 0) {
     inside_[slot] = 0;
     return false;

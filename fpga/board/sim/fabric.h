@@ -16,15 +16,14 @@ namespace orrery::board {
 // The device: shell and slots under one clock, with queues of frames in place of Ethernet MACs and DMA engine.
 class Fabric {
  public:
-  // Frames into the shell and out of it. What finds `out` full is dropped and counted.
+  // Frames into the shell and out of it. A full `out` holds the shell back.
   struct Queue {
     FrameRing in;
     FrameRing out;
     size_t in_at = 0;  // bytes of the frame at the head of `in` that have gone
     bool out_in_frame = false;
-    bool out_lost = false;   // the frame at hand finds no room
-    uint64_t out_cycle = 0;  // in which the last frame came out
-    uint64_t out_drops = 0;
+    bool out_lost = false;    // the frame at hand finds no room
+    uint64_t out_cycle = 0;   // in which the last frame came out
     uint64_t out_errors = 0;  // frames that the shell has cut off
   };
 
@@ -57,7 +56,7 @@ class Fabric {
   // One cycle.
   void step();
 
-  // Cycles for which the slot has refused the same beat.
+  // Cycles for which the slot has refused the same beat though nothing holds back what it sends.
   uint64_t refused_cycles(size_t slot) const { return refused_[slot]; }
 
  private:

@@ -1,7 +1,18 @@
 import AxeBuilder from '@axe-core/playwright';
 import { expect, test } from '../support/orrery.js';
 
-const PAGES = ['/', '/chains', '/topology', '/slos', '/events', '/operations', '/catalogue', '/twin', '/capabilities'];
+const PAGES = [
+  '/',
+  '/chains',
+  '/catalogue',
+  '/topology',
+  '/accelerators',
+  '/slos',
+  '/events',
+  '/operations',
+  '/twin',
+  '/capabilities',
+];
 
 for (const colorScheme of ['light', 'dark'] as const) {
   test(`every page answers, without errors and accessibly, in ${colorScheme}`, async ({ signedIn: page }) => {

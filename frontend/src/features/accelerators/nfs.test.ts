@@ -15,7 +15,7 @@ describe('boardNfs', () => {
       id: 'board-1',
       slots: [slotWith({ slot: 0 }), slotWith({ slot: 1, state: 'active', pipeline_id: 'pl-web', node_id: 'nat' })],
     });
-    const instances = ['web.nat.0', 'web.nat.1', 'edge.nat.0'].map((id) => instance(id, 'nat'));
+    const instances = ['web.nat.0', 'web.nat.board-1-1', 'edge.nat.0'].map((id) => instance(id, 'nat'));
     const nfs = boardNfs([...instances, instance('web.ids.0', 'ids')], descriptors, [board]);
     expect(nfs.map(whereText)).toEqual(['software', 'board-1 slot 1']);
     expect(whereText({ ...nfs[1]!, slotState: 'loading' })).toBe('board-1 slot 1, loading');

@@ -46,7 +46,8 @@ export function boardNfs(
   const able = new Set(descriptors.filter(hasBoardImplementation).map(({ id }) => id));
   const byId = new Map<string, NfInstance>();
   for (const instance of instances) {
-    if (able.has(instance.nf)) byId.set(instance.id.replace(/\.\d+$/, ''), instance);
+    // `<NF>.0` in software, `<NF>.board-1-0` on a board.
+    if (able.has(instance.nf)) byId.set(instance.id.slice(0, instance.id.lastIndexOf('.')), instance);
   }
   return [...byId]
     .sort(([a], [b]) => a.localeCompare(b))

@@ -135,7 +135,7 @@ function serverNode(
       const place = { x, y: middle, w: chipW, h: CHIP_H - 2 };
       chips.push({
         id: instance.id,
-        label: chipLabel(instance.id),
+        label: instance.node_id,
         instance,
         slot: { board: board.id, slot },
         ...place,

@@ -107,7 +107,7 @@ module nf_nat #(
   wire  [ 2:0] free_slot;
   wire  [ 3:0] waiting;
   wire         joins = !is_return && !was_played && (flow_waits || !known);
-  wire         append = state == CHOOSE && joins && !buffer_full;
+  wire         append = state == CHOOSE && joins && !buffer_full && !clear;
   wire         raises = append && !flow_waits;
   wire         computed = state == COMPUTE && cycles == 3'd4;
 

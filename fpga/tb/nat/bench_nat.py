@@ -202,6 +202,25 @@ async def misses_wait(dut: Any) -> None:
 
 
 @cocotb.test(timeout_time=4, timeout_unit="ms")
+async def clear_at_any_time(dut: Any) -> None:
+    """A clear within a miss, whatever the cycle, leaves a module that goes on."""
+    t = await translator(dut)
+    await t.slot.write("MISS_TIMEOUT_MS", 3)
+    for delay in range(12, 22):
+        t.slot.source.send(udp(IN, OUT, delay, 53))
+        await ClockCycles(dut.clk, delay)
+        await t.slot.write("CONTROL", ENABLE | CLEAR)
+        await t.slot.settle()
+        await t.slot.pass_us(5 * US_PER_MS)
+        await ClockCycles(dut.clk, 60)
+        assert await t.slot.read("MISSES_WAITING") == 0
+    await t.slot.write("CONTROL", ENABLE | CLEAR)
+    await t.put(UDP, End(IN, 1), End(PUBLIC, 1))
+    t.send(udp(IN, OUT, 1, 53))
+    await t.check()
+
+
+@cocotb.test(timeout_time=4, timeout_unit="ms")
 async def order_of_a_flow(dut: Any) -> None:
     """Frames of a flow that come while its first ones wait and are released stay behind them, and none is lost."""
     chance = stdlib_random.Random(8)

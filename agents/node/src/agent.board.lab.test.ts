@@ -32,6 +32,8 @@ function chain(generation = 1): NodeSpec {
   });
 }
 
+const WAVES = 8;
+
 /** NAT on the board, replies through it to the return exit. */
 function natChain(): NodeSpec {
   const spec = chain();
@@ -125,10 +127,17 @@ describe.skipIf(missing !== null)(
       const reply = { src: '10.0.2.2', sport: 80, dst: '198.18.0.1', dport: 1025 };
       const [back] = await lab.exchange({ hop: 2, count: 1, expect: 1, ...reply });
       expect(back).toMatchObject({ src: '10.0.2.2', dst: '10.0.1.2', dport: 5001, intact: true });
+      for (let wave = 1; wave <= WAVES; wave++)
+        expect((await lab.exchange({ hop: 1, count: 1, expect: 1, sport: 6000 + wave })).length).toBe(1);
       const state = await lab.instanceState('p.nat.0');
-      expect(state).toMatchObject({ flows: 5, translated_forward: 5, translated_return: 1, proxy: { no_port: 0 } });
+      expect(state).toMatchObject({
+        flows: 5 + WAVES,
+        translated_forward: 5 + WAVES,
+        translated_return: 1,
+        proxy: { no_port: 0 },
+      });
       const { round_trip } = state.proxy as { round_trip: { count: number; most_us: number } };
-      expect(round_trip.count).toBe(5);
+      expect(round_trip.count).toBe(5 + WAVES);
       console.log(`miss to translation: ${JSON.stringify(round_trip)}`);
     });
 

@@ -37,12 +37,13 @@ async function drive(board: FakeBoardd) {
   const { control, events, directory: images } = board;
   const slots = [0, 1].map((n) => ({ near: `n${n}`, far: `f${n}` }));
   const boards = [{ id: 'b1', backend: 'simulated' as const, control, events, images, slots }];
-  const driver = new BoardDriver({ boards, interfaces: () => present }, log.emit, () => {});
+  const changes = { count: 0 };
+  const driver = new BoardDriver({ boards, interfaces: () => present }, log.emit, () => changes.count++);
   onTestFinished(() => driver.stop());
   await driver.start();
   const states = (state: string, id = 'p.fw.0') =>
     until(`${id} ${state}`, () => driver.observe().get(id)?.state === state);
-  return { driver, log, present, states };
+  return { driver, log, present, states, changes };
 }
 
 const callsOf = (board: FakeBoardd, method: string) => board.calls.filter((call) => call.method === method);
@@ -201,8 +202,8 @@ describe('BoardDriver', () => {
     expect(driver.observe().size).toBe(0);
   });
 
-  it('is not ready while an interface is missing', async () => {
-    const { driver, present, states } = await setUp();
+  it('is not ready while an interface is missing, which is heard', async () => {
+    const { driver, present, states, changes } = await setUp();
     await driver.realize({ ...none, deploy: [firewall()] });
     await states('running');
     present.delete('f0');
@@ -211,6 +212,8 @@ describe('BoardDriver', () => {
       ends: null,
       detail: 'there is no interface f0',
     });
+    const before = changes.count;
+    await until('it is heard', () => changes.count > before);
     present.add('f0');
     expect(driver.observe().get('p.fw.0')).toMatchObject({ state: 'running', ends: { far: 'f0' } });
   });

@@ -27,15 +27,16 @@ export class BoardDriver implements NfDriver {
   private readonly units: BoardUnit[];
   private readonly adapters: ReadonlyMap<string, ModuleAdapter>;
   private readonly interfaces: () => ReadonlySet<string>;
+  private told = '';
 
   constructor(
     { boards, adapters = ADAPTERS, makePort = makeBoard, interfaces = netdevs }: BoardDriverOptions,
     emit: Emit,
-    onChange: () => void,
+    private readonly onChange: () => void,
   ) {
     this.adapters = new Map(adapters.map((adapter) => [adapter.nf, adapter]));
     this.interfaces = interfaces;
-    this.units = boards.map((config) => new BoardUnit(config, makePort(config), emit, onChange));
+    this.units = boards.map((config) => new BoardUnit(config, makePort(config), emit, () => this.changed()));
   }
 
   /** NFs that a slot could be; whether a board has the bitstream is seen when it is to be loaded. */
@@ -102,6 +103,14 @@ export class BoardDriver implements NfDriver {
 
   async importState(instanceId: string, state: Record<string, unknown>): Promise<void> {
     await this.session(instanceId).importState?.(state);
+  }
+
+  /** Boards are read often and change seldom. */
+  private changed(): void {
+    const now = JSON.stringify([...this.observe(), this.observed]);
+    if (now === this.told) return;
+    this.told = now;
+    this.onChange();
   }
 
   private get slots(): Slot[] {

@@ -11,7 +11,7 @@ module miss_buffer #(
     input  wire  [15:0]      now_ms,
     input  wire  [15:0]      timeout_ms,
 
-    // The flow at hand; `flow_waits` one cycle after `key`.
+    // The flow at hand; `flow_waits` two cycles after `key`.
     input  wire  [KEY_W-1:0] key,
     output logic             flow_waits,
     output wire              full,
@@ -22,7 +22,7 @@ module miss_buffer #(
     input  wire  [ 1:0]      append_user,
     input  wire              remove,          // the frame in `remove_slot`, played back, has been decided on
     input  wire  [ 2:0]      remove_slot,
-    input  wire              release_flow,    // `release_key` has a translation
+    input  wire              release_flow,    // `release_key` has a translation; for at least 8 cycles
     input  wire  [KEY_W-1:0] release_key,
 
     input  wire  [72:0]      s_beat,          // into slot `s_slot`
@@ -45,25 +45,44 @@ module miss_buffer #(
   logic [ 8:0]      beats [8];
   logic [ 7:0]      last_keep [8];
 
-  logic [7:0] fits, release_fits, overdue;
-  logic       flow_released;
-  logic [2:0] free_at, next_at;
-  logic       next_valid;
+  logic [KEY_W-1:0] key_1;
+  logic [7:0]  fits, release_fits, sought, head, overdue;
+  logic [2:0]  free_at, seek, next_at;
+  logic [15:0] head_since_ms;
+  logic        flow_released, late;
   always_comb begin
-    free_at    = 3'd0;
-    next_at    = 3'd0;
-    next_valid = 1'b0;
+    free_at = 3'd0;
+    next_at = 3'd0;
     for (int i = 7; i >= 0; i--) begin
-      fits[i]         = taken[i] && keys[i] == key;
-      release_fits[i] = taken[i] && keys[i] == release_key;
-      overdue[i]      = taken[i] && rank[i] == 0 && now_ms - since_ms[i] > timeout_ms;
+      fits[i]    = taken[i] && keys[i] == key_1;
+      sought[i]  = taken[i] && rank[i] == seek;
+      overdue[i] = late && head[i] && rank[i] == 0;
       if (!taken[i]) free_at = 3'(i);
+      if (sought[i]) next_at = 3'(i);
     end
-    for (int r = 7; r >= 0; r--) begin
-      for (int i = 0; i < 8; i++) begin
-        if (taken[i] && rank[i] == 3'(r) && released[i] && filled[i] && !played[i]) {next_valid, next_at} = {1'b1, 3'(i)};
-      end
+  end
+
+  // Frames are sought by rank, from the lowest on after each change, so that none of a flow overtakes another. One that
+  // is released but not here yet is waited for.
+  wire waits_here = |(sought & released & ~played);
+  wire next_valid = |(sought & released & ~played & filled);
+  wire restart = release_flow || remove || |overdue;
+  always_ff @(posedge clk) begin
+    if (rst || restart) seek <= '0;
+    else if (!waits_here) seek <= seek + 1'b1;
+  end
+
+  // The frame that waits longest.
+  wire [15:0] waited_ms = now_ms - head_since_ms;
+  always_ff @(posedge clk) begin
+    head_since_ms <= '0;
+    for (int i = 0; i < 8; i++) begin
+      release_fits[i] <= taken[i] && keys[i] == release_key;
+      head[i]         <= taken[i] && rank[i] == 0 && !released[i];
+      if (taken[i] && rank[i] == 0) head_since_ms <= since_ms[i];
     end
+    late  <= |head && waited_ms > timeout_ms;
+    key_1 <= key;
   end
   assign full      = &taken;
   assign free_slot = free_at;
@@ -75,7 +94,7 @@ module miss_buffer #(
   logic [2:0] slot;
   logic [8:0] read_beat;
   wire        advance = !m_valid || m_ready;
-  wire        pick = next_valid && !reading && !m_valid;
+  wire        pick = next_valid && !reading && !m_valid && !restart;
 
   always_ff @(posedge clk) begin
     flow_waits    <= |fits;
@@ -109,7 +128,7 @@ module miss_buffer #(
       if (pick) played[next_at] <= 1'b1;
     end
     if (append) begin
-      keys[free_at]     <= key;
+      keys[free_at]     <= key_1;
       since_ms[free_at] <= now_ms;
       users[free_at]    <= append_user;
     end

@@ -187,7 +187,7 @@ module nf_nat #(
 
   // A put that succeeds releases the frames that wait for it; for some cycles, so that one that joins just then is met.
   logic [15:0] miss_timeout_ms;
-  logic [ 3:0] release_cycles;
+  logic [ 7:0] release_cycles;
   wire         release_now, table_start, host_done, host_valid, host_full;
   wire  [ 3:0] table_operation;
   wire  [27:0] table_index;
@@ -195,7 +195,7 @@ module nf_nat #(
   wire  [55:0] table_key = {table_wdata[31:0], table_wdata[95:80], table_wdata[103:96]};
   assign release_now = |release_cycles;
   always_ff @(posedge clk) begin
-    release_cycles <= rst ? 4'd0 : {release_cycles[2:0], host_done && host_valid && table_operation == 4'd2};
+    release_cycles <= rst ? 8'd0 : {release_cycles[6:0], host_done && host_valid && table_operation == 4'd2};
   end
   miss_buffer u_misses (
       .clk, .rst, .now_ms(now_ms[15:0]), .timeout_ms(miss_timeout_ms), .key, .flow_waits,

@@ -41,7 +41,7 @@ std::vector<Bytes> take_all(FrameRing& ring) {
 
 class DeviceTest : public ::testing::TestWithParam<std::pair<size_t, uint32_t>> {
  protected:
-  void load(size_t slot, const std::string& name = "pass") {
+  void load(size_t slot, const std::string& name = "nf_pass") {
     const ModuleInfo* module = library_.find(name);
     ASSERT_NE(module, nullptr);
     device_.insert(slot, *module);
@@ -108,7 +108,7 @@ TEST_P(DeviceTest, LosesAndCutsNothingInTwoHundredSwapsUnderFullLoad) {
     device_.remove(slot, SlotState::kLoading);
     fabric().run(500);
     EXPECT_TRUE(out.empty()) << "an empty slot has sent a frame";
-    device_.insert(slot, *library_.find("pass"));
+    device_.insert(slot, *library_.find("nf_pass"));
     device_.resume(slot);
   }
   EXPECT_TRUE(fabric().run(kLong));

@@ -22,85 +22,85 @@ def send(interface: str, frames: list[bytes]) -> None:
 
 
 def port(board: Board, side: str, slot: int = 0) -> Any:
-    return next(p for p in board.status()['ports'] if (p['slot'], p['side']) == (slot, side))
+    return next(p for p in board.status()["ports"] if (p["slot"], p["side"]) == (slot, side))
 
 
 def test_frames_pass_both_ways_in_order(board: Board) -> None:
-    for entry, exit in (('near0-x', 'far0-x'), ('far0-x', 'near0-x')):
+    for entry, exit in (("near0-x", "far0-x"), ("far0-x", "near0-x")):
         receiver = Receiver(exit)
         sent = [frame(n, length) for n, length in enumerate((60, 61, 67, 68, 1514, 2047, 2048) * 100)]
         send(entry, sent)
         assert receiver.take(len(sent)) == sent
         receiver.close()
-    counters = board.slot()['counters']
-    assert counters['frames_in'] == counters['frames_out'] == 1400
-    assert port(board, 'near')['rx'] == port(board, 'near')['tx'] == 700
+    counters = board.slot()["counters"]
+    assert counters["frames_in"] == counters["frames_out"] == 1400
+    assert port(board, "near")["rx"] == port(board, "near")["tx"] == 700
 
 
 def test_frames_that_are_too_long_are_dropped_and_counted(board: Board) -> None:
-    receiver = Receiver('far0-x')
-    send('near0-x', [frame(0, 2049), frame(1, 9000), frame(2, 60)])
+    receiver = Receiver("far0-x")
+    send("near0-x", [frame(0, 2049), frame(1, 9000), frame(2, 60)])
     assert receiver.take(1) == [frame(2, 60)]
-    assert port(board, 'near')['drops']['too_long'] == 2
+    assert port(board, "near")["drops"]["too_long"] == 2
     receiver.close()
 
 
 def test_a_vlan_tag_goes_with_its_frame(board: Board) -> None:
-    receiver = Receiver('far0-x')
-    tagged = HEADER[:12] + struct.pack('>HH', 0x8100, 0x2005) + HEADER[12:] + bytes(46)
-    send('near0-x', [tagged])
+    receiver = Receiver("far0-x")
+    tagged = HEADER[:12] + struct.pack(">HH", 0x8100, 0x2005) + HEADER[12:] + bytes(46)
+    send("near0-x", [tagged])
     # The kernel takes the tag out of the frame for its receivers, this one too.
     receiver.take(1)
-    assert port(board, 'far')['tx_bytes'] == len(tagged)
+    assert port(board, "far")["tx_bytes"] == len(tagged)
     receiver.close()
 
 
 def test_the_host_stream_goes_through_the_slot(board: Board) -> None:
     frames = [frame(n, 60 + n).hex() for n in range(300)]
-    answer = board.call('stream', slot=0, frames=frames)
-    assert answer['frames'] == frames
+    answer = board.call("stream", slot=0, frames=frames)
+    assert answer["frames"] == frames
     beats = sum((60 + n + 7) // 8 for n in range(300))
-    assert beats <= answer['board_cycles'] <= beats + 300
+    assert beats <= answer["board_cycles"] <= beats + 300
 
 
 def test_an_interface_may_vanish_and_come_back(board: Board) -> None:
-    sender = Sender('near0-x', 2000)
+    sender = Sender("near0-x", 2000)
     sender.start()
-    subprocess.run(['ip', 'link', 'set', 'far0-x', 'down'], check=True)
-    subprocess.run(['ip', 'link', 'del', 'far0'], check=True)
-    assert not port(board, 'far')['up']
-    sent_before = port(board, 'far')['tx']
-    add_link('far0')
-    receiver = Receiver('far0-x')
+    subprocess.run(["ip", "link", "set", "far0-x", "down"], check=True)
+    subprocess.run(["ip", "link", "del", "far0"], check=True)
+    assert not port(board, "far")["up"]
+    sent_before = port(board, "far")["tx"]
+    add_link("far0")
+    receiver = Receiver("far0-x")
     assert receiver.take(100)
     sender.stop()
-    assert port(board, 'far')['up']
-    assert port(board, 'far')['tx'] > sent_before
+    assert port(board, "far")["up"]
+    assert port(board, "far")["tx"] > sent_before
     receiver.close()
 
 
 def test_an_idle_board_takes_no_processor_time(board: Board) -> None:
-    before = board.status()['board']
+    before = board.status()["board"]
     cpu = board.cpu_ns()
     time.sleep(1)  # the idle second that is measured
     assert board.cpu_ns() - cpu < 5_000_000
-    after = board.status()['board']
-    passed_ns = after['board_ns'] - before['board_ns']
-    assert abs(passed_ns - (after['wall_ns'] - before['wall_ns'])) < SLACK_NS, 'board time goes on all the same'
+    after = board.status()["board"]
+    passed_ns = after["board_ns"] - before["board_ns"]
+    assert abs(passed_ns - (after["wall_ns"] - before["wall_ns"])) < SLACK_NS, "board time goes on all the same"
 
 
 def test_two_hundred_freezes_under_load_cut_no_frame(board: Board) -> None:
-    receiver = Receiver('far0-x')
-    sender = Sender('near0-x', 20_000, lengths=(60, 1514))
+    receiver = Receiver("far0-x")
+    sender = Sender("near0-x", 20_000, lengths=(60, 1514))
     sender.start()
     received = []
     for _ in range(200):
-        board.call('quiesce', slot=0)
-        board.call('resume', slot=0)
+        board.call("quiesce", slot=0)
+        board.call("resume", slot=0)
         received += receiver.waiting()
     sent = sender.stop()
     received += receiver.take(sent - len(received))
     assert [number_of(data) for data in received] == list(range(sent))
     assert sent > 500
-    assert board.slot()['counters']['aborted'] == 0
+    assert board.slot()["counters"]["aborted"] == 0
     receiver.close()

@@ -7,7 +7,7 @@ import struct
 import threading
 import time
 
-HEADER = bytes.fromhex('020e00010000' '020000000001' '88b5')
+HEADER = bytes.fromhex("020e0001000002000000000188b5")
 ETH_P_ALL = 3
 SOL_PACKET, PACKET_IGNORE_OUTGOING = 263, 23
 SO_RCVBUFFORCE = 33
@@ -15,14 +15,14 @@ SO_RCVBUFFORCE = 33
 
 def frame(number: int, length: int = 60) -> bytes:
     """A frame whose every byte follows from its number and length."""
-    body = struct.pack('>QH', number, length)
+    body = struct.pack(">QH", number, length)
     return HEADER + body + bytes([number & 0xFF]) * (length - len(HEADER) - len(body))
 
 
 def number_of(data: bytes) -> int:
     """The number of a frame; fails for one that is not as frame() made it."""
-    number, length = struct.unpack_from('>QH', data, len(HEADER))
-    assert data == frame(number, length), f'frame {number} of {length} bytes was changed: {data.hex()}'
+    number, length = struct.unpack_from(">QH", data, len(HEADER))
+    assert data == frame(number, length), f"frame {number} of {length} bytes was changed: {data.hex()}"
     return int(number)
 
 

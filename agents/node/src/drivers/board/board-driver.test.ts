@@ -162,6 +162,9 @@ describe('BoardDriver', () => {
     const { board, driver, log, states } = await setUp();
     await driver.realize({ ...none, deploy: [firewall()] });
     await states('running');
+    const denied = (count: number) => board.slots[0]!.model!.memory.set(at(COMMON_REGISTERS.DROPS, 0), count);
+    denied(100);
+    await until('it is counted', () => driver.drops('p.fw.0').denied === 100);
     await board.kill();
     await states('failed');
     expect(driver.observe().get('p.fw.0')).toMatchObject({ detail: 'board b1 is not there' });
@@ -171,6 +174,9 @@ describe('BoardDriver', () => {
     await board.start();
     await states('running');
     expect(log.names()).toEqual(['slot.loaded', 'board.lost', 'board.back', 'slot.loaded']);
+    // The module counts from zero again, the instance does not.
+    denied(5);
+    await until('it is added', () => driver.drops('p.fw.0').denied === 105);
   });
 
   it('meets a board that comes after the agent', async () => {

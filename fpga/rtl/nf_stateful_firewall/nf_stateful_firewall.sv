@@ -175,17 +175,17 @@ module nf_stateful_firewall #(
                     entry_key[71:40], entry_key[103:72]}),
       .table_in_use({3'd0, in_use}), .own_write, .own_addr, .own_wdata, .own_rdata);
 
-  // Registers. A transition is {drop, next state}, at {state, event}.
-  localparam logic [47:0] DEFAULT_TRANSITIONS = {
-      3'o0, 3'o3, 3'o3, 3'o1,   // closing: RST, FIN, other, SYN
-      3'o0, 3'o3, 3'o2, 3'o2,   // established
-      3'o0, 3'o3, 3'o2, 3'o1,   // opening
-      3'o4, 3'o4, 3'o4, 3'o1};  // none
-  logic [47:0] transitions;
+  // Registers. A transition is {drop, next state} in four bits, at {state, event}.
+  localparam logic [63:0] DEFAULT_TRANSITIONS = {
+      16'h0331,   // closing: RST, FIN, other, SYN
+      16'h0322,   // established
+      16'h0321,   // opening
+      16'h4441};  // none
+  logic [63:0] transitions;
   logic        default_allow;
   logic [31:0] own_rdata;
-  wire  [ 2:0] transition = transitions[6'({flow_state, packet_event}) * 6'd3+:3];
-  wire  [ 2:0] own_transition = transitions[6'(own_addr[5:2]) * 6'd3+:3];
+  wire  [ 2:0] transition = transitions[{flow_state, packet_event, 2'b00}+:3];
+  wire  [ 2:0] own_transition = transitions[{own_addr[5:2], 2'b00}+:3];
   wire         own_is_transition = own_addr[15:6] == REG_STATE_TABLE[15:6];
   always_ff @(posedge clk) begin
     if (rst) begin
@@ -195,7 +195,7 @@ module nf_stateful_firewall #(
     end else if (own_write) begin
       if (own_addr == REG_DEFAULT_ACTION) default_allow <= own_wdata[0];
       if (own_addr == REG_IDLE_TIMEOUT_S) idle_timeout_s <= own_wdata[15:0];
-      if (own_is_transition) transitions[6'(own_addr[5:2]) * 6'd3+:3] <= own_wdata[2:0];
+      if (own_is_transition) transitions[{own_addr[5:2], 2'b00}+:4] <= {1'b0, own_wdata[2:0]};
     end
     own_rdata <= own_is_transition ? 32'(own_transition) : own_addr == REG_DEFAULT_ACTION ? 32'(default_allow) :
                  own_addr == REG_IDLE_TIMEOUT_S ? 32'(idle_timeout_s) : 32'd0;

@@ -112,7 +112,7 @@ function SlotTable({ board, nfs, onMove }: { readonly board: Accelerator } & Pic
           <th scope="col">State</th>
           <th scope="col">Module</th>
           <th scope="col">Serves</th>
-          <th scope="colgroup" colSpan={2} className="number">
+          <th scope="col" className="number">
             Throughput
           </th>
           <th scope="col" className="number">
@@ -173,9 +173,9 @@ function SlotRow({ board, slot, nfs, may, onMove }: SlotRowProps) {
       </td>
       <td className="number" data-label="Throughput">
         <LiveRate sampleKey={key('bps')} quantity="bps" />
-      </td>
-      <td className="number" data-label="Packets">
-        <LiveRate sampleKey={key('pps')} quantity="pps" />
+        <span className={classes.small}>
+          <LiveRate sampleKey={key('pps')} quantity="pps" />
+        </span>
       </td>
       <td className="number" data-label="Lost">
         <LiveRate sampleKey={key('lost_pps')} quantity="pps" />

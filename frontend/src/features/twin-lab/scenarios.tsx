@@ -157,7 +157,9 @@ function Run({ run }: { readonly run: ScenarioRun }) {
           </>
         )}
       </div>
-      {run.detail && <p className={classes.detail}>{run.detail}</p>}
+      {run.detail && !run.steps.some(({ detail }) => detail === run.detail) && (
+        <p className={classes.detail}>{run.detail}</p>
+      )}
       {run.state !== 'completed' && run.steps.length > 0 && (
         <ol className={classes.steps} aria-label="Steps of the run">
           {run.steps.map((step) => (

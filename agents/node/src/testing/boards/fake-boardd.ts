@@ -155,14 +155,18 @@ export class FakeBoardd {
         near: null,
         far: null,
       })),
-      library: MODULES.map((module) => ({ name: module.replaceAll('-', '_'), uuid: uuidOf(module), version: '1.0.0' })),
+      library: MODULES.map((module) => ({
+        name: `nf_${module.replaceAll('-', '_')}`,
+        uuid: uuidOf(module),
+        version: '1.0.0',
+      })),
     }),
     status: () => ({
       board: { state: this.last?.state ?? 'unknown', cycles: 5, board_ns: 100, wall_ns: 1000, slowdown: 9, cpu_s: 1 },
       slots: this.slots.map(({ state, model, error }, slot) => ({
         slot,
         state,
-        module: model && { name: model.module.replaceAll('-', '_'), uuid: uuidOf(model.module) },
+        module: model && { name: `nf_${model.module.replaceAll('-', '_')}`, uuid: uuidOf(model.module) },
         load: state === 'loading' ? { kind: this.last!.kind, bytes: 500, bytes_total: 1000, policy: 'hold' } : null,
         counters: { frames_in: 7, frames_out: 6, bytes_in: 70, bytes_out: 60, dropped: 1, bypassed: 0, held: 0 },
         error,

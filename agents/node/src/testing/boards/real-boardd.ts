@@ -9,11 +9,13 @@ const BUILD = join(process.env.ORRERY_BOARD_BUILD ?? join(FPGA, 'build'), 'board
 const LIBRARY = join(BUILD, 'slot');
 export const PROFILE = 'ecp5';
 
+const hardwareName = (module: string) => `nf_${module.replaceAll('-', '_')}`;
+
 /** Whether boardd and this module are built. */
 export const builtModule = (module: string): boolean =>
   existsSync(join(BUILD, 'boardd')) &&
   existsSync(join(BUILD, 'bitgen')) &&
-  existsSync(join(LIBRARY, `nf_${module.replaceAll('-', '_')}.so`));
+  existsSync(join(LIBRARY, `${hardwareName(module)}.so`));
 
 export interface BoarddPlace {
   netns: string;
@@ -67,7 +69,7 @@ export class RealBoardd {
 
   writeImage(name: string, module: string, slot = 0): string {
     const path = join(this.directory, name);
-    const what = ['--module', module.replaceAll('-', '_'), '--slot', String(slot)];
+    const what = ['--module', hardwareName(module), '--slot', String(slot)];
     this.bitgen(
       '--profile',
       this.profile,

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Resources and clock rates of the modules by open tools, in results/<module>.json.
 
-    run.py [MODULE...]   measures these modules, by default those whose result is missing or stale
-    run.py --check       fails where a result is stale, or too slow for an ECP5 board; needs no tools
-    run.py --table       prints the results as Markdown
+run.py [MODULE...]   measures these modules, by default those whose result is missing or stale
+run.py --check       fails where a result is stale, or too slow for an ECP5 board; needs no tools
+run.py --table       prints the results as Markdown
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 FPGA = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(FPGA))
 from syn.flow import ToolError, find_tools, measure  # noqa: E402
-from syn.results import faults, notes, read_boards, read_results, table  # noqa: E402
+from syn.gate import faults, notes, read_boards, read_results, table  # noqa: E402
 from syn.sources import SourceError, Sources, all_sources  # noqa: E402
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from syn.flow import cyclonev_resources, ecp5_resources, xc7_resources
-from syn.results import table
+from syn.gate import table
 from syn.sources import SourceError, all_sources, read_sources
 
 FPGA = Path(__file__).resolve().parent.parent

@@ -47,9 +47,7 @@ def test_random_expressions_mean_what_they_mean_to_python(seed: int) -> None:
     merged = merge(states)
     assert len(merged) <= len(states)
     for text in texts:
-        expected = {
-            n for n, e in enumerate(expressions) if re.search(e.encode(), text, re.IGNORECASE | re.DOTALL)
-        }
+        expected = {n for n, e in enumerate(expressions) if re.search(e.encode(), text, re.IGNORECASE | re.DOTALL)}
         assert search(states, text) == expected, (expressions, text)
         assert search(merged, text) == expected, (expressions, text)
 

@@ -7,6 +7,7 @@ import string
 from dataclasses import dataclass
 
 MAX_REPEAT = 40
+REPEATS: dict[str, tuple[int, int | None]] = {"?": (0, 1), "*": (0, None), "+": (1, None)}
 
 ANY = frozenset(range(256))
 DIGITS = frozenset(string.digits.encode())
@@ -96,10 +97,7 @@ class _Parser:
         if sign not in ("?", "*", "+", "{"):
             return node
         self._take()
-        if sign == "{":
-            least, most = self._bounds()
-        else:
-            least, most = {"?": (0, 1), "*": (0, None), "+": (1, None)}[sign]
+        least, most = self._bounds() if sign == "{" else REPEATS[sign]
         if self._peek() in ("?", "*", "+", "{"):
             raise self._error("a repeat of a repeat is outside the subset")
         return Repeat(node, least, most)

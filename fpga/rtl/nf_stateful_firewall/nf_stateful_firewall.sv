@@ -80,6 +80,7 @@ module nf_stateful_firewall #(
   // Decision: wait for headers; search; look up the transition; wait for the rules where they count.
   localparam logic [4:0] WAIT = 5'd1, SEARCH = 5'd2, FOUND = 5'd4, TRANSIT = 5'd8, RULES = 5'd16;
   logic [ 4:0] state;
+  logic        tracks;  // the frame at hand belongs to a connection
   logic        known, next_drop;
   logic [ 1:0] flow_state, next_state;
   wire         rules_done, rules_allow;
@@ -87,7 +88,7 @@ module nf_stateful_firewall #(
   wire  [ 1:0] value;
   wire         start = state == WAIT && hdr_valid && !decided;
   wire         judged = state == RULES && rules_done;
-  wire         tracked = judged && by_state;
+  wire         tracked = judged && tracks;
   wire         creates = tracked && rules_allow && next_state != NONE && room;
   wire         transits = state == TRANSIT && known;
   wire         refuses = state == TRANSIT && !known && next_drop;
@@ -101,6 +102,7 @@ module nf_stateful_firewall #(
     end else begin
       case (state)
         WAIT: if (start) begin
+          tracks <= by_state;
           if (by_rules) begin
             state <= by_state ? SEARCH : RULES;
           end else begin
@@ -126,7 +128,7 @@ module nf_stateful_firewall #(
         end
         default: if (judged) begin
           decided      <= 1'b1;
-          verdict_drop <= !rules_allow || (by_state && next_state != NONE && !room);
+          verdict_drop <= !rules_allow || (tracks && next_state != NONE && !room);
           drop_reason  <= rules_allow ? 2'(DROP_TABLE_FULL) : 2'(DROP_DENIED);
           state        <= WAIT;
         end

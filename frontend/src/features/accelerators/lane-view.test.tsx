@@ -25,6 +25,7 @@ describe('LaneView', { timeout: 30_000 }, () => {
               nfs={[]}
               reconfigurations={[]}
               range={{ from_s: 25, to_s: 45 }}
+              lost_ms={null}
             />
           </QueryClientProvider>
         </MemoryRouter>
@@ -35,6 +36,7 @@ describe('LaneView', { timeout: 30_000 }, () => {
       ['loading', '0%', '25%'],
       ['active', '25%', '75%'],
     ]);
+    expect(screen.queryByRole('status')).toBeNull();
     await userEvent.setup().click(screen.getByRole('button', { name: 'Board slots: table' }));
     const rows = within(screen.getByRole('region', { name: 'Board slots, table' }))
       .getAllByRole('row')
@@ -43,5 +45,26 @@ describe('LaneView', { timeout: 30_000 }, () => {
       expect.stringMatching(/board-1 slot 0active.*nat.*until now, 15.0 s$/),
       expect.stringMatching(/board-1 slot 0loading.*10.0 s$/),
     ]);
+  });
+
+  it('ends what still goes on where the connection was lost, and says so', () => {
+    const { container } = render(
+      <MantineProvider env="test">
+        <MemoryRouter>
+          <QueryClientProvider client={new QueryClient({ defaultOptions: { queries: { enabled: false } } })}>
+            <LaneView
+              boards={[board]}
+              lanes={foldLanes([board], 0, [slot(20_000, 'active')], 0)}
+              nfs={[]}
+              reconfigurations={[]}
+              range={{ from_s: 20, to_s: 40 }}
+              lost_ms={35_000}
+            />
+          </QueryClientProvider>
+        </MemoryRouter>
+      </MantineProvider>,
+    );
+    expect(container.querySelector<HTMLElement>('[role="img"] [data-state="active"]')?.style.width).toBe('75%');
+    expect(screen.getByRole('status').textContent).toMatch(/the connection is lost/);
   });
 });

@@ -7,7 +7,7 @@ import { pointAt, useCrosshair } from '../../shared/charts/crosshair.js';
 import { download, toCsv } from '../../shared/charts/csv.js';
 import { shareOf, type TimeRange } from '../../shared/charts/time-range.js';
 import { clockTextMs, durationText } from '../../shared/format/time.js';
-import { useStreamStatus, useWantSamples } from '../../shared/stream/hooks.js';
+import { useWantSamples } from '../../shared/stream/hooks.js';
 import { EmulatedMark } from '../../shared/ui/emulated-mark.js';
 import { StatusBadge } from '../../shared/ui/status-badge.js';
 import { isEmulated, Slowdown } from './board-figures.js';
@@ -24,6 +24,8 @@ interface LaneViewProps {
   readonly nfs: readonly BoardNf[];
   readonly reconfigurations: readonly Reconfiguration[];
   readonly range: TimeRange;
+  /** Since when nothing is told of what slots do; null: it is. */
+  readonly lost_ms: number | null;
   readonly className?: string;
 }
 
@@ -42,11 +44,10 @@ const STATES: readonly LaneState[] = [
 ];
 
 /** A lane for each slot with what it did, when and for whom; the same as a table. */
-export function LaneView({ boards, lanes, nfs, reconfigurations, range, className }: LaneViewProps) {
+export function LaneView({ boards, lanes, nfs, reconfigurations, range, lost_ms, className }: LaneViewProps) {
+  const known_ms = lost_ms ?? range.to_s * 1000;
   const [table, setTable] = useState(false);
   const titleOf = useChainTitle();
-  // What slots do is told as it changes: nothing is known of the time without a connection.
-  const lost_ms = useStreamStatus(({ state, since_ms }) => (state === 'reconnecting' ? since_ms : null));
   useWantSamples(['board/']);
   const box = useRef<HTMLDivElement>(null);
   const rows = () => laneRows(lanes, titleOf, range);
@@ -101,7 +102,7 @@ export function LaneView({ boards, lanes, nfs, reconfigurations, range, classNam
         </span>
       </figcaption>
       {table ? (
-        <LaneTable rows={rows()} now={range.to_s * 1000} />
+        <LaneTable rows={rows()} now={known_ms} />
       ) : (
         <div
           ref={box}
@@ -111,7 +112,7 @@ export function LaneView({ boards, lanes, nfs, reconfigurations, range, classNam
           onPointerMove={point}
           onPointerLeave={() => pointAt(null, 'lanes')}
         >
-          <StageLane reconfigurations={reconfigurations} range={range} />
+          <StageLane reconfigurations={reconfigurations} range={range} known_ms={known_ms} />
           {boards.map((board) => (
             <div key={board.id} className={classes.board}>
               <div className={classes.boardHead}>
@@ -138,7 +139,7 @@ export function LaneView({ boards, lanes, nfs, reconfigurations, range, classNam
                           nfs={nfs}
                           reconfigurations={reconfigurations}
                           range={range}
-                          known_ms={lost_ms ?? range.to_s * 1000}
+                          known_ms={known_ms}
                           chain={phase.nf && titleOf(phase.nf.pipeline_id)}
                         />
                       ))}
@@ -204,11 +205,14 @@ function PhaseBar({ phase, lane, board, nfs, reconfigurations, range, known_ms, 
 }
 
 /** The four steps of each reconfiguration (CoNFV IV-D), above the lanes that they change. */
-function StageLane({ reconfigurations, range }: Pick<LaneViewProps, 'reconfigurations' | 'range'>) {
-  const now = range.to_s * 1000;
+function StageLane({
+  reconfigurations,
+  range,
+  known_ms,
+}: Pick<PhaseBarProps, 'reconfigurations' | 'range' | 'known_ms'>) {
   const spans = reconfigurations
-    .filter(({ ended_ms }) => (ended_ms ?? now) >= range.from_s * 1000)
-    .flatMap(({ id, stages }) => stageSpans({ stages }, now).map((span) => ({ id, ...span })));
+    .filter(({ ended_ms }) => (ended_ms ?? known_ms) >= range.from_s * 1000)
+    .flatMap(({ id, stages }) => stageSpans({ stages }, known_ms).map((span) => ({ id, ...span })));
   if (spans.length === 0) return null;
   return (
     <div className={classes.lane}>

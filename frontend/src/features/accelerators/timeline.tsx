@@ -4,6 +4,7 @@ import { useMemo } from 'react';
 import { useRecentRange } from '../../shared/charts/time-range.js';
 import { TimeSeriesChart } from '../../shared/charts/time-series-chart.js';
 import { quantityText } from '../../shared/format/quantity.js';
+import { useStreamStatus } from '../../shared/stream/hooks.js';
 import { Panel } from '../../shared/ui/page-header.js';
 import { EmptyState } from '../../shared/ui/states.js';
 import { useUrlParam } from '../../shared/ui/url-state.js';
@@ -42,6 +43,8 @@ export function Timeline({ boards, nfs, lanes, policies, reconfigurations, emula
   const { seconds } = WINDOWS.find(({ value }) => value === windowParam) ?? WINDOWS[0]!;
   const { metric, quantity, title } = METRICS.find(({ value }) => value === metricParam) ?? METRICS[0];
   const range = useRecentRange(seconds);
+  // What happens is told as it does: nothing is known of the time without a connection.
+  const lost_ms = useStreamStatus(({ state, since_ms }) => (state === 'reconnecting' ? since_ms : null));
   const shown = useMemo(
     () =>
       chartedNfs(
@@ -89,7 +92,7 @@ export function Timeline({ boards, nfs, lanes, policies, reconfigurations, emula
           height={190}
           range={range}
           levels={levels}
-          bands={bandsOf(reconfigurations, range.to_s * 1000)}
+          bands={bandsOf(reconfigurations, lost_ms ?? range.to_s * 1000)}
           emulated={emulated}
           note={`Dashed levels: thresholds of policies. Shaded: reconfigurations.${
             left > 0 ? ` ${left} more ${left === 1 ? 'NF is' : 'NFs are'} not drawn.` : ''
@@ -107,6 +110,7 @@ export function Timeline({ boards, nfs, lanes, policies, reconfigurations, emula
         nfs={shown}
         reconfigurations={reconfigurations}
         range={range}
+        lost_ms={lost_ms}
         className={classes.lanes}
       />
     </Panel>

@@ -38,6 +38,7 @@ const samples: NodeSamples = {
   cpu_share: 0,
   instances: [],
   exits: [],
+  boards: [],
 };
 const event = (message: string): AgentEvent => ({
   event: 'a.b',

@@ -52,8 +52,8 @@ module flow_table #(
   // Who is served: a packet, the host or the sweep.
   localparam logic [1:0] PACKET = 2'd0, HOST = 2'd1, SWEEP = 2'd2;
   logic [1:0] client;
-  localparam logic [4:0] CLEAR = 5'd1, IDLE = 5'd2, HASH = 5'd4, SCAN = 5'd8, DECIDE = 5'd16;
-  logic [4:0] state;
+  localparam logic [5:0] CLEAR = 6'd1, IDLE = 6'd2, KEY = 6'd4, HASH = 6'd8, SCAN = 6'd16, DECIDE = 6'd32;
+  logic [5:0] state;
 
   logic host_waits, sweep_waits;
   logic [3:0] searches;   // since the last step of the sweep
@@ -67,7 +67,7 @@ module flow_table #(
   logic [KEY_W-1:0] key;
   wire  [31:0] hash;
   crc32c #(.WIDTH(KEY_W)) u_hash (
-      .clk, .start(serve_host || serve_packet), .data(host_waits ? host_key : find_key), .crc(hash));
+      .clk, .start(state == KEY), .data(key), .crc(hash));
   wire unused = &{1'b0, hash[31:10]};
 
   // Scan: `at` is the entry being read, `pending` follows it through RAM, word register and comparison.
@@ -173,7 +173,7 @@ module flow_table #(
             client     <= HOST;
             at         <= host_index;
             reads_left <= 3'd1;
-            state      <= host_by_key ? HASH : SCAN;
+            state      <= host_by_key ? KEY : SCAN;
           end else if (serve_sweep) begin
             client     <= SWEEP;
             at         <= sweep_at;
@@ -183,9 +183,10 @@ module flow_table #(
           end else if (serve_packet) begin
             client   <= PACKET;
             searches <= searches + 4'(!(&searches));
-            state    <= HASH;
+            state    <= KEY;
           end
         end
+        KEY: state <= HASH;
         HASH: begin
           at         <= {hash[9:0], 2'd0};
           reads_left <= 3'd4;

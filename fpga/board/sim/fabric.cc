@@ -162,24 +162,37 @@ void Fabric::pass_ns(uint64_t ns) {
 }
 
 uint64_t Fabric::replay_ticks(uint64_t ticks) {
-  bool any = false;
-  for (const SlotPlace& place : places_) any |= place.module() != nullptr && place.module()->timed() && !place.stuck();
-  if (!any) return ticks;
+  std::vector<size_t> timed;
+  for (size_t s = 0; s < places_.size(); ++s)
+    if (places_[s].module() != nullptr && places_[s].module()->timed() && !places_[s].stuck()) timed.push_back(s);
+  if (timed.empty()) return ticks;
   for (uint64_t done = 0; done < ticks;) {
+    uint64_t skip = ticks - done;
+    for (const size_t s : timed) skip = std::min<uint64_t>(skip, places_[s].module()->idle_ticks());
+    for (const size_t s : timed) places_[s].module()->skip_ticks(static_cast<uint32_t>(skip));
+    done += skip;
+    if (done == ticks) break;
     ++done;
-    bool busy = false;
-    for (size_t s = 0; s < places_.size(); ++s) {
-      if (places_[s].module() == nullptr || !places_[s].module()->timed()) continue;
-      nf_slot_in in = pins_.lanes[s].to_slot;
-      in.tick_us = 1;
-      nf_slot_out out;
-      places_[s].settle(in, out);
-      busy |= out.busy != 0 || out.m_tvalid != 0;
-      places_[s].edge();
-    }
-    if (busy) return done;
+    if (tick(timed)) return done;
   }
   return ticks;
+}
+
+// One tick of the modules in these slots; whether one began to work at it.
+bool Fabric::tick(const std::vector<size_t>& timed) {
+  bool busy = false;
+  for (const size_t s : timed) {
+    nf_slot_in in = pins_.lanes[s].to_slot;
+    in.tick_us = 1;
+    nf_slot_out out;
+    places_[s].settle(in, out);
+    places_[s].edge();
+    in.tick_us = 0;
+    places_[s].settle(in, out);
+    busy |= out.busy != 0 || out.m_tvalid != 0;
+    places_[s].edge();
+  }
+  return busy;
 }
 
 uint32_t Fabric::access(std::optional<size_t> slot, uint16_t address) {

@@ -69,6 +69,7 @@ class Fabric {
   bool observe(size_t slot);
   uint32_t access(std::optional<size_t> slot, uint16_t address);
   uint64_t replay_ticks(uint64_t ticks);
+  bool tick(const std::vector<size_t>& timed);
 
   std::unique_ptr<Shell> shell_;
   std::vector<SlotPlace> places_;

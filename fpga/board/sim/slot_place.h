@@ -13,7 +13,7 @@ class SlotPlace {
  public:
   explicit SlotPlace(uint64_t seed) : garbage_(seed | 1) {}
 
-  const Module* module() const { return module_.get(); }
+  Module* module() const { return module_.get(); }
   void insert(std::unique_ptr<Module> module) { module_ = std::move(module); }
   void clear() { module_.reset(); }
 

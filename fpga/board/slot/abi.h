@@ -50,6 +50,9 @@ struct nf_slot_vt {
   void (*destroy)(void*);
   void (*settle)(void*, const struct nf_slot_in*, struct nf_slot_out*);
   void (*edge)(void*);
+  /* Only where timed: ticks that do nothing but count up the module's microseconds, and a way past that many. */
+  uint32_t (*idle_ticks)(void*);
+  void (*skip_ticks)(void*, uint32_t);
 };
 
 /* The only symbol that a module exports. */

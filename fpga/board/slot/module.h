@@ -26,6 +26,10 @@ class Module {
   bool timed() const { return table_->timed != 0; }
 
   void settle(const nf_slot_in& in, nf_slot_out& out) { table_->settle(instance_, &in, &out); }
+  // Of a module that counts time: ticks that would only count microseconds, and a way past that many.
+  uint32_t idle_ticks() const { return table_->idle_ticks(instance_); }
+  void skip_ticks(uint32_t ticks) { table_->skip_ticks(instance_, ticks); }
+
   void edge() { table_->edge(instance_); }
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The slot ABI over one Verilated module. The build defines MODEL (its class), SLOT_NAME, SLOT_TIMED and
+// The slot ABI over one Verilated module. The build defines MODEL (its class), SLOT_NAME,
 // MODEL_UUID.
 #include "abi.h"
 
@@ -53,7 +53,27 @@ void edge(void* instance) {
   m.eval();
 }
 
-constexpr nf_slot_vt kTable = {NF_SLOT_ABI, SLOT_TIMED, SLOT_NAME, MODEL_UUID, create, destroy, settle, edge};
+#ifdef SLOT_MICROSECONDS
+// The module's count of microseconds within a millisecond.
+constexpr uint32_t kLastMicrosecond = 999;
+
+uint32_t idle_ticks(void* instance) {
+  return kLastMicrosecond - static_cast<Instance*>(instance)->model.rootp->SLOT_MICROSECONDS;
+}
+
+void skip_ticks(void* instance, uint32_t ticks) {
+  static_cast<Instance*>(instance)->model.rootp->SLOT_MICROSECONDS += ticks;
+}
+
+constexpr uint32_t kTimed = 1;
+#else
+constexpr auto idle_ticks = nullptr;
+constexpr auto skip_ticks = nullptr;
+constexpr uint32_t kTimed = 0;
+#endif
+
+constexpr nf_slot_vt kTable = {NF_SLOT_ABI, kTimed, SLOT_NAME, MODEL_UUID, create,
+                               destroy,     settle, edge,      idle_ticks, skip_ticks};
 
 }  // namespace
 

@@ -28,6 +28,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--include", action="append", type=Path, required=True, help="for the C++ compiler")
     parser.add_argument("--cxx", required=True)
     parser.add_argument("--archive", action="store_true", help="an archive for the board, not a shared object")
+    parser.add_argument("--public", type=Path, help="Verilator configuration")
     parser.add_argument("--version-script", type=Path)
     parser.add_argument("--runtime", type=Path, help="Verilator's run-time archive, for a shared object")
     parser.add_argument("--work", type=Path, required=True, help="directory for generated C++")
@@ -44,6 +45,7 @@ def verilate(a: argparse.Namespace, work: Path, parameters: list[str]) -> list[P
     subprocess.run(
         [a.verilator, *VERILATE, "--prefix", f"V{a.model}", "--top-module", a.top, "--Mdir", str(work), *search]
         + [f"-G{parameter}" for parameter in parameters]
+        + ([str(a.public)] if a.public else [])
         + [f"{a.top}.sv"],
         check=True,
     )
@@ -64,7 +66,13 @@ def uuid_of(sources: list[Path], parameters: list[str]) -> bytes:
 
 def compile_model(a: argparse.Namespace, work: Path, uuid: bytes) -> None:
     unity = work / "unity.cc"
-    parts = [f"V{a.model}.h", "verilated.h", *sorted(path.name for path in work.glob("*.cpp")), str(a.wrap.resolve())]
+    parts = [
+        f"V{a.model}.h",
+        f"V{a.model}___024root.h",
+        "verilated.h",
+        *sorted(path.name for path in work.glob("*.cpp")),
+        str(a.wrap.resolve()),
+    ]
     unity.write_text("".join(f'#include "{part}"\n' for part in parts))
     defines = [*a.define, f"MODEL=V{a.model}", f"MODEL_UUID={{{','.join(map(str, uuid))}}}"]
     command = [*shlex.split(a.cxx), *COMPILE, *(f"-D{define}" for define in defines)]

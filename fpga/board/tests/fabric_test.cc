@@ -200,5 +200,28 @@ TEST_P(DeviceTest, TellsEveryChangeOfState) {
             (std::vector{SlotState::kConfiguring, SlotState::kActive, SlotState::kQuiescing, SlotState::kEmpty}));
 }
 
+// The detector judges its counters, which takes some thousand cycles, once in every second of board time.
+TEST(Time, PassesForAModuleThatCountsIt) {
+  const Library library(LIBRARY);
+  for (const uint64_t step_ns : {1'000'000, 7'000'300, 20'000'000, 1'700'000'000}) {
+    Device device(1, 100, [](size_t) {});
+    device.insert(0, *library.find("nf_ddos_detector"));
+    device.write(0, 0x008, 1);
+    device.resume(0);
+    device.fabric().run(100'000);
+    const uint64_t before = device.fabric().cycles_run(), start_ns = device.fabric().board_ns();
+    uint64_t quiet = 0;
+    while (device.fabric().board_ns() - start_ns < 10'500'000'000) {
+      device.fabric().pass_ns(step_ns);
+      const uint64_t at = device.fabric().cycles_run();
+      device.fabric().run(100'000);
+      quiet += std::min<uint64_t>(device.fabric().cycles_run() - at, 128);
+    }
+    const uint64_t worked = device.fabric().cycles_run() - before - quiet;
+    EXPECT_GT(worked, 10 * 1024u) << step_ns;
+    EXPECT_LT(worked, 13 * 4096u) << step_ns;
+  }
+}
+
 }  // namespace
 }  // namespace orrery::board

@@ -80,7 +80,10 @@ async function buildTypeScript() {
 
 /** @param {string} directory of the build, below agents/ */
 async function mesonBuild(title, directory, options) {
-  const print = fingerprint(['agents/meson.build', 'agents/engine', 'agents/support'], options.join(' '));
+  const print = fingerprint(
+    ['agents/meson.build', 'agents/engine', 'agents/support', 'fpga/rtl/nf_sqli_detector/patterns.txt'],
+    options.join(' '),
+  );
   await unlessDone(directory, print, [`agents/${directory}/build.ninja`], () =>
     step(title, async (note) => {
       const configured = { cwd: resolve(ROOT, 'agents') };

@@ -42,12 +42,16 @@ void write_image(const std::string& path, ImageHeader header, const PrivateKey& 
   file.seekp(kHeaderBytes);
   Sha256 hash;
   std::vector<uint8_t> block(kBlockBytes);
-  for (uint64_t left = header.payload_bytes; left > 0;) {
-    const std::span<uint8_t> bytes(block.data(), std::min<uint64_t>(left, block.size()));
-    payload.next(bytes);
+  const uint64_t used = std::min<uint64_t>(header.payload_bytes, kBlockBytes);
+  std::span<uint8_t> bytes(block.data(), used);
+  payload.next(bytes);
+  hash.update(bytes);
+  write_bytes(file, bytes);
+  // Frames of the device that the module leaves alone are zero: a hole in the file.
+  std::ranges::fill(block, 0);
+  for (uint64_t left = header.payload_bytes - used; left > 0; left -= bytes.size()) {
+    bytes = std::span(block.data(), std::min<uint64_t>(left, block.size()));
     hash.update(bytes);
-    write_bytes(file, bytes);
-    left -= bytes.size();
   }
   header.payload_sha256 = hash.digest();
   const auto signed_bytes = encode(header);
@@ -55,6 +59,7 @@ void write_image(const std::string& path, ImageHeader header, const PrivateKey& 
   write_bytes(file, signed_bytes);
   write_bytes(file, key.sign(signed_bytes));
   file.close();
+  if (file) std::filesystem::resize_file(partial, kHeaderBytes + header.payload_bytes);
   if (!file) throw std::runtime_error(partial + ": the image was not written");
   std::filesystem::rename(partial, path);
 }

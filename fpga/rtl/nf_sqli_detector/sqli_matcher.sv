@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Made by `python3 -m generator` from patterns.txt; do not edit.
 //
-// Searches a text, a byte a cycle, for 32 patterns; the automaton has 588 states. The four stages
-// are: symbol of the byte, states that the symbol allows, active states, states seen.
+// Searches a text, a byte a cycle, for 32 patterns; the automaton has 588 states. The five stages
+// are: symbol of the byte, states that the symbol allows (read from memory, then held), active states, states seen.
 `default_nettype none
 
 module sqli_matcher (
@@ -14,7 +14,7 @@ module sqli_matcher (
     input wire       byte_valid,
     input wire [7:0] byte_data,
 
-    // Patterns that occur in the bytes since `start`; four cycles after the last byte it is complete.
+    // Patterns that occur in the bytes since `start`; five cycles after the last byte it is complete.
     output logic [31:0] hits
 );
   localparam int STATES = 588;
@@ -202,18 +202,21 @@ module sqli_matcher (
     following[585] = following[585] | active[577];
   endfunction
 
-  logic symbol_valid, allowed_valid, active_valid;
+  logic symbol_valid, read_valid, allowed_valid, active_valid;
   logic [5:0] symbol;
-  logic [STATES-1:0] allowed, active, seen;
+  logic [STATES-1:0] allowed_read, allowed, active, seen;
 
   always_ff @(posedge clk) begin
     symbol_valid <= byte_valid;
-    allowed_valid <= symbol_valid;
+    read_valid <= symbol_valid;
+    allowed_valid <= read_valid;
     active_valid <= allowed_valid;
     if (byte_valid) symbol <= symbol_of(byte_data);
-    if (symbol_valid) allowed <= states_of(symbol);
+    if (symbol_valid) allowed_read <= states_of(symbol);
+    if (read_valid) allowed <= allowed_read;
     if (start) begin
       symbol_valid <= 1'b0;
+      read_valid <= 1'b0;
       allowed_valid <= 1'b0;
       active_valid <= 1'b0;
       active <= '0;

@@ -30,7 +30,7 @@ module sqli_search (
   localparam int SLOT_W = $clog2(FRAMES);
   localparam int MAX_BEATS = 256;
   localparam int BEAT_W = $clog2(MAX_BEATS);
-  localparam logic [3:0] DRAIN_CYCLES = 4'd9;  // from the last address to its effect on `found`
+  localparam logic [3:0] DRAIN_CYCLES = 4'd10;  // from the last address to its effect on `found`
 
   // Writing, a slot a frame.
   logic [SLOT_W:0] slot_in, slot_out;  // with a wrap bit

@@ -16,8 +16,8 @@ MODULE = Template(
 // SPDX-License-Identifier: Apache-2.0
 // Made by `python3 -m generator` from patterns.txt; do not edit.
 //
-// Searches a text, a byte a cycle, for $pattern_count patterns; the automaton has $state_count states. The four stages
-// are: symbol of the byte, states that the symbol allows, active states, states seen.
+// Searches a text, a byte a cycle, for $pattern_count patterns; the automaton has $state_count states. The five stages
+// are: symbol of the byte, states that the symbol allows (read from memory, then held), active states, states seen.
 `default_nettype none
 
 module sqli_matcher (
@@ -29,7 +29,7 @@ module sqli_matcher (
     input wire       byte_valid,
     input wire [7:0] byte_data,
 
-    // Patterns that occur in the bytes since `start`; four cycles after the last byte it is complete.
+    // Patterns that occur in the bytes since `start`; five cycles after the last byte it is complete.
     output logic [$pattern_high:0] hits
 );
   localparam int STATES = $state_count;
@@ -56,18 +56,21 @@ $rows
 $follows
   endfunction
 
-  logic symbol_valid, allowed_valid, active_valid;
+  logic symbol_valid, read_valid, allowed_valid, active_valid;
   logic [$symbol_high:0] symbol;
-  logic [STATES-1:0] allowed, active, seen;
+  logic [STATES-1:0] allowed_read, allowed, active, seen;
 
   always_ff @(posedge clk) begin
     symbol_valid <= byte_valid;
-    allowed_valid <= symbol_valid;
+    read_valid <= symbol_valid;
+    allowed_valid <= read_valid;
     active_valid <= allowed_valid;
     if (byte_valid) symbol <= symbol_of(byte_data);
-    if (symbol_valid) allowed <= states_of(symbol);
+    if (symbol_valid) allowed_read <= states_of(symbol);
+    if (read_valid) allowed <= allowed_read;
     if (start) begin
       symbol_valid <= 1'b0;
+      read_valid <= 1'b0;
       allowed_valid <= 1'b0;
       active_valid <= 1'b0;
       active <= '0;

@@ -4,7 +4,7 @@ import { EVENT_LOG, type EventLog } from '../../ports/event-log.js';
 import { FLEET, type NodeFleet } from '../../ports/node-fleet.js';
 
 type Migration = Plan['migrations'][number];
-/** As NFs export it: rows of flows, each with its age last. */
+/** As NFs export it: one table, whose rows have what changes with time last. */
 type FlowState = Readonly<Record<string, unknown>>;
 
 /**
@@ -34,16 +34,16 @@ export class StateMigration {
     const { from, from_server, to, to_server } = migration;
     const began = performance.now();
     const exported = (await this.fleet.call(from_server, 'export_state', from, {})) as FlowState;
-    const rows = rowsOf(exported);
+    const [table, rows] = tableOf(exported);
     const known = when === 'after' ? this.moved.get(to) : undefined;
     const fresh = known ? rows.filter((row) => !known.has(flowOf(row))) : rows;
     this.moved.delete(to);
     if (when === 'before') this.moved.set(to, new Set(rows.map(flowOf)));
     if (fresh.length === 0) return;
-    await this.fleet.call(to_server, 'import_state', to, { state: { ...exported, flows: fresh } });
+    await this.fleet.call(to_server, 'import_state', to, { state: { ...exported, [table]: fresh } });
     const ms = performance.now() - began;
-    const figures = { when, flows: fresh.length, ms, flows_per_s: Math.round(fresh.length / (ms / 1000)) };
-    this.tell(migration, 'migrated', `${fresh.length} flows moved in ${ms.toFixed(0)} ms`, figures);
+    const figures = { when, entries: fresh.length, ms, entries_per_s: Math.round(fresh.length / (ms / 1000)) };
+    this.tell(migration, 'migrated', `${fresh.length} entries moved in ${ms.toFixed(0)} ms`, figures);
   }
 
   private tell({ from, to }: Migration, what: string, message: string, data: Record<string, unknown>): void {
@@ -57,8 +57,9 @@ export class StateMigration {
   }
 }
 
-function rowsOf({ flows }: FlowState): readonly unknown[] {
-  return Array.isArray(flows) ? flows : [];
+function tableOf(state: FlowState): [name: string, rows: readonly unknown[]] {
+  const found = Object.entries(state).find((entry): entry is [string, unknown[]] => Array.isArray(entry[1]));
+  return found ?? ['flows', []];
 }
 
 function flowOf(row: unknown): string {

@@ -31,7 +31,7 @@ export const SWAP: ScenarioScript = {
     summary:
       'A board detects SYN floods while software detects SQL injection. Web traffic grows past what the software carries: the two change places, by partial and then by full reconfiguration, and change back when it falls.',
     source: 'CoNFV VI, Figures 9 and 10',
-    duration_s: 100,
+    duration_s: 50,
     needs: [
       'the rack of the twin with its boards',
       'hosts client-3, client-4, web-1 and web-2 without chains of their own',
@@ -109,7 +109,7 @@ function compare(memory: Memory): ScenarioStep['run'] {
       unit: '',
       published: PUBLISHED_S.full / PUBLISHED_S.partial,
       here: full && partial ? full / partial : null,
-      note: 'whole reconfigurations, trigger to response',
+      note: 'whole reconfigurations, trigger to response; of the loads alone it is the ratio of the model',
     });
   };
 }

@@ -25,7 +25,7 @@ const STAGES = [
   ['unit', `${BIN}/vitest run`],
   ['nf-cores', 'meson test -C agents/build-asan --print-errorlogs'],
   ['engine', 'meson test -C agents/build --print-errorlogs'],
-  ['rtl', `${VENV}/bin/python -m pytest fpga --ignore=fpga/board -q`],
+  ['rtl', `${VENV}/bin/python -m pytest fpga --ignore=fpga/board -q && ${VENV}/bin/python fpga/syn/run.py --check`],
   ['boards', `meson test -C fpga/build --print-errorlogs && ${VENV}/bin/python -m pytest fpga/board -q`],
   ['twin', `${VENV}/bin/python -m pytest twin -q`],
   ['e2e', 'npm run --silent test -w e2e'],

@@ -40,9 +40,18 @@ export function infrastructureReasons(input: InfrastructureInput, assignment: As
     const reason = reasonOf(node.id, question, choice, kind, { bound_us, others_us });
     const place = assignment.places.get(node.id);
     const because = assignment.because.get(node.id) ?? reason.because;
-    if (place) return [{ ...reason, decision: `board on ${place.board} slot ${place.slot}`, because }];
-    return [{ ...reason, decision: kind === 'board' ? 'software' : reason.decision, because }];
+    if (place) {
+      const chosen = `board on ${place.board}`;
+      return [{ ...choosing(reason, chosen), decision: `${chosen} slot ${place.slot}`, because }];
+    }
+    if (kind !== 'board') return [{ ...reason, because }];
+    return [{ ...choosing(reason, null), decision: 'software', because }];
   });
+}
+
+/** The reason with another candidate taken than the decision tree's; null: none of those that it ranks. */
+function choosing(reason: Plan['reasons'][number], name: string | null): Plan['reasons'][number] {
+  return { ...reason, candidates: reason.candidates.map((it) => ({ ...it, chosen: it.name === name })) };
 }
 
 type Question = Parameters<typeof chooseInfrastructure>[0];

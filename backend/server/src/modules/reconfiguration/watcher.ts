@@ -52,7 +52,7 @@ export class Watcher implements OnApplicationBootstrap, OnApplicationShutdown {
   /** The policy with what is measured of its NF now. */
   describe(policy: StoredPolicy, nowMs = Date.now()): ReconfigurationPolicy {
     const load_now = this.loadOf(policy.nf, policy.threshold.metric, nowMs);
-    const cooling = nowMs - (this.lastMs.get(policy.id) ?? 0) < policy.cooldown_s * 1000;
+    const cooling = this.isCooling(policy, nowMs);
     const side = this.hystereses.get(policy.id)?.now ?? 'between';
     const deployed = nfKey(this.view.plan, policy.nf) !== null;
     const watching = cooling ? 'cooling' : side === 'between' ? 'watching' : side;
@@ -101,7 +101,7 @@ export class Watcher implements OnApplicationBootstrap, OnApplicationShutdown {
   }
 
   private async lookAt(policy: StoredPolicy, nowMs: number): Promise<void> {
-    const { nf, threshold, cooldown_s, id } = policy;
+    const { nf, threshold, id } = policy;
     const load = this.loadOf(nf, threshold.metric, nowMs);
     const hysteresis = this.hystereses.get(id) ?? new Hysteresis();
     this.hystereses.set(id, hysteresis);
@@ -109,8 +109,7 @@ export class Watcher implements OnApplicationBootstrap, OnApplicationShutdown {
     const due = hysteresis.due(load, threshold, nowMs);
     const onBoard = boardOf(this.view.comingPlan, nf) !== null;
     const wanted = (due === 'above' && !onBoard) || (due === 'below' && onBoard);
-    const cooling = nowMs - (this.lastMs.get(id) ?? 0) < cooldown_s * 1000;
-    if (!wanted || cooling || this.manager.busy) return;
+    if (!wanted || this.isCooling(policy, nowMs) || this.manager.busy) return;
     this.lastMs.set(id, nowMs);
     const say = UNITS[threshold.metric];
     if (due === 'above') {
@@ -124,6 +123,13 @@ export class Watcher implements OnApplicationBootstrap, OnApplicationShutdown {
       await this.manager.back(nf, this.displacedFor(policy), cause);
     }
     this.lastMs.set(id, Date.now());
+  }
+
+  /** Whoever moved the NF last, the policy leaves it alone for a while. */
+  private isCooling({ id, nf, cooldown_s }: StoredPolicy, nowMs: number): boolean {
+    const moved = this.records.all().find(({ moves }) => moves.some((move) => sameNf(move, nf)));
+    const lastMs = Math.max(this.lastMs.get(id) ?? 0, moved?.ended_ms ?? 0);
+    return nowMs - lastMs < cooldown_s * 1000;
   }
 
   /** NFs that made room when this policy last brought its NF to a board. */

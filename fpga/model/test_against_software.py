@@ -129,9 +129,8 @@ def firewall() -> tuple[dict[str, Any], Step]:
         {"action": "deny", "dst_port": "0-80"},
     ]
     model = StatefulFirewall(rules=rules, default_allow=True, idle_timeout_s=IDLE_TIMEOUT_S)
-    return {"rules": config, "idle_timeout_s": IDLE_TIMEOUT_S}, lambda ms, back, whole: model.process(
-        whole, back, ms // 1000
-    )
+    software_config = {"rules": config, "idle_timeout_s": IDLE_TIMEOUT_S}
+    return software_config, lambda ms, back, whole: model.process(whole, back, ms // 1000)
 
 
 def sqli() -> tuple[dict[str, Any], Step]:

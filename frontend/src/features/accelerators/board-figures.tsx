@@ -34,7 +34,7 @@ export function LoadText({ load }: { readonly load: LoadResult }) {
   ].filter(Boolean);
   return (
     <>
-      {load.kind} load of {load.module ?? 'nothing'}
+      {load.kind} load of {load.module ?? (load.slot === null ? 'the whole board' : 'nothing')}
       {load.slot !== null && ` into slot ${load.slot}`}, {quantityText('bytes', load.bytes)}: modelled{' '}
       {seconds(load.modelled_s)} of board time, measured {seconds(load.measured_s)} by the wall;{' '}
       {frames.length === 0 ? 'no frame met it' : `frames: ${frames.join(', ')}`}

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from .board_process import Board, Images
+from board.host.board_process import Board, Images
 
 CLONE_NEWNET = 0x40000000
 SIDES = ("near0", "far0", "near1", "far1")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from .board_process import Board, BoardError, Images, Lines
+from board.host.board_process import Board, BoardError, Images, Lines
 
 
 def test_registers_of_shell_and_slot(board: Board) -> None:

@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from .board_process import HEADER_BYTES, Board, BoardError, Images
+from board.host.board_process import HEADER_BYTES, Board, BoardError, Images
+
 from .traffic import Receiver, Sender, frame, number_of
 
 Start = Callable[..., Board]

@@ -6,7 +6,8 @@ import subprocess
 import time
 from typing import Any
 
-from .board_process import Board
+from board.host.board_process import Board
+
 from .conftest import add_link
 from .traffic import HEADER, Receiver, Sender, frame, number_of, packet_socket
 

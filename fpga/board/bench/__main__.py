@@ -127,7 +127,7 @@ def measure(directory: Path) -> dict[str, Any]:
             "migration": migrate(board),
         }
     finally:
-        board.stop()
+        board.kill()
 
 
 def check(holds: bool, detail: str) -> None:

@@ -199,6 +199,35 @@ describe('BoardDriver', () => {
     expect(log.names()).toEqual(['slot.loaded', 'slot.faulty', 'slot.failed', 'slot.loaded']);
   });
 
+  it('works on with the other slots when a load of one fails, and loads that one again for what is wanted next', async () => {
+    const { board, driver, states } = await setUp();
+    await driver.realize({ ...none, deploy: [onBoard('p.ddos.0', 'ddos-detector', 1)] });
+    await states('running', 'p.ddos.0');
+    board.fault = 'reconfig CRC error';
+    await driver.realize({ ...none, deploy: [firewall()] });
+    await states('failed');
+    await until('it is read', () => driver.observed[0]!.slots[0]!.state === 'faulty');
+    expect(driver.observed[0]).toMatchObject({ state: 'operating', slots: [{ detail: 'reconfig CRC error' }, {}] });
+    expect(driver.observe().get('p.ddos.0')!.state).toBe('running');
+    board.fault = null;
+    await driver.realize({ ...none, destruct: ['p.fw.0'], deploy: [onBoard('p.s.0', 'sqli-detector')] });
+    await states('running', 'p.s.0');
+  });
+
+  it('tells of a board that failed when a full load left every slot faulty', async () => {
+    const { board, driver, log, states } = await setUp();
+    board.writeImage('both.full.bit', 'full', ['stateful-firewall', null]);
+    await board.kill();
+    await board.start();
+    await until('it is back', () => log.names().includes('board.back'));
+    board.fault = 'reconfig CRC error';
+    const place = { board: 'b1', slot: 0, load: 'full' as const, policy: 'drop' as const };
+    await driver.realize({ ...none, deploy: [firewall({ board: place })] });
+    await states('failed');
+    await until('it is read', () => driver.observed[0]!.state === 'failed');
+    expect(driver.observed[0]).toMatchObject({ detail: 'reconfig CRC error', slots: [{ state: 'faulty' }, {}] });
+  });
+
   it('empties the slot of an instance that goes', async () => {
     const { board, driver, states } = await setUp();
     await driver.realize({ ...none, deploy: [firewall()] });

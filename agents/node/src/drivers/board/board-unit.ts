@@ -19,6 +19,8 @@ const RECONNECT = { first_ms: 250, most_ms: 10_000 };
 const POLL_MS = 200;
 /** Every so many polls sessions do their housekeeping. */
 const POLLS_A_TICK = 25;
+/** Words of fpga_manager for a device that runs nothing; its other words but `operating` tell of the latest load. */
+const OUT_OF_OPERATION = new Set(['power off', 'power up', 'reset']);
 
 /** One board: its connection, its slots and their figures. It is connected to again and again while it is away. */
 export class BoardUnit implements SlotHost {
@@ -92,8 +94,10 @@ export class BoardUnit implements SlotHost {
     const seen = { id: this.config.id, slots, last_load: this.lastLoad };
     if (!this.online) return { ...seen, state: 'absent', detail: this.absence };
     if (this.loading > 0) return { ...seen, state: 'loading', detail: null };
-    const state = this.status?.state ?? 'unknown';
-    if (state.includes('error')) return { ...seen, state: 'failed', detail: state };
+    const { state } = this.status!;
+    if (OUT_OF_OPERATION.has(state)) return { ...seen, state: 'failed', detail: state };
+    // A slot alone may be faulty by a load of its own: the others work, and it can be loaded again.
+    if (slots.every((slot) => slot.state === 'faulty')) return { ...seen, state: 'failed', detail: slots[0]!.detail };
     return { ...seen, state: 'operating', detail: null };
   }
 

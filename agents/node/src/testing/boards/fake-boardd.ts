@@ -42,6 +42,8 @@ export class FakeBoardd {
   readonly calls: { method: string; params: Record<string, unknown> }[] = [];
   /** While set, a load stands at half its bytes. */
   stall = false;
+  /** While set, bytes of a load are refused with these words. */
+  fault: string | null = null;
   private servers: Server[] = [];
   private readonly sockets = new Set<Socket>();
   private subscribers = new Set<Socket>();
@@ -212,6 +214,12 @@ export class FakeBoardd {
     this.last = { id, slot, kind, policy, state: 'write', error: null, bytes: 500, bytes_total: 1000, ...counts };
     this.finish = () => {
       this.finish = null;
+      const { fault } = this;
+      if (fault) {
+        for (const n of targets) this.slots[n] = { state: 'faulty', model: null, error: fault };
+        this.last = { ...this.last, state: 'write error', error: fault };
+        return;
+      }
       targets.forEach((n, i) => {
         const module = MODULES.find((name) => uuidOf(name) === container.modules[i]);
         this.slots[n] = {

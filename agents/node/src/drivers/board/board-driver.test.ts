@@ -1,5 +1,5 @@
 import type { InstanceSpec } from '@orrery/contract';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { FakeBoardd } from '../../testing/boards/fake-boardd.js';
 import { eventLog, scratchDirectory, until } from '../../testing/scratch.js';
 import { instance } from '../../testing/specs.js';
@@ -7,6 +7,7 @@ import type { Change } from '../nf-driver.js';
 import { BoardDriver } from './board-driver.js';
 import { at, word } from './fields.js';
 import { BOARD_MODULES, COMMON_REGISTERS } from './registers.js';
+import { SimulatedBoard } from './simulated/simulated-board.js';
 
 const SHELL = BOARD_MODULES.nf_shell.registers;
 const FIREWALL = BOARD_MODULES.nf_stateful_firewall.registers;
@@ -226,6 +227,21 @@ describe('BoardDriver', () => {
     await states('failed');
     await until('it is read', () => driver.observed[0]!.state === 'failed');
     expect(driver.observed[0]).toMatchObject({ detail: 'reconfig CRC error', slots: [{ state: 'faulty' }, {}] });
+  });
+
+  it('tells once of readings that fail unexpectedly, and reads on', async () => {
+    const { board, driver, log, states } = await setUp();
+    await driver.realize({ ...none, deploy: [firewall()] });
+    await states('running');
+    const status = vi.spyOn(SimulatedBoard.prototype, 'status');
+    onTestFinished(() => status.mockRestore());
+    status.mockRejectedValueOnce(new TypeError('odd')).mockRejectedValueOnce(new TypeError('odd'));
+    await until('both failed and one did not', () => status.mock.calls.length >= 3);
+    board.slots[0] = { ...board.slots[0]!, state: 'faulty', error: 'does not drain' };
+    await until('it is read', () => log.names().includes('slot.faulty'));
+    expect(log.events.filter(({ event }) => event === 'board.poll-failed')).toMatchObject([
+      { subject: 'b1', message: 'Board b1 cannot be read: TypeError: odd' },
+    ]);
   });
 
   it('empties the slot of an instance that goes', async () => {

@@ -37,6 +37,7 @@ export class BoardUnit implements SlotHost {
   private loads: Promise<unknown> = Promise.resolve();
   private loading = 0;
   private polls = 0;
+  private pollFails = false;
   private stopped = false;
 
   constructor(
@@ -215,12 +216,19 @@ export class BoardUnit implements SlotHost {
     this.timer = setTimeout(async () => {
       try {
         await this.read();
+        this.pollFails = false;
       } catch (error) {
-        if (!(error instanceof BoardError)) throw error;
-        // Its loss is heard; anything else is seen again or not with the next reading.
+        this.pollFailed(error);
       }
       if (this.online && !this.stopped) this.poll();
     }, POLL_MS).unref();
+  }
+
+  /** The board's loss is heard, and what else it refuses is seen again or not; a fault of the agent is told of once. */
+  private pollFailed(error: unknown): void {
+    if (error instanceof BoardError || this.pollFails) return;
+    this.pollFails = true;
+    this.emit('error', 'board.poll-failed', `Board ${this.board} cannot be read: ${error}`);
   }
 
   private async read(): Promise<void> {

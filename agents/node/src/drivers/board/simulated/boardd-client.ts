@@ -15,7 +15,7 @@ interface Pending {
   method: string;
   resolve(result: unknown): void;
   reject(error: Error): void;
-  timer: NodeJS.Timeout;
+  limit_ms: number;
 }
 
 /** Codes of what will not be otherwise when it is asked again. */
@@ -33,13 +33,15 @@ export class BoarddRefusal extends BoardError {
 
 /** Requests under way at once. */
 const PENDING_LIMIT = 64;
-/** Answers of one connection come in order, behind slow ones. */
+/** From when a request is the oldest: answers of one connection come in order, behind slow ones. */
 const ANSWER_LIMIT_MS = 10_000;
 
 /** Requests to boardd. They may overlap: each answer names its request. */
 export class BoarddClient {
   private socket: LineSocket | null = null;
+  /** By number of the request, the oldest first. */
   private readonly pending = new Map<number, Pending>();
+  private timer: NodeJS.Timeout | null = null;
   private nextId = 1;
 
   /** `onLost` is called once after `open`, when the connection ends or an answer is overdue. */
@@ -76,8 +78,8 @@ export class BoarddClient {
       return Promise.reject(new BoardError(`${PENDING_LIMIT} requests wait for the board`, 'failed'));
     const id = this.nextId++;
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => this.lose(`boardd did not answer \`${method}\` within ${limit_ms} ms`), limit_ms);
-      this.pending.set(id, { method, resolve, reject, timer });
+      this.pending.set(id, { method, resolve, reject, limit_ms });
+      if (this.pending.size === 1) this.awaitOldest();
       socket.send(JSON.stringify({ id, method, params }));
     });
   }
@@ -96,11 +98,20 @@ export class BoarddClient {
       return;
     }
     this.pending.delete(answer.id!);
-    clearTimeout(pending.timer);
+    this.awaitOldest();
     if ('error' in answer) {
       const { code, detail, pointer } = answer.error;
       pending.reject(new BoarddRefusal(pointer && code === 'bad-request' ? `${detail} (at ${pointer})` : detail, code));
     } else pending.resolve(answer.result);
+  }
+
+  private awaitOldest(): void {
+    if (this.timer) clearTimeout(this.timer);
+    this.timer = null;
+    const [oldest] = this.pending.values();
+    if (!oldest) return;
+    const { method, limit_ms } = oldest;
+    this.timer = setTimeout(() => this.lose(`boardd did not answer \`${method}\` within ${limit_ms} ms`), limit_ms);
   }
 
   private lose(why: string): void {
@@ -114,9 +125,7 @@ export class BoarddClient {
     this.socket = null;
     const waiting = [...this.pending.values()];
     this.pending.clear();
-    for (const { reject, timer } of waiting) {
-      clearTimeout(timer);
-      reject(new BoardError(why, 'lost'));
-    }
+    this.awaitOldest();
+    for (const { reject } of waiting) reject(new BoardError(why, 'lost'));
   }
 }

@@ -98,6 +98,25 @@ describe('BoardDriver', () => {
     expect(first.board.slots[0]!.model!.entries).toEqual([flow]);
   });
 
+  it('leaves flows and drops of an instance to no other that gets the slot with the same module', async () => {
+    const { board, driver, states } = await setUp();
+    await driver.realize({ ...none, deploy: [firewall()] });
+    await states('running');
+    const model = board.slots[0]!.model!;
+    model.put([1, 2, 3, 6, 2, 0, 0, 5]);
+    model.memory.set(at(COMMON_REGISTERS.DROPS, 0), 100);
+    await driver.realize({ ...none, destruct: ['p.fw.0'], deploy: [onBoard('q.fw.0', 'stateful-firewall')] });
+    await states('running', 'q.fw.0');
+    expect(await driver.exportState('q.fw.0')).toEqual({ flows: [] });
+    expect(callsOf(board, 'load').length).toBe(1);
+    board.slots[0]!.model!.memory.set(at(COMMON_REGISTERS.DROPS, 0), 3);
+    await until('its own are counted', () => driver.drops('q.fw.0').denied === 3);
+    model.put([1, 2, 3, 6, 2, 0, 0, 5]);
+    await driver.realize({ ...none, configure: [onBoard('q.fw.0', 'stateful-firewall', 0, { config: { rules: [] } })] });
+    await states('running', 'q.fw.0');
+    expect(model.entries.length).toBe(1);
+  });
+
   it('goes for the newest of several modules that come while it loads', async () => {
     const { board, driver, states } = await setUp();
     board.stall = true;

@@ -25,6 +25,11 @@ export async function verifyModule(port: BoardPort, slot: number, module: string
     throw new BoardError(`slot ${slot} holds ${module} ${versionText(version!)}, known is ${known.version}`, 'refused');
 }
 
+/** Empties tables, counters and events of a module that no frame is in; `awaitCleared` tells when it is done. */
+export async function clear(port: BoardPort, slot: number): Promise<void> {
+  await port.writeRegisters(slot, [[CONTROL.address, word(CONTROL, { CLEAR: 1 })]]);
+}
+
 /** After a reset the module clears its tables; what is written to them meanwhile is lost. */
 export async function awaitCleared(port: BoardPort, slot: number): Promise<void> {
   const deadline = Date.now() + CLEAR_LIMIT_MS;

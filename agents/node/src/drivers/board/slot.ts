@@ -5,7 +5,7 @@ import type { AlertLimiter } from './alerts.js';
 import { BoardError, type BoardPort, type RegisterWrite, type SlotLoad, type SlotStatus } from './board-port.js';
 import { DropCounters } from './drop-counters.js';
 import { ConfigRefusal, type ModuleAdapter, type ModuleSession, type SlotAccess } from './modules/module-adapter.js';
-import { awaitCleared, enable, metadataWrites, verifyModule } from './slot-setup.js';
+import { awaitCleared, clear, enable, metadataWrites, verifyModule } from './slot-setup.js';
 
 /** What a slot is to run. */
 export interface SlotTarget {
@@ -44,6 +44,8 @@ export class Slot {
   private progress: SlotLoad | null = null;
   private status: SlotStatus | null = null;
   private session: ModuleSession | null = null;
+  /** Whose flows the module holds; null: of who was there before this agent, which is the first that is wanted here. */
+  private owner: string | null = null;
   private working: Promise<void> | null = null;
   private dirty = false;
   private attempts = 0;
@@ -66,6 +68,7 @@ export class Slot {
     const same = this.target?.instance.id === target.instance.id;
     if (!same) {
       this.wasUp = false;
+      this.endSession();
       this.drops = new DropCounters(this.slot, this.host);
     }
     this.pursue({ kind: 'run', target });
@@ -219,8 +222,14 @@ export class Slot {
     const running = holds(before, target) && before.state !== 'configuring';
     if (running && before.state === 'active') await port.quiesce(this.slot);
     await verifyModule(port, this.slot, adapter.nf);
+    const inherits = this.owner === null || this.owner === instance.id;
+    if (running && !inherits) {
+      await clear(port, this.slot);
+      this.drops.restart();
+    }
     await awaitCleared(port, this.slot);
-    await this.configure(target, writes, !running);
+    this.owner = instance.id;
+    await this.configure(target, writes, !(running && inherits));
     await port.resume(this.slot);
     this.failure = null;
     await this.look();

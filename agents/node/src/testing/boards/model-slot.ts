@@ -3,7 +3,7 @@ import { allOf, at, field } from '../../drivers/board/fields.js';
 import { identityOf, versionText } from '../../drivers/board/module-names.js';
 import { COMMON_REGISTERS } from '../../drivers/board/registers.js';
 
-const { ID, VERSION, TABLE_COMMAND, TABLE_STATUS, TABLE_DATA, EVENT_COUNT, EVENT_DATA } = COMMON_REGISTERS;
+const { ID, VERSION, CONTROL, TABLE_COMMAND, TABLE_STATUS, TABLE_DATA, EVENT_COUNT, EVENT_DATA, DROPS } = COMMON_REGISTERS;
 const KEY_WORDS = 4;
 
 /** Registers of a slot module as they look from outside: memory, a table and a FIFO of events; no packets. */
@@ -36,6 +36,7 @@ export class ModelSlot {
 
   write(address: number, value: number): void {
     this.memory.set(address, value);
+    if (address === CONTROL.address && field(CONTROL.fields.CLEAR, value)) this.clear();
     if (address === TABLE_COMMAND.address) this.status = this.command(value);
   }
 
@@ -45,6 +46,12 @@ export class ModelSlot {
     if (same < 0 && this.entries.length >= this.capacity) return false;
     this.entries.splice(same < 0 ? this.entries.length : same, 1, entry);
     return true;
+  }
+
+  private clear(): void {
+    this.entries.length = 0;
+    this.events.length = 0;
+    for (const address of allOf(DROPS)) this.memory.delete(address);
   }
 
   /** Deletes what has the key that lies in the data registers. */

@@ -143,6 +143,7 @@ export const PlanRequest = z.strictObject({
     .max(64)
     .default([]),
   remove: z.array(Id).max(64).default([]),
+  on_top_of: Id.optional().describe('a plan to build on that does not run yet: a look ahead, to be deployed after it'),
   implementations: z.array(ImplementationChoice).max(256).default([]),
   without_slots: z.array(SlotRef).max(256).default([]).describe('slots that may not be used: they do not work'),
   ...PlanOptions.shape,

@@ -75,7 +75,7 @@ export const Reconfiguration = z.strictObject({
   moves: z.array(NfMove),
   stages: z.array(StageRecord).describe('always all four, in order'),
   loads: z.array(LoadResult),
-  packets_lost: z.int().min(0).nullable().describe('by the chains that moved, from the update to the end'),
+  packets_lost: z.int().min(0).nullable().describe('frames that loads lost; null: nothing was loaded'),
   detail: z.string().nullable().describe('why it was refused, rolled back or failed'),
   started_ms: TimestampMs,
   ended_ms: TimestampMs.nullable(),

@@ -146,7 +146,7 @@ describe('a reconfiguration', () => {
 
   it('that cannot be loaded is taken back: the old path was never left', async () => {
     const before = await places();
-    board().loadErrors.set('board-1/0', 'board-1 slot 0: reconfig CRC error');
+    board().loadErrors.set('alpha.nf.board-1-0', 'board-1 slot 0: reconfig CRC error');
     const run = await move(alpha, 'board', { slot: SLOT });
     expect(run.state).toBe('rolled-back');
     expect(run.detail).toContain('reconfig CRC error');
@@ -172,11 +172,24 @@ describe('a reconfiguration', () => {
     expect(await places()).toMatchObject({ alpha: 'alpha.nf.0' });
     expect(board().spec!.instances.every((it) => !it.board)).toBe(true);
     expect((await eventsOf('slot.state')).at(-1)).toMatchObject({ severity: 'error', data: { state: 'faulty' } });
-    const refused = await server.api.call('createReconfiguration', { body: { nf: alpha, to: 'board', slot: SLOT } });
-    expect(await ended(refused.id)).toMatchObject({
-      state: 'refused',
-      detail: expect.stringContaining('usable boards'),
-    });
+    const again = await move(alpha, 'board', { slot: SLOT });
+    expect(again).toMatchObject({ state: 'rolled-back' });
+    expect(await places()).toMatchObject({ alpha: 'alpha.nf.0' });
+  });
+
+  it('whose load fails gives the slot back to the NF that made room', async () => {
+    await move(beta, 'board', { slot: SLOT });
+    const before = await places();
+    board().loadErrors.set('alpha.nf.board-1-0', 'board-1 slot 0: reconfig CRC error');
+    const run = await move(alpha, 'board', { displaces: [beta] });
+    expect(run).toMatchObject({ state: 'rolled-back', detail: expect.stringContaining('reconfig CRC error') });
+    expect(await places()).toEqual(before);
+  });
+
+  it('by a full load asks that everybody on the board may be displaced', async () => {
+    await move(beta, 'board', { slot: SLOT });
+    const run = await move(alpha, 'board', { slot: SLOT, load: 'full' });
+    expect(run).toMatchObject({ state: 'refused', detail: expect.stringContaining('beta.nf off its board') });
   });
 
   it('is refused in words when there is no room, and errors name the field', async () => {

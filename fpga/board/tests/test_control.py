@@ -15,7 +15,7 @@ from board.host.board_process import Board, BoardError, Images, Lines
 def test_registers_of_shell_and_slot(board: Board) -> None:
     assert board.call("csr_read", slot=0, addresses=[0, 0x10]) == {"values": [0x50415331, 0]}
     identity, _, clock, slots = board.call("csr_read", slot=None, addresses=[0, 4, 8, 12])["values"]
-    assert (identity, clock, slots) == (0x53484C31, 50_000_000, 2)
+    assert (identity, clock, slots) == (0x53484C31, 80_000_000, 2)
     words = board.call("csr_read", slot=None, addresses=[16, 20, 24, 28])["values"]
     assert "".join(f"{word:08x}" for word in words) == board.describe()["shell_uuid"].replace("-", "")
     board.call("csr_write", slot=None, writes=[[0x108, 0xFF], [0x110, 3]])

@@ -20,7 +20,7 @@ def test_a_board_that_was_just_powered_on_is_empty(start: Start) -> None:
     assert [slot["state"] for slot in status["slots"]] == ["empty", "empty"]
     assert status["last_load"] is None
     about = board.describe()
-    assert about["emulated"] and about["profile"] == "ecp5" and about["clock_hz"] == 50_000_000
+    assert about["emulated"] and about["profile"] == "ecp5" and about["clock_hz"] == 80_000_000
     assert about["slots"][1]["far"] == "far1"
     assert next(m for m in about["library"] if m["name"] == "nf_pass")["id"] == "PAS1"
 

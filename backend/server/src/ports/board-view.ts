@@ -7,7 +7,7 @@ export interface BoardView {
   accelerators(): readonly Accelerator[];
   /** Slots that plans may use only where they are named. */
   reserved(): readonly SlotRef[];
-  /** Slots that do not work, as far as a connected agent says so. */
+  /** Slots of boards that do not work, and slots in use that are faulty, as far as a connected agent says so. */
   broken(): readonly SlotRef[];
   lastLoad(board: string): LoadResult | null;
   /** Called when the state of a board or slot changed. */

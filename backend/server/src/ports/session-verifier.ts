@@ -15,4 +15,5 @@ export interface SessionVerifier {
 export interface SessionIssuer {
   /** A bearer token for the role, under the name by which events tell who acted. */
   issue(role: Role, name: string): Promise<string>;
+  close(token: string): Promise<void>;
 }

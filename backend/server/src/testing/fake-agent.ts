@@ -30,7 +30,7 @@ export class FakeAgent {
   observed = IDLE;
   /** Boards that it drives, with their number of slots. */
   boards: Record<string, number> = {};
-  /** Slots (`board/slot`) that do not work, and those whose next load fails, with the reason. */
+  /** Slots (`board/slot`) that do not work, and instances that cannot be loaded, with the reason. */
   readonly faulty = new Set<string>();
   readonly loadErrors = new Map<string, string>();
   private socket: WebSocket | null = null;
@@ -100,10 +100,7 @@ export class FakeAgent {
   reach(): void {
     const { spec } = this;
     if (!spec) return;
-    const failing = spec.instances.flatMap(({ board }) => {
-      const why = board && this.loadErrors.get(`${board.board}/${board.slot}`);
-      return why ? [why] : [];
-    });
+    const failing = spec.instances.flatMap(({ id }) => this.loadErrors.get(id) ?? []);
     const lost = spec.instances.some(({ board }) => board && this.faulty.has(`${board.board}/${board.slot}`));
     const instances = spec.instances.map(({ id }) => ({ id, state: 'running' as const, detail: null }));
     const seen = { ...IDLE, instances, boards: this.observedBoards(spec) };

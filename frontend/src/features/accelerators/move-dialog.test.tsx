@@ -27,6 +27,7 @@ const nf = (node_id: string, pipeline_id: string, slot: BoardNf['slot']): BoardN
 });
 const nfs = [nf('sqli', 'pl-1', null), nf('ddos', 'pl-2', { board: 'board-1', slot: 0 })];
 const plan = {
+  id: 'pn-1',
   feasible: true,
   problems: [],
   conflicts: [],
@@ -68,12 +69,13 @@ describe('MoveDialog', { timeout: 30_000 }, () => {
     expect(program.disabled).toBe(true);
     await user.click(screen.getByRole('combobox', { name: 'NF' }));
     await user.click(screen.getByRole('option', { name: /^sqli/ }));
-    await screen.findByText('Load sqli');
-    const choices = [
-      expect.objectContaining({ node_id: 'sqli', on: 'board', slot: { board: 'board-1', slot: 0 } }),
-      expect.objectContaining({ node_id: 'ddos', on: 'software' }),
-    ];
-    expect(asked('createPlan').at(-1)?.[1]).toEqual({ body: { implementations: choices } });
+    expect(await screen.findAllByText('Load sqli')).toHaveLength(2);
+    const first = [expect.objectContaining({ node_id: 'ddos', on: 'software' })];
+    const then = [expect.objectContaining({ node_id: 'sqli', on: 'board', slot: { board: 'board-1', slot: 0 } })];
+    expect(asked('createPlan').map(([, options]) => options)).toEqual([
+      { body: { implementations: first } },
+      { body: { implementations: then, on_top_of: plan.id } },
+    ]);
     expect(asked('createReconfiguration')).toHaveLength(0);
     await user.click(program);
     await waitFor(() => expect(onStarted).toHaveBeenCalledWith('rc-7'));
@@ -101,7 +103,7 @@ describe('MoveDialog', { timeout: 30_000 }, () => {
     const { user, onStarted } = show({ createPlan: plan, createReconfiguration: refusal });
     await user.click(screen.getByRole('combobox', { name: 'NF' }));
     await user.click(screen.getByRole('option', { name: /^sqli/ }));
-    await screen.findByText('Load sqli');
+    await screen.findAllByText('Load sqli');
     await user.click(screen.getByRole('button', { name: 'Program' }));
     expect((await screen.findByRole('alert')).textContent).toContain('A move is under way.');
     expect(onStarted).not.toHaveBeenCalled();

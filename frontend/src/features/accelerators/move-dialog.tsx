@@ -54,13 +54,10 @@ export default function MoveDialog({ start, boards, nfs, onClose, onStarted }: M
     staleTime: 0,
     gcTime: 0,
     retry: false,
-    queryFn: ({ signal }) =>
-      call(
-        'createPlan',
-        { body: { implementations: choicesOf(request!) } },
-        { signal, idempotencyKey: crypto.randomUUID() },
-      ),
+    queryFn: ({ signal }) => plansOf(request!, signal),
   });
+  const plans = plan.data ?? [];
+  const feasible = plans.length > 0 && plans.every((each) => each.feasible);
   const apply = useMutation({
     mutationFn: (body: ReconfigurationRequest) =>
       call('createReconfiguration', { body }, { idempotencyKey: crypto.randomUUID() }),
@@ -89,7 +86,7 @@ export default function MoveDialog({ start, boards, nfs, onClose, onStarted }: M
         className={classes.form}
         onSubmit={(event) => {
           event.preventDefault();
-          if (request && plan.data?.feasible) apply.mutate(request);
+          if (request && feasible) apply.mutate(request);
         }}
       >
         {draft.to === 'board' && (
@@ -103,7 +100,12 @@ export default function MoveDialog({ start, boards, nfs, onClose, onStarted }: M
           ) : plan.error ? (
             <FormTrouble error={plan.error} shown={[]} />
           ) : (
-            plan.data && <MovePlan plan={plan.data} />
+            plans.map((each, i) => (
+              <section key={each.id}>
+                {plans.length > 1 && <h3>{i === 0 ? 'First, room is made' : 'Then the slot is loaded'}</h3>}
+                <MovePlan plan={each} />
+              </section>
+            ))
           )}
         </section>
         <FormTrouble error={apply.error} shown={['/nf', '/slot', '/displaces']} />
@@ -114,7 +116,7 @@ export default function MoveDialog({ start, boards, nfs, onClose, onStarted }: M
           <Button
             type="submit"
             loading={apply.isPending}
-            disabled={!plan.data?.feasible || plan.isFetching || plan.data.steps.length === 0}
+            disabled={!feasible || plan.isFetching || plans.every(({ steps }) => steps.length === 0)}
           >
             {draft.to === 'board' ? 'Program' : 'Move to software'}
           </Button>
@@ -122,6 +124,18 @@ export default function MoveDialog({ start, boards, nfs, onClose, onStarted }: M
       </form>
     </Modal>
   );
+}
+
+/** The plans of a move, each on top of the one before; up to the first that is not feasible. */
+async function plansOf(request: ReconfigurationRequest, signal: AbortSignal): Promise<Plan[]> {
+  const plans: Plan[] = [];
+  for (const implementations of choicesOf(request)) {
+    const before = plans.at(-1);
+    const body = { implementations, ...(before && { on_top_of: before.id }) };
+    plans.push(await call('createPlan', { body }, { signal, idempotencyKey: crypto.randomUUID() }));
+    if (!plans.at(-1)!.feasible) break;
+  }
+  return plans;
 }
 
 interface BoardFieldsProps extends Pick<MoveDialogProps, 'boards' | 'nfs'> {

@@ -51,10 +51,9 @@ export function moveRequest(draft: MoveDraft, nfs: readonly BoardNf[]): Reconfig
   return { nf: refOf(nf), to, slot: parseSlot(draft.slot), load, policy, displaces };
 }
 
-/** What a plan of the move must choose. */
-export function choicesOf({ nf, to, slot, load, policy, displaces }: ReconfigurationRequest): ImplementationChoice[] {
-  return [
-    { ...nf, on: to, load, policy, ...(to === 'board' && slot && { slot }) },
-    ...displaces.map((each) => ({ ...each, on: 'software' as const, load, policy })),
-  ];
+/** What the plans of the move must choose, one after the other: a slot is free only once its user has left. */
+export function choicesOf({ nf, to, slot, load, policy, displaces }: ReconfigurationRequest): ImplementationChoice[][] {
+  const leave = displaces.map((each) => ({ ...each, on: 'software' as const, load, policy }));
+  const move = { ...nf, on: to, load, policy, ...(to === 'board' && slot && { slot }) };
+  return leave.length > 0 ? [leave, [move]] : [[move]];
 }

@@ -52,7 +52,7 @@ export class BoardKeeper implements BoardView, OnModuleInit {
       const seen = this.observed(board);
       const down = seen?.state === 'failed' || seen?.state === 'absent';
       return slotsOf(board)
-        .filter((slot) => down || seen?.slots.find((each) => each.slot === slot)?.state === 'faulty')
+        .filter((slot) => down || (isFaulty(seen, slot) && this.userOf(board.id, slot)))
         .map((slot) => ({ board: board.id, slot }));
     });
   }
@@ -97,13 +97,17 @@ export class BoardKeeper implements BoardView, OnModuleInit {
 
   private slot(board: string, slot: number, connected: boolean, seen: ObservedBoard | null): AcceleratorSlot {
     const observed = seen?.slots.find((each) => each.slot === slot) ?? unknownSlot(slot);
-    const user = this.view.plan?.instances.find((it) => it.board?.board === board && it.board.slot === slot);
+    const user = this.userOf(board, slot);
     return {
       ...(connected ? observed : { ...observed, state: 'unknown' as const }),
       pipeline_id: user?.pipeline_id ?? null,
       node_id: user?.node_id ?? null,
       reservation: this.reservations.find({ board, slot }),
     };
+  }
+
+  private userOf(board: string, slot: number) {
+    return this.view.comingPlan?.instances.find((it) => it.board?.board === board && it.board.slot === slot);
   }
 
   private look(node: string): void {
@@ -167,6 +171,10 @@ const BOARD_WORDS: Readonly<Record<ObservedBoard['state'], string>> = {
   failed: 'failed',
   absent: 'does not answer',
 };
+
+function isFaulty(board: ObservedBoard | null, slot: number): boolean {
+  return board?.slots.find((each) => each.slot === slot)?.state === 'faulty';
+}
 
 function slotsOf({ slots }: BoardNode): number[] {
   return Array.from({ length: slots }, (_, slot) => slot);

@@ -45,7 +45,7 @@ export class DeploymentsService implements Deployer {
   change(request: PlanChange, kind: Operation['kind'], by: string, before: Plan | null = null): Promise<Operation> {
     return this.mutex.run(async () => {
       const plan = await this.plans.make(PlanRequest.parse(request), this.state.comingPlan, before);
-      return this.accept(plan, null, { name: by, role: 'operator' }, kind);
+      return this.accept(plan, null, { name: by, role: 'operator' }, { kind, subject: subjectOf(request, plan) });
     });
   }
 
@@ -72,14 +72,19 @@ export class DeploymentsService implements Deployer {
   }
 
   /** Stores operation, deployments and the versions that it publishes at once, or nothing. */
-  private accept(plan: Plan, asked: string | null, caller: Caller, kind?: Operation['kind']): Promise<Operation> {
+  private accept(
+    plan: Plan,
+    asked: string | null,
+    caller: Caller,
+    about?: Pick<Operation, 'kind' | 'subject'>,
+  ): Promise<Operation> {
     this.requireDeployable(plan);
     return this.pipelines.publishing(this.withRunningVersions(plan), caller.name, async (publication) => {
       if (publication.isNew && !mayAct(caller.role, 'designer'))
         throw new ProblemError(403, `Publishing a draft needs the role designer; the session has ${caller.role}.`);
       let accepted: Operation | undefined;
       await this.state.commit(() => {
-        const change = this.acceptance(plan, asked, publication, caller.name, kind);
+        const change = this.acceptance(plan, asked, publication, caller.name, about);
         accepted = change.accept.operation;
         return change;
       });
@@ -92,7 +97,7 @@ export class DeploymentsService implements Deployer {
     asked: string | null,
     { versions, writeIn }: Publication,
     by: string,
-    kind?: Operation['kind'],
+    about?: Pick<Operation, 'kind' | 'subject'>,
   ) {
     const changed = plan.pipelines.filter(
       ({ pipeline_id: id }) => id === asked || this.state.deployment(id)?.version !== versions.get(id),
@@ -102,9 +107,9 @@ export class DeploymentsService implements Deployer {
     const operation: Operation = {
       id: newId('op'),
       project: PROJECT,
-      kind: kind ?? (changed.length === 0 && removed.length > 0 ? 'undeploy' : 'deploy'),
+      kind: about?.kind ?? (changed.length === 0 && removed.length > 0 ? 'undeploy' : 'deploy'),
       state: 'PROCESSING',
-      subject: asked ?? changed[0]?.pipeline_id ?? removed[0]?.pipeline_id ?? plan.id,
+      subject: about?.subject ?? asked ?? changed[0]?.pipeline_id ?? removed[0]?.pipeline_id ?? plan.id,
       plan_id: plan.id,
       by,
       steps: stepsOf(plan),
@@ -164,6 +169,14 @@ export class DeploymentsService implements Deployer {
       throw conflict('The twin is off (ORRERY_TWIN=off): pipelines can be planned but not run on emulated servers.');
     if (this.state.queue.length >= MAX_QUEUE) throw conflict(`${MAX_QUEUE} operations wait already.`);
   }
+}
+
+/** The pipeline that a change is about. */
+function subjectOf({ implementations = [] }: PlanChange, { abandoned, instances, id }: Plan): string {
+  const [first] = implementations;
+  if (first) return first.pipeline_id;
+  const lost = abandoned[0]?.slice(0, abandoned[0].lastIndexOf('.'));
+  return instances.find(({ pgraph_node }) => pgraph_node === lost)?.pipeline_id ?? id;
 }
 
 function planErrors(plan: Plan): FieldError[] {

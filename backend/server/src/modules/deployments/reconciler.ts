@@ -112,6 +112,7 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
   private async awaitNodes(head: Accepted): Promise<'reached' | 'superseded' | 'closed'> {
     const began = Date.now();
     let deadline = began + this.config.timing.stepTimeoutMs;
+    let progress = '';
     while (!this.closed) {
       const waiting = this.state.desired.waiting_for.filter((node) => this.exists(node) && !this.hasReached(node));
       if (waiting.length === 0) return 'reached';
@@ -119,7 +120,9 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
       if (operation.state === 'FAILED_TEMP' && this.state.queue.length > 1) return 'superseded';
       const settled = Date.now() - began >= FAILURE_GRACE_MS;
       const failed = settled ? waiting.flatMap((node) => this.failureOf(node) ?? []) : [];
-      if (waiting.some((node) => this.isLoading(node))) deadline = Date.now() + this.config.timing.stepTimeoutMs;
+      const loaded = waiting.map((node) => this.loadedBytes(node)).join();
+      if (loaded !== progress) deadline = Date.now() + this.config.timing.stepTimeoutMs;
+      progress = loaded;
       const late = Date.now() >= deadline;
       if (failed.length > 0 || late) {
         const detail = (failed.length > 0 ? failed : waiting.map((node) => this.lag(node))).join('; ');
@@ -265,8 +268,10 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
   }
 
   /** A bitstream takes seconds; nobody waits for it in vain as long as it comes. */
-  private isLoading(node: string): boolean {
-    return this.fleet.observed(node)?.boards.some(({ state }) => state === 'loading') ?? false;
+  private loadedBytes(node: string): number {
+    if (!this.fleet.isConnected(node)) return 0;
+    const slots = this.fleet.observed(node)?.boards.flatMap((board) => board.slots) ?? [];
+    return slots.reduce((sum, { load }) => sum + (load?.bytes ?? 0), 0);
   }
 
   private lag(node: string): string {

@@ -4,8 +4,12 @@ import { EVENT_LOG, type EventLog } from '../../ports/event-log.js';
 import { FLEET, type NodeFleet } from '../../ports/node-fleet.js';
 
 type Migration = Plan['migrations'][number];
-/** As NFs export it: one table, whose rows have what changes with time last. */
+/** As NFs export it: one table, whose rows begin with what tells them apart. */
 type FlowState = Readonly<Record<string, unknown>>;
+
+/** Columns that tell the rows of an NF's table apart; the 5-tuple where nothing is said. */
+const KEY_COLUMNS: Readonly<Record<string, number>> = { nat: 3, 'ddos-detector': 1 };
+const FIVE_TUPLE = 5;
 
 /**
  * migrate_instance (HYPER III-A): flow state goes over to an instance before traffic is led to it, and once more after, for
@@ -13,6 +17,7 @@ type FlowState = Readonly<Record<string, unknown>>;
  */
 @Injectable()
 export class StateMigration {
+  /** Flows that the first copy moved, by plan and instance. */
   private readonly moved = new Map<string, ReadonlySet<string>>();
 
   constructor(
@@ -20,25 +25,30 @@ export class StateMigration {
     @Inject(EVENT_LOG) private readonly events: EventLog,
   ) {}
 
-  async copy({ migrations = [] }: Plan, when: 'before' | 'after'): Promise<void> {
+  async copy({ id, migrations = [], instances }: Plan, when: 'before' | 'after'): Promise<void> {
     for (const migration of migrations) {
+      const nf = instances.find((it) => it.id === migration.to)?.nf ?? '';
+      const key = `${id} ${migration.to}`;
+      // A fabric that has to be told again is no reason to move everything again.
+      if (when === 'before' && this.moved.has(key)) continue;
       try {
-        await this.copyOne(migration, when);
+        await this.copyOne(migration, key, KEY_COLUMNS[nf] ?? FIVE_TUPLE, when);
       } catch (error) {
         this.tell(migration, 'migration-failed', `its flows could not be moved: ${(error as Error).message}`, { when });
       }
     }
   }
 
-  private async copyOne(migration: Migration, when: 'before' | 'after'): Promise<void> {
+  private async copyOne(migration: Migration, key: string, columns: number, when: 'before' | 'after'): Promise<void> {
     const { from, from_server, to, to_server } = migration;
     const began = performance.now();
     const exported = (await this.fleet.call(from_server, 'export_state', from, {})) as FlowState;
     const [table, rows] = tableOf(exported);
-    const known = when === 'after' ? this.moved.get(to) : undefined;
+    const flowOf = (row: unknown) => JSON.stringify(Array.isArray(row) ? row.slice(0, columns) : row);
+    const known = when === 'after' ? this.moved.get(key) : undefined;
     const fresh = known ? rows.filter((row) => !known.has(flowOf(row))) : rows;
-    this.moved.delete(to);
-    if (when === 'before') this.moved.set(to, new Set(rows.map(flowOf)));
+    if (when === 'before') this.moved.set(key, new Set(rows.map(flowOf)));
+    else this.moved.delete(key);
     if (fresh.length === 0) return;
     await this.fleet.call(to_server, 'import_state', to, { state: { ...exported, [table]: fresh } });
     const ms = performance.now() - began;
@@ -60,8 +70,4 @@ export class StateMigration {
 function tableOf(state: FlowState): [name: string, rows: readonly unknown[]] {
   const found = Object.entries(state).find((entry): entry is [string, unknown[]] => Array.isArray(entry[1]));
   return found ?? ['flows', []];
-}
-
-function flowOf(row: unknown): string {
-  return JSON.stringify(Array.isArray(row) ? row.slice(0, -1) : row);
 }

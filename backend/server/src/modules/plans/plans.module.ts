@@ -139,7 +139,8 @@ class PlansController {
     @Input() { body }: RouteInput<'createPlan'>,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<Plan> {
-    const plan = await this.plans.make(body, this.view.comingPlan);
+    const base = body.on_top_of === undefined ? this.view.comingPlan : await this.plans.get(body.on_top_of);
+    const plan = await this.plans.make(body, base);
     reply.header('location', `${API_PREFIX}/plans/${plan.id}`);
     return plan;
   }

@@ -38,13 +38,14 @@ export function decide(plan: Plan | null, request: ReconfigurationRequest): Deci
     return { leave: [choice(nf, { on: 'software' })], load: [], moves: moves(plan, [[nf, 'software']]), slot: null };
   }
   const displaced = displacedBy(plan, request);
-  const target = slot ?? (displaced ? place(boardOf(plan, displaced)!) : null);
+  const [first] = displaced;
+  const target = slot ?? (first ? place(boardOf(plan, first)!) : null);
   const onBoard = choice(nf, { on: 'board', load, policy, ...(target ? { slot: target } : {}) });
   const where = target ? nameOf(target) : 'a free slot';
   return {
-    leave: displaced ? [choice(displaced, { on: 'software' })] : [],
+    leave: displaced.map((each) => choice(each, { on: 'software' })),
     load: [onBoard],
-    moves: moves(plan, [...(displaced ? [[displaced, 'software'] as const] : []), [nf, where]]),
+    moves: moves(plan, [...displaced.map((each) => [each, 'software'] as const), [nf, where]]),
     slot: target,
   };
 }
@@ -62,11 +63,27 @@ export function decideBack(plan: Plan | null, nf: NfRef, displaced: readonly NfR
   };
 }
 
-/** Who has to leave: the user of the slot that was asked for, else the first on a board, if it may be displaced. */
-function displacedBy(plan: Plan | null, { nf, slot, displaces }: ReconfigurationRequest): NfRef | null {
+/**
+ * Who has to leave, of those that may be displaced: the user of the slot that was asked for, else the first on a board;
+ * before a full load everybody on that board.
+ */
+function displacedBy(plan: Plan | null, { nf, slot, load, displaces }: ReconfigurationRequest): NfRef[] {
   const candidates = displaces.filter((each) => !sameNf(each, nf) && boardOf(plan, each));
-  if (!slot) return candidates[0] ?? null;
-  return candidates.find((each) => sameSlot(boardOf(plan, each)!, slot)) ?? null;
+  const target = slot ?? (candidates[0] ? boardOf(plan, candidates[0]) : null);
+  if (!target) return [];
+  const inTheWay = (it: BoardPlace) => (load === 'full' ? it.board === target.board : sameSlot(it, target));
+  return candidates.filter((each) => inTheWay(boardOf(plan, each)!));
+}
+
+/** NFs that a full load would take off their board without being asked. */
+export function overrunBy(plan: Plan | null, { load, slot, moves: list }: FullLoad): string[] {
+  if (load !== 'full' || !slot) return [];
+  const others = (plan?.instances ?? []).filter(({ board }) => board?.board === slot.board);
+  return others.filter((it) => !list.some((move) => sameNf(move, it))).map(({ pgraph_node }) => pgraph_node);
+}
+
+interface FullLoad extends Pick<Decision, 'slot' | 'moves'> {
+  readonly load: BoardPlace['load'];
 }
 
 export function sameNf(a: NfRef, b: NfRef): boolean {
@@ -104,8 +121,8 @@ function moves(plan: Plan | null, list: readonly (readonly [NfRef, string])[]): 
 export const USUAL_PRIORITY = 50;
 
 /**
- * Objectives that were to be met and would not be any more, of chains at least as important as what moves (CoNFV IV-D):
- * a reconfiguration that breaks one is refused.
+ * Objectives that were to be met and would not be any more, of chains that are more important than what moves (CoNFV IV-D),
+ * also of those that are displaced: a reconfiguration that breaks one is refused.
  */
 export function brokenObjectives(
   now: Plan | null,
@@ -120,6 +137,6 @@ export function brokenObjectives(
       !stillMet &&
       met.has(`${pipeline_id} ${slo_id}`) &&
       !moving.has(pipeline_id) &&
-      priorityOf(pipeline_id) >= priority,
+      priorityOf(pipeline_id) > priority,
   );
 }

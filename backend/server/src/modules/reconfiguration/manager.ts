@@ -1,6 +1,9 @@
+import { isDeepStrictEqual } from 'node:util';
 import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import {
   type BoardPlace,
+  type ImplementationChoice,
+  type LoadResult,
   type NfRef,
   type Operation,
   type Plan,
@@ -11,15 +14,29 @@ import {
 import { newId } from '../../platform/ids.js';
 import { LOG, type Log } from '../../platform/log.js';
 import { conflict, invalid, notFound } from '../../platform/problem.js';
+import { Signal } from '../../platform/signal.js';
 import { BOARDS, type BoardView } from '../../ports/board-view.js';
 import { DEPLOYER, type Deployer, type PlanChange } from '../../ports/deployer.js';
 import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
 import { isOver } from '../../ports/operation-log.js';
 import { PLANS, type PlanStore } from '../../ports/plan-store.js';
-import { boardOf, brokenObjectives, type Decision, decide, decideBack, instancesOf, nameOf } from './decision.js';
+import {
+  boardOf,
+  brokenObjectives,
+  type Decision,
+  decide,
+  decideBack,
+  instancesOf,
+  nameOf,
+  overrunBy,
+} from './decision.js';
 import { over, stageEvents, started } from './events.js';
 import { Records } from './records.js';
+import { requireSlot } from './slots.js';
 import { begun, finished, isSteering, noStages, type STAGES } from './stages.js';
+
+/** Looks again after so long though nothing was heard. */
+const FOLLOW_MS = 1000;
 
 /** Why a reconfiguration begins, and how important the one who asks is. */
 export interface Cause {
@@ -49,7 +66,7 @@ interface Begun {
 export class ReconfigurationManager implements OnApplicationBootstrap, OnApplicationShutdown {
   private active: Promise<void> | null = null;
   private closed = false;
-  private readonly wakers = new Set<() => void>();
+  private readonly news = new Signal();
 
   constructor(
     @Inject(LOG) private readonly log: Log,
@@ -61,7 +78,7 @@ export class ReconfigurationManager implements OnApplicationBootstrap, OnApplica
   ) {}
 
   async onApplicationBootstrap(): Promise<void> {
-    this.view.onChange(() => this.wake());
+    this.view.onChange(() => this.news.wake());
     const detail = 'The server was restarted meanwhile; what it had begun was finished by its operation.';
     for (const run of this.records.all().filter(({ state }) => state === 'running'))
       await this.close(finished(run, 'failed', detail, Date.now()));
@@ -69,7 +86,7 @@ export class ReconfigurationManager implements OnApplicationBootstrap, OnApplica
 
   async onApplicationShutdown(): Promise<void> {
     this.closed = true;
-    this.wake();
+    this.news.wake();
     await this.active;
   }
 
@@ -83,12 +100,23 @@ export class ReconfigurationManager implements OnApplicationBootstrap, OnApplica
     this.requireIdle();
     if (instancesOf(plan, request.nf).length === 0)
       throw notFound('NF in what is deployed', `${request.nf.pipeline_id} ${request.nf.node_id}`);
+    if (request.slot) requireSlot(this.boards, request.slot);
     const here = boardOf(plan, request.nf);
     if (request.to === 'software' && !here)
       throw invalid([{ pointer: '/to', detail: 'it is software already', code: 'no-change' }]);
     if (request.to === 'board' && here && (!request.slot || nameOf(request.slot) === nameOf(here)))
       throw invalid([{ pointer: '/slot', detail: `it is on ${nameOf(here)} already`, code: 'no-change' }]);
-    return this.begin({ decision: decide(plan, request), cause, how: request });
+    return this.begin({ decision: await this.decide(request), cause, how: request });
+  }
+
+  /** Nobody is displaced while there is room. */
+  private async decide(request: ReconfigurationRequest): Promise<Decision> {
+    const plan = this.view.comingPlan;
+    const gently = decide(plan, { ...request, displaces: [] });
+    if (request.to === 'software' || request.slot || request.displaces.length === 0) return decide(plan, request);
+    const [change] = changesOf(gently);
+    const found = await this.plans.make(PlanRequest.parse(change), plan);
+    return found.feasible ? gently : decide(plan, request);
   }
 
   /** Takes back what an earlier reconfiguration did, now that the load has fallen. */
@@ -179,8 +207,11 @@ export class ReconfigurationManager implements OnApplicationBootstrap, OnApplica
   }
 
   /** Plans both changes without doing them. */
-  private async refusalOf({ decision, cause }: Begun): Promise<string | null> {
-    const moving = new Set(decision.moves.map(({ pipeline_id }) => pipeline_id));
+  private async refusalOf({ decision, cause, how }: Begun): Promise<string | null> {
+    const loaded = decision.load.length > 0 ? decision.load : decision.leave;
+    const moving = new Set(loaded.map(({ pipeline_id }) => pipeline_id));
+    const [overrun] = decision.load.length > 0 ? overrunBy(this.view.comingPlan, { ...decision, ...how }) : [];
+    if (overrun) return `A full load would take ${overrun} off its board: it is not among what may be displaced.`;
     for (const nf of decision.leave) {
       const why = decision.load.length > 0 ? cause.cannotLeave(nf) : null;
       if (why) return why;
@@ -190,9 +221,9 @@ export class ReconfigurationManager implements OnApplicationBootstrap, OnApplica
       const next = await this.plans.make(PlanRequest.parse(change), plan);
       if (!next.feasible) return refusedPlan(next);
       const broken = brokenObjectives(plan, next, moving, cause.priority, cause.priorityOf);
-      const [slo] = broken;
+      const [slo] = cause.cause === 'fallback' ? [] : broken;
       if (slo)
-        return `Objective ${slo.slo_id} of ${slo.pipeline_id}, which is no less important, would be missed: ${Math.round(slo.predicted)} ${slo.unit}, target ${slo.target}.`;
+        return `Objective ${slo.slo_id} of ${slo.pipeline_id}, which is more important, would be missed: ${Math.round(slo.predicted)} ${slo.unit}, target ${slo.target}.`;
       plan = next;
     }
     return null;
@@ -217,11 +248,14 @@ export class ReconfigurationManager implements OnApplicationBootstrap, OnApplica
         const last = decision.load.length === 0 && isSteering(it) && latest.stages[3]!.state === 'pending';
         if (last) await stage('response', { operation_id: operation.id, detail: 'traffic led to software' });
       });
-      if (ended.state !== 'COMPLETED') return this.rollBack(latest, it, before, ended);
+      if (ended.state !== 'COMPLETED') return this.rollBack(latest, it, before, whyNot(ended));
     }
     if (decision.load.length > 0) {
-      const between = this.view.comingPlan;
-      const operation = await this.deployer.change({ implementations: [...decision.load] }, 'reconfigure', cause.by);
+      const known = this.lastLoads();
+      const operation = await this.deployer
+        .change({ implementations: [...decision.load] }, 'reconfigure', cause.by)
+        .catch((error: Error) => error);
+      if (operation instanceof Error) return this.rollBack(latest, it, before, operation.message);
       const what = decision.moves.find(({ to }) => to !== 'software');
       const detail = `${what?.nf ?? 'module'}, ${run.load} load of ${decision.slot ? nameOf(decision.slot) : 'a slot'}`;
       await stage('configuration', { operation_id: operation.id, detail });
@@ -229,17 +263,31 @@ export class ReconfigurationManager implements OnApplicationBootstrap, OnApplica
         const last = isSteering(it) && latest.stages[3]!.state === 'pending';
         if (last) await stage('response', { operation_id: operation.id, detail: 'traffic led to the board' });
       });
-      latest = this.withLoad(latest, decision);
-      if (ended.state !== 'COMPLETED') return this.rollBack(latest, it, between, ended);
+      latest = this.withLoad(latest, decision, known);
+      if (ended.state !== 'COMPLETED') return this.rollBack(latest, it, before, whyNot(ended));
     }
     await this.close(finished(latest, 'completed', null, Date.now()));
   }
 
-  private withLoad(run: Reconfiguration, { load }: Decision): Reconfiguration {
+  private lastLoads(): ReadonlyMap<string, LoadResult | null> {
+    return new Map(this.boards.accelerators().map(({ id, last_load }) => [id, last_load]));
+  }
+
+  private withLoad(
+    run: Reconfiguration,
+    { load }: Decision,
+    known: ReadonlyMap<string, LoadResult | null>,
+  ): Reconfiguration {
     const nf = load[0];
     const board = nf && boardOf(this.view.comingPlan, nf);
     const last = board ? this.boards.lastLoad(board.board) : null;
-    if (!board || !last || (last.slot !== null && last.slot !== board.slot)) return run;
+    if (
+      !board ||
+      !last ||
+      isDeepStrictEqual(last, known.get(board.board)) ||
+      (last.slot !== null && last.slot !== board.slot)
+    )
+      return run;
     return { ...run, slot: { board: board.board, slot: board.slot }, loads: [last], packets_lost: last.lost };
   }
 
@@ -250,30 +298,52 @@ export class ReconfigurationManager implements OnApplicationBootstrap, OnApplica
       now = this.deployer.operation(operation.id) ?? now;
       await look(now);
       if (isOver(now) || now.state === 'FAILED_TEMP') return now;
-      await this.changed();
+      await this.news.wait(FOLLOW_MS);
     }
     throw new Error('the server is being stopped');
   }
 
-  /** The plan that was in force before the change takes its place again. */
-  private async rollBack(run: Reconfiguration, it: Begun, before: Plan | null, failed: Operation): Promise<void> {
-    const why = failed.error?.detail ?? 'the operation did not come about';
-    const implementations = it.decision.moves.map((nf) => {
+  /**
+   * What was in force before the first change takes its place again; an NF whose slot does not work, as after a load that
+   * failed, is software then.
+   */
+  private async rollBack(run: Reconfiguration, it: Begun, before: Plan | null, why: string): Promise<void> {
+    const places = it.decision.moves.map((nf) => {
       const place = boardOf(before, nf);
-      const { pipeline_id, node_id } = nf;
-      const how = { load: run.load, policy: run.policy };
-      if (!place || this.isBroken(place)) return { pipeline_id, node_id, on: 'software' as const, ...how };
-      return { pipeline_id, node_id, on: 'board' as const, slot: { board: place.board, slot: place.slot }, ...how };
+      return { nf, place: place && !this.isBroken(place) ? place : null };
     });
     try {
-      const operation = await this.deployer.change({ implementations }, 'reconfigure', it.cause.by, before);
-      const ended = await this.follow(operation, async () => undefined);
-      if (ended.state !== 'COMPLETED') throw new Error(ended.error?.detail ?? 'the way back is not clear');
+      const leave = places.filter(({ nf, place }) => this.isElsewhere(nf, place));
+      if (leave.length > 0)
+        await this.undo(
+          leave.map(({ nf }) => toSoftware(nf, run)),
+          it,
+          before,
+        );
+      const load = places.filter(({ nf, place }) => place && !boardOf(this.view.comingPlan, nf));
+      if (load.length > 0)
+        await this.undo(
+          load.map(({ nf, place }) => toBoard(nf, place!)),
+          it,
+          before,
+        );
       await this.close(finished(run, 'rolled-back', why, Date.now()));
     } catch (error) {
       const detail = `${why}; and it could not be taken back: ${(error as Error).message}`;
       await this.close(finished(run, 'failed', detail, Date.now()));
     }
+  }
+
+  /** Whether the NF is in a slot where it was not before. */
+  private isElsewhere(nf: NfRef, before: BoardPlace | null): boolean {
+    const here = boardOf(this.view.comingPlan, nf);
+    return here !== null && (before === null || nameOf(before) !== nameOf(here));
+  }
+
+  private async undo(implementations: ImplementationChoice[], { cause }: Begun, before: Plan | null): Promise<void> {
+    const operation = await this.deployer.change({ implementations }, 'reconfigure', cause.by, before);
+    const ended = await this.follow(operation, async () => undefined);
+    if (ended.state !== 'COMPLETED') throw new Error(whyNot(ended));
   }
 
   private isBroken(place: BoardPlace): boolean {
@@ -284,16 +354,18 @@ export class ReconfigurationManager implements OnApplicationBootstrap, OnApplica
     const before = this.records.find(run.id) ?? null;
     await this.records.write(run, ...stageEvents(before, run), over(run));
   }
+}
 
-  private changed(): Promise<void> {
-    return new Promise((resolve) => this.wakers.add(resolve));
-  }
+function toSoftware({ pipeline_id, node_id }: NfRef, { load, policy }: Reconfiguration): ImplementationChoice {
+  return { pipeline_id, node_id, on: 'software', load, policy };
+}
 
-  private wake(): void {
-    const waiting = [...this.wakers];
-    this.wakers.clear();
-    for (const resolve of waiting) resolve();
-  }
+function toBoard({ pipeline_id, node_id }: NfRef, { board, slot, load, policy }: BoardPlace): ImplementationChoice {
+  return { pipeline_id, node_id, on: 'board', slot: { board, slot }, load, policy };
+}
+
+function whyNot({ error }: Operation): string {
+  return error?.detail ?? 'the operation did not come about';
 }
 
 function changesOf({ leave, load }: Decision): PlanChange[] {

@@ -10,9 +10,11 @@ import type { FastifyReply } from 'fastify';
 import { pageOf } from '../../platform/paging.js';
 import { notFound } from '../../platform/problem.js';
 import { Caller, Input, Route } from '../../platform/route.js';
+import { BOARDS, type BoardView } from '../../ports/board-view.js';
 import { ReconfigurationManager } from './manager.js';
 import { Policies } from './policies.js';
 import { Records } from './records.js';
+import { requireSlot } from './slots.js';
 import { Watcher } from './watcher.js';
 
 @Controller()
@@ -20,6 +22,7 @@ class PoliciesController {
   constructor(
     @Inject(Policies) private readonly policies: Policies,
     @Inject(Watcher) private readonly watcher: Watcher,
+    @Inject(BOARDS) private readonly boards: BoardView,
   ) {}
 
   @Route('listReconfigurationPolicies')
@@ -34,6 +37,7 @@ class PoliciesController {
     @Caller() caller: SessionInfo,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<ReconfigurationPolicy> {
+    if (body.slot) requireSlot(this.boards, body.slot);
     const policy = await this.policies.add(body, caller.name);
     reply.header('location', `${API_PREFIX}/reconfiguration-policies/${policy.id}`);
     return this.watcher.describe(policy);
@@ -44,6 +48,7 @@ class PoliciesController {
     @Input() { params, body }: RouteInput<'putReconfigurationPolicy'>,
     @Caller() caller: SessionInfo,
   ): Promise<ReconfigurationPolicy> {
+    if (body.slot) requireSlot(this.boards, body.slot);
     return this.watcher.describe(await this.policies.replace(params.id, body, caller.name));
   }
 

@@ -1,10 +1,10 @@
 import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
-import type { NfRef, Reconfiguration, ReconfigurationPolicy } from '@orrery/contract';
+import type { BoardPlace, NfRef, Reconfiguration, ReconfigurationPolicy } from '@orrery/contract';
 import { LOG, type Log } from '../../platform/log.js';
 import { BOARDS, type BoardView } from '../../ports/board-view.js';
 import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
 import { TELEMETRY, type Telemetry } from '../../ports/telemetry.js';
-import { boardOf, nfKey, sameNf, USUAL_PRIORITY } from './decision.js';
+import { boardOf, nameOf, nfKey, sameNf, USUAL_PRIORITY } from './decision.js';
 import { Hysteresis } from './hysteresis.js';
 import { type Cause, ReconfigurationManager } from './manager.js';
 import { Policies, type StoredPolicy } from './policies.js';
@@ -13,6 +13,8 @@ import { Records } from './records.js';
 const PERIOD_MS = 500;
 /** A slot that does not work for so long is given up; an agent that restarts finds its boards sooner. */
 const GIVE_UP_MS = 1000;
+/** A policy, or a way back to software, that was refused or failed is tried again after so long, and later each time. */
+const RETRY_MS = { first: 5000, most: 300_000 };
 /** The newest sample counts for so long. */
 const FRESH_MS = 2500;
 
@@ -27,7 +29,10 @@ const UNITS: Readonly<Record<StoredPolicy['threshold']['metric'], (value: number
 export class Watcher implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly hystereses = new Map<string, Hysteresis>();
   private readonly lastMs = new Map<string, number>();
-  private brokenSinceMs: number | null = null;
+  private readonly brokenSinceMs = new Map<string, number>();
+  /** Ways back to software that did not come about, one after the other. */
+  private fallBacksFailed = 0;
+  private fallBackAtMs = 0;
   private timer: NodeJS.Timeout | null = null;
   private looking = false;
 
@@ -86,18 +91,20 @@ export class Watcher implements OnApplicationBootstrap, OnApplicationShutdown {
 
   private async lookAtBoards(nowMs: number): Promise<void> {
     const broken = this.boards.broken();
-    const used = this.view.comingPlan?.instances.find(({ board }) =>
-      broken.some((slot) => board && slot.board === board.board && slot.slot === board.slot),
-    );
+    const names = new Set(broken.map(nameOf));
+    for (const known of this.brokenSinceMs.keys()) if (!names.has(known)) this.brokenSinceMs.delete(known);
+    for (const name of names) if (!this.brokenSinceMs.has(name)) this.brokenSinceMs.set(name, nowMs);
+    const lost = (it: BoardPlace) => nowMs - (this.brokenSinceMs.get(nameOf(it)) ?? nowMs) >= GIVE_UP_MS;
+    const used = this.view.comingPlan?.instances.find(({ board }) => board && lost(board));
     if (!used) {
-      this.brokenSinceMs = null;
+      this.fallBacksFailed = 0;
+      this.fallBackAtMs = 0;
       return;
     }
-    this.brokenSinceMs ??= nowMs;
-    if (nowMs - this.brokenSinceMs < GIVE_UP_MS || this.manager.busy) return;
-    const { board, slot } = used.board!;
-    const why = this.boards.accelerators().find(({ id }) => id === board)?.detail ?? 'it does not work';
-    await this.manager.fallBack(this.causeOf('fallback', `${board} slot ${slot}: ${why}`, 'reconfiguration manager'));
+    if (nowMs < this.fallBackAtMs || this.manager.busy) return;
+    this.fallBackAtMs = nowMs + retryMs(this.fallBacksFailed++);
+    const why = this.boards.accelerators().find(({ id }) => id === used.board!.board)?.detail ?? 'it does not work';
+    await this.manager.fallBack(this.causeOf('fallback', `${nameOf(used.board!)}: ${why}`, 'reconfiguration manager'));
   }
 
   private async lookAt(policy: StoredPolicy, nowMs: number): Promise<void> {
@@ -127,9 +134,11 @@ export class Watcher implements OnApplicationBootstrap, OnApplicationShutdown {
 
   /** Whoever moved the NF last, the policy leaves it alone for a while. */
   private isCooling({ id, nf, cooldown_s }: StoredPolicy, nowMs: number): boolean {
-    const moved = this.records.all().find(({ moves }) => moves.some((move) => sameNf(move, nf)));
-    const lastMs = Math.max(this.lastMs.get(id) ?? 0, moved?.ended_ms ?? 0);
-    return nowMs - lastMs < cooldown_s * 1000;
+    const moved = this.records.all().filter(({ moves }) => moves.some((move) => sameNf(move, nf)));
+    const failed = moved.findIndex(({ state }) => state === 'completed');
+    const tries = failed < 0 ? moved.length : failed;
+    const wait = Math.max(cooldown_s * 1000, tries > 0 ? retryMs(tries - 1) : 0);
+    return nowMs - Math.max(this.lastMs.get(id) ?? 0, moved[0]?.ended_ms ?? 0) < wait;
   }
 
   /** NFs that made room when this policy last brought its NF to a board. */
@@ -163,4 +172,8 @@ export class Watcher implements OnApplicationBootstrap, OnApplicationShutdown {
     }
     return null;
   }
+}
+
+function retryMs(tries: number): number {
+  return Math.min(RETRY_MS.most, RETRY_MS.first * 2 ** tries);
 }

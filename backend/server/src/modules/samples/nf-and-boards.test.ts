@@ -7,6 +7,7 @@ describe('the figures of an NF', () => {
   it('are those of its instances together, on servers and boards, while they are new', () => {
     const meter = new NfMeter();
     meter.take(
+      'server-2',
       [
         ['instance/web.sqli.0/bps', 10],
         ['instance/web.sqli.0/queue', 7],
@@ -15,6 +16,7 @@ describe('the figures of an NF', () => {
       1000,
     );
     meter.take(
+      'server-1',
       [
         ['instance/web.sqli.board-1-0/bps', 5],
         ['node/server-1/cpu', 1],
@@ -29,6 +31,9 @@ describe('the figures of an NF', () => {
     expect(bps()).toBe(5);
     now = 3000;
     expect(meter.now(now)).toEqual([]);
+    meter.take('server-1', [['instance/web.sqli.0/bps', 10]], 'twin', 3000);
+    meter.take('server-1', [['instance/web.sqli.board-1-0/bps', 4]], 'twin', 3200);
+    expect(bps()).toBe(4);
   });
 });
 

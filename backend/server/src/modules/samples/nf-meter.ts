@@ -6,6 +6,7 @@ const STALE_MS = 1500;
 const METRICS = ['pps', 'bps', 'cpu'] as const;
 
 interface Newest {
+  readonly node: string;
   readonly origin: Origin;
   readonly values: Map<string, number>;
   tMs: number;
@@ -16,19 +17,21 @@ export class NfMeter {
   /** By NF (`<pipeline>.<node>`), then by instance. */
   private readonly nfs = new Map<string, Map<string, Newest>>();
 
-  /** Takes rates with keys `instance/<NF>.<which>/<metric>`; others are not its own. */
-  take(values: readonly (readonly [key: string, value: number])[], origin: Origin, nowMs: number): void {
+  /** Takes all rates of a node; keys `instance/<NF>.<which>/<metric>` count. What it no longer names is gone. */
+  take(node: string, values: readonly (readonly [key: string, value: number])[], origin: Origin, nowMs: number): void {
     for (const [key, value] of values) {
       const [kind, instance, metric] = key.split('/');
       if (kind !== 'instance' || !METRICS.some((each) => each === metric)) continue;
       const nf = instance!.slice(0, instance!.lastIndexOf('.'));
       const instances = this.nfs.get(nf) ?? new Map<string, Newest>();
       this.nfs.set(nf, instances);
-      const newest = instances.get(instance!) ?? { values: new Map<string, number>(), origin, tMs: nowMs };
+      const newest = instances.get(instance!) ?? { node, values: new Map<string, number>(), origin, tMs: nowMs };
       newest.values.set(metric!, value);
       newest.tMs = nowMs;
       instances.set(instance!, newest);
     }
+    for (const instances of this.nfs.values())
+      for (const [id, it] of instances) if (it.node === node && it.tMs !== nowMs) instances.delete(id);
   }
 
   /** The sums of what was reported lately, with keys `nf/<NF>/<metric>`. */

@@ -54,10 +54,14 @@ export class SamplesService implements Telemetry, TelemetrySink, OnModuleInit, O
     this.boardRates.set(node, boardRates);
     const ofBoards = boardRates.take(samples);
     const result = rates.take(samples);
-    if (!result) return;
-    this.nfs.take(result.values, origin, Date.now());
     this.publish(
-      [...result.values, ...ofBoards].map(([key, value]) => ({ key, t_ms: result.t_ms, value, origin })),
+      ofBoards.map(([key, value]) => ({ key, t_ms: samples.t_ms, value, origin })),
+      [],
+    );
+    if (!result) return;
+    this.nfs.take(node, result.values, origin, Date.now());
+    this.publish(
+      result.values.map(([key, value]) => ({ key, t_ms: result.t_ms, value, origin })),
       [],
     );
     const exits = this.view.exits();

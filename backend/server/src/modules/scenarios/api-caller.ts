@@ -28,7 +28,10 @@ export class ApiCaller {
   /** Calls as a session of its own, so that events name who acted. */
   async as(name: string): Promise<Api> {
     const token = await this.sessions.issue('designer', name);
-    return { call: (route, options = {}) => this.call(token, route, options) };
+    return {
+      call: (route, options = {}) => this.call(token, route, options),
+      end: () => this.sessions.close(token),
+    };
   }
 
   private async call<N extends RouteName>(token: string, name: N, options: CallOptions): Promise<RouteResponse<N>> {
@@ -54,6 +57,8 @@ export class ApiCaller {
 export interface Api {
   /** Throws with the problem's detail where the API refuses. */
   call<N extends RouteName>(name: N, options?: CallOptions): Promise<RouteResponse<N>>;
+  /** Ends the session. */
+  end(): Promise<void>;
 }
 
 function refusal(body: string): string {

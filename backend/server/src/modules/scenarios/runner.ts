@@ -148,6 +148,7 @@ export class ScenarioRunner implements OnModuleInit, OnApplicationShutdown {
     const state = signal.aborted ? 'stopped' : failure === null ? 'completed' : 'failed';
     for (const work of undo.reverse())
       await work().catch((error: unknown) => this.log.warn({ error: (error as Error).message }, 'left by a scenario'));
+    await api.end();
     run = over(run, state, state === 'failed' ? failure : null);
     await this.write(run);
     this.tell(run, state, `Scenario "${script.scenario.title}" ${state}${failure ? `: ${failure}` : ''}`, by);
@@ -165,22 +166,29 @@ export class ScenarioRunner implements OnModuleInit, OnApplicationShutdown {
   }
 
   private remember(run: ScenarioRun): void {
-    this.runs = [run, ...this.runs.filter(({ id }) => id !== run.id)].slice(0, KEEP);
+    const others = this.runs.filter(({ id }) => id !== run.id);
+    this.runs = [run, ...others].sort((a, b) => b.started_ms - a.started_ms);
   }
 
   private async write(run: ScenarioRun): Promise<void> {
-    const gone = this.runs.slice(KEEP).map(({ id }) => id);
+    const others = this.runs.filter(({ id }) => id !== run.id);
+    const gone = others.slice(KEEP - 1).map(({ id }) => id);
     await this.store.transact((transaction) => {
       transaction.hset(KEYS.scenarioRuns, run.id, JSON.stringify(run));
       if (gone.length > 0) transaction.hdel(KEYS.scenarioRuns, ...gone);
     });
     this.remember(run);
+    this.runs = this.runs.slice(0, KEEP);
   }
 }
 
 function over(run: ScenarioRun, state: ScenarioRun['state'], detail: string | null): ScenarioRun {
-  const steps = run.steps.map((step) => (step.state === 'pending' ? { ...step, state: 'skipped' as const } : step));
-  return { ...run, steps, state, detail, ended_ms: Date.now() };
+  const now = Date.now();
+  const steps = run.steps.map((step) => {
+    if (step.state === 'pending') return { ...step, state: 'skipped' as const };
+    return step.state === 'running' ? { ...step, state: 'failed' as const, ended_ms: now } : step;
+  });
+  return { ...run, steps, state, detail, ended_ms: now };
 }
 
 async function until<T>(

@@ -29,6 +29,8 @@ export interface Change {
   deploy: InstanceSpec[];
   configure: InstanceSpec[];
   destruct: string[];
+  /** Slots of boards to empty of what no instance is known of. */
+  vacate?: readonly SlotRef[];
   wiring: Wiring | null;
 }
 

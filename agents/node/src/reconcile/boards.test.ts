@@ -56,7 +56,12 @@ function world(instances: InstanceSpec[], there: [string, BoardInstance][], over
     },
     processes: new Map(),
     process_nfs: [],
-    boards: { nfs: ['sqli-detector', 'ddos-detector'], instances: new Map(there), observed: [BOARD] },
+    boards: {
+      nfs: ['sqli-detector', 'ddos-detector'],
+      instances: new Map(there),
+      observed: [BOARD],
+      unclaimed: [],
+    },
     failure: null,
     converged: 2,
     now_ms: 1000,
@@ -74,13 +79,14 @@ function applied(before: World): World {
 const brief = (decided: ReturnType<typeof decide>) =>
   decided.steps.map((step) => {
     if (step.kind === 'start-engine') return 'start-engine';
-    const { deploy, configure, destruct, wiring } = step.change;
+    const { deploy, configure, destruct, vacate = [], wiring } = step.change;
     const ports = wiring ? [`wiring(${wiring.graph.ports.map(({ name }) => name).join(' ')})`] : [];
     return [
       step.driver,
       ...deploy.map(({ id }) => `+${id}`),
       ...configure.map(({ id }) => `~${id}`),
       ...destruct.map((id) => `-${id}`),
+      ...vacate.map(({ board, slot }) => `-${board}/${slot}`),
       ...ports,
     ].join(' ');
   });
@@ -107,6 +113,16 @@ describe('decide with boards', () => {
     expect(brief(decide(before))).toEqual(['engine wiring(nic0)']);
     expect(brief(decide(applied(before)))).toEqual(['board +p.new.0 -p.old.0']);
     expect(decide(before).observed.instances).toContainEqual({ id: 'p.old.0', state: 'stopping', detail: null });
+  });
+
+  it('takes out what an earlier agent left and nobody names, after the data plane has left it', () => {
+    const before = world([board('p.s.0')], []);
+    const unclaimed = [0, 1].map((n) => ({ board: 'b1', slot: n }));
+    const found = { ...before, boards: { ...before.boards, unclaimed } };
+    expect(brief(decide(found))).toEqual(['board +p.s.0', 'engine wiring(nic0)']);
+    const later = applied(world([board('p.s.0')], [runs(board('p.s.0'))]));
+    const left = { ...later, boards: { ...later.boards, unclaimed } };
+    expect(brief(decide(left))).toEqual(['board -b1/1']);
   });
 
   it('exchanges two slots in one change', () => {

@@ -9,6 +9,8 @@ export interface BoardWorld {
   nfs: readonly string[];
   instances: ReadonlyMap<string, BoardInstance>;
   observed: readonly ObservedBoard[];
+  /** Slots that hold what no instance is known of. */
+  unclaimed: readonly SlotRef[];
 }
 
 const placeOf = ({ board, slot }: SlotRef) => `${board}/${slot}`;
@@ -52,9 +54,9 @@ export function boardEnds(spec: NodeSpec, { instances }: BoardWorld): BoardEnds 
 
 /**
  * What is deployed and configured before the data plane changes, and what is done when it no longer refers to instances
- * that go: they are destructed, and others take their slots.
+ * that go: they are destructed, others take their slots, and what an earlier agent left elsewhere is taken out.
  */
-export function boardSteps(spec: NodeSpec, { instances }: BoardWorld): { before: Step[]; after: Step[] } {
+export function boardSteps(spec: NodeSpec, { instances, unclaimed }: BoardWorld): { before: Step[]; after: Step[] } {
   const wanted = onBoards(spec);
   const places = new Map(wanted.map(({ id, board }) => [id, placeOf(board!)]));
   const leaving = new Set(
@@ -66,15 +68,22 @@ export function boardSteps(spec: NodeSpec, { instances }: BoardWorld): { before:
     return !leaving.has(placeOf(board!));
   }
   const destruct = [...instances.keys()].filter((id) => !places.has(id));
-  return { before: step(early, [], instances), after: step(late, destruct, instances) };
+  const named = new Set(places.values());
+  const vacate = unclaimed.filter((place) => !named.has(placeOf(place)));
+  return { before: step(early, [], [], instances), after: step(late, destruct, vacate, instances) };
 }
 
-function step(changed: InstanceSpec[], destruct: string[], instances: BoardWorld['instances']): Step[] {
-  if (changed.length + destruct.length === 0) return [];
+function step(
+  changed: InstanceSpec[],
+  destruct: string[],
+  vacate: SlotRef[],
+  instances: BoardWorld['instances'],
+): Step[] {
+  if (changed.length + destruct.length + vacate.length === 0) return [];
   const deploy = changed.filter(({ id }) => !instances.has(id));
   const configure = changed.filter(({ id }) => instances.has(id));
   const reason = changed.map(({ id }) => id).join(', ') || 'no longer desired';
-  return [{ kind: 'realize', driver: 'board', change: { ...noChange, deploy, configure, destruct }, reason }];
+  return [{ kind: 'realize', driver: 'board', change: { ...noChange, deploy, configure, destruct, vacate }, reason }];
 }
 
 /** The first instance that its board will never take as it is desired. */

@@ -23,7 +23,7 @@ function world(over: Partial<World>): World {
     engine: up,
     processes: new Map(),
     process_nfs: ['legacy-forwarder'],
-    boards: { nfs: [], instances: new Map(), observed: [] },
+    boards: { nfs: [], instances: new Map(), observed: [], unclaimed: [] },
     failure: null,
     converged: 2,
     now_ms: 1000,

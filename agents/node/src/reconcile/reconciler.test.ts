@@ -58,7 +58,7 @@ const nothing = {
   importState: async () => {},
 };
 const noProcesses: NfDriver = { ...nothing, kind: 'process' };
-const noBoards: BoardsPort = { ...nothing, kind: 'board', observed: [] };
+const noBoards: BoardsPort = { ...nothing, kind: 'board', observed: [], unclaimed: [] };
 
 function setUp() {
   const engine = new ScriptedEngine();

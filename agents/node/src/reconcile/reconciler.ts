@@ -1,4 +1,4 @@
-import type { NodeSpec, Observed, ObservedBoard } from '@orrery/contract';
+import type { NodeSpec, Observed, ObservedBoard, SlotRef } from '@orrery/contract';
 import type { EngineView } from '../drivers/engine/engine-driver.js';
 import { type BoardInstance, DriverError, type NfDriver } from '../drivers/nf-driver.js';
 import type { Emit } from '../link/agent-event.js';
@@ -15,6 +15,7 @@ export interface EnginePort extends NfDriver {
 export interface BoardsPort extends NfDriver {
   observe(): ReadonlyMap<string, BoardInstance>;
   readonly observed: readonly ObservedBoard[];
+  readonly unclaimed: readonly SlotRef[];
 }
 
 export interface Drivers {
@@ -128,7 +129,7 @@ export class Reconciler {
       engine: engine.view,
       processes: process.observe(),
       process_nfs: process.nfs,
-      boards: { nfs: board.nfs, instances: board.observe(), observed: board.observed },
+      boards: { nfs: board.nfs, instances: board.observe(), observed: board.observed, unclaimed: board.unclaimed },
       failure: this.failure,
       converged: this.converged,
       now_ms: Date.now(),

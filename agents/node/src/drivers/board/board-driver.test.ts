@@ -112,7 +112,10 @@ describe('BoardDriver', () => {
     board.slots[0]!.model!.memory.set(at(COMMON_REGISTERS.DROPS, 0), 3);
     await until('its own are counted', () => driver.drops('q.fw.0').denied === 3);
     model.put([1, 2, 3, 6, 2, 0, 0, 5]);
-    await driver.realize({ ...none, configure: [onBoard('q.fw.0', 'stateful-firewall', 0, { config: { rules: [] } })] });
+    await driver.realize({
+      ...none,
+      configure: [onBoard('q.fw.0', 'stateful-firewall', 0, { config: { rules: [] } })],
+    });
     await states('running', 'q.fw.0');
     expect(model.entries.length).toBe(1);
   });
@@ -270,6 +273,24 @@ describe('BoardDriver', () => {
     await driver.realize({ ...none, destruct: ['p.fw.0'] });
     await until('it is empty', () => board.slots[0]!.state === 'empty');
     expect(driver.observe().size).toBe(0);
+  });
+
+  it('tells of what was in a slot before it, and takes it out when it is told to', async () => {
+    const first = await setUp();
+    await first.driver.realize({ ...none, deploy: [firewall(), onBoard('p.ddos.0', 'ddos-detector', 1)] });
+    await first.states('running');
+    await first.states('running', 'p.ddos.0');
+    expect(first.driver.unclaimed).toEqual([]);
+    first.driver.stop();
+    const second = await drive(first.board);
+    expect(second.driver.unclaimed).toEqual([0, 1].map((slot) => ({ board: 'b1', slot })));
+    await second.driver.realize({ ...none, deploy: [firewall()] });
+    const vacate = second.driver.unclaimed;
+    expect(vacate).toEqual([{ board: 'b1', slot: 1 }]);
+    await second.driver.realize({ ...none, vacate });
+    expect(second.driver.unclaimed).toEqual([]);
+    await until('it is empty', () => first.board.slots[1]!.state === 'empty');
+    await second.states('running');
   });
 
   it('is not ready while an interface is missing, which is heard', async () => {

@@ -1,4 +1,4 @@
-import type { BoardDescription, BoardSample, InstanceSpec, ObservedBoard } from '@orrery/contract';
+import type { BoardDescription, BoardSample, InstanceSpec, ObservedBoard, SlotRef } from '@orrery/contract';
 import type { Emit } from '../../link/agent-event.js';
 import { boardDigest } from '../instance-digest.js';
 import { type BoardInstance, type Change, DriverError, type NfDriver } from '../nf-driver.js';
@@ -53,6 +53,13 @@ export class BoardDriver implements NfDriver {
     return this.units.map(({ observed }) => observed);
   }
 
+  /** Slots that hold what no instance is known of: it was there before this agent. */
+  get unclaimed(): SlotRef[] {
+    return this.units.flatMap(({ board, slots }) =>
+      slots.filter(({ unclaimed }) => unclaimed).map(({ slot }) => ({ board, slot })),
+    );
+  }
+
   get samples(): BoardSample[] {
     return this.units.flatMap(({ sample }) => sample ?? []);
   }
@@ -83,12 +90,13 @@ export class BoardDriver implements NfDriver {
     );
   }
 
-  async realize({ deploy, configure, destruct }: Change): Promise<void> {
+  async realize({ deploy, configure, destruct, vacate = [] }: Change): Promise<void> {
     const wanted = [...deploy, ...configure];
     const places = new Map(wanted.map((instance) => [this.place(instance), instance]));
     const gone = new Set([...destruct, ...wanted.map(({ id }) => id)]);
     for (const slot of this.slots)
       if (slot.target && gone.has(slot.target.instance.id) && !places.has(slot)) slot.empty();
+    for (const { board, slot } of vacate) this.units.find((unit) => unit.board === board)?.slots[slot]?.empty();
     for (const [slot, instance] of places)
       slot.run({ instance, adapter: this.adapter(instance), digest: boardDigest(instance) });
   }

@@ -64,6 +64,11 @@ export class Slot {
     return this.goal.kind === 'run' ? this.goal.target : null;
   }
 
+  /** It holds what was there before this agent, and nobody has said yet what is to be there. */
+  get unclaimed(): boolean {
+    return this.goal.kind === 'leave' && this.status !== null && this.status.module !== null;
+  }
+
   run(target: SlotTarget): void {
     const same = this.target?.instance.id === target.instance.id;
     if (!same) {

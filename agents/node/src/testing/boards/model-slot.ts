@@ -3,7 +3,8 @@ import { allOf, at, field } from '../../drivers/board/fields.js';
 import { identityOf, versionText } from '../../drivers/board/module-names.js';
 import { COMMON_REGISTERS } from '../../drivers/board/registers.js';
 
-const { ID, VERSION, CONTROL, TABLE_COMMAND, TABLE_STATUS, TABLE_DATA, EVENT_COUNT, EVENT_DATA, DROPS } = COMMON_REGISTERS;
+const { ID, VERSION, CONTROL, TABLE_COMMAND, TABLE_STATUS, TABLE_DATA, EVENT_COUNT, EVENT_DATA, DROPS } =
+  COMMON_REGISTERS;
 const KEY_WORDS = 4;
 
 /** Registers of a slot module as they look from outside: memory, a table and a FIFO of events; no packets. */

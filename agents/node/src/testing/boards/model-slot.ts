@@ -55,20 +55,24 @@ export class ModelSlot {
     for (const address of allOf(DROPS)) this.memory.delete(address);
   }
 
-  /** Deletes what has the key that lies in the data registers. */
-  private remove(): boolean {
+  /** Where the entry is that has the key that lies in the data registers; -1: nowhere. */
+  private find(): number {
     const words = allOf(TABLE_DATA).map((address) => this.memory.get(address) ?? 0);
-    const at = this.entries.findIndex((one) => one.slice(0, KEY_WORDS).join() === words.slice(0, KEY_WORDS).join());
+    return this.entries.findIndex((one) => one.slice(0, KEY_WORDS).join() === words.slice(0, KEY_WORDS).join());
+  }
+
+  private remove(): boolean {
+    const at = this.find();
     if (at >= 0) this.entries.splice(at, 1);
     return at >= 0;
   }
 
   private command(value: number): number {
-    const index = field(TABLE_COMMAND.fields.INDEX, value);
     if (field(TABLE_COMMAND.fields.OPERATION, value) === 2)
       return this.put(allOf(TABLE_DATA).map((address) => this.memory.get(address) ?? 0)) ? 2 : 4;
     if (field(TABLE_COMMAND.fields.OPERATION, value) === 3) return this.remove() ? 2 : 0;
-    const entry = this.entries[index];
+    const wanted = field(TABLE_COMMAND.fields.OPERATION, value) === 4;
+    const entry = this.entries[wanted ? this.find() : field(TABLE_COMMAND.fields.INDEX, value)];
     for (let i = 0; entry && i < ENTRY_WORDS; i++) this.memory.set(at(TABLE_DATA, i), entry[i]!);
     return entry ? 2 : 0;
   }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import type { RegisterWrite, TableEntry } from '../board-port.js';
-import { at, field, word } from '../fields.js';
+import { allOf, at, field, word } from '../fields.js';
 import { BOARD_MODULES, COMMON_REGISTERS } from '../registers.js';
 import { addressNumber, addressText } from './addresses.js';
 import { AgeMs, idleSeconds, readRows, TABLE_FLOWS, Word16, Word32, youngestFirst } from './flows.js';
@@ -12,7 +12,9 @@ import { RoundTrips } from './round-trips.js';
 
 const { registers, events } = BOARD_MODULES.nf_nat;
 const { TABLE_COMMAND, TABLE_STATUS, TABLE_DATA } = COMMON_REGISTERS;
-const DELETE = 3;
+const OPERATION = { delete: 3, find: 4 };
+/** Words of an entry that a board finds it by. */
+const KEY_WORDS = 4;
 const SHORTEST_SWEEP_MS = 5000;
 /** Misses that wait for their turn; a board holds eight frames, so more are of flows that gave up. */
 const MISSES_LIMIT = 256;
@@ -196,7 +198,8 @@ export class NatSession implements ModuleSession {
 
   private async sweep(): Promise<void> {
     for (const entry of await this.slot.exportTable(TABLE_FLOWS)) {
-      if (entry[7]! < this.config.idle_timeout_s || this.closed) continue;
+      // The table was read some time ago, of which every removal takes more.
+      if (!this.isIdle(entry) || this.closed || !this.isIdle(await this.find(entry))) continue;
       await this.remove(entry);
       const mapping = mappingOf(entry);
       if (mapping && this.forget(mapping)) this.counts.expired++;
@@ -209,16 +212,29 @@ export class NatSession implements ModuleSession {
     return true;
   }
 
-  private async remove(entry: TableEntry): Promise<void> {
-    const data = entry.map((value, i): RegisterWrite => [at(TABLE_DATA, i), value]);
-    const command: RegisterWrite = [TABLE_COMMAND.address, word(TABLE_COMMAND, { OPERATION: DELETE })];
-    await this.slot.writeRegisters([...data, command]);
-    while (await this.tableBusy()) await sleep(1);
+  private isIdle(entry: TableEntry | null): boolean {
+    return entry !== null && entry[7]! >= this.config.idle_timeout_s;
   }
 
-  private async tableBusy(): Promise<boolean> {
-    const [status] = await this.slot.readRegisters([TABLE_STATUS.address]);
-    return field(TABLE_STATUS.fields.BUSY, status!) === 1;
+  private async remove(entry: TableEntry): Promise<void> {
+    await this.command(OPERATION.delete, entry);
+  }
+
+  /** The entry as it is now; null when it is gone, or when an answer to a miss came between. */
+  private async find(entry: TableEntry): Promise<TableEntry | null> {
+    const { valid, data } = await this.command(OPERATION.find, entry);
+    return valid && entry.every((value, i) => i >= KEY_WORDS || value === data[i]) ? data : null;
+  }
+
+  private async command(operation: number, entry: TableEntry): Promise<{ valid: boolean; data: TableEntry }> {
+    const key = entry.map((value, i): RegisterWrite => [at(TABLE_DATA, i), value]);
+    await this.slot.writeRegisters([...key, [TABLE_COMMAND.address, word(TABLE_COMMAND, { OPERATION: operation })]]);
+    for (;;) {
+      const [status, ...data] = await this.slot.readRegisters([TABLE_STATUS.address, ...allOf(TABLE_DATA)]);
+      const { BUSY, VALID } = TABLE_STATUS.fields;
+      if (field(BUSY, status!) === 0) return { valid: field(VALID, status!) === 1, data };
+      await sleep(1);
+    }
   }
 }
 

@@ -15,13 +15,18 @@ const config = { external_addresses: ['198.18.0.1'], port_lo: 2000, port_hi: 200
 
 async function begin(over: object = {}, model = new ModelSlot('nat'), fresh = true) {
   const puts: number[] = [];
+  const afterExport = vi.fn();
   const slot: SlotAccess = {
     instance_id: 'p.nat.0',
     readRegisters: async (addresses) => addresses.map((address) => model.read(address)),
     writeRegisters: async (writes) => {
       for (const [address, value] of writes) model.write(address, value);
     },
-    exportTable: async () => model.entries.map((entry) => [...entry]),
+    exportTable: async () => {
+      const entries = model.entries.map((entry) => [...entry]);
+      afterExport();
+      return entries;
+    },
     importTable: async (entries) => {
       puts.push(entries.length);
       return entries.filter((entry) => !model.put([...entry])).length;
@@ -31,7 +36,7 @@ async function begin(over: object = {}, model = new ModelSlot('nat'), fresh = tr
   const session = (await nat.begin(slot, { ...config, ...over }, fresh)) as NatSession;
   const miss = (port: number, protocol = TCP, address = INSIDE) =>
     session.event([1, address, 0x08080808, port * 65536 + 443, protocol, 0, 0, 0]);
-  return { session, model, puts, miss };
+  return { session, model, puts, miss, afterExport };
 }
 
 const ends = (model: ModelSlot) => model.entries.map(([, , ports]) => [ports! >>> 16, ports! & 0xffff]);
@@ -76,6 +81,19 @@ describe('NAT on a board', () => {
     expect(await session.state(0)).toMatchObject({ flows: 9, flows_expired: 1 });
     miss(12);
     await until('it has the port', () => ends(model).some(([inside, outside]) => inside === 12 && outside === 2004));
+  });
+
+  it('keeps a flow that has a packet while idle flows are taken back', async () => {
+    const { session, model, miss, afterExport } = await begin();
+    for (const port of [1, 2]) miss(port);
+    await until('they are answered', () => model.entries.length === 2);
+    for (const entry of model.entries) entry[7] = 61;
+    afterExport.mockImplementationOnce(() => {
+      model.entries[1]![7] = 0;
+    });
+    await session.tick();
+    expect(ends(model)).toEqual([[2, 2001]]);
+    expect(await session.state(0)).toMatchObject({ flows: 1, flows_expired: 1 });
   });
 
   it('gives out a port that came back as late as it can', async () => {

@@ -10,6 +10,17 @@ type SloPrediction = Plan['slos'][number];
 const LATENCY_MODEL =
   'processor sharing (M/G/1-PS) on each core, with an exponential wake-up of mean 8 µs where the core sleeps + base latency + 50 µs and the link delays a fabric hop; percentile of a gamma distribution with the same mean and variance';
 
+/** A board of the twin computes each cycle of its device: it is slower than the device, and what it measures is too. */
+const AS_SILICON = 'boards at the clock of their device: an emulated one takes up to some hundred times as long; ';
+
+function latencyModel({ instances, infrastructure }: PlacedInput, pipelineId: string): string {
+  const emulated = new Set(infrastructure.boards.filter(({ origin }) => origin === 'twin').map(({ id }) => id));
+  const uses = instances.some(
+    ({ pipeline_id, board }) => pipeline_id === pipelineId && board && emulated.has(board.board),
+  );
+  return uses ? AS_SILICON + LATENCY_MODEL : LATENCY_MODEL;
+}
+
 /** What each objective will measure if the rate estimates hold, for every pipeline of the plan. */
 export function predictSlos(input: PlacedInput): SloPrediction[] {
   return input.pipelines.flatMap((pipeline) =>
@@ -32,7 +43,13 @@ function predictLatency(
     attainable > max_us
       ? { constraint: 'latency', needed: attainable, available: max_us, unit: 'us', where: definition.name }
       : null;
-  const common = { pipeline_id, slo_id: id, kind: 'latency', unit: 'us', model: LATENCY_MODEL } as const;
+  const common = {
+    pipeline_id,
+    slo_id: id,
+    kind: 'latency',
+    unit: 'us',
+    model: latencyModel(input, pipeline_id),
+  } as const;
   return { ...common, target: max_us, predicted, attainable, met, constraint };
 }
 

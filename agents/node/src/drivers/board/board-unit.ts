@@ -175,7 +175,7 @@ export class BoardUnit implements SlotHost {
       this.device = device;
     } catch (error) {
       this.port.close();
-      this.absence = (error as Error).message;
+      this.absence = absenceOf(error as NodeJS.ErrnoException);
       return this.again();
     }
     if (this.attempts > 0) this.emit('info', 'board.back', `Board ${this.board} is there`);
@@ -247,4 +247,11 @@ export class BoardUnit implements SlotHost {
 function among(kind: string, others: ReadonlyMap<number, string>): string {
   if (kind === 'partial') return '';
   return ` beside ${[...others].map(([slot, module]) => `${module} in ${slot}`).join(', ')}`;
+}
+
+/** In words for those who do not know where the board's socket is. */
+function absenceOf({ code, message }: NodeJS.ErrnoException): string {
+  return code === 'ECONNREFUSED' || code === 'ENOENT'
+    ? 'it does not answer: it has no power, or its process ended'
+    : message;
 }

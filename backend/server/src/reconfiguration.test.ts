@@ -138,6 +138,17 @@ describe('a reconfiguration', () => {
     ]);
   });
 
+  it('can be looked at before: a plan on top of a plan, which cannot be deployed before it', async () => {
+    await move(beta, 'board', { slot: SLOT });
+    const leave = { implementations: [{ ...beta, on: 'software' }] };
+    const first = await server.api.call('createPlan', { body: leave });
+    const load = { implementations: [{ ...alpha, on: 'board', slot: SLOT }], on_top_of: first.id };
+    const then = await server.api.call('createPlan', { body: load });
+    expect(then).toMatchObject({ feasible: true, base_plan: first.id, diff: { added: ['alpha.nf.board-1-0'] } });
+    const early = await server.api.request('createDeployment', { body: JSON.stringify({ plan_id: then.id }) });
+    expect(early).toMatchObject({ status: 409, body: { errors: [{ code: 'stale-plan' }] } });
+  });
+
   it('moves flow state with the NF', async () => {
     await move(beta, 'board', { slot: SLOT });
     const asked = [...server.agents.values()].flatMap(({ calls }) => calls.map((call) => call));

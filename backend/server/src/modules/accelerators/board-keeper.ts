@@ -50,7 +50,9 @@ export class BoardKeeper implements BoardView, OnModuleInit {
     return this.infrastructure.current.infrastructure.boards.flatMap((board) => {
       if (!this.fleet.isConnected(board.server)) return [];
       const seen = this.observed(board);
-      const down = seen?.state === 'failed' || seen?.state === 'absent';
+      // A faulty slot may be loaded again, also where it is the board's only one.
+      const down =
+        seen?.state === 'absent' || (seen?.state === 'failed' && !seen.slots.some(({ state }) => state === 'faulty'));
       return slotsOf(board)
         .filter((slot) => down || (isFaulty(seen, slot) && this.userOf(board.id, slot)))
         .map((slot) => ({ board: board.id, slot }));

@@ -16,6 +16,8 @@ void* create() {
 
 void destroy(void* instance) {
   auto* self = static_cast<Instance*>(instance);
+  // The thread's context may be that of an instance which is gone already, and final() uses it.
+  Verilated::threadContextp(&self->context);
   self->model.final();
   delete self;
 }

@@ -39,6 +39,17 @@ def test_slots_go_through_their_states(start: Start, images: Images) -> None:
     assert states == ["loading", "configuring", "active", "quiescing", "empty", "loading", "configuring"]
 
 
+def test_two_slots_with_the_same_module_are_unloaded_in_any_order(start: Start, images: Images) -> None:
+    board = start(slots=2)
+    for slot in (0, 1):
+        board.load(images.partial("ecp5", "nf_stateful_firewall", slot), slot)
+        board.call("resume", slot=slot)
+    for slot in (1, 0):
+        board.call("unload", slot=slot)
+    assert [slot["state"] for slot in board.status()["slots"]] == ["empty", "empty"]
+    assert board.stop() == 0
+
+
 @pytest.mark.parametrize("policy", ["hold", "drop", "bypass"])
 def test_every_frame_of_a_swap_is_accounted_for(start: Start, images: Images, policy: str) -> None:
     board = start(time_scale=3)

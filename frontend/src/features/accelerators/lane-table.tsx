@@ -6,7 +6,7 @@ import { StatusBadge } from '../../shared/ui/status-badge.js';
 import { type Lane, laneWord, type Phase } from './lanes.js';
 import classes from './lanes.module.css';
 
-export interface LaneRow {
+interface LaneRow {
   readonly board: string;
   readonly slot: number;
   readonly phase: Phase;

@@ -22,7 +22,7 @@ export const sameNf = (a: NfRef, b: NfRef) => a.pipeline_id === b.pipeline_id &&
 export const sameSlot = (a: SlotRef, b: SlotRef) => a.board === b.board && a.slot === b.slot;
 export const slotText = ({ board, slot }: SlotRef) => `${board} slot ${slot}`;
 
-export function hasBoardImplementation(descriptor: NfDescriptor | undefined): boolean {
+function hasBoardImplementation(descriptor: NfDescriptor | undefined): boolean {
   return descriptor?.implementations.some(({ kind }) => kind === 'board') ?? false;
 }
 

@@ -15,7 +15,7 @@ export const STAGE_WORDS: Record<ReconfigurationStage, string> = {
   response: 'traffic goes to where the NF runs now',
 };
 
-export interface StageSpan {
+interface StageSpan {
   readonly stage: ReconfigurationStage;
   readonly state: StageRecord['state'];
   readonly from_ms: number;
@@ -30,7 +30,7 @@ export function stageSpans({ stages }: Pick<Reconfiguration, 'stages'>, now: num
   });
 }
 
-export interface StageSegment extends StageSpan {
+interface StageSegment extends StageSpan {
   readonly duration_ms: number;
   /** Part of the bar's width. */
   readonly share: number;

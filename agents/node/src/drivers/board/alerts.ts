@@ -2,7 +2,7 @@ import type { Emit } from '../../link/agent-event.js';
 
 export type Alert = Parameters<Emit>;
 
-export interface AlertRate {
+interface AlertRate {
   /** So many at once, */
   burst: number;
   /** and so many a second after. */

@@ -11,7 +11,7 @@ import type { ModuleAdapter, ModuleSession } from './modules/module-adapter.js';
 import { netdevs } from './netdevs.js';
 import type { Slot } from './slot.js';
 
-export interface BoardDriverOptions {
+interface BoardDriverOptions {
   boards: readonly BoardConfig[];
   adapters?: readonly ModuleAdapter[];
   makePort?: (config: BoardConfig) => BoardPort;

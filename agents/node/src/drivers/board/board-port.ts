@@ -55,7 +55,7 @@ export interface SlotStatus {
   error: string | null;
 }
 
-export type Interruption = Pick<LoadResult, 'held' | 'lost' | 'bypassed'>;
+type Interruption = Pick<LoadResult, 'held' | 'lost' | 'bypassed'>;
 
 export interface BoardStatus {
   /** In the words of the kernel's fpga_manager. */

@@ -7,7 +7,7 @@ export function moduleName(hardware: string): string {
   return Name.safeParse(name).success ? name : 'unknown';
 }
 
-export interface ModuleIdentity {
+interface ModuleIdentity {
   id: number;
   version: string;
   drops: readonly string[];

@@ -79,7 +79,8 @@ export class ReconfigurationManager implements OnApplicationBootstrap, OnApplica
 
   async onApplicationBootstrap(): Promise<void> {
     this.view.onChange(() => this.news.wake());
-    const detail = 'The server was restarted meanwhile; what it had begun was finished by its operation.';
+    const detail =
+      'The server was restarted meanwhile: the operation that was under way goes on, later stages were not begun.';
     for (const run of this.records.all().filter(({ state }) => state === 'running'))
       await this.close(finished(run, 'failed', detail, Date.now()));
   }

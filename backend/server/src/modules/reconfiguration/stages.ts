@@ -58,7 +58,8 @@ export function finished(
   };
 }
 
-/** Whether the traffic of an operation is being led to what is new: the load before it is over. */
+/** Whether traffic is being led to what is new, by the fabric or within a server: what had to be prepared is there. */
 export function isSteering({ steps }: Operation): boolean {
-  return steps.some(({ kind, state }) => kind === 'steer-fabric' && state !== 'pending');
+  const leads = (kind: string) => kind === 'steer-fabric' || kind === 'switch-node';
+  return steps.some(({ kind, state }) => leads(kind) && (state === 'running' || state === 'done'));
 }

@@ -2,7 +2,7 @@ import { closeSync, openSync, readSync } from 'node:fs';
 import type { LoadKind } from '@orrery/contract';
 
 /** What the header of a bitstream container says (fpga/board/image/header.h); whether it may be believed is the board's to check. */
-export interface Container {
+interface Container {
   kind: LoadKind;
   profile: string;
   region: string;

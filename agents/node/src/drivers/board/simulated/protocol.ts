@@ -22,7 +22,7 @@ export const Described = z.object({
 
 const Loading = z.object({ kind: LoadKind, bytes: Count, bytes_total: Count, policy: LoadPolicy });
 
-export const LastLoad = z.object({
+const LastLoad = z.object({
   id: z.int(),
   state: z.string(),
   error: z.string().nullable(),

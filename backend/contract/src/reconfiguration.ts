@@ -33,7 +33,14 @@ export const ReconfigurationPolicyRequest = z
   .refine(({ threshold: { up, down } }) => down < up, {
     path: ['threshold', 'down'],
     message: 'must be below the upper threshold',
-  });
+  })
+  .refine(
+    ({ nf, displaces }) => !displaces.some((it) => it.pipeline_id === nf.pipeline_id && it.node_id === nf.node_id),
+    {
+      path: ['displaces'],
+      message: 'must not hold the NF itself',
+    },
+  );
 export type ReconfigurationPolicyRequest = z.infer<typeof ReconfigurationPolicyRequest>;
 
 /** When an NF is moved between software and board without being asked (CoNFV IV-D). */

@@ -3,7 +3,18 @@ import { resolve } from 'node:path';
 import { ROOT } from './setup/paths.mjs';
 import { SetupError } from './setup/progress.mjs';
 
-const PATHS = ['/', '/chains', '/catalogue', '/topology', '/accelerators', '/slos', '/events', '/operations', '/twin', '/capabilities'];
+const PATHS = [
+  '/',
+  '/chains',
+  '/catalogue',
+  '/topology',
+  '/accelerators',
+  '/slos',
+  '/events',
+  '/operations',
+  '/twin',
+  '/capabilities',
+];
 const DOCS = '/api/docs';
 const CHROMIUM = process.env.ORRERY_CHROMIUM ?? '/usr/bin/chromium';
 const PAGE_MS = 20_000;

@@ -56,7 +56,7 @@ class DeviceTest : public ::testing::TestWithParam<std::pair<size_t, uint32_t>> 
                  [this](size_t slot) { told_.push_back(device_.slot(slot).state); }};
 };
 
-INSTANTIATE_TEST_SUITE_P(Shells, DeviceTest, ::testing::Values(std::pair{1, 100}, std::pair{2, 50}, std::pair{2, 100}));
+INSTANTIATE_TEST_SUITE_P(Shells, DeviceTest, ::testing::Values(std::pair{1, 100}, std::pair{2, 80}, std::pair{2, 100}));
 
 TEST_P(DeviceTest, PassesFramesOfAllLengthsWholeAndInOrderBothWays) {
   std::mt19937_64 rng(1);

@@ -68,7 +68,6 @@ export class TwinProcess {
     const child = spawn(launcher, ['--run-dir', runDir, '--state-dir', stateDir], {
       stdio: ['ignore', log.fd, log.fd],
     });
-    await log.close();
     this.child = child;
     let failure: string | null = null;
     child.once('error', (error) => {
@@ -78,6 +77,8 @@ export class TwinProcess {
       failure ??= `ended with ${code ?? by}`;
       if (this.child === child) this.child = null;
     });
+    // Only now: it may end at once, and what nobody listens for is not heard.
+    await log.close();
     if (child.pid) await writeFile(this.pidFile, String(child.pid), { mode: 0o600 });
     const deadline = Date.now() + START_LIMIT_MS;
     while (!(await answers())) {

@@ -70,7 +70,8 @@ class FlowTable(Generic[Value]):
                 return index
         if not self.replace:
             return None
-        return max(ways, key=lambda index: (now_s - self.ways[index].seen_s, -index))  # type: ignore[union-attr]
+        held = [(now_s - entry.seen_s, -index) for index in ways if (entry := self.ways[index]) is not None]
+        return -max(held)[1]
 
     def room(self, key: bytes, now_s: int) -> bool:
         return self._place(key, now_s) is not None

@@ -8,6 +8,7 @@ import struct
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 from model.flow_table import crc32c
 from tb.common.frames import ACK, SYN, tcp, udp
@@ -29,7 +30,7 @@ def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=FPGA, capture_output=True, text=True, check=False)
 
 
-def lines(*arguments: str | Path) -> list[dict[str, object]]:
+def lines(*arguments: str | Path) -> list[dict[str, Any]]:
     result = run(*arguments)
     assert result.returncode == 0, result.stderr
     return [json.loads(line) for line in result.stdout.splitlines()]

@@ -33,7 +33,7 @@ def test_ddos(tmp_path: Path) -> None:
     got = lines("ddos-detector", "--config", config, capture(tmp_path / "p", frames))
     assert [line["class"] for line in got] == [1] * 7 + [2, 1]
     assert got[7]["events"] == [{"event": "flagged", "address": "192.0.2.1", "count": 7, "mean": 7}]
-    assert [event["event"] for event in got[8]["events"]] == ["cleared"]  # type: ignore[index,attr-defined]
+    assert [event["event"] for event in got[8]["events"]] == ["cleared"]
 
 
 def test_crypto(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ export const InstanceSpec = z.strictObject({
   pipeline_id: Id,
   node_id: Name,
   nf: Name,
-  driver: z.enum(['engine', 'process', 'board']),
+  driver: z.enum(['engine', 'process', 'container', 'board']),
   board: BoardPlace.optional().describe('with the driver `board`: the slot that runs it'),
   core: z.int().min(0),
   config: z.record(z.string(), z.unknown()),

@@ -33,7 +33,7 @@ export const Instance = z.strictObject({
   node_id: Name,
   nf: Name,
   ordinal: z.int().min(0),
-  driver: z.enum(['engine', 'process', 'board']),
+  driver: z.enum(['engine', 'process', 'container', 'board']),
   board: BoardPlace.optional().describe('with the driver `board`: the slot that runs it'),
   server: Name,
   core: z.int().min(0),
@@ -129,8 +129,8 @@ export type Plan = z.infer<typeof Plan>;
 export const ImplementationChoice = z.strictObject({
   pipeline_id: Id,
   node_id: Name,
-  on: z.enum(['software', 'board']),
-  slot: SlotRef.optional().describe('absent: the slot that fits most closely'),
+  on: z.enum(['software', 'container', 'board']),
+  slot: SlotRef.optional().describe('with `board`; absent: the slot that fits most closely'),
   load: LoadKind.default('partial'),
   policy: LoadPolicy.default('hold'),
 });

@@ -1,0 +1,42 @@
+import { OneNfChain } from '../support/one-nf-chain.js';
+import { expect, test } from '../support/orrery.js';
+
+test('an NF moves into a container with its flows, carries real packets there, and comes back', async ({ api }) => {
+  const chain = await OneNfChain.deploy(api, 'containers-walk', 'stateful-firewall');
+  const flowsOf = async (id: string) => {
+    const { state } = await api.ok('GET', `/nf-instances/${encodeURIComponent(id)}/state`);
+    return JSON.stringify(state);
+  };
+
+  await test.step('into a container: flows first, then traffic', async () => {
+    await chain.request(5);
+    const plan = await chain.runOn('container');
+    expect(plan.migrations).toMatchObject([{ from: 'containers-walk.fw.0', to: 'containers-walk.fw.container-0' }]);
+    const { id, state } = await chain.instance();
+    expect({ id, state }).toEqual({ id: 'containers-walk.fw.container-0', state: 'running' });
+    const before = await chain.packetsIn(id);
+    expect(await chain.request(20)).toMatchObject({ state: 'completed', received: 20, errors: 0 });
+    await api.until('packets through the container', async () =>
+      (await chain.packetsIn(id)) >= before + 60 ? true : null,
+    );
+    expect(await flowsOf(id)).toContain('10.0.2.1');
+  });
+
+  await test.step('the agent is killed: traffic goes on, and the next agent takes the container over', async () => {
+    const { id, server } = await chain.instance();
+    const fault = await api.ok('POST', '/twin/faults', { kind: 'agent-kill', target: server });
+    expect(await chain.request(20)).toMatchObject({ state: 'completed', received: 20, errors: 0 });
+    await api.until('the agent', async () => ((await chain.instance()).state === 'running' ? true : null));
+    expect((await chain.instance()).id).toBe(id);
+    await api.call('DELETE', `/twin/faults/${fault.id}`);
+  });
+
+  await test.step('back to software', async () => {
+    await chain.runOn('software');
+    expect((await chain.instance()).id).toBe('containers-walk.fw.0');
+    expect(await chain.request(20)).toMatchObject({ state: 'completed', received: 20, errors: 0 });
+    expect(await flowsOf('containers-walk.fw.0')).toContain('10.0.2.1');
+  });
+
+  await chain.remove();
+});

@@ -69,9 +69,9 @@ export class OneNfChain {
 
   private over({ id }: { id: string }) {
     return this.api.until('the end of the operation', async () => {
-      const { state, problem } = await this.api.ok('GET', `/operations/${id}`);
+      const { state, error } = await this.api.ok('GET', `/operations/${id}`);
       if (state.startsWith('FAILED') || state === 'ROLLED_BACK')
-        throw new Error(`the operation is ${state}: ${JSON.stringify(problem)}`);
+        throw new Error(`the operation is ${state}: ${JSON.stringify(error)}`);
       return state === 'COMPLETED' ? true : null;
     });
   }

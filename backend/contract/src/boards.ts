@@ -129,11 +129,11 @@ export type BoardModule = z.infer<typeof BoardModule>;
 export const SlotReservation = z.strictObject({
   ...SlotRef.shape,
   by: z.string().max(60),
-  reason: z.string().max(200),
+  reason: z.string().max(120),
   since_ms: z.number().min(0),
 });
 export type SlotReservation = z.infer<typeof SlotReservation>;
-export const ReservationRequest = z.strictObject({ reason: z.string().max(200).default('') });
+export const ReservationRequest = z.strictObject({ reason: z.string().max(120).default('') });
 
 export const AcceleratorSlot = z.strictObject({
   ...ObservedSlot.shape,

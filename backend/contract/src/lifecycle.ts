@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import { SlotRef } from './boards.js';
 import { FieldError, Generation, Id, Name, Origin, TimestampMs } from './common.js';
+import { Implementation } from './nf-descriptor.js';
 
 /** States of an operation occurrence (ETSI SOL005). */
 export const OperationState = z.enum([
@@ -86,6 +88,8 @@ export const NfInstance = z.strictObject({
   pipeline_id: Id,
   node_id: Name,
   nf: Name,
+  driver: Implementation.shape.driver,
+  slot: SlotRef.nullable().describe('with the driver `board`: the slot that runs it'),
   server: Name,
   core: z.int().min(0),
   state: InstanceState,

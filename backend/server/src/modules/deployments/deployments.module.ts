@@ -94,7 +94,7 @@ class NfInstancesController {
 
   private all(): NfInstance[] {
     return (this.view.plan?.instances ?? []).map((instance) => {
-      const { id, pipeline_id, node_id, nf, server, core } = instance;
+      const { id, pipeline_id, node_id, nf, driver, board, server, core } = instance;
       const observed = this.fleet.observed(server)?.instances.find((each) => each.id === id);
       const known = this.fleet.isConnected(server);
       return {
@@ -102,6 +102,8 @@ class NfInstancesController {
         pipeline_id,
         node_id,
         nf,
+        driver,
+        slot: board ? { board: board.board, slot: board.slot } : null,
         server,
         core,
         state: known ? (observed?.state ?? 'pending') : 'unknown',

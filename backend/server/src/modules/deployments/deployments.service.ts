@@ -109,7 +109,8 @@ export class DeploymentsService implements Deployer {
       project: PROJECT,
       kind: about?.kind ?? (changed.length === 0 && removed.length > 0 ? 'undeploy' : 'deploy'),
       state: 'PROCESSING',
-      subject: about?.subject ?? asked ?? changed[0]?.pipeline_id ?? removed[0]?.pipeline_id ?? plan.id,
+      subject:
+        about?.subject ?? asked ?? changed[0]?.pipeline_id ?? removed[0]?.pipeline_id ?? touchedBy(plan) ?? plan.id,
       plan_id: plan.id,
       by,
       steps: stepsOf(plan),
@@ -127,8 +128,9 @@ export class DeploymentsService implements Deployer {
       ...removed.map(({ pipeline_id: id, version }) => entry(id, version, 'undeploying')),
     ]);
     const known = [...plan.pipelines, ...(this.state.comingPlan?.pipelines ?? [])];
-    const titles = [...deployments.keys()].map(
-      (id) => known.find(({ pipeline_id }) => pipeline_id === id)?.definition.title ?? id,
+    const pipelines = deployments.size > 0 ? [...deployments.keys()] : [operation.subject];
+    const titles = pipelines.flatMap(
+      (id) => known.find(({ pipeline_id }) => pipeline_id === id)?.definition.title ?? (id === plan.id ? [] : id),
     );
     const started: EventDraft = {
       type: 'operation.started',
@@ -169,6 +171,12 @@ export class DeploymentsService implements Deployer {
       throw conflict('The twin is off (ORRERY_TWIN=off): pipelines can be planned but not run on emulated servers.');
     if (this.state.queue.length >= MAX_QUEUE) throw conflict(`${MAX_QUEUE} operations wait already.`);
   }
+}
+
+/** The pipeline whose instances a plan changes, where no version does. */
+function touchedBy({ instances, diff: { added, moved, reconfigured } }: Plan): string | undefined {
+  const touched = new Set([...added, ...moved, ...reconfigured]);
+  return instances.find(({ id }) => touched.has(id))?.pipeline_id;
 }
 
 /** The pipeline that a change is about. */

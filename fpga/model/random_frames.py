@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Frames that golden models and software are held against each other with."""
+
+from __future__ import annotations
+
+import random
+import struct
+
+
+def payload(rng: random.Random) -> bytes:
+    texts = [b"GET / HTTP/1.1", b"id=1' OR 1=1", b"UNION+SELECT", b"; drop table x", b"x" * rng.randrange(1200)]
+    return rng.choice([*texts, rng.randbytes(rng.randrange(60))])
+
+
+def transport(rng: random.Random, proto: int, victim: bool) -> bytes:
+    ports = (1000 + rng.randrange(4), rng.choice([80, 80, 81, 443]))
+    data = payload(rng)
+    if proto == 6:
+        syn = victim and rng.random() < 0.7
+        flags = 2 if syn else rng.choice([2, 2, 2, 16, 16, 24, 18, 17, 4, 20, 0, 8, 3, 6])
+        offset = rng.choice([0x50] * 20 + [0x60, 0x40, 0xF0])
+        return struct.pack(">HHIIBBHHH", *ports, 1, 1, offset, flags, 100, 0, 0) + data
+    if proto == 17:
+        length = 8 + len(data) if rng.random() > 0.1 else rng.randrange(3000)
+        return struct.pack(">HHHH", *ports, length, 0) + data
+    return bytes([rng.choice([0, 8, 3]), 0, 0, 0, 0, ports[0] & 255, 0, 1]) + data if proto == 1 else data
+
+
+def frame(rng: random.Random) -> bytes:
+    """Mostly sound IPv4; also other protocols, options, fragments, wrong lengths and cut frames."""
+    if rng.random() < 0.03:
+        return rng.randbytes(12) + b"\x08\x06" + bytes(28)
+    proto = rng.choice([6, 6, 6, 6, 6, 6, 17, 1, 47])
+    source = 0x0A000000 | rng.randrange(6)
+    target = 0xC0A80000 | (0 if rng.random() < 0.5 else rng.randrange(40))
+    options = rng.randrange(11) if rng.random() < 0.1 else 0
+    l4 = transport(rng, proto, target == 0xC0A80000)
+    header = 20 + 4 * options
+    total = header + len(l4) if rng.random() > 0.02 else rng.randrange(2000)
+    first = 0x40 | header // 4 if rng.random() > 0.01 else rng.randrange(256)
+    fragment = rng.choice([0] * 30 + [0x2000, 5, 0x2005, 8191])
+    ip = struct.pack(">BBHHHBBHII", first, 0, total, 1, fragment, 64, proto, 0, source, target) + b"\x01" * (
+        4 * options
+    )
+    whole = bytes(12) + b"\x08\x00" + ip + l4 + bytes(rng.choice([0] * 8 + [6, 20]))
+    if rng.random() < 0.04:
+        whole = whole[: rng.randrange(14, len(whole) + 1)]
+    return whole[:1514]
+
+
+def turned(whole: bytes) -> bytes:
+    """With the addresses exchanged, as replies have them."""
+    if len(whole) < 34:
+        return whole
+    return whole[:26] + whole[30:34] + whole[26:30] + whole[34:]

@@ -302,3 +302,19 @@ describe('slots', () => {
     expect((await server.api.call('listReconfigurationPolicies')).items).toMatchObject([{ title: 'p', threshold }]);
   });
 });
+
+describe('a move by a plan that changes no version', () => {
+  it('is an operation on the chain of the NF that moves, whose instance then tells what runs it', async () => {
+    const implementations = [{ ...beta, on: 'board' as const, slot: SLOT }];
+    const plan = await server.api.call('createPlan', { body: { implementations } });
+    const operation = await server.api.call('createDeployment', { body: { plan_id: plan.id } });
+    expect(operation.subject).toBe(beta.pipeline_id);
+    await server.finished(operation.id);
+    const { items } = await server.api.call('listNfInstances');
+    expect(items.map(({ nf, driver, slot }) => ({ nf, driver, slot }))).toEqual([
+      { nf: 'alpha', driver: 'engine', slot: null },
+      { nf: 'beta', driver: 'board', slot: SLOT },
+    ]);
+    expect((await eventsOf('operation.started')).at(-1)).toMatchObject({ message: 'Deployment of beta' });
+  });
+});

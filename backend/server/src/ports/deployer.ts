@@ -7,10 +7,16 @@ export type PlanChange = Partial<Pick<PlanRequest, 'implementations' | 'without_
 /** Changes what runs, for parts of the server that decide by themselves. */
 export interface Deployer {
   /**
-   * Throws 409 and 422 with the reasons where the plan cannot be made or applied. `before`: the plan that is still in
-   * force where the newest accepted one did not come about.
+   * Plans a change of what runs and accepts it as an operation with that id; an id that was accepted already gives its
+   * operation, so that asking again after a restart changes nothing twice. Throws 409 and 422 with the reasons where the
+   * plan cannot be made or applied. `before`: the plan that is still in force where the newest accepted one did not come
+   * about.
    */
-  change(request: PlanChange, kind: Operation['kind'], by: string, before?: Plan | null): Promise<Operation>;
+  change(
+    request: PlanChange,
+    operation: Pick<Operation, 'id' | 'kind' | 'by'>,
+    before?: Plan | null,
+  ): Promise<Operation>;
   /** The newest state of an operation that was accepted lately. */
   operation(id: string): Operation | undefined;
 }

@@ -18,6 +18,7 @@ import { PROJECT } from '../../platform/redis-keys.js';
 import type { Deployer, PlanChange } from '../../ports/deployer.js';
 import type { EventDraft } from '../../ports/event-log.js';
 import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastructure-store.js';
+import { OPERATIONS, type OperationLog } from '../../ports/operation-log.js';
 import { PIPELINES, type PipelineStore, type Publication } from '../../ports/pipeline-store.js';
 import { PLANS, type PlanStore } from '../../ports/plan-store.js';
 import { TWIN, type TwinView } from '../../ports/twin-view.js';
@@ -39,13 +40,20 @@ export class DeploymentsService implements Deployer {
     @Inject(PLANS) private readonly plans: PlanStore,
     @Inject(INFRASTRUCTURE) private readonly infrastructure: InfrastructureStore,
     @Inject(TWIN) private readonly twin: TwinView,
+    @Inject(OPERATIONS) private readonly operations: OperationLog,
   ) {}
 
   /** Plans a change of what runs and accepts it as one operation of the kind. Throws like `deploy`. */
-  change(request: PlanChange, kind: Operation['kind'], by: string, before: Plan | null = null): Promise<Operation> {
+  change(
+    request: PlanChange,
+    { id, kind, by }: Pick<Operation, 'id' | 'kind' | 'by'>,
+    before: Plan | null = null,
+  ): Promise<Operation> {
     return this.mutex.run(async () => {
+      const accepted = await this.operations.get(id);
+      if (accepted) return accepted;
       const plan = await this.plans.make(PlanRequest.parse(request), this.state.comingPlan, before);
-      return this.accept(plan, null, { name: by, role: 'operator' }, { kind, subject: subjectOf(request, plan) });
+      return this.accept(plan, null, { name: by, role: 'operator' }, { id, kind, subject: subjectOf(request, plan) });
     });
   }
 
@@ -76,7 +84,7 @@ export class DeploymentsService implements Deployer {
     plan: Plan,
     asked: string | null,
     caller: Caller,
-    about?: Pick<Operation, 'kind' | 'subject'>,
+    about?: Pick<Operation, 'id' | 'kind' | 'subject'>,
   ): Promise<Operation> {
     this.requireDeployable(plan);
     return this.pipelines.publishing(this.withRunningVersions(plan), caller.name, async (publication) => {
@@ -97,7 +105,7 @@ export class DeploymentsService implements Deployer {
     asked: string | null,
     { versions, writeIn }: Publication,
     by: string,
-    about?: Pick<Operation, 'kind' | 'subject'>,
+    about?: Pick<Operation, 'id' | 'kind' | 'subject'>,
   ) {
     const changed = plan.pipelines.filter(
       ({ pipeline_id: id }) => id === asked || this.state.deployment(id)?.version !== versions.get(id),
@@ -105,7 +113,7 @@ export class DeploymentsService implements Deployer {
     const removed = this.state.deployments().filter(({ pipeline_id }) => !versions.has(pipeline_id));
     const now = Date.now();
     const operation: Operation = {
-      id: newId('op'),
+      id: about?.id ?? newId('op'),
       project: PROJECT,
       kind: about?.kind ?? (changed.length === 0 && removed.length > 0 ? 'undeploy' : 'deploy'),
       state: 'PROCESSING',

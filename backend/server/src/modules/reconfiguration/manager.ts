@@ -242,7 +242,11 @@ export class ReconfigurationManager implements OnApplicationBootstrap, OnApplica
     const fallback = decision.leave.length === 0 && decision.load.length === 0;
     if (decision.leave.length > 0 || fallback) {
       const change = fallback ? {} : { implementations: [...decision.leave] };
-      const operation = await this.deployer.change(change, 'reconfigure', cause.by);
+      const operation = await this.deployer.change(change, {
+        id: `${run.id}.update`,
+        kind: 'reconfigure',
+        by: cause.by,
+      });
       const who = decision.moves.filter(({ to }) => to === 'software').map(({ nf }) => nf);
       await stage('update', { operation_id: operation.id, detail: `${who.join(', ')} to software` });
       const ended = await this.follow(operation, async (it) => {
@@ -254,7 +258,10 @@ export class ReconfigurationManager implements OnApplicationBootstrap, OnApplica
     if (decision.load.length > 0) {
       const known = this.lastLoads();
       const operation = await this.deployer
-        .change({ implementations: [...decision.load] }, 'reconfigure', cause.by)
+        .change(
+          { implementations: [...decision.load] },
+          { id: `${run.id}.configuration`, kind: 'reconfigure', by: cause.by },
+        )
         .catch((error: Error) => error);
       if (operation instanceof Error) return this.rollBack(latest, it, before, operation.message);
       const what = decision.moves.find(({ to }) => to !== 'software');
@@ -342,7 +349,11 @@ export class ReconfigurationManager implements OnApplicationBootstrap, OnApplica
   }
 
   private async undo(implementations: ImplementationChoice[], { cause }: Begun, before: Plan | null): Promise<void> {
-    const operation = await this.deployer.change({ implementations }, 'reconfigure', cause.by, before);
+    const operation = await this.deployer.change(
+      { implementations },
+      { id: newId('op'), kind: 'reconfigure', by: cause.by },
+      before,
+    );
     const ended = await this.follow(operation, async () => undefined);
     if (ended.state !== 'COMPLETED') throw new Error(whyNot(ended));
   }

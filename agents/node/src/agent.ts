@@ -49,7 +49,7 @@ export class Agent {
     this.engine = new EngineDriver({ path, run_dir, memory, workers, node }, this.emit, look);
     this.processes = new ProcessDriver(loadProcessNfs(), run_dir, this.emit, look);
     this.boards = new BoardDriver({ boards: boardsOf(options) }, this.emit, look);
-    const drivers = { engine: this.engine, process: this.processes, board: this.boards };
+    const drivers = { engine: this.engine, board: this.boards, hosted: [this.processes] };
     this.reconciler = new Reconciler(drivers, this.emit, (seen) => this.observed(seen), node);
     this.link = new ServerLink(
       { url: options.server, node, join_token: options.join_token, ...DEFAULT_LINK },
@@ -161,7 +161,7 @@ export class Agent {
   private driverOf(instanceId: string): NfDriver {
     const instance = this.reconciler.desired?.instances.find(({ id }) => id === instanceId);
     if (!instance) throw new Error(`/instance_id: no instance ${instanceId} on this node`);
-    return { engine: this.engine, process: this.processes, board: this.boards }[instance.driver];
+    return this.reconciler.driverOf(instance.driver);
   }
 }
 

@@ -17,11 +17,15 @@ export interface RuntimeInstance {
   permanent?: boolean;
 }
 
-/** What a board driver runs for one instance. */
-export interface BoardInstance extends RuntimeInstance {
-  place: SlotRef;
-  /** Null while packets cannot go there: not loaded yet, or an interface is missing. */
+/** What runs beside the engine, behind two interfaces. */
+export interface HostedInstance extends RuntimeInstance {
+  /** Null while packets cannot go there: not started or loaded yet, or an interface is missing. */
   ends: EngineEnds | null;
+}
+
+/** What a board driver runs for one instance. */
+export interface BoardInstance extends HostedInstance {
+  place: SlotRef;
 }
 
 /** One batch of the unified VNFM calls (HYPER). `wiring` is the whole data plane, for the driver that owns it. */
@@ -37,7 +41,7 @@ export interface Change {
 /** Where the figures of an instance are read. */
 export interface InstanceProbe {
   instance_id: string;
-  /** NF module of the engine; null for a process or board, whose figures are those of its ports. */
+  /** NF module of the engine; null behind ports, whose figures are those of its ports. */
   nf: string | null;
   queues: string[];
   /** Classifier behind the NF, whose drops are packets that no edge wants. */
@@ -83,4 +87,11 @@ export interface NfDriver {
   /** The two halves of migrate_instance: flow state leaves one instance and enters another. */
   exportState(instanceId: string): Promise<Record<string, unknown>>;
   importState(instanceId: string, state: Record<string, unknown>): Promise<void>;
+}
+
+/** Runs instances beside the engine. `realize` resolves when each has its interfaces or has failed to get them. */
+export interface HostedDriver extends NfDriver {
+  observe(): ReadonlyMap<string, HostedInstance>;
+  /** What an instance is made from; it stays as it is when only its wiring changed. */
+  digest(instance: InstanceSpec): string;
 }

@@ -4,8 +4,8 @@ import { compile } from '../drivers/engine/compile.js';
 import { boardDigest, digestOf } from '../drivers/instance-digest.js';
 import type { BoardInstance } from '../drivers/nf-driver.js';
 import { ENGINE_TRAITS, instance, nodeSpec, output } from '../testing/specs.js';
-import { boardEnds } from './boards.js';
 import { decide, type World } from './decide.js';
+import { endsOf } from './hosted.js';
 
 const slot = (n: number) => ({
   slot: n,
@@ -54,9 +54,9 @@ function world(instances: InstanceSpec[], there: [string, BoardInstance][], over
       start_not_before_ms: 0,
       error: null,
     },
-    processes: new Map(),
-    process_nfs: [],
+    hosted: [],
     boards: {
+      kind: 'board',
       nfs: ['sqli-detector', 'ddos-detector'],
       instances: new Map(there),
       observed: [BOARD],
@@ -71,7 +71,7 @@ function world(instances: InstanceSpec[], there: [string, BoardInstance][], over
 
 /** The same world after the engine took the graph that it calls for. */
 function applied(before: World): World {
-  const { graph } = compile(before.spec!, ENGINE_TRAITS, boardEnds(before.spec!, before.boards));
+  const { graph } = compile(before.spec!, ENGINE_TRAITS, endsOf(before.spec!, [before.boards]));
   const instances = new Map(before.spec!.instances.map((one) => [one.id, digestOf(one)]));
   return { ...before, engine: { ...before.engine, applied: digestOf(graph), instances } };
 }
@@ -184,11 +184,12 @@ describe('compile with boards', () => {
       hops: [{ hop: 1, instance_id: 'p.s.0', direction: 'forward' }],
       exits: [{ exit_id: 'x', pipeline_id: 'p', direction: 'forward' }],
     });
-    const onBoard = compile(spec, ENGINE_TRAITS, new Map([['p.s.0', { near: 'n0', far: 'f0' }]]));
-    const asProcess = compile({ ...spec, instances: [{ ...one, driver: 'process' }] }, ENGINE_TRAITS);
+    const ends = new Map([['p.s.0', { near: 'n0', far: 'f0' }]]);
+    const onBoard = compile(spec, ENGINE_TRAITS, ends);
+    const asProcess = compile({ ...spec, instances: [{ ...one, driver: 'process' }] }, ENGINE_TRAITS, ends);
     const ifaces = onBoard.graph.ports.flatMap((port) => (port.driver === 'af_packet' ? port.iface : []));
     expect(ifaces).toEqual(['eth0', 'n0', 'f0']);
-    expect({ ...onBoard.graph, ports: [] }).toEqual({ ...asProcess.graph, ports: [] });
+    expect(onBoard.graph).toEqual(asProcess.graph);
     expect(onBoard.probes).toEqual(asProcess.probes);
   });
 

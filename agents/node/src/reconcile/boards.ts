@@ -1,12 +1,13 @@
 import type { InstanceSpec, NodeSpec, ObservedBoard, SlotRef } from '@orrery/contract';
-import { type BoardEnds, CompileError } from '../drivers/engine/compile.js';
+import { CompileError } from '../drivers/engine/compile.js';
 import { boardDigest } from '../drivers/instance-digest.js';
 import type { BoardInstance } from '../drivers/nf-driver.js';
-import { type Failure, noChange, type Step } from './steps.js';
+import type { HostWorld } from './hosted.js';
+import { noChange, type Step } from './steps.js';
 
 /** What the board driver runs and has. */
-export interface BoardWorld {
-  nfs: readonly string[];
+export interface BoardWorld extends HostWorld {
+  kind: 'board';
   instances: ReadonlyMap<string, BoardInstance>;
   observed: readonly ObservedBoard[];
   /** Slots that hold what no instance is known of. */
@@ -42,16 +43,6 @@ function faultOf({ nf, board }: InstanceSpec, { nfs, observed }: BoardWorld, oth
 
 const list = (boards: readonly ObservedBoard[]) => boards.map(({ id }) => id).join(', ') || 'none';
 
-/** Instances that packets can be sent to. */
-export function boardEnds(spec: NodeSpec, { instances }: BoardWorld): BoardEnds {
-  return new Map(
-    onBoards(spec).flatMap(({ id }) => {
-      const ends = instances.get(id)?.ends;
-      return ends ? [[id, ends] as const] : [];
-    }),
-  );
-}
-
 /**
  * What is deployed and configured before the data plane changes, and what is done when it no longer refers to instances
  * that go: they are destructed, others take their slots, and what an earlier agent left elsewhere is taken out.
@@ -84,16 +75,4 @@ function step(
   const configure = changed.filter(({ id }) => instances.has(id));
   const reason = changed.map(({ id }) => id).join(', ') || 'no longer desired';
   return [{ kind: 'realize', driver: 'board', change: { ...noChange, deploy, configure, destruct, vacate }, reason }];
-}
-
-/** The first instance that its board will never take as it is desired. */
-export function refusedOnBoard(
-  spec: NodeSpec,
-  { instances }: BoardWorld,
-): Pick<Failure, 'message' | 'instance_id'> | null {
-  for (const { id } of onBoards(spec)) {
-    const found = instances.get(id);
-    if (found?.state === 'failed' && found.permanent) return { message: found.detail ?? 'refused', instance_id: id };
-  }
-  return null;
 }

@@ -2,8 +2,8 @@ import type { InstanceSpec } from '@orrery/contract';
 import { describe, expect, it } from 'vitest';
 import { compile } from '../drivers/engine/compile.js';
 import { digestOf, processDigest } from '../drivers/instance-digest.js';
-import type { RuntimeInstance } from '../drivers/nf-driver.js';
-import { ENGINE_TRAITS, instance, linearChain, nodeSpec } from '../testing/specs.js';
+import type { HostedInstance } from '../drivers/nf-driver.js';
+import { allEnds, ENGINE_TRAITS, instance, linearChain, nodeSpec } from '../testing/specs.js';
 import { decide, type Step, type World } from './decide.js';
 
 const idle = {
@@ -21,9 +21,8 @@ function world(over: Partial<World>): World {
   return {
     spec: linearChain(3),
     engine: up,
-    processes: new Map(),
-    process_nfs: ['legacy-forwarder'],
-    boards: { nfs: [], instances: new Map(), observed: [], unclaimed: [] },
+    hosted: processes(),
+    boards: { kind: 'board', nfs: [], instances: new Map(), observed: [], unclaimed: [] },
     failure: null,
     converged: 2,
     now_ms: 1000,
@@ -44,9 +43,13 @@ const brief = (steps: Step[]) =>
     ].join(' ');
   });
 
+function processes(instances: ReadonlyMap<string, HostedInstance> = new Map()): World['hosted'] {
+  return [{ kind: 'process', nfs: ['legacy-forwarder'], instances, digest: processDigest }];
+}
+
 const running = (spec = linearChain(3)) => ({
   ...up,
-  applied: digestOf(compile(spec, ENGINE_TRAITS).graph),
+  applied: digestOf(compile(spec, ENGINE_TRAITS, allEnds(spec)).graph),
   instances: new Map(spec.instances.map((one) => [one.id, digestOf(one)])),
 });
 
@@ -54,9 +57,16 @@ const legacy = (id: string, over: Partial<InstanceSpec> = {}) =>
   instance(id, { nf: 'legacy-forwarder', driver: 'process', ...over });
 
 const runs = (...instances: InstanceSpec[]) =>
-  new Map<string, RuntimeInstance>(
-    instances.map((one) => [one.id, { digest: processDigest(one), state: 'running', detail: null }]),
+  processes(
+    new Map(
+      instances.map((one): [string, HostedInstance] => [
+        one.id,
+        { digest: processDigest(one), state: 'running', detail: null, ends: endsOf(one) },
+      ]),
+    ),
   );
+
+const endsOf = (one: InstanceSpec) => allEnds(nodeSpec({ instances: [one] })).get(one.id)!;
 
 describe('decide', () => {
   it('does nothing before anything is desired', () => {
@@ -97,12 +107,13 @@ describe('decide', () => {
     const [old, kept, fresh] = [legacy('p.old.0'), legacy('p.kept.0'), legacy('p.new.0')];
     const changed = { ...kept, config: { rate: 2 } };
     const spec = nodeSpec({ generation: 3, instances: [changed, fresh] });
-    const first = decide(world({ spec, processes: runs(old, kept) }));
-    expect(brief(first.steps)).toEqual(['process +p.new.0 ~p.kept.0', 'engine wiring']);
-    const second = decide(world({ spec, engine: running(spec), processes: runs(old, changed, fresh) }));
+    const first = decide(world({ spec, hosted: runs(old, kept) }));
+    expect(brief(first.steps)).toEqual(['process +p.new.0 ~p.kept.0']);
+    expect(brief(decide(world({ spec, hosted: runs(old, changed, fresh) })).steps)).toEqual(['engine wiring']);
+    const second = decide(world({ spec, engine: running(spec), hosted: runs(old, changed, fresh) }));
     expect(brief(second.steps)).toEqual(['process -p.old.0']);
     expect(second.observed.instances).toContainEqual({ id: 'p.old.0', state: 'stopping', detail: null });
-    const third = decide(world({ spec, engine: running(spec), processes: runs(changed, fresh) }));
+    const third = decide(world({ spec, engine: running(spec), hosted: runs(changed, fresh) }));
     expect(third.observed.state).toBe('converged');
   });
 
@@ -110,16 +121,39 @@ describe('decide', () => {
     const before = legacy('p.a.0');
     const after = { ...before, outputs: [], core: 1 };
     const spec = nodeSpec({ instances: [after] });
-    expect(brief(decide(world({ spec, processes: runs(before) })).steps)).toEqual(['engine wiring']);
+    expect(brief(decide(world({ spec, hosted: runs(before) })).steps)).toEqual(['engine wiring']);
   });
 
   it('has not converged while a process is down', () => {
     const one = legacy('p.a.0');
     const spec = nodeSpec({ instances: [one] });
-    const processes = new Map([['p.a.0', { digest: processDigest(one), state: 'failed' as const, detail: 'ended' }]]);
-    const { observed, steps } = decide(world({ spec, engine: running(spec), processes }));
+    const down = { digest: processDigest(one), state: 'failed' as const, detail: 'ended', ends: endsOf(one) };
+    const hosted = processes(new Map([['p.a.0', down]]));
+    const { observed, steps } = decide(world({ spec, engine: running(spec), hosted }));
     expect(steps).toEqual([]);
     expect(observed).toMatchObject({ state: 'progressing', instances: [{ state: 'failed', detail: 'ended' }] });
+  });
+
+  it('leaves out of the data plane what has lost its interfaces, until it has them again', () => {
+    const one = legacy('p.a.0');
+    const spec = nodeSpec({ instances: [one] });
+    const lost = { digest: processDigest(one), state: 'failed' as const, detail: 'ended', ends: null };
+    const { steps } = decide(world({ spec, engine: running(spec), hosted: processes(new Map([['p.a.0', lost]])) }));
+    const [step] = steps;
+    expect(step).toMatchObject({ driver: 'engine' });
+    if (step?.kind === 'realize') expect(step.change.wiring?.graph.ports.map(({ name }) => name)).toEqual(['nic0']);
+    const without = { ...up, applied: digestOf(compile(spec, ENGINE_TRAITS).graph) };
+    expect(brief(decide(world({ spec, engine: without, hosted: runs(one) })).steps)).toEqual(['engine wiring']);
+  });
+
+  it('fails for good what its host will never take', () => {
+    const one = legacy('p.a.0');
+    const spec = nodeSpec({ generation: 3, instances: [one] });
+    const why = 'bad rule';
+    const refused = { digest: processDigest(one), state: 'failed' as const, detail: why, permanent: true, ends: null };
+    const engine = { ...running(spec), applied: digestOf(compile(spec, ENGINE_TRAITS).graph) };
+    const { observed } = decide(world({ spec, engine, hosted: processes(new Map([['p.a.0', refused]])) }));
+    expect(observed).toMatchObject({ generation: 2, state: 'failed', error: why });
   });
 
   it('rests after a failure, names the instance, and tries again when the time has come or the spec is new', () => {

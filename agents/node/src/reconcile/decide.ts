@@ -1,16 +1,25 @@
 import type { InstanceSpec, NodeSpec, Observed } from '@orrery/contract';
 import { CompileError, compile } from '../drivers/engine/compile.js';
 import type { EngineView } from '../drivers/engine/engine-driver.js';
-import { digestOf, processDigest } from '../drivers/instance-digest.js';
-import type { RuntimeInstance, Wiring } from '../drivers/nf-driver.js';
-import { type BoardWorld, boardEnds, boardSteps, checkBoards, refusedOnBoard } from './boards.js';
+import { digestOf } from '../drivers/instance-digest.js';
+import type { HostedInstance, Wiring } from '../drivers/nf-driver.js';
+import { type BoardWorld, boardSteps, checkBoards } from './boards.js';
+import {
+  checkHosted,
+  deploySteps,
+  destructSteps,
+  endsOf,
+  type HostedWorld,
+  type HostWorld,
+  refusedByHost,
+} from './hosted.js';
 import { type Failure, noChange, type Step } from './steps.js';
 
 export interface World {
   spec: NodeSpec | null;
   engine: EngineView;
-  processes: ReadonlyMap<string, RuntimeInstance>;
-  process_nfs: readonly string[];
+  /** Drivers beside the engine but for the boards. */
+  hosted: readonly HostedWorld[];
   boards: BoardWorld;
   failure: Failure | null;
   /** Newest generation that was reached, reported until a newer one is. */
@@ -27,9 +36,9 @@ export interface Decision {
 }
 
 /**
- * What separates the node from its desired state, and the next steps toward it. Processes are deployed before the data
- * plane refers to their interfaces and destructed after it no longer does. So are instances on boards, whose loads are
- * not waited for: the data plane takes them in when they are there.
+ * What separates the node from its desired state, and the next steps toward it. What runs beside the engine is deployed
+ * before the data plane refers to its interfaces and destructed after it no longer does. An instance that has none (yet),
+ * as while a board is loaded or a container is made anew, is left out of the data plane until it is there.
  */
 export function decide(world: World): Decision {
   const { spec, engine, failure, now_ms } = world;
@@ -48,8 +57,10 @@ export function decide(world: World): Decision {
   }
   const started = startSteps(world);
   const board = boardSteps(spec, world.boards);
-  const steps = [...deploySteps(spec, world.processes), ...board.before, ...started.steps];
-  if (engine.status === 'running' && engine.applied !== wiring.digest)
+  const deployed = world.hosted.flatMap((host) => deploySteps(spec, host));
+  const steps = [...deployed, ...board.before, ...started.steps];
+  // Where the deployed are reached is known when they are there.
+  if (deployed.length === 0 && engine.status === 'running' && engine.applied !== wiring.digest)
     steps.push({
       kind: 'realize',
       driver: 'engine',
@@ -57,23 +68,22 @@ export function decide(world: World): Decision {
       reason: engine.applied === null ? 'the engine has no graph' : 'desired state changed',
     });
   if (engine.status === 'running' && engine.applied === wiring.digest)
-    steps.push(...destructSteps(spec, world.processes), ...board.after);
+    steps.push(...world.hosted.flatMap((host) => destructSteps(spec, host)), ...board.after);
   const ready = steps.length === 0 && engine.status === 'running' && allRun(spec, world);
   if (ready) return { steps, observed: report(world, null, spec.generation, 'converged'), wait_ms: null };
   const why =
     engine.status === 'failed' ? { message: engine.error ?? 'the engine failed', instance_id: null } : failure;
-  const refused = why ? null : refusedOnBoard(spec, world.boards);
+  const refused = why ? null : refusedByHost(spec, hostsOf(world));
   const state = failure?.generation === spec.generation || refused ? 'failed' : 'progressing';
   return { steps, observed: report(world, why ?? refused, null, state), wait_ms: started.wait_ms };
 }
 
-function wire(spec: NodeSpec, { engine, process_nfs, boards }: World): Wiring {
-  spec.instances.forEach(({ driver, nf, id }, i) => {
-    if (driver === 'process' && !process_nfs.includes(nf))
-      throw new CompileError(`/instances/${i}/nf`, `no process NF ${nf} here; there are ${process_nfs.join(', ')}`, id);
-  });
-  checkBoards(spec, boards);
-  const { graph, probes } = compile(spec, engine, boardEnds(spec, boards));
+const hostsOf = ({ hosted, boards }: World): HostWorld[] => [...hosted, boards];
+
+function wire(spec: NodeSpec, world: World): Wiring {
+  checkHosted(spec, world.hosted);
+  checkBoards(spec, world.boards);
+  const { graph, probes } = compile(spec, world.engine, endsOf(spec, hostsOf(world)));
   const instances = new Map(spec.instances.map((instance) => [instance.id, digestOf(instance)]));
   return { graph, probes, instances, digest: digestOf(graph) };
 }
@@ -89,32 +99,18 @@ function startSteps({ engine, now_ms }: World): { steps: Step[]; wait_ms: number
   };
 }
 
-function deploySteps(spec: NodeSpec, processes: World['processes']): Step[] {
-  const wanted = spec.instances.filter(({ driver }) => driver === 'process');
-  const deploy = wanted.filter(({ id }) => !processes.has(id));
-  const configure = wanted.filter((instance) => {
-    const found = processes.get(instance.id);
-    return found !== undefined && found.digest !== processDigest(instance);
+function allRun(spec: NodeSpec, world: World): boolean {
+  return spec.instances.every((instance) => {
+    if (instance.driver === 'engine') return true;
+    const found = hostedOf(instance, world);
+    return found?.state === 'running' && found.ends !== null;
   });
-  if (deploy.length + configure.length === 0) return [];
-  const reason = [...deploy, ...configure].map(({ id }) => id).join(', ');
-  return [{ kind: 'realize', driver: 'process', change: { ...noChange, deploy, configure }, reason }];
 }
 
-function destructSteps(spec: NodeSpec, processes: World['processes']): Step[] {
-  const wanted = new Set(spec.instances.filter(({ driver }) => driver === 'process').map(({ id }) => id));
-  const destruct = [...processes.keys()].filter((id) => !wanted.has(id));
-  if (destruct.length === 0) return [];
-  const change = { ...noChange, destruct };
-  return [{ kind: 'realize', driver: 'process', change, reason: 'no longer desired' }];
-}
-
-function allRun(spec: NodeSpec, { processes, boards }: World): boolean {
-  return spec.instances.every(({ id, driver }) => {
-    if (driver === 'process') return processes.get(id)?.state === 'running';
-    const onBoard = boards.instances.get(id);
-    return driver === 'engine' || (onBoard?.state === 'running' && onBoard.ends !== null);
-  });
+function hostedOf({ id, driver }: InstanceSpec, world: World): HostedInstance | undefined {
+  return hostsOf(world)
+    .find(({ kind }) => kind === driver)
+    ?.instances.get(id);
 }
 
 function report(
@@ -123,13 +119,13 @@ function report(
   generation: number | null,
   state: Observed['state'],
 ): Observed {
-  const { spec, engine, processes, boards } = world;
+  const { spec, engine, boards } = world;
   const instances: Observed['instances'] = (spec?.instances ?? []).map((instance) => ({
     id: instance.id,
     ...instanceState(instance, world, failure),
   }));
   const wanted = new Set(instances.map(({ id }) => id));
-  for (const id of [...processes.keys(), ...boards.instances.keys()])
+  for (const id of hostsOf(world).flatMap((host) => [...host.instances.keys()]))
     if (!wanted.has(id)) instances.push({ id, state: 'stopping', detail: null });
   return {
     generation: generation ?? world.converged,
@@ -143,13 +139,15 @@ function report(
 }
 
 function instanceState(
-  { id, driver }: InstanceSpec,
-  { engine, processes, boards }: World,
+  instance: InstanceSpec,
+  world: World,
   failure: Pick<Failure, 'message' | 'instance_id'> | null,
 ): Pick<Observed['instances'][number], 'state' | 'detail'> {
+  const { engine } = world;
+  const { id, driver } = instance;
   if (failure?.instance_id === id) return { state: 'failed', detail: failure.message };
   if (engine.status === 'failed') return { state: 'failed', detail: engine.error };
-  const hosted = driver === 'process' ? processes.get(id) : boards.instances.get(id);
+  const hosted = hostedOf(instance, world);
   if (driver !== 'engine' && hosted?.state !== 'running')
     return { state: hosted?.state ?? 'pending', detail: hosted?.detail ?? null };
   if (engine.status === 'running' && engine.instances.has(id)) return { state: 'running', detail: null };

@@ -1,7 +1,7 @@
 import type { Observed } from '@orrery/contract';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { EngineView } from '../drivers/engine/engine-driver.js';
-import { type Change, DriverError, type NfDriver } from '../drivers/nf-driver.js';
+import { type Change, DriverError } from '../drivers/nf-driver.js';
 import { eventLog } from '../testing/scratch.js';
 import { ENGINE_TRAITS, instance, linearChain, nodeSpec } from '../testing/specs.js';
 import { type BoardsPort, type EnginePort, Reconciler } from './reconciler.js';
@@ -57,7 +57,6 @@ const nothing = {
   exportState: async () => ({}),
   importState: async () => {},
 };
-const noProcesses: NfDriver = { ...nothing, kind: 'process' };
 const noBoards: BoardsPort = { ...nothing, kind: 'board', observed: [], unclaimed: [] };
 
 function setUp() {
@@ -65,7 +64,7 @@ function setUp() {
   const log = eventLog();
   const seen: Observed[] = [];
   const reconciler = new Reconciler(
-    { engine, process: noProcesses, board: noBoards },
+    { engine, board: noBoards, hosted: [] },
     log.emit,
     (observed) => seen.push(observed),
     'n1',

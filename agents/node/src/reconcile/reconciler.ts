@@ -1,9 +1,9 @@
-import type { NodeSpec, Observed, ObservedBoard, SlotRef } from '@orrery/contract';
+import type { InstanceSpec, NodeSpec, Observed, ObservedBoard, SlotRef } from '@orrery/contract';
 import type { EngineView } from '../drivers/engine/engine-driver.js';
-import { type BoardInstance, DriverError, type NfDriver } from '../drivers/nf-driver.js';
+import { type BoardInstance, DriverError, type HostedDriver, type NfDriver } from '../drivers/nf-driver.js';
 import type { Emit } from '../link/agent-event.js';
 import { backoffMs } from '../platform/backoff.js';
-import { decide } from './decide.js';
+import { decide, type World } from './decide.js';
 import type { Failure, Step } from './steps.js';
 
 export interface EnginePort extends NfDriver {
@@ -20,8 +20,8 @@ export interface BoardsPort extends NfDriver {
 
 export interface Drivers {
   engine: EnginePort;
-  process: NfDriver;
   board: BoardsPort;
+  hosted: readonly HostedDriver[];
 }
 
 const RETRY = { first_ms: 500, most_ms: 30_000 };
@@ -105,7 +105,7 @@ export class Reconciler {
     const { spec } = this;
     try {
       if (step.kind === 'start-engine') await this.drivers.engine.start();
-      else await this.drivers[step.driver].realize(step.change);
+      else await this.driverOf(step.driver).realize(step.change);
       return true;
     } catch (error) {
       // The engine driver keeps its own back-off and state.
@@ -122,14 +122,32 @@ export class Reconciler {
     }
   }
 
-  private world() {
-    const { engine, process, board } = this.drivers;
+  /** The driver of a kind of instances. */
+  driverOf(kind: InstanceSpec['driver']): NfDriver {
+    const { engine, board, hosted } = this.drivers;
+    const found = [engine, board, ...hosted].find((driver) => driver.kind === kind);
+    if (!found) throw new DriverError(`no driver ${kind} here`, null, true);
+    return found;
+  }
+
+  private world(): World {
+    const { engine, board, hosted } = this.drivers;
     return {
       spec: this.spec,
       engine: engine.view,
-      processes: process.observe(),
-      process_nfs: process.nfs,
-      boards: { nfs: board.nfs, instances: board.observe(), observed: board.observed, unclaimed: board.unclaimed },
+      hosted: hosted.map((driver) => ({
+        kind: driver.kind,
+        nfs: driver.nfs,
+        instances: driver.observe(),
+        digest: (instance) => driver.digest(instance),
+      })),
+      boards: {
+        kind: 'board',
+        nfs: board.nfs,
+        instances: board.observe(),
+        observed: board.observed,
+        unclaimed: board.unclaimed,
+      },
       failure: this.failure,
       converged: this.converged,
       now_ms: Date.now(),

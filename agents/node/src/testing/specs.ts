@@ -1,4 +1,11 @@
 import { InstanceSpec, NodeSpec, type OutputSpec, type Target } from '@orrery/contract';
+import type { EngineEnds } from '../drivers/nf-driver.js';
+
+/** Interfaces of every instance beside the engine, as if all were there. */
+export function allEnds({ instances }: NodeSpec): Map<string, EngineEnds> {
+  const beside = instances.filter(({ driver }) => driver !== 'engine');
+  return new Map(beside.map(({ id }) => [id, { near: `${id}-n`, far: `${id}-f` }]));
+}
 
 export const WHOLE = { lo: 0, hi: 65536 };
 

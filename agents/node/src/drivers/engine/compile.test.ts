@@ -1,7 +1,7 @@
 import { EngineGraph, type InstanceSpec, type NodeSpec, type Target } from '@orrery/contract';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ENGINE_TRAITS, instance, linearChain, nodeSpec, output, WHOLE } from '../../testing/specs.js';
+import { allEnds, ENGINE_TRAITS, instance, linearChain, nodeSpec, output, WHOLE } from '../../testing/specs.js';
 import { CompileError, compile } from './compile.js';
 
 const links = ({ graph }: { graph: EngineGraph }) =>
@@ -128,7 +128,7 @@ describe('compile', () => {
         { exit_id: 'b.return', pipeline_id: 'b', direction: 'return' },
       ],
     });
-    const compiled = compile(spec, ENGINE_TRAITS);
+    const compiled = compile(spec, ENGINE_TRAITS, allEnds(spec));
     expect(links(compiled)).toEqual([
       'exit:b.exit[0] -> nic0:out',
       'exit:b.return[0] -> nic0:out',
@@ -207,7 +207,7 @@ describe('compile', () => {
   it('makes a whole, closed graph of any valid spec', () => {
     fc.assert(
       fc.property(anySpec, fc.integer({ min: 1, max: 4 }), (spec, workers) => {
-        const { graph } = compile(spec, { ...ENGINE_TRAITS, workers });
+        const { graph } = compile(spec, { ...ENGINE_TRAITS, workers }, allEnds(spec));
         expect(EngineGraph.parse(graph)).toEqual(graph);
         const names = graph.modules.map(({ name }) => name);
         expect(new Set(names).size).toBe(names.length);
@@ -244,7 +244,9 @@ describe('compile', () => {
   it('depends on the spec alone', () => {
     fc.assert(
       fc.property(anySpec, (spec) => {
-        expect(compile(structuredClone(spec), ENGINE_TRAITS)).toEqual(compile(spec, ENGINE_TRAITS));
+        expect(compile(structuredClone(spec), ENGINE_TRAITS, allEnds(spec))).toEqual(
+          compile(spec, ENGINE_TRAITS, allEnds(spec)),
+        );
       }),
       { numRuns: 30 },
     );

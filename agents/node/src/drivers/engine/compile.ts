@@ -9,7 +9,6 @@ import {
   type Target,
 } from '@orrery/contract';
 import type { EngineEnds, InstanceProbe, Probes } from '../nf-driver.js';
-import { processLinks } from '../veth-names.js';
 import {
   exitModule,
   farOf,
@@ -56,16 +55,16 @@ const QUEUE_CAPACITY = 1024;
 const FORWARD = 0;
 const RETURN = 1;
 
-/** Where the engine reaches each instance on a board. */
-export type BoardEnds = ReadonlyMap<string, EngineEnds>;
+/** Where the engine reaches each instance that it does not run itself. */
+export type Ends = ReadonlyMap<string, EngineEnds>;
 
 /**
  * The data plane of one node: nic -> hop_in -> queue -> NF -> classify -> hash_split -> {queue | hop_out | exit} -> nic.
- * An instance runs on the worker `core` modulo their number. An instance on a board that cannot be reached (yet) is left
+ * An instance runs on the worker `core` modulo their number. An instance beside the engine that cannot be reached (yet) is left
  * out: what is meant for it finds a gate without a link and is counted there.
  */
-export function compile(spec: NodeSpec, engine: EngineTraits, boards: BoardEnds = new Map()): Compiled {
-  return new Compiler(spec, engine, boards).run();
+export function compile(spec: NodeSpec, engine: EngineTraits, ends: Ends = new Map()): Compiled {
+  return new Compiler(spec, engine, ends).run();
 }
 
 class Compiler {
@@ -80,7 +79,7 @@ class Compiler {
   constructor(
     private readonly spec: NodeSpec,
     private readonly engine: EngineTraits,
-    private readonly boards: BoardEnds,
+    private readonly ends: Ends,
   ) {}
 
   run(): Compiled {
@@ -192,10 +191,10 @@ class Compiler {
     ] as const;
   }
 
-  /** A process or board sees Ethernet frames on two interfaces; hop tags carry ingress time and metadata through it. */
+  /** An NF beside the engine sees Ethernet frames on two interfaces; hop tags carry ingress time and metadata through it. */
   private portsNf(instance: InstanceSpec, returned: boolean, worker: number, pointer: string) {
     const { id } = instance;
-    const ends = this.boards.get(id) ?? processEnds(id);
+    const ends = this.ends.get(id)!;
     const [near, far] = [nearOf(id), farOf(id)];
     this.ports.push({ name: near, driver: 'af_packet', iface: ends.near });
     this.ports.push({ name: far, driver: 'af_packet', iface: ends.far });
@@ -313,7 +312,7 @@ class Compiler {
 
   /** Whether the engine can hand packets to it. */
   private reached(instanceId: string): boolean {
-    return this.instances.get(instanceId)?.driver !== 'board' || this.boards.has(instanceId);
+    return this.instances.get(instanceId)?.driver === 'engine' || this.ends.has(instanceId);
   }
 
   private entry(instanceId: string, returning: boolean, pointer: string): string {
@@ -341,9 +340,4 @@ class Compiler {
       this.spec.instances[i]?.id ?? null,
     );
   }
-}
-
-function processEnds(id: string): EngineEnds {
-  const { near, far } = processLinks(id);
-  return { near: near.engine, far: far.engine };
 }

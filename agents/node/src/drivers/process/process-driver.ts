@@ -11,9 +11,10 @@ import { processDigest } from '../instance-digest.js';
 import {
   type Change,
   DriverError,
+  type EngineEnds,
+  type HostedDriver,
+  type HostedInstance,
   type InstanceRuntimeState,
-  type NfDriver,
-  type RuntimeInstance,
 } from '../nf-driver.js';
 import { processLinks } from '../veth-names.js';
 import { commandOf, type ProcessNf } from './registry.js';
@@ -36,6 +37,7 @@ interface Runtime {
   restarts: number;
   since_ms: number;
   timer: NodeJS.Timeout | null;
+  ends: EngineEnds | null;
 }
 
 const STOP_GRACE_MS = 2000;
@@ -44,7 +46,7 @@ const STABLE_MS = 30_000;
 const RESTART = { first_ms: 250, most_ms: 15_000 };
 
 /** Runs NFs that are ordinary Linux processes between two interfaces ("legacy" in E2 3.6), and keeps them running. */
-export class ProcessDriver implements NfDriver {
+export class ProcessDriver implements HostedDriver {
   readonly kind = 'process';
   readonly nfs: readonly string[];
   private readonly runtimes = new Map<string, Runtime>();
@@ -76,10 +78,17 @@ export class ProcessDriver implements NfDriver {
     }
   }
 
-  observe(): ReadonlyMap<string, RuntimeInstance> {
+  observe(): ReadonlyMap<string, HostedInstance> {
     return new Map(
-      [...this.runtimes].map(([id, { record, state, detail }]) => [id, { digest: record.digest, state, detail }]),
+      [...this.runtimes].map(([id, { record, state, detail, ends }]) => [
+        id,
+        { digest: record.digest, state, detail, ends },
+      ]),
     );
+  }
+
+  digest(instance: InstanceSpec): string {
+    return processDigest(instance);
   }
 
   realize({ deploy, configure, destruct }: Change): Promise<void> {
@@ -139,7 +148,15 @@ export class ProcessDriver implements NfDriver {
   }
 
   private begin(record: ProcessRecord): Runtime {
-    const fresh = { process: null, state: 'starting' as const, detail: null, restarts: 0, since_ms: 0, timer: null };
+    const fresh = {
+      process: null,
+      state: 'starting' as const,
+      detail: null,
+      restarts: 0,
+      since_ms: 0,
+      timer: null,
+      ends: null,
+    };
     const runtime: Runtime = { record, ...fresh };
     this.runtimes.set(record.instance_id, runtime);
     return runtime;
@@ -191,6 +208,8 @@ export class ProcessDriver implements NfDriver {
 
   private attach(runtime: Runtime, process: DetachedProcess): void {
     runtime.process = process;
+    const { near, far } = processLinks(runtime.record.instance_id);
+    runtime.ends = { near: near.engine, far: far.engine };
     runtime.state = 'running';
     runtime.detail = null;
     runtime.since_ms = Date.now();

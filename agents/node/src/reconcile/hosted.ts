@@ -1,0 +1,70 @@
+import type { InstanceSpec, NodeSpec } from '@orrery/contract';
+import { CompileError, type Ends } from '../drivers/engine/compile.js';
+import type { HostedInstance } from '../drivers/nf-driver.js';
+import { type Failure, noChange, type Step } from './steps.js';
+
+/** What runs beside the engine by one driver. */
+export interface HostWorld {
+  kind: InstanceSpec['driver'];
+  nfs: readonly string[];
+  instances: ReadonlyMap<string, HostedInstance>;
+}
+
+/** A driver that needs nothing but the instance to run it. */
+export interface HostedWorld extends HostWorld {
+  digest(instance: InstanceSpec): string;
+}
+
+const wantedOf = ({ kind }: HostWorld, spec: NodeSpec) => spec.instances.filter(({ driver }) => driver === kind);
+
+/** Throws a CompileError for an NF that its driver does not have. */
+export function checkHosted(spec: NodeSpec, hosts: readonly HostWorld[]): void {
+  spec.instances.forEach(({ driver, nf, id }, i) => {
+    const host = hosts.find(({ kind }) => kind === driver);
+    if (!host || host.nfs.includes(nf)) return;
+    const there = host.nfs.length > 0 ? `there are ${host.nfs.join(', ')}` : 'there is none';
+    throw new CompileError(`/instances/${i}/nf`, `no ${driver} NF ${nf} here; ${there}`, id);
+  });
+}
+
+/** Instances beside the engine that packets can be sent to. */
+export function endsOf(spec: NodeSpec, hosts: readonly HostWorld[]): Ends {
+  return new Map(
+    hosts.flatMap((host) =>
+      wantedOf(host, spec).flatMap(({ id }) => {
+        const ends = host.instances.get(id)?.ends;
+        return ends ? [[id, ends] as const] : [];
+      }),
+    ),
+  );
+}
+
+export function deploySteps(spec: NodeSpec, host: HostedWorld): Step[] {
+  const { kind, instances, digest } = host;
+  const changed = wantedOf(host, spec).filter((instance) => instances.get(instance.id)?.digest !== digest(instance));
+  if (changed.length === 0) return [];
+  const deploy = changed.filter(({ id }) => !instances.has(id));
+  const configure = changed.filter(({ id }) => instances.has(id));
+  const reason = changed.map(({ id }) => id).join(', ');
+  return [{ kind: 'realize', driver: kind, change: { ...noChange, deploy, configure }, reason }];
+}
+
+export function destructSteps(spec: NodeSpec, host: HostedWorld): Step[] {
+  const wanted = new Set(wantedOf(host, spec).map(({ id }) => id));
+  const destruct = [...host.instances.keys()].filter((id) => !wanted.has(id));
+  if (destruct.length === 0) return [];
+  return [{ kind: 'realize', driver: host.kind, change: { ...noChange, destruct }, reason: 'no longer desired' }];
+}
+
+/** The first instance that its host will never take as it is desired. */
+export function refusedByHost(
+  spec: NodeSpec,
+  hosts: readonly HostWorld[],
+): Pick<Failure, 'message' | 'instance_id'> | null {
+  for (const host of hosts)
+    for (const { id } of wantedOf(host, spec)) {
+      const found = host.instances.get(id);
+      if (found?.state === 'failed' && found.permanent) return { message: found.detail ?? 'refused', instance_id: id };
+    }
+  return null;
+}

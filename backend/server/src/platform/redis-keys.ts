@@ -46,6 +46,8 @@ export const KEYS = {
   reconfigurationPolicies: `${project}:reconfiguration-policies`,
   /** hash id -> Reconfiguration, the newest that are kept. */
   reconfigurations: `${project}:reconfigurations`,
+  /** hash id -> Course of a reconfiguration that is not over (reconfiguration/course.ts). */
+  reconfigurationCourses: `${project}:reconfiguration-courses`,
   /** hash id -> ScenarioRun, the newest that are kept. */
   scenarioRuns: `${project}:scenario-runs`,
   /** stream: the event log, fields `e` (Event without id) and `n` (nonce against doubling). */

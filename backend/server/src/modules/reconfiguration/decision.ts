@@ -26,6 +26,11 @@ export function boardOf(plan: Plan | null, nf: NfRef): BoardPlace | null {
   return instancesOf(plan, nf).find(({ board }) => board)?.board ?? null;
 }
 
+/** As what an NF runs that is on no board. */
+export function softwareFormOf(plan: Plan | null, nf: NfRef): 'software' | 'container' {
+  return instancesOf(plan, nf).some(({ driver }) => driver === 'container') ? 'container' : 'software';
+}
+
 /** `<pipeline name>.<node>`, as in sample keys. */
 export function nfKey(plan: Plan | null, nf: NfRef): string | null {
   return instancesOf(plan, nf)[0]?.pgraph_node ?? null;

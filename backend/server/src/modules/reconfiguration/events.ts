@@ -12,6 +12,18 @@ export function started(run: Reconfiguration, by: string): EventDraft {
   };
 }
 
+/** After a restart of the server. */
+export function resumed(run: Reconfiguration): EventDraft {
+  const stage = run.stages.findLast(({ state }) => state === 'running')?.stage ?? null;
+  return {
+    type: 'reconfiguration.resumed',
+    severity: 'warning',
+    subject: run.id,
+    message: `Reconfiguration taken up again after a restart of the server${stage ? ` in its stage ${stage}` : ''}`,
+    data: { id: run.id, stage },
+  };
+}
+
 /** One event for every stage that is not as it was. */
 export function stageEvents(before: Reconfiguration | null, run: Reconfiguration): EventDraft[] {
   return run.stages.flatMap((record, i): EventDraft[] => {

@@ -11,7 +11,10 @@ import { pageOf } from '../../platform/paging.js';
 import { notFound } from '../../platform/problem.js';
 import { Caller, Input, Route } from '../../platform/route.js';
 import { BOARDS, type BoardView } from '../../ports/board-view.js';
+import { Conductor } from './conductor.js';
+import { Detection } from './detection.js';
 import { ReconfigurationManager } from './manager.js';
+import { NfLoads } from './nf-loads.js';
 import { Policies } from './policies.js';
 import { Records } from './records.js';
 import { requireSlot } from './slots.js';
@@ -94,6 +97,6 @@ class ReconfigurationsController {
 
 @Module({
   controllers: [PoliciesController, ReconfigurationsController],
-  providers: [Policies, Records, ReconfigurationManager, Watcher],
+  providers: [Policies, Records, NfLoads, Detection, Conductor, ReconfigurationManager, Watcher],
 })
 export class ReconfigurationModule {}

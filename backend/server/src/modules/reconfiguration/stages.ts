@@ -58,8 +58,12 @@ export function finished(
   };
 }
 
-/** Whether traffic is being led to what is new, by the fabric or within a server: what had to be prepared is there. */
-export function isSteering({ steps }: Operation): boolean {
-  const leads = (kind: string) => kind === 'steer-fabric' || kind === 'switch-node';
-  return steps.some(({ kind, state }) => leads(kind) && (state === 'running' || state === 'done'));
+/** Since when traffic is led to what is new, by the fabric or within a server; null: something is still being prepared. */
+export function steeringSince({ steps }: Operation): number | null {
+  const leading = steps.filter(
+    ({ kind, state }) =>
+      (kind === 'steer-fabric' || kind === 'switch-node') && (state === 'running' || state === 'done'),
+  );
+  const since = leading.flatMap(({ started_ms }) => started_ms ?? []);
+  return since.length > 0 ? Math.min(...since) : null;
 }

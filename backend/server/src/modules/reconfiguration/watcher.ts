@@ -3,10 +3,10 @@ import type { BoardPlace, NfRef, Reconfiguration, ReconfigurationPolicy } from '
 import { LOG, type Log } from '../../platform/log.js';
 import { BOARDS, type BoardView } from '../../ports/board-view.js';
 import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
-import { TELEMETRY, type Telemetry } from '../../ports/telemetry.js';
 import { boardOf, nameOf, nfKey, sameNf, USUAL_PRIORITY } from './decision.js';
 import { Hysteresis } from './hysteresis.js';
 import { type Cause, ReconfigurationManager } from './manager.js';
+import { inWords, NfLoads } from './nf-loads.js';
 import { Policies, type StoredPolicy } from './policies.js';
 import { Records } from './records.js';
 
@@ -15,14 +15,6 @@ const PERIOD_MS = 500;
 const GIVE_UP_MS = 1000;
 /** A policy, or a way back to software, that was refused or failed is tried again after so long, and later each time. */
 const RETRY_MS = { first: 5000, most: 300_000 };
-/** The newest sample counts for so long. */
-const FRESH_MS = 2500;
-
-const UNITS: Readonly<Record<StoredPolicy['threshold']['metric'], (value: number) => string>> = {
-  bps: (value) => `${(value / 1e6).toPrecision(3)} Mbit/s`,
-  pps: (value) => `${Math.round(value)} packets/s`,
-  cpu: (value) => `${Math.round(value * 100)} % of a core`,
-};
 
 /** The resource evaluator of CoNFV IV-D: looks at load and boards, and asks for reconfigurations when they are due. */
 @Injectable()
@@ -38,7 +30,7 @@ export class Watcher implements OnApplicationBootstrap, OnApplicationShutdown {
 
   constructor(
     @Inject(LOG) private readonly log: Log,
-    @Inject(TELEMETRY) private readonly telemetry: Telemetry,
+    @Inject(NfLoads) private readonly loads: NfLoads,
     @Inject(DEPLOYMENT_VIEW) private readonly view: DeploymentView,
     @Inject(BOARDS) private readonly boards: BoardView,
     @Inject(Policies) private readonly policies: Policies,
@@ -56,7 +48,7 @@ export class Watcher implements OnApplicationBootstrap, OnApplicationShutdown {
 
   /** The policy with what is measured of its NF now. */
   describe(policy: StoredPolicy, nowMs = Date.now()): ReconfigurationPolicy {
-    const load_now = this.loadOf(policy.nf, policy.threshold.metric, nowMs);
+    const load_now = this.loads.of(policy.nf, policy.threshold.metric, nowMs);
     const cooling = this.isCooling(policy, nowMs);
     const side = this.hystereses.get(policy.id)?.now ?? 'between';
     const deployed = nfKey(this.view.plan, policy.nf) !== null;
@@ -71,8 +63,6 @@ export class Watcher implements OnApplicationBootstrap, OnApplicationShutdown {
       by,
       policy_id: policy?.id ?? null,
       priority: policy?.priority ?? USUAL_PRIORITY,
-      priorityOf: (pipelineId) => this.priorityOf(pipelineId),
-      cannotLeave: (nf) => this.cannotLeave(nf),
     };
   }
 
@@ -109,7 +99,7 @@ export class Watcher implements OnApplicationBootstrap, OnApplicationShutdown {
 
   private async lookAt(policy: StoredPolicy, nowMs: number): Promise<void> {
     const { nf, threshold, id } = policy;
-    const load = this.loadOf(nf, threshold.metric, nowMs);
+    const load = this.loads.of(nf, threshold.metric, nowMs);
     const hysteresis = this.hystereses.get(id) ?? new Hysteresis();
     this.hystereses.set(id, hysteresis);
     if (load === null) return hysteresis.reset();
@@ -118,7 +108,7 @@ export class Watcher implements OnApplicationBootstrap, OnApplicationShutdown {
     const wanted = (due === 'above' && !onBoard) || (due === 'below' && onBoard);
     if (!wanted || this.isCooling(policy, nowMs) || this.manager.busy) return;
     this.lastMs.set(id, nowMs);
-    const say = UNITS[threshold.metric];
+    const say = (value: number) => inWords(threshold.metric, value);
     if (due === 'above') {
       const trigger = `${say(load)} for ${threshold.for_s} s, above ${say(threshold.up)}`;
       const { slot, load: kind, policy: frames, displaces } = policy;
@@ -147,30 +137,6 @@ export class Watcher implements OnApplicationBootstrap, OnApplicationShutdown {
       .all()
       .find(({ policy_id, cause, state }) => policy_id === id && cause === 'load-high' && state === 'completed');
     return (last?.moves ?? []).filter((move) => move.to === 'software' && !sameNf(move, nf));
-  }
-
-  private loadOf(nf: NfRef, metric: StoredPolicy['threshold']['metric'], nowMs: number): number | null {
-    const key = nfKey(this.view.plan, nf);
-    if (key === null) return null;
-    const [series] = this.telemetry.series([`nf/${key}/${metric}`], nowMs - FRESH_MS);
-    return series?.points.at(-1)?.[1] ?? null;
-  }
-
-  private priorityOf(pipelineId: string): number {
-    const own = this.policies.all().filter(({ nf }) => nf.pipeline_id === pipelineId);
-    return Math.max(...(own.length > 0 ? own.map(({ priority }) => priority) : [USUAL_PRIORITY]));
-  }
-
-  /** An NF whose own load is above what its policy lets software carry stays where it is. */
-  private cannotLeave(nf: NfRef): string | null {
-    for (const policy of this.policies.all()) {
-      if (!policy.enabled || !sameNf(policy.nf, nf)) continue;
-      const { metric, up } = policy.threshold;
-      const load = this.loadOf(nf, metric, Date.now());
-      if (load !== null && load > up)
-        return `${nf.node_id} cannot make room: its load of ${UNITS[metric](load)} is above the ${UNITS[metric](up)} that software carries.`;
-    }
-    return null;
   }
 }
 

@@ -1,0 +1,266 @@
+import { isDeepStrictEqual } from 'node:util';
+import { Inject, Injectable } from '@nestjs/common';
+import type { BoardPlace, ImplementationChoice, NfRef, Operation, Plan, Reconfiguration } from '@orrery/contract';
+import { LOG, type Log } from '../../platform/log.js';
+import { ProblemError } from '../../platform/problem.js';
+import { Signal } from '../../platform/signal.js';
+import { BOARDS, type BoardView } from '../../ports/board-view.js';
+import { DEPLOYER, type Deployer, type PlanChange } from '../../ports/deployer.js';
+import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
+import { isOver, OPERATIONS, type OperationLog } from '../../ports/operation-log.js';
+import { PLANS, type PlanStore } from '../../ports/plan-store.js';
+import { type Change, type ChangeName, type Course, changesOf, operationIdOf } from './course.js';
+import { boardOf, nameOf, softwareFormOf } from './decision.js';
+import { Detection } from './detection.js';
+import { over, resumed, stageEvents } from './events.js';
+import { Records } from './records.js';
+import { begun, finished, steeringSince } from './stages.js';
+
+/** Looks again after so long though nothing was heard. */
+const FOLLOW_MS = 1000;
+/** After a restart the agents that drive the boards come back within this, or what they say is not waited for. */
+const RETURN_MS = 5000;
+/** What a store that is away makes fail is tried again so often, so long after. */
+const RETRY = { ms: 1000, most: 60 };
+
+/** A reconfiguration that is not over, as it is stored now. */
+interface UnderWay {
+  readonly run: Reconfiguration;
+  readonly course: Course;
+}
+
+/** The server stops: what is stored is taken up again by the next one. */
+class Stopping extends Error {}
+
+/**
+ * Carries out what is stored of a reconfiguration. Every step may be the first after a restart: what was done is found by
+ * its operation's id, and what was not is done.
+ */
+@Injectable()
+export class Conductor {
+  private stopping = false;
+  private readonly news = new Signal();
+
+  constructor(
+    @Inject(LOG) private readonly log: Log,
+    @Inject(PLANS) private readonly plans: PlanStore,
+    @Inject(DEPLOYER) private readonly deployer: Deployer,
+    @Inject(OPERATIONS) private readonly operations: OperationLog,
+    @Inject(DEPLOYMENT_VIEW) private readonly view: DeploymentView,
+    @Inject(BOARDS) private readonly boards: BoardView,
+    @Inject(Records) private readonly records: Records,
+    @Inject(Detection) private readonly detection: Detection,
+  ) {
+    view.onChange(() => this.news.wake());
+    boards.onChange(() => this.news.wake());
+  }
+
+  stop(): void {
+    this.stopping = true;
+    this.news.wake();
+  }
+
+  /** Resolves when the reconfiguration is over or the server stops. */
+  carryOut(id: string): Promise<void> {
+    return this.withStore(id, () => this.proceed(id));
+  }
+
+  /** As `carryOut`, for one that an earlier server began. */
+  async takeUp(id: string): Promise<void> {
+    await this.withStore(id, async () => {
+      const it = await this.records.underWay(id);
+      if (!it) return;
+      if (!it.course)
+        return this.close(it.run, 'failed', 'The server was restarted; what was to be done is not known.');
+      await this.records.write(it.run, it.course, resumed(it.run));
+      await this.awaitBoards(it.run);
+    });
+    await this.carryOut(id);
+  }
+
+  /** Tries again from what is stored while the store is away. */
+  private async withStore(id: string, work: () => Promise<void>): Promise<void> {
+    for (let tries = 1; !this.stopping; tries++) {
+      try {
+        return await work();
+      } catch (error) {
+        if (error instanceof Stopping) return;
+        this.log.warn({ error: (error as Error).message, run: id }, 'a reconfiguration is tried again');
+        if (tries >= RETRY.most) return this.giveUp(id, (error as Error).message);
+        await this.news.wait(RETRY.ms);
+      }
+    }
+  }
+
+  private async giveUp(id: string, why: string): Promise<void> {
+    const it = await this.records.underWay(id);
+    if (it) await this.close(it.run, 'failed', why);
+  }
+
+  private async proceed(id: string): Promise<void> {
+    const it = await this.current(id);
+    if (!it) return;
+    const { run, course } = it;
+    if (course.failure !== null) return this.takeBack(id, course.failure);
+    const changes = changesOf(course.decision, run);
+    if (!(await this.operations.get(operationIdOf(id, changes[0]!.stage)))) {
+      const refusal = await this.detection.refusalOf(run, course).catch(asReason);
+      if (refusal !== null) return this.close(run, 'refused', refusal);
+    }
+    for (const change of changes) {
+      const failure = await this.make(id, change);
+      if (failure !== null) return this.takeBack(id, failure);
+    }
+    await this.close(this.withLoad((await this.current(id))!), 'completed', null);
+  }
+
+  /** Why the change did not come about; null: it did. */
+  private async make(id: string, change: Change): Promise<string | null> {
+    const operation = await this.ask(id, change.stage, change.request).catch(asReason);
+    if (typeof operation === 'string') return operation;
+    await this.begin(id, change.stage, operation.id, change.detail, operation.started_ms);
+    const ended = await this.follow(operation, async (now) => {
+      const since = change.response === null ? null : steeringSince(now);
+      if (since !== null) await this.begin(id, 'response', operation.id, change.response!, since);
+    });
+    return ended.state === 'COMPLETED' ? null : whyNot(ended);
+  }
+
+  private async ask(id: string, name: ChangeName, request: PlanChange, before: Plan | null = null): Promise<Operation> {
+    const { course } = (await this.current(id))!;
+    return this.deployer.change(request, { id: operationIdOf(id, name), kind: 'reconfigure', by: course.by }, before);
+  }
+
+  /** Stores that a stage began, unless that is stored already. */
+  private async begin(
+    id: string,
+    stage: 'update' | 'configuration' | 'response',
+    operation_id: string,
+    detail: string,
+    sinceMs: number,
+  ): Promise<void> {
+    const it = (await this.current(id))!;
+    if (it.run.stages.find((record) => record.stage === stage)?.state !== 'pending') return;
+    const next = begun(this.withLoad(it), stage, sinceMs, { operation_id, detail });
+    await this.records.write(next, it.course, ...stageEvents(it.run, next));
+  }
+
+  /** Tells how an operation goes until it is over or waits for what does not come about. */
+  private async follow(operation: Operation, look?: (now: Operation) => Promise<void>): Promise<Operation> {
+    for (;;) {
+      const { id } = operation;
+      const now = this.deployer.operation(id) ?? (await this.operations.get(id)) ?? operation;
+      await look?.(now);
+      if (isOver(now) || now.state === 'FAILED_TEMP') return now;
+      if (this.stopping) throw new Stopping();
+      await this.news.wait(FOLLOW_MS);
+    }
+  }
+
+  /**
+   * What was in force before the first change takes its place again; an NF whose slot does not work, as after a load that
+   * failed, is software then.
+   */
+  private async takeBack(id: string, why: string): Promise<void> {
+    const it = (await this.current(id))!;
+    const { course } = it;
+    if (course.failure === null) await this.records.write(this.withLoad(it), { ...course, failure: why });
+    const failure = await this.restore(id).catch(asReason);
+    const { run } = (await this.current(id))!;
+    if (failure === null) await this.close(run, 'rolled-back', why);
+    else await this.close(run, 'failed', `${why}; and it could not be taken back: ${failure}`);
+  }
+
+  /** Why it could not be; null: everything is as before. */
+  private async restore(id: string): Promise<string | null> {
+    const { run, course } = (await this.current(id))!;
+    const before = course.plan_before === null ? null : await this.plans.get(course.plan_before);
+    const places = course.decision.moves.map((nf) => {
+      const place = boardOf(before, nf);
+      return { nf, place: place && !this.isBroken(place) ? place : null };
+    });
+    const leave = places.filter(({ nf, place }) => this.isElsewhere(nf, place));
+    const software = leave.map(({ nf }) => toSoftware(nf, run, softwareFormOf(before, nf)));
+    const left = await this.undo(id, 'back-to-software', software, before);
+    if (left !== null) return left;
+    const load = places.filter(({ nf, place }) => place && !boardOf(this.view.comingPlan, nf));
+    const board = load.map(({ nf, place }) => toBoard(nf, place!));
+    return this.undo(id, 'back-to-board', board, before);
+  }
+
+  /** Why the change did not come about; null: it did, or none was needed. */
+  private async undo(
+    id: string,
+    name: ChangeName,
+    implementations: ImplementationChoice[],
+    before: Plan | null,
+  ): Promise<string | null> {
+    const accepted = await this.operations.get(operationIdOf(id, name));
+    if (!accepted && implementations.length === 0) return null;
+    const ended = await this.follow(accepted ?? (await this.ask(id, name, { implementations }, before)));
+    return ended.state === 'COMPLETED' ? null : whyNot(ended);
+  }
+
+  /** Whether the NF is in a slot where it was not before. */
+  private isElsewhere(nf: NfRef, before: BoardPlace | null): boolean {
+    const here = boardOf(this.view.comingPlan, nf);
+    return here !== null && (before === null || nameOf(before) !== nameOf(here));
+  }
+
+  private isBroken(place: BoardPlace): boolean {
+    return this.boards.broken().some((slot) => nameOf(slot) === nameOf(place));
+  }
+
+  /** The run with what its board says of the load, once there is something new. */
+  private withLoad({ run, course }: UnderWay): Reconfiguration {
+    const nf = course.decision.load[0];
+    const board = nf && boardOf(this.view.comingPlan, nf);
+    const last = board ? this.boards.lastLoad(board.board) : null;
+    if (!board || !last || (last.slot !== null && last.slot !== board.slot)) return run;
+    if (isDeepStrictEqual(last, course.loads_before[board.board])) return run;
+    return { ...run, slot: { board: board.board, slot: board.slot }, loads: [last], packets_lost: last.lost };
+  }
+
+  /** Nothing is known of boards whose agents have not come back: not what is broken, nor what was loaded. */
+  private async awaitBoards(run: Reconfiguration): Promise<void> {
+    const used = (this.view.comingPlan?.instances ?? []).flatMap(({ board }) => board ?? []);
+    const names = new Set([...used, ...(run.slot ? [run.slot] : [])].map(({ board }) => board));
+    const deadline = Date.now() + RETURN_MS;
+    const silent = () => {
+      const broken = new Set(this.boards.broken().map(({ board }) => board));
+      return this.boards.accelerators().some(({ id, state }) => names.has(id) && state === 'absent' && !broken.has(id));
+    };
+    while (silent() && Date.now() < deadline) {
+      if (this.stopping) throw new Stopping();
+      await this.news.wait(deadline - Date.now());
+    }
+  }
+
+  private async current(id: string): Promise<UnderWay | null> {
+    const it = await this.records.underWay(id);
+    return it?.course ? { run: it.run, course: it.course } : null;
+  }
+
+  private close(run: Reconfiguration, state: Exclude<Reconfiguration['state'], 'running'>, detail: string | null) {
+    const now = finished(run, state, detail, Date.now());
+    return this.records.write(now, null, ...stageEvents(run, now), over(now));
+  }
+}
+
+/** The words of a refusal; anything else is no reason to give up. */
+function asReason(error: unknown): string {
+  if (error instanceof ProblemError && error.status < 500) return error.message;
+  throw error;
+}
+
+function toSoftware(nf: NfRef, run: Reconfiguration, on: 'software' | 'container'): ImplementationChoice {
+  return { pipeline_id: nf.pipeline_id, node_id: nf.node_id, on, load: run.load, policy: run.policy };
+}
+
+function toBoard({ pipeline_id, node_id }: NfRef, { board, slot, load, policy }: BoardPlace): ImplementationChoice {
+  return { pipeline_id, node_id, on: 'board', slot: { board, slot }, load, policy };
+}
+
+function whyNot({ error }: Operation): string {
+  return error?.detail ?? 'the operation did not come about';
+}

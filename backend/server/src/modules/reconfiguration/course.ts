@@ -1,0 +1,60 @@
+import type { LoadResult, Reconfiguration } from '@orrery/contract';
+import type { PlanChange } from '../../ports/deployer.js';
+import type { Decision } from './decision.js';
+
+/**
+ * What a reconfiguration that is not over set out to do. It is stored before the first change is asked for: with the record
+ * and its operations it is all that is needed to go on after a restart, or to take back what was done.
+ */
+export interface Course {
+  readonly decision: Decision;
+  /** Who asked, and how important that is. */
+  readonly by: string;
+  readonly priority: number;
+  /** Id of the plan in force before; null: nothing ran. */
+  readonly plan_before: string | null;
+  /** The latest load of each board before. */
+  readonly loads_before: Readonly<Record<string, LoadResult | null>>;
+  /** Why it is being taken back; null: it is not. */
+  readonly failure: string | null;
+}
+
+/** The changes that a reconfiguration can ask for, each at most once. */
+export type ChangeName = 'update' | 'configuration' | 'back-to-software' | 'back-to-board';
+
+/** Known before the change is asked for, so that one that was accepted just before a restart is found and not asked for again. */
+export function operationIdOf(runId: string, change: ChangeName): string {
+  return `${runId}.${change}`;
+}
+
+export interface Change {
+  readonly stage: Extract<ChangeName, 'update' | 'configuration'>;
+  readonly request: PlanChange;
+  readonly detail: string;
+  /** Whether the reconfiguration's traffic is led to where it is to be by this change; to what. */
+  readonly response: string | null;
+}
+
+/** The changes that are to be made, in this order. */
+export function changesOf({ leave, load, moves }: Decision, run: Pick<Reconfiguration, 'load' | 'slot'>): Change[] {
+  const changes: Change[] = [];
+  const nfs = (toSoftware: boolean) => moves.filter(({ to }) => (to === 'software') === toSoftware).map(({ nf }) => nf);
+  // Without either list everything that does not work goes back to software.
+  if (leave.length > 0 || load.length === 0)
+    changes.push({
+      stage: 'update',
+      request: leave.length > 0 ? { implementations: [...leave] } : {},
+      detail: `${nfs(true).join(', ')} to software`,
+      response: load.length === 0 ? 'traffic led to software' : null,
+    });
+  if (load.length > 0) {
+    const where = run.slot ? `${run.slot.board} slot ${run.slot.slot}` : 'a slot';
+    changes.push({
+      stage: 'configuration',
+      request: { implementations: [...load] },
+      detail: `${nfs(false)[0] ?? 'module'}, ${run.load} load of ${where}`,
+      response: 'traffic led to the board',
+    });
+  }
+  return changes;
+}

@@ -24,6 +24,7 @@ const nat: BoardNf = {
   node_id: 'nat',
   nf: 'nat',
   server: 'server-1',
+  driver: 'engine',
   slot: { board: 'board-1', slot: 0 },
   slotState: 'active',
   color: 0,
@@ -66,7 +67,7 @@ describe('Boards', { timeout: 30_000 }, () => {
     expect(onMove).toHaveBeenLastCalledWith({ to: 'software', nf: nat });
     expect(screen.queryByRole('button', { name: /^Drain slot 1/ })).toBeNull();
     await user.click(screen.getByRole('button', { name: 'Program slot 1 of Board 1' }));
-    expect(onMove).toHaveBeenLastCalledWith({ to: 'board', board: 'board-1', slot: 1 });
+    expect(onMove).toHaveBeenLastCalledWith({ to: 'board', slot: { board: 'board-1', slot: 1 }, nf: '' });
     const row = screen.getByRole('row', { name: /slot 1/ });
     await user.click(within(row).getByRole('button', { name: /^Release/ }));
     expect(call).toHaveBeenCalledWith('releaseSlot', { params: { id: 'board-1', slot: 1 } });

@@ -20,6 +20,7 @@ import { StatusBadge } from '../../shared/ui/status-badge.js';
 import classes from './accelerators.module.css';
 import { isEmulated, LoadText, Slowdown } from './board-figures.js';
 import { laneWord } from './lanes.js';
+import type { MoveStart } from './move-draft.js';
 import type { BoardNf } from './nfs.js';
 
 interface BoardsProps {
@@ -28,10 +29,6 @@ interface BoardsProps {
   /** A move by hand that the operator begins: of an NF, or onto a slot. */
   readonly onMove: (start: MoveStart) => void;
 }
-
-export type MoveStart =
-  | { readonly to: 'board'; readonly board: string; readonly slot: number }
-  | { readonly to: 'software'; readonly nf: BoardNf };
 
 export function Boards({ boards, nfs, onMove }: BoardsProps) {
   useSeededSamples(['slot/']);
@@ -209,7 +206,7 @@ function SlotRow({ board, slot, nfs, may, onMove }: SlotRowProps) {
               size="compact-xs"
               disabled={moving || board.state === 'absent' || board.state === 'failed'}
               aria-label={`Program slot ${slot.slot} of ${board.title}`}
-              onClick={() => onMove({ to: 'board', board: board.id, slot: slot.slot })}
+              onClick={() => onMove({ to: 'board', slot: { board: board.id, slot: slot.slot }, nf: '' })}
             >
               Program
             </Button>

@@ -1,6 +1,7 @@
 import type { BoardModule, NfDescriptor } from '@orrery/contract';
 import { IconPackages } from '@tabler/icons-react';
 import { Link } from 'react-router';
+import { formsText } from '../../shared/format/form.js';
 import { EmptyState } from '../../shared/ui/states.js';
 import classes from './accelerators.module.css';
 
@@ -69,7 +70,6 @@ function figuresOf({ published, synthesis }: BoardModule): Figures[] {
 
 function ModuleRows({ module, descriptor }: { readonly module: BoardModule; readonly descriptor?: NfDescriptor }) {
   const rows = figuresOf(module);
-  const kinds = [...new Set(descriptor?.implementations.map(({ kind }) => kind))];
   const head = (
     <>
       <th scope="rowgroup" rowSpan={Math.max(1, rows.length)} className={classes.moduleHead}>
@@ -81,7 +81,7 @@ function ModuleRows({ module, descriptor }: { readonly module: BoardModule; read
           <>
             <Link to={`/catalogue?nf=${encodeURIComponent(module.nf)}`}>{descriptor?.title ?? module.nf}</Link>
             <span className={classes.small}>
-              {descriptor ? `runs as ${kinds.join(' and ')}` : 'not in the catalogue'}
+              {descriptor ? `runs as ${formsText(descriptor.implementations)}` : 'not in the catalogue'}
             </span>
           </>
         ) : (

@@ -21,6 +21,7 @@ const nf = (node_id: string, pipeline_id: string, slot: BoardNf['slot']): BoardN
   node_id,
   nf: node_id,
   server: 'server-1',
+  driver: 'engine',
   slot,
   slotState: slot && 'active',
   color: 0,
@@ -48,7 +49,7 @@ function show(answers: Record<string, unknown>) {
     <MantineProvider env="test">
       <QueryClientProvider client={new QueryClient()}>
         <MoveDialog
-          start={{ to: 'board', board: 'board-1', slot: 0 }}
+          start={{ to: 'board', slot: { board: 'board-1', slot: 0 }, nf: '' }}
           boards={[boardWith({ id: 'board-1' })]}
           nfs={nfs}
           onClose={() => undefined}

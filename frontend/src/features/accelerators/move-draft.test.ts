@@ -1,7 +1,8 @@
 import { PlanRequest, ReconfigurationRequest } from '@orrery/contract';
 import { describe, expect, it } from 'vitest';
+import { nfKey } from '../../shared/api/chains.js';
 import { choicesOf, inTheWay, type MoveDraft, moveRequest } from './move-draft.js';
-import { type BoardNf, nfKey } from './nfs.js';
+import type { BoardNf } from './nfs.js';
 
 const nf = (id: string, slot: BoardNf['slot']): BoardNf => {
   const [chain = '', node_id = ''] = id.split('.');
@@ -11,6 +12,7 @@ const nf = (id: string, slot: BoardNf['slot']): BoardNf => {
     node_id,
     nf: node_id,
     server: 'server-1',
+    driver: 'engine',
     slot,
     slotState: slot && 'active',
     color: 0,

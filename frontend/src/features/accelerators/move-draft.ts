@@ -6,7 +6,13 @@ import type {
   ReconfigurationRequest,
   SlotRef,
 } from '@orrery/contract';
-import { type BoardNf, nfKey } from './nfs.js';
+import { nfKey } from '../../shared/api/chains.js';
+import type { BoardNf } from './nfs.js';
+
+/** A move by hand that the operator begins: onto a slot, of an NF onto whichever slot, or back. */
+export type MoveStart =
+  | { readonly to: 'board'; readonly slot: SlotRef | null; readonly nf: string }
+  | { readonly to: 'software'; readonly nf: BoardNf };
 
 /** What the form of a move by hand holds. NFs are chosen by `nfKey`. */
 export interface MoveDraft {
@@ -24,6 +30,15 @@ export const slotValue = ({ board, slot }: SlotRef) => `${board} ${slot}`;
 export function parseSlot(value: string): SlotRef | null {
   const [board, slot] = value.split(' ');
   return board && slot ? { board, slot: Number(slot) } : null;
+}
+
+/** How the form begins. An NF that cannot be on a board is not chosen. */
+export function draftOf(start: MoveStart, nfs: readonly BoardNf[]): MoveDraft {
+  const base = { load: 'partial', policy: 'hold' } as const;
+  if (start.to === 'software') return { ...base, to: 'software', nf: nfKey(start.nf), slot: '', displaces: [] };
+  const nf = nfs.some((each) => nfKey(each) === start.nf) ? start.nf : '';
+  const slot = start.slot ? slotValue(start.slot) : '';
+  return { ...base, to: 'board', nf, slot, displaces: inTheWay(nfs, { nf, slot, load: base.load }).map(nfKey) };
 }
 
 const refOf = ({ pipeline_id, node_id }: NfRef): NfRef => ({ pipeline_id, node_id });

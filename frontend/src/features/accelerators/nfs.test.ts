@@ -5,8 +5,15 @@ import { boardWith, slotWith } from './testing.js';
 
 const descriptor = (id: string, ...kinds: string[]) =>
   ({ id, implementations: kinds.map((kind) => ({ kind })) }) as unknown as NfDescriptor;
-const instance = (id: string, nf: string) =>
-  ({ id, pipeline_id: `pl-${id.split('.')[0]}`, node_id: id.split('.')[1], nf, server: 'server-1' }) as NfInstance;
+const instance = (id: string, nf: string, driver: NfInstance['driver'] = 'engine') =>
+  ({
+    id,
+    pipeline_id: `pl-${id.split('.')[0]}`,
+    node_id: id.split('.')[1],
+    nf,
+    driver,
+    server: 'server-1',
+  }) as NfInstance;
 const descriptors = [descriptor('nat', 'software', 'board'), descriptor('ids', 'software')];
 
 describe('boardNfs', () => {
@@ -18,6 +25,7 @@ describe('boardNfs', () => {
     const instances = ['web.nat.0', 'web.nat.board-1-1', 'edge.nat.0'].map((id) => instance(id, 'nat'));
     const nfs = boardNfs([...instances, instance('web.ids.0', 'ids')], descriptors, [board]);
     expect(nfs.map(whereText)).toEqual(['software', 'board-1 slot 1']);
+    expect(whereText({ ...nfs[0]!, driver: 'container' })).toBe('container');
     expect(whereText({ ...nfs[1]!, slotState: 'loading' })).toBe('board-1 slot 1, loading');
     expect(nfs.map(({ id, slot, color }) => [id, slot, color])).toEqual([
       ['edge.nat', null, 0],

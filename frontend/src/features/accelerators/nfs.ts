@@ -1,12 +1,15 @@
 import type { Accelerator, NfDescriptor, NfInstance, NfRef, SlotRef, SlotState } from '@orrery/contract';
+import { type Driver, formOfDriver } from '../../shared/format/form.js';
 
-/** An NF of a deployed chain that software and boards can run. */
+/** An NF of a deployed chain that boards can run, too. */
 export interface BoardNf extends NfRef {
   /** `<pipeline name>.<node id>`; samples of it are `nf/<id>/<metric>`, whatever runs it. */
   readonly id: string;
   readonly nf: string;
   readonly server: string;
-  /** Where a board runs it; null: software does. */
+  /** What runs its latest instance. */
+  readonly driver: Driver;
+  /** Where a board runs it; null: a server does. */
   readonly slot: SlotRef | null;
   /** What that slot does; the NF runs there while it is active. */
   readonly slotState: SlotState | null;
@@ -17,7 +20,6 @@ export interface BoardNf extends NfRef {
 /** A chart tells six series apart. */
 export const MOST_SERIES = 6;
 
-export const nfKey = ({ pipeline_id, node_id }: NfRef) => `${pipeline_id} ${node_id}`;
 export const sameNf = (a: NfRef, b: NfRef) => a.pipeline_id === b.pipeline_id && a.node_id === b.node_id;
 export const sameSlot = (a: SlotRef, b: SlotRef) => a.board === b.board && a.slot === b.slot;
 export const slotText = ({ board, slot }: SlotRef) => `${board} slot ${slot}`;
@@ -46,25 +48,27 @@ export function boardNfs(
   const able = new Set(descriptors.filter(hasBoardImplementation).map(({ id }) => id));
   const byId = new Map<string, NfInstance>();
   for (const instance of instances) {
-    // `<NF>.0` in software, `<NF>.board-1-0` on a board.
+    // `<NF>.0` in software, `<NF>.container-0` in a container, `<NF>.board-1-0` on a board.
     if (able.has(instance.nf)) byId.set(instance.id.slice(0, instance.id.lastIndexOf('.')), instance);
   }
   return [...byId]
     .sort(([a], [b]) => a.localeCompare(b))
-    .map(([id, { pipeline_id, node_id, nf, server }], color) => ({
+    .map(([id, { pipeline_id, node_id, nf, server, driver }], color) => ({
       id,
       pipeline_id,
       node_id,
       nf,
       server,
+      driver,
       ...slotOf(boards, { pipeline_id, node_id }),
       color,
     }));
 }
 
-/** `software`, `board-1 slot 0`, `board-1 slot 0, loading` */
-export function whereText({ slot, slotState }: Pick<BoardNf, 'slot' | 'slotState'>): string {
-  if (!slot) return 'software';
+/** `software`, `container`, `board-1 slot 0`, `board-1 slot 0, loading` */
+export function whereText({ driver, slot, slotState }: Pick<BoardNf, 'driver' | 'slot' | 'slotState'>): string {
+  // What has left its slot is in software until its next instance is known.
+  if (!slot) return driver === 'board' ? 'software' : formOfDriver(driver);
   return slotState === 'active' ? slotText(slot) : `${slotText(slot)}, ${slotState}`;
 }
 

@@ -2,7 +2,7 @@ import { Button, Tabs } from '@mantine/core';
 import type { ReconfigurationPolicy } from '@orrery/contract';
 import { IconPlus } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import { lazy, type ReactNode, Suspense, useMemo, useState } from 'react';
+import { lazy, type ReactNode, Suspense, useEffect, useMemo, useState } from 'react';
 import { call } from '../../shared/api/client.js';
 import {
   useAccelerators,
@@ -20,9 +20,10 @@ import { ErrorState, LoadingRows, QueryBoundary } from '../../shared/ui/states.j
 import { useUrlParam } from '../../shared/ui/url-state.js';
 import classes from './accelerators.module.css';
 import { useBoardEvents } from './board-events.js';
-import { Boards, type MoveStart } from './board-panel.js';
+import { Boards } from './board-panel.js';
 import { foldLanes } from './lanes.js';
 import { ModuleTable } from './module-table.js';
+import type { MoveStart } from './move-draft.js';
 import { boardNfs } from './nfs.js';
 import { PolicyTable } from './policy-table.js';
 import { ReconfigurationDetail } from './reconfiguration-detail.js';
@@ -62,6 +63,8 @@ export function Component() {
   const [tabParam, setTab] = useUrlParam('view');
   const [selectedId, select] = useUrlParam('reconfiguration');
   const [move, setMove] = useState<MoveStart | null>(null);
+  // Another page sends an NF here to get a slot.
+  const [programmed, setProgrammed] = useUrlParam('program');
   const [edited, setEdited] = useState<ReconfigurationPolicy | 'new' | null>(null);
   const tab: Tab = TABS.find((each) => each === tabParam) ?? 'boards';
 
@@ -70,6 +73,12 @@ export function Component() {
     () => boardNfs(instances ?? [], descriptors ?? [], boards ?? []),
     [instances, descriptors, boards],
   );
+  const known = boards !== undefined && instances !== undefined && descriptors !== undefined;
+  useEffect(() => {
+    if (!programmed || !known || !mayOperate) return;
+    setMove({ to: 'board', slot: null, nf: programmed });
+    setProgrammed(null);
+  }, [programmed, setProgrammed, known, mayOperate]);
   const readAt = accelerators.dataUpdatedAt;
   const lanes = useMemo(
     () => foldLanes(boards ?? [], readAt, events, Date.now() - LONGEST_S * 1000),

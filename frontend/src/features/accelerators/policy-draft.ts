@@ -5,9 +5,9 @@ import type {
   ReconfigurationPolicy,
   ReconfigurationPolicyRequest,
 } from '@orrery/contract';
+import { nfKey } from '../../shared/api/chains.js';
 import { type Entry, type NumberBounds, numberProblem } from '../../shared/format/number.js';
 import { parseSlot, slotValue } from './move-draft.js';
-import { nfKey } from './nfs.js';
 
 export type Metric = LoadThreshold['metric'];
 

@@ -22,6 +22,7 @@ const nfs: BoardNf[] = [
     node_id: 'sqli',
     nf: 'sqli',
     server: 's',
+    driver: 'engine',
     slot: null,
     slotState: null,
     color: 0,

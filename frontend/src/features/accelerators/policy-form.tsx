@@ -1,14 +1,17 @@
-import { Button, Group, Modal, MultiSelect, NumberInput, Select, Switch, TextInput } from '@mantine/core';
+import { Button, MultiSelect, NumberInput, Select, Switch, TextInput } from '@mantine/core';
 import type { Accelerator, ReconfigurationPolicy } from '@orrery/contract';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
+import { nfKey } from '../../shared/api/chains.js';
 import { call } from '../../shared/api/client.js';
+import { Choice } from '../../shared/ui/choice.js';
+import { FormDialog } from '../../shared/ui/form-dialog.js';
 import { FormTrouble, fieldErrorOf } from '../../shared/ui/form-trouble.js';
 import { notifyDone } from '../../shared/ui/notify.js';
 import classes from './accelerators.module.css';
-import { Choice, LOADS, POLICIES, useNfLabel } from './move-dialog.js';
-import { slotValue } from './move-draft.js';
-import { type BoardNf, nfKey, slotText } from './nfs.js';
+import { LOADS, POLICIES } from './load-choices.js';
+import { slotChoices, useNfLabel } from './move-dialog.js';
+import type { BoardNf } from './nfs.js';
 import {
   BOUNDS,
   draftOfPolicy,
@@ -64,8 +67,7 @@ export default function PolicyForm({ policy, boards, nfs, onClose }: PolicyFormP
   const problems = policyProblems(draft);
   const errorOf = (name: string) =>
     (tried ? problems[name] : undefined) ?? fieldErrorOf(save.error, POINTERS[name] ?? `/${name}`);
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
+  const submit = () => {
     setTried(true);
     if (Object.keys(problems).length === 0) save.mutate();
     else save.reset();
@@ -94,85 +96,80 @@ export default function PolicyForm({ policy, boards, nfs, onClose }: PolicyFormP
       .map((key) => ({ value: key, label: `${key.split(' ')[1]} (not deployed)` })),
   ];
   return (
-    <Modal opened onClose={onClose} size={640} centered title={policy ? `Policy ${policy.title}` : 'New policy'}>
-      <form className={classes.form} onSubmit={submit} noValidate>
-        <TextInput
-          label="Name"
-          data-autofocus
-          maxLength={80}
-          value={draft.title}
-          error={errorOf('title')}
-          onChange={(event) => set({ title: event.currentTarget.value })}
-        />
+    <FormDialog
+      size={640}
+      title={policy ? `Policy ${policy.title}` : 'New policy'}
+      onClose={onClose}
+      onSubmit={submit}
+      trouble={<FormTrouble error={save.error} shown={Object.values(POINTERS)} />}
+      action={
+        <Button type="submit" loading={save.isPending}>
+          {policy ? 'Save' : 'Add'}
+        </Button>
+      }
+    >
+      <TextInput
+        label="Name"
+        data-autofocus
+        maxLength={80}
+        value={draft.title}
+        error={errorOf('title')}
+        onChange={(event) => set({ title: event.currentTarget.value })}
+      />
+      <Select
+        label="NF that moves to a board when its load grows"
+        placeholder={choices.length === 0 ? 'No chain that runs has an NF for boards' : 'NF of a deployed chain'}
+        data={choices}
+        value={draft.nf || null}
+        error={errorOf('nf')}
+        onChange={(nf) => set({ nf: nf ?? '', displaces: draft.displaces.filter((key) => key !== nf) })}
+      />
+      <div className={classes.pair}>
         <Select
-          label="NF that moves to a board when its load grows"
-          placeholder={choices.length === 0 ? 'No chain that runs has an NF for boards' : 'NF of a deployed chain'}
-          data={choices}
-          value={draft.nf || null}
-          error={errorOf('nf')}
-          onChange={(nf) => set({ nf: nf ?? '', displaces: draft.displaces.filter((key) => key !== nf) })}
+          label="Load"
+          data={(Object.keys(METRIC_UNITS) as Metric[]).map((value) => ({ value, label: METRIC_UNITS[value].label }))}
+          value={draft.metric}
+          error={errorOf('metric')}
+          onChange={(metric) => metric && set({ metric: metric as Metric, up: '', down: '' })}
         />
-        <div className={classes.pair}>
-          <Select
-            label="Load"
-            data={(Object.keys(METRIC_UNITS) as Metric[]).map((value) => ({ value, label: METRIC_UNITS[value].label }))}
-            value={draft.metric}
-            error={errorOf('metric')}
-            onChange={(metric) => metric && set({ metric: metric as Metric, up: '', down: '' })}
-          />
-          {number('for_s', 'Beyond a threshold for', { suffix: ' s' })}
-          {number('up', 'To the board above', { suffix })}
-          {number('down', 'Back to software below', { suffix })}
-        </div>
-        <MultiSelect
-          label="May displace"
-          description="NFs that may be moved to software to make room."
-          placeholder={draft.displaces.length === 0 ? 'Nothing' : undefined}
-          data={choices.filter(({ value }) => value !== draft.nf)}
-          value={[...draft.displaces]}
-          error={errorOf('displaces')}
-          onChange={(displaces) => set({ displaces })}
+        {number('for_s', 'Beyond a threshold for', { suffix: ' s' })}
+        {number('up', 'To the board above', { suffix })}
+        {number('down', 'Back to software below', { suffix })}
+      </div>
+      <MultiSelect
+        label="May displace"
+        description="NFs that may be moved to software to make room."
+        placeholder={draft.displaces.length === 0 ? 'Nothing' : undefined}
+        data={choices.filter(({ value }) => value !== draft.nf)}
+        value={[...draft.displaces]}
+        error={errorOf('displaces')}
+        onChange={(displaces) => set({ displaces })}
+      />
+      <Select
+        label="Slot"
+        placeholder="Any that fits"
+        clearable
+        data={slotChoices(boards)}
+        value={draft.slot || null}
+        error={errorOf('slot')}
+        onChange={(slot) => set({ slot: slot ?? '' })}
+      />
+      <div className={classes.pair}>
+        <Choice label="Load of the bitstream" choices={LOADS} value={draft.load} onChange={(load) => set({ load })} />
+        <Choice
+          label="Frames during the load"
+          choices={POLICIES}
+          value={draft.policy}
+          onChange={(policy) => set({ policy })}
         />
-        <Select
-          label="Slot"
-          placeholder="Any that fits"
-          clearable
-          data={boards.flatMap(({ id, slots }) =>
-            slots.map(({ slot }) => ({
-              value: slotValue({ board: id, slot }),
-              label: slotText({ board: id, slot }),
-            })),
-          )}
-          value={draft.slot || null}
-          error={errorOf('slot')}
-          onChange={(slot) => set({ slot: slot ?? '' })}
-        />
-        <div className={classes.pair}>
-          <Choice label="Load of the bitstream" choices={LOADS} value={draft.load} onChange={(load) => set({ load })} />
-          <Choice
-            label="Frames during the load"
-            choices={POLICIES}
-            value={draft.policy}
-            onChange={(policy) => set({ policy })}
-          />
-          {number('priority', 'Priority', { description: 'Chains of a higher one must keep their SLOs.' })}
-          {number('cooldown_s', 'Rest between two moves', { suffix: ' s' })}
-        </div>
-        <Switch
-          label="Enabled"
-          checked={draft.enabled}
-          onChange={(event) => set({ enabled: event.currentTarget.checked })}
-        />
-        <FormTrouble error={save.error} shown={Object.values(POINTERS)} />
-        <Group justify="flex-end" gap="xs">
-          <Button variant="default" onClick={onClose}>
-            Cancel
-          </Button>
-          <Button type="submit" loading={save.isPending}>
-            {policy ? 'Save' : 'Add'}
-          </Button>
-        </Group>
-      </form>
-    </Modal>
+        {number('priority', 'Priority', { description: 'Chains of a higher one must keep their SLOs.' })}
+        {number('cooldown_s', 'Rest between two moves', { suffix: ' s' })}
+      </div>
+      <Switch
+        label="Enabled"
+        checked={draft.enabled}
+        onChange={(event) => set({ enabled: event.currentTarget.checked })}
+      />
+    </FormDialog>
   );
 }

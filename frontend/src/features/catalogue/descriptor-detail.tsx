@@ -62,7 +62,10 @@ export function DescriptorDetail({ descriptor }: { readonly descriptor: NfDescri
         </DetailSection>
       )}
       {implementations.map(({ kind, driver, cost, resources }) => (
-        <DetailSection key={kind} title={kind === driver ? `Cost: ${kind}` : `Cost: ${kind} (${driver})`}>
+        <DetailSection
+          key={`${kind} ${driver}`}
+          title={kind === driver ? `Cost: ${kind}` : `Cost: ${kind} (${driver})`}
+        >
           <Facts
             items={[
               ...(kind === 'board' ? ([['Needs of a slot', resourcesText(resources) || 'not told']] as const) : []),

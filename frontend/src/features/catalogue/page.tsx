@@ -2,6 +2,7 @@ import { TextInput } from '@mantine/core';
 import type { NfDescriptor } from '@orrery/contract';
 import { IconBooks, IconSearch } from '@tabler/icons-react';
 import { useNfDescriptors } from '../../shared/api/queries.js';
+import { formsOf, formsText } from '../../shared/format/form.js';
 import { DetailPanel, WithDetail } from '../../shared/ui/detail-panel.js';
 import { NfIcon } from '../../shared/ui/nf-icon.js';
 import { PageBody, PageHeader, Panel } from '../../shared/ui/page-header.js';
@@ -82,9 +83,9 @@ export function Component() {
                 </thead>
                 <tbody>
                   {items.map((item) => {
-                    // Cycles of a core, where there is software.
-                    const { cost } =
-                      item.implementations.find(({ kind }) => kind !== 'board') ?? item.implementations[0]!;
+                    // Of the plainest form: cycles of a core, where there is software.
+                    const [plainest] = formsOf(item.implementations);
+                    const { cost } = item.implementations.find(({ kind }) => kind === plainest)!;
                     return (
                       <tr key={item.id} data-clickable="true" data-selected={item.id === selectedId}>
                         <td className={classes.nameCell}>
@@ -109,7 +110,7 @@ export function Component() {
                         </td>
                         <td>{item.actions.may_drop ? 'yes' : <span className="muted">no</span>}</td>
                         <td>{item.state.kind === 'none' ? <span className="muted">none</span> : item.state.kind}</td>
-                        <td>{[...new Set(item.implementations.map(({ kind }) => kind))].join(', ')}</td>
+                        <td>{formsText(item.implementations)}</td>
                         <td className="number">
                           {cost.cycles_per_packet}
                           {cost.cycles_per_byte > 0 && <span className="muted"> + {cost.cycles_per_byte} a byte</span>}

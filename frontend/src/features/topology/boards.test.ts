@@ -2,7 +2,7 @@ import type { Accelerator, Infrastructure, NfInstance } from '@orrery/contract';
 import { describe, expect, it } from 'vitest';
 import { slotWords } from './boards.js';
 import { rowsOf } from './element-list.js';
-import { boardOf, buildScene, chipOf, placeText, rateKey } from './model.js';
+import { boardOf, buildScene, chipOf, rateKey } from './model.js';
 
 const network = {
   name: 'test',
@@ -34,9 +34,9 @@ describe('boards on the topology', () => {
   it('have an instance in its slot and on no core', () => {
     expect(server.rows.map(({ label }) => label)).toEqual(['core 0', '1 idle core']);
     const chip = chipOf(scene, 'web.nat.0')!;
-    expect(placeText(chip)).toBe('server-1, board-1 slot 1');
+    expect(chip.slot).toEqual({ board: 'board-1', slot: 1 });
     expect(rateKey(chip)).toBe('slot/board-1.1/pps');
-    expect(placeText(chipOf(scene, 'web.fw.0')!)).toBe('server-1, core 0');
+    expect(chipOf(scene, 'web.fw.0')!.slot).toBeUndefined();
   });
 
   it('lie in the box of their server, below its cores, around their slots', () => {

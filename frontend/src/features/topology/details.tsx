@@ -3,6 +3,7 @@ import { Link } from 'react-router';
 import { chainPath, useChainTitle } from '../../shared/api/chains.js';
 import { useCounters } from '../../shared/api/queries.js';
 import { TimeSeriesChart } from '../../shared/charts/time-series-chart.js';
+import { runsOnText, spotText } from '../../shared/format/form.js';
 import { quantityText } from '../../shared/format/quantity.js';
 import { useLink } from '../../shared/stream/hooks.js';
 import { DetailPanel, DetailSection, Facts } from '../../shared/ui/detail-panel.js';
@@ -13,7 +14,7 @@ import { EmptyState } from '../../shared/ui/states.js';
 import { StatusBadge } from '../../shared/ui/status-badge.js';
 import { type BoardBox, slotWords } from './boards.js';
 import type { Target } from './draw.js';
-import { boardOf, type Chip, chipOf, placeText, rateKey, type Scene, type SceneLink, type SceneNode } from './model.js';
+import { boardOf, type Chip, chipOf, rateKey, type Scene, type SceneLink, type SceneNode } from './model.js';
 import classes from './topology.module.css';
 
 interface DetailsProps {
@@ -85,7 +86,7 @@ function InstanceDetail({ chip }: { readonly chip: Chip }) {
               {instance.nf}
             </Link>,
           ],
-          ['Place', placeText(chip)],
+          ['Runs on', runsOnText(instance)],
           ...(chip.slot
             ? ([
                 [
@@ -206,9 +207,7 @@ function ServerDetail({
                 <button type="button" onClick={() => onSelect({ kind: 'nf', id: chip.id })}>
                   <StatusBadge state={chip.instance.state} compact />
                   <span>{chip.id}</span>
-                  <span className="muted">
-                    {chip.slot ? `${chip.slot.board} slot ${chip.slot.slot}` : `core ${chip.instance.core}`}
-                  </span>
+                  <span className="muted">{spotText(chip.instance)}</span>
                   <LiveRate sampleKey={rateKey(chip)} quantity="pps" />
                 </button>
               </li>

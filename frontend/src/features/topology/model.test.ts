@@ -44,6 +44,8 @@ const instance = (id: string, server: string, core: number): NfInstance => ({
   pipeline_id: 'pl',
   node_id: id.split('.')[1]!,
   nf: 'ids',
+  driver: 'engine',
+  slot: null,
   server,
   core,
   state: 'running',

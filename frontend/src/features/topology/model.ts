@@ -80,11 +80,6 @@ export function rateKey({ id, slot }: Pick<Chip, 'id' | 'slot'>): string {
   return slot ? `slot/${slot.board}.${slot.slot}/pps` : `instance/${id}/pps`;
 }
 
-/** `server-1, core 2` or `server-1, board-1 slot 0` */
-export function placeText({ instance: { server, core }, slot }: Pick<Chip, 'instance' | 'slot'>): string {
-  return `${server}, ${slot ? `${slot.board} slot ${slot.slot}` : `core ${core}`}`;
-}
-
 function serverNode(
   server: Infrastructure['servers'][number],
   instances: readonly NfInstance[],

@@ -1,11 +1,12 @@
 import { useChainTitle } from '../../shared/api/chains.js';
+import { runsOnText } from '../../shared/format/form.js';
 import { quantityText } from '../../shared/format/quantity.js';
 import { useLink } from '../../shared/stream/hooks.js';
 import { LiveRate, RateText } from '../../shared/ui/rate-text.js';
 import { StatusBadge } from '../../shared/ui/status-badge.js';
 import { slotWords } from './boards.js';
 import type { Target } from './draw.js';
-import { boardOf, chipOf, placeText, rateKey, type Scene } from './model.js';
+import { boardOf, chipOf, rateKey, type Scene } from './model.js';
 import classes from './topology.module.css';
 
 function LinkTip({ scene, id }: { readonly scene: Scene; readonly id: string }) {
@@ -43,7 +44,7 @@ export function Tooltip({ target, scene }: { readonly target: Target; readonly s
         <strong>{instance.id}</strong>
         <StatusBadge state={instance.state} />
         <span className="muted">
-          {titleOf(instance.pipeline_id)}, {placeText(chip)}
+          {titleOf(instance.pipeline_id)}, {runsOnText(instance)}
         </span>
         <span className={classes.tipRow}>
           packets <LiveRate sampleKey={rateKey(chip)} quantity="pps" />

@@ -1,3 +1,4 @@
+import type { NfRef } from '@orrery/contract';
 import { useMemo } from 'react';
 import { usePipelines } from './queries.js';
 
@@ -29,4 +30,12 @@ export function chainPath(pipelineId: string): string {
 /** The plan of the chain's draft. */
 export function planPath(pipelineId: string): string {
   return `${chainPath(pipelineId)}/plan`;
+}
+
+/** Tells an NF of a chain in lists and addresses. */
+export const nfKey = ({ pipeline_id, node_id }: NfRef) => `${pipeline_id} ${node_id}`;
+
+/** Where an NF is given a board's slot. */
+export function programPath(nf: NfRef): string {
+  return `/accelerators?program=${encodeURIComponent(nfKey(nf))}`;
 }

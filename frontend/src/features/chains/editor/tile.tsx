@@ -3,6 +3,7 @@ import { IconAlertTriangleFilled, IconLogin2, IconLogout2 } from '@tabler/icons-
 import { Handle, type NodeProps, Position } from '@xyflow/react';
 import { memo } from 'react';
 import { nodeLabel, nodeOf } from '../../../editor-model/graph.js';
+import { spotText } from '../../../shared/format/form.js';
 import { NfIcon } from '../../../shared/ui/nf-icon.js';
 import { Sparkline } from '../../../shared/ui/sparkline.js';
 import { SummedRate } from '../live/summed-rate.js';
@@ -150,7 +151,7 @@ function placeOf(instances: readonly NfInstance[]): string {
   const servers = [...new Set(instances.map((each) => each.server))];
   if (servers.length > 1) return `${servers.length} servers`;
   const [one] = instances;
-  return instances.length === 1 ? `${one?.server} · core ${one?.core}` : (servers[0] ?? '');
+  return instances.length === 1 && one ? `${one.server} · ${spotText(one)}` : (servers[0] ?? '');
 }
 
 /** Worst state of the instances; `none` when nothing is deployed. */

@@ -1,20 +1,18 @@
 import { Button, TextInput, Tooltip } from '@mantine/core';
-import type { NfInstance, PipelineNode } from '@orrery/contract';
+import type { PipelineNode } from '@orrery/contract';
 import { IconCopy, IconTrash } from '@tabler/icons-react';
 import { useMemo } from 'react';
 import { formFields, withoutDefaults } from '../../../editor-model/config-form.js';
 import { canRename, renameNode, retitleNode, updateConfig } from '../../../editor-model/edit.js';
 import { nodeLabel } from '../../../editor-model/graph.js';
 import { problemsAt } from '../../../editor-model/problems.js';
-import { EmulatedMark } from '../../../shared/ui/emulated-mark.js';
 import { NfIcon } from '../../../shared/ui/nf-icon.js';
-import { LiveRate } from '../../../shared/ui/rate-text.js';
-import { StatusBadge } from '../../../shared/ui/status-badge.js';
 import { useDerived, useDescriptor, useEditor, useEditorContext } from '../editor/context.js';
 import type { EditorActions } from '../editor/use-editor-actions.js';
 import { ConfigFields } from './config-fields.js';
 import classes from './inspector.module.css';
 import { ProblemNotes } from './problem-notes.js';
+import { RunsOn } from './runs-on.js';
 import { Section } from './section.js';
 import { TextEntry } from './text-entry.js';
 
@@ -71,7 +69,7 @@ export function NodeInspector({ node, actions }: { readonly node: PipelineNode; 
           </dl>
         </Section>
       )}
-      {instances.length > 0 && <Instances instances={instances} />}
+      {instances.length > 0 && <RunsOn instances={instances} />}
     </>
   );
 }
@@ -144,57 +142,6 @@ function NfConfig({ node }: { readonly node: Extract<PipelineNode, { kind: 'nf' 
             null,
         }}
       />
-    </Section>
-  );
-}
-
-function Instances({ instances }: { readonly instances: readonly NfInstance[] }) {
-  return (
-    <Section title={instances.length === 1 ? 'Runs as' : `Runs as ${instances.length} instances`}>
-      {instances.map((instance) => (
-        <div key={instance.id} className={classes.instance}>
-          <div>
-            <StatusBadge state={instance.state} />
-            <span className="muted tabular">
-              {instance.server} · core {instance.core}
-            </span>
-            <EmulatedMark origin={instance.origin} />
-          </div>
-          {instance.detail && <p className={classes.error}>{instance.detail}</p>}
-          <dl className={classes.figures}>
-            <div>
-              <dt>Rate</dt>
-              <dd>
-                <LiveRate sampleKey={`instance/${instance.id}/pps`} quantity="pps" />
-              </dd>
-            </div>
-            <div>
-              <dt>Drops</dt>
-              <dd>
-                <LiveRate sampleKey={`instance/${instance.id}/drops_pps`} quantity="pps" />
-              </dd>
-            </div>
-            <div>
-              <dt>CPU</dt>
-              <dd>
-                <LiveRate sampleKey={`instance/${instance.id}/cpu`} quantity="share" />
-              </dd>
-            </div>
-            <div>
-              <dt>Latency p99</dt>
-              <dd>
-                <LiveRate sampleKey={`instance/${instance.id}/latency_p99_us`} quantity="us" />
-              </dd>
-            </div>
-            <div>
-              <dt>Queue</dt>
-              <dd>
-                <LiveRate sampleKey={`instance/${instance.id}/queue`} quantity="count" />
-              </dd>
-            </div>
-          </dl>
-        </div>
-      ))}
     </Section>
   );
 }

@@ -1,5 +1,7 @@
 import type { BoardNode, Infrastructure, Instance, Plan, Reason, ServerNode } from '@orrery/contract';
+import { IconBox, IconTerminal2 } from '@tabler/icons-react';
 import { useMemo, useState } from 'react';
+import { type Driver, driverText } from '../../../shared/format/form.js';
 import { quantityText } from '../../../shared/format/quantity.js';
 import { coresText } from '../../../shared/plan/plan-text.js';
 import { EmulatedMark, emulatedOutline } from '../../../shared/ui/emulated-mark.js';
@@ -158,8 +160,16 @@ function InstanceChip({ instance, pipelineId, selected, onSelect, onPoint }: Chi
     >
       <NfIcon icon={descriptors.find((each) => each.id === instance.nf)?.icon} size={13} />
       <span>{own ? instance.node_id + copy : instance.id}</span>
+      <FormMark driver={instance.driver} />
     </button>
   );
+}
+
+/** What runs an instance, where it is not what runs most of them or is seen from where it stands. */
+function FormMark({ driver }: { readonly driver: Driver }) {
+  if (driver !== 'container' && driver !== 'process') return null;
+  const Icon = driver === 'container' ? IconBox : IconTerminal2;
+  return <Icon size={13} className={classes.form} role="img" aria-label={`in ${driverText(driver)}`} />;
 }
 
 function loadText({ load_bps, core_share, board }: Instance): string {
@@ -225,7 +235,8 @@ function Why({ plan, instance, fixed }: WhyProps) {
             <span className="muted"> on {placeText(instance)}</span>
           </h2>
           <p className={classes.facts}>
-            {loadText(instance)}, run by the {instance.driver}
+            {loadText(instance)}
+            {!instance.board && `, as ${driverText(instance.driver)}`}
             {instance.board && `, ${instance.board.load} load, frames meanwhile: ${instance.board.policy}`}
             {fixed && '. Press it again to let go.'}
           </p>

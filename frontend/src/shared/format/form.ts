@@ -1,0 +1,58 @@
+import type { NfDescriptor, NfInstance } from '@orrery/contract';
+
+type Implementation = NfDescriptor['implementations'][number];
+export type Driver = Implementation['driver'];
+/** On what an NF runs, as it is asked for. */
+export type Form = Implementation['kind'];
+
+export const FORM_NAMES: Readonly<Record<Form, string>> = {
+  software: 'Software',
+  container: 'Container',
+  board: 'Board',
+};
+
+const DRIVER_WORDS: Readonly<Record<Driver, string>> = {
+  engine: 'engine software',
+  process: 'a process of its own',
+  container: 'a container',
+  board: 'a board',
+};
+
+/** What runs an instance: `engine software`, `a container` */
+export function driverText(driver: Driver): string {
+  return DRIVER_WORDS[driver];
+}
+
+export function formOfDriver(driver: Driver): Form {
+  return driver === 'container' || driver === 'board' ? driver : 'software';
+}
+
+type Placed = Pick<NfInstance, 'driver' | 'slot' | 'server' | 'core'>;
+
+/** Within its server: `core 2`, `container` or `board-1 slot 0` */
+export function spotText({ driver, slot, core }: Pick<Placed, 'driver' | 'slot' | 'core'>): string {
+  if (slot) return `${slot.board} slot ${slot.slot}`;
+  return driver === 'container' ? 'container' : `core ${core}`;
+}
+
+/** `engine software on server-1, core 2`, `a container on server-1`, `board-1 slot 0 of server-1` */
+export function runsOnText({ driver, slot, server, core }: Placed): string {
+  if (slot) return `${slot.board} slot ${slot.slot} of ${server}`;
+  return `${driverText(driver)} on ${server}${driver === 'container' ? '' : `, core ${core}`}`;
+}
+
+const ORDER: readonly Form[] = ['software', 'container', 'board'];
+
+/** The forms in which an NF can run, the plainest first. */
+export function formsOf(implementations: readonly Implementation[]): Form[] {
+  return ORDER.filter((form) => implementations.some(({ kind }) => kind === form));
+}
+
+/** `software (engine), container, board` */
+export function formsText(implementations: readonly Implementation[]): string {
+  const texts = formsOf(implementations).map((form) => {
+    const drivers = implementations.filter(({ kind }) => kind === form).map(({ driver }) => driver);
+    return form === 'software' ? `software (${[...new Set(drivers)].join(', ')})` : form;
+  });
+  return texts.join(', ');
+}

@@ -1,0 +1,112 @@
+import type { ImplementationChoice, Plan } from '@orrery/contract';
+import { type UseQueryResult, useQuery } from '@tanstack/react-query';
+import { call } from '../api/client.js';
+import { usePlan } from '../api/queries.js';
+import { FormTrouble } from '../ui/form-trouble.js';
+import { LoadingRows } from '../ui/states.js';
+import { StatusBadge } from '../ui/status-badge.js';
+import { PlanChanges } from './plan-changes.js';
+import classes from './plan-parts.module.css';
+import { constraintText, remedyText, sentence } from './plan-text.js';
+import { Predictions } from './predictions.js';
+
+/** Choices that are planned one after the other, each on top of the plan before. */
+export type MoveChoices = readonly (readonly ImplementationChoice[])[];
+
+/** Plans of a move, up to the first that is not feasible; made anew for each thing that is asked for. */
+export function useMovePlans(choices: MoveChoices | null): UseQueryResult<readonly Plan[]> {
+  return useQuery({
+    queryKey: ['move-plan', JSON.stringify(choices)],
+    enabled: choices !== null,
+    staleTime: 0,
+    gcTime: 0,
+    retry: false,
+    queryFn: ({ signal }) => plansOf(choices!, signal),
+  });
+}
+
+async function plansOf(choices: MoveChoices, signal: AbortSignal): Promise<readonly Plan[]> {
+  const plans: Plan[] = [];
+  for (const implementations of choices) {
+    const before = plans.at(-1);
+    const body = { implementations: [...implementations], ...(before && { on_top_of: before.id }) };
+    plans.push(await call('createPlan', { body }, { signal, idempotencyKey: crypto.randomUUID() }));
+    if (!plans.at(-1)!.feasible) break;
+  }
+  return plans;
+}
+
+/** Whether all of a move can be done and something is to be done. */
+export function canMove({ data, isFetching }: UseQueryResult<readonly Plan[]>): boolean {
+  return (
+    !isFetching &&
+    data !== undefined &&
+    data.every(({ feasible }) => feasible) &&
+    data.some(({ steps }) => steps.length > 0)
+  );
+}
+
+interface MovePreviewProps {
+  readonly query: UseQueryResult<readonly Plan[]>;
+  /** What to do first, while nothing can be planned; null: it can. */
+  readonly first: string | null;
+  /** Headings of the plans, where there are several. */
+  readonly headings?: readonly string[];
+}
+
+/** What a move would do, before it is done. */
+export function MovePreview({ query, first, headings = [] }: MovePreviewProps) {
+  const plans = query.data ?? [];
+  return (
+    <section className={classes.preview} aria-label="Plan of the move" aria-live="polite">
+      {first !== null ? (
+        <p className="muted">{first}</p>
+      ) : query.isFetching ? (
+        <LoadingRows rows={4} />
+      ) : query.error ? (
+        <FormTrouble error={query.error} shown={[]} />
+      ) : (
+        plans.map((plan, i) => (
+          <section key={plan.id}>
+            {plans.length > 1 && <h3>{headings[i]}</h3>}
+            <MovePlan plan={plan} />
+          </section>
+        ))
+      )}
+    </section>
+  );
+}
+
+/** What a plan would do and what it expects of objectives, beside what is expected now; why not, where it is not feasible. */
+function MovePlan({ plan }: { readonly plan: Plan }) {
+  const { data: base } = usePlan(plan.base_plan);
+  return (
+    <>
+      <p className={classes.verdict} role="status">
+        <StatusBadge state={plan.feasible ? 'ok' : 'failed'} label={plan.feasible ? 'feasible' : 'not feasible'} />
+      </p>
+      {plan.conflicts.length + plan.problems.length > 0 && (
+        <ul className={classes.conflicts}>
+          {plan.conflicts.map((conflict) => (
+            <li key={`${conflict.constraint}${conflict.where}${conflict.needed}`}>
+              {constraintText(conflict)}. <span className="muted">{remedyText(conflict)}</span>
+            </li>
+          ))}
+          {plan.problems.map((problem) => (
+            <li key={`${problem.pipeline_id}${problem.pointer}${problem.message}`}>{sentence(problem.message)}</li>
+          ))}
+        </ul>
+      )}
+      {plan.feasible && (
+        <>
+          <PlanChanges plan={plan} />
+          {plan.slos.length > 0 && (
+            <section className={classes.expected} aria-label="Predicted objectives">
+              <Predictions slos={plan.slos} before={base?.slos} />
+            </section>
+          )}
+        </>
+      )}
+    </>
+  );
+}

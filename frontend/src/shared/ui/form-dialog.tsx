@@ -1,0 +1,37 @@
+import { Button, Modal } from '@mantine/core';
+import type { FormEvent, ReactNode } from 'react';
+import classes from './form-dialog.module.css';
+
+interface FormDialogProps {
+  readonly title: string;
+  readonly size: number;
+  readonly children: ReactNode;
+  /** What went wrong with the whole of it; stands beside the buttons, which are always in view. */
+  readonly trouble?: ReactNode;
+  /** What does it, on the right of Cancel. */
+  readonly action: ReactNode;
+  readonly onSubmit: () => void;
+  readonly onClose: () => void;
+}
+
+/** A dialog with a form: what is in it scrolls, its buttons stay in view. */
+export function FormDialog({ title, size, children, trouble, action, onSubmit, onClose }: FormDialogProps) {
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    onSubmit();
+  };
+  return (
+    <Modal opened onClose={onClose} size={size} centered title={title} classNames={{ content: classes.content }}>
+      <form className={classes.form} onSubmit={submit} noValidate>
+        {children}
+        <div className={classes.foot}>
+          {trouble}
+          <Button variant="default" onClick={onClose}>
+            Cancel
+          </Button>
+          {action}
+        </div>
+      </form>
+    </Modal>
+  );
+}

@@ -10,8 +10,9 @@ import { backoffMs } from '../../platform/backoff.js';
 import { DetachedProcess } from '../../platform/detached-process.js';
 import { writeDurably } from '../../platform/durable-file.js';
 import { identify } from '../../platform/process-identity.js';
+import { Refusal } from '../control/control-client.js';
 import { type Change, DriverError, type NfDriver, type RuntimeInstance, type Wiring } from '../nf-driver.js';
-import { EngineClient, EngineRefusal } from './engine-client.js';
+import { EngineClient } from './engine-client.js';
 
 export interface EngineOptions {
   /** Executable of the engine. */
@@ -187,9 +188,7 @@ export class EngineDriver implements NfDriver {
     try {
       await client.apply(wiring.graph);
     } catch (error) {
-      throw error instanceof EngineRefusal
-        ? explain(error, wiring)
-        : new DriverError(`engine: ${(error as Error).message}`);
+      throw error instanceof Refusal ? explain(error, wiring) : new DriverError(`engine: ${(error as Error).message}`);
     }
     if (client === this.client) this.applied = wiring;
   }
@@ -372,8 +371,7 @@ export class EngineDriver implements NfDriver {
 }
 
 /** Puts the engine's pointer into the words of the desired state: the instance and the field of its configuration. */
-function explain({ error, message }: EngineRefusal, { graph, instances }: Wiring): DriverError {
-  const permanent = ['bad-request', 'invalid-graph', 'invalid-config'].includes(error.code);
+function explain({ error, message, permanent }: Refusal, { graph, instances }: Wiring): DriverError {
   const [, index, rest] = /^\/modules\/(\d+)(.*)$/.exec(error.pointer ?? '') ?? [];
   const name = index === undefined ? undefined : graph.modules[Number(index)]?.name;
   if (name === undefined) return new DriverError(`engine: ${message}`, null, permanent);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { NfDescriptor } from '@orrery/contract';
 import { expect, it } from 'vitest';
 import { scratchDirectory } from '../../testing/scratch.js';
-import { processLinks, VETH_PREFIX } from '../veth-names.js';
+import { VETH_PREFIX, vethLinks } from '../hosted/veth-names.js';
 import { commandOf, loadProcessNfs } from './registry.js';
 
 it('knows the process NFs that come with the agent, each with its descriptor', () => {
@@ -30,8 +30,8 @@ it('names the field of a wrong description', () => {
 
 it('names interfaces that the kernel takes, apart for each instance', () => {
   const names = ['a.b.0', 'a.b.1'].flatMap((id) => {
-    const { near, far } = processLinks(id);
-    return [near.engine, near.process, far.engine, far.process];
+    const { near, far } = vethLinks(id);
+    return [near.engine, near.nf, far.engine, far.nf];
   });
   expect(new Set(names).size).toBe(8);
   for (const name of names) {

@@ -1,0 +1,64 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { DriverError } from '../nf-driver.js';
+import type { VethLinks } from './veth-names.js';
+
+const run = promisify(execFile);
+
+/** No addresses of its own: whatever crosses a pair is the chain's. */
+const UP = ['addrgenmode', 'none', 'arp', 'off', 'up'];
+
+async function must(command: string, ...args: string[]): Promise<void> {
+  try {
+    await run(command, args);
+  } catch (error) {
+    const { stderr } = error as { stderr?: string };
+    throw new DriverError(`${command} ${args.join(' ')}: ${(stderr ?? String(error)).trim()}`);
+  }
+}
+
+async function exists(iface: string): Promise<boolean> {
+  return run('ip', ['link', 'show', 'dev', iface]).then(
+    () => true,
+    () => false,
+  );
+}
+
+const raise = (iface: string) => must('ip', 'link', 'set', 'dev', iface, ...UP);
+
+/** Both pairs exist and are up in the agent's network namespace. */
+export async function ensureLinks({ near, far }: VethLinks): Promise<void> {
+  for (const { engine, nf } of [near, far]) {
+    if (!(await exists(engine))) await must('ip', 'link', 'add', engine, 'type', 'veth', 'peer', 'name', nf);
+    for (const end of [engine, nf]) await raise(end);
+  }
+}
+
+export async function linksExist({ near, far }: VethLinks): Promise<boolean> {
+  return (await exists(near.engine)) && (await exists(far.engine));
+}
+
+/** Makes both pairs anew, with the NF's ends as `near` and `far` in the network namespace of a process. */
+export async function makeLinksInto(links: VethLinks, pid: number): Promise<void> {
+  await removeLinks(links);
+  for (const side of ['near', 'far'] as const)
+    await must('ip', 'link', 'add', links[side].engine, 'type', 'veth', 'peer', 'name', side, 'netns', String(pid));
+  await raiseLinksInto(links, pid);
+}
+
+/** Both pairs, there already, are up. Rejects when an end is missing. */
+export async function raiseLinksInto(links: VethLinks, pid: number): Promise<void> {
+  for (const side of ['near', 'far'] as const) {
+    await must('nsenter', '-t', String(pid), '-n', 'ip', 'link', 'set', 'dev', side, ...UP);
+    await raise(links[side].engine);
+  }
+}
+
+/** An end that went with its network namespace meanwhile is gone as well. */
+export async function removeLinks({ near, far }: VethLinks): Promise<void> {
+  for (const { engine } of [near, far]) await must('ip', 'link', 'del', 'dev', engine).catch(ifStillThere(engine));
+}
+
+const ifStillThere = (iface: string) => async (error: unknown) => {
+  if (await exists(iface)) throw error;
+};

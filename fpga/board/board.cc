@@ -79,8 +79,11 @@ void Board::stop() noexcept {
 void Board::run() {
   for (bool active = true; wait(active);) active = turn();
   mailbox_.close();
-  if (stream_) stream_->reply.fail(std::make_exception_ptr(std::runtime_error("the board is ending")));
+  const auto ending = std::make_exception_ptr(std::runtime_error("the board is ending"));
+  if (stream_) stream_->reply.fail(ending);
   stream_.reset();
+  if (work_) work_->second.fail(ending);
+  work_.reset();
 }
 
 // One look at everything that may have happened; sleeps until something does unless `active`. False: stop() was called.
@@ -130,8 +133,9 @@ bool Board::turn() {
   } else {
     ports_.discard();
   }
+  step_work();
   board_changed();
-  return active;
+  return active || work_;
 }
 
 void Board::step_load() {
@@ -184,6 +188,23 @@ void Board::step_stream(bool idle) {
     stream_->reply.give({{"frames", std::move(frames)}, {"board_cycles", stream_->stream.board_cycles()}});
     stream_.reset();
   }
+}
+
+void Board::work(Part part, Reply reply) {
+  work_.emplace(std::move(part), std::move(reply));
+}
+
+void Board::step_work() {
+  if (!work_) return;
+  auto& [part, reply] = *work_;
+  try {
+    auto answer = part();
+    if (!answer) return;
+    reply.give(std::move(*answer));
+  } catch (...) {
+    reply.fail(std::current_exception());
+  }
+  work_.reset();
 }
 
 void Board::pop_events() {

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "board/control/event_server.h"
@@ -60,6 +62,11 @@ class Board {
   bool streaming() const { return stream_.has_value(); }
   void stream(size_t slot, std::vector<Stream::Bytes> frames, uint64_t timeout_ns, Reply reply);
 
+  // Does a part of long work and gives its answer when that was the last; what it throws is the answer too.
+  using Part = std::function<std::optional<nlohmann::json>()>;
+  // Work between whose parts frames go on. Precondition: none is under way.
+  void work(Part part, Reply reply);
+
  private:
   struct StreamJob {
     size_t slot;
@@ -72,6 +79,7 @@ class Board {
   bool wait(bool active);
   void step_load();
   void step_stream(bool idle);
+  void step_work();
   void pop_events();
   void slot_changed(size_t slot);
   void board_changed();
@@ -92,6 +100,7 @@ class Board {
   std::vector<std::optional<Interruption>> interruptions_;  // by slot
   std::vector<InterruptionCount> counted_;                  // the last interruption of each slot
   std::optional<StreamJob> stream_;
+  std::optional<std::pair<Part, Reply>> work_;
   const char* told_state_ = nullptr;
   uint64_t told_load_ = 0;
   uint64_t start_ns_;

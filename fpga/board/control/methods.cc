@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "board/control/methods.h"
 
+#include <algorithm>
 #include <map>
+#include <span>
 
 #include "board/control/hex.h"
 #include "board/device/table.h"
@@ -21,6 +23,8 @@ constexpr std::string_view kFaulty = "faulty";
 constexpr size_t kMaxAccesses = 4096;
 constexpr size_t kMaxStreamFrames = 1024;
 constexpr int64_t kMaxStreamMs = 10'000;
+// Entries of a table that are moved before frames have their turn.
+constexpr size_t kTablePart = 64;
 
 JsonFields fields_of(const json& params) {
   return {params, "", kBad};
@@ -190,16 +194,22 @@ json csr_write(Board& board, const json& params) {
   return json::object();
 }
 
-json table_export(Board& board, const json& params) {
+void table_export(Board& board, const json& params, Reply& reply) {
   JsonFields fields = fields_of(params);
   const size_t slot = slot_of(board, fields);
   const auto max = static_cast<size_t>(fields.integer_or("max", 1, kTableEntries, kTableEntries));
   fields.done();
   require_registers(board, slot);
-  return {{"entries", answered(export_table(board.device(), slot, max), slot)}};
+  board.work(
+      [&board, slot, walk = TableExport(slot, max)]() mutable -> std::optional<json> {
+        require_registers(board, slot);
+        if (answered(walk.step(board.device(), kTablePart), slot)) return {};
+        return json{{"entries", walk.entries()}};
+      },
+      reply);
 }
 
-json table_import(Board& board, const json& params) {
+void table_import(Board& board, const json& params, Reply& reply) {
   JsonFields fields = fields_of(params);
   const size_t slot = slot_of(board, fields);
   const json& given = fields.array("entries", 0, kTableEntries);
@@ -213,8 +223,19 @@ json table_import(Board& board, const json& params) {
       entries[i][word] = word_at(given[i][word], pointer + "/" + std::to_string(word));
   }
   require_registers(board, slot);
-  const TableImport done = answered(import_table(board.device(), slot, entries), slot);
-  return {{"imported", done.imported}, {"refused", done.refused}};
+  board.work(
+      [&board, slot, entries = std::move(entries), next = size_t{0},
+       sum = TableImport{}]() mutable -> std::optional<json> {
+        require_registers(board, slot);
+        const auto part = std::span(entries).subspan(next, std::min(kTablePart, entries.size() - next));
+        const TableImport done = answered(import_table(board.device(), slot, part), slot);
+        next += part.size();
+        sum.imported += done.imported;
+        sum.refused += done.refused;
+        if (next < entries.size()) return {};
+        return json{{"imported", sum.imported}, {"refused", sum.refused}};
+      },
+      reply);
 }
 
 json inject(Board& board, const json& params) {
@@ -251,18 +272,15 @@ void stream(Board& board, const json& params, Reply& reply) {
 
 Mailbox::Task find_method(Board& board, const std::string& method, const json& params) {
   using Method = json (*)(Board&, const json&);
-  static const std::map<std::string, Method> kMethods = {{"describe", describe},
-                                                         {"status", status},
-                                                         {"load", load},
-                                                         {"quiesce", quiesce},
-                                                         {"resume", resume},
-                                                         {"unload", unload},
-                                                         {"csr_read", csr_read},
-                                                         {"csr_write", csr_write},
-                                                         {"table_export", table_export},
-                                                         {"inject", inject},
-                                                         {"table_import", table_import}};
-  if (method == "stream") return [&](Reply& reply) { stream(board, params, reply); };
+  static const std::map<std::string, Method> kMethods = {
+      {"describe", describe}, {"status", status},       {"load", load},
+      {"quiesce", quiesce},   {"resume", resume},       {"unload", unload},
+      {"csr_read", csr_read}, {"csr_write", csr_write}, {"inject", inject}};
+  using LongMethod = void (*)(Board&, const json&, Reply&);
+  static const std::map<std::string, LongMethod> kLongMethods = {
+      {"stream", stream}, {"table_export", table_export}, {"table_import", table_import}};
+  if (const auto it = kLongMethods.find(method); it != kLongMethods.end())
+    return [&board, &params, call = it->second](Reply& reply) { call(board, params, reply); };
   const auto it = kMethods.find(method);
   if (it == kMethods.end()) throw EngineError(kBad, "", "there is no method " + method);
   return [&board, &params, call = it->second](Reply& reply) { reply.give(call(board, params)); };

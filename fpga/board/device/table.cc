@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "board/device/table.h"
 
+#include <algorithm>
+
 namespace orrery::board {
 namespace {
 
@@ -26,25 +28,25 @@ uint16_t data(size_t word) {
 
 }  // namespace
 
-std::optional<std::vector<TableEntry>> export_table(Device& device, size_t slot, size_t max) {
-  std::vector<TableEntry> out;
-  for (size_t index = 0; index < kTableEntries && out.size() < max; ++index) {
-    const auto status = command(device, slot, kRead | static_cast<uint32_t>(index));
+std::optional<bool> TableExport::step(Device& device, size_t indexes) {
+  const size_t end = std::min(index_ + indexes, kTableEntries);
+  for (; index_ < end && entries_.size() < max_; ++index_) {
+    const auto status = command(device, slot_, kRead | static_cast<uint32_t>(index_));
     if (!status) return {};
     if ((*status & kValid) != 0) {
-      TableEntry& entry = out.emplace_back();
+      TableEntry& entry = entries_.emplace_back();
       for (size_t word = 0; word < entry.size(); ++word) {
-        const auto value = device.read(slot, data(word));
+        const auto value = device.read(slot_, data(word));
         if (!value) return {};
         entry[word] = *value;
       }
     }
-    if (out.size() >= *status >> kInUseShift) break;
+    if (entries_.size() >= *status >> kInUseShift) return false;
   }
-  return out;
+  return index_ < kTableEntries && entries_.size() < max_;
 }
 
-std::optional<TableImport> import_table(Device& device, size_t slot, const std::vector<TableEntry>& entries) {
+std::optional<TableImport> import_table(Device& device, size_t slot, std::span<const TableEntry> entries) {
   TableImport out;
   for (const TableEntry& entry : entries) {
     for (size_t word = 0; word < entry.size(); ++word)

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "board/device/device.h"
@@ -16,14 +17,27 @@ inline constexpr size_t kTableEntries = 4096;
 
 using TableEntry = std::array<uint32_t, reg::kTableWords>;
 
-// Entries in the order of their index, at most `max`. Nothing where the module does not answer.
-std::optional<std::vector<TableEntry>> export_table(Device& device, size_t slot, size_t max);
+// Reads entries in the order of their index, a part at a time: frames may go on between parts, and change the table.
+class TableExport {
+ public:
+  TableExport(size_t slot, size_t max) : slot_(slot), max_(max) {}
+
+  // Looks at the next `indexes` places. Whether more is to be read; nothing where the module does not answer.
+  std::optional<bool> step(Device& device, size_t indexes);
+  const std::vector<TableEntry>& entries() const { return entries_; }
+
+ private:
+  size_t slot_;
+  size_t max_;
+  size_t index_ = 0;
+  std::vector<TableEntry> entries_;
+};
 
 struct TableImport {
   size_t imported = 0;
   size_t refused = 0;  // the table had no room
 };
 
-std::optional<TableImport> import_table(Device& device, size_t slot, const std::vector<TableEntry>& entries);
+std::optional<TableImport> import_table(Device& device, size_t slot, std::span<const TableEntry> entries);
 
 }  // namespace orrery::board

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Frames through a live board."""
 
+import itertools
+import random
 import struct
 import subprocess
 import time
+from collections.abc import Callable
 from typing import Any
 
-from board.host.board_process import Board
+from board.host.board_process import Board, Images
 
 from .conftest import add_link
 from .traffic import HEADER, Receiver, Sender, frame, number_of, packet_socket
@@ -104,4 +107,28 @@ def test_two_hundred_freezes_under_load_cut_no_frame(board: Board) -> None:
     assert [number_of(data) for data in received] == list(range(sent))
     assert sent > 500
     assert board.slot()["counters"]["aborted"] == 0
+    receiver.close()
+
+
+def test_frames_go_on_while_a_full_table_is_read(start: Callable[..., Board], images: Images) -> None:
+    board = start()
+    board.load(images.partial("ecp5", "nf_elephant_detector"))
+    board.call("resume", slot=0)
+    rng = random.Random(1)
+    keys = [[rng.getrandbits(32), rng.getrandbits(32), rng.getrandbits(32), 6, 0, 0, 0, 0] for _ in range(4096)]
+    board.call("table_import", slot=0, entries=keys)
+    receiver = Receiver("far0-x")
+    receiver.stamped()
+    sender = Sender("near0-x", 5000)
+    sender.start()
+    receiver.take(100)
+    begin = time.time()
+    entries = board.call("table_export", slot=0)["entries"]
+    end = time.time()
+    sender.stop()
+    assert len(entries) > 3000
+    times = [begin, *(t for t in receiver.stamped() if begin < t < end), end]
+    gap = max(later - earlier for earlier, later in itertools.pairwise(times))
+    print(f"{len(entries)} entries in {(end - begin) * 1000:.0f} ms; no frame for {gap * 1000:.1f} ms")
+    assert gap < (end - begin) / 2
     receiver.close()

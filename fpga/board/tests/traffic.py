@@ -11,6 +11,7 @@ HEADER = bytes.fromhex("020e0001000002000000000188b5")
 ETH_P_ALL = 3
 SOL_PACKET, PACKET_IGNORE_OUTGOING = 263, 23
 SO_RCVBUFFORCE = 33
+SO_TIMESTAMPNS = 35
 
 
 def frame(number: int, length: int = 60) -> bytes:
@@ -46,6 +47,18 @@ class Receiver:
         while len(out) < frames and select.select([self._socket], [], [], max(0, end - time.monotonic()))[0]:
             out += self.waiting()
         return out
+
+    def stamped(self) -> list[float]:
+        """When what waits came, in seconds of time.time(), by the kernel."""
+        self._socket.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
+        out = []
+        while True:
+            try:
+                _, ((_, _, stamp),), _, _ = self._socket.recvmsg(65536, 64)
+            except BlockingIOError:
+                return out
+            seconds, nanoseconds = struct.unpack("qq", stamp)
+            out.append(seconds + nanoseconds * 1e-9)
 
     def waiting(self) -> list[bytes]:
         out = []

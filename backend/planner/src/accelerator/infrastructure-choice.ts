@@ -138,9 +138,11 @@ function because(
   const where = sites[chosen.site]!.id;
   const cheaper = judged.filter((it) => PREFERENCE.indexOf(kindOf(it)) < PREFERENCE.indexOf(kind));
   if (kind === 'software') return `Software on ${where} meets every requirement and is the cheapest and most flexible.`;
+  if (kind === 'container' && cheaper.length === 0) return 'Only a container is offered; it meets every requirement.';
   if (cheaper.length === 0) return `Only a ${kind} is offered; ${where} meets every requirement.`;
   const lacks = [...new Set(cheaper.map(({ shortages }) => shortages[0]!.constraint))].join(' and ');
-  return `Software falls short in ${lacks}; the ${kind} on ${where} meets every requirement.`;
+  const what = kind === 'container' ? 'a container' : `the ${kind} on ${where}`;
+  return `Software falls short in ${lacks}; ${what} meets every requirement.`;
 }
 
 function conflictsOf({ functions, function: f }: InfrastructureQuestion, judged: readonly Judged[]): Shortage[] {

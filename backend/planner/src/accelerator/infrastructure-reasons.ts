@@ -1,7 +1,7 @@
-import type { Constraint, Infrastructure, NfDescriptor, Plan, PlannedPipeline } from '@orrery/contract';
+import type { Constraint, Implementation, Infrastructure, NfDescriptor, Plan, PlannedPipeline } from '@orrery/contract';
 import { CORE_BUDGET } from '../igraph/sizing.js';
 import { indexDescriptors } from '../pipeline/attributes.js';
-import type { BoardPlaces } from '../pipeline/implementation.js';
+import { type Form, type Forms, formOf } from '../pipeline/forms.js';
 import { pathsOf } from '../pipeline/paths.js';
 import type { Bin } from '../placement/problem.js';
 import { leastTimeUs } from '../slo/attainable.js';
@@ -9,10 +9,11 @@ import { constraintOf } from './fill-slots.js';
 import { chooseInfrastructure, type InfrastructureChoice, type Site } from './infrastructure-choice.js';
 import type { Shortage } from './problem.js';
 
-interface InfrastructureInput {
+export interface InfrastructureInput {
   readonly pipelines: readonly PlannedPipeline[];
   readonly descriptors: readonly NfDescriptor[];
   readonly infrastructure: Infrastructure;
+  readonly container_servers: readonly string[];
   readonly bins: readonly Bin[];
   readonly pgraph: Plan['pgraph'];
 }
@@ -20,38 +21,55 @@ interface InfrastructureInput {
 /** Where no objective bounds the latency. */
 const NO_BOUND_US = 1e9;
 
-/** Where boards run NFs, and why where more than the decision tree decided; both by node of the PGraph. */
+/** As what NFs run, and why where more than the decision tree decided; both by node of the PGraph. */
 interface Assigned {
-  readonly places: BoardPlaces;
+  readonly forms: Forms;
   readonly because: ReadonlyMap<string, string>;
 }
 
 /**
- * On what each NF runs, software unless it cannot (HYPER Figure 2): for NFs with several implementations, and for those
- * whose software cannot meet the objectives of its pipeline.
+ * On what each NF runs, software unless it cannot (HYPER Figure 2): for NFs with several implementations, for those
+ * whose software cannot meet the objectives of its pipeline, and for those that had to leave their form.
  */
-export function infrastructureReasons(input: InfrastructureInput, assignment: Assigned): Plan['reasons'] {
+export function infrastructureReasons(
+  input: InfrastructureInput & Pick<Plan, 'instances'>,
+  { forms, because }: Assigned,
+): Plan['reasons'] {
   const catalogue = indexDescriptors(input.descriptors);
   return input.pgraph.nodes.flatMap((node) => {
     const descriptor = catalogue.get(node.nf)!;
     const { question, choice, bound_us, others_us } = choiceFor(input, node, descriptor);
     const kind = choice.chosen && descriptor.implementations[choice.chosen.implementation]!.kind;
-    if (descriptor.implementations.length === 1 && kind === 'software') return [];
+    const why = because.get(node.id);
+    if (descriptor.implementations.length === 1 && kind === 'software' && !why) return [];
     const reason = reasonOf(node.id, question, choice, kind, { bound_us, others_us });
-    const place = assignment.places.get(node.id);
-    const because = assignment.because.get(node.id) ?? reason.because;
-    if (place) {
-      const chosen = `board on ${place.board}`;
-      return [{ ...choosing(reason, chosen), decision: `${chosen} slot ${place.slot}`, because }];
-    }
-    if (kind !== 'board') return [{ ...reason, because }];
-    return [{ ...choosing(reason, null), decision: 'software', because }];
+    const own = input.instances.filter(({ pgraph_node }) => pgraph_node === node.id);
+    const taken = takenBy(formOf(forms, node.id, descriptor), own, kind);
+    return [{ ...reason, ...(taken ? choosing(reason, taken) : {}), because: why ?? reason.because }];
   });
 }
 
-/** The reason with another candidate taken than the decision tree's; null: none of those that it ranks. */
-function choosing(reason: Plan['reasons'][number], name: string | null): Plan['reasons'][number] {
-  return { ...reason, candidates: reason.candidates.map((it) => ({ ...it, chosen: it.name === name })) };
+interface Taken {
+  readonly decision: string;
+  /** Names of candidates. */
+  readonly chosen: readonly string[];
+}
+
+/** What the plan took where that is not, or says more than, the decision tree's `kind`; `null` where it is just that. */
+function takenBy(form: Form, instances: Plan['instances'], kind: Implementation['kind'] | null): Taken | null {
+  if (form.driver === 'board') {
+    const { board, slot } = form.board;
+    return { decision: `board on ${board} slot ${slot}`, chosen: [`board on ${board}`] };
+  }
+  if (form.driver === 'container') {
+    const servers = [...new Set(instances.map(({ server }) => server))];
+    return { decision: `container on ${servers.join(', ')}`, chosen: servers.map((id) => `container on ${id}`) };
+  }
+  return kind === 'software' || kind === null ? null : { decision: 'software', chosen: [] };
+}
+
+function choosing({ candidates }: Plan['reasons'][number], { decision, chosen }: Taken) {
+  return { decision, candidates: candidates.map((it) => ({ ...it, chosen: chosen.includes(it.name) })) };
 }
 
 type Question = Parameters<typeof chooseInfrastructure>[0];
@@ -101,14 +119,14 @@ function latencyLeft(
 }
 
 function sitesOf(
-  { infrastructure, bins }: InfrastructureInput,
+  { infrastructure, container_servers, bins }: InfrastructureInput,
   { scaling }: NfDescriptor,
   dimensions: readonly string[],
 ): Site[] {
   const servers = infrastructure.servers.map(
     ({ id, ghz, cores, memory_bytes }, i): Site => ({
       id,
-      kinds: ['software', 'container'],
+      kinds: container_servers.includes(id) ? ['software', 'container'] : ['software'],
       functions: [0],
       hz: ghz * 1e9,
       cores_free: CORE_BUDGET * Math.min(cores, scaling.max_instances),

@@ -1,7 +1,7 @@
 import type { NfDescriptor, PipelineDefinition, Plan, PlannedPipeline } from '@orrery/contract';
 import { indexDescriptors } from '../pipeline/attributes.js';
+import { costOnCore, type Forms, formOf } from '../pipeline/forms.js';
 import { graphOf, type PipelineGraph, topologicalOrder } from '../pipeline/graph.js';
-import { type BoardPlaces, costOnCore } from '../pipeline/implementation.js';
 import { cyclesPerPacket, instancesFor, packetRate } from './sizing.js';
 
 export type PGraph = Plan['pgraph'];
@@ -22,7 +22,7 @@ export function buildPGraph(
   pipelines: readonly PlannedPipeline[],
   descriptors: readonly NfDescriptor[],
   referenceGhz: number,
-  boards: BoardPlaces = new Map(),
+  forms: Forms = new Map(),
 ): PGraph {
   const catalogue = indexDescriptors(descriptors);
   const nodes: PGraphNode[] = [];
@@ -37,7 +37,9 @@ export function buildPGraph(
       const load_bps = nodeRates.get(node.id)!;
       const load_pps = packetRate(load_bps, bytes);
       const id = pgraphNodeId(definition.name, node.id);
-      const cost = costOnCore(catalogue.get(node.nf)!, boards.has(id) ? 'board' : 'engine');
+      const descriptor = catalogue.get(node.nf)!;
+      const { driver } = formOf(forms, id, descriptor);
+      const cost = costOnCore(descriptor, driver);
       const cores_needed = (load_pps * cyclesPerPacket(cost, bytes)) / (referenceGhz * 1e9);
       nodes.push({
         id,
@@ -47,7 +49,7 @@ export function buildPGraph(
         load_bps,
         load_pps,
         cores_needed,
-        instances: boards.has(id) ? 1 : instancesFor(cores_needed),
+        instances: driver === 'board' ? 1 : instancesFor(cores_needed),
       });
     }
     for (const edge of graph.edges) {

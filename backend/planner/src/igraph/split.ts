@@ -11,8 +11,8 @@ import {
 } from '@orrery/contract';
 import { BadProblem } from '../bad-problem.js';
 import { type DescriptorIndex, indexDescriptors } from '../pipeline/attributes.js';
+import { costOnCore, type Form, type Forms, formOf } from '../pipeline/forms.js';
 import { graphOf, type PipelineGraph, reachableFrom, topologicalOrder } from '../pipeline/graph.js';
-import { type BoardPlaces, costOnCore, softwareImplementation } from '../pipeline/implementation.js';
 import { directFields } from '../pipeline/resolve-filter.js';
 import { type PGraph, type PGraphEdge, type PGraphNode, pgraphNodeId } from './pgraph.js';
 import { cyclesPerPacket, packetRate } from './sizing.js';
@@ -90,7 +90,7 @@ export function buildIGraph(
   pgraph: PGraph,
   pipelines: readonly PlannedPipeline[],
   descriptors: readonly NfDescriptor[],
-  boards: BoardPlaces = new Map(),
+  forms: Forms = new Map(),
 ): InstanceGraph {
   const catalogue = indexDescriptors(descriptors);
   const nodes = new Map(pgraph.nodes.map((node) => [node.id, node]));
@@ -107,9 +107,9 @@ export function buildIGraph(
       const inputs = graph.incoming
         .get(id)!
         .map((edge) => ({ from: split.get(pgraphNodeId(definition.name, edge.from)) ?? null }));
-      const board = boards.get(node.id) ?? null;
-      const whole = splitNode(node, catalogue.get(node.nf)!, inputs, id, graph, catalogue, conflicts);
-      split.set(node.id, { ...whole, board });
+      const descriptor = catalogue.get(node.nf)!;
+      const counted = splitNode(node, descriptor, inputs, id, graph, catalogue, conflicts);
+      split.set(node.id, { ...counted, form: formOf(forms, node.id, descriptor) });
     }
     for (const { id } of definition.nodes) {
       const it = split.get(pgraphNodeId(definition.name, id));
@@ -128,17 +128,21 @@ export function buildIGraph(
   return { ...out, partitions, conflicts };
 }
 
-interface SplitNode {
+/** A node with its instances counted and its traffic shared out. */
+interface CountedNode {
   readonly node: PGraphNode;
   readonly descriptor: NfDescriptor;
   readonly count: number;
   readonly partition: Partition;
-  readonly board: BoardPlace | null;
+}
+
+interface SplitNode extends CountedNode {
+  readonly form: Form;
 }
 
 interface Input {
   /** `null`: the ingress. */
-  readonly from: SplitNode | null;
+  readonly from: CountedNode | null;
 }
 
 function splitNode(
@@ -149,7 +153,7 @@ function splitNode(
   graph: PipelineGraph,
   catalogue: DescriptorIndex,
   conflicts: Constraint[],
-): Omit<SplitNode, 'board'> {
+): CountedNode {
   const { max_instances } = descriptor.scaling;
   let count = node.instances;
   const limit = (constraint: Constraint['constraint'], available: number) => {
@@ -201,7 +205,7 @@ function written({ actions }: NfDescriptor): string[] {
 }
 
 /** What is known of the flows that leave instance i of a node: its own partition, unless it rewrites the key. */
-function leavingPartition({ node, descriptor, partition }: SplitNode): Partition {
+function leavingPartition({ node, descriptor, partition }: CountedNode): Partition {
   if (partition.kind === 'single') return partition;
   const touched = written(descriptor);
   if (partition.key.some((field) => touched.includes(field))) return { kind: 'single' };
@@ -230,7 +234,7 @@ function choosePartition(
   let best: { key: FlowKey; edges: number } | null = null;
   const keys = [full, ...leaving.flatMap(({ partition }) => (partition.kind === 'hash' ? [partition.key] : []))];
   for (const key of keys.filter(keeps)) {
-    const to: SplitNode = { node, descriptor, count, partition: { kind: 'hash', key }, board: null };
+    const to: CountedNode = { node, descriptor, count, partition: { kind: 'hash', key } };
     const edges = upstream.reduce((sum, from) => sum + pairs(from, to).length, 0);
     if (!best || edges < best.edges) best = { key, edges };
   }
@@ -247,7 +251,7 @@ interface Pair {
 }
 
 /** The instance pairs between which flows pass, and which flows; no key where an instance has one successor only. */
-function pairs(from: SplitNode, to: SplitNode): Pair[] {
+function pairs(from: CountedNode, to: CountedNode): Pair[] {
   const leaving = leavingPartition(from);
   const { partition } = to;
   const known = leaving.kind === 'hash' && partition.kind === 'hash' && sameKey(leaving.key, partition.key);
@@ -278,15 +282,15 @@ function sameKey(a: FlowKey, b: FlowKey): boolean {
   return a.length === b.length && a.every((field, i) => field === b[i]);
 }
 
-/** An NF that changes between software and a slot, or between slots, is another instance each time. */
-function instanceId({ node, board }: SplitNode, ordinal: number): string {
-  return board ? `${node.id}.${board.board}-${board.slot}` : `${node.id}.${ordinal}`;
+/** An NF that changes its form, or its slot, is another instance each time: both run while traffic is led over. */
+function instanceId({ node, form }: SplitNode, ordinal: number): string {
+  if (form.driver === 'board') return `${node.id}.${form.board.board}-${form.board.slot}`;
+  return form.driver === 'container' ? `${node.id}.container-${ordinal}` : `${node.id}.${ordinal}`;
 }
 
 function instancesOf(it: SplitNode, packetBytes: number): UnplacedInstance[] {
-  const { node, descriptor, count, board } = it;
-  const driver = board ? 'board' : softwareImplementation(descriptor)!.driver;
-  const cost = costOnCore(descriptor, driver);
+  const { node, descriptor, count, form } = it;
+  const cost = costOnCore(descriptor, form.driver);
   return Array.from({ length: count }, (_, ordinal) => {
     const load_bps = node.load_bps * portion(ordinal, count);
     const load_pps = packetRate(load_bps, packetBytes);
@@ -297,8 +301,7 @@ function instancesOf(it: SplitNode, packetBytes: number): UnplacedInstance[] {
       node_id: node.node_id,
       nf: node.nf,
       ordinal,
-      driver,
-      ...(board ? { board } : {}),
+      ...form,
       load_bps,
       load_pps,
       cycles_per_second: load_pps * cyclesPerPacket(cost, packetBytes),

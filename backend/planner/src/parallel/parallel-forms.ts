@@ -3,13 +3,15 @@ import type {
   NfDescriptor,
   ParallelForm,
   ParallelStrategy,
+  Plan,
   PlannedPipeline,
   Quality,
 } from '@orrery/contract';
+import { pgraphNodeId } from '../igraph/pgraph.js';
 import { cyclesPerPacket } from '../igraph/sizing.js';
 import { indexDescriptors } from '../pipeline/attributes.js';
+import { costOfWork, formsOf } from '../pipeline/forms.js';
 import { descriptorsByNode } from '../pipeline/graph.js';
-import { softwareImplementation } from '../pipeline/implementation.js';
 import { type Path, pathsOf } from '../pipeline/paths.js';
 import { buildSpg, type Spg } from './construction/build.js';
 import { diagramOf, widestBranches } from './construction/diagram.js';
@@ -30,6 +32,7 @@ interface ParallelInput {
   readonly strategy: ParallelStrategy;
   readonly seed: number;
   readonly infrastructure: Infrastructure;
+  readonly instances: Plan['instances'];
   readonly rateOf: (pipeline: PlannedPipeline, path: Path) => number;
   readonly expired: () => boolean;
   /** Graphs that were found, by problem. */
@@ -71,7 +74,7 @@ export function linearChains({ definition }: PlannedPipeline): Path[] {
 }
 
 export function spgProblem(
-  { descriptors, ghz }: Pick<ParallelInput, 'descriptors' | 'ghz'>,
+  { descriptors, instances, ghz }: Pick<ParallelInput, 'descriptors' | 'instances' | 'ghz'>,
   { definition }: PlannedPipeline,
   path: Path,
 ): { problem: SpgProblem; pairs: readonly Pair[] } {
@@ -79,10 +82,11 @@ export function spgProblem(
   const catalogue = indexDescriptors(descriptors);
   const nf = descriptorsByNode(definition);
   const bytes = definition.traffic_class.packet_bytes;
+  const forms = formsOf(instances);
   const chain = nodes.map((id) => ({ id, nf: nf.get(id)! }));
   const pairs = decidedPairs(dependencies(chain, descriptors), definition, path, catalogue);
   const nfs = nodes.map((id) => {
-    const { cost } = softwareImplementation(catalogue.get(nf.get(id)!)!)!;
+    const cost = costOfWork(forms, pgraphNodeId(definition.name, id), catalogue.get(nf.get(id)!)!);
     return { id, latency_us: cost.base_latency_us + cyclesPerPacket(cost, bytes) / (ghz * 1e3) };
   });
   const each_us = mergeCostUs(bytes);

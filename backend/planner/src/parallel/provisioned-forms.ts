@@ -1,9 +1,17 @@
-import type { Infrastructure, NfDescriptor, ParallelProvisioning, PlannedPipeline, Quality } from '@orrery/contract';
+import type {
+  Infrastructure,
+  NfDescriptor,
+  ParallelProvisioning,
+  Plan,
+  PlannedPipeline,
+  Quality,
+} from '@orrery/contract';
+import { pgraphNodeId } from '../igraph/pgraph.js';
 import { CORE_BUDGET, cyclesPerPacket, packetRate } from '../igraph/sizing.js';
 import { indexDescriptors } from '../pipeline/attributes.js';
 import { slowestGhz } from '../pipeline/clock.js';
+import { costOfWork, formsOf } from '../pipeline/forms.js';
 import { descriptorsByNode } from '../pipeline/graph.js';
-import { softwareImplementation } from '../pipeline/implementation.js';
 import type { Path } from '../pipeline/paths.js';
 import { type Bin, binsOf } from '../placement/problem.js';
 import { hopDelay } from '../slo/latency.js';
@@ -26,6 +34,7 @@ const COMPARED: readonly ProvisionStrategy[] = ['annealing', 'greedy', 'linear',
 interface ProvisionInput {
   readonly descriptors: readonly NfDescriptor[];
   readonly infrastructure: Infrastructure;
+  readonly instances: Plan['instances'];
   readonly seed: number;
 }
 
@@ -92,7 +101,7 @@ export function provisioningQuality(subject: string, found: Extract<Provisioning
 }
 
 function provisioningProblem(
-  { descriptors, infrastructure }: ProvisionInput,
+  { descriptors, infrastructure, instances }: ProvisionInput,
   { definition }: PlannedPipeline,
   nodes: readonly string[],
   series: Series,
@@ -102,9 +111,10 @@ function provisioningProblem(
   const bytes = definition.traffic_class.packet_bytes;
   const hz = slowestGhz(infrastructure) * 1e9;
   const nf = descriptorsByNode(definition);
+  const forms = formsOf(instances);
   const nfs = nodes.map((id, i): ProvisionedNf => {
     const descriptor = catalogue.get(nf.get(id)!)!;
-    const { cost } = softwareImplementation(descriptor)!;
+    const cost = costOfWork(forms, pgraphNodeId(definition.name, id), descriptor);
     const instance_rate_bps = ((CORE_BUDGET * hz) / cyclesPerPacket(cost, bytes)) * 8 * bytes;
     const count = instancesNeeded(rate_bps, instance_rate_bps);
     return {

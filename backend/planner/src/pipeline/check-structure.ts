@@ -1,7 +1,7 @@
 import type { PipelineDefinition, PipelineProblem } from '@orrery/contract';
 import type { DescriptorIndex } from './attributes.js';
+import { usualForm } from './forms.js';
 import { findCycles, type PipelineGraph, reachableFrom } from './graph.js';
-import { softwareImplementation } from './implementation.js';
 
 const error = (
   code: PipelineProblem['code'],
@@ -27,8 +27,10 @@ export function checkReferences(
     const descriptor = descriptors.get(node.nf);
     if (!descriptor) {
       problems.push(error('unknown-nf', `/nodes/${i}/nf`, `the catalogue has no NF "${node.nf}"`, at));
-    } else if (!softwareImplementation(descriptor)) {
-      problems.push(error('unknown-nf', `/nodes/${i}/nf`, `"${node.nf}" has no software implementation`, at));
+    } else if (!usualForm(descriptor)) {
+      problems.push(
+        error('unknown-nf', `/nodes/${i}/nf`, `"${node.nf}" has no implementation that the servers can run`, at),
+      );
     }
   });
   const edgeIds = new Set<string>();

@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { ModelBuilder, type Solver } from '../solver/linear-model.js';
 import { testSolver } from '../testing/highs.js';
 import { randomIGraph } from '../testing/igraphs.js';
-import { arbitraryProblem, BUDGET, bestCut } from '../testing/placements.js';
+import { arbitraryProblem, BUDGET, bestCut, cutOf, withHosts } from '../testing/placements.js';
 import { boundPlacement } from './bound.js';
 import { searchExactly } from './exact.js';
 import { place } from './place.js';
@@ -77,6 +77,30 @@ describe('bounds of cross traffic', () => {
     expect(seen.solved).toBeGreaterThan(100);
     expect(seen.spectral / seen.solved).toBeGreaterThan(0.1);
     expect(seen.exact / seen.solved).toBeGreaterThan(0.3);
+  });
+
+  it('are met by the exact one where only hosts and memory bind, on servers that are alike', () => {
+    const alike = arbitraryProblem(6, 3).map(({ items, flows, bins }): PlacementProblem => {
+      const memory_bytes = bins[0]!.memory_bytes;
+      return {
+        items: items.map((item) => ({ ...item, cycles_per_second: 1, outside_in_bps: 0, outside_out_bps: 0 })),
+        flows,
+        bins: bins.map((bin) => ({ ...bin, cores: 1, hz: 1e9, memory_bytes, link_bps: 1e12 })),
+        table: { fixed: 0, available: 100, where: 'switch-1' },
+      };
+    });
+    let solved = 0;
+    fc.assert(
+      fc.property(alike.chain(withHosts), (problem) => {
+        const best = bestCut(problem);
+        const found = searchExactly(problem, Number.POSITIVE_INFINITY, { steps: 1e6 });
+        expect(found.complete).toBe(true);
+        expect(found.better && cutOf(problem.flows, found.better)).toBe(best);
+        if (best) solved++;
+      }),
+      { numRuns: 500, seed: 4 },
+    );
+    expect(solved).toBeGreaterThan(50);
   });
 
   it('prove the optimum of 20 instances, which HiGHS finds too (E2 3.6.2)', async () => {

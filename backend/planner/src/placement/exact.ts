@@ -17,7 +17,8 @@ export interface ExactSearch {
 }
 
 /**
- * Branch and bound over all assignments that sums of processor time and memory allow, and two large items on no core.
+ * Branch and bound over all assignments that hosts and sums of processor time and memory allow, and two large items on
+ * no core.
  * That is a relaxation: its least cut is a bound whatever cores, links and tables forbid. A step of the budget is one
  * partial assignment. `known_bps` is a cut that a real placement has; `fixed` names the servers of items that stay.
  */
@@ -65,7 +66,10 @@ class BranchAndBound {
     this.memory = Float64Array.from(problem.bins, ({ memory_bytes }) => memory_bytes * SLACK);
     this.freeCores = Int32Array.from(problem.bins, ({ cores }) => cores);
     this.count = new Int32Array(s);
-    const kinds = problem.bins.map(({ cores, hz, memory_bytes }) => `${cores} ${hz} ${memory_bytes}`);
+    const hosts = [...new Set(problem.items.flatMap((item) => item.hosts?.bins ?? []))];
+    const kinds = problem.bins.map(({ cores, hz, memory_bytes }, b) =>
+      [cores, hz, memory_bytes, ...hosts.map((bins) => bins.has(b))].join(' '),
+    );
     this.kind = kinds.map((kind) => kinds.indexOf(kind));
   }
 
@@ -132,7 +136,8 @@ class BranchAndBound {
   }
 
   private fits(item: number, bin: number): boolean {
-    const { cycles_per_second, memory_bytes } = this.problem.items[item]!;
+    const { cycles_per_second, memory_bytes, hosts } = this.problem.items[item]!;
+    if (hosts && !hosts.bins.has(bin)) return false;
     if (cycles_per_second > this.problem.bins[bin]!.hz * CORE_BUDGET * SLACK) return false;
     if (this.isLarge(item, bin) && this.freeCores[bin] === 0) return false;
     return cycles_per_second <= this.cpu[bin]! && memory_bytes <= this.memory[bin]!;

@@ -1,7 +1,7 @@
 import type { Infrastructure, Plan } from '@orrery/contract';
 import type { InstanceGraph } from '../igraph/split.js';
 import type { BoundEffort } from './bound.js';
-import type { Bin, Place } from './problem.js';
+import type { Bin, Hosts, Place } from './problem.js';
 import type { PlacementState } from './state.js';
 
 /** Where the instances of plans in force stand, the later ones first; by instance of the graph, `null` for new ones. */
@@ -18,6 +18,17 @@ export function runningPlaces(
     const bin = instance?.nf === nf ? bins.get(instance.server) : undefined;
     return instance && bin !== undefined ? { bin, core: instance.core } : null;
   });
+}
+
+/** Where instances may stand; `null`: anywhere. Only some servers offer containers. */
+export function hostsOf(
+  graph: InstanceGraph,
+  { servers }: Infrastructure,
+  containerServers: readonly string[],
+): (Hosts | null)[] {
+  const offering = servers.flatMap(({ id }, bin) => (containerServers.includes(id) ? [bin] : []));
+  const containers: Hosts = { bins: new Set(offering), lack: 'container runtime' };
+  return graph.instances.map(({ driver }) => (driver === 'container' ? containers : null));
 }
 
 /**

@@ -34,7 +34,10 @@ export interface Packing {
 
 export type Packer = (state: PlacementState, order: readonly number[]) => number | null;
 
-/** Puts the bound items where they run; one that no longer fits there is left to the packer. */
+/**
+ * Puts the bound items where they run; one that no longer fits there is left to the packer, and those that only some
+ * servers host come first.
+ */
 export function pack(
   problem: PlacementProblem,
   pinned: readonly (Place | null)[],
@@ -45,10 +48,9 @@ export function pack(
   pinned.forEach((place, item) => {
     if (place) state.tryAdd(item, place.bin);
   });
-  const stuck = packer(
-    state,
-    order.filter((item) => state.bin[item]! < 0),
-  );
+  const open = order.filter((item) => state.bin[item]! < 0);
+  const isChoosy = (item: number) => problem.items[item]!.hosts !== undefined;
+  const stuck = packer(state, [...open.filter(isChoosy), ...open.filter((item) => !isChoosy(item))]);
   return { state, stuck };
 }
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { arbitraryProblem, BUDGET, bestCut, cutOf, overbooked } from '../testing/placements.js';
+import { arbitraryProblem, BUDGET, bestCut, cutOf, overbooked, withHosts } from '../testing/placements.js';
+import { searchExactly } from './exact.js';
 import { crossTrafficBound } from './lower-bound.js';
 import { depthFirstOrder, fillInOrder, pack } from './packing.js';
 import { type Placement, place } from './place.js';
@@ -17,14 +18,18 @@ const run = (problem: PlacementProblem, options: Partial<Parameters<typeof place
   });
 
 describe('place, beside every assignment there is', () => {
-  it('finds the best in nearly every small case, never claims better than the bound, never overbooks', () => {
+  it.each([
+    { items: 'all items stand anywhere', problems: arbitraryProblem(6, 3) },
+    { items: 'only some servers host some items', problems: arbitraryProblem(6, 3).chain(withHosts) },
+  ])('finds the best in nearly every small case, never claims better, never overbooks ($items)', ({ problems }) => {
     const seen = { solved: 0, best: 0, missed: 0, impossible: 0, tight: 0 };
     fc.assert(
-      fc.property(arbitraryProblem(6, 3), (problem) => {
+      fc.property(problems, (problem) => {
         const best = bestCut(problem);
         const placement = run(problem);
         if (!placement.feasible) {
           expect(placement.conflicts.length).toBeGreaterThan(0);
+          if (placement.proven) expect(best).toBeNull();
           if (best === null) seen.impossible++;
           else seen.missed++;
           return;
@@ -37,6 +42,8 @@ describe('place, beside every assignment there is', () => {
         expect(cut).toBeGreaterThanOrEqual(best!);
         const bound = crossTrafficBound(problem);
         expect(bound).toBeLessThanOrEqual(best!);
+        const exact = searchExactly(problem, cut, { steps: 20_000 });
+        expect(exact.lower_bound_bps).toBeLessThanOrEqual(best! * (1 + 1e-9));
         seen.solved++;
         if (cut === best) seen.best++;
         if (best! > 0 && bound > 0) seen.tight++;

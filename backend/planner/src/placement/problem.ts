@@ -3,6 +3,14 @@ import type { InstanceGraph } from '../igraph/split.js';
 
 export type Constraint = Plan['conflicts'][number];
 
+/** Servers on which alone an item may stand. */
+export interface Hosts {
+  /** By index. */
+  readonly bins: ReadonlySet<number>;
+  /** What all others lack, as the unit of a constraint. */
+  readonly lack: string;
+}
+
 /** Something to place: an instance with its needs, independent of where it stands. */
 export interface Item {
   readonly id: string;
@@ -11,6 +19,8 @@ export interface Item {
   /** Traffic with the hosts, which crosses the server's link wherever the instance stands. */
   readonly outside_in_bps: number;
   readonly outside_out_bps: number;
+  /** Absent: any server. */
+  readonly hosts?: Hosts;
 }
 
 /** Directed traffic between two items, by index. */
@@ -70,13 +80,15 @@ export function binsOf(infrastructure: Infrastructure): Bin[] {
 
 /**
  * The placement problem of an instance graph. `returning` holds the instances through which replies come back: an equal
- * rate in the other direction is set aside for them, since estimates speak of the forward direction only.
+ * rate in the other direction is set aside for them, since estimates speak of the forward direction only. Without `hosts`,
+ * by instance, each may stand anywhere.
  */
 export function problemOf(
   graph: InstanceGraph,
   bins: readonly Bin[],
   table: PlacementProblem['table'],
   returning: ReadonlySet<string>,
+  hosts: readonly (Hosts | null)[] = [],
 ): PlacementProblem {
   const index = new Map(graph.instances.map(({ id }, i) => [id, i]));
   const outsideIn = graph.instances.map(({ id, load_bps }) => (returning.has(id) ? load_bps : 0));
@@ -93,6 +105,7 @@ export function problemOf(
     memory_bytes,
     outside_in_bps: outsideIn[i]!,
     outside_out_bps: outsideOut[i]!,
+    ...(hosts[i] ? { hosts: hosts[i] } : {}),
   }));
   return { items, flows, bins, table };
 }

@@ -95,7 +95,8 @@ function candidateBins(state: PlacementState, item: number, chosen: number | nul
     .sort((a, b) => a - b);
 }
 
-function nameOf({ constraint }: Constraint): string {
+function nameOf({ constraint, unit }: Constraint): string {
+  if (constraint === 'implementation') return unit;
   return constraint === 'cpu' ? 'processor' : constraint.replace('-', ' ');
 }
 

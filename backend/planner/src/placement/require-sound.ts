@@ -1,4 +1,4 @@
-import { BadProblem, requireAtLeast, requireAtMost } from '../bad-problem.js';
+import { BadProblem, requireAtLeast, requireAtMost, requireIndex } from '../bad-problem.js';
 import type { PlacementProblem } from './problem.js';
 
 /** Larger problems are refused: a state alone would take gigabytes. */
@@ -14,6 +14,7 @@ export function requireSound({ items, flows, bins, table }: PlacementProblem): v
   items.forEach((item, i) => {
     for (const field of ['cycles_per_second', 'memory_bytes', 'outside_in_bps', 'outside_out_bps'] as const)
       requireAtLeast(`/items/${i}/${field}`, item[field], 0);
+    for (const bin of item.hosts?.bins ?? []) requireIndex(`/items/${i}/hosts`, bin, bins.length);
   });
   flows.forEach(({ from, to, rate_bps }, i) => {
     requireAtLeast(`/flows/${i}/rate_bps`, rate_bps, 0);

@@ -83,6 +83,7 @@ export class PlacementState {
 
   /** Places an unplaced item if nothing is overbooked by it; otherwise leaves everything as it was. */
   tryAdd(item: number, bin: number): boolean {
+    if (!this.mayStand(item, bin)) return false;
     const { memory_bytes } = this.problem.items[item]!;
     if (this.memory[bin]! + memory_bytes > this.problem.bins[bin]!.memory_bytes * SLACK) return false;
     const core = this.coreWithRoom(item, bin);
@@ -133,6 +134,7 @@ export class PlacementState {
 
   /** Whether sums forbid the item there, with another item gone if one is named; `true` promises nothing. */
   mayFit(item: number, bin: number, gone = NOWHERE): boolean {
+    if (!this.mayStand(item, bin)) return false;
     const { cores, hz, memory_bytes } = this.problem.bins[bin]!;
     const load = (gone === NOWHERE ? this.cycles[item]! : this.cycles[item]! - this.cycles[gone]!) / hz;
     if (this.binLoad[bin]! + load > cores * FULL) return false;
@@ -144,7 +146,9 @@ export class PlacementState {
   /** What keeps an unplaced item from a server; `null` when nothing does. */
   obstacle(item: number, bin: number): Constraint | null {
     const { id, cores, memory_bytes, link_bps, link_constraint } = this.problem.bins[bin]!;
-    const needed = this.problem.items[item]!.memory_bytes;
+    const { memory_bytes: needed, hosts } = this.problem.items[item]!;
+    if (hosts && !this.mayStand(item, bin))
+      return { constraint: 'implementation', needed: 1, available: 0, unit: hosts.lack, where: id };
     if (this.coreWithRoom(item, bin) === NOWHERE && !this.repack(item, bin)) {
       const share = this.share(item, bin);
       const least = Math.min(...this.coreLoad[bin]!);
@@ -200,6 +204,10 @@ export class PlacementState {
   cutIf(item: number, bin: number): number {
     const s = this.problem.bins.length;
     return this.cut + this.traffic[item * s + this.bin[item]!]! - this.traffic[item * s + bin]!;
+  }
+
+  private mayStand(item: number, bin: number): boolean {
+    return this.problem.items[item]!.hosts?.bins.has(bin) ?? true;
   }
 
   private add(item: number, bin: number, core: number): void {

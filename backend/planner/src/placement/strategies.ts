@@ -41,7 +41,8 @@ export const STRATEGIES: Readonly<Record<PlanStrategy, Strategy>> = {
       const order = depthFirstOrder(problem);
       const packers: Packer[] = [fillInOrder];
       if (problem.bins.length > 1) packers.push(fillByParts);
-      if (pinned.some((place) => place !== null)) packers.unshift(leastCrossTraffic);
+      const tied = pinned.some((place) => place !== null) || problem.items.some(({ hosts }) => hosts);
+      if (tied) packers.unshift(leastCrossTraffic);
       return packers.map((packer) => [order, packer] as const);
     },
   },

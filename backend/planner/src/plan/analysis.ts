@@ -1,6 +1,6 @@
 import type { Plan, PlannedPipeline, PlanOptions, Quality } from '@orrery/contract';
 import type { Assignment } from '../accelerator/assignment.js';
-import { infrastructureReasons } from '../accelerator/infrastructure-reasons.js';
+import { type InfrastructureInput, infrastructureReasons } from '../accelerator/infrastructure-reasons.js';
 import { flowWay } from '../chaining/flow-ways.js';
 import { linearChains, parallelForm } from '../parallel/parallel-forms.js';
 import { slowestGhz } from '../pipeline/clock.js';
@@ -17,7 +17,7 @@ type Analysis = Pick<Plan, 'quality' | 'classes' | 'parallel' | 'schedules' | 'o
 
 /** What a placed plan is worth: predictions, parallel forms, schedules, and how far each answer can be from the best. */
 export function analyse(
-  input: PlacedInput,
+  input: PlacedInput & InfrastructureInput,
   assignment: Assignment,
   options: PlanOptions,
   entries_used: number,

@@ -1,11 +1,12 @@
 import type { Infrastructure, NfDescriptor, Plan, PlannedPipeline, Quality } from '@orrery/contract';
-import { boardPlacesOf } from '../accelerator/assignment.js';
 import { buildSpg } from '../parallel/construction/build.js';
 import { certifySpg } from '../parallel/construction/certify.js';
 import { linearChains, SPG_STEPS, spgProblem } from '../parallel/parallel-forms.js';
 import { provisionedBy, provisioningOf, provisioningQuality } from '../parallel/provisioned-forms.js';
 import { certifyProvisioning } from '../parallel/provisioning/certify.js';
+import { indexDescriptors } from '../pipeline/attributes.js';
 import { slowestGhz } from '../pipeline/clock.js';
+import { formsOf } from '../pipeline/forms.js';
 import { boundPlacement } from '../placement/bound.js';
 import { binsOf, problemOf } from '../placement/problem.js';
 import { certifySchedule } from '../schedule/certify.js';
@@ -51,7 +52,8 @@ export async function certifyPlan(
 ): Promise<Quality[] | null> {
   const { plan } = input;
   const { time_limit_s, elapsed_s } = limits;
-  const { pgraph } = sizedGraphs({ ...input, pipelines: plan.pipelines }, boardPlacesOf(plan.instances));
+  if (!areOffered(input)) return null;
+  const { pgraph } = sizedGraphs({ ...input, pipelines: plan.pipelines }, formsOf(plan.instances));
   if (!sameContent(pgraph, plan.pgraph)) return null;
   const quality: Quality[] = [];
   let left = plan.quality.filter(({ part }) => part !== 'placement' && part !== 'chaining').length;
@@ -63,6 +65,14 @@ export async function certifyPlan(
     quality.push(found && isTighter(found, known) ? found : known);
   }
   return quality;
+}
+
+/** Whether the descriptors still have the form of every instance. */
+function areOffered({ plan, descriptors }: CertifyInput): boolean {
+  const catalogue = indexDescriptors(descriptors);
+  return plan.instances.every(({ nf, driver }) =>
+    catalogue.get(nf)?.implementations.some((implementation) => implementation.driver === driver),
+  );
 }
 
 type Proof = (
@@ -93,10 +103,7 @@ function placementProof(
   { time_limit_s, elapsed_s }: CertifyLimits,
 ): Quality {
   const expired = () => elapsed_s() > PLACEMENT_SHARE * time_limit_s;
-  const { graph } = sizedGraphs(
-    { pipelines: plan.pipelines, descriptors, infrastructure },
-    boardPlacesOf(plan.instances),
-  );
+  const { graph } = sizedGraphs({ pipelines: plan.pipelines, descriptors, infrastructure }, formsOf(plan.instances));
   const table = { fixed: 0, available: Number.MAX_SAFE_INTEGER, where: 'fabric' };
   const problem = problemOf(graph, binsOf(infrastructure), table, new Set());
   const effort = { exact: { steps: EXACT_STEPS, expired }, spectral: { steps: SPECTRAL_STEPS, expired } };
@@ -121,9 +128,9 @@ async function provisioningProof(
   const graph = graphOf(input, known.subject);
   if (!graph || known.optimal || graph.path.nodes.length > MAX_PROVEN_NFS) return known;
   const { pipeline, path, spg } = graph;
-  const { seed, pgraph } = input.plan;
+  const { seed, pgraph, instances } = input.plan;
   const problem = provisioningOf(
-    { ...input, seed },
+    { ...input, seed, instances },
     { pipeline, path, series: spg.series, rate_bps: classRate(pgraph, pipeline, path) },
   );
   if (!problem) return known;
@@ -143,7 +150,7 @@ function graphOf(input: CertifyInput, id: string) {
   const at = chainOf(input.plan.pipelines, id);
   if (!at) return null;
   const ghz = slowestGhz(input.infrastructure);
-  const { problem } = spgProblem({ ...input, ghz }, at.pipeline, at.path);
+  const { problem } = spgProblem({ ...input, instances: input.plan.instances, ghz }, at.pipeline, at.path);
   const { parallelization: strategy, seed } = input.plan;
   return { ...at, problem, spg: buildSpg(problem, { strategy, seed, budget: { steps: SPG_STEPS } }) };
 }

@@ -28,6 +28,8 @@ export interface PlanInput {
   readonly before?: Plan | null;
   /** On what NFs must run; those that are not named stay on what they run on, new ones are software unless they cannot. */
   readonly implementations?: readonly ImplementationChoice[];
+  /** Servers that offer containers: the only ones on which an NF runs as one. */
+  readonly container_servers?: readonly string[];
   /** Slots that only a choice that names them may use. */
   readonly reserved_slots?: readonly SlotRef[];
   /** Slots that do not work: what they ran goes back to software. */

@@ -1,5 +1,5 @@
 import { type Plan, PlanOptions } from '@orrery/contract';
-import { abandonedBy, assignBoards, strayConflicts } from '../accelerator/assignment.js';
+import { abandonedBy, assignForms, strayConflicts } from '../accelerator/assignment.js';
 import { buildPGraph } from '../igraph/pgraph.js';
 import { splitReason } from '../igraph/split-reason.js';
 import { addressOwners, addressProblem, assignAddresses } from '../interconnection/addresses.js';
@@ -11,7 +11,7 @@ import { checkTogether } from '../pipeline/check-together.js';
 import { slowestGhz } from '../pipeline/clock.js';
 import { validatePipeline } from '../pipeline/validate.js';
 import { boundPlacement } from '../placement/bound.js';
-import { besideBoards, placedInstances, quickEffort, runningPlaces } from '../placement/from-graph.js';
+import { besideBoards, hostsOf, placedInstances, quickEffort, runningPlaces } from '../placement/from-graph.js';
 import { binsOf, problemOf } from '../placement/problem.js';
 import { placementReason, stuckReason } from '../placement/reasons.js';
 import type { PlacementState } from '../placement/state.js';
@@ -24,13 +24,15 @@ import { analyse, placementQuality } from './analysis.js';
 import { sizedGraphs } from './graphs.js';
 import { header, infeasible } from './infeasible.js';
 import type { PlanInput } from './input.js';
+import { type OfferedInput, offeredBy } from './offered.js';
 import { placeForObjectives } from './place-for-objectives.js';
 
 /**
  * Plans without side effects: a dry run shows the result and a deployment applies it. A plan that is not feasible says
  * what is short or wrong, asks for exactly what runs now, and has no steps.
  */
-export function makePlan(input: PlanInput): Plan {
+export function makePlan(asked: PlanInput): Plan {
+  const input = offeredBy(asked);
   const problems = problemsOf(input);
   if (problems.some(({ severity }) => severity === 'error')) return infeasible(input, { problems });
   return planSound(input, problems);
@@ -44,12 +46,12 @@ function problemsOf({ pipelines, descriptors, infrastructure }: PlanInput): Plan
   return [...alone, ...checkTogether(pipelines, descriptors)];
 }
 
-function planSound(input: PlanInput, problems: Plan['problems']): Plan {
+function planSound(input: OfferedInput, problems: Plan['problems']): Plan {
   const { pipelines, descriptors, infrastructure, base, budget } = input;
   const options = PlanOptions.parse(input.options ?? {});
-  const assignment = assignBoards(input, buildPGraph(pipelines, descriptors, slowestGhz(infrastructure)));
+  const assignment = assignForms(input, buildPGraph(pipelines, descriptors, slowestGhz(infrastructure)));
   if (assignment.problems.length > 0) return infeasible(input, { problems: [...problems, ...assignment.problems] });
-  const { pgraph, graph } = sizedGraphs(input, assignment.places);
+  const { pgraph, graph } = sizedGraphs(input, assignment.forms);
   const sizing = pgraph.nodes.map((node) => splitReason(node, graph.partitions.get(node.id)!));
   const refuse = (found: Partial<Pick<Plan, 'problems' | 'reasons' | 'conflicts'>>) =>
     infeasible(input, { problems, pgraph, reasons: sizing, ...found });
@@ -65,7 +67,8 @@ function planSound(input: PlanInput, problems: Plan['problems']): Plan {
   const layouts = metadataLayouts(pipelines, descriptors, base);
   const bins = binsOf(infrastructure);
   const table = fixedEntries(pipelines, infrastructure, layouts, [...addresses.values()].flat().length);
-  const problem = problemOf(graph, bins, table, returning);
+  const hosts = hostsOf(graph, infrastructure, input.container_servers);
+  const problem = problemOf(graph, bins, table, returning, hosts);
   const pinned = besideBoards(
     graph,
     runningPlaces(graph, [input.before ?? null, base], infrastructure),
@@ -109,7 +112,7 @@ function planSound(input: PlanInput, problems: Plan['problems']): Plan {
   const stays = (item: number) => pinned[item] !== null && pinned[item]!.bin === state.bin[item];
   const bound = boundPlacement(problem, state.cut, quickEffort(graph.instances.length));
   const { reasons, quality, ...analysis } = analyse(
-    { ...about, instances, edges },
+    { ...about, instances, edges, container_servers: input.container_servers },
     assignment,
     options,
     fabric.rules.length,

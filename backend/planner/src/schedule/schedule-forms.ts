@@ -8,9 +8,10 @@ import type {
   SchedulingMode,
   SchedulingStrategy,
 } from '@orrery/contract';
+import { pgraphNodeId } from '../igraph/pgraph.js';
 import { cyclesPerPacket, packetRate } from '../igraph/sizing.js';
 import { indexDescriptors } from '../pipeline/attributes.js';
-import { softwareImplementation } from '../pipeline/implementation.js';
+import { costOfWork, formsOf } from '../pipeline/forms.js';
 import { type Path, pathsOf } from '../pipeline/paths.js';
 import { coreKey, coreUse } from '../slo/placed.js';
 import { planSchedule } from './plan-schedule.js';
@@ -73,10 +74,12 @@ export function scheduleProblem(input: ScheduleInput, pipeline: PlannedPipeline)
   const used = new Set(paths.flatMap(({ nodes }) => nodes));
   const nfs = definition.nodes.flatMap((node) => (node.kind === 'nf' && used.has(node.id) ? [node] : []));
   const gates = definition.edges.filter(({ id }) => paths.some(({ edges }) => edges.includes(id)));
+  const forms = formsOf(own);
+  const costOf = (id: string, nf: string) => costOfWork(forms, pgraphNodeId(definition.name, id), catalogue.get(nf)!);
   const modules = [
     ...nfs.map(({ id, nf }) => ({
       id,
-      cycles_per_packet: cyclesPerPacket(softwareImplementation(catalogue.get(nf)!)!.cost, bytes),
+      cycles_per_packet: cyclesPerPacket(costOf(id, nf), bytes),
     })),
     ...gates.map(({ id }) => ({ id: `output ${id}`, cycles_per_packet: GATE_CYCLES })),
   ];

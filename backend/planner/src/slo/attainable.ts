@@ -1,8 +1,14 @@
 import type { PipelineDefinition } from '@orrery/contract';
 import { indexDescriptors } from '../pipeline/attributes.js';
 import { fastestGhz } from '../pipeline/clock.js';
+import { costOnCore } from '../pipeline/forms.js';
 import { descriptorsByNode, graphOf, topologicalOrder } from '../pipeline/graph.js';
-import { boardImplementation, costOnCore, slotTimeUs, softwareImplementation } from '../pipeline/implementation.js';
+import {
+  boardImplementation,
+  containerImplementation,
+  slotTimeUs,
+  softwareImplementation,
+} from '../pipeline/implementation.js';
 import { serviceUs } from './latency.js';
 import type { PlacedInput } from './placed.js';
 
@@ -48,16 +54,15 @@ function leastOfEach({ descriptors, infrastructure }: Hardware, definition: Pipe
   const bytes = definition.traffic_class.packet_bytes;
   return (id: string) => {
     const descriptor = catalogue.get(nfs.get(id)!)!;
-    const { cost } = softwareImplementation(descriptor)!;
-    const software = { fixed: cost.base_latency_us, service: serviceUs(cost, bytes, ghz) };
+    const onCores = [softwareImplementation(descriptor), containerImplementation(descriptor)].flatMap((it) =>
+      it ? [{ fixed: it.cost.base_latency_us, service: serviceUs(it.cost, bytes, ghz) }] : [],
+    );
     const onBoard = boardImplementation(descriptor);
-    if (!onBoard) return software;
-    const service = serviceUs(costOnCore(descriptor, 'board'), bytes, ghz);
-    const slots = infrastructure.boards.map(({ latency_us, clock_mhz }) => ({
-      fixed: latency_us + slotTimeUs(onBoard, bytes, clock_mhz),
-      service,
+    const slots = (onBoard ? infrastructure.boards : []).map(({ latency_us, clock_mhz }) => ({
+      fixed: latency_us + slotTimeUs(onBoard!, bytes, clock_mhz),
+      service: serviceUs(costOnCore(descriptor, 'board'), bytes, ghz),
     }));
-    return [software, ...slots].reduce((a, b) => ({
+    return [...onCores, ...slots].reduce((a, b) => ({
       fixed: Math.min(a.fixed, b.fixed),
       service: Math.min(a.service, b.service),
     }));

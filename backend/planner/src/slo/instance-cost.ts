@@ -1,5 +1,6 @@
 import type { CostProfile, Infrastructure, NfDescriptor, Plan } from '@orrery/contract';
-import { boardImplementation, costOnCore, slotTimeUs } from '../pipeline/implementation.js';
+import { costOnCore } from '../pipeline/forms.js';
+import { boardImplementation, slotTimeUs } from '../pipeline/implementation.js';
 
 /**
  * What an instance costs its core, with the fixed time that each packet takes: for one in a slot the board's own latency

@@ -49,6 +49,18 @@ export function arbitraryProblem(maxItems: number, maxBins: number): fc.Arbitrar
   );
 }
 
+/** The problem with some items that only some servers host. */
+export function withHosts(problem: PlacementProblem): fc.Arbitrary<PlacementProblem> {
+  const bins = [...problem.bins.keys()];
+  const hosts = fc.option(fc.subarray(bins, { minLength: 1 }), { nil: null });
+  return fc.array(hosts, { minLength: problem.items.length, maxLength: problem.items.length }).map((drawn) => ({
+    ...problem,
+    items: problem.items.map((item, i) =>
+      drawn[i] ? { ...item, hosts: { bins: new Set(drawn[i]), lack: 'container runtime' } } : item,
+    ),
+  }));
+}
+
 /** Crossing traffic of an assignment of items to bins, from the flows alone. */
 export function cutOf(flows: readonly Flow[], bin: ArrayLike<number>): number {
   return flows.reduce((sum, { from, to, rate_bps }) => sum + (bin[from] === bin[to] ? 0 : rate_bps), 0);
@@ -69,9 +81,12 @@ function coresSuffice(shares: readonly number[], cores: number): boolean {
   return next(0);
 }
 
-/** What an assignment overbooks, from the definitions alone; cores are chosen as well as can be. */
+/** What an assignment overbooks or puts on no host, from the definitions alone; cores are chosen as well as can be. */
 export function overbooked({ items, flows, bins, table }: PlacementProblem, bin: ArrayLike<number>): string[] {
   const faults: string[] = [];
+  items.forEach(({ hosts }, i) => {
+    if (hosts && !hosts.bins.has(bin[i]!)) faults.push(`host ${i}`);
+  });
   bins.forEach((server, b) => {
     const here = items.filter((_, i) => bin[i] === b);
     if (

@@ -2,7 +2,7 @@ import type { NfDescriptor, Plan } from '@orrery/contract';
 
 type Named = Pick<Plan['instances'][number], 'id' | 'pgraph_node' | 'nf' | 'driver'>;
 
-/** For instances that take the place of exactly one other, between software and a board: whose. */
+/** For instances that take the place of exactly one other of another form: whose. */
 export function predecessors(base: Plan | null, instances: readonly Named[]): Map<string, string> {
   const out = new Map<string, string>();
   for (const it of instances) {

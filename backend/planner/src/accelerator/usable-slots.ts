@@ -1,0 +1,33 @@
+import type { SlotRef } from '@orrery/contract';
+import type { PlanInput } from '../plan/input.js';
+import type { FreeSlot } from './fill-slots.js';
+
+type Input = Pick<PlanInput, 'infrastructure' | 'base' | 'reserved_slots' | 'without_slots'>;
+
+export function slotKey({ board, slot }: SlotRef): string {
+  return `${board}/${slot}`;
+}
+
+/** Slots that work, of boards whose servers may be used. */
+export function usableSlots({ infrastructure, without_slots = [] }: Input) {
+  const servers = new Set(infrastructure.servers.map(({ id }) => id));
+  const broken = new Set(without_slots.map(slotKey));
+  return infrastructure.boards
+    .filter(({ server }) => servers.has(server))
+    .flatMap((board) => Array.from({ length: board.slots }, (_, slot) => ({ board, slot })))
+    .filter(({ board, slot }) => !broken.has(slotKey({ board: board.id, slot })));
+}
+
+export function isUsable(input: Input, { board, slot }: SlotRef): boolean {
+  return usableSlots(input).some((it) => it.board.id === board && it.slot === slot);
+}
+
+/** The usable slots with who has them. */
+export function freeSlots(input: Input): FreeSlot[] {
+  const taken = new Set(input.base?.instances.flatMap(({ board }) => (board ? [slotKey(board)] : [])));
+  const reserved = new Set((input.reserved_slots ?? []).map(slotKey));
+  return usableSlots(input).map(({ board, slot }) => {
+    const key = slotKey({ board: board.id, slot });
+    return { board, slot, taken: taken.has(key), reserved: reserved.has(key) };
+  });
+}

@@ -1,0 +1,163 @@
+import type { BoardPlace, ImplementationChoice, NfDescriptor, Plan, SlotRef } from '@orrery/contract';
+import { indexDescriptors } from '../pipeline/attributes.js';
+import { CONTAINER, type Form, formsOf, usualForm } from '../pipeline/forms.js';
+import { boardImplementation, containerImplementation, softwareImplementation } from '../pipeline/implementation.js';
+import { binsOf } from '../placement/problem.js';
+import type { OfferedInput } from '../plan/offered.js';
+import { choiceFor } from './infrastructure-reasons.js';
+import { isUsable, usableSlots } from './usable-slots.js';
+
+type PGraphNode = Plan['pgraph']['nodes'][number];
+export type AssignmentInput = Pick<
+  OfferedInput,
+  | 'pipelines'
+  | 'descriptors'
+  | 'infrastructure'
+  | 'base'
+  | 'implementations'
+  | 'container_servers'
+  | 'reserved_slots'
+  | 'without_slots'
+>;
+
+/** The form that an NF shall have, or that it shall have a slot of a board: the one that is named, or any. */
+export type Wish =
+  | { readonly form: Form; readonly because: string | null }
+  | ({ readonly form: null; readonly slot: SlotRef | null; readonly because: string | null } & Pick<
+      BoardPlace,
+      'load' | 'policy'
+    >);
+
+interface NodeWish {
+  readonly node: PGraphNode;
+  readonly descriptor: NfDescriptor;
+  readonly wish: Wish;
+}
+
+/** A form that a plan in force gave an NF, and the servers of its instances. */
+interface Running {
+  readonly form: Form;
+  readonly servers: readonly string[];
+}
+
+const AS_USUAL = { load: 'partial', policy: 'hold' } as const;
+const ASKED = 'It was asked for.';
+
+/** Wishes for the NFs that have a choice of forms, and what is wrong with what was asked for. */
+export function wishesOf(
+  input: AssignmentInput,
+  pgraph: Plan['pgraph'],
+): { list: NodeWish[]; problems: Plan['problems'] } {
+  const catalogue = indexDescriptors(input.descriptors);
+  const asked = new Map<string, ImplementationChoice>();
+  const problems: Plan['problems'] = [];
+  (input.implementations ?? []).forEach((choice, i) => {
+    const { pipeline_id, node_id } = choice;
+    const node = pgraph.nodes.find((it) => it.pipeline_id === pipeline_id && it.node_id === node_id);
+    const wrong = whatIsWrong(choice, node && catalogue.get(node.nf), input);
+    if (node && !wrong) asked.set(node.id, choice);
+    if (!wrong) return;
+    const pointer = `/implementations/${i}/${wrong.field}`;
+    problems.push({ severity: 'error', pointer, code: 'bad-implementation', message: wrong.message, pipeline_id });
+  });
+  const running = runningForms(input.base);
+  const list = pgraph.nodes.flatMap((node) => {
+    const descriptor = catalogue.get(node.nf)!;
+    const before = running.get(node.id);
+    if (!hasChoice(descriptor) && before?.form.driver !== 'container') return [];
+    return [{ node, descriptor, wish: wishOf(input, pgraph, node, descriptor, asked.get(node.id), before) }];
+  });
+  return { list, problems };
+}
+
+function hasChoice(descriptor: NfDescriptor): boolean {
+  const forms = [softwareImplementation, containerImplementation, boardImplementation];
+  return forms.filter((implementation) => implementation(descriptor)).length > 1;
+}
+
+function whatIsWrong(
+  { node_id, on, slot }: ImplementationChoice,
+  descriptor: NfDescriptor | undefined,
+  { container_servers, infrastructure: { boards } }: AssignmentInput,
+): { field: string; message: string } | null {
+  if (!descriptor) return { field: 'node_id', message: `no NF ${node_id} in what is planned` };
+  const { title } = descriptor;
+  if (slot && on !== 'board')
+    return { field: 'slot', message: `only boards have slots, and ${title} shall run as ${on}` };
+  if (on === 'software')
+    return softwareImplementation(descriptor)
+      ? null
+      : { field: 'on', message: `${title} has no implementation in software` };
+  if (on === 'container') {
+    if (container_servers.length === 0)
+      return { field: 'on', message: `no server offers containers, so ${title} cannot run in one` };
+    return containerImplementation(descriptor)
+      ? null
+      : { field: 'on', message: `${title} has no implementation for containers` };
+  }
+  if (!boardImplementation(descriptor)) return { field: 'on', message: `${title} has no implementation for boards` };
+  const board = slot && boards.find(({ id }) => id === slot.board);
+  if (slot && !board) return { field: 'slot/board', message: `there is no board ${slot.board}` };
+  if (slot && board && slot.slot >= board.slots)
+    return { field: 'slot/slot', message: `${board.id} has slots 0 to ${board.slots - 1}` };
+  return null;
+}
+
+function wishOf(
+  input: AssignmentInput,
+  pgraph: Plan['pgraph'],
+  node: PGraphNode,
+  descriptor: NfDescriptor,
+  asked: ImplementationChoice | undefined,
+  running: Running | undefined,
+): Wish {
+  const forbidden = running ? whatForbids(input, descriptor, running) : null;
+  const stays = running && forbidden === null ? running.form : null;
+  if (asked) return askedFor(asked, descriptor, stays);
+  if (stays) return { form: stays, because: 'It runs there and stays.' };
+  if (running) return { form: usualForm(descriptor)!, because: forbidden };
+  return chosenFor(input, pgraph, node, descriptor);
+}
+
+function askedFor(asked: ImplementationChoice, descriptor: NfDescriptor, stays: Form | null): Wish {
+  const { on, slot, load, policy } = asked;
+  if (on === 'software') return { form: usualForm(descriptor)!, because: ASKED };
+  const place = stays?.driver === 'board' ? stays.board : null;
+  const elsewhere = slot && place && (slot.board !== place.board || slot.slot !== place.slot);
+  if (stays?.driver === on && !elsewhere) return { form: stays, because: 'It runs there already.' };
+  if (on === 'container') return { form: CONTAINER, because: ASKED };
+  return { form: null, slot: slot ?? null, load, policy, because: ASKED };
+}
+
+/** What the decision tree says of an NF that is new, as far as a slot may be used. */
+function chosenFor(input: AssignmentInput, pgraph: Plan['pgraph'], node: PGraphNode, descriptor: NfDescriptor): Wish {
+  const usual: Wish = { form: usualForm(descriptor)!, because: null };
+  const slots = boardImplementation(descriptor) ? usableSlots(input).length : 0;
+  if (slots === 0 && !containerImplementation(descriptor)) return usual;
+  const { choice } = choiceFor({ ...input, bins: binsOf(input.infrastructure), pgraph }, node, descriptor);
+  const kind = choice.chosen && descriptor.implementations[choice.chosen.implementation]!.kind;
+  if (kind === 'container') return { form: CONTAINER, because: null };
+  return kind === 'board' && slots > 0 ? { form: null, slot: null, ...AS_USUAL, because: null } : usual;
+}
+
+/** Why an NF cannot go on in its form; `null` when it can. */
+function whatForbids(input: AssignmentInput, descriptor: NfDescriptor, { form, servers }: Running): string | null {
+  const { title } = descriptor;
+  if (form.driver === 'board') {
+    const { board, slot } = form.board;
+    if (!boardImplementation(descriptor)) return `${title} has no implementation for boards any more.`;
+    return isUsable(input, { board, slot }) ? null : `${board} slot ${slot} cannot be used.`;
+  }
+  const lost = servers.find((id) => !input.container_servers.includes(id));
+  if (lost) return `${lost} offers no containers any more.`;
+  return containerImplementation(descriptor) ? null : `${title} has no implementation for containers any more.`;
+}
+
+/** Forms that stay because they run: everything but software, which is what an NF has without a reason. */
+function runningForms(base: Plan | null): Map<string, Running> {
+  const instances = (base?.instances ?? []).filter(({ driver }) => driver === 'container' || driver === 'board');
+  const servers = new Map<string, string[]>();
+  for (const { pgraph_node, server } of instances)
+    servers.set(pgraph_node, [...(servers.get(pgraph_node) ?? []), server]);
+  return new Map([...formsOf(instances)].map(([node, form]) => [node, { form, servers: servers.get(node)! }]));
+}

@@ -1,4 +1,12 @@
-import type { BoardDescription, JoinToken, NodeSpec, NodeStatus, Observed, Origin } from '@orrery/contract';
+import type {
+  BoardDescription,
+  InstanceSpec,
+  JoinToken,
+  NodeSpec,
+  NodeStatus,
+  Observed,
+  Origin,
+} from '@orrery/contract';
 
 export const FLEET = Symbol('NodeFleet');
 
@@ -14,6 +22,8 @@ export interface NodeFleet {
   originOf(node: string): Origin;
   /** What the agent said of a board when it last connected; null: nothing. */
   boardOf(node: string, board: string): BoardDescription | null;
+  /** Whether the agent offered the driver when it last connected. */
+  offers(node: string, driver: InstanceSpec['driver']): boolean;
   /** Tells the agent what to be, now and whenever it connects. */
   setDesired(node: string, spec: NodeSpec): void;
   /** Throws 502 when the agent is away, refuses or does not answer in time. */

@@ -28,6 +28,8 @@ export class FakeAgent {
   hold = false;
   refused: string | null = null;
   observed = IDLE;
+  /** What it offers from its next connection on. */
+  drivers = ['engine'];
   /** Boards that it drives, with their number of slots. */
   boards: Record<string, number> = {};
   /** Slots (`board/slot`) that do not work, and instances that cannot be loaded, with the reason. */
@@ -85,7 +87,7 @@ export class FakeAgent {
         hugepages_bytes: 0,
         dpdk: '22.11',
         engine_memory: 'no-huge',
-        drivers: ['engine'],
+        drivers: this.drivers,
         nfs: ['ids'],
         iface: 'nic0',
         iface_mac: '02:00:00:00:00:01',

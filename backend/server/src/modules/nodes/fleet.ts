@@ -3,6 +3,7 @@ import {
   API_PREFIX,
   type BoardDescription,
   type Capability,
+  type InstanceSpec,
   type JoinToken,
   type NodeSpec,
   type NodeStatus,
@@ -119,6 +120,10 @@ export class Fleet implements NodeFleet, OnModuleInit, OnApplicationShutdown {
 
   boardOf(node: string, board: string): BoardDescription | null {
     return this.nodes.get(node)?.record?.capabilities.boards?.find(({ id }) => id === board) ?? null;
+  }
+
+  offers(node: string, driver: InstanceSpec['driver']): boolean {
+    return this.nodes.get(node)?.record?.capabilities.drivers.includes(driver) ?? false;
   }
 
   setDesired(node: string, spec: NodeSpec): void {

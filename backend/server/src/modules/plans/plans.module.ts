@@ -20,6 +20,7 @@ import { BOARDS, type BoardView } from '../../ports/board-view.js';
 import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
 import { DESCRIPTORS, type DescriptorCatalogue } from '../../ports/descriptor-catalogue.js';
 import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastructure-store.js';
+import { FLEET, type NodeFleet } from '../../ports/node-fleet.js';
 import { PIPELINES, type PipelineStore } from '../../ports/pipeline-store.js';
 import { PLANS, type PlanStore } from '../../ports/plan-store.js';
 import { Certifier } from './certifier.js';
@@ -46,6 +47,7 @@ class PlansService implements PlanStore {
     @Inject(DESCRIPTORS) private readonly catalogue: DescriptorCatalogue,
     @Inject(INFRASTRUCTURE) private readonly infrastructure: InfrastructureStore,
     @Inject(BOARDS) private readonly boards: BoardView,
+    @Inject(FLEET) private readonly fleet: NodeFleet,
   ) {}
 
   async get(id: string): Promise<Plan> {
@@ -57,17 +59,21 @@ class PlansService implements PlanStore {
 
   async make(request: PlanRequest, base: Plan | null, before: Plan | null = null): Promise<Plan> {
     const deadline = performance.now() + PLAN_LIMIT_MS;
+    const pipelines = await this.wanted(request, base);
+    const { infrastructure, revision } = this.infrastructure.current;
+    const servers = infrastructure.servers.map(({ id }) => id);
     const plan = planOrRefuse({
       id: newId('plan'),
       created_ms: Date.now(),
       options: optionsOf(request),
-      pipelines: await this.wanted(request, base),
+      pipelines,
       descriptors: this.catalogue.all(),
-      infrastructure: this.infrastructure.current.infrastructure,
-      infrastructure_revision: this.infrastructure.current.revision,
+      infrastructure,
+      infrastructure_revision: revision,
       base,
       before,
       implementations: request.implementations,
+      container_servers: servers.filter((id) => this.fleet.offers(id, 'container')),
       reserved_slots: this.boards.reserved(),
       without_slots: [...request.without_slots, ...this.boards.broken()],
       budget: { steps: SEARCH_STEPS, expired: () => performance.now() > deadline },

@@ -13,10 +13,13 @@ from aiohttp import web
 
 from orrery_twin.adapters.board_build import BoardBuild
 from orrery_twin.adapters.capabilities import probe_all
+from orrery_twin.adapters.docker_daemons import DockerDaemons
 from orrery_twin.adapters.process import run
 from orrery_twin.api.app import Services, make_app
+from orrery_twin.contract.models import Capability
 from orrery_twin.domain.topology import Machine
 from orrery_twin.service.captures import Captures
+from orrery_twin.service.containers import Containers
 from orrery_twin.service.directories import Directories
 from orrery_twin.service.faults import Faults
 from orrery_twin.service.hub import Hub
@@ -26,16 +29,23 @@ from orrery_twin.service.traffic_journal import TrafficJournal
 from orrery_twin.service.twin import Twin
 
 
-async def serve(directories: Directories) -> None:
+async def serve(directories: Directories, cgroup: str) -> None:
     await run(["ip", "link", "set", "lo", "up"])
     boards = BoardBuild.of_checkout()
-    capabilities = await probe_all(boards)
+    capabilities = {capability.id: capability for capability in await probe_all(boards)}
     hub = Hub()
-    can_delay = any(capability.id == "netem" and capability.available for capability in capabilities)
-    twin = Twin(directories, hub, Machine(can_delay, boards.slots_of_profile()), boards)
+    daemons = DockerDaemons.of_machine(directories.state, cgroup)
+    containers = Containers(daemons, directories, hub, daemons.missing() or _no_limits(capabilities["cgroup-cpu"]))
+    containers.start()
+    machine = Machine(capabilities["netem"].available, boards.slots_of_profile())
+    twin = Twin(directories, hub, machine, boards, containers)
     pcaps = Pcaps(directories.state / "pcaps")
     traffic = Traffic(twin, pcaps, hub, TrafficJournal(directories.state / "traffic.json"))
-    services = Services(twin, traffic, Captures(twin, hub), Faults(twin, hub), pcaps, hub, capabilities)
+
+    def told() -> list[Capability]:
+        return [*capabilities.values(), containers.capability()]
+
+    services = Services(twin, traffic, Captures(twin, hub), Faults(twin, hub), pcaps, hub, told)
 
     stopping = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -57,10 +67,16 @@ async def serve(directories: Directories) -> None:
     socket.unlink(missing_ok=True)
 
 
+def _no_limits(cgroup: Capability) -> str | None:
+    """Why nothing can be confined; None when it can."""
+    return None if cgroup.available else f"control groups cannot be made ({cgroup.detail})"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="twind", description=__doc__)
     parser.add_argument("--run-dir", type=Path, required=True)
     parser.add_argument("--state-dir", type=Path, required=True)
+    parser.add_argument("--cgroup", required=True, help="name of the control group of what runs in containers")
     parser.add_argument("--log-level", default="info")
     arguments = parser.parse_args()
     logging.basicConfig(
@@ -70,7 +86,7 @@ def main() -> None:
         parser.error("twind changes the network it runs in: start it with twin/bin/twin-launcher")
     if sys.version_info < (3, 12):
         asyncio.set_child_watcher(asyncio.PidfdChildWatcher())
-    asyncio.run(serve(Directories(arguments.run_dir, arguments.state_dir)))
+    asyncio.run(serve(Directories(arguments.run_dir, arguments.state_dir), arguments.cgroup))
 
 
 if __name__ == "__main__":

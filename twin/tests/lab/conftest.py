@@ -20,6 +20,7 @@ import pytest
 TWIN = Path(__file__).resolve().parents[2]
 LAUNCHER = TWIN / "bin/twin-launcher"
 FAKE_BOARD = f"{sys.executable} {Path(__file__).with_name('fake_board.py')}"
+NO_DOCKER = {"ORRERY_DOCKERD_COMMAND": "/no/dockerd"}
 TOOLS = ("mnexec", "ovs-vswitchd", "tc", "ethtool", "tcpdump", "iperf3")
 
 
@@ -49,13 +50,13 @@ class UnixConnection(http.client.HTTPConnection):
 
 
 class Lab:
-    """Its boards are stand-ins unless `environment` says otherwise."""
+    """Its boards are stand-ins and it has no container engine unless `environment` says otherwise."""
 
     def __init__(self, environment: dict[str, str] | None = None, parent: str = "/tmp") -> None:
         # Short, because of the length of unix socket paths.
         self.directory = Path(tempfile.mkdtemp(prefix="ot", dir=parent))
         self.socket = self.directory / "run/twind.sock"
-        self.environment = {**os.environ, "ORRERY_BOARD_COMMAND": FAKE_BOARD, **(environment or {})}
+        self.environment = {**os.environ, "ORRERY_BOARD_COMMAND": FAKE_BOARD, **NO_DOCKER, **(environment or {})}
         self.log = (self.directory / "log").open("wb")
         self.launch()
 

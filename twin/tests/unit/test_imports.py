@@ -21,7 +21,7 @@ LIBRARIES = {
     "contract": {"pydantic", "typing_extensions"},
     "domain": set(),
     "traffic": set(),
-    "adapters": {"mininet"},
+    "adapters": {"mininet", "aiohttp"},
     "service": {"pydantic"},
     "api": {"aiohttp", "pydantic"},
 }

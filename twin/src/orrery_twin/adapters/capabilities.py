@@ -30,7 +30,6 @@ async def probe_all(board_build: BoardBuild) -> list[Capability]:
     realtime = await _succeeds(["chrt", "-r", "10", "true"])
     bfdd = shutil.which("bfdd") or (Path("/usr/lib/frr/bfdd").exists() and "/usr/lib/frr/bfdd")
     bmv2 = shutil.which("simple_switch_grpc")
-    docker = _docker_socket()
     return [
         _capability(
             "kernel-ovs",
@@ -53,13 +52,6 @@ async def probe_all(board_build: BoardBuild) -> list[Capability]:
         _capability("mptcp", "Multipath TCP", mptcp, "net.mptcp.enabled", "TCP over one path"),
         _capability(
             "vxlan", "VXLAN devices", vxlan, "ip link add type vxlan", "tunnels of Open vSwitch without offload"
-        ),
-        _capability(
-            "docker",
-            "Containers",
-            docker,
-            "a Docker socket in the twin",
-            "network functions as processes in namespaces",
         ),
         _capability(
             "cgroup-cpu", "CPU limits", cgroup, cgroup_detail, "CPU shares are measured from /proc and not limited"
@@ -154,7 +146,3 @@ def _cpu_cgroup() -> tuple[bool, str]:
     except OSError as error:
         return False, f"{version}: {error.strerror}"
     return True, version
-
-
-def _docker_socket() -> bool:
-    return any(Path(path).is_socket() for path in ("/run/docker.sock", "/var/run/docker.sock"))

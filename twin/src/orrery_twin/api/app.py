@@ -45,7 +45,7 @@ class Services:
     faults: Faults
     pcaps: Pcaps
     hub: Hub
-    capabilities: list[Capability]
+    capabilities: Callable[[], list[Capability]]
 
 
 def make_app(services: Services) -> web.Application:
@@ -104,7 +104,7 @@ class _Api:
         return json_reply(health)
 
     async def capabilities(self, _: web.Request) -> web.Response:
-        return json_reply(TwinCapabilities(capabilities=self._services.capabilities))
+        return json_reply(TwinCapabilities(capabilities=self._services.capabilities()))
 
     async def put_spec(self, request: web.Request) -> web.Response:
         body = await _body(request)

@@ -17,7 +17,10 @@ AGENT = Path(__file__).resolve().parents[4] / "agents/node/dist/agent.mjs"
 
 
 class Agents:
-    """`boards_file`: what the agent of a server is told of its boards; None where there are none."""
+    """`boards_file`: what the agent of a server is told of its boards; None where there are none.
+
+    `docker`: socket of the container engine; None where there is none.
+    """
 
     def __init__(
         self,
@@ -25,9 +28,11 @@ class Agents:
         hub: Hub,
         on_change: Callable[[], None],
         boards_file: Callable[[str], Path | None],
+        docker: Path | None,
     ) -> None:
         self._directories = directories
         self._boards_file = boards_file
+        self._docker = docker
         self._hub = hub
         self._on_change = on_change
         self._settings: TwinAgentSettings | None = None
@@ -97,5 +102,9 @@ class Agents:
     def _environment(self, server: str) -> dict[str, str]:
         """The join token goes by environment: arguments are for every user of the machine to read."""
         assert self._settings
-        token = self._settings.join_tokens.get(server)
-        return {"ORRERY_JOIN_TOKEN": token} if token else {}
+        environment = {}
+        if token := self._settings.join_tokens.get(server):
+            environment["ORRERY_JOIN_TOKEN"] = token
+        if self._docker:
+            environment["ORRERY_DOCKER"] = str(self._docker)
+        return environment

@@ -27,7 +27,7 @@ class Supervised:
         subject: str,
         command: Callable[[], list[str]],
         *,
-        namespace_of: int,
+        namespace_of: int | None,
         log: BoundedLog,
         hub: Hub,
         on_change: Callable[[], None],

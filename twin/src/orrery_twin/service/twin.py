@@ -18,6 +18,7 @@ from orrery_twin.domain.refusal import Refused
 from orrery_twin.domain.topology import BuildPlan, Machine, plan_build
 from orrery_twin.service.agents import Agents
 from orrery_twin.service.boards import Boards
+from orrery_twin.service.containers import Containers
 from orrery_twin.service.directories import Directories
 from orrery_twin.service.fabric import FabricControl
 from orrery_twin.service.hosts import HostServers
@@ -37,7 +38,9 @@ BOARD_FAULTS = ("board-kill", "slot-stuck")
 class Twin:
     """`plan` and `infrastructure` are what exists: None unless the phase is `up`."""
 
-    def __init__(self, directories: Directories, hub: Hub, machine: Machine, board_build: BoardBuild) -> None:
+    def __init__(
+        self, directories: Directories, hub: Hub, machine: Machine, board_build: BoardBuild, containers: Containers
+    ) -> None:
         self.hub = hub
         self.phase: Phase = "down"
         self.plan: BuildPlan | None = None
@@ -45,7 +48,8 @@ class Twin:
         self.network = Network()
         self.fabric = FabricControl(hub)
         self.boards = Boards(directories, board_build, hub, self.publish, self._board_lost_power)
-        self.agents = Agents(directories, hub, self.publish, self.boards.file_for_agent)
+        self.containers = containers
+        self.agents = Agents(directories, hub, self.publish, self.boards.file_for_agent, containers.socket)
         self.faults: dict[str, Fault] = {}
         self.links = LinkSampler(hub)
         self._hosts = HostServers(directories.state / "logs", hub, self.publish)
@@ -181,6 +185,7 @@ class Twin:
         self.plan = self.infrastructure = None
         self.faults.clear()
         await self.agents.stop()
+        await self.containers.remove_all()
         await self.boards.stop()
         await self._hosts.stop()
         await self.links.stop()

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Docker's two daemons as the twin runs them: which programs, with which settings, in which directories."""
+
+import json
+import os
+import shlex
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+COMMAND_VARIABLE = "ORRERY_DOCKERD_COMMAND"
+RUN = Path("/run")
+"""The twin's own: it ends with the twin, so that no process id or socket of an earlier one is ever found."""
+CONTAINERD_RUN = RUN / "containerd"
+CONTAINERD_SOCKET = CONTAINERD_RUN / "containerd.sock"
+RUNTIMES = ("containerd", "runc")
+# What the twin does not use and would look for Kubernetes, file systems that are not there, or restart by itself.
+PLUGINS_OFF = (
+    "io.containerd.grpc.v1.cri",
+    "io.containerd.internal.v1.restart",
+    "io.containerd.snapshotter.v1.btrfs",
+    "io.containerd.snapshotter.v1.devmapper",
+    "io.containerd.snapshotter.v1.zfs",
+)
+LOG_MAX_SIZE = "1m"
+
+
+@dataclass(frozen=True)
+class DockerDaemons:
+    """`program`: dockerd, with arguments of its own; `state`: images and layers; `cgroup`: name of the twin's group."""
+
+    program: tuple[str, ...]
+    state: Path
+    cgroup: str
+
+    @classmethod
+    def of_machine(cls, state: Path, cgroup: str) -> "DockerDaemons":
+        return cls(tuple(shlex.split(os.environ.get(COMMAND_VARIABLE, ""))) or ("dockerd",), state, cgroup)
+
+    def missing(self) -> str | None:
+        """Why there can be no containers; None when there can."""
+        missing = [program for program in (self.program[0], *RUNTIMES) if shutil.which(program) is None]
+        return f"not installed: {', '.join(missing)} (Debian package docker.io)" if missing else None
+
+    def containerd(self) -> list[str]:
+        """Writes its settings. dockerd would start one itself, which leaves directories in /opt of the machine."""
+        CONTAINERD_RUN.mkdir(mode=0o711, parents=True, exist_ok=True)
+        config = CONTAINERD_RUN / "config.toml"
+        config.write_text(self.containerd_config())
+        return ["containerd", "--config", str(config), "--log-level", "warn"]
+
+    def containerd_config(self) -> str:
+        # A string of JSON is one of TOML.
+        return f"""version = 2
+root = {json.dumps(str(self.state / "containerd"))}
+state = {json.dumps(str(CONTAINERD_RUN))}
+disabled_plugins = {json.dumps(PLUGINS_OFF)}
+
+[grpc]
+address = {json.dumps(str(CONTAINERD_SOCKET))}
+
+[plugins."io.containerd.internal.v1.opt"]
+path = {json.dumps(str(CONTAINERD_RUN / "opt"))}
+"""
+
+    def dockerd(self, socket: Path) -> list[str]:
+        """Without networks of its own: interfaces come from the agents. Its restart leaves containers running."""
+        return [
+            *self.program,
+            *("--host", f"unix://{socket}", "--group", "root"),
+            *("--containerd", str(CONTAINERD_SOCKET)),
+            *("--data-root", str(self.state / "docker")),
+            *("--exec-root", str(RUN / "docker"), "--pidfile", str(RUN / "docker.pid")),
+            *("--bridge", "none", "--iptables=false", "--ip6tables=false", "--ip-forward=false", "--ip-masq=false"),
+            # A control group of version 2 would be asked of systemd, which is not in the twin.
+            *("--exec-opt", "native.cgroupdriver=cgroupfs", "--cgroup-parent", f"/{self.cgroup}"),
+            *("--log-driver", "json-file", "--log-opt", f"max-size={LOG_MAX_SIZE}", "--log-opt", "max-file=2"),
+            *("--live-restore", "--log-level", "warn"),
+        ]

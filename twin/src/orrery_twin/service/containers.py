@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The container engine: Docker in the twin's own namespaces, for the agents of all emulated servers."""
+
+import asyncio
+from pathlib import Path
+
+from orrery_twin.adapters.docker_api import DockerApi, DockerFailed, DockerInfo
+from orrery_twin.adapters.docker_daemons import DockerDaemons
+from orrery_twin.adapters.process import BoundedLog
+from orrery_twin.contract.models import Capability
+from orrery_twin.service.directories import Directories
+from orrery_twin.service.hub import Hub
+from orrery_twin.service.supervisor import Supervised
+
+RETRY_S = 0.05
+IMAGES_KEPT = 8
+REMOVE_TIMEOUT_S = 15.0
+FALLBACK = "container NFs are not offered; NFs run in the engine"
+
+
+class Containers:
+    """`obstacle`: why there can be no engine.
+
+    The socket that agents are told is there while the engine answers and holds nothing of an earlier network.
+    """
+
+    def __init__(self, daemons: DockerDaemons, directories: Directories, hub: Hub, obstacle: str | None) -> None:
+        self._offered_socket = directories.run / "docker.sock"
+        self._own_socket = directories.run / "docker.new"
+        self._hub = hub
+        self._obstacle = obstacle
+        self._info: DockerInfo | None = None
+        self._trouble: str | None = None
+        self._has_leftovers = True
+        self._opening: asyncio.Task[None] | None = None
+        logs = directories.state / "logs"
+        self._containerd = Supervised(
+            "container-engine",
+            "containerd",
+            daemons.containerd,
+            namespace_of=None,
+            log=BoundedLog(logs / "containerd.log"),
+            hub=hub,
+            on_change=lambda: None,
+        )
+        self._dockerd = Supervised(
+            "container-engine",
+            "dockerd",
+            lambda: daemons.dockerd(self._own_socket),
+            namespace_of=None,
+            log=BoundedLog(logs / "dockerd.log"),
+            hub=hub,
+            on_change=self._dockerd_changed,
+        )
+
+    @property
+    def socket(self) -> Path | None:
+        """Where agents find the engine, now or soon; None where there can be none."""
+        return self._offered_socket if self._obstacle is None else None
+
+    def start(self) -> None:
+        self._withdraw()
+        if self._obstacle is None:
+            self._containerd.start()
+            self._dockerd.start()
+
+    async def remove_all(self) -> None:
+        """Their servers are gone. An engine that cannot do it now does it before it is offered again."""
+        self._has_leftovers = True
+        if self._info is None:
+            return
+        try:
+            await self._remove_leftovers(DockerApi(self._offered_socket))
+        except DockerFailed as error:
+            self._hub.event("container-engine.stuck", "dockerd", f"containers stay: {error}", "warning")
+            await self._dockerd.stop(at_once=True)
+            self._withdraw()
+            self._dockerd.start()
+
+    def capability(self) -> Capability:
+        info = self._info if self._containerd.pid else None
+        return Capability(
+            id="docker",
+            title="Containers",
+            where="twin",
+            available=info is not None,
+            detail=f"Docker {info.version}, {info.storage_driver}" if info else self._why_not(),
+            fallback=None if info else FALLBACK,
+        )
+
+    def _why_not(self) -> str:
+        for process in (self._containerd, self._dockerd):
+            if process.detail:
+                return f"{process.subject} {process.detail}"
+        return self._obstacle or f"dockerd is starting{f': {self._trouble}' if self._trouble else ''}"
+
+    def _dockerd_changed(self) -> None:
+        self._withdraw()
+        if self._dockerd.pid is not None:
+            self._opening = asyncio.create_task(self._open())
+
+    def _withdraw(self) -> None:
+        if self._opening:
+            self._opening.cancel()
+            self._opening = None
+        self._info = None
+        self._offered_socket.unlink(missing_ok=True)
+
+    async def _open(self) -> None:
+        """Offers the engine when it answers and is empty; tries until then."""
+        api = DockerApi(self._own_socket)
+        while True:
+            try:
+                info = await api.info()
+                if self._has_leftovers:
+                    await self._remove_leftovers(api)
+                    await api.remove_images_but(IMAGES_KEPT)
+                break
+            except DockerFailed as error:
+                self._trouble = str(error)
+            await asyncio.sleep(RETRY_S)
+        # A socket answers by whatever name it has.
+        self._own_socket.replace(self._offered_socket)
+        self._info, self._trouble = info, None
+        self._hub.event("container-engine.ready", "dockerd", f"version {info.version}")
+
+    async def _remove_leftovers(self, api: DockerApi) -> None:
+        try:
+            async with asyncio.timeout(REMOVE_TIMEOUT_S):
+                await api.remove_containers()
+        except TimeoutError:
+            raise DockerFailed(f"not removed within {REMOVE_TIMEOUT_S:g} s") from None
+        self._has_leftovers = False

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How Docker's daemons are started, what of its API is used, and what is said where there is none."""
+
+import asyncio
+import tomllib
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+from aiohttp import web
+
+from orrery_twin.adapters.docker_api import DockerApi, DockerFailed
+from orrery_twin.adapters.docker_daemons import COMMAND_VARIABLE, DockerDaemons
+from orrery_twin.service.containers import Containers
+from orrery_twin.service.directories import Directories
+from orrery_twin.service.hub import Hub
+
+Answer = Callable[[web.Request], web.Response]
+
+
+def value_of(command: list[str], option: str) -> str:
+    return command[command.index(option) + 1]
+
+
+def test_dockerd_touches_neither_the_network_nor_the_machine_s_directories() -> None:
+    daemons = DockerDaemons(("dockerd", "--debug"), Path("/var/lib/o"), "orrery-twin-1")
+    command = daemons.dockerd(Path("/run/o/docker.new"))
+    assert command[:2] == ["dockerd", "--debug"]
+    assert value_of(command, "--host") == "unix:///run/o/docker.new"
+    assert value_of(command, "--data-root") == "/var/lib/o/docker"
+    assert value_of(command, "--cgroup-parent") == "/orrery-twin-1"
+    assert value_of(command, "--bridge") == "none"
+    assert {"--iptables=false", "--ip6tables=false", "--ip-forward=false", "--live-restore"} < set(command)
+    for option in ("--exec-root", "--pidfile", "--containerd"):
+        assert value_of(command, option).startswith("/run/")
+
+
+def test_both_daemons_speak_of_the_same_socket_whatever_the_directory_is_called() -> None:
+    daemons = DockerDaemons(("dockerd",), Path('/var/a "b" \\c'), "group")
+    config = tomllib.loads(daemons.containerd_config())
+    assert config["root"] == '/var/a "b" \\c/containerd'
+    assert config["grpc"]["address"] == value_of(daemons.dockerd(Path("/s")), "--containerd")
+    assert config["state"].startswith("/run/")
+    assert config["plugins"]["io.containerd.internal.v1.opt"]["path"].startswith("/run/")
+
+
+def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for program in ("dockerd", "containerd"):
+        (tmp_path / program).touch(mode=0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv(COMMAND_VARIABLE, raising=False)
+    assert DockerDaemons.of_machine(tmp_path, "group").missing() == "not installed: runc (Debian package docker.io)"
+    (tmp_path / "runc").touch(mode=0o755)
+    assert DockerDaemons.of_machine(tmp_path, "group").missing() is None
+    monkeypatch.setenv(COMMAND_VARIABLE, "/no/dockerd --debug")
+    missing = DockerDaemons.of_machine(tmp_path, "group").missing()
+    assert missing and "/no/dockerd" in missing and "--debug" not in missing
+
+
+def containers(directory: Path, obstacle: str | None) -> Containers:
+    daemons = DockerDaemons(("dockerd",), directory, "group")
+    return Containers(daemons, Directories(directory, directory), Hub(), obstacle)
+
+
+def test_without_an_engine_nothing_is_started_or_offered(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        none = containers(tmp_path, "not installed: dockerd")
+        none.start()
+        await none.remove_all()
+        assert none.socket is None
+        told = none.capability()
+        assert (told.available, told.detail) == (False, "not installed: dockerd")
+        assert told.fallback == "container NFs are not offered; NFs run in the engine"
+
+    asyncio.run(scenario())
+
+
+def test_an_engine_to_come_is_told_to_agents_and_not_yet_called_available(tmp_path: Path) -> None:
+    coming = containers(tmp_path, None)
+    assert coming.socket == tmp_path / "docker.sock"
+    told = coming.capability()
+    assert (told.available, told.detail) == (False, "dockerd is starting")
+
+
+def with_docker(directory: Path, answer: Answer, scenario: Callable[[DockerApi], Awaitable[None]]) -> None:
+    async def handle(request: web.Request) -> web.Response:
+        return answer(request)
+
+    async def run() -> None:
+        app = web.Application()
+        app.router.add_route("*", "/{path:.*}", handle)
+        runner = web.AppRunner(app)
+        await runner.setup()
+        await web.UnixSite(runner, str(directory / "d")).start()
+        try:
+            await asyncio.wait_for(scenario(DockerApi(directory / "d")), 10)
+        finally:
+            await runner.cleanup()
+
+    asyncio.run(run())
+
+
+def test_all_containers_are_removed_even_those_that_others_remove(tmp_path: Path) -> None:
+    present = {"a": 204, "b": 404, "c": 409}
+    asked: list[str] = []
+
+    def answer(request: web.Request) -> web.Response:
+        if request.path == "/containers/json":
+            assert request.query["all"] == "1"
+            return web.json_response([{"Id": one} for one in present])
+        assert request.method == "DELETE" and request.query["force"] == "1"
+        one = request.path.removeprefix("/containers/")
+        asked.append(one)
+        status = present[one]
+        # What somebody else is removing takes until the second time.
+        if status != 409 or asked.count(one) > 1:
+            del present[one]
+        return web.json_response({"message": "no"}, status=status) if status != 204 else web.Response(status=204)
+
+    with_docker(tmp_path, answer, lambda api: api.remove_containers())
+    assert (present, sorted(asked)) == ({}, ["a", "b", "c", "c"])
+
+
+def test_a_refusal_says_what_docker_says(tmp_path: Path) -> None:
+    def answer(request: web.Request) -> web.Response:
+        if request.path == "/containers/json":
+            return web.json_response([{"Id": "a"}])
+        return web.json_response({"message": "device is busy"}, status=500)
+
+    async def scenario(api: DockerApi) -> None:
+        with pytest.raises(DockerFailed, match="device is busy"):
+            await api.remove_containers()
+
+    with_docker(tmp_path, answer, scenario)
+
+
+def test_silence_and_nonsense_are_failures(tmp_path: Path) -> None:
+    async def scenario(api: DockerApi) -> None:
+        with pytest.raises(DockerFailed, match="500"):
+            await api.info()
+        with pytest.raises(DockerFailed):
+            await DockerApi(tmp_path / "nobody").info()
+
+    with_docker(tmp_path, lambda _: web.Response(text="nonsense", status=500), scenario)
+
+
+def test_the_newest_images_are_kept(tmp_path: Path) -> None:
+    removed: list[str] = []
+
+    def answer(request: web.Request) -> web.Response:
+        if request.method == "GET":
+            return web.json_response([{"Id": f"sha256:{age}", "Created": 100 - age} for age in (3, 0, 2, 1)])
+        removed.append(request.path)
+        return web.json_response([])
+
+    with_docker(tmp_path, answer, lambda api: api.remove_images_but(newest=2))
+    assert removed == ["/images/sha256:2", "/images/sha256:3"]

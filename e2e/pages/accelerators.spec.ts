@@ -40,10 +40,15 @@ test('a slot is reserved and released, and everybody sees by whom', async ({ sig
   await page.goto(url());
   const row = page.getByRole('table', { name: `Slots of ${title}` }).getByRole('row', { name: /slot 0/ });
   await row.getByRole('button', { name: /^Reserve/ }).click();
+  const dialog = page.getByRole('dialog', { name: `Reserve slot 0 of ${title}` });
+  await dialog.getByLabel('Reason').fill('firmware test');
+  await accessible(page, 'reserve');
+  await dialog.getByRole('button', { name: 'Reserve' }).click();
   await expect(row).toContainText(/by \S+,/);
+  await expect(row).toContainText('firmware test');
   const reserved = async () =>
     (await api.ok('GET', '/accelerators')).items.find((board: { id: string }) => board.id === id).slots[0].reservation;
-  expect(await reserved()).not.toBeNull();
+  expect(await reserved()).toMatchObject({ reason: 'firmware test' });
   await row.getByRole('button', { name: /^Release/ }).click();
   await expect(row.getByRole('button', { name: /^Reserve/ })).toBeVisible();
   expect(await reserved()).toBeNull();

@@ -1,18 +1,19 @@
 import type { Accelerator, LoadResult } from '@orrery/contract';
 import { quantityText } from '../../shared/format/quantity.js';
 import { durationText } from '../../shared/format/time.js';
-import { useSample, useStale } from '../../shared/stream/hooks.js';
+import { useAnyPositive, useSample, useStale } from '../../shared/stream/hooks.js';
 
 /** Whether a process runs the board's RTL; until its agent told, where the board is says it. */
 export function isEmulated({ description, origin }: Accelerator): boolean {
   return description?.emulated ?? origin === 'twin';
 }
 
-/** How much slower than its own clock an emulated board runs by the wall. */
+/** How much slower than its own clock an emulated board runs by the wall, while packets go through one of its slots. */
 export function Slowdown({ board }: { readonly board: Accelerator }) {
   const sample = useSample(`board/${board.id}/slowdown`);
   const stale = useStale(sample?.received_ms);
-  if (!isEmulated(board) || !sample || stale) return null;
+  const works = useAnyPositive(board.slots.map(({ slot }) => `slot/${board.id}.${slot}/pps`));
+  if (!isEmulated(board) || !sample || stale || !works) return null;
   return (
     <span
       className="muted tabular"

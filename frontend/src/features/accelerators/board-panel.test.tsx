@@ -1,11 +1,12 @@
 import { MantineProvider } from '@mantine/core';
 import type { Role } from '@orrery/contract';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
-import { render, screen, within } from '@testing-library/react';
+import { act, render, screen, waitFor, within } from '@testing-library/react';
 import { userEvent } from '@testing-library/user-event';
 import { MemoryRouter } from 'react-router';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { sessionStore } from '../../shared/api/session.js';
+import { live } from '../../shared/stream/stream.js';
 import { Boards } from './board-panel.js';
 import type { BoardNf } from './nfs.js';
 import { boardWith, slotWith } from './testing.js';
@@ -69,7 +70,39 @@ describe('Boards', { timeout: 30_000 }, () => {
     await user.click(screen.getByRole('button', { name: 'Program slot 1 of Board 1' }));
     expect(onMove).toHaveBeenLastCalledWith({ to: 'board', slot: { board: 'board-1', slot: 1 }, nf: '' });
     const row = screen.getByRole('row', { name: /slot 1/ });
+    expect(row.textContent).toContain('bench');
     await user.click(within(row).getByRole('button', { name: /^Release/ }));
     expect(call).toHaveBeenCalledWith('releaseSlot', { params: { id: 'board-1', slot: 1 } });
+  });
+
+  it('asks for the reason of a reservation, which may be left out', async () => {
+    const { user } = show('operator');
+    const reserve = async (reason: string) => {
+      await user.click(screen.getByRole('button', { name: 'Reserve slot 0 of Board 1' }));
+      const dialog = within(await screen.findByRole('dialog', { name: 'Reserve slot 0 of Board 1' }));
+      if (reason) await user.type(dialog.getByLabelText('Reason'), reason);
+      await user.click(dialog.getByRole('button', { name: 'Reserve' }));
+      await waitFor(() => expect(screen.queryByRole('dialog')).toBeNull());
+    };
+    await reserve('firmware test ');
+    await reserve('');
+    const params = { id: 'board-1', slot: 0 };
+    expect(vi.mocked(call).mock.calls.filter(([name]) => name === 'reserveSlot')).toEqual([
+      ['reserveSlot', { params, body: { reason: 'firmware test' } }],
+      ['reserveSlot', { params, body: { reason: '' } }],
+    ]);
+  });
+
+  it('says how slow an emulated board runs only while packets go through it', async () => {
+    const put = (key: string, value: number, t_ms: number) =>
+      act(async () => live.addSamples([{ key, value, t_ms, origin: 'twin' }]));
+    show('viewer');
+    await put('board/board-1/slowdown', 287, 1);
+    await put('slot/board-1.1/pps', 0, 1);
+    expect(screen.queryByText(/slower than board time/)).toBeNull();
+    await put('slot/board-1.1/pps', 40, 2);
+    expect(await screen.findByText(/slower than board time/)).toBeTruthy();
+    await put('slot/board-1.1/pps', 0, 3);
+    await waitFor(() => expect(screen.queryByText(/slower than board time/)).toBeNull());
   });
 });

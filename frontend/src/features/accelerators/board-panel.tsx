@@ -1,17 +1,14 @@
 import { Button } from '@mantine/core';
 import type { Accelerator } from '@orrery/contract';
 import { IconCpu2 } from '@tabler/icons-react';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link } from 'react-router';
 import { chainPath, useChainTitle } from '../../shared/api/chains.js';
-import { call } from '../../shared/api/client.js';
 import { useMay } from '../../shared/api/session.js';
 import { quantityText } from '../../shared/format/quantity.js';
 import { resourcesText } from '../../shared/format/resources.js';
 import { durationText } from '../../shared/format/time.js';
 import { useSeededSamples } from '../../shared/stream/seed.js';
 import { EmulatedMark, emulatedOutline } from '../../shared/ui/emulated-mark.js';
-import { notifyError } from '../../shared/ui/notify.js';
 import { Panel } from '../../shared/ui/page-header.js';
 import { LiveRate } from '../../shared/ui/rate-text.js';
 import { RelativeTime } from '../../shared/ui/relative-time.js';
@@ -22,6 +19,7 @@ import { isEmulated, LoadText, Slowdown } from './board-figures.js';
 import { laneWord } from './lanes.js';
 import type { MoveStart } from './move-draft.js';
 import type { BoardNf } from './nfs.js';
+import { ReserveButton } from './reserve-button.js';
 
 interface BoardsProps {
   readonly boards: readonly Accelerator[];
@@ -181,7 +179,7 @@ function SlotRow({ board, slot, nfs, may, onMove }: SlotRowProps) {
         {reservation ? (
           <>
             by {reservation.by}, <RelativeTime t_ms={reservation.since_ms} />
-            {reservation.reason && <span className={classes.small}>{reservation.reason}</span>}
+            {reservation.reason && <span className={classes.reason}>{reservation.reason}</span>}
           </>
         ) : (
           <span className="muted">no</span>
@@ -210,37 +208,10 @@ function SlotRow({ board, slot, nfs, may, onMove }: SlotRowProps) {
             >
               Program
             </Button>
-            <Reserve board={board} slot={slot} />
+            <ReserveButton board={board} slot={slot} />
           </span>
         </td>
       )}
     </tr>
-  );
-}
-
-function Reserve({ board, slot }: { readonly board: Accelerator; readonly slot: Accelerator['slots'][number] }) {
-  const queries = useQueryClient();
-  const params = { id: board.id, slot: slot.slot };
-  const reserved = slot.reservation !== null;
-  const change = useMutation({
-    mutationFn: async () => {
-      if (reserved) await call('releaseSlot', { params });
-      else await call('reserveSlot', { params, body: {} });
-    },
-    onError: (error) => notifyError(reserved ? 'The slot was not released' : 'The slot was not reserved', error),
-    onSettled: () => queries.invalidateQueries({ queryKey: ['accelerators'] }),
-  });
-  const word = reserved ? 'Release' : 'Reserve';
-  return (
-    <Button
-      variant="default"
-      size="compact-xs"
-      loading={change.isPending}
-      title={reserved ? 'Let plans use the slot again' : 'Keep the slot from being used by plans that do not name it'}
-      aria-label={`${word} slot ${slot.slot} of ${board.title}`}
-      onClick={() => change.mutate()}
-    >
-      {word}
-    </Button>
   );
 }

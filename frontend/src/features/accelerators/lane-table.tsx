@@ -1,5 +1,5 @@
 import { Link } from 'react-router';
-import { chainPath } from '../../shared/api/chains.js';
+import { type ChainTitle, chainPath } from '../../shared/api/chains.js';
 import type { TimeRange } from '../../shared/charts/time-range.js';
 import { clockTextMs, durationText } from '../../shared/format/time.js';
 import { StatusBadge } from '../../shared/ui/status-badge.js';
@@ -14,12 +14,12 @@ interface LaneRow {
 }
 
 /** What the lanes show within the window, the newest first. */
-export function laneRows(lanes: readonly Lane[], titleOf: (id: string) => string, range: TimeRange): LaneRow[] {
+export function laneRows(lanes: readonly Lane[], titleOf: ChainTitle, range: TimeRange): LaneRow[] {
   return lanes
     .flatMap(({ board, slot, phases }) =>
       phases
         .filter(({ to_ms }) => to_ms === null || to_ms >= range.from_s * 1000)
-        .map((phase) => ({ board, slot, phase, chain: phase.nf && titleOf(phase.nf.pipeline_id) })),
+        .map((phase) => ({ board, slot, phase, chain: phase.nf && titleOf(phase.nf.pipeline_id, phase.chain) })),
     )
     .sort((a, b) => b.phase.from_ms - a.phase.from_ms);
 }

@@ -2,7 +2,7 @@ import { ActionIcon, Tooltip } from '@mantine/core';
 import type { Accelerator, Reconfiguration } from '@orrery/contract';
 import { IconDownload, IconTable, IconTimeline } from '@tabler/icons-react';
 import { type PointerEvent, useRef, useState } from 'react';
-import { useChainTitle } from '../../shared/api/chains.js';
+import { type ChainTitle, deletedChain, useChainTitle } from '../../shared/api/chains.js';
 import { pointAt, useCrosshair } from '../../shared/charts/crosshair.js';
 import { download, toCsv } from '../../shared/charts/csv.js';
 import { shareOf, type TimeRange } from '../../shared/charts/time-range.js';
@@ -47,8 +47,8 @@ const STATES: readonly LaneState[] = [
 export function LaneView({ boards, lanes, nfs, reconfigurations, range, lost_ms, className }: LaneViewProps) {
   const known_ms = lost_ms ?? range.to_s * 1000;
   const [table, setTable] = useState(false);
-  const titleOf = useChainTitle();
-  useWantSamples(['board/']);
+  const titleOf = useChainTitle(deletedChain);
+  useWantSamples(['board/', 'slot/']);
   const box = useRef<HTMLDivElement>(null);
   const rows = () => laneRows(lanes, titleOf, range);
   const point = (event: PointerEvent) => {
@@ -140,7 +140,7 @@ export function LaneView({ boards, lanes, nfs, reconfigurations, range, lost_ms,
                           reconfigurations={reconfigurations}
                           range={range}
                           known_ms={known_ms}
-                          chain={phase.nf && titleOf(phase.nf.pipeline_id)}
+                          chain={phase.nf && titleOf(phase.nf.pipeline_id, phase.chain)}
                         />
                       ))}
                     </div>
@@ -252,12 +252,12 @@ function CrosshairLine({ range }: { readonly range: TimeRange }) {
 }
 
 /** What each slot did at the moment under the pointer. */
-function Readout({ lanes, titleOf }: { readonly lanes: readonly Lane[]; readonly titleOf: (id: string) => string }) {
+function Readout({ lanes, titleOf }: { readonly lanes: readonly Lane[]; readonly titleOf: ChainTitle }) {
   const t_s = useCrosshair();
   const told = lanes.flatMap((lane) => {
     const phase = t_s === null ? undefined : phaseAt(lane, t_s * 1000);
     if (!phase) return [];
-    const serves = phase.nf ? ` for ${titleOf(phase.nf.pipeline_id)}` : '';
+    const serves = phase.nf ? ` for ${titleOf(phase.nf.pipeline_id, phase.chain)}` : '';
     return [`${lane.board} slot ${lane.slot}: ${laneWord(phase.state)} ${phase.module ?? ''}${serves}`.trim()];
   });
   return (

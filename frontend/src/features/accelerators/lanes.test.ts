@@ -69,6 +69,12 @@ describe('foldLanes', () => {
     expect(lane?.phases).toMatchObject([{ from_ms: 1000, to_ms: null, load: 'full', nf: { node_id: 'nat' } }]);
   });
 
+  it('keeps the name of the chain from the instance, for when the chain is deleted', () => {
+    const log = [slot(1000, 'active', { ...nat, instance_id: 'web.nat.board-1-0' }), slot(2000, 'empty')];
+    const [lane] = foldLanes([idle], 2500, log, 0);
+    expect(lane?.phases.map(({ chain }) => chain)).toEqual(['web', null]);
+  });
+
   it('says of an empty slot that it serves nobody, although a plan has it for somebody', () => {
     const planned = slotWith({ slot: 0, pipeline_id: 'pl-1', node_id: 'nat' });
     const [lane] = foldLanes([boardWith({ id: 'board-1', slots: [planned] })], 9000, [slot(1000, 'empty')], 0);
@@ -126,7 +132,15 @@ describe('phaseAt', () => {
 });
 
 describe('loadKindOf', () => {
-  const phase = { from_ms: 1000, to_ms: 3000, state: 'loading', module: 'nat', nf: null, load: null } as const;
+  const phase = {
+    from_ms: 1000,
+    to_ms: 3000,
+    state: 'loading',
+    module: 'nat',
+    nf: null,
+    chain: null,
+    load: null,
+  } as const;
   const at = { board: 'board-1', slot: 1 };
   it('is that of the reconfiguration that went on meanwhile; a full load concerns every slot of the board', () => {
     const partial = reconfigurationWith({ started_ms: 500, ended_ms: 4000 });

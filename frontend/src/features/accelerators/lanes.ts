@@ -1,4 +1,5 @@
 import type { Accelerator, Event, LoadKind, NfRef, Reconfiguration, SlotState } from '@orrery/contract';
+import { chainNameOf } from '../../shared/api/chains.js';
 import { compareEventIds } from '../../shared/stream/event-id.js';
 
 export type LaneState = SlotState | 'absent';
@@ -11,6 +12,8 @@ export interface Phase {
   readonly state: LaneState;
   readonly module: string | null;
   readonly nf: NfRef | null;
+  /** Name of its chain then, as far as the log told. */
+  readonly chain: string | null;
   /** Kind of the load that goes on, as far as the log told. */
   readonly load: LoadKind | null;
 }
@@ -54,20 +57,22 @@ function whatOfEvent({ data }: Event): What {
     state: SLOT_STATES.includes(state) ? (state as SlotState) : 'unknown',
     module: text(data.module),
     nf: state === 'empty' ? null : nfOf(text(data.pipeline_id), text(data.node_id)),
+    chain: chainNameOf(text(data.instance_id) ?? ''),
     load: data.load === 'full' || data.load === 'partial' ? data.load : null,
   };
 }
 
 const isAway = (boardState: string) => boardState === 'absent' || boardState === 'failed';
-const ABSENT: What = { state: 'absent', module: null, nf: null, load: null };
+const ABSENT: What = { state: 'absent', module: null, nf: null, chain: null, load: null };
 
 /** A slot that is empty serves nobody yet, whoever is to be on it. */
 function whatOfSlot(
   { state: boardState }: Accelerator,
-  { state, module, pipeline_id, node_id, load }: Accelerator['slots'][number],
+  { state, module, instance_id, pipeline_id, node_id, load }: Accelerator['slots'][number],
 ): What {
   if (isAway(boardState)) return ABSENT;
-  return { state, module, nf: state === 'empty' ? null : nfOf(pipeline_id, node_id), load: load?.kind ?? null };
+  const nf = state === 'empty' ? null : nfOf(pipeline_id, node_id);
+  return { state, module, nf, chain: chainNameOf(instance_id ?? ''), load: load?.kind ?? null };
 }
 
 /** Whether nothing changed, save that more was told. */
@@ -79,7 +84,7 @@ function same(a: What, b: What): boolean {
 /** What the log tells of one slot; while its board is away it is absent, whatever it did before. */
 function changesOf(events: readonly Event[], board: string, slot: number): Change[] {
   const changes: Change[] = [];
-  let own: What = { state: 'unknown', module: null, nf: null, load: null };
+  let own: What = { state: 'unknown', module: null, nf: null, chain: null, load: null };
   let away = false;
   for (const event of events) {
     if (event.data.board !== board) continue;
@@ -96,7 +101,8 @@ function phasesOf(changes: readonly Change[]): Phase[] {
   for (const { t_ms, what } of changes) {
     const last = phases.at(-1);
     if (last && same(last, what)) {
-      phases[phases.length - 1] = { ...last, nf: last.nf ?? what.nf, load: last.load ?? what.load };
+      const { nf, chain, load } = last;
+      phases[phases.length - 1] = { ...last, nf: nf ?? what.nf, chain: chain ?? what.chain, load: load ?? what.load };
       continue;
     }
     if (last) phases[phases.length - 1] = { ...last, to_ms: t_ms };

@@ -1,6 +1,6 @@
 import type { Reconfiguration } from '@orrery/contract';
 import { IconReplace } from '@tabler/icons-react';
-import { useChainTitle } from '../../shared/api/chains.js';
+import { deletedChain, useChainTitle } from '../../shared/api/chains.js';
 import { durationText } from '../../shared/format/time.js';
 import { useNow } from '../../shared/stream/clock.js';
 import { RelativeTime } from '../../shared/ui/relative-time.js';
@@ -22,7 +22,7 @@ export function ReconfigurationBadge({ state }: Pick<Reconfiguration, 'state'>) 
 
 /** `Web guard: firewall, software → board-1 slot 0` */
 export function Moves({ moves }: Pick<Reconfiguration, 'moves'>) {
-  const titleOf = useChainTitle();
+  const titleOf = useChainTitle(deletedChain);
   if (moves.length === 0) return <span className="muted">nothing</span>;
   return (
     <ul className={classes.moves}>

@@ -14,12 +14,12 @@ import type { Lane } from './lanes.js';
 import { type BoardNf, chartedNfs, sameNf, whereText } from './nfs.js';
 import { bandsOf } from './stages.js';
 
-/** The longest window that can be chosen. */
-export const LONGEST_S = 900;
+/** The longest window that can be chosen: as long as the server keeps samples. */
+export const LONGEST_S = 600;
 const WINDOWS = [
   { value: '', label: '2 min', seconds: 120 },
   { value: '5', label: '5 min', seconds: 300 },
-  { value: '15', label: '15 min', seconds: LONGEST_S },
+  { value: '10', label: '10 min', seconds: LONGEST_S },
 ];
 const METRICS = [
   { value: '', label: 'bit/s', metric: 'bps', quantity: 'bps', title: 'Throughput of NFs' },

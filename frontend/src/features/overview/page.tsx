@@ -14,12 +14,21 @@ import { EmptyState, QueryBoundary } from '../../shared/ui/states.js';
 import { StatusBadge } from '../../shared/ui/status-badge.js';
 import classes from './overview.module.css';
 import { RecentEvents } from './recent-events.js';
+import { systemState, troublesOf } from './system-state.js';
 
 /** More lines than this cannot be told apart in one chart. */
 const CHART_CHAINS = 6;
 
+function useTroubles() {
+  const { data: health } = useHealth();
+  const { data: instances = [] } = useNfInstances();
+  const { data: deployments = [] } = useDeployments();
+  return troublesOf(health, instances, deployments, useChainTitle());
+}
+
 function HealthStrip() {
   const health = useHealth();
+  const troubles = useTroubles();
   const deployments = useDeployments();
   const instances = useNfInstances();
   const nodes = useNodes();
@@ -34,7 +43,7 @@ function HealthStrip() {
     <dl className={`panel ${classes.strip}`}>
       <div>
         <dt>System</dt>
-        <dd>{health.data ? <StatusBadge state={health.data.status} /> : '–'}</dd>
+        <dd>{health.data ? <StatusBadge state={systemState(health.data, troubles)} /> : '–'}</dd>
       </div>
       <div>
         <dt>Chains</dt>
@@ -77,12 +86,11 @@ function HealthStrip() {
 }
 
 function Troubles() {
-  const { data } = useHealth();
-  const parts = data?.parts.filter(({ status }) => status === 'degraded' || status === 'failed') ?? [];
-  if (parts.length === 0) return null;
+  const troubles = useTroubles();
+  if (troubles.length === 0) return null;
   return (
-    <ul className={classes.troubles} aria-label="Parts that are not well">
-      {parts.map(({ name, status, detail }) => (
+    <ul className={classes.troubles} aria-label="What is not well">
+      {troubles.map(({ name, status, detail }) => (
         <li key={name} data-status={status}>
           <StatusBadge state={status} label={name} /> <span>{detail}</span>
         </li>

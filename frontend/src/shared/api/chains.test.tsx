@@ -1,7 +1,7 @@
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { renderHook } from '@testing-library/react';
 import { describe, expect, it } from 'vitest';
-import { deletedChain, useChainTitle } from './chains.js';
+import { chainNameOf, deletedChain, useChainTitle } from './chains.js';
 
 describe('useChainTitle', () => {
   it('remembers the title of a chain that was deleted, and says of an unknown one that it is gone', () => {
@@ -23,5 +23,16 @@ describe('useChainTitle', () => {
     expect(titleOf()('pl-1')).toBe('Web guard (deleted)');
     expect(titleOf()('pl-2')).toBe('Probe');
     expect(titleOf()('pl-9')).toBe('a deleted chain (pl-9)');
+    expect(titleOf()('pl-mi8k2abc1234567890')).toBe('a deleted chain (…567890)');
+    expect(titleOf()('pl-9', 'edge')).toBe('edge (deleted)');
+    expect(titleOf()('pl-2', 'probe')).toBe('Probe');
   });
+});
+
+describe('chainNameOf', () => {
+  it.each([
+    ['web.nat.0', 'web'],
+    ['web.nat.board-1-0', 'web'],
+    ['odd', null],
+  ])('of %s is %s', (id, name) => expect(chainNameOf(id)).toBe(name));
 });

@@ -6,17 +6,25 @@ import { usePipelines } from './queries.js';
 const seen = new Map<string, string>();
 
 const asItIs = (id: string) => id;
-/** For places where an id can be nothing but that of a chain. */
-export const deletedChain = (id: string) => `a deleted chain (${id})`;
+const SHORT_ID = 6;
+/** For places where an id can be nothing but that of a chain; its end is enough to tell two of them apart. */
+export const deletedChain = (id: string) =>
+  `a deleted chain (${id.length > 2 * SHORT_ID ? `…${id.slice(-SHORT_ID)}` : id})`;
+
+/** Name of the chain of an instance: what its id begins with, before node and ordinal. */
+export const chainNameOf = (instanceId: string) => instanceId.split('.').slice(0, -2).join('.') || null;
+
+/** Tells what a chain is called; `name` is what is known of one that may be deleted. */
+export type ChainTitle = (pipelineId: string, name?: string | null) => string;
 
 /** Titles of the chains by pipeline id, also of those deleted since; `unknown` says what an id is that names no chain. */
-export function useChainTitle(unknown: (id: string) => string = asItIs): (pipelineId: string) => string {
+export function useChainTitle(unknown: (id: string) => string = asItIs): ChainTitle {
   const { data } = usePipelines();
   return useMemo(() => {
     const listed = new Set(data?.map(({ id }) => id));
     for (const { id, draft } of data ?? []) seen.set(id, draft.title);
-    return (pipelineId) => {
-      const title = seen.get(pipelineId);
+    return (pipelineId, name) => {
+      const title = seen.get(pipelineId) ?? name;
       if (!data || listed.has(pipelineId)) return title ?? pipelineId;
       return title ? `${title} (deleted)` : unknown(pipelineId);
     };

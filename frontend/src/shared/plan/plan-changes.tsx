@@ -35,7 +35,7 @@ export function PlanChanges({ plan }: { readonly plan: Plan }) {
             <span className="muted">
               {step.interrupts.length === 0
                 ? 'interrupts nothing'
-                : `may interrupt ${step.interrupts.map(titleOf).join(', ')}`}
+                : `may interrupt ${step.interrupts.map((id) => titleOf(id)).join(', ')}`}
             </span>
           </li>
         ))}

@@ -37,6 +37,21 @@ export function useSample(key: string): LiveSample | undefined {
   return useTopic(sampleTopic(key), () => live.sample(key));
 }
 
+/** Whether the newest value of any of the keys is above zero. */
+export function useAnyPositive(keys: readonly string[]): boolean {
+  const text = keys.join('\n');
+  const subscribe = useCallback(
+    (listener: () => void) => {
+      const ends = text.split('\n').map((key) => live.subscribe(sampleTopic(key), listener));
+      return () => {
+        for (const end of ends) end();
+      };
+    },
+    [text],
+  );
+  return useSyncExternalStore(subscribe, () => keys.some((key) => (live.sample(key)?.value ?? 0) > 0));
+}
+
 /** The last points of one key, for drawing; a render for each change. */
 export function useSampleRing(key: string): { ring: Ring | undefined; version: number } {
   const version = useTopic(sampleTopic(key), () => live.ring(key)?.version ?? 0);

@@ -30,6 +30,7 @@ async function running(module: string): Promise<BoardPort> {
   return port;
 }
 
+const because = (module: string) => (builtModule(module) ? '' : ` (boardd and ${module} are not built)`);
 const hex = (text: string) => Buffer.from(text, 'hex');
 
 /** SP 800-38A F.5.1 (AES-128) and F.5.5 (AES-256). */
@@ -54,7 +55,7 @@ const AES_VECTORS = [
   },
 ];
 
-describe.skipIf(!builtModule('aes-ctr'))('stream: AES in counter mode', () => {
+describe.skipIf(!builtModule('aes-ctr'))(`stream: AES in counter mode${because('aes-ctr')}`, () => {
   const { registers } = BOARD_MODULES.nf_aes_ctr;
   const keyed = (key: Buffer): RegisterWrite[] => [
     [registers.OPTIONS.address, word(registers.OPTIONS, { KEY_256: Number(key.length === 32) })],
@@ -82,7 +83,7 @@ describe.skipIf(!builtModule('aes-ctr'))('stream: AES in counter mode', () => {
   });
 });
 
-describe.skipIf(!builtModule('sha256-hmac'))('stream: SHA-256 and HMAC', () => {
+describe.skipIf(!builtModule('sha256-hmac'))(`stream: SHA-256 and HMAC${because('sha256-hmac')}`, () => {
   const { registers } = BOARD_MODULES.nf_sha256_hmac;
   let frames: Buffer[];
   beforeAll(() => {

@@ -89,7 +89,9 @@ describe.each(ADAPTERS.map((adapter) => [adapter.nf, adapter] as const))('board 
     expect(() => adapter.configure({ ...required, colour: 1 })).toThrow('colour');
   });
 
-  it.skipIf(!builtModule(nf))('runs on boardd, and gives back the state that it takes', async () => {
+  const built = builtModule(nf);
+  const why = built ? '' : ' (boardd and its module are not built)';
+  it.skipIf(!built)(`runs on boardd, and gives back the state that it takes${why}`, async () => {
     const directory = scratchDirectory();
     const board = new RealBoardd(directory, 1e-3);
     board.writeImage('m.bit', nf);

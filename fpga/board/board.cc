@@ -13,8 +13,8 @@
 
 #include "board/control/hex.h"
 #include "board/slot/registers.h"
-#include "core/errors.h"
 #include "support/clock.h"
+#include "support/errors.h"
 
 namespace orrery::board {
 namespace {

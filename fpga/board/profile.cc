@@ -4,7 +4,7 @@
 #include <fstream>
 #include <stdexcept>
 
-#include "core/json_fields.h"
+#include "support/json_fields.h"
 
 namespace orrery::board {
 namespace {

@@ -15,7 +15,7 @@ const PROFILES = ['de5', 'onetcard'];
 
 /** Runs Verilator over shell and modules and compiles the board process. */
 export async function boardsBuild() {
-  const print = fingerprint(['fpga/meson.build', 'fpga/board', 'fpga/rtl', 'agents/support', 'agents/engine/core']);
+  const print = fingerprint(['fpga/meson.build', 'fpga/board', 'fpga/rtl', 'agents/support']);
   await unlessDone('boards', print, ['fpga/build/board/boardd'], () =>
     step('FPGA boards', async (note) => {
       const configured = { cwd: FPGA };

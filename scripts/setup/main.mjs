@@ -78,13 +78,17 @@ async function buildTypeScript() {
   );
 }
 
-/** @param {string} directory of the build, below agents/ */
-async function mesonBuild(title, directory, options) {
+/**
+ * @param {string} directory of the build, below agents/
+ * @param {string[]} products of the build, below `directory`
+ */
+async function mesonBuild(title, directory, products, options) {
   const print = fingerprint(
-    ['agents/meson.build', 'agents/engine', 'agents/support', 'fpga/rtl/nf_sqli_detector/patterns.txt'],
+    ['agents/meson*', 'agents/box', 'agents/engine', 'agents/support', 'fpga/rtl/nf_sqli_detector/patterns.txt'],
     options.join(' '),
   );
-  await unlessDone(directory, print, [`agents/${directory}/build.ninja`], () =>
+  const files = products.map((product) => `agents/${directory}/${product}`);
+  await unlessDone(directory, print, files, () =>
     step(title, async (note) => {
       const configured = { cwd: resolve(ROOT, 'agents') };
       const reconfigure = existsSync(resolve(ROOT, `agents/${directory}/build.ninja`));
@@ -148,13 +152,14 @@ async function installAndBuild({ twin, test = false }) {
   await npmPackages();
   if (twin || test) await pythonEnvironment(test);
   await buildTypeScript();
-  if (twin || test) await mesonBuild('Data-plane engine', 'build', ['--buildtype=release']);
+  if (twin || test)
+    await mesonBuild('Data-plane engine', 'build', ['build.ninja', 'box/nf-box.tar'], ['--buildtype=release']);
   if (twin || test) await boardsBuild();
   if (test)
-    await mesonBuild('NF cores with sanitizers', 'build-asan', [
-      '--buildtype=debug',
-      '-Doptimization=1',
-      '-Db_sanitize=address,undefined',
-      '-Dengine=false',
-    ]);
+    await mesonBuild(
+      'NF cores with sanitizers',
+      'build-asan',
+      ['build.ninja'],
+      ['--buildtype=debug', '-Doptimization=1', '-Db_sanitize=address,undefined', '-Dengine=false'],
+    );
 }

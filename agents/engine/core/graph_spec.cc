@@ -5,8 +5,9 @@
 #include <map>
 #include <set>
 
-#include "core/json_fields.h"
 #include "core/module_kinds.h"
+#include "nfs/metadata_fields.h"
+#include "support/json_fields.h"
 
 namespace orrery {
 
@@ -57,25 +58,6 @@ PortSpec parse_port(const nlohmann::json& value, const std::string& pointer) {
   return port;
 }
 
-std::vector<MetadataField> parse_metadata(JsonFields& module) {
-  std::vector<MetadataField> out;
-  if (module.optional("metadata") == nullptr) return out;
-  for (const auto& [attribute, value] : module.object("metadata").items()) {
-    JsonFields fields(value, module.pointer_to("metadata") + "/" + attribute, kShape);
-    MetadataField field;
-    field.attribute = attribute;
-    field.offset = static_cast<uint8_t>(fields.integer("offset", 0, 15));
-    field.width = static_cast<uint8_t>(fields.integer("width", 1, 16 - field.offset));
-    const int64_t largest = (int64_t{1} << field.width) - 1;
-    JsonFields values(fields.object("values"), fields.pointer_to("values"), kShape);
-    for (const auto& entry : fields.object("values").items())
-      field.values.emplace_back(entry.key(), static_cast<uint16_t>(values.integer(entry.key(), 1, largest)));
-    fields.done();
-    out.push_back(std::move(field));
-  }
-  return out;
-}
-
 ModuleSpec parse_module(const nlohmann::json& value, const std::string& pointer) {
   JsonFields fields(value, pointer, kShape);
   ModuleSpec module;
@@ -84,7 +66,9 @@ ModuleSpec parse_module(const nlohmann::json& value, const std::string& pointer)
   module.kind = find_module_kind(kind);
   if (module.kind == nullptr) throw EngineError(kGraph, pointer + "/kind", "there is no module kind " + kind);
   module.config = fields.object("config");
-  if (is_nf(*module.kind)) module.metadata = parse_metadata(fields);
+  if (is_nf(*module.kind))
+    if (const nlohmann::json* metadata = fields.optional("metadata"); metadata != nullptr)
+      module.metadata = parse_metadata(*metadata, fields.pointer_to("metadata"), kShape);
   fields.done();
   return module;
 }

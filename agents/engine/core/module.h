@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "core/batch.h"
-#include "core/errors.h"
 #include "nfs/nf_core.h"
+#include "support/errors.h"
 #include "support/histogram.h"
 
 namespace orrery {

@@ -16,8 +16,8 @@
 #include <set>
 
 #include "core/batch.h"
-#include "core/errors.h"
-#include "core/hop_tag.h"
+#include "support/errors.h"
+#include "support/hop_tag.h"
 
 namespace orrery {
 

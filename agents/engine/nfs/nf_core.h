@@ -40,6 +40,8 @@ struct MetadataField {
   uint8_t offset;
   uint8_t width;
   std::vector<std::pair<std::string, uint16_t>> values;
+
+  bool operator==(const MetadataField&) const = default;
 };
 
 // A configuration that cannot be used; `pointer` is a JSON Pointer into it.

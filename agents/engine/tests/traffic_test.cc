@@ -7,11 +7,11 @@
 #include <random>
 
 #include "core/engine.h"
-#include "core/hop_tag.h"
 #include "engine_fixture.h"
 #include "modules/hash_split/flow_hash.h"
 #include "nfs/config_reader.h"
 #include "support/clock.h"
+#include "support/hop_tag.h"
 
 namespace orrery {
 namespace {

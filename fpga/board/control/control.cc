@@ -5,7 +5,7 @@
 #include <system_error>
 
 #include "board/control/methods.h"
-#include "core/json_fields.h"
+#include "support/json_fields.h"
 
 namespace orrery::board {
 namespace {

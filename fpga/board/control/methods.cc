@@ -9,7 +9,7 @@
 #include "board/device/table.h"
 #include "board/sim/shell_registers.h"
 #include "board/slot/registers.h"
-#include "core/json_fields.h"
+#include "support/json_fields.h"
 
 namespace orrery::board {
 namespace {

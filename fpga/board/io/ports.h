@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "board/io/link_watch.h"
 #include "board/io/packet_port.h"
 #include "board/sim/fabric.h"
+#include "support/link_watch.h"
 
 namespace orrery::board {
 

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "core/errors.h"
+#include "support/errors.h"
 
 namespace orrery::board {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "modules/classify/match.h"
 
-#include "core/json_fields.h"
 #include "nfs/config_reader.h"
+#include "support/json_fields.h"
 
 namespace orrery {
 

@@ -2,10 +2,10 @@
 #include <charconv>
 
 #include "core/ages.h"
-#include "core/hop_tag.h"
-#include "core/json_fields.h"
 #include "core/packet_meta.h"
 #include "core/pass.h"
+#include "support/hop_tag.h"
+#include "support/json_fields.h"
 
 namespace orrery {
 

@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/json_fields.h"
 #include "core/packet_meta.h"
 #include "core/pass.h"
 #include "modules/hash_split/flow_hash.h"
+#include "support/json_fields.h"
 
 namespace orrery {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/json_fields.h"
 #include "core/packet_meta.h"
 #include "core/pass.h"
+#include "support/json_fields.h"
 
 namespace orrery {
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "modules/nf/nf_module.h"
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <new>
@@ -14,12 +13,6 @@
 namespace orrery {
 
 namespace {
-
-bool same_fields(const std::vector<MetadataField>& a, const std::vector<MetadataField>& b) {
-  return std::ranges::equal(a, b, [](const MetadataField& x, const MetadataField& y) {
-    return x.attribute == y.attribute && x.offset == y.offset && x.width == y.width && x.values == y.values;
-  });
-}
 
 std::vector<std::string> reasons_of(const NfCore& core) {
   std::vector<std::string> out;
@@ -118,7 +111,7 @@ class NfModule final : public Module {
 std::unique_ptr<Module> make_nf(NfFactory factory, const ModuleContext& context) {
   if (context.old != nullptr) {
     auto& old = static_cast<NfModule&>(*context.old);
-    if (same_fields(old.metadata(), context.metadata)) return std::make_unique<NfModule>(context, nullptr, *old.nf());
+    if (old.metadata() == context.metadata) return std::make_unique<NfModule>(context, nullptr, *old.nf());
   }
   try {
     std::unique_ptr<NfCore> core = factory(context.config, context.metadata);

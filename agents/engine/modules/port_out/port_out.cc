@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <rte_ethdev.h>
 
-#include "core/hop_tag.h"
-#include "core/json_fields.h"
 #include "core/pass.h"
 #include "core/port.h"
+#include "support/hop_tag.h"
+#include "support/json_fields.h"
 
 namespace orrery {
 

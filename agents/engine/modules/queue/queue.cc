@@ -3,10 +3,10 @@
 
 #include <cstdlib>
 
-#include "core/json_fields.h"
 #include "core/packet_meta.h"
 #include "core/pass.h"
 #include "core/waker.h"
+#include "support/json_fields.h"
 
 namespace orrery {
 

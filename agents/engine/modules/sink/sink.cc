@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/json_fields.h"
 #include "core/pass.h"
+#include "support/json_fields.h"
 
 namespace orrery {
 

@@ -5,10 +5,10 @@
 #include <array>
 #include <cstring>
 
-#include "core/json_fields.h"
 #include "core/packet_meta.h"
 #include "core/pass.h"
 #include "support/checksum.h"
+#include "support/json_fields.h"
 
 namespace orrery {
 

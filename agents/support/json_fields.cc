@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/json_fields.h"
+#include "support/json_fields.h"
 
 #include <cmath>
 #include <limits>

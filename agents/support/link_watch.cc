@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "board/io/link_watch.h"
+#include "support/link_watch.h"
 
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <system_error>
 
-namespace orrery::board {
+namespace orrery {
 
 LinkWatch::LinkWatch() : fd_(socket(AF_NETLINK, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, NETLINK_ROUTE)) {
   sockaddr_nl address{};
@@ -35,4 +35,4 @@ bool LinkWatch::clear() {
   }
 }
 
-}  // namespace orrery::board
+}  // namespace orrery

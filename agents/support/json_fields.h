@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/errors.h"
+#include "support/errors.h"
 
 namespace orrery {
 

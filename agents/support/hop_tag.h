@@ -30,6 +30,11 @@ inline bool read_hop_tag(const uint8_t* frame, HopTag& tag) {
   return true;
 }
 
+// Precondition: the frame has a tag.
+inline void write_metadata(uint8_t* frame, uint16_t metadata) {
+  store_be16(frame + 4, metadata);
+}
+
 // Ingress time from the source MAC. A frame without one enters its first engine now; a time ahead of `now_ns` (another
 // engine's clock runs a little ahead) counts as now.
 inline uint64_t read_ingress_ns(const uint8_t* frame, uint64_t now_ns) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-namespace orrery::board {
+namespace orrery {
 
 // Tells that an interface of this namespace has come, gone or changed (rtnetlink, RTNLGRP_LINK).
 class LinkWatch {
@@ -19,4 +19,4 @@ class LinkWatch {
   int fd_;
 };
 
-}  // namespace orrery::board
+}  // namespace orrery

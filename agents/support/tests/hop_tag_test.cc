@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/hop_tag.h"
+#include "support/hop_tag.h"
 
 #include <gtest/gtest.h>
 

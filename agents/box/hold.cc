@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "box/hold.h"
+
+#include <csignal>
+
+namespace orrery::box {
+
+void hold() {
+  signal(SIGCHLD, SIG_IGN);
+  sigset_t ends;
+  sigemptyset(&ends);
+  sigaddset(&ends, SIGTERM);
+  sigaddset(&ends, SIGINT);
+  sigprocmask(SIG_BLOCK, &ends, nullptr);
+  int signal_number = 0;
+  sigwait(&ends, &signal_number);
+}
+
+}  // namespace orrery::box

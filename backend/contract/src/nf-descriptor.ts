@@ -75,7 +75,10 @@ export const NfDescriptor = z.strictObject({
     removes: z.array(PacketField).default([]),
     may_drop: z.boolean(),
   }),
-  state: z.strictObject({ kind: z.enum(['none', 'static', 'flow', 'aggregate']), key: FlowKey }),
+  state: z.strictObject({
+    kind: z.enum(['none', 'static', 'flow', 'aggregate']),
+    key: FlowKey.describe('what tells its entries apart; rows of exported state begin with as many columns'),
+  }),
   affinity: FlowKey.describe('packets equal in these fields must meet the same instance; empty: any instance'),
   return_traffic: z
     .boolean()

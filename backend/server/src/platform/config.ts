@@ -18,7 +18,7 @@ export interface Config {
   /** null: a private Redis is started. */
   readonly redisUrl: string | null;
   readonly catalogue: readonly string[];
-  /** Folder of synthesis results. */
+  /** Folder of what is known of boards' modules: `modules.json` and `results/`. */
   readonly synthesis: string;
   readonly consoleDir: string;
   readonly twin: { readonly enabled: boolean; readonly launcher: string };
@@ -49,7 +49,7 @@ Environment
   REDIS_URL          use this Redis 7 instead of a private one (it must run with appendfsync always to keep the promises)
   ORRERY_CATALOGUE   folders of NFs, each with */descriptor.json, joined by ":"
                      (agents/engine/nfs:agents/node/process-nfs)
-  ORRERY_SYNTHESIS   folder of what the open FPGA flow found (fpga/syn/results)
+  ORRERY_SYNTHESIS   folder of the boards' modules.json, and results of the open FPGA flow (fpga/syn)
   ORRERY_CONSOLE     folder of the built console (frontend/dist)
   ORRERY_TWIN        "off": no twin; everything else works (on)
   ORRERY_TWIND       the program that starts the twin (twin/bin/twin-launcher)
@@ -84,7 +84,7 @@ export function configFrom(env: NodeJS.ProcessEnv): Config {
     stateDir: path('ORRERY_STATE_DIR', '.orrery/state'),
     redisUrl: env.REDIS_URL || null,
     catalogue: catalogue.map((entry) => (isAbsolute(entry) ? entry : resolve(REPOSITORY_ROOT, entry))),
-    synthesis: path('ORRERY_SYNTHESIS', 'fpga/syn/results'),
+    synthesis: path('ORRERY_SYNTHESIS', 'fpga/syn'),
     consoleDir: path('ORRERY_CONSOLE', 'frontend/dist'),
     twin: { enabled: twin === 'on', launcher: path('ORRERY_TWIND', 'twin/bin/twin-launcher') },
     logLevel: env.ORRERY_LOG_LEVEL || 'info',

@@ -21,14 +21,26 @@ const SynthesisResult = z.object({
 });
 type SynthesisResult = z.infer<typeof SynthesisResult>;
 
-/** CoNFV Table I, Stratix V 5SGXEA7N: LUTs, flip-flops, block memory in bits. */
-const PUBLISHED: Readonly<Record<string, readonly [lut: number, ff: number, bits: number]>> = {
-  nat: [56_345, 59_637, 18_202_624],
-  'sqli-detector': [86_127, 51_009, 1_726_768],
-  'ddos-detector': [16_273, 10_467, 1_191_936],
-  'stateful-firewall': [11_328, 12_379, 1_442_816],
-};
-const TITLES: Readonly<Record<string, string>> = { 'aes-ctr': 'AES-CTR', 'sha256-hmac': 'SHA-256 and HMAC' };
+/** What others published of a module. */
+const Published = z.strictObject({
+  source: z.string().max(80),
+  lut: z.int().min(0),
+  ff: z.int().min(0),
+  bram_bits: z.int().min(0),
+});
+type Published = z.infer<typeof Published>;
+
+/** What is known of modules beside the flow's figures (`fpga/syn/modules.json`), by module. */
+const ModuleNotes = z.record(
+  Name,
+  z.strictObject({
+    /** Of a module that is no NF of the catalogue. */
+    title: z.string().min(1).max(60).optional(),
+    published: Published.optional(),
+  }),
+);
+type ModuleNotes = z.infer<typeof ModuleNotes>;
+
 const BITS_PER_KIB = 8192;
 
 /** The modules that boards can load, with what the open flow found; fixed while the server runs. */
@@ -43,39 +55,43 @@ export class ModuleLibrary implements OnModuleInit {
   ) {}
 
   async onModuleInit(): Promise<void> {
-    const folder = this.config.synthesis;
+    const notes = (await this.read(join(this.config.synthesis, 'modules.json'), ModuleNotes)) ?? {};
+    const folder = join(this.config.synthesis, 'results');
     const files = (await readdir(folder).catch(() => [])).filter((name) => name.endsWith('.json')).sort();
-    const modules: BoardModule[] = [];
-    for (const file of files) {
-      const result = SynthesisResult.safeParse(JSON.parse(await readFile(join(folder, file), 'utf8')));
-      if (result.success) modules.push(...this.describe(result.data));
-      else this.log.warn({ file, problem: z.prettifyError(result.error) }, 'a synthesis result is left out');
-    }
-    this.modules = modules;
+    const results = await Promise.all(files.map((file) => this.read(join(folder, file), SynthesisResult)));
+    this.modules = results.flatMap((result) => (result ? this.describe(result, notes) : []));
   }
 
-  private describe(result: SynthesisResult): BoardModule[] {
+  /** `null` for a file that cannot be used, which is told. */
+  private async read<S extends z.ZodType>(file: string, schema: S): Promise<z.infer<S> | null> {
+    try {
+      return schema.parse(JSON.parse(await readFile(file, 'utf8')));
+    } catch (error) {
+      const problem = error instanceof z.ZodError ? z.prettifyError(error) : (error as Error).message;
+      this.log.warn({ file, problem }, 'what is known of modules is left out');
+      return null;
+    }
+  }
+
+  private describe(result: SynthesisResult, notes: ModuleNotes): BoardModule[] {
     const id = result.module.replace(/^nf_/, '').replaceAll('_', '-');
     if (!Name.safeParse(id).success || ['shell', 'pass'].includes(id)) return [];
     const descriptor = this.catalogue.find(id);
-    const published = PUBLISHED[id];
+    const { title, published } = notes[id] ?? {};
     return [
       {
         id,
-        title: descriptor?.title ?? TITLES[id] ?? id,
+        title: descriptor?.title ?? title ?? id,
         nf: descriptor ? id : null,
-        published: published
-          ? {
-              source: 'CoNFV Table I, Stratix V',
-              lut: published[0],
-              ff: published[1],
-              bram_kib: published[2] / BITS_PER_KIB,
-            }
-          : null,
+        published: published ? publishedOf(published) : null,
         synthesis: figuresOf(result),
       },
     ];
   }
+}
+
+function publishedOf({ bram_bits, ...rest }: Published): BoardModule['published'] {
+  return { ...rest, bram_kib: bram_bits / BITS_PER_KIB };
 }
 
 function figuresOf({ ecp5, xc7, cyclonev }: SynthesisResult): SynthesisFigures[] {

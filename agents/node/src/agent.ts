@@ -6,6 +6,7 @@ import { probeCapabilities } from './capabilities.js';
 import { DesiredStore } from './desired-store.js';
 import { type BoardConfig, readBoards } from './drivers/board/board-config.js';
 import { BoardDriver } from './drivers/board/board-driver.js';
+import { ContainerDriver } from './drivers/container/container-driver.js';
 import { EngineDriver } from './drivers/engine/engine-driver.js';
 import { Sampler } from './drivers/engine/sampler.js';
 import type { NfDriver } from './drivers/nf-driver.js';
@@ -27,13 +28,14 @@ export class Agent {
   private readonly boot_id = randomUUID();
   private readonly engine: EngineDriver;
   private readonly processes: ProcessDriver;
+  private readonly containers: ContainerDriver;
   private readonly boards: BoardDriver;
   private readonly reconciler: Reconciler;
   private readonly link: ServerLink;
   private readonly sampler: Sampler;
   private readonly store: DesiredStore;
   /** What a server learns of in the last hello only; undefined before the first. */
-  private told: { dpdk: string | null; boards: string } | undefined;
+  private told: { dpdk: string | null; boards: string; containers: boolean } | undefined;
 
   constructor(private readonly options: AgentOptions) {
     const { node, run_dir, state_dir, engine: path, memory, workers } = options;
@@ -48,8 +50,13 @@ export class Agent {
     };
     this.engine = new EngineDriver({ path, run_dir, memory, workers, node }, this.emit, look);
     this.processes = new ProcessDriver(loadProcessNfs(), run_dir, this.emit, look);
+    this.containers = new ContainerDriver(
+      { node, run_dir, docker: options.docker, nf_box: options.nf_box },
+      this.emit,
+      look,
+    );
     this.boards = new BoardDriver({ boards: boardsOf(options) }, this.emit, look);
-    const drivers = { engine: this.engine, board: this.boards, hosted: [this.processes] };
+    const drivers = { engine: this.engine, board: this.boards, hosted: [this.processes, this.containers] };
     this.reconciler = new Reconciler(drivers, this.emit, (seen) => this.observed(seen), node);
     this.link = new ServerLink(
       { url: options.server, node, join_token: options.join_token, ...DEFAULT_LINK },
@@ -62,12 +69,12 @@ export class Agent {
         invalid: (why) => this.emit('warning', 'agent.bad-message', node, `Message of the server ignored: ${why}`),
       },
     );
-    this.sampler = new Sampler(this.engine, this.boards, (samples) => this.link.samples(samples));
+    this.sampler = new Sampler(this.engine, this.boards, this.containers, (samples) => this.link.samples(samples));
   }
 
   /** Resumes what earlier agents began, then connects. */
   async start(): Promise<void> {
-    await Promise.all([this.processes.adopt(), this.boards.start()]);
+    await Promise.all([this.processes.adopt(), this.containers.start(), this.boards.start()]);
     await this.engine.learnNfs();
     await this.engine.adopt();
     const spec = this.store.read();
@@ -82,7 +89,7 @@ export class Agent {
     const engine = this.engine.close(keep);
     await this.reconciler.stop();
     this.boards.stop();
-    await Promise.all([engine, this.processes.close(keep)]);
+    await Promise.all([engine, this.processes.close(keep), this.containers.close(keep)]);
     // The last events go out with the connection.
     await setImmediate();
     await this.link.stop();
@@ -97,22 +104,27 @@ export class Agent {
     this.link.observed(observed);
   }
 
-  /** DPDK and its memory are known once an engine runs, a board once it was seen; hello is where a server learns of them. */
+  /** DPDK and its memory are known once an engine runs, a board once it was seen; Docker comes and goes. Hello is where a server learns of them. */
   private tellCapabilities(): void {
     const { told, known } = this;
     if (!told) return;
     const another = this.engine.description !== null && known.dpdk !== told.dpdk;
-    if (another || known.boards !== told.boards) this.link.renew();
+    if (another || known.boards !== told.boards || known.containers !== told.containers) this.link.renew();
   }
 
   private get known() {
-    return { dpdk: this.engine.description?.dpdk ?? null, boards: JSON.stringify(this.boards.descriptions) };
+    return {
+      dpdk: this.engine.description?.dpdk ?? null,
+      boards: JSON.stringify(this.boards.descriptions),
+      containers: this.containers.available,
+    };
   }
 
   private async hello() {
     const { origin, iface } = this.options;
     this.told = this.known;
-    const drivers = [this.engine, this.processes, this.boards];
+    const containers = this.containers.available ? [this.containers] : [];
+    const drivers = [this.engine, this.processes, ...containers, this.boards];
     const capabilities = await probeCapabilities(iface, this.engine.description, drivers, this.boards.descriptions);
     return { origin, version: VERSION, boot_id: this.boot_id, capabilities, observed: this.reconciler.observed };
   }

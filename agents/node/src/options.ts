@@ -1,7 +1,8 @@
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Name, Origin } from '@orrery/contract';
 import { z } from 'zod';
+import { BOX_FOLDER, controlSocket } from './drivers/container/box-client.js';
 import { PACKAGE_ROOT } from './package-root.js';
 
 export class UsageError extends Error {
@@ -9,6 +10,8 @@ export class UsageError extends Error {
 }
 
 const ENGINE = resolve(PACKAGE_ROOT, '../build/engine/orrery-engine');
+const NF_BOX = resolve(PACKAGE_ROOT, '../build/box/nf-box.tar');
+const DOCKER = '/run/docker.sock';
 const MEMORY = ['auto', 'no-huge', 'hugepages'] as const;
 
 export const HELP = `orrery-agent: runs the network functions of one node as the server wants them
@@ -23,6 +26,8 @@ export const HELP = `orrery-agent: runs the network functions of one node as the
   --engine PATH         data-plane engine (${ENGINE})
   --memory auto|no-huge|hugepages   of the engine (auto)
   --workers N           worker threads of the engine (1)
+  --docker SOCKET       Docker, which runs NFs in containers (${DOCKER})
+  --nf-box FILE         image of those NFs, beside the program in it (${NF_BOX})
   --boards FILE         FPGA boards of this node (JSON; see README.md)
   --on-exit keep|stop   what becomes of the engine when the agent is asked to end (twin: stop, live: keep)
   --help
@@ -62,6 +67,8 @@ const Options = z.object({
     .min(1, '--workers is at least 1')
     .max(64, '--workers is at most 64')
     .default(1),
+  docker: z.string().min(1, '--docker must be a socket').default(DOCKER),
+  'nf-box': z.string().min(1, '--nf-box must be a file').default(NF_BOX),
   boards: z.string().min(1, '--boards must be a file').optional(),
   'on-exit': oneOf('--on-exit', ['keep', 'stop'] as const).optional(),
 });
@@ -77,6 +84,8 @@ export interface AgentOptions {
   engine: string;
   memory: (typeof MEMORY)[number];
   workers: number;
+  docker: string;
+  nf_box: string;
   boards: string | null;
   on_exit: 'keep' | 'stop';
 }
@@ -92,7 +101,7 @@ export function readOptions(args: string[], env: NodeJS.ProcessEnv): AgentOption
   const parsed = Options.safeParse(values);
   if (!parsed.success) throw new UsageError(parsed.error.issues.map(({ message }) => message).join('\n'));
   const options = parsed.data;
-  const socket = `${options['run-dir']}/engine.sock`;
+  const socket = controlSocket(join(options['run-dir'], BOX_FOLDER), 'longest');
   if (Buffer.byteLength(socket) > SOCKET_PATH_LIMIT)
     throw new UsageError(`--run-dir is too long: ${socket} must have at most ${SOCKET_PATH_LIMIT} bytes`);
   return {
@@ -106,6 +115,8 @@ export function readOptions(args: string[], env: NodeJS.ProcessEnv): AgentOption
     engine: resolve(options.engine),
     memory: options.memory,
     workers: options.workers,
+    docker: resolve(options.docker),
+    nf_box: resolve(options['nf-box']),
     boards: options.boards ?? null,
     on_exit: options['on-exit'] ?? (options.origin === 'twin' ? 'stop' : 'keep'),
   };

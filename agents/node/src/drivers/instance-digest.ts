@@ -7,6 +7,9 @@ export const digestOf = (value: unknown): string =>
 /** What a process is made from; it need not start again when only its wiring changed. */
 export const processDigest = ({ nf, config }: InstanceSpec): string => digestOf([nf, config]);
 
+/** What a container is made from. */
+export const containerDigest = ({ nf, config, metadata }: InstanceSpec): string => digestOf([nf, config, metadata]);
+
 /** What the content of a slot is made from. */
 export const boardDigest = ({ nf, config, metadata, board }: InstanceSpec): string =>
   digestOf([nf, config, metadata, board]);

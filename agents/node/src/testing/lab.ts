@@ -45,7 +45,8 @@ export class Lab {
   private readonly outside: string;
   private readonly agents: ChildProcess[] = [];
 
-  constructor() {
+  /** `sandbox` is a command that runs another in namespaces of its own, which end what runs in them. */
+  constructor(private readonly sandbox: readonly string[] = []) {
     const stem = `ora${process.pid}-${labs++}`;
     this.node = `${stem}n`;
     this.outside = `${stem}o`;
@@ -54,7 +55,7 @@ export class Lab {
 
   async setUp(): Promise<void> {
     execFileSync(process.execPath, ['bundle.mjs'], { cwd: PACKAGE_ROOT });
-    for (const namespace of [this.node, this.outside]) execFileSync('ip', ['netns', 'add', namespace]);
+    for (const namespace of [this.node, this.outside]) this.run('ip', 'netns', 'add', namespace);
     this.plug();
     mkdirSync(this.run_dir);
     this.server.onHello = ({ credential }) => welcome(credential === null ? 'lab' : null);
@@ -63,17 +64,17 @@ export class Lab {
 
   plug(): void {
     const ends = ['link', 'add', 'e0', 'netns', this.node, 'address', NODE_MAC, 'type', 'veth'];
-    execFileSync('ip', [...ends, 'peer', 'name', 'p0', 'netns', this.outside]);
+    this.run('ip', ...ends, 'peer', 'name', 'p0', 'netns', this.outside);
     for (const [namespace, iface] of [
       [this.outside, 'p0'],
       [this.node, 'e0'],
     ] as const)
-      execFileSync('ip', ['-n', namespace, 'link', 'set', 'dev', iface, 'addrgenmode', 'none', 'up']);
+      this.run('ip', '-n', namespace, 'link', 'set', 'dev', iface, 'addrgenmode', 'none', 'up');
   }
 
   /** Takes the node's interface away, cable and all. */
   unplug(): void {
-    execFileSync('ip', ['-n', this.node, 'link', 'del', 'dev', 'e0']);
+    this.run('ip', '-n', this.node, 'link', 'del', 'dev', 'e0');
   }
 
   async instanceState(instance_id: string): Promise<Record<string, unknown>> {
@@ -86,15 +87,13 @@ export class Lab {
 
   startAgent(...more: string[]): ChildProcess {
     const log = openSync(join(this.directory, 'agent.log'), 'a');
-    const agent = spawn(
-      'ip',
-      [
-        ...['netns', 'exec', this.node, process.execPath, BUNDLE, '--node', 'n1', '--origin', 'twin', '--iface', 'e0'],
-        ...['--server', this.server.url, '--state-dir', join(this.directory, 'st'), '--run-dir', this.run_dir],
-        ...['--join-token', 'once', '--engine', ENGINE, '--memory', 'no-huge', ...more],
-      ],
-      { stdio: ['ignore', log, log] },
-    );
+    const [command, ...args] = [
+      ...[...this.sandbox, 'ip', 'netns', 'exec', this.node, process.execPath, BUNDLE],
+      ...['--node', 'n1', '--origin', 'twin', '--iface', 'e0'],
+      ...['--server', this.server.url, '--state-dir', join(this.directory, 'st'), '--run-dir', this.run_dir],
+      ...['--join-token', 'once', '--engine', ENGINE, '--memory', 'no-huge', ...more],
+    ];
+    const agent = spawn(command!, args, { stdio: ['ignore', log, log] });
     this.agents.push(agent);
     return agent;
   }
@@ -102,13 +101,20 @@ export class Lab {
   /** Sends tagged packets into the node's cable and gives what comes out of it. */
   async exchange(options: Record<string, string | number>): Promise<Packet[]> {
     const flags = Object.entries({ iface: 'p0', ...options }).flatMap(([flag, value]) => [`--${flag}`, String(value)]);
-    const { stdout } = await run('ip', ['netns', 'exec', this.outside, '/usr/bin/python3', PACKETS, ...flags]);
+    const packets = ['ip', 'netns', 'exec', this.outside, '/usr/bin/python3', PACKETS, ...flags];
+    const [command, ...args] = [...this.sandbox, ...packets];
+    const { stdout } = await run(command!, args);
     return JSON.parse(stdout) as Packet[];
   }
 
   interfaces(): string[] {
-    const links = JSON.parse(execFileSync('ip', ['-j', '-n', this.node, 'link']).toString()) as { ifname: string }[];
-    return links.map(({ ifname }) => ifname).filter((name) => name !== 'lo');
+    return [...this.interfaceIndices().keys()];
+  }
+
+  /** By name. */
+  interfaceIndices(): Map<string, number> {
+    const links = JSON.parse(this.run('ip', '-j', '-n', this.node, 'link')) as { ifname: string; ifindex: number }[];
+    return new Map(links.filter(({ ifname }) => ifname !== 'lo').map(({ ifname, ifindex }) => [ifname, ifindex]));
   }
 
   enginePid(): number | null {
@@ -123,10 +129,15 @@ export class Lab {
     return readFileSync(join(this.directory, 'agent.log'), 'utf8');
   }
 
+  private run(...command: string[]): string {
+    const [program, ...args] = [...this.sandbox, ...command];
+    return execFileSync(program!, args).toString();
+  }
+
   /** Ends what runs in the two namespaces, which are this lab's own, and removes them. */
   private async tearDown(): Promise<void> {
     for (const agent of this.agents) agent.kill('SIGKILL');
-    for (const namespace of [this.node, this.outside]) {
+    for (const namespace of this.sandbox.length > 0 ? [] : [this.node, this.outside]) {
       await until('processes end', () => {
         const pids = execFileSync('ip', ['netns', 'pids', namespace]).toString().split('\n').filter(Boolean);
         for (const pid of pids) kill(Number(pid));

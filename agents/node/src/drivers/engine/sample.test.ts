@@ -4,7 +4,7 @@ import { ENGINE_TRAITS, linearChain } from '../../testing/specs.js';
 import type { Wiring } from '../nf-driver.js';
 import { compile } from './compile.js';
 import { histogramSince, reading, sampleBetween } from './sample.js';
-import { Sampler } from './sampler.js';
+import { type BoardFigures, type ContainerFigures, Sampler } from './sampler.js';
 
 type ModuleStats = EngineStats['modules'][number];
 
@@ -127,11 +127,18 @@ describe('sampleBetween', () => {
   });
 });
 
+const noBoards: BoardFigures = { samples: [], drops: () => ({}) };
+const noContainers: ContainerFigures = { figures: () => ({ drops: {}, cpu_share: 0 }) };
+
 describe('Sampler', () => {
   const modules = ['lin.fw.0', 'lin.nat.0', 'lin.mon.0'].map((name) => module(name));
   const wiring = { probes } as Wiring;
 
-  function setUp(answers: (EngineStats | null | Error)[], baseline: EngineStats | null = null) {
+  function setUp(
+    answers: (EngineStats | null | Error)[],
+    baseline: EngineStats | null = null,
+    containers = noContainers,
+  ) {
     const sent: NodeSamples[] = [];
     const state = { takes: true };
     const source = {
@@ -147,7 +154,7 @@ describe('Sampler', () => {
       if (state.takes) sent.push(NodeSamples.parse(samples));
       return state.takes;
     };
-    return { sampler: new Sampler(source, { samples: [], drops: () => ({}) }, send), sent, state };
+    return { sampler: new Sampler(source, noBoards, containers, send), sent, state };
   }
 
   it('needs two readings of one epoch for a sample', async () => {
@@ -193,6 +200,23 @@ describe('Sampler', () => {
     expect(sent.at(-1)).toMatchObject({ epoch: 'e2', lost: 0 });
   });
 
+  it('adds what an instance counts itself', async () => {
+    const own: ContainerFigures = {
+      figures: (id) => ({
+        drops: id === 'lin.nat.0' ? { denied: 4 } : ({} as Record<string, number>),
+        cpu_share: 0.25,
+      }),
+    };
+    const { sampler, sent } = setUp([stats(1000, modules), stats(1200, modules)], null, own);
+    for (let i = 0; i < 2; i++) await sampler.tick();
+    const figures = sent[0]!.instances.map(({ drops, cpu_share }) => [drops, cpu_share]);
+    expect(figures).toEqual([
+      [{}, 0.25],
+      [{ denied: 4 }, 0.25],
+      [{}, 0.25],
+    ]);
+  });
+
   it('asks one at a time', async () => {
     let answer: (stats: EngineStats) => void = () => {};
     let asked = 0;
@@ -206,7 +230,7 @@ describe('Sampler', () => {
         });
       },
     };
-    const sampler = new Sampler(source, () => true);
+    const sampler = new Sampler(source, noBoards, noContainers, () => true);
     const first = sampler.tick();
     await sampler.tick();
     expect(asked).toBe(1);

@@ -17,6 +17,11 @@ export interface BoardFigures {
   drops(instanceId: string): Record<string, number>;
 }
 
+/** What containers count and the engine does not see. */
+export interface ContainerFigures {
+  figures(instanceId: string): { drops: Record<string, number>; cpu_share: number };
+}
+
 const NS_PER_MS = 1e6;
 
 /**
@@ -34,6 +39,7 @@ export class Sampler {
   constructor(
     private readonly source: StatsSource,
     private readonly boards: BoardFigures,
+    private readonly containers: ContainerFigures,
     private readonly send: (samples: NodeSamples) => boolean,
     private readonly period_ms = 200,
   ) {}
@@ -82,7 +88,7 @@ export class Sampler {
     const between = sampleBetween(before, now, wiring.probes);
     const samples = {
       ...between,
-      instances: between.instances.map((sample) => this.withBoardDrops(sample)),
+      instances: between.instances.map((sample) => this.withOwnFigures(sample)),
       seq: this.seq,
       t_ms: Date.now(),
       lost: this.lost,
@@ -91,7 +97,12 @@ export class Sampler {
     if (!this.send(samples)) this.lost++;
   }
 
-  private withBoardDrops(sample: InstanceSample): InstanceSample {
-    return { ...sample, drops: { ...sample.drops, ...this.boards.drops(sample.instance_id) } };
+  private withOwnFigures(sample: InstanceSample): InstanceSample {
+    const { drops, cpu_share } = this.containers.figures(sample.instance_id);
+    return {
+      ...sample,
+      cpu_share: sample.cpu_share + cpu_share,
+      drops: { ...sample.drops, ...this.boards.drops(sample.instance_id), ...drops },
+    };
   }
 }

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import type { z } from 'zod';
 import { type Config, ConfigRefusal } from './module-adapter.js';
 
 /** The configuration after its schema, which gives defaults as the NF's descriptor does. Throws a ConfigRefusal. */
@@ -8,6 +8,3 @@ export function readConfig<S extends z.ZodType>(schema: S, config: Config): z.in
   const { path, message } = parsed.error.issues[0]!;
   throw new ConfigRefusal(`/config${path.map((part) => `/${String(part)}`).join('')}`, message);
 }
-
-/** What the descriptor allows for software; a board's table holds 4,096 flows whatever is asked for. */
-export const MaxFlows = z.int().min(1).max(1_048_576);

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { BOARD_MODULES } from '../registers.js';
 import { addressText } from './addresses.js';
-import { MaxFlows, readConfig } from './config.js';
+import { readConfig } from './config.js';
 import {
   AgeMs,
   idleSeconds,
@@ -10,6 +10,7 @@ import {
   MOST_IDLE_S,
   readRows,
   TABLE_FLOWS,
+  TableFlows,
   Word16,
   Word32,
   youngestFirst,
@@ -24,7 +25,7 @@ const ElephantConfig = z.strictObject({
   threshold_bytes: z.int().min(1).max(MOST_32).default(1_048_576),
   window_ms: z.int().min(1).max(60_000).default(1000),
   idle_timeout_s: z.int().min(1).max(MOST_IDLE_S, `a board keeps a flow for at most ${MOST_IDLE_S} s`).default(60),
-  max_flows: MaxFlows.default(TABLE_FLOWS),
+  max_flows: TableFlows,
 });
 
 /** [src, dst, src port, dst port, proto, bytes in its window, 1 for an elephant, ms since its window began, idle ms] */

@@ -5,6 +5,11 @@ import { stateRows } from './state-rows.js';
 /** Entries of a module's flow table. */
 export const TABLE_FLOWS = 4096;
 
+/** `max_flows` of a module that fills its table by itself: no register says that it should hold fewer. */
+export const TableFlows = z
+  .literal(TABLE_FLOWS, `must be ${TABLE_FLOWS} on a board: its table holds so many, no more and no fewer`)
+  .default(TABLE_FLOWS);
+
 /** Seconds that idle times of boards count up to. */
 export const MOST_IDLE_S = 43_200;
 

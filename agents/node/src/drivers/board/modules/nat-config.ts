@@ -1,6 +1,5 @@
 import { Ipv4Address, Port } from '@orrery/contract';
 import { z } from 'zod';
-import { MaxFlows } from './config.js';
 
 /** Up to where the module tells idle seconds apart. */
 const MOST_IDLE_S = 65_535;
@@ -15,7 +14,8 @@ export const NatConfig = z
     port_lo: Port.min(1).default(1024),
     port_hi: Port.min(1).default(65_535),
     idle_timeout_s: z.int().min(1).max(MOST_IDLE_S, `a board keeps a flow for at most ${MOST_IDLE_S} s`).default(120),
-    max_flows: MaxFlows.default(65_536),
+    /** The host gives out translations: as many, and no more than the table holds. */
+    max_flows: z.int().min(1).max(1_048_576).default(65_536),
   })
   .refine(({ port_lo, port_hi }) => port_lo <= port_hi, { path: ['port_hi'], message: 'must not be below port_lo' });
 export type NatConfig = z.infer<typeof NatConfig>;

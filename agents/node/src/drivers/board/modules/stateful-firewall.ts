@@ -4,7 +4,7 @@ import type { RegisterWrite } from '../board-port.js';
 import { at, word } from '../fields.js';
 import { BOARD_MODULES, COMMON_REGISTERS } from '../registers.js';
 import { addressText, prefixNumbers } from './addresses.js';
-import { MaxFlows, readConfig } from './config.js';
+import { readConfig } from './config.js';
 import {
   AgeMs,
   idleSeconds,
@@ -13,6 +13,7 @@ import {
   MOST_IDLE_S,
   readRows,
   TABLE_FLOWS,
+  TableFlows,
   Word16,
   Word32,
   youngestFirst,
@@ -79,7 +80,7 @@ const FirewallConfig = z.strictObject({
     .max(RULES)
     .default([]),
   idle_timeout_s: z.int().min(1).max(MOST_IDLE_S, `a board keeps a flow for at most ${MOST_IDLE_S} s`).default(300),
-  max_flows: MaxFlows.default(TABLE_FLOWS),
+  max_flows: TableFlows,
 });
 type Rule = z.infer<typeof FirewallConfig>['rules'][number];
 

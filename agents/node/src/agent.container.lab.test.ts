@@ -1,0 +1,331 @@
+import type { ChildProcess } from 'node:child_process';
+import type { NodeSpec, Observed } from '@orrery/contract';
+import { describe, expect, it } from 'vitest';
+import { childOf, DockerSandbox, dockerMissing, NF_BOX } from './testing/docker-sandbox.js';
+import { ended, Lab, NODE_MAC, type Packet } from './testing/lab.js';
+import { until } from './testing/scratch.js';
+import { instance, linearChain, nodeSpec } from './testing/specs.js';
+
+const missing = dockerMissing();
+
+const EXTERNAL = '198.18.0.1';
+const NAT = 'lin.nat.0';
+
+/** firewall on the engine (denies port 23) -> NAT in a container -> monitor on the engine; replies through the NAT. */
+function chain(generation = 1, natConfig: Record<string, unknown> = {}): NodeSpec {
+  const spec = linearChain(generation);
+  const [firewall, nat] = spec.instances;
+  firewall!.config = { default_action: 'allow', rules: [{ action: 'deny', proto: 'udp', dst_port: '23' }] };
+  nat!.config = { external_addresses: [EXTERNAL], ...natConfig };
+  nat!.driver = 'container';
+  return { ...spec, nic: { iface: 'e0', mac: NODE_MAC } };
+}
+
+const withoutNat = (generation: number) =>
+  nodeSpec({ generation, nic: { iface: 'e0', mac: NODE_MAC }, instances: [instance('lin.mon.0')] });
+
+class ContainerLab extends Lab {
+  constructor(readonly docker: DockerSandbox) {
+    super(docker.enter);
+  }
+
+  static async start(spec = chain(), flags: string[] = []): Promise<{ lab: ContainerLab; agent: ChildProcess }> {
+    const docker = new DockerSandbox();
+    await docker.setUp();
+    const lab = new ContainerLab(docker);
+    await lab.setUp();
+    const agent = lab.startAgent(...flags);
+    await lab.server.next('hello');
+    await lab.desire(spec);
+    return { lab, agent };
+  }
+
+  override startAgent(...more: string[]): ChildProcess {
+    return super.startAgent('--docker', this.docker.socket, '--nf-box', NF_BOX, ...more);
+  }
+
+  async desire(spec: NodeSpec): Promise<void> {
+    this.server.send({ type: 'desired', spec });
+    await this.observes(
+      'converged',
+      ({ state, generation }) => state === 'converged' && generation === spec.generation,
+    );
+  }
+
+  /** Resolves with the next report that fits, of those that came before only the last. */
+  async observes(what: string, fits: (observed: Observed) => boolean, from = this.reports - 1): Promise<Observed> {
+    const probe = () =>
+      this.server
+        .all('observed')
+        .slice(Math.max(0, from))
+        .find(({ observed }) => fits(observed));
+    return (await until(what, probe, 30_000).catch((error) => this.explain(error))).observed;
+  }
+
+  get reports(): number {
+    return this.server.all('observed').length;
+  }
+
+  /** All of these packets, out of the far end of the chain. */
+  async forward(count: number, sport = 5000): Promise<Packet[]> {
+    const out = await this.exchange({ hop: 1, count, expect: count, sport, seconds: 3 });
+    expect(out.map(({ src, dst, intact }) => [src, dst, intact])).toEqual(
+      Array.from({ length: count }, () => [EXTERNAL, '10.0.2.2', true]),
+    );
+    return out;
+  }
+
+  /** What becomes of a reply to a translated packet. */
+  async reply({ sport }: Packet): Promise<Packet[]> {
+    return this.exchange({ hop: 2, count: 1, expect: 1, src: '10.0.2.2', sport: 80, dst: EXTERNAL, dport: sport });
+  }
+
+  async crosses(): Promise<void> {
+    await until(
+      'packets cross',
+      async () => {
+        const seen = await this.exchange({ hop: 1, count: 1, expect: 1, seconds: 0.5 });
+        return seen.length === 1;
+      },
+      30_000,
+    ).catch((error) => this.explain(error));
+  }
+
+  async call(method: 'export_state' | 'import_state', instance_id: string, params: Record<string, unknown> = {}) {
+    const id = `${method}-${instance_id}`;
+    this.server.send({ type: 'call', id, method, instance_id, params });
+    const { result, error } = await this.server.next('reply', (reply) => reply.id === id);
+    expect(error).toBeNull();
+    return result as Record<string, unknown>;
+  }
+
+  async containers(): Promise<{ nf: string | null; holder: string | null }> {
+    const all = await this.docker.client.list('orrery.node=n1');
+    const found = { nf: null as string | null, holder: null as string | null };
+    for (const { id, name } of all) found[name.endsWith('-net') ? 'holder' : 'nf'] = id;
+    return found;
+  }
+
+  signal(agent: ChildProcess, signal: NodeJS.Signals): void {
+    process.kill(childOf(agent.pid!)!, signal);
+  }
+
+  /** Sends packets, batch after batch, until `work` is done; every one must come out. */
+  async withoutLoss(work: Promise<unknown>): Promise<number> {
+    let over = false;
+    const done = work.finally(() => {
+      over = true;
+    });
+    let sent = 0;
+    for (let port = 10_000; !over; port += 20) sent += (await this.forward(20, port)).length;
+    await done;
+    return sent + (await this.forward(20, 9000)).length;
+  }
+
+  private explain(error: Error): never {
+    throw new Error(`${error.message}\n${this.agentLog.slice(-3000)}`);
+  }
+}
+
+describe.skipIf(missing !== null)(
+  `agent with real containers${missing ? ` (${missing})` : ''}`,
+  { timeout: 90_000 },
+  () => {
+    it('leads packets through a container and replies back, and removes all of it', async () => {
+      const { lab } = await ContainerLab.start();
+      const [first] = await lab.forward(20);
+      expect(await lab.reply(first!)).toMatchObject([{ src: '10.0.2.2', dst: '10.0.1.2', dport: 5000, intact: true }]);
+      expect(await lab.exchange({ hop: 1, count: 5, expect: 1, dport: 23, seconds: 0.5 })).toEqual([]);
+
+      const { capabilities } = await lab.server.next('hello', (hello) =>
+        hello.capabilities.drivers.includes('container'),
+      );
+      expect(capabilities.nfs).toContain('nat');
+      const state = await lab.instanceState(NAT);
+      expect(state.container).toMatchObject({ restarts: 0, memory_bytes: expect.any(Number) });
+      const { samples } = await lab.server.next('samples', ({ samples: { instances } }) => {
+        const nat = instances.find(({ instance_id }) => instance_id === NAT);
+        return nat !== undefined && nat.packets_in === 21 && nat.cpu_share > 0;
+      });
+      expect(samples.instances.map(({ instance_id }) => instance_id)).toEqual(['lin.fw.0', NAT, 'lin.mon.0']);
+
+      expect(lab.docker.cgroups().length).toBeGreaterThan(0);
+      await lab.desire(withoutNat(2));
+      expect(await lab.containers()).toEqual({ nf: null, holder: null });
+      expect(lab.interfaces()).toEqual(['e0']);
+      expect(lab.docker.cgroups()).toEqual([]);
+    });
+
+    it('keeps a connection over another configuration, and refuses one in the words of the NF', async () => {
+      const { lab } = await ContainerLab.start();
+      const before = await lab.containers();
+      const [first] = await lab.forward(1);
+      await lab.desire(chain(2, { external_addresses: ['198.18.0.2', EXTERNAL] }));
+      const [again] = await lab.exchange({ hop: 1, count: 1, expect: 1 });
+      expect(again).toMatchObject({ src: EXTERNAL, sport: first!.sport });
+      expect(await lab.reply(first!)).toMatchObject([{ dst: '10.0.1.2', dport: 5000 }]);
+
+      lab.server.send({ type: 'desired', spec: chain(3, { external_addresses: [] }) });
+      const refused = await lab.observes('a refusal', ({ state }) => state === 'failed');
+      expect(refused.error).toContain('/config/external_addresses');
+      expect(refused.instances).toContainEqual(expect.objectContaining({ id: NAT, state: 'failed' }));
+      expect(await lab.reply(first!)).toMatchObject([{ dst: '10.0.1.2', dport: 5000 }]);
+      expect(await lab.containers()).toEqual(before);
+    });
+
+    it('fails for good with a first configuration that the NF refuses', async () => {
+      const docker = new DockerSandbox();
+      await docker.setUp();
+      const lab = new ContainerLab(docker);
+      await lab.setUp();
+      lab.startAgent();
+      await lab.server.next('hello');
+      lab.server.send({ type: 'desired', spec: chain(1, { external_addresses: [] }) });
+      const { error } = await lab.observes('a refusal', ({ state, error }) => state === 'failed' && error !== null);
+      expect(error).toContain('/config/external_addresses');
+      await lab.desire(chain(2));
+      await lab.forward(3);
+    });
+
+    it('starts an NF that was killed again, on the interfaces that it had', async () => {
+      const { lab } = await ContainerLab.start();
+      await lab.forward(1);
+      const before = await lab.containers();
+      const indices = lab.interfaceIndices();
+      const from = lab.reports;
+      await lab.docker.kill(before.nf!);
+      await lab.observes('the loss is seen', ({ state }) => state !== 'converged', from);
+      await lab.observes('it runs again', ({ state }) => state === 'converged', lab.reports);
+      await lab.forward(20);
+      const after = await lab.containers();
+      expect(after.holder).toBe(before.holder);
+      expect(after.nf).not.toBe(before.nf);
+      expect(lab.interfaceIndices()).toEqual(indices);
+      const { message } = await lab.server.next('event', ({ event }) => event === 'instance.ended');
+      expect(message).toContain('exit code 137');
+    });
+
+    it('loses nothing when the holder is killed, and makes both anew when the NF ends after it', async () => {
+      const { lab } = await ContainerLab.start();
+      const [first] = await lab.forward(1);
+      const before = await lab.containers();
+      const told = lab.server.next('event', ({ event }) => event === 'instance.holder-ended');
+      await lab.withoutLoss(lab.docker.kill(before.holder!).then(() => told));
+      expect(await lab.reply(first!)).toMatchObject([{ dst: '10.0.1.2', dport: 5000 }]);
+
+      const from = lab.reports;
+      await lab.docker.kill(before.nf!);
+      await lab.observes('the loss is seen', ({ state }) => state !== 'converged', from);
+      await lab.observes('both run again', ({ state }) => state === 'converged', lab.reports);
+      await lab.crosses();
+      const [fresh] = await lab.forward(20);
+      expect(await lab.reply(fresh!)).toMatchObject([{ dst: '10.0.1.2', intact: true }]);
+      const after = await lab.containers();
+      expect([after.nf === before.nf, after.holder === before.holder]).toEqual([false, false]);
+    });
+
+    it('goes on while Docker is dead, and starts what died meanwhile when it is back', async () => {
+      const { lab } = await ContainerLab.start();
+      const before = await lab.containers();
+      const sent = await lab.withoutLoss(
+        (async () => {
+          await lab.docker.killDocker();
+          await lab.server.next('hello', ({ capabilities }) => !capabilities.drivers.includes('container'));
+          const hellos = lab.server.all('hello').length;
+          await lab.docker.startDocker();
+          await until('it is listed again', () =>
+            lab.server
+              .all('hello')
+              .slice(hellos)
+              .some(({ capabilities }) => capabilities.drivers.includes('container')),
+          );
+        })(),
+      );
+      expect(sent).toBeGreaterThan(100);
+      expect(await lab.containers()).toEqual(before);
+
+      const pid = await lab.docker.pidOf(before.nf!);
+      await lab.docker.killDocker();
+      const from = lab.reports;
+      lab.docker.killInside(pid);
+      await lab.observes('the loss is seen', ({ state }) => state !== 'converged', from);
+      await lab.docker.startDocker();
+      await lab.observes('it runs again', ({ state }) => state === 'converged', lab.reports);
+      await lab.crosses();
+    });
+
+    it('takes over the flows of an instance of the engine', async () => {
+      const onEngine = chain(1);
+      onEngine.instances[1]!.driver = 'engine';
+      const { lab } = await ContainerLab.start(onEngine);
+      const [first] = await lab.forward(1, 7000);
+      const moved = JSON.parse(JSON.stringify(chain(3)).replaceAll(NAT, 'lin.nat.container-0')) as NodeSpec;
+      const both = { ...onEngine, generation: 2, instances: [...onEngine.instances, moved.instances[1]!] };
+      await lab.desire(both);
+      const state = await lab.call('export_state', NAT);
+      await lab.call('import_state', 'lin.nat.container-0', { state });
+      await lab.desire(moved);
+      expect(await lab.reply(first!)).toMatchObject([{ src: '10.0.2.2', dst: '10.0.1.2', dport: 7000, intact: true }]);
+      const [again] = await lab.forward(1, 7000);
+      expect(again!.sport).toBe(first!.sport);
+    });
+
+    it('loses nothing while the agent is dead and when the next adopts; strays are removed', async () => {
+      const { lab, agent } = await ContainerLab.start();
+      const [first] = await lab.forward(1, 7000);
+      const before = await lab.containers();
+      const image = (await lab.docker.client.inspect(before.nf!))!.image;
+      const sent = await lab.withoutLoss(
+        (async () => {
+          lab.signal(agent, 'SIGKILL');
+          await ended(agent);
+          await lab.docker.client.create('stray', {
+            Image: image,
+            Cmd: ['hold'],
+            Labels: { 'orrery.node': 'n1', 'orrery.instance': 'gone.nat.0' },
+          });
+          const from = lab.reports;
+          const hellos = lab.server.all('hello').length;
+          lab.startAgent();
+          await until('it is back', () => lab.server.all('hello').length > hellos);
+          await lab.observes('converged', ({ state }) => state === 'converged', from);
+        })(),
+      );
+      expect(sent).toBeGreaterThan(100);
+      expect(await lab.containers()).toEqual(before);
+      expect(await lab.docker.client.inspect('stray')).toBeNull();
+      expect(await lab.reply(first!)).toMatchObject([{ dst: '10.0.1.2', dport: 7000 }]);
+      const restarted = lab.server.all('event').filter(({ event }) => event === 'instance.ended');
+      expect(restarted).toEqual([]);
+    });
+
+    it('adopts while Docker is dead', async () => {
+      const { lab, agent } = await ContainerLab.start();
+      const before = await lab.containers();
+      await lab.docker.killDocker();
+      await lab.withoutLoss(
+        (async () => {
+          lab.signal(agent, 'SIGKILL');
+          await ended(agent);
+          const from = lab.reports;
+          const hellos = lab.server.all('hello').length;
+          lab.startAgent();
+          await until('it is back', () => lab.server.all('hello').length > hellos);
+          await lab.observes('converged', ({ state }) => state === 'converged', from);
+          await lab.docker.startDocker();
+          await lab.server.next('hello', ({ capabilities }) => capabilities.drivers.includes('container'));
+        })(),
+      );
+      expect(await lab.containers()).toEqual(before);
+    });
+
+    it('leaves nothing behind when it is asked to end', async () => {
+      const { lab, agent } = await ContainerLab.start();
+      lab.signal(agent, 'SIGTERM');
+      expect(await ended(agent)).toBe(0);
+      expect(await lab.containers()).toEqual({ nf: null, holder: null });
+      expect(lab.interfaces()).toEqual(['e0']);
+      expect(lab.docker.cgroups()).toEqual([]);
+    });
+  },
+);

@@ -1,0 +1,39 @@
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { z } from 'zod';
+import type { DockerClient } from './docker-client.js';
+
+const REPOSITORY = 'orrery/nf-box';
+const PROGRAM = 'orrery-nf-box';
+const ASK_LIMIT_MS = 3000;
+
+/** The image that every container NF runs, from a tar file that holds its one program; the program lies beside it. */
+export class BoxImage {
+  constructor(private readonly tar: string) {}
+
+  /** NFs that it has; none when it is not built. */
+  async nfs(): Promise<readonly string[]> {
+    try {
+      const program = join(dirname(this.tar), PROGRAM);
+      const { stdout } = await promisify(execFile)(program, ['--nfs'], { timeout: ASK_LIMIT_MS });
+      return z.array(z.string()).parse(JSON.parse(stdout));
+    } catch {
+      return [];
+    }
+  }
+
+  /** Name of the image, which Docker has after this. */
+  async provide(docker: DockerClient): Promise<string> {
+    const digest = createHash('sha256')
+      .update(await readFile(this.tar))
+      .digest('hex');
+    const tag = digest.slice(0, 12);
+    const reference = `${REPOSITORY}:${tag}`;
+    if (!(await docker.hasImage(reference)))
+      await docker.importImage(REPOSITORY, tag, this.tar, [`ENTRYPOINT ["/${PROGRAM}"]`]);
+    return reference;
+  }
+}

@@ -1,0 +1,178 @@
+import { rmSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { writeDurably } from '../../platform/durable-file.js';
+import { Refusal, Unreachable } from '../control/control-client.js';
+import type { InstanceRecord, Runner } from '../hosted/hosted-instance.js';
+import { linksExist, makeLinksInto, raiseLinksInto, removeLinks } from '../hosted/veth.js';
+import { stemOf, vethLinks } from '../hosted/veth-names.js';
+import { DriverError } from '../nf-driver.js';
+import { BoxClient, controlSocket } from './box-client.js';
+import { ContainerBody } from './container-body.js';
+import { holderConfig, INSTANCE_FILE, nfConfig } from './container-config.js';
+import type { Container } from './docker-client.js';
+import type { DockerHost } from './docker-host.js';
+
+const START_LIMIT_MS = 15_000;
+/** A dying container closes its socket first. */
+const DEATH_NEWS_MS = 300;
+/** The program's word for a command line or an instance that it cannot use. */
+const UNUSABLE = 2;
+
+/** Runs an NF in a container, beside another that holds its network namespace. */
+export class ContainerRunner implements Runner<ContainerBody> {
+  constructor(
+    private readonly host: DockerHost,
+    private readonly node: string,
+    private readonly folder: string,
+  ) {}
+
+  /** By its control socket, so that one that runs is found while Docker is away. */
+  async adopt({ instance_id, nf }: InstanceRecord): Promise<ContainerBody | null> {
+    if (!(await linksExist(vethLinks(instance_id)))) return null;
+    try {
+      const body = await this.meet(instance_id, null);
+      if ((await body.control.nf()) === nf) return body;
+      body.release();
+    } catch {
+      // It is made anew.
+    }
+    return null;
+  }
+
+  async start(record: InstanceRecord): Promise<ContainerBody> {
+    const { instance_id, nf, config, metadata } = record;
+    const { docker, reference: image } = this.host;
+    const of = { image, node: this.node, instance_id };
+    const holder = await this.holder(of);
+    const name = this.nameOf(instance_id);
+    await docker.remove(name);
+    const directory = join(this.folder, stemOf(instance_id));
+    rmSync(controlSocket(this.folder, instance_id), { force: true });
+    writeDurably(join(directory, INSTANCE_FILE), `${JSON.stringify({ nf, config, metadata })}\n`);
+    const container = await docker.create(name, nfConfig(of, holder, directory));
+    await docker.start(container);
+    return this.awaitAnswer(instance_id, container);
+  }
+
+  /** A box that does not answer starts again with the new configuration. */
+  async configure(body: ContainerBody, record: InstanceRecord): Promise<boolean> {
+    try {
+      await body.control.configure(record);
+      return true;
+    } catch (error) {
+      if (error instanceof Unreachable) return false;
+      throw error instanceof Refusal ? refusedBy(record.instance_id, error) : error;
+    }
+  }
+
+  async clear(instanceId: string): Promise<void> {
+    const { docker } = this.host;
+    await docker.remove(this.nameOf(instanceId));
+    await docker.remove(this.holderOf(instanceId));
+    await removeLinks(vethLinks(instanceId));
+  }
+
+  /** Compares what is believed of a container with what Docker says. */
+  async verify(instanceId: string, body: ContainerBody): Promise<void> {
+    const { docker } = this.host;
+    body.held = (await docker.inspect(this.holderOf(instanceId)))?.running === true;
+    const found = await docker.inspect(this.nameOf(instanceId));
+    if (found?.running) body.container = found.id;
+    else body.end(found ? await this.diagnose(found) : { how: 'its container is gone' });
+  }
+
+  /** Why a container ended. */
+  async diagnose({ id, exit_code, out_of_memory }: Container) {
+    const said = await this.host.docker.logs(id, 1).catch(() => []);
+    const code = out_of_memory ? 'out of memory' : `exit code ${exit_code}`;
+    return { how: `the container ended: ${[code, ...said].join(': ')}`, permanent: exit_code === UNUSABLE };
+  }
+
+  /** Several nodes may share one Docker, and an instance may leave one for another. */
+  private nameOf(instanceId: string): string {
+    return `orrery-${this.node}-${stemOf(instanceId)}`;
+  }
+
+  private holderOf(instanceId: string): string {
+    return `${this.nameOf(instanceId)}-net`;
+  }
+
+  /** Name of a holder that runs and has the NF's interfaces. */
+  private async holder(of: Parameters<typeof holderConfig>[0]): Promise<string> {
+    const { docker } = this.host;
+    const { instance_id } = of;
+    const name = this.holderOf(instance_id);
+    const links = vethLinks(instance_id);
+    const found = await docker.inspect(name);
+    if (
+      found?.running &&
+      (await raiseLinksInto(links, await ownPid(found)).then(
+        () => true,
+        () => false,
+      ))
+    )
+      return name;
+    await docker.remove(this.nameOf(instance_id));
+    await docker.remove(name);
+    await docker.start(await docker.create(name, holderConfig(of)));
+    const made = await docker.inspect(name);
+    if (!made?.running) throw new DriverError('the holder of the network namespace ended at once');
+    await makeLinksInto(links, await ownPid(made));
+    return name;
+  }
+
+  private async awaitAnswer(instanceId: string, container: string): Promise<ContainerBody> {
+    const deadline = Date.now() + START_LIMIT_MS;
+    for (;;) {
+      try {
+        return await this.meet(instanceId, container);
+      } catch (error) {
+        const found = await this.host.docker.inspect(container);
+        if (!found?.running) throw endedAtOnce(found ? await this.diagnose(found) : { how: 'its container is gone' });
+        if (Date.now() > deadline)
+          throw new DriverError(`the NF was not ready after ${START_LIMIT_MS} ms: ${(error as Error).message}`);
+        await sleep(20);
+      }
+    }
+  }
+
+  private async meet(instanceId: string, container: string | null): Promise<ContainerBody> {
+    const { near, far } = vethLinks(instanceId);
+    let body: ContainerBody | null = null;
+    const control = await this.connect(instanceId, (error) => body && void this.onUnreachable(instanceId, body, error));
+    body = new ContainerBody({ near: near.engine, far: far.engine }, control, container, true);
+    return body;
+  }
+
+  private connect(instanceId: string, onFailure: (error: Error) => void): Promise<BoxClient> {
+    return BoxClient.connect(controlSocket(this.folder, instanceId), onFailure);
+  }
+
+  /** Docker tells why a container died; what neither died nor can be met again is given up. */
+  private async onUnreachable(instanceId: string, body: ContainerBody, error: Error): Promise<void> {
+    await sleep(DEATH_NEWS_MS, undefined, { ref: false });
+    if (!body.alive) return;
+    try {
+      body.control = await this.connect(instanceId, (next) => void this.onUnreachable(instanceId, body, next));
+    } catch {
+      body.end({ how: error.message });
+    }
+  }
+}
+
+function refusedBy(instanceId: string, refusal: Refusal): DriverError {
+  return new DriverError(`${instanceId}: ${refusal.message}`, instanceId, refusal.permanent);
+}
+
+function endedAtOnce({ how, permanent }: { how: string; permanent?: boolean }): DriverError {
+  return new DriverError(how, null, permanent);
+}
+
+/** The process of a container, which must be in the agent's own PID namespace: another would be given the interfaces. */
+async function ownPid({ id, pid }: Container): Promise<number> {
+  const cgroups = await readFile(`/proc/${pid}/cgroup`, 'utf8').catch(() => '');
+  if (!cgroups.includes(id)) throw new DriverError('Docker runs in another PID namespace than the agent');
+  return pid;
+}

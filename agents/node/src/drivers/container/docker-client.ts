@@ -1,0 +1,176 @@
+import type { IncomingMessage } from 'node:http';
+import { z } from 'zod';
+import { callDocker, DockerRefusal, openStream } from './docker-http.js';
+
+export interface Container {
+  id: string;
+  /** Of its image. */
+  image: string;
+  running: boolean;
+  /** In the PID namespace of Docker; 0 while it does not run. */
+  pid: number;
+  exit_code: number;
+  out_of_memory: boolean;
+}
+
+export interface ContainerUsage {
+  cpu_ns: number;
+  memory_bytes: number;
+}
+
+/** The end of a container. */
+export interface ContainerDeath {
+  id: string;
+  labels: Record<string, string>;
+}
+
+const Version = z.object({ ApiVersion: z.string(), MinAPIVersion: z.string() });
+const Inspected = z.object({
+  Id: z.string(),
+  Image: z.string(),
+  State: z.object({ Running: z.boolean(), Pid: z.int(), ExitCode: z.int(), OOMKilled: z.boolean() }),
+});
+const Listed = z.array(
+  z.object({ Id: z.string(), Names: z.array(z.string()), Labels: z.record(z.string(), z.string()) }),
+);
+const Usage = z.object({
+  cpu_stats: z.object({ cpu_usage: z.object({ total_usage: z.int() }) }),
+  memory_stats: z.object({ usage: z.int().default(0) }),
+});
+const Death = z.object({ id: z.string(), Actor: z.object({ Attributes: z.record(z.string(), z.string()) }) });
+
+/** The version that this client was written for; a Docker that has dropped it says from which on it can. */
+const API = { major: 1, minor: 41 };
+const PING_LIMIT_MS = 3000;
+const START_LIMIT_MS = 30_000;
+const IMPORT_LIMIT_MS = 60_000;
+
+/** What the agent needs of the Docker Engine API, over its unix socket. Rejects with DockerRefusal or DockerAway. */
+export class DockerClient {
+  private version = `v${API.major}.${API.minor}`;
+
+  constructor(private readonly socket: string) {}
+
+  /** Learns whether Docker is there and which API it speaks. */
+  async ping(): Promise<void> {
+    const answer = await callDocker(this.socket, { method: 'GET', path: '/version', limit_ms: PING_LIMIT_MS });
+    const { ApiVersion, MinAPIVersion } = Version.parse(parse(answer));
+    if (minorOf(ApiVersion) < API.minor)
+      throw new DockerRefusal(`Docker: its API ${ApiVersion} is older than ${API.major}.${API.minor}`, 400);
+    this.version = `v${API.major}.${Math.max(API.minor, minorOf(MinAPIVersion))}`;
+  }
+
+  async hasImage(reference: string): Promise<boolean> {
+    return (await this.absentIsNull(this.get(`/images/${reference}/json`))) !== null;
+  }
+
+  /** Makes an image of the root file system in a tar file. */
+  async importImage(repo: string, tag: string, file: string, changes: string[]): Promise<void> {
+    const query = new URLSearchParams([
+      ['fromSrc', '-'],
+      ['repo', repo],
+      ['tag', tag],
+    ]);
+    for (const change of changes) query.append('changes', change);
+    const path = `/${this.version}/images/create?${query}`;
+    const answer = await callDocker(this.socket, { method: 'POST', path, file, limit_ms: IMPORT_LIMIT_MS });
+    // A failure after the first byte comes as a line of its own, with status 200.
+    for (const line of lines(answer)) {
+      const { error } = JSON.parse(line) as { error?: string };
+      if (error !== undefined) throw new DockerRefusal(`Docker: ${error}`, 200);
+    }
+  }
+
+  async create(name: string, config: Record<string, unknown>): Promise<string> {
+    const answer = await this.post(`/containers/create?name=${encodeURIComponent(name)}`, config);
+    return z.object({ Id: z.string() }).parse(parse(answer)).Id;
+  }
+
+  async start(id: string): Promise<void> {
+    await this.post(`/containers/${id}/start`);
+  }
+
+  /** Ends it if it runs. One that is not there is removed already. */
+  async remove(id: string): Promise<void> {
+    const path = `/${this.version}/containers/${id}?force=true&v=true`;
+    await this.absentIsNull(callDocker(this.socket, { method: 'DELETE', path, limit_ms: START_LIMIT_MS }));
+  }
+
+  async inspect(id: string): Promise<Container | null> {
+    const answer = await this.absentIsNull(this.get(`/containers/${id}/json`));
+    if (!answer) return null;
+    const { Id, Image, State } = Inspected.parse(parse(answer));
+    const { Running: running, Pid: pid, ExitCode: exit_code, OOMKilled: out_of_memory } = State;
+    return { id: Id, image: Image, running, pid, exit_code, out_of_memory };
+  }
+
+  /** Containers with a label, ended ones too. */
+  async list(label: string): Promise<{ id: string; name: string; labels: Record<string, string> }[]> {
+    const answer = await this.get(`/containers/json?all=true&${filters({ label: [label] })}`);
+    return Listed.parse(parse(answer)).map(({ Id, Names, Labels }) => ({
+      id: Id,
+      name: Names[0]!.slice(1),
+      labels: Labels,
+    }));
+  }
+
+  async usage(id: string): Promise<ContainerUsage> {
+    const answer = await this.get(`/containers/${id}/stats?stream=false&one-shot=true`);
+    const { cpu_stats, memory_stats } = Usage.parse(parse(answer));
+    return { cpu_ns: cpu_stats.cpu_usage.total_usage, memory_bytes: memory_stats.usage };
+  }
+
+  /** The last lines that it wrote. */
+  async logs(id: string, count: number): Promise<string[]> {
+    return lines(demultiplex(await this.get(`/containers/${id}/logs?stdout=true&stderr=true&tail=${count}`)));
+  }
+
+  /** Deaths of containers with a label from now on. Resolves when Docker tells of them; its `close` ends that. */
+  async watchDeaths(label: string, onDeath: (death: ContainerDeath) => void): Promise<IncomingMessage> {
+    const query = filters({ type: ['container'], event: ['die'], label: [label] });
+    const stream = await openStream(this.socket, { method: 'GET', path: `/${this.version}/events?${query}` });
+    let rest = '';
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      const complete = (rest + text).split('\n');
+      rest = complete.pop()!;
+      for (const line of complete.filter(Boolean)) {
+        const { id, Actor } = Death.parse(JSON.parse(line));
+        onDeath({ id, labels: Actor.Attributes });
+      }
+    });
+    // Its close is what is listened to.
+    stream.on('error', () => undefined);
+    return stream;
+  }
+
+  private get(path: string): Promise<Buffer> {
+    return callDocker(this.socket, { method: 'GET', path: `/${this.version}${path}` });
+  }
+
+  private post(path: string, body?: unknown): Promise<Buffer> {
+    return callDocker(this.socket, { method: 'POST', path: `/${this.version}${path}`, body, limit_ms: START_LIMIT_MS });
+  }
+
+  private async absentIsNull<T>(answer: Promise<T>): Promise<T | null> {
+    return answer.catch((error) => {
+      if (error instanceof DockerRefusal && error.status === 404) return null;
+      throw error;
+    });
+  }
+}
+
+const parse = (answer: Buffer): unknown => JSON.parse(answer.toString('utf8'));
+const lines = (text: Buffer): string[] => text.toString('utf8').split(/\r?\n/).filter(Boolean);
+const minorOf = (version: string): number => Number(version.split('.')[1]);
+const filters = (by: Record<string, string[]>): string => `filters=${encodeURIComponent(JSON.stringify(by))}`;
+
+/** Output of a container without a terminal: frames of stream, three zeros and length, eight bytes, before each piece. */
+function demultiplex(framed: Buffer): Buffer {
+  const pieces: Buffer[] = [];
+  for (let at = 0; at + 8 <= framed.length; ) {
+    const end = at + 8 + framed.readUInt32BE(at + 4);
+    pieces.push(framed.subarray(at + 8, end));
+    at = end;
+  }
+  return Buffer.concat(pieces);
+}

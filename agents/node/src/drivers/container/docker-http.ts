@@ -1,0 +1,105 @@
+import { createReadStream } from 'node:fs';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+
+/** Docker's own refusal, word for word. */
+export class DockerRefusal extends Error {
+  override name = 'DockerRefusal';
+  constructor(
+    message: string,
+    readonly status: number,
+  ) {
+    super(message);
+  }
+}
+
+/** No answer in time, or no connection: nothing is known about what Docker did. */
+export class DockerAway extends Error {
+  override name = 'DockerAway';
+}
+
+interface DockerCall {
+  method: 'GET' | 'POST' | 'DELETE';
+  path: string;
+  /** Sent as JSON. */
+  body?: unknown;
+  /** Sent as it is. */
+  file?: string;
+  limit_ms?: number;
+}
+
+export const DEFAULT_LIMIT_MS = 10_000;
+const ANSWER_LIMIT_BYTES = 8 * 1024 * 1024;
+
+/** One call of the Docker Engine API on a connection of its own, so that no call meets one that an earlier Docker left. */
+export async function callDocker(socketPath: string, call: DockerCall): Promise<Buffer> {
+  const signal = AbortSignal.timeout(call.limit_ms ?? DEFAULT_LIMIT_MS);
+  return readAll(await open(socketPath, call, signal), signal);
+}
+
+/** The body as it comes, without an end. The limit is on the time until it begins. */
+export async function openStream(socketPath: string, call: DockerCall): Promise<IncomingMessage> {
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(), call.limit_ms ?? DEFAULT_LIMIT_MS);
+  try {
+    return await open(socketPath, call, late.signal);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function open(socketPath: string, call: DockerCall, signal: AbortSignal): Promise<IncomingMessage> {
+  const response = await send(socketPath, call, signal);
+  const status = response.statusCode ?? 0;
+  if (status < 400) return response;
+  const text = (await readAll(response, signal)).toString('utf8');
+  throw new DockerRefusal(messageOf(text), status);
+}
+
+function send(socketPath: string, call: DockerCall, signal: AbortSignal): Promise<IncomingMessage> {
+  const { method, path, body, file } = call;
+  return new Promise((resolve, reject) => {
+    const away = (error: Error) => reject(awayFrom(error, call, signal));
+    const type = file === undefined ? 'application/json' : 'application/x-tar';
+    const headers = body !== undefined || file !== undefined ? { 'content-type': type } : {};
+    const sent = httpRequest({ socketPath, method, path, headers, signal, agent: false }, resolve);
+    sent.on('error', away);
+    if (file === undefined) sent.end(body === undefined ? undefined : JSON.stringify(body));
+    else
+      createReadStream(file)
+        .on('error', (error) => sent.destroy(error))
+        .pipe(sent);
+  });
+}
+
+function readAll(response: IncomingMessage, signal: AbortSignal): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    const stop = () => response.destroy(new Error('it took too long'));
+    signal.addEventListener('abort', stop, { once: true });
+    response.on('data', (chunk: Buffer) => {
+      chunks.push(chunk);
+      bytes += chunk.length;
+      if (bytes > ANSWER_LIMIT_BYTES)
+        response.destroy(new Error(`its answer is longer than ${ANSWER_LIMIT_BYTES} bytes`));
+    });
+    response.on('end', () => resolve(Buffer.concat(chunks)));
+    response.on('error', (error) => reject(new DockerAway(`Docker: ${error.message}`)));
+    response.on('close', () => signal.removeEventListener('abort', stop));
+  });
+}
+
+function awayFrom(error: Error, { method, path }: DockerCall, signal: AbortSignal): DockerAway {
+  const what = `${method} ${path.split('?')[0]}`;
+  return new DockerAway(
+    signal.aborted ? `Docker did not answer ${what} in time` : `Docker does not answer: ${error.message}`,
+  );
+}
+
+function messageOf(text: string): string {
+  try {
+    return `Docker: ${(JSON.parse(text) as { message: string }).message.trim()}`;
+  } catch {
+    return `Docker: ${text.slice(0, 200)}`;
+  }
+}

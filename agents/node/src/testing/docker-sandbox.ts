@@ -1,0 +1,165 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { existsSync, openSync, readdirSync, readFileSync, rmdirSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { DockerClient } from '../drivers/container/docker-client.js';
+import { PACKAGE_ROOT } from '../package-root.js';
+import { labMissing } from './lab.js';
+import { scratchDirectory, until } from './scratch.js';
+
+export const NF_BOX = process.env.ORRERY_NF_BOX ?? resolve(PACKAGE_ROOT, '../build/box/nf-box.tar');
+
+/** Why lab tests with containers cannot run here; null when they can. */
+export function dockerMissing(): string | null {
+  const missing = labMissing();
+  if (missing !== null) return missing;
+  if (!existsSync('/usr/sbin/dockerd') && !existsSync('/usr/bin/dockerd')) return 'needs dockerd';
+  return existsSync(NF_BOX) ? null : `needs the image of NFs: ${NF_BOX} is not built`;
+}
+
+/** The first process reaps what is left to it, and with it everything in the namespaces ends. */
+const FIRST = 'mount -t tmpfs none /run && mkdir /run/netns && ip link set lo up; sleep infinity & wait';
+const CGROUPS = '/sys/fs/cgroup';
+
+let sandboxes = 0;
+
+/** A Docker that touches nobody: in network, mount and PID namespaces of its own, with its own data and cgroups. */
+export class DockerSandbox {
+  readonly directory = scratchDirectory();
+  readonly socket = join(this.directory, 'd.sock');
+  readonly client = new DockerClient(this.socket);
+  private readonly cgroup = `orrery-lab-${process.pid}-${sandboxes++}`;
+  private unshare: ChildProcess | null = null;
+  private docker: ChildProcess | null = null;
+  private first = 0;
+
+  constructor() {
+    onTestFinished(() => this.tearDown());
+  }
+
+  /** Command that runs another in the namespaces. */
+  get enter(): string[] {
+    return ['nsenter', '-t', String(this.first), '-n', '-m', '-p', '--'];
+  }
+
+  async setUp(): Promise<void> {
+    const flags = ['--net', '--mount', '--pid', '--fork', '--mount-proc', '--kill-child'];
+    this.unshare = spawn('unshare', [...flags, 'bash', '-c', FIRST], { stdio: 'ignore' });
+    this.first = await until('the first process runs', () => childOf(this.unshare!.pid!));
+    await until('its /run is there', () => this.run('test', '-d', '/run/netns'));
+    await this.startDocker();
+  }
+
+  async startDocker(): Promise<void> {
+    const log = openSync(join(this.directory, 'dockerd.log'), 'a');
+    const own = (name: string) => join(this.directory, name);
+    const [command, ...args] = [
+      ...[
+        ...this.enter,
+        'dockerd',
+        '--host',
+        `unix://${this.socket}`,
+        '--live-restore',
+        '--storage-driver',
+        'overlay2',
+      ],
+      ...[
+        '--data-root',
+        own('data'),
+        '--exec-root',
+        own('exec'),
+        '--pidfile',
+        own('pid'),
+        '--cgroup-parent',
+        this.cgroup,
+      ],
+      ...['--bridge', 'none', '--iptables=false', '--ip6tables=false'],
+    ];
+    this.docker = spawn(command!, args, { stdio: ['ignore', log, log] });
+    const answers = () =>
+      this.client.ping().then(
+        () => true,
+        () => false,
+      );
+    await until('Docker answers', answers, 30_000).catch((error) => {
+      throw new Error(`${error.message}\n${readFileSync(own('dockerd.log'), 'utf8').slice(-2000)}`);
+    });
+  }
+
+  /** Ends Docker at once; containers run on. */
+  async killDocker(): Promise<void> {
+    const { docker } = this;
+    process.kill(childOf(docker!.pid!)!, 'SIGKILL');
+    await new Promise((done) => docker!.once('exit', done));
+  }
+
+  /** Ends what a container runs, as the kernel would. */
+  async kill(container: string): Promise<void> {
+    this.killInside(await this.pidOf(container));
+  }
+
+  /** In the PID namespace of the sandbox. */
+  async pidOf(container: string): Promise<number> {
+    return (await this.client.inspect(container))!.pid;
+  }
+
+  killInside(pid: number): void {
+    this.run('kill', '-KILL', String(pid));
+  }
+
+  /** Names of the containers' cgroups. */
+  cgroups(): string[] {
+    return readdirSync(CGROUPS).flatMap((controller) => {
+      const parent = join(CGROUPS, controller, this.cgroup);
+      return existsSync(parent) ? folders(parent).map((name) => join(controller, name)) : [];
+    });
+  }
+
+  private run(...command: string[]): boolean {
+    const [program, ...args] = [...this.enter, ...command];
+    try {
+      execFileSync(program!, args, { stdio: 'ignore' });
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  private async tearDown(): Promise<void> {
+    const { unshare } = this;
+    if (!unshare || unshare.exitCode !== null || unshare.signalCode !== null) return;
+    unshare.kill('SIGKILL');
+    // The first process of a PID namespace goes last.
+    await until('all have ended', () => !existsSync(`/proc/${this.first}`));
+    await until('cgroups are empty', () => this.removeCgroups()).catch(() => undefined);
+  }
+
+  private removeCgroups(): boolean {
+    for (const path of this.cgroups()) quietly(() => rmdirSync(join(CGROUPS, path)));
+    for (const controller of readdirSync(CGROUPS)) quietly(() => rmdirSync(join(CGROUPS, controller, this.cgroup)));
+    return !readdirSync(CGROUPS).some((controller) => existsSync(join(CGROUPS, controller, this.cgroup)));
+  }
+}
+
+/** The one child of a process; null while it has none. */
+export function childOf(pid: number): number | null {
+  try {
+    const [child] = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ');
+    return child ? Number(child) : null;
+  } catch {
+    return null;
+  }
+}
+
+function folders(path: string): string[] {
+  const entries = readdirSync(path, { withFileTypes: true });
+  return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+}
+
+function quietly(work: () => void): void {
+  try {
+    work();
+  } catch {
+    // It is gone, or not empty yet.
+  }
+}

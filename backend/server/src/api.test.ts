@@ -45,6 +45,20 @@ describe('bad bodies', () => {
     change(copy);
     return copy;
   };
+  const board = (id: string): (typeof RACK)['boards'][number] => ({
+    id,
+    origin: 'twin',
+    server: 'server-1',
+    profile: 'de5',
+    device: 'test',
+    slots: 1,
+    clock_mhz: 200,
+    resources: {},
+    bandwidth_bps: 1e10,
+    latency_us: 1,
+    load_s: { full: 1, partial: 1 },
+    cost: 1,
+  });
   const cases: [string, RouteName, unknown, string][] = [
     ['an unknown field', 'createPipeline', { ...monitorChain('x'), colour: 'red' }, '/colour'],
     [
@@ -68,6 +82,13 @@ describe('bad bodies', () => {
       '/hosts/1/address',
     ],
     ['a reserved address', 'putInfrastructure', rack((r) => (r.hosts[0]!.address = '198.18.3.4')), '/hosts/0/address'],
+    [
+      'a board named as containers',
+      'putInfrastructure',
+      rack((r) => r.boards.push(board('container'))),
+      '/boards/0/id',
+    ],
+    ['a board twice', 'putInfrastructure', rack((r) => r.boards.push(board('b'), board('b'))), '/boards/1/id'],
     ['a bad secret type', 'createSession', { secret: 5 }, '/secret'],
     ['a plan of an undeployed removal', 'createPlan', { remove: ['pl-none'] }, '/remove/0'],
     ['a rate beyond the bound', 'startTraffic', { kind: 'http', from: 'a', to: 'b', rate_per_s: 1e9 }, '/rate_per_s'],

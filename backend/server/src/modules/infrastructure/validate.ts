@@ -32,6 +32,13 @@ export function infrastructureErrors(infrastructure: Infrastructure): FieldError
     }
   });
 
+  infrastructure.boards.forEach(({ id }, index) => {
+    if (id === 'container')
+      report(`/boards/${index}/id`, 'is what instances in containers are named after', 'reserved');
+    if (infrastructure.boards.findIndex((other) => other.id === id) !== index)
+      report(`/boards/${index}/id`, `"${id}" is used twice`, 'duplicate-id');
+  });
+
   const links = new Set<string>();
   const used = new Set<string>();
   infrastructure.links.forEach((link, index) => {

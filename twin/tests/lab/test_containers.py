@@ -239,6 +239,10 @@ def test_the_directories_of_the_machine_are_left_alone(
 ) -> None:
     until_offered(docker_lab)
     assert machine_directories() == directories_before
+    # They may have been there before, so that nothing new would be seen.
+    assert docker_lab.inside(["ls", "/run/containerd/opt"]).split()
+    if Path("/etc/docker").is_dir():
+        assert docker_lab.inside(["stat", "-f", "-c", "%T", "/etc/docker"]).strip() == "tmpfs"
 
 
 def test_without_docker_the_twin_says_so_and_works(rack: dict[str, Any]) -> None:

@@ -35,6 +35,8 @@ export class FakeAgent {
   /** Slots (`board/slot`) that do not work, and instances that cannot be loaded, with the reason. */
   readonly faulty = new Set<string>();
   readonly loadErrors = new Map<string, string>();
+  /** Instances that do not get ready. */
+  readonly pending = new Set<string>();
   private socket: WebSocket | null = null;
   private seq = 0;
   private counters = { packets: 0, bytes: 0 };
@@ -108,7 +110,8 @@ export class FakeAgent {
     const seen = { ...IDLE, instances, boards: this.observedBoards(spec) };
     if (failing.length > 0)
       this.report({ ...seen, generation: this.observed.generation, state: 'failed', error: failing[0]! });
-    else if (lost) this.report({ ...seen, generation: this.observed.generation, state: 'progressing' });
+    else if (lost || spec.instances.some(({ id }) => this.pending.has(id)))
+      this.report({ ...seen, generation: this.observed.generation, state: 'progressing' });
     else this.report({ ...seen, generation: spec.generation });
   }
 

@@ -18,7 +18,7 @@ import { begun, finished, steeringSince } from './stages.js';
 
 /** Looks again after so long though nothing was heard. */
 const FOLLOW_MS = 1000;
-/** After a restart the agents that drive the boards come back within this, or what they say is not waited for. */
+/** After a restart agents and fabric come back within this, or are not waited for. */
 const RETURN_MS = 5000;
 /** What a store that is away makes fail is tried again so often, so long after. */
 const RETRY = { ms: 1000, most: 60 };
@@ -40,6 +40,7 @@ class Stopping extends Error {}
 export class Conductor {
   private stopping = false;
   private readonly news = new Signal();
+  private readonly sinceMs = Date.now();
 
   constructor(
     @Inject(LOG) private readonly log: Log,
@@ -151,10 +152,15 @@ export class Conductor {
       const { id } = operation;
       const now = this.deployer.operation(id) ?? (await this.operations.get(id)) ?? operation;
       await look?.(now);
-      if (isOver(now) || now.state === 'FAILED_TEMP') return now;
+      if (isOver(now) || this.isStuck(now)) return now;
       if (this.stopping) throw new Stopping();
       await this.news.wait(FOLLOW_MS);
     }
+  }
+
+  /** What an operation missed before a restart may be there again. */
+  private isStuck({ state, updated_ms }: Operation): boolean {
+    return state === 'FAILED_TEMP' && (updated_ms >= this.sinceMs || Date.now() >= this.sinceMs + RETURN_MS);
   }
 
   /**

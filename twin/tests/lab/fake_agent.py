@@ -13,7 +13,6 @@ partial.write_text(
     " ".join(sys.argv[1:])
     + f"\ninterfaces: {' '.join(sorted(interfaces))}\n"
     + f"join token: {os.environ.get('ORRERY_JOIN_TOKEN')}\n"
-    + f"docker: {os.environ.get('ORRERY_DOCKER')}\n"
 )
 partial.replace(state / "started")
 signal.pause()

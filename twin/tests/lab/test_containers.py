@@ -21,6 +21,7 @@ import pytest
 from orrery_twin.adapters.docker_daemons import DockerDaemons
 
 from .conftest import LAUNCHER, NO_DOCKER, Lab, UnixConnection
+from .test_boards import agent_arguments
 from .test_lifecycle import FAKE_AGENT, anyone_in, processes_of
 
 AGENTS = {"server_url": "http://127.0.0.1:1", "join_tokens": {}}
@@ -131,9 +132,8 @@ def test_containers_run_in_the_twin_and_agents_learn_of_the_engine(
     told = capability(docker_lab)
     version = docker(docker_lab, "GET", "/version")["Version"]
     assert told["detail"].startswith(f"Docker {version}, ") and told["fallback"] is None
-    started = docker_lab.directory / "state/agents/server-1/started"
-    docker_lab.until(started.exists, "the agent")
-    assert f"docker: {socket_of(docker_lab)}" in started.read_text().splitlines()
+    arguments = agent_arguments(docker_lab, "server-1")
+    assert arguments[arguments.index("--docker") + 1] == str(socket_of(docker_lab))
 
     import_image(docker_lab, image)
     pid = start_container(docker_lab, "one")
@@ -252,9 +252,7 @@ def test_without_docker_the_twin_says_so_and_works(rack: dict[str, Any]) -> None
         told = capability(lab)
         assert not told["available"] and "not installed: /no/dockerd" in told["detail"]
         assert told["fallback"] == "container NFs are not offered; NFs run in the engine"
-        started = lab.directory / "state/agents/server-1/started"
-        lab.until(started.exists, "the agent")
-        assert "docker: None" in started.read_text().splitlines()
+        assert "--docker" not in agent_arguments(lab, "server-1")
         assert not socket_of(lab).exists() and daemon_pid(lab, "containerd") is None
         lab.put_spec(None, generation=2)
     finally:

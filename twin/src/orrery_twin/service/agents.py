@@ -97,14 +97,12 @@ class Agents:
         command += ["--run-dir", str(run_directory), "--state-dir", str(state_directory)]
         if boards := self._boards_file(server):
             command += ["--boards", str(boards)]
+        if self._docker:
+            command += ["--docker", str(self._docker)]
         return command
 
     def _environment(self, server: str) -> dict[str, str]:
         """The join token goes by environment: arguments are for every user of the machine to read."""
         assert self._settings
-        environment = {}
-        if token := self._settings.join_tokens.get(server):
-            environment["ORRERY_JOIN_TOKEN"] = token
-        if self._docker:
-            environment["ORRERY_DOCKER"] = str(self._docker)
-        return environment
+        token = self._settings.join_tokens.get(server)
+        return {"ORRERY_JOIN_TOKEN": token} if token else {}

@@ -13,7 +13,7 @@ from orrery_twin.service.hub import Hub
 from orrery_twin.service.supervisor import Supervised
 
 RETRY_S = 0.05
-IMAGES_KEPT = 8
+IMAGES_KEPT = 4
 REMOVE_TIMEOUT_S = 15.0
 FALLBACK = "container NFs are not offered; NFs run in the engine"
 

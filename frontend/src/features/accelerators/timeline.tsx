@@ -3,7 +3,6 @@ import type { Accelerator, Reconfiguration, ReconfigurationPolicy } from '@orrer
 import { useMemo } from 'react';
 import { useRecentRange } from '../../shared/charts/time-range.js';
 import { TimeSeriesChart } from '../../shared/charts/time-series-chart.js';
-import { quantityText } from '../../shared/format/quantity.js';
 import { useStreamStatus } from '../../shared/stream/hooks.js';
 import { Panel } from '../../shared/ui/page-header.js';
 import { EmptyState } from '../../shared/ui/states.js';
@@ -57,8 +56,8 @@ export function Timeline({ boards, nfs, lanes, policies, reconfigurations, emula
     policies
       .filter((policy) => policy.enabled && policy.threshold.metric === metric && sameNf(policy.nf, nf))
       .flatMap(({ threshold: { up, down } }) => [
-        { value: up, label: `↑ ${nf.id} ${quantityText(quantity, up)}`, series: nf.color },
-        { value: down, label: `↓ ${nf.id} ${quantityText(quantity, down)}`, series: nf.color },
+        { value: up, sign: '↑' as const, name: nf.id, series: nf.color },
+        { value: down, sign: '↓' as const, name: nf.id, series: nf.color },
       ]),
   );
   const left = nfs.length - shown.length;
@@ -94,7 +93,7 @@ export function Timeline({ boards, nfs, lanes, policies, reconfigurations, emula
           levels={levels}
           bands={bandsOf(reconfigurations, lost_ms ?? range.to_s * 1000)}
           emulated={emulated}
-          note={`Dashed levels: thresholds of policies. Shaded: reconfigurations.${
+          note={`Dashed levels: thresholds of policies, up to a board and down to software. Shaded: reconfigurations.${
             left > 0 ? ` ${left} more ${left === 1 ? 'NF is' : 'NFs are'} not drawn.` : ''
           }`}
         />

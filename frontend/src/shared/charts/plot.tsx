@@ -1,12 +1,12 @@
 import { useEffect, useRef } from 'react';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
-import { formatQuantity, type Quantity } from '../format/quantity.js';
+import { formatQuantity, type Quantity, quantityText } from '../format/quantity.js';
 import { clockText } from '../format/time.js';
 import { type Palette, seriesColor, usePalette } from '../theme/palette.js';
 import type { AlignedData } from './chart-data.js';
 import { crosshair, pointAt } from './crosshair.js';
-import type { ChartBand, ChartLevel } from './marks.js';
+import { type ChartBand, type ChartLevel, placeLabels } from './marks.js';
 import type { TimeRange } from './time-range.js';
 
 export interface PlotSeries {
@@ -35,7 +35,7 @@ interface PlotProps {
 const DASHES: (number[] | undefined)[] = [undefined, [6, 3], [2, 2], [8, 3, 2, 3], [12, 4], [4, 6]];
 
 /** Part of the plot, from the left, that stays free of labels. */
-const LEAST_CLEAR = 0.3;
+const LEAST_CLEAR = 0.45;
 
 /** A dashed line across the plot. */
 function level({ ctx, bbox }: uPlot, y: number, color: string): void {
@@ -48,26 +48,33 @@ function level({ ctx, bbox }: uPlot, y: number, color: string): void {
   ctx.stroke();
 }
 
-function drawLevels(plot: uPlot, levels: readonly ChartLevel[], palette: Palette): void {
+/** Lines of all levels, then their labels, so that no line goes through one. A label without room is left to the legend. */
+function drawLevels(plot: uPlot, levels: readonly ChartLevel[], quantity: Quantity, palette: Palette): void {
   const { ctx, bbox } = plot;
   const size = 10 * devicePixelRatio;
   ctx.save();
   ctx.font = `${size}px system-ui, sans-serif`;
   ctx.textAlign = 'right';
   ctx.textBaseline = 'bottom';
-  let above = { y: Number.POSITIVE_INFINITY, left: 0 };
-  for (const { value, label, series } of [...levels].sort((a, b) => a.value - b.value)) {
+  const labels = levels.map(({ value, sign, name, series }) => {
     const y = Math.round(plot.valToPos(value, 'y', true));
     level(plot, y, seriesColor(palette, series));
-    // A label that would lie on the one below it stands to the left of it.
-    const right = above.y - y < size * 1.2 ? above.left - size : bbox.left + bbox.width - 2 * devicePixelRatio;
-    const width = ctx.measureText(label).width;
-    if (right - width < bbox.left + bbox.width * LEAST_CLEAR) continue;
+    const text = `${sign} ${name} ${quantityText(quantity, value)}`;
+    return { y, text, width: ctx.measureText(text).width + 4 * devicePixelRatio };
+  });
+  const places = placeLabels(labels, {
+    left: bbox.left + bbox.width * LEAST_CLEAR,
+    right: bbox.left + bbox.width,
+    height: size * 1.2,
+    gap: size,
+  });
+  for (const [index, { y, text, width }] of labels.entries()) {
+    const right = places[index];
+    if (right === null || right === undefined) continue;
     ctx.fillStyle = palette.surface;
-    ctx.fillRect(right - width, y - size, width, size);
+    ctx.fillRect(right - width, y - size - devicePixelRatio, width, size + devicePixelRatio);
     ctx.fillStyle = palette['text-muted'];
-    ctx.fillText(label, right, y - devicePixelRatio);
-    above = { y, left: right - width };
+    ctx.fillText(text, right - 2 * devicePixelRatio, y - devicePixelRatio);
   }
   ctx.restore();
 }
@@ -149,7 +156,7 @@ function options(
       drawClear: [(plot: uPlot) => drawBands(plot, marks().bands ?? [], palette)],
       draw: [
         (plot: uPlot) => {
-          drawLevels(plot, marks().levels ?? [], palette);
+          drawLevels(plot, marks().levels ?? [], quantity, palette);
           if (threshold === undefined) return;
           plot.ctx.save();
           level(plot, Math.round(plot.valToPos(threshold, 'y', true)), palette.failed);

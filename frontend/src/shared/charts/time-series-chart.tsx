@@ -1,7 +1,7 @@
 import { ActionIcon, Tooltip } from '@mantine/core';
 import { IconChartLine, IconDownload, IconTable } from '@tabler/icons-react';
 import { lazy, type ReactNode, Suspense, useState } from 'react';
-import type { Quantity } from '../format/quantity.js';
+import { type Quantity, quantityText } from '../format/quantity.js';
 import { clockTextMs } from '../format/time.js';
 import { seriesColor, usePalette } from '../theme/palette.js';
 import { EmulatedMark } from '../ui/emulated-mark.js';
@@ -119,6 +119,7 @@ export function TimeSeriesChart(props: TimeSeriesChartProps) {
             </svg>
             <span>{label}</span>
             <RateText quantity={quantity} value={valueAt(columns[index], at)} />
+            <LevelsOf levels={levels?.filter((level) => level.series === index) ?? []} quantity={quantity} />
           </li>
         ))}
       </ul>
@@ -178,5 +179,15 @@ export function TimeSeriesChart(props: TimeSeriesChartProps) {
       )}
       {note && <p className={classes.note}>{note}</p>}
     </figure>
+  );
+}
+
+/** Levels of one series, which a narrow plot has no room to name. */
+function LevelsOf({ levels, quantity }: { readonly levels: readonly ChartLevel[]; readonly quantity: Quantity }) {
+  if (levels.length === 0) return null;
+  return (
+    <span className={`${classes.levels} tabular`}>
+      {levels.map(({ sign, value }) => `${sign} ${quantityText(quantity, value)}`).join(', ')}
+    </span>
   );
 }

@@ -68,7 +68,7 @@ export function MovePreview({ query, first, headings = [] }: MovePreviewProps) {
       ) : (
         plans.map((plan, i) => (
           <section key={plan.id}>
-            {plans.length > 1 && <h3>{headings[i]}</h3>}
+            {plans.length > 1 && <h2 className={classes.part}>{headings[i]}</h2>}
             <MovePlan plan={plan} />
           </section>
         ))
@@ -101,9 +101,9 @@ function MovePlan({ plan }: { readonly plan: Plan }) {
         <>
           <PlanChanges plan={plan} />
           {plan.slos.length > 0 && (
-            <section className={classes.expected} aria-label="Predicted objectives">
+            <div className={classes.expected}>
               <Predictions slos={plan.slos} before={base?.slos} />
-            </section>
+            </div>
           )}
         </>
       )}

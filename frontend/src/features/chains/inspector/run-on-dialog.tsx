@@ -64,9 +64,7 @@ export default function RunOnDialog({ instances, descriptor, onClose }: RunOnDia
         )
       }
     >
-      <p className={classes.runsNow}>
-        Now: {instances.map(runsOnText).join('; ')}. Flows that the NF knows go over where its forms share their state.
-      </p>
+      <p className={classes.runsNow}>Now: {instances.map(runsOnText).join('; ')}</p>
       <Choice
         label="Run it as"
         choices={formChoices(descriptor)}

@@ -60,6 +60,15 @@ describe('readOptions', () => {
     ).toBe('from-env');
   });
 
+  it('knows where Docker and the image of NFs usually are', () => {
+    const options = readOptions(args(), {});
+    expect(options?.docker).toBe('/run/docker.sock');
+    expect(options?.nf_box).toMatch(/\/agents\/build\/box\/nf-box\.tar$/);
+    const env = { ORRERY_DOCKER: '/d', ORRERY_NF_BOX: '/b.tar' };
+    expect(readOptions(args(), env)).toMatchObject({ docker: '/d', nf_box: '/b.tar' });
+    expect(readOptions(args({ docker: '/e' }), env)).toMatchObject({ docker: '/e', nf_box: '/b.tar' });
+  });
+
   it('gives help without anything else', () => {
     expect(readOptions(['--help'], {})).toBeNull();
   });
@@ -77,7 +86,9 @@ describe('readOptions', () => {
     [{ server: 'ws://host:999999/' }, '--server'],
     [{ server: 'ws+unix:agents.sock:/x' }, '--server'],
     [{ memory: 'lots' }, '--memory must be auto or no-huge or hugepages'],
-    [{ 'run-dir': `/tmp/${'x'.repeat(100)}` }, '--run-dir is too long'],
+    [{ docker: '' }, '--docker must be a socket'],
+    [{ 'nf-box': '' }, '--nf-box must be a file'],
+    [{ 'run-dir': `/tmp/${'x'.repeat(82)}` }, '--run-dir is too long'],
   ])('refuses %j', (over, text) => {
     expect(refusal(args(over))).toContain(text);
   });

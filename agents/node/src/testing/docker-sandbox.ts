@@ -107,11 +107,11 @@ export class DockerSandbox {
     this.run('kill', '-KILL', String(pid));
   }
 
-  /** Names of the containers' cgroups. */
+  /** Folders of the cgroups of containers. */
   cgroups(): string[] {
     return readdirSync(CGROUPS).flatMap((controller) => {
       const parent = join(CGROUPS, controller, this.cgroup);
-      return existsSync(parent) ? folders(parent).map((name) => join(controller, name)) : [];
+      return existsSync(parent) ? folders(parent).map((name) => join(parent, name)) : [];
     });
   }
 
@@ -131,11 +131,11 @@ export class DockerSandbox {
     unshare.kill('SIGKILL');
     // The first process of a PID namespace goes last.
     await until('all have ended', () => !existsSync(`/proc/${this.first}`));
-    await until('cgroups are empty', () => this.removeCgroups()).catch(() => undefined);
+    await until('cgroups are empty', () => this.removeCgroups());
   }
 
   private removeCgroups(): boolean {
-    for (const path of this.cgroups()) quietly(() => rmdirSync(join(CGROUPS, path)));
+    for (const path of this.cgroups()) quietly(() => rmdirSync(path));
     for (const controller of readdirSync(CGROUPS)) quietly(() => rmdirSync(join(CGROUPS, controller, this.cgroup)));
     return !readdirSync(CGROUPS).some((controller) => existsSync(join(CGROUPS, controller, this.cgroup)));
   }

@@ -91,7 +91,9 @@ export class Lab {
       ...[...this.sandbox, 'ip', 'netns', 'exec', this.node, process.execPath, BUNDLE],
       ...['--node', 'n1', '--origin', 'twin', '--iface', 'e0'],
       ...['--server', this.server.url, '--state-dir', join(this.directory, 'st'), '--run-dir', this.run_dir],
-      ...['--join-token', 'once', '--engine', ENGINE, '--memory', 'no-huge', ...more],
+      ...['--join-token', 'once', '--engine', ENGINE, '--memory', 'no-huge'],
+      // Never the Docker of the machine.
+      ...['--docker', join(this.directory, 'no-docker'), ...more],
     ];
     const agent = spawn(command!, args, { stdio: ['ignore', log, log] });
     this.agents.push(agent);

@@ -8,14 +8,14 @@ import { BoardUnit } from './board-unit.js';
 import { makeBoard } from './make-board.js';
 import { ADAPTERS } from './modules/index.js';
 import type { ModuleAdapter, ModuleSession } from './modules/module-adapter.js';
-import { netdevs } from './netdevs.js';
+import { type Netdevs, netdevs as readNetdevs } from './netdevs.js';
 import type { Slot } from './slot.js';
 
 interface BoardDriverOptions {
   boards: readonly BoardConfig[];
   adapters?: readonly ModuleAdapter[];
   makePort?: (config: BoardConfig) => BoardPort;
-  interfaces?: () => ReadonlySet<string>;
+  netdevs?: () => Netdevs;
 }
 
 /**
@@ -26,17 +26,17 @@ export class BoardDriver implements NfDriver {
   readonly kind = 'board';
   private readonly units: BoardUnit[];
   private readonly adapters: ReadonlyMap<string, ModuleAdapter>;
-  private readonly interfaces: () => ReadonlySet<string>;
+  private readonly netdevs: () => Netdevs;
   private told = '';
 
   constructor(
-    { boards, adapters = ADAPTERS, makePort = makeBoard, interfaces = netdevs }: BoardDriverOptions,
+    { boards, adapters = ADAPTERS, makePort = makeBoard, netdevs = readNetdevs }: BoardDriverOptions,
     emit: Emit,
     private readonly onChange: () => void,
   ) {
     this.adapters = new Map(adapters.map((adapter) => [adapter.nf, adapter]));
-    this.interfaces = interfaces;
-    this.units = boards.map((config) => new BoardUnit(config, makePort(config), emit, () => this.changed()));
+    this.netdevs = netdevs;
+    this.units = boards.map((config) => new BoardUnit(config, makePort(config), netdevs, emit, () => this.changed()));
   }
 
   /** NFs that a slot could be; whether a board has the bitstream is seen when it is to be loaded. */
@@ -81,7 +81,7 @@ export class BoardDriver implements NfDriver {
 
   observe(): ReadonlyMap<string, BoardInstance> {
     if (this.units.length === 0) return new Map();
-    const present = this.interfaces();
+    const present = this.netdevs();
     return new Map(
       this.slots.flatMap((slot) => {
         const found = slot.instance(present);

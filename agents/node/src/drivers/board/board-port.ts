@@ -43,6 +43,8 @@ export interface SlotCounters {
   bytes_out: number;
   dropped: number;
   bypassed: number;
+  /** Frames that wait until the slot takes them. */
+  held: number;
 }
 
 export interface SlotStatus {

@@ -20,6 +20,12 @@ export function sampleOf(board: string, before: BoardStatus | null, now: BoardSt
   };
 }
 
+/** Figures of a board that is away: as they were, but for what is lost in its slots meanwhile. */
+export function absentSample(last: BoardSample, lost: readonly number[]): BoardSample {
+  const slots = last.slots.map((slot) => ({ ...slot, lost: slot.lost + (lost[slot.slot] ?? 0) }));
+  return { ...last, slowdown: null, cpu_share: null, slots };
+}
+
 function shareOf(before: BoardStatus | null, now: BoardStatus): number | null {
   if (!now.cpu || !before?.cpu) return null;
   const wall_s = now.cpu.wall_s - before.cpu.wall_s;

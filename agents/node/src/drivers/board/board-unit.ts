@@ -11,8 +11,10 @@ import {
   type ModuleEvent,
   type SlotLoad,
 } from './board-port.js';
-import { sampleOf } from './board-sample.js';
+import { absentSample, sampleOf } from './board-sample.js';
 import { chooseImage } from './images.js';
+import type { Netdevs } from './netdevs.js';
+import { PowerLoss } from './power-loss.js';
 import { Slot, type SlotHost, type SlotTarget } from './slot.js';
 
 const RECONNECT = { first_ms: 250, most_ms: 10_000 };
@@ -31,6 +33,9 @@ export class BoardUnit implements SlotHost {
   private status: BoardStatus | null = null;
   private before: BoardStatus | null = null;
   private lastLoad: LoadResult | null = null;
+  private readonly powerLoss: PowerLoss;
+  /** What was read last before the board was lost. */
+  private away: { sample: BoardSample; read_ms: number } | null = null;
   private absence: string | null = 'not connected yet';
   private attempts = 0;
   private timer: NodeJS.Timeout | null = null;
@@ -43,9 +48,11 @@ export class BoardUnit implements SlotHost {
   constructor(
     readonly config: BoardConfig,
     readonly port: BoardPort,
+    netdevs: () => Netdevs,
     private readonly tell: Emit,
     private readonly onChange: () => void,
   ) {
+    this.powerLoss = new PowerLoss(config.slots, netdevs);
     this.slots = config.slots.map((ends, slot) => new Slot(slot, { near: ends.near, far: ends.far }, this));
   }
 
@@ -103,7 +110,8 @@ export class BoardUnit implements SlotHost {
   }
 
   get sample(): BoardSample | null {
-    return this.status && sampleOf(this.config.id, this.before, this.status);
+    if (this.status) return sampleOf(this.config.id, this.before, this.status);
+    return this.away && absentSample(this.away.sample, this.powerLoss.lost);
   }
 
   changed(): void {
@@ -178,7 +186,8 @@ export class BoardUnit implements SlotHost {
       this.absence = absenceOf(error as NodeJS.ErrnoException);
       return this.again();
     }
-    if (this.attempts > 0) this.emit('info', 'board.back', `Board ${this.board} is there`);
+    if (this.attempts > 0) this.tellBack(this.status);
+    this.took(this.status);
     this.connected = true;
     this.absence = null;
     this.attempts = 0;
@@ -196,6 +205,18 @@ export class BoardUnit implements SlotHost {
     for (const slot of this.slots) slot.lost();
     this.emit('error', 'board.lost', `Board ${this.board} is lost: ${why}`);
     this.again();
+  }
+
+  private tellBack(status: BoardStatus): void {
+    const counted = status.slots.map(({ slot, counters }) => (this.powerLoss.lost[slot] ?? 0) - counters.dropped);
+    const lost = this.away && lostPower(this.away.read_ms, status) ? sum(counted.map((n) => Math.max(0, n))) : 0;
+    const also = lost > 0 ? `; ${lost} frames were lost with its power` : '';
+    this.emit('info', 'board.back', `Board ${this.board} is there${also}`, { lost });
+  }
+
+  private took(status: BoardStatus): void {
+    this.powerLoss.mark(status);
+    this.away = { sample: sampleOf(this.board, null, status), read_ms: Date.now() };
   }
 
   private again(): void {
@@ -236,12 +257,20 @@ export class BoardUnit implements SlotHost {
     if (!this.online) return;
     this.before = this.status;
     this.status = status;
+    this.took(status);
     if (this.lastLoad && status.interrupted) this.lastLoad = { ...this.lastLoad, ...status.interrupted };
     for (const found of status.slots) this.slots[found.slot]?.observe(found);
     for (const slot of this.slots) await slot.sampleDrops();
     if (++this.polls % POLLS_A_TICK === 0) for (const { running } of this.slots) await running?.tick?.();
     this.onChange();
   }
+}
+
+const sum = (all: readonly number[]) => all.reduce((one, other) => one + other, 0);
+
+/** Whether it was powered after that time; taken for granted of one that cannot tell. */
+function lostPower(since_ms: number, { cpu }: BoardStatus): boolean {
+  return !cpu || Date.now() - 1000 * cpu.wall_s > since_ms;
 }
 
 function among(kind: string, others: ReadonlyMap<number, string>): string {

@@ -5,6 +5,7 @@ import type { AlertLimiter } from './alerts.js';
 import { BoardError, type BoardPort, type RegisterWrite, type SlotLoad, type SlotStatus } from './board-port.js';
 import { DropCounters } from './drop-counters.js';
 import { ConfigRefusal, type ModuleAdapter, type ModuleSession, type SlotAccess } from './modules/module-adapter.js';
+import type { Netdevs } from './netdevs.js';
 import { awaitCleared, clear, enable, metadataWrites, verifyModule } from './slot-setup.js';
 
 /** What a slot is to run. */
@@ -131,7 +132,7 @@ export class Slot {
   }
 
   /** The engine may send packets as soon as the instance was up once and both interfaces are there. */
-  instance(present: ReadonlySet<string>): BoardInstance | null {
+  instance(present: Netdevs): BoardInstance | null {
     const { target } = this;
     if (!target) return null;
     const missing = [this.ends.near, this.ends.far].filter((iface) => !present.has(iface));

@@ -41,6 +41,7 @@ const Death = z.object({ id: z.string(), Actor: z.object({ Attributes: z.record(
 
 /** The version that this client was written for; a Docker that has dropped it says from which on it can. */
 const API = { major: 1, minor: 41 };
+const EVENT_LIMIT_CHARS = 1024 * 1024;
 const PING_LIMIT_MS = 3000;
 const START_LIMIT_MS = 30_000;
 const IMPORT_LIMIT_MS = 60_000;
@@ -133,9 +134,11 @@ export class DockerClient {
     stream.setEncoding('utf8').on('data', (text: string) => {
       const complete = (rest + text).split('\n');
       rest = complete.pop()!;
-      for (const line of complete.filter(Boolean)) {
-        const { id, Actor } = Death.parse(JSON.parse(line));
-        onDeath({ id, labels: Actor.Attributes });
+      try {
+        if (rest.length > EVENT_LIMIT_CHARS) throw new Error('an event is too long');
+        for (const line of complete.filter(Boolean)) onDeath(readDeath(line));
+      } catch (error) {
+        stream.destroy(error as Error);
       }
     });
     // Its close is what is listened to.
@@ -157,6 +160,11 @@ export class DockerClient {
       throw error;
     });
   }
+}
+
+function readDeath(line: string): ContainerDeath {
+  const { id, Actor } = Death.parse(JSON.parse(line));
+  return { id, labels: Actor.Attributes };
 }
 
 const parse = (answer: Buffer): unknown => JSON.parse(answer.toString('utf8'));

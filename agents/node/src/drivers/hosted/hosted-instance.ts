@@ -87,7 +87,7 @@ export class HostedInstance<B extends Body> {
     return result;
   }
 
-  /** Never rejects: what cannot be started now is tried again later and reported meanwhile. */
+  /** Never rejects: what cannot be started now is reported, and tried again later unless that is in vain. */
   launch(find?: (record: InstanceRecord) => Promise<B | null>): Promise<void> {
     return this.inTurn(async () => {
       if (this.body || this.over) return;
@@ -171,7 +171,7 @@ export class HostedInstance<B extends Body> {
     if (unlinked) this.ends = null;
     this.restarts++;
     if (!told) this.onEnded(how);
-    if (!this.over)
+    if (!this.over && !permanent)
       this.timer = setTimeout(() => void this.launch(), backoffMs(RESTART, this.restarts, Math.random())).unref();
     this.onChange();
   }

@@ -76,7 +76,7 @@ export class ShellControl {
     const [frames_in, frames_out, bytes_in, bytes_out, dropped, bypassed] = sums as [
       ...[number, number, number, number, number, number],
     ];
-    return { frames_in, frames_out, bytes_in, bytes_out, dropped, bypassed };
+    return { frames_in, frames_out, bytes_in, bytes_out, dropped, bypassed, held: 0 };
   }
 
   /** The whole board was loaded: the shell counts from zero. */

@@ -1,0 +1,145 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { scratchDirectory, until } from '../../testing/scratch.js';
+import { type ContainerDeath, DockerClient } from './docker-client.js';
+import { callDocker, DockerAway, DockerRefusal } from './docker-http.js';
+
+type Answer = (request: IncomingMessage, response: ServerResponse) => void;
+
+/** Says what a Docker might, so that what the client makes of it is seen; that Docker says so is for the lab test. */
+async function serve(answer: Answer) {
+  const socket = join(scratchDirectory(), 's');
+  const asked: string[] = [];
+  const server = createServer((request, response) => {
+    asked.push(`${request.method} ${request.url}`);
+    answer(request, response);
+  });
+  await new Promise<void>((resolve) => server.listen(socket, resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { client: new DockerClient(socket), socket, asked, server };
+}
+
+const says =
+  (status: number, body: unknown): Answer =>
+  (_, response) => {
+    response.writeHead(status).end(typeof body === 'string' ? body : JSON.stringify(body));
+  };
+
+it("carries Docker's own message", async () => {
+  const { client } = await serve(says(409, { message: 'Conflict. The name is already in use.\n' }));
+  const refusal = await client.create('a', {}).catch((error) => error);
+  expect(refusal).toBeInstanceOf(DockerRefusal);
+  expect(refusal).toMatchObject({ message: 'Docker: Conflict. The name is already in use.', status: 409 });
+  const { client: odd } = await serve(says(502, 'bad gateway'));
+  await expect(odd.start('a')).rejects.toThrow('Docker: bad gateway');
+});
+
+it('takes what is not there for removed', async () => {
+  const { client } = await serve(says(404, { message: 'No such container: a' }));
+  expect(await client.inspect('a')).toBeNull();
+  expect(await client.hasImage('a:b')).toBe(false);
+  await client.remove('a');
+  await expect(client.start('a')).rejects.toThrow('No such container');
+});
+
+it('says that nobody listens', async () => {
+  const client = new DockerClient(join(scratchDirectory(), 'none'));
+  const away = await client.ping().catch((error) => error);
+  expect(away).toBeInstanceOf(DockerAway);
+  expect(away.message).toContain('Docker does not answer: connect ENOENT');
+});
+
+it.each<[string, Answer]>([
+  ['says nothing', () => undefined],
+  ['stops in the middle', (_, response) => response.write('{')],
+])('waits no longer than the limit for a Docker that %s', async (_, answer) => {
+  const { socket } = await serve(answer);
+  const call = callDocker(socket, { method: 'GET', path: '/x', limit_ms: 50 });
+  await expect(call).rejects.toBeInstanceOf(DockerAway);
+});
+
+it('takes an answer without an end for none', async () => {
+  const { socket } = await serve((_, response) => {
+    const more = () => {
+      while (!response.destroyed && response.write(Buffer.alloc(65_536)));
+    };
+    response.on('drain', more);
+    more();
+  });
+  await expect(callDocker(socket, { method: 'GET', path: '/x' })).rejects.toThrow('longer than');
+});
+
+it.each([
+  ['1.41', '1.12', 'v1.41'],
+  ['1.52', '1.44', 'v1.44'],
+])('speaks to a Docker of API %s down to %s in %s', async (ApiVersion, MinAPIVersion, spoken) => {
+  const { client, asked } = await serve((request, response) => {
+    says(200, request.url === '/version' ? { ApiVersion, MinAPIVersion } : [])(request, response);
+  });
+  await client.ping();
+  await client.list('a=b');
+  expect(asked.at(-1)).toContain(`GET /${spoken}/containers/json?all=true&filters=`);
+});
+
+it('refuses a Docker that is too old', async () => {
+  const { client } = await serve(says(200, { ApiVersion: '1.39', MinAPIVersion: '1.12' }));
+  await expect(client.ping()).rejects.toThrow('its API 1.39 is older than 1.41');
+});
+
+it('hears of an import that failed after it began well', async () => {
+  const { client } = await serve((request, response) => {
+    request.resume().on('end', () => response.end('{"status":"Importing"}\r\n{"error":"no space left on device"}\r\n'));
+  });
+  await expect(client.importImage('r', 't', import.meta.filename, [])).rejects.toThrow('no space left on device');
+});
+
+it('names a file that cannot be imported', async () => {
+  const { client } = await serve((request) => request.resume());
+  await expect(client.importImage('r', 't', '/nowhere.tar', [])).rejects.toThrow('/nowhere.tar');
+});
+
+it('puts lines together from the pieces of an output', async () => {
+  const piece = (text: string) => {
+    const head = Buffer.alloc(8);
+    head[0] = 2;
+    head.writeUInt32BE(Buffer.byteLength(text), 4);
+    return Buffer.concat([head, Buffer.from(text)]);
+  };
+  const { client } = await serve((_, response) => {
+    response.end(Buffer.concat([piece('one\ntw'), piece('o\n')]));
+  });
+  expect(await client.logs('a', 2)).toEqual(['one', 'two']);
+});
+
+it('tells deaths as they come, whole, and when nobody tells any more', async () => {
+  let tell: (text: string) => void = () => undefined;
+  const { client, server } = await serve((_, response) => {
+    response.flushHeaders();
+    tell = (text) => response.write(text);
+  });
+  const deaths: ContainerDeath[] = [];
+  const stream = await client.watchDeaths('orrery.node=n1', (death) => deaths.push(death));
+  const closed = new Promise((resolve) => stream.once('close', resolve));
+  const line = JSON.stringify({ id: 'c1', Actor: { Attributes: { 'orrery.instance': 'a.b.0' } } });
+  tell(line.slice(0, 9));
+  tell(`${line.slice(9)}\n${line.replace('c1', 'c2')}\n`);
+  await until('both are told', () => deaths.length === 2);
+  expect(deaths.map(({ id, labels }) => [id, labels['orrery.instance']])).toEqual([
+    ['c1', 'a.b.0'],
+    ['c2', 'a.b.0'],
+  ]);
+  server.closeAllConnections();
+  await closed;
+});
+
+it('gives up a stream of deaths that it cannot read', async () => {
+  const { client } = await serve((_, response) => {
+    response.write('{"status":"die"}\n');
+  });
+  const stream = await client.watchDeaths('a', () => undefined);
+  await new Promise((resolve) => stream.once('close', resolve));
+});

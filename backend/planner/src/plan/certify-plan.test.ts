@@ -1,11 +1,13 @@
 import type { Plan, Quality } from '@orrery/contract';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Solver } from '../solver/linear-model.js';
+import { withContainer } from '../testing/containers.js';
 import { descriptor } from '../testing/descriptors.js';
 import { testSolver } from '../testing/highs.js';
 import { rack } from '../testing/infrastructure.js';
 import { pipeline } from '../testing/pipelines.js';
 import { certifyPlan } from './certify-plan.js';
+import type { PlanInput } from './input.js';
 import { makePlan } from './make-plan.js';
 
 let solve: Solver;
@@ -20,7 +22,7 @@ const DESCRIPTORS = ['a', 'b', 'c', 'd'].map((id) =>
 const INFRASTRUCTURE = rack({ servers: 4, cores: 2, ghz: 1, nic_bps: 1e11, link_bps: 1e11 });
 
 /** Four NFs of one to two cores each on servers of two, and objectives between the two ways out. */
-const plan = makePlan({
+const INPUT: PlanInput = {
   id: 'plan',
   created_ms: 0,
   pipelines: [
@@ -48,11 +50,12 @@ const plan = makePlan({
   infrastructure: INFRASTRUCTURE,
   base: null,
   budget: { steps: 50 },
-});
+};
+const plan = makePlan(INPUT);
 
-const certify = async (it: Plan, time_limit_s = 5) =>
-  (await certifyPlan({ plan: it, descriptors: DESCRIPTORS, infrastructure: INFRASTRUCTURE }, solve, {
-    time_limit_s,
+const certify = async (it: Plan, descriptors = DESCRIPTORS) =>
+  (await certifyPlan({ plan: it, descriptors, infrastructure: INFRASTRUCTURE }, solve, {
+    time_limit_s: 5,
     elapsed_s: () => 0,
   }))!;
 const named = (quality: readonly Quality[]) => quality.map(({ part, subject }) => `${part} ${subject}`);
@@ -93,5 +96,23 @@ describe('certifyPlan', () => {
       implementations: descriptor(it.id, { cycles: 2000 }).implementations,
     }));
     expect(await certifyPlan({ ...input, descriptors: slower }, solve, limits)).toBeNull();
+  });
+
+  it('proves a plan with a container at the cost of one, and none that the catalogue has no more', async () => {
+    const descriptors = DESCRIPTORS.map((it) => withContainer(it, { cycles: 1100, base_latency_us: 60 }));
+    const implementations = [
+      { pipeline_id: 'p-1', node_id: 'c', on: 'container', load: 'partial', policy: 'hold' } as const,
+    ];
+    const contained = makePlan({ ...INPUT, descriptors, implementations, container_servers: ['server-4'] });
+    expect(contained.feasible).toBe(true);
+    expect(contained.parallel[0]!.sequential_us - plan.parallel[0]!.sequential_us).toBeCloseTo(55.1, 6);
+    const proven = await certify(contained, descriptors);
+    expect(named(proven)).toEqual(named(contained.quality));
+    proven.forEach(({ value, bound }, i) => {
+      expect(value).toBe(contained.quality[i]!.value);
+      expect(bound).toBeGreaterThanOrEqual(contained.quality[i]!.bound);
+      expect(bound).toBeLessThanOrEqual(value * (1 + 1e-9));
+    });
+    expect(await certify(contained)).toBeNull();
   });
 });

@@ -146,8 +146,11 @@ describe.skipIf(missing !== null)(
       await lab.exchange({ hop: 1, count: 1, expect: 1 });
       await board.kill();
       await lab.server.next('event', ({ event }) => event === 'board.lost');
+      expect(await lab.exchange({ hop: 1, count: 7, expect: 1, seconds: 0.5 })).toEqual([]);
+      await lab.server.next('samples', ({ samples }) => samples.boards[0]?.slots[0]?.lost === 7);
       await board.start();
-      await lab.server.next('event', ({ event }) => event === 'board.back');
+      const back = await lab.server.next('event', ({ event }) => event === 'board.back');
+      expect(back).toMatchObject({ data: { lost: 7 } });
       const packet = await until('a packet crosses', async () => {
         const [seen] = await lab.exchange({ hop: 1, count: 1, expect: 1, seconds: 0.5 });
         return seen;

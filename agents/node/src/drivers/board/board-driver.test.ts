@@ -34,12 +34,12 @@ async function setUp({ start = true } = {}) {
 
 async function drive(board: FakeBoardd) {
   const log = eventLog();
-  const present = new Set(ENDS);
+  const present = new Map(ENDS.map((name) => [name, { sent: 0, received: 0 }]));
   const { control, events, directory: images } = board;
   const slots = [0, 1].map((n) => ({ near: `n${n}`, far: `f${n}` }));
   const boards = [{ id: 'b1', backend: 'simulated' as const, control, events, images, slots }];
   const changes = { count: 0 };
-  const driver = new BoardDriver({ boards, interfaces: () => present }, log.emit, () => changes.count++);
+  const driver = new BoardDriver({ boards, netdevs: () => present }, log.emit, () => changes.count++);
   onTestFinished(() => driver.stop());
   await driver.start();
   const states = (state: string, id = 'p.fw.0') =>
@@ -202,6 +202,50 @@ describe('BoardDriver', () => {
     await until('it is added', () => driver.drops('p.fw.0').denied === 105);
   });
 
+  it('counts what a board loses with its power, by what the engine does not get back', async () => {
+    const { board, driver, log, present, states } = await setUp();
+    await driver.realize({ ...none, deploy: [firewall()] });
+    await states('running');
+    const lost = () => driver.samples[0]!.slots.map((slot) => slot.lost);
+    const told = () => log.events.filter(({ event }) => event === 'board.back').map(({ data }) => data.lost);
+    // What the module dropped while it worked is counted there.
+    present.set('n0', { sent: 1000, received: 10 });
+    present.set('f0', { sent: 15, received: 900 });
+    const readings = () => callsOf(board, 'status').length;
+    const before = readings();
+    await until('it was read since', () => readings() > before + 1);
+    expect(lost()).toEqual([1, 1]);
+    await board.kill();
+    await states('failed');
+    present.set('n0', { sent: 1040, received: 10 });
+    present.set('f0', { sent: 17, received: 901 });
+    present.set('n1', { sent: 5, received: 0 });
+    expect(lost()).toEqual([42, 6]);
+    expect(driver.samples).toMatchObject([{ slowdown: null, cpu_share: null, slots: [{ frames_in: 7 }, {}] }]);
+    present.delete('n1');
+    expect(lost()).toEqual([42, 1]);
+    await board.start();
+    // One frame the board has counted itself since.
+    await until('it is told', () => told().length > 0);
+    expect(told()).toEqual([40]);
+    await until('its own count goes on', () => lost()[0] === 1);
+  });
+
+  it('counts nothing lost when only the connection was', async () => {
+    const { board, driver, log, present, states } = await setUp();
+    await driver.realize({ ...none, deploy: [firewall()] });
+    await states('running');
+    board.powered_ms = Date.now() - 60_000;
+    board.disconnect();
+    await states('failed');
+    present.set('n0', { sent: 30, received: 0 });
+    await until('it is back', () => log.names().includes('board.back'));
+    expect(log.events.find(({ event }) => event === 'board.back')).toMatchObject({
+      message: 'Board b1 is there',
+      data: { lost: 0 },
+    });
+  });
+
   it('meets a board that comes after the agent', async () => {
     const { board, driver, states } = await setUp({ start: false });
     await driver.realize({ ...none, deploy: [firewall()] });
@@ -305,7 +349,7 @@ describe('BoardDriver', () => {
     });
     const before = changes.count;
     await until('it is heard', () => changes.count > before);
-    present.add('f0');
+    present.set('f0', { sent: 0, received: 0 });
     expect(driver.observe().get('p.fw.0')).toMatchObject({ state: 'running', ends: { far: 'f0' } });
   });
 

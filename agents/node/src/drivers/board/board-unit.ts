@@ -187,7 +187,7 @@ export class BoardUnit implements SlotHost {
       return this.again();
     }
     if (this.attempts > 0) this.tellBack(this.status);
-    this.took(this.status);
+    this.remember(this.status);
     this.connected = true;
     this.absence = null;
     this.attempts = 0;
@@ -214,7 +214,7 @@ export class BoardUnit implements SlotHost {
     this.emit('info', 'board.back', `Board ${this.board} is there${also}`, { lost });
   }
 
-  private took(status: BoardStatus): void {
+  private remember(status: BoardStatus): void {
     this.powerLoss.mark(status);
     this.away = { sample: sampleOf(this.board, null, status), read_ms: Date.now() };
   }
@@ -257,7 +257,7 @@ export class BoardUnit implements SlotHost {
     if (!this.online) return;
     this.before = this.status;
     this.status = status;
-    this.took(status);
+    this.remember(status);
     if (this.lastLoad && status.interrupted) this.lastLoad = { ...this.lastLoad, ...status.interrupted };
     for (const found of status.slots) this.slots[found.slot]?.observe(found);
     for (const slot of this.slots) await slot.sampleDrops();

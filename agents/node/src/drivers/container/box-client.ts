@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { z } from 'zod';
-import { ControlClient } from '../control/control-client.js';
-import type { InstanceRecord } from '../hosted/hosted-instance.js';
-import { stemOf } from '../hosted/veth-names.js';
+import { ControlClient } from '../control-client.js';
+import type { InstanceRecord } from '../hosted-instance.js';
+import { stemOf } from '../veth-names.js';
 
 /** In the run directory; holds a folder for each instance. */
 export const BOX_FOLDER = 'box';

@@ -1,4 +1,4 @@
-import type { Body, End } from '../hosted/hosted-instance.js';
+import type { Body, End } from '../hosted-instance.js';
 import type { EngineEnds } from '../nf-driver.js';
 import type { BoxClient, BoxStats } from './box-client.js';
 

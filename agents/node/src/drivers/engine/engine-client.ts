@@ -1,5 +1,5 @@
 import { EngineDescription, type EngineGraph, type EngineRequest, EngineStats } from '@orrery/contract';
-import { ControlClient } from '../control/control-client.js';
+import { ControlClient } from '../control-client.js';
 
 type Method = EngineRequest['method'];
 type Params<M extends Method> = Extract<EngineRequest, { method: M }>['params'];

@@ -10,7 +10,7 @@ import { backoffMs } from '../../platform/backoff.js';
 import { DetachedProcess } from '../../platform/detached-process.js';
 import { writeDurably } from '../../platform/durable-file.js';
 import { identify } from '../../platform/process-identity.js';
-import { Refusal } from '../control/control-client.js';
+import { Refusal } from '../control-client.js';
 import { type Change, DriverError, type NfDriver, type RuntimeInstance, type Wiring } from '../nf-driver.js';
 import { EngineClient } from './engine-client.js';
 

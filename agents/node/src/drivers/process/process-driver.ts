@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import type { InstanceSpec } from '@orrery/contract';
 import type { Emit } from '../../link/agent-event.js';
-import { recordOf } from '../hosted/hosted-instance.js';
-import { HostedInstances } from '../hosted/hosted-instances.js';
+import { recordOf } from '../hosted-instance.js';
+import { HostedInstances } from '../hosted-instances.js';
 import { processDigest } from '../instance-digest.js';
 import { type Change, DriverError, type HostedDriver, type HostedInstance } from '../nf-driver.js';
 import { type ProcessBody, ProcessRunner } from './process-runner.js';

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { DetachedProcess } from '../../platform/detached-process.js';
 import { writeDurably } from '../../platform/durable-file.js';
-import type { Body, End, InstanceRecord, Runner } from '../hosted/hosted-instance.js';
-import { ensureLinks, removeLinks } from '../hosted/veth.js';
-import { stemOf, vethLinks } from '../hosted/veth-names.js';
+import type { Body, End, InstanceRecord, Runner } from '../hosted-instance.js';
 import { DriverError, type EngineEnds } from '../nf-driver.js';
+import { ensureLinks, removeLinks } from '../veth.js';
+import { stemOf, vethLinks } from '../veth-names.js';
 import { commandOf, type ProcessNf } from './registry.js';
 
 const STOP_GRACE_MS = 2000;

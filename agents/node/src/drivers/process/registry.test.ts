@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { NfDescriptor } from '@orrery/contract';
 import { expect, it } from 'vitest';
 import { scratchDirectory } from '../../testing/scratch.js';
-import { VETH_PREFIX, vethLinks } from '../hosted/veth-names.js';
+import { VETH_PREFIX, vethLinks } from '../veth-names.js';
 import { commandOf, loadProcessNfs } from './registry.js';
 
 it('knows the process NFs that come with the agent, each with its descriptor', () => {

@@ -44,6 +44,7 @@ export class FakeBoardd {
   stall = false;
   /** While set, bytes of a load are refused with these words. */
   fault: string | null = null;
+  powered_ms = 0;
   private servers: Server[] = [];
   private readonly sockets = new Set<Socket>();
   private subscribers = new Set<Socket>();
@@ -61,17 +62,23 @@ export class FakeBoardd {
     this.slots = [0, 1].map(() => ({ state: 'empty', model: null, error: null }));
     this.last = null;
     this.finish = null;
+    this.powered_ms = Date.now();
     await Promise.all([
       this.listen(this.control, (socket) => this.serve(socket)),
       this.listen(this.events, (socket) => this.subscribers.add(socket)),
     ]);
   }
 
-  /** Power loss. */
-  async kill(): Promise<void> {
+  /** Ends connections; the board goes on. */
+  disconnect(): void {
     for (const socket of this.sockets) socket.destroy();
     this.sockets.clear();
     this.subscribers.clear();
+  }
+
+  /** Power loss. */
+  async kill(): Promise<void> {
+    this.disconnect();
     await Promise.all(this.servers.map((server) => new Promise((done) => server.close(done))));
     this.servers = [];
   }
@@ -164,7 +171,14 @@ export class FakeBoardd {
       })),
     }),
     status: () => ({
-      board: { state: this.last?.state ?? 'unknown', cycles: 5, board_ns: 100, wall_ns: 1000, slowdown: 9, cpu_s: 1 },
+      board: {
+        state: this.last?.state ?? 'unknown',
+        cycles: 5,
+        board_ns: 100,
+        wall_ns: (Date.now() - this.powered_ms) * 1e6,
+        slowdown: 9,
+        cpu_s: 1,
+      },
       slots: this.slots.map(({ state, model, error }, slot) => ({
         slot,
         state,

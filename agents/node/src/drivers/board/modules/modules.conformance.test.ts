@@ -100,7 +100,11 @@ describe.each(ADAPTERS.map((adapter) => [adapter.nf, adapter] as const))('board 
     const slots = [{ near: 'n0', far: 'f0' }];
     const boards = [{ id: 'b1', backend: 'simulated' as const, control, events, images: directory, slots }];
     const log = eventLog();
-    const driver = new BoardDriver({ boards, interfaces: () => new Set(['n0', 'f0']) }, log.emit, () => {});
+    const driver = new BoardDriver(
+      { boards, netdevs: () => new Map(['n0', 'f0'].map((name) => [name, { sent: 0, received: 0 }])) },
+      log.emit,
+      () => {},
+    );
     onTestFinished(() => driver.stop());
     await driver.start();
     const one = instance('p.x.0', {

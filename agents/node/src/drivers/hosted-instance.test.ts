@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { instance } from '../../testing/specs.js';
-import { DriverError } from '../nf-driver.js';
+import { instance } from '../testing/specs.js';
 import { type Body, type End, HostedInstance, type InstanceRecord, type Runner, recordOf } from './hosted-instance.js';
+import { DriverError } from './nf-driver.js';
 
 class FakeBody implements Body {
   readonly ends = { near: 'n', far: 'f' };

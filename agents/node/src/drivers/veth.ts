@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { DriverError } from '../nf-driver.js';
+import { DriverError } from './nf-driver.js';
 import type { VethLinks } from './veth-names.js';
 
 const run = promisify(execFile);

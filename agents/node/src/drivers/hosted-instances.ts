@@ -1,11 +1,11 @@
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { InstanceSpec } from '@orrery/contract';
-import type { Emit } from '../../link/agent-event.js';
-import { readJsonFile, writeDurably } from '../../platform/durable-file.js';
-import { log } from '../../platform/log.js';
-import { type Change, DriverError, type HostedInstance as Observed } from '../nf-driver.js';
+import type { Emit } from '../link/agent-event.js';
+import { readJsonFile, writeDurably } from '../platform/durable-file.js';
+import { log } from '../platform/log.js';
 import { type Body, HostedInstance, InstanceRecord, type Runner } from './hosted-instance.js';
+import { type Change, DriverError, type HostedInstance as Observed } from './nf-driver.js';
 import { stemOf } from './veth-names.js';
 
 /** The instances of one driver, each with a folder that survives the agent, and kept running. */

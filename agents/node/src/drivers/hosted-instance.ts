@@ -1,8 +1,8 @@
 import type { InstanceSpec } from '@orrery/contract';
 import { Id, MetadataField, Name } from '@orrery/contract';
 import { z } from 'zod';
-import { backoffMs } from '../../platform/backoff.js';
-import type { EngineEnds, HostedInstance as Observed } from '../nf-driver.js';
+import { backoffMs } from '../platform/backoff.js';
+import type { EngineEnds, HostedInstance as Observed } from './nf-driver.js';
 
 /** What the next agent must know of an instance that it finds. */
 export const InstanceRecord = z.strictObject({

@@ -187,13 +187,16 @@ describe.skipIf(missing !== null)(
       await lab.forward(3);
     });
 
-    it('starts an NF that was killed again, on the interfaces that it had', async () => {
+    it.each([
+      ['was killed', 'KILL', 'exit code 137'],
+      ['answers no more', 'STOP', 'did not answer'],
+    ] as const)('starts an NF that %s again, on the interfaces that it had', async (_, signal, why) => {
       const { lab } = await ContainerLab.start();
       await lab.forward(1);
       const before = await lab.containers();
       const indices = lab.interfaceIndices();
       const from = lab.reports;
-      await lab.docker.kill(before.nf!);
+      await lab.docker.kill(before.nf!, signal);
       await lab.observes('the loss is seen', ({ state }) => state !== 'converged', from);
       await lab.observes('it runs again', ({ state }) => state === 'converged', lab.reports);
       await lab.forward(20);
@@ -202,7 +205,7 @@ describe.skipIf(missing !== null)(
       expect(after.nf).not.toBe(before.nf);
       expect(lab.interfaceIndices()).toEqual(indices);
       const { message } = await lab.server.next('event', ({ event }) => event === 'instance.ended');
-      expect(message).toContain('exit code 137');
+      expect(message).toContain(why);
     });
 
     it('loses nothing when the holder is killed, and makes both anew when the NF ends after it', async () => {

@@ -28,6 +28,7 @@ class FakeRunner implements Runner<FakeBody> {
   failures: Error[] = [];
   inPlace: () => boolean = () => true;
   clears = 0;
+  isLinked = true;
 
   async adopt() {
     return null;
@@ -43,6 +44,10 @@ class FakeRunner implements Runner<FakeBody> {
 
   async configure() {
     return this.inPlace();
+  }
+
+  async linked() {
+    return this.isLinked;
   }
 
   async clear() {
@@ -103,6 +108,18 @@ describe('HostedInstance', () => {
     expect(one.observed).toMatchObject({ state: 'failed', detail: 'no', ends: null });
     await vi.advanceTimersByTimeAsync(500);
     expect(one.observed).toMatchObject({ state: 'running', ends: { near: 'n' } });
+  });
+
+  it('has no interfaces when a start that failed took them', async () => {
+    const { runner, one } = setUp();
+    await one.launch();
+    runner.failures = [new DriverError('first'), new DriverError('second')];
+    runner.bodies[0]!.end({ how: 'exit code 1' });
+    await vi.advanceTimersByTimeAsync(250);
+    expect(one.observed).toMatchObject({ detail: 'first', ends: { near: 'n' } });
+    runner.isLinked = false;
+    await vi.advanceTimersByTimeAsync(500);
+    expect(one.observed).toMatchObject({ detail: 'second', ends: null });
   });
 
   it('tries again after growing pauses, tells of the same failure once, and begins anew after long runs', async () => {

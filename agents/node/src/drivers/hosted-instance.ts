@@ -47,6 +47,8 @@ export interface Runner<B extends Body> {
   start(record: InstanceRecord): Promise<B>;
   /** Changes it while it runs; false: it must start again. */
   configure(body: B, record: InstanceRecord): Promise<boolean>;
+  /** Whether its interfaces are there, whatever became of it. */
+  linked(instanceId: string): Promise<boolean>;
   /** Takes away what `start` made. */
   clear(instanceId: string): Promise<void>;
 }
@@ -96,7 +98,8 @@ export class HostedInstance<B extends Body> {
         this.attach((await find?.(this.record)) ?? (await this.runner.start(this.record)));
       } catch (error) {
         const permanent = (error as { permanent?: boolean }).permanent;
-        this.failed({ how: (error as Error).message, permanent, unlinked: this.ends === null });
+        const unlinked = !(await this.runner.linked(this.record.instance_id));
+        this.failed({ how: (error as Error).message, permanent, unlinked });
       }
     });
   }

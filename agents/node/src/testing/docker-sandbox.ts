@@ -53,28 +53,19 @@ export class DockerSandbox {
   async startDocker(): Promise<void> {
     const log = openSync(join(this.directory, 'dockerd.log'), 'a');
     const own = (name: string) => join(this.directory, name);
-    const [command, ...args] = [
-      ...[
-        ...this.enter,
-        'dockerd',
-        '--host',
-        `unix://${this.socket}`,
-        '--live-restore',
-        '--storage-driver',
-        'overlay2',
-      ],
-      ...[
-        '--data-root',
-        own('data'),
-        '--exec-root',
-        own('exec'),
-        '--pidfile',
-        own('pid'),
-        '--cgroup-parent',
-        this.cgroup,
-      ],
-      ...['--bridge', 'none', '--iptables=false', '--ip6tables=false'],
-    ];
+    const options = {
+      host: `unix://${this.socket}`,
+      'data-root': own('data'),
+      'exec-root': own('exec'),
+      pidfile: own('pid'),
+      'storage-driver': 'overlay2',
+      'cgroup-parent': `/${this.cgroup}`,
+      'live-restore': true,
+      bridge: 'none',
+      iptables: false,
+    };
+    const flags = Object.entries(options).map(([name, value]) => `--${name}=${value}`);
+    const [command, ...args] = [...this.enter, 'dockerd', ...flags];
     this.docker = spawn(command!, args, { stdio: ['ignore', log, log] });
     const answers = () =>
       this.client.ping().then(
@@ -94,8 +85,8 @@ export class DockerSandbox {
   }
 
   /** Ends what a container runs, as the kernel would. */
-  async kill(container: string): Promise<void> {
-    this.killInside(await this.pidOf(container));
+  async kill(container: string, signal: 'KILL' | 'STOP' = 'KILL'): Promise<void> {
+    this.killInside(await this.pidOf(container), signal);
   }
 
   /** In the PID namespace of the sandbox. */
@@ -103,8 +94,8 @@ export class DockerSandbox {
     return (await this.client.inspect(container))!.pid;
   }
 
-  killInside(pid: number): void {
-    this.run('kill', '-KILL', String(pid));
+  killInside(pid: number, signal: 'KILL' | 'STOP' = 'KILL'): void {
+    this.run('kill', `-${signal}`, String(pid));
   }
 
   /** Folders of the cgroups of containers. */

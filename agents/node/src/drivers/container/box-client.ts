@@ -30,7 +30,7 @@ export class BoxClient {
   private constructor(private readonly control: ControlClient) {}
 
   /** `onFailure` is called once, when the connection ends or an answer is overdue. */
-  static async connect(path: string, onFailure: (error: Error) => void): Promise<BoxClient> {
+  static async connect(path: string, onFailure: (error: Error) => unknown): Promise<BoxClient> {
     return new BoxClient(await ControlClient.connect(path, 'the NF', onFailure));
   }
 

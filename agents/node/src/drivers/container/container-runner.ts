@@ -30,7 +30,7 @@ export class ContainerRunner implements Runner<ContainerBody> {
 
   /** By its control socket, so that one that runs is found while Docker is away. */
   async adopt({ instance_id, nf }: InstanceRecord): Promise<ContainerBody | null> {
-    if (!(await linksExist(vethLinks(instance_id)))) return null;
+    if (!(await this.linked(instance_id))) return null;
     try {
       const body = await this.meet(instance_id, null);
       if ((await body.control.nf()) === nf) return body;
@@ -65,6 +65,10 @@ export class ContainerRunner implements Runner<ContainerBody> {
       if (error instanceof Unreachable) return false;
       throw error instanceof Refusal ? refusedBy(record.instance_id, error) : error;
     }
+  }
+
+  linked(instanceId: string): Promise<boolean> {
+    return linksExist(vethLinks(instanceId));
   }
 
   async clear(instanceId: string): Promise<void> {
@@ -146,8 +150,19 @@ export class ContainerRunner implements Runner<ContainerBody> {
     return body;
   }
 
-  private connect(instanceId: string, onFailure: (error: Error) => void): Promise<BoxClient> {
-    return BoxClient.connect(controlSocket(this.folder, instanceId), onFailure);
+  /** A connection on which the NF has answered. */
+  private async connect(instanceId: string, onFailure: (error: Error) => void): Promise<BoxClient> {
+    let answered = false;
+    const path = controlSocket(this.folder, instanceId);
+    const client = await BoxClient.connect(path, (error) => answered && onFailure(error));
+    try {
+      await client.nf();
+    } catch (error) {
+      client.close();
+      throw error;
+    }
+    answered = true;
+    return client;
   }
 
   /** Docker tells why a container died; what neither died nor can be met again is given up. */

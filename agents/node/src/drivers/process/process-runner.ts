@@ -3,7 +3,7 @@ import { DetachedProcess } from '../../platform/detached-process.js';
 import { writeDurably } from '../../platform/durable-file.js';
 import type { Body, End, InstanceRecord, Runner } from '../hosted-instance.js';
 import { DriverError, type EngineEnds } from '../nf-driver.js';
-import { ensureLinks, removeLinks } from '../veth.js';
+import { ensureLinks, linksExist, removeLinks } from '../veth.js';
 import { stemOf, vethLinks } from '../veth-names.js';
 import { commandOf, type ProcessNf } from './registry.js';
 
@@ -62,6 +62,10 @@ export class ProcessRunner implements Runner<ProcessBody> {
   /** A process takes its configuration when it starts. */
   async configure(): Promise<boolean> {
     return false;
+  }
+
+  linked(instanceId: string): Promise<boolean> {
+    return linksExist(vethLinks(instanceId));
   }
 
   async clear(instanceId: string): Promise<void> {

@@ -132,7 +132,7 @@ export const BOARD_ROUTES = defineRoutes({
     body: ReconfigurationRequest,
     status: 202,
     response: Reconfiguration,
-    problems: [404, 409, 415, 422],
+    problems: [409, 415, 422],
     location: true,
     creates: true,
   },

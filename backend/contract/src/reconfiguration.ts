@@ -92,7 +92,10 @@ export type Reconfiguration = z.infer<typeof Reconfiguration>;
 /** A move by hand: onto a board, or back to software. */
 export const ReconfigurationRequest = z.strictObject({
   nf: NfRef,
-  to: z.enum(['software', 'board']),
+  to: z.enum(['software', 'board'], {
+    error: ({ input }) =>
+      input === 'container' ? 'a container needs no reconfiguration: deploy a plan' : 'must be software or board',
+  }),
   slot: SlotRef.nullable().default(null),
   load: LoadKind.default('partial'),
   policy: LoadPolicy.default('hold'),

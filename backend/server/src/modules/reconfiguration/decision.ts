@@ -55,13 +55,18 @@ export function decide(plan: Plan | null, request: ReconfigurationRequest): Deci
   };
 }
 
-/** The way back: what the earlier reconfiguration loaded goes to software, and what it displaced returns to the slot. */
-export function decideBack(plan: Plan | null, nf: NfRef, displaced: readonly NfRef[], how: BoardPlace): Decision {
+/**
+ * The way back of an earlier reconfiguration: what it loaded becomes what it was before, and what it displaced returns to the
+ * slot.
+ */
+export function decideBack(plan: Plan | null, nf: NfRef, earlier: readonly NfMove[], how: BoardPlace): Decision {
+  const was = earlier.find((move) => sameNf(move, nf))?.from === 'container' ? 'container' : 'software';
+  const displaced = earlier.filter((move) => move.to === 'software' && !sameNf(move, nf));
   const [first] = displaced.filter((each) => instancesOf(plan, each).length > 0 && !boardOf(plan, each));
   const slot = place(how);
   const { load, policy } = how;
   return {
-    leave: [choice(nf, { on: 'software' })],
+    leave: [choice(nf, { on: was })],
     load: first ? [choice(first, { on: 'board', slot, load, policy })] : [],
     moves: moves(plan, [[nf, 'software'], ...(first ? [[first, nameOf(slot)] as const] : [])]),
     slot,
@@ -117,7 +122,7 @@ function choice(
 function moves(plan: Plan | null, list: readonly (readonly [NfRef, string])[]): NfMove[] {
   return list.map(([nf, to]) => {
     const [instance] = instancesOf(plan, nf);
-    const from = instance?.board ? nameOf(instance.board) : 'software';
+    const from = instance?.board ? nameOf(instance.board) : softwareFormOf(plan, nf);
     return { pipeline_id: nf.pipeline_id, node_id: nf.node_id, nf: instance?.nf ?? nf.node_id, from, to };
   });
 }

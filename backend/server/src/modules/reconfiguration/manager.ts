@@ -1,6 +1,7 @@
 import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import {
   type BoardPlace,
+  type NfMove,
   type NfRef,
   PlanRequest,
   type Reconfiguration,
@@ -8,16 +9,16 @@ import {
 } from '@orrery/contract';
 import { newId } from '../../platform/ids.js';
 import { LOG, type Log } from '../../platform/log.js';
-import { conflict, invalid, notFound } from '../../platform/problem.js';
+import { conflict, invalid } from '../../platform/problem.js';
 import { BOARDS, type BoardView } from '../../ports/board-view.js';
 import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
 import { PLANS, type PlanStore } from '../../ports/plan-store.js';
 import { Conductor } from './conductor.js';
 import { type Course, changesOf } from './course.js';
-import { boardOf, type Decision, decide, decideBack, instancesOf, nameOf } from './decision.js';
+import { boardOf, type Decision, decide, decideBack, nameOf } from './decision.js';
 import { stageEvents, started } from './events.js';
 import { Records } from './records.js';
-import { requireSlot } from './slots.js';
+import { References } from './references.js';
 import { begun, noStages } from './stages.js';
 
 /** Why a reconfiguration begins, and how important the one who asks is. */
@@ -42,6 +43,7 @@ export class ReconfigurationManager implements OnApplicationBootstrap, OnApplica
     @Inject(PLANS) private readonly plans: PlanStore,
     @Inject(DEPLOYMENT_VIEW) private readonly view: DeploymentView,
     @Inject(BOARDS) private readonly boards: BoardView,
+    @Inject(References) private readonly references: References,
     @Inject(Records) private readonly records: Records,
     @Inject(Conductor) private readonly conductor: Conductor,
   ) {}
@@ -60,13 +62,11 @@ export class ReconfigurationManager implements OnApplicationBootstrap, OnApplica
     return this.active !== null;
   }
 
-  /** Throws 404 and 409; what is refused for its effect is recorded, not thrown. */
+  /** Throws 409 and 422; what is refused for its effect is recorded, not thrown. */
   async request(request: ReconfigurationRequest, cause: Cause): Promise<Reconfiguration> {
     const plan = this.view.comingPlan;
     this.requireIdle();
-    if (instancesOf(plan, request.nf).length === 0)
-      throw notFound('NF in what is deployed', `${request.nf.pipeline_id} ${request.nf.node_id}`);
-    if (request.slot) requireSlot(this.boards, request.slot);
+    this.references.require(request, request.to);
     const here = boardOf(plan, request.nf);
     if (request.to === 'software' && !here)
       throw invalid([{ pointer: '/to', detail: 'it is software already', code: 'no-change' }]);
@@ -85,12 +85,12 @@ export class ReconfigurationManager implements OnApplicationBootstrap, OnApplica
     return found.feasible ? gently : decide(plan, request);
   }
 
-  /** Takes back what an earlier reconfiguration did, now that the load has fallen. */
-  async back(nf: NfRef, displaced: readonly NfRef[], cause: Cause): Promise<Reconfiguration | null> {
+  /** Takes back what an earlier reconfiguration (its moves) did to the NF, now that the load has fallen. */
+  async back(nf: NfRef, moves: readonly NfMove[], cause: Cause): Promise<Reconfiguration | null> {
     const plan = this.view.comingPlan;
     const here = boardOf(plan, nf);
     if (this.busy || !here) return null;
-    return this.begin(decideBack(plan, nf, displaced, here), cause, here);
+    return this.begin(decideBack(plan, nf, moves, here), cause, here);
   }
 
   /** Leads the chains of slots that do not work back over software. */

@@ -4,7 +4,7 @@ import { newId } from '../../platform/ids.js';
 import { conflict, notFound } from '../../platform/problem.js';
 import { STORE, type Store } from '../../platform/redis.js';
 import { KEYS } from '../../platform/redis-keys.js';
-import { EVENT_LOG, type EventLog } from '../../ports/event-log.js';
+import { EVENT_LOG, type EventDraft, type EventLog } from '../../ports/event-log.js';
 
 export type StoredPolicy = ReconfigurationPolicyRequest & { readonly id: string };
 
@@ -45,16 +45,29 @@ export class Policies implements OnModuleInit {
     return this.write({ ...request, id }, by, 'changed');
   }
 
-  async remove(id: string, by: string): Promise<void> {
-    const policy = this.get(id);
-    await this.store.transact((transaction) => {
-      transaction.hdel(KEYS.reconfigurationPolicies, id);
-      this.events.appendIn(transaction, told(policy, by, 'removed'));
-    });
-    this.entries.delete(id);
+  remove(id: string, by: string): Promise<void> {
+    return this.drop(this.get(id), 'removed', by);
   }
 
-  private async write(policy: StoredPolicy, by: string, what: 'added' | 'changed'): Promise<StoredPolicy> {
+  /** Takes a chain that was deleted out of every policy; one that is for an NF of it goes. */
+  async forget(pipelineId: string): Promise<void> {
+    for (const policy of this.all()) {
+      const displaces = policy.displaces.filter(({ pipeline_id }) => pipeline_id !== pipelineId);
+      if (policy.nf.pipeline_id === pipelineId) await this.drop(policy, 'removed: its chain was deleted');
+      else if (displaces.length < policy.displaces.length)
+        await this.write({ ...policy, displaces }, undefined, 'changed: a chain that it displaced was deleted');
+    }
+  }
+
+  private async drop(policy: StoredPolicy, what: What, by?: string): Promise<void> {
+    await this.store.transact((transaction) => {
+      transaction.hdel(KEYS.reconfigurationPolicies, policy.id);
+      this.events.appendIn(transaction, told(policy, by, what));
+    });
+    this.entries.delete(policy.id);
+  }
+
+  private async write(policy: StoredPolicy, by: string | undefined, what: What): Promise<StoredPolicy> {
     await this.store.transact((transaction) => {
       transaction.hset(KEYS.reconfigurationPolicies, policy.id, JSON.stringify(policy));
       this.events.appendIn(transaction, told(policy, by, what));
@@ -64,12 +77,15 @@ export class Policies implements OnModuleInit {
   }
 }
 
-function told(policy: StoredPolicy, actor: string, what: string) {
+/** What became of it, and why if nobody asked. */
+type What = 'added' | `changed${string}` | `removed${string}`;
+
+function told(policy: StoredPolicy, actor: string | undefined, what: What): EventDraft {
   return {
-    type: `policy.${what}`,
+    type: `policy.${what.split(':')[0]}`,
     subject: policy.id,
     message: `Reconfiguration policy "${policy.title}" ${what}`,
-    actor,
+    ...(actor === undefined ? {} : { actor }),
     data: { policy_id: policy.id, ...policy.nf },
   };
 }

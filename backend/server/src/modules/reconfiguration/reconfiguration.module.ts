@@ -10,14 +10,14 @@ import type { FastifyReply } from 'fastify';
 import { pageOf } from '../../platform/paging.js';
 import { notFound } from '../../platform/problem.js';
 import { Caller, Input, Route } from '../../platform/route.js';
-import { BOARDS, type BoardView } from '../../ports/board-view.js';
 import { Conductor } from './conductor.js';
 import { Detection } from './detection.js';
 import { ReconfigurationManager } from './manager.js';
 import { NfLoads } from './nf-loads.js';
 import { Policies } from './policies.js';
+import { PolicySweeper } from './policy-sweeper.js';
 import { Records } from './records.js';
-import { requireSlot } from './slots.js';
+import { References } from './references.js';
 import { Watcher } from './watcher.js';
 
 @Controller()
@@ -25,7 +25,7 @@ class PoliciesController {
   constructor(
     @Inject(Policies) private readonly policies: Policies,
     @Inject(Watcher) private readonly watcher: Watcher,
-    @Inject(BOARDS) private readonly boards: BoardView,
+    @Inject(References) private readonly references: References,
   ) {}
 
   @Route('listReconfigurationPolicies')
@@ -40,7 +40,7 @@ class PoliciesController {
     @Caller() caller: SessionInfo,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<ReconfigurationPolicy> {
-    if (body.slot) requireSlot(this.boards, body.slot);
+    this.references.require(body, 'board');
     const policy = await this.policies.add(body, caller.name);
     reply.header('location', `${API_PREFIX}/reconfiguration-policies/${policy.id}`);
     return this.watcher.describe(policy);
@@ -51,7 +51,8 @@ class PoliciesController {
     @Input() { params, body }: RouteInput<'putReconfigurationPolicy'>,
     @Caller() caller: SessionInfo,
   ): Promise<ReconfigurationPolicy> {
-    if (body.slot) requireSlot(this.boards, body.slot);
+    const { nf, displaces } = this.policies.get(params.id);
+    this.references.require(body, 'board', [nf, ...displaces]);
     return this.watcher.describe(await this.policies.replace(params.id, body, caller.name));
   }
 
@@ -97,6 +98,16 @@ class ReconfigurationsController {
 
 @Module({
   controllers: [PoliciesController, ReconfigurationsController],
-  providers: [Policies, Records, NfLoads, Detection, Conductor, ReconfigurationManager, Watcher],
+  providers: [
+    Policies,
+    References,
+    PolicySweeper,
+    Records,
+    NfLoads,
+    Detection,
+    Conductor,
+    ReconfigurationManager,
+    Watcher,
+  ],
 })
 export class ReconfigurationModule {}

@@ -1,5 +1,5 @@
 import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
-import type { BoardPlace, NfRef, Reconfiguration, ReconfigurationPolicy } from '@orrery/contract';
+import type { BoardPlace, NfMove, Reconfiguration, ReconfigurationPolicy } from '@orrery/contract';
 import { LOG, type Log } from '../../platform/log.js';
 import { BOARDS, type BoardView } from '../../ports/board-view.js';
 import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
@@ -112,12 +112,13 @@ export class Watcher implements OnApplicationBootstrap, OnApplicationShutdown {
     if (due === 'above') {
       const trigger = `${say(load)} for ${threshold.for_s} s, above ${say(threshold.up)}`;
       const { slot, load: kind, policy: frames, displaces } = policy;
-      const request = { nf, to: 'board' as const, slot, load: kind, policy: frames, displaces };
+      const inTheWay = displaces.filter((each) => boardOf(this.view.comingPlan, each));
+      const request = { nf, to: 'board' as const, slot, load: kind, policy: frames, displaces: inTheWay };
       await this.manager.request(request, this.causeOf('load-high', trigger, 'reconfiguration manager', policy));
     } else {
       const trigger = `${say(load)} for ${threshold.for_s} s, below ${say(threshold.down)}`;
       const cause = this.causeOf('load-low', trigger, 'reconfiguration manager', policy);
-      await this.manager.back(nf, this.displacedFor(policy), cause);
+      await this.manager.back(nf, this.lastMoves(policy), cause);
     }
     this.lastMs.set(id, Date.now());
   }
@@ -131,12 +132,12 @@ export class Watcher implements OnApplicationBootstrap, OnApplicationShutdown {
     return nowMs - Math.max(this.lastMs.get(id) ?? 0, moved[0]?.ended_ms ?? 0) < wait;
   }
 
-  /** NFs that made room when this policy last brought its NF to a board. */
-  private displacedFor({ id, nf }: StoredPolicy): NfRef[] {
+  /** What moved when this policy last brought its NF to a board. */
+  private lastMoves({ id }: StoredPolicy): readonly NfMove[] {
     const last = this.records
       .all()
       .find(({ policy_id, cause, state }) => policy_id === id && cause === 'load-high' && state === 'completed');
-    return (last?.moves ?? []).filter((move) => move.to === 'software' && !sameNf(move, nf));
+    return last?.moves ?? [];
   }
 }
 

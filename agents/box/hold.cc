@@ -2,6 +2,7 @@
 #include "box/hold.h"
 
 #include <csignal>
+#include <cstdio>
 
 namespace orrery::box {
 
@@ -12,6 +13,8 @@ void hold() {
   sigaddset(&ends, SIGTERM);
   sigaddset(&ends, SIGINT);
   sigprocmask(SIG_BLOCK, &ends, nullptr);
+  std::puts("orrery-nf-box holds");
+  std::fflush(stdout);
   int signal_number = 0;
   sigwait(&ends, &signal_number);
 }

@@ -13,8 +13,6 @@ namespace {
 
 constexpr std::string_view kCode = "invalid-config";
 
-}  // namespace
-
 Instance parse_instance(const nlohmann::json& value) {
   JsonFields fields(value, "", kCode);
   Instance instance;
@@ -27,6 +25,8 @@ Instance parse_instance(const nlohmann::json& value) {
   return instance;
 }
 
+}  // namespace
+
 std::unique_ptr<NfCore> make_nf(const Instance& instance) {
   try {
     return find_nf(instance.nf)(instance.config, instance.metadata);
@@ -35,15 +35,17 @@ std::unique_ptr<NfCore> make_nf(const Instance& instance) {
   }
 }
 
-Instance read_instance(const std::string& path) {
+Loaded load_instance(const std::string& path) {
   std::ifstream file(path);
   if (!file) throw std::runtime_error(path + " cannot be read");
   const nlohmann::json value = nlohmann::json::parse(file, nullptr, false);
   if (value.is_discarded()) throw std::runtime_error(path + " is not JSON");
   try {
-    return parse_instance(value);
+    Instance instance = parse_instance(value);
+    auto nf = make_nf(instance);
+    return {std::move(instance), std::move(nf)};
   } catch (const EngineError& error) {
-    throw std::runtime_error(path + ": " + error.pointer + " " + error.what());
+    throw std::runtime_error(path + ": " + (error.pointer.empty() ? "it" : error.pointer) + " " + error.what());
   }
 }
 

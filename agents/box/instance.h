@@ -17,11 +17,16 @@ struct Instance {
   std::vector<MetadataField> metadata;
 };
 
+// An instance and the NF that was made from it.
+struct Loaded {
+  Instance instance;
+  std::unique_ptr<NfCore> nf;
+};
+
 // Throws std::runtime_error that names the file, and the field by JSON Pointer.
-Instance read_instance(const std::string& path);
+Loaded load_instance(const std::string& path);
 
 // Throws EngineError with a pointer into the instance.
-Instance parse_instance(const nlohmann::json& value);
 std::unique_ptr<NfCore> make_nf(const Instance& instance);
 
 }  // namespace orrery::box

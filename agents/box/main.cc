@@ -72,16 +72,14 @@ void serve(const RunOptions& options, FramePump& pump, Control& control) {
 }
 
 int run(const RunOptions& options) {
-  Instance instance;
-  std::unique_ptr<NfCore> nf;
+  Loaded loaded;
   try {
-    instance = read_instance(options.instance);
-    nf = make_nf(instance);
+    loaded = load_instance(options.instance);
   } catch (const std::exception& error) {
     return report(error, 2);
   }
-  FramePump pump(std::move(nf), options.near, options.far);
-  Control control(pump, std::move(instance), random_epoch());
+  FramePump pump(std::move(loaded.nf), options.near, options.far);
+  Control control(pump, std::move(loaded.instance), random_epoch());
   serve(options, pump, control);
   return 0;
 }

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// The wires of a box: two veth pairs in a network namespace of the test's own.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "box/packet_port.h"
+#include "nfs/nf_core.h"
+#include "support/testing/frames.h"
+
+namespace orrery::box::testing {
+
+using orrery::testing::Frame;
+
+// Runs a shell command and fails the test when the command does.
+void shell(const std::string& command);
+
+// Waits until `done` says so and fails the test after ten seconds.
+void await(const std::function<bool()>& done, const char* what);
+
+// Both pairs, up and empty, from construction to destruction. The box has their ends `near` and `far`.
+class Network {
+ public:
+  Network();
+  ~Network();
+  Network(const Network&) = delete;
+  Network& operator=(const Network&) = delete;
+
+  // Sends frames, at most as many as a box can hold back, to the box in a direction.
+  void send(const std::vector<Frame>& frames, Direction in);
+
+  // The next `n` frames that leave the box in a direction.
+  std::vector<Frame> receive(size_t n, Direction out);
+
+  // Frames that have left the box and were not received.
+  size_t left_over();
+
+ private:
+  std::array<std::unique_ptr<PacketPort>, 2> ends_;  // by the direction that begins there
+};
+
+}  // namespace orrery::box::testing

@@ -4,13 +4,20 @@ import { resolve } from 'node:path';
 import { ROOT } from './paths.mjs';
 import { run, SetupError, step } from './progress.mjs';
 
-/** Names of the packages in the given groups. */
+/** Whether a command is where programs lie, those for root included. */
+function hasCommand(name) {
+  const directories = [...(process.env.PATH ?? '').split(':').filter(Boolean), '/usr/local/sbin', '/usr/sbin', '/sbin'];
+  return directories.some((directory) => existsSync(resolve(directory, name)));
+}
+
+/** Names of the packages in the given groups, but for those that stand down for a command that is there. */
 function wanted(groups) {
   return readFileSync(resolve(ROOT, 'scripts/debian-packages.txt'), 'utf8')
     .split('\n')
-    .filter((line) => line.trim() && !line.startsWith('#'))
-    .map((line) => line.trim().split(/\s+/))
-    .filter(([, group]) => groups.includes(group))
+    .map((line) => line.replace(/#.*/, '').trim())
+    .filter(Boolean)
+    .map((line) => line.split(/\s+/))
+    .filter(([, group, unless]) => groups.includes(group) && !(unless && hasCommand(unless.replace('unless:', ''))))
     .map(([name]) => name);
 }
 

@@ -17,6 +17,19 @@ afterEach(() => bench.stop());
 const ALL_DONE = ['detection done', 'update done', 'configuration done', 'response done'];
 const RIGHT = { alpha: 'alpha.nf.board-1-0', beta: 'beta.nf.0' };
 const LOADED = RIGHT.alpha;
+const LOAD = {
+  slot: 0,
+  module: 'alpha',
+  kind: 'partial',
+  policy: 'hold',
+  error: null,
+  modelled_s: 1,
+  measured_s: 1,
+  bytes: 1000,
+  held: 3,
+  lost: 7,
+  bypassed: 0,
+} as const;
 const LEFT = { alpha: 'alpha.nf.0', beta: 'beta.nf.board-1-0' };
 
 /** Asks that the NFs change places, has the server killed at the point, and gives what became of it after a restart. */
@@ -112,12 +125,13 @@ describe('a reconfiguration that a stop of the server interrupts', () => {
     await bench.restart({
       meanwhile: async () => {
         bench.board.pending.clear();
+        bench.board.lastLoad = LOAD;
         await new Promise((resolve) => setTimeout(resolve, 300));
         back = Date.now();
       },
     });
     const run = await bench.ended(id);
-    expect(run.state).toBe('completed');
+    expect(run).toMatchObject({ state: 'completed', slot: SLOT, loads: [LOAD], packets_lost: 7 });
     const { started_ms, ended_ms } = run.stages[2]!;
     expect(started_ms).toBeLessThanOrEqual(stopped);
     expect(ended_ms).toBeGreaterThanOrEqual(back);

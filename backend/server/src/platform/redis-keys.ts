@@ -50,6 +50,8 @@ export const KEYS = {
   reconfigurationCourses: `${project}:reconfiguration-courses`,
   /** hash id -> ScenarioRun, the newest that are kept. */
   scenarioRuns: `${project}:scenario-runs`,
+  /** hash run id -> what the run made and is not taken away yet (scenarios/ledger.ts). */
+  scenarioMade: `${project}:scenario-made`,
   /** stream: the event log, fields `e` (Event without id) and `n` (nonce against doubling). */
   events: `${project}:events`,
 } as const;

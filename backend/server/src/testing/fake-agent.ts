@@ -2,6 +2,7 @@ import {
   AGENT_PROTOCOL,
   type AgentMessage,
   API_PREFIX,
+  type LoadResult,
   type NodeSamples,
   type NodeSpec,
   type Observed,
@@ -35,6 +36,7 @@ export class FakeAgent {
   /** Slots (`board/slot`) that do not work, and instances that cannot be loaded, with the reason. */
   readonly faulty = new Set<string>();
   readonly loadErrors = new Map<string, string>();
+  lastLoad: LoadResult | null = null;
   /** Instances that do not get ready. */
   readonly pending = new Set<string>();
   private socket: WebSocket | null = null;
@@ -100,10 +102,13 @@ export class FakeAgent {
     await until(`welcome of ${this.node}`, () => welcomed || this.refused !== null);
   }
 
-  /** Reports that the newest spec runs. */
+  /** Reports that the newest spec runs; before the first, what its boards are like. */
   reach(): void {
     const { spec } = this;
-    if (!spec) return;
+    if (!spec) {
+      this.report({ ...this.observed, boards: this.observedBoards({ instances: [] }) });
+      return;
+    }
     const failing = spec.instances.flatMap(({ id }) => this.loadErrors.get(id) ?? []);
     const lost = spec.instances.some(({ board }) => board && this.faulty.has(`${board.board}/${board.slot}`));
     const instances = spec.instances.map(({ id }) => ({ id, state: 'running' as const, detail: null }));
@@ -116,12 +121,12 @@ export class FakeAgent {
   }
 
   /** Slots run what the spec says, unless they do not work. */
-  private observedBoards(spec: NodeSpec): Observed['boards'] {
+  private observedBoards(spec: Pick<NodeSpec, 'instances'>): Observed['boards'] {
     return Object.entries(this.boards).map(([id, count]) => ({
       id,
       state: 'operating',
       detail: null,
-      last_load: null,
+      last_load: this.lastLoad,
       slots: Array.from({ length: count }, (_, slot) => {
         const user = spec.instances.find(({ board }) => board?.board === id && board.slot === slot);
         const broken = this.faulty.has(`${id}/${slot}`);

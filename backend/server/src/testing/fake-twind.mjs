@@ -20,6 +20,7 @@ const state = {
   build_ms: null,
 };
 const traffic = new Map();
+let trafficCount = 0;
 const pcaps = new Map();
 
 function tell(line) {
@@ -57,7 +58,7 @@ const routes = {
   'GET /traffic': () => [200, { items: [...traffic.values()], total: traffic.size }],
   'POST /traffic': (body) => {
     const status = {
-      id: `traffic-${traffic.size + 1}`,
+      id: `traffic-${++trafficCount}`,
       request: body,
       state: 'running',
       started_ms: 1,
@@ -111,6 +112,10 @@ const server = createServer((request, response) => {
       if ([...traffic.values()].some(({ request: { pcap_id } }) => pcap_id === id))
         return refuse(response, 409, 'running traffic replays the capture');
       if (!pcaps.delete(id)) return refuse(response, 404, 'there is no such capture');
+      return void response.writeHead(204).end();
+    }
+    if (pathname.startsWith('/traffic/') && request.method === 'DELETE') {
+      if (!traffic.delete(pathname.slice('/traffic/'.length))) return refuse(response, 404, 'there is no such traffic');
       return void response.writeHead(204).end();
     }
     const body = bytes.length > 0 ? JSON.parse(bytes.toString()) : undefined;

@@ -1,5 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Inject, Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import {
+  Inject,
+  Injectable,
+  type OnApplicationBootstrap,
+  type OnApplicationShutdown,
+  type OnModuleInit,
+} from '@nestjs/common';
 import type { ScenarioRun } from '@orrery/contract';
 import { newId } from '../../platform/ids.js';
 import { LOG, type Log } from '../../platform/log.js';
@@ -10,39 +16,52 @@ import { EVENT_LOG, type EventLog } from '../../ports/event-log.js';
 import { ApiCaller } from './api-caller.js';
 import { SCRIPTS } from './registry.js';
 import type { ScenarioScript, ScenarioStep, Stage } from './scenario.js';
+import { Sweeper } from './sweeper.js';
 
 const KEEP = 50;
 const POLL_MS = 200;
+const INTERRUPTED = 'Interrupted by a restart of the server; what it had made is taken away.';
 
 interface Active {
-  readonly id: string;
+  /** null: leftovers are taken away. */
+  readonly id: string | null;
   readonly abort: AbortController;
   readonly ended: Promise<void>;
 }
 
 /** Runs one scenario at a time, tells how far it is, and takes away what it made. */
 @Injectable()
-export class ScenarioRunner implements OnModuleInit, OnApplicationShutdown {
+export class ScenarioRunner implements OnModuleInit, OnApplicationBootstrap, OnApplicationShutdown {
   private runs: readonly ScenarioRun[] = [];
   private active: Active | null = null;
+  private readonly closing = new AbortController();
 
   constructor(
     @Inject(LOG) private readonly log: Log,
     @Inject(STORE) private readonly store: Store,
     @Inject(EVENT_LOG) private readonly events: EventLog,
     @Inject(ApiCaller) private readonly caller: ApiCaller,
+    @Inject(Sweeper) private readonly sweeper: Sweeper,
   ) {}
 
   async onModuleInit(): Promise<void> {
     const stored = await this.store.hashValues<ScenarioRun>(KEYS.scenarioRuns);
     this.runs = stored.sort((a, b) => b.started_ms - a.started_ms);
-    for (const run of this.runs.filter(({ state }) => state === 'running'))
-      await this.write(
-        over(run, 'failed', 'The server was restarted meanwhile; chains and traffic of the run are left.'),
-      );
   }
 
+  /** What an interrupted run made goes, as at its own end. */
+  async onApplicationBootstrap(): Promise<void> {
+    for (const run of this.runs.filter(({ state }) => state === 'running')) {
+      await this.write(over(run, 'failed', INTERRUPTED));
+      this.tell(run, 'failed', `Scenario run ${run.id}: ${INTERRUPTED}`);
+    }
+    const left = await this.sweeper.leftBy();
+    if (left.length > 0) this.occupy(null, (signal) => this.sweepAll(signal));
+  }
+
+  /** The next server takes away what a run has made. */
   async onApplicationShutdown(): Promise<void> {
+    this.closing.abort();
     this.active?.abort.abort();
     await this.active?.ended;
   }
@@ -60,6 +79,7 @@ export class ScenarioRunner implements OnModuleInit, OnApplicationShutdown {
   async start(scenarioId: string, by: string): Promise<ScenarioRun> {
     const script = SCRIPTS.find(({ scenario }) => scenario.id === scenarioId);
     if (!script) throw notFound('scenario', scenarioId);
+    if (this.active?.id === null) throw conflict('What an interrupted run made is being taken away; try again soon.');
     if (this.active) throw conflict('Another scenario runs; stop it or wait for its end.');
     const steps = script.steps();
     const run: ScenarioRun = {
@@ -73,29 +93,13 @@ export class ScenarioRunner implements OnModuleInit, OnApplicationShutdown {
       started_ms: Date.now(),
       ended_ms: null,
     };
-    const abort = new AbortController();
-    let end = () => {};
-    this.active = {
-      id: run.id,
-      abort,
-      ended: new Promise((resolve) => {
-        end = resolve;
-      }),
-    };
-    const finish = () => {
-      this.active = null;
-      end();
-    };
-    try {
-      await this.write(run);
-    } catch (error) {
-      finish();
-      throw error;
-    }
+    const stored = this.write(run);
+    this.occupy(run.id, async (signal) => {
+      await stored;
+      await this.carryOut(run, script, steps, signal, by);
+    });
+    await stored;
     this.tell(run, 'started', `Scenario "${script.scenario.title}" started`, by);
-    void this.carryOut(run, script, steps, abort.signal, by)
-      .catch((error: unknown) => this.log.error({ error }, 'a scenario was lost sight of'))
-      .finally(finish);
     return run;
   }
 
@@ -104,6 +108,27 @@ export class ScenarioRunner implements OnModuleInit, OnApplicationShutdown {
     if (this.active?.id !== id) throw notFound('running scenario', id);
     this.active.abort.abort();
     await this.active.ended;
+  }
+
+  private occupy(id: string | null, work: (signal: AbortSignal) => Promise<void>): void {
+    const abort = new AbortController();
+    const ended = work(abort.signal)
+      .catch((error: unknown) => this.log.error({ error }, 'a scenario was lost sight of'))
+      .finally(() => {
+        this.active = null;
+      });
+    this.active = { id, abort, ended };
+  }
+
+  /** Takes away what earlier runs left. */
+  private async sweepAll(signal: AbortSignal): Promise<void> {
+    const api = await this.caller.as('scenarios');
+    for (const id of await this.sweeper.leftBy()) {
+      const run = this.runs.find((each) => each.id === id);
+      const done = await this.sweeper.sweep(api, id, signal);
+      if (done && run) this.tell(run, 'cleaned', `What scenario run ${id} had made was taken away`);
+    }
+    await api.end();
   }
 
   private async carryOut(
@@ -118,7 +143,7 @@ export class ScenarioRunner implements OnModuleInit, OnApplicationShutdown {
       run = { ...run, ...next };
       this.remember(run);
     };
-    const undo: (() => Promise<unknown>)[] = [];
+    await this.sweepAll(signal);
     const api = await this.caller.as(`scenario ${script.scenario.id}`);
     const stage: Stage = {
       api,
@@ -126,8 +151,11 @@ export class ScenarioRunner implements OnModuleInit, OnApplicationShutdown {
       note: (detail) =>
         update({ steps: run.steps.map((step) => (step.state === 'running' ? { ...step, detail } : step)) }),
       figure: (figure) => update({ figures: [...run.figures, figure] }),
-      made: (id) => update({ pipelines: [...run.pipelines, id] }),
-      onEnd: (work) => undo.push(work),
+      make: async (kind, request) => {
+        const id = await this.sweeper.make(api, run.id, kind, request);
+        if (kind === 'pipeline') update({ pipelines: [...run.pipelines, id] });
+        return id;
+      },
       until: (what, seconds, probe) => until(what, seconds, probe, signal),
     };
     let failure: string | null = null;
@@ -146,21 +174,21 @@ export class ScenarioRunner implements OnModuleInit, OnApplicationShutdown {
       }
     }
     const state = signal.aborted ? 'stopped' : failure === null ? 'completed' : 'failed';
-    for (const work of undo.reverse())
-      await work().catch((error: unknown) => this.log.warn({ error: (error as Error).message }, 'left by a scenario'));
+    await this.sweeper.sweep(api, run.id, this.closing.signal);
     await api.end();
+    if (this.closing.signal.aborted) return;
     run = over(run, state, state === 'failed' ? failure : null);
     await this.write(run);
     this.tell(run, state, `Scenario "${script.scenario.title}" ${state}${failure ? `: ${failure}` : ''}`, by);
   }
 
-  private tell(run: ScenarioRun, what: string, message: string, actor: string): void {
+  private tell(run: ScenarioRun, what: string, message: string, actor?: string): void {
     this.events.append({
       type: `scenario.${what}`,
       severity: what === 'failed' ? 'error' : 'info',
       subject: run.id,
       message,
-      actor,
+      ...(actor === undefined ? {} : { actor }),
       data: { run: run.id, scenario: run.scenario_id },
     });
   }

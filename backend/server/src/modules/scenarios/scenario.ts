@@ -1,5 +1,6 @@
 import type { Scenario, ScenarioFigure } from '@orrery/contract';
 import type { Api } from './api-caller.js';
+import type { Kind } from './kinds.js';
 
 /** What a step of a running scenario can do; everything that it makes is taken away at the end. */
 export interface Stage {
@@ -9,10 +10,8 @@ export interface Stage {
   /** Tells of the step that runs. */
   note(detail: string): void;
   figure(figure: ScenarioFigure): void;
-  /** A chain that the run made. */
-  made(pipelineId: string): void;
-  /** Undone after the run, the last first, whatever became of it. */
-  onEnd(undo: () => Promise<unknown>): void;
+  /** Makes something that is taken away after the run, whatever becomes of it; gives its id. */
+  make(kind: Kind, request: unknown): Promise<string>;
   /** Polls until there is a value. Throws after `seconds`, saying what did not happen, and when the run is to stop. */
   until<T>(what: string, seconds: number, probe: () => Promise<T | null>): Promise<T>;
 }

@@ -4,8 +4,10 @@ import type { FastifyReply } from 'fastify';
 import { pageOf } from '../../platform/paging.js';
 import { Caller, Input, Route } from '../../platform/route.js';
 import { ApiCaller } from './api-caller.js';
+import { Ledger } from './ledger.js';
 import { SCRIPTS } from './registry.js';
 import { ScenarioRunner } from './runner.js';
+import { Sweeper } from './sweeper.js';
 
 @Controller()
 class ScenariosController {
@@ -46,6 +48,6 @@ class ScenariosController {
 
 @Module({
   controllers: [ScenariosController],
-  providers: [ApiCaller, ScenarioRunner],
+  providers: [ApiCaller, Ledger, Sweeper, ScenarioRunner],
 })
 export class ScenariosModule {}

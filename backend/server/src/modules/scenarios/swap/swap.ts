@@ -119,21 +119,7 @@ async function makeChain(stage: Stage, definition: ReturnType<typeof attackChain
   const { items } = await api.call('listPipelines', { query: { limit: 1000 } });
   const old = items.find(({ draft }) => draft.name === definition.name);
   if (old) throw new Error(`a chain called ${definition.name} is there already: remove it`);
-  const { id } = await api.call('createPipeline', { body: definition });
-  stage.made(id);
-  stage.onEnd(async () => {
-    const { deployment_state } = await api.call('getPipeline', { params: { id } });
-    if (deployment_state !== 'none') {
-      const operation = await api.call('deleteDeployment', { params: { pipeline_id: id } });
-      for (let i = 0; i < 300; i++) {
-        const { state } = await api.call('getOperation', { params: { id: operation.id } });
-        if (state !== 'PROCESSING') break;
-        await new Promise((resolve) => setTimeout(resolve, 100));
-      }
-    }
-    await api.call('deletePipeline', { params: { id } });
-  });
-  return id;
+  return stage.make('pipeline', definition);
 }
 
 async function apply({ api, until }: Stage, pipelineId: string): Promise<void> {
@@ -161,9 +147,7 @@ async function setPolicy(stage: Stage, memory: Memory, load: LoadKind): Promise<
     await api.call('putReconfigurationPolicy', { params: { id: memory.policy }, body });
     return;
   }
-  const { id } = await api.call('createReconfigurationPolicy', { body });
-  memory.policy = id;
-  stage.onEnd(() => api.call('deleteReconfigurationPolicy', { params: { id } }));
+  memory.policy = await stage.make('policy', body);
 }
 
 async function webTraffic(stage: Stage, memory: Memory, ratePerS: number): Promise<void> {
@@ -172,11 +156,8 @@ async function webTraffic(stage: Stage, memory: Memory, ratePerS: number): Promi
   memory.traffic = await start(stage, 'client-3', 'web-1', ratePerS, "/item?id=1'%20or%20'1'='1");
 }
 
-async function start({ api, onEnd }: Stage, from: string, to: string, rate_per_s: number, path: string) {
-  const request = { kind: 'http', from, to, rate_per_s, path, body: 'q'.repeat(BODY_BYTES) };
-  const { id } = await api.call('startTraffic', { body: request });
-  onEnd(() => api.call('stopTraffic', { params: { id } }).catch(() => undefined));
-  return id;
+function start({ make }: Stage, from: string, to: string, rate_per_s: number, path: string): Promise<string> {
+  return make('traffic', { kind: 'http', from, to, rate_per_s, path, body: 'q'.repeat(BODY_BYTES) });
 }
 
 /** The detector's rate once it is as wanted. */

@@ -1,0 +1,149 @@
+import { join } from 'node:path';
+import { Infrastructure, type ScenarioRun } from '@orrery/contract';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { ChildServer } from './testing/child-server.js';
+import type { ApiClient } from './testing/client.js';
+import { FakeAgent } from './testing/fake-agent.js';
+import { RACK } from './testing/fixtures.js';
+import { Scratch, signIn } from './testing/server.js';
+import { until } from './testing/wait.js';
+
+const clients = [3, 4].map((n) => ({
+  ...RACK.hosts[0],
+  id: `client-${n}`,
+  title: `Client ${n}`,
+  address: `10.0.1.${n}`,
+  mac: `02:00:0a:00:01:0${n}`,
+}));
+const links = [3, 4].map((n) => ({
+  id: `client-${n}-leaf-1`,
+  a: { node: `client-${n}`, port: 'eth0' },
+  b: { node: 'leaf-1', port: `p${5 + n + 2}` },
+  bandwidth_bps: 1e9,
+  delay_us: 0,
+}));
+const board = {
+  id: 'board-1',
+  origin: 'twin',
+  server: 'server-1',
+  device: 'test',
+  slots: 1,
+  clock_mhz: 100,
+  resources: { lut: 1e6, ff: 1e6, 'bram-kib': 1e6 },
+  bandwidth_bps: 1e9,
+  latency_us: 1,
+};
+const LAB = Infrastructure.parse({
+  ...RACK,
+  hosts: [...RACK.hosts, ...clients],
+  links: [...RACK.links, ...links],
+  boards: [board],
+});
+
+let scratch: Scratch;
+let server: ChildServer;
+let api: ApiClient;
+const agents: FakeAgent[] = [];
+
+beforeEach(async () => {
+  scratch = new Scratch();
+  server = await ChildServer.start(scratch, { twin: true });
+  api = await signIn(server.url, scratch.secret);
+  await api.call('putInfrastructure', { body: LAB });
+  const socket = `ws+unix:${join(scratch.runDir, 'agents.sock')}:/api/v1/agent`;
+  for (const { id } of LAB.servers) {
+    const { token } = await api.call('createJoinToken', { body: { node: id } });
+    const agent = new FakeAgent(socket, id, token);
+    agents.push(agent);
+    if (id === board.server) agent.boards = { [board.id]: board.slots };
+    await agent.connect();
+    agent.reach();
+  }
+  await until('the twin runs', async () => (await api.call('getTwin')).daemon === 'running');
+});
+afterEach(async () => {
+  for (const agent of agents.splice(0)) await agent.kill();
+  await server.end('SIGTERM');
+  scratch.remove();
+});
+
+async function killAndRestart(): Promise<void> {
+  await server.end('SIGKILL');
+  server = await ChildServer.start(scratch, { twin: true });
+  api = await signIn(server.url, scratch.secret);
+  for (const agent of agents) await agent.connect();
+}
+
+const start = async () => (await api.call('startScenario', { params: { id: 'reconfiguration' } })).id;
+const runOf = (id: string): Promise<ScenarioRun> => api.call('getScenarioRun', { params: { id } });
+
+/** How many chains, policies and traffics there are. */
+async function there(): Promise<number[]> {
+  const lists = [
+    await api.call('listPipelines'),
+    await api.call('listReconfigurationPolicies'),
+    await api.call('listTraffic'),
+  ];
+  return lists.map(({ items }) => items.length);
+}
+
+const isAt = (wanted: number[]) => async () => (await there()).join() === wanted.join();
+
+describe('a scenario run that a kill of the server interrupts', () => {
+  it('is closed as failed, and what it made is taken away', async () => {
+    const run = await start();
+    await until('chains, policy and traffic', isAt([2, 1, 2]));
+    await killAndRestart();
+    expect(await runOf(run)).toMatchObject({
+      state: 'failed',
+      detail: 'Interrupted by a restart of the server; what it had made is taken away.',
+    });
+    await until('nothing is left', isAt([0, 0, 0]));
+    await until('it is told', async () => {
+      const { items } = await api.call('listEvents', { query: { type: 'scenario.cleaned' } });
+      return items.length === 1;
+    });
+    const again = await start();
+    await until('the next one makes its own', isAt([2, 1, 2]));
+    await api.call('stopScenarioRun', { params: { id: again } });
+    expect(await there()).toEqual([0, 0, 0]);
+  });
+
+  it.each<[string, () => Promise<boolean>]>([
+    ['its first chain', async () => (await there())[0]! > 0],
+    ['its reconfiguration', async () => (await api.call('listReconfigurations')).items.length > 0],
+  ])('when it has just made %s leaves nothing either', async (what, isMade) => {
+    await start();
+    await until(what, isMade);
+    await killAndRestart();
+    await until('nothing is left', isAt([0, 0, 0]));
+    const { items } = await api.call('listReconfigurations');
+    expect(items.filter(({ state }) => state === 'running' || state === 'failed')).toEqual([]);
+  });
+
+  it('leaves alone what a user made, whatever it is called', async () => {
+    const own = {
+      name: 'scenario-ddos',
+      title: 'my own',
+      traffic_class: { from: ['client-1'], rate_bps: 1e6 },
+      nodes: [
+        { id: 'in', kind: 'ingress' },
+        { id: 'nf', kind: 'nf', nf: 'monitor' },
+        { id: 'out', kind: 'egress' },
+      ],
+      edges: [
+        { id: 'e1', from: 'in', to: 'nf' },
+        { id: 'e2', from: 'nf', to: 'out' },
+      ],
+    };
+    await api.call('createPipeline', { body: own });
+    const run = await start();
+    const ended = await until('its end', async () => {
+      const now = await runOf(run);
+      return now.state === 'running' ? null : now;
+    });
+    expect(ended).toMatchObject({ state: 'failed', detail: expect.stringContaining('is there already') });
+    await killAndRestart();
+    expect((await api.call('listPipelines')).items.map(({ draft }) => draft.title)).toEqual(['my own']);
+  });
+});

@@ -182,12 +182,38 @@ describe('a reconfiguration that a stop of the server interrupts', () => {
     }
   });
 
-  it('is refused when it was to leave a slot that works again', async () => {
+  /** Kills the server as soon as it has stored that it leaves a slot that does not work. */
+  async function killedLeaving(): Promise<void> {
     await bench.move(alpha, 'board', { slot: SLOT });
     const isDead = killAt(bench.server.running.store, { write: 1, when: 'after' });
     bench.board.faulty.add('board-1/0');
     bench.board.reach();
     await until('the fall-back is stored', isDead);
+  }
+
+  it('leaves a slot that still does not work, which it hears when the agent is back', async () => {
+    await killedLeaving();
+    await bench.restart();
+    const [fallback] = await bench.runs();
+    expect(await bench.ended(fallback!.id)).toMatchObject({ cause: 'fallback', state: 'completed' });
+    expect(await bench.places()).toMatchObject({ alpha: LEFT.alpha });
+  });
+
+  it('is completed when its operation missed something only as the server stopped', async () => {
+    const id = await swapInConfiguration();
+    const { store } = bench.server.running;
+    const [key, field] = ['orrery:default:operations', `${id}.configuration`];
+    const stored = JSON.parse((await store.redis.hget(key, field))!);
+    const stuck = { ...stored, state: 'FAILED_TEMP', error: { detail: 'fabric: the twin is not running', errors: [] } };
+    killAt(store, { write: 1, when: 'before' });
+    await store.redis.hset(key, field, JSON.stringify(stuck));
+    bench.board.pending.clear();
+    await bench.restart();
+    expect((await bench.ended(id)).state).toBe('completed');
+  });
+
+  it('is refused when it was to leave a slot that works again', async () => {
+    await killedLeaving();
     bench.board.faulty.clear();
     bench.board.reach();
     await bench.restart();

@@ -183,6 +183,21 @@ def test_containers_end_with_their_servers(docker_lab: Lab, rack: dict[str, Any]
     assert docker(docker_lab, "GET", "/containers/json", all="1") == []
 
 
+def test_a_frozen_engine_is_replaced_rather_than_leave_containers(
+    docker_lab: Lab, rack: dict[str, Any], image: bytes
+) -> None:
+    docker_lab.put_spec(rack, generation=1)
+    until_offered(docker_lab)
+    import_image(docker_lab, image)
+    start_container(docker_lab, "one")
+    frozen = daemon_pid(docker_lab, "dockerd")
+    docker_lab.inside(["kill", "-STOP", str(frozen)])
+    docker_lab.put_spec(None, generation=2)
+    until_offered(docker_lab)
+    assert daemon_pid(docker_lab, "dockerd") != frozen
+    assert docker(docker_lab, "GET", "/containers/json", all="1") == []
+
+
 def end_launcher(lab: Lab, number: signal.Signals) -> None:
     lab.launcher.send_signal(number)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from aiohttp import ClientError, ClientSession, ClientTimeout, UnixConnector
 
-TIMEOUT_S = 10.0
+TIMEOUT_S = 5.0
 AT_ONCE_MAX = 4
 LOOK_AGAIN_S = 0.02
 GONE = 404

@@ -42,7 +42,7 @@ function show(answers: Record<string, unknown>) {
   vi.mocked(call).mockImplementation(async (name) => {
     const answer = answers[name];
     if (answer instanceof Error) throw answer;
-    return answer as never;
+    return (Array.isArray(answer) ? answer[asked(name).length - 1] : answer) as never;
   });
   const onStarted = vi.fn();
   render(
@@ -63,9 +63,12 @@ function show(answers: Record<string, unknown>) {
 
 const asked = (route: string) => vi.mocked(call).mock.calls.filter(([name]) => name === route);
 
+/** Room is made, then the slot is loaded. */
+const both = [plan, { ...plan, id: 'pn-2', base_plan: 'pn-1' }];
+
 describe('MoveDialog', { timeout: 30_000 }, () => {
   it('shows the plan of exactly the move that it then asks for, with what it displaces', async () => {
-    const { user, onStarted } = show({ createPlan: plan, createReconfiguration: reconfigurationWith({ id: 'rc-7' }) });
+    const { user, onStarted } = show({ createPlan: both, createReconfiguration: reconfigurationWith({ id: 'rc-7' }) });
     const program = screen.getByRole<HTMLButtonElement>('button', { name: 'Program' });
     expect(program.disabled).toBe(true);
     await user.click(screen.getByRole('combobox', { name: 'NF' }));
@@ -94,6 +97,15 @@ describe('MoveDialog', { timeout: 30_000 }, () => {
     expect(screen.getByRole<HTMLButtonElement>('button', { name: 'Program' }).disabled).toBe(true);
   });
 
+  it('cannot be applied while room can be made but the slot not be loaded', async () => {
+    const { user } = show({ createPlan: [plan, { ...both[1], feasible: false, steps: [] }] });
+    await user.click(screen.getByRole('combobox', { name: 'NF' }));
+    await user.click(screen.getByRole('option', { name: /^sqli/ }));
+    expect(await screen.findByText('not feasible')).toBeTruthy();
+    expect(screen.getByText('feasible')).toBeTruthy();
+    expect(screen.getByRole<HTMLButtonElement>('button', { name: 'Program' }).disabled).toBe(true);
+  });
+
   it('tells why the server refused the move', async () => {
     const refusal = new ApiError({
       type: 'about:blank',
@@ -101,7 +113,7 @@ describe('MoveDialog', { timeout: 30_000 }, () => {
       status: 409,
       detail: 'A move is under way.',
     });
-    const { user, onStarted } = show({ createPlan: plan, createReconfiguration: refusal });
+    const { user, onStarted } = show({ createPlan: both, createReconfiguration: refusal });
     await user.click(screen.getByRole('combobox', { name: 'NF' }));
     await user.click(screen.getByRole('option', { name: /^sqli/ }));
     await screen.findAllByText('Load sqli');

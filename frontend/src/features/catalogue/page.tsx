@@ -110,7 +110,7 @@ export function Component() {
                         </td>
                         <td>{item.actions.may_drop ? 'yes' : <span className="muted">no</span>}</td>
                         <td>{item.state.kind === 'none' ? <span className="muted">none</span> : item.state.kind}</td>
-                        <td>{formsText(item.implementations)}</td>
+                        <td className={classes.formsCell}>{formsText(item.implementations)}</td>
                         <td className="number">
                           {cost.cycles_per_packet}
                           {cost.cycles_per_byte > 0 && <span className="muted"> + {cost.cycles_per_byte} a byte</span>}

@@ -3,7 +3,7 @@ import { Link } from 'react-router';
 import { chainPath, useChainTitle } from '../../shared/api/chains.js';
 import { useCounters } from '../../shared/api/queries.js';
 import { TimeSeriesChart } from '../../shared/charts/time-series-chart.js';
-import { runsOnText, spotText } from '../../shared/format/form.js';
+import { measuresLatency, runsOnText, spotText } from '../../shared/format/form.js';
 import { quantityText } from '../../shared/format/quantity.js';
 import { useLink } from '../../shared/stream/hooks.js';
 import { DetailPanel, DetailSection, Facts } from '../../shared/ui/detail-panel.js';
@@ -117,16 +117,18 @@ function InstanceDetail({ chip }: { readonly chip: Chip }) {
               ]
         }
       />
-      <TimeSeriesChart
-        title="Latency in the NF"
-        quantity="us"
-        emulated={emulated}
-        height={110}
-        series={[
-          { key: key('latency_p99_us'), label: 'p99' },
-          { key: key('latency_p50_us'), label: 'p50' },
-        ]}
-      />
+      {measuresLatency(instance.driver) && (
+        <TimeSeriesChart
+          title="Latency in the NF"
+          quantity="us"
+          emulated={emulated}
+          height={110}
+          series={[
+            { key: key('latency_p99_us'), label: 'p99' },
+            { key: key('latency_p50_us'), label: 'p50' },
+          ]}
+        />
+      )}
       <TimeSeriesChart
         title="CPU"
         quantity="share"

@@ -27,6 +27,11 @@ export function formOfDriver(driver: Driver): Form {
   return driver === 'container' || driver === 'board' ? driver : 'software';
 }
 
+/** Whether the latency within the NF is measured: the engine alone takes the time before and behind it. */
+export function measuresLatency(driver: Driver): boolean {
+  return driver === 'engine';
+}
+
 type Placed = Pick<NfInstance, 'driver' | 'slot' | 'server' | 'core'>;
 
 /** Within its server: `core 2`, `container` or `board-1 slot 0` */

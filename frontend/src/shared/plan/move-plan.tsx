@@ -21,6 +21,9 @@ export function useMovePlans(choices: MoveChoices | null): UseQueryResult<readon
     staleTime: 0,
     gcTime: 0,
     retry: false,
+    // What is shown is what is deployed: no other plan takes its place unasked.
+    refetchOnWindowFocus: false,
+    refetchOnReconnect: false,
     queryFn: ({ signal }) => plansOf(choices!, signal),
   });
 }

@@ -52,6 +52,7 @@ export function NodeInspector({ node, actions }: { readonly node: PipelineNode; 
         <TitleInput node={node} />
         <IdInput key={node.id} node={node} />
       </Section>
+      {instances.length > 0 && <RunsOn instances={instances} />}
       {node.kind === 'nf' && <NfConfig node={node} />}
       {node.kind === 'nf' && descriptor && descriptor.attributes.length > 0 && (
         <Section title="Tags packets with">
@@ -69,7 +70,6 @@ export function NodeInspector({ node, actions }: { readonly node: PipelineNode; 
           </dl>
         </Section>
       )}
-      {instances.length > 0 && <RunsOn instances={instances} />}
     </>
   );
 }

@@ -2,7 +2,7 @@ import { Button } from '@mantine/core';
 import type { NfInstance } from '@orrery/contract';
 import { lazy, Suspense, useState } from 'react';
 import { useMay } from '../../../shared/api/session.js';
-import { formsOf, runsOnText } from '../../../shared/format/form.js';
+import { formsOf, measuresLatency, runsOnText } from '../../../shared/format/form.js';
 import { EmulatedMark } from '../../../shared/ui/emulated-mark.js';
 import { LiveRate } from '../../../shared/ui/rate-text.js';
 import { StatusBadge } from '../../../shared/ui/status-badge.js';
@@ -55,6 +55,7 @@ const FIGURES = [
 ] as const;
 
 function Instance({ instance }: { readonly instance: NfInstance }) {
+  const figures = FIGURES.filter(([, metric]) => metric !== 'latency_p99_us' || measuresLatency(instance.driver));
   return (
     <div className={classes.instance}>
       <div>
@@ -64,7 +65,7 @@ function Instance({ instance }: { readonly instance: NfInstance }) {
       </div>
       {instance.detail && <p className={classes.error}>{instance.detail}</p>}
       <dl className={classes.figures}>
-        {FIGURES.map(([name, metric, quantity]) => (
+        {figures.map(([name, metric, quantity]) => (
           <div key={metric}>
             <dt>{name}</dt>
             <dd>

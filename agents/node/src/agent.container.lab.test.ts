@@ -91,6 +91,16 @@ class ContainerLab extends Lab {
     ).catch((error) => this.explain(error));
   }
 
+  /** Resolves when a hello after so many says that containers can be had. */
+  async offersContainers(after: number): Promise<void> {
+    const offers = () =>
+      this.server
+        .all('hello')
+        .slice(after)
+        .some(({ capabilities }) => capabilities.drivers.includes('container'));
+    await until('containers can be had', offers).catch((error) => this.explain(error));
+  }
+
   async call(method: 'export_state' | 'import_state', instance_id: string, params: Record<string, unknown> = {}) {
     const id = `${method}-${instance_id}`;
     this.server.send({ type: 'call', id, method, instance_id, params });
@@ -236,12 +246,7 @@ describe.skipIf(missing !== null)(
           await lab.server.next('hello', ({ capabilities }) => !capabilities.drivers.includes('container'));
           const hellos = lab.server.all('hello').length;
           await lab.docker.startDocker();
-          await until('it is listed again', () =>
-            lab.server
-              .all('hello')
-              .slice(hellos)
-              .some(({ capabilities }) => capabilities.drivers.includes('container')),
-          );
+          await lab.offersContainers(hellos);
         })(),
       );
       expect(sent).toBeGreaterThanOrEqual(60);
@@ -316,10 +321,11 @@ describe.skipIf(missing !== null)(
           await until('it is back', () => lab.server.all('hello').length > hellos);
           await lab.observes('converged', ({ state }) => state === 'converged', from);
           await lab.docker.startDocker();
-          await lab.server.next('hello', ({ capabilities }) => capabilities.drivers.includes('container'));
+          await lab.offersContainers(hellos);
         })(),
       );
       expect(await lab.containers()).toEqual(before);
+      expect((await lab.instanceState(NAT)).container).toMatchObject({ id: before.nf });
     });
 
     it('leaves nothing behind when it is asked to end', async () => {

@@ -67,8 +67,8 @@ afterEach(async () => {
   scratch.remove();
 });
 
-async function killAndRestart(): Promise<void> {
-  await server.end('SIGKILL');
+async function killAndRestart(signal: 'SIGKILL' | 'SIGTERM' = 'SIGKILL'): Promise<void> {
+  await server.end(signal);
   server = await ChildServer.start(scratch, { twin: true });
   api = await signIn(server.url, scratch.secret);
   for (const agent of agents) await agent.connect();
@@ -89,25 +89,28 @@ async function there(): Promise<number[]> {
 
 const isAt = (wanted: number[]) => async () => (await there()).join() === wanted.join();
 
-describe('a scenario run that a kill of the server interrupts', () => {
-  it('is closed as failed, and what it made is taken away', async () => {
-    const run = await start();
-    await until('chains, policy and traffic', isAt([2, 1, 2]));
-    await killAndRestart();
-    expect(await runOf(run)).toMatchObject({
-      state: 'failed',
-      detail: 'Interrupted by a restart of the server; what it had made is taken away.',
-    });
-    await until('nothing is left', isAt([0, 0, 0]));
-    await until('it is told', async () => {
-      const { items } = await api.call('listEvents', { query: { type: 'scenario.cleaned' } });
-      return items.length === 1;
-    });
-    const again = await start();
-    await until('the next one makes its own', isAt([2, 1, 2]));
-    await api.call('stopScenarioRun', { params: { id: again } });
-    expect(await there()).toEqual([0, 0, 0]);
-  });
+describe('a scenario run that the end of the server interrupts', () => {
+  it.each(['SIGKILL', 'SIGTERM'] as const)(
+    'by %s is closed as failed, and what it made is taken away',
+    async (signal) => {
+      const run = await start();
+      await until('chains, policy and traffic', isAt([2, 1, 2]));
+      await killAndRestart(signal);
+      expect(await runOf(run)).toMatchObject({
+        state: 'failed',
+        detail: 'Interrupted by a restart of the server; what it had made is taken away.',
+      });
+      await until('nothing is left', isAt([0, 0, 0]));
+      await until('it is told', async () => {
+        const { items } = await api.call('listEvents', { query: { type: 'scenario.cleaned' } });
+        return items.length === 1;
+      });
+      const again = await start();
+      await until('the next one makes its own', isAt([2, 1, 2]));
+      await api.call('stopScenarioRun', { params: { id: again } });
+      expect(await there()).toEqual([0, 0, 0]);
+    },
+  );
 
   it.each<[string, () => Promise<boolean>]>([
     ['its first chain', async () => (await there())[0]! > 0],

@@ -1,6 +1,7 @@
 import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
 import { bench as boards } from './bench/boards.mjs';
+import { bench as containers } from './bench/containers.mjs';
 import { bench as deploy } from './bench/deploy.mjs';
 import { bench as engine } from './bench/engine.mjs';
 import { bench as planner } from './bench/planner.mjs';
@@ -9,7 +10,7 @@ import { setUp } from './setup/main.mjs';
 import { SetupError } from './setup/progress.mjs';
 
 /** All but those that say `twin: false` run the twin or reserve memory, which needs root. */
-const BENCHES = { planner, engine, boards, deploy, twin };
+const BENCHES = { planner, engine, containers, boards, deploy, twin };
 
 const HELP = `npm run bench -- NAME [--json]
 

@@ -12,7 +12,7 @@ namespace orrery::box {
 constexpr const char* kBoxVersion = "0.1.0";
 
 // What can be asked of a box: the engine's requests as far as they make sense for one NF, and `configure`
-// (agents/engine/README.md). For the control thread; whatever throws has changed nothing.
+// (agents/box/README.md). For the control thread; whatever throws has changed nothing.
 class Control {
  public:
   // `instance` is what the pump's NF was made from.

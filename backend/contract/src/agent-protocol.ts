@@ -30,6 +30,13 @@ export const AgentCapabilities = z.strictObject({
   iface: z.string(),
   iface_mac: z.string(),
   boards: z.array(BoardDescription).max(16).default([]),
+  containers: z
+    .strictObject({
+      available: z.boolean(),
+      detail: z.string().max(1000).describe('which Docker, or why there is none'),
+    })
+    .optional()
+    .describe('whether NFs can be started in containers; absent: not told'),
 });
 export type AgentCapabilities = z.infer<typeof AgentCapabilities>;
 

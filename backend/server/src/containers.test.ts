@@ -58,6 +58,17 @@ describe('an NF in a container', () => {
     expect(told.map(({ id }) => id)).toEqual(['a.monitor.0']);
   });
 
+  it('is among the capabilities of every server, with the reason where there is none', async () => {
+    const { items } = await server.api.call('listCapabilities');
+    const told = items.filter(({ id }) => id === 'containers');
+    expect(told.find(({ where }) => where === 'server-2')).toMatchObject({ available: true, detail: 'Docker 27.0' });
+    expect(told.find(({ where }) => where === 'server-1')).toMatchObject({
+      available: false,
+      detail: 'Docker does not answer',
+      fallback: expect.any(String),
+    });
+  });
+
   it('is refused with the field where nobody offers one, and a slot is for boards only', async () => {
     const slotted = await planned(monitor('container', { slot: { board: 'board-1', slot: 0 } }));
     expect(slotted.problems).toMatchObject([{ code: 'bad-implementation', pointer: '/implementations/0/slot' }]);

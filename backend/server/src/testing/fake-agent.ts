@@ -96,6 +96,9 @@ export class FakeAgent {
         iface: 'nic0',
         iface_mac: '02:00:00:00:00:01',
         boards: [],
+        containers: this.drivers.includes('container')
+          ? { available: true, detail: 'Docker 27.0' }
+          : { available: false, detail: 'Docker does not answer' },
       },
       observed: this.observed,
     });

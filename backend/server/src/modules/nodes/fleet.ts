@@ -1,5 +1,6 @@
 import { Inject, Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import {
+  type AgentCapabilities,
   API_PREFIX,
   type BoardDescription,
   type Capability,
@@ -260,7 +261,7 @@ export class Fleet implements NodeFleet, OnModuleInit, OnApplicationShutdown {
   private capabilities(): Capability[] {
     return [...this.nodes].flatMap(([node, { connected, record, observed }]) => {
       if (!connected || !record) return [];
-      const { dpdk, engine_memory, cores, nfs } = record.capabilities;
+      const { dpdk, engine_memory, cores, nfs, containers } = record.capabilities;
       const parts = [`${cores} cores`, `${nfs.length} NFs`];
       if (dpdk) parts.unshift(dpdk, engine_memory ?? 'memory unknown');
       const usable = nfs.length > 0 && observed?.engine !== 'failed';
@@ -273,6 +274,7 @@ export class Fleet implements NodeFleet, OnModuleInit, OnApplicationShutdown {
           detail: `${parts.join(', ')}; ${observed?.engine ?? 'unknown'}`,
           fallback: null,
         },
+        ...(containers ? [containerCapability(node, containers)] : []),
       ];
     });
   }
@@ -289,4 +291,12 @@ export class Fleet implements NodeFleet, OnModuleInit, OnApplicationShutdown {
   private changed(node: string): void {
     for (const listener of this.listeners) listener(node);
   }
+}
+
+function containerCapability(
+  where: string,
+  { available, detail }: NonNullable<AgentCapabilities['containers']>,
+): Capability {
+  const fallback = available ? null : 'NFs run in the engine';
+  return { id: 'containers', title: 'Container NFs', where, available, detail, fallback };
 }

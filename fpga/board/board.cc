@@ -107,35 +107,42 @@ bool Board::wait(bool active) {
 
 // Work as far as there is some, up to a burst. Whether there may be more.
 bool Board::turn() {
-  const uint64_t before = monotonic_ns();
   mailbox_.serve();
   events_.serve();
   step_load();
   bool active = false;
   if (device_.powered()) {
-    const uint64_t cycles = device_.fabric().cycles_run();
-    if (stream_) stream_->stream.step(false);
-    ports_.receive(device_.fabric());
-    const bool idle = device_.fabric().run(kBurstCycles);
-    active = !idle || ports_.more(device_.fabric());
-    device_.supervise();
-    pop_events();
-    active |= !ports_.send(device_.fabric());
-    step_stream(idle);
-    for (size_t n = 0; n < device_.slots(); ++n)
-      if (!stream_ || stream_->slot != n) Stream::discard(device_.fabric(), n);
-    active |= stream_.has_value();
-    if (device_.fabric().cycles() - counters_cycle_ > kCounterCycles) {
-      device_.update_counters();
-      counters_cycle_ = device_.fabric().cycles();
-    }
-    if (device_.fabric().cycles_run() != cycles) busy_ns_ += monotonic_ns() - before;
+    active = run_device();
   } else {
     ports_.discard();
   }
   step_work();
   board_changed();
   return active || work_;
+}
+
+bool Board::run_device() {
+  Fabric& fabric = device_.fabric();
+  const uint64_t before_ns = monotonic_ns(), run = fabric.cycles_run(), moved = fabric.cycles_moved();
+  if (stream_) stream_->stream.step(false);
+  ports_.receive(fabric);
+  const bool idle = fabric.run(kBurstCycles);
+  bool active = !idle || ports_.more(fabric);
+  device_.supervise();
+  pop_events();
+  active |= !ports_.send(fabric);
+  step_stream(idle);
+  for (size_t n = 0; n < device_.slots(); ++n)
+    if (!stream_ || stream_->slot != n) Stream::discard(fabric, n);
+  if (fabric.cycles() - counters_cycle_ > kCounterCycles) {
+    device_.update_counters();
+    counters_cycle_ = fabric.cycles();
+  }
+  if (fabric.cycles_moved() != moved) {
+    work_since_status_.wall_ns += monotonic_ns() - before_ns;
+    work_since_status_.cycles += fabric.cycles_run() - run;
+  }
+  return active || stream_.has_value();
 }
 
 void Board::step_load() {

@@ -50,6 +50,7 @@ class Board {
   // On the board's thread only, which is where the mailbox runs its tasks.
 
   nlohmann::json describe() const;
+  // Its slowdown is that since the call before: null where no frame moved and no module worked.
   nlohmann::json status();
 
   const Profile& profile() const { return profile_; }
@@ -75,7 +76,13 @@ class Board {
     Reply reply;
   };
 
+  struct Work {
+    uint64_t wall_ns = 0;
+    uint64_t cycles = 0;
+  };
+
   bool turn();
+  bool run_device();
   bool wait(bool active);
   void step_load();
   void step_stream(bool idle);
@@ -85,6 +92,7 @@ class Board {
   void board_changed();
   nlohmann::json slot_status(size_t slot);
   nlohmann::json load_status();
+  nlohmann::json slowdown() const;
 
   BoardOptions options_;
   Profile profile_;
@@ -104,7 +112,7 @@ class Board {
   const char* told_state_ = nullptr;
   uint64_t told_load_ = 0;
   uint64_t start_ns_;
-  uint64_t busy_ns_ = 0;  // wall time in which cycles were run
+  Work work_since_status_;
   uint64_t counters_cycle_ = 0;
 };
 

@@ -157,6 +157,12 @@ json Board::load_status() {
           {"bytes_total", record.bytes_total}};
 }
 
+json Board::slowdown() const {
+  if (work_since_status_.cycles == 0) return nullptr;
+  const double board_ns = static_cast<double>(work_since_status_.cycles) * 1000 / profile_.clock_mhz;
+  return static_cast<double>(work_since_status_.wall_ns) / board_ns;
+}
+
 json Board::status() {
   device_.update_counters();
   json slots = json::array();
@@ -164,13 +170,14 @@ json Board::status() {
   json ports = json::array();
   for (const Ports::Port& port : ports_.all()) ports.push_back(port_json(port, device_.fabric(), device_.powered()));
   const Fabric& fabric = device_.fabric();
-  const double run_ns = static_cast<double>(fabric.cycles_run()) * 1000 / profile_.clock_mhz;
+  json slowdown_now = slowdown();
+  work_since_status_ = {};
   return {{"board",
            {{"state", loader_.board_state()},
             {"cycles", fabric.cycles()},
             {"board_ns", fabric.board_ns()},
             {"wall_ns", monotonic_ns() - start_ns_},
-            {"slowdown", run_ns > 0 ? static_cast<double>(busy_ns_) / run_ns : 0},
+            {"slowdown", std::move(slowdown_now)},
             {"cpu_s", cpu_s()},
             {"events_lost", events_.lost()}}},
           {"slots", std::move(slots)},

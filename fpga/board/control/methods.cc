@@ -200,8 +200,9 @@ void table_export(Board& board, const json& params, Reply& reply) {
   const auto max = static_cast<size_t>(fields.integer_or("max", 1, kTableEntries, kTableEntries));
   fields.done();
   require_registers(board, slot);
+  const size_t places = table_places(*board.device().slot(slot).module);
   board.work(
-      [&board, slot, walk = TableExport(slot, max)]() mutable -> std::optional<json> {
+      [&board, slot, walk = TableExport(slot, places, max)]() mutable -> std::optional<json> {
         require_registers(board, slot);
         if (answered(walk.step(board.device(), kTablePart), slot)) return {};
         return json{{"entries", walk.entries()}};

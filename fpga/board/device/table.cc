@@ -8,9 +8,10 @@ namespace {
 
 constexpr uint32_t kRead = 1u << 28, kPut = 2u << 28;
 constexpr uint32_t kBusy = 1, kValid = 2, kFull = 4;
-constexpr uint32_t kInUseShift = 16;
 // Polls of TABLE_STATUS: a clear of the whole table may be in the way.
 constexpr int kPolls = 10'000;
+constexpr uint32_t kDdosDetector = 0x44445331;  // DDS1
+constexpr size_t kDdosCounters = 1024;
 
 // TABLE_STATUS after the command; nothing where the module does not come to an end.
 std::optional<uint32_t> command(Device& device, size_t slot, uint32_t word) {
@@ -28,8 +29,12 @@ uint16_t data(size_t word) {
 
 }  // namespace
 
+size_t table_places(const ModuleInfo& module) {
+  return module.id == kDdosDetector ? kDdosCounters : kTableEntries;
+}
+
 std::optional<bool> TableExport::step(Device& device, size_t indexes) {
-  const size_t end = std::min(index_ + indexes, kTableEntries);
+  const size_t end = std::min(index_ + indexes, places_);
   for (; index_ < end && entries_.size() < max_; ++index_) {
     const auto status = command(device, slot_, kRead | static_cast<uint32_t>(index_));
     if (!status) return {};
@@ -41,9 +46,8 @@ std::optional<bool> TableExport::step(Device& device, size_t indexes) {
         entry[word] = *value;
       }
     }
-    if (entries_.size() >= *status >> kInUseShift) return false;
   }
-  return index_ < kTableEntries && entries_.size() < max_;
+  return index_ < places_ && entries_.size() < max_;
 }
 
 std::optional<TableImport> import_table(Device& device, size_t slot, std::span<const TableEntry> entries) {

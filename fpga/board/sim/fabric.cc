@@ -109,6 +109,7 @@ void Fabric::step() {
   shell_->edge(pins_);
   ++cycles_;
   ++cycles_run_;
+  cycles_moved_ += moved;
   quiet_ = moved ? 0 : quiet_ + 1;
 }
 

@@ -33,8 +33,9 @@ class Fabric {
   SlotPlace& place(size_t slot) { return places_[slot]; }
   Queue& queue(size_t slot, Side side) { return queues_[slot][side]; }
 
-  uint64_t cycles() const { return cycles_; }          // of board time
-  uint64_t cycles_run() const { return cycles_run_; }  // simulated one by one
+  uint64_t cycles() const { return cycles_; }              // of board time
+  uint64_t cycles_run() const { return cycles_run_; }      // simulated one by one
+  uint64_t cycles_moved() const { return cycles_moved_; }  // in which a frame moved or a module worked
   uint64_t board_ns() const { return cycles_ * 1000 / clock_mhz_; }
 
   // Power-on: shell and slots under reset, queues empty.
@@ -78,6 +79,7 @@ class Fabric {
   uint32_t clock_mhz_;
   uint64_t cycles_ = 0;
   uint64_t cycles_run_ = 0;
+  uint64_t cycles_moved_ = 0;
   uint64_t ns_left_ = 0;  // of passed time, less than a microsecond
   uint64_t quiet_ = 0;
   int last_access_cycles_ = 0;

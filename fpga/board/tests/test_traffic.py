@@ -93,6 +93,18 @@ def test_an_idle_board_takes_no_processor_time(board: Board) -> None:
     assert abs(passed_ns - (after["wall_ns"] - before["wall_ns"])) < SLACK_NS, "board time goes on all the same"
 
 
+def test_only_a_board_at_work_has_a_slowdown(board: Board) -> None:
+    board.status()
+    board.call("csr_read", slot=0, addresses=[0])
+    assert board.status()["board"]["slowdown"] is None
+    receiver = Receiver("far0-x")
+    send("near0-x", [frame(n) for n in range(200)])
+    assert len(receiver.take(200)) == 200
+    receiver.close()
+    assert board.status()["board"]["slowdown"] > 0
+    assert board.status()["board"]["slowdown"] is None
+
+
 def test_two_hundred_freezes_under_load_cut_no_frame(board: Board) -> None:
     receiver = Receiver("far0-x")
     sender = Sender("near0-x", 20_000, lengths=(60, 1514))

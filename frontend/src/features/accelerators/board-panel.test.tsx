@@ -1,7 +1,7 @@
 import { MantineProvider } from '@mantine/core';
 import type { Role } from '@orrery/contract';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
-import { act, render, screen, waitFor, within } from '@testing-library/react';
+import { act, cleanup, render, screen, waitFor, within } from '@testing-library/react';
 import { userEvent } from '@testing-library/user-event';
 import { MemoryRouter } from 'react-router';
 import { afterEach, describe, expect, it, vi } from 'vitest';
@@ -16,7 +16,7 @@ vi.mock('../../shared/api/client.js', async (original) => ({
   call: vi.fn(async () => ({ items: [], total: 0 })),
   callFull: vi.fn(async () => ({ data: { items: [], total: 0 }, next: null })),
 }));
-const { call } = await import('../../shared/api/client.js');
+const { call, callFull } = await import('../../shared/api/client.js');
 afterEach(() => vi.mocked(call).mockClear());
 
 const nat: BoardNf = {
@@ -60,6 +60,18 @@ describe('Boards', { timeout: 30_000 }, () => {
     expect(screen.queryAllByRole('button')).toEqual([]);
     expect(screen.getByText('emulated')).toBeTruthy();
     expect(screen.getByText(/by amara/)).toBeTruthy();
+  });
+
+  it('leads from a slot to the chain that it serves, unless that is deleted', async () => {
+    const chain = { id: 'pl-1', draft: { title: 'Web guard' } };
+    vi.mocked(callFull).mockResolvedValueOnce({ data: { items: [chain], total: 1 }, next: null } as never);
+    show('viewer');
+    const link = await screen.findByRole('link', { name: 'Web guard' });
+    expect(link.getAttribute('href')).toBe('/chains/pl-1');
+    cleanup();
+    show('viewer');
+    await waitFor(() => expect(screen.queryByRole('link', { name: /Web guard/ })).toBeNull());
+    expect(screen.getByText(/Web guard \(deleted\)/)).toBeTruthy();
   });
 
   it('lets an operator drain what a slot runs, program a slot, and release a reserved one', async () => {

@@ -2,7 +2,7 @@ import { Button } from '@mantine/core';
 import type { Accelerator } from '@orrery/contract';
 import { IconCpu2 } from '@tabler/icons-react';
 import { Link } from 'react-router';
-import { chainPath, useChainTitle } from '../../shared/api/chains.js';
+import { useChainTitle } from '../../shared/api/chains.js';
 import { useMay } from '../../shared/api/session.js';
 import { quantityText } from '../../shared/format/quantity.js';
 import { resourcesText } from '../../shared/format/resources.js';
@@ -16,6 +16,7 @@ import { EmptyState } from '../../shared/ui/states.js';
 import { StatusBadge } from '../../shared/ui/status-badge.js';
 import classes from './accelerators.module.css';
 import { isEmulated, LoadText, Slowdown } from './board-figures.js';
+import { ChainLink } from './chain-link.js';
 import { laneWord } from './lanes.js';
 import type { MoveStart } from './move-draft.js';
 import type { BoardNf } from './nfs.js';
@@ -159,7 +160,7 @@ function SlotRow({ board, slot, nfs, may, onMove }: SlotRowProps) {
       <td data-label="Serves">
         {slot.pipeline_id ? (
           <>
-            <Link to={chainPath(slot.pipeline_id)}>{titleOf(slot.pipeline_id)}</Link>
+            <ChainLink id={slot.pipeline_id} title={titleOf(slot.pipeline_id)} />
             <span className={classes.small}>{slot.node_id}</span>
           </>
         ) : (

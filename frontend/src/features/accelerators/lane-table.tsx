@@ -1,8 +1,8 @@
-import { Link } from 'react-router';
-import { type ChainTitle, chainPath } from '../../shared/api/chains.js';
+import type { ChainTitle } from '../../shared/api/chains.js';
 import type { TimeRange } from '../../shared/charts/time-range.js';
 import { clockTextMs, durationText } from '../../shared/format/time.js';
 import { StatusBadge } from '../../shared/ui/status-badge.js';
+import { ChainLink } from './chain-link.js';
 import { type Lane, laneWord, type Phase } from './lanes.js';
 import classes from './lanes.module.css';
 
@@ -54,7 +54,7 @@ export function LaneTable({ rows, now }: { readonly rows: readonly LaneRow[]; re
               <td>
                 {phase.nf ? (
                   <>
-                    <Link to={chainPath(phase.nf.pipeline_id)}>{chain}</Link>{' '}
+                    <ChainLink id={phase.nf.pipeline_id} title={chain} />{' '}
                     <span className="muted">{phase.nf.node_id}</span>
                   </>
                 ) : (

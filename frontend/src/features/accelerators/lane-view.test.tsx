@@ -5,40 +5,51 @@ import { userEvent } from '@testing-library/user-event';
 import { MemoryRouter } from 'react-router';
 import { describe, expect, it } from 'vitest';
 import { LaneView } from './lane-view.js';
-import { foldLanes } from './lanes.js';
+import { foldLanes, type Lane } from './lanes.js';
 import { boardEvent, boardWith, slotWith } from './testing.js';
 
 const nat = { module: 'nat', pipeline_id: 'pl-1', node_id: 'nat' };
 const board = boardWith({ id: 'board-1', title: 'Board 1', slots: [slotWith({ slot: 0, state: 'active', ...nat })] });
 const slot = (t: number, state: string) => boardEvent(t, { board: 'board-1', slot: 0, state, ...nat });
 
+function show(lanes: readonly Lane[], from_s: number, to_s: number, lost_ms: number | null = null, chains?: string[]) {
+  const queries = new QueryClient({ defaultOptions: { queries: { enabled: false } } });
+  const listed = chains?.map((id) => ({ id, draft: { title: `Chain ${id}` } }));
+  queries.setQueryData(['pipelines', 'listPipelines'], listed);
+  return render(
+    <MantineProvider env="test">
+      <MemoryRouter>
+        <QueryClientProvider client={queries}>
+          <LaneView
+            boards={[board]}
+            lanes={lanes}
+            nfs={[]}
+            reconfigurations={[]}
+            range={{ from_s, to_s }}
+            lost_ms={lost_ms}
+          />
+        </QueryClientProvider>
+      </MemoryRouter>
+    </MantineProvider>,
+  );
+}
+
+async function openTable() {
+  await userEvent.setup().click(screen.getByRole('button', { name: 'Board slots: table' }));
+  return screen.getByRole('region', { name: 'Board slots, table' });
+}
+
 describe('LaneView', { timeout: 30_000 }, () => {
   it('has a bar for each phase within the window, and the same as a table, the newest first', async () => {
     const log = [slot(1000, 'quiescing'), slot(20_000, 'loading'), slot(30_000, 'active')];
-    const { container } = render(
-      <MantineProvider env="test">
-        <MemoryRouter>
-          <QueryClientProvider client={new QueryClient({ defaultOptions: { queries: { enabled: false } } })}>
-            <LaneView
-              boards={[board]}
-              lanes={foldLanes([board], 0, log, 0)}
-              nfs={[]}
-              reconfigurations={[]}
-              range={{ from_s: 25, to_s: 45 }}
-              lost_ms={null}
-            />
-          </QueryClientProvider>
-        </MemoryRouter>
-      </MantineProvider>,
-    );
+    const { container } = show(foldLanes([board], 0, log, 0), 25, 45);
     const bars = [...container.querySelectorAll<HTMLElement>('[role="img"] [data-state]')];
     expect(bars.map(({ dataset, style }) => [dataset.state, style.left, style.width])).toEqual([
       ['loading', '0%', '25%'],
       ['active', '25%', '75%'],
     ]);
     expect(screen.queryByRole('status')).toBeNull();
-    await userEvent.setup().click(screen.getByRole('button', { name: 'Board slots: table' }));
-    const rows = within(screen.getByRole('region', { name: 'Board slots, table' }))
+    const rows = within(await openTable())
       .getAllByRole('row')
       .slice(1);
     expect(rows.map(({ textContent }) => textContent)).toEqual([
@@ -48,23 +59,17 @@ describe('LaneView', { timeout: 30_000 }, () => {
   });
 
   it('ends what still goes on where the connection was lost, and says so', () => {
-    const { container } = render(
-      <MantineProvider env="test">
-        <MemoryRouter>
-          <QueryClientProvider client={new QueryClient({ defaultOptions: { queries: { enabled: false } } })}>
-            <LaneView
-              boards={[board]}
-              lanes={foldLanes([board], 0, [slot(20_000, 'active')], 0)}
-              nfs={[]}
-              reconfigurations={[]}
-              range={{ from_s: 20, to_s: 40 }}
-              lost_ms={35_000}
-            />
-          </QueryClientProvider>
-        </MemoryRouter>
-      </MantineProvider>,
-    );
+    const { container } = show(foldLanes([board], 0, [slot(20_000, 'active')], 0), 20, 40, 35_000);
     expect(container.querySelector<HTMLElement>('[role="img"] [data-state="active"]')?.style.width).toBe('75%');
     expect(screen.getByRole('status').textContent).toMatch(/the connection is lost/);
+  });
+
+  it('leads from its table to chains that are there, and not to one that was deleted', async () => {
+    const other = { ...nat, pipeline_id: 'pl-2' };
+    const gone = boardEvent(10_000, { board: 'board-1', slot: 0, state: 'active', ...other });
+    show(foldLanes([board], 0, [gone, slot(20_000, 'active')], 0), 0, 40, null, ['pl-1']);
+    const table = within(await openTable());
+    expect(table.getAllByRole('link').map((link) => link.getAttribute('href'))).toEqual(['/chains/pl-1']);
+    expect(table.getByText(/a deleted chain \(pl-2\)/)).toBeTruthy();
   });
 });

@@ -2,8 +2,7 @@ import { Button, Switch } from '@mantine/core';
 import type { ReconfigurationPolicy, ReconfigurationPolicyRequest } from '@orrery/contract';
 import { IconAdjustmentsBolt } from '@tabler/icons-react';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { Link } from 'react-router';
-import { chainPath, useChainTitle } from '../../shared/api/chains.js';
+import { useChainTitle } from '../../shared/api/chains.js';
 import { call } from '../../shared/api/client.js';
 import { useMay } from '../../shared/api/session.js';
 import { type Quantity, quantityText } from '../../shared/format/quantity.js';
@@ -12,6 +11,7 @@ import { notifyError } from '../../shared/ui/notify.js';
 import { EmptyState } from '../../shared/ui/states.js';
 import { type Status, StatusBadge } from '../../shared/ui/status-badge.js';
 import classes from './accelerators.module.css';
+import { ChainLink } from './chain-link.js';
 import { slotText } from './nfs.js';
 import { type Metric, thresholdPlaces } from './policy-draft.js';
 
@@ -71,7 +71,7 @@ export function PolicyTable({ policies, onEdit }: PolicyTableProps) {
             <td className={classes.nowrap}>
               {policy.nf.node_id}
               <span className={classes.small}>
-                of <Link to={chainPath(policy.nf.pipeline_id)}>{titleOf(policy.nf.pipeline_id)}</Link>
+                of <ChainLink id={policy.nf.pipeline_id} title={titleOf(policy.nf.pipeline_id)} />
               </span>
             </td>
             <td>

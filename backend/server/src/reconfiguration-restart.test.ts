@@ -126,8 +126,7 @@ describe('a reconfiguration that a stop of the server interrupts', () => {
       meanwhile: async () => {
         bench.board.pending.clear();
         bench.board.lastLoad = LOAD;
-        await new Promise((resolve) => setTimeout(resolve, 300));
-        back = Date.now();
+        back = await until('time passes', () => Date.now() > stopped && Date.now());
       },
     });
     const run = await bench.ended(id);

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { Inject, Injectable } from '@nestjs/common';
 import type { BoardPlace, ImplementationChoice, NfRef, Operation, Plan, Reconfiguration } from '@orrery/contract';
@@ -20,8 +21,8 @@ import { begun, finished, steeringSince } from './stages.js';
 const FOLLOW_MS = 1000;
 /** After a restart agents and fabric come back within this, or are not waited for. */
 const RETURN_MS = 5000;
-/** What a store that is away makes fail is tried again so often, so long after. */
-const RETRY = { ms: 1000, most: 60 };
+/** What a store that is away makes fail is tried again so long after. */
+const RETRY_MS = 1000;
 
 /** A reconfiguration that is not over, as it is stored now. */
 interface UnderWay {
@@ -38,7 +39,7 @@ class Stopping extends Error {}
  */
 @Injectable()
 export class Conductor {
-  private stopping = false;
+  private readonly stopping = new AbortController();
   private readonly news = new Signal();
   private readonly sinceMs = Date.now();
 
@@ -57,7 +58,7 @@ export class Conductor {
   }
 
   stop(): void {
-    this.stopping = true;
+    this.stopping.abort();
     this.news.wake();
   }
 
@@ -79,23 +80,18 @@ export class Conductor {
     await this.carryOut(id);
   }
 
-  /** Tries again from what is stored while the store is away. */
+  /** Tries again from what is stored, for as long as it takes: given up half done it would be neither done nor taken back. */
   private async withStore(id: string, work: () => Promise<void>): Promise<void> {
-    for (let tries = 1; !this.stopping; tries++) {
+    const { signal } = this.stopping;
+    while (!signal.aborted) {
       try {
         return await work();
       } catch (error) {
         if (error instanceof Stopping) return;
         this.log.warn({ error: (error as Error).message, run: id }, 'a reconfiguration is tried again');
-        if (tries >= RETRY.most) return this.giveUp(id, (error as Error).message);
-        await this.news.wait(RETRY.ms);
+        await sleep(RETRY_MS, undefined, { signal }).catch(() => undefined);
       }
     }
-  }
-
-  private async giveUp(id: string, why: string): Promise<void> {
-    const it = await this.records.underWay(id);
-    if (it) await this.close(it.run, 'failed', why);
   }
 
   private async proceed(id: string): Promise<void> {
@@ -153,7 +149,7 @@ export class Conductor {
       const now = this.deployer.operation(id) ?? (await this.operations.get(id)) ?? operation;
       await look?.(now);
       if (isOver(now) || this.isStuck(now)) return now;
-      if (this.stopping) throw new Stopping();
+      if (this.stopping.signal.aborted) throw new Stopping();
       await this.news.wait(FOLLOW_MS);
     }
   }
@@ -237,7 +233,7 @@ export class Conductor {
       return this.boards.accelerators().some(({ id, state }) => names.has(id) && state === 'absent' && !broken.has(id));
     };
     while (silent() && Date.now() < deadline) {
-      if (this.stopping) throw new Stopping();
+      if (this.stopping.signal.aborted) throw new Stopping();
       await this.news.wait(deadline - Date.now());
     }
   }

@@ -1,6 +1,6 @@
 import type { LoadResult, Reconfiguration } from '@orrery/contract';
 import type { PlanChange } from '../../ports/deployer.js';
-import type { Decision } from './decision.js';
+import { type Decision, isOffBoards } from './decision.js';
 
 /**
  * What a reconfiguration that is not over set out to do. It is stored before the first change is asked for: with the record
@@ -38,21 +38,21 @@ export interface Change {
 /** The changes that are to be made, in this order. */
 export function changesOf({ leave, load, moves }: Decision, run: Pick<Reconfiguration, 'load' | 'slot'>): Change[] {
   const changes: Change[] = [];
-  const nfs = (toSoftware: boolean) => moves.filter(({ to }) => (to === 'software') === toSoftware).map(({ nf }) => nf);
+  const left = moves.filter(isOffBoards).map(({ nf, to }) => `${nf} to ${to}`);
   // Without either list everything that does not work goes back to software.
   if (leave.length > 0 || load.length === 0)
     changes.push({
       stage: 'update',
       request: leave.length > 0 ? { implementations: [...leave] } : {},
-      detail: `${nfs(true).join(', ')} to software`,
-      response: load.length === 0 ? 'traffic led to software' : null,
+      detail: left.join(', '),
+      response: load.length === 0 ? `traffic led to ${moves[0]?.to ?? 'software'}` : null,
     });
   if (load.length > 0) {
     const where = run.slot ? `${run.slot.board} slot ${run.slot.slot}` : 'a slot';
     changes.push({
       stage: 'configuration',
       request: { implementations: [...load] },
-      detail: `${nfs(false)[0] ?? 'module'}, ${run.load} load of ${where}`,
+      detail: `${moves.find((move) => !isOffBoards(move))?.nf ?? 'module'}, ${run.load} load of ${where}`,
       response: 'traffic led to the board',
     });
   }

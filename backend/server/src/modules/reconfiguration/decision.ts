@@ -55,20 +55,25 @@ export function decide(plan: Plan | null, request: ReconfigurationRequest): Deci
   };
 }
 
+/** Whether the NF is on no board afterwards. */
+export function isOffBoards({ to }: Pick<NfMove, 'to'>): boolean {
+  return to === 'software' || to === 'container';
+}
+
 /**
  * The way back of an earlier reconfiguration: what it loaded becomes what it was before, and what it displaced returns to the
  * slot.
  */
 export function decideBack(plan: Plan | null, nf: NfRef, earlier: readonly NfMove[], how: BoardPlace): Decision {
   const was = earlier.find((move) => sameNf(move, nf))?.from === 'container' ? 'container' : 'software';
-  const displaced = earlier.filter((move) => move.to === 'software' && !sameNf(move, nf));
+  const displaced = earlier.filter((move) => isOffBoards(move) && !sameNf(move, nf));
   const [first] = displaced.filter((each) => instancesOf(plan, each).length > 0 && !boardOf(plan, each));
   const slot = place(how);
   const { load, policy } = how;
   return {
     leave: [choice(nf, { on: was })],
     load: first ? [choice(first, { on: 'board', slot, load, policy })] : [],
-    moves: moves(plan, [[nf, 'software'], ...(first ? [[first, nameOf(slot)] as const] : [])]),
+    moves: moves(plan, [[nf, was], ...(first ? [[first, nameOf(slot)] as const] : [])]),
     slot,
   };
 }

@@ -49,13 +49,18 @@ export class ReconfigurationManager implements OnApplicationBootstrap, OnApplica
   ) {}
 
   onApplicationBootstrap(): void {
-    const [run] = this.records.all().filter(({ state }) => state === 'running');
-    if (run) this.occupy(this.conductor.takeUp(run.id));
+    const running = this.records.all().filter(({ state }) => state === 'running');
+    if (running.length > 0) this.occupy(this.takeUp(running.toReversed()));
   }
 
   async onApplicationShutdown(): Promise<void> {
     this.conductor.stop();
     await this.active;
+  }
+
+  /** One after the other, the oldest first. */
+  private async takeUp(runs: readonly Reconfiguration[]): Promise<void> {
+    for (const { id } of runs) await this.conductor.takeUp(id);
   }
 
   get busy(): boolean {

@@ -1,6 +1,7 @@
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import type { ReconfigurationPolicyRequest } from '@orrery/contract';
 import { newId } from '../../platform/ids.js';
+import { Mutex } from '../../platform/mutex.js';
 import { conflict, notFound } from '../../platform/problem.js';
 import { STORE, type Store } from '../../platform/redis.js';
 import { KEYS } from '../../platform/redis-keys.js';
@@ -10,10 +11,11 @@ export type StoredPolicy = ReconfigurationPolicyRequest & { readonly id: string 
 
 const MAX_POLICIES = 256;
 
-/** The policies, in memory as in Redis. */
+/** The policies, in memory as in Redis. One change at a time, so that none is made to what another has replaced. */
 @Injectable()
 export class Policies implements OnModuleInit {
   private readonly entries = new Map<string, StoredPolicy>();
+  private readonly mutex = new Mutex();
 
   constructor(
     @Inject(STORE) private readonly store: Store,
@@ -35,28 +37,40 @@ export class Policies implements OnModuleInit {
     return policy;
   }
 
-  async add(request: ReconfigurationPolicyRequest, by: string): Promise<StoredPolicy> {
-    if (this.entries.size >= MAX_POLICIES) throw conflict(`There are ${MAX_POLICIES} policies already.`);
-    return this.write({ ...request, id: newId('rp') }, by, 'added');
+  add(request: ReconfigurationPolicyRequest, by: string): Promise<StoredPolicy> {
+    return this.mutex.run(async () => {
+      if (this.entries.size >= MAX_POLICIES) throw conflict(`There are ${MAX_POLICIES} policies already.`);
+      return this.write({ ...request, id: newId('rp') }, by, 'added');
+    });
   }
 
-  replace(id: string, request: ReconfigurationPolicyRequest, by: string): Promise<StoredPolicy> {
-    this.get(id);
-    return this.write({ ...request, id }, by, 'changed');
+  /** `check` throws where the policy, as it is by then, must not be replaced so. */
+  replace(
+    id: string,
+    request: ReconfigurationPolicyRequest,
+    by: string,
+    check: (now: StoredPolicy) => void,
+  ): Promise<StoredPolicy> {
+    return this.mutex.run(async () => {
+      check(this.get(id));
+      return this.write({ ...request, id }, by, 'changed');
+    });
   }
 
   remove(id: string, by: string): Promise<void> {
-    return this.drop(this.get(id), 'removed', by);
+    return this.mutex.run(async () => this.drop(this.get(id), 'removed', by));
   }
 
   /** Takes a chain that was deleted out of every policy; one that is for an NF of it goes. */
-  async forget(pipelineId: string): Promise<void> {
-    for (const policy of this.all()) {
-      const displaces = policy.displaces.filter(({ pipeline_id }) => pipeline_id !== pipelineId);
-      if (policy.nf.pipeline_id === pipelineId) await this.drop(policy, 'removed: its chain was deleted');
-      else if (displaces.length < policy.displaces.length)
-        await this.write({ ...policy, displaces }, undefined, 'changed: a chain that it displaced was deleted');
-    }
+  forget(pipelineId: string): Promise<void> {
+    return this.mutex.run(async () => {
+      for (const policy of this.all()) {
+        const displaces = policy.displaces.filter(({ pipeline_id }) => pipeline_id !== pipelineId);
+        if (policy.nf.pipeline_id === pipelineId) await this.drop(policy, 'removed: its chain was deleted');
+        else if (displaces.length < policy.displaces.length)
+          await this.write({ ...policy, displaces }, undefined, 'changed: a chain that it displaced was deleted');
+      }
+    });
   }
 
   private async drop(policy: StoredPolicy, what: What, by?: string): Promise<void> {

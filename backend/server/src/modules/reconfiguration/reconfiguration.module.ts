@@ -51,9 +51,10 @@ class PoliciesController {
     @Input() { params, body }: RouteInput<'putReconfigurationPolicy'>,
     @Caller() caller: SessionInfo,
   ): Promise<ReconfigurationPolicy> {
-    const { nf, displaces } = this.policies.get(params.id);
-    this.references.require(body, 'board', [nf, ...displaces]);
-    return this.watcher.describe(await this.policies.replace(params.id, body, caller.name));
+    const replaced = await this.policies.replace(params.id, body, caller.name, ({ nf, displaces }) =>
+      this.references.require(body, 'board', [nf, ...displaces]),
+    );
+    return this.watcher.describe(replaced);
   }
 
   @Route('deleteReconfigurationPolicy')

@@ -1,0 +1,84 @@
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { BoardBench, SLOT, stagesOf } from './testing/board-bench.js';
+import { until } from './testing/wait.js';
+
+const ALL_DONE = ['detection done', 'update done', 'configuration done', 'response done'];
+const KEY = 'orrery:default:reconfigurations';
+
+let bench: BoardBench;
+
+beforeEach(async () => {
+  bench = await BoardBench.start({ ORRERY_STEP_TIMEOUT_MS: '3000' });
+});
+afterEach(() => bench.stop());
+
+/** The store takes nothing until it is back, and counts what it was to take. */
+function takeStoreAway() {
+  const { store } = bench.server.running;
+  const transact = store.transact.bind(store);
+  const outage = {
+    refused: 0,
+    end: () => {
+      store.transact = transact;
+    },
+  };
+  store.transact = async () => {
+    outage.refused++;
+    throw new Error('Connection is closed.');
+  };
+  return outage;
+}
+
+/** Lets the board change its state again and again, of which the server hears each time. */
+async function hearMuch(times: number): Promise<void> {
+  const heard = async () => (await bench.api.call('listAccelerators')).items[0]!.slots[0]!.state;
+  for (let n = 0; n < times; n++) {
+    const broken = n % 2 === 0;
+    if (broken) bench.board.faulty.add('board-1/0');
+    else bench.board.faulty.delete('board-1/0');
+    bench.board.reach();
+    await until('the server heard of it', async () => ((await heard()) === 'faulty') === broken);
+  }
+}
+
+it('a reconfiguration outlasts a store that is away, whatever is heard meanwhile, and is tried once a second', async () => {
+  const { alpha } = bench;
+  const id = await bench.ask(alpha, 'board', { slot: SLOT });
+  const outage = takeStoreAway();
+  const since = Date.now();
+  await until('it was tried', () => outage.refused > 0);
+  await hearMuch(150);
+  expect(outage.refused).toBeLessThanOrEqual(2 + (Date.now() - since) / 500);
+  expect((await bench.run(id)).state).toBe('running');
+  outage.end();
+  const run = await bench.ended(id);
+  expect(run.detail).toBeNull();
+  expect(stagesOf(run)).toEqual(['detection done', 'update skipped', ...ALL_DONE.slice(2)]);
+  expect(await bench.places()).toMatchObject({ alpha: 'alpha.nf.board-1-0' });
+  const next = await bench.move(alpha, 'software');
+  expect(next.state).toBe('completed');
+});
+
+it('every reconfiguration that an earlier server left under way is taken up, the oldest first', async () => {
+  const { alpha, beta } = bench;
+  bench.board.pending.add('alpha.nf.board-1-0');
+  const id = await bench.ask(alpha, 'board', { slot: SLOT });
+  await until('the load begins', async () => (await bench.run(id)).stages[2]!.state === 'running');
+  const { redis } = bench.server.running.store;
+  const run = await bench.run(id);
+  for (const n of [1, 2]) {
+    const left = { ...run, id: `rc-left-${n}`, started_ms: run.started_ms - n };
+    await redis.hset(KEY, left.id, JSON.stringify(left));
+  }
+  bench.board.pending.clear();
+  await bench.restart();
+  expect(await bench.ended(id)).toMatchObject({ state: 'completed' });
+  const runs = await bench.runs();
+  expect(runs.map(({ id: each, state }) => [each, state])).toEqual([
+    [id, 'completed'],
+    ['rc-left-1', 'failed'],
+    ['rc-left-2', 'failed'],
+  ]);
+  expect(runs[2]!.ended_ms).toBeLessThanOrEqual(runs[1]!.ended_ms!);
+  expect((await bench.move(beta, 'board')).state).not.toBe('running');
+});

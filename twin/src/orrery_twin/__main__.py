@@ -30,6 +30,8 @@ from orrery_twin.service.twin import Twin
 
 
 async def serve(directories: Directories, cgroup: str) -> None:
+    # What is made here is nobody else's: directories, files and the socket of the API.
+    os.umask(0o077)
     await run(["ip", "link", "set", "lo", "up"])
     boards = BoardBuild.of_checkout()
     capabilities = {capability.id: capability for capability in await probe_all(boards)}
@@ -55,9 +57,7 @@ async def serve(directories: Directories, cgroup: str) -> None:
     await runner.setup()
     socket = directories.run / "twind.sock"
     socket.unlink(missing_ok=True)
-    os.umask(0o177)
     await web.UnixSite(runner, str(socket)).start()
-    os.umask(0o077)
     logging.getLogger(__name__).info("serving %s", socket)
     await stopping.wait()
     traffic.forget()

@@ -260,6 +260,21 @@ def test_the_directories_of_the_machine_are_left_alone(
         assert docker_lab.inside(["stat", "-f", "-c", "%T", "/etc/docker"]).strip() == "tmpfs"
 
 
+def test_users_of_containers_pass_through_what_the_daemons_make_and_nobody_else_reaches_the_twin(
+    docker_lab: Lab,
+) -> None:
+    until_offered(docker_lab)
+
+    def umask_of(pid: int | None) -> str:
+        (line,) = [line for line in docker_lab.inside(["cat", f"/proc/{pid}/status"]).splitlines() if "Umask" in line]
+        return line.split()[1]
+
+    assert [umask_of(daemon_pid(docker_lab, name)) for name in ("containerd", "dockerd")] == ["0022", "0022"]
+    assert docker_lab.inside(["stat", "-c", "%a", "/run/containerd"]).strip() == "711"
+    assert docker_lab.socket.stat().st_mode & 0o077 == 0
+    assert all(path.stat().st_mode & 0o077 == 0 for path in (docker_lab.directory / "state/logs").iterdir())
+
+
 def test_without_docker_the_twin_says_so_and_works(rack: dict[str, Any]) -> None:
     lab = Lab({"ORRERY_AGENT_COMMAND": f"{sys.executable} {FAKE_AGENT}"} | NO_DOCKER)
     try:

@@ -3,8 +3,9 @@
 
 import asyncio
 import tomllib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from aiohttp import web
@@ -82,16 +83,21 @@ def test_an_engine_to_come_is_told_to_agents_and_not_yet_called_available(tmp_pa
     assert (told.available, told.detail) == (False, "dockerd is starting")
 
 
-def with_docker(directory: Path, answer: Answer, scenario: Callable[[DockerApi], Awaitable[None]]) -> None:
+async def serve_docker(socket: Path, answer: Answer) -> web.AppRunner:
     async def handle(request: web.Request) -> web.Response:
         return answer(request)
 
+    app = web.Application()
+    app.router.add_route("*", "/{path:.*}", handle)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    await web.UnixSite(runner, str(socket)).start()
+    return runner
+
+
+def with_docker(directory: Path, answer: Answer, scenario: Callable[[DockerApi], Awaitable[None]]) -> None:
     async def run() -> None:
-        app = web.Application()
-        app.router.add_route("*", "/{path:.*}", handle)
-        runner = web.AppRunner(app)
-        await runner.setup()
-        await web.UnixSite(runner, str(directory / "d")).start()
+        runner = await serve_docker(directory / "d", answer)
         try:
             await asyncio.wait_for(scenario(DockerApi(directory / "d")), 10)
         finally:
@@ -142,6 +148,116 @@ def test_silence_and_nonsense_are_failures(tmp_path: Path) -> None:
             await DockerApi(tmp_path / "nobody").info()
 
     with_docker(tmp_path, lambda _: web.Response(text="nonsense", status=500), scenario)
+
+
+ANSWERS = {
+    "/info": {"ServerVersion": "20.10", "Driver": "overlay2"},
+    "/containers/json": [{"Id": "a"}],
+    "/images/json": [{"Id": "b", "Created": 1}],
+}
+
+
+@pytest.mark.parametrize("path", ANSWERS)
+@pytest.mark.parametrize(
+    "body",
+    [
+        None,
+        "nonsense",
+        "{",
+        "null",
+        "3",
+        '"text"',
+        "[]",
+        "{}",
+        "[{}]",
+        "[null]",
+        '[{"Id": 3}]',
+        '[{"Id": "", "Created": 1}]',
+    ],
+)
+def test_an_answer_without_what_is_asked_for_is_a_failure(tmp_path: Path, path: str, body: str | None) -> None:
+    def answer(request: web.Request) -> web.Response:
+        if request.path != path:
+            return web.json_response(ANSWERS[request.path])
+        if body is None:
+            return web.Response(status=204)
+        return web.Response(text=body, content_type="text/plain" if body == "nonsense" else "application/json")
+
+    calls = {
+        "/info": DockerApi.info,
+        "/containers/json": DockerApi.remove_containers,
+        "/images/json": remove_all_images,
+    }
+
+    async def scenario(api: DockerApi) -> None:
+        if body == "[]" and path != "/info":
+            await calls[path](api)
+            return
+        with pytest.raises(DockerFailed):
+            await calls[path](api)
+
+    with_docker(tmp_path, answer, scenario)
+
+
+async def remove_all_images(api: DockerApi) -> None:
+    await api.remove_images_but(0)
+
+
+@pytest.mark.parametrize("body", ["[]", "null", '{"message": ""}', '"no"'])
+def test_a_refusal_of_any_form_is_a_failure(tmp_path: Path, body: str) -> None:
+    async def scenario(api: DockerApi) -> None:
+        with pytest.raises(DockerFailed, match="GET /info: 503"):
+            await api.info()
+
+    answer = web.Response
+    with_docker(tmp_path, lambda _: answer(text=body, status=503, content_type="application/json"), scenario)
+
+
+class Asleep(DockerDaemons):
+    """Processes that serve nothing: the test does it in dockerd's place."""
+
+    def containerd(self) -> list[str]:
+        return ["sleep", "60"]
+
+    def dockerd(self, socket: Path) -> list[str]:
+        return ["sleep", "60"]
+
+
+class ReadyHub(Hub):
+    def __init__(self) -> None:
+        super().__init__()
+        self.ready = asyncio.Event()
+
+    def event(self, event: str, *rest: Any, **more: Any) -> None:
+        super().event(event, *rest, **more)
+        if event == "container-engine.ready":
+            self.ready.set()
+
+
+def test_an_engine_that_first_answers_nonsense_is_offered_as_soon_as_it_makes_sense(tmp_path: Path) -> None:
+    details: list[str] = []
+    infos: Iterator[Any] = iter([{}, [], None, {"ServerVersion": "20.10"}, ANSWERS["/info"]])
+
+    async def scenario() -> None:
+        hub = ReadyHub()
+        engine = Containers(Asleep((), tmp_path, "group"), Directories(tmp_path, tmp_path), hub, None)
+
+        def answer(request: web.Request) -> web.Response:
+            details.append(engine.capability().detail)
+            return web.json_response(next(infos) if request.path == "/info" else [])
+
+        runner = await serve_docker(tmp_path / "docker.new", answer)
+        engine.start()
+        try:
+            await asyncio.wait_for(hub.ready.wait(), 10)
+            assert engine.capability().detail == "Docker 20.10, overlay2"
+            assert engine.socket and engine.socket.is_socket()
+        finally:
+            await asyncio.gather(engine._dockerd.stop(at_once=True), engine._containerd.stop(at_once=True))
+            await runner.cleanup()
+
+    asyncio.run(scenario())
+    assert "dockerd is starting: its answer to /info is not understood: Driver: Field required" in details
 
 
 def test_the_newest_images_are_kept(tmp_path: Path) -> None:

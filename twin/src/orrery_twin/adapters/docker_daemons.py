@@ -13,6 +13,9 @@ RUN = Path("/run")
 """The twin's own: it ends with the twin, so that no process id or socket of an earlier one is ever found."""
 CONTAINERD_RUN = RUN / "containerd"
 CONTAINERD_SOCKET = CONTAINERD_RUN / "containerd.sock"
+CONTAINERD_CONFIG = RUN / "containerd.toml"
+UMASK = 0o022
+"""Of both daemons: users of containers pass through what they make."""
 RUNTIMES = ("containerd", "runc")
 # What the twin does not use and would look for Kubernetes, file systems that are not there, or restart by itself.
 PLUGINS_OFF = (
@@ -44,10 +47,8 @@ class DockerDaemons:
 
     def containerd(self) -> list[str]:
         """Writes its settings. dockerd would start one itself, which leaves directories in /opt of the machine."""
-        CONTAINERD_RUN.mkdir(mode=0o711, parents=True, exist_ok=True)
-        config = CONTAINERD_RUN / "config.toml"
-        config.write_text(self.containerd_config())
-        return ["containerd", "--config", str(config), "--log-level", "warn"]
+        CONTAINERD_CONFIG.write_text(self.containerd_config())
+        return ["containerd", "--config", str(CONTAINERD_CONFIG), "--log-level", "warn"]
 
     def containerd_config(self) -> str:
         # A string of JSON is one of TOML.

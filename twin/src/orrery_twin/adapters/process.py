@@ -61,10 +61,12 @@ async def spawn(
     log: "BoundedLog | None" = None,
     capture_output: bool = False,
     environment: Mapping[str, str] | None = None,
+    umask: int | None = None,
 ) -> Process:
     """Starts a process that outlives the call, in a process group of its own.
 
     With `log`, both its streams are written there until it ends; with `capture_output` they are left to the caller.
+    Without `umask` it has that of the caller.
     """
     output = PIPE if capture_output or log else DEVNULL
     process = await asyncio.create_subprocess_exec(
@@ -75,6 +77,7 @@ async def spawn(
         start_new_session=True,
         env={**os.environ, **(environment or {})},
         limit=LINE_MAX_BYTES,
+        umask=-1 if umask is None else umask,
     )
     if log and not capture_output:
         assert process.stdout

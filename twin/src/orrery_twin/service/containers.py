@@ -5,7 +5,7 @@ import asyncio
 from pathlib import Path
 
 from orrery_twin.adapters.docker_api import DockerApi, DockerFailed, DockerInfo
-from orrery_twin.adapters.docker_daemons import DockerDaemons
+from orrery_twin.adapters.docker_daemons import UMASK, DockerDaemons
 from orrery_twin.adapters.process import BoundedLog
 from orrery_twin.contract.models import Capability
 from orrery_twin.service.directories import Directories
@@ -41,6 +41,7 @@ class Containers:
             namespace_of=None,
             log=BoundedLog(logs / "containerd.log"),
             hub=hub,
+            umask=UMASK,
             on_change=lambda: None,
         )
         self._dockerd = Supervised(
@@ -50,6 +51,7 @@ class Containers:
             namespace_of=None,
             log=BoundedLog(logs / "dockerd.log"),
             hub=hub,
+            umask=UMASK,
             on_change=self._dockerd_changed,
         )
 

@@ -32,6 +32,7 @@ class Supervised:
         hub: Hub,
         on_change: Callable[[], None],
         environment: Callable[[], Mapping[str, str]] = dict,
+        umask: int | None = None,
     ) -> None:
         self.kind = kind
         self.subject = subject
@@ -42,6 +43,7 @@ class Supervised:
         self._hub = hub
         self._on_change = on_change
         self._environment = environment
+        self._umask = umask
         self._process: Process | None = None
         self._task: asyncio.Task[None] | None = None
 
@@ -79,7 +81,11 @@ class Supervised:
     async def _run_once(self) -> str:
         try:
             self._process = await spawn(
-                self._command(), namespace_of=self._namespace_of, log=self._log, environment=self._environment()
+                self._command(),
+                namespace_of=self._namespace_of,
+                log=self._log,
+                environment=self._environment(),
+                umask=self._umask,
             )
         except (OSError, CommandFailed) as error:
             return f"cannot be started: {error}"

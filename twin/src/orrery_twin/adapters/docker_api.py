@@ -2,11 +2,11 @@
 """The little of Docker's API that the twin needs itself. Paths are without a version: the daemon takes its newest."""
 
 import asyncio
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 from aiohttp import ClientError, ClientSession, ClientTimeout, UnixConnector
-from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 TIMEOUT_S = 5.0
 AT_ONCE_MAX = 4
@@ -16,27 +16,13 @@ BEING_REMOVED = 409
 
 
 class DockerFailed(Exception):
-    """It does not answer, or answers that it cannot."""
+    """It does not answer, or answers that it cannot, or something else than was asked for."""
 
 
-class DockerInfo(BaseModel):
-    version: str = Field(validation_alias="ServerVersion")
-    storage_driver: str = Field(validation_alias="Driver")
-
-
-class _Container(BaseModel):
-    id: str = Field(validation_alias="Id", min_length=1)
-
-
-class _Image(BaseModel):
-    id: str = Field(validation_alias="Id", min_length=1)
-    created_s: int = Field(validation_alias="Created")
-
-
-_T = TypeVar("_T")
-_Info = TypeAdapter(DockerInfo)
-_Containers = TypeAdapter(list[_Container])
-_Images = TypeAdapter(list[_Image])
+@dataclass(frozen=True)
+class DockerInfo:
+    version: str
+    storage_driver: str
 
 
 class DockerApi:
@@ -47,36 +33,45 @@ class DockerApi:
 
     async def info(self) -> DockerInfo:
         async with self._session() as session:
-            return await _read(session, _Info, "/info")
+            info = await _call(session, "GET", "/info")
+        return DockerInfo(_take(info, "ServerVersion", str), _take(info, "Driver", str))
 
     async def remove_containers(self) -> None:
         """All of them, running or not; returns when there is none."""
         async with self._session() as session:
-            while containers := await _read(session, _Containers, "/containers/json", all="1"):
-                await asyncio.gather(
-                    *(_call(session, "DELETE", f"/containers/{one.id}", force="1", v="1") for one in containers)
-                )
+            while containers := await _list(session, "/containers/json", all="1"):
+                ids = [_take(one, "Id", str) for one in containers]
+                removals = (_call(session, "DELETE", f"/containers/{id}", force="1", v="1") for id in ids)
+                await asyncio.gather(*removals)
                 await asyncio.sleep(LOOK_AGAIN_S)
 
     async def remove_images_but(self, newest: int) -> None:
         async with self._session() as session:
-            images = await _read(session, _Images, "/images/json")
-            for image in sorted(images, key=lambda image: -image.created_s)[newest:]:
-                await _call(session, "DELETE", f"/images/{image.id}", force="1")
+            images = await _list(session, "/images/json")
+            by_age = sorted((-_take(image, "Created", int), _take(image, "Id", str)) for image in images)
+            for _, id in by_age[newest:]:
+                await _call(session, "DELETE", f"/images/{id}", force="1")
 
     def _session(self) -> ClientSession:
         connector = UnixConnector(path=str(self._socket), limit=AT_ONCE_MAX)
         return ClientSession("http://docker", connector=connector, timeout=ClientTimeout(total=TIMEOUT_S))
 
 
-async def _read(session: ClientSession, kind: TypeAdapter[_T], path: str, **query: str) -> _T:
+_T = TypeVar("_T", int, str)
+
+
+def _take(record: Any, name: str, kind: type[_T]) -> _T:
+    value = record.get(name) if isinstance(record, dict) else None
+    if not isinstance(value, kind) or value == "":
+        raise DockerFailed(f"its answer has no {name}")
+    return value
+
+
+async def _list(session: ClientSession, path: str, **query: str) -> list[Any]:
     answer = await _call(session, "GET", path, **query)
-    try:
-        return kind.validate_python(answer)
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = "/".join(str(key) for key in first["loc"])
-        raise DockerFailed(f"its answer to {path} is not understood: {where or 'all of it'}: {first['msg']}") from None
+    if not isinstance(answer, list):
+        raise DockerFailed(f"its answer to {path} is no list")
+    return answer
 
 
 async def _call(session: ClientSession, method: str, path: str, **query: str) -> Any:

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <string>
@@ -54,6 +55,8 @@ class FramePump {
   size_t admit(std::span<const Frame> frames, Direction in);
   void send_all(size_t n);
 
+  static constexpr size_t kReasons = std::numeric_limits<decltype(NfVerdict::drop_reason)>::max() + size_t{1};
+
   using Addresses = std::array<uint8_t, 12>;
 
   // The packets of one pass.
@@ -72,7 +75,7 @@ class FramePump {
   std::array<DirectionCounters, 2> counters_;
   uint64_t runts_ = 0;
   uint64_t untagged_ = 0;
-  std::array<uint64_t, 8> nf_drops_{};  // by index of NfCore::drop_reasons()
+  std::array<uint64_t, kReasons> nf_drops_{};  // by index of NfCore::drop_reasons()
 };
 
 }  // namespace orrery::box

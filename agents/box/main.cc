@@ -11,6 +11,7 @@
 #include "box/frame_pump.h"
 #include "box/hold.h"
 #include "box/instance.h"
+#include "box/privileges.h"
 #include "nfs/registry.h"
 #include "support/json_line_server.h"
 #include "support/request.h"
@@ -42,7 +43,8 @@ int report(const std::exception& error, int code) {
   return code;
 }
 
-// Serves until a signal, a `shutdown` request or the pump's end, whose fault is thrown.
+// Opens the control socket and gives up root, so that no packet meets more rights than it needs. Serves until a signal,
+// a `shutdown` request or the pump's end, whose fault is thrown.
 void serve(const RunOptions& options, FramePump& pump, Control& control) {
   JsonLineServer* address = nullptr;
   JsonLineServer server({.path = options.control}, [&](const nlohmann::json& request) {
@@ -52,6 +54,7 @@ void serve(const RunOptions& options, FramePump& pump, Control& control) {
   });
   address = &server;
   end_at_signals(server);
+  give_up_privileges();
   std::exception_ptr fault;
   std::thread frames([&] {
     try {

@@ -23,10 +23,19 @@ using nlohmann::json;
 
 namespace {
 
-// As in a container with CapDrop ALL, CapAdd NET_RAW. Root gets at an exec what the bounding set leaves.
-void drop_capabilities() {
+// As in a container with CapDrop ALL and CapAdd. Root gets at an exec what the bounding set leaves.
+void drop_capabilities_but(const std::set<int>& kept) {
   for (int capability = 0; capability <= CAP_LAST_CAP; ++capability)
-    if (capability != CAP_NET_RAW) prctl(PR_CAPBSET_DROP, capability);
+    if (!kept.contains(capability)) prctl(PR_CAPBSET_DROP, capability);
+}
+
+ThreadStatus read_status(const std::filesystem::path& path) {
+  ThreadStatus status;
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);)
+    if (const size_t colon = line.find(":\t"); colon != std::string::npos)
+      status[line.substr(0, colon)] = line.substr(colon + 2);
+  return status;
 }
 
 std::string read_all(int fd) {
@@ -38,6 +47,8 @@ std::string read_all(int fd) {
 
 }  // namespace
 
+const std::set<int> kCapabilities = {CAP_NET_RAW, CAP_SETUID, CAP_SETGID};
+
 TemporaryDirectory::TemporaryDirectory() {
   char name[] = "/tmp/nf-box-XXXXXX";
   path_ = mkdtemp(name);
@@ -47,7 +58,7 @@ TemporaryDirectory::~TemporaryDirectory() {
   std::filesystem::remove_all(path_);
 }
 
-Program::Program(const std::vector<std::string>& arguments) {
+Program::Program(const std::vector<std::string>& arguments, const std::set<int>& capabilities) {
   int output[2], errors[2];
   if (pipe(output) != 0 || pipe(errors) != 0) std::abort();
   // NF_BOX is set by the build.
@@ -60,7 +71,7 @@ Program::Program(const std::vector<std::string>& arguments) {
     dup2(output[1], STDOUT_FILENO);
     dup2(errors[1], STDERR_FILENO);
     for (int fd : {output[0], output[1], errors[0], errors[1]}) ::close(fd);
-    drop_capabilities();
+    drop_capabilities_but(capabilities);
     execv(argv[0], argv.data());
     _exit(127);
   }
@@ -85,6 +96,13 @@ uint64_t Program::cpu_ns() const {
   EXPECT_EQ(clock_getcpuclockid(pid_, &clock), 0);
   clock_gettime(clock, &t);
   return static_cast<uint64_t>(t.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(t.tv_nsec);
+}
+
+std::vector<ThreadStatus> Program::threads() const {
+  std::vector<ThreadStatus> out;
+  for (const auto& thread : std::filesystem::directory_iterator("/proc/" + std::to_string(pid_) + "/task"))
+    out.push_back(read_status(thread.path() / "status"));
+  return out;
 }
 
 void Program::signal(int number) const {

@@ -3,7 +3,9 @@
 
 #include <sys/types.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -26,16 +28,23 @@ class TemporaryDirectory {
   std::string path_;
 };
 
-// The program under test, with the one capability that its container has.
+// Those that its container has.
+extern const std::set<int> kCapabilities;
+
+// One thread of a process as the kernel sees it: the lines of its status by name.
+using ThreadStatus = std::map<std::string, std::string>;
+
+// The program under test, as root with the capabilities of its container.
 class Program {
  public:
-  explicit Program(const std::vector<std::string>& arguments);
+  explicit Program(const std::vector<std::string>& arguments, const std::set<int>& capabilities = kCapabilities);
   ~Program();  // kills it
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
   pid_t pid() const { return pid_; }
   uint64_t cpu_ns() const;
+  std::vector<ThreadStatus> threads() const;
   void signal(int number) const;
   // Stops it, and returns when it has stopped.
   void freeze() const;

@@ -241,15 +241,29 @@ TEST_F(Traffic, AFrameWithoutAHopTagIsDroppedAndCounted) {
   EXPECT_EQ(stats["forward"]["packets_in"], 0);
 }
 
+// How often a thread of a program went to sleep; it counts when it is woken and sleeps again.
+uint64_t sleeps(const Program& program) {
+  uint64_t n = 0;
+  for (const ThreadStatus& thread : program.threads()) n += std::stoull(thread.at("voluntary_ctxt_switches"));
+  return n;
+}
+
+bool sleeping(const Program& program) {
+  return std::ranges::all_of(program.threads(), [](const auto& thread) { return thread.at("State").starts_with("S"); });
+}
+
 TEST_F(Traffic, WaitingCostsNothing) {
   Box box("ids", descriptor_of("ids")["default_config"]);
   network_.send({tagged(build_frame({}))}, Direction::kForward);
   network_.receive(1, Direction::kForward);
-  const uint64_t cpu_ns = box.program().cpu_ns(), began_ns = monotonic_ns();
-  timespec two_seconds{2, 0};
-  nanosleep(&two_seconds, nullptr);
-  EXPECT_LT(static_cast<double>(box.program().cpu_ns() - cpu_ns),
-            0.01 * static_cast<double>(monotonic_ns() - began_ns));
+  await([&] { return sleeping(box.program()); }, "it to wait");
+  const uint64_t sleeps_before = sleeps(box.program()), cpu_ns = box.program().cpu_ns();
+  timespec second{1, 0};
+  nanosleep(&second, nullptr);
+  // Far below what polling with any timeout or without sleep takes, however busy the machine.
+  EXPECT_LE(sleeps(box.program()) - sleeps_before, 5u);
+  EXPECT_LT(box.program().cpu_ns() - cpu_ns, 50'000'000u);
+  EXPECT_TRUE(sleeping(box.program()));
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
+import { join } from 'node:path';
 import type { NodeSpec, Observed } from '@orrery/contract';
 import { describe, expect, it } from 'vitest';
 import { childOf, DockerSandbox, dockerMissing, NF_BOX } from './testing/docker-sandbox.js';
@@ -25,6 +26,9 @@ const withoutNat = (generation: number) =>
   nodeSpec({ generation, nic: { iface: 'e0', mac: NODE_MAC }, instances: [instance('lin.mon.0')] });
 
 class ContainerLab extends Lab {
+  /** With what separates the fields of a bind in Docker's short form. */
+  override readonly run_dir = join(this.directory, 'r:w');
+
   constructor(readonly docker: DockerSandbox) {
     super(docker.enter);
   }
@@ -166,6 +170,27 @@ describe.skipIf(missing !== null)(
       expect(lab.docker.cgroups()).toEqual([]);
     });
 
+    it('gives an NF that was taken over no right and no place to write', async () => {
+      const { lab } = await ContainerLab.start();
+      const { nf, holder } = await lab.containers();
+      const none = '0'.repeat(16);
+      const nobody = {
+        uid: 65534,
+        gid: 65534,
+        CapInh: none,
+        CapPrm: none,
+        CapEff: none,
+        CapAmb: none,
+        NoNewPrivs: '1',
+      };
+      for (const container of [nf!, holder!])
+        expect(await lab.docker.intrude(container)).toMatchObject({ ...nobody, writable: [] });
+      const { files } = await lab.docker.intrude(nf!);
+      expect(files.filter((path) => !path.startsWith('/etc/')).sort()).toEqual(
+        ['/.dockerenv', '/ctl/nf', '/instance.json', '/orrery-nf-box'].sort(),
+      );
+    });
+
     it('keeps a connection over another configuration, and refuses one in the words of the NF', async () => {
       const { lab } = await ContainerLab.start();
       const before = await lab.containers();
@@ -192,7 +217,7 @@ describe.skipIf(missing !== null)(
       await lab.server.next('hello');
       lab.server.send({ type: 'desired', spec: chain(1, { external_addresses: [] }) });
       const { error } = await lab.observes('a refusal', ({ state, error }) => state === 'failed' && error !== null);
-      expect(error).toContain('must name at least one address');
+      expect(error).toContain('/config/external_addresses must name at least one address');
       await lab.desire(chain(2));
       await lab.forward(3);
     });

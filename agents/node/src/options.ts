@@ -2,7 +2,7 @@ import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Name, Origin } from '@orrery/contract';
 import { z } from 'zod';
-import { BOX_FOLDER, controlSocket } from './drivers/container/box-client.js';
+import { BOX_FOLDER, controlSocket } from './drivers/container/box-folder.js';
 import { PACKAGE_ROOT } from './package-root.js';
 
 export class UsageError extends Error {

@@ -1,16 +1,32 @@
-import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname } from 'node:path';
 import type { z } from 'zod';
 import { firstIssue } from './first-issue.js';
 
-/** Replaces the file as a whole: after a crash at any moment it holds the old content or the new. */
+const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants;
+
+/**
+ * Replaces the file as a whole: after a crash at any moment it holds the old content or the new. Whatever lies in its
+ * place, a link to another file too, is replaced and not written to.
+ */
 export function writeDurably(path: string, content: string, mode = 0o600): void {
   const directory = dirname(path);
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   const temporary = `${path}.new`;
-  const file = openSync(temporary, 'w', mode);
+  rmSync(temporary, { force: true });
+  const file = openSync(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
   try {
-    writeSync(file, content);
+    writeFileSync(file, content);
     fsyncSync(file);
   } finally {
     closeSync(file);

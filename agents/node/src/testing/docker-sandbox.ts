@@ -20,6 +20,15 @@ export function dockerMissing(): string | null {
 /** The first process reaps what is left to it, and with it everything in the namespaces ends. */
 const FIRST = 'mount -t tmpfs none /run && mkdir /run/netns && ip link set lo up; sleep infinity & wait';
 const CGROUPS = '/sys/fs/cgroup';
+const INTRUDER = join(PACKAGE_ROOT, 'src/testing/intruder.py');
+
+/** Rights as the kernel shows them in a process's status; paths are those of the container. */
+export interface Intrusion extends Record<'CapInh' | 'CapPrm' | 'CapEff' | 'CapAmb' | 'NoNewPrivs', string> {
+  uid: number;
+  gid: number;
+  files: string[];
+  writable: string[];
+}
 
 let sandboxes = 0;
 
@@ -96,6 +105,12 @@ export class DockerSandbox {
 
   killInside(pid: number, signal: 'KILL' | 'STOP' = 'KILL'): void {
     this.run('kill', `-${signal}`, String(pid));
+  }
+
+  /** What a fault of the NF in a container could be used for. */
+  async intrude(container: string): Promise<Intrusion> {
+    const [program, ...args] = [...this.enter, '/usr/bin/python3', INTRUDER, String(await this.pidOf(container))];
+    return JSON.parse(execFileSync(program!, args).toString()) as Intrusion;
   }
 
   /** Folders of the cgroups of containers. */

@@ -1,16 +1,6 @@
-import { join } from 'node:path';
 import { z } from 'zod';
 import { ControlClient } from '../control-client.js';
 import type { InstanceRecord } from '../hosted-instance.js';
-import { stemOf } from '../veth-names.js';
-
-/** In the run directory; holds a folder for each instance. */
-export const BOX_FOLDER = 'box';
-export const CONTROL_SOCKET = 'ctl';
-
-/** Where the NF of an instance is spoken to, the longest path of a socket that the agent makes. */
-export const controlSocket = (folder: string, instanceId: string): string =>
-  join(folder, stemOf(instanceId), CONTROL_SOCKET);
 
 const Stats = z.looseObject({
   epoch: z.string(),
@@ -24,6 +14,8 @@ const Description = z.looseObject({ nf: z.string() });
 
 const STATS_LIMIT_MS = 3000;
 const LIMIT_MS = 10_000;
+/** Patterns may be compiled, as when a graph is applied to an engine; a start takes no less. */
+export const CONFIGURE_LIMIT_MS = 20_000;
 
 /** One connection to the NF in a container (agents/box). */
 export class BoxClient {
@@ -45,7 +37,7 @@ export class BoxClient {
 
   /** Keeps flow state. */
   async configure({ config, metadata }: InstanceRecord): Promise<void> {
-    await this.control.request('configure', { config, metadata }, LIMIT_MS);
+    await this.control.request('configure', { config, metadata }, CONFIGURE_LIMIT_MS);
   }
 
   getState(limit: number): Promise<Record<string, unknown>> {

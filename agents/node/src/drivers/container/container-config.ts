@@ -1,13 +1,21 @@
-import { CONTROL_SOCKET } from './box-client.js';
-
-/** Where the NF's own folder is in its container. */
-const INSIDE = '/instance';
-export const INSTANCE_FILE = 'instance.json';
+import { join } from 'node:path';
+import { CONTROL_FOLDER, CONTROL_SOCKET, INSTANCE_FILE } from './box-folder.js';
 
 export const NODE_LABEL = 'orrery.node';
 export const INSTANCE_LABEL = 'orrery.instance';
 
-const MEMORY_BYTES = 256 * 1024 * 1024;
+/** Where a container finds what it is given. */
+const INSTANCE = `/${INSTANCE_FILE}`;
+const CONTROL = `/${CONTROL_FOLDER}`;
+
+/** Of nobody: what needs more is done before. */
+const UNPRIVILEGED = '65534:65534';
+
+/**
+ * The NF that takes most has 301 MiB when another configuration is built beside a full table of the largest size (NAT,
+ * 1,048,576 flows).
+ */
+const MEMORY_BYTES = 512 * 1024 * 1024;
 const NANO_CPUS = 1e9;
 const PIDS_LIMIT = 16;
 
@@ -22,9 +30,11 @@ const common = ({ image, node, instance_id }: Common) => ({
   Labels: { [NODE_LABEL]: node, [INSTANCE_LABEL]: instance_id },
 });
 
+/** Nothing that it could write to is left: no volume, no shared memory, a log that is bounded. */
 const confined = {
   CapDrop: ['ALL'],
   ReadonlyRootfs: true,
+  IpcMode: 'none',
   SecurityOpt: ['no-new-privileges'],
   Memory: MEMORY_BYTES,
   MemorySwap: MEMORY_BYTES,
@@ -33,25 +43,36 @@ const confined = {
   LogConfig: { Type: 'json-file', Config: { 'max-size': '1m', 'max-file': '2' } },
 };
 
+const bind = (source: string, target: string, readOnly: boolean) => ({
+  Type: 'bind',
+  Source: source,
+  Target: target,
+  ReadOnly: readOnly,
+});
+
 /** Owns the network namespace with the NF's interfaces, so that they stay when the NF starts again. */
 export const holderConfig = (of: Common) => ({
   ...common(of),
   Cmd: ['hold'],
+  User: UNPRIVILEGED,
   HostConfig: { ...confined, NetworkMode: 'none' },
 });
 
-/** The NF, in the namespace of its holder. `directory` is the host's. */
+/**
+ * The NF, in the namespace of its holder. `directory` is the host's, laid out. It begins as root to open its interfaces
+ * and its socket, in a folder where nobody else can write, and gives up root before the first packet.
+ */
 export const nfConfig = (of: Common, holder: string, directory: string) => ({
   ...common(of),
-  Cmd: ['run', '--near', 'near', '--far', 'far', '--instance', `${INSIDE}/${INSTANCE_FILE}`].concat(
-    '--control',
-    `${INSIDE}/${CONTROL_SOCKET}`,
-  ),
+  Cmd: ['run', '--near', 'near', '--far', 'far', '--instance', INSTANCE, '--control', `${CONTROL}/${CONTROL_SOCKET}`],
   HostConfig: {
     ...confined,
-    CapAdd: ['NET_RAW'],
+    CapAdd: ['NET_RAW', 'SETUID', 'SETGID'],
     NanoCpus: NANO_CPUS,
     NetworkMode: `container:${holder}`,
-    Binds: [`${directory}:${INSIDE}`],
+    Mounts: [
+      bind(join(directory, INSTANCE_FILE), INSTANCE, true),
+      bind(join(directory, CONTROL_FOLDER), CONTROL, false),
+    ],
   },
 });

@@ -6,7 +6,7 @@ import { recordOf } from '../hosted-instance.js';
 import { HostedInstances } from '../hosted-instances.js';
 import { containerDigest } from '../instance-digest.js';
 import { type Change, DriverError, type HostedDriver, type HostedInstance } from '../nf-driver.js';
-import { BOX_FOLDER } from './box-client.js';
+import { BOX_FOLDER } from './box-folder.js';
 import { BoxImage } from './box-image.js';
 import type { ContainerBody, Figures } from './container-body.js';
 import { INSTANCE_LABEL, NODE_LABEL } from './container-config.js';

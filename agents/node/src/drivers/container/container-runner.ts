@@ -1,20 +1,19 @@
-import { rmSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { writeDurably } from '../../platform/durable-file.js';
 import { Refusal, Unreachable } from '../control-client.js';
 import type { InstanceRecord, Runner } from '../hosted-instance.js';
 import { DriverError } from '../nf-driver.js';
 import { linksExist, makeLinksInto, raiseLinksInto, removeLinks } from '../veth.js';
 import { stemOf, vethLinks } from '../veth-names.js';
-import { BoxClient, controlSocket } from './box-client.js';
+import { BoxClient, CONFIGURE_LIMIT_MS } from './box-client.js';
+import { controlSocket, layOut } from './box-folder.js';
 import { ContainerBody } from './container-body.js';
-import { holderConfig, INSTANCE_FILE, nfConfig } from './container-config.js';
+import { holderConfig, nfConfig } from './container-config.js';
 import type { Container } from './docker-client.js';
 import type { DockerHost } from './docker-host.js';
 
-const START_LIMIT_MS = 15_000;
+const START_LIMIT_MS = CONFIGURE_LIMIT_MS;
 /** A dying container closes its socket first. */
 const DEATH_NEWS_MS = 300;
 /** The program's word for a command line or an instance that it cannot use. */
@@ -42,15 +41,14 @@ export class ContainerRunner implements Runner<ContainerBody> {
   }
 
   async start(record: InstanceRecord): Promise<ContainerBody> {
-    const { instance_id, nf, config, metadata } = record;
+    const { instance_id } = record;
     const { docker, reference: image } = this.host;
     const of = { image, node: this.node, instance_id };
     const holder = await this.holder(of);
     const name = this.nameOf(instance_id);
     await docker.remove(name);
     const directory = join(this.folder, stemOf(instance_id));
-    rmSync(controlSocket(this.folder, instance_id), { force: true });
-    writeDurably(join(directory, INSTANCE_FILE), `${JSON.stringify({ nf, config, metadata })}\n`);
+    layOut(directory, record);
     const container = await docker.create(name, nfConfig(of, holder, directory));
     await docker.start(container);
     return this.awaitAnswer(instance_id, container);

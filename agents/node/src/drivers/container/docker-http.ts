@@ -1,5 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { pipeline } from 'node:stream/promises';
 
 /** Docker's own refusal, word for word. */
 export class DockerRefusal extends Error {
@@ -64,10 +65,8 @@ function send(socketPath: string, call: DockerCall, signal: AbortSignal): Promis
     const sent = httpRequest({ socketPath, method, path, headers, signal, agent: false }, resolve);
     sent.on('error', away);
     if (file === undefined) sent.end(body === undefined ? undefined : JSON.stringify(body));
-    else
-      createReadStream(file)
-        .on('error', (error) => sent.destroy(error))
-        .pipe(sent);
+    // Closes the file and ends the request when either fails.
+    else pipeline(createReadStream(file), sent).catch(away);
   });
 }
 

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tries what an NF could that was taken over: to write wherever its container has a place.
+
+usage: intruder.py PID  (of the NF). Prints its rights, what it sees of its container and where it could write.
+"""
+
+import ctypes
+import json
+import os
+import sys
+
+NOT_FILES = ("/proc", "/sys")
+
+
+def paths():
+    for directory, folders, files in os.walk("/"):
+        if directory == "/":
+            folders[:] = [name for name in folders if f"/{name}" not in NOT_FILES]
+        yield directory, [os.path.join(directory, name) for name in files]
+
+
+def can_write_into(directory):
+    target = os.path.join(directory, "planted")
+    try:
+        os.symlink("/somewhere", target)
+    except OSError:
+        return False
+    os.unlink(target)
+    return True
+
+
+def main():
+    with open(f"/proc/{sys.argv[1]}/status", encoding="ascii") as lines:
+        status = {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
+    space = os.open(f"/proc/{sys.argv[1]}/ns/mnt", os.O_RDONLY)
+    if ctypes.CDLL(None, use_errno=True).setns(space, 0) != 0:
+        raise OSError(ctypes.get_errno(), "setns")
+    seen = list(paths())
+    uid, gid = (int(status[name].split()[0]) for name in ("Uid", "Gid"))
+    os.setgroups([])
+    os.setresgid(gid, gid, gid)
+    os.setresuid(uid, uid, uid)
+    writable = [directory for directory, _ in seen if can_write_into(directory)]
+    files = [path for _, inside in seen for path in inside if not path.startswith("/dev/")]
+    writable += [path for path in files if os.access(path, os.W_OK)]
+    rights = {name: status[name] for name in ("CapInh", "CapPrm", "CapEff", "CapAmb", "NoNewPrivs")}
+    print(json.dumps({"uid": uid, "gid": gid, **rights, "files": files, "writable": writable}))
+
+
+main()

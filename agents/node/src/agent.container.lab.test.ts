@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
-import type { NodeSpec, Observed } from '@orrery/contract';
+import type { AgentCapabilities, NodeSpec, Observed } from '@orrery/contract';
 import { describe, expect, it } from 'vitest';
 import { childOf, DockerSandbox, dockerMissing, NF_BOX } from './testing/docker-sandbox.js';
 import { ended, Lab, NODE_MAC, type Packet } from './testing/lab.js';
@@ -9,6 +9,8 @@ import { instance, linearChain, nodeSpec } from './testing/specs.js';
 
 const missing = dockerMissing();
 
+/** Of the engine or the agent, on a busy machine. */
+const USUAL_RESTART_MS = 6000;
 const EXTERNAL = '198.18.0.1';
 const NAT = 'lin.nat.0';
 
@@ -114,7 +116,7 @@ class ContainerLab extends Lab {
   }
 
   async containers(): Promise<{ nf: string | null; holder: string | null }> {
-    const all = await this.docker.client.list('orrery.node=n1');
+    const all = await this.docker.list();
     const found = { nf: null as string | null, holder: null as string | null };
     for (const { id, name } of all) found[name.endsWith('-net') ? 'holder' : 'nf'] = id;
     return found;
@@ -140,6 +142,10 @@ class ContainerLab extends Lab {
     throw new Error(`${error.message}\n${this.agentLog.slice(-3000)}`);
   }
 }
+
+/** It was offered once, and is no more. */
+const withdrawn = ({ drivers, containers }: AgentCapabilities) =>
+  !drivers.includes('container') && containers?.detail.includes('ECONNREFUSED') === true;
 
 describe.skipIf(missing !== null)(
   `agent with real containers${missing ? ` (${missing})` : ''}`,
@@ -268,7 +274,12 @@ describe.skipIf(missing !== null)(
       const sent = await lab.withoutLoss(
         (async () => {
           await lab.docker.killDocker();
-          await lab.server.next('hello', ({ capabilities }) => !capabilities.drivers.includes('container'));
+          const { capabilities } = await lab.server.next(
+            'hello',
+            ({ capabilities }) => withdrawn(capabilities),
+            20_000,
+          );
+          expect(capabilities.containers?.detail).toContain('Docker does not answer');
           const hellos = lab.server.all('hello').length;
           await lab.docker.startDocker();
           await lab.offersContainers(hellos);
@@ -285,6 +296,77 @@ describe.skipIf(missing !== null)(
       await lab.docker.startDocker();
       await lab.observes('it runs again', ({ state }) => state === 'converged', lab.reports);
       await lab.crosses();
+    });
+
+    it('removes an instance while Docker is dead, and its containers when Docker is back', async () => {
+      const { lab } = await ContainerLab.start();
+      const before = await lab.containers();
+      await lab.docker.killDocker();
+      await lab.desire(withoutNat(2));
+      expect(lab.interfaces()).toEqual(['e0']);
+      await lab.docker.startDocker();
+      expect(await lab.containers()).toEqual(before);
+      await until('the containers are gone', async () => (await lab.docker.list()).length === 0);
+      await lab.desire(chain(3));
+      await lab.forward(3);
+    });
+
+    it('is offered all through a short absence of Docker', async () => {
+      const { lab } = await ContainerLab.start();
+      await lab.offersContainers(0);
+      const hellos = lab.server.all('hello').length;
+      const before = await lab.containers();
+      await lab.docker.killDocker();
+      await lab.docker.startDocker();
+      const from = lab.reports;
+      await lab.docker.kill(before.nf!);
+      await lab.observes('the loss is seen', ({ state }) => state !== 'converged', from);
+      await lab.observes('it runs again', ({ state }) => state === 'converged', lab.reports);
+      expect(lab.server.all('hello').length).toBe(hellos);
+      expect(lab.server.all('event').filter(({ event }) => event === 'docker.lost')).toEqual([]);
+    });
+
+    it('starts the engine again at once while Docker is frozen and more is to be started in containers', async () => {
+      const { lab } = await ContainerLab.start();
+      await lab.offersContainers(0);
+      lab.docker.freezeDocker();
+      const extra = instance('lin.extra.0', { driver: 'container' });
+      const wanted = chain(2);
+      wanted.instances.push(extra);
+      lab.server.send({ type: 'desired', spec: wanted });
+      const isBegun = ({ instances }: Observed) =>
+        instances.some(({ id, state }) => id === extra.id && state === 'starting');
+      await lab.observes('a start is begun', isBegun);
+      const killed_ms = Date.now();
+      lab.docker.killInside(lab.enginePid()!);
+      await lab.server.next('event', ({ event }) => event === 'engine.ended');
+      await lab.crosses();
+      expect(Date.now() - killed_ms).toBeLessThan(USUAL_RESTART_MS);
+      await lab.forward(20);
+      lab.docker.thawDocker();
+      await lab.observes('all runs', ({ state, generation }) => state === 'converged' && generation === 2);
+    });
+
+    it('adopts at once while Docker is frozen, and leads packets through the whole chain all the while', async () => {
+      const { lab, agent } = await ContainerLab.start();
+      const before = await lab.containers();
+      lab.docker.freezeDocker();
+      let took_ms = Number.POSITIVE_INFINITY;
+      await lab.withoutLoss(
+        (async () => {
+          lab.signal(agent, 'SIGKILL');
+          await ended(agent);
+          const from = lab.reports;
+          const began_ms = Date.now();
+          lab.startAgent();
+          await lab.observes('converged', ({ state, generation }) => state === 'converged' && generation === 1, from);
+          took_ms = Date.now() - began_ms;
+        })(),
+      );
+      expect(took_ms).toBeLessThan(USUAL_RESTART_MS);
+      lab.docker.thawDocker();
+      await lab.offersContainers(lab.server.all('hello').length - 1);
+      expect(await lab.containers()).toEqual(before);
     });
 
     it('takes over the flows of an instance of the engine', async () => {
@@ -326,7 +408,7 @@ describe.skipIf(missing !== null)(
       );
       expect(sent).toBeGreaterThanOrEqual(60);
       expect(await lab.containers()).toEqual(before);
-      expect(await lab.docker.client.inspect('stray')).toBeNull();
+      await until('the stray is removed', async () => (await lab.docker.client.inspect('stray')) === null);
       expect(await lab.reply(first!)).toMatchObject([{ dst: '10.0.1.2', dport: 7000 }]);
       const restarted = lab.server.all('event').filter(({ event }) => event === 'instance.ended');
       expect(restarted).toEqual([]);

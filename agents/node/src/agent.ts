@@ -35,7 +35,7 @@ export class Agent {
   private readonly sampler: Sampler;
   private readonly store: DesiredStore;
   /** What a server learns of in the last hello only; undefined before the first. */
-  private told: { dpdk: string | null; boards: string; containers: boolean } | undefined;
+  private told: { dpdk: string | null; boards: string; containers: string } | undefined;
 
   constructor(private readonly options: AgentOptions) {
     const { node, run_dir, state_dir, engine: path, memory, workers } = options;
@@ -74,9 +74,13 @@ export class Agent {
 
   /** Resumes what earlier agents began, then connects. */
   async start(): Promise<void> {
-    await Promise.all([this.processes.adopt(), this.containers.start(), this.boards.start()]);
-    await this.engine.learnNfs();
-    await this.engine.adopt();
+    // All that runs is known before anything is changed.
+    await Promise.all([
+      this.processes.adopt(),
+      this.containers.start(),
+      this.boards.start(),
+      this.engine.learnNfs().then(() => this.engine.adopt()),
+    ]);
     const spec = this.store.read();
     if (spec) this.reconciler.desire(spec);
     this.sampler.start();
@@ -116,16 +120,17 @@ export class Agent {
     return {
       dpdk: this.engine.description?.dpdk ?? null,
       boards: JSON.stringify(this.boards.descriptions),
-      containers: this.containers.available,
+      containers: JSON.stringify(this.containers.offer),
     };
   }
 
   private async hello() {
     const { origin, iface } = this.options;
     this.told = this.known;
-    const containers = this.containers.available ? [this.containers] : [];
-    const drivers = [this.engine, this.processes, ...containers, this.boards];
-    const capabilities = await probeCapabilities(iface, this.engine.description, drivers, this.boards.descriptions);
+    const containers = this.containers.offer;
+    const drivers = [this.engine, this.processes, ...(containers.available ? [this.containers] : []), this.boards];
+    const { description } = this.engine;
+    const capabilities = await probeCapabilities(iface, description, drivers, this.boards.descriptions, containers);
     return { origin, version: VERSION, boot_id: this.boot_id, capabilities, observed: this.reconciler.observed };
   }
 

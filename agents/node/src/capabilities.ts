@@ -39,6 +39,7 @@ export async function probeCapabilities(
   engine: EngineDescription | null,
   drivers: readonly { kind: string; nfs: readonly string[] }[],
   boards: BoardDescription[],
+  containers: NonNullable<AgentCapabilities['containers']>,
 ): Promise<AgentCapabilities> {
   return {
     cores: availableParallelism(),
@@ -51,5 +52,6 @@ export async function probeCapabilities(
     iface,
     iface_mac: (await interfaceMac(iface)) ?? UNKNOWN_MAC,
     boards,
+    containers,
   };
 }

@@ -63,15 +63,17 @@ const settle = () => vi.advanceTimersByTimeAsync(0);
 function setUp() {
   const runner = new FakeRunner();
   const told: string[] = [];
-  const one = new HostedInstance(
-    record('d1'),
-    runner,
-    () => undefined,
-    (how) => told.push(how),
-  );
-  const remembered: string[] = [];
-  const configure = (digest: string) => one.configure(record(digest), (taken) => remembered.push(taken.digest));
-  return { runner, told, one, configure, remembered };
+  const taken: string[] = [];
+  let gone = 0;
+  const one = new HostedInstance(record('d1'), runner, {
+    changed: () => undefined,
+    ended: (how) => told.push(how),
+    refused: (why) => told.push(`refused: ${why}`),
+    taken: ({ digest }) => taken.push(digest),
+    gone: () => gone++,
+  });
+  const configure = (digest: string) => one.configure(record(digest));
+  return { runner, told, one, configure, taken, gone: () => gone };
 }
 
 describe('HostedInstance', () => {
@@ -144,6 +146,12 @@ describe('HostedInstance', () => {
     await one.retry();
     await vi.advanceTimersByTimeAsync(60_000);
     expect(runner.starts.length).toBe(4);
+    runner.failures = [new DriverError('unknown NF', null, true)];
+    runner.bodies[0]!.end({ how: 'exit code 1' });
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(one.observed).toMatchObject({ state: 'failed', permanent: true });
+    await one.retry();
+    expect(one.observed).toMatchObject({ state: 'running', permanent: false });
   });
 
   it('does not try again in vain, but with another configuration', async () => {
@@ -157,35 +165,94 @@ describe('HostedInstance', () => {
     expect(one.observed).toMatchObject({ state: 'running', permanent: false, digest: 'd2' });
   });
 
-  it('is configured while it runs, or starts again, or stays as it was', async () => {
-    const { runner, one, configure, remembered } = setUp();
+  it('is configured while it runs, or starts again', async () => {
+    const { runner, one, configure, taken } = setUp();
     await one.launch();
-    await configure('d2');
-    expect([runner.starts.length, one.observed.digest]).toEqual([1, 'd2']);
+    const configured = configure('d2');
+    expect(one.observed).toMatchObject({ state: 'starting', digest: 'd2', ends: { near: 'n' } });
+    await configured;
+    expect(one.observed).toMatchObject({ state: 'running', digest: 'd2' });
+    expect(runner.starts.length).toBe(1);
+    runner.inPlace = () => false;
+    await configure('d3');
+    expect(runner.bodies.map(({ stopped }) => stopped)).toEqual([true, false]);
+    expect(one.observed).toMatchObject({ state: 'running', digest: 'd3' });
+    expect([runner.starts.length, taken]).toEqual([2, ['d2', 'd3']]);
+  });
+
+  it('runs on, and starts again, as it was before what it refuses', async () => {
+    const { runner, one, configure, taken, told } = setUp();
+    await one.launch();
     runner.inPlace = () => {
       throw new DriverError('bad rule', 'p.a.0', true);
     };
-    await expect(configure('d3')).rejects.toThrow('bad rule');
-    expect([runner.starts.length, one.observed.digest, one.observed.state]).toEqual([1, 'd2', 'running']);
-    runner.inPlace = () => false;
-    await configure('d4');
-    expect(runner.bodies.map(({ stopped }) => stopped)).toEqual([true, false]);
-    expect([runner.starts.length, one.observed.digest]).toEqual([2, 'd4']);
-    expect(remembered).toEqual(['d2', 'd4']);
+    await configure('d2');
+    const refused = { state: 'failed', permanent: true, detail: 'bad rule', digest: 'd2', ends: { near: 'n' } };
+    expect(one.observed).toMatchObject(refused);
+    expect([one.body, one.record.digest, taken]).toEqual([runner.bodies[0], 'd1', []]);
+    runner.bodies[0]!.end({ how: 'exit code 1' });
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect([runner.starts.length, one.record.digest]).toEqual([2, 'd1']);
+    expect(one.observed).toMatchObject(refused);
+    expect(told).toEqual(['refused: bad rule', 'exit code 1']);
+    runner.inPlace = () => true;
+    await configure('d3');
+    expect(one.observed).toMatchObject({ state: 'running', digest: 'd3', detail: null });
+    expect(taken).toEqual(['d3']);
   });
 
-  it('can be taken back when it could not be taken away', async () => {
+  it('tries a configuration again that could not be given', async () => {
     const { runner, one, configure } = setUp();
     await one.launch();
-    runner.failures = [new DriverError('Docker does not answer')];
-    await expect(one.destruct()).rejects.toThrow('Docker does not answer');
-    expect(one.observed).toMatchObject({ state: 'stopping', digest: '' });
-    await vi.advanceTimersByTimeAsync(60_000);
+    const answers = [false, true];
+    runner.inPlace = () => {
+      if (answers.shift()) return true;
+      throw new DriverError('busy');
+    };
+    await configure('d2');
+    expect(one.observed).toMatchObject({ state: 'failed', detail: 'busy', ends: { near: 'n' } });
+    await vi.advanceTimersByTimeAsync(250);
+    expect(one.observed).toMatchObject({ state: 'running', digest: 'd2', detail: null });
     expect(runner.starts.length).toBe(1);
+  });
+
+  it('starts with the newest of what was asked for while it started', async () => {
+    const { one, configure, taken } = setUp();
+    void one.launch();
+    void configure('d2');
+    await configure('d3');
+    expect(one.observed).toMatchObject({ state: 'running', digest: 'd3' });
+    expect(taken).not.toContain('d2');
+  });
+
+  it('goes when it can be taken away, however often that takes', async () => {
+    const { runner, one, gone } = setUp();
+    await one.launch();
+    runner.failures = [new DriverError('busy'), new DriverError('busy still')];
+    await expect(one.destruct()).rejects.toThrow('busy');
+    expect(one.observed).toMatchObject({ state: 'stopping', digest: '', detail: 'busy' });
+    expect(gone()).toBe(0);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect([runner.clears, gone(), runner.starts.length]).toEqual([3, 1, 1]);
+  });
+
+  it('can be taken back, before it is taken away and when it could not be', async () => {
+    const { runner, one, configure, gone } = setUp();
+    await one.launch();
+    const first = one.destruct();
+    await configure('d2');
+    await first;
+    expect([runner.clears, runner.starts.length]).toEqual([0, 1]);
+    expect(one.observed).toMatchObject({ state: 'running', digest: 'd2' });
+
+    runner.failures = [new DriverError('busy')];
+    await expect(one.destruct()).rejects.toThrow('busy');
     await configure('d1');
     expect(one.observed).toMatchObject({ state: 'running', digest: 'd1' });
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect([runner.clears, gone()]).toEqual([1, 0]);
     await one.destruct();
-    expect(runner.clears).toBe(2);
+    expect([runner.clears, gone()]).toEqual([2, 1]);
   });
 
   it('starts nothing after it was let go', async () => {

@@ -2,7 +2,7 @@ import type { InstanceSpec } from '@orrery/contract';
 import { Id, MetadataField, Name } from '@orrery/contract';
 import { z } from 'zod';
 import { backoffMs } from '../platform/backoff.js';
-import type { EngineEnds, HostedInstance as Observed } from './nf-driver.js';
+import type { EngineEnds, HostedView } from './nf-driver.js';
 
 /** What the next agent must know of an instance that it finds. */
 export const InstanceRecord = z.strictObject({
@@ -53,34 +53,58 @@ export interface Runner<B extends Body> {
   clear(instanceId: string): Promise<void>;
 }
 
+/** Whom an instance tells what becomes of it. */
+export interface Watcher {
+  changed(): void;
+  ended(how: string): void;
+  /** It runs on as it was. */
+  refused(why: string): void;
+  /** Called before anything is made of the record. */
+  taken(record: InstanceRecord): void;
+  /** It was taken away, and nothing is left of it. */
+  gone(): void;
+}
+
 /** A failure after this long says nothing about the next start. */
 const STABLE_MS = 30_000;
-const RESTART = { first_ms: 250, most_ms: 15_000 };
+const RETRY = { first_ms: 250, most_ms: 15_000 };
 
-/** One instance and its restarts. What is done to it goes one after the other, so that nothing meets it half made. */
+/**
+ * One instance on its way to what is desired of it. What is done to it goes one after the other, so that nothing meets it
+ * half made; what fails is tried again by itself.
+ */
 export class HostedInstance<B extends Body> {
   body: B | null = null;
   restarts = 0;
-  private state: Observed['state'] = 'starting';
+  private target: InstanceRecord;
+  private leaving = false;
+  private released = false;
+  private refusal: string | null = null;
+  private state: 'starting' | 'running' | 'failed' = 'starting';
   private detail: string | null = null;
   private permanent = false;
   private ends: EngineEnds | null = null;
   private since_ms = 0;
   private timer: NodeJS.Timeout | null = null;
-  private over = false;
   private tail: Promise<void> = Promise.resolve();
 
+  /** `record`: what it was made from last. */
   constructor(
     public record: InstanceRecord,
     private readonly runner: Runner<B>,
-    private readonly onChange: () => void,
-    private readonly onEnded: (how: string) => void,
-  ) {}
+    private readonly watcher: Watcher,
+  ) {
+    this.target = record;
+  }
 
-  get observed(): Observed {
-    const { state, detail, ends, permanent } = this;
+  get observed(): HostedView {
+    const { state, detail, ends, permanent, refusal } = this;
     // What is on its way out is made from nothing, so that whoever wants it back has it made again.
-    return { digest: this.over ? '' : this.record.digest, state, detail, ends, permanent };
+    if (this.leaving) return { digest: '', state: 'stopping', detail, ends };
+    const { digest } = this.target;
+    if (state !== 'running') return { digest, state, detail, ends, permanent };
+    if (refusal !== null) return { digest, state: 'failed', detail: refusal, ends, permanent: true };
+    return { digest, state: this.record === this.target ? 'running' : 'starting', detail, ends, permanent };
   }
 
   inTurn(work: () => Promise<void>): Promise<void> {
@@ -89,59 +113,113 @@ export class HostedInstance<B extends Body> {
     return result;
   }
 
-  /** Never rejects: what cannot be started now is reported, and tried again later unless that is in vain. */
-  launch(find?: (record: InstanceRecord) => Promise<B | null>): Promise<void> {
+  /** Takes over what an earlier agent started, if it still runs. Never rejects. */
+  adopt(): Promise<void> {
     return this.inTurn(async () => {
-      if (this.body || this.over) return;
-      this.rest();
-      try {
-        this.attach((await find?.(this.record)) ?? (await this.runner.start(this.record)));
-      } catch (error) {
-        const permanent = (error as { permanent?: boolean }).permanent;
-        const unlinked = !(await this.runner.linked(this.record.instance_id));
-        this.failed({ how: (error as Error).message, permanent, unlinked });
-      }
+      const body = await this.runner.adopt(this.record).catch(() => null);
+      if (body) this.attach(body);
     });
   }
 
-  /** Rejects, and leaves it as it was, when it refuses the record. */
-  async configure(record: InstanceRecord, remember: (record: InstanceRecord) => void): Promise<void> {
-    await this.inTurn(async () => {
-      const { body } = this;
-      const inPlace = body !== null && record.nf === this.record.nf && (await this.runner.configure(body, record));
-      remember(record);
-      this.record = record;
-      this.over = false;
-      if (inPlace) return;
-      this.restarts = 0;
-      this.body = null;
-      await body?.stop();
-    });
-    await this.launch();
+  /** Resolves when the next step toward what is desired was tried. Never rejects. */
+  launch(): Promise<void> {
+    return this.inTurn(() => (this.leaving ? this.takeAway().catch(() => undefined) : this.advance()));
   }
 
-  /** Waits no longer for another start. */
+  /** What it refuses it does not become: it runs on as it was, and says so. */
+  configure(record: InstanceRecord): Promise<void> {
+    this.target = record;
+    this.leaving = false;
+    this.refusal = null;
+    this.permanent = false;
+    this.restarts = 0;
+    if (!this.body) this.state = 'starting';
+    return this.launch();
+  }
+
+  /** Waits no longer for another try, and tries again what failed for good. */
   retry(): Promise<void> {
-    return this.timer ? this.launch() : Promise.resolve();
+    return this.timer || this.permanent ? this.launch() : Promise.resolve();
   }
 
+  /** Rejects when it could not be taken away now. */
   destruct(): Promise<void> {
-    return this.inTurn(async () => {
-      this.over = true;
-      this.rest();
-      this.state = 'stopping';
-      const { body } = this;
-      this.body = null;
-      await body?.stop();
-      await this.runner.clear(this.record.instance_id);
-    });
+    this.leaving = true;
+    this.detail = null;
+    this.restarts = 0;
+    return this.inTurn(() => this.takeAway());
   }
 
-  /** Leaves it as it is; no start is begun after. */
+  /** Leaves it as it is; nothing is begun after. */
   release(): void {
-    this.over = true;
+    this.released = true;
     this.rest();
     this.body?.release();
+  }
+
+  private async advance(): Promise<void> {
+    if (this.released) return;
+    this.rest();
+    try {
+      if (this.body && this.record !== this.target) await this.change(this.body);
+      if (!this.body) await this.start();
+    } catch (error) {
+      const { message, permanent } = error as Error & { permanent?: boolean };
+      const unlinked = !(await this.runner.linked(this.record.instance_id));
+      this.failed({ how: message, permanent, unlinked });
+    }
+  }
+
+  private async start(): Promise<void> {
+    // One that refused what is desired starts as it was.
+    if (this.refusal === null) this.take(this.target);
+    this.rest();
+    this.attach(await this.runner.start(this.record));
+  }
+
+  private async change(body: B): Promise<void> {
+    const { target } = this;
+    try {
+      const inPlace = target.nf === this.record.nf && (await this.runner.configure(body, target));
+      this.take(target);
+      if (inPlace && this.body) this.runs();
+      if (inPlace) return;
+    } catch (error) {
+      const { message, permanent } = error as Error & { permanent?: boolean };
+      if (!permanent) throw error;
+      if (target === this.target) this.refuse(message);
+      return;
+    }
+    this.body = null;
+    await body.stop();
+  }
+
+  private take(record: InstanceRecord): void {
+    if (record === this.record) return;
+    this.watcher.taken(record);
+    this.record = record;
+  }
+
+  private async takeAway(): Promise<void> {
+    // It was taken back, or is gone.
+    if (!this.leaving || this.released) return;
+    this.rest();
+    const { body } = this;
+    this.body = null;
+    this.state = 'starting';
+    try {
+      await body?.stop();
+      await this.runner.clear(this.record.instance_id);
+    } catch (error) {
+      this.detail = (error as Error).message;
+      this.again();
+      this.watcher.changed();
+      throw error;
+    }
+    this.ends = null;
+    if (!this.leaving) return;
+    this.released = true;
+    this.watcher.gone();
   }
 
   private rest(): void {
@@ -149,21 +227,37 @@ export class HostedInstance<B extends Body> {
     this.timer = null;
   }
 
+  private again(): void {
+    this.restarts++;
+    const wait_ms = backoffMs(RETRY, this.restarts, Math.random());
+    this.timer = setTimeout(() => void this.launch(), wait_ms).unref();
+  }
+
   private attach(body: B): void {
-    if (this.over) body.release();
+    if (this.released) body.release();
     this.body = body;
-    this.state = 'running';
-    this.detail = null;
-    this.permanent = false;
     this.ends = body.ends;
     this.since_ms = Date.now();
     body.ended.then((end) => {
-      if (this.body !== body || this.over) return;
+      if (this.body !== body || this.released || this.leaving) return;
       if (Date.now() - this.since_ms > STABLE_MS) this.restarts = 0;
       this.body = null;
       this.failed(end);
     });
-    this.onChange();
+    this.runs();
+  }
+
+  private runs(): void {
+    this.state = 'running';
+    this.detail = null;
+    this.permanent = false;
+    this.watcher.changed();
+  }
+
+  private refuse(why: string): void {
+    this.refusal = why;
+    this.watcher.refused(why);
+    this.watcher.changed();
   }
 
   private failed({ how, permanent = false, unlinked = false }: End): void {
@@ -172,10 +266,8 @@ export class HostedInstance<B extends Body> {
     this.detail = how;
     this.permanent = permanent;
     if (unlinked) this.ends = null;
-    this.restarts++;
-    if (!told) this.onEnded(how);
-    if (!this.over && !permanent)
-      this.timer = setTimeout(() => void this.launch(), backoffMs(RESTART, this.restarts, Math.random())).unref();
-    this.onChange();
+    if (!told) this.watcher.ended(how);
+    if (!this.released && !permanent) this.again();
+    this.watcher.changed();
   }
 }

@@ -5,7 +5,7 @@ import type { Emit } from '../link/agent-event.js';
 import { readJsonFile, writeDurably } from '../platform/durable-file.js';
 import { log } from '../platform/log.js';
 import { type Body, HostedInstance, InstanceRecord, type Runner } from './hosted-instance.js';
-import { type Change, DriverError, type HostedInstance as Observed } from './nf-driver.js';
+import { type Change, DriverError, type HostedView } from './nf-driver.js';
 import { stemOf } from './veth-names.js';
 
 /** The instances of one driver, each with a folder that survives the agent, and kept running. */
@@ -33,49 +33,45 @@ export class HostedInstances<B extends Body> {
     return instance;
   }
 
-  observe(): ReadonlyMap<string, Observed> {
+  observe(): ReadonlyMap<string, HostedView> {
     return new Map([...this.instances].map(([id, instance]) => [id, instance.observed]));
   }
 
-  /** Takes over what an earlier agent left and starts again what ended meanwhile. */
+  /** Takes over what an earlier agent left and still runs, and begins to start what ended meanwhile. */
   async adopt(): Promise<void> {
     const begun = listFolders(this.folder).flatMap((stem) => {
       const record = readJsonFile(join(this.folder, stem, 'record.json'), InstanceRecord, (why) => log('warning', why));
       return record ? [this.begin(record)] : [];
     });
-    await Promise.all(begun.map((instance) => instance.launch((record) => this.runner.adopt(record))));
+    await Promise.all(begun.map((instance) => instance.adopt()));
+    for (const instance of begun) void instance.launch();
   }
 
-  /** Resolves when every instance of the change has been tried; rejects with the first that could not be. */
-  async realize(change: Change, recordOf: (instance: InstanceSpec) => InstanceRecord): Promise<void> {
-    const { deploy, configure, destruct } = change;
-    const made = [...deploy, ...configure].map((instance) => this.make(recordOf(instance)));
-    const results = await Promise.allSettled([...made, ...destruct.map((id) => this.destruct(id))]);
-    for (const result of results) if (result.status === 'rejected') throw result.reason;
+  /** Sets what each instance is to become and returns; `observe` tells how far they are. */
+  realize({ deploy, configure, destruct }: Change, recordOf: (instance: InstanceSpec) => InstanceRecord): void {
+    for (const instance of [...deploy, ...configure]) this.make(recordOf(instance));
+    // What could not be taken away is seen in its state, and tried again.
+    for (const id of destruct)
+      this.instances
+        .get(id)
+        ?.destruct()
+        .catch(() => undefined);
   }
 
-  private async make(record: InstanceRecord): Promise<void> {
+  private make(record: InstanceRecord): void {
     const there = this.instances.get(record.instance_id);
-    if (there) return there.configure(record, (taken) => this.remember(taken));
+    if (there) {
+      void there.configure(record);
+      return;
+    }
     this.remember(record);
-    await this.begin(record).launch();
-  }
-
-  private async destruct(id: string): Promise<void> {
-    const instance = this.instances.get(id);
-    if (!instance) return;
-    await instance.destruct();
-    rmSync(this.directory(id), { recursive: true, force: true });
-    this.instances.delete(id);
-    this.onChange();
+    void this.begin(record).launch();
   }
 
   /** Leaves them as they are for the next agent, or ends them and takes away what was made for them. */
   async close(keep: boolean): Promise<void> {
     if (keep) for (const instance of this.all) instance.release();
-    const work = this.all.map((instance) =>
-      keep ? instance.inTurn(async () => undefined) : this.destruct(instance.record.instance_id),
-    );
+    const work = this.all.map((instance) => (keep ? instance.inTurn(async () => undefined) : instance.destruct()));
     for (const result of await Promise.allSettled(work))
       if (result.status === 'rejected') log('warning', `left behind: ${result.reason.message}`);
   }
@@ -85,12 +81,22 @@ export class HostedInstances<B extends Body> {
   }
 
   private begin(record: InstanceRecord): HostedInstance<B> {
-    const { instance_id } = record;
-    const instance = new HostedInstance(record, this.runner, this.onChange, (how) =>
-      this.emit('error', 'instance.ended', instance_id, `${instance_id} does not run: ${how}`, { how }),
-    );
-    this.instances.set(instance_id, instance);
+    const { instance_id: id } = record;
+    const instance = new HostedInstance(record, this.runner, {
+      changed: this.onChange,
+      ended: (how) => this.emit('error', 'instance.ended', id, `${id} does not run: ${how}`, { how }),
+      refused: (why) => this.emit('error', 'instance.refused', id, `${id} runs on as it was: ${why}`, { why }),
+      taken: (taken) => this.remember(taken),
+      gone: () => this.forget(id),
+    });
+    this.instances.set(id, instance);
     return instance;
+  }
+
+  private forget(id: string): void {
+    rmSync(this.directory(id), { recursive: true, force: true });
+    this.instances.delete(id);
+    this.onChange();
   }
 
   /** Before anything is made of it: an agent that comes after a crash finds and removes that. */

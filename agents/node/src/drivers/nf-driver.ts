@@ -18,13 +18,13 @@ export interface RuntimeInstance {
 }
 
 /** What runs beside the engine, behind two interfaces. */
-export interface HostedInstance extends RuntimeInstance {
+export interface HostedView extends RuntimeInstance {
   /** Null while packets cannot go there: not started or loaded yet, or an interface is missing. */
   ends: EngineEnds | null;
 }
 
 /** What a board driver runs for one instance. */
-export interface BoardInstance extends HostedInstance {
+export interface BoardInstance extends HostedView {
   place: SlotRef;
 }
 
@@ -74,6 +74,9 @@ export class DriverError extends Error {
   }
 }
 
+export const unknownNf = (kind: InstanceSpec['driver'], nf: string, there: readonly string[]): DriverError =>
+  new DriverError(`no ${kind} NF ${nf} here; there are ${there.join(', ')}`, null, true);
+
 /** The unified VNFM interface: the same calls whatever runs the NF. One implementation for each kind of runtime. */
 export interface NfDriver {
   readonly kind: InstanceSpec['driver'];
@@ -89,9 +92,9 @@ export interface NfDriver {
   importState(instanceId: string, state: Record<string, unknown>): Promise<void>;
 }
 
-/** Runs instances beside the engine. `realize` resolves when each has its interfaces or has failed to get them. */
+/** Runs instances beside the engine. `realize` waits for none: its `observe` tells how far they are. */
 export interface HostedDriver extends NfDriver {
-  observe(): ReadonlyMap<string, HostedInstance>;
+  observe(): ReadonlyMap<string, HostedView>;
   /** What an instance is made from; it stays as it is when only its wiring changed. */
   digest(instance: InstanceSpec): string;
 }

@@ -8,6 +8,7 @@ import { noChange, type Step } from './steps.js';
 /** What the board driver runs and has. */
 export interface BoardWorld extends HostWorld {
   kind: 'board';
+  nfs: readonly string[];
   instances: ReadonlyMap<string, BoardInstance>;
   observed: readonly ObservedBoard[];
   /** Slots that hold what no instance is known of. */

@@ -2,7 +2,7 @@ import type { InstanceSpec } from '@orrery/contract';
 import { describe, expect, it } from 'vitest';
 import { compile } from '../drivers/engine/compile.js';
 import { digestOf, processDigest } from '../drivers/instance-digest.js';
-import type { HostedInstance } from '../drivers/nf-driver.js';
+import type { HostedView } from '../drivers/nf-driver.js';
 import { allEnds, ENGINE_TRAITS, instance, linearChain, nodeSpec } from '../testing/specs.js';
 import { decide, type Step, type World } from './decide.js';
 
@@ -43,8 +43,8 @@ const brief = (steps: Step[]) =>
     ].join(' ');
   });
 
-function processes(instances: ReadonlyMap<string, HostedInstance> = new Map()): World['hosted'] {
-  return [{ kind: 'process', nfs: ['legacy-forwarder'], instances, digest: processDigest }];
+function processes(instances: ReadonlyMap<string, HostedView> = new Map()): World['hosted'] {
+  return [{ kind: 'process', instances, digest: processDigest }];
 }
 
 const running = (spec = linearChain(3)) => ({
@@ -59,7 +59,7 @@ const legacy = (id: string, over: Partial<InstanceSpec> = {}) =>
 const runs = (...instances: InstanceSpec[]) =>
   processes(
     new Map(
-      instances.map((one): [string, HostedInstance] => [
+      instances.map((one): [string, HostedView] => [
         one.id,
         { digest: processDigest(one), state: 'running', detail: null, ends: endsOf(one) },
       ]),
@@ -113,8 +113,35 @@ describe('decide', () => {
     const second = decide(world({ spec, engine: running(spec), hosted: runs(old, changed, fresh) }));
     expect(brief(second.steps)).toEqual(['process -p.old.0']);
     expect(second.observed.instances).toContainEqual({ id: 'p.old.0', state: 'stopping', detail: null });
+    const [one] = runs(old, changed, fresh);
+    const stopping = { digest: '', state: 'stopping' as const, detail: 'busy', ends: null };
+    const going = { ...one!, instances: new Map([...one!.instances, ['p.old.0', stopping] as const]) };
+    const waiting = decide(world({ spec, engine: running(spec), hosted: [going] }));
+    expect(waiting).toMatchObject({ steps: [], observed: { state: 'progressing' } });
+    expect(waiting.observed.instances).toContainEqual({ id: 'p.old.0', state: 'stopping', detail: 'busy' });
     const third = decide(world({ spec, engine: running(spec), hosted: runs(changed, fresh) }));
     expect(third.observed.state).toBe('converged');
+  });
+
+  it('starts the engine before anything beside it', () => {
+    const spec = nodeSpec({ instances: [legacy('p.a.0')] });
+    expect(brief(decide(world({ spec, engine: idle })).steps)).toEqual(['start-engine', 'process +p.a.0']);
+  });
+
+  it('gives a data plane to all but the instance that its driver does not know', () => {
+    const [known, unknown] = [legacy('p.a.0'), legacy('p.b.0', { nf: 'teapot' })];
+    const spec = nodeSpec({ generation: 3, instances: [known, unknown] });
+    const [one] = runs(known);
+    const refused = { digest: processDigest(unknown), state: 'failed' as const, detail: 'no process NF teapot here' };
+    const view: HostedView = { ...refused, permanent: true, ends: null };
+    const hosted = [{ ...one!, instances: new Map([...one!.instances, ['p.b.0', view] as const]) }];
+    const [step] = decide(world({ spec, hosted })).steps;
+    expect(step).toMatchObject({ driver: 'engine' });
+    if (step?.kind !== 'realize') return;
+    const engine = { ...up, applied: step.change.wiring!.digest, instances: step.change.wiring!.instances };
+    const { observed } = decide(world({ spec, engine, hosted }));
+    expect(observed).toMatchObject({ state: 'failed', error: 'no process NF teapot here' });
+    expect(observed.instances.map(({ state }) => state)).toEqual(['running', 'failed']);
   });
 
   it('leaves a process alone of which only the wiring changed', () => {
@@ -172,7 +199,5 @@ describe('decide', () => {
     expect([steps, wait_ms]).toEqual([[], null]);
     expect(observed).toMatchObject({ generation: 2, state: 'failed' });
     expect(observed.error).toContain('/instances/1/nf');
-    const unknown = nodeSpec({ instances: [legacy('p.a.0', { nf: 'other' })] });
-    expect(decide(world({ spec: unknown })).observed.error).toContain('/instances/0/nf: no process NF other');
   });
 });

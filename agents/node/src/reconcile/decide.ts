@@ -2,15 +2,15 @@ import type { InstanceSpec, NodeSpec, Observed } from '@orrery/contract';
 import { CompileError, compile } from '../drivers/engine/compile.js';
 import type { EngineView } from '../drivers/engine/engine-driver.js';
 import { digestOf } from '../drivers/instance-digest.js';
-import type { HostedInstance, Wiring } from '../drivers/nf-driver.js';
+import type { HostedView, Wiring } from '../drivers/nf-driver.js';
 import { type BoardWorld, boardSteps, checkBoards } from './boards.js';
 import {
-  checkHosted,
   deploySteps,
   destructSteps,
   endsOf,
   type HostedWorld,
   type HostWorld,
+  leavingOf,
   refusedByHost,
 } from './hosted.js';
 import { type Failure, noChange, type Step } from './steps.js';
@@ -58,7 +58,7 @@ export function decide(world: World): Decision {
   const started = startSteps(world);
   const board = boardSteps(spec, world.boards);
   const deployed = world.hosted.flatMap((host) => deploySteps(spec, host));
-  const steps = [...deployed, ...board.before, ...started.steps];
+  const steps = [...started.steps, ...deployed, ...board.before];
   // Where the deployed are reached is known when they are there.
   if (deployed.length === 0 && engine.status === 'running' && engine.applied !== wiring.digest)
     steps.push({
@@ -69,7 +69,7 @@ export function decide(world: World): Decision {
     });
   if (engine.status === 'running' && engine.applied === wiring.digest)
     steps.push(...world.hosted.flatMap((host) => destructSteps(spec, host)), ...board.after);
-  const ready = steps.length === 0 && engine.status === 'running' && allRun(spec, world);
+  const ready = steps.length === 0 && engine.status === 'running' && allRun(spec, world) && noneLeaves(spec, world);
   if (ready) return { steps, observed: report(world, null, spec.generation, 'converged'), wait_ms: null };
   const why =
     engine.status === 'failed' ? { message: engine.error ?? 'the engine failed', instance_id: null } : failure;
@@ -81,7 +81,6 @@ export function decide(world: World): Decision {
 const hostsOf = ({ hosted, boards }: World): HostWorld[] => [...hosted, boards];
 
 function wire(spec: NodeSpec, world: World): Wiring {
-  checkHosted(spec, world.hosted);
   checkBoards(spec, world.boards);
   const { graph, probes } = compile(spec, world.engine, endsOf(spec, hostsOf(world)));
   const instances = new Map(spec.instances.map((instance) => [instance.id, digestOf(instance)]));
@@ -107,7 +106,10 @@ function allRun(spec: NodeSpec, world: World): boolean {
   });
 }
 
-function hostedOf({ id, driver }: InstanceSpec, world: World): HostedInstance | undefined {
+const noneLeaves = (spec: NodeSpec, world: World): boolean =>
+  hostsOf(world).every((host) => leavingOf(spec, host).length === 0);
+
+function hostedOf({ id, driver }: InstanceSpec, world: World): HostedView | undefined {
   return hostsOf(world)
     .find(({ kind }) => kind === driver)
     ?.instances.get(id);
@@ -125,8 +127,8 @@ function report(
     ...instanceState(instance, world, failure),
   }));
   const wanted = new Set(instances.map(({ id }) => id));
-  for (const id of hostsOf(world).flatMap((host) => [...host.instances.keys()]))
-    if (!wanted.has(id)) instances.push({ id, state: 'stopping', detail: null });
+  for (const [id, { detail }] of hostsOf(world).flatMap((host) => [...host.instances]))
+    if (!wanted.has(id)) instances.push({ id, state: 'stopping', detail });
   return {
     generation: generation ?? world.converged,
     state,

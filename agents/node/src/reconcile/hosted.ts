@@ -1,13 +1,12 @@
 import type { InstanceSpec, NodeSpec } from '@orrery/contract';
-import { CompileError, type Ends } from '../drivers/engine/compile.js';
-import type { HostedInstance } from '../drivers/nf-driver.js';
+import type { Ends } from '../drivers/engine/compile.js';
+import type { HostedView } from '../drivers/nf-driver.js';
 import { type Failure, noChange, type Step } from './steps.js';
 
 /** What runs beside the engine by one driver. */
 export interface HostWorld {
   kind: InstanceSpec['driver'];
-  nfs: readonly string[];
-  instances: ReadonlyMap<string, HostedInstance>;
+  instances: ReadonlyMap<string, HostedView>;
 }
 
 /** A driver that needs nothing but the instance to run it. */
@@ -16,16 +15,6 @@ export interface HostedWorld extends HostWorld {
 }
 
 const wantedOf = ({ kind }: HostWorld, spec: NodeSpec) => spec.instances.filter(({ driver }) => driver === kind);
-
-/** Throws a CompileError for an NF that its driver does not have. */
-export function checkHosted(spec: NodeSpec, hosts: readonly HostWorld[]): void {
-  spec.instances.forEach(({ driver, nf, id }, i) => {
-    const host = hosts.find(({ kind }) => kind === driver);
-    if (!host || host.nfs.includes(nf)) return;
-    const there = host.nfs.length > 0 ? `there are ${host.nfs.join(', ')}` : 'there is none';
-    throw new CompileError(`/instances/${i}/nf`, `no ${driver} NF ${nf} here; ${there}`, id);
-  });
-}
 
 /** Instances beside the engine that packets can be sent to. */
 export function endsOf(spec: NodeSpec, hosts: readonly HostWorld[]): Ends {
@@ -49,9 +38,15 @@ export function deploySteps(spec: NodeSpec, host: HostedWorld): Step[] {
   return [{ kind: 'realize', driver: kind, change: { ...noChange, deploy, configure }, reason }];
 }
 
-export function destructSteps(spec: NodeSpec, host: HostedWorld): Step[] {
+/** What runs and is not desired. */
+export function leavingOf(spec: NodeSpec, host: HostWorld): [string, HostedView][] {
   const wanted = new Set(wantedOf(host, spec).map(({ id }) => id));
-  const destruct = [...host.instances.keys()].filter((id) => !wanted.has(id));
+  return [...host.instances].filter(([id]) => !wanted.has(id));
+}
+
+/** What is on its way out already needs no other step. */
+export function destructSteps(spec: NodeSpec, host: HostedWorld): Step[] {
+  const destruct = leavingOf(spec, host).flatMap(([id, { state }]) => (state === 'stopping' ? [] : [id]));
   if (destruct.length === 0) return [];
   return [{ kind: 'realize', driver: host.kind, change: { ...noChange, destruct }, reason: 'no longer desired' }];
 }

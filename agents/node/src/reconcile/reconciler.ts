@@ -137,7 +137,6 @@ export class Reconciler {
       engine: engine.view,
       hosted: hosted.map((driver) => ({
         kind: driver.kind,
-        nfs: driver.nfs,
         instances: driver.observe(),
         digest: (instance) => driver.digest(instance),
       })),

@@ -93,6 +93,21 @@ export class DockerSandbox {
     await new Promise((done) => docker!.once('exit', done));
   }
 
+  /** Docker answers nobody, and its connections stay. */
+  freezeDocker(): void {
+    process.kill(childOf(this.docker!.pid!)!, 'SIGSTOP');
+  }
+
+  /** What entered the namespaces stops with Docker, and makes it go on. */
+  thawDocker(): void {
+    this.docker?.kill('SIGCONT');
+  }
+
+  /** Containers of the agent, ended ones too. */
+  list(): ReturnType<DockerClient['list']> {
+    return this.client.list('orrery.node=n1');
+  }
+
   /** Ends what a container runs, as the kernel would. */
   async kill(container: string, signal: 'KILL' | 'STOP' = 'KILL'): Promise<void> {
     this.killInside(await this.pidOf(container), signal);
@@ -134,6 +149,8 @@ export class DockerSandbox {
   private async tearDown(): Promise<void> {
     const { unshare } = this;
     if (!unshare || unshare.exitCode !== null || unshare.signalCode !== null) return;
+    // Who is stopped buries no dead.
+    this.thawDocker();
     unshare.kill('SIGKILL');
     // The first process of a PID namespace goes last.
     await until('all have ended', () => !existsSync(`/proc/${this.first}`));

@@ -8,20 +8,22 @@ import type { DockerClient } from './docker-client.js';
 
 const REPOSITORY = 'orrery/nf-box';
 const PROGRAM = 'orrery-nf-box';
-const ASK_LIMIT_MS = 3000;
+const ASK_LIMIT_MS = 10_000;
 
 /** The image that every container NF runs, from a tar file that holds its one program; the program lies beside it. */
 export class BoxImage {
   constructor(private readonly tar: string) {}
 
-  /** NFs that it has; none when it is not built. */
+  /** NFs that it has. Rejects with the reason when it is not built or does not say. */
   async nfs(): Promise<readonly string[]> {
+    const program = join(dirname(this.tar), PROGRAM);
     try {
-      const program = join(dirname(this.tar), PROGRAM);
       const { stdout } = await promisify(execFile)(program, ['--nfs'], { timeout: ASK_LIMIT_MS });
-      return z.array(z.string()).parse(JSON.parse(stdout));
-    } catch {
-      return [];
+      return z.array(z.string()).min(1).parse(JSON.parse(stdout));
+    } catch (error) {
+      const { killed, message } = error as Error & { killed?: boolean };
+      const why = killed ? `no answer in ${ASK_LIMIT_MS / 1000} s` : message.trim().replaceAll(/\s+/g, ' ');
+      throw new Error(`${program} --nfs: ${why}`);
     }
   }
 

@@ -1,98 +1,177 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { createServer, type ServerResponse } from 'node:http';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer, type Server, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { eventLog, scratchDirectory, until } from '../../testing/scratch.js';
 import { instance } from '../../testing/specs.js';
 import { ContainerDriver } from './container-driver.js';
 
-const ID = 'c'.repeat(64);
-const STATE = { Running: true, Pid: 1, ExitCode: 0, OOMKilled: false };
+const OWN_CGROUP = readFileSync('/proc/self/cgroup', 'utf8').trim().split('\n')[0]!;
 const LABELS = { 'orrery.node': 'n1', 'orrery.instance': 'gone.nat.0' };
+const NO_PROGRAM = 'gone';
+const NAT_ONLY = '#!/bin/sh\necho \'["nat"]\'\n';
 
-const ANSWERS: [RegExp, unknown][] = [
-  [/^GET \/version$/, { ApiVersion: '1.41', MinAPIVersion: '1.12' }],
-  [/^GET \/v1.41\/images\/orrery\/nf-box:[0-9a-f]{12}\/json$/, {}],
-  [/^GET \/v1.41\/containers\/json\?/, [{ Id: 'stray', Names: ['/stray'], Labels: LABELS }]],
-  [/^GET \/v1.41\/containers\/orrery-n1-orp[0-9a-f]{9}-net\/json$/, { Id: ID, Image: 'i', State: STATE }],
-  [/^DELETE \/v1.41\/containers\/stray\?/, {}],
-];
+/** A Docker that runs this very process as each container, unless it is in another PID namespace. */
+class FakeDocker {
+  readonly asked: string[] = [];
+  foreign = false;
+  stubborn = false;
+  private readonly streams = new Set<ServerResponse>();
+  private server: Server | null = null;
 
-/** A Docker in which a container of the name of every holder runs as process 1, which is none of its processes. */
-function fakeDocker(socket: string) {
-  const asked: string[] = [];
-  const streams: ServerResponse[] = [];
-  const server = createServer((request, response) => {
-    const line = `${request.method} ${request.url}`;
-    asked.push(line);
+  constructor(private readonly socket: string) {
+    onTestFinished(() => this.close());
+  }
+
+  async listen(): Promise<void> {
+    const server = createServer((request, response) => this.answer(`${request.method} ${request.url}`, response));
+    this.server = server;
+    await new Promise<void>((resolve) => server.listen(this.socket, resolve));
+  }
+
+  close(): void {
+    this.server?.closeAllConnections();
+    this.server?.close();
+  }
+
+  count(pattern: RegExp): number {
+    return this.asked.filter((line) => pattern.test(line)).length;
+  }
+
+  private answer(line: string, response: ServerResponse): void {
+    this.asked.push(line);
     if (line.includes('/events?')) {
       response.flushHeaders();
-      streams.push(response);
+      this.streams.add(response);
       return;
     }
-    const answer = ANSWERS.find(([pattern]) => pattern.test(line));
-    response.writeHead(answer ? 200 : 404).end(JSON.stringify(answer?.[1] ?? { message: `no ${line}` }));
-  });
-  const close = () => {
-    server.closeAllConnections();
-    server.close();
-  };
-  onTestFinished(close);
-  return { asked, close, listen: () => new Promise<void>((resolve) => server.listen(socket, resolve)) };
+    const [, answer] = this.answers.find(([pattern]) => pattern.test(line)) ?? [];
+    const refused = this.stubborn && line.startsWith('DELETE /v1.41/containers/stray');
+    if (refused) response.writeHead(500).end(JSON.stringify({ message: 'device or resource busy' }));
+    else response.writeHead(answer ? 200 : 404).end(JSON.stringify(answer ?? { message: `no ${line}` }));
+  }
+
+  private get answers(): [RegExp, unknown][] {
+    const state = { Running: true, Pid: this.foreign ? 1 : process.pid, ExitCode: 0, OOMKilled: false };
+    const found = { Id: this.foreign ? 'c'.repeat(64) : OWN_CGROUP, Image: 'i', State: state };
+    return [
+      [/^GET \/version$/, { Version: '24.0.7', ApiVersion: '1.41', MinAPIVersion: '1.12' }],
+      [/^GET \/v1.41\/images\/orrery\/nf-box:[0-9a-f]{12}\/json$/, {}],
+      [/^POST \/v1.41\/containers\/create\?name=orrery-n1-trial$/, { Id: 'trial' }],
+      [/^POST \/v1.41\/containers\/trial\/start$/, {}],
+      [/^GET \/v1.41\/containers\/trial\/json$/, found],
+      [/^GET \/v1.41\/containers\/json\?/, [{ Id: 'stray', Names: ['/stray'], Labels: LABELS }]],
+      [/^DELETE \/v1.41\/containers\/(stray|trial)\?/, {}],
+    ];
+  }
 }
 
-async function setUp(listens: boolean) {
+async function setUp({ listens = true, program = NAT_ONLY, before = (_: FakeDocker) => {} } = {}) {
   const run_dir = scratchDirectory();
   const built = join(run_dir, 'built');
   mkdirSync(built);
   const nf_box = join(built, 'nf-box.tar');
   writeFileSync(nf_box, 'a root');
-  writeFileSync(join(built, 'orrery-nf-box'), '#!/bin/sh\necho \'["nat"]\'\n', { mode: 0o755 });
+  const install = (text: string) => writeFileSync(join(built, 'orrery-nf-box'), text, { mode: 0o755 });
+  if (program !== NO_PROGRAM) install(program);
   const socket = join(run_dir, 's');
-  const docker = fakeDocker(socket);
+  const docker = new FakeDocker(socket);
+  before(docker);
   if (listens) await docker.listen();
   const log = eventLog();
   let changes = 0;
-  const driver = new ContainerDriver({ node: 'n1', run_dir, docker: socket, nf_box }, log.emit, () => changes++);
+  const options = { node: 'n1', run_dir, docker: socket, nf_box, absence_ms: 700 };
+  const driver = new ContainerDriver(options, log.emit, () => changes++);
   onTestFinished(() => driver.close(true));
   await driver.start();
-  return { driver, docker, log, changes: () => changes };
+  return { driver, docker, log, install, changes: () => changes };
 }
 
 const nat = instance('p.nat.0', { nf: 'nat', driver: 'container' });
 const deploy = { deploy: [nat], configure: [], destruct: [], wiring: null };
+const away = { ...deploy, deploy: [], destruct: ['p.nat.0'] };
+const isThere = (driver: ContainerDriver) => until('it is there', () => driver.offer.available);
+const seen = (driver: ContainerDriver, id = 'p.nat.0') => driver.observe().get(id);
 
-it('is available from when Docker answers until it does no more, and knows its NFs all along', async () => {
-  const { driver, docker, log, changes } = await setUp(false);
-  expect([driver.available, driver.nfs]).toEqual([false, ['nat']]);
+it('offers containers from when Docker answers until it has been away for a while, and says why', async () => {
+  const { driver, docker, log, changes } = await setUp({ listens: false });
+  await until('it was looked for', () => driver.offer.detail.includes('ENOENT'));
+  expect(driver.offer).toEqual({ available: false, detail: expect.stringContaining('Docker does not answer') });
+  expect(changes()).toBe(1);
   await docker.listen();
-  await until('it is there', () => driver.available);
+  await isThere(driver);
+  expect([driver.offer, driver.nfs]).toEqual([{ available: true, detail: 'Docker 24.0.7' }, ['nat']]);
   const before = changes();
+  const began_ms = Date.now();
   docker.close();
-  await until('it is away', () => !driver.available);
-  expect(changes()).toBeGreaterThan(before);
-  expect([driver.nfs, log.names()]).toEqual([['nat'], ['docker.lost']]);
+  await until('it is away', () => !driver.offer.available);
+  expect(Date.now() - began_ms).toBeGreaterThanOrEqual(690);
+  expect(changes()).toBe(before + 1);
+  expect(log.names()).toEqual(['docker.lost']);
+  expect(driver.offer.detail).toContain('Docker does not answer');
 });
 
-it('waits with what it is to run for a Docker that is away', async () => {
-  const { driver } = await setUp(false);
+it('says nothing of a Docker that is back soon, and tries no container again', async () => {
+  const { driver, docker, log } = await setUp();
+  await isThere(driver);
+  docker.close();
+  await docker.listen();
+  await until('it listens again', () => docker.count(/\/events\?/) === 2);
+  await until('what ran meanwhile is looked at', () => docker.count(/containers\/json\?/) === 2);
+  await new Promise((resolve) => setTimeout(resolve, 800));
+  expect([driver.offer.available, log.names(), docker.count(/create/)]).toEqual([true, [], 1]);
+});
+
+it('waits with what it is to run for a Docker that is away, and takes it away without', async () => {
+  const { driver } = await setUp({ listens: false });
   await driver.realize(deploy);
-  const found = driver.observe().get('p.nat.0');
-  expect(found).toMatchObject({ state: 'failed', ends: null, permanent: false });
-  expect(found?.detail).toContain('Docker does not answer: connect ENOENT');
+  expect(seen(driver)).toMatchObject({ state: 'starting', ends: null });
+  await until('it cannot', () => seen(driver)?.state === 'failed');
+  expect(seen(driver)).toMatchObject({ ends: null, permanent: false });
+  expect(seen(driver)?.detail).toContain('Docker does not answer: connect ENOENT');
   await expect(driver.getInstanceState('p.nat.0', 1)).rejects.toThrow('p.nat.0 does not run: Docker does not answer');
-  await expect(driver.realize({ ...deploy, deploy: [], destruct: ['p.nat.0'] })).rejects.toThrow('does not answer');
+  await driver.realize(away);
+  await until('it is gone', () => driver.observe().size === 0);
 });
 
-it('gives interfaces to no process that is not of the container', async () => {
-  const { driver } = await setUp(true);
+it('offers no containers of a Docker whose processes it cannot reach', async () => {
+  const { driver, docker } = await setUp({ before: (fake) => (fake.foreign = true) });
+  const detail = 'Docker runs in another PID namespace than the agent';
+  await until('it was tried', () => driver.offer.detail === detail);
   await driver.realize(deploy);
-  expect(driver.observe().get('p.nat.0')?.detail).toBe('Docker runs in another PID namespace than the agent');
+  await until('it cannot', () => seen(driver)?.state === 'failed');
+  expect([driver.offer.available, seen(driver)?.detail]).toEqual([false, detail]);
+  expect(docker.count(/^DELETE .*\/trial\?/)).toBeGreaterThan(0);
+});
+
+it.each([
+  ['is not there', NO_PROGRAM, 'ENOENT'],
+  ['fails', '#!/bin/sh\nexit 3\n', 'Command failed'],
+  ['says something else', '#!/bin/sh\necho nat\n', 'not valid JSON'],
+])('offers no containers while its program %s, and asks again', async (_, program, why) => {
+  const { driver, install } = await setUp({ program });
+  await until('it was asked', () => driver.offer.detail.includes('orrery-nf-box --nfs: '));
+  expect(driver.offer).toEqual({ available: false, detail: expect.stringContaining(why) });
+  install(NAT_ONLY);
+  await isThere(driver);
+  expect(driver.nfs).toEqual(['nat']);
+});
+
+it('fails for good with the one instance whose NF the box does not have', async () => {
+  const { driver } = await setUp();
+  await driver.realize({ ...deploy, deploy: [{ ...nat, nf: 'teapot' }] });
+  await until('it is refused', () => seen(driver)?.state === 'failed');
+  expect(seen(driver)).toMatchObject({ permanent: true, detail: 'no container NF teapot here; there are nat' });
 });
 
 it('removes a container of its node that no instance is known of', async () => {
-  const { docker } = await setUp(true);
-  expect(docker.asked.filter((line) => line.startsWith('DELETE'))).toEqual([
-    'DELETE /v1.41/containers/stray?force=true&v=true',
-  ]);
+  const { docker } = await setUp();
+  await until('it is removed', () => docker.count(/^DELETE .*\/stray\?force=true&v=true/) === 1);
+});
+
+it('goes on with a Docker that does not remove a container, and tells of it', async () => {
+  const { driver, docker, log } = await setUp({ before: (fake) => (fake.stubborn = true) });
+  await until('it was tried', () => log.names().length > 0);
+  expect(log.events).toMatchObject([{ event: 'container.left', message: expect.stringContaining('resource busy') }]);
+  expect([driver.offer.available, docker.count(/\/events\?/)]).toEqual([true, 1]);
 });

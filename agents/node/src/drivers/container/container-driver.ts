@@ -5,40 +5,47 @@ import { log } from '../../platform/log.js';
 import { recordOf } from '../hosted-instance.js';
 import { HostedInstances } from '../hosted-instances.js';
 import { containerDigest } from '../instance-digest.js';
-import { type Change, DriverError, type HostedDriver, type HostedInstance } from '../nf-driver.js';
+import { type Change, DriverError, type HostedDriver, type HostedView } from '../nf-driver.js';
 import { BOX_FOLDER } from './box-folder.js';
 import { BoxImage } from './box-image.js';
 import type { ContainerBody, Figures } from './container-body.js';
-import { INSTANCE_LABEL, NODE_LABEL } from './container-config.js';
+import { INSTANCE_LABEL } from './container-config.js';
 import { ContainerRunner } from './container-runner.js';
 import { type ContainerDeath, DockerClient } from './docker-client.js';
 import { DockerHost } from './docker-host.js';
 
-export interface ContainerOptions {
+interface ContainerOptions {
   node: string;
   run_dir: string;
   /** Docker's socket. */
   docker: string;
   /** Tar file of the image's root. */
   nf_box: string;
+  /** How long Docker may be away until it is offered no more. */
+  absence_ms?: number;
 }
 
 type Instance = HostedInstances<ContainerBody>['all'][number];
 
 const SAMPLE_PERIOD_MS = 1000;
+/** Between two tries to remove what Docker would not remove. */
+const SWEEP_PAUSE_MS = 30_000;
+const DETAIL_LIMIT_CHARS = 1000;
 const NO_FIGURES: Figures = { drops: {}, cpu_share: 0 };
+
+/** When Docker goes while it is asked, it is asked again on its return. */
+const ignore = () => undefined;
 
 /** Runs NFs of the engine alone in containers, and keeps them running. They run on while Docker or the agent is away. */
 export class ContainerDriver implements HostedDriver {
   readonly kind = 'container';
   private readonly docker: DockerClient;
-  private readonly image: BoxImage;
   private readonly host: DockerHost;
   private readonly runner: ContainerRunner;
   private readonly instances: HostedInstances<ContainerBody>;
-  private readonly nodeLabel: string;
-  private has: readonly string[] = [];
-  private adopted = false;
+  /** Containers of no instance that Docker did not remove. */
+  private readonly left = new Set<string>();
+  private sweepTimer: NodeJS.Timeout | null = null;
   private samples = false;
   private readonly timer: NodeJS.Timeout;
 
@@ -47,40 +54,40 @@ export class ContainerDriver implements HostedDriver {
     private readonly emit: Emit,
     private readonly onChange: () => void,
   ) {
-    const { node, run_dir, docker, nf_box } = options;
+    const { node, run_dir, docker, nf_box, absence_ms } = options;
     this.docker = new DockerClient(docker);
-    this.image = new BoxImage(nf_box);
-    this.nodeLabel = `${NODE_LABEL}=${node}`;
-    this.host = new DockerHost(this.docker, this.image, this.nodeLabel, {
+    const listener = {
       up: () => this.up(),
-      down: (why) => this.down(why),
-      death: (death) => this.onDeath(death),
-    });
+      lost: (why: string) => this.lost(why),
+      absent: (why: string) => this.absent(why),
+      death: (death: ContainerDeath) => this.onDeath(death),
+    };
+    this.host = new DockerHost(this.docker, new BoxImage(nf_box), node, listener, absence_ms);
     const folder = join(run_dir, BOX_FOLDER);
-    this.runner = new ContainerRunner(this.host, node, folder);
+    this.runner = new ContainerRunner(this.host, node, folder, (name, error) => this.onLeft(name, error));
     this.instances = new HostedInstances(this.runner, folder, emit, onChange);
     this.timer = setInterval(() => void this.sample(), SAMPLE_PERIOD_MS).unref();
   }
 
   get nfs(): readonly string[] {
-    return this.has;
+    return this.host.nfs;
   }
 
-  /** Whether containers can be started now. */
-  get available(): boolean {
-    return this.host.available && this.has.length > 0;
+  /** Whether containers can be started, by which Docker or why not. */
+  get offer(): { available: boolean; detail: string } {
+    return { available: this.host.available, detail: this.host.detail.slice(0, DETAIL_LIMIT_CHARS) };
   }
 
-  /** Takes over the containers of an earlier agent, starts again those that ended meanwhile and removes the rest. */
+  /**
+   * Takes over the containers of an earlier agent that run, for which no Docker is needed, then looks for Docker without
+   * waiting for it: with it those that ended meanwhile start again and what is of no instance is removed.
+   */
   async start(): Promise<void> {
-    this.has = await this.image.nfs();
-    await this.host.start();
     await this.instances.adopt();
-    this.adopted = true;
-    if (this.host.available) await this.takeStock().catch((error) => log('warning', `containers: ${error.message}`));
+    void this.host.connect();
   }
 
-  observe(): ReadonlyMap<string, HostedInstance> {
+  observe(): ReadonlyMap<string, HostedView> {
     return this.instances.observe();
   }
 
@@ -88,8 +95,8 @@ export class ContainerDriver implements HostedDriver {
     return containerDigest(instance);
   }
 
-  realize(change: Change): Promise<void> {
-    return this.instances.realize(change, (instance) => recordOf(instance, containerDigest(instance)));
+  async realize(change: Change): Promise<void> {
+    this.instances.realize(change, (instance) => recordOf(instance, containerDigest(instance)));
   }
 
   async getInstanceState(instanceId: string, limit: number): Promise<Record<string, unknown>> {
@@ -119,6 +126,7 @@ export class ContainerDriver implements HostedDriver {
   /** Leaves the containers as they are for the next agent, or removes them with their interfaces. */
   async close(keep: boolean): Promise<void> {
     clearInterval(this.timer);
+    if (this.sweepTimer) clearTimeout(this.sweepTimer);
     await this.instances.close(keep);
     this.host.stop();
   }
@@ -129,30 +137,55 @@ export class ContainerDriver implements HostedDriver {
     return body;
   }
 
-  private async up(): Promise<void> {
-    if (this.adopted) await this.takeStock();
+  private up(): void {
+    for (const instance of this.instances.all)
+      this.check(instance)
+        .then(() => instance.retry())
+        .catch(ignore);
+    void this.sweep();
     this.onChange();
   }
 
-  private down(why: string): void {
+  private lost(why: string): void {
     this.emit('warning', 'docker.lost', this.options.node, `${why}; containers run on, but none can be started`);
     this.onChange();
   }
 
-  /** What became of containers while nobody told, and those that no instance is known of. */
-  private async takeStock(): Promise<void> {
-    await Promise.all(this.instances.all.map((instance) => this.check(instance).then(() => instance.retry())));
-    for (const { id, labels } of await this.docker.list(this.nodeLabel)) {
+  private absent(why: string): void {
+    log('warning', `no containers: ${why}`);
+    this.onChange();
+  }
+
+  /** Removes the containers of this node that no instance is known of. */
+  private async sweep(): Promise<void> {
+    const all = await this.docker.list(this.host.label).catch(() => []);
+    for (const name of this.left) if (!all.some((one) => one.name === name)) this.left.delete(name);
+    for (const { id, name, labels } of all) {
       if (this.instances.has(labels[INSTANCE_LABEL] ?? '')) continue;
-      log('warning', `container ${id} of ${labels[INSTANCE_LABEL]} is of no instance and is removed`);
-      await this.docker.remove(id);
+      log('warning', `container ${name} of ${labels[INSTANCE_LABEL]} is of no instance and is removed`);
+      await this.docker.remove(id).catch((error) => this.onLeft(name, error));
     }
+  }
+
+  private onLeft(name: string, error: Error): void {
+    if (!this.left.has(name)) {
+      this.left.add(name);
+      this.emit(
+        'warning',
+        'container.left',
+        this.options.node,
+        `Container ${name} is not removed yet: ${error.message}`,
+      );
+    }
+    this.sweepTimer ??= setTimeout(() => {
+      this.sweepTimer = null;
+      void this.sweep();
+    }, SWEEP_PAUSE_MS).unref();
   }
 
   private onDeath({ labels }: ContainerDeath): void {
     const id = labels[INSTANCE_LABEL] ?? '';
-    // When Docker goes while it is asked, it is asked again on its return.
-    if (this.instances.has(id)) this.check(this.instances.get(id)).catch(() => undefined);
+    if (this.instances.has(id)) this.check(this.instances.get(id)).catch(ignore);
   }
 
   private check(instance: Instance): Promise<void> {

@@ -1,9 +1,8 @@
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Refusal, Unreachable } from '../control-client.js';
 import type { InstanceRecord, Runner } from '../hosted-instance.js';
-import { DriverError } from '../nf-driver.js';
+import { DriverError, unknownNf } from '../nf-driver.js';
 import { linksExist, makeLinksInto, raiseLinksInto, removeLinks } from '../veth.js';
 import { stemOf, vethLinks } from '../veth-names.js';
 import { BoxClient, CONFIGURE_LIMIT_MS } from './box-client.js';
@@ -12,6 +11,7 @@ import { ContainerBody } from './container-body.js';
 import { holderConfig, nfConfig } from './container-config.js';
 import type { Container } from './docker-client.js';
 import type { DockerHost } from './docker-host.js';
+import { ownPid } from './docker-trial.js';
 
 const START_LIMIT_MS = CONFIGURE_LIMIT_MS;
 /** A dying container closes its socket first. */
@@ -25,6 +25,8 @@ export class ContainerRunner implements Runner<ContainerBody> {
     private readonly host: DockerHost,
     private readonly node: string,
     private readonly folder: string,
+    /** Hears of a container that is of no instance any more and could not be removed. */
+    private readonly onLeft: (container: string, error: Error) => void,
   ) {}
 
   /** By its control socket, so that one that runs is found while Docker is away. */
@@ -41,8 +43,10 @@ export class ContainerRunner implements Runner<ContainerBody> {
   }
 
   async start(record: InstanceRecord): Promise<ContainerBody> {
-    const { instance_id } = record;
-    const { docker, reference: image } = this.host;
+    const { instance_id, nf } = record;
+    await this.host.looked;
+    const { docker, reference: image, nfs } = this.host;
+    if (!nfs.includes(nf)) throw unknownNf('container', nf, nfs);
     const of = { image, node: this.node, instance_id };
     const holder = await this.holder(of);
     const name = this.nameOf(instance_id);
@@ -69,10 +73,10 @@ export class ContainerRunner implements Runner<ContainerBody> {
     return linksExist(vethLinks(instanceId));
   }
 
+  /** Without its interfaces a container does nothing; one that Docker does not remove now is left to be removed later. */
   async clear(instanceId: string): Promise<void> {
-    const { docker } = this.host;
-    await docker.remove(this.nameOf(instanceId));
-    await docker.remove(this.holderOf(instanceId));
+    const names = [this.nameOf(instanceId), this.holderOf(instanceId)];
+    await Promise.all(names.map((name) => this.host.docker.remove(name).catch((error) => this.onLeft(name, error))));
     await removeLinks(vethLinks(instanceId));
   }
 
@@ -181,11 +185,4 @@ function refusedBy(instanceId: string, refusal: Refusal): DriverError {
 
 function endedAtOnce({ how, permanent }: { how: string; permanent?: boolean }): DriverError {
   return new DriverError(how, null, permanent);
-}
-
-/** The process of a container, which must be in the agent's own PID namespace: another would be given the interfaces. */
-async function ownPid({ id, pid }: Container): Promise<number> {
-  const cgroups = await readFile(`/proc/${pid}/cgroup`, 'utf8').catch(() => '');
-  if (!cgroups.includes(id)) throw new DriverError('Docker runs in another PID namespace than the agent');
-  return pid;
 }

@@ -24,7 +24,11 @@ export interface ContainerDeath {
   labels: Record<string, string>;
 }
 
-const Version = z.object({ ApiVersion: z.string(), MinAPIVersion: z.string() });
+const Version = z.object({
+  Version: z.string().default('of an unknown version'),
+  ApiVersion: z.string(),
+  MinAPIVersion: z.string(),
+});
 const Inspected = z.object({
   Id: z.string(),
   Image: z.string(),
@@ -52,13 +56,14 @@ export class DockerClient {
 
   constructor(private readonly socket: string) {}
 
-  /** Learns whether Docker is there and which API it speaks. */
-  async ping(): Promise<void> {
+  /** Its version. Learns which API it speaks. */
+  async ping(): Promise<string> {
     const answer = await callDocker(this.socket, { method: 'GET', path: '/version', limit_ms: PING_LIMIT_MS });
-    const { ApiVersion, MinAPIVersion } = Version.parse(parse(answer));
+    const { Version: version, ApiVersion, MinAPIVersion } = Version.parse(parse(answer));
     if (minorOf(ApiVersion) < API.minor)
       throw new DockerRefusal(`Docker: its API ${ApiVersion} is older than ${API.major}.${API.minor}`, 400);
     this.version = `v${API.major}.${Math.max(API.minor, minorOf(MinAPIVersion))}`;
+    return version;
   }
 
   async hasImage(reference: string): Promise<boolean> {

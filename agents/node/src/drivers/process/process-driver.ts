@@ -4,7 +4,7 @@ import type { Emit } from '../../link/agent-event.js';
 import { recordOf } from '../hosted-instance.js';
 import { HostedInstances } from '../hosted-instances.js';
 import { processDigest } from '../instance-digest.js';
-import { type Change, DriverError, type HostedDriver, type HostedInstance } from '../nf-driver.js';
+import { type Change, DriverError, type HostedDriver, type HostedView } from '../nf-driver.js';
 import { type ProcessBody, ProcessRunner } from './process-runner.js';
 import type { ProcessNf } from './registry.js';
 
@@ -26,7 +26,7 @@ export class ProcessDriver implements HostedDriver {
     return this.instances.adopt();
   }
 
-  observe(): ReadonlyMap<string, HostedInstance> {
+  observe(): ReadonlyMap<string, HostedView> {
     return this.instances.observe();
   }
 
@@ -34,8 +34,8 @@ export class ProcessDriver implements HostedDriver {
     return processDigest(instance);
   }
 
-  realize(change: Change): Promise<void> {
-    return this.instances.realize(change, (instance) => recordOf(instance, processDigest(instance)));
+  async realize(change: Change): Promise<void> {
+    this.instances.realize(change, (instance) => recordOf(instance, processDigest(instance)));
   }
 
   async getInstanceState(instanceId: string): Promise<Record<string, unknown>> {

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { DetachedProcess } from '../../platform/detached-process.js';
 import { writeDurably } from '../../platform/durable-file.js';
 import type { Body, End, InstanceRecord, Runner } from '../hosted-instance.js';
-import { DriverError, type EngineEnds } from '../nf-driver.js';
+import { type EngineEnds, unknownNf } from '../nf-driver.js';
 import { ensureLinks, linksExist, removeLinks } from '../veth.js';
 import { stemOf, vethLinks } from '../veth-names.js';
 import { commandOf, type ProcessNf } from './registry.js';
@@ -49,7 +49,7 @@ export class ProcessRunner implements Runner<ProcessBody> {
 
   async start({ instance_id, nf, config }: InstanceRecord): Promise<ProcessBody> {
     const known = this.registry.get(nf);
-    if (!known) throw new DriverError(`no process NF ${nf} here`);
+    if (!known) throw unknownNf('process', nf, [...this.registry.keys()]);
     const configFile = join(this.directory(instance_id), 'config.json');
     writeDurably(configFile, `${JSON.stringify(config)}\n`);
     const links = vethLinks(instance_id);

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { FakeAgent } from './testing/fake-agent.js';
 import { monitorChain } from './testing/fixtures.js';
 import { TestServer } from './testing/server.js';
+import { until } from './testing/wait.js';
 
 let server: TestServer;
 let docker: FakeAgent;
@@ -24,6 +25,16 @@ async function reconnect(drivers: string[]): Promise<void> {
   docker.drivers = drivers;
   await docker.connect();
 }
+
+/** The container ends; the agent comes back with what it offers. */
+async function failWithDocker(drivers = ['engine']): Promise<void> {
+  docker.hold = true;
+  const instances = docker.observed.instances.map(({ id }) => ({ id, state: 'failed' as const, detail: 'no Docker' }));
+  docker.report({ ...docker.observed, state: 'progressing', instances });
+  await reconnect(drivers);
+}
+
+const stateOf = async (id: string) => (await server.api.call('getNode', { params: { id } })).state;
 
 const monitor = (on: ImplementationChoice['on'], more: Partial<ImplementationChoice> = {}) => ({
   pipeline_id,
@@ -48,25 +59,42 @@ describe('an NF in a container', () => {
     expect(placesOf(await planned())).toEqual(placesOf(plan));
   });
 
-  it('goes back to software when its agent offers no containers any more', async () => {
-    await deployed(await planned(monitor('container')));
+  it('stays while it works, though its agent is away or offers no containers, whatever else is deployed', async () => {
+    const plan = await planned(monitor('container'));
+    await deployed(plan);
+    const expectKept = async () => {
+      const next = await planned();
+      expect(next).toMatchObject({ feasible: true, abandoned: [] });
+      expect(placesOf(next)).toEqual(expect.arrayContaining(placesOf(plan)));
+    };
+    await docker.kill();
+    await until('its agent is missed', async () => (await stateOf('server-2')) === 'disconnected');
+    await expectKept();
     await reconnect(['engine']);
+    await expectKept();
+    const { id } = await server.api.call('createPipeline', { body: monitorChain('b', 'client-2') });
+    await server.finished((await server.api.call('createDeployment', { body: { pipeline_id: id } })).id);
+    expect(docker.spec!.instances.map((it) => it.id)).toContain('a.monitor.container-0');
+    await docker.kill();
+    await expectKept();
+  });
+
+  it('goes back to software when it failed where its agent offers no containers any more', async () => {
+    await deployed(await planned(monitor('container')));
+    await failWithDocker();
     const back = await planned();
     expect(back).toMatchObject({ abandoned: ['a.monitor.container-0'], instances: [{ driver: 'engine' }] });
+    docker.hold = false;
     expect(await deployed(back)).toMatchObject({ state: 'COMPLETED' });
     const told = [...server.agents.values()].flatMap(({ spec }) => spec?.instances ?? []);
     expect(told.map(({ id }) => id)).toEqual(['a.monitor.0']);
   });
 
-  it('is among the capabilities of every server, with the reason where there is none', async () => {
-    const { items } = await server.api.call('listCapabilities');
-    const told = items.filter(({ id }) => id === 'containers');
-    expect(told.find(({ where }) => where === 'server-2')).toMatchObject({ available: true, detail: 'Docker 27.0' });
-    expect(told.find(({ where }) => where === 'server-1')).toMatchObject({
-      available: false,
-      detail: 'Docker does not answer',
-      fallback: expect.any(String),
-    });
+  it('stays when it failed where its agent can start it again', async () => {
+    const plan = await planned(monitor('container'));
+    await deployed(plan);
+    await failWithDocker(['engine', 'container']);
+    expect(placesOf(await planned())).toEqual(placesOf(plan));
   });
 
   it('is refused with the field where nobody offers one, and a slot is for boards only', async () => {

@@ -22,7 +22,10 @@ export interface NodeFleet {
   originOf(node: string): Origin;
   /** What the agent said of a board when it last connected; null: nothing. */
   boardOf(node: string, board: string): BoardDescription | null;
-  /** Whether the agent offered the driver when it last connected. */
+  /**
+   * Whether NFs may run by the driver: the agent offered it when it last connected, or something that works runs by it and
+   * is not to be moved because, say, Docker restarts. What is new there waits until the driver is back.
+   */
   offers(node: string, driver: InstanceSpec['driver']): boolean;
   /** Tells the agent what to be, now and whenever it connects. */
   setDesired(node: string, spec: NodeSpec): void;

@@ -61,7 +61,7 @@ const routes = {
       id: `traffic-${++trafficCount}`,
       request: body,
       state: 'running',
-      started_ms: 1,
+      started_ms: Date.now(),
       ended_ms: null,
       sent: 0,
       received: 0,

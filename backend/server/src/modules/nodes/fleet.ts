@@ -124,7 +124,8 @@ export class Fleet implements NodeFleet, OnModuleInit, OnApplicationShutdown {
   }
 
   offers(node: string, driver: InstanceSpec['driver']): boolean {
-    return this.nodes.get(node)?.record?.capabilities.drivers.includes(driver) ?? false;
+    const state = this.nodes.get(node);
+    return (state?.record?.capabilities.drivers.includes(driver) || (state && runsBy(driver, state))) ?? false;
   }
 
   setDesired(node: string, spec: NodeSpec): void {
@@ -299,4 +300,10 @@ function containerCapability(
 ): Capability {
   const fallback = available ? null : 'NFs run in the engine';
   return { id: 'containers', title: 'Container NFs', where, available, detail, fallback };
+}
+
+/** Whether an instance is to run by the driver that the agent does not call failed; of a silent agent its last word counts. */
+function runsBy(driver: InstanceSpec['driver'], { desired, observed }: NodeState): boolean {
+  const failed = new Set(observed?.instances.filter(({ state }) => state === 'failed').map(({ id }) => id));
+  return desired?.instances.some((instance) => instance.driver === driver && !failed.has(instance.id)) ?? false;
 }

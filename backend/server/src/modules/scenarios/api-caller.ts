@@ -49,10 +49,14 @@ export class ApiCaller {
         : {}),
       ...(options.body === undefined ? {} : { payload: options.body as object }),
     });
+    if (answer.statusCode === 503) throw new Unavailable(`${name}: ${refusal(answer.body)}`);
     if (answer.statusCode >= 300) throw new Error(`${name}: ${refusal(answer.body)}`);
     return (answer.body === '' ? undefined : answer.json()) as RouteResponse<N>;
   }
 }
+
+/** Something that the API needs is away, as the store is while it restarts; the outcome of the call is unknown. */
+export class Unavailable extends Error {}
 
 export interface Api {
   /** Throws with the problem's detail where the API refuses. */

@@ -57,9 +57,9 @@ export const KINDS = {
       const isThere = async () => ['running', 'off'].includes((await api.call('getTwin')).daemon);
       await eventually('the twin runs', isThere, signal);
       const { items } = await api.call('listTraffic', EVERY);
-      return items.map(({ id, request: made }) => ({
+      return items.map(({ id, request: made, started_ms }) => ({
         id,
-        is: (request) => isDeepStrictEqual(made, TrafficRequest.parse(request)),
+        is: (request, notedMs) => started_ms >= notedMs && isDeepStrictEqual(made, TrafficRequest.parse(request)),
       }));
     },
     remove: (api, id) => api.call('stopTraffic', { params: { id } }),

@@ -13,13 +13,14 @@ import { conflict, notFound } from '../../platform/problem.js';
 import { STORE, type Store } from '../../platform/redis.js';
 import { KEYS } from '../../platform/redis-keys.js';
 import { EVENT_LOG, type EventLog } from '../../ports/event-log.js';
-import { ApiCaller } from './api-caller.js';
+import { type Api, ApiCaller } from './api-caller.js';
+import { perform } from './performance.js';
 import { SCRIPTS } from './registry.js';
-import type { ScenarioScript, ScenarioStep, Stage } from './scenario.js';
+import type { ScenarioScript, ScenarioStep } from './scenario.js';
 import { Sweeper } from './sweeper.js';
 
 const KEEP = 50;
-const POLL_MS = 200;
+const RETRY_MS = 1000;
 const INTERRUPTED = 'Interrupted by a restart of the server; what it had made is taken away.';
 
 interface Active {
@@ -56,7 +57,7 @@ export class ScenarioRunner implements OnModuleInit, OnApplicationBootstrap, OnA
       this.tell(run, 'failed', `Scenario run ${run.id}: ${INTERRUPTED}`);
     }
     const left = await this.sweeper.leftBy();
-    if (left.length > 0) this.occupy(null, (signal) => this.sweepAll(signal));
+    if (left.length > 0) this.occupy(null, (signal) => this.cleanUp(signal));
   }
 
   /** The next server takes away what a run has made. */
@@ -94,10 +95,7 @@ export class ScenarioRunner implements OnModuleInit, OnApplicationBootstrap, OnA
       ended_ms: null,
     };
     const stored = this.write(run);
-    this.occupy(run.id, async (signal) => {
-      await stored;
-      await this.carryOut(run, script, steps, signal, by);
-    });
+    this.occupy(run.id, (signal) => this.carryOut(run, script, steps, stored, signal, by));
     await stored;
     this.tell(run, 'started', `Scenario "${script.scenario.title}" started`, by);
     return run;
@@ -113,73 +111,75 @@ export class ScenarioRunner implements OnModuleInit, OnApplicationBootstrap, OnA
   private occupy(id: string | null, work: (signal: AbortSignal) => Promise<void>): void {
     const abort = new AbortController();
     const ended = work(abort.signal)
-      .catch((error: unknown) => this.log.error({ error }, 'a scenario was lost sight of'))
+      .catch((error: unknown) => {
+        if (!this.closing.signal.aborted) this.log.error({ error }, 'a scenario was lost sight of');
+      })
       .finally(() => {
         this.active = null;
       });
     this.active = { id, abort, ended };
   }
 
+  private async cleanUp(signal: AbortSignal): Promise<void> {
+    const api = await this.untilDone(() => this.caller.as('scenarios'));
+    await this.untilDone(() => this.sweepAll(api, signal));
+    await this.untilDone(() => api.end());
+  }
+
   /** Takes away what earlier runs left. */
-  private async sweepAll(signal: AbortSignal): Promise<void> {
-    const api = await this.caller.as('scenarios');
+  private async sweepAll(api: Api, signal: AbortSignal): Promise<void> {
     for (const id of await this.sweeper.leftBy()) {
       const run = this.runs.find((each) => each.id === id);
       const done = await this.sweeper.sweep(api, id, signal);
       if (done && run) this.tell(run, 'cleaned', `What scenario run ${id} had made was taken away`);
     }
-    await api.end();
   }
 
+  /** Whatever becomes of the steps, what they made is taken away, and the run is not over before that is stored. */
   private async carryOut(
-    first: ScenarioRun,
+    run: ScenarioRun,
     script: ScenarioScript,
     steps: readonly ScenarioStep[],
+    stored: Promise<void>,
     signal: AbortSignal,
     by: string,
   ): Promise<void> {
-    let run = first;
-    const update = (next: Partial<ScenarioRun>) => {
-      run = { ...run, ...next };
-      this.remember(run);
-    };
-    await this.sweepAll(signal);
-    const api = await this.caller.as(`scenario ${script.scenario.id}`);
-    const stage: Stage = {
-      api,
-      signal,
-      note: (detail) =>
-        update({ steps: run.steps.map((step) => (step.state === 'running' ? { ...step, detail } : step)) }),
-      figure: (figure) => update({ figures: [...run.figures, figure] }),
-      make: async (kind, request) => {
-        const id = await this.sweeper.make(api, run.id, kind, request);
-        if (kind === 'pipeline') update({ pipelines: [...run.pipelines, id] });
-        return id;
-      },
-      until: (what, seconds, probe) => until(what, seconds, probe, signal),
-    };
-    let failure: string | null = null;
-    for (const [i, step] of steps.entries()) {
-      if (failure !== null || signal.aborted) break;
-      const mark = (change: Partial<ScenarioRun['steps'][number]>) =>
-        update({ steps: run.steps.map((each, k) => (k === i ? { ...each, ...change } : each)) });
-      mark({ state: 'running', started_ms: Date.now() });
-      await this.write(run);
+    let now = run;
+    const api = await this.untilDone(() => this.caller.as(`scenario ${script.scenario.id}`));
+    const failure = await stored
+      .then(() => this.sweepAll(api, signal))
+      .then(() =>
+        perform(run, steps, {
+          api,
+          signal,
+          make: (kind, request) => this.sweeper.make(api, run.id, kind, request),
+          update: (next) => {
+            now = next;
+            this.remember(next);
+          },
+          save: (next) => this.write(next),
+        }),
+      )
+      .then(() => null, messageOf);
+    const state = signal.aborted ? 'stopped' : failure === null ? 'completed' : 'failed';
+    await this.untilDone(() => this.sweeper.sweep(api, run.id, this.closing.signal));
+    await this.untilDone(() => api.end());
+    if (this.closing.signal.aborted) return;
+    const ended = over(now, state, state === 'failed' ? failure : null);
+    await this.untilDone(() => this.write(ended));
+    this.tell(ended, state, `Scenario "${script.scenario.title}" ${state}${failure ? `: ${failure}` : ''}`, by);
+  }
+
+  /** Tries again while the store is away. Throws when the server stops. */
+  private async untilDone<T>(work: () => Promise<T>): Promise<T> {
+    for (;;) {
       try {
-        await step.run(stage);
-        mark({ state: 'done', ended_ms: Date.now() });
+        return await work();
       } catch (error) {
-        failure = (error as Error).message;
-        mark({ state: signal.aborted ? 'skipped' : 'failed', ended_ms: Date.now(), detail: failure });
+        this.log.warn({ error: messageOf(error) }, 'a scenario is tried again');
+        await sleep(RETRY_MS, undefined, { signal: this.closing.signal });
       }
     }
-    const state = signal.aborted ? 'stopped' : failure === null ? 'completed' : 'failed';
-    await this.sweeper.sweep(api, run.id, this.closing.signal);
-    await api.end();
-    if (this.closing.signal.aborted) return;
-    run = over(run, state, state === 'failed' ? failure : null);
-    await this.write(run);
-    this.tell(run, state, `Scenario "${script.scenario.title}" ${state}${failure ? `: ${failure}` : ''}`, by);
   }
 
   private tell(run: ScenarioRun, what: string, message: string, actor?: string): void {
@@ -219,18 +219,6 @@ function over(run: ScenarioRun, state: ScenarioRun['state'], detail: string | nu
   return { ...run, steps, state, detail, ended_ms: now };
 }
 
-async function until<T>(
-  what: string,
-  seconds: number,
-  probe: () => Promise<T | null>,
-  signal: AbortSignal,
-): Promise<T> {
-  const deadline = Date.now() + seconds * 1000;
-  for (;;) {
-    signal.throwIfAborted();
-    const value = await probe();
-    if (value !== null) return value;
-    if (Date.now() > deadline) throw new Error(`did not happen within ${seconds} s: ${what}`);
-    await sleep(POLL_MS, undefined, { signal });
-  }
+function messageOf(error: unknown): string {
+  return (error as Error).message;
 }

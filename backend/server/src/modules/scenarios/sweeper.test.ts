@@ -1,6 +1,7 @@
+import { TrafficRequest } from '@orrery/contract';
 import { expect, it } from 'vitest';
 import type { Log } from '../../platform/log.js';
-import type { Api } from './api-caller.js';
+import { type Api, Unavailable } from './api-caller.js';
 import type { Ledger, Made } from './ledger.js';
 import { synChain } from './swap/chains.js';
 import { Sweeper } from './sweeper.js';
@@ -51,6 +52,36 @@ it('finds what was made of what was noted, and leaves an older one of the same n
     expect(deleted).toEqual(gone);
     expect(entries.get(RUN)).toEqual([]);
   }
+});
+
+it('leaves traffic alone that a user had started before, though it is just what was noted', async () => {
+  const request = TrafficRequest.parse({ kind: 'http', from: 'client-4', to: 'web-2', rate_per_s: 20 });
+  const jobs = [
+    { id: 'of-a-user', request, started_ms: 999 },
+    { id: 'of-the-run', request, started_ms: 1001 },
+  ];
+  const stopped: string[] = [];
+  const answers: Record<string, (id?: string) => unknown> = {
+    getTwin: () => ({ daemon: 'running' }),
+    listTraffic: () => ({ items: jobs }),
+    stopTraffic: (id) => stopped.push(id!),
+  };
+  const api = {
+    call: async (name: string, options?: { params?: { id: string } }) => answers[name]!(options?.params?.id),
+    end: async () => undefined,
+  } as unknown as Api;
+  const { ledger } = ledgerWith({ kind: 'traffic', request, id: null, noted_ms: 1000 });
+  expect(await new Sweeper(log, ledger).sweep(api, RUN, signal)).toBe(true);
+  expect(stopped).toEqual(['of-the-run']);
+});
+
+it('gives up, to be called again, while what it needs is away', async () => {
+  const { api } = apiWith({ id: 'pl-1', created_ms: 1001 });
+  const away = { ...api, call: async () => Promise.reject(new Unavailable('away')) } as unknown as Api;
+  const { ledger, entries } = ledgerWith(noted);
+  await expect(new Sweeper(log, ledger).sweep(away, RUN, signal)).rejects.toThrow('away');
+  expect(entries.get(RUN)).toHaveLength(1);
+  expect(await new Sweeper(log, ledger).sweep(api, RUN, signal)).toBe(true);
 });
 
 it('notes what is to be made before it is made', async () => {

@@ -1,8 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { LOG, type Log } from '../../platform/log.js';
-import type { Api } from './api-caller.js';
+import { type Api, Unavailable } from './api-caller.js';
 import { type Kind, makingOf } from './kinds.js';
-import { Ledger } from './ledger.js';
+import { Ledger, type Made } from './ledger.js';
 
 /** Makes things for runs, and takes them away again. */
 @Injectable()
@@ -22,24 +22,34 @@ export class Sweeper {
     return id;
   }
 
-  /** Takes away what the run made, the last first; what cannot be stays noted. False: something is left. */
+  /**
+   * Takes away what the run made, the last first; what cannot be stays noted. False: something is left. Throws while the
+   * store is away, and may then be called again.
+   */
   async sweep(api: Api, runId: string, signal: AbortSignal): Promise<boolean> {
     let left = await this.ledger.of(runId);
     for (const made of left.toReversed()) {
       if (signal.aborted) break;
-      try {
-        const making = makingOf(made.kind);
-        const found = (await making.list(api, signal)).filter((it) =>
-          made.id === null ? it.is(made.request, made.noted_ms) : it.id === made.id,
-        );
-        for (const { id } of found) await making.remove(api, id, signal);
-        left = left.filter((each) => each !== made);
-        await this.ledger.write(runId, left);
-      } catch (error) {
-        this.log.warn({ error: (error as Error).message, run: runId, kind: made.kind }, 'left by a scenario');
-      }
+      if (!(await this.takeAway(api, runId, made, signal))) continue;
+      left = left.filter((each) => each !== made);
+      await this.ledger.write(runId, left);
     }
     return left.length === 0;
+  }
+
+  private async takeAway(api: Api, runId: string, made: Made, signal: AbortSignal): Promise<boolean> {
+    try {
+      const making = makingOf(made.kind);
+      const found = (await making.list(api, signal)).filter((it) =>
+        made.id === null ? it.is(made.request, made.noted_ms) : it.id === made.id,
+      );
+      for (const { id } of found) await making.remove(api, id, signal);
+      return true;
+    } catch (error) {
+      if (error instanceof Unavailable) throw error;
+      this.log.warn({ error: (error as Error).message, run: runId, kind: made.kind }, 'left by a scenario');
+      return false;
+    }
   }
 
   /** Runs that left something. */

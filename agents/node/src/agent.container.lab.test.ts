@@ -410,6 +410,8 @@ describe.skipIf(missing !== null)(
       expect(await lab.containers()).toEqual(before);
       await until('the stray is removed', async () => (await lab.docker.client.inspect('stray')) === null);
       expect(await lab.reply(first!)).toMatchObject([{ dst: '10.0.1.2', dport: 7000 }]);
+      const offers = lab.server.all('hello').map(({ capabilities }) => capabilities.drivers.includes('container'));
+      expect(offers).not.toContain(false);
       const restarted = lab.server.all('event').filter(({ event }) => event === 'instance.ended');
       expect(restarted).toEqual([]);
     });

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { chmodSync, mkdirSync } from 'node:fs';
-import { setImmediate } from 'node:timers/promises';
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import type { NodeSpec, Observed } from '@orrery/contract';
 import { probeCapabilities } from './capabilities.js';
 import { DesiredStore } from './desired-store.js';
@@ -22,6 +22,8 @@ import { Reconciler } from './reconcile/reconciler.js';
 import { VERSION } from './version.js';
 
 const STATE_LIMIT = 1000;
+/** A server is not kept waiting longer than this to hear whether there is a Docker. */
+const DOCKER_LIMIT_MS = 3000;
 
 /** Composition root: joins the link, the reconciler, the drivers and the sampler of one node. */
 export class Agent {
@@ -84,6 +86,8 @@ export class Agent {
     const spec = this.store.read();
     if (spec) this.reconciler.desire(spec);
     this.sampler.start();
+    // A server that is told too early that there are no containers plans without those that run.
+    await Promise.race([this.containers.looked, sleep(DOCKER_LIMIT_MS, undefined, { ref: false })]);
     this.link.start();
   }
 

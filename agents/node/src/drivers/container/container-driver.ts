@@ -73,6 +73,11 @@ export class ContainerDriver implements HostedDriver {
     return this.host.nfs;
   }
 
+  /** Resolves when Docker was looked for once. */
+  get looked(): Promise<void> {
+    return this.host.looked;
+  }
+
   /** Whether containers can be started, by which Docker or why not. */
   get offer(): { available: boolean; detail: string } {
     return { available: this.host.available, detail: this.host.detail.slice(0, DETAIL_LIMIT_CHARS) };

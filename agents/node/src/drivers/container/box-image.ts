@@ -8,6 +8,7 @@ import type { DockerClient } from './docker-client.js';
 
 const REPOSITORY = 'orrery/nf-box';
 const PROGRAM = 'orrery-nf-box';
+const LABEL = 'orrery.image=nf-box';
 const ASK_LIMIT_MS = 10_000;
 
 /** The image that every container NF runs, from a tar file that holds its one program; the program lies beside it. */
@@ -35,7 +36,15 @@ export class BoxImage {
     const tag = digest.slice(0, 12);
     const reference = `${REPOSITORY}:${tag}`;
     if (!(await docker.hasImage(reference)))
-      await docker.importImage(REPOSITORY, tag, this.tar, [`ENTRYPOINT ["/${PROGRAM}"]`]);
+      await docker.importImage(REPOSITORY, tag, this.tar, [`ENTRYPOINT ["/${PROGRAM}"]`, `LABEL ${LABEL}`]);
     return reference;
+  }
+
+  /** Removes other versions, and copies that lost their name to an import at the same time. What containers use stays. */
+  async removeOthers(docker: DockerClient, reference: string): Promise<void> {
+    const images = [...(await docker.images({ reference: REPOSITORY })), ...(await docker.images({ label: LABEL }))];
+    const others = new Set(images.flatMap(({ id, tags }) => (tags.length > 0 ? tags : [id])));
+    others.delete(reference);
+    for (const other of others) await docker.removeImage(other);
   }
 }

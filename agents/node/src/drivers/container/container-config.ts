@@ -15,7 +15,8 @@ const UNPRIVILEGED = '65534:65534';
  * The NF that takes most has 301 MiB when another configuration is built beside a full table of the largest size (NAT,
  * 1,048,576 flows).
  */
-const MEMORY_BYTES = 512 * 1024 * 1024;
+export const MEMORY_MIB = 512;
+const MEMORY_BYTES = MEMORY_MIB * 1024 * 1024;
 const NANO_CPUS = 1e9;
 const PIDS_LIMIT = 16;
 

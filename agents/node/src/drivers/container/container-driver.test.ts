@@ -57,6 +57,7 @@ class FakeDocker {
     return [
       [/^GET \/version$/, { Version: '24.0.7', ApiVersion: '1.41', MinAPIVersion: '1.12' }],
       [/^GET \/v1.41\/images\/orrery\/nf-box:[0-9a-f]{12}\/json$/, {}],
+      [/^GET \/v1.41\/images\/json\?/, []],
       [/^POST \/v1.41\/containers\/create\?name=orrery-n1-trial$/, { Id: 'trial' }],
       [/^POST \/v1.41\/containers\/trial\/start$/, {}],
       [/^GET \/v1.41\/containers\/trial\/json$/, found],

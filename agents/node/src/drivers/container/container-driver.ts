@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { InstanceSpec } from '@orrery/contract';
 import type { Emit } from '../../link/agent-event.js';
 import { log } from '../../platform/log.js';
@@ -8,7 +9,7 @@ import { containerDigest } from '../instance-digest.js';
 import { type Change, DriverError, type HostedDriver, type HostedView } from '../nf-driver.js';
 import { BOX_FOLDER } from './box-folder.js';
 import { BoxImage } from './box-image.js';
-import type { ContainerBody, Figures } from './container-body.js';
+import type { ContainerBody } from './container-body.js';
 import { INSTANCE_LABEL } from './container-config.js';
 import { ContainerRunner } from './container-runner.js';
 import { type ContainerDeath, DockerClient } from './docker-client.js';
@@ -27,11 +28,12 @@ interface ContainerOptions {
 
 type Instance = HostedInstances<ContainerBody>['all'][number];
 
-const SAMPLE_PERIOD_MS = 1000;
+/** So long the sampler waits for an NF that is slow to answer. */
+const READ_LIMIT_MS = 100;
 /** Between two tries to remove what Docker would not remove. */
 const SWEEP_PAUSE_MS = 30_000;
 const DETAIL_LIMIT_CHARS = 1000;
-const NO_FIGURES: Figures = { drops: {}, cpu_share: 0 };
+const NO_FIGURES = { drops: {}, cpu_share: 0 };
 
 /** When Docker goes while it is asked, it is asked again on its return. */
 const ignore = () => undefined;
@@ -46,8 +48,6 @@ export class ContainerDriver implements HostedDriver {
   /** Containers of no instance that Docker did not remove. */
   private readonly left = new Set<string>();
   private sweepTimer: NodeJS.Timeout | null = null;
-  private samples = false;
-  private readonly timer: NodeJS.Timeout;
 
   constructor(
     private readonly options: ContainerOptions,
@@ -66,7 +66,6 @@ export class ContainerDriver implements HostedDriver {
     const folder = join(run_dir, BOX_FOLDER);
     this.runner = new ContainerRunner(this.host, node, folder, (name, error) => this.onLeft(name, error));
     this.instances = new HostedInstances(this.runner, folder, emit, onChange);
-    this.timer = setInterval(() => void this.sample(), SAMPLE_PERIOD_MS).unref();
   }
 
   get nfs(): readonly string[] {
@@ -106,9 +105,8 @@ export class ContainerDriver implements HostedDriver {
 
   async getInstanceState(instanceId: string, limit: number): Promise<Record<string, unknown>> {
     const { restarts } = this.instances.get(instanceId);
-    const { control, container: id, figures } = this.running(instanceId);
+    const { control, container: id, cpu_share } = this.running(instanceId);
     const usage = id === null ? null : await this.docker.usage(id).catch(() => null);
-    const { cpu_share } = figures;
     return {
       ...(await control.getState(limit)),
       container: { id, restarts, cpu_share, memory_bytes: usage?.memory_bytes ?? null },
@@ -123,14 +121,22 @@ export class ContainerDriver implements HostedDriver {
     return this.running(instanceId).control.importState(state);
   }
 
+  /** Reads the figures of all that answer in time; what comes late is of the next reading. */
+  async refresh(): Promise<void> {
+    // The loss of a box is heard by itself.
+    const read = Promise.allSettled(this.instances.all.map(({ body }) => body?.sample()));
+    await Promise.race([read, sleep(READ_LIMIT_MS, undefined, { ref: false })]);
+  }
+
   /** Figures of an instance as they were read last; none of one that runs elsewhere. */
-  figures(instanceId: string): Figures {
-    return (this.instances.has(instanceId) && this.instances.get(instanceId).body?.figures) || NO_FIGURES;
+  figures(instanceId: string): { drops: Record<string, number>; cpu_share: number } {
+    if (!this.instances.has(instanceId)) return NO_FIGURES;
+    const { drops } = this.runner.totalOf(instanceId);
+    return { drops, cpu_share: this.instances.get(instanceId).body?.cpu_share ?? 0 };
   }
 
   /** Leaves the containers as they are for the next agent, or removes them with their interfaces. */
   async close(keep: boolean): Promise<void> {
-    clearInterval(this.timer);
     if (this.sweepTimer) clearTimeout(this.sweepTimer);
     await this.instances.close(keep);
     this.host.stop();
@@ -206,13 +212,5 @@ export class ContainerDriver implements HostedDriver {
   private tellUnheld(id: string): void {
     const what = 'the holder of its network namespace ended; it runs on and gets both anew when it ends itself';
     this.emit('warning', 'instance.holder-ended', id, `${id}: ${what}`);
-  }
-
-  private async sample(): Promise<void> {
-    if (this.samples) return;
-    this.samples = true;
-    // The loss of a box is heard by itself.
-    await Promise.allSettled(this.instances.all.map(({ body }) => body?.sample()));
-    this.samples = false;
   }
 }

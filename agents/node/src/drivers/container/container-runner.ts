@@ -8,19 +8,23 @@ import { stemOf, vethLinks } from '../veth-names.js';
 import { BoxClient, CONFIGURE_LIMIT_MS } from './box-client.js';
 import { controlSocket, layOut } from './box-folder.js';
 import { ContainerBody } from './container-body.js';
-import { holderConfig, nfConfig } from './container-config.js';
+import { holderConfig, MEMORY_MIB, nfConfig } from './container-config.js';
 import type { Container } from './docker-client.js';
 import type { DockerHost } from './docker-host.js';
 import { ownPid } from './docker-trial.js';
+import { DropTotal } from './drop-total.js';
 
 const START_LIMIT_MS = CONFIGURE_LIMIT_MS;
 /** A dying container closes its socket first. */
 const DEATH_NEWS_MS = 300;
 /** The program's word for a command line or an instance that it cannot use. */
 const UNUSABLE = 2;
+const DROPS_FILE = 'drops.json';
 
 /** Runs an NF in a container, beside another that holds its network namespace. */
 export class ContainerRunner implements Runner<ContainerBody> {
+  private readonly totals = new Map<string, DropTotal>();
+
   constructor(
     private readonly host: DockerHost,
     private readonly node: string,
@@ -45,7 +49,8 @@ export class ContainerRunner implements Runner<ContainerBody> {
   async start(record: InstanceRecord): Promise<ContainerBody> {
     const { instance_id, nf } = record;
     await this.host.looked;
-    const { docker, reference: image, nfs } = this.host;
+    const image = await this.host.provideImage();
+    const { docker, nfs } = this.host;
     if (!nfs.includes(nf)) throw unknownNf('container', nf, nfs);
     const of = { image, node: this.node, instance_id };
     const holder = await this.holder(of);
@@ -69,6 +74,14 @@ export class ContainerRunner implements Runner<ContainerBody> {
     }
   }
 
+  /** Drops of an instance that is here, whether its NF runs or not. */
+  totalOf(instanceId: string): DropTotal {
+    const known = this.totals.get(instanceId);
+    const total = known ?? new DropTotal(join(this.folder, stemOf(instanceId), DROPS_FILE));
+    this.totals.set(instanceId, total);
+    return total;
+  }
+
   linked(instanceId: string): Promise<boolean> {
     return linksExist(vethLinks(instanceId));
   }
@@ -78,6 +91,7 @@ export class ContainerRunner implements Runner<ContainerBody> {
     const names = [this.nameOf(instanceId), this.holderOf(instanceId)];
     await Promise.all(names.map((name) => this.host.docker.remove(name).catch((error) => this.onLeft(name, error))));
     await removeLinks(vethLinks(instanceId));
+    this.totals.delete(instanceId);
   }
 
   /** Compares what is believed of a container with what Docker says. */
@@ -92,7 +106,7 @@ export class ContainerRunner implements Runner<ContainerBody> {
   /** Why a container ended. */
   async diagnose({ id, exit_code, out_of_memory }: Container) {
     const said = await this.host.docker.logs(id, 1).catch(() => []);
-    const code = out_of_memory ? 'out of memory' : `exit code ${exit_code}`;
+    const code = out_of_memory ? `it took more than ${MEMORY_MIB} MiB of memory` : `exit code ${exit_code}`;
     return { how: `the container ended: ${[code, ...said].join(': ')}`, permanent: exit_code === UNUSABLE };
   }
 
@@ -136,7 +150,7 @@ export class ContainerRunner implements Runner<ContainerBody> {
         return await this.meet(instanceId, container);
       } catch (error) {
         const found = await this.host.docker.inspect(container);
-        if (!found?.running) throw endedAtOnce(found ? await this.diagnose(found) : { how: 'its container is gone' });
+        if (!found?.running) throw await this.startFailure(found);
         if (Date.now() > deadline)
           throw new DriverError(`the NF was not ready after ${START_LIMIT_MS} ms: ${(error as Error).message}`);
         await sleep(20);
@@ -144,12 +158,26 @@ export class ContainerRunner implements Runner<ContainerBody> {
     }
   }
 
+  /** What did not fit into its memory at the start will not fit the next time. */
+  private async startFailure(found: Container | null): Promise<DriverError> {
+    if (!found) return new DriverError('its container is gone');
+    const { how, permanent } = await this.diagnose(found);
+    return new DriverError(how, null, permanent || found.out_of_memory);
+  }
+
   private async meet(instanceId: string, container: string | null): Promise<ContainerBody> {
     const { near, far } = vethLinks(instanceId);
     let body: ContainerBody | null = null;
     const control = await this.connect(instanceId, (error) => body && void this.onUnreachable(instanceId, body, error));
-    body = new ContainerBody({ near: near.engine, far: far.engine }, control, container, true);
-    return body;
+    const ends = { near: near.engine, far: far.engine };
+    const met = new ContainerBody(ends, control, container, true, this.totalOf(instanceId));
+    // Before anybody looks at its figures.
+    await met.sample().catch((error) => {
+      met.release();
+      throw error;
+    });
+    body = met;
+    return met;
   }
 
   /** A connection on which the NF has answered. */
@@ -181,8 +209,4 @@ export class ContainerRunner implements Runner<ContainerBody> {
 
 function refusedBy(instanceId: string, refusal: Refusal): DriverError {
   return new DriverError(`${instanceId}: ${refusal.message}`, instanceId, refusal.permanent);
-}
-
-function endedAtOnce({ how, permanent }: { how: string; permanent?: boolean }): DriverError {
-  return new DriverError(how, null, permanent);
 }

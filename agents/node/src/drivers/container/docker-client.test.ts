@@ -1,7 +1,9 @@
+import { readdirSync, readlinkSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { scratchDirectory, until } from '../../testing/scratch.js';
+import { BoxImage } from './box-image.js';
 import { type ContainerDeath, DockerClient } from './docker-client.js';
 import { callDocker, DockerAway, DockerRefusal } from './docker-http.js';
 
@@ -142,4 +144,44 @@ it('gives up a stream of deaths that it cannot read', async () => {
   });
   const stream = await client.watchDeaths('a', () => undefined);
   await new Promise((resolve) => stream.once('close', resolve));
+});
+
+const openCopies = (path: string) =>
+  readdirSync('/proc/self/fd').filter((fd) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${fd}`) === path;
+    } catch {
+      return false;
+    }
+  }).length;
+
+it('closes the file of an import that failed', async () => {
+  const file = join(scratchDirectory(), 'a.tar');
+  writeFileSync(file, Buffer.alloc(8 * 1024 * 1024));
+  const { client } = await serve((request) => request.socket.destroy());
+  for (let i = 0; i < 3; i++) await expect(client.importImage('r', 't', file, [])).rejects.toBeInstanceOf(DockerAway);
+  await until('it is closed', () => openCopies(file) === 0);
+});
+
+it('removes images of its kind but the one that is wanted and those that are in use', async () => {
+  const images = [
+    { Id: 'sha256:a', RepoTags: ['orrery/nf-box:old', 'orrery/nf-box:new'] },
+    { Id: 'sha256:b', RepoTags: ['<none>:<none>'] },
+    { Id: 'sha256:c', RepoTags: null },
+    { Id: 'sha256:d', RepoTags: ['orrery/nf-box:busy'] },
+  ];
+  const { client, asked } = await serve((request, response) => {
+    const { method, url } = request;
+    if (method === 'GET') says(200, images)(request, response);
+    else says(url!.endsWith('busy') ? 409 : 200, [])(request, response);
+  });
+  await new BoxImage('nf-box.tar').removeOthers(client, 'orrery/nf-box:new');
+  const queries = asked.filter((line) => line.startsWith('GET')).map((line) => decodeURIComponent(line.split('=')[1]!));
+  expect(queries).toEqual(['{"reference":["orrery/nf-box"]}', '{"label":["orrery.image=nf-box"]}']);
+  expect(asked.filter((line) => line.startsWith('DELETE')).map((line) => line.split('/images/')[1])).toEqual([
+    'orrery/nf-box:old',
+    'sha256:b',
+    'sha256:c',
+    'orrery/nf-box:busy',
+  ]);
 });

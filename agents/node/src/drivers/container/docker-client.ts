@@ -37,6 +37,7 @@ const Inspected = z.object({
 const Listed = z.array(
   z.object({ Id: z.string(), Names: z.array(z.string()), Labels: z.record(z.string(), z.string()) }),
 );
+const Images = z.array(z.object({ Id: z.string(), RepoTags: z.array(z.string()).nullable() }));
 const Usage = z.object({
   cpu_stats: z.object({ cpu_usage: z.object({ total_usage: z.int() }) }),
   memory_stats: z.object({ usage: z.int().default(0) }),
@@ -68,6 +69,24 @@ export class DockerClient {
 
   async hasImage(reference: string): Promise<boolean> {
     return (await this.absentIsNull(this.get(`/images/${reference}/json`))) !== null;
+  }
+
+  async images(by: { reference: string } | { label: string }): Promise<{ id: string; tags: string[] }[]> {
+    const wanted = Object.fromEntries(Object.entries(by).map(([key, value]) => [key, [value]]));
+    const images = Images.parse(parse(await this.get(`/images/json?${filters(wanted)}`)));
+    // An image without a name is listed under this one by an older Docker.
+    return images.map(({ Id, RepoTags }) => ({
+      id: Id,
+      tags: (RepoTags ?? []).filter((tag) => tag !== '<none>:<none>'),
+    }));
+  }
+
+  /** Leaves one that a container uses. */
+  async removeImage(name: string): Promise<void> {
+    const path = `/${this.version}/images/${name}`;
+    await callDocker(this.socket, { method: 'DELETE', path, limit_ms: START_LIMIT_MS }).catch((error) => {
+      if (!(error instanceof DockerRefusal && [404, 409].includes(error.status))) throw error;
+    });
   }
 
   /** Makes an image of the root file system in a tar file. */

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { type BackoffLimits, backoffMs } from '../../platform/backoff.js';
+import { log } from '../../platform/log.js';
 import { DriverError } from '../nf-driver.js';
 import type { BoxImage } from './box-image.js';
 import { NODE_LABEL } from './container-config.js';
@@ -72,10 +73,10 @@ export class DockerHost {
     return this.has;
   }
 
-  /** The image to run. Throws while Docker is away or will not do. */
-  get reference(): string {
+  /** The image to run, which another agent may have removed when nothing ran it. Throws while Docker is away or will not do. */
+  async provideImage(): Promise<string> {
     if (this.image === null) throw new DriverError(this.absence);
-    return this.image;
+    return this.source.provide(this.docker);
   }
 
   /** Resolves after one try; others follow by themselves, also when it was lost later. */
@@ -85,6 +86,9 @@ export class DockerHost {
       this.has = await this.source.nfs();
       const image = await this.source.provide(this.docker);
       await this.prove(image);
+      await this.source
+        .removeOthers(this.docker, image)
+        .catch((error) => log('warning', `old images: ${error.message}`));
       this.listen(await this.docker.watchDeaths(this.label, (death) => this.listener.death(death)));
       this.present(image);
     } catch (error) {

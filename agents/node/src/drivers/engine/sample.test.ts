@@ -128,7 +128,10 @@ describe('sampleBetween', () => {
 });
 
 const noBoards: BoardFigures = { samples: [], drops: () => ({}) };
-const noContainers: ContainerFigures = { figures: () => ({ drops: {}, cpu_share: 0 }) };
+const noContainers: ContainerFigures = {
+  refresh: async () => undefined,
+  figures: () => ({ drops: {}, cpu_share: 0 }),
+};
 
 describe('Sampler', () => {
   const modules = ['lin.fw.0', 'lin.nat.0', 'lin.mon.0'].map((name) => module(name));
@@ -202,6 +205,7 @@ describe('Sampler', () => {
 
   it('adds what an instance counts itself', async () => {
     const own: ContainerFigures = {
+      ...noContainers,
       figures: (id) => ({
         drops: id === 'lin.nat.0' ? { denied: 4 } : ({} as Record<string, number>),
         cpu_share: 0.25,
@@ -215,6 +219,23 @@ describe('Sampler', () => {
       [{ denied: 4 }, 0.25],
       [{}, 0.25],
     ]);
+  });
+
+  it('reads containers with the engine, so that each set has what was dropped since the last', async () => {
+    let read = 0;
+    const own: ContainerFigures = {
+      refresh: async () => {
+        read += 5;
+      },
+      figures: (id) => ({
+        drops: id === 'lin.nat.0' ? { denied: read } : ({} as Record<string, number>),
+        cpu_share: 0,
+      }),
+    };
+    const readings = [1000, 1200, 1400, 1600].map((t_ms) => stats(t_ms, modules));
+    const { sampler, sent } = setUp(readings, null, own);
+    for (let i = 0; i < 4; i++) await sampler.tick();
+    expect(sent.map(({ instances }) => instances[1]!.drops.denied)).toEqual([10, 15, 20]);
   });
 
   it('asks one at a time', async () => {

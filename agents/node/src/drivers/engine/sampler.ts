@@ -17,8 +17,10 @@ export interface BoardFigures {
   drops(instanceId: string): Record<string, number>;
 }
 
-/** What containers count and the engine does not see. */
+/** What containers count and the engine does not see. Their drops never fall. */
 export interface ContainerFigures {
+  /** Reads them; resolves soon, whoever is slow. */
+  refresh(): Promise<void>;
   figures(instanceId: string): { drops: Record<string, number>; cpu_share: number };
 }
 
@@ -60,7 +62,7 @@ export class Sampler {
     }
     this.reads = true;
     try {
-      const stats = await this.source.stats();
+      const [stats] = await Promise.all([this.source.stats(), this.containers.refresh()]);
       if (stats) this.take(reading(stats));
       else if (this.before) this.lost++;
     } catch {

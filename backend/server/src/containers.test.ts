@@ -77,6 +77,9 @@ describe('an NF in a container', () => {
     expect(docker.spec!.instances.map((it) => it.id)).toContain('a.monitor.container-0');
     await docker.kill();
     await expectKept();
+    await server.pause();
+    server = await TestServer.start({ twin: true }, server.scratch);
+    await expectKept();
   });
 
   it('goes back to software when it failed where its agent offers no containers any more', async () => {

@@ -92,6 +92,7 @@ const nat = instance('p.nat.0', { nf: 'nat', driver: 'container' });
 const deploy = { deploy: [nat], configure: [], destruct: [], wiring: null };
 const away = { ...deploy, deploy: [], destruct: ['p.nat.0'] };
 const isThere = (driver: ContainerDriver) => until('it is there', () => driver.offer.available);
+const isSwept = (docker: FakeDocker) => until('no stray is left', () => docker.count(/^DELETE .*\/stray/) === 1);
 const seen = (driver: ContainerDriver, id = 'p.nat.0') => driver.observe().get(id);
 
 it('offers containers from when Docker answers until it has been away for a while, and says why', async () => {
@@ -102,6 +103,7 @@ it('offers containers from when Docker answers until it has been away for a whil
   await docker.listen();
   await isThere(driver);
   expect([driver.offer, driver.nfs]).toEqual([{ available: true, detail: 'Docker 24.0.7' }, ['nat']]);
+  await isSwept(docker);
   const before = changes();
   const began_ms = Date.now();
   docker.close();
@@ -115,6 +117,7 @@ it('offers containers from when Docker answers until it has been away for a whil
 it('says nothing of a Docker that is back soon, and tries no container again', async () => {
   const { driver, docker, log } = await setUp();
   await isThere(driver);
+  await isSwept(docker);
   docker.close();
   await docker.listen();
   await until('it listens again', () => docker.count(/\/events\?/) === 2);

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import random
 import subprocess
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address
@@ -224,13 +224,19 @@ class Mappings:
 
 
 def traffic(rng: random.Random) -> Iterator[tuple[int, int, bytes]]:
-    """Times in ms, directions, frames; those that come back are as the inside is to get them."""
+    """
+    Times in ms, directions, frames; those that come back are as the inside is to get them. After a pause, in which flows
+    end, replies to what was sent before it come late.
+    """
     ms = 0
-    for _ in range(FRAMES):
-        if rng.random() < 0.005:
+    sent: deque[bytes] = deque(maxlen=16)
+    for n in range(FRAMES):
+        if rng.random() < 0.005 or n == FRAMES // 2:
             ms += PAUSE_MS
             for _ in range(ARPS_AFTER_PAUSE):
                 yield ms, 0, ARP
+            for whole in sent:
+                yield ms, 1, reply(whole)
         ms += rng.choice([1, 1, 1, 3, 7, 40])
         back = int(rng.random() < 0.4)
         whole = frame(rng)
@@ -239,7 +245,10 @@ def traffic(rng: random.Random) -> Iterator[tuple[int, int, bytes]]:
             whole = readdressed(whole, 0, End(0x0A000000, end.port))
         whole = reply(whole) if back else whole
         sound = parse(whole).transport and not parse(whole).malformed and rng.random() < 0.9
-        yield ms, back, with_totals(whole, 0, 0) if sound else whole
+        whole = with_totals(whole, 0, 0) if sound else whole
+        if not back and sound:
+            sent.append(whole)
+        yield ms, back, whole
 
 
 class Comparison:

@@ -225,8 +225,8 @@ class Mappings:
 
 def traffic(rng: random.Random) -> Iterator[tuple[int, int, bytes]]:
     """
-    Times in ms, directions, frames; those that come back are as the inside is to get them. After a pause, in which flows
-    end, replies to what was sent before it come late.
+    Times in ms, directions, frames; those that come back are as the inside is to get them. Flows end in pauses, after
+    which replies to what was sent before come late.
     """
     ms = 0
     sent: deque[bytes] = deque(maxlen=16)

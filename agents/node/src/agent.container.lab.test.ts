@@ -197,6 +197,72 @@ describe.skipIf(missing !== null)(
       );
     });
 
+    it('says that an NF took too much memory, and starts it again', async () => {
+      const { lab } = await ContainerLab.start();
+      const from = lab.reports;
+      lab.docker.starve((await lab.containers()).nf!);
+      const flows = Array.from({ length: 30_000 }, (_, i) => [1, 0x0a000000 + i, 1000, 0xc6120001, 1024 + i, 1]);
+      lab.server.send({
+        type: 'call',
+        id: 'fill',
+        method: 'import_state',
+        instance_id: NAT,
+        params: { state: { flows } },
+      });
+      const { message } = await lab.server.next('event', ({ event }) => event === 'instance.ended');
+      expect(message).toContain('it took more than 512 MiB of memory');
+      await lab.observes('the loss is seen', ({ state }) => state !== 'converged', from);
+      await lab.observes('it runs again', ({ state }) => state === 'converged', lab.reports);
+      await lab.crosses();
+    });
+
+    it('counts each drop once, whatever starts again', async () => {
+      const { lab, agent } = await ContainerLab.start();
+      const totals = () =>
+        lab.server
+          .all('samples')
+          .flatMap(({ samples: { instances } }) =>
+            instances
+              .filter(({ instance_id }) => instance_id === NAT)
+              .map(({ drops }) => Object.values(drops).reduce((all, count) => all + count, 0)),
+          );
+      const dropFive = async (total: number) => {
+        const stray = { src: '10.0.2.2', sport: 80, dst: EXTERNAL, dport: 9 };
+        expect(await lab.exchange({ hop: 2, count: 5, expect: 1, seconds: 0.3, ...stray })).toEqual([]);
+        await until('they are counted', () => totals().at(-1) === total);
+      };
+      await dropFive(5);
+      const from = lab.reports;
+      await lab.docker.kill((await lab.containers()).nf!);
+      await lab.observes('the loss is seen', ({ state }) => state !== 'converged', from);
+      await lab.observes('it runs again', ({ state }) => state === 'converged', lab.reports);
+      await dropFive(10);
+      lab.signal(agent, 'SIGKILL');
+      await ended(agent);
+      const { reports } = lab;
+      lab.startAgent();
+      await lab.observes('it is back', ({ state }) => state === 'converged', reports);
+      await dropFive(15);
+      expect(totals()).toEqual(totals().sort((a, b) => a - b));
+    });
+
+    it('leaves no image behind but the one that is wanted and those that are in use', async () => {
+      const docker = new DockerSandbox();
+      await docker.setUp();
+      const lab = new ContainerLab(docker);
+      await lab.setUp();
+      const label = ['LABEL orrery.image=nf-box', 'ENTRYPOINT ["/orrery-nf-box"]'];
+      for (const tag of ['old', 'busy', 'busy'])
+        await docker.client.importImage('orrery/nf-box', tag, NF_BOX, tag === 'busy' ? label : label.slice(1));
+      await docker.client.create('another', { Image: 'orrery/nf-box:busy' });
+      lab.startAgent();
+      await lab.offersContainers(0);
+      const left = async () => (await docker.client.images({ label: 'orrery.image=nf-box' })).map(({ tags }) => tags);
+      await until('others are gone', async () => (await left()).length === 2);
+      expect((await left()).flat().sort()).toEqual([expect.stringMatching(/:[0-9a-f]{12}$/), 'orrery/nf-box:busy']);
+      expect(await docker.client.hasImage('orrery/nf-box:old')).toBe(false);
+    });
+
     it('keeps a connection over another configuration, and refuses one in the words of the NF', async () => {
       const { lab } = await ContainerLab.start();
       const before = await lab.containers();

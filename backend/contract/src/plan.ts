@@ -113,7 +113,9 @@ export const Plan = z.strictObject({
   abandoned: z
     .array(Id)
     .default([])
-    .describe('instances in slots that may not be used: nothing waits for them, and they go first'),
+    .describe(
+      'instances in slots that may not be used, or in containers that failed where none are offered: nothing waits for them, and they go first',
+    ),
   steps: z.array(PlanStep),
   diff: z.strictObject({
     added: z.array(Id),

@@ -1,5 +1,5 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { existsSync, openSync, readdirSync, readFileSync, rmdirSync } from 'node:fs';
+import { existsSync, openSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { DockerClient } from '../drivers/container/docker-client.js';
@@ -126,6 +126,16 @@ export class DockerSandbox {
   async intrude(container: string): Promise<Intrusion> {
     const [program, ...args] = [...this.enter, '/usr/bin/python3', INTRUDER, String(await this.pidOf(container))];
     return JSON.parse(execFileSync(program!, args).toString()) as Intrusion;
+  }
+
+  /** From now on the next memory that a container takes is too much. */
+  starve(container: string): void {
+    for (const [usage, limit] of [
+      ['memory.usage_in_bytes', 'memory.limit_in_bytes'],
+      ['memory.current', 'memory.max'],
+    ])
+      for (const path of this.cgroups().filter((folder) => folder.endsWith(container)))
+        if (existsSync(join(path, usage!))) writeFileSync(join(path, limit!), readFileSync(join(path, usage!)));
   }
 
   /** Folders of the cgroups of containers. */

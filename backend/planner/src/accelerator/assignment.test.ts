@@ -123,6 +123,48 @@ describe('what boards run', () => {
     ]);
   });
 
+  it('is placed on the server of its board because no other has the board, and later because it runs there', () => {
+    const implementations = [choose('a', 'board', BOARD_1)];
+    const reasonOf = ({ reasons }: Plan) =>
+      reasons.find(({ part, subject }) => part === 'placement' && subject === 'a.s.board-1-0');
+    const base = plan({ implementations });
+    expect(reasonOf(base)).toMatchObject({
+      because: 'No other server has what it needs: board-1.',
+      candidates: [
+        { name: 'server-1', chosen: true, feasible: true },
+        { name: 'server-2', feasible: false, constraint: { constraint: 'implementation', unit: 'board-1' } },
+      ],
+    });
+    expect(reasonOf(plan({ base }))!.because).toMatch(/^It runs there now/);
+  });
+
+  it('takes any core of the server of its board, and no more than there is', () => {
+    const boards = [TWO_BOARDS[0]!, board('board-2', 'server-1', { slots: 1 })];
+    const implementations = [choose('a', 'board', BOARD_1), choose('b', 'board', BOARD_2)];
+    const at = (rate_bps: number) =>
+      plan({ chains: ['a', 'b'].map((id) => ({ id, rate_bps })), boards, implementations });
+    const per_bps = at(1e6).instances[0]!.core_share / 1e6;
+    const { instances } = at(0.6 / per_bps);
+    expect(instances.map(({ server }) => server)).toEqual(['server-1', 'server-1']);
+    expect(instances[0]!.core).not.toBe(instances[1]!.core);
+    const { feasible, conflicts } = at(1.1 / per_bps);
+    expect(feasible).toBe(false);
+    expect(conflicts).toContainEqual(expect.objectContaining({ constraint: 'cpu', where: 'server-1' }));
+  });
+
+  it('finds no room where what runs would have to leave its server for it', () => {
+    const descriptors = [withBoard(descriptor('sqli'), 5000), PLAIN];
+    const share = plan({ chains: [{ id: 'b', nf: 'plain' }] }).instances[0]!.core_share;
+    const rate_bps = (0.8 / share) * 1e6;
+    const running = ['b', 'c', 'd', 'e'].map((id) => ({ id, nf: 'plain', rate_bps }));
+    const asked = { id: 'a', rate_bps };
+    const base = plan({ chains: [...running, asked], descriptors });
+    expect(base.instances.map(({ server }) => server)).toEqual([...running.map(() => 'server-1'), 'server-2']);
+    const implementations = [choose('a', 'board', BOARD_1)];
+    const full = plan({ chains: [asked, ...running], descriptors, base, implementations });
+    expect(full).toMatchObject({ feasible: false, conflicts: [{ constraint: 'affinity' }, {}, {}] });
+  });
+
   it('is loaded before traffic is led to it, and software ends after', () => {
     const base = plan();
     const { steps } = plan({ base, implementations: [choose('a', 'board', BOARD_1)] });

@@ -1,8 +1,7 @@
-import type { Constraint, NfDescriptor, Plan } from '@orrery/contract';
+import type { NfDescriptor, Plan } from '@orrery/contract';
 import type { Form, Forms } from '../pipeline/forms.js';
 import { boardImplementation } from '../pipeline/implementation.js';
 import { binsOf } from '../placement/problem.js';
-import type { PlanInput } from '../plan/input.js';
 import { fillSlots, type SlotDemand } from './fill-slots.js';
 import { choiceFor } from './infrastructure-reasons.js';
 import { freeSlots, isUsable } from './usable-slots.js';
@@ -73,15 +72,5 @@ export function abandonedBy(input: AssignmentInput, instances: Plan['instances']
   return (input.base?.instances ?? []).flatMap(({ id, driver, server, board }) => {
     const lost = driver === 'container' && !input.container_servers.includes(server);
     return lost || (board && !isUsable(input, board) && !stay.has(id)) ? [id] : [];
-  });
-}
-
-/** An instance that had to leave its board's server: no other server reaches the slot. */
-export function strayConflicts(instances: Plan['instances'], { boards }: PlanInput['infrastructure']): Constraint[] {
-  const server = new Map(boards.map((board) => [board.id, board.server]));
-  return instances.flatMap((instance): Constraint[] => {
-    if (!instance.board || server.get(instance.board.board) === instance.server) return [];
-    const where = `${instance.board.board} on ${server.get(instance.board.board)}`;
-    return [{ constraint: 'cpu', needed: instance.core_share, available: 0, unit: 'cores', where }];
   });
 }

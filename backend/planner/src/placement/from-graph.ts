@@ -20,40 +20,19 @@ export function runningPlaces(
   });
 }
 
-/** Where instances may stand; `null`: anywhere. Only some servers offer containers. */
+/** Where instances may stand; `null`: anywhere. Only its server reaches a board, and only some servers offer containers. */
 export function hostsOf(
   graph: InstanceGraph,
-  { servers }: Infrastructure,
+  { boards, servers }: Infrastructure,
   containerServers: readonly string[],
 ): (Hosts | null)[] {
-  const offering = servers.flatMap(({ id }, bin) => (containerServers.includes(id) ? [bin] : []));
-  const containers: Hosts = { bins: new Set(offering), lack: 'container runtime' };
-  return graph.instances.map(({ driver }) => (driver === 'container' ? containers : null));
-}
-
-/**
- * The places with those of instances in slots, which only their board's server reaches: one that is new is bound to the
- * core of that server on which least runs.
- */
-export function besideBoards(
-  graph: InstanceGraph,
-  running: readonly (Place | null)[],
-  { boards, servers }: Infrastructure,
-  base: Plan | null,
-): (Place | null)[] {
-  const server = new Map(boards.map((board) => [board.id, servers.findIndex(({ id }) => id === board.server)]));
-  return graph.instances.map(({ board }, i) => {
-    const bin = board && server.get(board.board);
-    if (bin === undefined || bin < 0 || running[i]?.bin === bin) return running[i]!;
-    return { bin, core: idlestCore(servers[bin]!, base) };
+  const those = (ids: readonly string[]) => new Set(servers.flatMap(({ id }, bin) => (ids.includes(id) ? [bin] : [])));
+  const containers: Hosts = { bins: those(containerServers), lack: 'container runtime' };
+  const beside = new Map(boards.map(({ id, server }): [string, Hosts] => [id, { bins: those([server]), lack: id }]));
+  return graph.instances.map(({ driver, board }) => {
+    if (board) return beside.get(board.board)!;
+    return driver === 'container' ? containers : null;
   });
-}
-
-function idlestCore({ id, cores }: Infrastructure['servers'][number], base: Plan | null): number {
-  const use = new Array<number>(cores).fill(0);
-  for (const { server, core, core_share } of base?.instances ?? [])
-    if (server === id && core < cores) use[core]! += core_share;
-  return use.indexOf(Math.min(...use));
 }
 
 /** The graph's instances with their places. */

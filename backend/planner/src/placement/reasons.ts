@@ -51,6 +51,9 @@ export function placementReason(state: PlacementState, item: number, strategy: P
     const open = others.filter((it) => it.feasible);
     const short = binding ? ` ${binding.name} would take less but lacks ${nameOf(binding.constraint!)}.` : '';
     if (others.length === 0) return 'There is no other server.';
+    const lack = items[item]!.hosts?.lack;
+    if (others.every((it) => it.constraint?.constraint === 'implementation'))
+      return `No other server has what it needs: ${lack}.`;
     if (open.length === 0) return `No other server has room.${short}`;
     const next = open.reduce((a, b) => (b.figure < a.figure ? b : a));
     if (next.figure > mine * (1 + 1e-9) + 1e-6)

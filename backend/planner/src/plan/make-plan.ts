@@ -1,5 +1,5 @@
 import { type Plan, PlanOptions } from '@orrery/contract';
-import { abandonedBy, assignForms, strayConflicts } from '../accelerator/assignment.js';
+import { abandonedBy, assignForms } from '../accelerator/assignment.js';
 import { buildPGraph } from '../igraph/pgraph.js';
 import { splitReason } from '../igraph/split-reason.js';
 import { addressOwners, addressProblem, assignAddresses } from '../interconnection/addresses.js';
@@ -11,7 +11,7 @@ import { checkTogether } from '../pipeline/check-together.js';
 import { slowestGhz } from '../pipeline/clock.js';
 import { validatePipeline } from '../pipeline/validate.js';
 import { boundPlacement } from '../placement/bound.js';
-import { besideBoards, hostsOf, placedInstances, quickEffort, runningPlaces } from '../placement/from-graph.js';
+import { hostsOf, placedInstances, quickEffort, runningPlaces } from '../placement/from-graph.js';
 import { binsOf, problemOf } from '../placement/problem.js';
 import { placementReason, stuckReason } from '../placement/reasons.js';
 import type { PlacementState } from '../placement/state.js';
@@ -69,12 +69,7 @@ function planSound(input: OfferedInput, problems: Plan['problems']): Plan {
   const table = fixedEntries(pipelines, infrastructure, layouts, [...addresses.values()].flat().length);
   const hosts = hostsOf(graph, infrastructure, input.container_servers);
   const problem = problemOf(graph, bins, table, returning, hosts);
-  const pinned = besideBoards(
-    graph,
-    runningPlaces(graph, [input.before ?? null, base], infrastructure),
-    infrastructure,
-    base,
-  );
+  const pinned = runningPlaces(graph, [input.before ?? null, base], infrastructure);
   const { strategy, seed } = options;
   const about = { pipelines, descriptors, infrastructure, bins, pgraph, returning };
   const missed = (it: PlacementState) => {
@@ -90,8 +85,6 @@ function planSound(input: OfferedInput, problems: Plan['problems']): Plan {
   }
   const { state } = placement;
   const instances = placedInstances(graph, state, bins);
-  const strays = strayConflicts(instances, infrastructure);
-  if (strays.length > 0) return refuse({ conflicts: strays });
   const destinations = hopDestinations(instances, graph.edges, returning);
   const hops = assignHops(destinations, new Map([...hopsOf(input.before ?? null), ...hopsOf(base)]));
   const tooMany = hopConflict(instances, destinations, hops);

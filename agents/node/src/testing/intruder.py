@@ -8,6 +8,7 @@ import ctypes
 import json
 import os
 import sys
+from pathlib import Path
 
 NOT_FILES = ("/proc", "/sys")
 
@@ -16,22 +17,22 @@ def paths():
     for directory, folders, files in os.walk("/"):
         if directory == "/":
             folders[:] = [name for name in folders if f"/{name}" not in NOT_FILES]
-        yield directory, [os.path.join(directory, name) for name in files]
+        yield Path(directory), [Path(directory, name) for name in files]
 
 
 def can_write_into(directory):
-    target = os.path.join(directory, "planted")
+    target = directory / "planted"
     try:
-        os.symlink("/somewhere", target)
+        target.symlink_to("/somewhere")
     except OSError:
         return False
-    os.unlink(target)
+    target.unlink()
     return True
 
 
 def main():
-    with open(f"/proc/{sys.argv[1]}/status", encoding="ascii") as lines:
-        status = {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
+    lines = Path(f"/proc/{sys.argv[1]}/status").read_text("ascii").splitlines()
+    status = {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
     space = os.open(f"/proc/{sys.argv[1]}/ns/mnt", os.O_RDONLY)
     if ctypes.CDLL(None, use_errno=True).setns(space, 0) != 0:
         raise OSError(ctypes.get_errno(), "setns")
@@ -40,8 +41,8 @@ def main():
     os.setgroups([])
     os.setresgid(gid, gid, gid)
     os.setresuid(uid, uid, uid)
-    writable = [directory for directory, _ in seen if can_write_into(directory)]
-    files = [path for _, inside in seen for path in inside if not path.startswith("/dev/")]
+    writable = [str(directory) for directory, _ in seen if can_write_into(directory)]
+    files = [str(path) for _, inside in seen for path in inside if path.parts[1] != "dev"]
     writable += [path for path in files if os.access(path, os.W_OK)]
     rights = {name: status[name] for name in ("CapInh", "CapPrm", "CapEff", "CapAmb", "NoNewPrivs")}
     print(json.dumps({"uid": uid, "gid": gid, **rights, "files": files, "writable": writable}))

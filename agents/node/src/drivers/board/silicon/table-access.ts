@@ -1,12 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BoardError, ENTRY_WORDS, type TableEntry } from '../board-port.js';
 import { at, field, word } from '../fields.js';
-import { COMMON_REGISTERS } from '../registers.js';
+import { BOARD_MODULES, COMMON_REGISTERS } from '../registers.js';
 import type { Registers } from './register-file.js';
 
-const { TABLE_COMMAND, TABLE_STATUS, TABLE_DATA } = COMMON_REGISTERS;
+const { ID, TABLE_COMMAND, TABLE_STATUS, TABLE_DATA } = COMMON_REGISTERS;
 const OPERATION = { read: 1, put: 2 };
 const TABLE_ENTRIES = 4096;
+const DDOS_COUNTERS = 1024;
 const BUSY_LIMIT_MS = 1000;
 /** Registers are read without waiting; after so many entries others have their turn. */
 const ENTRIES_A_TURN = 64;
@@ -18,10 +19,11 @@ export class TableAccess {
     private readonly base: number,
   ) {}
 
+  /** What is there from beginning to end. IN_USE bounds nothing: packets change the table meanwhile. */
   async export(most: number): Promise<TableEntry[]> {
     const entries: TableEntry[] = [];
-    const in_use = field(TABLE_STATUS.fields.IN_USE, this.registers.read(this.base + TABLE_STATUS.address));
-    for (let index = 0; index < TABLE_ENTRIES && entries.length < Math.min(most, in_use); index++) {
+    const places = this.places();
+    for (let index = 0; index < places && entries.length < most; index++) {
       if (index % ENTRIES_A_TURN === 0) await sleep(0);
       const status = await this.command(OPERATION.read, index);
       if (field(TABLE_STATUS.fields.VALID, status) === 1)
@@ -41,6 +43,11 @@ export class TableAccess {
       refused += field(TABLE_STATUS.fields.FULL, await this.command(OPERATION.put, 0));
     }
     return refused;
+  }
+
+  private places(): number {
+    const id = this.registers.read(this.base + ID.address);
+    return id === BOARD_MODULES.nf_ddos_detector.id ? DDOS_COUNTERS : TABLE_ENTRIES;
   }
 
   private async command(operation: number, index: number): Promise<number> {

@@ -39,12 +39,14 @@ class FakeDocker {
   }
 
   private answer(line: string, response: ServerResponse): void {
-    this.asked.push(line);
     if (line.includes('/events?')) {
+      this.asked.push(line);
       response.flushHeaders();
       this.streams.add(response);
       return;
     }
+    // Counted once it is answered: a test may close what it counted on.
+    response.on('finish', () => this.asked.push(line));
     const [, answer] = this.answers.find(([pattern]) => pattern.test(line)) ?? [];
     const refused = this.stubborn && line.startsWith('DELETE /v1.41/containers/stray');
     if (refused) response.writeHead(500).end(JSON.stringify({ message: 'device or resource busy' }));

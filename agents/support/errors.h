@@ -8,8 +8,8 @@
 
 namespace orrery {
 
-// A request that was refused; nothing has changed. `code` is one of EngineError.code of the contract and must be a
-// literal; `pointer` is a JSON Pointer into the params, empty when the fault has no place there.
+// A request that was refused; nothing has changed. `code` is one of its protocol's and must be a literal; `pointer` is
+// a JSON Pointer into the params, empty when the fault has no place there.
 class EngineError : public std::runtime_error {
  public:
   EngineError(std::string_view code, std::string pointer, const std::string& detail)

@@ -12,20 +12,6 @@ bool is_alnum(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
-std::string escaped(const std::string& name) {
-  std::string out;
-  for (char c : name) {
-    if (c == '~') {
-      out += "~0";
-    } else if (c == '/') {
-      out += "~1";
-    } else {
-      out += c;
-    }
-  }
-  return out;
-}
-
 }  // namespace
 
 bool is_id(std::string_view text) {
@@ -41,7 +27,7 @@ JsonFields::JsonFields(const nlohmann::json& object, std::string pointer, std::s
 }
 
 void JsonFields::fail(const std::string& name, const std::string& detail) const {
-  throw EngineError(code_, pointer_ + "/" + escaped(name), detail);
+  throw EngineError(code_, pointer_ + (nlohmann::json::json_pointer() / name).to_string(), detail);
 }
 
 const nlohmann::json* JsonFields::optional(const std::string& name) {

@@ -10,20 +10,6 @@ namespace {
 
 using nlohmann::json;
 
-std::string pointer_token(std::string_view token) {
-  std::string out;
-  for (char c : token) {
-    if (c == '~') {
-      out += "~0";
-    } else if (c == '/') {
-      out += "~1";
-    } else {
-      out += c;
-    }
-  }
-  return out;
-}
-
 // Decimal digits only, without sign or leading zero.
 std::optional<uint32_t> parse_decimal(std::string_view text, uint32_t max) {
   uint32_t value = 0;
@@ -83,7 +69,7 @@ const json* ConfigReader::take(const char* field) {
 }
 
 std::string ConfigReader::at(std::string_view field) const {
-  return pointer_ + '/' + pointer_token(field);
+  return pointer_ + (json::json_pointer() / std::string(field)).to_string();
 }
 
 std::string ConfigReader::at(std::string_view field, size_t index) const {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "nfs/config_reader.h"
 #include "nfs/flow_rows.h"
@@ -233,6 +234,32 @@ class Nat final : public NfCore {
 
   static NfVerdict drop(DropReason reason, Direction out) { return {.drop = true, .drop_reason = reason, .out = out}; }
 
+  // Port, or identifier of an ICMP query, by which the packet is translated. Nothing: what becomes of it is decided.
+  std::optional<uint16_t> port_to_translate(NfPacket& packet, Direction out, NfVerdict& verdict) {
+    const bool forward = out == Direction::kForward;
+    const ParsedPacket& p = packet.parsed;
+    verdict = {.drop = false, .drop_reason = 0, .out = out};
+    if (p.kind == PacketKind::kNonIp) {
+      ++non_ip_;
+      return {};
+    }
+    if (const auto reason = refuse(packet)) {
+      verdict = drop(*reason, out);
+      return {};
+    }
+    if (p.ip_proto != kProtoIcmp) return forward ? p.src_port : p.dst_port;
+    const auto type = icmp_type(packet);
+    if (is_icmp_error(type)) {
+      verdict = translate_error(packet, out);
+      return {};
+    }
+    if (!(forward ? is_icmp_query(type) : is_icmp_reply(type))) {
+      verdict = drop(kUnsupported, out);
+      return {};
+    }
+    return icmp_id(packet);
+  }
+
   void forward_batch(std::span<NfPacket> packets, std::span<NfVerdict> verdicts, uint64_t now_ns) {
     constexpr Direction kOut = Direction::kForward;
     std::array<MappingKey, kBatch> keys;
@@ -240,30 +267,10 @@ class Nat final : public NfCore {
     std::array<uint8_t, kBatch> todo;
     size_t count = 0;
     for (size_t i = 0; i < packets.size(); ++i) {
-      NfPacket& packet = packets[i];
-      const ParsedPacket& p = packet.parsed;
-      verdicts[i] = {.drop = false, .drop_reason = 0, .out = kOut};
-      if (p.kind == PacketKind::kNonIp) {
-        ++non_ip_;
-        continue;
-      }
-      if (const auto reason = refuse(packet)) {
-        verdicts[i] = drop(*reason, kOut);
-        continue;
-      }
-      uint16_t port = p.src_port;
-      if (p.ip_proto == kProtoIcmp) {
-        if (is_icmp_error(icmp_type(packet))) {
-          verdicts[i] = translate_error(packet, kOut);
-          continue;
-        }
-        if (!is_icmp_query(icmp_type(packet))) {
-          verdicts[i] = drop(kUnsupported, kOut);
-          continue;
-        }
-        port = icmp_id(packet);
-      }
-      keys[count] = {p.ip_src, port, static_cast<uint16_t>(*space_of_proto(p.ip_proto))};
+      const ParsedPacket& p = packets[i].parsed;
+      const auto port = port_to_translate(packets[i], kOut, verdicts[i]);
+      if (!port) continue;
+      keys[count] = {p.ip_src, *port, static_cast<uint16_t>(*space_of_proto(p.ip_proto))};
       todo[count++] = static_cast<uint8_t>(i);
     }
     for (size_t n = 0; n < count; ++n) {
@@ -291,30 +298,10 @@ class Nat final : public NfCore {
     std::array<uint8_t, kBatch> todo;
     size_t count = 0;
     for (size_t i = 0; i < packets.size(); ++i) {
-      NfPacket& packet = packets[i];
-      const ParsedPacket& p = packet.parsed;
-      verdicts[i] = {.drop = false, .drop_reason = 0, .out = kOut};
-      if (p.kind == PacketKind::kNonIp) {
-        ++non_ip_;
-        continue;
-      }
-      if (const auto reason = refuse(packet)) {
-        verdicts[i] = drop(*reason, kOut);
-        continue;
-      }
-      uint16_t port = p.dst_port;
-      if (p.ip_proto == kProtoIcmp) {
-        if (is_icmp_error(icmp_type(packet))) {
-          verdicts[i] = translate_error(packet, kOut);
-          continue;
-        }
-        if (!is_icmp_reply(icmp_type(packet))) {
-          verdicts[i] = drop(kUnsupported, kOut);
-          continue;
-        }
-        port = icmp_id(packet);
-      }
-      const uint32_t* owner = owner_of(p.ip_dst, *space_of_proto(p.ip_proto), port);
+      const ParsedPacket& p = packets[i].parsed;
+      const auto port = port_to_translate(packets[i], kOut, verdicts[i]);
+      if (!port) continue;
+      const uint32_t* owner = owner_of(p.ip_dst, *space_of_proto(p.ip_proto), *port);
       if (owner == nullptr) {
         verdicts[i] = drop(kNoMapping, kOut);
         continue;

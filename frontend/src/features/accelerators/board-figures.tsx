@@ -1,7 +1,7 @@
 import type { Accelerator, LoadResult } from '@orrery/contract';
 import { quantityText } from '../../shared/format/quantity.js';
 import { durationText } from '../../shared/format/time.js';
-import { useAnyPositive, useSample, useStale } from '../../shared/stream/hooks.js';
+import { useSample, useSamples, useStale } from '../../shared/stream/hooks.js';
 
 /** Whether a process runs the board's RTL; until its agent told, where the board is says it. */
 export function isEmulated({ description, origin }: Accelerator): boolean {
@@ -12,7 +12,8 @@ export function isEmulated({ description, origin }: Accelerator): boolean {
 export function Slowdown({ board }: { readonly board: Accelerator }) {
   const sample = useSample(`board/${board.id}/slowdown`);
   const stale = useStale(sample?.received_ms);
-  const works = useAnyPositive(board.slots.map(({ slot }) => `slot/${board.id}.${slot}/pps`));
+  const rates = board.slots.map(({ slot }) => `slot/${board.id}.${slot}/pps`);
+  const works = useSamples(rates, (samples) => samples.some(({ value }) => value > 0));
   if (!isEmulated(board) || !sample || stale || !works) return null;
   return (
     <span

@@ -37,8 +37,11 @@ export function useSample(key: string): LiveSample | undefined {
   return useTopic(sampleTopic(key), () => live.sample(key));
 }
 
-/** Whether the newest value of any of the keys is above zero. */
-export function useAnyPositive(keys: readonly string[]): boolean {
+/** What `read` makes of the newest values that are known of several keys: a plain value, since a render follows its change. */
+export function useSamples<T extends string | number | boolean | null>(
+  keys: readonly string[],
+  read: (samples: readonly LiveSample[]) => T,
+): T {
   const text = keys.join('\n');
   const subscribe = useCallback(
     (listener: () => void) => {
@@ -49,7 +52,7 @@ export function useAnyPositive(keys: readonly string[]): boolean {
     },
     [text],
   );
-  return useSyncExternalStore(subscribe, () => keys.some((key) => (live.sample(key)?.value ?? 0) > 0));
+  return useSyncExternalStore(subscribe, () => read(keys.flatMap((key) => live.sample(key) ?? [])));
 }
 
 /** The last points of one key, for drawing; a render for each change. */

@@ -1,8 +1,5 @@
-import { useCallback, useSyncExternalStore } from 'react';
 import type { Quantity } from '../../../shared/format/quantity.js';
-import { useStale } from '../../../shared/stream/hooks.js';
-import { sampleTopic } from '../../../shared/stream/live-store.js';
-import { live } from '../../../shared/stream/stream.js';
+import { useSamples, useStale } from '../../../shared/stream/hooks.js';
 import { LiveRate, RateText } from '../../../shared/ui/rate-text.js';
 
 interface SummedRateProps {
@@ -21,26 +18,11 @@ export function SummedRate({ keys, quantity }: SummedRateProps) {
 }
 
 function Sum({ keys, quantity }: SummedRateProps) {
-  const text = keys.join('\n');
-  const subscribe = useCallback(
-    (listener: () => void) => {
-      const ends = text.split('\n').map((key) => live.subscribe(sampleTopic(key), listener));
-      return () => {
-        for (const end of ends) end();
-      };
-    },
-    [text],
+  const total = useSamples(keys, (samples) =>
+    samples.length === 0 ? null : samples.reduce((sum, { value }) => sum + value, 0),
   );
-  const samples = () => keys.flatMap((key) => live.sample(key) ?? []);
-  const total = useSyncExternalStore(subscribe, () => {
-    const known = samples();
-    return known.length === 0 ? null : known.reduce((sum, sample) => sum + sample.value, 0);
-  });
-  const oldest = useSyncExternalStore(subscribe, () =>
-    samples().reduce<number | undefined>(
-      (least, { received_ms }) => (least === undefined ? received_ms : Math.min(least, received_ms)),
-      undefined,
-    ),
+  const oldest_ms = useSamples(keys, (samples) =>
+    samples.length === 0 ? null : Math.min(...samples.map(({ received_ms }) => received_ms)),
   );
-  return <RateText quantity={quantity} value={total} stale={useStale(oldest)} />;
+  return <RateText quantity={quantity} value={total} stale={useStale(oldest_ms ?? undefined)} />;
 }

@@ -112,6 +112,19 @@ describe('a scenario run that the end of the server interrupts', () => {
     },
   );
 
+  it('leaves no traffic that the twin, killed as well, starts again', async () => {
+    await start();
+    await until('chains, policy and traffic', isAt([2, 1, 2]));
+    process.kill(scratch.twinJournal().at(-1)!.pid, 'SIGKILL');
+    await killAndRestart();
+    await until('it is told', async () => {
+      const { items } = await api.call('listEvents', { query: { type: 'scenario.cleaned' } });
+      return items.length === 1;
+    });
+    await until('the twin is up', async () => (await api.call('getTwin')).state?.phase === 'up');
+    expect(await there()).toEqual([0, 0, 0]);
+  });
+
   it.each<[string, () => Promise<boolean>]>([
     ['its first chain', async () => (await there())[0]! > 0],
     ['its reconfiguration', async () => (await api.call('listReconfigurations')).items.length > 0],

@@ -196,6 +196,36 @@ describe('what boards run', () => {
     expect(placesOf(taken).map(({ id }) => id)).toEqual(['a.s.0', 'b.s.board-1-0']);
   });
 
+  it('by a full load goes to a board that nothing runs on, not even the NF itself in another slot', () => {
+    const chains = [{ id: 'a' }, { id: 'b' }];
+    const base = plan({ chains, implementations: [choose('a', 'board', BOARD_1)] });
+    const full = (chain: string, slot?: SlotRef) =>
+      plan({ chains, base, implementations: [{ ...choose(chain, 'board', slot), load: 'full' }] });
+    const beside = { board: 'board-1', slot: 1 };
+    for (const chain of ['a', 'b'])
+      expect(full(chain, beside)).toMatchObject({
+        feasible: false,
+        conflicts: [{ where: 'board-1 slot 1', available: 0, unit: 'boards that nothing runs on' }],
+      });
+    expect(full('b')).toMatchObject({ feasible: true });
+    expect(full('b').instances.find(({ pipeline_id }) => pipeline_id === 'p-b')!.board!.board).toBe('board-2');
+    const busy = plan({ chains, boards: [TWO_BOARDS[0]!], implementations: [choose('a', 'board', BOARD_1)] });
+    const none = plan({
+      chains,
+      boards: [TWO_BOARDS[0]!],
+      base: busy,
+      implementations: [{ ...choose('b', 'board'), load: 'full' }],
+    });
+    expect(none.feasible).toBe(false);
+  });
+
+  it('is asked for once for each NF of a chain that is planned, or the field is named', () => {
+    const twice = plan({ implementations: [choose('a', 'board'), choose('a', 'software')] });
+    expect(twice).toMatchObject({ feasible: false, problems: [{ pointer: '/implementations/1/node_id' }] });
+    const unknown = plan({ implementations: [choose('zz', 'board')] });
+    expect(unknown).toMatchObject({ feasible: false, problems: [{ pointer: '/implementations/0/pipeline_id' }] });
+  });
+
   it('must fit: resources, bandwidth and kind are checked by name', () => {
     const implementations = [choose('a', 'board', BOARD_1)];
     const large = [withBoard(descriptor('sqli', { cycles: 1 }), 20_000)];

@@ -34,7 +34,8 @@ const SLOT: Dimension = { name: 'slots', unit: 'slots' };
 
 /**
  * Gives each demand a slot: first those that name one, then the rest together by bin completion (`offline`), or one after
- * the other by fitness (HYPER V-A, V-B). With a conflict the slots say nothing.
+ * the other by fitness (HYPER V-A, V-B). A full load replaces what all slots hold, so it wants a board that nothing runs
+ * on. With a conflict the slots say nothing.
  */
 export function fillSlots(
   demands: readonly SlotDemand[],
@@ -43,22 +44,30 @@ export function fillSlots(
 ): Filled {
   const chosen = new Map<string, SlotRef>();
   const open = new Set(slots.filter(({ taken }) => !taken));
+  const inUse = new Set(slots.filter(({ taken }) => taken).map(({ board }) => board.id));
   for (const demand of demands.filter(({ slot }) => slot !== null)) {
     const wanted = demand.slot!;
     const found = slots.find(({ board, slot }) => board.id === wanted.board && slot === wanted.slot);
-    const conflict = namedConflict(demand, found, open);
+    const conflict = namedConflict(demand, found, open, inUse);
     if (conflict) return { slots: chosen, conflicts: [conflict] };
     open.delete(found!);
     chosen.set(demand.node, wanted);
   }
   const rest = demands.filter(({ slot }) => slot === null);
   const free = [...open].filter(({ reserved }) => !reserved);
-  const found = offline && rest.length > 1 ? packed(rest, free) : online(rest, free);
+  const full = rest.some(({ load }) => load === 'full');
+  const fit = full ? free.filter(({ board }) => !inUse.has(board.id)) : free;
+  const found = offline && rest.length > 1 ? packed(rest, fit) : online(rest, fit);
   for (const [node, ref] of found.slots) chosen.set(node, ref);
   return { slots: chosen, conflicts: found.conflicts };
 }
 
-function namedConflict(demand: SlotDemand, slot: FreeSlot | undefined, open: ReadonlySet<FreeSlot>): Constraint | null {
+function namedConflict(
+  demand: SlotDemand,
+  slot: FreeSlot | undefined,
+  open: ReadonlySet<FreeSlot>,
+  inUse: ReadonlySet<string>,
+): Constraint | null {
   const where = `${demand.slot!.board} slot ${demand.slot!.slot}`;
   const short = (constraint: Constraint['constraint'], needed: number, available: number, unit: string) => ({
     constraint,
@@ -69,6 +78,7 @@ function namedConflict(demand: SlotDemand, slot: FreeSlot | undefined, open: Rea
   });
   if (!slot) return short('implementation', 1, 0, 'usable boards');
   if (!open.has(slot)) return short('capacity', 1, 0, 'free slots');
+  if (demand.load === 'full' && inUse.has(slot.board.id)) return short('capacity', 1, 0, 'boards that nothing runs on');
   for (const [name, needed] of Object.entries(demand.need)) {
     const available = slot.board.resources[name] ?? 0;
     if (exceeds(needed, available)) return short('capacity', needed, available, name);

@@ -53,8 +53,14 @@ export function wishesOf(
   const problems: Plan['problems'] = [];
   (input.implementations ?? []).forEach((choice, i) => {
     const { pipeline_id, node_id } = choice;
-    const node = pgraph.nodes.find((it) => it.pipeline_id === pipeline_id && it.node_id === node_id);
-    const wrong = whatIsWrong(choice, node && catalogue.get(node.nf), input);
+    const nodes = pgraph.nodes.filter((it) => it.pipeline_id === pipeline_id);
+    const node = nodes.find((it) => it.node_id === node_id);
+    const wrong =
+      nodes.length === 0
+        ? { field: 'pipeline_id', message: `no chain ${pipeline_id} in what is planned` }
+        : node && asked.has(node.id)
+          ? { field: 'node_id', message: `${node_id} is named before already` }
+          : whatIsWrong(choice, node && catalogue.get(node.nf), input);
     if (node && !wrong) asked.set(node.id, choice);
     if (!wrong) return;
     const pointer = `/implementations/${i}/${wrong.field}`;

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // Answers as twind does; nothing is emulated. What changed it is in told.jsonl.
-import { appendFileSync, rmSync } from 'node:fs';
+import { appendFileSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -8,6 +8,8 @@ import { parseArgs } from 'node:util';
 const { values } = parseArgs({ options: { 'run-dir': { type: 'string' }, 'state-dir': { type: 'string' } } });
 const socket = join(values['run-dir'], 'twind.sock');
 const journal = join(values['state-dir'], 'told.jsonl');
+const running = join(values['state-dir'], 'traffic.json');
+const BUILD_MS = 500;
 const watchers = new Set();
 const state = {
   generation: 0,
@@ -27,6 +29,34 @@ function tell(line) {
   for (const watcher of watchers) watcher.write(`${JSON.stringify(line)}\n`);
 }
 
+/** Like twind, so that a killed one starts it again when it is up. */
+function noteTraffic() {
+  writeFileSync(`${running}.new`, JSON.stringify([...traffic]));
+  renameSync(`${running}.new`, running);
+}
+
+function interruptedTraffic() {
+  try {
+    return JSON.parse(readFileSync(running, 'utf8'));
+  } catch {
+    return [];
+  }
+}
+
+/** Takes its time only when there is traffic to start again. */
+function build() {
+  if (state.phase !== 'down') return state.phase;
+  const interrupted = interruptedTraffic();
+  if (interrupted.length === 0) return 'up';
+  setTimeout(() => {
+    if (state.phase !== 'building') return;
+    state.phase = 'up';
+    for (const [id, status] of interrupted) traffic.set(id, status);
+    tell({ type: 'state', state });
+  }, BUILD_MS);
+  return 'building';
+}
+
 function refuse(response, status, title, errors) {
   response.writeHead(status, { 'content-type': 'application/problem+json' });
   response.end(JSON.stringify({ type: 'about:blank', title, status, errors }));
@@ -41,7 +71,7 @@ const routes = {
   'GET /state': () => [200, state],
   'PUT /spec': (body) => {
     if (body.infrastructure?.name === 'refused') return null;
-    Object.assign(state, { generation: body.generation, phase: body.infrastructure ? 'up' : 'down', build_ms: 1 });
+    Object.assign(state, { generation: body.generation, phase: body.infrastructure ? build() : 'down', build_ms: 1 });
     state.fabric.error = body.infrastructure?.name === 'unsteerable' ? 'client-1 has no port' : null;
     tell({ type: 'state', state });
     return [202, state];
@@ -71,6 +101,7 @@ const routes = {
       detail: null,
     };
     traffic.set(status.id, status);
+    noteTraffic();
     return [201, status];
   },
   'POST /faults': (body) => {
@@ -116,6 +147,7 @@ const server = createServer((request, response) => {
     }
     if (pathname.startsWith('/traffic/') && request.method === 'DELETE') {
       if (!traffic.delete(pathname.slice('/traffic/'.length))) return refuse(response, 404, 'there is no such traffic');
+      noteTraffic();
       return void response.writeHead(204).end();
     }
     const body = bytes.length > 0 ? JSON.parse(bytes.toString()) : undefined;
@@ -129,6 +161,10 @@ const server = createServer((request, response) => {
   });
 });
 
-for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => process.exit(0));
+for (const signal of ['SIGTERM', 'SIGINT'])
+  process.on(signal, () => {
+    rmSync(running, { force: true });
+    process.exit(0);
+  });
 rmSync(socket, { force: true });
 server.listen(socket);

@@ -54,9 +54,9 @@ export const KINDS = {
   traffic: {
     make: async (api, request) => (await api.call('startTraffic', { body: request })).id,
     list: async (api, signal) => {
-      const isThere = async () => ['running', 'off'].includes((await api.call('getTwin')).daemon);
-      await eventually('the twin runs', isThere, signal);
+      await eventually('the twin is up', () => isTrafficKnown(api), signal);
       const { items } = await api.call('listTraffic', EVERY);
+      if (!(await isTrafficKnown(api))) throw new Error('the twin was lost while its traffic was listed');
       return items.map(({ id, request: made, started_ms }) => ({
         id,
         is: (request, notedMs) => started_ms >= notedMs && isDeepStrictEqual(made, TrafficRequest.parse(request)),
@@ -70,6 +70,15 @@ export type Kind = keyof typeof KINDS;
 
 export function makingOf(kind: Kind): Making {
   return KINDS[kind];
+}
+
+/** Until the twin is up, what ran in it before is not listed, but will run again. A server that starts has none yet. */
+async function isTrafficKnown(api: Api): Promise<boolean> {
+  const { enabled, daemon, state } = await api.call('getTwin');
+  if (!enabled) return true;
+  if (daemon !== 'off') return state?.phase === 'up';
+  const { servers, switches, hosts } = await api.call('getInfrastructure');
+  return [...servers, ...switches, ...hosts].every(({ origin }) => origin !== 'twin');
 }
 
 /** A chain is not taken from under a reconfiguration, which would have to take itself back. */

@@ -46,7 +46,7 @@ export async function perform(
       await step.run(stage);
       mark(i, { state: 'done', ended_ms: Date.now() });
     } catch (error) {
-      const detail = (error as Error).message;
+      const { message: detail } = (signal.aborted ? signal.reason : error) as Error;
       mark(i, { state: signal.aborted ? 'skipped' : 'failed', ended_ms: Date.now(), detail });
       throw error;
     }

@@ -1,5 +1,5 @@
 import type { ScenarioRun } from '@orrery/contract';
-import { expect, it } from 'vitest';
+import { afterEach, expect, it, vi } from 'vitest';
 import type { Log } from '../../platform/log.js';
 import type { Store, Transaction } from '../../platform/redis.js';
 import { KEYS } from '../../platform/redis-keys.js';
@@ -23,6 +23,10 @@ class World {
   private readonly hashes = new Map<string, Map<string, string>>();
   readonly chains: { id: string; created_ms: number; draft: unknown }[] = [];
   sessions = 0;
+  /** Whether deployments are taken, and then never end. */
+  takesDeployments = false;
+  listsPolicies = false;
+  policyLooks = 0;
 
   constructor(
     private readonly nth: number,
@@ -77,7 +81,7 @@ class World {
       }),
   } as unknown as ApiCaller;
 
-  /** One board; chains can be made and deleted, but not deployed. */
+  /** One board; chains can be made and deleted. */
   private answer(name: string, { body, params }: CallOptions): unknown {
     switch (name) {
       case 'listAccelerators':
@@ -89,6 +93,15 @@ class World {
       case 'createPipeline':
         this.chains.push({ id: `pl-${this.calls}`, created_ms: Date.now(), draft: body });
         return this.chains.at(-1);
+      case 'createDeployment':
+        if (!this.takesDeployments) throw new Error(`${name}: refused`);
+        return { id: 'op-1' };
+      case 'getOperation':
+        return { state: 'PROCESSING' };
+      case 'listReconfigurationPolicies':
+        this.policyLooks++;
+        if (!this.listsPolicies) throw new Error(`${name}: refused`);
+        return { items: [] };
       case 'listReconfigurations':
         return { items: [] };
       case 'getPipeline':
@@ -106,7 +119,13 @@ class World {
 }
 
 const log = { warn: () => undefined, error: () => undefined } as unknown as Log;
-const events = { append: () => undefined } as unknown as EventLog;
+const told: { type: string; message: string; actor?: string }[] = [];
+const events = { append: (event: (typeof told)[number]) => told.push(event) } as unknown as EventLog;
+
+afterEach(() => {
+  vi.useRealTimers();
+  told.length = 0;
+});
 
 function runnerIn({ store, caller }: World): ScenarioRunner {
   return new ScenarioRunner(log, store, events, caller, new Sweeper(log, new Ledger(store)));
@@ -122,7 +141,7 @@ async function runIn(world: World): Promise<ScenarioRun[]> {
   await until('its end', () => runner.all()[0]?.ended_ms != null);
   const [run] = runner.all();
   await until('room for another', async () =>
-    runner.stop(run!.id).then(
+    runner.stop(run!.id, 'user').then(
       () => false,
       () => true,
     ),
@@ -156,4 +175,35 @@ it('does not try for ever when the server stops', async () => {
   await runner.onApplicationShutdown();
   const [stored] = await world.store.hashValues<ScenarioRun>(KEYS.scenarioRuns);
   expect(stored!.state).toBe('running');
+});
+
+it('tells who stopped a run, and that alone', async () => {
+  const world = new World(1000, 'before');
+  world.takesDeployments = true;
+  const runner = runnerIn(world);
+  const { id } = await runner.start('reconfiguration', 'ann');
+  await until('its first chain', () => runner.get(id).pipelines.length === 1);
+  await runner.stop(id, 'bob');
+  expect(told.at(-1)).toMatchObject({ type: 'scenario.stopped', actor: 'bob' });
+  expect(told.at(-1)!.message).toMatch(/" stopped by bob$/);
+  expect(runner.get(id)).toMatchObject({ state: 'stopped', detail: null });
+  expect(runner.get(id).steps[0]).toMatchObject({ state: 'skipped', detail: 'stopped by bob' });
+});
+
+it('tries again from time to time to take away what could not be', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  const world = new World(1000, 'before');
+  const noted = { kind: 'policy', request: {}, id: 'policy-1', noted_ms: 1 };
+  world.hash(KEYS.scenarioMade).set('sr-1', JSON.stringify([noted]));
+  const runner = runnerIn(world);
+  await runner.onApplicationBootstrap();
+  await until('the first try', () => world.policyLooks === 1 && world.sessions === 0);
+  expect(world.hash(KEYS.scenarioMade).size).toBe(1);
+  world.listsPolicies = true;
+  await until('the end of the first try', () => {
+    vi.advanceTimersByTime(60_000);
+    return world.policyLooks === 2;
+  });
+  await until('nothing is left', () => world.hash(KEYS.scenarioMade).size === 0);
+  await runner.onApplicationShutdown();
 });

@@ -21,6 +21,7 @@ import { Sweeper } from './sweeper.js';
 
 const KEEP = 50;
 const RETRY_MS = 1000;
+const TIDY_MS = 60_000;
 const INTERRUPTED = 'Interrupted by a restart of the server; what it had made is taken away.';
 
 interface Active {
@@ -30,11 +31,19 @@ interface Active {
   readonly ended: Promise<void>;
 }
 
+/** Why a run was aborted: a user wants it. */
+class StoppedBy extends Error {
+  constructor(readonly user: string) {
+    super(`stopped by ${user}`);
+  }
+}
+
 /** Runs one scenario at a time, tells how far it is, and takes away what it made. */
 @Injectable()
 export class ScenarioRunner implements OnModuleInit, OnApplicationBootstrap, OnApplicationShutdown {
   private runs: readonly ScenarioRun[] = [];
   private active: Active | null = null;
+  private tidying: NodeJS.Timeout | undefined;
   private readonly closing = new AbortController();
 
   constructor(
@@ -50,18 +59,23 @@ export class ScenarioRunner implements OnModuleInit, OnApplicationBootstrap, OnA
     this.runs = stored.sort((a, b) => b.started_ms - a.started_ms);
   }
 
-  /** What an interrupted run made goes, as at its own end. */
+  /** What an interrupted run made goes, as at its own end; what cannot go yet is tried again from time to time. */
   async onApplicationBootstrap(): Promise<void> {
     for (const run of this.runs.filter(({ state }) => state === 'running')) {
       await this.write(over(run, 'failed', INTERRUPTED));
       this.tell(run, 'failed', `Scenario run ${run.id}: ${INTERRUPTED}`);
     }
-    const left = await this.sweeper.leftBy();
-    if (left.length > 0) this.occupy(null, (signal) => this.cleanUp(signal));
+    await this.tidy();
+    this.tidying = setInterval(() => {
+      this.tidy().catch((error: unknown) =>
+        this.log.warn({ error: messageOf(error) }, 'leftovers are looked for later'),
+      );
+    }, TIDY_MS);
   }
 
   /** The next server takes away what a run has made. */
   async onApplicationShutdown(): Promise<void> {
+    clearInterval(this.tidying);
     this.closing.abort();
     this.active?.abort.abort();
     await this.active?.ended;
@@ -101,11 +115,16 @@ export class ScenarioRunner implements OnModuleInit, OnApplicationBootstrap, OnA
     return run;
   }
 
-  async stop(id: string): Promise<void> {
+  async stop(id: string, by: string): Promise<void> {
     this.get(id);
     if (this.active?.id !== id) throw notFound('running scenario', id);
-    this.active.abort.abort();
+    this.active.abort.abort(new StoppedBy(by));
     await this.active.ended;
+  }
+
+  private async tidy(): Promise<void> {
+    const left = await this.sweeper.leftBy();
+    if (left.length > 0 && !this.active) this.occupy(null, (signal) => this.cleanUp(signal));
   }
 
   private occupy(id: string | null, work: (signal: AbortSignal) => Promise<void>): void {
@@ -161,13 +180,15 @@ export class ScenarioRunner implements OnModuleInit, OnApplicationBootstrap, OnA
         }),
       )
       .then(() => null, messageOf);
-    const state = signal.aborted ? 'stopped' : failure === null ? 'completed' : 'failed';
+    const stop = signal.reason instanceof StoppedBy ? signal.reason : null;
+    const state = stop ? 'stopped' : failure === null ? 'completed' : 'failed';
     await this.untilDone(() => this.sweeper.sweep(api, run.id, this.closing.signal));
     await this.untilDone(() => api.end());
     if (this.closing.signal.aborted) return;
     const ended = over(now, state, state === 'failed' ? failure : null);
     await this.untilDone(() => this.write(ended));
-    this.tell(ended, state, `Scenario "${script.scenario.title}" ${state}${failure ? `: ${failure}` : ''}`, by);
+    const end = stop?.message ?? (failure === null ? state : `${state}: ${failure}`);
+    this.tell(ended, state, `Scenario "${script.scenario.title}" ${end}`, stop?.user ?? by);
   }
 
   /** Tries again while the store is away. Throws when the server stops. */

@@ -41,8 +41,8 @@ class ScenariosController {
   }
 
   @Route('stopScenarioRun')
-  stop(@Input() { params }: RouteInput<'stopScenarioRun'>): Promise<void> {
-    return this.runner.stop(params.id);
+  stop(@Input() { params }: RouteInput<'stopScenarioRun'>, @Caller() caller: SessionInfo): Promise<void> {
+    return this.runner.stop(params.id, caller.name);
   }
 }
 

@@ -54,25 +54,70 @@ it('finds what was made of what was noted, and leaves an older one of the same n
   }
 });
 
-it('leaves traffic alone that a user had started before, though it is just what was noted', async () => {
-  const request = TrafficRequest.parse({ kind: 'http', from: 'client-4', to: 'web-2', rate_per_s: 20 });
+const request = TrafficRequest.parse({ kind: 'http', from: 'client-4', to: 'web-2', rate_per_s: 20 });
+const notedTraffic = { kind: 'traffic', request, id: null, noted_ms: 1000 } as const;
+const OFF = { enabled: true, daemon: 'off', state: null };
+const DOWN = { enabled: true, daemon: 'running', state: null };
+const BUILDING = { ...DOWN, state: { phase: 'building' } };
+const UP = { ...DOWN, state: { phase: 'up' } };
+const LOST = { ...DOWN, daemon: 'lost' };
+const emulated = (origin: string) => ({ servers: [], switches: [], hosts: [{ origin }] });
+
+/** Traffic of a twin that is so at each look, and at last stays so; what runs is listed only while it is up. */
+function twinThat(...looks: object[]) {
   const jobs = [
     { id: 'of-a-user', request, started_ms: 999 },
     { id: 'of-the-run', request, started_ms: 1001 },
   ];
   const stopped: string[] = [];
+  let now = looks[0]!;
   const answers: Record<string, (id?: string) => unknown> = {
-    getTwin: () => ({ daemon: 'running' }),
-    listTraffic: () => ({ items: jobs }),
+    getTwin: () => {
+      now = looks.length > 1 ? looks.shift()! : looks[0]!;
+      return now;
+    },
+    getInfrastructure: () => emulated(looks.includes(UP) ? 'twin' : 'live'),
+    listTraffic: () => ({ items: now === UP && looks[0] === UP ? jobs : [] }),
     stopTraffic: (id) => stopped.push(id!),
   };
   const api = {
     call: async (name: string, options?: { params?: { id: string } }) => answers[name]!(options?.params?.id),
     end: async () => undefined,
   } as unknown as Api;
-  const { ledger } = ledgerWith({ kind: 'traffic', request, id: null, noted_ms: 1000 });
+  return { api, stopped };
+}
+
+it('leaves traffic alone that a user had started before, though it is just what was noted', async () => {
+  const { api, stopped } = twinThat(UP);
+  const { ledger } = ledgerWith(notedTraffic);
   expect(await new Sweeper(log, ledger).sweep(api, RUN, signal)).toBe(true);
   expect(stopped).toEqual(['of-the-run']);
+});
+
+it.each([
+  ['was not looked at by a server that starts', [OFF, UP]],
+  ['was not heard of', [DOWN, UP]],
+  ['was not built', [LOST, BUILDING, UP]],
+] as const)('waits for traffic that a twin runs again which %s yet', async (_, looks) => {
+  const { api, stopped } = twinThat(...looks);
+  const { ledger, entries } = ledgerWith({ ...notedTraffic, id: 'of-the-run' });
+  expect(await new Sweeper(log, ledger).sweep(api, RUN, signal)).toBe(true);
+  expect(stopped).toEqual(['of-the-run']);
+  expect(entries.get(RUN)).toEqual([]);
+});
+
+it('keeps traffic noted when the twin is lost while it is listed', async () => {
+  const { api, stopped } = twinThat(UP, LOST);
+  const { ledger, entries } = ledgerWith(notedTraffic);
+  expect(await new Sweeper(log, ledger).sweep(api, RUN, signal)).toBe(false);
+  expect(stopped).toEqual([]);
+  expect(entries.get(RUN)).toHaveLength(1);
+});
+
+it('looks for no traffic where nothing is emulated', async () => {
+  const { ledger, entries } = ledgerWith(notedTraffic);
+  expect(await new Sweeper(log, ledger).sweep(twinThat(OFF).api, RUN, signal)).toBe(true);
+  expect(entries.get(RUN)).toEqual([]);
 });
 
 it('gives up, to be called again, while what it needs is away', async () => {

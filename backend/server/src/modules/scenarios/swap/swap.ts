@@ -1,4 +1,4 @@
-import type { AcceleratorSlot, LoadKind, Reconfiguration, ScenarioFigure } from '@orrery/contract';
+import type { AcceleratorSlot, LoadKind, Reconfiguration, ScenarioFigure, SlotRef } from '@orrery/contract';
 import type { ScenarioScript, ScenarioStep, Stage } from '../scenario.js';
 import { attackChain, synChain } from './chains.js';
 
@@ -17,6 +17,8 @@ const PUBLISHED_S: Readonly<Record<LoadKind, number>> = { partial: 2.5, full: 12
 interface Memory {
   sqli: string;
   ddos: string;
+  /** Where both take turns. */
+  slot: SlotRef | null;
   policy: string;
   traffic: string | null;
   readonly took: Partial<Record<LoadKind, number>>;
@@ -37,7 +39,7 @@ export const SWAP: ScenarioScript = {
     ],
   },
   steps: () => {
-    const memory: Memory = { sqli: '', ddos: '', policy: '', traffic: null, took: {} };
+    const memory: Memory = { sqli: '', ddos: '', slot: null, policy: '', traffic: null, took: {} };
     return [
       {
         title: 'Deploy both chains: DDoS detector on a board, SQL injection detector in software',
@@ -57,6 +59,7 @@ function deploy(memory: Memory): ScenarioStep['run'] {
     if (!board)
       throw new Error('no board operates whose slots are all empty and not reserved: move its NFs to software');
     const [{ slot }] = board.slots as [AcceleratorSlot];
+    memory.slot = { board: board.id, slot };
     memory.sqli = await makeChain(stage, attackChain());
     memory.ddos = await makeChain(stage, synChain());
     for (const id of [memory.sqli, memory.ddos]) await apply(stage, id);
@@ -85,6 +88,8 @@ function swapAndBack(memory: Memory, load: LoadKind): ScenarioStep[] {
         const since = Date.now();
         await webTraffic(stage, memory, HIGH_PER_S);
         const run = await next(stage, memory, 'load-high', since);
+        if (!run.moves.some(({ pipeline_id }) => pipeline_id === memory.ddos))
+          throw new Error('the SQL injection detector took another slot: the two did not change places');
         memory.took[load] = tell(stage, run, load);
         const bps = await rateOf(stage, (rate) => rate > LIMIT_BPS);
         stage.note(`${(bps / 1e6).toFixed(1)} Mbit/s on the board`);
@@ -137,6 +142,7 @@ async function setPolicy(stage: Stage, memory: Memory, load: LoadKind): Promise<
   const body = {
     title: 'SQL injection detector to a board',
     nf,
+    slot: memory.slot,
     threshold: { metric: 'bps', up: LIMIT_BPS, down: CALM_BPS / 2, for_s: 1 },
     displaces: [{ pipeline_id: memory.ddos, node_id: 'ddos' }],
     load,

@@ -1,0 +1,170 @@
+import type { Observed } from '@orrery/contract';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { FakeAgent } from '../../testing/fake-agent.js';
+import { monitorChain } from '../../testing/fixtures.js';
+import { TestServer } from '../../testing/server.js';
+import { until } from '../../testing/wait.js';
+
+/** Longer than a test: a step is never late and no agent missed. */
+const PATIENT = { twin: true, env: { ORRERY_STEP_TIMEOUT_MS: '60000', ORRERY_AGENT_STALE_MS: '60000' } };
+
+let server: TestServer;
+let host: FakeAgent;
+let pipeline_id: string;
+
+async function start(options: Parameters<typeof TestServer.start>[0]): Promise<void> {
+  server = await TestServer.start(options);
+  await server.bringUp();
+  pipeline_id = await deploy(monitorChain('a'));
+  host = [...server.agents.values()].find(({ spec }) => (spec?.instances.length ?? 0) > 0)!;
+}
+afterEach(() => server.stop());
+
+async function deploy(body: ReturnType<typeof monitorChain>): Promise<string> {
+  const { id } = await server.api.call('createPipeline', { body });
+  await server.finished((await server.api.call('createDeployment', { body: { pipeline_id: id } })).id);
+  return id;
+}
+
+const stateOf = async () => (await server.api.call('getDeployment', { params: { pipeline_id } })).state;
+const becomes = (wanted: string) => until(wanted, async () => (await stateOf()) === wanted);
+
+type InstanceState = Observed['instances'][number]['state'];
+
+/** Reports, without having reached what it is told, and tells of it by an event that the server logs after the report. */
+async function report(step: string, state: InstanceState, seen: Partial<Observed> = {}): Promise<void> {
+  const instances = host.spec!.instances.map(({ id }) => ({ id, state, detail: null }));
+  host.report({ ...host.observed, state: 'progressing', instances, ...seen });
+  await tell(step);
+}
+
+async function tell(step: string): Promise<void> {
+  const about = { severity: 'info', subject: host.node, message: step, data: {} } as const;
+  host.send({ type: 'event', event: `test.${step}`, t_ms: Date.now(), ...about });
+  await until(step, async () => (await told()).includes(`test.${step}`));
+}
+
+/** What was logged of the deployment and by `tell`, in order. */
+async function told(): Promise<string[]> {
+  const { items } = await server.api.call('listEvents', { query: { limit: 1000 } });
+  return items
+    .filter(
+      ({ type, subject }) => type.startsWith('test.') || (type.startsWith('deployment.') && subject === pipeline_id),
+    )
+    .map(({ type }) => type);
+}
+
+describe('a deployment that runs', () => {
+  beforeEach(() => start({ twin: true }));
+
+  it('whose engine is killed recovers when its instances run and the node has converged, not before', async () => {
+    await report('killed', 'failed', { engine: 'failed' });
+    await becomes('degraded');
+    await report('starting', 'pending', { engine: 'starting' });
+    await report('started', 'pending', { engine: 'running' });
+    await report('wired', 'running');
+    expect(await stateOf()).toBe('degraded');
+    host.reach();
+    await becomes('running');
+    expect((await told()).filter((type) => type !== 'test.killed')).toEqual([
+      'deployment.running',
+      'deployment.degraded',
+      'test.starting',
+      'test.started',
+      'test.wired',
+      'deployment.recovered',
+    ]);
+  });
+
+  it.each(['pending', 'starting', 'stopping'] as const)('is degraded while an instance is %s', async (state) => {
+    await report('changed', state);
+    await becomes('degraded');
+    const { items } = await server.api.call('listEvents', {
+      query: { subject: pipeline_id, type: 'deployment.degraded' },
+    });
+    expect(items.map(({ message }) => message)).toEqual([`a.monitor.0: ${state}`]);
+    host.reach();
+    await becomes('running');
+  });
+
+  it('is degraded while its server says nothing of an instance, or is not what it was told', async () => {
+    await report('emptied', 'running', { instances: [] });
+    await becomes('degraded');
+    host.reach();
+    await becomes('running');
+    await report('fallen-back', 'running', { state: 'converged', generation: 0 });
+    await becomes('degraded');
+    host.reach();
+    await becomes('running');
+  });
+});
+
+describe('an operation that changes the server of a deployment', () => {
+  /** The operation of another chain for the same server, which waits for it. */
+  async function changeUnderWay(): Promise<string> {
+    host.hold = true;
+    const { id } = await server.api.call('createPipeline', { body: monitorChain('b', 'client-2') });
+    const operation = await server.api.call('createDeployment', { body: { pipeline_id: id } });
+    await until('its server is told', () => host.spec!.instances.length === 2);
+    return operation.id;
+  }
+
+  async function finish(operation: string): Promise<void> {
+    host.hold = false;
+    host.reach();
+    await server.finished(operation);
+  }
+
+  it('does not degrade it', async () => {
+    await start(PATIENT);
+    const operation = await changeUnderWay();
+    await report('rewired', 'pending');
+    expect(await stateOf()).toBe('running');
+    await finish(operation);
+    await tell('over');
+    expect(await told()).toEqual(['deployment.running', 'test.rewired', 'test.over']);
+  });
+
+  it('does not make it recover before it is well', async () => {
+    await start(PATIENT);
+    await report('stopped', 'pending');
+    await becomes('degraded');
+    const operation = await changeUnderWay();
+    await report('rewired', 'starting');
+    expect(await stateOf()).toBe('degraded');
+    await finish(operation);
+    await becomes('running');
+    const types = await told();
+    expect(types.indexOf('deployment.recovered')).toBeGreaterThan(types.indexOf('test.rewired'));
+  });
+
+  it('does not hide for longer than the step may take that an instance does not run', async () => {
+    await start({ twin: true });
+    const operation = await changeUnderWay();
+    await until('it waits', async () => (await server.operation(operation)).state === 'FAILED_TEMP');
+    const instances = host.spec!.instances.map(({ id }) => ({ id, detail: null, state: 'pending' as InstanceState }));
+    instances[host.spec!.instances.findIndex((it) => it.pipeline_id === pipeline_id)]!.state = 'running';
+    await report('loaded', 'pending', { instances });
+    expect(await stateOf()).toBe('running');
+    await report('stopped', 'pending');
+    await becomes('degraded');
+    await finish(operation);
+    await becomes('running');
+  });
+});
+
+it('a start of the server waits for agents, but not to say what a connected one has not running', async () => {
+  await start(PATIENT);
+  const { credential, node, observed } = host;
+  await server.pause();
+  server = await TestServer.start(PATIENT, server.scratch);
+  expect(await stateOf()).toBe('running');
+  host = new FakeAgent(server.running.url, node, null);
+  host.credential = credential;
+  host.hold = true;
+  const instances = observed.instances.map((instance) => ({ ...instance, state: 'starting' as const }));
+  host.observed = { ...observed, state: 'progressing', generation: 0, instances };
+  await host.connect();
+  server.agents.set(node, host);
+  await becomes('degraded');
+});

@@ -182,7 +182,7 @@ it('tells who stopped a run, and that alone', async () => {
   world.takesDeployments = true;
   const runner = runnerIn(world);
   const { id } = await runner.start('reconfiguration', 'ann');
-  await until('its first chain', () => runner.get(id).pipelines.length === 1);
+  await until('a chain', () => runner.get(id).pipelines.length > 0);
   await runner.stop(id, 'bob');
   expect(told.at(-1)).toMatchObject({ type: 'scenario.stopped', actor: 'bob' });
   expect(told.at(-1)!.message).toMatch(/" stopped by bob$/);

@@ -1,12 +1,17 @@
 import type { Observed } from '@orrery/contract';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { FakeAgent } from '../../testing/fake-agent.js';
-import { monitorChain } from '../../testing/fixtures.js';
+import { monitorChain, RACK } from '../../testing/fixtures.js';
 import { TestServer } from '../../testing/server.js';
 import { until } from '../../testing/wait.js';
 
 /** Longer than a test: a step is never late and no agent missed. */
 const PATIENT = { twin: true, env: { ORRERY_STEP_TIMEOUT_MS: '60000', ORRERY_AGENT_STALE_MS: '60000' } };
+
+/** All chains share one server. */
+const [ONLY, ...OTHERS] = RACK.servers;
+const isOther = (node: string) => OTHERS.some(({ id }) => id === node);
+const LINKS = RACK.links.filter(({ a, b }) => !isOther(a.node) && !isOther(b.node));
 
 let server: TestServer;
 let host: FakeAgent;
@@ -14,9 +19,9 @@ let pipeline_id: string;
 
 async function start(options: Parameters<typeof TestServer.start>[0]): Promise<void> {
   server = await TestServer.start(options);
-  await server.bringUp();
+  await server.bringUp({ ...RACK, servers: [ONLY!], links: LINKS });
   pipeline_id = await deploy(monitorChain('a'));
-  host = [...server.agents.values()].find(({ spec }) => (spec?.instances.length ?? 0) > 0)!;
+  host = server.agents.get(ONLY!.id)!;
 }
 afterEach(() => server.stop());
 

@@ -127,7 +127,10 @@ async function main() {
       `\n  Orrery        ${stack.url}\n  First-run admin secret   ${stack.secret}\n\n  Ctrl-C takes everything down.`,
     );
     const code = await stack.exited;
-    if (!isInterrupted()) throw new SetupError(`The server ended with ${code}; its log is ${stack.logFile}.`);
+    if (!isInterrupted())
+      throw new SetupError(
+        `The server ended with ${code}, and the twin with it; its log is ${stack.logFile}.\nWhat was deployed is kept: \`npm run demo\` starts it again.`,
+      );
     await new Promise(() => {});
   } catch (error) {
     if (isInterrupted()) await new Promise(() => {});

@@ -16,7 +16,7 @@ export const LoadThreshold = z.strictObject({
 export type LoadThreshold = z.infer<typeof LoadThreshold>;
 
 const policyFields = {
-  title: z.string().min(1).max(80),
+  title: z.string().min(1).max(80).regex(/\S/, 'must not be blank'),
   enabled: z.boolean().default(true),
   nf: NfRef.describe('the NF that moves to a board when its load grows'),
   threshold: LoadThreshold,
@@ -28,19 +28,19 @@ const policyFields = {
   cooldown_s: z.number().min(0).max(3600).default(10).describe('between two reconfigurations by this policy'),
 };
 
+const DISPLACES_ITSELF = { path: ['displaces'], message: 'must not hold the NF itself' };
+
+function displacesOthers({ nf, displaces }: { nf: NfRef; displaces: readonly NfRef[] }): boolean {
+  return !displaces.some((it) => it.pipeline_id === nf.pipeline_id && it.node_id === nf.node_id);
+}
+
 export const ReconfigurationPolicyRequest = z
   .strictObject(policyFields)
   .refine(({ threshold: { up, down } }) => down < up, {
     path: ['threshold', 'down'],
     message: 'must be below the upper threshold',
   })
-  .refine(
-    ({ nf, displaces }) => !displaces.some((it) => it.pipeline_id === nf.pipeline_id && it.node_id === nf.node_id),
-    {
-      path: ['displaces'],
-      message: 'must not hold the NF itself',
-    },
-  );
+  .refine(displacesOthers, DISPLACES_ITSELF);
 export type ReconfigurationPolicyRequest = z.infer<typeof ReconfigurationPolicyRequest>;
 
 /** When an NF is moved between software and board without being asked (CoNFV IV-D). */
@@ -90,15 +90,17 @@ export const Reconfiguration = z.strictObject({
 export type Reconfiguration = z.infer<typeof Reconfiguration>;
 
 /** A move by hand: onto a board, or back to software. */
-export const ReconfigurationRequest = z.strictObject({
-  nf: NfRef,
-  to: z.enum(['software', 'board'], {
-    error: ({ input }) =>
-      input === 'container' ? 'a container needs no reconfiguration: deploy a plan' : 'must be software or board',
-  }),
-  slot: SlotRef.nullable().default(null),
-  load: LoadKind.default('partial'),
-  policy: LoadPolicy.default('hold'),
-  displaces: z.array(NfRef).max(16).default([]),
-});
+export const ReconfigurationRequest = z
+  .strictObject({
+    nf: NfRef,
+    to: z.enum(['software', 'board'], {
+      error: ({ input }) =>
+        input === 'container' ? 'a container needs no reconfiguration: deploy a plan' : 'must be software or board',
+    }),
+    slot: SlotRef.nullable().default(null),
+    load: LoadKind.default('partial'),
+    policy: LoadPolicy.default('hold'),
+    displaces: z.array(NfRef).max(16).default([]),
+  })
+  .refine(displacesOthers, DISPLACES_ITSELF);
 export type ReconfigurationRequest = z.infer<typeof ReconfigurationRequest>;

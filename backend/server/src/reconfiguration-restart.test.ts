@@ -181,10 +181,10 @@ describe('a reconfiguration that a stop of the server interrupts', () => {
     }
   });
 
-  /** Kills the server as soon as it has stored that it leaves a slot that does not work. */
+  /** Kills the server as soon as it has stored that it leaves a slot that does not work, and that its chain is degraded. */
   async function killedLeaving(): Promise<void> {
     await bench.move(alpha, 'board', { slot: SLOT });
-    const isDead = killAt(bench.server.running.store, { write: 1, when: 'after' });
+    const isDead = killAt(bench.server.running.store, { write: 2, when: 'after' });
     bench.board.faulty.add('board-1/0');
     bench.board.reach();
     await until('the fall-back is stored', isDead);

@@ -37,7 +37,9 @@ export class TwinKeeper implements TwinView, FabricDriver, OnApplicationBootstra
   private daemon: TwinStatus['daemon'] = 'off';
   private detail: string | null = null;
   private state: TwinState | null = null;
+  /** The newest that is to be in force. */
   private fabric: FabricSpec | null = null;
+  private readonly steering = new Mutex();
   private readonly stateListeners = new Set<() => void>();
   private watching: AbortController | null = null;
   private readonly sending = new Mutex();
@@ -103,21 +105,26 @@ export class TwinKeeper implements TwinView, FabricDriver, OnApplicationBootstra
       if (spec.rules.length === 0) return;
       throw new Error('the twin is off');
     }
-    this.fabric = spec;
+    if (!this.fabric || spec.generation > this.fabric.generation) this.fabric = spec;
     const deadline = Date.now() + FABRIC_LIMIT_MS;
     while (!this.isRunning) {
       if (Date.now() > deadline || this.closed) throw new Error(this.detail ?? 'the twin is not running');
       await this.nextState(500);
     }
-    await this.client.json('PUT', '/fabric', spec);
+    await this.sendFabric();
     let known = (await this.client.json<TwinState>('GET', '/state')).fabric;
-    while (known.generation !== spec.generation) {
+    while (known.generation !== this.fabric?.generation) {
       if (known.error) throw new Error(known.error);
       if (Date.now() > deadline || this.closed) throw new Error('the switches do not take the rules in time');
       await this.nextState(Math.min(500, deadline - Date.now()));
       known = this.state?.fabric ?? known;
     }
     if (known.error) throw new Error(known.error);
+  }
+
+  /** The newest rules, one request after the other, so that older ones never come after them. */
+  private sendFabric(): Promise<unknown> {
+    return this.steering.run(() => this.client.json('PUT', '/fabric', this.fabric));
   }
 
   private get closed(): boolean {
@@ -145,8 +152,7 @@ export class TwinKeeper implements TwinView, FabricDriver, OnApplicationBootstra
         const started = await this.process.ensure(() => this.answers(), this.closing.signal);
         if (wasRunning && started) this.metrics.twinRestarts.inc();
         await this.sendSpec();
-        if (this.fabric)
-          await this.client.json('PUT', '/fabric', this.fabric).catch((error: unknown) => this.refused(error));
+        if (this.fabric) await this.sendFabric().catch((error: unknown) => this.refused(error));
         this.become('running', null);
         delay = RETRY_FIRST_MS;
         wasRunning = true;

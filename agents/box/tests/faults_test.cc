@@ -51,6 +51,7 @@ TEST_F(Faults, AnInterfaceThatIsDownForAWhileDoesNot) {
   network_.send({frame, frame, frame}, Direction::kForward);
   EXPECT_EQ(box.await_frames(3)["drops"], json({{"link_down", 3}}));
   shell("ip link set dev far up");
+  await_link("test-far");
   network_.send({frame}, Direction::kForward);
   EXPECT_EQ(network_.receive(1, Direction::kForward), std::vector<Frame>{frame});
   network_.send({frame}, Direction::kReturn);

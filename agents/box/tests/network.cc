@@ -33,12 +33,18 @@ void await(const std::function<bool()>& done, const char* what) {
   }
 }
 
+void await_link(const char* interface) {
+  const std::string command = std::string("ip link show dev ") + interface + " | grep -q 'state UP'";
+  await([&] { return std::system(command.c_str()) == 0; }, interface);
+}
+
 Network::Network() {
   for (const auto& [end, box] : {std::pair{"test-near", "near"}, {"test-far", "far"}}) {
     shell(std::string("ip link add ") + end + " type veth peer name " + box);
     for (const char* interface : {end, box})
       shell(std::string("ip link set dev ") + interface + " addrgenmode none arp off up");
   }
+  for (const char* end : {"test-near", "test-far"}) await_link(end);
   ends_ = {std::make_unique<PacketPort>("test-near"), std::make_unique<PacketPort>("test-far")};
 }
 

@@ -21,6 +21,9 @@ void shell(const std::string& command);
 // Waits until `done` says so and fails the test after ten seconds.
 void await(const std::function<bool()>& done, const char* what);
 
+// Waits until the kernel transmits on an interface: for a moment after the peer came up it still drops what it accepts.
+void await_link(const char* interface);
+
 // Both pairs, up and empty, from construction to destruction. The box has their ends `near` and `far`.
 class Network {
  public:

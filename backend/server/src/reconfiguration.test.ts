@@ -61,6 +61,12 @@ describe('a reconfiguration', () => {
     expect(early).toMatchObject({ status: 409, body: { errors: [{ code: 'stale-plan' }] } });
   });
 
+  it('to whichever slot is free names the one that was found', async () => {
+    const run = await bench.move(beta, 'board');
+    expect(run).toMatchObject({ state: 'completed', slot: SLOT, moves: [{ from: 'software', to: 'board-1 slot 0' }] });
+    expect(run.stages[2]).toMatchObject({ stage: 'configuration', detail: 'beta, partial load of board-1 slot 0' });
+  });
+
   it('moves flow state with the NF', async () => {
     await bench.move(beta, 'board', { slot: SLOT });
     const asked = [...bench.server.agents.values()].flatMap(({ calls }) => calls.map((call) => call));

@@ -3,6 +3,7 @@ import type { ReconfigurationPolicy } from '@orrery/contract';
 import { IconPlus } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { lazy, type ReactNode, Suspense, useEffect, useMemo, useState } from 'react';
+import { nfKey } from '../../shared/api/chains.js';
 import { call } from '../../shared/api/client.js';
 import {
   useAccelerators,
@@ -15,6 +16,7 @@ import {
 import { useMay } from '../../shared/api/session.js';
 import { DetailPanel, WithDetail } from '../../shared/ui/detail-panel.js';
 import { FormTrouble } from '../../shared/ui/form-trouble.js';
+import { notifyError } from '../../shared/ui/notify.js';
 import { PageBody, PageHeader, Panel } from '../../shared/ui/page-header.js';
 import { ErrorState, LoadingRows, QueryBoundary } from '../../shared/ui/states.js';
 import { useUrlParam } from '../../shared/ui/url-state.js';
@@ -76,9 +78,14 @@ export function Component() {
   const known = boards !== undefined && instances !== undefined && descriptors !== undefined;
   useEffect(() => {
     if (!programmed || !known || !mayOperate) return;
-    setMove({ to: 'board', slot: null, nf: programmed });
+    if (nfs.some((nf) => nfKey(nf) === programmed)) setMove({ to: 'board', slot: null, nf: programmed });
+    else
+      notifyError(
+        'No slot can be programmed',
+        new Error('The chosen NF is in no deployed chain, or boards cannot run it.'),
+      );
     setProgrammed(null);
-  }, [programmed, setProgrammed, known, mayOperate]);
+  }, [programmed, setProgrammed, known, mayOperate, nfs]);
   const readAt = accelerators.dataUpdatedAt;
   const lanes = useMemo(
     () => foldLanes(boards ?? [], readAt, events, Date.now() - LONGEST_S * 1000),

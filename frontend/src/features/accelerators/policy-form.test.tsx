@@ -42,6 +42,17 @@ function show() {
 }
 
 describe('PolicyForm', { timeout: 30_000 }, () => {
+  it('keeps what was typed, and says that it must be a whole number', async () => {
+    const { user } = show();
+    const priority = screen.getByRole<HTMLInputElement>('textbox', { name: 'Priority' });
+    await user.clear(priority);
+    await user.type(priority, '1.5');
+    await user.click(screen.getByRole('button', { name: 'Add' }));
+    expect(priority.value).toBe('1.5');
+    expect(screen.getByText('A whole number from 0 to 100')).toBeTruthy();
+    expect(call).not.toHaveBeenCalled();
+  });
+
   it('sends nothing while a field is wrong, then shows at its field what the server says of it', async () => {
     const { user, onClose } = show();
     const add = screen.getByRole('button', { name: 'Add' });

@@ -80,7 +80,6 @@ export default function PolicyForm({ policy, boards, nfs, onClose }: PolicyFormP
       inputWrapperOrder={['label', 'input', 'description', 'error']}
       min={BOUNDS[name].min}
       max={BOUNDS[name].max}
-      allowDecimal={!BOUNDS[name].whole}
       clampBehavior="none"
       value={draft[name]}
       error={errorOf(name)}

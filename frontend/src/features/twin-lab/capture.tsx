@@ -103,7 +103,6 @@ export function Capture({ hosts }: { readonly hosts: readonly HostNode[] }) {
             label="For"
             min={SECONDS.min}
             max={SECONDS.max}
-            allowDecimal={false}
             clampBehavior="none"
             suffix=" s"
             value={seconds}

@@ -149,7 +149,7 @@ export function StartTraffic({ hosts }: { readonly hosts: readonly HostNode[] })
           />
         )}
         <div className={classes.pair}>
-          {numbers.map(({ name, label, min, max, whole, suffix, description }) => (
+          {numbers.map(({ name, label, min, max, suffix, description }) => (
             <NumberInput
               key={`${kind} ${name}`}
               label={label}
@@ -157,7 +157,6 @@ export function StartTraffic({ hosts }: { readonly hosts: readonly HostNode[] })
               inputWrapperOrder={['label', 'input', 'description', 'error']}
               min={min}
               max={max}
-              allowDecimal={!whole}
               clampBehavior="none"
               suffix={suffix}
               value={(draft as unknown as Readonly<Record<string, Entry>>)[name]}

@@ -10,8 +10,8 @@ import { DEPLOYER, type Deployer, type PlanChange } from '../../ports/deployer.j
 import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
 import { isOver, OPERATIONS, type OperationLog } from '../../ports/operation-log.js';
 import { PLANS, type PlanStore } from '../../ports/plan-store.js';
-import { type Change, type ChangeName, type Course, changesOf, operationIdOf } from './course.js';
-import { boardOf, nameOf, softwareFormOf } from './decision.js';
+import { type Change, type ChangeName, type Course, changesOf, detailOf, operationIdOf } from './course.js';
+import { boardOf, nameOf, placedAt, softwareFormOf } from './decision.js';
 import { Detection } from './detection.js';
 import { over, resumed, stageEvents } from './events.js';
 import { Records } from './records.js';
@@ -99,7 +99,7 @@ export class Conductor {
     if (!it) return;
     const { run, course } = it;
     if (course.failure !== null) return this.takeBack(id, course.failure);
-    const changes = changesOf(course.decision, run);
+    const changes = changesOf(course.decision);
     if (!(await this.operations.get(operationIdOf(id, changes[0]!.stage)))) {
       const refusal = await this.detection.refusalOf(run, course).catch(asReason);
       if (refusal !== null) return this.close(run, 'refused', refusal);
@@ -113,12 +113,13 @@ export class Conductor {
 
   /** Why the change did not come about; null: it did. */
   private async make(id: string, change: Change): Promise<string | null> {
-    const operation = await this.ask(id, change.stage, change.request).catch(asReason);
+    const { stage, request, leads } = change;
+    const operation = await this.ask(id, stage, request).catch(asReason);
     if (typeof operation === 'string') return operation;
-    await this.begin(id, change.stage, operation.id, change.detail, operation.started_ms);
+    await this.begin(id, stage, operation.id, operation.started_ms);
     const ended = await this.follow(operation, async (now) => {
-      const since = change.response === null ? null : steeringSince(now);
-      if (since !== null) await this.begin(id, 'response', operation.id, change.response!, since);
+      const since = leads ? steeringSince(now) : null;
+      if (since !== null) await this.begin(id, 'response', operation.id, since);
     });
     return ended.state === 'COMPLETED' ? null : whyNot(ended);
   }
@@ -133,12 +134,12 @@ export class Conductor {
     id: string,
     stage: 'update' | 'configuration' | 'response',
     operation_id: string,
-    detail: string,
     sinceMs: number,
   ): Promise<void> {
     const it = (await this.current(id))!;
     if (it.run.stages.find((record) => record.stage === stage)?.state !== 'pending') return;
-    const next = begun(this.withLoad(it), stage, sinceMs, { operation_id, detail });
+    const run = this.withLoad(it);
+    const next = begun(run, stage, sinceMs, { operation_id, detail: detailOf(stage, run) });
     await this.records.write(next, it.course, ...stageEvents(it.run, next));
   }
 
@@ -213,14 +214,16 @@ export class Conductor {
     return this.boards.broken().some((slot) => nameOf(slot) === nameOf(place));
   }
 
-  /** The run with what its board says of the load, once there is something new. */
+  /** The run with the slot that the plan found, and with what its board says of the load once there is something new. */
   private withLoad({ run, course }: UnderWay): Reconfiguration {
     const nf = course.decision.load[0];
     const board = nf && boardOf(this.view.comingPlan, nf);
-    const last = board ? this.boards.lastLoad(board.board) : null;
-    if (!board || !last || (last.slot !== null && last.slot !== board.slot)) return run;
-    if (isDeepStrictEqual(last, course.loads_before[board.board])) return run;
-    return { ...run, slot: { board: board.board, slot: board.slot }, loads: [last], packets_lost: last.lost };
+    if (!board) return run;
+    const placed = placedAt(run, nf, board);
+    const last = this.boards.lastLoad(board.board);
+    if (!last || (last.slot !== null && last.slot !== board.slot)) return placed;
+    if (isDeepStrictEqual(last, course.loads_before[board.board])) return placed;
+    return { ...placed, loads: [last], packets_lost: last.lost };
   }
 
   /** Nothing is known of boards whose agents have not come back: not what is broken, nor what was loaded. */

@@ -1,6 +1,6 @@
 import type { LoadResult, Reconfiguration } from '@orrery/contract';
 import type { PlanChange } from '../../ports/deployer.js';
-import { type Decision, isOffBoards } from './decision.js';
+import { type Decision, isOffBoards, nameOf } from './decision.js';
 
 /**
  * What a reconfiguration that is not over set out to do. It is stored before the first change is asked for: with the record
@@ -30,31 +30,37 @@ export function operationIdOf(runId: string, change: ChangeName): string {
 export interface Change {
   readonly stage: Extract<ChangeName, 'update' | 'configuration'>;
   readonly request: PlanChange;
-  readonly detail: string;
-  /** Whether the reconfiguration's traffic is led to where it is to be by this change; to what. */
-  readonly response: string | null;
+  /** Whether this change leads the reconfiguration's traffic to where it is to be. */
+  readonly leads: boolean;
 }
 
 /** The changes that are to be made, in this order. */
-export function changesOf({ leave, load, moves }: Decision, run: Pick<Reconfiguration, 'load' | 'slot'>): Change[] {
+export function changesOf({ leave, load }: Decision): Change[] {
   const changes: Change[] = [];
-  const left = moves.filter(isOffBoards).map(({ nf, to }) => `${nf} to ${to}`);
   // Without either list everything that does not work goes back to software.
   if (leave.length > 0 || load.length === 0)
     changes.push({
       stage: 'update',
       request: leave.length > 0 ? { implementations: [...leave] } : {},
-      detail: left.join(', '),
-      response: load.length === 0 ? `traffic led to ${moves[0]?.to ?? 'software'}` : null,
+      leads: load.length === 0,
     });
-  if (load.length > 0) {
-    const where = run.slot ? `${run.slot.board} slot ${run.slot.slot}` : 'a slot';
-    changes.push({
-      stage: 'configuration',
-      request: { implementations: [...load] },
-      detail: `${moves.find((move) => !isOffBoards(move))?.nf ?? 'module'}, ${run.load} load of ${where}`,
-      response: 'traffic led to the board',
-    });
-  }
+  if (load.length > 0) changes.push({ stage: 'configuration', request: { implementations: [...load] }, leads: true });
   return changes;
+}
+
+/** What is done in a stage, in words. */
+export function detailOf(
+  stage: Change['stage'] | 'response',
+  { load, moves, ...run }: Pick<Reconfiguration, 'moves' | 'load' | 'slot'>,
+): string {
+  const leaving = moves.filter(isOffBoards);
+  const loaded = moves.find((move) => !isOffBoards(move));
+  switch (stage) {
+    case 'update':
+      return leaving.map(({ nf, to }) => `${nf} to ${to}`).join(', ');
+    case 'configuration':
+      return `${loaded?.nf ?? 'module'}, ${load} load of ${run.slot ? nameOf(run.slot) : 'a slot'}`;
+    case 'response':
+      return `traffic led to ${loaded ? 'the board' : (leaving[0]?.to ?? 'software')}`;
+  }
 }

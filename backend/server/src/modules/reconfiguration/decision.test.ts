@@ -1,6 +1,6 @@
 import type { NfMove, Plan } from '@orrery/contract';
 import { describe, expect, it } from 'vitest';
-import { changesOf } from './course.js';
+import { changesOf, detailOf } from './course.js';
 import { brokenObjectives, decideBack } from './decision.js';
 
 const slo = (pipeline_id: string, met: boolean) => ({ pipeline_id, slo_id: 'fast', met });
@@ -36,9 +36,10 @@ describe('the way back', () => {
   ];
   const toldOf = (moves: NfMove[]) => {
     const decision = decideBack(plan, ref('moved'), moves, place);
-    const details = changesOf(decision, { load: 'partial', slot: place }).map(({ detail, response }) => [
-      detail,
-      response,
+    const run = { load: 'partial', slot: place, moves: decision.moves } as const;
+    const details = changesOf(decision).map(({ stage, leads }) => [
+      detailOf(stage, run),
+      leads ? detailOf('response', run) : null,
     ]);
     return { moves: decision.moves.map(({ nf, from, to }) => `${nf} from ${from} to ${to}`), details };
   };

@@ -113,6 +113,16 @@ export function nameOf({ board, slot }: SlotRef): string {
   return `${board} slot ${slot}`;
 }
 
+/** The reconfiguration once it is known in which slot the NF is to be. */
+export function placedAt<T extends { readonly slot: SlotRef | null; readonly moves: NfMove[] }>(
+  run: T,
+  nf: NfRef,
+  at: SlotRef,
+): T {
+  const moves = run.moves.map((move) => (sameNf(move, nf) ? { ...move, to: nameOf(at) } : move));
+  return { ...run, slot: place(at), moves };
+}
+
 function place({ board, slot }: SlotRef): SlotRef {
   return { board, slot };
 }

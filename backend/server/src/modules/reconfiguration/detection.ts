@@ -29,7 +29,7 @@ export class Detection {
     }
     const moving = new Set((load.length > 0 ? load : leave).map(({ pipeline_id }) => pipeline_id));
     let plan = this.view.comingPlan;
-    for (const { request } of changesOf(decision, run)) {
+    for (const { request } of changesOf(decision)) {
       const next = await this.plans.make(PlanRequest.parse(request), plan);
       if (!next.feasible) return refusedPlan(next);
       const broken = brokenObjectives(plan, next, moving, priority, (id) => this.loads.priorityOf(id));

@@ -85,7 +85,7 @@ export class ReconfigurationManager implements OnApplicationBootstrap, OnApplica
     const plan = this.view.comingPlan;
     const gently = decide(plan, { ...request, displaces: [] });
     if (request.to === 'software' || request.slot || request.displaces.length === 0) return decide(plan, request);
-    const [change] = changesOf(gently, request);
+    const [change] = changesOf(gently);
     const found = await this.plans.make(PlanRequest.parse(change!.request), plan);
     return found.feasible ? gently : decide(plan, request);
   }

@@ -193,7 +193,6 @@ function NumberFieldInput({ field, value, error, onChange, ...rest }: NumberFiel
   return (
     <NumberInput
       {...rest}
-      allowDecimal={!field.integer}
       min={field.min ?? undefined}
       max={field.max ?? undefined}
       clampBehavior="none"

@@ -18,7 +18,6 @@ export function NumberEntry({ value, onChange, min, max, whole, ...rest }: Numbe
       {...rest}
       min={min}
       max={max}
-      allowDecimal={!whole}
       clampBehavior="none"
       value={entry}
       error={numberProblem({ min, max, whole }, entry)}

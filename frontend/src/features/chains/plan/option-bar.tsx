@@ -63,7 +63,6 @@ function SeedEntry({ seed, onChange }: { readonly seed: number; readonly onChang
       label="Seed"
       title="Decides whatever is random; the same seed gives the same plan."
       hideControls
-      allowDecimal={false}
       clampBehavior="none"
       value={entry}
       error={numberProblem(SEED, entry)}

@@ -91,6 +91,12 @@ describe('bad bodies', () => {
     ['a board twice', 'putInfrastructure', rack((r) => r.boards.push(board('b'), board('b'))), '/boards/1/id'],
     ['a bad secret type', 'createSession', { secret: 5 }, '/secret'],
     ['a plan of an undeployed removal', 'createPlan', { remove: ['pl-none'] }, '/remove/0'],
+    [
+      'a plan without a board that there is not',
+      'createPlan',
+      { without_slots: [{ board: 'none', slot: 0 }] },
+      '/without_slots/0/board',
+    ],
     ['a rate beyond the bound', 'startTraffic', { kind: 'http', from: 'a', to: 'b', rate_per_s: 1e9 }, '/rate_per_s'],
   ];
   it.each(cases)('%s: 422 names the field', async (_, name, body, pointer) => {

@@ -103,7 +103,9 @@ describe('when the server is killed', () => {
     await until('an agent was told', () => agents.some(({ told }) => told.length > 0));
     const redisFiles = join(scratch.stateDir, 'redis/appendonlydir');
     expect(existsSync(redisFiles)).toBe(true);
+    const { started_ms } = await api.call('getHealth');
     await server.end('SIGKILL');
+    const goneMs = Date.now();
 
     server = await ChildServer.start(scratch, { twin: true });
     expect(server.output).not.toMatch('first-run');
@@ -122,7 +124,10 @@ describe('when the server is killed', () => {
     const journal = scratch.twinJournal();
     expect(new Set(journal.map(({ pid }) => pid)).size).toBe(1);
     expect(journal.at(-1)!.call).toBe('PUT /fabric');
-    const types = (await allEvents(api)).map(({ type }) => type);
+    const events = await allEvents(api);
+    const returned = events.filter(({ type }) => type === 'server.returned').map(({ data }) => data.away_since_ms);
+    expect(returned).toEqual([expect.toSatisfy((t_ms) => t_ms >= started_ms - 1000 && t_ms <= goneMs)]);
+    const types = events.map(({ type }) => type);
     expect(types.filter((type) => type === 'operation.started')).toHaveLength(1);
     expect(types.filter((type) => type === 'operation.completed')).toHaveLength(1);
   });

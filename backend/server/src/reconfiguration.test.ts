@@ -205,6 +205,16 @@ describe('slots', () => {
     );
   });
 
+  it('are unknown in the log, too, while nothing is heard of their agent', async () => {
+    await bench.move(alpha, 'board', { slot: SLOT });
+    const lastTold = async () => (await bench.eventsOf('slot.state')).at(-1)!.data;
+    await bench.board.kill();
+    await until('nobody knows what the slot does', async () => (await lastTold()).state === 'unknown');
+    await bench.board.connect();
+    await until('the slot is seen again', async () => (await lastTold()).state === 'active');
+    expect(await lastTold()).toMatchObject({ board: 'board-1', slot: 0, module: 'alpha' });
+  });
+
   it('and policies outlive the server', async () => {
     await bench.api.call('reserveSlot', { params: { id: 'board-1', slot: 0 }, body: {} });
     const threshold = { metric: 'bps', up: 10, down: 1 };

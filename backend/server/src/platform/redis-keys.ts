@@ -15,6 +15,8 @@ export const KEYS = {
   idempotency: (hash: string) => `orrery:idempotency:${hash}`,
   /** string with expiry: what a one-time join token is for, by the SHA-256 of the token. */
   joinToken: (hash: string) => `orrery:nodes:join:${hash}`,
+  /** string: time in ms at which the server last noted that it runs. */
+  serverSeen: 'orrery:server:seen',
   /** hash node -> JSON: hash of the credential and what the agent last said about itself. */
   agents: 'orrery:nodes:agents',
 

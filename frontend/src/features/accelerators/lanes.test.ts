@@ -57,6 +57,28 @@ describe('foldLanes', () => {
     ]);
   });
 
+  it('knows nothing of the time in which the server was away', () => {
+    const returned = (t: number, away_since_ms: number) => ({
+      ...boardEvent(t, { away_since_ms }),
+      type: 'server.returned',
+    });
+    const log = [slot(1000, 'active', nat), returned(6000, 3000), slot(6500, 'active', nat)];
+    expect(told(foldLanes([active], 6600, log, 0)[0]?.phases)).toEqual([
+      ['active', 1000, 3000],
+      ['unknown', 3000, 6500],
+      ['active', 6500, null],
+    ]);
+    expect(told(foldLanes([idle], 6600, [returned(500, 100), slot(1000, 'empty')], 0)[0]?.phases)).toEqual([
+      ['empty', 1000, null],
+    ]);
+    // The clock of the note lies a little before the last event.
+    const late = [slot(1000, 'active', nat), returned(6000, 900), slot(6500, 'empty')];
+    expect(told(foldLanes([idle], 6600, late, 0)[0]?.phases)).toEqual([
+      ['unknown', 1000, 6500],
+      ['empty', 6500, null],
+    ]);
+  });
+
   it('parts two NFs that one slot serves one after the other', () => {
     const log = [slot(1000, 'active', nat), slot(2000, 'active', { ...nat, pipeline_id: 'pl-2' })];
     expect(foldLanes([active], 2500, log, 0)[0]?.phases).toHaveLength(2);

@@ -45,7 +45,9 @@ const SLOT_STATES: readonly string[] = [
 
 const text = (value: unknown) => (typeof value === 'string' ? value : null);
 
-export const isBoardEvent = ({ type }: Event) => type === 'slot.state' || type === 'board.state';
+/** Events that lanes are made of. */
+export const LANE_EVENTS = ['slot.state', 'board.state', 'server.returned'] as const;
+export const isLaneEvent = ({ type }: Event) => LANE_EVENTS.some((each) => each === type);
 
 function nfOf(pipeline_id: string | null, node_id: string | null): NfRef | null {
   return pipeline_id === null || node_id === null ? null : { pipeline_id, node_id };
@@ -63,7 +65,9 @@ function whatOfEvent({ data }: Event): What {
 }
 
 const isAway = (boardState: string) => boardState === 'absent' || boardState === 'failed';
-const ABSENT: What = { state: 'absent', module: null, nf: null, chain: null, load: null };
+const NOTHING = { module: null, nf: null, chain: null, load: null };
+const ABSENT: What = { state: 'absent', ...NOTHING };
+const UNKNOWN: What = { state: 'unknown', ...NOTHING };
 
 /** A slot that is empty serves nobody yet, whoever is to be on it. */
 function whatOfSlot(
@@ -81,12 +85,23 @@ function same(a: What, b: What): boolean {
   return a.state === b.state && a.module === b.module && oneNf;
 }
 
-/** What the log tells of one slot; while its board is away it is absent, whatever it did before. */
+/**
+ * What the log tells of one slot; while its board is away it is absent, whatever it did before. From the time on at which
+ * the server went nothing is known until the next one tells.
+ */
 function changesOf(events: readonly Event[], board: string, slot: number): Change[] {
   const changes: Change[] = [];
-  let own: What = { state: 'unknown', module: null, nf: null, chain: null, load: null };
+  let own = UNKNOWN;
   let away = false;
   for (const event of events) {
+    if (event.type === 'server.returned') {
+      own = UNKNOWN;
+      away = false;
+      const since_ms = Number(event.data.away_since_ms);
+      const last_ms = changes.at(-1)?.t_ms;
+      if (last_ms !== undefined) changes.push({ t_ms: Math.max(since_ms, last_ms), what: UNKNOWN });
+      continue;
+    }
     if (event.data.board !== board) continue;
     if (event.type === 'board.state') away = isAway(text(event.data.state) ?? '');
     else if (event.data.slot === slot) own = whatOfEvent(event);
@@ -121,7 +136,7 @@ export function foldLanes(
   log: readonly Event[],
   from_ms: number,
 ): Lane[] {
-  const byId = new Map(log.filter(isBoardEvent).map((event) => [event.id, event]));
+  const byId = new Map(log.filter(isLaneEvent).map((event) => [event.id, event]));
   const events = [...byId.values()].sort((a, b) => compareEventIds(a.id, b.id));
   return boards.flatMap((board) =>
     board.slots.map((slot) => {
@@ -130,7 +145,7 @@ export function foldLanes(
       const last = changes.at(-1);
       if (!last) changes.push({ t_ms: Math.min(from_ms, read_ms), what: now });
       else if (read_ms > last.t_ms + SETTLE_MS) changes.push({ t_ms: read_ms, what: now });
-      const phases = phasesOf(changes).filter(({ to_ms }) => to_ms === null || to_ms > from_ms);
+      const phases = phasesOf(changes).filter((it) => it.to_ms === null || it.to_ms > Math.max(from_ms, it.from_ms));
       return { board: board.id, slot: slot.slot, phases };
     }),
   );

@@ -21,8 +21,8 @@ import { PageBody, PageHeader, Panel } from '../../shared/ui/page-header.js';
 import { ErrorState, LoadingRows, QueryBoundary } from '../../shared/ui/states.js';
 import { useUrlParam } from '../../shared/ui/url-state.js';
 import classes from './accelerators.module.css';
-import { useBoardEvents } from './board-events.js';
 import { Boards } from './board-panel.js';
+import { useLaneEvents } from './lane-events.js';
 import { foldLanes } from './lanes.js';
 import { ModuleTable } from './module-table.js';
 import type { MoveStart } from './move-draft.js';
@@ -60,7 +60,7 @@ export function Component() {
   const modules = useBoardModules();
   const { data: instances } = useNfInstances();
   const { data: descriptors } = useNfDescriptors();
-  const { events, error: logError } = useBoardEvents();
+  const { events, error: logError } = useLaneEvents();
   const mayOperate = useMay('operator');
   const [tabParam, setTab] = useUrlParam('view');
   const [selectedId, select] = useUrlParam('reconfiguration');

@@ -3,6 +3,7 @@ import type {
   Accelerator,
   AcceleratorSlot,
   BoardNode,
+  FieldError,
   LoadResult,
   ObservedBoard,
   ObservedSlot,
@@ -40,6 +41,13 @@ export class BoardKeeper implements BoardView, OnModuleInit {
 
   accelerators(): readonly Accelerator[] {
     return this.infrastructure.current.infrastructure.boards.map((board) => this.describe(board));
+  }
+
+  errorsOf({ board: id, slot }: SlotRef, pointer: string): FieldError[] {
+    const board = this.infrastructure.current.infrastructure.boards.find((each) => each.id === id);
+    if (!board) return [{ pointer: `${pointer}/board`, detail: `there is no board ${id}`, code: 'unknown-board' }];
+    if (slot < board.slots) return [];
+    return [{ pointer: `${pointer}/slot`, detail: `${id} has slots 0 to ${board.slots - 1}`, code: 'unknown-slot' }];
   }
 
   reserved(): readonly SlotRef[] {
@@ -101,7 +109,7 @@ export class BoardKeeper implements BoardView, OnModuleInit {
     const observed = seen?.slots.find((each) => each.slot === slot) ?? unknownSlot(slot);
     const user = this.userOf(board, slot);
     return {
-      ...(connected ? observed : { ...observed, state: 'unknown' as const }),
+      ...(connected ? observed : unseen(observed)),
       pipeline_id: user?.pipeline_id ?? null,
       node_id: user?.node_id ?? null,
       reservation: this.reservations.find({ board, slot }),
@@ -113,10 +121,11 @@ export class BoardKeeper implements BoardView, OnModuleInit {
   }
 
   private look(node: string): void {
+    const connected = this.fleet.isConnected(node);
     let news = false;
     for (const board of this.fleet.observed(node)?.boards ?? []) {
       news = this.tellBoard(board) || news;
-      for (const slot of board.slots) news = this.tellSlot(board.id, slot) || news;
+      for (const slot of board.slots) news = this.tellSlot(board.id, connected ? slot : unseen(slot)) || news;
     }
     if (news) this.changed();
   }
@@ -184,4 +193,9 @@ function slotsOf({ slots }: BoardNode): number[] {
 
 function unknownSlot(slot: number): ObservedSlot {
   return { slot, state: 'unknown', module: null, instance_id: null, load: null, detail: null };
+}
+
+/** A slot as it was when its agent was last heard. */
+function unseen(slot: ObservedSlot): ObservedSlot {
+  return { ...slot, state: 'unknown', load: null, detail: null };
 }

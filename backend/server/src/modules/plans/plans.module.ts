@@ -60,6 +60,8 @@ class PlansService implements PlanStore {
   async make(request: PlanRequest, base: Plan | null, before: Plan | null = null): Promise<Plan> {
     const deadline = performance.now() + PLAN_LIMIT_MS;
     const pipelines = await this.wanted(request, base);
+    const unknown = request.without_slots.flatMap((slot, i) => this.boards.errorsOf(slot, `/without_slots/${i}`));
+    if (unknown.length > 0) throw invalid(unknown);
     const { infrastructure, revision } = this.infrastructure.current;
     const servers = infrastructure.servers.map(({ id }) => id);
     const plan = planOrRefuse({

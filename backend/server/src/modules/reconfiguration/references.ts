@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { FieldError, NfRef, ReconfigurationRequest, SlotRef } from '@orrery/contract';
+import type { FieldError, NfRef, ReconfigurationRequest } from '@orrery/contract';
 import { invalid } from '../../platform/problem.js';
 import { BOARDS, type BoardView } from '../../ports/board-view.js';
 import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
@@ -24,7 +24,7 @@ export class References {
       ...(isNew(nf) ? this.errorsOf(nf, '/nf') : []),
       ...(isNew(nf) && to === 'board' ? this.errorsOfForm(nf) : []),
       ...displaces.flatMap((each, i) => (isNew(each) ? this.errorsOf(each, `/displaces/${i}`) : [])),
-      ...(slot ? this.errorsOfSlot(slot) : []),
+      ...(slot ? this.boards.errorsOf(slot, '/slot') : []),
     ];
     if (errors.length > 0) throw invalid(errors);
   }
@@ -44,13 +44,5 @@ export class References {
     const descriptor = name === undefined ? undefined : this.catalogue.find(name);
     if (!descriptor || descriptor.implementations.some(({ kind }) => kind === 'board')) return [];
     return [{ pointer: '/nf/node_id', detail: `${name} has no implementation for boards`, code: 'no-board-form' }];
-  }
-
-  private errorsOfSlot({ board, slot }: SlotRef): FieldError[] {
-    const found = this.boards.accelerators().find(({ id }) => id === board);
-    if (!found) return [{ pointer: '/slot/board', detail: `there is no board ${board}`, code: 'unknown-board' }];
-    const { length } = found.slots;
-    if (slot < length) return [];
-    return [{ pointer: '/slot/slot', detail: `${board} has slots 0 to ${length - 1}`, code: 'unknown-slot' }];
   }
 }

@@ -9,6 +9,7 @@ import { pageOf } from '../../platform/paging.js';
 import { PROBES, type Probes } from '../../platform/probes.js';
 import { STORE, type Store } from '../../platform/redis.js';
 import { Input, Route } from '../../platform/route.js';
+import { Presence } from './presence.js';
 
 @Injectable()
 class SystemService implements OnModuleInit {
@@ -147,5 +148,5 @@ class ProbeController {
 }
 
 @Global()
-@Module({ controllers: [SystemController, ProbeController], providers: [SystemService] })
+@Module({ controllers: [SystemController, ProbeController], providers: [SystemService, Presence] })
 export class SystemModule {}

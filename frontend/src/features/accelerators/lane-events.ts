@@ -4,29 +4,28 @@ import { useEffect, useMemo, useState } from 'react';
 import { call } from '../../shared/api/client.js';
 import { EVENTS_TOPIC } from '../../shared/stream/live-store.js';
 import { live } from '../../shared/stream/stream.js';
-import { isBoardEvent } from './lanes.js';
+import { isLaneEvent, LANE_EVENTS } from './lanes.js';
 
 const LOGGED = 500;
 const MOST_STREAMED = 2000;
 
-/** What slots and boards told of themselves: the end of the log, continued by the stream. */
-export function useBoardEvents(): { events: readonly Event[]; error: unknown } {
+/** What was told of slots and boards, and when nobody watched them: the end of the log, continued by the stream. */
+export function useLaneEvents(): { events: readonly Event[]; error: unknown } {
   const log = useQuery({
-    queryKey: ['board-events'],
+    queryKey: ['lane-events'],
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: 0,
     queryFn: async ({ signal }) => {
       const newest = (type: string) =>
         call('listEvents', { query: { type, limit: LOGGED, order: 'newest-first' } }, { signal });
-      const [slots, boards] = await Promise.all([newest('slot.state'), newest('board.state')]);
-      return [...slots.items, ...boards.items];
+      return (await Promise.all(LANE_EVENTS.map(newest))).flatMap(({ items }) => items);
     },
   });
-  const [streamed, setStreamed] = useState<readonly Event[]>(() => live.events().filter(isBoardEvent));
+  const [streamed, setStreamed] = useState<readonly Event[]>(() => live.events().filter(isLaneEvent));
   useEffect(
     () =>
       live.subscribe(EVENTS_TOPIC, () => {
-        const fresh = live.events().filter(isBoardEvent);
+        const fresh = live.events().filter(isLaneEvent);
         setStreamed((before) => {
           const known = new Set(before.map(({ id }) => id));
           const added = fresh.filter(({ id }) => !known.has(id));

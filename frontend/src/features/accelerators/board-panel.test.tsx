@@ -28,7 +28,6 @@ const nat: BoardNf = {
   driver: 'engine',
   slot: { board: 'board-1', slot: 0 },
   slotState: 'active',
-  color: 0,
 };
 const board = boardWith({
   id: 'board-1',

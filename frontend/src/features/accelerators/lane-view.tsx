@@ -14,14 +14,14 @@ import { isEmulated, Slowdown } from './board-figures.js';
 import { LaneTable, laneRows } from './lane-table.js';
 import { type Lane, type LaneState, laneWord, loadKindOf, type Phase, phaseAt } from './lanes.js';
 import classes from './lanes.module.css';
-import { type BoardNf, sameNf } from './nfs.js';
+import { type ChartedNf, sameNf } from './nfs.js';
 import { STAGE_NAMES, stageSpans } from './stages.js';
 
 interface LaneViewProps {
   readonly boards: readonly Accelerator[];
   readonly lanes: readonly Lane[];
   /** NFs with a colour in the chart above. */
-  readonly nfs: readonly BoardNf[];
+  readonly nfs: readonly ChartedNf[];
   readonly reconfigurations: readonly Reconfiguration[];
   readonly range: TimeRange;
   /** Since when nothing is told of what slots do; null: it is. */
@@ -165,7 +165,7 @@ interface PhaseBarProps {
   readonly phase: Phase;
   readonly lane: Lane;
   readonly board: Accelerator;
-  readonly nfs: readonly BoardNf[];
+  readonly nfs: readonly ChartedNf[];
   readonly reconfigurations: readonly Reconfiguration[];
   readonly range: TimeRange;
   /** Until when it is known what the slot does. */

@@ -24,7 +24,6 @@ const nf = (node_id: string, pipeline_id: string, slot: BoardNf['slot']): BoardN
   driver: 'engine',
   slot,
   slotState: slot && 'active',
-  color: 0,
 });
 const nfs = [nf('sqli', 'pl-1', null), nf('ddos', 'pl-2', { board: 'board-1', slot: 0 })];
 const plan = {

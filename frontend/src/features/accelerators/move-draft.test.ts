@@ -15,7 +15,6 @@ const nf = (id: string, slot: BoardNf['slot']): BoardNf => {
     driver: 'engine',
     slot,
     slotState: slot && 'active',
-    color: 0,
   };
 };
 const sqli = nf('web.sqli', null);

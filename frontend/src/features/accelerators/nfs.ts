@@ -1,5 +1,6 @@
 import type { Accelerator, NfDescriptor, NfInstance, NfRef, SlotRef, SlotState } from '@orrery/contract';
 import { type Driver, formOfDriver } from '../../shared/format/form.js';
+import type { Lane } from './lanes.js';
 
 /** An NF of a deployed chain that boards can run, too. */
 export interface BoardNf extends NfRef {
@@ -13,8 +14,6 @@ export interface BoardNf extends NfRef {
   readonly slot: SlotRef | null;
   /** What that slot does; the NF runs there while it is active. */
   readonly slotState: SlotState | null;
-  /** Index of its colour, the same in chart and lanes. */
-  readonly color: number;
 }
 
 /** A chart tells six series apart. */
@@ -53,7 +52,7 @@ export function boardNfs(
   }
   return [...byId]
     .sort(([a], [b]) => a.localeCompare(b))
-    .map(([id, { pipeline_id, node_id, nf, server, driver }], color) => ({
+    .map(([id, { pipeline_id, node_id, nf, server, driver }]) => ({
       id,
       pipeline_id,
       node_id,
@@ -61,7 +60,6 @@ export function boardNfs(
       server,
       driver,
       ...slotOf(boards, { pipeline_id, node_id }),
-      color,
     }));
 }
 
@@ -72,9 +70,38 @@ export function whereText({ driver, slot, slotState }: Pick<BoardNf, 'driver' | 
   return slotState === 'active' ? slotText(slot) : `${slotText(slot)}, ${slotState}`;
 }
 
-/** As many NFs as a chart tells apart: first those on a board or watched by a policy. Their order stays. */
-export function chartedNfs(nfs: readonly BoardNf[], watched: readonly NfRef[]): BoardNf[] {
-  const rank = (nf: BoardNf) => Number(nf.slot !== null || watched.some((each) => sameNf(each, nf)));
-  const chosen = new Set([...nfs].sort((a, b) => rank(b) - rank(a)).slice(0, MOST_SERIES));
-  return nfs.filter((nf) => chosen.has(nf)).map((nf, color) => ({ ...nf, color }));
+/** An NF with a line of its own in the chart. */
+export interface ChartedNf extends NfRef {
+  readonly id: string;
+  /** Where it runs, or that it does not any more. */
+  readonly where: string;
+  readonly color: number;
+}
+
+/** NFs that slots served since `from_ms` and that are in no chain any more. */
+export function goneNfs(lanes: readonly Lane[], nfs: readonly BoardNf[], from_ms: number): (NfRef & { id: string })[] {
+  const gone = new Map<string, NfRef & { id: string }>();
+  for (const { nf, chain, to_ms } of lanes.flatMap(({ phases }) => phases)) {
+    if (!nf || !chain || to_ms === null || to_ms < from_ms || nfs.some((each) => sameNf(each, nf))) continue;
+    const id = `${chain}.${nf.node_id}`;
+    gone.set(id, { ...nf, id });
+  }
+  return [...gone.values()].sort((a, b) => a.id.localeCompare(b.id));
+}
+
+/** As many NFs as a chart tells apart: first those on a board or watched by a policy, then those that are gone. Their order stays. */
+export function chartedNfs(
+  nfs: readonly BoardNf[],
+  watched: readonly NfRef[],
+  gone: readonly (NfRef & { id: string })[] = [],
+): ChartedNf[] {
+  const rankOf = (nf: BoardNf) => (nf.slot !== null || watched.some((each) => sameNf(each, nf)) ? 2 : 0);
+  const all = [
+    ...nfs.map((nf) => ({ nf, where: whereText(nf), rank: rankOf(nf) })),
+    ...gone.map((nf) => ({ nf, where: 'removed', rank: 1 })),
+  ];
+  const chosen = new Set(all.toSorted((a, b) => b.rank - a.rank).slice(0, MOST_SERIES));
+  return all
+    .filter((each) => chosen.has(each))
+    .map(({ nf: { id, pipeline_id, node_id }, where }, color) => ({ id, pipeline_id, node_id, where, color }));
 }

@@ -154,7 +154,7 @@ export function Component() {
           {boards && boards.length > 0 && (
             <Timeline
               boards={boards}
-              nfs={nfs}
+              nfs={known ? nfs : null}
               lanes={lanes}
               policies={policies.data ?? []}
               reconfigurations={moved}

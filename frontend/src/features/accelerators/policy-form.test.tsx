@@ -25,7 +25,6 @@ const nfs: BoardNf[] = [
     driver: 'engine',
     slot: null,
     slotState: null,
-    color: 0,
   },
 ];
 

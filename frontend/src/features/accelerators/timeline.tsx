@@ -1,6 +1,5 @@
 import { SegmentedControl } from '@mantine/core';
 import type { Accelerator, Reconfiguration, ReconfigurationPolicy } from '@orrery/contract';
-import { useMemo } from 'react';
 import { useRecentRange } from '../../shared/charts/time-range.js';
 import { TimeSeriesChart } from '../../shared/charts/time-series-chart.js';
 import { useStreamStatus } from '../../shared/stream/hooks.js';
@@ -10,7 +9,7 @@ import { useUrlParam } from '../../shared/ui/url-state.js';
 import classes from './accelerators.module.css';
 import { LaneView } from './lane-view.js';
 import type { Lane } from './lanes.js';
-import { type BoardNf, chartedNfs, sameNf, whereText } from './nfs.js';
+import { type BoardNf, chartedNfs, goneNfs, sameNf } from './nfs.js';
 import { bandsOf } from './stages.js';
 
 /** The longest window that can be chosen: as long as the server keeps samples. */
@@ -28,7 +27,8 @@ const METRICS = [
 
 interface TimelineProps {
   readonly boards: readonly Accelerator[];
-  readonly nfs: readonly BoardNf[];
+  /** Null: not known yet. */
+  readonly nfs: readonly BoardNf[] | null;
   readonly lanes: readonly Lane[];
   readonly policies: readonly ReconfigurationPolicy[];
   readonly reconfigurations: readonly Reconfiguration[];
@@ -44,14 +44,9 @@ export function Timeline({ boards, nfs, lanes, policies, reconfigurations, emula
   const range = useRecentRange(seconds);
   // What happens is told as it does: nothing is known of the time without a connection.
   const lost_ms = useStreamStatus(({ state, since_ms }) => (state === 'reconnecting' ? since_ms : null));
-  const shown = useMemo(
-    () =>
-      chartedNfs(
-        nfs,
-        policies.map(({ nf }) => nf),
-      ),
-    [nfs, policies],
-  );
+  const gone = nfs === null ? [] : goneNfs(lanes, nfs, range.from_s * 1000);
+  const watched = policies.map(({ nf }) => nf);
+  const shown = chartedNfs(nfs ?? [], watched, gone);
   const levels = shown.flatMap((nf) =>
     policies
       .filter((policy) => policy.enabled && policy.threshold.metric === metric && sameNf(policy.nf, nf))
@@ -60,7 +55,7 @@ export function Timeline({ boards, nfs, lanes, policies, reconfigurations, emula
         { value: down, sign: '↓' as const, name: nf.id, series: nf.color },
       ]),
   );
-  const left = nfs.length - shown.length;
+  const left = (nfs ?? []).length + gone.length - shown.length;
   return (
     <Panel
       title="Load and boards"
@@ -85,7 +80,7 @@ export function Timeline({ boards, nfs, lanes, policies, reconfigurations, emula
         <TimeSeriesChart
           title={title}
           quantity={quantity}
-          series={shown.map((nf) => ({ key: `nf/${nf.id}/${metric}`, label: `${nf.id} (${whereText(nf)})` }))}
+          series={shown.map((nf) => ({ key: `nf/${nf.id}/${metric}`, label: `${nf.id} (${nf.where})` }))}
           windowS={seconds}
           keepS={LONGEST_S}
           height={190}

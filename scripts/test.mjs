@@ -34,13 +34,13 @@ const STAGES = [
 const HELP = `npm test [-- --only STAGE[,STAGE]] [--limit MINUTES] [--help]
 
 Sets up like \`npm run demo\`, then runs every test. Stages: ${STAGES.map(([name]) => name).join(', ')}.
-A stage that takes longer than the limit (15 minutes) is ended and has failed.`;
+A stage that takes longer than the limit (25 minutes) is ended and has failed.`;
 
 async function main() {
   const { values } = parseArgs({
     options: {
       only: { type: 'string' },
-      limit: { type: 'string', default: '15' },
+      limit: { type: 'string', default: '25' },
       help: { type: 'boolean', default: false },
     },
   });

@@ -196,6 +196,28 @@ describe('what boards run', () => {
     expect(placesOf(taken).map(({ id }) => id)).toEqual(['a.s.0', 'b.s.board-1-0']);
   });
 
+  it.each([
+    ['full', 'partial'],
+    ['partial', 'full'],
+  ] as const)('%s and %s loads of one plan do not share a board', (first, second) => {
+    const chains = [{ id: 'a' }, { id: 'b' }];
+    const choices = (slots: (SlotRef | undefined)[]) => [
+      { ...choose('a', 'board', slots[0]), load: first },
+      { ...choose('b', 'board', slots[1]), load: second },
+    ];
+    const [one] = TWO_BOARDS;
+    const asked = (boards: typeof TWO_BOARDS, ...slots: (SlotRef | undefined)[]) =>
+      plan({ chains, boards, implementations: choices(slots) });
+    expect(asked([one!]).feasible).toBe(false);
+    expect(asked([one!], BOARD_1, { board: 'board-1', slot: 1 }).feasible).toBe(false);
+    expect(asked([one!], BOARD_1).feasible).toBe(false);
+    const apart = asked(TWO_BOARDS);
+    expect(apart.feasible).toBe(true);
+    expect(new Set(apart.instances.flatMap(({ board }) => board?.board ?? [])).size).toBe(2);
+    const alike = plan({ chains, boards: [one!], implementations: choices([]).map((it) => ({ ...it, load: first })) });
+    expect(alike.feasible).toBe(true);
+  });
+
   it('by a full load goes to a board that nothing runs on, not even the NF itself in another slot', () => {
     const chains = [{ id: 'a' }, { id: 'b' }];
     const base = plan({ chains, implementations: [choose('a', 'board', BOARD_1)] });
@@ -205,7 +227,7 @@ describe('what boards run', () => {
     for (const chain of ['a', 'b'])
       expect(full(chain, beside)).toMatchObject({
         feasible: false,
-        conflicts: [{ where: 'board-1 slot 1', available: 0, unit: 'boards that nothing runs on' }],
+        conflicts: [{ where: 'board-1 slot 1', available: 0, unit: 'boards for full loads' }],
       });
     expect(full('b')).toMatchObject({ feasible: true });
     expect(full('b').instances.find(({ pipeline_id }) => pipeline_id === 'p-b')!.board!.board).toBe('board-2');

@@ -1,4 +1,4 @@
-import type { BoardNode, BoardPlace, Constraint, SlotRef } from '@orrery/contract';
+import type { BoardNode, BoardPlace, Constraint, LoadKind, SlotRef } from '@orrery/contract';
 import { type Fleet, placeOnline, withDemand } from './online.js';
 import { DEFAULT_PACK_BUDGET, packOffline } from './pack.js';
 import type { Demand, Dimension, Shortage } from './problem.js';
@@ -34,8 +34,8 @@ const SLOT: Dimension = { name: 'slots', unit: 'slots' };
 
 /**
  * Gives each demand a slot: first those that name one, then the rest together by bin completion (`offline`), or one after
- * the other by fitness (HYPER V-A, V-B). A full load replaces what all slots hold, so it wants a board that nothing runs
- * on. With a conflict the slots say nothing.
+ * the other by fitness (HYPER V-A, V-B). A full load replaces what all slots hold, so it wants a board that holds nothing
+ * but full loads of the same plan. With a conflict the slots say nothing.
  */
 export function fillSlots(
   demands: readonly SlotDemand[],
@@ -44,29 +44,54 @@ export function fillSlots(
 ): Filled {
   const chosen = new Map<string, SlotRef>();
   const open = new Set(slots.filter(({ taken }) => !taken));
-  const inUse = new Set(slots.filter(({ taken }) => taken).map(({ board }) => board.id));
+  const loads = new BoardLoads(slots);
   for (const demand of demands.filter(({ slot }) => slot !== null)) {
     const wanted = demand.slot!;
     const found = slots.find(({ board, slot }) => board.id === wanted.board && slot === wanted.slot);
-    const conflict = namedConflict(demand, found, open, inUse);
+    const conflict = namedConflict(demand, found, open, loads);
     if (conflict) return { slots: chosen, conflicts: [conflict] };
     open.delete(found!);
+    loads.add(wanted.board, demand.load);
     chosen.set(demand.node, wanted);
   }
-  const rest = demands.filter(({ slot }) => slot === null);
-  const free = [...open].filter(({ reserved }) => !reserved);
-  const full = rest.some(({ load }) => load === 'full');
-  const fit = full ? free.filter(({ board }) => !inUse.has(board.id)) : free;
-  const found = offline && rest.length > 1 ? packed(rest, fit) : online(rest, fit);
-  for (const [node, ref] of found.slots) chosen.set(node, ref);
-  return { slots: chosen, conflicts: found.conflicts };
+  for (const kind of ['full', 'partial'] as const) {
+    const rest = demands.filter(({ slot, load }) => slot === null && load === kind);
+    const fit = [...open].filter(({ board, reserved }) => !reserved && loads.allow(board.id, kind));
+    const found = offline && rest.length > 1 ? packed(rest, fit) : online(rest, fit);
+    for (const [node, ref] of found.slots) {
+      chosen.set(node, ref);
+      loads.add(ref.board, kind);
+      open.delete(fit.find(({ board, slot }) => board.id === ref.board && slot === ref.slot)!);
+    }
+    if (found.conflicts.length > 0) return { slots: chosen, conflicts: found.conflicts };
+  }
+  return { slots: chosen, conflicts: [] };
+}
+
+/** How the boards are loaded: one by full loads holds nothing else. */
+class BoardLoads {
+  private readonly byBoard = new Map<string, LoadKind>();
+
+  constructor(slots: readonly FreeSlot[]) {
+    // What runs stays through partial loads only.
+    for (const { board, taken } of slots) if (taken) this.byBoard.set(board.id, 'partial');
+  }
+
+  add(board: string, load: LoadKind): void {
+    this.byBoard.set(board, load);
+  }
+
+  allow(board: string, load: LoadKind): boolean {
+    const known = this.byBoard.get(board);
+    return known === undefined || known === load;
+  }
 }
 
 function namedConflict(
   demand: SlotDemand,
   slot: FreeSlot | undefined,
   open: ReadonlySet<FreeSlot>,
-  inUse: ReadonlySet<string>,
+  loads: BoardLoads,
 ): Constraint | null {
   const where = `${demand.slot!.board} slot ${demand.slot!.slot}`;
   const short = (constraint: Constraint['constraint'], needed: number, available: number, unit: string) => ({
@@ -78,7 +103,7 @@ function namedConflict(
   });
   if (!slot) return short('implementation', 1, 0, 'usable boards');
   if (!open.has(slot)) return short('capacity', 1, 0, 'free slots');
-  if (demand.load === 'full' && inUse.has(slot.board.id)) return short('capacity', 1, 0, 'boards that nothing runs on');
+  if (!loads.allow(slot.board.id, demand.load)) return short('capacity', 1, 0, `boards for ${demand.load} loads`);
   for (const [name, needed] of Object.entries(demand.need)) {
     const available = slot.board.resources[name] ?? 0;
     if (exceeds(needed, available)) return short('capacity', needed, available, name);

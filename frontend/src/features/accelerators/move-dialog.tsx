@@ -11,7 +11,7 @@ import { FormTrouble, fieldErrorOf } from '../../shared/ui/form-trouble.js';
 import classes from './accelerators.module.css';
 import { LOADS, POLICIES } from './load-choices.js';
 import {
-  choicesOf,
+  displaceable,
   draftOf,
   inTheWay,
   type MoveDraft,
@@ -19,6 +19,7 @@ import {
   moveRequest,
   parseSlot,
   slotValue,
+  waysOf,
 } from './move-draft.js';
 import { type BoardNf, slotText, whereText } from './nfs.js';
 
@@ -36,7 +37,7 @@ export default function MoveDialog({ start, boards, nfs, onClose, onStarted }: M
   const [draft, setDraft] = useState(() => draftOf(start, nfs));
   const queries = useQueryClient();
   const request = moveRequest(draft, nfs);
-  const plans = useMovePlans(request && choicesOf(request));
+  const plans = useMovePlans(request && waysOf(request, nfs));
   const movable = request !== null && canMove(plans);
   const apply = useMutation({
     mutationFn: (body: ReconfigurationRequest) =>
@@ -99,6 +100,7 @@ function BoardFields({ draft, anySlot, boards, nfs, error, onChange }: BoardFiel
   const nfLabel = useNfLabel();
   const board = boards.find(({ id }) => id === parseSlot(draft.slot)?.board);
   const modules = board?.description?.modules;
+  const room = displaceable(nfs, draft);
   const choices = nfs.map((nf) => ({
     value: nfKey(nf),
     label: nfLabel(nf),
@@ -142,10 +144,8 @@ function BoardFields({ draft, anySlot, boards, nfs, error, onChange }: BoardFiel
         label="Displaces"
         description="NFs that move to software to make room."
         placeholder={draft.displaces.length === 0 ? 'Nothing' : undefined}
-        data={nfs
-          .filter((nf) => nf.slot && nfKey(nf) !== draft.nf)
-          .map((nf) => ({ value: nfKey(nf), label: nfLabel(nf) }))}
-        value={[...draft.displaces]}
+        data={room.map((nf) => ({ value: nfKey(nf), label: nfLabel(nf) }))}
+        value={draft.displaces.filter((key) => room.some((nf) => nfKey(nf) === key))}
         error={fieldErrorOf(error, '/displaces') ?? (anySlot ? undefined : fieldErrorOf(error, '/slot'))}
         onChange={(displaces) => onChange({ displaces })}
       />

@@ -1,7 +1,7 @@
 import { PlanRequest, ReconfigurationRequest } from '@orrery/contract';
 import { describe, expect, it } from 'vitest';
 import { nfKey } from '../../shared/api/chains.js';
-import { choicesOf, inTheWay, type MoveDraft, moveRequest } from './move-draft.js';
+import { inTheWay, type MoveDraft, moveRequest, waysOf } from './move-draft.js';
 import type { BoardNf } from './nfs.js';
 
 const nf = (id: string, slot: BoardNf['slot']): BoardNf => {
@@ -53,13 +53,27 @@ describe('a move by hand', () => {
     expect(ReconfigurationRequest.parse(request)).toEqual(request);
   });
 
+  const ways = (change: Partial<MoveDraft>) =>
+    waysOf(moveRequest({ ...draft, ...change }, nfs)!, nfs).map((plans) =>
+      plans.map((choices) => choices.map(({ node_id, on, slot }) => `${node_id} ${on} ${slot?.slot ?? ''}`.trim())),
+    );
+
   it('is planned with the same choices, room first', () => {
-    const plans = choicesOf(moveRequest(draft, nfs)!);
-    expect(plans.map((choices) => choices.map(({ node_id, on, slot }) => [node_id, on, slot?.slot]))).toEqual([
-      [['ddos', 'software', undefined]],
-      [['sqli', 'board', 0]],
-    ]);
-    for (const implementations of plans) expect(() => PlanRequest.parse({ implementations })).not.toThrow();
+    expect(ways({})).toEqual([[['ddos software'], ['sqli board 0']]]);
+    for (const implementations of waysOf(moveRequest(draft, nfs)!, nfs)[0]!)
+      expect(() => PlanRequest.parse({ implementations: [...implementations] })).not.toThrow();
+  });
+
+  it('displaces only what is in the way of a slot that is named', () => {
+    const both = [nfKey(ddos), nfKey(nat)];
+    expect(moveRequest({ ...draft, displaces: both }, nfs)!.displaces.map(({ node_id }) => node_id)).toEqual(['ddos']);
+    expect(ways({ displaces: both, load: 'full' })).toEqual([[['ddos software', 'nat software'], ['sqli board 0']]]);
+  });
+
+  it('to any slot is planned without displacing anybody first, then as the server would', () => {
+    const both = [nfKey(nat), nfKey(ddos)];
+    expect(ways({ slot: '', displaces: both })).toEqual([[['sqli board']], [['ddos software'], ['sqli board 0']]]);
+    expect(ways({ slot: '', displaces: [] })).toEqual([[['sqli board']]]);
   });
 
   it('to software names no slot and displaces nothing', () => {

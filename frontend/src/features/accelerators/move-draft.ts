@@ -1,13 +1,7 @@
-import type {
-  ImplementationChoice,
-  LoadKind,
-  LoadPolicy,
-  NfRef,
-  ReconfigurationRequest,
-  SlotRef,
-} from '@orrery/contract';
+import type { LoadKind, LoadPolicy, NfRef, ReconfigurationRequest, SlotRef } from '@orrery/contract';
 import { nfKey } from '../../shared/api/chains.js';
-import type { BoardNf } from './nfs.js';
+import type { MoveChoices } from '../../shared/plan/move-plan.js';
+import { type BoardNf, sameNf } from './nfs.js';
 
 /** A move by hand that the operator begins: onto a slot, of an NF onto whichever slot, or back. */
 export type MoveStart =
@@ -62,13 +56,28 @@ export function moveRequest(draft: MoveDraft, nfs: readonly BoardNf[]): Reconfig
   if (!nf) return null;
   const { to, load, policy } = draft;
   if (to === 'software') return { nf: refOf(nf), to, slot: null, load, policy, displaces: [] };
-  const displaces = nfs.filter((each) => draft.displaces.includes(nfKey(each))).map(refOf);
-  return { nf: refOf(nf), to, slot: parseSlot(draft.slot), load, policy, displaces };
+  const displaces = displaceable(nfs, draft).filter((each) => draft.displaces.includes(nfKey(each)));
+  return { nf: refOf(nf), to, slot: parseSlot(draft.slot), load, policy, displaces: displaces.map(refOf) };
 }
 
-/** What the plans of the move must choose, one after the other: a slot is free only once its user has left. */
-export function choicesOf({ nf, to, slot, load, policy, displaces }: ReconfigurationRequest): ImplementationChoice[][] {
-  const leave = displaces.map((each) => ({ ...each, on: 'software' as const, load, policy }));
-  const move = { ...nf, on: to, load, policy, ...(to === 'board' && slot && { slot }) };
-  return leave.length > 0 ? [leave, [move]] : [[move]];
+/** NFs that could make room: those in the way of a slot that is named, else all that have one. */
+export function displaceable(nfs: readonly BoardNf[], draft: Pick<MoveDraft, 'nf' | 'slot' | 'load'>): BoardNf[] {
+  return draft.slot ? inTheWay(nfs, draft) : nfs.filter((nf) => nf.slot && nfKey(nf) !== draft.nf);
+}
+
+/**
+ * What the plans of the move must choose, one after the other: a slot is free only once its user has left. There are two
+ * ways where no slot is named: nobody is displaced while there is room, else whoever is in the slot of the first that may be.
+ */
+export function waysOf(request: ReconfigurationRequest, nfs: readonly BoardNf[]): MoveChoices[] {
+  const { nf, to, slot, load, policy, displaces } = request;
+  const move = (at: SlotRef | null) => ({ ...nf, on: to, load, policy, ...(to === 'board' && at && { slot: at }) });
+  const target = slot ?? nfs.find((each) => displaces.some((it) => sameNf(it, each)))?.slot ?? null;
+  if (displaces.length === 0 || !target) return [[[move(slot)]]];
+  const leaving = inTheWay(nfs, { nf: nfKey(nf), slot: slotValue(target), load });
+  const leave = leaving
+    .filter((each) => displaces.some((it) => sameNf(it, each)))
+    .map((each) => ({ ...refOf(each), on: 'software' as const, load, policy }));
+  const room = leave.length > 0 ? [leave, [move(target)]] : [[move(target)]];
+  return slot ? [room] : [[[move(null)]], room];
 }

@@ -36,7 +36,7 @@ export function ReconfigurationDetail({ reconfiguration, onClose }: Reconfigurat
           ['Slot', slot ? slotText(slot) : 'none'],
           ['Load', `${load}, frames meanwhile: ${policy}`],
           ['Took', durationText(reconfigurationMs(reconfiguration, now))],
-          ['Packets lost', packets_lost === null ? 'not known' : packets_lost.toLocaleString()],
+          ['Packets lost', packets_lost === null ? 'nothing was loaded' : packets_lost.toLocaleString()],
           ['Started', dateTimeText(reconfiguration.started_ms)],
           [
             'Events',

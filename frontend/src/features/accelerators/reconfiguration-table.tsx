@@ -55,7 +55,7 @@ export function ReconfigurationTable({ items, selectedId, onSelect }: Reconfigur
           <th scope="col" className="number">
             Took
           </th>
-          <th scope="col" className="number" title="By the chains that moved, from the update to the end">
+          <th scope="col" className="number" title="Frames that the load of the slot lost">
             Packets lost
           </th>
           <th scope="col">Result</th>

@@ -13,19 +13,31 @@ import { Predictions } from './predictions.js';
 /** Choices that are planned one after the other, each on top of the plan before. */
 export type MoveChoices = readonly (readonly ImplementationChoice[])[];
 
-/** Plans of a move, up to the first that is not feasible; made anew for each thing that is asked for. */
-export function useMovePlans(choices: MoveChoices | null): UseQueryResult<readonly Plan[]> {
+/**
+ * Plans of a move by the first of the ways that can be gone, else by the last, up to the first plan that is not feasible;
+ * made anew for each thing that is asked for.
+ */
+export function useMovePlans(ways: readonly MoveChoices[] | null): UseQueryResult<readonly Plan[]> {
   return useQuery({
-    queryKey: ['move-plan', JSON.stringify(choices)],
-    enabled: choices !== null,
+    queryKey: ['move-plan', JSON.stringify(ways)],
+    enabled: ways !== null,
     staleTime: 0,
     gcTime: 0,
     retry: false,
     // What is shown is what is deployed: no other plan takes its place unasked.
     refetchOnWindowFocus: false,
     refetchOnReconnect: false,
-    queryFn: ({ signal }) => plansOf(choices!, signal),
+    queryFn: ({ signal }) => firstFeasible(ways!, signal),
   });
+}
+
+async function firstFeasible(ways: readonly MoveChoices[], signal: AbortSignal): Promise<readonly Plan[]> {
+  let plans: readonly Plan[] = [];
+  for (const choices of ways) {
+    plans = await plansOf(choices, signal);
+    if (plans.every(({ feasible }) => feasible)) break;
+  }
+  return plans;
 }
 
 async function plansOf(choices: MoveChoices, signal: AbortSignal): Promise<readonly Plan[]> {

@@ -28,7 +28,7 @@ export default function RunOnDialog({ instances, descriptor, onClose }: RunOnDia
   const [to, setTo] = useState<Form>(now);
   const nf = instances[0]!;
   const choice = runOnChoice(nf, to, now);
-  const plans = useMovePlans(choice && [[choice]]);
+  const plans = useMovePlans(choice && [[[choice]]]);
   const movable = choice !== null && canMove(plans);
   const queries = useQueryClient();
   const deploy = useMutation({

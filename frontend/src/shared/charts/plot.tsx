@@ -91,6 +91,15 @@ function drawBands(plot: uPlot, bands: readonly ChartBand[], palette: Palette): 
   ctx.restore();
 }
 
+/** Half of a time on the axis, less the padding behind the plot. */
+const CUT_PX = 18;
+
+/** Whether the end of the chart would cut the time below a point of the axis. */
+function isCut({ scales, bbox }: uPlot, t_s: number): boolean {
+  const { min = t_s, max = t_s } = scales.x ?? {};
+  return (max - t_s) * (bbox.width / devicePixelRatio) < CUT_PX * (max - min);
+}
+
 function options(
   props: PlotProps,
   palette: Palette,
@@ -127,7 +136,7 @@ function options(
         size: 24,
         gap: 6,
         space: 70,
-        values: (_: unknown, splits: number[]) => splits.map((t) => clockText(t * 1000)),
+        values: (plot: uPlot, splits: number[]) => splits.map((t) => (isCut(plot, t) ? '' : clockText(t * 1000))),
       },
       {
         ...axis,

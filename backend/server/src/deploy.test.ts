@@ -1,8 +1,9 @@
 import type { Problem } from '@orrery/contract';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { unavailable } from './platform/problem.js';
 import { KEYS } from './platform/redis-keys.js';
 import { IDS_CHAIN, monitorChain, RACK } from './testing/fixtures.js';
+import { loseAnswers } from './testing/lost-answers.js';
 import { TestServer } from './testing/server.js';
 import { until } from './testing/wait.js';
 
@@ -55,6 +56,41 @@ describe('a deployment', () => {
     expect(lost).toBe(1);
     const [operation] = (await server.api.call('listOperations')).items;
     expect(operation).toMatchObject({ subject: id, state: 'COMPLETED' });
+  });
+
+  it('of whose writes no answer comes is carried out, each phase once and nodes before the fabric', async () => {
+    const { id } = await server.api.call('createPipeline', { body: monitorChain('a') });
+    const agents = [...server.agents.values()];
+    for (const agent of agents) agent.hold = true;
+    const { store } = server.running;
+    const json = vi.spyOn(store, 'json');
+    const answers = loseAnswers(store, () => {
+      // Nor can be read at once what became of it.
+      json.mockRejectedValueOnce(new Error('Connection is closed.'));
+      return true;
+    });
+    const body = JSON.stringify({ pipeline_id: id });
+    expect((await server.api.request('createDeployment', { body })).status).toBe(503);
+    const host = await until('a node is told', () => agents.find(({ spec }) => (spec?.exits.length ?? 0) > 0));
+    const toFabric = () => server.scratch.twinJournal().filter(({ call }) => call === 'PUT /fabric');
+    expect(toFabric()).toEqual([]);
+    for (const agent of agents) {
+      agent.hold = false;
+      agent.reach();
+    }
+    const [operation] = (await server.api.call('listOperations')).items;
+    expect(await server.finished(operation!.id)).toMatchObject({ subject: id, state: 'COMPLETED' });
+    expect(toFabric()).not.toEqual([]);
+    host.sample(0);
+    host.sample(100);
+    const isNoted = async () => (await server.operation(operation!.id)).first_packet_ms !== null;
+    await until('the first packet is noted', isNoted);
+    expect((await server.operation(operation!.id)).state).toBe('COMPLETED');
+    const { items } = await server.api.call('listEvents', { query: { subject: operation!.id, limit: 1000 } });
+    const told = items.map(({ type, data }) => `${type} ${data.phase ?? ''}`).filter((it) => !it.includes('waiting'));
+    expect(told).toEqual([...new Set(told)]);
+    expect(told).toContain('operation.completed ');
+    expect(answers.lost).toBeGreaterThan(4);
   });
 
   it('is refused with the field when its plan was made for another state', async () => {

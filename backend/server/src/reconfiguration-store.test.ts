@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { BoardBench, SLOT, stagesOf } from './testing/board-bench.js';
+import { loseAnswers } from './testing/lost-answers.js';
 import { until } from './testing/wait.js';
 
 const ALL_DONE = ['detection done', 'update done', 'configuration done', 'response done'];
@@ -57,6 +58,19 @@ it('a reconfiguration outlasts a store that is away, whatever is heard meanwhile
   expect(await bench.places()).toMatchObject({ alpha: 'alpha.nf.board-1-0' });
   const next = await bench.move(alpha, 'software');
   expect(next.state).toBe('completed');
+});
+
+it('a reconfiguration goes on when the answer to the end of its operation was lost', async () => {
+  const { alpha } = bench;
+  let lost = 0;
+  loseAnswers(bench.server.running.store, (operation) => {
+    const { id, state } = JSON.parse(operation);
+    return id.endsWith('.configuration') && state === 'COMPLETED' && lost++ === 0;
+  });
+  const run = await bench.move(alpha, 'board', { slot: SLOT });
+  expect(run).toMatchObject({ state: 'completed', detail: null });
+  expect(lost).toBe(1);
+  expect((await bench.move(alpha, 'software')).state).toBe('completed');
 });
 
 it('every reconfiguration that an earlier server left under way is taken up, the oldest first', async () => {

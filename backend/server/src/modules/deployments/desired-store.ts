@@ -45,7 +45,7 @@ export class DesiredStore implements DeploymentView, OnModuleInit {
   /** Accepted operations that are not over, the running one first. */
   queue: readonly Accepted[] = [];
   /** The newest operations, also those that are over. */
-  private readonly known = new Map<string, Operation>();
+  private known = new Map<string, Operation>();
   plan: Plan | null = null;
   private entries = new Map<string, Deployment>();
   private exitViews: ReadonlyMap<string, ExitView> = new Map();
@@ -64,17 +64,23 @@ export class DesiredStore implements DeploymentView, OnModuleInit {
     return this.load();
   }
 
+  /** Nothing that memory held before is kept: an operation may be over by what was not answered. */
   private async load(): Promise<void> {
-    this.desired = (await this.store.json<Desired>(KEYS.desired)) ?? NOTHING;
-    this.plan = this.desired.plan_id ? await this.store.json<Plan>(KEYS.plan(this.desired.plan_id)) : null;
-    this.exitViews = exitsOf(this.desired);
-    this.queue = await this.readQueue();
+    const desired = (await this.store.json<Desired>(KEYS.desired)) ?? NOTHING;
+    const plan = desired.plan_id ? await this.store.json<Plan>(KEYS.plan(desired.plan_id)) : null;
+    const queue = await this.readQueue();
     const stored = await this.store.hashValues<Deployment>(KEYS.deployments);
-    this.entries = new Map(stored.map((deployment) => [deployment.pipeline_id, deployment]));
+    const known = new Map(queue.map(({ operation }) => [operation.id, operation]));
     for (const { operation_id } of stored) {
-      const operation = this.known.has(operation_id) ? null : await this.operations.get(operation_id);
-      if (operation) this.remember(operation);
+      const operation = known.has(operation_id) ? null : await this.operations.get(operation_id);
+      if (operation) known.set(operation_id, operation);
     }
+    this.desired = desired;
+    this.plan = plan;
+    this.exitViews = exitsOf(desired);
+    this.queue = queue;
+    this.entries = new Map(stored.map((deployment) => [deployment.pipeline_id, deployment]));
+    this.known = known;
   }
 
   get comingPlan(): Plan | null {
@@ -116,15 +122,25 @@ export class DesiredStore implements DeploymentView, OnModuleInit {
     });
   }
 
+  /** Resolves when memory is as Redis, also where a transaction was not answered. */
+  certain(): Promise<void> {
+    return this.commit(() => null);
+  }
+
   private async reload(): Promise<void> {
     await this.load();
     this.unsure = false;
-    for (const listener of this.listeners) listener();
+    this.tell();
   }
 
+  /** The reconciler hears of it, and makes certain for as long as it takes. */
   private doubt(): void {
     this.unsure = true;
-    this.commit(() => null).catch(() => undefined);
+    this.tell();
+  }
+
+  private tell(): void {
+    for (const listener of this.listeners) listener();
   }
 
   private async write(change: DesiredChange): Promise<void> {
@@ -168,7 +184,7 @@ export class DesiredStore implements DeploymentView, OnModuleInit {
       this.queue = this.queue.map((each) => (each.operation.id === operation.id ? { ...each, operation } : each));
     if (accept) this.queue = [...this.queue, accept];
     if (over) this.queue = this.queue.filter((each) => each.operation.id !== over);
-    for (const listener of this.listeners) listener();
+    this.tell();
   }
 
   operation(id: string): Operation | undefined {
@@ -189,7 +205,6 @@ export class DesiredStore implements DeploymentView, OnModuleInit {
       const plan = operation?.plan_id ? await this.store.json<Plan>(KEYS.plan(operation.plan_id)) : null;
       if (!operation || !plan) continue;
       queue.push({ operation, plan });
-      this.remember(operation);
     }
     return queue;
   }

@@ -61,6 +61,8 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
   private async work(): Promise<void> {
     while (!this.closed) {
       try {
+        await this.state.certain();
+        this.tellNodes();
         const head = this.state.queue[0];
         if (head) await this.advance(head);
         else await this.signal.wait();
@@ -95,7 +97,6 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
       if (phase !== 'settled') operation = withSteps(operation, STEP_KIND[phase], 'running', now);
       return { desired, operation, plan: head.plan, events: [stepEvent(operation, phase)] };
     });
-    this.tellNodes();
   }
 
   private changes(before: Desired, phase: Phase, head: Accepted): boolean {

@@ -16,9 +16,9 @@ function bench(nf: string) {
   const imported: State[] = [];
   const events: EventDraft[] = [];
   let exported: State = {};
-  let refusing = false;
+  let refusing: readonly string[] = [];
   const call: NodeFleet['call'] = async (_node, method, _instance, { state }) => {
-    if (refusing) throw new Error('no connection');
+    if (refusing.includes(method)) throw new Error('no connection');
     if (method === 'import_state') imported.push(state as State);
     return exported;
   };
@@ -34,9 +34,10 @@ function bench(nf: string) {
   return {
     imported,
     events,
-    copy: async (when: 'before' | 'after', state: State | null) => {
-      refusing = state === null;
-      exported = state ?? {};
+    /** `refused`: what agents do not do meanwhile. */
+    copy: async (when: 'before' | 'after', state: State, refused: readonly string[] = []) => {
+      refusing = refused;
+      exported = state;
       await migration.copy(plan, when);
     },
   };
@@ -84,11 +85,20 @@ describe('state that goes over to another instance', () => {
     expect(none).toMatchObject({ imported: [], events: [] });
   });
 
-  it('goes over as a whole the second time where the first did not succeed, which is told', async () => {
-    const { imported, events, copy } = bench('rate-limiter');
-    await copy('before', null);
-    await copy('after', { tokens_bytes: 10 });
-    expect(imported).toEqual([{ tokens_bytes: 10 }]);
-    expect(events.map(({ type }) => type)).toEqual(['instance.migration-failed', 'instance.migrated']);
-  });
+  it.each(['export_state', 'import_state'])(
+    'goes over as a whole the second time where the first did not succeed, which is told (%s)',
+    async (method) => {
+      const states = [
+        { nf: 'rate-limiter', state: { tokens_bytes: 10 } },
+        { nf: 'ddos-detector', state: { counters: [[1, 5]], window_age_ms: 3 } },
+      ];
+      for (const { nf, state } of states) {
+        const { imported, events, copy } = bench(nf);
+        await copy('before', state, [method]);
+        await copy('after', state);
+        expect(imported).toEqual([state]);
+        expect(events.map(({ type }) => type)).toEqual(['instance.migration-failed', 'instance.migrated']);
+      }
+    },
+  );
 });

@@ -54,10 +54,11 @@ export class StateMigration {
     const identityOf = (entry: unknown) => JSON.stringify(Array.isArray(entry) ? entry.slice(0, columns) : entry);
     const known = when === 'after' ? this.moved.get(key) : undefined;
     const fresh = known ? entries.filter((entry) => !known.has(identityOf(entry))) : entries;
+    if (when === 'after') this.moved.delete(key);
+    const state = table ? { ...exported, [table]: fresh } : exported;
+    if (fresh.length > 0) await this.fleet.call(to_server, 'import_state', to, { state });
     if (when === 'before') this.moved.set(key, new Set(entries.map(identityOf)));
-    else this.moved.delete(key);
     if (fresh.length === 0) return;
-    await this.fleet.call(to_server, 'import_state', to, { state: table ? { ...exported, [table]: fresh } : exported });
     const ms = performance.now() - began;
     const figures = { when, entries: fresh.length, ms, entries_per_s: Math.round(fresh.length / (ms / 1000)) };
     this.tell(migration, 'migrated', `${fresh.length} entries moved in ${ms.toFixed(0)} ms`, figures);

@@ -24,13 +24,14 @@ interface ContainerOptions {
   nf_box: string;
   /** How long Docker may be away until it is offered no more. */
   absence_ms?: number;
+  /** Between two tries to remove what Docker would not remove or list. */
+  sweep_pause_ms?: number;
 }
 
 type Instance = HostedInstances<ContainerBody>['all'][number];
 
 /** So long the sampler waits for an NF that is slow to answer. */
 const READ_LIMIT_MS = 100;
-/** Between two tries to remove what Docker would not remove. */
 const SWEEP_PAUSE_MS = 30_000;
 const DETAIL_LIMIT_CHARS = 1000;
 const NO_FIGURES = { drops: {}, cpu_share: 0 };
@@ -48,6 +49,7 @@ export class ContainerDriver implements HostedDriver {
   /** Containers of no instance that Docker did not remove. */
   private readonly left = new Set<string>();
   private sweepTimer: NodeJS.Timeout | null = null;
+  private closed = false;
 
   constructor(
     private readonly options: ContainerOptions,
@@ -137,6 +139,7 @@ export class ContainerDriver implements HostedDriver {
 
   /** Leaves the containers as they are for the next agent, or removes them with their interfaces. */
   async close(keep: boolean): Promise<void> {
+    this.closed = true;
     if (this.sweepTimer) clearTimeout(this.sweepTimer);
     await this.instances.close(keep);
     this.host.stop();
@@ -169,7 +172,9 @@ export class ContainerDriver implements HostedDriver {
 
   /** Removes the containers of this node that no instance is known of. */
   private async sweep(): Promise<void> {
-    const all = await this.docker.list(this.host.label).catch(() => []);
+    const all = await this.docker.list(this.host.label).catch(() => null);
+    if (this.closed) return;
+    if (all === null) return this.sweepLater();
     for (const name of this.left) if (!all.some((one) => one.name === name)) this.left.delete(name);
     for (const { id, name, labels } of all) {
       if (this.instances.has(labels[INSTANCE_LABEL] ?? '')) continue;
@@ -188,10 +193,15 @@ export class ContainerDriver implements HostedDriver {
         `Container ${name} is not removed yet: ${error.message}`,
       );
     }
+    this.sweepLater();
+  }
+
+  private sweepLater(): void {
+    if (this.closed) return;
     this.sweepTimer ??= setTimeout(() => {
       this.sweepTimer = null;
       void this.sweep();
-    }, SWEEP_PAUSE_MS).unref();
+    }, this.options.sweep_pause_ms ?? SWEEP_PAUSE_MS).unref();
   }
 
   private onDeath({ labels }: ContainerDeath): void {

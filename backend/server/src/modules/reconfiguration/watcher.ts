@@ -16,11 +16,20 @@ const GIVE_UP_MS = 1000;
 /** A policy, or a way back to software, that was refused or failed is tried again after so long, and later each time. */
 const RETRY_MS = { first: 5000, most: 300_000 };
 
+/** What is remembered of a policy for as long as it stays as it is. */
+interface Watch {
+  readonly hysteresis: Hysteresis;
+  /** When a reconfiguration was last asked for by it, or a look at it failed. */
+  askedMs: number;
+  /** Looks that failed, one after the other. */
+  failures: number;
+}
+
 /** The resource evaluator of CoNFV IV-D: looks at load and boards, and asks for reconfigurations when they are due. */
 @Injectable()
 export class Watcher implements OnApplicationBootstrap, OnApplicationShutdown {
-  private readonly hystereses = new Map<string, Hysteresis>();
-  private readonly lastMs = new Map<string, number>();
+  /** A policy that is changed is another object. */
+  private readonly watches = new WeakMap<StoredPolicy, Watch>();
   private readonly brokenSinceMs = new Map<string, number>();
   /** Ways back to software that did not come about, one after the other. */
   private fallBacksFailed = 0;
@@ -50,7 +59,7 @@ export class Watcher implements OnApplicationBootstrap, OnApplicationShutdown {
   describe(policy: StoredPolicy, nowMs = Date.now()): ReconfigurationPolicy {
     const load_now = this.loads.of(policy.nf, policy.threshold.metric, nowMs);
     const cooling = this.isCooling(policy, nowMs);
-    const side = this.hystereses.get(policy.id)?.now ?? 'between';
+    const side = this.watchOf(policy).hysteresis.now;
     const deployed = nfKey(this.view.plan, policy.nf) !== null;
     const watching = cooling ? 'cooling' : side === 'between' ? 'watching' : side;
     return { ...policy, load_now, state: !policy.enabled ? 'disabled' : deployed ? watching : 'not-deployed' };
@@ -69,14 +78,19 @@ export class Watcher implements OnApplicationBootstrap, OnApplicationShutdown {
   private async look(nowMs: number): Promise<void> {
     if (this.looking) return;
     this.looking = true;
-    try {
-      await this.lookAtBoards(nowMs);
-      for (const policy of this.policies.all()) if (policy.enabled) await this.lookAt(policy, nowMs);
-    } catch (error) {
-      this.log.warn({ error: (error as Error).message }, 'no reconfiguration now');
-    } finally {
-      this.looking = false;
+    await this.lookAtBoards(nowMs).catch((error: unknown) => this.missed(error));
+    for (const policy of this.policies.all()) {
+      if (policy.enabled) await this.lookAt(policy, nowMs).catch((error: unknown) => this.missed(error, policy));
     }
+    this.looking = false;
+  }
+
+  private missed(error: unknown, policy: StoredPolicy | null = null): void {
+    this.log.warn({ error: (error as Error).message, policy: policy?.id }, 'no reconfiguration now');
+    if (!policy) return;
+    const watch = this.watchOf(policy);
+    watch.failures++;
+    watch.askedMs = Date.now();
   }
 
   private async lookAtBoards(nowMs: number): Promise<void> {
@@ -98,16 +112,16 @@ export class Watcher implements OnApplicationBootstrap, OnApplicationShutdown {
   }
 
   private async lookAt(policy: StoredPolicy, nowMs: number): Promise<void> {
-    const { nf, threshold, id } = policy;
+    const { nf, threshold } = policy;
+    const watch = this.watchOf(policy);
+    const { hysteresis } = watch;
     const load = this.loads.of(nf, threshold.metric, nowMs);
-    const hysteresis = this.hystereses.get(id) ?? new Hysteresis();
-    this.hystereses.set(id, hysteresis);
     if (load === null) return hysteresis.reset();
     const due = hysteresis.due(load, threshold, nowMs);
     const onBoard = boardOf(this.view.comingPlan, nf) !== null;
     const wanted = (due === 'above' && !onBoard) || (due === 'below' && onBoard);
     if (!wanted || this.isCooling(policy, nowMs) || this.manager.busy) return;
-    this.lastMs.set(id, nowMs);
+    watch.askedMs = nowMs;
     const say = (value: number) => inWords(threshold.metric, value);
     if (due === 'above') {
       const trigger = `${say(load)} for ${threshold.for_s} s, above ${say(threshold.up)}`;
@@ -120,16 +134,25 @@ export class Watcher implements OnApplicationBootstrap, OnApplicationShutdown {
       const cause = this.causeOf('load-low', trigger, 'reconfiguration manager', policy);
       await this.manager.back(nf, this.lastMoves(policy), cause);
     }
-    this.lastMs.set(id, Date.now());
+    watch.askedMs = Date.now();
+    watch.failures = 0;
+  }
+
+  private watchOf(policy: StoredPolicy): Watch {
+    const watch = this.watches.get(policy) ?? { hysteresis: new Hysteresis(), askedMs: 0, failures: 0 };
+    this.watches.set(policy, watch);
+    return watch;
   }
 
   /** Whoever moved the NF last, the policy leaves it alone for a while. */
-  private isCooling({ id, nf, cooldown_s }: StoredPolicy, nowMs: number): boolean {
+  private isCooling(policy: StoredPolicy, nowMs: number): boolean {
+    const { nf, cooldown_s } = policy;
+    const { askedMs, failures } = this.watchOf(policy);
     const moved = this.records.all().filter(({ moves }) => moves.some((move) => sameNf(move, nf)));
     const failed = moved.findIndex(({ state }) => state === 'completed');
-    const tries = failed < 0 ? moved.length : failed;
+    const tries = failures + (failed < 0 ? moved.length : failed);
     const wait = Math.max(cooldown_s * 1000, tries > 0 ? retryMs(tries - 1) : 0);
-    return nowMs - Math.max(this.lastMs.get(id) ?? 0, moved[0]?.ended_ms ?? 0) < wait;
+    return nowMs - Math.max(askedMs, moved[0]?.ended_ms ?? 0) < wait;
   }
 
   /** What moved when this policy last brought its NF to a board. */

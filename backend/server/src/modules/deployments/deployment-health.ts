@@ -1,4 +1,5 @@
-import { Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import type { Deployment, NodeSpec, Operation } from '@orrery/contract';
 import { CONFIG, type Config } from '../../platform/config.js';
 import { LOG, type Log } from '../../platform/log.js';
@@ -6,6 +7,9 @@ import type { EventDraft } from '../../ports/event-log.js';
 import { FLEET, type NodeFleet } from '../../ports/node-fleet.js';
 import { TWIN, type TwinView } from '../../ports/twin-view.js';
 import { DesiredStore } from './desired-store.js';
+
+/** What the store did not take is told again after so long. */
+const RETRY_MS = 1000;
 
 interface Trouble {
   readonly what: string;
@@ -18,9 +22,10 @@ interface Trouble {
  * again: each of its instances runs and its servers have reached what they are told.
  */
 @Injectable()
-export class DeploymentHealth implements OnApplicationBootstrap {
-  private checking = false;
+export class DeploymentHealth implements OnApplicationBootstrap, OnApplicationShutdown {
+  private telling = false;
   private again = false;
+  private readonly stopping = new AbortController();
   /** Agents and twin need a moment to come back after a start of the server. */
   private isStarting = true;
 
@@ -42,28 +47,43 @@ export class DeploymentHealth implements OnApplicationBootstrap {
     }, this.config.timing.agentStaleMs).unref();
   }
 
+  onApplicationShutdown(): void {
+    this.stopping.abort();
+  }
+
   private check(): void {
-    if (this.checking) {
-      this.again = true;
-      return;
+    this.again = true;
+    if (!this.telling) void this.tell();
+  }
+
+  /** Tells what is different until nothing is, and looks again when something changed meanwhile. */
+  private async tell(): Promise<void> {
+    const { signal } = this.stopping;
+    this.telling = true;
+    try {
+      while (this.again && !signal.aborted) {
+        this.again = false;
+        if (this.differences().entries.size === 0 || (await this.commit())) continue;
+        this.again = true;
+        await sleep(RETRY_MS, undefined, { signal, ref: false }).catch(() => undefined);
+      }
+    } finally {
+      this.telling = false;
     }
-    if (this.differences().entries.size === 0) return;
-    this.checking = true;
-    this.state
-      .commit(() => {
+  }
+
+  /** Whether the store took what is different. */
+  private async commit(): Promise<boolean> {
+    try {
+      await this.state.commit(() => {
         const { entries, events } = this.differences();
         return entries.size > 0 ? { deployments: entries, events } : null;
-      })
-      .catch((error: unknown) => {
-        this.log.warn({ error: (error as Error).message }, 'deployment state is told later');
-        this.again = true;
-      })
-      .finally(() => {
-        this.checking = false;
-        if (!this.again) return;
-        this.again = false;
-        setTimeout(() => this.check(), 50).unref();
       });
+      return true;
+    } catch (error) {
+      this.log.warn({ error: (error as Error).message }, 'deployment state is told later');
+      return false;
+    }
   }
 
   private differences(): { entries: Map<string, Deployment>; events: EventDraft[] } {

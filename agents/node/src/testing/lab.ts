@@ -10,6 +10,7 @@ import { TestServer, welcome } from './server.js';
 const run = promisify(execFile);
 
 export const ENGINE = process.env.ORRERY_ENGINE ?? resolve(PACKAGE_ROOT, '../build/engine/orrery-engine');
+/** Made once before all tests. */
 const BUNDLE = join(PACKAGE_ROOT, 'dist/agent.mjs');
 const PACKETS = join(PACKAGE_ROOT, 'src/testing/packets.py');
 
@@ -54,7 +55,6 @@ export class Lab {
   }
 
   async setUp(): Promise<void> {
-    execFileSync(process.execPath, ['bundle.mjs'], { cwd: PACKAGE_ROOT });
     for (const namespace of [this.node, this.outside]) this.run('ip', 'netns', 'add', namespace);
     this.plug();
     mkdirSync(this.run_dir);

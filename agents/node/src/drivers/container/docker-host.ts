@@ -9,7 +9,7 @@ import { DockerAway } from './docker-http.js';
 import { tryContainer } from './docker-trial.js';
 
 /** A Docker that restarts is back within this time, and nobody plans without it meanwhile. */
-const ABSENCE_MS = 10_000;
+export const ABSENCE_MS = 10_000;
 /** One that is away is looked for often, one that answers and will not do seldom. */
 const AWAY: BackoffLimits = { first_ms: 250, most_ms: 2000 };
 const UNFIT: BackoffLimits = { first_ms: 1000, most_ms: 60_000 };

@@ -24,9 +24,16 @@ test('an NF moves into a container with its flows, carries real packets there, a
 
   await test.step('the agent is killed: traffic goes on, and the next agent takes the container over', async () => {
     const { id, server } = await chain.instance();
+    const { items: last } = await api.ok('GET', '/events?order=newest-first&limit=1');
     const fault = await api.ok('POST', '/twin/faults', { kind: 'agent-kill', target: server });
     expect(await chain.request(20)).toMatchObject({ state: 'completed', received: 20, errors: 0 });
-    await api.until('the agent', async () => ((await chain.instance()).state === 'running' ? true : null));
+    // The server goes on to show what the killed agent reported until it misses it.
+    const since = `type=engine.adopted&subject=${server}&after=${last[0].id}`;
+    await api.until('another agent', async () => {
+      const { items } = await api.ok('GET', `/events?${since}`);
+      return items.length > 0 ? true : null;
+    });
+    await api.until('its instance', async () => ((await chain.instance()).state === 'running' ? true : null));
     expect((await chain.instance()).id).toBe(id);
     await api.call('DELETE', `/twin/faults/${fault.id}`);
   });

@@ -11,7 +11,7 @@ import { instance, linearChain, nodeSpec } from './testing/specs.js';
 
 const missing = dockerMissing();
 
-/** An agent that waits for a frozen Docker waits for at least so long. */
+/** An agent that waits for a frozen Docker waits so long for each answer, but for that to its first question. */
 const FROZEN_MS = DEFAULT_LIMIT_MS;
 const EXTERNAL = '198.18.0.1';
 const NAT = 'lin.nat.0';

@@ -1,8 +1,6 @@
 import { Ipv4Address, Port } from '@orrery/contract';
 import { z } from 'zod';
-
-/** Up to where the module tells idle seconds apart. */
-const MOST_IDLE_S = 65_535;
+import { MOST_IDLE_S } from './flows.js';
 
 export const NatConfig = z
   .strictObject({

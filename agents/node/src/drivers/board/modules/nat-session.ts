@@ -19,28 +19,43 @@ const SHORTEST_SWEEP_MS = 5000;
 /** Misses that wait for their turn; a board holds eight frames, so more are of flows that gave up. */
 const MISSES_LIMIT = 256;
 
+/** Of a flow without translation. */
+const NO_END: ExternalEnd = { address: 0, port: 0 };
+
 /** [port space, inside address, inside port, external address, external port, idle ms] */
 const Row = z.tuple([z.int().min(0).max(2), Word32, Word16, Word32, Word16, AgeMs]);
 
-interface Mapping {
+interface Inside {
   space: number;
   address: number;
   port: number;
+}
+
+interface Mapping extends Inside {
   external: ExternalEnd;
 }
 
 /**
  * The host's part of a board's NAT: it gives out translations as the engine's NAT does, answers the module's misses and
- * takes back what is idle (CoNFV: retrieval state behind a state proxy).
+ * takes back what is idle (CoNFV: retrieval state behind a state proxy). A miss that gets no translation is answered by
+ * deleting its key, so that the frames that wait for it make room for others.
  */
 export class NatSession implements ModuleSession {
   private readonly pools: PortPools;
   private readonly mappings = new Map<string, Mapping>();
   private readonly most: number;
-  private misses: { inside: Omit<Mapping, 'external'>; at: bigint }[] = [];
+  private misses: { inside: Inside; at: bigint }[] = [];
   private answering: Promise<void> | null = null;
   private readonly trips = new RoundTrips();
-  private readonly counts = { misses: 0, created: 0, expired: 0, no_port: 0, misses_lost: 0, imports_refused: 0 };
+  private readonly counts = {
+    misses: 0,
+    misses_refused: 0,
+    misses_lost: 0,
+    created: 0,
+    expired: 0,
+    no_port: 0,
+    imports_refused: 0,
+  };
   private sweep_at_ms = 0;
   private closed = false;
 
@@ -102,7 +117,7 @@ export class NatSession implements ModuleSession {
     const addresses = this.pools
       .counts()
       .map(({ address, free }) => ({ address: addressText(address), free_ports: free }));
-    const { misses, created, expired, no_port, misses_lost, imports_refused } = this.counts;
+    const { misses, misses_refused, misses_lost, created, expired, no_port, imports_refused } = this.counts;
     return {
       flows: this.mappings.size,
       max_flows: this.most,
@@ -111,7 +126,7 @@ export class NatSession implements ModuleSession {
       imports_refused,
       translated_forward,
       translated_return,
-      proxy: { misses, misses_waiting, misses_lost, no_port, round_trip: this.trips.summary() },
+      proxy: { misses, misses_waiting, misses_refused, misses_lost, no_port, round_trip: this.trips.summary() },
       addresses,
       mappings,
     };
@@ -142,7 +157,7 @@ export class NatSession implements ModuleSession {
       this.mappings.set(keyOf(mapping), mapping);
       taken.push({ mapping, idle_s: idleSeconds(idle_ms) });
     }
-    this.counts.imports_refused += await this.put(taken);
+    this.counts.imports_refused += (await this.put(taken)).length;
   }
 
   close(): void {
@@ -157,9 +172,11 @@ export class NatSession implements ModuleSession {
     while (this.misses.length > 0 && !this.closed) {
       const misses = this.misses;
       this.misses = [];
-      const created = misses.flatMap(({ inside }) => this.create(inside) ?? []);
+      const { created, refused } = this.create(misses.map(({ inside }) => inside));
       try {
-        this.counts.no_port += await this.put(created.map((mapping) => ({ mapping, idle_s: 0 })));
+        const noRoom = await this.put(created.map((mapping) => ({ mapping, idle_s: 0 })));
+        this.counts.no_port += noRoom.length;
+        refused.push(...noRoom);
       } catch {
         // The board is away or the slot is being changed: its frames are gone with it, so are the mappings.
         for (const mapping of created) this.forget(mapping);
@@ -167,33 +184,55 @@ export class NatSession implements ModuleSession {
       }
       const now = process.hrtime.bigint();
       for (const { at: then } of misses) this.trips.add(Number(now - then) / 1000);
+      // Frames of those that cannot be told wait for as long as the board lets them.
+      await this.refuse(refused).catch(() => undefined);
     }
   }
 
-  /** A mapping for an inside end that has none; null where it has one, or there is no port. */
-  private create(inside: Omit<Mapping, 'external'>): Mapping | null {
-    if (this.mappings.has(keyOf(inside))) return null;
-    const external = this.mappings.size < this.most ? this.pools.take(inside.space, inside.address) : null;
-    if (!external) {
-      this.counts.no_port++;
-      this.sweepNow();
-      return null;
+  /** Mappings for inside ends that have none, and the ends for which there is no port, each once. */
+  private create(ends: readonly Inside[]): { created: Mapping[]; refused: Inside[] } {
+    const created: Mapping[] = [];
+    const refused = new Map<string, Inside>();
+    for (const inside of ends) {
+      if (this.mappings.has(keyOf(inside))) continue;
+      const external = this.mappings.size < this.most ? this.pools.take(inside.space, inside.address) : null;
+      if (!external) {
+        this.counts.no_port++;
+        refused.set(keyOf(inside), inside);
+        continue;
+      }
+      const mapping = { ...inside, external };
+      this.mappings.set(keyOf(mapping), mapping);
+      this.counts.created++;
+      created.push(mapping);
     }
-    const mapping = { ...inside, external };
-    this.mappings.set(keyOf(mapping), mapping);
-    this.counts.created++;
-    return mapping;
+    if (refused.size > 0) this.sweepNow();
+    return { created, refused: [...refused.values()] };
   }
 
-  /** Resolves with how many found no room; they are forgotten. */
-  private async put(all: { mapping: Mapping; idle_s: number }[]): Promise<number> {
-    if (all.length === 0) return 0;
-    const refused = await this.slot.importTable(all.map(({ mapping, idle_s }) => entryOf(mapping, idle_s)));
-    if (refused === 0) return 0;
+  /** Resolves with those that found no room; they are forgotten. */
+  private async put(all: { mapping: Mapping; idle_s: number }[]): Promise<Mapping[]> {
+    if (all.length === 0) return [];
+    if ((await this.slot.importTable(all.map(({ mapping, idle_s }) => entryOf(mapping, idle_s)))) === 0) return [];
     // Which ones is only told of one at a time; what is in the table is put again unchanged.
-    for (const { mapping, idle_s } of all)
-      if ((await this.slot.importTable([entryOf(mapping, idle_s)])) > 0) this.forget(mapping);
+    const refused: Mapping[] = [];
+    for (const { mapping, idle_s } of all) {
+      if ((await this.slot.importTable([entryOf(mapping, idle_s)])) === 0) continue;
+      this.forget(mapping);
+      refused.push(mapping);
+    }
     return refused;
+  }
+
+  /** Tells the module that these inside ends get no translation. */
+  private async refuse(ends: readonly Inside[]): Promise<void> {
+    for (const inside of ends) {
+      if (this.closed) return;
+      // An import may have brought one meanwhile.
+      if (this.mappings.has(keyOf(inside))) continue;
+      await this.remove(entryOf({ ...inside, external: NO_END }, 0));
+      this.counts.misses_refused++;
+    }
   }
 
   private async sweep(): Promise<void> {
@@ -238,7 +277,7 @@ export class NatSession implements ModuleSession {
   }
 }
 
-const keyOf = ({ space, address, port }: Omit<Mapping, 'external'>) => `${space}/${address}/${port}`;
+const keyOf = ({ space, address, port }: Inside) => `${space}/${address}/${port}`;
 
 function entryOf({ space, address, port, external }: Mapping, idle_s: number): TableEntry {
   const { protocol } = SPACES[space]!;

@@ -2,6 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import { ModelSlot } from '../../../testing/boards/model-slot.js';
 import { until } from '../../../testing/scratch.js';
+import { field } from '../fields.js';
+import { COMMON_REGISTERS } from '../registers.js';
 import { addressNumber } from './addresses.js';
 import type { SlotAccess } from './module-adapter.js';
 import { nat } from './nat.js';
@@ -15,12 +17,16 @@ const config = { external_addresses: ['198.18.0.1'], port_lo: 2000, port_hi: 200
 
 async function begin(over: object = {}, model = new ModelSlot('nat'), fresh = true) {
   const puts: number[] = [];
+  const deletes: number[][] = [];
   const afterExport = vi.fn();
   const slot: SlotAccess = {
     instance_id: 'p.nat.0',
     readRegisters: async (addresses) => addresses.map((address) => model.read(address)),
     writeRegisters: async (writes) => {
       for (const [address, value] of writes) model.write(address, value);
+      const { address, fields } = COMMON_REGISTERS.TABLE_COMMAND;
+      const operation = writes.find(([to]) => to === address)?.[1] ?? 0;
+      if (field(fields.OPERATION, operation) === 3) deletes.push(writes.slice(0, 4).map(([, value]) => value));
     },
     exportTable: async () => {
       const entries = model.entries.map((entry) => [...entry]);
@@ -36,7 +42,7 @@ async function begin(over: object = {}, model = new ModelSlot('nat'), fresh = tr
   const session = (await nat.begin(slot, { ...config, ...over }, fresh)) as NatSession;
   const miss = (port: number, protocol = TCP, address = INSIDE) =>
     session.event([1, address, 0x08080808, port * 65536 + 443, protocol, 0, 0, 0]);
-  return { session, model, puts, miss, afterExport };
+  return { session, model, puts, deletes, miss, afterExport };
 }
 
 const ends = (model: ModelSlot) => model.entries.map(([, , ports]) => [ports! >>> 16, ports! & 0xffff]);
@@ -143,6 +149,42 @@ describe('NAT on a board', () => {
     expect(await session.state(0)).toMatchObject({ flows: 2, addresses: [{ free_ports: { tcp: 8 } }] });
   });
 
+  it('refuses a miss that gets no port by deleting its key, once however often it came', async () => {
+    const { session, model, deletes, miss } = await begin({ port_hi: 2000 });
+    miss(1);
+    await until('the only port is given out', () => model.entries.length === 1);
+    for (const port of [2, 2, 3, 2, 1]) miss(port);
+    await until('two are refused', () => deletes.length === 2);
+    expect(deletes).toEqual([2, 3].map((port) => [INSIDE, 0, port * 65536, TCP]));
+    expect(ends(model)).toEqual([[1, 2000]]);
+    miss(2);
+    await until('it is refused again', () => deletes.length === 3);
+    expect(await session.state(0)).toMatchObject({ flows: 1, proxy: { misses: 7, misses_refused: 3, no_port: 5 } });
+  });
+
+  it('refuses a miss that finds no room in the table by deleting its key', async () => {
+    const model = new ModelSlot('nat');
+    model.capacity = 2;
+    const { session, deletes, miss } = await begin({}, model);
+    for (const port of [1, 2, 3]) miss(port);
+    await until('one is refused', () => deletes.length === 1);
+    expect(deletes).toEqual([[INSIDE, 0, 3 * 65536, TCP]]);
+    expect(await session.state(0)).toMatchObject({ flows: 2, proxy: { misses_refused: 1, no_port: 1 } });
+  });
+
+  it('keeps what it has given out when a refusal does not reach the board', async () => {
+    const { session, model, puts, miss } = await begin({ port_hi: 2000 });
+    const command = vi.spyOn(model, 'write').mockImplementationOnce(() => {
+      throw new Error('away');
+    });
+    for (const port of [1, 2]) miss(port);
+    await until('a refusal was tried', () => command.mock.calls.length > 0);
+    expect(await session.state(0)).toMatchObject({ flows: 1, proxy: { misses_refused: 0 } });
+    miss(3);
+    await until('the next is refused', () => command.mock.calls.length > 1);
+    expect([ends(model), puts]).toEqual([[[1, 2000]], [1]]);
+  });
+
   it('forgets what it could not tell a board that is away', async () => {
     const { session, model, miss } = await begin();
     vi.spyOn(model, 'put').mockImplementationOnce(() => {
@@ -182,7 +224,8 @@ describe('NAT on a board', () => {
     [{ external_addresses: [] }, '/config/external_addresses'],
     [{ external_addresses: ['198.18.0.1', '198.18.0.1'] }, '/config/external_addresses: an address is there twice'],
     [{ port_lo: 9, port_hi: 8 }, '/config/port_hi'],
-    [{ idle_timeout_s: 86_400 }, '/config/idle_timeout_s: a board keeps a flow for at most 65535 s'],
+    [{ idle_timeout_s: 86_400 }, '/config/idle_timeout_s: a board keeps a flow for at most 43200 s'],
+    [{ idle_timeout_s: 43_201 }, '/config/idle_timeout_s: a board keeps a flow for at most 43200 s'],
   ])('refuses %j', (over, why) => {
     expect(() => nat.configure({ ...config, ...over })).toThrow(why);
   });

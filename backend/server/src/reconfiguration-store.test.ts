@@ -1,4 +1,6 @@
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { DeploymentsService } from './modules/deployments/deployments.service.js';
+import { ProblemError } from './platform/problem.js';
 import { BoardBench, SLOT, stagesOf } from './testing/board-bench.js';
 import { loseAnswers } from './testing/lost-answers.js';
 import { until } from './testing/wait.js';
@@ -9,7 +11,7 @@ const KEY = 'orrery:default:reconfigurations';
 let bench: BoardBench;
 
 beforeEach(async () => {
-  bench = await BoardBench.start({ ORRERY_STEP_TIMEOUT_MS: '3000' });
+  bench = await BoardBench.start();
 });
 afterEach(() => bench.stop());
 
@@ -71,6 +73,61 @@ it('a reconfiguration goes on when the answer to the end of its operation was lo
   expect(run).toMatchObject({ state: 'completed', detail: null });
   expect(lost).toBe(1);
   expect((await bench.move(alpha, 'software')).state).toBe('completed');
+});
+
+/** What the server makes of changes, by what is told of each; those of which nothing is told are made. */
+function onChange(errorOf: (operation: string) => Error | null) {
+  const { change } = DeploymentsService.prototype;
+  return vi.spyOn(DeploymentsService.prototype, 'change').mockImplementation(async function (
+    this: DeploymentsService,
+    ...args: Parameters<typeof change>
+  ) {
+    const error = errorOf(args[1].id);
+    if (error) throw error;
+    return change.apply(this, args);
+  });
+}
+
+describe('a reconfiguration of which a change fails', () => {
+  afterEach(() => vi.restoreAllMocks());
+
+  it('because a part is away tries it again', async () => {
+    const { alpha } = bench;
+    let failures = 0;
+    onChange(() => (failures++ === 0 ? new ProblemError(502, 'no answer') : null));
+    expect(await bench.move(alpha, 'board', { slot: SLOT })).toMatchObject({ state: 'completed', detail: null });
+    expect(failures).toBe(2);
+  });
+
+  it('for a fault of the program is taken back, and the next may begin', async () => {
+    const { alpha, beta } = bench;
+    await bench.move(beta, 'board', { slot: SLOT });
+    const before = await bench.places();
+    const tries = onChange((id) => (id.endsWith('.configuration') ? new TypeError('x is undefined') : null));
+    const run = await bench.move(alpha, 'board', { displaces: [beta] });
+    expect(run).toMatchObject({ state: 'rolled-back', detail: 'x is undefined' });
+    expect(await bench.places()).toEqual(before);
+    expect(tries.mock.calls.map(([, { id }]) => id.replace(`${run.id}.`, ''))).toEqual([
+      'update',
+      'configuration',
+      'back-to-board',
+    ]);
+    tries.mockRestore();
+    expect((await bench.move(alpha, 'board', { displaces: [beta] })).state).toBe('completed');
+  });
+
+  it('for a fault that also its way back has is closed as failed, and the next may begin', async () => {
+    const { alpha, beta } = bench;
+    await bench.move(beta, 'board', { slot: SLOT });
+    const tries = onChange((id) => (id.endsWith('.update') ? null : new TypeError(`no ${id.split('.')[1]}`)));
+    const run = await bench.move(alpha, 'board', { displaces: [beta] });
+    expect(run).toMatchObject({
+      state: 'failed',
+      detail: 'no configuration; and it could not be taken back: no back-to-board',
+    });
+    tries.mockRestore();
+    expect((await bench.move(beta, 'board', { slot: SLOT })).state).toBe('completed');
+  });
 });
 
 it('every reconfiguration that an earlier server left under way is taken up, the oldest first', async () => {

@@ -6,7 +6,8 @@ export type Log = Logger;
 
 /** JSON lines on standard output. */
 export function makeLog(level: string): Log {
-  return pino({ level, base: null, redact: { paths: ['token', 'secret', '*.token', '*.secret'], censor: '…' } });
+  const redact = { paths: ['token', 'secret', '*.token', '*.secret'], censor: '…' };
+  return pino({ level, base: null, redact, serializers: { error: pino.stdSerializers.err } });
 }
 
 /** Lets NestJS log through pino; its start-up chatter is debug. */

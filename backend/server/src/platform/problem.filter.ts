@@ -3,6 +3,7 @@ import { API_PREFIX, ROUTES } from '@orrery/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Log } from './log.js';
 import { ProblemError, problemBody, unavailable } from './problem.js';
+import { isStoreAway } from './redis.js';
 
 /** Of a refused body, read and thrown away at most. */
 const DISCARD_BYTES = 64 * 1024 * 1024;
@@ -79,19 +80,13 @@ function toProblem(error: unknown, request: FastifyRequest): ProblemError {
       return new ProblemError(405, `${request.method} is not possible here.`, [], { allow: allowed.join(', ') });
     return new ProblemError(404, `There is nothing at ${path}.`);
   }
-  const { statusCode, code, name, message } = error as {
-    statusCode?: number;
-    code?: string;
-    name?: string;
-    message: string;
-  };
+  const { statusCode, code, message } = error as { statusCode?: number; code?: string; message: string };
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return new ProblemError(413, 'The body is larger than 1 MB.');
   if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE')
     return new ProblemError(415, `The media type ${request.headers['content-type']} is not read here.`);
   if (statusCode && statusCode >= 400 && statusCode < 500) return new ProblemError(statusCode, message);
   if (error instanceof SyntaxError) return new ProblemError(400, `The body is not JSON: ${message}`);
-  if (name === 'MaxRetriesPerRequestError' || /Connection is closed|Command timed out|Command aborted/.test(message))
-    return unavailable('The store is restarting; try again.');
+  if (isStoreAway(error)) return unavailable('The store is restarting; try again.');
   return new ProblemError(500, 'The server failed; its log has the cause under the request id.');
 }
 

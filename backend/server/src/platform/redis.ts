@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { type ChainableCommander, Redis, type RedisOptions } from 'ioredis';
 import type { Config } from './config.js';
 import type { Log } from './log.js';
-import { unavailable } from './problem.js';
+import { ProblemError, unavailable } from './problem.js';
 import { RedisServer } from './redis-server.js';
 
 export const STORE = Symbol('Store');
@@ -90,6 +90,20 @@ export class Store {
     connection.on('error', (error: Error) => this.log.debug({ error: error.message }, 'Redis connection'));
     return connection;
   }
+}
+
+/** Words of ioredis, of this file and of a Redis that reads its files. */
+const AWAY = /Connection is closed|Command timed out|Command aborted|^LOADING /;
+
+/** Whether an error says only that Redis is away or comes back, or did not answer: the same may succeed later. */
+export function isStoreAway(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return error.name === 'MaxRetriesPerRequestError' || AWAY.test(error.message);
+}
+
+/** Whether an error is of a part that is away, as the store is while it restarts: not of what was asked for. */
+export function isPassing(error: unknown): boolean {
+  return isStoreAway(error) || (error instanceof ProblemError && error.status >= 500);
 }
 
 /**

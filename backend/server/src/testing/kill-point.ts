@@ -1,3 +1,4 @@
+import { unavailable } from '../platform/problem.js';
 import type { Store } from '../platform/redis.js';
 
 /** Where a server is killed: before its n-th write, or when that is done but not yet known to be. */
@@ -25,7 +26,7 @@ export function killAt(store: Store, { write, when, once = () => true }: KillPoi
         if (!dead) return results;
       }
     }
-    throw new Error('killed');
+    throw unavailable('The server is killed.');
   };
   return () => dead;
 }

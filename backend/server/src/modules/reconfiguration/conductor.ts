@@ -4,6 +4,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { BoardPlace, ImplementationChoice, NfRef, Operation, Plan, Reconfiguration } from '@orrery/contract';
 import { LOG, type Log } from '../../platform/log.js';
 import { ProblemError } from '../../platform/problem.js';
+import { isPassing } from '../../platform/redis.js';
 import { Signal } from '../../platform/signal.js';
 import { BOARDS, type BoardView } from '../../ports/board-view.js';
 import { DEPLOYER, type Deployer, type PlanChange } from '../../ports/deployer.js';
@@ -21,7 +22,7 @@ import { begun, finished, steeringSince } from './stages.js';
 const FOLLOW_MS = 1000;
 /** After a restart agents and fabric come back within this, or are not waited for. */
 const RETURN_MS = 5000;
-/** What a store that is away makes fail is tried again so long after. */
+/** What a part that is away makes fail, as a store that restarts, is tried again so long after. */
 const RETRY_MS = 1000;
 
 /** A reconfiguration that is not over, as it is stored now. */
@@ -64,12 +65,12 @@ export class Conductor {
 
   /** Resolves when the reconfiguration is over or the server stops. */
   carryOut(id: string): Promise<void> {
-    return this.withStore(id, () => this.proceed(id));
+    return this.toItsEnd(id, () => this.proceed(id));
   }
 
   /** As `carryOut`, for one that an earlier server began. */
   async takeUp(id: string): Promise<void> {
-    await this.withStore(id, async () => {
+    await this.toItsEnd(id, async () => {
       const it = await this.records.underWay(id);
       if (!it) return;
       if (!it.course)
@@ -80,18 +81,35 @@ export class Conductor {
     await this.carryOut(id);
   }
 
-  /** Tries again from what is stored, for as long as it takes: given up half done it would be neither done nor taken back. */
-  private async withStore(id: string, work: () => Promise<void>): Promise<void> {
+  /** What fails in a way that trying again does not mend is taken back, and closed as failed where that fails, too. */
+  private async toItsEnd(id: string, work: () => Promise<void>): Promise<void> {
+    const fault = await this.persist(id, work);
+    if (fault === null) return;
+    const again = await this.persist(id, () => this.takeBack(id, fault));
+    if (again !== null) await this.persist(id, () => this.giveUp(id, notTakenBack(fault, again)));
+  }
+
+  /**
+   * Does the work from what is stored, again while the store is away for as long as it takes: given up half done it would be
+   * neither done nor taken back. Gives the message of any other error; null: it was done, or the server stops.
+   */
+  private async persist(id: string, work: () => Promise<void>): Promise<string | null> {
     const { signal } = this.stopping;
     while (!signal.aborted) {
       try {
-        return await work();
+        await work();
+        return null;
       } catch (error) {
-        if (error instanceof Stopping) return;
+        if (error instanceof Stopping) return null;
+        if (!isPassing(error)) {
+          this.log.error({ error, run: id }, 'a reconfiguration failed unexpectedly');
+          return (error as Error).message;
+        }
         this.log.warn({ error: (error as Error).message, run: id }, 'a reconfiguration is tried again');
         await sleep(RETRY_MS, undefined, { signal }).catch(() => undefined);
       }
     }
+    return null;
   }
 
   private async proceed(id: string): Promise<void> {
@@ -165,13 +183,19 @@ export class Conductor {
    * failed, is software then.
    */
   private async takeBack(id: string, why: string): Promise<void> {
-    const it = (await this.current(id))!;
+    const it = await this.current(id);
+    if (!it) return;
     const { course } = it;
     if (course.failure === null) await this.records.write(this.withLoad(it), { ...course, failure: why });
     const failure = await this.restore(id).catch(asReason);
     const { run } = (await this.current(id))!;
     if (failure === null) await this.close(run, 'rolled-back', why);
-    else await this.close(run, 'failed', `${why}; and it could not be taken back: ${failure}`);
+    else await this.close(run, 'failed', notTakenBack(why, failure));
+  }
+
+  private async giveUp(id: string, detail: string): Promise<void> {
+    const it = await this.records.underWay(id);
+    if (it) await this.close(it.run, 'failed', detail);
   }
 
   /** Why it could not be; null: everything is as before. */
@@ -264,6 +288,10 @@ function toSoftware(nf: NfRef, run: Reconfiguration, on: 'software' | 'container
 
 function toBoard({ pipeline_id, node_id }: NfRef, { board, slot, load, policy }: BoardPlace): ImplementationChoice {
   return { pipeline_id, node_id, on: 'board', slot: { board, slot }, load, policy };
+}
+
+function notTakenBack(why: string, failure: string): string {
+  return `${why}; and it could not be taken back: ${failure}`;
 }
 
 function whyNot({ error }: Operation): string {

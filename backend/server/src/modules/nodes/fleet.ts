@@ -45,6 +45,8 @@ export class Fleet implements NodeFleet, OnModuleInit, OnApplicationShutdown {
   private readonly listeners: ((node: string) => void)[] = [];
   private readonly registry: AgentRegistry;
   private watch: NodeJS.Timeout | null = null;
+  /** Since when this process hears agents: after a stall the silence before it is its own. */
+  private hearsSinceMs = Date.now();
 
   constructor(
     @Inject(CONFIG) private readonly config: Config,
@@ -71,12 +73,14 @@ export class Fleet implements NodeFleet, OnModuleInit, OnApplicationShutdown {
       onUnixSocket: true,
       handler: (socket) => this.accept(socket),
     });
-    let last = Date.now();
+    // Agents are pinged four times in `agentStaleMs`: a shorter stall makes none look silent.
+    const stallMs = this.config.timing.agentStaleMs / 2;
+    let lastMs = Date.now();
     this.watch = setInterval(() => {
-      // After a stall of this process the silence is its own.
-      const stalled = Date.now() - last > 5 * WATCH_MS;
-      last = Date.now();
-      if (!stalled) this.findSilent();
+      const nowMs = Date.now();
+      if (nowMs - lastMs > stallMs) this.hearsSinceMs = nowMs;
+      lastMs = nowMs;
+      this.findSilent(nowMs);
     }, WATCH_MS);
     this.probes.onCapabilities(() => this.capabilities());
     this.probes.onHealth(() => {
@@ -224,10 +228,10 @@ export class Fleet implements NodeFleet, OnModuleInit, OnApplicationShutdown {
     this.changed(node);
   }
 
-  private findSilent(): void {
-    const limit = Date.now() - this.config.timing.agentStaleMs;
+  private findSilent(nowMs: number): void {
+    const limitMs = nowMs - this.config.timing.agentStaleMs;
     for (const [node, state] of this.nodes) {
-      if (!state.connected || state.seenMs! >= limit) continue;
+      if (!state.connected || Math.max(state.seenMs!, this.hearsSinceMs) >= limitMs) continue;
       state.connected = false;
       state.connection?.cut();
       state.connection = null;

@@ -1,0 +1,45 @@
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { FakeAgent } from '../../testing/fake-agent.js';
+import { TestServer } from '../../testing/server.js';
+import { until } from '../../testing/wait.js';
+
+const STALE_MS = 400;
+
+let server: TestServer;
+let agent: FakeAgent;
+beforeEach(async () => {
+  server = await TestServer.start({ env: { ORRERY_AGENT_STALE_MS: String(STALE_MS) } });
+  const { token } = await server.api.call('createJoinToken', { body: { node: 'server-1' } });
+  agent = new FakeAgent(server.running.url, 'server-1', token);
+  server.agents.set('server-1', agent);
+  await agent.connect();
+});
+afterEach(() => server.stop());
+
+async function told(): Promise<string[]> {
+  const { items } = await server.api.call('listEvents', { query: { subject: 'server-1', limit: 1000 } });
+  return items.map(({ type }) => type).filter((type) => /^node\.(dis)?connected$/.test(type));
+}
+
+/** Nothing of this process, server and agent, runs for so long. */
+function stall(ms: number): void {
+  const end = performance.now() + ms;
+  while (performance.now() < end);
+}
+
+it('agents are not silent while the server hears nobody, however often that happens', async () => {
+  for (let n = 0; n < 4; n++) {
+    stall(STALE_MS + 50);
+    // One turn of the event loop, in which clocks come before what was received.
+    await new Promise((resolve) => setTimeout(resolve, 0));
+  }
+  const since = Date.now();
+  await until('it would be missed', () => Date.now() - since > 2 * STALE_MS);
+  expect(await told()).toEqual(['node.connected']);
+});
+
+it('an agent that goes after a stall is missed', async () => {
+  stall(STALE_MS + 50);
+  await agent.kill();
+  await until('it is missed', async () => (await told()).includes('node.disconnected'));
+});

@@ -67,12 +67,14 @@ describe('when Redis is killed', () => {
 });
 
 describe('when the server is killed', () => {
+  /** No agent is missed, however slow this machine is. */
+  const PATIENT = { twin: true, env: { ORRERY_AGENT_STALE_MS: '60000' } };
   let scratch: Scratch;
   let server: ChildServer;
   const agents: FakeAgent[] = [];
   beforeEach(async () => {
     scratch = new Scratch();
-    server = await ChildServer.start(scratch, { twin: true });
+    server = await ChildServer.start(scratch, PATIENT);
   });
   afterEach(async () => {
     for (const agent of agents.splice(0)) await agent.kill();
@@ -107,7 +109,7 @@ describe('when the server is killed', () => {
     await server.end('SIGKILL');
     const goneMs = Date.now();
 
-    server = await ChildServer.start(scratch, { twin: true });
+    server = await ChildServer.start(scratch, PATIENT);
     expect(server.output).not.toMatch('first-run');
     api = (await signIn(server.url, scratch.secret)).as(api.token);
     expect((await api.call('getOperation', { params: { id: operation } })).state).toMatch(/PROCESSING|FAILED_TEMP/);
@@ -141,7 +143,7 @@ describe('when the server is killed', () => {
     await until('it runs', isRunning);
     const specs = agents.map(({ spec }) => spec);
     await server.end('SIGKILL');
-    server = await ChildServer.start(scratch, { twin: true });
+    server = await ChildServer.start(scratch, PATIENT);
     api = await signIn(server.url, scratch.secret);
     for (const agent of agents) await agent.connect();
     expect(agents.map(({ spec }) => spec)).toEqual(specs);

@@ -9,7 +9,7 @@ let alpha: DeployedNf;
 let beta: DeployedNf;
 
 beforeEach(async () => {
-  bench = await BoardBench.start({ ORRERY_STEP_TIMEOUT_MS: '3000' });
+  bench = await BoardBench.start({ ORRERY_STEP_TIMEOUT_MS: '15000' });
   ({ alpha, beta } = bench);
 });
 afterEach(() => bench.stop());

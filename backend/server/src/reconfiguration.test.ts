@@ -87,25 +87,6 @@ describe('a reconfiguration', () => {
     expect(items.map(({ state }) => state)).toEqual(['running', 'running']);
   });
 
-  it('falls back to software when the board does not work, and says so', async () => {
-    await bench.move(alpha, 'board', { slot: SLOT });
-    bench.board.faulty.add('board-1/0');
-    bench.board.reach();
-    const fallback = await until('the fallback', async () => {
-      const { items } = await bench.api.call('listReconfigurations');
-      const [newest] = items;
-      return newest?.cause === 'fallback' && newest.state !== 'running' ? newest : null;
-    });
-    expect(fallback).toMatchObject({ state: 'completed', moves: [{ nf: 'alpha', to: 'software' }] });
-    expect(stagesOf(fallback)).toEqual(['detection done', 'update done', 'configuration skipped', 'response done']);
-    expect(await bench.places()).toMatchObject({ alpha: 'alpha.nf.0' });
-    expect(bench.board.spec!.instances.every((it) => !it.board)).toBe(true);
-    expect((await bench.eventsOf('slot.state')).at(-1)).toMatchObject({ severity: 'error', data: { state: 'faulty' } });
-    const again = await bench.move(alpha, 'board', { slot: SLOT });
-    expect(again).toMatchObject({ state: 'rolled-back' });
-    expect(await bench.places()).toMatchObject({ alpha: 'alpha.nf.0' });
-  });
-
   it('whose load fails gives the slot back to the NF that made room', async () => {
     await bench.move(beta, 'board', { slot: SLOT });
     const before = await bench.places();

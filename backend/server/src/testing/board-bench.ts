@@ -79,7 +79,7 @@ export class BoardBench {
     const scratch = new Scratch();
     const folder = join(scratch.path, 'nfs');
     writeCatalogue(folder);
-    const all = { ORRERY_CATALOGUE: folder, ...env };
+    const all = { ORRERY_CATALOGUE: folder, ORRERY_STEP_TIMEOUT_MS: '3000', ...env };
     const bench = new BoardBench(await TestServer.start({ twin: true, env: all }, scratch), all);
     await bench.bringUp();
     bench.alpha = { pipeline_id: await bench.deploy(chainOf('alpha', 'client-1')), node_id: 'nf' };

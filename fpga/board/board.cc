@@ -57,6 +57,7 @@ Board::Board(const BoardOptions& options)
       loader_(device_, profile_, library_, PublicKey::read(options.images_key), options.time_scale),
       interruptions_(profile_.regions.size()),
       counted_(profile_.regions.size()),
+      stale_(profile_.regions.size()),
       start_ns_(monotonic_ns()) {
   for (const int fd : {stop_event_, timer_, mailbox_.fd(), events_.fd()}) {
     epoll_event event{};
@@ -115,6 +116,7 @@ bool Board::turn() {
     active = run_device();
   } else {
     ports_.discard();
+    active = !ports_.send(device_.fabric());
   }
   step_work();
   board_changed();
@@ -171,9 +173,13 @@ void Board::quiesce(size_t slot, Policy policy) {
 }
 
 void Board::resume(size_t slot) {
-  if (interruptions_[slot]) counted_[slot] = interruptions_[slot]->so_far();
-  interruptions_[slot].reset();
+  if (!interruptions_[slot]) return device_.resume(slot);
+  const uint64_t held = interruptions_[slot]->so_far().held;
   device_.resume(slot);
+  // Until then frames were dropped or passed by.
+  counted_[slot] = interruptions_[slot]->so_far();
+  counted_[slot].held = held;
+  interruptions_[slot].reset();
 }
 
 void Board::unload(size_t slot) {
@@ -186,15 +192,33 @@ void Board::stream(size_t slot, std::vector<Stream::Bytes> frames, uint64_t time
                             std::move(reply)});
 }
 
+bool Board::free_of_streams(size_t slot) {
+  if (stale_[slot]) stale_[slot] = !device_.clear_host(slot);
+  return !stale_[slot];
+}
+
 void Board::step_stream(bool idle) {
   if (!stream_) return;
-  const bool gone = device_.slot(stream_->slot).state != SlotState::kActive;
-  if (stream_->stream.step(idle) || gone || monotonic_ns() >= stream_->end_ns) {
+  auto& [slot, stream, end_ns, reply] = *stream_;
+  const SlotState state = device_.slot(slot).state;
+  if (stream.step(idle)) {
     json frames = json::array();
-    for (const auto& frame : stream_->stream.output()) frames.push_back(to_hex(frame));
-    stream_->reply.give({{"frames", std::move(frames)}, {"board_cycles", stream_->stream.board_cycles()}});
-    stream_.reset();
+    for (const auto& frame : stream.output()) frames.push_back(to_hex(frame));
+    reply.give({{"frames", std::move(frames)}, {"board_cycles", stream.board_cycles()}});
+  } else if (state != SlotState::kActive || monotonic_ns() >= end_ns) {
+    const std::string came =
+        std::to_string(stream.output().size()) + " of " + std::to_string(stream.frames()) + " frames came out";
+    const std::string name = "slot " + std::to_string(slot);
+    const EngineError error = state == SlotState::kActive
+                                  ? EngineError("timeout", "/timeout_ms", name + ": " + came + " in time")
+                                  : EngineError("faulty", "", name + " is " + to_string(state) + ": " + came);
+    stale_[slot] = true;
+    free_of_streams(slot);
+    reply.fail(std::make_exception_ptr(error));
+  } else {
+    return;
   }
+  stream_.reset();
 }
 
 void Board::work(Part part, Reply reply) {
@@ -214,7 +238,9 @@ void Board::step_work() {
   work_.reset();
 }
 
+// While nobody listens events stay in their modules, which count those that find no room.
 void Board::pop_events() {
+  if (!events_.heard()) return;
   for (size_t n = 0; n < device_.slots(); ++n) {
     if (device_.slot(n).state != SlotState::kActive && device_.slot(n).state != SlotState::kQuiescing) continue;
     const auto count = device_.read(n, reg::kEventCount);

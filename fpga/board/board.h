@@ -60,7 +60,9 @@ class Board {
   void quiesce(size_t slot, Policy policy);
   void resume(size_t slot);
   void unload(size_t slot);
-  bool streaming() const { return stream_.has_value(); }
+  // False: the slot still holds frames of a stream that did not end in time.
+  bool free_of_streams(size_t slot);
+  // Precondition: none is under way, and free_of_streams().
   void stream(size_t slot, std::vector<Stream::Bytes> frames, uint64_t timeout_ns, Reply reply);
 
   // Does a part of long work and gives its answer when that was the last; what it throws is the answer too.
@@ -108,6 +110,7 @@ class Board {
   std::vector<std::optional<Interruption>> interruptions_;  // by slot
   std::vector<InterruptionCount> counted_;                  // the last interruption of each slot
   std::optional<StreamJob> stream_;
+  std::vector<bool> stale_;  // slots that may hold frames of a stream that did not end in time
   std::optional<std::pair<Part, Reply>> work_;
   const char* told_state_ = nullptr;
   uint64_t told_load_ = 0;

@@ -65,6 +65,7 @@ json port_json(const Ports::Port& port, Fabric& fabric, bool powered) {
             {"too_long", c.drop_long},
             {"not_configured", port.lost_off},
             {"tx_full", c.drop_tx_full},
+            {"oversize", c.drop_oversize},
             {"link_down", c.drop_link_down},
             {"cut_off", queue.out_errors}}}};
 }

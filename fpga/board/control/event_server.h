@@ -27,6 +27,8 @@ class EventServer {
   int fd() const { return epoll_; }
   void serve();
 
+  // Somebody is connected.
+  bool heard() const { return !clients_.empty(); }
   void publish(const nlohmann::json& event);
 
   uint64_t lost() const { return lost_; }  // over all subscribers

@@ -22,7 +22,8 @@ constexpr std::string_view kFaulty = "faulty";
 
 constexpr size_t kMaxAccesses = 4096;
 constexpr size_t kMaxStreamFrames = 1024;
-constexpr int64_t kMaxStreamMs = 10'000;
+// No other request is answered meanwhile.
+constexpr int64_t kMaxStreamMs = 5000;
 // Entries of a table that are moved before frames have their turn.
 constexpr size_t kTablePart = 64;
 
@@ -230,6 +231,9 @@ void table_import(Board& board, const json& params, Reply& reply) {
         require_registers(board, slot);
         const auto part = std::span(entries).subspan(next, std::min(kTablePart, entries.size() - next));
         const TableImport done = answered(import_table(board.device(), slot, part), slot);
+        if (done.imported + done.refused < part.size())
+          throw EngineError(kConflict, "/entries",
+                            name_of(slot) + ": " + board.device().slot(slot).module->name + " has no table");
         next += part.size();
         sum.imported += done.imported;
         sum.refused += done.refused;
@@ -265,7 +269,7 @@ void stream(Board& board, const json& params, Reply& reply) {
   }
   require(board.device().powered() && board.device().slot(slot).state == SlotState::kActive,
           name_of(slot) + " is not active");
-  require(!board.streaming(), "another stream goes on");
+  require(board.free_of_streams(slot), name_of(slot) + " still holds frames of a stream that did not end in time");
   board.stream(slot, std::move(frames), static_cast<uint64_t>(timeout_ms) * 1'000'000, reply);
 }
 

@@ -15,6 +15,8 @@ constexpr uint32_t kCutOff = kHold | kDecouple | kCsrDecouple | kReset;
 constexpr uint64_t kResetCycles = 16;
 // Longer than any module works on one frame.
 constexpr uint64_t kHangCycles = 65'536;
+// Within which a frame that has left a slot has left the shell, and one has ended that is being dropped.
+constexpr uint64_t kLeaveCycles = 1024;
 
 }  // namespace
 
@@ -42,9 +44,37 @@ void Device::quiesce(size_t n, Policy policy) {
     return;
   }
   set_state(n, SlotState::kQuiescing);
+  drain(n);
+}
+
+// Holds the slot; whether all that had entered has left it.
+bool Device::drain(size_t n) {
   control(n, kHold);
   // The shell sets one of the two after DRAIN_TIMEOUT_US at the latest.
-  while ((fabric_.read({}, of_slot(kSlotStatus, n)) & (kDrained | kTimedOut)) == 0) continue;
+  for (;;) {
+    const uint32_t status = fabric_.read({}, of_slot(kSlotStatus, n));
+    if ((status & (kDrained | kTimedOut)) != 0) return (status & kDrained) != 0;
+  }
+}
+
+bool Device::clear_host(size_t n) {
+  Fabric::Queue& host = fabric_.queue(n, kHost);
+  fabric_.withdraw(n, kHost);
+  const auto run = [&](uint64_t cycles, auto until) {
+    for (uint64_t i = 0; i < cycles && !until(); ++i) {
+      fabric_.step();
+      host.out.pop(host.out.size());
+    }
+  };
+  run(kHangCycles, [&] { return host.in.empty(); });
+  bool clear = host.in.empty();
+  if (slots_[n].state == SlotState::kActive) {
+    slots_[n].policy = Policy::kHold;
+    clear &= drain(n);
+    run(kLeaveCycles, [] { return false; });
+    control(n, 0);
+  }
+  return clear;
 }
 
 void Device::remove(size_t n, SlotState state, const std::string& error) {
@@ -78,12 +108,26 @@ void Device::insert(size_t n, const ModuleInfo& info) {
 }
 
 void Device::resume(size_t n) {
+  // A frame that is being dropped or passed by ends, and counts, before others enter.
+  slots_[n].policy = Policy::kHold;
   control(n, kHold);
+  for (uint64_t i = 0; i < kLeaveCycles; ++i) fabric_.step();
   control(n, 0);
   set_state(n, SlotState::kActive);
 }
 
 void Device::power_off() {
+  for (size_t n = 0; n < slots_.size(); ++n) {
+    slots_[n].policy = Policy::kDrop;
+    control(n, kCutOff);
+  }
+  for (size_t n = 0; n < slots_.size(); ++n)
+    for (const Side side : {kNear, kFar, kHost}) {
+      const Fabric::Withdrawn waited = fabric_.withdraw(n, side);
+      slots_[n].counters.value[SlotCounters::kFramesDropped] += waited.frames;
+      slots_[n].counters.value[SlotCounters::kBytesDropped] += waited.bytes;
+    }
+  fabric_.run(kLeaveCycles);
   update_counters();
   powered_ = false;
 }

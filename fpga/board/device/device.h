@@ -42,7 +42,12 @@ class Device {
   // Opens the slot for frames.
   void resume(size_t n);
 
-  // Full configuration: all slots are gone until power_on(), which leaves them empty.
+  // Takes away what waits in the slot's host stream, and lets what has entered the slot leave it. Frames of its ports
+  // wait meanwhile. False: something did not leave in time.
+  bool clear_host(size_t n);
+
+  // Full configuration: all slots are gone until power_on(), which leaves them empty. Frames that wait for a slot are
+  // counted as dropped by it.
   void power_off();
   void power_on();
 
@@ -62,6 +67,7 @@ class Device {
  private:
   void set_state(size_t n, SlotState state, std::string error = {});
   void control(size_t n, uint32_t bits);
+  bool drain(size_t n);
   bool answered(size_t n);
 
   Fabric fabric_;

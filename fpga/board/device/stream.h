@@ -14,6 +14,7 @@ class Stream {
  public:
   using Bytes = std::vector<uint8_t>;
 
+  // Precondition: no frame of an earlier stream waits or is in the slot (Device::clear_host).
   Stream(Fabric& fabric, size_t slot, std::vector<Bytes> frames);
 
   // Takes away what comes out of a slot's host stream while nobody uses it.
@@ -23,6 +24,7 @@ class Stream {
   // any more though all went in.
   bool step(bool idle);
 
+  size_t frames() const { return input_.size(); }
   const std::vector<Bytes>& output() const { return output_; }
   // From the first beat offered to the last beat out; 0 when nothing came out.
   uint64_t board_cycles() const;

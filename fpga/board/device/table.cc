@@ -57,7 +57,8 @@ std::optional<TableImport> import_table(Device& device, size_t slot, std::span<c
       if (!device.write(slot, data(word), entry[word])) return {};
     const auto status = command(device, slot, kPut);
     if (!status) return {};
-    ++((*status & kFull) != 0 ? out.refused : out.imported);
+    out.imported += (*status & kValid) != 0;
+    out.refused += (*status & kFull) != 0;
   }
   return out;
 }

@@ -45,6 +45,7 @@ struct TableImport {
   size_t refused = 0;  // the table had no room
 };
 
+// Nothing where the module does not answer. A module without a table neither takes nor refuses entries.
 std::optional<TableImport> import_table(Device& device, size_t slot, std::span<const TableEntry> entries);
 
 }  // namespace orrery::board

@@ -62,9 +62,8 @@ class Board:
         if not self.process.stdout.readline():
             raise AssertionError("boardd has ended at once")
         self.control = Lines(self._control_path)
-        self.events = Lines(self._events_path)
         self.seen: list[dict[str, Any]] = []  # events that await_event() has read
-        self.describe()  # whoever subscribed before an answer gets all events after it
+        self.listen()
 
     def call(self, method: str, **params: Any) -> Any:
         request = {"id": next(self._ids), "method": method, "params": params}
@@ -74,6 +73,10 @@ class Board:
         if "error" in answer:
             raise BoardError(answer["error"])
         return answer["result"]
+
+    def listen(self) -> None:
+        self.events = Lines(self._events_path)
+        self.describe()  # whoever subscribed before an answer gets all events after it
 
     def describe(self) -> Any:
         return self.call("describe")

@@ -35,6 +35,8 @@ class FrameRing {
 
   void push(size_t n = 1) { tail_ += n; }
   void pop(size_t n = 1) { head_ += n; }
+  // The n that came last.
+  void pop_back(size_t n) { tail_ -= n; }
 
  private:
   std::unique_ptr<Frame[]> frames_ = std::make_unique_for_overwrite<Frame[]>(kCapacity);

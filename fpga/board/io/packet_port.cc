@@ -186,7 +186,7 @@ void PacketPort::send(FrameRing& ring) {
     if (errno == EINTR) continue;
     const bool full = errno == EAGAIN || errno == ENOBUFS;
     if (full && ++refusals_ < kMaxRefusals) return;
-    ++(full ? counters_.drop_tx_full : counters_.drop_link_down);
+    ++(full ? counters_.drop_tx_full : errno == EMSGSIZE ? counters_.drop_oversize : counters_.drop_link_down);
     ring.pop();
   }
 }

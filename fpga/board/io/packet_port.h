@@ -17,6 +17,7 @@ struct PortCounters {
   uint64_t drop_kernel = 0;     // the socket's buffer was full
   uint64_t drop_long = 0;       // more than 2,048 bytes, such as frames that segmentation offload has joined
   uint64_t drop_tx_full = 0;    // the interface took no more
+  uint64_t drop_oversize = 0;   // longer than the MTU of the interface on which they would leave
   uint64_t drop_link_down = 0;  // sent while the interface was down or absent
 };
 

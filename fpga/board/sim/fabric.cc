@@ -74,8 +74,8 @@ void Fabric::reset() {
   for (auto& sides : queues_)
     for (Queue& queue : sides) {
       queue.in.pop(queue.in.size());
-      queue.out.pop(queue.out.size());
       queue.in_at = 0;
+      queue.out_errors += queue.out_in_frame;
       queue.out_in_frame = false;
     }
   std::fill(inside_.begin(), inside_.end(), 0);
@@ -83,6 +83,15 @@ void Fabric::reset() {
   for (int i = 0; i < kResetCycles; ++i) step();
   pins_.rst = 0;
   step();
+}
+
+Fabric::Withdrawn Fabric::withdraw(size_t slot, Side side) {
+  Queue& queue = queues_[slot][side];
+  const size_t stay = queue.in_at > 0 ? 1 : 0;
+  Withdrawn out;
+  for (; queue.in.size() > stay; queue.in.pop_back(1), ++out.frames)
+    out.bytes += queue.in.front(queue.in.size() - 1).length;
+  return out;
 }
 
 void Fabric::step() {
@@ -179,12 +188,13 @@ uint64_t Fabric::replay_ticks(uint64_t ticks) {
   return ticks;
 }
 
-// One tick of the modules in these slots; whether one began to work at it.
+// One tick of the modules in these slots, of which nothing enters or leaves; whether one began to work at it.
 bool Fabric::tick(const std::vector<size_t>& timed) {
   bool busy = false;
   for (const size_t s : timed) {
     nf_slot_in in = pins_.lanes[s].to_slot;
     in.tick_us = 1;
+    in.s_tvalid = in.m_tready = 0;
     nf_slot_out out;
     places_[s].settle(in, out);
     places_[s].edge();

@@ -22,7 +22,6 @@ class Fabric {
     FrameRing out;
     size_t in_at = 0;  // bytes of the frame at the head of `in` that have gone
     bool out_in_frame = false;
-    bool out_lost = false;    // the frame at hand finds no room
     uint64_t out_cycle = 0;   // in which the last frame came out
     uint64_t out_errors = 0;  // frames that the shell has cut off
   };
@@ -38,8 +37,16 @@ class Fabric {
   uint64_t cycles_moved() const { return cycles_moved_; }  // in which a frame moved or a module worked
   uint64_t board_ns() const { return cycles_ * 1000 / clock_mhz_; }
 
-  // Power-on: shell and slots under reset, queues empty.
+  // Power-on: shell and slots under reset, nothing waits to enter. What had left the device by an Ethernet port is
+  // still to be sent.
   void reset();
+
+  struct Withdrawn {
+    uint64_t frames = 0;
+    uint64_t bytes = 0;
+  };
+  // Takes away the frames that wait to enter a slot; one that has begun to enter stays.
+  Withdrawn withdraw(size_t slot, Side side);
 
   // Runs until nothing moves any more, at most `limit` cycles. False: it stopped at the limit.
   bool run(uint64_t limit);

@@ -114,6 +114,17 @@ TEST_F(Events, DoNotStopWhenASubscriberGoes) {
   EXPECT_EQ(stays.lines().size(), 1u);
 }
 
+TEST_F(Events, AreHeardWhileASubscriberIsThere) {
+  EXPECT_FALSE(server_->heard());
+  {
+    Subscriber one(path_);
+    serve_all();
+    EXPECT_TRUE(server_->heard());
+  }
+  serve_all();
+  EXPECT_FALSE(server_->heard());
+}
+
 TEST_F(Events, HaveABoundedNumberOfSubscribers) {
   std::vector<std::unique_ptr<Subscriber>> all;
   for (size_t i = 0; i < EventServer::kMaxClients + 1; ++i) {

@@ -144,6 +144,55 @@ TEST_P(DeviceTest, TreatsFramesOfASlotWithoutModuleByPolicy) {
   EXPECT_EQ(count(SlotCounters::kFramesDropped), 10u);
 }
 
+// Whatever is on its way when the device is configured anew, in queues or in part in the shell, has come out or counts.
+TEST_P(DeviceTest, CountsEveryFrameThatAFullConfigurationLoses) {
+  std::mt19937_64 rng(6);
+  for (int trial = 0; trial < 30; ++trial) {
+    load(0);
+    device_.update_counters();
+    const uint64_t dropped = device_.slot(0).counters.value[SlotCounters::kFramesDropped];
+    for (const Side side : {kNear, kFar})
+      while (!fabric().queue(0, side).in.full())
+        push(fabric().queue(0, side).in, random_frame(rng, trial % 2 == 0 ? 60 : 60 + rng() % 1500));
+    fabric().run(1 + rng() % 2000);
+    device_.quiesce(0, Policy::kDrop);
+    device_.power_off();
+    device_.remove(0, SlotState::kLoading);
+    device_.power_on();
+    device_.remove(0, SlotState::kEmpty);
+    EXPECT_TRUE(fabric().run(kLong));
+    device_.update_counters();
+    const size_t came = take_all(fabric().queue(0, kNear).out).size() + take_all(fabric().queue(0, kFar).out).size();
+    ASSERT_EQ(came + device_.slot(0).counters.value[SlotCounters::kFramesDropped] - dropped, 2 * FrameRing::kCapacity);
+    ASSERT_LT(came, 2 * FrameRing::kCapacity);
+  }
+  EXPECT_EQ(fabric().queue(0, kNear).out_errors + fabric().queue(0, kFar).out_errors, 0u);
+}
+
+// The frame at hand ends and what it gives is thrown away; the others never enter; frames of the ports only wait.
+TEST_P(DeviceTest, TakesBackWhatWaitsInTheHostStream) {
+  std::mt19937_64 rng(7);
+  load(0);
+  Fabric::Queue& host = fabric().queue(0, kHost);
+  for (int trial = 0; trial < 30; ++trial) {
+    std::vector<Bytes> through;
+    for (int i = 0; i < 50; ++i) {
+      push(host.in, random_frame(rng, 1500));
+      push(fabric().queue(0, kNear).in, through.emplace_back(random_frame(rng, 60)));
+    }
+    fabric().run(rng() % 3000);
+    const uint64_t before = fabric().cycles();
+    EXPECT_TRUE(device_.clear_host(0));
+    EXPECT_LT(fabric().cycles() - before, 3000u) << "for a frame or two, not for all that waited";
+    EXPECT_TRUE(host.in.empty());
+    EXPECT_TRUE(fabric().run(kLong));
+    EXPECT_TRUE(host.out.empty());
+    EXPECT_EQ(take_all(fabric().queue(0, kFar).out), through);
+  }
+  device_.update_counters();
+  EXPECT_EQ(device_.slot(0).counters.value[SlotCounters::kFramesDropped], 0u);
+}
+
 TEST_P(DeviceTest, HidesTheRegistersOfASlotThatIsCutOff) {
   using namespace shell;
   EXPECT_EQ(fabric().read(0, reg::kId), kDecoupledValue);
@@ -198,6 +247,20 @@ TEST_P(DeviceTest, TellsEveryChangeOfState) {
   device_.remove(0, SlotState::kEmpty);
   EXPECT_EQ(told_,
             (std::vector{SlotState::kConfiguring, SlotState::kActive, SlotState::kQuiescing, SlotState::kEmpty}));
+}
+
+// Each millisecond one, which stands until the shell takes it.
+TEST(Time, LosesNoFrameThatAModuleSendsAtATick) {
+  Device device(1, 100, [](size_t) {});
+  device.insert(0, {"tick_sender", {}, TICK_SENDER, 0x5449434b, 0});
+  device.resume(0);
+  size_t sent = 0;
+  for (int ms = 0; ms < 100; ++ms) {
+    device.fabric().pass_ns(1'000'000);
+    EXPECT_TRUE(device.fabric().run(kLong));
+    sent += take_all(device.fabric().queue(0, kFar).out).size();
+  }
+  EXPECT_NEAR(static_cast<double>(sent), static_cast<double>(device.fabric().board_ns()) / 1e6, 1.0);
 }
 
 // The detector judges its counters, which takes some thousand cycles, once in every second of board time.

@@ -106,6 +106,9 @@ TEST_F(TableTest, CountersOfAWindowThatHasNotEndedAreReadOnce) {
 TEST_F(TableTest, AModuleWithoutOneHasNoEntries) {
   load("nf_pass");
   EXPECT_TRUE(read_all().empty());
+  const auto put = import_table(device_, 0, flows(5));
+  EXPECT_EQ(put->imported, 0u);
+  EXPECT_EQ(put->refused, 0u);
 }
 
 }  // namespace

@@ -47,6 +47,7 @@ def test_registers_of_shell_and_slot(board: Board) -> None:
         ("stream", {"slot": 0, "frames": ["0"]}, "bad-request", "/frames/0"),
         ("stream", {"slot": 0, "frames": ["00" * 2049]}, "bad-request", "/frames/0"),
         ("stream", {"slot": 0, "frames": ["00"], "timeout_ms": 0}, "bad-request", "/timeout_ms"),
+        ("stream", {"slot": 0, "frames": ["00"], "timeout_ms": 5001}, "bad-request", "/timeout_ms"),
         ("stream", {"slot": 1, "frames": ["00"]}, "conflict", None),
         ("table_import", {"slot": 0, "entries": [[0] * 7]}, "bad-request", "/entries/0"),
         ("table_export", {"slot": 0, "max": 0}, "bad-request", "/max"),
@@ -60,8 +61,11 @@ def test_a_wrong_request_is_told_what_is_wrong(
     assert (refused.value.code, refused.value.pointer) == (code, pointer)
 
 
-def test_a_module_without_table_has_no_entries(board: Board) -> None:
+def test_a_module_without_table_has_no_entries_and_takes_none(board: Board) -> None:
     assert board.call("table_export", slot=0) == {"entries": []}
+    with pytest.raises(BoardError, match="slot 0: nf_pass has no table") as refused:
+        board.call("table_import", slot=0, entries=[[n] * 8 for n in range(5)])
+    assert (refused.value.code, refused.value.pointer) == ("conflict", "/entries")
 
 
 def test_any_request_gets_an_answer(board: Board) -> None:

@@ -101,6 +101,34 @@ def test_a_full_load_takes_links_and_slots_down(start: Start, images: Images) ->
     assert near["drops"]["not_configured"] > 0
 
 
+def test_every_frame_of_a_full_load_with_full_queues_is_accounted_for(start: Start, images: Images) -> None:
+    board = start(time_scale=0.1)
+    board.load(images.partial("ecp5"))
+    board.call("resume", slot=0)
+    receiver = Receiver("far0-x")
+    before = board.slot()["counters"]["dropped"]
+    sender = Sender("near0-x", 20_000, lengths=(60, 1514))
+    sender.start()
+    first = receiver.take(100)
+    board.call("quiesce", slot=0)
+    while board.slot()["counters"]["held"] < 500:
+        pass
+    load = board.load(images.full("ecp5", "nf_pass", "-"), slot=None)
+    assert load["state"] == "operating"
+    board.call("resume", slot=0)
+    later = receiver.take(100)
+    sent = sender.stop()
+    status = board.status()
+    load, near = status["last_load"], status["ports"][0]
+    assert sum(near["drops"].values()) == near["drops"]["not_configured"]
+    lost = status["slots"][0]["counters"]["dropped"] - before + near["drops"]["not_configured"]
+    numbers = [number_of(data) for data in first + later + receiver.take(sent - lost - len(first + later))]
+    assert numbers == sorted(set(numbers)), "in order, none twice"
+    assert len(numbers) == sent - lost
+    assert load["lost"] == lost > 500
+    receiver.close()
+
+
 @pytest.mark.parametrize(("profile", "scale"), [("de5", 1), ("ecp5", 8)])
 def test_a_load_takes_the_time_that_the_profile_says(start: Start, images: Images, profile: str, scale: float) -> None:
     board = start(profile, time_scale=scale)

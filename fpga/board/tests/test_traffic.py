@@ -9,12 +9,21 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from board.host.board_process import Board, Images
+import pytest
+
+from board.host.board_process import Board, BoardError, Images
 
 from .conftest import add_link
 from .traffic import HEADER, Receiver, Sender, frame, number_of, packet_socket
 
 SLACK_NS = 20_000_000
+CONTROL, FRAMES_IN, EVENT_COUNT, EVENT_LOST, MISS_TIMEOUT_MS = 0x08, 0x10, 0x28, 0x30, 0x80
+
+
+def udp(source_port: int) -> bytes:
+    """From 10.0.0.1 to 10.0.0.2, port 53."""
+    packet = struct.pack(">BBHHHBBH4s4s", 0x45, 0, 46, 0, 0, 64, 17, 0, bytes([10, 0, 0, 1]), bytes([10, 0, 0, 2]))
+    return HEADER[:12] + b"\x08\0" + packet + struct.pack(">HHHH", source_port, 53, 26, 0) + bytes(18)
 
 
 def send(interface: str, frames: list[bytes]) -> None:
@@ -65,6 +74,68 @@ def test_the_host_stream_goes_through_the_slot(board: Board) -> None:
     assert answer["frames"] == frames
     beats = sum((60 + n + 7) // 8 for n in range(300))
     assert beats <= answer["board_cycles"] <= beats + 300
+
+
+LATE = [frame(n, 2048).hex() for n in range(1000)]
+
+
+def test_a_stream_that_takes_too_long_is_told_so_and_leaves_nothing_to_the_next(board: Board) -> None:
+    for n in range(20):
+        with pytest.raises(BoardError, match=r"slot 0: \d+ of 1000 frames came out in time") as late:
+            board.call("stream", slot=0, frames=LATE, timeout_ms=1)
+        assert (late.value.code, late.value.pointer) == ("timeout", "/timeout_ms")
+        mine = [frame(5000 + n, 60 + i).hex() for i in range(3)]
+        assert board.call("stream", slot=0, frames=mine)["frames"] == mine
+
+
+def test_a_stream_that_takes_too_long_leaves_nothing_to_the_next_module(board: Board, images: Images) -> None:
+    with pytest.raises(BoardError, match="in time"):
+        board.call("stream", slot=0, frames=LATE, timeout_ms=1)
+    board.load(images.partial("ecp5"))
+    board.call("resume", slot=0)
+    mine = [frame(1).hex()]
+    assert board.call("stream", slot=0, frames=mine)["frames"] == mine
+    assert board.call("csr_read", slot=0, addresses=[FRAMES_IN])["values"] == [1]
+
+
+def test_a_stream_that_takes_too_long_costs_the_ports_no_frame(board: Board) -> None:
+    receiver = Receiver("far0-x")
+    sender = Sender("near0-x", 5000, lengths=(60, 1514))
+    sender.start()
+    received = receiver.take(10)
+    for _ in range(10):
+        with pytest.raises(BoardError, match="in time"):
+            board.call("stream", slot=0, frames=LATE, timeout_ms=1)
+    sent = sender.stop()
+    received += receiver.take(sent - len(received))
+    assert [number_of(data) for data in received] == list(range(sent))
+    receiver.close()
+
+
+def test_frames_that_the_next_interface_is_too_small_for_are_counted_apart(board: Board) -> None:
+    subprocess.run(["ip", "link", "set", "far0", "mtu", "1000"], check=True)
+    receiver = Receiver("far0-x")
+    send("near0-x", [frame(0, 1014), frame(1, 1514), frame(2, 60)])
+    assert receiver.take(2) == [frame(0, 1014), frame(2, 60)]
+    drops = port(board, "far")["drops"]
+    assert (drops["oversize"], sum(drops.values())) == (1, 1)
+    receiver.close()
+
+
+def test_events_of_modules_wait_until_somebody_listens(start: Callable[..., Board], images: Images) -> None:
+    board = start()
+    board.load(images.partial("ecp5", "nf_nat"))
+    board.call("csr_write", slot=0, writes=[[CONTROL, 1], [MISS_TIMEOUT_MS, 60_000]])
+    board.call("resume", slot=0)
+    board.events.close()
+    board.status()
+    send("near0-x", [udp(source_port=n) for n in range(4)])
+    while board.call("csr_read", slot=0, addresses=[EVENT_COUNT])["values"] != [4]:
+        pass
+    board.listen()
+    ports = [board.await_event(lambda e: e["type"] == "module")["words"][3] >> 16 for _ in range(4)]
+    assert ports == [0, 1, 2, 3]
+    assert board.call("csr_read", slot=0, addresses=[EVENT_COUNT, EVENT_LOST])["values"] == [0, 0]
 
 
 def test_an_interface_may_vanish_and_come_back(board: Board) -> None:

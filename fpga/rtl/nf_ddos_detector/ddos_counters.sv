@@ -168,7 +168,7 @@ module ddos_counters (
       flagged_addresses[index_5] <= write_entry ? table_wdata[127:96] : snapshot_address_5;
     if (entry[5]) begin
       table_valid <= put || flag_5 || count_now != 0;
-      table_rdata <= put ? table_wdata : {flagged_address_5, 31'd0, flag_5, 16'd0, count_now, address_5};
+      table_rdata <= put ? table_wdata : {flag_5 ? flagged_address_5 : 32'd0, 31'd0, flag_5, 16'd0, count_now, address_5};
     end
   end
 

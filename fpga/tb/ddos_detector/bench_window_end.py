@@ -14,7 +14,7 @@ from cocotb.triggers import ClockCycles
 
 from model.ddos_detector import ATTACK, ENTRIES, NORMAL, DdosDetector, index_of
 from tb.common.frames import ACK, SYN, tcp
-from tb.common.slot import PUT, VALID, Slot
+from tb.common.slot import CLEAR, ENABLE, PUT, VALID, Slot
 from tb.ddos_detector.detector import CLIENT, MS_US, VICTIM, Detector, colliding_with, detector
 
 Fate = int | None  # the class; None where the frame is dropped
@@ -192,3 +192,21 @@ async def entries_put_as_a_window_ends(dut: Any) -> None:
         judged_put.add(d.model is before)
         await d.check_counter(index_of(flooded))
     assert judged_put == {False, True}
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def a_clear_while_destinations_are_flagged(dut: Any) -> None:
+    d = await detector(dut, DdosDetector(minimum=1, quarters=0))
+    high = sharing_addresses(list(range(300, 316)), each=1)  # the walk flags one in two cycles
+    low = sharing_addresses([1, 2, 3], each=1)
+    for cycles in range(4):
+        for addresses in [*high.values(), *low.values()]:
+            await d.put(addresses[0], 9 if index_of(addresses[0]) in high else 1)
+        await d.pass_window()
+        while await d.slot.read("FLAGGED") == 0:
+            pass
+        await ClockCycles(dut.clk, cycles + 1)
+        await d.slot.write("CONTROL", ENABLE | CLEAR)
+        await d.slot.settle()
+        assert await d.slot.read("WINDOWS") == 0  # it came before the end of the walk
+        assert await d.slot.read("FLAGGED") == 0

@@ -25,6 +25,11 @@ class Counter:
     address: int = 0  # that raised it last
     count: int = 0
     flagged_address: int | None = None
+    end: tuple[int, int] = (0, 0)  # address and count at the end of the last window
+
+    def put(self, address: int, count: int, flagged_address: int | None) -> None:
+        """By the host."""
+        self.address, self.count, self.flagged_address = address, count, flagged_address
 
 
 @dataclass(frozen=True)
@@ -85,16 +90,26 @@ class DdosDetector:
         return drop("attack") if self.drop_attacks else Verdict(frame=frame, frame_class=ATTACK)
 
     def close_window(self) -> Sums:
-        sums = sums_of([counter.count for counter in self.counters])
-        for counter in self.counters:
-            high = counter.count >= max(self.minimum, 1) and sums.stands_out(counter.count, self.quarters)
-            was = counter.flagged_address
-            now = counter.address if high else None
-            if was is not None and was != now:
-                self.events.append([EVENT_CLEARED, was, counter.count, sums.mean, 0, 0, 0, 0])
-            if now is not None and was != now:
-                self.events.append([EVENT_FLAGGED, now, counter.count, sums.mean, 0, 0, 0, 0])
-            counter.flagged_address = now
-            counter.count //= 2
-        self.windows += 1
+        sums = self.end_window()
+        self.judge(sums)
         return sums
+
+    def end_window(self) -> Sums:
+        """From here on frames count for the next window, and go by the old flags until `judge`."""
+        for counter in self.counters:
+            counter.end = counter.address, counter.count
+            counter.count //= 2
+        return sums_of([counter.end[1] for counter in self.counters])
+
+    def judge(self, sums: Sums) -> None:
+        for counter in self.counters:
+            address, count = counter.end
+            high = count >= max(self.minimum, 1) and sums.stands_out(count, self.quarters)
+            was = counter.flagged_address
+            now = address if high else None
+            if was is not None and was != now:
+                self.events.append([EVENT_CLEARED, was, count, sums.mean, 0, 0, 0, 0])
+            if now is not None and was != now:
+                self.events.append([EVENT_FLAGGED, now, count, sums.mean, 0, 0, 0, 0])
+            counter.flagged_address = now
+        self.windows += 1

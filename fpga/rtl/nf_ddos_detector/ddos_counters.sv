@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The counters of half-open connections by destination, and the walks over them at the end of a window.
 //
-// Frames go on during a walk, and all that is judged is nevertheless the value at the end of the window: `epoch` turns
-// over with the window, and whoever comes to a counter of the old epoch first, a frame or the walk, saves its value to
-// `snapshots` and halves it. Walks and the table port take a cycle only where no frame is near, so that a read never
-// misses a write. Frames that count are at least seven beats apart, and each takes five cycles from the others.
+// Frames go on during a walk, and all that is judged is nevertheless the counter at the end of the window, its value and
+// its address: `epoch` turns over with the window, and whoever comes to a counter of the old epoch first, a frame or the
+// walk, saves both to `snapshots` and halves the value. Walks and the table port take a cycle only where no frame is
+// near, so that a read never misses a write. Frames that count are at least seven beats apart, and each takes five
+// cycles from the others.
 `default_nettype none
 
 module ddos_counters (
@@ -20,8 +21,9 @@ module ddos_counters (
 
     // One cycle starts a walk; `walk_done` ends it.
     input  wire  clear,
-    input  wire  gather,     // turns the epoch over
+    input  wire  gather,       // turns the epoch over
     input  wire  judge,
+    input  wire  window_busy,  // from the cycle after `gather` to the end of the judging walk: the table port waits
     output logic clearing,
     output wire  walking,
     output wire  walk_done,
@@ -98,9 +100,10 @@ module ddos_counters (
   logic asked, hashed;
   logic [5:3] entry;
   wire [31:0] entry_hash;
-  wire entry_step = asked && hashed && !walking && quiet;
+  wire entry_step = asked && hashed && !walking && !window_busy && quiet;
   wire put = table_operation == OP_PUT, remove = table_operation == OP_DELETE;
   crc32c #(.WIDTH(32)) u_entry_hash (.clk, .start(table_start), .data(table_wdata[31:0]), .crc(entry_hash));
+  wire unused = &{1'b0, frame_hash[31:10], entry_hash[31:10]};
   always_ff @(posedge clk) begin
     if (rst) {asked, hashed, entry, table_done} <= '0;
     else begin
@@ -114,40 +117,41 @@ module ddos_counters (
 
   // Memories, all with one read and one write a cycle.
   logic [16:0] counts [ENTRIES];  // epoch and count
-  logic [15:0] snapshots [ENTRIES];
   logic [31:0] addresses [ENTRIES];  // that raised the counter last
+  logic [47:0] snapshots [ENTRIES];  // address and count at the end of the window
   logic flags [ENTRIES];
   logic [31:0] flagged_addresses [ENTRIES];
 
   logic [9:0] index_3, index_4, index_5;
-  logic [16:0] count_4, count_5;
-  logic [15:0] snapshot_4, snapshot_5;
-  logic [31:0] address_4, address_5, flagged_address_4, flagged_address_5;
-  logic flag_4, flag_5, epoch_5, old_epoch;
+  logic [16:0] count_4;
+  logic [15:0] count_5, snapshot_4, snapshot_5;
+  logic [31:0] address_4, address_5, snapshot_address_4, snapshot_address_5, flagged_address_4, flagged_address_5;
+  logic flag_4, flag_5, epoch_3, epoch_4, epoch_5, old_epoch;
   always_ff @(posedge clk) begin
     index_3 <= frame[2] ? frame_index : walking ? next[9:0] : table_operation == OP_READ ? table_index :
                entry_hash[9:0];
     {index_5, index_4} <= {index_4, index_3};
     count_4           <= counts[index_3];
-    snapshot_4        <= snapshots[index_3];
     address_4         <= addresses[index_3];
     flag_4            <= flags[index_3];
     flagged_address_4 <= flagged_addresses[index_3];
-    {count_5, snapshot_5, address_5} <= {count_4, snapshot_4, address_4};
+    {snapshot_address_4, snapshot_4} <= snapshots[index_3];
+    {count_5, address_5}             <= {count_4[15:0], address_4};
+    {snapshot_address_5, snapshot_5} <= {snapshot_address_4, snapshot_4};
     {flag_5, flagged_address_5}      <= {flag_4, flagged_address_4};
-    epoch_5   <= epoch;
-    old_epoch <= count_4[16] != epoch;
+    {epoch_5, epoch_4, epoch_3}      <= {epoch_4, epoch_3, epoch};
+    old_epoch                        <= count_4[16] != epoch_4;
   end
 
-  // Stage 5: the count now and at the end of the window.
-  wire [15:0] count_now = old_epoch ? {1'b0, count_5[15:1]} : count_5[15:0];
+  // Stage 5: the count now and at the end of the window. An access belongs to the epoch in which it was read.
+  wire [15:0] count_now = old_epoch ? {1'b0, count_5[15:1]} : count_5;
   wire [15:0] count_raised = count_now + 16'(!(&count_now));
   wire [15:0] count_lowered = count_now - 16'(count_now != 0);
-  wire [15:0] count_end = old_epoch ? count_5[15:0] : snapshot_5;
+  wire [15:0] count_end = old_epoch ? count_5 : snapshot_5;
   wire [15:0] count_next = !frame[5] ? count_now : frame_raise[5] ? count_raised : count_lowered;
 
   // Verdicts and writes.
-  wire same = flagged_address_5 == (frame[5] ? frame_address[5] : address_5);
+  wire same = flagged_address_5 == (frame[5] ? frame_address[5] : snapshot_address_5);
   wire judged = walk[5] && judging;
   wire high = {1'b0, snapshot_5} >= limit;
   wire write_entry = entry[5] && (put || remove);
@@ -155,16 +159,16 @@ module ddos_counters (
   always_ff @(posedge clk) begin
     if (frame[5] || (walk[5] && !judging) || write_entry)
       counts[index_5] <= {epoch_5, clearing || remove && write_entry ? 16'd0 : write_entry ? table_wdata[47:32] : count_next};
-    if ((frame[5] || walk[5]) && old_epoch) snapshots[index_5] <= count_end;
+    if ((frame[5] || walk[5]) && old_epoch) snapshots[index_5] <= {address_5, count_5};
     if ((frame[5] && frame_raise[5]) || write_entry)
       addresses[index_5] <= write_entry ? table_wdata[31:0] : frame_address[5];
     if (judged || (walk[5] && clearing) || write_entry)
       flags[index_5] <= judged ? high : write_entry && put && table_wdata[64];
     if ((judged && high) || write_entry)
-      flagged_addresses[index_5] <= write_entry ? table_wdata[127:96] : address_5;
+      flagged_addresses[index_5] <= write_entry ? table_wdata[127:96] : snapshot_address_5;
     if (entry[5]) begin
       table_valid <= put || flag_5 || count_now != 0;
-      table_rdata <= put ? table_wdata : {flagged_address_5, 31'd0, flag_5, 16'd0, count_now, address_5};
+      table_rdata <= put ? table_wdata : {flag_5 ? flagged_address_5 : 32'd0, 31'd0, flag_5, 16'd0, count_now, address_5};
     end
   end
 
@@ -178,9 +182,9 @@ module ddos_counters (
     flags_7     <= flags_6 && !rst;
     put_flag_6  <= write_entry && put && table_wdata[64];
     lost_flag_6 <= write_entry && flag_5;
-    {address_7, address_6, flagged_address_6} <= {address_6, address_5, flagged_address_5};
+    {address_7, address_6, flagged_address_6} <= {address_6, snapshot_address_5, flagged_address_5};
     {count_7, count_6} <= {count_6, count_end};
-    if (rst || clear) flags_set <= '0;
+    if (clearing) flags_set <= '0;
     else flags_set <= flags_set + 11'(flags_6 || put_flag_6) - 11'(clears_6 || lost_flag_6);
   end
   assign change = clears_6 || flags_7;

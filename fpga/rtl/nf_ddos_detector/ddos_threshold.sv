@@ -46,6 +46,7 @@ module ddos_threshold (
   logic [ 9:0] rest;
   wire  [10:0] rest_two = {rest, dividend[32]};
   wire  [11:0] rest_trial = {1'b0, rest_two} - {1'b0, counters};
+  wire         unused = &{1'b0, root_trial[33:32], rest_trial[10]};  // 0 in every remainder that is used
   wire  [32:0] dividend_next = {dividend[31:0], !rest_trial[11]};
 
   always_ff @(posedge clk) begin

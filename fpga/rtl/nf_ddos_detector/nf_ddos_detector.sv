@@ -133,7 +133,7 @@ module nf_ddos_detector #(
   wire [10:0] flags_set;
   ddos_counters u_counters (
       .clk, .rst, .ready, .access(hdr_take && counts), .raise(has_syn), .address(hdr_dst_ip), .flagged,
-      .clear, .gather, .judge, .clearing, .walking, .walk_done, .counters, .sum, .squares,
+      .clear, .gather, .judge, .window_busy, .clearing, .walking, .walk_done, .counters, .sum, .squares,
       .limit, .change, .change_flagged, .change_address, .change_count, .flags_set,
       .table_start, .table_operation, .table_index(table_index[9:0]), .table_wdata(table_wdata[127:0]), .table_done,
       .table_valid, .table_rdata);
@@ -142,6 +142,8 @@ module nf_ddos_detector #(
   wire own_write;
   wire [15:0] own_addr;
   wire [31:0] own_wdata;
+  wire unused = &{1'b0, own_wdata[31:16], table_index[27:10], table_wdata[255:128], hdr_tcp_flags[5], hdr_tcp_flags[3:2],
+                   hdr_tcp_flags[0]};
   logic [31:0] own_rdata, windows, window_counters, window_sum;
   always_ff @(posedge clk) begin
     if (rst) begin

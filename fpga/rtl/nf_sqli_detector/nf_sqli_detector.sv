@@ -176,7 +176,7 @@ module nf_sqli_detector (
       .table_full(1'b0), .table_rdata(256'd0), .table_in_use(16'd0),
       .own_write, .own_addr, .own_wdata, .own_rdata);
 
-  wire unused = &{1'b0, tick_us};
+  wire unused = &{1'b0, tick_us, own_wdata[31:16]};
 
 endmodule
 

@@ -2,14 +2,15 @@
 from math import isqrt
 from random import Random
 
+import pytest
+
 from model.ddos_detector import sums_of
 from tb.common.simulate import simulate
 
 
-def test_ddos_detector() -> None:
-    simulate(
-        "nf_ddos_detector", ["common", "nf_ddos_detector"], "tb.ddos_detector.bench_ddos_detector", {"US_PER_MS": 4}
-    )
+@pytest.mark.parametrize("bench", ["bench_ddos_detector", "bench_window_end"])
+def test_ddos_detector(bench: str) -> None:
+    simulate("nf_ddos_detector", ["common", "nf_ddos_detector"], f"tb.ddos_detector.{bench}", {"US_PER_MS": 4})
 
 
 def test_threshold() -> None:

@@ -11,7 +11,7 @@ import cocotb
 
 from model.flow_table import crc32c
 from model.packet import FRAME_BYTES_MAX
-from model.stateful_firewall import CLOSING, ESTABLISHED, NONE, OPENING, Rule, StatefulFirewall
+from model.stateful_firewall import ESTABLISHED, OPENING, Rule, StatefulFirewall
 from tb.common.axis import Sent, seldom
 from tb.common.frames import ACK, FIN, RST, SYN, RandomFrames, icmp, tcp, udp
 from tb.common.slot import CLEAR, DELETE, ENABLE, FIND, FULL, PUT, READ, VALID, Slot
@@ -265,6 +265,9 @@ async def state_moves(dut: Any) -> None:
         fw.send(tcp(A, B, port, 80, ACK))
     assert fw.drops["no-state"] == 1
     await fw.check()
+    for entry in entries:  # the opening ones moved on too
+        status, moved = await fw.slot.table(FIND, entry=entry)
+        assert bool(status & VALID) == (entry is not gone)
+        assert entry is gone or moved == [*entry[:4], ESTABLISHED, 0, 0, 0]
     await fw.pass_s(10)
     assert not (await fw.slot.table(FIND, entry=entries[7]))[0] & VALID
-    assert {way.value for way in fw.model.flows.ways if way} <= {NONE, ESTABLISHED, CLOSING, OPENING}

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""SYN flood detector and golden model for the benches."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from model.ddos_detector import DdosDetector, Sums, index_of
+from model.packet import FRAME_BYTES_MAX
+from tb.common.axis import Sent
+from tb.common.frames import SYN, tcp
+from tb.common.slot import ENABLE, PUT, READ, VALID, Slot
+
+MS_US = 4  # of the bench's parameters
+CLIENT, VICTIM = 0x0A000001, 0xC0000201
+HOSTS = [0xC0000210 + n for n in range(12)]
+
+
+class Detector:
+    """Module and model side by side: what is sent to one is judged by the other."""
+
+    def __init__(self, slot: Slot, model: DdosDetector) -> None:
+        self.slot = slot
+        self.model = model
+        self.expected: list[Sent] = []
+        self.drops: Counter[str] = Counter()
+        self.sent = self.oversize = 0
+
+    def send(self, frame: bytes, user: int = 0) -> int | None:
+        """The class; None where it is dropped."""
+        self.slot.source.send(frame, user)
+        self.sent += 1
+        if len(frame) > FRAME_BYTES_MAX:
+            self.oversize += 1
+            return None
+        verdict = self.model.process(frame, user & 1)
+        if verdict.drop_reason is not None:
+            self.drops[verdict.drop_reason] += 1
+            return None
+        self.expected.append(Sent(frame, verdict.frame_class << 4 | user))
+        return verdict.frame_class
+
+    def syn(self, destination: int, flags: int = SYN) -> int | None:
+        return self.send(tcp(CLIENT, destination, 5000, 80, flags))
+
+    async def end_window(self) -> Sums:
+        """Without waiting for the walks."""
+        await self.pass_window()
+        return self.model.close_window()
+
+    async def pass_window(self) -> None:
+        """Leaves the model in the old window."""
+        await self.slot.settle()
+        await self.slot.pass_us(MS_US)
+
+    async def check_window(self, sums: Sums) -> None:
+        await self.slot.settle()
+        assert await self.slot.read("WINDOWS") == self.model.windows
+        assert await self.slot.read("COUNTERS") == sums.counters
+        assert await self.slot.read("SUM") == sums.sum
+        flagged = sum(counter.flagged_address is not None for counter in self.model.counters)
+        assert await self.slot.read("FLAGGED") == flagged
+
+    async def check(self) -> None:
+        await self.slot.settle()
+        assert self.slot.sink.frames == self.expected
+        await self.slot.check_counters(self.sent, len(self.expected), self.drops, self.oversize)
+
+    async def check_events(self) -> list[list[int]]:
+        """By index, as a walk finds them."""
+        events, self.model.events = self.model.events, []
+        assert await self.slot.read("EVENT_LOST") == 0
+        assert await self.slot.events() == events
+        return events
+
+    async def put(self, address: int, count: int, flagged: int | None = None) -> None:
+        entry = [address, count, int(flagged is not None), flagged or 0, 0, 0, 0, 0]
+        assert (await self.slot.table(PUT, entry=entry))[0] & VALID
+        self.model.counters[index_of(address)].put(address, count, flagged)
+
+    async def check_counter(self, index: int) -> None:
+        status, entry = await self.slot.table(READ, index)
+        counter = self.model.counters[index]
+        flagged = counter.flagged_address
+        assert bool(status & VALID) == (counter.count > 0 or flagged is not None), index
+        if status & VALID:
+            assert entry[:4] == [counter.address, counter.count, int(flagged is not None), flagged or 0], index
+
+
+async def detector(dut: Any, model: DdosDetector, **ends: Any) -> Detector:
+    slot = Slot(dut, **ends)
+    await slot.start()
+    await slot.write("WINDOW_MS", 1)
+    await slot.write("MINIMUM", model.minimum)
+    await slot.write("DEVIATIONS", model.quarters)
+    await slot.write("OPTIONS", int(model.drop_attacks))
+    await slot.write("CONTROL", ENABLE)
+    return Detector(slot, model)
+
+
+def colliding_with(address: int) -> int:
+    """Another address with the same counter."""
+    return next(other for other in range(address + 1, address + 100_000) if index_of(other) == index_of(address))

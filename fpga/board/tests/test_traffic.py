@@ -130,8 +130,9 @@ def test_events_of_modules_wait_until_somebody_listens(start: Callable[..., Boar
     board.events.close()
     board.status()
     send("near0-x", [udp(source_port=n) for n in range(4)])
+    end = time.monotonic() + 10
     while board.call("csr_read", slot=0, addresses=[EVENT_COUNT])["values"] != [4]:
-        pass
+        assert time.monotonic() < end, "events went to nobody"
     board.listen()
     ports = [board.await_event(lambda e: e["type"] == "module")["words"][3] >> 16 for _ in range(4)]
     assert ports == [0, 1, 2, 3]

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <linux/capability.h>
+#include <poll.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -38,11 +39,22 @@ ThreadStatus read_status(const std::filesystem::path& path) {
   return status;
 }
 
-std::string read_all(int fd) {
+constexpr int kSilenceMs = 10'000;
+
+// All until the end of the output. A program that has not ended and writes nothing for too long is killed.
+std::string read_all(int fd, pid_t writer) {
   std::string out;
   char chunk[4096];
-  for (ssize_t n; (n = read(fd, chunk, sizeof(chunk))) > 0;) out.append(chunk, static_cast<size_t>(n));
-  return out;
+  for (;;) {
+    pollfd output{fd, POLLIN, 0};
+    if (poll(&output, 1, kSilenceMs) == 0) {
+      ADD_FAILURE() << "the program did not end";
+      kill(writer, SIGKILL);
+    }
+    const ssize_t n = read(fd, chunk, sizeof(chunk));
+    if (n <= 0) return out;
+    out.append(chunk, static_cast<size_t>(n));
+  }
 }
 
 }  // namespace
@@ -124,7 +136,7 @@ std::string Program::line() {
 
 Ended Program::wait() {
   int status = 0;
-  const std::string errors = read_all(errors_);
+  const std::string errors = read_all(errors_, pid_);
   waitpid(pid_, &status, 0);
   pid_ = -1;
   return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), errors};

@@ -51,6 +51,7 @@ class Program {
 
   // The next line of its output; empty at the end of the output.
   std::string line();
+  // Fails the test for one that does not end, and kills it.
   Ended wait();
 
  private:

@@ -8,6 +8,7 @@ import { BoardDriver } from './board-driver.js';
 import { at, word } from './fields.js';
 import { BOARD_MODULES, COMMON_REGISTERS } from './registers.js';
 import { SimulatedBoard } from './simulated/simulated-board.js';
+import { Slot } from './slot.js';
 
 const SHELL = BOARD_MODULES.nf_shell.registers;
 const FIREWALL = BOARD_MODULES.nf_stateful_firewall.registers;
@@ -406,6 +407,23 @@ describe('BoardDriver', () => {
     expect(alerts.length).toBeGreaterThanOrEqual(20);
     expect(alerts.length).toBeLessThan(60);
     expect(alerts[0]).toMatchObject({ subject: 'p.s.0', message: 'SQL injection from 10.0.0.1 to 10.0.0.2:80' });
+  });
+
+  it('hears what modules found while their agent was away, and tells what was too much', async () => {
+    const { board, driver, states } = await setUp();
+    await driver.realize({ ...none, deploy: [onBoard('p.s.0', 'sqli-detector')] });
+    await states('running', 'p.s.0');
+    driver.stop();
+    const came = vi.spyOn(Slot.prototype, 'event');
+    onTestFinished(() => came.mockRestore());
+    const second = await drive(board);
+    for (let n = 0; n < 18; n++) board.raise(0, 1, 0x0a000001, 0x0a000002, 1000 * 65536 + 80, 0b101, 64);
+    await until('they are there before anybody', () => came.mock.calls.length === 18);
+    await second.driver.realize({ ...none, deploy: [onBoard('p.s.0', 'sqli-detector')] });
+    await second.states('running', 'p.s.0');
+    expect(await second.driver.getInstanceState('p.s.0', 10)).toMatchObject({ alert_count: 16 });
+    const lost = second.log.events.filter(({ event }) => event === 'board.events-lost');
+    expect(lost).toMatchObject([{ message: '2 events of slot 0 were lost' }]);
   });
 
   it('counts drops by the reasons of the module, beyond 32 bits', async () => {

@@ -228,7 +228,7 @@ export class BoardUnit implements SlotHost {
   }
 
   private event({ slot, words }: ModuleEvent): void {
-    this.slots[slot]?.running?.event(words);
+    this.slots[slot]?.event(words);
   }
 
   /** Reads the board at a fixed pause until it is lost. */

@@ -35,6 +35,8 @@ export interface SlotHost {
 type Goal = { kind: 'run'; target: SlotTarget } | { kind: 'empty' } | { kind: 'leave' };
 
 const RETRY = { first_ms: 1000, most_ms: 30_000 };
+/** Events that a module keeps while nobody listens. */
+const EARLY_EVENTS = 16;
 
 /** Brings one slot to what is wanted of it. What it is asked last counts; a load under way is ended first. */
 export class Slot {
@@ -45,6 +47,9 @@ export class Slot {
   private progress: SlotLoad | null = null;
   private status: SlotStatus | null = null;
   private session: ModuleSession | null = null;
+  /** Events that came before the session that they are for. */
+  private early: (readonly number[])[] = [];
+  private earlyLost = 0;
   /** Whose flows the module holds; null: of who was there before this agent, which is the first that is wanted here. */
   private owner: string | null = null;
   private working: Promise<void> | null = null;
@@ -95,6 +100,7 @@ export class Slot {
     this.status = null;
     this.progress = null;
     this.endSession();
+    this.tellEarly(null);
     this.reached = false;
     this.stopTimer();
   }
@@ -125,6 +131,12 @@ export class Slot {
 
   dropsOf(): Record<string, number> {
     return this.drops.byReason;
+  }
+
+  event(words: readonly number[]): void {
+    if (this.session) this.session.event(words);
+    else if (this.early.length < EARLY_EVENTS) this.early.push(words);
+    else this.earlyLost++;
   }
 
   get running(): ModuleSession | null {
@@ -269,8 +281,21 @@ export class Slot {
     const { port } = this.host;
     await port.writeRegisters('shell', metadataWrites(this.slot, adapter, instance.metadata));
     await port.writeRegisters(this.slot, writes);
-    this.session = await adapter.begin(this.access(instance.id), instance.config, fresh);
+    const session = await adapter.begin(this.access(instance.id), instance.config, fresh);
+    this.session = session;
+    this.tellEarly(fresh ? null : session);
     await enable(port, this.slot);
+  }
+
+  /** Null: what came is of an instance that is gone. */
+  private tellEarly(session: ModuleSession | null): void {
+    const { slot, early, earlyLost: count } = this;
+    this.early = [];
+    this.earlyLost = 0;
+    if (!session) return;
+    for (const words of early) session.event(words);
+    if (count > 0)
+      this.host.emit('warning', 'board.events-lost', `${count} events of slot ${slot} were lost`, { slot, count });
   }
 
   private access(instance_id: string): SlotAccess {

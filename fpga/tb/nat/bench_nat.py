@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import random as stdlib_random
-from collections import Counter, defaultdict
+from collections import defaultdict
 from typing import Any
 
 import cocotb
@@ -12,83 +12,10 @@ from cocotb.triggers import ClockCycles
 
 from model.nat import End, Nat, rewrite
 from model.packet import FRAME_BYTES_MAX, ICMP, TCP, UDP, parse
-from model.verdict import Verdict
 from tb.common.axis import Sent, seldom
 from tb.common.frames import ACK, SYN, RandomFrames, checksum, icmp, tcp, udp
 from tb.common.slot import CLEAR, DELETE, ENABLE, FIND, FULL, PUT, READ, VALID, Slot
-
-US_PER_MS, MS_PER_S = 2, 5  # the bench's parameters
-IN, OUT, PUBLIC = 0x0A000001, 0xC0000201, 0xC6120001
-
-
-class Translator:
-    """Module and model side by side, one step at a time."""
-
-    def __init__(self, slot: Slot) -> None:
-        self.slot = slot
-        self.model = Nat()
-        self.now_ms = 0
-        self.expected: list[Sent] = []
-        self.drops: Counter[str] = Counter()
-        self.sent = self.oversize = 0
-
-    @property
-    def now_s(self) -> int:
-        return self.now_ms // MS_PER_S
-
-    def _take(self, verdict: Verdict, user: int) -> None:
-        if verdict.drop_reason:
-            self.drops[verdict.drop_reason] += 1
-        elif not verdict.waits:
-            self.expected.append(Sent(verdict.frame, user))
-
-    def send(self, frame: bytes, direction: int = 0) -> Verdict:
-        self.slot.source.send(frame, direction)
-        self.sent += 1
-        if len(frame) > FRAME_BYTES_MAX:
-            self.oversize += 1
-            return Verdict()
-        verdict = self.model.process(frame, direction, self.now_s, self.now_ms)
-        self._take(verdict, direction)
-        return verdict
-
-    async def put(self, protocol: int, inside: End, outside: End, idle_s: int = 0) -> int:
-        await self.slot.settle()
-        entry = [inside.address, outside.address, inside.port << 16 | outside.port, protocol, 0, 0, 0, idle_s]
-        status, _ = await self.slot.table(PUT, entry=entry)
-        if self.model.put(protocol, inside, outside, self.now_s, idle_s):
-            assert status & VALID and not status & FULL
-            for verdict in self.model.release(protocol, inside, self.now_s):
-                self._take(verdict, 0)
-        else:
-            assert status & FULL and not status & VALID
-        return status
-
-    async def pass_ms(self, ms: int, timeout_ms: int = 1000) -> None:
-        await self.slot.settle()
-        await self.slot.pass_us(ms * US_PER_MS)
-        self.now_ms += ms
-        for verdict in self.model.expire(self.now_ms, timeout_ms, self.now_s):
-            self._take(verdict, 0)
-        await ClockCycles(self.slot.clk, 40)
-
-    async def check(self) -> None:
-        await self.slot.settle()
-        assert self.slot.sink.frames == self.expected
-        waiting = len(self.model.waiting)
-        assert await self.slot.read("MISSES_WAITING") == waiting
-        await self.slot.check_counters(self.sent - waiting, len(self.expected), self.drops, self.oversize, waiting)
-
-    async def check_events(self) -> None:
-        assert await self.slot.events() == [[1, *words, 0, 0, 0] for words in self.model.events]
-        self.model.events.clear()
-
-
-async def translator(dut: Any, **ends: Any) -> Translator:
-    slot = Slot(dut, **ends)
-    await slot.start()
-    await slot.write("CONTROL", ENABLE)
-    return Translator(slot)
+from tb.nat.translator import IN, MS_PER_S, OUT, PUBLIC, Translator, translator
 
 
 def sums_hold(frame: bytes) -> bool:
@@ -169,99 +96,6 @@ async def both_ways(dut: Any) -> None:
     await t.check()
     assert await t.slot.read("TRANSLATED_FORWARD") == 33 * 3 + 1 + 255 + len(to_zero)
     assert await t.slot.read("TRANSLATED_RETURN") == 33 * 3
-
-
-@cocotb.test(timeout_time=2, timeout_unit="ms")
-async def misses_wait(dut: Any) -> None:
-    t = await translator(dut)
-    await t.put(UDP, End(IN, 7), End(PUBLIC, 7))
-    first = [tcp(IN, OUT, 1, 80, SYN, bytes([n] * (n * 240))) for n in range(3)]
-    second = [tcp(IN, OUT, 2, 80, SYN, bytes([n])) for n in range(3)]
-    for a, b in zip(first, second, strict=True):
-        assert t.send(a).waits and t.send(b).waits
-        assert not t.send(udp(IN, OUT, 7, 9)).waits  # other flows go on
-    await t.check()
-    assert len(t.model.events) == 2
-    await t.check_events()
-    await t.put(TCP, End(IN, 2), End(PUBLIC, 5002))
-    await t.check()
-    assert not t.send(second[0]).waits
-    assert t.send(first[0]).waits
-    for n in range(4):
-        assert t.send(icmp(IN, OUT, 8, n)).waits
-    assert t.send(icmp(IN, OUT, 8, 4)).drop_reason == "miss-buffer-full"
-    assert t.send(first[0]).drop_reason == "miss-buffer-full"
-    assert not t.send(udp(IN, OUT, 7, 9)).waits
-    await t.check()
-    await t.put(ICMP, End(IN, 3), End(PUBLIC, 9))
-    await t.put(TCP, End(IN, 1), End(PUBLIC, 1))
-    await t.put(ICMP, End(IN, 0), End(PUBLIC, 8))
-    await t.check()
-    await t.check_events()
-    assert t.drops == {"miss-buffer-full": 2} and len(t.model.waiting) == 2
-
-
-@cocotb.test(timeout_time=4, timeout_unit="ms")
-async def clear_at_any_time(dut: Any) -> None:
-    """A clear within a miss, whatever the cycle, leaves a module that goes on."""
-    t = await translator(dut)
-    await t.slot.write("MISS_TIMEOUT_MS", 3)
-    for delay in range(12, 22):
-        t.slot.source.send(udp(IN, OUT, delay, 53))
-        await ClockCycles(dut.clk, delay)
-        await t.slot.write("CONTROL", ENABLE | CLEAR)
-        await t.slot.settle()
-        await t.slot.pass_us(5 * US_PER_MS)
-        await ClockCycles(dut.clk, 60)
-        assert await t.slot.read("MISSES_WAITING") == 0
-    await t.slot.write("CONTROL", ENABLE | CLEAR)
-    await t.put(UDP, End(IN, 1), End(PUBLIC, 1))
-    t.send(udp(IN, OUT, 1, 53))
-    await t.check()
-
-
-@cocotb.test(timeout_time=4, timeout_unit="ms")
-async def order_of_a_flow(dut: Any) -> None:
-    """Frames of a flow that come while its first ones wait and are released stay behind them, and none is lost."""
-    chance = stdlib_random.Random(8)
-    idle_share = 0.0
-    slot = Slot(dut, idle=lambda: chance.random() < idle_share)
-    await slot.start()
-    await slot.write("CONTROL", ENABLE)
-    for port in range(30):
-        idle_share = 0.7 + 0.2 * (port % 3) / 2
-        slot.sink.frames.clear()
-        payloads = [bytes([n]) * 40 for n in range(24)]
-        before = await slot.read("DROPS", 0)
-        for payload in payloads:
-            slot.source.send(udp(IN, OUT, port, 53, payload))
-        while await slot.read("EVENT_COUNT") == 0:
-            pass
-        await ClockCycles(dut.clk, chance.randrange(60))
-        entry = [IN, PUBLIC, port << 16 | port, UDP, 0, 0, 0, 0]
-        assert (await slot.table(PUT, entry=entry))[0] & VALID
-        assert len(await slot.events()) == 1
-        await slot.settle()
-        lost = await slot.read("DROPS", 0) - before
-        seen = [out.frame[42:] for out in slot.sink.frames]
-        assert seen == sorted(seen) and len(seen) == len(payloads) - lost
-        assert lost <= len(payloads) - 9
-
-
-@cocotb.test(timeout_time=2, timeout_unit="ms")
-async def waiting_ends(dut: Any) -> None:
-    """A host that never answers costs the frame, not the buffer."""
-    t = await translator(dut)
-    await t.slot.write("MISS_TIMEOUT_MS", 10)
-    for n in range(8):
-        t.send(icmp(IN, OUT, 8, n))
-        await t.pass_ms(2, timeout_ms=10)
-    await t.pass_ms(6, timeout_ms=10)
-    await t.check()
-    assert 0 < t.drops["no-translation"] < 8
-    await t.pass_ms(20, timeout_ms=10)
-    await t.check()
-    assert t.drops["no-translation"] == 8
 
 
 @cocotb.test(timeout_time=4, timeout_unit="ms")

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How many flows find no room in tables that do not replace: the figures of fpga/README.md and docs/boards.md."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Iterator
+from statistics import mean
+
+import pytest
+
+from model.flow_table import FlowTable
+from model.nat import End, Nat
+from model.packet import UDP
+
+SEEDS = range(10)
+INSIDE, OUTSIDE = 0x0A000000, 0xC6120001
+FLOWS = (1024, 2048, 4096)
+PORTS = range(1024, 65_536)
+
+
+def connections(rng: random.Random) -> Iterator[bool]:
+    """Whether each of random connections finds room at the firewall."""
+    table: FlowTable[int] = FlowTable()
+    while True:
+        yield table.put(rng.randbytes(13), 0, 0)
+
+
+def translations(rng: random.Random, ports: Iterable[int]) -> Iterator[bool]:
+    """Whether each of random inside ends finds room at NAT for the next of these ports."""
+    nat = Nat()
+    insides = rng.sample(range(1 << 32), FLOWS[-1])
+    for inside, port in zip(insides, ports, strict=False):
+        yield nat.put(UDP, End(INSIDE | inside >> 16, inside & 0xFFFF), End(OUTSIDE, port))
+
+
+def in_order(rng: random.Random) -> Iterator[bool]:
+    """As the agent gives ports out."""
+    return translations(rng, PORTS)
+
+
+def in_no_order(rng: random.Random) -> Iterator[bool]:
+    return translations(rng, rng.sample(PORTS, len(PORTS)))
+
+
+@pytest.mark.parametrize(
+    ("flows", "first", "refused"),
+    [
+        (connections, 620, (4, 75, 795)),
+        (in_order, 700, (3, 70, 1290)),
+        (in_no_order, 620, (8, 140, 1130)),
+    ],
+)
+def test_refused_of_random_flows(
+    flows: Callable[[random.Random], Iterator[bool]], first: int, refused: tuple[int, int, int]
+) -> None:
+    runs = []
+    for seed in SEEDS:
+        fits = flows(random.Random(seed))
+        runs.append([next(fits) for _ in range(FLOWS[-1])])
+    assert mean(run.index(False) + 1 for run in runs) == pytest.approx(first, rel=0.03)
+    for n, about in zip(FLOWS, refused, strict=True):
+        assert mean(run[:n].count(False) for run in runs) == pytest.approx(about, rel=0.03, abs=1)

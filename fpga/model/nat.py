@@ -10,7 +10,7 @@ from model.flow_table import FlowTable
 from model.packet import ICMP, TCP, UDP, Headers, parse
 from model.verdict import FORWARD, RETURN, Verdict, drop
 
-MISS_FRAMES = 8
+MISS_FRAMES, FLOW_FRAMES = 8, 4  # places in the miss buffer, and how many of them one flow may have
 ECHO_REPLY, ECHO_REQUEST = 0, 8
 
 
@@ -55,12 +55,21 @@ def rewrite(frame: bytes, headers: Headers, old: End, new: End, direction: int) 
 
 
 @dataclass
+class Waiting:
+    """A frame that awaits a translation. Of those of a flow at most one asks: it has raised the event."""
+
+    frame: bytes
+    since_ms: int
+    asks: bool
+
+
+@dataclass
 class Nat:
     """`inside` and `outside` are the two tables; `waiting` the frames that await a translation, oldest first."""
 
     inside: FlowTable[End] = field(default_factory=FlowTable)
     outside: FlowTable[End] = field(default_factory=FlowTable)
-    waiting: list[tuple[bytes, int]] = field(default_factory=list)  # frame, now_ms of its coming
+    waiting: list[Waiting] = field(default_factory=list)
     events: list[tuple[int, int, int, int]] = field(default_factory=list)  # as the event's words
 
     def put(self, protocol: int, inside: End, outside: End, now_s: int = 0, idle_s: int = 0) -> bool:
@@ -81,6 +90,14 @@ class Nat:
             return False
         self.outside.delete(entry.value.key(protocol), now_s)
         return self.inside.delete(inside.key(protocol), now_s)
+
+    def clear(self) -> None:
+        """Frames stay, but what was asked for them is lost."""
+        self.inside.clear()
+        self.outside.clear()
+        self.events.clear()
+        for item in self.waiting:
+            item.asks = False
 
     @staticmethod
     def _end(headers: Headers, direction: int) -> End | None:
@@ -104,17 +121,16 @@ class Nat:
         end = self._end(headers, direction)
         if end is None:
             return drop("unsupported")
-        key = end.key(headers.protocol)
-        if direction == FORWARD and any(self._key(waits) == key for waits, _ in self.waiting):
-            return self._wait(frame, now_ms)
+        if direction == FORWARD and self._of_flow(headers.protocol, end):
+            return self._wait(frame, headers, end, now_ms)
         verdict = self._translate(frame, headers, end, direction, now_s)
         if verdict.drop_reason is None or direction == RETURN:
             return verdict
-        verdict = self._wait(frame, now_ms)
-        if verdict.waits:
-            ports = end.port << 16 | (headers.icmp_id if headers.protocol == ICMP else headers.dst_port)
-            self.events.append((headers.src_ip, headers.dst_ip, ports, headers.protocol))
-        return verdict
+        return self._wait(frame, headers, end, now_ms)
+
+    def _of_flow(self, protocol: int, inside: End) -> list[Waiting]:
+        key = inside.key(protocol)
+        return [item for item in self.waiting if self._key(item.frame) == key]
 
     def _key(self, frame: bytes) -> bytes:
         headers = parse(frame)
@@ -122,10 +138,15 @@ class Nat:
         assert end is not None
         return end.key(headers.protocol)
 
-    def _wait(self, frame: bytes, now_ms: int) -> Verdict:
-        if len(self.waiting) == MISS_FRAMES:
+    def _wait(self, frame: bytes, headers: Headers, end: End, now_ms: int) -> Verdict:
+        of_flow = self._of_flow(headers.protocol, end)
+        if len(self.waiting) == MISS_FRAMES or len(of_flow) == FLOW_FRAMES:
             return drop("miss-buffer-full")
-        self.waiting.append((frame, now_ms))
+        asks = not any(item.asks for item in of_flow)
+        self.waiting.append(Waiting(frame, now_ms, asks))
+        if asks:
+            ports = end.port << 16 | (headers.icmp_id if headers.protocol == ICMP else headers.dst_port)
+            self.events.append((headers.src_ip, headers.dst_ip, ports, headers.protocol))
         return Verdict(waits=True)
 
     def _translate(self, frame: bytes, headers: Headers, end: End, direction: int, now_s: int) -> Verdict:
@@ -137,20 +158,19 @@ class Nat:
         return Verdict(frame=rewrite(frame, headers, end, entry.value, direction))
 
     def release(self, protocol: int, inside: End, now_s: int = 0) -> list[Verdict]:
-        """After a put: the frames that waited for it, in their order."""
-        key = inside.key(protocol)
-        return self._leave([item for item in self.waiting if self._key(item[0]) == key], now_s)
+        """After the host's answer, a put or a delete that found nothing: the frames that waited, in their order."""
+        return self._leave(self._of_flow(protocol, inside), now_s)
 
     def expire(self, now_ms: int, timeout_ms: int, now_s: int = 0) -> list[Verdict]:
         """Frames that waited too long."""
-        return self._leave([item for item in self.waiting if now_ms - item[1] > timeout_ms], now_s)
+        return self._leave([item for item in self.waiting if now_ms - item.since_ms > timeout_ms], now_s)
 
-    def _leave(self, items: list[tuple[bytes, int]], now_s: int) -> list[Verdict]:
+    def _leave(self, items: list[Waiting], now_s: int) -> list[Verdict]:
         verdicts = []
         for item in items:
             self.waiting.remove(item)
-            headers = parse(item[0])
+            headers = parse(item.frame)
             end = self._end(headers, FORWARD)
             assert end is not None
-            verdicts.append(self._translate(item[0], headers, end, FORWARD, now_s))
+            verdicts.append(self._translate(item.frame, headers, end, FORWARD, now_s))
         return verdicts

@@ -35,7 +35,6 @@ IDLE_TIMEOUT_S = 110
 # The engine ends four idle flows a frame: so many that pass untouched let it end all.
 ARP = bytes(12) + b"\x08\x06" + bytes(28)
 ARPS_AFTER_PAUSE = 20
-MISS_TIMEOUT_MS = 1000
 CHECKSUM_AT = {TCP: 16, UDP: 6, ICMP: 2}
 # The engine's reasons in the board's words.
 REASONS = {"no_port": "no-translation", "no_mapping": "no-translation", "fragment": "unsupported"}
@@ -168,7 +167,7 @@ class Software:
 
 
 class Board:
-    """The golden model with a host that gives out ends in no order and takes back what is idle."""
+    """The golden model with a host that gives out ends in no order, takes back what is idle and refuses the rest."""
 
     def __init__(self, setting: Setting, rng: random.Random) -> None:
         self.nat = Nat()
@@ -185,7 +184,8 @@ class Board:
 
     def answer(self, protocol: int, inside: End, ms: int) -> list[Any]:
         if len(self.given) >= self.most or not self.free[protocol]:
-            return self.nat.expire(ms + MISS_TIMEOUT_MS + 1, MISS_TIMEOUT_MS, ms // 1000)
+            assert not self.nat.delete(protocol, inside, ms // 1000)
+            return self.nat.release(protocol, inside, ms // 1000)
         outside = self.free[protocol].pop()
         assert self.nat.put(protocol, inside, outside, ms // 1000)
         self.given[protocol, inside] = outside

@@ -1,29 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
-// Eight frames that wait for a translation. A frame that waits is played back into the module's input once its flow is
-// released or the wait is over; frames of a flow in their order. A beat is {last, keep, data}.
+// Eight frames that wait for a translation, at most FLOW_FRAMES of one flow. A frame that waits is played back into the
+// module's input once the host has answered for its flow or the wait is over; frames of a flow in their order. A beat is
+// {last, keep, data}.
 `default_nettype none
 
 module miss_buffer #(
-    parameter int KEY_W = 56
+    parameter int KEY_W = 56,
+    parameter int FLOW_FRAMES = 4
 ) (
     input  wire              clk,
     input  wire              rst,
     input  wire  [15:0]      now_ms,
     input  wire  [15:0]      timeout_ms,
 
-    // The flow at hand; `flow_waits` two cycles after `key`.
+    input  wire              forget,          // no frame that is here has asked: the questions are lost
+
+    // The flow at hand, three cycles after `key`.
     input  wire  [KEY_W-1:0] key,
     output logic             flow_waits,
+    output logic             flow_full,       // has all the places that it may have
+    output logic             flow_asked,      // one of its frames waits for the host's answer, or has got it
     output wire              full,
     output wire  [ 2:0]      free_slot,
     output logic [ 3:0]      count,
 
-    input  wire              append,          // the flow at hand gets `free_slot`; its frame comes later
+    // The flow at hand gets `free_slot`; its frame comes later. Unless `flow_asked`, this one asks the host.
+    input  wire              append,
     input  wire  [ 1:0]      append_user,
     input  wire              remove,          // the frame in `remove_slot`, played back, has been decided on
     input  wire  [ 2:0]      remove_slot,
-    input  wire              release_flow,    // `release_key` has a translation; for at least 8 cycles
-    input  wire  [KEY_W-1:0] release_key,
+    input  wire              release_flow,    // the host has answered for `release_key`; not within 4 cycles of `append`
+    input  wire  [KEY_W-1:0] release_key,     // from the cycle before on
 
     input  wire  [72:0]      s_beat,          // into slot `s_slot`
     input  wire  [ 2:0]      s_slot,
@@ -36,8 +43,9 @@ module miss_buffer #(
     input  wire              m_ready
 );
 
-  // A slot's frame: known by its key, `rank` frames came before it; filled, when all of it is here.
-  logic [7:0]       taken, filled, released, played;
+  // A slot's frame: known by its key, `rank` frames came before it; filled, when all of it is here. It is released when
+  // the host has answered or it waited too long; of a flow all frames are answered, or none.
+  logic [7:0]       taken, filled, released, answered, asks, played;
   logic [KEY_W-1:0] keys [8];
   logic [ 2:0]      rank [8];
   logic [15:0]      since_ms [8];
@@ -49,12 +57,14 @@ module miss_buffer #(
   logic [7:0]  fits, release_fits, sought, head, overdue;
   logic [2:0]  free_at, seek, next_at;
   logic [15:0] head_since_ms;
-  logic        flow_released, late;
+  logic        flow_answered, late;
+  logic [3:0]  flow_count;
   always_comb begin
     free_at = 3'd0;
     next_at = 3'd0;
+    flow_count = 4'd0;
     for (int i = 7; i >= 0; i--) begin
-      fits[i]    = taken[i] && keys[i] == key_1;
+      flow_count = flow_count + 4'(fits[i]);
       sought[i]  = taken[i] && rank[i] == seek;
       overdue[i] = late && head[i] && rank[i] == 0;
       if (!taken[i]) free_at = 3'(i);
@@ -77,6 +87,7 @@ module miss_buffer #(
   always_ff @(posedge clk) begin
     head_since_ms <= '0;
     for (int i = 0; i < 8; i++) begin
+      fits[i]         <= taken[i] && keys[i] == key_1;
       release_fits[i] <= taken[i] && keys[i] == release_key;
       head[i]         <= taken[i] && rank[i] == 0 && !released[i];
       if (taken[i] && rank[i] == 0) head_since_ms <= since_ms[i];
@@ -98,21 +109,26 @@ module miss_buffer #(
 
   always_ff @(posedge clk) begin
     flow_waits    <= |fits;
-    flow_released <= |(fits & released);
+    flow_full     <= flow_count >= 4'(FLOW_FRAMES);
+    flow_asked    <= |(fits & (asks | answered));
+    flow_answered <= |(fits & answered);
     if (rst) begin
-      {taken, filled, released, played} <= '0;
+      {taken, filled, released, answered, asks, played} <= '0;
       write_beat <= '0;
       count      <= '0;
     end else begin
       for (int i = 0; i < 8; i++) begin
-        if (release_flow && release_fits[i]) released[i] <= 1'b1;
-        if (overdue[i]) released[i] <= 1'b1;
+        if (release_flow && release_fits[i]) {released[i], answered[i]} <= 2'b11;
+        if (overdue[i]) {released[i], asks[i]} <= 2'b10;
+        if (forget) asks[i] <= 1'b0;
         if (remove && taken[i] && rank[i] > rank[remove_slot]) rank[i] <= rank[i] - 1'b1;
       end
       if (append) begin
         taken[free_at]    <= 1'b1;
         filled[free_at]   <= 1'b0;
-        released[free_at] <= flow_released;
+        released[free_at] <= flow_answered;
+        answered[free_at] <= flow_answered;
+        asks[free_at]     <= !flow_asked;
         played[free_at]   <= 1'b0;
         rank[free_at]     <= count[2:0];
         count             <= count + 1'b1;

@@ -2,7 +2,8 @@
 // Source NAT (fpga/README.md; semantics of agents/engine/nfs/nat with the translations given by the host). A mapping is
 // of an inside end (address, port or echo identifier, protocol), whatever the destination (RFC 4787 4.1). Translated are
 // TCP, UDP, echo requests forward and echo replies on return; other IPv4 is `unsupported`, ICMP errors too.
-// A frame that waited and still finds no translation is dropped. Frames that wait are lost with the module.
+// A frame that waited and still finds no translation is dropped, after which its flow asks again. Frames that wait are
+// lost with the module.
 `default_nettype none
 
 module nf_nat #(
@@ -102,13 +103,15 @@ module nf_nat #(
   logic        searching, known, diverts, rewrites;
   logic [47:0] partner;
   logic [ 2:0] slot;
-  wire         find_ready, found, hit, flow_waits, buffer_full;
+  wire         find_ready, found, hit, flow_waits, flow_full, flow_asked, buffer_full;
   wire  [47:0] found_partner;
   wire  [ 2:0] free_slot;
   wire  [ 3:0] waiting;
   wire         joins = !is_return && !was_played && (flow_waits || !known);
-  wire         append = state == CHOOSE && joins && !buffer_full && !clear;
-  wire         raises = append && !flow_waits;
+  // One that has its translation waits for its turn only.
+  wire         no_place = buffer_full || (flow_full && !known);
+  wire         append = state == CHOOSE && joins && !no_place && !clear;
+  wire         raises = append && !flow_asked;
   wire         computed = state == COMPUTE && cycles == 3'd4;
 
   always_ff @(posedge clk) begin
@@ -141,7 +144,7 @@ module nf_nat #(
           state   <= WAIT;
           decided <= 1'b1;
           if (joins) begin
-            verdict_drop <= buffer_full;
+            verdict_drop <= no_place;
             drop_reason  <= 2'(DROP_MISS_BUFFER_FULL);
           end else if (!known) begin
             verdict_drop <= 1'b1;
@@ -186,22 +189,23 @@ module nf_nat #(
       .m_valid(m_axis_tvalid), .m_ready(m_axis_tready));
   assign m_axis_tuser[11:2] = 10'd0;
 
-  // A put that succeeds releases the frames that wait for it; for some cycles, so that one that joins just then is met.
+  // The host answers for a flow that waits by a put that succeeds, or refuses it by a delete that finds nothing. A delete
+  // that finds a translation is no answer: what misses it just then waits for the next one. A search takes more than ten
+  // cycles, and the table does one at a time, so no frame joins in the few between the host's search and the release.
   logic [15:0] miss_timeout_ms;
-  logic [ 7:0] release_cycles;
-  wire         release_now, table_start, host_done, host_valid, host_full;
+  logic        answers;
+  wire         table_start, host_done, host_valid, host_full;
   wire  [ 3:0] table_operation;
   wire  [27:0] table_index;
   wire [255:0] table_wdata;
   wire  [55:0] table_key = {table_wdata[31:0], table_wdata[95:80], table_wdata[103:96]};
-  assign release_now = |release_cycles;
-  always_ff @(posedge clk) begin
-    release_cycles <= rst ? 8'd0 : {release_cycles[6:0], host_done && host_valid && table_operation == 4'd2};
-  end
+  wire         is_put = table_operation == 4'd2;
+  wire         is_delete = table_operation == 4'd3;
+  always_ff @(posedge clk) answers <= !rst && host_done && (host_valid ? is_put : is_delete);
   miss_buffer u_misses (
-      .clk, .rst, .now_ms(now_ms[15:0]), .timeout_ms(miss_timeout_ms), .key, .flow_waits,
-      .full(buffer_full), .free_slot, .count(waiting), .append, .append_user(hdr_user[1:0]),
-      .remove(decided && was_played), .remove_slot(hdr_user[5:3]), .release_flow(release_now),
+      .clk, .rst, .now_ms(now_ms[15:0]), .timeout_ms(miss_timeout_ms), .forget(clear), .key,
+      .flow_waits, .flow_full, .flow_asked, .full(buffer_full), .free_slot, .count(waiting), .append,
+      .append_user(hdr_user[1:0]), .remove(decided && was_played), .remove_slot(hdr_user[5:3]), .release_flow(answers),
       .release_key(table_key), .s_beat({out_last, out_keep, out_data}), .s_slot(leaving[115:113]),
       .s_valid(out_valid && out_diverts), .playing, .m_beat(played_beat), .m_user(played_user),
       .m_valid(played_valid), .m_ready(path_ready && from_buffer));

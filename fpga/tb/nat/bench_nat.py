@@ -66,6 +66,18 @@ class Translator:
             assert status & FULL and not status & VALID
         return status
 
+    async def delete(self, protocol: int, inside: End) -> bool:
+        """Where there is nothing to delete the frames that wait are refused."""
+        await self.slot.settle()
+        entry = [inside.address, 0, inside.port << 16, protocol, 0, 0, 0, 0]
+        status, _ = await self.slot.table(DELETE, entry=entry)
+        found = self.model.delete(protocol, inside, self.now_s)
+        assert bool(status & VALID) == found
+        if not found:
+            for verdict in self.model.release(protocol, inside, self.now_s):
+                self._take(verdict, 0)
+        return found
+
     async def pass_ms(self, ms: int, timeout_ms: int = 1000) -> None:
         await self.slot.settle()
         await self.slot.pass_us(ms * US_PER_MS)
@@ -282,6 +294,170 @@ async def waiting_ends(dut: Any) -> None:
     await t.pass_ms(20, timeout_ms=10)
     await t.check()
     assert t.drops["no-translation"] == 8
+
+
+@cocotb.test(timeout_time=2, timeout_unit="ms")
+async def asks_again(dut: Any) -> None:
+    """A flow whose event is lost or never answered asks again once the frame that asked is gone, though others wait."""
+    t = await translator(dut)
+    await t.slot.write("MISS_TIMEOUT_MS", 10)
+    flow = [udp(IN, OUT, 1, 53, bytes([n])) for n in range(20)]
+    for n in range(16):  # four at a time, the oldest of which asks
+        assert t.send(flow[n]).waits
+        await t.check()
+        await t.pass_ms(3, timeout_ms=10)
+    assert t.drops == {"no-translation": 13}
+    assert len(t.model.events) == 4
+    await t.check_events()
+    assert t.send(flow[16]).waits
+    await t.put(UDP, End(IN, 1), End(PUBLIC, 1))
+    assert not t.send(flow[17]).waits
+    await t.check()
+    assert [parse(out.frame).src_port for out in t.expected] == [1] * 5
+    await t.check_events()
+
+
+@cocotb.test(timeout_time=2, timeout_unit="ms")
+async def host_refuses(dut: Any) -> None:
+    """A delete that finds nothing ends the wait of one flow at once; the flow's next frame asks again."""
+    t = await translator(dut)
+    hot, other = [tcp(IN, OUT, 1, 80, SYN, bytes([n])) for n in range(6)], tcp(IN + 1, OUT, 1, 80, SYN)
+    for frame in hot[:4]:
+        assert t.send(frame).waits
+    assert t.send(other).waits
+    assert t.send(hot[4]).drop_reason == "miss-buffer-full"
+    await t.check()
+    assert not await t.delete(TCP, End(IN, 1))
+    await t.check()
+    assert t.drops == {"no-translation": 4, "miss-buffer-full": 1} and len(t.model.waiting) == 1
+    assert t.send(hot[5]).waits
+    await t.check()
+    assert len(t.model.events) == 3
+    await t.check_events()
+    for n in range(2):
+        await t.put(TCP, End(IN + n, 1), End(PUBLIC, 1 + n))
+    await t.check()
+    assert len(t.expected) == 2
+    assert await t.delete(TCP, End(IN, 1))
+    assert t.send(hot[0]).waits
+    assert not await t.delete(TCP, End(IN, 1))
+    await t.check()
+    await t.check_events()
+
+
+@cocotb.test(timeout_time=4, timeout_unit="ms")
+async def delete_is_no_refusal(dut: Any) -> None:
+    """A delete that finds a translation drops no frame, in whatever cycle the frame comes."""
+    slot = Slot(dut)
+    await slot.start()
+    await slot.write("CONTROL", ENABLE)
+    entry = [IN, PUBLIC, 1 << 16 | 1, UDP, 0, 0, 0, 0]
+    waited = 0
+    for delay in range(80):
+        assert (await slot.table(PUT, entry=entry))[0] & VALID
+        deleting = cocotb.start_soon(slot.table(DELETE, entry=entry))
+        await ClockCycles(dut.clk, 40 + delay)
+        slot.source.send(udp(IN, OUT, 1, 53, bytes([delay])))
+        assert (await deleting)[0] & VALID
+        await slot.settle()
+        waited += await slot.read("MISSES_WAITING")
+        assert (await slot.table(PUT, entry=entry))[0] & VALID
+        await slot.settle()
+        assert await slot.read("FRAMES_OUT") == delay + 1
+    assert 8 < waited < 72, "frames came before the delete and after it"
+    assert len(await slot.events()) + await slot.read("EVENT_LOST") == waited
+
+
+@cocotb.test(timeout_time=4, timeout_unit="ms")
+async def timeout_is_no_answer(dut: Any) -> None:
+    """A frame that comes while an older one of its flow leaves for lack of an answer waits for its own."""
+    slot = Slot(dut)
+    await slot.start()
+    await slot.write("CONTROL", ENABLE)
+    await slot.write("MISS_TIMEOUT_MS", 2)
+    for delay in range(60):
+        flow = [udp(IN, OUT, delay, 53, bytes([n])) for n in range(3)]
+        slot.source.send(flow[0])
+        await slot.settle()
+        await slot.pass_us(2 * US_PER_MS)
+        slot.source.send(flow[1])
+        await slot.settle()
+        slot.source.send(flow[2])
+        await ClockCycles(dut.clk, delay)
+        await slot.pass_us(US_PER_MS)
+        await ClockCycles(dut.clk, 120)
+        await slot.settle()
+        assert await slot.read("MISSES_WAITING") == 2
+        assert (await slot.table(PUT, entry=[IN, PUBLIC, delay << 16 | delay, UDP, 0, 0, 0, 0]))[0] & VALID
+        await slot.settle()
+        assert [out.frame[42:43] for out in slot.sink.frames[2 * delay :]] == [b"\1", b"\2"]
+        assert await slot.read("DROPS", 1) == delay + 1
+
+
+@cocotb.test(timeout_time=2, timeout_unit="ms")
+async def clear_makes_ask_again(dut: Any) -> None:
+    t = await translator(dut)
+    assert t.send(udp(IN, OUT, 1, 53, b"a")).waits
+    await t.slot.settle()
+    await t.slot.write("CONTROL", ENABLE | CLEAR)
+    t.model.clear()
+    while await t.slot.read("STATUS") & 2:
+        pass
+    await t.check_events()
+    assert t.send(udp(IN, OUT, 1, 53, b"b")).waits
+    await t.slot.settle()
+    await t.check_events()
+    await t.put(UDP, End(IN, 1), End(PUBLIC, 1))
+    await t.slot.settle()
+    assert [out.frame[42:] for out in t.slot.sink.frames] == [b"a", b"b"]
+
+
+@cocotb.test(timeout_time=4, timeout_unit="ms")
+async def answers_in_a_row(dut: Any) -> None:
+    """An answer is of the flow that it names, though the host writes the next one's key as fast as it can."""
+    t = await translator(dut)
+    for turn in range(12):
+        ends = [End(IN + 8 * turn + n, 7) for n in range(8)]
+        for end in ends:
+            assert t.send(udp(end.address, OUT, 7, 53)).waits
+        await t.slot.settle()
+        refused = {ends[1], ends[4]}
+        for n, end in enumerate(ends):
+            outside = End(PUBLIC, 1000 + 8 * turn + n)
+            operation = DELETE if end in refused else PUT
+            entry = [end.address, outside.address, end.port << 16 | outside.port, UDP, 0, 0, 0, 0]
+            assert bool((await t.slot.table(operation, entry=entry))[0] & VALID) == (operation == PUT)
+            assert end in refused or t.model.put(UDP, end, outside)
+            for verdict in t.model.release(UDP, end):
+                t._take(verdict, 0)
+        await t.check()
+        await t.check_events()
+    assert t.drops == {"no-translation": 24}
+
+
+@cocotb.test(timeout_time=8, timeout_unit="ms")
+async def others_go_on(dut: Any) -> None:
+    """Beside a flow that sends all the time and is never answered, each of 90 flows of one packet comes out."""
+    t = await translator(dut)
+    await t.slot.write("MISS_TIMEOUT_MS", 10)
+    chance = stdlib_random.Random(5)
+    hot = End(IN, 1)
+    for first in range(0, 90, 3):
+        flows = [End(IN + 1 + n, 7) for n in range(first, first + 3)]
+        frames = [udp(end.address, OUT, end.port, 53) for end in flows]
+        frames += [udp(hot.address, OUT, hot.port, 53, bytes([first, n])) for n in range(5)]
+        for frame in chance.sample(frames, len(frames)):
+            t.send(frame)
+        await t.slot.settle()
+        asked = [End(address, ports >> 16) for address, _, ports, _ in t.model.events]
+        await t.check_events()
+        for end in asked:
+            if end != hot:
+                await t.put(UDP, end, End(PUBLIC, 2000 + end.address - IN))
+        await t.pass_ms(chance.randrange(4), timeout_ms=10)
+    await t.check()
+    assert len(t.expected) == 90
+    assert t.drops["miss-buffer-full"] > 90 and t.drops["no-translation"] > 8
 
 
 @cocotb.test(timeout_time=4, timeout_unit="ms")

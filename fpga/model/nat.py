@@ -42,9 +42,9 @@ def rewrite(frame: bytes, headers: Headers, old: End, new: End, direction: int) 
 
     address = [(old.address >> 16, new.address >> 16), (old.address & 0xFFFF, new.address & 0xFFFF)]
     port = [(old.port, new.port)]
-    l4 = headers.l4_offset
-    put(24, _adjusted(headers.ip_checksum, address))
-    put(30 if direction == RETURN else 26, new.address, 4)
+    l3, l4 = headers.l3_offset, headers.l4_offset
+    put(l3 + 10, _adjusted(headers.ip_checksum, address))
+    put(l3 + (16 if direction == RETURN else 12), new.address, 4)
     put(l4 + (4 if headers.protocol == ICMP else 2 * direction), new.port)
     covered = port if headers.protocol == ICMP else address + port
     checksum = _adjusted(headers.transport_checksum, covered)

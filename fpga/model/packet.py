@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 FRAME_BYTES_MAX = 2048
+IPV4, VLAN = 0x0800, 0x8100
+ETHERNET_BYTES, TAG_BYTES = 14, 4
 ICMP, TCP, UDP = 1, 6, 17
 
 
@@ -16,6 +18,7 @@ class Headers:
 
     is_ipv4: bool = False
     malformed: bool = False
+    vlan: bool = False
     later_fragment: bool = False
     transport: bool = False
     protocol: int = 0
@@ -32,6 +35,10 @@ class Headers:
     l4_offset: int = 0
     payload_offset: int = 0
     payload_bytes: int = 0
+
+    @property
+    def l3_offset(self) -> int:
+        return ETHERNET_BYTES + (TAG_BYTES if self.vlan else 0)
 
 
 def _word(data: bytes, at: int) -> int:
@@ -58,38 +65,42 @@ def _header_bytes(l4: bytes, protocol: int, whole: bool) -> int:
 
 
 def parse(frame: bytes) -> Headers:
-    if len(frame) < 14:
+    tagged = len(frame) >= ETHERNET_BYTES and _word(frame, 12) == VLAN
+    l3 = ETHERNET_BYTES + (TAG_BYTES if tagged else 0)
+    if len(frame) < l3:
         return Headers(malformed=True)
-    if _word(frame, 12) != 0x0800:
+    if _word(frame, l3 - 2) != IPV4:
         return Headers()
-    if len(frame) < 34:
+    ip = frame[l3:]
+    if len(ip) < 20:
         return Headers(is_ipv4=True, malformed=True)
-    version, ihl = frame[14] >> 4, (frame[14] & 15) * 4
-    total, fragment = _word(frame, 16), _word(frame, 20)
+    version, ihl = ip[0] >> 4, (ip[0] & 15) * 4
+    total, fragment = _word(ip, 2), _word(ip, 6)
     offset = (fragment & 0x1FFF) * 8
-    if version != 4 or ihl < 20 or total < ihl or total > len(frame) - 14 or offset + total > 65535:
+    if version != 4 or ihl < 20 or total < ihl or total > len(ip) or offset + total > 65535:
         return Headers(is_ipv4=True, malformed=True)
-    protocol, at = frame[23], 14 + ihl
-    ip: dict[str, Any] = {
+    protocol, at = ip[9], l3 + ihl
+    fields: dict[str, Any] = {
         "is_ipv4": True,
+        "vlan": tagged,
         "later_fragment": offset != 0,
         "protocol": protocol,
         "ip_bytes": total,
-        "ip_checksum": _word(frame, 24),
-        "src_ip": _long(frame, 26),
-        "dst_ip": _long(frame, 30),
+        "ip_checksum": _word(ip, 10),
+        "src_ip": _long(ip, 12),
+        "dst_ip": _long(ip, 16),
         "l4_offset": at,
     }
     if offset != 0 or protocol not in (ICMP, TCP, UDP):
-        return Headers(**ip)
-    l4 = frame[at : 14 + total]
+        return Headers(**fields)
+    l4 = ip[ihl:total]
     header = _header_bytes(l4, protocol, whole=(fragment & 0x3FFF) == 0)
     if header == 0:
-        return Headers(**ip, malformed=True)
+        return Headers(**fields, malformed=True)
     ports: dict[str, Any] = {} if protocol == ICMP else {"src_port": _word(l4, 0), "dst_port": _word(l4, 2)}
     echo: dict[str, Any] = {"icmp_type": l4[0], "icmp_id": _word(l4, 4)} if protocol == ICMP else {}
     return Headers(
-        **ip,
+        **fields,
         **ports,
         **echo,
         transport=True,

@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Frames that golden models and software are held against each other with."""
+"""Frames that RTL, golden models and software are held against each other with."""
 
 from __future__ import annotations
 
 import random
 import struct
+
+from model.packet import VLAN
+
+SERVICE_VLAN = 0x88A8  # the outer TPID of IEEE 802.1ad
 
 
 def payload(rng: random.Random) -> bytes:
@@ -26,10 +30,35 @@ def transport(rng: random.Random, proto: int, victim: bool) -> bytes:
     return bytes([rng.choice([0, 8, 3]), 0, 0, 0, 0, ports[0] & 255, 0, 1]) + data if proto == 1 else data
 
 
+def with_tag(whole: bytes, tci: int = 0, tpid: int = VLAN) -> bytes:
+    """The frame behind one more VLAN tag."""
+    return whole[:12] + struct.pack(">HH", tpid, tci) + whole[12:]
+
+
+def randomly_tagged(rng: random.Random, whole: bytes) -> bytes:
+    """Mostly one tag; also two, of which the inner one hides what follows, and a frame that ends in or at its tag."""
+    kind = rng.random()
+    out = with_tag(whole, rng.randrange(65536))
+    if kind < 0.15:
+        return with_tag(out, rng.randrange(65536), rng.choice([VLAN, SERVICE_VLAN]))
+    return out[: rng.randrange(14, 19)] if kind < 0.25 else out
+
+
 def frame(rng: random.Random) -> bytes:
-    """Mostly sound IPv4; also other protocols, options, fragments, wrong lengths and cut frames."""
-    if rng.random() < 0.03:
+    """Mostly sound IPv4; also IPv6, other protocols, options, fragments, VLAN tags, wrong lengths and cut frames."""
+    whole = ipv4(rng) if rng.random() > 0.05 else not_ipv4(rng)
+    return randomly_tagged(rng, whole) if rng.random() < 0.15 else whole
+
+
+def not_ipv4(rng: random.Random) -> bytes:
+    """ARP, or a SYN in IPv6."""
+    if rng.random() < 0.5:
         return rng.randbytes(12) + b"\x08\x06" + bytes(28)
+    l4 = transport(rng, 6, victim=True)
+    return bytes(12) + b"\x86\xdd" + struct.pack(">IHBB", 6 << 28, len(l4), 6, 64) + rng.randbytes(32) + l4
+
+
+def ipv4(rng: random.Random) -> bytes:
     proto = rng.choice([6, 6, 6, 6, 6, 6, 17, 1, 47])
     source = 0x0A000000 | rng.randrange(6)
     target = 0xC0A80000 | (0 if rng.random() < 0.5 else rng.randrange(40))
@@ -50,6 +79,7 @@ def frame(rng: random.Random) -> bytes:
 
 def turned(whole: bytes) -> bytes:
     """With the addresses exchanged, as replies have them."""
-    if len(whole) < 34:
+    at = 30 if whole[12:14] == VLAN.to_bytes(2, "big") else 26
+    if len(whole) < at + 8:
         return whole
-    return whole[:26] + whole[30:34] + whole[26:30] + whole[34:]
+    return whole[:at] + whole[at + 4 : at + 8] + whole[at : at + 4] + whole[at + 8 :]

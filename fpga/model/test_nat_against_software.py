@@ -23,7 +23,7 @@ import pytest
 
 from model.nat import ECHO_REPLY, ECHO_REQUEST, End, Nat
 from model.packet import ICMP, TCP, UDP, Headers, parse
-from model.random_frames import frame
+from model.random_frames import frame, turned
 from model.verdict import RETURN
 
 REPLAY = Path(__file__).resolve().parents[2] / "agents/build/engine/nfs/nf_replay"
@@ -50,17 +50,17 @@ def total(data: bytes) -> int:
 
 def covered(whole: bytes, headers: Headers) -> bytes:
     """What the transport checksum covers, itself included; of the pseudo header what NAT can change."""
-    pseudo = b"" if headers.protocol == ICMP else whole[26:34]
-    return pseudo + whole[headers.l4_offset : 14 + headers.ip_bytes]
+    pseudo = b"" if headers.protocol == ICMP else whole[headers.l3_offset + 12 : headers.l3_offset + 20]
+    return pseudo + whole[headers.l4_offset : headers.l3_offset + headers.ip_bytes]
 
 
 def with_totals(whole: bytes, header_total: int, transport_total: int) -> bytes:
     """The frame with checksums by which the sums over header and transport come to these totals."""
     headers = parse(whole)
     out = bytearray(whole)
-    out[24:26] = ((headers.ip_checksum + header_total - total(whole[14 : headers.l4_offset])) % 0xFFFF).to_bytes(
-        2, "big"
-    )
+    at = headers.l3_offset + 10
+    header_sum = headers.ip_checksum + header_total - total(whole[headers.l3_offset : headers.l4_offset])
+    out[at : at + 2] = (header_sum % 0xFFFF).to_bytes(2, "big")
     if headers.protocol == UDP and headers.transport_checksum == 0:
         return bytes(out)
     checksum = (headers.transport_checksum + transport_total - total(covered(whole, headers))) % 0xFFFF
@@ -73,11 +73,12 @@ def readdressed(whole: bytes, back: int, end: End) -> bytes:
     """With another destination (back) or source; checksums that held hold, wrong ones stay as wrong as they were."""
     headers = parse(whole)
     out = bytearray(whole)
-    address_at = 30 if back else 26
+    address_at = headers.l3_offset + (16 if back else 12)
     port_at = headers.l4_offset + (4 if headers.protocol == ICMP else 2 * back)
     out[address_at : address_at + 4] = end.address.to_bytes(4, "big")
     out[port_at : port_at + 2] = end.port.to_bytes(2, "big")
-    return with_totals(bytes(out), total(whole[14 : headers.l4_offset]), total(covered(whole, headers)))
+    header = whole[headers.l3_offset : headers.l4_offset]
+    return with_totals(bytes(out), total(header), total(covered(whole, headers)))
 
 
 def canonical(whole: bytes) -> bytes:
@@ -86,8 +87,9 @@ def canonical(whole: bytes) -> bytes:
     if not headers.transport:
         return whole
     out = bytearray(whole)
-    for at in {24, headers.l4_offset + CHECKSUM_AT[headers.protocol]}:
-        if out[at : at + 2] == b"\xff\xff" and (at == 24 or headers.protocol != UDP):
+    header_sum_at = headers.l3_offset + 10
+    for at in {header_sum_at, headers.l4_offset + CHECKSUM_AT[headers.protocol]}:
+        if out[at : at + 2] == b"\xff\xff" and (at == header_sum_at or headers.protocol != UDP):
             out[at : at + 2] = b"\0\0"
     return bytes(out)
 
@@ -106,9 +108,9 @@ def end_of(whole: bytes, back: int) -> End | None:
 def reply(whole: bytes) -> bytes:
     """With the two ends exchanged, where they are to be found; the checksums cover both."""
     h = parse(whole)
-    if len(whole) < 34 or not h.is_ipv4:
+    if not h.is_ipv4:
         return whole
-    out = whole[:26] + whole[30:34] + whole[26:30] + whole[34:]
+    out = turned(whole)
     if not h.transport or h.protocol == ICMP:
         return out
     at = h.l4_offset

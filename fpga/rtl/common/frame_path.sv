@@ -30,6 +30,7 @@ module frame_path #(
     output wire  [USER_W-1:0]    hdr_user,       // s_axis_tuser of the frame
     output wire                  hdr_is_ipv4,
     output wire                  hdr_malformed,
+    output wire                  hdr_vlan,
     output wire                  hdr_later_fragment,
     output wire                  hdr_transport,
     output wire  [ 7:0]          hdr_protocol,
@@ -67,11 +68,11 @@ module frame_path #(
   assign frame_in = in_tvalid && in_tready && in_tlast;
 
   // Headers; the user bits follow the parser's two cycles.
-  localparam int HEADER_W = 193 + USER_W;
+  localparam int HEADER_W = 194 + USER_W;
   wire [HEADER_W-1:0] header;
   wire                parsed, parsed_oversize, no_header;
   logic [USER_W-1:0]  user_1, user_2;
-  assign header[HEADER_W-1:193] = user_2;
+  assign header[HEADER_W-1:194] = user_2;
   always_ff @(posedge clk) begin
     user_1 <= in_tuser;
     user_2 <= user_1;
@@ -79,7 +80,8 @@ module frame_path #(
   hdr_parse u_parse (
       .clk, .rst, .beat(in_tvalid && in_tready), .tdata(in_tdata), .tkeep(in_tkeep), .tlast(in_tlast),
       .valid(parsed), .oversize(parsed_oversize),
-      .is_ipv4(header[192]), .malformed(header[191]), .later_fragment(header[190]), .transport(header[189]),
+      .is_ipv4(header[193]), .malformed(header[192]), .vlan(header[191]), .later_fragment(header[190]),
+      .transport(header[189]),
       .protocol(header[188:181]), .ip_bytes(header[180:165]), .ip_checksum(header[164:149]),
       .src_ip(header[148:117]), .dst_ip(header[116:85]), .src_port(header[84:69]), .dst_port(header[68:53]),
       .tcp_flags(header[52:47]), .icmp_type(header[46:39]), .icmp_id(header[38:23]),
@@ -90,8 +92,8 @@ module frame_path #(
       .clk, .rst, .push(parsed && !parsed_oversize), .push_data(header), .full(),
       .pop(hdr_take), .pop_data(oldest), .empty(no_header), .count());
   assign hdr_valid = !no_header;
-  assign {hdr_user, hdr_is_ipv4, hdr_malformed, hdr_later_fragment, hdr_transport, hdr_protocol, hdr_ip_bytes,
-          hdr_ip_checksum, hdr_src_ip, hdr_dst_ip, hdr_src_port, hdr_dst_port, hdr_tcp_flags, hdr_icmp_type,
+  assign {hdr_user, hdr_is_ipv4, hdr_malformed, hdr_vlan, hdr_later_fragment, hdr_transport, hdr_protocol,
+          hdr_ip_bytes, hdr_ip_checksum, hdr_src_ip, hdr_dst_ip, hdr_src_port, hdr_dst_port, hdr_tcp_flags, hdr_icmp_type,
           hdr_icmp_id, hdr_transport_checksum, hdr_l4_offset} = oldest;
 
   // Frames.

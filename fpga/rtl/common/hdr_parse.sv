@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads Ethernet, IPv4 and TCP/UDP/ICMP headers off a frame stream that it only watches. The classification is that of
-// the engine's parser (agents/support/packet.cc), except that an 802.1Q tag is not skipped.
+// the engine's parser (agents/support/packet.cc): one 802.1Q tag (TPID 0x8100) is skipped, a second is not.
 //
 // Two cycles after the beat with `tlast`, `valid` is high for one cycle, and every output holds until the next one.
 // Numbers are in host order; a field is 0 where the frame has none or it is out of reach.
@@ -19,8 +19,10 @@ module hdr_parse #(
 
     output logic        valid,
     output logic        oversize,            // longer than FRAME_BYTES_MAX; the other outputs then mean nothing
-    output logic        is_ipv4,             // by EtherType
-    output logic        malformed,           // shorter than 14 bytes, or IPv4 that contradicts itself or the frame
+    output logic        is_ipv4,             // by EtherType, the one behind a tag
+    output logic        malformed,           // shorter than its Ethernet header and tag, or IPv4 that contradicts
+                                             // itself or the frame
+    output logic        vlan,                // IPv4 behind a tag: its header begins at byte 18, not 14
     output logic        later_fragment,      // fragment offset above 0
     output logic        transport,           // TCP, UDP or ICMP with its whole header in reach
     output logic [ 7:0] protocol,
@@ -49,10 +51,18 @@ module hdr_parse #(
   wire [15:0] word2 = {tdata[39:32], tdata[47:40]};
   wire [15:0] word3 = {tdata[55:48], tdata[63:56]};
 
-  // Position in the frame, saturating far beyond FRAME_BYTES_MAX.
+  // Position in the frame, saturating far beyond FRAME_BYTES_MAX. What follows a tag comes half a beat late: the words
+  // that are the first half of a beat without it are the second half of that beat, the others the first half of the next
+  // one. Fields are named by their beat and half in a frame without a tag.
   localparam int BEATS_W = $clog2(FRAME_BYTES_MAX / 8) + 2;
   logic [BEATS_W-1:0] at;
   wire                at_end = &at;
+  logic               tag;
+  wire  [BEATS_W-1:0] late_at = at - BEATS_W'(tag);  // beat of which `late0` and `late1` are the second half
+  wire  [15:0] early0 = tag ? word2 : word0;
+  wire  [15:0] early1 = tag ? word3 : word1;
+  wire  [15:0] late0 = tag ? word0 : word2;
+  wire  [15:0] late1 = tag ? word1 : word3;
 
   // Fields at fixed places.
   logic [15:0] ether_type, total, ip_sum;
@@ -66,7 +76,8 @@ module hdr_parse #(
   logic [ 3:0] tcp_words;  // from word 6
   logic [ 5:0] flags;
   wire  [ 3:0] l4_at = 4'd1 + ((ihl >> 1) + {3'd0, ihl[0]});
-  wire  [BEATS_W-1:0] l4_beat = at - BEATS_W'(l4_at);
+  wire  [BEATS_W-1:0] l4_early = at - BEATS_W'(l4_at);
+  wire  [BEATS_W-1:0] l4_late = late_at - BEATS_W'(l4_at);
   wire         odd = ihl[0];
 
   always_ff @(posedge clk) begin
@@ -75,48 +86,64 @@ module hdr_parse #(
   end
 
   always_ff @(posedge clk) begin
+    if (beat && at < 2) tag <= at[0] && word2 == 16'h8100;
+  end
+
+  always_ff @(posedge clk) begin
     if (beat) begin
       case (at)
-        1: begin
-          ether_type     <= word2;
-          {version, ihl} <= word3[15:8];
-        end
-        2: begin
-          total     <= word0;
-          fragment  <= word2[13:0];
-          proto     <= word3[7:0];
-        end
+        2: total  <= early0;
         3: begin
-          ip_sum     <= word0;
-          src        <= {word1, word2};
-          dst[31:16] <= word3;
+          ip_sum     <= early0;
+          src[31:16] <= early1;
         end
-        4: dst[15:0] <= word0;
+        4: dst[15:0] <= early0;
         default: ;
       endcase
-      if (at > 3 && l4_beat == 0) begin
-        l4_word0 <= odd ? word1 : word3;
-        if (odd) {l4_word1, l4_word2} <= {word2, word3};
+      case (late_at)
+        1: begin
+          ether_type     <= late0;
+          {version, ihl} <= late1[15:8];
+        end
+        2: begin
+          fragment <= late0[13:0];
+          proto    <= late1[7:0];
+        end
+        3: {src[15:0], dst[31:16]} <= {late0, late1};
+        default: ;
+      endcase
+      if (at > 3) begin
+        if (l4_early == 0 && odd) l4_word0 <= early1;
+        if (l4_early == 1) begin
+          if (odd) l4_word3 <= early0;
+          else {l4_word1, l4_word2} <= {early0, early1};
+        end
+        if (l4_early == 2) begin
+          if (odd) l4_word8 <= early1;
+          else {tcp_words, flags} <= {early1[15:12], early1[5:0]};
+        end
       end
-      if (at > 3 && l4_beat == 1) begin
-        if (!odd) {l4_word1, l4_word2} <= {word0, word1};
-        l4_word3 <= odd ? word0 : word2;
-        if (odd) {tcp_words, flags} <= {word3[15:12], word3[5:0]};
-      end
-      if (at > 3 && l4_beat == 2) begin
-        if (!odd) {tcp_words, flags} <= {word1[15:12], word1[5:0]};
-        l4_word8 <= odd ? word1 : word3;
+      if (late_at > 3) begin
+        if (l4_late == 0) begin
+          if (odd) {l4_word1, l4_word2} <= {late0, late1};
+          else l4_word0 <= late1;
+        end
+        if (l4_late == 1) begin
+          if (odd) {tcp_words, flags} <= {late1[15:12], late1[5:0]};
+          else l4_word3 <= late0;
+        end
+        if (l4_late == 2 && !odd) l4_word8 <= late1;
       end
     end
   end
 
   // Sums that no field of the last beat takes part in, one cycle behind the fields.
-  localparam int LENGTH_W = BEATS_W + 3;
+  localparam int LENGTH_W = BEATS_W + 4;  // the longest length that is told, 8 * 2^BEATS_W bytes, must not wrap
   logic [15:0] l4_bytes;
   logic [16:0] frame_bytes_needed, datagram_end;
   always_ff @(posedge clk) begin
     l4_bytes           <= total - {10'd0, ihl, 2'b00};
-    frame_bytes_needed <= {1'b0, total} + 17'd14;
+    frame_bytes_needed <= {1'b0, total} + (tag ? 17'd18 : 17'd14);
     datagram_end       <= {1'b0, fragment[12:0], 3'b000} + {1'b0, total};  // RFC 791 3.2: the header counts once
   end
 
@@ -124,7 +151,7 @@ module hdr_parse #(
   logic [LENGTH_W-1:0] frame_bytes;
   always_ff @(posedge clk) begin
     ended       <= !rst && beat && tlast;
-    frame_bytes <= {at, 3'b000} + LENGTH_W'(keep_bytes(tkeep));
+    frame_bytes <= {1'b0, at, 3'b000} + LENGTH_W'(keep_bytes(tkeep));
   end
 
   function automatic logic [3:0] keep_bytes(input logic [7:0] keep);
@@ -133,9 +160,10 @@ module hdr_parse #(
   endfunction
 
   // The cycle after the last beat: everything above stands, and the next frame has not changed it yet.
-  wire ethernet = frame_bytes >= LENGTH_W'(14);
+  wire ethernet = frame_bytes >= (tag ? LENGTH_W'(18) : LENGTH_W'(14));
+  wire [6:0] l3_bytes = tag ? 7'd18 : 7'd14;  // ahead of the IPv4 header
   wire ipv4 = ethernet && ether_type == 16'h0800;
-  wire ip_bad = frame_bytes < LENGTH_W'(34) || version != 4'd4 || ihl < 4'd5 || total < {10'd0, ihl, 2'b00} ||
+  wire ip_bad = frame_bytes < (tag ? LENGTH_W'(38) : LENGTH_W'(34)) || version != 4'd4 || ihl < 4'd5 || total < {10'd0, ihl, 2'b00} ||
                 frame_bytes_needed > 17'(frame_bytes) || datagram_end > 17'd65535;
   wire ip_good = ipv4 && !ip_bad;
   wire first = fragment[12:0] == 0;
@@ -158,6 +186,7 @@ module hdr_parse #(
       oversize           <= frame_bytes > LENGTH_W'(FRAME_BYTES_MAX);
       is_ipv4            <= ipv4;
       malformed          <= !ethernet || (ipv4 && ip_bad) || (wants_header && !header_good);
+      vlan               <= ip_good && tag;
       later_fragment     <= ip_good && !first;
       transport          <= readable;
       protocol           <= ip_good ? proto : 8'd0;
@@ -171,8 +200,8 @@ module hdr_parse #(
       icmp_type          <= readable && is_icmp ? l4_word0[15:8] : 8'd0;
       icmp_id            <= readable && is_icmp ? l4_word2 : 16'd0;
       transport_checksum <= !readable ? 16'd0 : is_tcp ? l4_word8 : is_udp ? l4_word3 : l4_word1;
-      l4_offset          <= ip_good ? 7'd14 + {1'b0, ihl, 2'b00} : 7'd0;
-      payload_offset     <= readable ? 8'd14 + {2'd0, ihl, 2'b00} + header_bytes[7:0] : 8'd0;
+      l4_offset          <= ip_good ? l3_bytes + {1'b0, ihl, 2'b00} : 7'd0;
+      payload_offset     <= readable ? 8'(l3_bytes) + {2'd0, ihl, 2'b00} + header_bytes[7:0] : 8'd0;
       payload_bytes      <= readable ? 12'(l4_bytes - header_bytes) : 12'd0;
     end
   end

@@ -57,7 +57,8 @@ module nf_ddos_detector #(
   frame_path #(.VERDICT_W(10)) u_path (
       .clk, .rst, .s_axis_tdata, .s_axis_tkeep, .s_axis_tvalid, .s_axis_tready, .s_axis_tlast, .s_axis_tuser,
       .m_axis_tdata, .m_axis_tkeep, .m_axis_tvalid, .m_axis_tready, .m_axis_tlast, .m_axis_tuser(out_verdict),
-      .hdr_valid, .hdr_take, .hdr_user, .hdr_is_ipv4, .hdr_malformed(), .hdr_later_fragment(), .hdr_transport,
+      .hdr_valid, .hdr_take, .hdr_user, .hdr_is_ipv4, .hdr_malformed(), .hdr_vlan(), .hdr_later_fragment(),
+      .hdr_transport,
       .hdr_protocol, .hdr_ip_bytes(), .hdr_ip_checksum(), .hdr_src_ip(), .hdr_dst_ip, .hdr_src_port(),
       .hdr_dst_port(), .hdr_tcp_flags, .hdr_icmp_type(), .hdr_icmp_id(), .hdr_transport_checksum(),
       .hdr_l4_offset(), .verdict_valid, .verdict_drop, .verdict, .frame_in, .frame_oversize, .frame_out,

@@ -65,7 +65,7 @@ module nf_nat #(
   // What leaves the path with its frame.
   localparam int VERDICT_W = 117;
   wire [VERDICT_W-1:0] verdict, leaving;
-  wire         hdr_valid, hdr_is_ipv4, hdr_malformed, hdr_transport;
+  wire         hdr_valid, hdr_is_ipv4, hdr_malformed, hdr_vlan, hdr_transport;
   wire  [ 5:0] hdr_user;
   wire  [ 7:0] hdr_protocol, hdr_icmp_type;
   wire  [31:0] hdr_src_ip, hdr_dst_ip;
@@ -81,8 +81,8 @@ module nf_nat #(
       .s_axis_tready(path_ready), .s_axis_tlast(path_beat[72]), .s_axis_tuser(path_user),
       .m_axis_tdata(out_data), .m_axis_tkeep(out_keep), .m_axis_tvalid(out_valid), .m_axis_tready(out_ready),
       .m_axis_tlast(out_last), .m_axis_tuser(leaving),
-      .hdr_valid, .hdr_take(decided), .hdr_user, .hdr_is_ipv4, .hdr_malformed, .hdr_later_fragment(), .hdr_transport,
-      .hdr_protocol, .hdr_ip_bytes(), .hdr_ip_checksum, .hdr_src_ip, .hdr_dst_ip, .hdr_src_port, .hdr_dst_port,
+      .hdr_valid, .hdr_take(decided), .hdr_user, .hdr_is_ipv4, .hdr_malformed, .hdr_vlan, .hdr_later_fragment(),
+      .hdr_transport, .hdr_protocol, .hdr_ip_bytes(), .hdr_ip_checksum, .hdr_src_ip, .hdr_dst_ip, .hdr_src_port, .hdr_dst_port,
       .hdr_tcp_flags(), .hdr_icmp_type, .hdr_icmp_id, .hdr_transport_checksum, .hdr_l4_offset,
       .verdict_valid(decided), .verdict_drop, .verdict, .frame_in(), .frame_oversize, .frame_out(), .empty);
 
@@ -170,9 +170,10 @@ module nf_nat #(
   wire [5:0] l4_at = hdr_l4_offset[6:1];
   wire [5:0] port_at = l4_at + (is_icmp ? 6'd2 : {5'd0, is_return});
   wire [5:0] sum_at = l4_at + (hdr_protocol == TCP ? 6'd8 : is_icmp ? 6'd1 : 6'd3);
-  wire [5:0] address_at = is_return ? 6'd15 : 6'd13;
-  assign verdict = {diverts, slot, hdr_user[1:0], rewrites, sum_at, port_at, address_at + 6'd1, address_at, 6'd12,
-                    l4_sum, partner[15:0], partner[31:16], partner[47:32], ip_sum};
+  wire [5:0] tag_words = {4'd0, hdr_vlan, 1'b0};
+  wire [5:0] address_at = (is_return ? 6'd15 : 6'd13) + tag_words;
+  assign verdict = {diverts, slot, hdr_user[1:0], rewrites, sum_at, port_at, address_at + 6'd1, address_at,
+                    6'd12 + tag_words, l4_sum, partner[15:0], partner[31:16], partner[47:32], ip_sum};
 
   // Out: into the miss buffer, or rewritten through a register slice.
   wire        out_diverts = leaving[116];

@@ -79,8 +79,8 @@ module nf_sqli_detector (
   wire [11:0] payload_bytes;
   hdr_parse u_parse (
       .clk, .rst, .beat(take), .tdata(in_tdata), .tkeep(in_tkeep), .tlast(in_tlast),
-      .valid(parsed), .oversize(parsed_oversize), .is_ipv4, .malformed(), .later_fragment(), .transport, .protocol,
-      .ip_bytes(), .ip_checksum(), .src_ip, .dst_ip, .src_port, .dst_port, .tcp_flags(), .icmp_type(), .icmp_id(),
+      .valid(parsed), .oversize(parsed_oversize), .is_ipv4, .malformed(), .vlan(), .later_fragment(), .transport,
+      .protocol, .ip_bytes(), .ip_checksum(), .src_ip, .dst_ip, .src_port, .dst_port, .tcp_flags(), .icmp_type(), .icmp_id(),
       .transport_checksum(), .l4_offset(), .payload_offset, .payload_bytes);
 
   // The user bits of the frame that `parsed` is about.

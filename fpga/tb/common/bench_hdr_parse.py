@@ -10,8 +10,10 @@ import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge
 
+from model import compared
 from model.packet import FRAME_BYTES_MAX, ICMP, parse
-from tb.common.frames import RandomFrames, udp
+from model.random_frames import SERVICE_VLAN, with_tag
+from tb.common.frames import ACK, OVERSIZE_BYTES, RandomFrames, tcp, udp
 
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")
@@ -20,8 +22,15 @@ async def random_frames(dut: Any, seed: int) -> None:
     cocotb.start_soon(Clock(dut.clk, 10, "ns").start())
     frames = RandomFrames(seed)
     sent = [frames.next() for _ in range(700)]
+    sent += [frame for _, _, frame in compared.traffic(seed)[: compared.RTL_FRAMES]]
     sent += [sent[0][:size] for size in range(1, 60)]
     whole = udp(1, 2, 3, 4, bytes(20), fragment=0x2000)
+    for untagged in (whole, tcp(1, 2, 3, 4, ACK, options=b"\x01" * 4), sent[0]):
+        behind = with_tag(untagged, frames.random.randrange(65536))
+        sent += [behind[:size] for size in range(1, len(behind) + 1)]
+        sent += [with_tag(behind), with_tag(behind, tpid=SERVICE_VLAN), with_tag(untagged, tpid=SERVICE_VLAN)]
+    for size in OVERSIZE_BYTES:
+        sent += [frames.random.randbytes(size), whole, whole[:12] + b"\x08\x00" + bytes(size - 14), frames.sound()]
     sent += [whole[:38] + size.to_bytes(2, "big") + whole[40:] for size in (7, 8, 28, 29, 4000)]
     seen = []
 
@@ -44,7 +53,8 @@ async def random_frames(dut: Any, seed: int) -> None:
         for at in range(0, len(frame), 8):
             await FallingEdge(dut.clk)
             part = frame[at : at + 8]
-            dut.tdata.value = int.from_bytes(part, "little")
+            beyond = frames.random.randbytes(8 - len(part))  # bytes that do not count may be anything
+            dut.tdata.value = int.from_bytes(part + beyond, "little")
             dut.tkeep.value = (1 << len(part)) - 1
             dut.tlast.value = at + 8 >= len(frame)
             dut.beat.value = 1
@@ -64,5 +74,6 @@ async def random_frames(dut: Any, seed: int) -> None:
         if not oversize:
             headers = parse(frame)
             assert fields == {name: int(value) for name, value in asdict(headers).items()}, frame.hex()
-            kinds.add((headers.is_ipv4, headers.malformed, headers.later_fragment, headers.protocol in (ICMP, 6, 17)))
-    assert len(kinds) >= 7
+            transport = headers.protocol in (ICMP, 6, 17)
+            kinds.add((headers.vlan, headers.is_ipv4, headers.malformed, headers.later_fragment, transport))
+    assert len(kinds) >= 12

@@ -6,7 +6,11 @@ from __future__ import annotations
 import random
 import struct
 
+from model.random_frames import randomly_tagged
+
 MAC = bytes.fromhex("020e0001000002000000000a")
+# Beyond what a slot takes, on both sides of where counters of beats and bytes might wrap.
+OVERSIZE_BYTES = (2049, 4096, 8184, 8185, 8191, 8192, 8193, 9000, 9001, 16384)
 FIN, SYN, RST, PSH, ACK = 1, 2, 4, 8, 16
 
 
@@ -59,6 +63,11 @@ def udp(
 def icmp(src: int, dst: int, kind: int, identifier: int, payload: bytes = b"", **ip: object) -> bytes:
     l4 = struct.pack(">BBHHH", kind, 0, 0, identifier, 7) + payload
     return ipv4(src, dst, 1, _with_checksum(l4, 2, b""), **ip)  # type: ignore[arg-type]
+
+
+def overlong(frame: bytes, size: int) -> bytes:
+    """A frame with these headers that no slot takes."""
+    return frame.ljust(size, b"\0")
 
 
 class RandomFrames:
@@ -127,4 +136,5 @@ class RandomFrames:
         return bytes(frame)
 
     def next(self) -> bytes:
-        return self.odd() if self.random.random() < 0.33 else self.sound()
+        frame = self.odd() if self.random.random() < 0.33 else self.sound()
+        return randomly_tagged(self.random, frame) if self.random.random() < 0.15 else frame

@@ -9,10 +9,11 @@ from typing import Any
 import cocotb
 from cocotb.triggers import FallingEdge
 
+from model import compared
 from model.ddos_detector import ENTRIES, DdosDetector, index_of
 from model.packet import FRAME_BYTES_MAX
 from tb.common.axis import Sent, seldom
-from tb.common.frames import ACK, FIN, SYN, RandomFrames, tcp, udp
+from tb.common.frames import ACK, FIN, OVERSIZE_BYTES, SYN, RandomFrames, overlong, tcp, udp
 from tb.common.slot import CLEAR, DELETE, ENABLE, FIND, READ, VALID, Slot
 from tb.ddos_detector.detector import CLIENT, HOSTS, VICTIM, colliding_with, detector
 
@@ -136,4 +137,37 @@ async def random_frames(dut: Any, seed: int, idle: float, stall: float) -> None:
             d.send(frames.next(), frames.random.randrange(4))
         await d.check_window(await d.end_window())
         await d.check_events()
+    await d.check()
+
+
+@cocotb.test(timeout_time=40, timeout_unit="ms")
+@cocotb.parametrize(seed=compared.SEEDS)
+async def what_software_was_compared_on(dut: Any, seed: int) -> None:
+    """Windows in which nothing is counted or flagged are left out."""
+    d = await detector(dut, compared.ddos_detector(drops=True))
+    records = compared.traffic(seed)[: compared.RTL_FRAMES]
+    window = 0
+    for ms, back, frame in records:
+        ended = (ms - records[0][0]) // compared.WINDOW_MS - window
+        window += ended
+        for _ in range(ended):
+            if not any(counter.count or counter.flagged_address for counter in d.model.counters):
+                break
+            await d.check_window(await d.end_window())
+        d.send(frame, back)
+    await d.check()
+    assert d.drops["attack"] > 10
+
+
+@cocotb.test(timeout_time=4, timeout_unit="ms")
+async def overlong_frames_leave_no_verdict(dut: Any) -> None:
+    """Each frame has its own class, whatever was discarded ahead of it."""
+    d = await detector(dut, DdosDetector(drop_attacks=True))
+    await d.put(VICTIM, 5, flagged=VICTIM)
+    for size in OVERSIZE_BYTES:
+        attack, normal = tcp(CLIENT, VICTIM, 1, 80, SYN), tcp(CLIENT, HOSTS[0], 1, 80, SYN)
+        for ahead, frame, outcome in [(attack, normal, 1), (normal, attack, None)]:
+            assert d.send(frame) == outcome
+            d.send(overlong(ahead, size))
+            assert d.send(frame) == outcome
     await d.check()

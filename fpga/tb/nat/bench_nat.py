@@ -10,10 +10,12 @@ from typing import Any
 import cocotb
 from cocotb.triggers import ClockCycles
 
+from model import compared
 from model.nat import End, Nat, rewrite
 from model.packet import FRAME_BYTES_MAX, ICMP, TCP, UDP, parse
+from model.random_frames import with_tag
 from tb.common.axis import Sent, seldom
-from tb.common.frames import ACK, SYN, RandomFrames, checksum, icmp, tcp, udp
+from tb.common.frames import ACK, OVERSIZE_BYTES, SYN, RandomFrames, checksum, icmp, overlong, tcp, udp
 from tb.common.slot import CLEAR, DELETE, ENABLE, FIND, FULL, PUT, READ, VALID, Slot
 from tb.nat.translator import IN, MS_PER_S, OUT, PUBLIC, Translator, translator
 
@@ -21,11 +23,10 @@ from tb.nat.translator import IN, MS_PER_S, OUT, PUBLIC, Translator, translator
 def sums_hold(frame: bytes) -> bool:
     """Whether the IPv4 and transport checksums are right (RFC 1071)."""
     headers = parse(frame)
-    ihl, end = headers.l4_offset, 14 + headers.ip_bytes
-    pseudo = frame[26:34] + bytes([0, headers.protocol]) + (end - ihl).to_bytes(2, "big")
-    return (
-        checksum(frame[14:ihl]) == 0 and checksum((b"" if headers.protocol == ICMP else pseudo) + frame[ihl:end]) == 0
-    )
+    l3, l4 = headers.l3_offset, headers.l4_offset
+    end = l3 + headers.ip_bytes
+    pseudo = frame[l3 + 12 : l3 + 20] + bytes([0, headers.protocol]) + (end - l4).to_bytes(2, "big")
+    return checksum(frame[l3:l4]) == 0 and checksum((b"" if headers.protocol == ICMP else pseudo) + frame[l4:end]) == 0
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -60,7 +61,7 @@ def udp_sum_after(frame: bytes) -> int:
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")
 async def both_ways(dut: Any) -> None:
-    """Every protocol, option length and checksum case, out and back; the results' checksums are right."""
+    """Every protocol, option length and checksum case, tagged or not, out and back; the checksums are right then."""
     t = await translator(dut)
     for protocol in (TCP, UDP, ICMP):
         await t.put(protocol, End(IN, 1000), End(PUBLIC, 0xFFFE - protocol))
@@ -79,10 +80,13 @@ async def both_ways(dut: Any) -> None:
                 icmp(OUT, PUBLIC, 0, 0xFFFE - ICMP, payload, **ip),
             ]
             for frame in forward:
-                assert sums_hold(t.send(frame).frame)
+                result = t.send(frame).frame
+                assert sums_hold(result) and parse(result).src_ip == PUBLIC
+                assert t.send(with_tag(frame, size)).frame == with_tag(result, size)
             for frame in back:
                 result = t.send(frame, 1).frame
                 assert sums_hold(result) and parse(result).dst_ip == IN
+                assert t.send(with_tag(frame, size), 1).frame == with_tag(result, size)
     unsummed = udp(IN, OUT, 1000, 53, b"abc", summed=False)
     assert parse(t.send(unsummed).frame).transport_checksum == 0
     frame = udp(IN, OUT, 1000, 53, b"abcd")
@@ -94,20 +98,48 @@ async def both_ways(dut: Any) -> None:
     for field in to_zero:
         t.send(frame[:40] + field + frame[42:])
     await t.check()
-    assert await t.slot.read("TRANSLATED_FORWARD") == 33 * 3 + 1 + 255 + len(to_zero)
-    assert await t.slot.read("TRANSLATED_RETURN") == 33 * 3
+    assert await t.slot.read("TRANSLATED_FORWARD") == 33 * 6 + 1 + 255 + len(to_zero)
+    assert await t.slot.read("TRANSLATED_RETURN") == 33 * 6
+
+
+@cocotb.test(timeout_time=4, timeout_unit="ms")
+async def overlong_frames_leave_no_verdict(dut: Any) -> None:
+    """Each frame is treated by its own headers, whatever was discarded ahead of it."""
+    t = await translator(dut)
+    await t.put(UDP, End(IN, 7), End(PUBLIC, 1007))
+    await t.put(TCP, End(IN, 7), End(PUBLIC, 2007))
+    for n, size in enumerate(OVERSIZE_BYTES):
+        frames = [udp(IN, OUT, 7, 53, b"x" * n), tcp(IN, OUT, 7, 80, ACK, b"y" * n), icmp(IN, OUT, 0, 7, b"z" * n)]
+        for ahead, frame in zip(frames, [frames[-1], *frames], strict=False):
+            t.send(frame)
+            t.send(overlong(ahead, size))
+            t.send(frame)
+    await t.check()
+    assert t.drops == {"unsupported": 2 * len(OVERSIZE_BYTES)} and not t.model.waiting
 
 
 @cocotb.test(timeout_time=4, timeout_unit="ms")
 @cocotb.parametrize((("idle", "stall"), [(0.0, 0.0), (0.3, 0.5)]))
 async def random_frames(dut: Any, idle: float, stall: float) -> None:
-    """Random traffic with a host that answers late: frames are as the model makes them, in the order of their flow."""
-    slot = Slot(dut, idle=seldom(1, idle), stall=seldom(2, stall))
+    frames = RandomFrames(int(100 * stall), hosts=3, ports=3)
+    sent = [(frames.next(), frames.random.randrange(4) == 0) for _ in range(300)]
+    await answered_late(dut, sent, idle=seldom(1, idle), stall=seldom(2, stall))
+
+
+@cocotb.test(timeout_time=4, timeout_unit="ms")
+@cocotb.parametrize(seed=compared.SEEDS)
+async def what_software_was_compared_on(dut: Any, seed: int) -> None:
+    records = compared.traffic(seed)[: compared.RTL_FRAMES]
+    await answered_late(dut, [(frame, bool(back)) for _, back, frame in records])
+
+
+async def answered_late(dut: Any, sent: list[tuple[bytes, bool]], **ends: Any) -> None:
+    """Traffic with a host that answers late: frames are as the model makes them, in the order of their flow."""
+    slot = Slot(dut, **ends)
     await slot.start()
     await slot.write("CONTROL", ENABLE)
     model = Nat()
-    frames = RandomFrames(int(100 * stall), hosts=3, ports=3)
-    sent = [(frames.next(), frames.random.randrange(4) == 0) for _ in range(300)]
+    chance = stdlib_random.Random(len(sent))
     for frame, back in sent:
         slot.source.send(frame, int(back))
     answered = 0
@@ -117,7 +149,7 @@ async def random_frames(dut: Any, idle: float, stall: float) -> None:
             inside, outside = End(src, ports >> 16), End(PUBLIC, 40000 + answered)
             assert model.put(protocol, inside, outside), "a second miss of a flow that was answered"
             answered += 1
-            await ClockCycles(dut.clk, frames.random.randrange(200))
+            await ClockCycles(dut.clk, chance.randrange(200))
             entry = [inside.address, outside.address, inside.port << 16 | outside.port, protocol, 0, 0, 0, 0]
             assert (await slot.table(PUT, entry=entry))[0] & VALID
         if not slot.source.waiting and await slot.read("MISSES_WAITING") == 0:

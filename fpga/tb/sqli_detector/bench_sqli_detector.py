@@ -9,11 +9,13 @@ from typing import Any
 
 import cocotb
 
+from model import compared
 from model.packet import FRAME_BYTES_MAX
+from model.random_frames import with_tag
 from model.sqli_detector import PATTERNS, SqliDetector
 from rtl.nf_sqli_detector.generator.expression import parse as parse_expression
 from tb.common.axis import Sent, seldom
-from tb.common.frames import ACK, PSH, RandomFrames, tcp, udp
+from tb.common.frames import ACK, OVERSIZE_BYTES, PSH, RandomFrames, overlong, tcp, udp
 from tb.common.slot import CLEAR, ENABLE, Slot
 from tb.sqli_detector.attacks import example, near
 
@@ -118,12 +120,44 @@ async def what_is_searched(dut: Any) -> None:
     assert d.send_text(b"") == 1
     assert d.send(tcp(A, B, 1, 80, ACK, b"x") + b" union select") == 1  # behind the datagram
     assert d.send(bytes(12) + b"\x86\xdd" + attack) == 0
+    for words in range(11):
+        behind_tag = with_tag(tcp(A, B, 1, 80, ACK, attack, options=b"\x01" * (4 * words)), words)
+        assert d.send(behind_tag) is None
+        assert d.send(behind_tag[:-1] + b"x") == 1
+    assert d.send(with_tag(with_tag(tcp(A, B, 1, 80, ACK, attack)))) == 0
     payload = b"a" * (FRAME_BYTES_MAX - 54 - len(attack)) + attack
     assert d.send_text(payload) is None
     assert d.send_text(payload + b"a") is None
+    assert d.send(with_tag(tcp(A, B, 1, 80, ACK, payload[4:]))) is None  # the longest with a tag
+    assert d.send(with_tag(tcp(A, B, 1, 80, ACK, payload[4:-1] + b"x"))) == 1
     await d.check()
-    assert d.oversize == 1 and d.drops["attack"] == 6
-    assert await d.slot.events() == d.model.events
+    assert d.oversize == 1 and d.drops["attack"] == 18
+    assert await d.slot.events() == d.model.events[:16]
+
+
+@cocotb.test(timeout_time=4, timeout_unit="ms")
+async def overlong_frames_leave_no_verdict(dut: Any) -> None:
+    """Each frame is searched for itself, whatever was discarded ahead of it."""
+    d = await detector(dut, SqliDetector(drop_attacks=True))
+    for n, size in enumerate(OVERSIZE_BYTES):
+        attack = tcp(A, B, 1, 80, ACK, b"a" * n + b"1 union select")
+        clean = tcp(A, B, 1, 80, ACK, b"a" * n + b"1 union")
+        for ahead, frame, outcome in [(attack, clean, 1), (clean, attack, None)]:
+            assert d.send(frame) == outcome
+            d.send(overlong(ahead, size))
+            assert d.send(frame) == outcome
+    await d.check()
+    assert d.drops == {"attack": 2 * len(OVERSIZE_BYTES)}
+
+
+@cocotb.test(timeout_time=8, timeout_unit="ms")
+@cocotb.parametrize(seed=compared.SEEDS)
+async def what_software_was_compared_on(dut: Any, seed: int) -> None:
+    d = await detector(dut, compared.sqli_detector())
+    for _, back, frame in compared.traffic(seed)[: compared.RTL_FRAMES]:
+        d.send(frame, back)
+    await d.check()
+    assert d.drops["attack"] > 10
 
 
 @cocotb.test()

@@ -9,11 +9,13 @@ from typing import Any
 
 import cocotb
 
+from model import compared
 from model.flow_table import crc32c
 from model.packet import FRAME_BYTES_MAX
+from model.random_frames import SERVICE_VLAN, with_tag
 from model.stateful_firewall import ESTABLISHED, OPENING, Rule, StatefulFirewall
 from tb.common.axis import Sent, seldom
-from tb.common.frames import ACK, FIN, RST, SYN, RandomFrames, icmp, tcp, udp
+from tb.common.frames import ACK, FIN, OVERSIZE_BYTES, RST, SYN, RandomFrames, icmp, overlong, tcp, udp
 from tb.common.slot import CLEAR, DELETE, ENABLE, FIND, FULL, PUT, READ, VALID, Slot
 
 SECOND_US = 8  # of the bench's parameters
@@ -176,6 +178,50 @@ async def random_frames(dut: Any, idle: float, stall: float) -> None:
             await fw.pass_s(random.random.randint(1, 3))
     await fw.check()
     assert len(fw.drops) == 3
+
+
+@cocotb.test(timeout_time=2, timeout_unit="ms")
+@cocotb.parametrize(seed=compared.SEEDS)
+async def what_software_was_compared_on(dut: Any, seed: int) -> None:
+    fw = await firewall(dut, compared.stateful_firewall())
+    records = compared.traffic(seed)[: compared.RTL_FRAMES]
+    for ms, back, frame in records:
+        seconds = (ms - records[0][0]) // 1000 - fw.now_s
+        if seconds:
+            await fw.pass_s(seconds)
+        fw.send(frame, back)
+    await fw.check()
+    assert set(fw.drops) == {"denied", "no-state", "malformed"}
+
+
+@cocotb.test(timeout_time=2, timeout_unit="ms")
+async def a_tag_hides_nothing(dut: Any) -> None:
+    fw = await firewall(dut, StatefulFirewall([Rule(False, protocol=17, ports=(53, 53))]))
+    assert fw.send(with_tag(udp(A, B, 1, 53))) == "denied"
+    assert fw.send(with_tag(udp(A, B, 1, 54), 0xFFFF)) is None
+    assert fw.send(with_tag(tcp(A, B, 9, 80, ACK))) == "no-state"
+    assert fw.send(with_tag(tcp(A, B, 9, 80, SYN))) is None
+    assert fw.send(tcp(A, B, 9, 80, ACK)) is None  # a flow is the same with a tag and without
+    assert fw.send(with_tag(tcp(B, A, 80, 9, ACK, options=b"\x01" * 4), 5), 1) is None
+    assert fw.send(with_tag(udp(A, B, 1, 54))[:45]) == "malformed"
+    assert fw.send(with_tag(udp(A, B, 1, 54))[:17]) == "malformed"
+    assert fw.send(with_tag(b"\x02" * 12 + b"\x08\x06")) is None  # as every frame that is not IPv4
+    assert fw.send(with_tag(with_tag(udp(A, B, 1, 53)))) is None
+    assert fw.send(with_tag(udp(A, B, 1, 53), tpid=SERVICE_VLAN)) is None
+    await fw.check()
+
+
+@cocotb.test(timeout_time=4, timeout_unit="ms")
+async def overlong_frames_leave_no_verdict(dut: Any) -> None:
+    """Each frame has its own verdict, whatever was discarded ahead of it."""
+    fw = await firewall(dut, StatefulFirewall([Rule(False, protocol=17)]))
+    for port, size in enumerate(OVERSIZE_BYTES):
+        denied, allowed = udp(A, B, port, 53, b"x" * port), tcp(A, B, port, 80, SYN, b"y" * port)
+        for ahead, frame, verdict in [(allowed, denied, "denied"), (denied, allowed, None)]:
+            assert fw.send(frame) == verdict
+            assert fw.send(overlong(ahead, size)) == "oversize"
+            assert fw.send(frame) == verdict
+    await fw.check()
 
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")

@@ -335,10 +335,12 @@ TEST_F(TwoWorkerTest, AProducerWakesASleepingConsumer) {
   apply(g);
   const json stats = await_packets_in(engine_, "sink", 100);
   uint64_t late = 0;
-  for (const auto& entry : module_stats(stats, "nf")["latency_ns"])
+  const json nf = module_stats(stats, "nf");
+  for (const auto& entry : nf["latency_ns"])
     if (Histogram::bucket_lower_ns(entry[0].get<uint32_t>()) > 50'000'000) late += entry[1].get<uint64_t>();
-  // Without wake-ups a packet waits for the end of a sleep of 100 ms, half of that on average.
-  EXPECT_LT(late, 10u);
+  // Without wake-ups a packet waits for the end of a sleep of 100 ms, half of that on average: about 50 are late. A
+  // stall of the machine for so long makes 10 late.
+  EXPECT_LT(late, 30u);
 }
 
 TEST_F(EngineTest, AnIdleWorkerSleeps) {

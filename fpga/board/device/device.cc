@@ -16,7 +16,7 @@ constexpr uint64_t kResetCycles = 16;
 // Longer than any module works on one frame.
 constexpr uint64_t kHangCycles = 65'536;
 // Within which a frame that has left a slot has left the shell, and one has ended that is being dropped.
-constexpr uint64_t kLeaveCycles = 1024;
+constexpr uint64_t kLeaveCycles = 320;
 
 }  // namespace
 

@@ -169,6 +169,26 @@ TEST_P(DeviceTest, CountsEveryFrameThatAFullConfigurationLoses) {
   EXPECT_EQ(fabric().queue(0, kNear).out_errors + fabric().queue(0, kFar).out_errors, 0u);
 }
 
+TEST_P(DeviceTest, HasCountedAllThatItDroppedWhenItResumes) {
+  std::mt19937_64 rng(8);
+  const auto dropped = [&] {
+    device_.update_counters();
+    return device_.slot(0).counters.value[SlotCounters::kFramesDropped];
+  };
+  load(0);
+  FrameRing& in = fabric().queue(0, kNear).in;
+  for (int trial = 0; trial < 20; ++trial) {
+    device_.quiesce(0, Policy::kDrop);
+    while (!in.full()) push(in, random_frame(rng, 1500));
+    fabric().run(1 + rng() % 2000);
+    device_.resume(0);
+    const uint64_t before = dropped();
+    EXPECT_TRUE(fabric().run(kLong));
+    EXPECT_EQ(dropped(), before);
+    EXPECT_FALSE(take_all(fabric().queue(0, kFar).out).empty());
+  }
+}
+
 // The frame at hand ends and what it gives is thrown away; the others never enter; frames of the ports only wait.
 TEST_P(DeviceTest, TakesBackWhatWaitsInTheHostStream) {
   std::mt19937_64 rng(7);

@@ -169,7 +169,8 @@ describe('a reconfiguration that a stop of the server interrupts', () => {
         return policy!.state === 'above';
       });
       const other = { nf: beta, to: 'software' };
-      expect((await bench.post('createReconfiguration', other)).status).toBe(409);
+      const refusal = await bench.post('createReconfiguration', other);
+      expect(refusal).toMatchObject({ status: 409, body: { detail: expect.stringContaining(id) } });
       bench.board.pending.clear();
       bench.board.reach();
       expect((await bench.ended(id)).state).toBe('completed');

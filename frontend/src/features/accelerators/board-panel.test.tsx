@@ -38,14 +38,14 @@ const board = boardWith({
   ],
 });
 
-function show(role: Role) {
+function show(role: Role, shown = board) {
   sessionStore.setState({ session: { token: 't', name: 'a', role, expires_ms: Number.MAX_SAFE_INTEGER } });
   const onMove = vi.fn();
   render(
     <MantineProvider env="test">
       <MemoryRouter>
         <QueryClientProvider client={new QueryClient()}>
-          <Boards boards={[board]} nfs={[nat]} onMove={onMove} />
+          <Boards boards={[shown]} nfs={[nat]} onMove={onMove} />
         </QueryClientProvider>
       </MemoryRouter>
     </MantineProvider>,
@@ -59,6 +59,16 @@ describe('Boards', { timeout: 30_000 }, () => {
     expect(screen.queryAllByRole('button')).toEqual([]);
     expect(screen.getByText('emulated')).toBeTruthy();
     expect(screen.getByText(/by amara/)).toBeTruthy();
+  });
+
+  it('offers no move on a board of which nothing is known', () => {
+    const offered = () => screen.getAllByRole<HTMLButtonElement>('button', { name: /^(Program|Drain)/ });
+    show('operator');
+    expect(offered().some(({ disabled }) => !disabled)).toBe(true);
+    cleanup();
+    show('operator', { ...board, slots: board.slots.map((slot) => ({ ...slot, state: 'unknown' as const })) });
+    expect(offered().every(({ disabled }) => disabled)).toBe(true);
+    expect(screen.queryByText('operating')).toBeNull();
   });
 
   it('leads from a slot to the chain that it serves, unless that is deleted', async () => {

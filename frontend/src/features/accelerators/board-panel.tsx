@@ -58,7 +58,7 @@ function Board({ board, nfs, onMove }: { readonly board: Accelerator } & Pick<Bo
         <span className={classes.boardTitle}>
           <span>{board.title}</span>
           {emulated && <EmulatedMark />}
-          <StatusBadge state={board.state} />
+          <StatusBadge state={isSeen(board) ? board.state : 'unknown'} />
           <Slowdown board={board} />
         </span>
       }
@@ -87,6 +87,11 @@ function Board({ board, nfs, onMove }: { readonly board: Accelerator } & Pick<Bo
       )}
     </Panel>
   );
+}
+
+/** Whether anybody tells what the board does; of a board that is away its state says more. */
+function isSeen({ state, slots }: Accelerator): boolean {
+  return state === 'absent' || !slots.every((slot) => slot.state === 'unknown');
 }
 
 function Fact({ name, children }: { readonly name: string; readonly children: React.ReactNode }) {
@@ -193,7 +198,7 @@ function SlotRow({ board, slot, nfs, may, onMove }: SlotRowProps) {
               <Button
                 variant="default"
                 size="compact-xs"
-                disabled={moving}
+                disabled={moving || !isSeen(board)}
                 aria-label={`Drain slot ${slot.slot} of ${board.title}: move ${nf.id} to software`}
                 onClick={() => onMove({ to: 'software', nf })}
               >
@@ -203,7 +208,7 @@ function SlotRow({ board, slot, nfs, may, onMove }: SlotRowProps) {
             <Button
               variant="default"
               size="compact-xs"
-              disabled={moving || board.state === 'absent' || board.state === 'failed'}
+              disabled={moving || !isSeen(board) || board.state === 'absent' || board.state === 'failed'}
               aria-label={`Program slot ${slot.slot} of ${board.title}`}
               onClick={() => onMove({ to: 'board', slot: { board: board.id, slot: slot.slot }, nf: '' })}
             >

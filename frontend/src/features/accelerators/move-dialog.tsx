@@ -133,12 +133,14 @@ function BoardFields({ draft, anySlot, boards, nfs, error, onChange }: BoardFiel
       </div>
       <div className={classes.pair}>
         <Choice label="Load" choices={LOADS} value={draft.load} onChange={(load) => onChange({ load })} />
-        <Choice
-          label="Frames during the load"
-          choices={POLICIES}
-          value={draft.policy}
-          onChange={(policy) => onChange({ policy })}
-        />
+        {draft.load === 'partial' && (
+          <Choice
+            label="Frames during the load"
+            choices={POLICIES}
+            value={draft.policy}
+            onChange={(policy) => onChange({ policy })}
+          />
+        )}
       </div>
       <MultiSelect
         label="Displaces"

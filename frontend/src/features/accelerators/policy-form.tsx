@@ -155,12 +155,14 @@ export default function PolicyForm({ policy, boards, nfs, onClose }: PolicyFormP
       />
       <div className={classes.pair}>
         <Choice label="Load of the bitstream" choices={LOADS} value={draft.load} onChange={(load) => set({ load })} />
-        <Choice
-          label="Frames during the load"
-          choices={POLICIES}
-          value={draft.policy}
-          onChange={(policy) => set({ policy })}
-        />
+        {draft.load === 'partial' && (
+          <Choice
+            label="Frames during the load"
+            choices={POLICIES}
+            value={draft.policy}
+            onChange={(policy) => set({ policy })}
+          />
+        )}
         {number('priority', 'Priority', { description: 'Chains of a higher one must keep their SLOs.' })}
         {number('cooldown_s', 'Rest between two moves', { suffix: ' s' })}
       </div>

@@ -9,7 +9,7 @@ import classes from './accelerators.module.css';
 import { slotText } from './nfs.js';
 import { Moves, ReconfigurationBadge } from './reconfiguration-table.js';
 import { StageBar } from './stage-bar.js';
-import { causeText, reconfigurationMs, STAGE_NAMES, STAGE_WORDS } from './stages.js';
+import { causeText, packetsLostText, reconfigurationMs, STAGE_NAMES, STAGE_WORDS } from './stages.js';
 
 interface ReconfigurationDetailProps {
   readonly reconfiguration: Reconfiguration;
@@ -18,7 +18,7 @@ interface ReconfigurationDetailProps {
 
 export function ReconfigurationDetail({ reconfiguration, onClose }: ReconfigurationDetailProps) {
   const now = useNow();
-  const { id, state, cause, trigger, slot, load, policy, moves, stages, loads, packets_lost, detail } = reconfiguration;
+  const { id, state, cause, trigger, slot, load, policy, moves, stages, loads, detail } = reconfiguration;
   const failed = state !== 'completed' && state !== 'running';
   return (
     <DetailPanel label={`Reconfiguration ${id}`} title="Reconfiguration" onClose={onClose}>
@@ -34,9 +34,12 @@ export function ReconfigurationDetail({ reconfiguration, onClose }: Reconfigurat
           ['Cause', causeText(cause)],
           ['Trigger', trigger],
           ['Slot', slot ? slotText(slot) : 'none'],
-          ['Load', `${load}, frames meanwhile: ${policy}`],
+          [
+            'Load',
+            load === 'full' ? 'full: the board is off the network meanwhile' : `${load}, frames meanwhile: ${policy}`,
+          ],
           ['Took', durationText(reconfigurationMs(reconfiguration, now))],
-          ['Packets lost', packets_lost === null ? 'nothing was loaded' : packets_lost.toLocaleString()],
+          ['Packets lost', packetsLostText(reconfiguration)],
           ['Started', dateTimeText(reconfiguration.started_ms)],
           [
             'Events',
@@ -88,7 +91,7 @@ export function ReconfigurationDetail({ reconfiguration, onClose }: Reconfigurat
                 // biome-ignore lint/suspicious/noArrayIndexKey: in the order in which they were done
                 <tr key={index}>
                   <td>
-                    {each.module ?? 'nothing'}
+                    {each.module ?? (each.slot === null ? 'the whole board' : 'nothing')}
                     <span className={classes.small}>
                       {each.kind}, {quantityText('bytes', each.bytes)}
                     </span>

@@ -1,6 +1,6 @@
 import type { StageRecord } from '@orrery/contract';
 import { describe, expect, it } from 'vitest';
-import { bandsOf, reconfigurationMs, stageSegments, stageSpans } from './stages.js';
+import { bandsOf, packetsLostText, reconfigurationMs, stageSegments, stageSpans } from './stages.js';
 import { reconfigurationWith } from './testing.js';
 
 const record = (stage: StageRecord['stage'], state: StageRecord['state'], from: number | null, to: number | null) => ({
@@ -51,4 +51,19 @@ describe('stages of a reconfiguration', () => {
       { from_ms: 7, to_ms: 9 },
     ]);
   });
+});
+
+describe('packetsLostText', () => {
+  const stages = (configuration_ms: number | null) =>
+    reconfigurationWith({}).stages.map((it) =>
+      it.stage === 'configuration' ? { ...it, started_ms: configuration_ms } : it,
+    );
+  it.each([
+    ['3', 3, 'completed', 10],
+    ['not known yet', null, 'running', null],
+    ['not known', null, 'completed', 10],
+    ['nothing was loaded', null, 'completed', null],
+  ] as const)('is "%s"', (text, packets_lost, state, loading_ms) =>
+    expect(packetsLostText({ packets_lost, state, stages: stages(loading_ms) })).toBe(text),
+  );
 });

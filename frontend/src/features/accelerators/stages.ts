@@ -69,3 +69,15 @@ export function bandsOf(reconfigurations: readonly Reconfiguration[], now: numbe
     .filter(({ state }) => state !== 'refused')
     .map(({ started_ms, ended_ms }) => ({ from_ms: started_ms, to_ms: ended_ms ?? now }));
 }
+
+/** Frames that loads lost; what is told of a load comes at its end, or never where its agent went. */
+export function packetsLostText({
+  packets_lost,
+  state,
+  stages,
+}: Pick<Reconfiguration, 'packets_lost' | 'state' | 'stages'>) {
+  if (packets_lost !== null) return packets_lost.toLocaleString();
+  if (state === 'running') return 'not known yet';
+  const loading = stages.find(({ stage }) => stage === 'configuration')?.started_ms ?? null;
+  return loading === null ? 'nothing was loaded' : 'not known';
+}

@@ -9,6 +9,8 @@ const SINGULAR: Record<string, string> = {
   entries: 'entry',
   tasks: 'task',
   hops: 'hop',
+  'free slots': 'free slot',
+  'usable boards': 'usable board',
 };
 
 /** A figure of a plan with its unit, as it is told. */
@@ -78,7 +80,8 @@ export function constraintText({ constraint, needed, available, unit, where }: C
   return `${constraintName(constraint)} on ${where}: needs ${amount(needed, unit)}, has ${amount(available, unit)}`;
 }
 
-export function remedyText({ constraint }: Pick<Constraint, 'constraint'>): string {
+export function remedyText({ constraint, unit }: Pick<Constraint, 'constraint' | 'unit'>): string {
+  if (unit === 'free slots') return 'Choose another slot, or let who is in it be displaced.';
   return CONSTRAINTS[constraint]?.remedy ?? '';
 }
 

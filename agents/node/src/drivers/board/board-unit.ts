@@ -280,7 +280,7 @@ function among(kind: string, others: ReadonlyMap<number, string>): string {
 
 /** In words for those who do not know where the board's socket is. */
 function absenceOf({ code, message }: NodeJS.ErrnoException): string {
-  return code === 'ECONNREFUSED' || code === 'ENOENT'
+  return /ECONNREFUSED|ENOENT/.test(code ?? message)
     ? 'it does not answer: it has no power, or its process ended'
     : message;
 }

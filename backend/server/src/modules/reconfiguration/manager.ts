@@ -70,8 +70,8 @@ export class ReconfigurationManager implements OnApplicationBootstrap, OnApplica
   /** Throws 409 and 422; what is refused for its effect is recorded, not thrown. */
   async request(request: ReconfigurationRequest, cause: Cause): Promise<Reconfiguration> {
     const plan = this.view.comingPlan;
-    this.requireIdle();
     this.references.require(request, request.to);
+    this.requireIdle();
     const here = boardOf(plan, request.nf);
     if (request.to === 'software' && !here)
       throw invalid([{ pointer: '/to', detail: 'it is software already', code: 'no-change' }]);
@@ -116,7 +116,9 @@ export class ReconfigurationManager implements OnApplicationBootstrap, OnApplica
   }
 
   private requireIdle(): void {
-    if (this.busy) throw conflict('Another reconfiguration is under way; wait for its end.');
+    if (!this.busy) return;
+    const running = this.records.all().find(({ state }) => state === 'running');
+    throw conflict(`Another reconfiguration${running ? ` (${running.id})` : ''} is under way; wait for its end.`);
   }
 
   private async begin(decision: Decision, cause: Cause, how: How): Promise<Reconfiguration> {

@@ -3,12 +3,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any
 
 from model.ddos_detector import DdosDetector, Sums, index_of
-from model.packet import FRAME_BYTES_MAX
-from tb.common.axis import Sent
+from tb.common.classifier import Classifier
 from tb.common.frames import SYN, tcp
 from tb.common.slot import ENABLE, PUT, READ, VALID, Slot
 
@@ -17,30 +15,7 @@ CLIENT, VICTIM = 0x0A000001, 0xC0000201
 HOSTS = [0xC0000210 + n for n in range(12)]
 
 
-class Detector:
-    """Module and model side by side: what is sent to one is judged by the other."""
-
-    def __init__(self, slot: Slot, model: DdosDetector) -> None:
-        self.slot = slot
-        self.model = model
-        self.expected: list[Sent] = []
-        self.drops: Counter[str] = Counter()
-        self.sent = self.oversize = 0
-
-    def send(self, frame: bytes, user: int = 0) -> int | None:
-        """The class; None where it is dropped."""
-        self.slot.source.send(frame, user)
-        self.sent += 1
-        if len(frame) > FRAME_BYTES_MAX:
-            self.oversize += 1
-            return None
-        verdict = self.model.process(frame, user & 1)
-        if verdict.drop_reason is not None:
-            self.drops[verdict.drop_reason] += 1
-            return None
-        self.expected.append(Sent(frame, verdict.frame_class << 4 | user))
-        return verdict.frame_class
-
+class Detector(Classifier[DdosDetector]):
     def syn(self, destination: int, flags: int = SYN) -> int | None:
         return self.send(tcp(CLIENT, destination, 5000, 80, flags))
 
@@ -61,11 +36,6 @@ class Detector:
         assert await self.slot.read("SUM") == sums.sum
         flagged = sum(counter.flagged_address is not None for counter in self.model.counters)
         assert await self.slot.read("FLAGGED") == flagged
-
-    async def check(self) -> None:
-        await self.slot.settle()
-        assert self.slot.sink.frames == self.expected
-        await self.slot.check_counters(self.sent, len(self.expected), self.drops, self.oversize)
 
     async def check_events(self) -> list[list[int]]:
         """By index, as a walk finds them."""

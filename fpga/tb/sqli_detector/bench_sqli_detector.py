@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import random
-from collections import Counter
 from typing import Any
 
 import cocotb
@@ -15,6 +14,7 @@ from model.random_frames import with_tag
 from model.sqli_detector import PATTERNS, SqliDetector
 from rtl.nf_sqli_detector.generator.expression import parse as parse_expression
 from tb.common.axis import Sent, seldom
+from tb.common.classifier import Classifier
 from tb.common.frames import ACK, OVERSIZE_BYTES, PSH, RandomFrames, overlong, tcp, udp
 from tb.common.slot import CLEAR, ENABLE, Slot
 from tb.sqli_detector.attacks import example, near
@@ -23,37 +23,12 @@ A, B = 0x0A000001, 0x0A000002
 NODES = [parse_expression(pattern.expression) for pattern in PATTERNS]
 
 
-class Detector:
-    """Module and model side by side: what is sent to one is judged by the other."""
-
-    def __init__(self, slot: Slot, model: SqliDetector) -> None:
-        self.slot = slot
-        self.model = model
-        self.expected: list[Sent] = []
-        self.drops: Counter[str] = Counter()
-        self.sent = self.oversize = 0
-
-    def send(self, frame: bytes, user: int = 0) -> int | None:
-        """The class; None where it is dropped."""
-        self.slot.source.send(frame, user)
-        self.sent += 1
-        if len(frame) > FRAME_BYTES_MAX:
-            self.oversize += 1
-            return None
-        verdict = self.model.process(frame, user & 1)
-        if verdict.drop_reason is not None:
-            self.drops[verdict.drop_reason] += 1
-            return None
-        self.expected.append(Sent(frame, verdict.frame_class << 4 | user))
-        return verdict.frame_class
-
+class Detector(Classifier[SqliDetector]):
     def send_text(self, text: bytes, port: int = 80, user: int = 0, **ip: Any) -> int | None:
         return self.send(tcp(A, B, 5000, port, ACK | PSH, text, **ip), user)
 
     async def check(self) -> None:
-        await self.slot.settle()
-        assert self.slot.sink.frames == self.expected
-        await self.slot.check_counters(self.sent, len(self.expected), self.drops, self.oversize)
+        await super().check()
         for n, packets in enumerate(self.model.pattern_packets):
             assert await self.slot.read("PATTERN_PACKETS", n) == packets, PATTERNS[n].name
 

@@ -1,15 +1,20 @@
 import { z } from 'zod';
+import { ObservedApplications } from './applications/application.js';
+import { ApplicationsSpec } from './applications/definition.js';
 import { BoardDescription, ObservedBoard } from './boards.js';
 import { Generation, Id, Name, Origin, TimestampMs } from './common.js';
 import { InstanceState } from './lifecycle.js';
-import { NodeSpec } from './node-spec.js';
+import { EngineAbility, NodeSpec } from './node-spec.js';
+import { ObservedSwitch, SwitchDescription, SwitchSamples } from './switch-protocol.js';
+import { SwitchSpec } from './switch-spec.js';
 import { NodeSamples } from './telemetry.js';
 
-export const AGENT_PROTOCOL = 1;
+/** Raised on every change that older agents or servers do not understand. */
+export const AGENT_PROTOCOL = 2;
 
 export const ObservedInstance = z.strictObject({ id: Id, state: InstanceState, detail: z.string().nullable() });
 export const Observed = z.strictObject({
-  generation: Generation.describe('the newest generation of which nothing is left to do'),
+  generation: Generation.describe('newest generation that is fully applied'),
   state: z.enum(['converged', 'progressing', 'failed']),
   engine: z.enum(['running', 'starting', 'failed', 'stopped']),
   engine_pid: z.int().min(0).nullable(),
@@ -27,6 +32,7 @@ export const AgentCapabilities = z.strictObject({
   engine_memory: z.enum(['hugepages', 'no-huge']).nullable(),
   drivers: z.array(z.string()),
   nfs: z.array(Name),
+  abilities: z.array(EngineAbility).optional().describe('abilities of its engine; absent: none'),
   iface: z.string(),
   iface_mac: z.string(),
   boards: z.array(BoardDescription).max(16).default([]),
@@ -36,35 +42,45 @@ export const AgentCapabilities = z.strictObject({
       detail: z.string().max(1000).describe('which Docker, or why there is none'),
     })
     .optional()
-    .describe('whether NFs can be started in containers; absent: not told'),
+    .describe('whether NFs can run in containers; absent: not reported'),
 });
 export type AgentCapabilities = z.infer<typeof AgentCapabilities>;
 
-/** Agent to server. `hello` comes first; a join token works once, later connections prove themselves by credential. */
+const identity = {
+  protocol: z.int(),
+  node: Name,
+  origin: Origin,
+  version: z.string(),
+  boot_id: z.string().max(64),
+  join_token: z.string().max(200).nullable(),
+  credential: z.string().max(200).nullable(),
+};
+
+/**
+ * Agent to server. The first message is `hello` (server) or `switch-hello` (switch). A join token works once; later
+ * connections authenticate with the credential. `switch-*` messages are the switch counterparts of the server messages.
+ */
 export const AgentMessage = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('hello'), ...identity, capabilities: AgentCapabilities, observed: Observed }),
   z.strictObject({
-    type: z.literal('hello'),
-    protocol: z.int(),
-    node: Name,
-    origin: Origin,
-    version: z.string(),
-    boot_id: z.string().max(64),
-    join_token: z.string().max(200).nullable(),
-    credential: z.string().max(200).nullable(),
-    capabilities: AgentCapabilities,
-    observed: Observed,
+    type: z.literal('switch-hello'),
+    ...identity,
+    description: SwitchDescription,
+    observed: ObservedSwitch,
   }),
   z.strictObject({ type: z.literal('observed'), observed: Observed }),
+  z.strictObject({ type: z.literal('applications'), observed: ObservedApplications }),
+  z.strictObject({ type: z.literal('switch-observed'), observed: ObservedSwitch }),
   z.strictObject({
     type: z.literal('event'),
-    event: z.string(),
-    severity: z.enum(['info', 'warning', 'error']),
+    event: z.string().max(100).describe('an `AgentEventType`'),
     subject: z.string(),
     message: z.string(),
     t_ms: TimestampMs,
-    data: z.record(z.string(), z.unknown()),
+    data: z.record(z.string(), z.unknown()).describe('fields as declared by the event type'),
   }),
   z.strictObject({ type: z.literal('samples'), samples: NodeSamples }),
+  z.strictObject({ type: z.literal('switch-samples'), samples: SwitchSamples }),
   z.strictObject({
     type: z.literal('reply'),
     id: z.string(),
@@ -74,7 +90,7 @@ export const AgentMessage = z.discriminatedUnion('type', [
 ]);
 export type AgentMessage = z.infer<typeof AgentMessage>;
 
-/** Server to agent. `credential` is sent once, when a join token was accepted. */
+/** Server to agent. `credential` is sent once, when a join token is accepted. */
 export const ServerMessage = z.discriminatedUnion('type', [
   z.strictObject({
     type: z.literal('welcome'),
@@ -83,6 +99,8 @@ export const ServerMessage = z.discriminatedUnion('type', [
     server_version: z.string(),
   }),
   z.strictObject({ type: z.literal('desired'), spec: NodeSpec }),
+  z.strictObject({ type: z.literal('applications'), spec: ApplicationsSpec }),
+  z.strictObject({ type: z.literal('switch-desired'), spec: SwitchSpec }),
   z.strictObject({
     type: z.literal('call'),
     id: z.string(),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { ChainProblem } from './chain.js';
 import { Id, Name, TimestampMs } from './common.js';
 import { Session } from './lifecycle.js';
-import { PipelineProblem } from './pipeline.js';
 import { TwinState } from './twin-api.js';
 
 export const SessionInfo = Session.omit({ token: true });
@@ -12,12 +12,12 @@ export const JoinToken = z.strictObject({ node: Name, token: z.string(), expires
 export type JoinToken = z.infer<typeof JoinToken>;
 
 export const ValidationResult = z.strictObject({
-  valid: z.boolean().describe('no problem of severity error'),
-  problems: z.array(PipelineProblem),
+  valid: z.boolean().describe('no problem has severity `error`'),
+  problems: z.array(ChainProblem),
 });
 export type ValidationResult = z.infer<typeof ValidationResult>;
 
-/** The twin as the console sees it; `state` is null while its daemon does not answer. */
+/** The twin as the console sees it; `state` is null while twind does not answer. */
 export const TwinStatus = z.strictObject({
   enabled: z.boolean(),
   daemon: z.enum(['off', 'starting', 'running', 'lost']),
@@ -28,5 +28,5 @@ export type TwinStatus = z.infer<typeof TwinStatus>;
 
 export const InstanceStateDump = z.strictObject({
   instance_id: Id,
-  state: z.unknown().describe('as the NF tells it'),
+  state: z.unknown().describe('in the format of the NF'),
 });

@@ -1,15 +1,15 @@
 import { pageOf } from './lifecycle.js';
 import { defineRoutes } from './route-definition.js';
 import { byId, page } from './route-parameters.js';
-import { Scenario, ScenarioRun } from './scenario.js';
+import { Scenario, ScenarioReport, ScenarioRequest, ScenarioRun } from './scenario.js';
 
-/** Published experiments that the twin runs again. */
+/** Published experiments that the twin reproduces. */
 export const SCENARIO_ROUTES = defineRoutes({
   listScenarios: {
     method: 'GET',
     path: '/scenarios',
     tag: 'scenarios',
-    summary: 'Published experiments that the twin can run again',
+    summary: 'List published experiments that the twin can reproduce',
     role: 'viewer',
     query: page,
     status: 200,
@@ -19,19 +19,21 @@ export const SCENARIO_ROUTES = defineRoutes({
     method: 'POST',
     path: '/scenarios/{id}/runs',
     tag: 'scenarios',
-    summary: 'Run a scenario, which makes and removes chains of its own; one at a time',
+    summary:
+      'Run a scenario, one at a time. It creates and removes its own chains; if a prerequisite is missing, the call is refused and nothing starts',
     role: 'designer',
     params: byId,
+    body: ScenarioRequest,
     status: 202,
     response: ScenarioRun,
-    problems: [404, 409, 502],
+    problems: [404, 409, 415, 422, 502],
     location: true,
   },
   listScenarioRuns: {
     method: 'GET',
     path: '/scenario-runs',
     tag: 'scenarios',
-    summary: 'Runs, the newest first',
+    summary: 'List scenario runs, newest first',
     role: 'viewer',
     query: page,
     status: 200,
@@ -41,21 +43,21 @@ export const SCENARIO_ROUTES = defineRoutes({
     method: 'GET',
     path: '/scenario-runs/{id}',
     tag: 'scenarios',
-    summary: 'One run with its figures beside the published ones',
+    summary: 'Get the report of a run: its figures next to the published ones, and plots',
     role: 'viewer',
     params: byId,
     status: 200,
-    response: ScenarioRun,
+    response: ScenarioReport,
     problems: [404],
   },
   stopScenarioRun: {
     method: 'DELETE',
     path: '/scenario-runs/{id}',
     tag: 'scenarios',
-    summary: 'Stop a run and remove what it made',
+    summary: 'Stop a run and remove everything it created; 409 while the control loop "Scenarios" is paused',
     role: 'operator',
     params: byId,
     status: 204,
-    problems: [404],
+    problems: [404, 409],
   },
 });

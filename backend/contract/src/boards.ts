@@ -1,15 +1,15 @@
 import { z } from 'zod';
 import { Id, Name, RateBps } from './common.js';
 
-/** `full` replaces shell and slots and takes the links down; `partial` replaces one slot while the others go on (CoNFV IV-D). */
+/** `full` replaces shell and slots and takes the links down; `partial` replaces one slot while the others run (CoNFV IV-D). */
 export const LoadKind = z.enum(['full', 'partial']);
 export type LoadKind = z.infer<typeof LoadKind>;
 
-/** What becomes of frames that reach a slot during a load: they wait in the port, are dropped, or pass untreated. */
+/** What happens to frames that reach a slot during a load: they wait in the port, are dropped, or pass unprocessed. */
 export const LoadPolicy = z.enum(['hold', 'drop', 'bypass']);
 export type LoadPolicy = z.infer<typeof LoadPolicy>;
 
-/** Part of a board into which one module is loaded. */
+/** The part of a board that holds one module. */
 export const SlotRef = z.strictObject({ board: Name, slot: z.int().min(0).max(15) });
 export type SlotRef = z.infer<typeof SlotRef>;
 
@@ -20,12 +20,12 @@ export type BoardPlace = z.infer<typeof BoardPlace>;
 export const BoardBackend = z.enum(['simulated', 'fpga-manager', 'pcie']);
 export type BoardBackend = z.infer<typeof BoardBackend>;
 
-/** What an agent knows of a board. */
+/** What an agent knows about a board. */
 export const BoardDescription = z.strictObject({
   id: Name,
   backend: BoardBackend,
-  emulated: z.boolean().describe('its RTL is run cycle by cycle by a process'),
-  note: z.string().max(200).describe('what must be known before its figures are believed; empty: nothing'),
+  emulated: z.boolean().describe('a process simulates its RTL cycle by cycle'),
+  note: z.string().max(200).describe('caveat about its figures; empty: none'),
   profile: Name,
   device: z.string().max(80),
   clock_mhz: z.number().positive(),
@@ -57,15 +57,15 @@ export const ObservedSlot = z.strictObject({
 });
 export type ObservedSlot = z.infer<typeof ObservedSlot>;
 
-/** The outcome of a board's latest load; counts are of frames that reached the slot meanwhile. */
+/** Outcome of the latest load of a board; counts are of frames that reached the slot during the load. */
 export const LoadResult = z.strictObject({
   slot: z.int().min(0).max(15).nullable().describe('null: the whole board'),
   module: Name.nullable(),
   kind: LoadKind,
   policy: LoadPolicy,
-  error: z.string().nullable().describe('in the words of the kernel’s FPGA manager'),
-  modelled_s: z.number().min(0).describe('set-up and bytes / bandwidth of the board’s profile'),
-  measured_s: z.number().min(0).describe('by the wall, from the freeze to the thaw'),
+  error: z.string().nullable().describe('as reported by the kernel’s FPGA manager'),
+  modelled_s: z.number().min(0).describe('set-up time plus bytes / bandwidth, from the board’s profile'),
+  measured_s: z.number().min(0).describe('wall-clock time from freezing to releasing the slot'),
   bytes: z.int().min(0),
   held: z.int().min(0),
   lost: z.int().min(0),
@@ -82,12 +82,16 @@ export const ObservedBoard = z.strictObject({
 });
 export type ObservedBoard = z.infer<typeof ObservedBoard>;
 
-/** Counters since the board was powered; board time is cycles / clock and never wall time. */
+/** Counters since the board was powered on. Board time is cycles / clock, never wall-clock time. */
 export const BoardSample = z.strictObject({
   board: Name,
   cycles: z.int().min(0),
-  slowdown: z.number().min(0).nullable().describe('wall time / board time while it works; null: idle, or real silicon'),
-  cpu_share: z.number().min(0).nullable().describe('part of one core that the emulation takes'),
+  slowdown: z
+    .number()
+    .min(0)
+    .nullable()
+    .describe('wall-clock time / board time while busy; null: idle, or real hardware'),
+  cpu_share: z.number().min(0).nullable().describe('share of one core that the emulation uses'),
   slots: z.array(
     z.strictObject({
       slot: z.int().min(0).max(15),
@@ -95,14 +99,14 @@ export const BoardSample = z.strictObject({
       frames_out: z.int().min(0),
       bytes_in: z.int().min(0),
       bytes_out: z.int().min(0),
-      lost: z.int().min(0).describe('during loads and while the slot could not take them'),
+      lost: z.int().min(0).describe('during loads and while the slot could not accept them'),
       bypassed: z.int().min(0),
     }),
   ),
 });
 export type BoardSample = z.infer<typeof BoardSample>;
 
-/** Figures of one family from an open flow (Yosys, nextpnr); null where the flow has none. */
+/** Figures for one device family from the open-source flow (Yosys, nextpnr); null where the flow reports none. */
 export const SynthesisFigures = z.strictObject({
   family: z.string().max(80),
   lut: z.number().min(0),
@@ -117,7 +121,7 @@ export type SynthesisFigures = z.infer<typeof SynthesisFigures>;
 export const BoardModule = z.strictObject({
   id: Name,
   title: z.string().max(60),
-  nf: Name.nullable().describe('the NF that it implements; null: a stream, no hop of a chain'),
+  nf: Name.nullable().describe('the NF that it implements; null: a stream module, not part of a chain'),
   published: z
     .strictObject({ source: z.string().max(80), lut: z.number(), ff: z.number(), bram_kib: z.number() })
     .nullable(),
@@ -125,7 +129,7 @@ export const BoardModule = z.strictObject({
 });
 export type BoardModule = z.infer<typeof BoardModule>;
 
-/** Keeps a slot from being used by plans that do not name it. */
+/** Only plans that name the slot may use it. */
 export const SlotReservation = z.strictObject({
   ...SlotRef.shape,
   by: z.string().max(60),
@@ -137,14 +141,14 @@ export const ReservationRequest = z.strictObject({ reason: z.string().max(120).d
 
 export const AcceleratorSlot = z.strictObject({
   ...ObservedSlot.shape,
-  pipeline_id: Id.nullable().describe('whose packets it treats'),
+  chain_id: Id.nullable().describe('chain whose packets it processes'),
   node_id: Name.nullable(),
   reservation: SlotReservation.nullable(),
 });
 
 export type AcceleratorSlot = z.infer<typeof AcceleratorSlot>;
 
-/** A board as the console sees it: what it is, what its slots do and for whom. */
+/** A board as the console sees it: its description and what its slots do for which chain. */
 export const Accelerator = z.strictObject({
   id: Name,
   title: z.string(),
@@ -157,7 +161,7 @@ export const Accelerator = z.strictObject({
   load_s: z.strictObject({ full: z.number().min(0), partial: z.number().min(0) }).describe('modelled'),
   state: ObservedBoard.shape.state,
   detail: z.string().nullable(),
-  description: BoardDescription.nullable().describe('null until its agent told of it'),
+  description: BoardDescription.nullable().describe('null until its agent reports it'),
   slots: z.array(AcceleratorSlot),
   last_load: LoadResult.nullable(),
 });

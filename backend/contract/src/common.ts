@@ -3,20 +3,23 @@ import { z } from 'zod';
 /** Names that operators choose: lower-case words joined by dashes, safe in URLs, interface names and Redis keys. */
 export const Name = z
   .string()
-  .regex(/^[a-z][a-z0-9-]{0,39}$/, 'must start with a letter and hold only a-z, 0-9 and "-" (at most 40 characters)');
+  .regex(
+    /^[a-z][a-z0-9-]{0,39}$/,
+    'must start with a letter and contain only a-z, 0-9 and "-" (at most 40 characters)',
+  );
 export type Name = z.infer<typeof Name>;
 
-/** Identity given by the server. */
+/** Identifier assigned by the server. */
 export const Id = z
   .string()
   .regex(/^[A-Za-z0-9][A-Za-z0-9._:/-]{0,119}$/, 'must be an identifier of at most 120 characters');
 export type Id = z.infer<typeof Id>;
 
-export const RateBps = z.number().min(0).max(1e13).describe('bits a second');
+export const RateBps = z.number().min(0).max(1e13).describe('bits per second');
 export const Generation = z
   .int()
   .min(0)
-  .describe('counts changes of desired state; an observer reports the one it reached');
+  .describe('counts changes of the desired state; observers report the generation that they have reached');
 export const TimestampMs = z.number().min(0).describe('milliseconds since the Unix epoch');
 
 export const Ipv4Prefix = z
@@ -25,13 +28,22 @@ export const Ipv4Prefix = z
     /^(25[0-5]|2[0-4]\d|1?\d?\d)(\.(25[0-5]|2[0-4]\d|1?\d?\d)){3}(\/(3[0-2]|[12]?\d))?$/,
     'must be an IPv4 address or prefix such as 10.0.0.0/8',
   );
-export const Ipv4Address = z
+const IPV4 = '(25[0-5]|2[0-4]\\d|1?\\d?\\d)(\\.(25[0-5]|2[0-4]\\d|1?\\d?\\d)){3}';
+export const Ipv4Address = z.string().regex(new RegExp(`^${IPV4}$`), 'must be an IPv4 address');
+/** RFC 4291 2.2, forms 1 and 2 in lower case: 1 to 7 groups on either side of one "::". */
+const IPV6 = [
+  '([0-9a-f]{1,4}:){7}[0-9a-f]{1,4}',
+  '([0-9a-f]{1,4}:){1,7}:',
+  ...[1, 2, 3, 4, 5, 6].map((after) => `([0-9a-f]{1,4}:){1,${7 - after}}(:[0-9a-f]{1,4}){1,${after}}`),
+  ':((:[0-9a-f]{1,4}){1,7}|:)',
+].join('|');
+export const IpAddress = z
   .string()
-  .regex(/^(25[0-5]|2[0-4]\d|1?\d?\d)(\.(25[0-5]|2[0-4]\d|1?\d?\d)){3}$/, 'must be an IPv4 address');
+  .regex(new RegExp(`^(${IPV4}|${IPV6})$`), 'must be an IPv4 address or a lower-case IPv6 address');
 export const MacAddress = z.string().regex(/^[0-9a-f]{2}(:[0-9a-f]{2}){5}$/, 'must be a lower-case MAC address');
 export const Port = z.int().min(0).max(65535);
 
-/** One cause of a refusal, with a JSON Pointer (RFC 6901) to the field that is at fault. */
+/** One reason for a rejected request, with a JSON Pointer (RFC 6901) to the invalid field. */
 export const FieldError = z.strictObject({
   pointer: z.string(),
   detail: z.string(),
@@ -39,7 +51,7 @@ export const FieldError = z.strictObject({
 });
 export type FieldError = z.infer<typeof FieldError>;
 
-/** RFC 9457 problem details; `errors` names each bad field. */
+/** RFC 9457 problem details; `errors` lists each invalid field. */
 export const Problem = z.object({
   type: z.string(),
   title: z.string(),
@@ -51,6 +63,6 @@ export const Problem = z.object({
 });
 export type Problem = z.infer<typeof Problem>;
 
-/** Where a figure or a node comes from: real equipment, or the twin that emulates it. */
+/** Where a figure or node comes from: real equipment (`live`) or the twin. */
 export const Origin = z.enum(['twin', 'live']);
 export type Origin = z.infer<typeof Origin>;

@@ -4,7 +4,7 @@ import { FlowKey, FlowRange, MatchTerm, MetadataField } from './filter.js';
 import { HopId } from './node-spec.js';
 import { SparseHistogram } from './telemetry.js';
 
-/** Engine control: one JSON object a line over a unix stream socket. A line holds at most this many bytes. */
+/** Engine control: one JSON object per line over a unix stream socket. Longest line in bytes. */
 export const ENGINE_LINE_LIMIT = 4 * 1024 * 1024;
 
 export const EnginePort = z.discriminatedUnion('driver', [
@@ -34,8 +34,8 @@ const module = <K extends string, C extends z.ZodType>(kind: K, config: C) =>
 const empty = z.strictObject({});
 
 /**
- * What moves packets between NFs. Output gates: where nothing else is said, gate 0.
- * `hop_in` strips a hop tag and emits by hop; `hop_out` writes one; `exit` measures and hands to the fabric.
+ * Modules that move packets between NFs. Output is on gate 0 unless stated otherwise.
+ * `hop_in` strips a hop tag and emits by hop; `hop_out` writes a hop tag; `exit` measures and passes packets to the fabric.
  * A `queue` starts a task and is the only place where packets wait.
  */
 const PlumbingModule = z.discriminatedUnion('kind', [
@@ -65,10 +65,10 @@ const PlumbingModule = z.discriminatedUnion('kind', [
 
 const PLUMBING_KINDS: ReadonlySet<string> = new Set(PlumbingModule.options.map(({ shape }) => shape.kind.value));
 
-/** An NF by the id of its descriptor: input 0 forward, input 1 return; output gates likewise. */
+/** An NF, named by the id of its descriptor: input and output gate 0 forward, 1 return. */
 const NfModule = z.strictObject({
   name: Id,
-  kind: Id.refine((kind) => !PLUMBING_KINDS.has(kind), 'is no NF'),
+  kind: Id.refine((kind) => !PLUMBING_KINDS.has(kind), 'is not an NF'),
   config: z.record(z.string(), z.unknown()),
   metadata: z.record(z.string(), MetadataField).default({}),
 });
@@ -79,7 +79,7 @@ export type EngineModule = z.infer<typeof EngineModule>;
 
 export const EngineLink = z.strictObject({ from: Id, gate: Gate, to: Id, input: Gate.default(0) });
 
-/** The whole data plane of one server. Modules that keep name and kind keep their state and counters over an apply. */
+/** The whole data plane of one server. Modules with unchanged name and kind keep state and counters across an apply. */
 export const EngineGraph = z.strictObject({
   generation: Generation,
   ports: z.array(EnginePort).max(64),
@@ -88,7 +88,7 @@ export const EngineGraph = z.strictObject({
   tasks: z
     .array(z.strictObject({ module: Id, worker: z.int().min(0).default(0) }))
     .max(4096)
-    .describe('port_in, queue and source modules; round robin in this order'),
+    .describe('port_in, queue and source modules; served round robin in this order'),
 });
 export type EngineGraph = z.infer<typeof EngineGraph>;
 
@@ -142,7 +142,7 @@ export const EngineDescription = z.strictObject({
 });
 export type EngineDescription = z.infer<typeof EngineDescription>;
 
-/** Counters are since the module was made; `latency_ns` too (a reader takes differences). */
+/** Counters and `latency_ns` accumulate from the creation of the module (readers take differences). */
 export const ModuleStats = z.strictObject({
   name: Id,
   kind: z.string(),
@@ -151,7 +151,7 @@ export const ModuleStats = z.strictObject({
   bytes_in: z.int(),
   bytes_out: z.int(),
   drops: z.record(z.string(), z.int()),
-  cycles: z.int().describe('spent in this module alone'),
+  cycles: z.int().describe('spent in this module only'),
   queue_depth: z.int().nullable(),
   latency_ns: SparseHistogram.nullable().describe('NFs: queue entry to NF exit; exit: first engine to exit'),
 });

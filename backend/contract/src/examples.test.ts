@@ -33,7 +33,7 @@ describe('invalid examples', () => {
     expect(jsonSchemaOf(type)(value)).toBe(false);
   });
 
-  it('are wrong in one place alone', () => {
+  it('are wrong in exactly one place', () => {
     for (const { file, type, content } of examples('invalid')) {
       const { error } = schemas.get(type)!.safeParse(content.value);
       expect(new Set(fieldErrors(error!).map((each) => each.pointer)).size, file).toBe(1);

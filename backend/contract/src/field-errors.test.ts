@@ -5,7 +5,7 @@ import { fieldErrors, pointerOf } from './field-errors.js';
 const errorsOf = (schema: z.ZodType, value: unknown) => fieldErrors(schema.safeParse(value).error!);
 
 describe('pointerOf', () => {
-  it('escapes as RFC 6901 section 3 says', () => {
+  it('escapes as in RFC 6901 section 3', () => {
     expect(pointerOf(['a/b', 'c~d', 0])).toBe('/a~1b/c~0d/0');
   });
 
@@ -15,7 +15,7 @@ describe('pointerOf', () => {
 });
 
 describe('fieldErrors', () => {
-  it('names each unknown field itself', () => {
+  it('points at each unknown field', () => {
     const schema = z.strictObject({ a: z.strictObject({ b: z.number() }) });
     expect(errorsOf(schema, { a: { b: 1, x: 2, y: 3 } }).map(({ pointer, code }) => [pointer, code])).toEqual([
       ['/a/x', 'unknown-field'],
@@ -23,7 +23,7 @@ describe('fieldErrors', () => {
     ]);
   });
 
-  it('tells what is wrong with the branch that was meant', () => {
+  it('reports the errors of the most likely branch', () => {
     const schema = z.union([z.strictObject({ plan_id: z.string() }), z.strictObject({ id: z.string(), n: z.int() })]);
     expect(errorsOf(schema, { id: 'x', n: 'many' }).map(({ pointer }) => pointer)).toEqual(['/n']);
   });

@@ -1,12 +1,12 @@
 import type { z } from 'zod';
 import type { FieldError } from './common.js';
 
-/** JSON Pointer (RFC 6901) of a path as zod reports it. */
+/** JSON Pointer (RFC 6901) of a zod path. */
 export function pointerOf(path: readonly PropertyKey[]): string {
   return path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 }
 
-/** Every cause of a refusal with its pointer; an unknown field is named itself, not its owner. */
+/** Every error with its pointer; for an unknown field the pointer is that of the field, not of its owner. */
 export function fieldErrors(error: z.ZodError): FieldError[] {
   const errors: FieldError[] = [];
   const visit = (issues: readonly z.core.$ZodIssue[], base: readonly PropertyKey[]): void => {
@@ -26,7 +26,7 @@ export function fieldErrors(error: z.ZodError): FieldError[] {
   return errors;
 }
 
-/** Of the branches of a union the one that was meant most likely: it fails latest, then with the fewest issues. */
+/** The most likely branch of a union: the one that fails deepest, then with the fewest issues. */
 function nearestBranch(branches: readonly (readonly z.core.$ZodIssue[])[]): readonly z.core.$ZodIssue[] {
   const score = (issues: readonly z.core.$ZodIssue[]) =>
     issues.filter((issue) => issue.code === 'unrecognized_keys' || issue.path.length === 0).length * 100 +

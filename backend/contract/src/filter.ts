@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Ipv4Prefix, Port } from './common.js';
 
-/** Attributes that are defined on a packet's contents (E2 3.2.1). */
+/** Attributes defined on the contents of a packet (E2 3.2.1). */
 export const DIRECT_ATTRIBUTES = ['ip.src', 'ip.dst', 'ip.proto', 'port.src', 'port.dst'] as const;
 export const DirectAttribute = z.enum(DIRECT_ATTRIBUTES);
 export type DirectAttribute = z.infer<typeof DirectAttribute>;
@@ -22,7 +22,7 @@ export type FilterTerm = z.infer<typeof FilterTerm>;
 export const Filter = z.array(FilterTerm).max(16);
 export type Filter = z.infer<typeof Filter>;
 
-/** A term after resolution, in the form that a classifier executes. `not` negates the whole term. */
+/** A resolved term, in the form that a classifier executes. `not` negates the whole term. */
 export const MatchTerm = z.discriminatedUnion('field', [
   z.strictObject({ field: z.literal('ip.src'), prefix: Ipv4Prefix, not: z.boolean().default(false) }),
   z.strictObject({ field: z.literal('ip.dst'), prefix: Ipv4Prefix, not: z.boolean().default(false) }),

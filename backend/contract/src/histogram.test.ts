@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { bucketLowerNs, bucketOf, histogramCount, mergeHistograms, percentileNs } from './histogram.js';
 
 describe('histogram buckets', () => {
-  it('hold every duration between their bounds, at most 6.25 % wide', () => {
+  it('contain every duration between their bounds, at most 6.25 % wide', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 2 ** 40 }), (ns) => {
         const bucket = bucketOf(ns);

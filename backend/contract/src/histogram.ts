@@ -3,7 +3,7 @@ import type { SparseHistogram } from './telemetry.js';
 const SUB_BITS = 4;
 const SUB = 1 << SUB_BITS;
 
-/** Bucket of a duration in ns: exact below 16, then 16 buckets to each power of two (error at most 6.25 %). */
+/** Bucket of a duration in ns: exact below 16, then 16 buckets per power of two (error at most 6.25 %). */
 export function bucketOf(ns: number): number {
   if (ns < SUB) return Math.max(0, Math.floor(ns));
   const e = Math.floor(Math.log2(ns));
@@ -28,7 +28,7 @@ export function histogramCount(histogram: SparseHistogram): number {
   return histogram.reduce((sum, [, count]) => sum + count, 0);
 }
 
-/** Upper bound in ns of the bucket that holds the percentile (0-100); null when empty. */
+/** Upper bound in ns of the bucket that contains the percentile (0-100); null if empty. */
 export function percentileNs(histogram: SparseHistogram, percentile: number): number | null {
   const total = histogramCount(histogram);
   if (total === 0) return null;

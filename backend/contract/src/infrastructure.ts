@@ -1,5 +1,12 @@
 import { z } from 'zod';
-import { Ipv4Address, MacAddress, Name, Origin, RateBps } from './common.js';
+import { IpAddress, MacAddress, Name, Origin, RateBps } from './common.js';
+
+/** An address of a host or server. The fabric delivers it to one interface of the node. */
+export const NodeAddress = z.strictObject({
+  address: IpAddress,
+  port: Name.optional().describe('the interface with this address; default: that of the first link of the node'),
+});
+export type NodeAddress = z.infer<typeof NodeAddress>;
 
 export const Nic = z.strictObject({ name: Name, bandwidth_bps: RateBps });
 export const ServerNode = z.strictObject({
@@ -9,7 +16,8 @@ export const ServerNode = z.strictObject({
   cores: z.int().min(1).max(512),
   ghz: z.number().positive().max(10),
   memory_bytes: z.int().min(0),
-  nics: z.array(Nic).min(1).max(16),
+  nics: z.array(Nic).min(1).max(16).describe('the data plane uses the first one'),
+  addresses: z.array(NodeAddress).max(16).default([]).describe('on NICs other than the first'),
 });
 export type ServerNode = z.infer<typeof ServerNode>;
 
@@ -27,49 +35,70 @@ export const SwitchNode = z.strictObject({
 });
 export type SwitchNode = z.infer<typeof SwitchNode>;
 
-/** An FPGA board in a server, whose slots are loaded with one NF each. */
+/** An FPGA board in a server; each slot runs one NF. */
 export const BoardNode = z.strictObject({
   id: Name,
   title: z.string().max(60).optional(),
   origin: Origin,
   server: Name.describe('the server whose agent drives it'),
-  profile: Name.default('de5').describe('of sizes, bandwidths and clock; the twin builds the board after it'),
+  profile: Name.default('de5').describe('sizes, bandwidths and clock; the twin builds the board from it'),
   device: z.string().max(60),
   slots: z.int().min(1).max(16),
   clock_mhz: z.number().positive().max(2000).default(200),
-  resources: z.record(Name, z.number().min(0)).describe('what each slot has: lut, ff, bram-kib'),
+  resources: z.record(Name, z.number().min(0)).describe('of each slot: lut, ff, bram-kib'),
   bandwidth_bps: RateBps,
   latency_us: z.number().min(0),
   load_s: z
     .strictObject({ full: z.number().min(0), partial: z.number().min(0) })
     .default({ full: 12, partial: 2.5 })
-    .describe('what loading a bitstream takes (CoNFV VI)'),
-  cost: z.number().positive().default(1).describe('power and purchase in one figure, beside other boards'),
+    .describe('time to load a bitstream (CoNFV VI)'),
+  cost: z.number().positive().default(1).describe('power and purchase as one figure, relative to other boards'),
 });
 export type BoardNode = z.infer<typeof BoardNode>;
 
-/** A host is an end point of traffic. `role` says what the twin runs on it. */
+/** An end point of traffic with one or more links. `role` only affects how it is drawn; its programs are applications. */
 export const HostNode = z.strictObject({
   id: Name,
   title: z.string().max(60).optional(),
   origin: Origin,
   role: z.enum(['client', 'server']),
-  address: Ipv4Address,
-  mac: MacAddress,
+  addresses: z.array(NodeAddress).min(1).max(16).describe('the first IPv4 one is the primary address'),
+  mac: MacAddress.describe('of the interface of the first link'),
 });
 export type HostNode = z.infer<typeof HostNode>;
 
+/** The address at which a host is reached and shown: its first IPv4 address, otherwise its first address. */
+export function primaryAddress({ addresses }: Pick<HostNode, 'addresses'>): string {
+  return (addresses.find(({ address }) => !address.includes(':')) ?? addresses[0]!).address;
+}
+
 export const LinkEnd = z.strictObject({ node: Name, port: Name });
+export type LinkEnd = z.infer<typeof LinkEnd>;
+
+/** Each figure applies to each direction separately. Frames are never reordered. */
 export const Link = z.strictObject({
   id: Name,
   a: LinkEnd,
   b: LinkEnd,
   bandwidth_bps: RateBps.min(1000),
-  delay_us: z.number().min(0).max(10_000_000).default(0),
+  delay_us: z.number().min(0).max(10_000_000).default(0).describe('one way'),
+  jitter_us: z
+    .number()
+    .min(0)
+    .max(10_000_000)
+    .default(0)
+    .describe('the delay of a frame is uniform in delay_us +- jitter_us; must not exceed delay_us'),
+  loss: z.number().min(0).max(1).default(0).describe('probability that a frame is lost'),
+  queue_bytes: z
+    .int()
+    .min(2000)
+    .max(1_000_000_000)
+    .optional()
+    .describe('capacity of the queue; default: 25 ms at the bandwidth, at least 200 kB'),
 });
 export type Link = z.infer<typeof Link>;
 
-/** NFVI: everything that pipelines can be placed on, and the hosts whose traffic they treat. */
+/** NFVI: everything that chains can be placed on, and the hosts whose traffic they process. */
 export const Infrastructure = z.strictObject({
   name: Name,
   servers: z.array(ServerNode).max(256),
@@ -80,7 +109,7 @@ export const Infrastructure = z.strictObject({
 });
 export type Infrastructure = z.infer<typeof Infrastructure>;
 
-/** Every host sends to this address of the fabric, which routes by destination: no ARP beyond the first hop. */
+/** Every host sends to this MAC address; the fabric routes by destination, without ARP beyond the first hop. */
 export const FABRIC_GATEWAY_MAC = '02:0e:ff:ff:ff:fe';
-/** Prefix from which address-rewriting NFs take external addresses (RFC 2544 benchmark range); the fabric returns it. */
+/** Prefix from which address-rewriting NFs take external addresses (RFC 2544 benchmark range); the fabric routes it back. */
 export const EXTERNAL_PREFIX = '198.18.0.0/15';

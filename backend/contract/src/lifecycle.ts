@@ -2,8 +2,9 @@ import { z } from 'zod';
 import { SlotRef } from './boards.js';
 import { FieldError, Generation, Id, Name, Origin, TimestampMs } from './common.js';
 import { Implementation } from './nf-descriptor.js';
+import { DeploymentOptions } from './plan-options.js';
 
-/** States of an operation occurrence (ETSI SOL005). */
+/** States of an LCM operation occurrence (ETSI SOL005). */
 export const OperationState = z.enum([
   'PROCESSING',
   'COMPLETED',
@@ -27,34 +28,35 @@ export const OperationStep = z.strictObject({
 });
 export type OperationStep = z.infer<typeof OperationStep>;
 
-/** Work that outlives its request: `202` with `Location` of one of these. */
+/** Work that outlives its request, which returns `202` with its `Location`. */
 export const Operation = z.strictObject({
   id: Id,
   project: Name,
   kind: z.enum(['deploy', 'undeploy', 'infrastructure', 'reconfigure']),
   state: OperationState,
-  subject: Id.describe('pipeline or infrastructure that is changed'),
+  subject: Id.describe('the chain or infrastructure being changed'),
   plan_id: Id.nullable(),
   by: z.string(),
   steps: z.array(OperationStep),
   error: z.strictObject({ detail: z.string(), errors: z.array(FieldError).default([]) }).nullable(),
   started_ms: TimestampMs,
   updated_ms: TimestampMs,
-  first_packet_ms: TimestampMs.nullable().describe('when the first packet was seen to cross the deployed chain'),
+  first_packet_ms: TimestampMs.nullable().describe('when the first packet crossed the deployed chain'),
 });
 export type Operation = z.infer<typeof Operation>;
 
 export const DeployRequest = z.union([
-  z.strictObject({ plan_id: Id.describe('a feasible plan made from what runs now') }),
+  z.strictObject({ plan_id: Id.describe('a feasible plan based on the current deployment') }),
   z.strictObject({
-    pipeline_id: Id,
+    chain_id: Id,
     version: z.int().min(1).optional().describe('absent: the draft is published and deployed'),
+    ...DeploymentOptions.shape,
   }),
 ]);
 export type DeployRequest = z.infer<typeof DeployRequest>;
 
 export const Deployment = z.strictObject({
-  pipeline_id: Id,
+  chain_id: Id,
   version: z.int().min(1),
   plan_id: Id,
   operation_id: Id,
@@ -63,29 +65,12 @@ export const Deployment = z.strictObject({
 });
 export type Deployment = z.infer<typeof Deployment>;
 
-/** Something that happened. `id` is the Redis Stream id: order and resume point. */
-export const Event = z.strictObject({
-  id: z.string().regex(/^\d+-\d+$/),
-  t_ms: TimestampMs,
-  project: Name,
-  type: z
-    .string()
-    .regex(/^[a-z-]+\.[a-z-]+$/)
-    .describe('<subject kind>.<what happened>, e.g. `operation.completed`'),
-  severity: z.enum(['info', 'warning', 'error']),
-  subject: z.string(),
-  message: z.string(),
-  actor: z.string(),
-  data: z.record(z.string(), z.unknown()),
-});
-export type Event = z.infer<typeof Event>;
-
 export const InstanceState = z.enum(['pending', 'starting', 'running', 'failed', 'stopping', 'unknown']);
 export type InstanceState = z.infer<typeof InstanceState>;
 
 export const NfInstance = z.strictObject({
   id: Id,
-  pipeline_id: Id,
+  chain_id: Id,
   node_id: Name,
   nf: Name,
   driver: Implementation.shape.driver,
@@ -98,12 +83,13 @@ export const NfInstance = z.strictObject({
 });
 export type NfInstance = z.infer<typeof NfInstance>;
 
-/** A server's agent as the console sees it. */
+/** The agent of a server or a switch as the console sees it. */
 export const NodeStatus = z.strictObject({
   id: Name,
+  kind: z.enum(['server', 'switch']),
   origin: Origin,
   state: z.enum(['connected', 'disconnected', 'never-seen']),
-  engine: z.enum(['running', 'starting', 'failed', 'stopped', 'unknown']),
+  engine: z.enum(['running', 'starting', 'failed', 'stopped', 'unknown']).describe('`unknown` at a switch'),
   generation: z.strictObject({ desired: Generation, observed: Generation }),
   version: z.string().nullable(),
   capabilities: z.record(z.string(), z.unknown()),
@@ -112,14 +98,14 @@ export const NodeStatus = z.strictObject({
 });
 export type NodeStatus = z.infer<typeof NodeStatus>;
 
-/** What this machine can do, probed at start, and what stands in for a missing part. */
+/** A capability of the machine, probed at start, and the fallback if it is missing. */
 export const Capability = z.strictObject({
   id: Name,
   title: z.string(),
   where: z.string().describe('server, twin or a node'),
   available: z.boolean(),
   detail: z.string(),
-  fallback: z.string().nullable().describe('what replaces it; null when it is available or nothing does'),
+  fallback: z.string().nullable().describe('what replaces it; null if it is available or has no replacement'),
 });
 export type Capability = z.infer<typeof Capability>;
 
@@ -137,8 +123,8 @@ export const Role = z.enum(['viewer', 'operator', 'designer', 'admin']);
 export type Role = z.infer<typeof Role>;
 export const SessionRequest = z.strictObject({
   secret: z.string().min(1).max(200),
-  role: Role.optional().describe('a lesser role than the secret gives'),
-  name: z.string().min(1).max(60).optional().describe('who acts, for events and operations'),
+  role: Role.optional().describe('a role below the one that the secret grants'),
+  name: z.string().min(1).max(60).optional().describe('name of the actor, for events and operations'),
 });
 export type SessionRequest = z.infer<typeof SessionRequest>;
 export const Session = z.strictObject({ token: z.string(), role: Role, name: z.string(), expires_ms: TimestampMs });

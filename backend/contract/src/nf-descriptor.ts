@@ -3,7 +3,7 @@ import { Name } from './common.js';
 import { FlowKey } from './filter.js';
 import { SwitchAction } from './infrastructure.js';
 
-/** Fields of a packet that an NF may touch, for dependency analysis (HydraNF 6). */
+/** Packet fields that an NF may read or change, for dependency analysis (HydraNF 6). */
 export const PacketField = z.enum([
   'eth.src',
   'eth.dst',
@@ -31,7 +31,7 @@ export const DerivedAttribute = z.strictObject({
 });
 export type DerivedAttribute = z.infer<typeof DerivedAttribute>;
 
-/** What one packet costs; rates follow from cycles and the server's clock. */
+/** Cost of one packet; rates follow from the cycles and the server's clock. */
 export const CostProfile = z.strictObject({
   cycles_per_packet: z.number().positive(),
   cycles_per_byte: z.number().min(0).default(0),
@@ -47,19 +47,19 @@ export const Implementation = z.strictObject({
   resources: z
     .record(Name, z.number().min(0))
     .default({})
-    .describe('what a slot of a board must have, by resource; empty for software'),
+    .describe('resources that a board slot must have; empty for software'),
 });
 export type Implementation = z.infer<typeof Implementation>;
 
-/** What a switch needs to do the NF's work in its tables (E2 3.4.1 step 5). */
+/** What a switch needs to run the NF in its tables (E2 3.4.1 step 5). */
 export const SwitchOffload = z.strictObject({
-  entries: z.int().min(1).describe('table entries whatever the configuration'),
-  entries_per: z.string().optional().describe('configuration field; each of its items takes one entry more'),
+  entries: z.int().min(1).describe('table entries needed with any configuration'),
+  entries_per: z.string().optional().describe('configuration field; each of its items takes one more entry'),
   actions: z.array(SwitchAction).min(1),
 });
 export type SwitchOffload = z.infer<typeof SwitchOffload>;
 
-/** VNFD: what an NF is, needs and does to packets. `config_schema` is JSON Schema 2020-12; forms are drawn from it. */
+/** VNFD: what an NF is, needs and does to packets. Forms are generated from `config_schema` (JSON Schema 2020-12). */
 export const NfDescriptor = z.strictObject({
   id: Name,
   title: z.string().min(1).max(60),
@@ -77,9 +77,11 @@ export const NfDescriptor = z.strictObject({
   }),
   state: z.strictObject({
     kind: z.enum(['none', 'static', 'flow', 'aggregate']),
-    key: FlowKey.describe('what tells its entries apart; rows of exported state begin with as many columns'),
+    key: FlowKey.describe('fields that identify an entry; rows of exported state begin with these columns'),
   }),
-  affinity: FlowKey.describe('packets equal in these fields must meet the same instance; empty: any instance'),
+  affinity: FlowKey.describe(
+    'packets with equal values of these fields must reach the same instance; empty: any instance',
+  ),
   return_traffic: z
     .boolean()
     .default(false)

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Id, Name, RateBps } from './common.js';
 
-/** Why a decision fell as it did: what was needed, what was there, where (E2 3.4.1). */
+/** What limited a decision: needed, available, and where (E2 3.4.1). */
 export const Constraint = z.strictObject({
   constraint: z.enum([
     'cpu',
@@ -9,6 +9,7 @@ export const Constraint = z.strictObject({
     'nic-bandwidth',
     'link-bandwidth',
     'switch-table',
+    'switch-ability',
     'affinity',
     'max-instances',
     'latency',
@@ -16,6 +17,7 @@ export const Constraint = z.strictObject({
     'metadata',
     'hops',
     'implementation',
+    'engine-ability',
     'switch-action',
     'cpu-time',
     'classifier',
@@ -31,7 +33,7 @@ export const Constraint = z.strictObject({
 });
 export type Constraint = z.infer<typeof Constraint>;
 
-/** A part of planning that decides something. */
+/** A part of planning that makes decisions. */
 export const PlanPart = z.enum([
   'sizing',
   'infrastructure',
@@ -44,12 +46,12 @@ export const PlanPart = z.enum([
 ]);
 export type PlanPart = z.infer<typeof PlanPart>;
 
-/** What could have been chosen, with what it would have cost or what forbade it. */
+/** An alternative with its cost, or the constraint that ruled it out. */
 export const Candidate = z.strictObject({
   name: z.string().describe('a server, an implementation, an instance or a strategy'),
   chosen: z.boolean(),
   feasible: z.boolean(),
-  figure: z.number().nullable().describe('what the decision keeps small; null where nothing was computed'),
+  figure: z.number().nullable().describe('the value that the decision minimizes; null: not computed'),
   unit: z.string().describe('of the figure'),
   constraint: Constraint.nullable(),
 });
@@ -65,58 +67,58 @@ export const Reason = z.strictObject({
 });
 export type Reason = z.infer<typeof Reason>;
 
-/** How far an answer can be from the best there is. */
+/** How far a result can be from the optimum. */
 export const Quality = z.strictObject({
   part: PlanPart,
-  subject: Id.describe('`placement`, or the pipeline or class that the answer is for'),
-  objective: z.string().describe('what the answer keeps small'),
+  subject: Id.describe('`placement`, or the chain or class of the result'),
+  objective: z.string().describe('what is minimized'),
   unit: z.string(),
   value: z.number(),
-  bound: z.number().describe('no answer can be smaller'),
-  gap: z.number().min(0).max(1).describe('the share of the value that a better answer could save at most'),
-  optimal: z.boolean().describe('proven: value and bound meet'),
-  method: z.string().describe('how the answer was found'),
-  proof: z.string().describe('how the bound is known'),
+  bound: z.number().describe('lower bound of the value'),
+  gap: z.number().min(0).max(1).describe('(value - bound) / value: the most that a better result could save'),
+  optimal: z.boolean().describe('proven: the value equals the bound'),
+  method: z.string().describe('how the result was found'),
+  proof: z.string().describe('how the bound was proven'),
 });
 export type Quality = z.infer<typeof Quality>;
 
-/** A path from ingress to egress with what is predicted for its packets, and the best way over the instances. */
+/** A path from ingress to egress with predictions for its packets, and the best route over the instances. */
 export const ClassForecast = z.strictObject({
   id: Id,
-  pipeline_id: Id,
+  chain_id: Id,
   edges: z.array(Name),
   nodes: z.array(Name).describe('NFs in order'),
   rate_bps: RateBps,
   mean_us: z.number().min(0),
   p99_us: z.number().min(0),
-  least_us: z.number().min(0).describe('no placement on this hardware is faster: no queue, no hop'),
-  throughput_bps: RateBps.describe('at which the first resource is full, all else at its estimate'),
+  least_us: z.number().min(0).describe('lowest latency possible on this hardware: no queue, no hop'),
+  throughput_bps: RateBps.describe('rate at which the first resource saturates, with all other traffic as estimated'),
   bottleneck: z.string(),
   way: z
     .strictObject({
       instances: z.array(Id),
       latency_us: z.number().min(0),
-      bound_us: z.number().min(0).describe('no way over the instances is shorter'),
+      bound_us: z.number().min(0).describe('lower bound over all routes'),
     })
     .nullable()
-    .describe('the way that the chaining strategy picks for a flow (HYPER IV-B)'),
+    .describe('the route that the chaining strategy selects for a flow (HYPER IV-B)'),
 });
 export type ClassForecast = z.infer<typeof ClassForecast>;
 
-/** Two NFs of a chain that touch the same field or state. */
+/** Two NFs of a chain that access the same field or state. */
 export const NfConflict = z.strictObject({
   earlier: Name,
   later: Name,
-  parallel: z.boolean().describe('they may run side by side all the same'),
+  parallel: z.boolean().describe('they can still run in parallel'),
   sentence: z.string(),
 });
 export type NfConflict = z.infer<typeof NfConflict>;
 
-/** Where mirror and merge of a parallel step would stand with the least traffic (HydraNF 6.5.2). */
+/** Where to place mirror and merge of a parallel step for the least traffic (HydraNF 6.5.2). */
 export const MergePlace = z.strictObject({
-  step: z.string().describe('the step on one line'),
-  chosen: z.string().nullable().describe('null: every option fills a link'),
-  link_bytes: z.number().describe('over links, for each packet'),
+  step: z.string().describe('the step as one line of text'),
+  chosen: z.string().nullable().describe('null: every option overloads a link'),
+  link_bytes: z.number().describe('bytes on links per packet'),
   switch_traversals: z.number(),
   rejected: z.array(
     z.strictObject({ title: z.string(), link_bytes: z.number(), switch_traversals: z.number(), because: z.string() }),
@@ -124,11 +126,11 @@ export const MergePlace = z.strictObject({
 });
 export type MergePlace = z.infer<typeof MergePlace>;
 
-/** Instances of a parallel form by server, if the servers were empty (HydraNF 6.4.2). */
+/** Instances of a parallel form by server, assuming empty servers (HydraNF 6.4.2). */
 export const ParallelProvisioning = z.strictObject({
   counts: z.array(z.strictObject({ node: Name, server: Name, instances: z.int().min(1) })),
   cross_traffic_bps: z.number().min(0),
-  conflicts: z.array(Constraint).describe('what forbids any; empty where counts are given'),
+  conflicts: z.array(Constraint).describe('why there is no solution; empty if counts are given'),
   compared: z.array(
     z.strictObject({ strategy: z.string(), cross_traffic_bps: z.number().nullable(), chosen: z.boolean() }),
   ),
@@ -136,10 +138,13 @@ export const ParallelProvisioning = z.strictObject({
 });
 export type ParallelProvisioning = z.infer<typeof ParallelProvisioning>;
 
-/** The parallel form of a linear chain (HydraNF 6). The twin runs chains in sequence so far: figures are predictions. */
+/**
+ * The parallel form of NFs in line (HydraNF 6). With `execution: parallel`, on engines that declare `mirror` and `merge`, these
+ * are the forms in which the chain runs; otherwise each is a form that a path of the chain could have. Figures are predictions.
+ */
 export const ParallelForm = z.strictObject({
   id: Id,
-  pipeline_id: Id,
+  chain_id: Id,
   nodes: z.array(Name),
   strategy: z.string(),
   conflicts: z.array(NfConflict),
@@ -147,12 +152,12 @@ export const ParallelForm = z.strictObject({
   critical_path_us: z.number().min(0),
   sequential_us: z.number().min(0),
   latency_us: z.number().min(0),
-  bins: z.array(z.array(Name)).describe('branches side by side at the widest place'),
+  bins: z.array(z.array(Name)).describe('parallel branches at the widest step'),
   mirrors: z.int().min(0),
   merges: z.int().min(0),
   copies: z.int().min(0),
-  reverted: z.boolean().describe('the gain was too small, so that the chain stays sequential'),
-  text: z.string().describe('the graph on one line: (nat | firewall), balancer'),
+  reverted: z.boolean().describe('the gain was too small: the chain stays sequential'),
+  text: z.string().describe('the graph as one line of text: (nat | firewall), balancer'),
   graph: z
     .strictObject({
       vertices: z.array(
@@ -170,7 +175,7 @@ export const ParallelForm = z.strictObject({
       because: z.string(),
     }),
   ),
-  provisioning: ParallelProvisioning.nullable().describe('null where the chain stays sequential'),
+  provisioning: ParallelProvisioning.nullable().describe('null if the chain stays sequential'),
 });
 export type ParallelForm = z.infer<typeof ParallelForm>;
 
@@ -180,20 +185,27 @@ export const SchedulerVertex = z.strictObject({
   kind: z.enum(['priority', 'weighted-fair', 'rate-limit', 'task']),
   label: z.string(),
   worker: z.int().min(0),
-  weight: z.number().nullable().describe('share among its siblings'),
+  weight: z.number().nullable().describe('share relative to its siblings'),
   level: z.int().nullable().describe('0 is served first'),
 });
 export type SchedulerVertex = z.infer<typeof SchedulerVertex>;
 
-/** Tasks and scheduler of a chain (Alpine 5.3). The engine serves its modules in turn so far: figures are predictions. */
+/**
+ * Tasks and scheduler of a chain (Alpine 5.3): as applied if its schedule is planned, otherwise a prediction of what such a
+ * schedule would achieve.
+ */
 export const ScheduleForm = z.strictObject({
-  pipeline_id: Id,
+  chain_id: Id,
   strategy: z.string(),
   mode: z.string(),
   feasible: z.boolean(),
   conflicts: z.array(Constraint.extend({ classes: z.array(Id), modules: z.array(z.string()), slos: z.array(Name) })),
   workers: z.int().min(0),
-  replicated: z.boolean().describe('every worker runs all tasks on its part of the flows; the tree is that of each'),
+  replicated: z.boolean().describe('every worker runs all tasks on its share of the flows; each has this tree'),
+  cores: z
+    .array(z.strictObject({ server: Name, core: z.int().min(0) }))
+    .default([])
+    .describe('of each worker; empty if tasks are replicated'),
   tasks: z.array(
     z.strictObject({
       id: z.string(),
@@ -214,7 +226,7 @@ export const ScheduleForm = z.strictObject({
 });
 export type ScheduleForm = z.infer<typeof ScheduleForm>;
 
-/** An instance that a switch could run instead of a server (E2 3.4.1 step 5). Proposed; fabrics do not take NFs over so far. */
+/** An instance that a switch could run instead of a server (E2 3.4.1 step 5). Proposal only: fabrics do not run NFs yet. */
 export const Offload = z.strictObject({
   instance_id: Id,
   switch: Name,

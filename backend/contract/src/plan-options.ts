@@ -1,14 +1,14 @@
 import { z } from 'zod';
 
-/** How instances get their servers; all but `e2` are what it is compared with (E2 3.4.1). */
+/** How instances are assigned to servers; all but `e2` are baselines (E2 3.4.1). */
 export const PlanStrategy = z.enum(['e2', 'packing', 'first-fit-decreasing', 'first-fit', 'random']);
 export type PlanStrategy = z.infer<typeof PlanStrategy>;
 
-/** How a flow's way over the instances is chosen (HYPER IV-B). */
+/** How the route of a flow over the instances is selected (HYPER IV-B). */
 export const ChainingStrategy = z.enum(['hyper', 'stratos', 'function-only', 'random']);
 export type ChainingStrategy = z.infer<typeof ChainingStrategy>;
 
-/** How a linear chain becomes a parallel one (HydraNF 6.4.1). */
+/** How a linear chain is parallelized (HydraNF 6.4.1). */
 export const ParallelStrategy = z.enum([
   'orrery',
   'fewest-bins',
@@ -24,11 +24,29 @@ export type ParallelStrategy = z.infer<typeof ParallelStrategy>;
 export const SchedulingStrategy = z.enum(['alpine', 'semi-manual', 'manual', 'run-to-completion']);
 export type SchedulingStrategy = z.infer<typeof SchedulingStrategy>;
 
-/** `constrained`: no task is granted more packets than arrive, so that no cycle is spent in polling an empty queue. */
+/** `constrained`: no task is granted more packets than arrive, to spend no cycles on polling empty queues. */
 export const SchedulingMode = z.enum(['constrained', 'free']);
 export type SchedulingMode = z.infer<typeof SchedulingMode>;
 
-/** What a plan is made with; the same options and input give the same plan. */
+/** `parallel`: NFs that do not depend on each other process copies of a packet at the same time (HydraNF 6). */
+export const Execution = z.enum(['sequential', 'parallel']);
+export type Execution = z.infer<typeof Execution>;
+
+/**
+ * How the cores that run a chain share their time among its tasks. `round-robin`: one task per instance, served in turn.
+ * `planned`: tasks and scheduler trees computed with the strategy `scheduling` (Alpine 5.3).
+ */
+export const ScheduleMode = z.enum(['round-robin', 'planned']);
+export type ScheduleMode = z.infer<typeof ScheduleMode>;
+
+/** How a chain runs. Belongs to its deployment, not to one plan. */
+export const DeploymentOptions = z.strictObject({
+  execution: Execution.optional().describe('absent: as the chain runs now; sequential for a new chain'),
+  schedule: ScheduleMode.optional().describe('absent: as the chain runs now; round-robin for a new chain'),
+});
+export type DeploymentOptions = z.infer<typeof DeploymentOptions>;
+
+/** Options of planning, which is deterministic: the same options and input give the same plan. */
 export const PlanOptions = z.strictObject({
   strategy: PlanStrategy.default('e2'),
   chaining: ChainingStrategy.default('hyper'),

@@ -2,36 +2,41 @@ import { z } from 'zod';
 import { LoadKind, LoadPolicy, LoadResult, SlotRef } from './boards.js';
 import { Id, Name, TimestampMs } from './common.js';
 
-/** An NF of a deployed pipeline. */
-export const NfRef = z.strictObject({ pipeline_id: Id, node_id: Name });
+/** An NF of a deployed chain. */
+export const NfRef = z.strictObject({ chain_id: Id, node_id: Name });
 export type NfRef = z.infer<typeof NfRef>;
 
-/** Load above which an NF wants a board and below which it gives it back; the gap between them is the hysteresis. */
+/** Load above which an NF moves to a board and below which it moves back; the gap between them is the hysteresis. */
 export const LoadThreshold = z.strictObject({
   metric: z.enum(['bps', 'pps', 'cpu']),
   up: z.number().positive(),
   down: z.number().min(0),
-  for_s: z.number().min(0.5).max(600).default(3).describe('how long the load must stay beyond a threshold'),
+  for_s: z.number().min(0.5).max(600).default(3).describe('how long the load must stay beyond the threshold'),
 });
 export type LoadThreshold = z.infer<typeof LoadThreshold>;
 
 const policyFields = {
   title: z.string().min(1).max(80).regex(/\S/, 'must not be blank'),
   enabled: z.boolean().default(true),
-  nf: NfRef.describe('the NF that moves to a board when its load grows'),
+  nf: NfRef.describe('the NF that moves to a board under high load'),
   threshold: LoadThreshold,
   displaces: z.array(NfRef).max(16).default([]).describe('NFs that may be moved to software to make room'),
   slot: SlotRef.nullable().default(null).describe('null: any slot that fits'),
   load: LoadKind.default('partial'),
   policy: LoadPolicy.default('hold'),
-  priority: z.int().min(0).max(100).default(50).describe('chains of a higher one must keep their SLOs'),
-  cooldown_s: z.number().min(0).max(3600).default(10).describe('between two reconfigurations by this policy'),
+  priority: z.int().min(0).max(100).default(50).describe('chains of higher priority must keep their SLOs'),
+  cooldown_s: z
+    .number()
+    .min(0)
+    .max(3600)
+    .default(10)
+    .describe('minimum time between two reconfigurations by this policy'),
 };
 
-const DISPLACES_ITSELF = { path: ['displaces'], message: 'must not hold the NF itself' };
+const DISPLACES_ITSELF = { path: ['displaces'], message: 'must not contain the NF itself' };
 
 function displacesOthers({ nf, displaces }: { nf: NfRef; displaces: readonly NfRef[] }): boolean {
-  return !displaces.some((it) => it.pipeline_id === nf.pipeline_id && it.node_id === nf.node_id);
+  return !displaces.some((it) => it.chain_id === nf.chain_id && it.node_id === nf.node_id);
 }
 
 export const ReconfigurationPolicyRequest = z
@@ -43,16 +48,16 @@ export const ReconfigurationPolicyRequest = z
   .refine(displacesOthers, DISPLACES_ITSELF);
 export type ReconfigurationPolicyRequest = z.infer<typeof ReconfigurationPolicyRequest>;
 
-/** When an NF is moved between software and board without being asked (CoNFV IV-D). */
+/** When an NF is moved between software and board automatically (CoNFV IV-D). */
 export const ReconfigurationPolicy = z.strictObject({
   id: Id,
   ...policyFields,
-  load_now: z.number().nullable().describe('of its NF, in the unit of the metric; null: nothing measured'),
+  load_now: z.number().nullable().describe('current load of the NF, in the unit of the metric; null: not measured'),
   state: z.enum(['watching', 'above', 'below', 'cooling', 'disabled', 'not-deployed']),
 });
 export type ReconfigurationPolicy = z.infer<typeof ReconfigurationPolicy>;
 
-/** The four steps of CoNFV IV-D. */
+/** The four stages of CoNFV IV-D. */
 export const ReconfigurationStage = z.enum(['detection', 'update', 'configuration', 'response']);
 export type ReconfigurationStage = z.infer<typeof ReconfigurationStage>;
 
@@ -66,15 +71,23 @@ export const StageRecord = z.strictObject({
 });
 export type StageRecord = z.infer<typeof StageRecord>;
 
-/** One NF that changes between software and board. */
-export const NfMove = z.strictObject({ ...NfRef.shape, nf: Name, from: z.string(), to: z.string() });
+/** What an NF runs on. */
+export const NfPlace = z.discriminatedUnion('on', [
+  z.strictObject({ on: z.literal('software') }),
+  z.strictObject({ on: z.literal('container') }),
+  z.strictObject({ on: z.literal('board'), slot: SlotRef.nullable().describe('null: not selected yet') }),
+]);
+export type NfPlace = z.infer<typeof NfPlace>;
+
+/** One NF that moves between software and board. */
+export const NfMove = z.strictObject({ ...NfRef.shape, nf: Name, from: NfPlace, to: NfPlace });
 export type NfMove = z.infer<typeof NfMove>;
 
 export const Reconfiguration = z.strictObject({
   id: Id,
-  policy_id: Id.nullable().describe('null: asked for by hand, or a fall-back'),
+  policy_id: Id.nullable().describe('null: requested manually, or a fallback'),
   cause: z.enum(['load-high', 'load-low', 'manual', 'fallback']),
-  trigger: z.string().describe('what was measured or asked'),
+  trigger: z.string().describe('the measurement or request that started it'),
   state: z.enum(['running', 'completed', 'refused', 'rolled-back', 'failed']),
   slot: SlotRef.nullable(),
   load: LoadKind,
@@ -82,14 +95,14 @@ export const Reconfiguration = z.strictObject({
   moves: z.array(NfMove),
   stages: z.array(StageRecord).describe('always all four, in order'),
   loads: z.array(LoadResult),
-  packets_lost: z.int().min(0).nullable().describe('frames that loads lost; null: nothing was loaded'),
-  detail: z.string().nullable().describe('why it was refused, rolled back or failed'),
+  packets_lost: z.int().min(0).nullable().describe('frames lost during loads; null: nothing was loaded'),
+  detail: z.string().nullable().describe('why it was refused or rolled back, or failed'),
   started_ms: TimestampMs,
   ended_ms: TimestampMs.nullable(),
 });
 export type Reconfiguration = z.infer<typeof Reconfiguration>;
 
-/** A move by hand: onto a board, or back to software. */
+/** A manual move to a board or back to software. */
 export const ReconfigurationRequest = z
   .strictObject({
     nf: NfRef,

@@ -7,7 +7,7 @@ export interface RouteDefinition {
   readonly path: `/${string}`;
   readonly tag: string;
   readonly summary: string;
-  /** The least role that may call it; null: everyone. */
+  /** Lowest role that may call it; null: no session needed. */
   readonly role: Role | null;
   readonly params?: z.ZodObject;
   readonly query?: z.ZodObject;
@@ -17,15 +17,15 @@ export interface RouteDefinition {
   readonly status: 200 | 201 | 202 | 204;
   readonly response?: z.ZodType;
   readonly response_type?: 'text/event-stream' | 'application/json';
-  /** Problems beyond those that every route may answer with (400, 401, 403, 429, 500, 503). */
+  /** Problem statuses beyond those that any route may return (400, 401, 403, 429, 500, 503). */
   readonly problems?: readonly (404 | 409 | 412 | 413 | 415 | 422 | 502)[];
-  /** The answer has `Location`. */
+  /** The response has `Location`. */
   readonly location?: boolean;
-  /** `Idempotency-Key` is honoured; not with a `body_type`, because the key stands for the body's JSON. */
+  /** `Idempotency-Key` is honoured; not with a `body_type`, because the key is bound to the JSON body. */
   readonly creates?: boolean;
-  /** The answer has `ETag`; `If-Match` is honoured by methods that change. */
+  /** The response has `ETag`; methods other than GET honour `If-Match`. */
   readonly etag?: boolean;
 }
 
-/** Keeps the exact type of each route. */
+/** Preserves the literal type of each route. */
 export const defineRoutes = <const T extends Record<string, RouteDefinition>>(routes: T): T => routes;

@@ -7,7 +7,7 @@ export const PAGE_LIMIT = 1000;
 export const byId = z.strictObject({ id: Id });
 const pageFields = {
   limit: z.coerce.number().int().min(1).max(PAGE_LIMIT).default(100),
-  nextpage_opaque_marker: z.string().max(300).optional().describe('from `Link: rel=next` of the page before'),
+  nextpage_opaque_marker: z.string().max(300).optional().describe('from `Link: rel=next` of the previous page'),
 };
 export const page = z.strictObject(pageFields);
 export const pageWith = <S extends z.ZodRawShape>(shape: S) => z.strictObject({ ...pageFields, ...shape });

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { Event } from './lifecycle.js';
+import { Event } from './events/event.js';
 import { LinkSample, Sample, SloStatus } from './telemetry.js';
 
 /**
- * Client to server on `/api/v1/stream`. The first message authenticates; `after` resumes the event log behind an id
- * (absent: from now on). Samples are chosen by key prefix.
+ * Client to server on `/api/v1/stream`. The first message authenticates; `after` resumes the event log after an id
+ * (absent: from now on). Samples are selected by key prefix.
  */
 export const StreamClientMessage = z.discriminatedUnion('type', [
   z.strictObject({
@@ -20,8 +20,8 @@ export const StreamClientMessage = z.discriminatedUnion('type', [
 export type StreamClientMessage = z.infer<typeof StreamClientMessage>;
 
 /**
- * Server to client. Events are never dropped or doubled; `reset` says that the log before `snapshot_at` is gone and the
- * client must read resources anew. Samples hold only the newest value a key and never queue.
+ * Server to client. Events are never dropped or duplicated; `reset` means that the log before `snapshot_at` was trimmed
+ * and the client must read resources again. Samples contain only the newest value per key and are never queued.
  */
 export const StreamServerMessage = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('ready'), at: z.string(), server_version: z.string() }),

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { BoardSample } from './boards.js';
 import { Id, Name, Origin, TimestampMs } from './common.js';
+import { sampleKey } from './sample-keys.js';
 
 /** Counts by log-linear bucket of nanoseconds, `[bucket, count]`, ascending; bounds in `histogram.ts`. */
 export const SparseHistogram = z.array(z.tuple([z.int().min(0).max(1023), z.int().min(1)])).max(1024);
@@ -15,12 +16,12 @@ export const InstanceSample = z.strictObject({
   bytes_out: z.int().min(0),
   drops: z.record(z.string(), z.int().min(0)).describe('by reason'),
   queue_depth: z.int().min(0),
-  cpu_share: z.number().min(0).describe('part of one core over the interval'),
+  cpu_share: z.number().min(0).describe('share of one core over the interval'),
   latency_ns: SparseHistogram.describe('from entering the queue to leaving the NF, over the interval'),
 });
 export type InstanceSample = z.infer<typeof InstanceSample>;
 
-/** Measured where packets leave the chain: from the first engine that saw them to the exit. */
+/** Measured where packets leave the chain; latency is from the first engine that saw them to the exit. */
 export const ExitSample = z.strictObject({
   exit_id: Id,
   packets: z.int().min(0),
@@ -30,11 +31,11 @@ export const ExitSample = z.strictObject({
 export type ExitSample = z.infer<typeof ExitSample>;
 
 export const NodeSamples = z.strictObject({
-  epoch: z.string().max(64).describe('changes when counters start again from zero'),
+  epoch: z.string().max(64).describe('changes when counters restart from zero'),
   seq: z.int().min(0),
   t_ms: TimestampMs,
   interval_ms: z.number().positive(),
-  lost: z.int().min(0).describe('sample sets dropped since the epoch began because nobody could take them'),
+  lost: z.int().min(0).describe('sample sets dropped since the epoch began because there was no receiver'),
   cpu_share: z.number().min(0).describe('of the engine process, over the interval'),
   instances: z.array(InstanceSample),
   exits: z.array(ExitSample),
@@ -53,9 +54,12 @@ export const LinkSample = z.strictObject({
 });
 export type LinkSample = z.infer<typeof LinkSample>;
 
-/** What the console draws: one value a key and time. */
+/** What the console draws: one value per key and time. */
 export const Sample = z.strictObject({
-  key: z.string().max(200).describe('`<kind>/<subject>/<metric>`, e.g. `instance/demo.ids.0/pps`'),
+  key: z
+    .string()
+    .max(200)
+    .describe(`\`<kind>/<subject>/<metric>\`, e.g. \`${sampleKey('instance', 'demo.ids.0', 'pps')}\``),
   t_ms: TimestampMs,
   value: z.number(),
   origin: Origin,
@@ -63,7 +67,7 @@ export const Sample = z.strictObject({
 export type Sample = z.infer<typeof Sample>;
 
 export const SloStatus = z.strictObject({
-  pipeline_id: Id,
+  chain_id: Id,
   slo_id: Name,
   kind: z.enum(['latency', 'throughput']),
   state: z.enum(['met', 'violated', 'no-data', 'stale']),
@@ -72,7 +76,7 @@ export const SloStatus = z.strictObject({
   predicted: z.number().nullable(),
   unit: z.enum(['us', 'bps']),
   window_s: z.number(),
-  packets: z.int().min(0).describe('on which the figure rests'),
+  packets: z.int().min(0).describe('packets that the figure is based on'),
   origin: Origin,
   t_ms: TimestampMs,
 });

@@ -1,16 +1,17 @@
 import { z } from 'zod';
-import { Generation, Id, Ipv4Address, Name, Port, RateBps, TimestampMs } from './common.js';
+import { ObservedApplications } from './applications/application.js';
+import { Generation, Id, Ipv4Address, Name, Port, TimestampMs } from './common.js';
 import { Infrastructure } from './infrastructure.js';
 import { Capability } from './lifecycle.js';
 import { LinkSample } from './telemetry.js';
 
-/** How an emulated server's agent reaches the control plane; tokens are one-time. */
+/** How the agents of emulated servers and switches reach the server; one-time tokens by node. */
 export const TwinAgentSettings = z.strictObject({
   server_url: z.string().max(300),
   join_tokens: z.record(Name, z.string()),
 });
 
-/** `PUT /spec`: what the twin must be. `infrastructure: null` takes it down. */
+/** `PUT /spec`: desired state of the twin. `infrastructure: null` takes it down. */
 export const TwinSpec = z.strictObject({
   generation: Generation,
   infrastructure: Infrastructure.nullable(),
@@ -42,73 +43,9 @@ export const TwinState = z.strictObject({
   nodes: z.array(TwinNodeState),
   links: z.array(LinkSample),
   faults: z.array(Fault),
-  fabric: z.strictObject({
-    generation: Generation,
-    error: z.string().nullable(),
-    rules: z.array(z.strictObject({ id: Id, packets: z.int().min(0), bytes: z.int().min(0) })),
-  }),
   build_ms: z.number().min(0).nullable(),
 });
 export type TwinState = z.infer<typeof TwinState>;
-
-/** Traffic that the twin's hosts make. Ends by itself at `duration_s` (0: until deleted). */
-export const TrafficRequest = z.discriminatedUnion('kind', [
-  z.strictObject({
-    kind: z.literal('http'),
-    from: Name,
-    to: Name,
-    port: Port.default(80),
-    path: z.string().startsWith('/').max(500).default('/'),
-    body: z.string().max(4096).default(''),
-    rate_per_s: z.number().positive().max(2000).default(10),
-    count: z.int().min(0).max(1_000_000).default(0),
-    duration_s: z.number().min(0).max(86400).default(0),
-  }),
-  z.strictObject({
-    kind: z.literal('iperf3'),
-    from: Name,
-    to: Name,
-    protocol: z.enum(['tcp', 'udp']).default('tcp'),
-    rate_bps: RateBps.default(10_000_000),
-    packet_bytes: z.int().min(64).max(1460).default(1400),
-    duration_s: z.number().min(1).max(86400).default(10),
-  }),
-  z.strictObject({
-    kind: z.literal('probe'),
-    from: Name,
-    to: Name,
-    port: Port.default(9000),
-    rate_per_s: z.number().positive().max(1000).default(50),
-    duration_s: z.number().min(0).max(86400).default(0),
-  }),
-  z.strictObject({
-    kind: z.literal('pcap'),
-    from: Name,
-    pcap_id: Id,
-    rate_pps: z.number().positive().max(100_000).default(1000),
-    loops: z.int().min(1).max(1000).default(1),
-    duration_s: z.number().min(0).max(86400).default(0),
-  }),
-]);
-export type TrafficRequest = z.infer<typeof TrafficRequest>;
-
-export const TrafficStatus = z.strictObject({
-  id: Id,
-  request: TrafficRequest,
-  state: z.enum(['starting', 'running', 'completed', 'failed', 'stopped']),
-  started_ms: TimestampMs,
-  ended_ms: TimestampMs.nullable(),
-  sent: z.int().min(0).describe('requests, probes or packets'),
-  received: z.int().min(0),
-  errors: z.int().min(0),
-  bits_per_second: z.number().min(0).nullable(),
-  latency_us: z
-    .strictObject({ p50: z.number(), p99: z.number() })
-    .nullable()
-    .describe('http: request to reply; probe: one way'),
-  detail: z.string().nullable(),
-});
-export type TrafficStatus = z.infer<typeof TrafficStatus>;
 
 export const PcapInfo = z.strictObject({
   id: Id,
@@ -121,7 +58,7 @@ export const PcapInfo = z.strictObject({
 });
 export type PcapInfo = z.infer<typeof PcapInfo>;
 
-/** What a host's own interface sees, by tcpdump in its namespace. */
+/** A tcpdump capture on the interface of a host, in its namespace. */
 export const CaptureRequest = z.strictObject({
   host: Name,
   filter: z.string().max(200).default('').describe('pcap filter expression'),
@@ -152,10 +89,10 @@ export type CaptureStatus = z.infer<typeof CaptureStatus>;
 export const TwinWatchLine = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('state'), state: TwinState }),
   z.strictObject({ type: z.literal('links'), links: z.array(LinkSample) }),
+  z.strictObject({ type: z.literal('applications'), observed: ObservedApplications }),
   z.strictObject({
     type: z.literal('event'),
-    event: z.string(),
-    severity: z.enum(['info', 'warning', 'error']),
+    event: z.string().max(100).describe('a `TwinEventType`'),
     subject: z.string(),
     message: z.string(),
     t_ms: TimestampMs,

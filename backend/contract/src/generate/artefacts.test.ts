@@ -2,8 +2,10 @@ import { readFileSync } from 'node:fs';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
 import { API_PREFIX, ROUTES } from '../api.js';
+import { EventType } from '../events/event.js';
 import type { RouteDefinition } from '../route-definition.js';
 import { artefacts } from './artefacts.js';
+import { eventSchemaName } from './json-schema.js';
 
 const root = new URL('../../', import.meta.url);
 const read = (path: string) => readFileSync(new URL(path, root), 'utf8');
@@ -11,11 +13,11 @@ const { version } = JSON.parse(read('package.json'));
 const files = artefacts(version);
 
 describe('generated files', () => {
-  it.each([...files.keys()])('%s is what the contract says now (npm run generate -w backend/contract)', (name) => {
+  it.each([...files.keys()])('%s is up to date with the contract (npm run generate -w backend/contract)', (name) => {
     expect(read(`generated/${name}`)).toBe(files.get(name));
   });
 
-  it.each([...files.keys()])('%s has no reference that leads nowhere', (name) => {
+  it.each([...files.keys()])('%s has no dangling reference', (name) => {
     const document = JSON.parse(files.get(name)!);
     for (const [, pointer] of files.get(name)!.matchAll(/"\$ref": "#(\/[^"]+)"/g)) {
       const target = pointer!
@@ -44,7 +46,7 @@ describe('OpenAPI', () => {
     }
   });
 
-  it('declares every parameter that stands in a path', () => {
+  it('declares every path parameter', () => {
     for (const [path, operations] of Object.entries(paths) as [string, Record<string, { parameters?: unknown[] }>][])
       for (const operation of Object.values(operations)) {
         const declared = (operation.parameters ?? []) as { in: string; name: string }[];
@@ -54,8 +56,34 @@ describe('OpenAPI', () => {
   });
 });
 
+describe('events', () => {
+  const { channels, components } = JSON.parse(files.get('asyncapi.json')!);
+  const stands = (schema: unknown) => typeof schema === 'object' && schema !== null;
+  /** A schema that accepts any value: `unknown`. */
+  const untyped = (schema: object): boolean =>
+    Object.keys(schema).every((key) => key === 'description') ||
+    Object.entries(schema).some(([key, value]) =>
+      ['properties', 'anyOf', 'oneOf'].includes(key)
+        ? Object.values(value as object).some((each) => stands(each) && untyped(each))
+        : ['items', 'additionalProperties'].includes(key) && stands(value) && untyped(value),
+    );
+
+  it('are listed by AsyncAPI, each with its own payload', () => {
+    expect(Object.keys(channels.events.messages)).toEqual(EventType.options);
+    const payloads = Object.values<{ payload: { $ref: string } }>(channels.events.messages).map(
+      ({ payload }) => payload,
+    );
+    expect(new Set(payloads.map(({ $ref }) => $ref)).size).toBe(EventType.options.length);
+  });
+
+  it.each(EventType.options)('%s declares the type of all its data', (type) => {
+    const { data } = components.schemas[eventSchemaName(type)].properties;
+    expect(untyped({ ...data, properties: { type: { const: type }, ...data.properties } })).toBe(false);
+  });
+});
+
 describe('route table', () => {
-  it('promises Idempotency-Key for JSON bodies alone: the server compares those', () => {
+  it('offers Idempotency-Key for JSON bodies only, because the server compares them', () => {
     const raw = Object.values<RouteDefinition>(ROUTES).filter(({ body_type }) => body_type);
     expect(raw.map(({ creates }) => creates ?? false)).toEqual(raw.map(() => false));
   });
@@ -65,7 +93,7 @@ describe('route table', () => {
     expect(new Set(addresses).size).toBe(addresses.length);
   });
 
-  it('lets nobody change anything without a session', () => {
+  it('allows only createSession without a session', () => {
     const open = Object.entries(ROUTES).filter(([, { role }]) => role === null);
     expect(open.map(([name]) => name)).toEqual(['createSession']);
   });

@@ -2,7 +2,7 @@ import { asyncApi } from './asyncapi.js';
 import { jsonSchemaBundle } from './json-schema.js';
 import { openApi } from './openapi.js';
 
-/** Every generated file with its text; the same contract gives the same bytes. */
+/** Every generated file with its text; deterministic. */
 export function artefacts(version: string): Map<string, string> {
   return new Map([
     ['schema.json', print(jsonSchemaBundle())],

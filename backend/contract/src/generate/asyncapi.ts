@@ -1,7 +1,8 @@
 import { API_PREFIX } from '../api.js';
-import { jsonSchemaBundle } from './json-schema.js';
+import { EVENTS, EventType } from '../events/event.js';
+import { eventSchemaName, jsonSchemaBundle } from './json-schema.js';
 
-/** AsyncAPI 3 of what is pushed: the console's stream, the agents' protocol and the event log as server-sent events. */
+/** AsyncAPI 3 of the push interfaces: the console's stream, the agent protocol and the event log as server-sent events. */
 export function asyncApi(version: string): Record<string, unknown> {
   const schemas = Object.fromEntries(
     Object.entries(jsonSchemaBundle().$defs as Record<string, unknown>).map(([name, schema]) => [
@@ -15,9 +16,9 @@ export function asyncApi(version: string): Record<string, unknown> {
       title: 'Orrery streams',
       version,
       description:
-        'The first message of a client authenticates. Events carry the id of the log: a client that reconnects with it ' +
-        'gets every later event once. `reset` says that the log was trimmed and resources must be read anew. Samples ' +
-        'hold the newest value a key.',
+        'The first message of a client authenticates. Events carry their id in the log: a client that reconnects with it ' +
+        'gets every later event exactly once. `reset` means that the log was trimmed and the client must read resources ' +
+        'again. Samples contain only the newest value per key.',
     },
     defaultContentType: 'application/json',
     servers: {
@@ -30,16 +31,32 @@ export function asyncApi(version: string): Record<string, unknown> {
         server: 'StreamServerMessage',
       }),
       agent: channel(`${API_PREFIX}/agent`, 'console', { client: 'AgentMessage', server: 'ServerMessage' }),
-      events: channel(`${API_PREFIX}/events/stream`, 'sse', { server: 'Event' }),
+      events: {
+        address: `${API_PREFIX}/events/stream`,
+        servers: [{ $ref: '#/servers/sse' }],
+        messages: Object.fromEntries(EventType.options.map((type) => [type, eventMessage(type)])),
+      },
     },
     operations: {
-      receiveFromConsole: operation('stream', 'receive', 'client', 'A console authenticates and chooses samples'),
+      receiveFromConsole: operation('stream', 'receive', 'client', 'A console authenticates and subscribes to samples'),
       sendToConsole: operation('stream', 'send', 'server', 'Events, samples and SLOs'),
       receiveFromAgent: operation('agent', 'receive', 'client', 'An agent joins and reports'),
       sendToAgent: operation('agent', 'send', 'server', 'Desired state and calls'),
-      sendEvents: operation('events', 'send', 'server', 'One event a message, `id:` is the resume point'),
+      sendEvents: {
+        action: 'send',
+        summary: 'One event per message; `id:` is the resume point',
+        channel: { $ref: '#/channels/events' },
+      },
     },
     components: { schemas },
+  };
+}
+
+function eventMessage(type: EventType): unknown {
+  return {
+    name: type,
+    title: EVENTS[type].title,
+    payload: { $ref: `#/components/schemas/${eventSchemaName(type)}` },
   };
 }
 

@@ -1,10 +1,17 @@
 import { z } from 'zod';
 import * as contract from '../index.js';
 
-/** A schema that has a name on the wire: every exported zod type of the contract. */
+/** Schema name of an event type, e.g. `OperationCompletedEvent`. */
+export function eventSchemaName(type: contract.EventType): string {
+  const words = type.split(/[.-]/).map((word) => word[0]!.toUpperCase() + word.slice(1));
+  return `${words.join('')}Event`;
+}
+
+/** Schemas with a name in the generated files: every exported zod type of the contract, and each event type. */
 export function namedSchemas(): Map<string, z.ZodType> {
   const named = new Map<string, z.ZodType>();
   for (const [name, value] of Object.entries(contract)) if (value instanceof z.ZodType) named.set(name, value);
+  for (const [type, schema] of contract.EVENT_SCHEMAS) named.set(eventSchemaName(type), schema);
   return new Map([...named].sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
@@ -30,7 +37,7 @@ export class SchemaWriter {
     );
   }
 
-  /** A reference when the type is named, else its schema in place. */
+  /** A reference if the type is named, otherwise its schema inline. */
   inline(schema: z.ZodType): Record<string, unknown> {
     const name = this.names.get(schema);
     if (name !== undefined) return { $ref: `${this.base}${name}` };
@@ -51,7 +58,7 @@ function withoutKeys(schema: object): Record<string, unknown> {
   return rest;
 }
 
-/** JSON Schema 2020-12 of every named type, for the languages that are not TypeScript. */
+/** JSON Schema 2020-12 of every named type, for languages other than TypeScript. */
 export function jsonSchemaBundle(): Record<string, unknown> {
   return {
     $schema: 'https://json-schema.org/draft/2020-12/schema',

@@ -6,16 +6,16 @@ import { SchemaWriter } from './json-schema.js';
 const PROBLEM_TITLES: Record<number, string> = {
   400: 'Malformed request',
   401: 'No valid session',
-  403: 'The role does not allow it',
+  403: 'Not allowed for this role',
   404: 'No such resource',
-  409: 'In conflict with the present state',
-  412: 'Changed since it was read (If-Match)',
+  409: 'Conflict with the current state',
+  412: 'The resource has changed since it was read (If-Match)',
   413: 'Body too large',
-  415: 'Media type not supported',
-  422: 'Well-formed, but a field is wrong; `errors` names it',
+  415: 'Unsupported media type',
+  422: 'Well-formed, but a field is invalid; see `errors`',
   429: 'Too many attempts',
-  502: 'The twin or an agent failed or refused',
-  503: 'The store is not available at the moment',
+  502: 'The twin or an agent failed or rejected the request',
+  503: 'The store is temporarily unavailable',
 };
 
 /** OpenAPI 3.1 of the REST interface, from the route table. */
@@ -34,8 +34,8 @@ export function openApi(version: string): Record<string, unknown> {
       version,
       summary: 'Network function virtualization with a live digital twin',
       description:
-        'Collections answer `{items, total}` and `Link: rel="next"`. Refusals are problem details (RFC 9457) whose ' +
-        '`errors[].pointer` names each bad field. `X-Request-Id` is echoed and stands in each problem.',
+        'Collections return `{items, total}` and `Link: rel="next"`. Errors are problem details (RFC 9457) whose ' +
+        '`errors[].pointer` points at each invalid field. `X-Request-Id` is echoed and included in each problem.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/' }],
@@ -43,11 +43,13 @@ export function openApi(version: string): Record<string, unknown> {
     tags: [...new Set(Object.values(ROUTES).map((route) => route.tag))].map((name) => ({ name })),
     paths,
     components: {
-      securitySchemes: { bearer: { type: 'http', scheme: 'bearer', description: 'token of `POST /api/v1/sessions`' } },
+      securitySchemes: {
+        bearer: { type: 'http', scheme: 'bearer', description: 'token from `POST /api/v1/sessions`' },
+      },
       headers: {
         'X-Request-Id': { schema: { type: 'string' } },
         ETag: { description: 'revision of the resource', schema: { type: 'string' } },
-        Location: { description: 'the resource that was made', schema: { type: 'string' } },
+        Location: { description: 'the resource that was created', schema: { type: 'string' } },
         Link: { description: 'the next page, `rel="next"`', schema: { type: 'string' } },
       },
       schemas: writer.named(),
@@ -60,9 +62,9 @@ function operation(name: string, route: RouteDefinition, writer: SchemaWriter): 
     ...fields(route.params, 'path', writer),
     ...fields(route.query, 'query', writer),
     ...(route.etag && route.method !== 'GET'
-      ? [header('If-Match', 'the ETag that was read; the call is refused with 412 when the resource has changed since')]
+      ? [header('If-Match', 'the ETag that was read; 412 if the resource has changed since')]
       : []),
-    ...(route.creates ? [header('Idempotency-Key', 'the same key within a day gets the same answer')] : []),
+    ...(route.creates ? [header('Idempotency-Key', 'repeating a key within a day returns the same response')] : []),
   ];
   return {
     operationId: name,
@@ -89,7 +91,12 @@ function success(route: RouteDefinition, writer: SchemaWriter): Record<string, u
   const content = route.response
     ? { content: { [route.response_type ?? 'application/json']: { schema: writer.inline(route.response) } } }
     : {};
-  const titles = { 200: 'Done', 201: 'Created', 202: 'Accepted; follow the operation', 204: 'Done' };
+  const titles = {
+    200: 'Success',
+    201: 'Created',
+    202: 'Accepted; the work continues after the response',
+    204: 'Success',
+  };
   return {
     [route.status]: {
       description: titles[route.status],

@@ -1,12 +1,13 @@
 import { z } from 'zod';
 import { Id, Name, RateBps, TimestampMs } from './common.js';
 import { Filter } from './filter.js';
+import { Execution, ScheduleMode } from './plan-options.js';
 
 const Position = z.strictObject({ x: z.number(), y: z.number() });
 const nodeBase = { id: Name, title: z.string().max(60).optional(), position: Position.optional() };
 
-/** One step of the DAG: where traffic comes in, an NF, or where it leaves. */
-export const PipelineNode = z.discriminatedUnion('kind', [
+/** One node of the DAG: where traffic enters, an NF, or where it leaves. */
+export const ChainNode = z.discriminatedUnion('kind', [
   z.strictObject({ ...nodeBase, kind: z.literal('ingress') }),
   z.strictObject({ ...nodeBase, kind: z.literal('egress') }),
   z.strictObject({
@@ -16,9 +17,9 @@ export const PipelineNode = z.discriminatedUnion('kind', [
     config: z.record(z.string(), z.unknown()).default({}),
   }),
 ]);
-export type PipelineNode = z.infer<typeof PipelineNode>;
+export type ChainNode = z.infer<typeof ChainNode>;
 
-export const PipelineEdge = z.strictObject({
+export const ChainEdge = z.strictObject({
   id: Name,
   from: Name,
   to: Name,
@@ -27,9 +28,9 @@ export const PipelineEdge = z.strictObject({
     'estimate of the traffic on this edge; absent: derived from the class and the branch count',
   ),
 });
-export type PipelineEdge = z.infer<typeof PipelineEdge>;
+export type ChainEdge = z.infer<typeof ChainEdge>;
 
-/** Which packets the pipeline treats: the hosts they come from and direct attributes (E2 3.2.1). */
+/** Which packets the chain processes: their source hosts and conditions on direct attributes (E2 3.2.1). */
 export const TrafficClass = z.strictObject({
   from: z.array(Name).min(1).max(64).describe('hosts at whose switch port the traffic enters'),
   match: Filter.default([]).describe('direct attributes only'),
@@ -51,8 +52,8 @@ export type Slo = z.infer<typeof Slo>;
 
 const ratio = z.number().positive().max(1000);
 /**
- * An objective between two traffic classes of a chain (Alpine 5.2.1). A class is named by an edge that only one path from
- * ingress to egress takes.
+ * An objective between two path classes of a chain (Alpine 5.2.1). A class is named by an edge that is on only one path
+ * from ingress to egress.
  */
 export const ClassSlo = z.discriminatedUnion('kind', [
   z.strictObject({
@@ -74,23 +75,23 @@ export const ClassSlo = z.discriminatedUnion('kind', [
 export type ClassSlo = z.infer<typeof ClassSlo>;
 
 /** NSD: what an operator draws. Pure content, without identity or version. */
-export const PipelineDefinition = z.strictObject({
+export const ChainDefinition = z.strictObject({
   name: Name,
   title: z.string().min(1).max(80),
   description: z.string().max(2000).default(''),
   traffic_class: TrafficClass,
-  nodes: z.array(PipelineNode).max(200),
-  edges: z.array(PipelineEdge).max(600),
+  nodes: z.array(ChainNode).max(200),
+  edges: z.array(ChainEdge).max(600),
   slos: z.array(Slo).max(16).default([]),
   class_slos: z.array(ClassSlo).max(16).default([]),
 });
-export type PipelineDefinition = z.infer<typeof PipelineDefinition>;
+export type ChainDefinition = z.infer<typeof ChainDefinition>;
 
-/** A stored pipeline: the editable draft, its published versions, and what of it is deployed. */
-export const Pipeline = z.strictObject({
+/** A stored chain: the editable draft, its published versions, and the deployed one. */
+export const Chain = z.strictObject({
   id: Id,
   project: Name,
-  draft: PipelineDefinition,
+  draft: ChainDefinition,
   revision: z.int().min(1).describe('counts saves of the draft; the ETag'),
   draft_differs: z.boolean().describe('the draft differs from the newest version'),
   versions: z.array(z.strictObject({ version: z.int().min(1), at_ms: TimestampMs, by: z.string(), note: z.string() })),
@@ -99,22 +100,22 @@ export const Pipeline = z.strictObject({
   created_ms: TimestampMs,
   updated_ms: TimestampMs,
 });
-export type Pipeline = z.infer<typeof Pipeline>;
+export type Chain = z.infer<typeof Chain>;
 
-export const PipelineVersion = z.strictObject({
-  pipeline_id: Id,
+export const ChainVersion = z.strictObject({
+  chain_id: Id,
   version: z.int().min(1),
-  definition: PipelineDefinition,
+  definition: ChainDefinition,
   at_ms: TimestampMs,
   by: z.string(),
   note: z.string(),
 });
-export type PipelineVersion = z.infer<typeof PipelineVersion>;
+export type ChainVersion = z.infer<typeof ChainVersion>;
 
 export const PublishRequest = z.strictObject({ note: z.string().max(200).default('') });
 
-/** A finding of the validator. `pointer` is into the definition; `node`/`edge` say where the canvas marks it. */
-export const PipelineProblem = z.strictObject({
+/** A finding of the validator. `pointer` points into the definition; the canvas marks `node` or `edge`. */
+export const ChainProblem = z.strictObject({
   code: z.enum([
     'unknown-nf',
     'bad-filter',
@@ -136,6 +137,7 @@ export const PipelineProblem = z.strictObject({
     'metadata-exhausted',
     'bad-objective',
     'bad-implementation',
+    'bad-schedule',
   ]),
   severity: z.enum(['error', 'warning']),
   message: z.string(),
@@ -143,12 +145,14 @@ export const PipelineProblem = z.strictObject({
   node: Name.optional(),
   edge: Name.optional(),
 });
-export type PipelineProblem = z.infer<typeof PipelineProblem>;
+export type ChainProblem = z.infer<typeof ChainProblem>;
 
-/** A pipeline pinned to the definition that is planned or runs. */
-export const PlannedPipeline = z.strictObject({
-  pipeline_id: Id,
+/** A chain pinned to the definition that is planned or running. */
+export const PlannedChain = z.strictObject({
+  chain_id: Id,
   version: z.int().min(0).describe('0: an unpublished draft'),
-  definition: PipelineDefinition,
+  definition: ChainDefinition,
+  execution: Execution.optional().describe('absent: sequential'),
+  schedule: ScheduleMode.optional().describe('absent: round-robin'),
 });
-export type PlannedPipeline = z.infer<typeof PlannedPipeline>;
+export type PlannedChain = z.infer<typeof PlannedChain>;

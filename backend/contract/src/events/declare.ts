@@ -1,0 +1,71 @@
+import { z } from 'zod';
+import { Name } from '../common.js';
+
+export const Severity = z.enum(['info', 'warning', 'error']);
+export type Severity = z.infer<typeof Severity>;
+
+/** What the subject of an event refers to. */
+export type EventSubject =
+  | 'application'
+  | 'board'
+  | 'capture'
+  | 'chain'
+  | 'fault'
+  | 'host'
+  | 'infrastructure'
+  | 'instance'
+  | 'link'
+  | 'loop'
+  | 'node'
+  | 'operation'
+  | 'pcap'
+  | 'policy'
+  | 'reconfiguration'
+  | 'scenario-run'
+  | 'server'
+  | 'switch'
+  | 'twin';
+
+/** Everything that the type of an event determines. */
+export interface EventDeclaration<Data extends z.ZodObject = z.ZodObject> {
+  readonly title: string;
+  readonly about: EventSubject;
+  /** Constant, or derived from the data. */
+  readonly severity: Severity | ((data: z.output<Data>) => Severity);
+  /** Undeclared fields are dropped. A field added later needs a default, to keep older logs readable. */
+  readonly data: Data;
+}
+
+interface Declared<Data extends z.ZodObject> {
+  readonly title: string;
+  readonly about: EventSubject;
+  /** Absent: `info`. */
+  readonly severity?: EventDeclaration<Data>['severity'];
+  readonly data: Data;
+}
+
+const NOTHING = z.object({});
+
+/** An event that the server writes. */
+export function event<Data extends z.ZodObject>({
+  severity = 'info',
+  ...rest
+}: Declared<Data>): EventDeclaration<Data> {
+  return { severity, ...rest };
+}
+
+/** An event that an agent reports; the server adds the node. */
+export function agentEvent<Shape extends z.ZodRawShape>(declared: {
+  readonly title: string;
+  readonly about: EventSubject;
+  readonly severity?: Severity;
+  readonly data?: Shape;
+}) {
+  const { severity = 'info', data = {} as Shape, ...rest } = declared;
+  return { severity, ...rest, data: z.object({ ...data, node: Name }) };
+}
+
+/** An event that the twin reports: it has a message and no data. */
+export function twinEvent(title: string, about: EventSubject, severity: Severity = 'info') {
+  return event({ title, about, severity, data: NOTHING });
+}

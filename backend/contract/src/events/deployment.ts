@@ -1,0 +1,63 @@
+import { z } from 'zod';
+import { Id } from '../common.js';
+import { event } from './declare.js';
+
+const ofOperation = z.object({ chain_id: Id.describe('subject of the operation') });
+const planned = z.object({ ...ofOperation.shape, plan_id: Id.nullable() });
+
+const copied = {
+  from: Id,
+  to: Id,
+  when: z.enum(['before', 'after']).describe('relative to steering traffic to the new instance'),
+};
+const trouble = z.object({ trouble: z.array(z.string()) });
+
+export const DEPLOYMENT_EVENTS = {
+  'operation.started': event({
+    title: 'Operation started',
+    about: 'operation',
+    data: z.object({ ...planned.shape, chains: z.array(Id) }),
+  }),
+  'operation.step': event({
+    title: 'Operation step',
+    about: 'operation',
+    data: z.object({
+      ...ofOperation.shape,
+      phase: z.enum(['prepare', 'steer', 'switch', 'clean', 'settle', 'settled']),
+    }),
+  }),
+  'operation.waiting': event({
+    title: 'Operation waiting',
+    about: 'operation',
+    severity: 'warning',
+    data: ofOperation,
+  }),
+  'operation.completed': event({ title: 'Operation completed', about: 'operation', data: planned }),
+  'operation.failed': event({ title: 'Operation failed', about: 'operation', severity: 'error', data: ofOperation }),
+  'operation.first-packet': event({
+    title: 'First packet',
+    about: 'operation',
+    data: z.object({ ...ofOperation.shape, after_ms: z.number() }),
+  }),
+
+  'deployment.running': event({
+    title: 'Chain running',
+    about: 'chain',
+    data: z.object({ version: z.int(), plan_id: Id }),
+  }),
+  'deployment.removed': event({ title: 'Chain taken down', about: 'chain', data: z.object({ plan_id: Id }) }),
+  'deployment.degraded': event({ title: 'Chain degraded', about: 'chain', severity: 'error', data: trouble }),
+  'deployment.recovered': event({ title: 'Chain recovered', about: 'chain', data: trouble }),
+
+  'instance.migrated': event({
+    title: 'Flow state moved',
+    about: 'instance',
+    data: z.object({ ...copied, entries: z.int(), ms: z.number(), entries_per_s: z.number() }),
+  }),
+  'instance.migration-failed': event({
+    title: 'Flow state not moved',
+    about: 'instance',
+    severity: 'warning',
+    data: z.object(copied),
+  }),
+};

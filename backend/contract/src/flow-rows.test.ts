@@ -1,0 +1,36 @@
+import { describe, expect, it } from 'vitest';
+import { flowRowKey, flowRowNumbers, formatFlowRows, isFlowRows, parseFlowRows } from './flow-rows.js';
+
+/** What agents/nfs/tests/flow_rows_test.cc writes: columns of 1, 2, 4 and 8 bytes, two rows. */
+const FROM_SOFTWARE = 'T0ZSMQQBAgQIAgAAAAECAQQDAgEHBgUEAwIBAP////////////////8fAA==';
+
+describe('binary rows of flow state', () => {
+  it('are parsed as software writes them', () => {
+    expect(isFlowRows(FROM_SOFTWARE)).toBe(true);
+    const table = parseFlowRows(FROM_SOFTWARE);
+    expect(flowRowNumbers(table)).toEqual([
+      [1, 0x0102, 0x01020304, 0x01020304050607],
+      [255, 65_535, 4_294_967_295, Number.MAX_SAFE_INTEGER],
+    ]);
+    expect(formatFlowRows(table)).toBe(FROM_SOFTWARE);
+    expect(flowRowKey(table.widths, table.rows[0]!, 2)).toBe('\x01\x02\x01');
+  });
+
+  it('may be many or none', () => {
+    const rows = Array.from({ length: 100_000 }, (_, i) => Uint8Array.of(i & 0xff, (i >> 8) & 0xff, i >> 16, 0));
+    const numbers = flowRowNumbers(parseFlowRows(formatFlowRows({ widths: [4], rows })));
+    expect(numbers.every(([number], i) => number === i)).toBe(true);
+    expect(parseFlowRows(formatFlowRows({ widths: [4], rows: [] })).rows).toEqual([]);
+  });
+
+  it.each([
+    ['T0ZS', 'no binary rows of version 1'],
+    ['T0ZSMgEBAAAAAA==', 'no binary rows of version 1'],
+    ['T0ZSMQEDAAAAAA==', 'unknown widths'],
+    ['T0ZSMQAAAAAA', 'unknown widths'],
+    ['T0ZSMQEBAgAAAAE=', 'the 2 rows'],
+    ['T0ZSMQEBAAAAAAE=', 'the 0 rows'],
+  ])('are rejected when damaged: %s', (text, reason) => {
+    expect(() => parseFlowRows(text)).toThrow(reason);
+  });
+});

@@ -1,0 +1,102 @@
+import { z } from 'zod';
+import { BoardPlace } from './boards.js';
+import { Id, Name, RateBps } from './common.js';
+import { Filter, FlowKey, FlowRange } from './filter.js';
+import { HopId } from './node-spec.js';
+
+/** Where a node of the graph runs, and its estimated load. */
+const PLACED = {
+  server: Name,
+  core: z.int().min(0),
+  load_bps: RateBps,
+  core_share: z.number().min(0).describe('estimated share of one core'),
+};
+
+/** An instance of an NF (E2 3.4.1 step 3). */
+export const Instance = z.strictObject({
+  kind: z.literal('nf'),
+  id: Id,
+  chain_id: Id,
+  pgraph_node: Id,
+  node_id: Name,
+  nf: Name,
+  ordinal: z.int().min(0),
+  driver: z.enum(['engine', 'process', 'container', 'board']),
+  board: BoardPlace.optional().describe('with the driver `board`: the slot that runs it'),
+  ...PLACED,
+});
+export type Instance = z.infer<typeof Instance>;
+
+/** Where a parallel step begins: every edge out of it gets a copy of each packet (HydraNF 6.5.1). */
+export const MirrorNode = z.strictObject({ kind: z.literal('mirror'), id: Id, chain_id: Id, ...PLACED });
+export type MirrorNode = z.infer<typeof MirrorNode>;
+
+/** Where a parallel step ends: merges the copies into one packet, or none if a branch dropped its copy. */
+export const MergeNode = z.strictObject({
+  kind: z.literal('merge'),
+  id: Id,
+  chain_id: Id,
+  mirror: Id.describe('the mirror whose copies it merges'),
+  ...PLACED,
+});
+export type MergeNode = z.infer<typeof MergeNode>;
+
+/** Where a task of the schedule begins: packets wait until the core's scheduler picks the task (Alpine 5.3). */
+export const QueueNode = z.strictObject({
+  kind: z.literal('queue'),
+  id: Id,
+  chain_id: Id,
+  tasks: z
+    .array(z.string())
+    .min(1)
+    .describe('tasks of the schedule that it starts; several if they are served equally'),
+  ...PLACED,
+});
+export type QueueNode = z.infer<typeof QueueNode>;
+
+/** Where packets leave a chain, on whichever server they reach the exit. */
+export const ExitNode = z.strictObject({
+  kind: z.literal('exit'),
+  id: Id,
+  chain_id: Id,
+  direction: z.enum(['forward', 'return']),
+});
+export type ExitNode = z.infer<typeof ExitNode>;
+
+export const GraphNode = z.discriminatedUnion('kind', [Instance, MirrorNode, MergeNode, QueueNode, ExitNode]);
+export type GraphNode = z.infer<typeof GraphNode>;
+
+export const GraphEdge = z.strictObject({
+  id: Id,
+  chain_id: Id,
+  pgraph_edge: Id.nullable().describe(
+    'edge of the policy graph; inside a parallel step, an edge that the step replaces; null: replies',
+  ),
+  direction: z.enum(['forward', 'return']).describe('`return`: replies through an NF that rewrites addresses'),
+  from: Id.nullable().describe('null: the hosts'),
+  to: Id,
+  from_server: Name.nullable().describe('null: the hosts'),
+  to_server: Name,
+  filter: Filter.describe('selects the packets that take the edge'),
+  key: FlowKey.describe('fields whose hash selects one of several parallel edges; empty: only one edge'),
+  range: FlowRange.describe('of the hash'),
+  rate_bps: RateBps,
+  hop: HopId.nullable().describe(
+    'hop by which the fabric carries packets to `to_server`; null: they do not cross the fabric',
+  ),
+});
+export type GraphEdge = z.infer<typeof GraphEdge>;
+
+/** What runs where, and the traffic between; placement, schedule, predictions and reasons of a plan refer to it. */
+export const InstanceGraph = z.strictObject({ nodes: z.array(GraphNode), edges: z.array(GraphEdge) });
+export type InstanceGraph = z.infer<typeof InstanceGraph>;
+
+/** The NF instances of a graph; empty without a graph. */
+export function nfInstances(graph: Pick<InstanceGraph, 'nodes'> | undefined): Instance[] {
+  return graph?.nodes.filter((node) => node.kind === 'nf') ?? [];
+}
+
+/** Whether packets on the edge go from one server to another. */
+export function crossesServers({ from_server, to_server }: Pick<GraphEdge, 'from_server' | 'to_server'>): boolean {
+  return from_server !== null && from_server !== to_server;
+}

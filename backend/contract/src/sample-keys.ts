@@ -1,0 +1,116 @@
+import type { SlotRef } from './boards.js';
+
+export type SampleUnit = 'pps' | 'bps' | 'us' | 'share' | 'packets' | 'ratio' | 'per_s' | 'count';
+
+export interface SampleMetricInfo {
+  readonly unit: SampleUnit;
+  readonly label: string;
+}
+
+const pps = { unit: 'pps', label: 'Packet rate' } as const;
+const bps = { unit: 'bps', label: 'Bit rate' } as const;
+const cpu = { unit: 'share', label: 'CPU, share of one core' } as const;
+const latency = {
+  latency_p50_us: { unit: 'us', label: 'Latency, median' },
+  latency_p99_us: { unit: 'us', label: 'Latency, 99th percentile' },
+} as const;
+
+/** Metrics of each kind of subject. A new metric is one entry here. */
+export const SAMPLE_METRICS = {
+  chain: { pps, bps, ...latency },
+  instance: {
+    pps,
+    bps,
+    drops_pps: { unit: 'pps', label: 'Drops' },
+    cpu,
+    ...latency,
+    queue: { unit: 'packets', label: 'Queue' },
+  },
+  /** All instances of a chain's NF together; the subject is `<chain name>.<node id>`. */
+  nf: { pps, bps, cpu },
+  node: { cpu },
+  board: { slowdown: { unit: 'ratio', label: 'Slowdown compared with real hardware' }, cpu },
+  slot: { pps, bps, lost_pps: { unit: 'pps', label: 'Lost frames' } },
+  link: {
+    a_to_b_bps: { unit: 'bps', label: 'Bit rate, first end to second' },
+    b_to_a_bps: { unit: 'bps', label: 'Bit rate, second end to first' },
+  },
+  /** Packets that matched a fabric rule at one switch; the subject is `<switch> <rule>`. */
+  rule: { pps, bps },
+  application: {
+    bps,
+    ...latency,
+    requests_per_s: { unit: 'per_s', label: 'Requests' },
+    connections: { unit: 'count', label: 'Open connections' },
+    sent_per_s: { unit: 'per_s', label: 'Sent' },
+    received_per_s: { unit: 'per_s', label: 'Received' },
+    lost_per_s: { unit: 'per_s', label: 'Lost' },
+    errors_per_s: { unit: 'per_s', label: 'Errors' },
+  },
+} as const satisfies Record<string, Record<string, SampleMetricInfo>>;
+
+export type SampleKind = keyof typeof SAMPLE_METRICS;
+export type SampleMetric<K extends SampleKind> = K extends SampleKind
+  ? keyof (typeof SAMPLE_METRICS)[K] & string
+  : never;
+type SampleSubject<K extends SampleKind> = K extends 'slot' ? SlotRef : string;
+
+/** The parsed form of a key. */
+export type SampleName = {
+  [K in SampleKind]: { readonly kind: K; readonly subject: SampleSubject<K>; readonly metric: SampleMetric<K> };
+}[SampleKind];
+
+/** `<kind>/<subject>/<metric>`; slashes and percent signs of the subject are escaped. */
+export function sampleKey<K extends SampleKind>(kind: K, subject: SampleSubject<K>, metric: SampleMetric<K>): string {
+  return `${kind}/${subjectText(subject)}/${metric}`;
+}
+
+/** Prefix of the keys of a kind or, with a subject, of all metrics of one subject. */
+export function samplePrefix<K extends SampleKind>(kind: K, subject?: SampleSubject<K>): string {
+  return subject === undefined ? `${kind}/` : `${kind}/${subjectText(subject)}/`;
+}
+
+/** Prefix of the keys of every instance of a chain. */
+export function instancesPrefix(chainName: string): string {
+  return `instance/${escaped(`${chainName}.`)}`;
+}
+
+/** Null if it is not a key of this contract. */
+export function parseSampleKey(key: string): SampleName | null {
+  const [kind = '', text = '', metric = '', ...more] = key.split('/');
+  if (more.length > 0 || !Object.hasOwn(SAMPLE_METRICS, kind)) return null;
+  if (!Object.hasOwn(SAMPLE_METRICS[kind as SampleKind], metric)) return null;
+  const subject = unescaped(text);
+  if (!subject) return null;
+  const named = kind === 'slot' ? slotOf(subject) : subject;
+  return named === null ? null : ({ kind, subject: named, metric } as SampleName);
+}
+
+/** Unit and label of the metric; null if it is not a key of this contract. */
+export function metricOfKey(key: string): SampleMetricInfo | null {
+  const name = parseSampleKey(key);
+  if (!name) return null;
+  const metrics: Readonly<Record<string, SampleMetricInfo>> = SAMPLE_METRICS[name.kind];
+  return metrics[name.metric] ?? null;
+}
+
+function subjectText(subject: string | SlotRef): string {
+  return escaped(typeof subject === 'string' ? subject : `${subject.board}.${subject.slot}`);
+}
+
+function slotOf(subject: string): SlotRef | null {
+  const [, board, slot] = /^([^.]+)\.(\d{1,2})$/.exec(subject) ?? [];
+  return board === undefined ? null : { board, slot: Number(slot) };
+}
+
+const ESCAPES = { '%': '%25', '/': '%2F' } as const;
+
+function escaped(subject: string): string {
+  return subject.replaceAll(/[%/]/g, (found) => ESCAPES[found as keyof typeof ESCAPES]);
+}
+
+/** Null if a percent sign does not start a known escape. */
+function unescaped(text: string): string | null {
+  if (/%(?!25|2F)/.test(text)) return null;
+  return text.replaceAll('%2F', '/').replaceAll('%25', '%');
+}

@@ -1,0 +1,44 @@
+import { z } from 'zod';
+import { Generation, Id, Name, TimestampMs } from './common.js';
+import { SwitchAbilities } from './switch-spec.js';
+
+export const ObservedPort = z.strictObject({
+  name: Name,
+  number: z.int().min(0).nullable().describe('port number at the switch; null: no such port'),
+  up: z.boolean(),
+});
+export type ObservedPort = z.infer<typeof ObservedPort>;
+
+/** The state of a switch as its agent sees it. */
+export const ObservedSwitch = z.strictObject({
+  generation: Generation.describe('newest generation that is installed'),
+  state: z.enum(['converged', 'progressing', 'failed']),
+  entries: z.int().min(0).nullable().describe('installed entries; null: not reported'),
+  repairs: z.int().min(0).describe('times that the agent reverted foreign changes'),
+  ports: z.array(ObservedPort).max(1024),
+  error: z.string().max(2000).nullable(),
+});
+export type ObservedSwitch = z.infer<typeof ObservedSwitch>;
+
+export const SwitchDescription = z.strictObject({
+  driver: z.string().max(40),
+  software: z.string().max(200).nullable().describe('software and version as the switch reports them; null: no answer'),
+  abilities: SwitchAbilities,
+});
+export type SwitchDescription = z.infer<typeof SwitchDescription>;
+
+const Count = z.int().min(0);
+
+/** Counters since an entry was installed; they restart from zero when it is rewritten. */
+export const SwitchSamples = z.strictObject({
+  t_ms: TimestampMs,
+  interval_ms: z.number().positive(),
+  lost: Count.describe('sample sets dropped since the agent started because there was no receiver'),
+  generation: Generation.describe('generation of the specification whose entries are counted'),
+  entries: z
+    .array(z.tuple([Count, Count, Count]))
+    .max(1_000_000)
+    .describe('[index in the specification, packets, bytes] of entries with nonzero counters'),
+  rules: z.array(z.strictObject({ rule_id: Id, packets: Count, bytes: Count })).max(65536),
+});
+export type SwitchSamples = z.infer<typeof SwitchSamples>;

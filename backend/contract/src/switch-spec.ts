@@ -1,0 +1,119 @@
+import { z } from 'zod';
+import { Generation, Id, IpAddress, MacAddress, Name } from './common.js';
+import { DirectAttribute, FlowKey } from './filter.js';
+
+/**
+ * Tables in the order in which a packet passes them: `admit` drops packets that no host, gateway or hop may send, `steer`
+ * steers classes and replies into chains, `route` forwards by destination address. A table miss drops the packet.
+ */
+export const SWITCH_TABLES = ['admit', 'steer', 'route'] as const;
+export const SwitchTable = z.enum(SWITCH_TABLES);
+export type SwitchTable = z.infer<typeof SwitchTable>;
+
+/** Width in bits of each numeric field. `ip.fragment` is 1 for every fragment, including the first. */
+export const SWITCH_FIELD_BITS = {
+  'eth.dst': 48,
+  'eth.type': 16,
+  'ip.src': 32,
+  'ip.dst': 32,
+  'ip.proto': 8,
+  'ip.fragment': 1,
+  'port.src': 16,
+  'port.dst': 16,
+  from_host: 1,
+} as const;
+export const SwitchField = z.enum(Object.keys(SWITCH_FIELD_BITS) as [keyof typeof SWITCH_FIELD_BITS]);
+export type SwitchField = z.infer<typeof SwitchField>;
+
+const FieldValue = z.int().min(0).max(0xffff_ffff_ffff);
+const negated = { not: z.literal(true).optional().describe('matches every other value') };
+
+/** Field values that an entry matches: those equal to `value` under `mask`, or all from `lo` to `hi`. */
+export const FieldMatch = z.union([
+  z.strictObject({ value: FieldValue, mask: FieldValue, ...negated }),
+  z.strictObject({ lo: FieldValue, hi: FieldValue, ...negated }),
+]);
+export type FieldMatch = z.infer<typeof FieldMatch>;
+
+/**
+ * Match of an entry. Preconditions: a match on `ip.*` requires the `eth.type` of IPv4; a match on `port.*` requires
+ * `ip.proto` to be exactly TCP or UDP, and `ip.fragment` 0.
+ */
+export const SwitchMatch = z.strictObject({
+  port: Name.optional().describe('ingress port'),
+  ipv6_dst: IpAddress.optional().describe('destination of an IPv6 packet; requires the `eth.type` of IPv6'),
+  fields: z.partialRecord(SwitchField, FieldMatch),
+});
+export type SwitchMatch = z.infer<typeof SwitchMatch>;
+
+/** Executed in order. `output` and `group` may also send a packet back to its ingress port. */
+export const EntryAction = z.discriminatedUnion('do', [
+  z.strictObject({ do: z.literal('set-mac'), field: z.enum(['eth.src', 'eth.dst']), mac: MacAddress }),
+  z.strictObject({ do: z.literal('mark-from-host') }),
+  z.strictObject({ do: z.literal('decrement-ttl') }),
+  z.strictObject({ do: z.literal('output'), port: Name }),
+  z.strictObject({ do: z.literal('group'), group: z.int().min(1).max(0x7fff_ffff) }),
+  z.strictObject({ do: z.literal('next-table'), table: SwitchTable }),
+]);
+export type EntryAction = z.infer<typeof EntryAction>;
+
+export const SwitchEntry = z.strictObject({
+  table: SwitchTable,
+  priority: z.int().min(0).max(65535).describe('the highest matching priority wins'),
+  rule_id: Id.nullable().describe('the fabric rule that it belongs to; null: forwarding between hosts'),
+  match: SwitchMatch,
+  actions: z.array(EntryAction).min(1).max(16),
+});
+export type SwitchEntry = z.infer<typeof SwitchEntry>;
+
+/** The id depends on the content: a different split has a different id, which lets flows switch over atomically. */
+export const SwitchGroup = z.strictObject({
+  id: z.int().min(1).max(0x7fff_ffff),
+  kind: z.enum(['select']).describe('one bucket per packet, by the hash of its flow'),
+  key: FlowKey.describe('fields that are hashed; fields missing from a packet are skipped'),
+  buckets: z
+    .array(z.strictObject({ weight: z.int().min(1).max(65536), actions: z.array(EntryAction).min(1).max(16) }))
+    .min(1)
+    .max(1024),
+});
+export type SwitchGroup = z.infer<typeof SwitchGroup>;
+
+export const SwitchPort = z.strictObject({
+  name: Name,
+  role: z.enum(['host', 'server', 'switch']),
+  neighbour: Name,
+});
+export type SwitchPort = z.infer<typeof SwitchPort>;
+
+/** Everything that one switch must hold, entry by entry. Anything else is removed from it. */
+export const SwitchSpec = z.strictObject({
+  generation: Generation,
+  ports: z.array(SwitchPort).max(1024).describe('ports that entries refer to'),
+  entries: z.array(SwitchEntry).max(1_000_000),
+  groups: z.array(SwitchGroup).max(65536),
+});
+export type SwitchSpec = z.infer<typeof SwitchSpec>;
+
+/** How an entry can match a field: `exact` one value, `prefix` and `mask` under a mask, `range` from lo to hi. */
+export const FieldAbility = z.strictObject({
+  kind: z.enum(['exact', 'prefix', 'mask', 'range']),
+  negation: z.boolean().default(false),
+});
+export type FieldAbility = z.infer<typeof FieldAbility>;
+
+/** What a switch can do, declared by its driver; the planner lowers rules only to entries within these abilities. */
+export const SwitchAbilities = z.strictObject({
+  match: z.partialRecord(SwitchField, FieldAbility),
+  groups: z.strictObject({
+    select: z.array(DirectAttribute).max(5).describe('fields that a select group can hash; empty: no select groups'),
+    all: z.boolean(),
+    fast_failover: z.boolean(),
+  }),
+  ipv6: z.boolean().describe('forwards by IPv6 destination'),
+  meters: z.boolean(),
+  mirror: z.boolean(),
+  rewrite: z.array(z.enum(['eth.src', 'eth.dst', 'ttl'])),
+  table_entries: z.partialRecord(SwitchTable, z.int().min(0)).describe('limit per table; absent: no limit of its own'),
+  entries: z.int().min(0).nullable().describe('limit for all tables together; null: none'),
+});
+export type SwitchAbilities = z.infer<typeof SwitchAbilities>;

@@ -1,17 +1,17 @@
-import type { PlannedPipeline } from '@orrery/contract';
+import { nfInstances, type PlannedChain } from '@orrery/contract';
 import { makePlan } from '../src/plan/make-plan.js';
+import { chainOf } from '../src/testing/chains.js';
 import { CATALOGUE } from '../src/testing/descriptors.js';
 import { rack } from '../src/testing/infrastructure.js';
-import { pipeline } from '../src/testing/pipelines.js';
 import { cpuMs, type Figure, fittedExponent } from './measure.js';
 
 /** So many chains of a monitor, a firewall and an IDS, each host with its own. */
-function chains(count: number): PlannedPipeline[] {
+function chains(count: number): PlannedChain[] {
   return Array.from({ length: count }, (_, i) => ({
-    pipeline_id: `p-${i}`,
+    chain_id: `p-${i}`,
     version: 1,
     definition: {
-      ...pipeline({ mon: 'monitor', fw: 'firewall', ids: 'ids' }, [
+      ...chainOf({ mon: 'monitor', fw: 'firewall', ids: 'ids' }, [
         ['in', 'mon'],
         ['mon', 'fw'],
         ['fw', 'ids'],
@@ -38,7 +38,7 @@ export function planFigures(): Figure[] {
     const input = {
       id: 'plan',
       created_ms: 0,
-      pipelines: chains(count),
+      chains: chains(count),
       descriptors: CATALOGUE,
       infrastructure,
       base: null,
@@ -46,7 +46,7 @@ export function planFigures(): Figure[] {
     };
     const made = makePlan(input);
     if (!made.feasible) throw new Error(`not feasible: ${JSON.stringify([made.problems[0], made.conflicts[0]])}`);
-    return [made.instances.length, cpuMs(() => makePlan(input))] as const;
+    return [nfInstances(made.graph).length, cpuMs(() => makePlan(input))] as const;
   });
   return [
     ...points.map(([n, value]): Figure => ({ name: `whole plan, ${n} instances`, value, unit: 'ms', better: 'lower' })),

@@ -1,4 +1,4 @@
-/** A problem that cannot be solved as it stands. `field` is a JSON Pointer (RFC 6901) into it, `detail` says what is wrong. */
+/** An invalid problem. `field` is a JSON Pointer (RFC 6901) into it, `detail` the explanation. */
 export class BadProblem extends Error {
   override readonly name = 'BadProblem';
 

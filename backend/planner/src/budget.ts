@@ -1,6 +1,6 @@
 /**
- * How long a search may go on. `steps` makes it repeatable; `expired` ends it by a clock that the caller holds, so that
- * no request outlives its time limit.
+ * Limits of a search. `steps` is deterministic; `expired` ends it by the caller's clock, so that no request exceeds its time
+ * limit.
  */
 export interface Budget {
   readonly steps: number;

@@ -1,11 +1,18 @@
-import type { ImplementationChoice, Infrastructure, NfDescriptor, Plan, SlotRef } from '@orrery/contract';
+import {
+  type ImplementationChoice,
+  type Infrastructure,
+  type NfDescriptor,
+  nfInstances,
+  type Plan,
+  type SlotRef,
+} from '@orrery/contract';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { makePlan } from '../plan/make-plan.js';
 import { board, withBoard } from '../testing/boards.js';
+import { chainOf } from '../testing/chains.js';
 import { descriptor } from '../testing/descriptors.js';
 import { rack } from '../testing/infrastructure.js';
-import { pipeline } from '../testing/pipelines.js';
 import { nodesIn, PHASES } from '../transition/phases.js';
 
 const SLOW = withBoard(descriptor('sqli', { cycles: 200_000 }), 5000);
@@ -29,10 +36,10 @@ function plan({
   base = null,
   ...rest
 }: Asked = {}) {
-  const pipelines = chains.map(({ id, nf = 'sqli', max_us, rate_bps = 1e6 }) => ({
-    pipeline_id: `p-${id}`,
+  const planned = chains.map(({ id, nf = 'sqli', max_us, rate_bps = 1e6 }) => ({
+    chain_id: `p-${id}`,
     version: 1,
-    definition: pipeline(
+    definition: chainOf(
       { s: nf },
       [
         ['in', 's'],
@@ -49,7 +56,7 @@ function plan({
   return makePlan({
     id: 'plan',
     created_ms: 0,
-    pipelines,
+    chains: planned,
     descriptors,
     infrastructure: { ...rack({ servers: 2, ghz: 1, cores: 4 }), boards },
     base,
@@ -59,14 +66,14 @@ function plan({
 }
 
 const choose = (chain: string, on: 'software' | 'board', slot?: SlotRef): ImplementationChoice => ({
-  pipeline_id: `p-${chain}`,
+  chain_id: `p-${chain}`,
   node_id: 's',
   on,
   ...(slot ? { slot } : {}),
   load: 'partial',
   policy: 'hold',
 });
-const placesOf = ({ instances }: Plan) => instances.map(({ id, driver, server }) => ({ id, driver, server }));
+const placesOf = ({ graph }: Plan) => nfInstances(graph).map(({ id, driver, server }) => ({ id, driver, server }));
 const BOARD_1 = { board: 'board-1', slot: 0 };
 const BOARD_2 = { board: 'board-2', slot: 0 };
 
@@ -77,7 +84,7 @@ describe('what boards run', () => {
 
   it('is what software is too slow for, on the server of the board, wired like any other instance', () => {
     const made = plan({ chains: [{ id: 'a', max_us: 100 }] });
-    const [instance] = made.instances;
+    const [instance] = nfInstances(made.graph);
     expect(instance).toMatchObject({ driver: 'board', board: { load: 'partial', policy: 'hold' } });
     const { board: on, slot } = instance!.board!;
     expect(instance).toMatchObject({
@@ -95,15 +102,15 @@ describe('what boards run', () => {
     expect(placesOf(made)).toEqual([{ id: 'a.s.board-1-0', driver: 'board', server: 'server-1' }]);
     expect(made.reasons.find(({ part }) => part === 'infrastructure')).toMatchObject({
       decision: 'board on board-1 slot 0',
-      because: 'It was asked for.',
+      because: 'Requested.',
     });
   });
 
   it('goes round reserved slots and boards that may not be used', () => {
     const implementations = [choose('a', 'board')];
     const reserved_slots = [BOARD_1, { board: 'board-1', slot: 1 }];
-    expect(plan({ implementations, reserved_slots }).instances[0]!.board!.board).toBe('board-2');
-    expect(plan({ implementations, without_slots: [BOARD_2] }).instances[0]!.board!.board).toBe('board-1');
+    expect(nfInstances(plan({ implementations, reserved_slots }).graph)[0]!.board!.board).toBe('board-2');
+    expect(nfInstances(plan({ implementations, without_slots: [BOARD_2] }).graph)[0]!.board!.board).toBe('board-1');
     const none = plan({ implementations, reserved_slots, without_slots: [BOARD_2] });
     expect(none.feasible).toBe(false);
     expect(none.conflicts[0]).toMatchObject({ needed: 1, available: 0, unit: 'devices' });
@@ -119,7 +126,7 @@ describe('what boards run', () => {
     const asked = plan({ base, implementations: [choose('a', 'software')] });
     expect(asked.diff).toMatchObject({ added: ['a.s.0'], removed: ['a.s.board-1-0'] });
     expect(asked.migrations).toEqual([
-      { from: 'a.s.board-1-0', from_server: 'server-1', to: 'a.s.0', to_server: asked.instances[0]!.server },
+      { from: 'a.s.board-1-0', from_server: 'server-1', to: 'a.s.0', to_server: nfInstances(asked.graph)[0]!.server },
     ]);
   });
 
@@ -143,8 +150,8 @@ describe('what boards run', () => {
     const implementations = [choose('a', 'board', BOARD_1), choose('b', 'board', BOARD_2)];
     const at = (rate_bps: number) =>
       plan({ chains: ['a', 'b'].map((id) => ({ id, rate_bps })), boards, implementations });
-    const per_bps = at(1e6).instances[0]!.core_share / 1e6;
-    const { instances } = at(0.6 / per_bps);
+    const per_bps = nfInstances(at(1e6).graph)[0]!.core_share / 1e6;
+    const instances = nfInstances(at(0.6 / per_bps).graph);
     expect(instances.map(({ server }) => server)).toEqual(['server-1', 'server-1']);
     expect(instances[0]!.core).not.toBe(instances[1]!.core);
     const { feasible, conflicts } = at(1.1 / per_bps);
@@ -154,12 +161,12 @@ describe('what boards run', () => {
 
   it('finds no room where what runs would have to leave its server for it', () => {
     const descriptors = [withBoard(descriptor('sqli'), 5000), PLAIN];
-    const share = plan({ chains: [{ id: 'b', nf: 'plain' }] }).instances[0]!.core_share;
+    const share = nfInstances(plan({ chains: [{ id: 'b', nf: 'plain' }] }).graph)[0]!.core_share;
     const rate_bps = (0.8 / share) * 1e6;
     const running = ['b', 'c', 'd', 'e'].map((id) => ({ id, nf: 'plain', rate_bps }));
     const asked = { id: 'a', rate_bps };
     const base = plan({ chains: [...running, asked], descriptors });
-    expect(base.instances.map(({ server }) => server)).toEqual([...running.map(() => 'server-1'), 'server-2']);
+    expect(nfInstances(base.graph).map(({ server }) => server)).toEqual([...running.map(() => 'server-1'), 'server-2']);
     const implementations = [choose('a', 'board', BOARD_1)];
     const full = plan({ chains: [asked, ...running], descriptors, base, implementations });
     expect(full).toMatchObject({ feasible: false, conflicts: [{ constraint: 'affinity' }, {}, {}] });
@@ -213,7 +220,7 @@ describe('what boards run', () => {
     expect(asked([one!], BOARD_1).feasible).toBe(false);
     const apart = asked(TWO_BOARDS);
     expect(apart.feasible).toBe(true);
-    expect(new Set(apart.instances.flatMap(({ board }) => board?.board ?? [])).size).toBe(2);
+    expect(new Set(nfInstances(apart.graph).flatMap(({ board }) => board?.board ?? [])).size).toBe(2);
     const alike = plan({ chains, boards: [one!], implementations: choices([]).map((it) => ({ ...it, load: first })) });
     expect(alike.feasible).toBe(true);
   });
@@ -230,7 +237,7 @@ describe('what boards run', () => {
         conflicts: [{ where: 'board-1 slot 1', available: 0, unit: 'boards for full loads' }],
       });
     expect(full('b')).toMatchObject({ feasible: true });
-    expect(full('b').instances.find(({ pipeline_id }) => pipeline_id === 'p-b')!.board!.board).toBe('board-2');
+    expect(nfInstances(full('b').graph).find(({ chain_id }) => chain_id === 'p-b')!.board!.board).toBe('board-2');
     const busy = plan({ chains, boards: [TWO_BOARDS[0]!], implementations: [choose('a', 'board', BOARD_1)] });
     const none = plan({
       chains,
@@ -245,7 +252,7 @@ describe('what boards run', () => {
     const twice = plan({ implementations: [choose('a', 'board'), choose('a', 'software')] });
     expect(twice).toMatchObject({ feasible: false, problems: [{ pointer: '/implementations/1/node_id' }] });
     const unknown = plan({ implementations: [choose('zz', 'board')] });
-    expect(unknown).toMatchObject({ feasible: false, problems: [{ pointer: '/implementations/0/pipeline_id' }] });
+    expect(unknown).toMatchObject({ feasible: false, problems: [{ pointer: '/implementations/0/chain_id' }] });
   });
 
   it('must fit: resources, bandwidth and kind are checked by name', () => {
@@ -297,7 +304,7 @@ describe('what boards run', () => {
           expect(made.conflicts.length).toBeGreaterThan(0);
           return;
         }
-        const used = made.instances.flatMap(({ board: place, nf }) => (place ? [{ place, nf }] : []));
+        const used = nfInstances(made.graph).flatMap(({ board: place, nf }) => (place ? [{ place, nf }] : []));
         expect(used.length).toBe(request.implementations.length);
         if (used.length === 3) full++;
         expect(new Set(used.map(({ place }) => `${place.board}/${place.slot}`)).size).toBe(used.length);

@@ -1,6 +1,6 @@
-import type { NfDescriptor, Plan } from '@orrery/contract';
-import type { Form, Forms } from '../pipeline/forms.js';
-import { boardImplementation } from '../pipeline/implementation.js';
+import { type NfDescriptor, nfInstances, type Plan } from '@orrery/contract';
+import type { Form, Forms } from '../check/forms.js';
+import { boardImplementation } from '../check/implementation.js';
 import { binsOf } from '../placement/problem.js';
 import { fillSlots, type SlotDemand } from './fill-slots.js';
 import { choiceFor } from './infrastructure-reasons.js';
@@ -11,18 +11,17 @@ type PGraphNode = Plan['pgraph']['nodes'][number];
 
 export interface Assignment {
   readonly forms: Forms;
-  /** Why an NF runs as what it runs, where more than "software unless it cannot" decided. */
+  /** Why an NF has its implementation, if not simply by the rule "software if possible". */
   readonly because: ReadonlyMap<string, string>;
   readonly problems: Plan['problems'];
   readonly conflicts: Plan['conflicts'];
 }
 
 /**
- * As what each NF runs, and which slots those on boards have (HYPER Figure 2 and V): what was asked for; what runs in a
- * container or on a board stays so while it may; everything else is software unless it cannot. Several new NFs in an
- * empty plan are packed together (offline, bin completion), later ones go where they fit most closely (online). A slot
- * that is still in use by what runs is not free, even if its user leaves with this plan: a module is loaded before
- * traffic is led to it.
+ * The implementation of each NF, and the slots of those on boards (HYPER Figure 2 and V): requests come first; NFs in
+ * containers or on boards stay there while they may; everything else runs in software if it can. Several new NFs in an
+ * empty plan are packed together (offline, bin completion); later ones take the tightest fit (online). A slot in use is not
+ * free even if its user leaves with this plan, because a module is loaded before traffic is steered to it.
  */
 export function assignForms(input: AssignmentInput, pgraph: Plan['pgraph']): Assignment {
   const wishes = wishesOf(input, pgraph);
@@ -55,7 +54,7 @@ function demandOf(
     nf: node.nf,
     need: boardImplementation(descriptor)!.resources,
     throughput_bps: node.load_bps,
-    // What was asked for is done even where it misses an objective, which the plan then says.
+    // A requested implementation is used even if it misses an objective, which the plan then reports.
     latency_us: slot ? Number.MAX_SAFE_INTEGER : Math.max(0, bound_us - others_us),
     slot,
     load,
@@ -67,9 +66,9 @@ function demandOf(
  * Instances whose slot may not be used any more and that the plan does without, and containers on servers that offer
  * none any more.
  */
-export function abandonedBy(input: AssignmentInput, instances: Plan['instances']): string[] {
-  const stay = new Set(instances.map(({ id }) => id));
-  return (input.base?.instances ?? []).flatMap(({ id, driver, server, board }) => {
+export function abandonedBy(input: AssignmentInput, graph: Plan['graph']): string[] {
+  const stay = new Set(nfInstances(graph).map(({ id }) => id));
+  return nfInstances(input.base?.graph).flatMap(({ id, driver, server, board }) => {
     const lost = driver === 'container' && !input.container_servers.includes(server);
     return lost || (board && !isUsable(input, board) && !stay.has(id)) ? [id] : [];
   });

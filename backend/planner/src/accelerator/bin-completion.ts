@@ -8,15 +8,15 @@ import type { OpenDevice } from './problem.js';
 /** Steps of one completion, and by how much values are perturbed between restarts. */
 const COMPLETION_STEPS = 400;
 const PERTURBATION = 0.3;
-/** Packings from nothing before parts of the best are packed anew. */
+/** Packings from scratch before parts of the best one are repacked. */
 const RESTARTS = 12;
-/** Devices emptied at once when a part is packed anew. */
+/** Devices emptied at once when a part is repacked. */
 const MOST_EMPTIED = 7;
 
 /**
  * Packs by bin completion (Korf 2002) with perturbed values: the largest demand left opens a device, which the best
- * completion fills. After some restarts, a few devices of the best packing are emptied and packed anew as long as the
- * budget lasts; what is not worse is kept. `null`: some demand found no device in any try.
+ * completion fills. After some restarts, a few devices of the best packing are emptied and repacked while the budget
+ * lasts; results that are not worse are kept. `null`: some demand found no device in any attempt.
  */
 export function binCompletion(model: PackingModel, random: Random, budget: Budget): OpenDevice[] | null {
   const search = new Search(model, random);
@@ -122,7 +122,7 @@ class Search {
     return best;
   }
 
-  /** Moves what a device holds to a cheaper one that is left over. */
+  /** Moves the contents of a device to a cheaper unused one. */
   private cheapened(devices: readonly OpenDevice[], left: Int32Array, model: PackingModel): OpenDevice[] {
     if (model.m === 1) return [...devices];
     return devices.map((device) => {
@@ -136,7 +136,7 @@ class Search {
     });
   }
 
-  /** Empties a few devices, one of them loosely filled, and packs what they held anew. */
+  /** Empties a few devices, one of them loosely filled, and repacks their contents. */
   repackPart(devices: readonly OpenDevice[]): OpenDevice[] | null {
     const { random, model } = this;
     const emptied = Math.min(devices.length, 2 + Math.floor(random() * (MOST_EMPTIED - 1)));

@@ -18,7 +18,7 @@ export function dimensionBound(model: PackingModel): number {
   return roundedUp(Math.max(best, dearestDemand(model)), grain);
 }
 
-/** The least that a demand pays for its part of a dimension. */
+/** Minimum cost of a demand for its share of a dimension. */
 export function cheapestShare({ n, m, d, need, cost, fits }: PackingModel, item: number, dimension: number): number {
   let share = Number.POSITIVE_INFINITY;
   for (let t = 0; t < m; t++) {
@@ -27,7 +27,7 @@ export function cheapestShare({ n, m, d, need, cost, fits }: PackingModel, item:
   return share;
 }
 
-/** Some demand needs a device, if only the cheapest that carries it. */
+/** Some demand needs at least the cheapest device that can carry it. */
 function dearestDemand({ n, m, cost, fits }: PackingModel): number {
   let dearest = 0;
   for (let i = 0; i < n; i++) {

@@ -11,7 +11,7 @@ export interface CertifyLimits {
   readonly iterations: number;
   /** Steps of one pricing knapsack; eight times as many at the end, for the proof. */
   readonly pricing_steps: number;
-  /** Of each call of the solver. */
+  /** Limit of each call of the solver. */
   readonly time_limit_s: number;
   readonly expired?: (() => boolean) | undefined;
 }
@@ -103,7 +103,7 @@ class ColumnGeneration {
     return this.best;
   }
 
-  /** What the restricted master pays for each demand and type. */
+  /** Dual prices of the restricted master for each demand and type. */
   private async prices(): Promise<{ demand: Float64Array; type: Float64Array } | null> {
     const { status, duals } = await this.solver(this.master(false), this.limits);
     if (status !== 'optimal') return null;

@@ -1,6 +1,6 @@
 import { type PackingModel, TOLERANCE } from './model.js';
 
-/** Finds what best fills a device beside its first demand: depth first, at most `limit` steps (Korf 2002). */
+/** Finds the best completion of a device with its first demand: depth first, at most `limit` steps (Korf 2002). */
 export class Completer {
   /** The demands of the best completion, the first included. */
   readonly chosen: Int32Array;
@@ -15,7 +15,7 @@ export class Completer {
 
   constructor(
     private readonly model: PackingModel,
-    /** Worth of a part of each dimension. */
+    /** Value per unit of each dimension. */
     private readonly weight: Float64Array,
   ) {
     this.chosen = new Int32Array(model.n);

@@ -1,13 +1,13 @@
-import type { ImplementationChoice, NfDescriptor, Plan } from '@orrery/contract';
+import { type ImplementationChoice, type NfDescriptor, nfInstances, type Plan } from '@orrery/contract';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { PlanInput } from '../plan/input.js';
 import { makePlan } from '../plan/make-plan.js';
 import { board, withBoard } from '../testing/boards.js';
+import { chainOf } from '../testing/chains.js';
 import { withContainer } from '../testing/containers.js';
 import { descriptor } from '../testing/descriptors.js';
 import { rack } from '../testing/infrastructure.js';
-import { pipeline } from '../testing/pipelines.js';
 import { nodesIn } from '../transition/phases.js';
 
 const NF = withContainer(descriptor('nf'));
@@ -22,7 +22,7 @@ interface Asked extends Partial<PlanInput> {
 
 /** A chain of equal NFs on three servers, of which the second offers containers. */
 function plan({ nf = NF, nodes = ['a'], max_us, rate_bps = 1e6, ...rest }: Asked = {}): Plan {
-  const definition = pipeline(
+  const definition = chainOf(
     Object.fromEntries(nodes.map((node) => [node, 'nf'])),
     [...nodes, 'out'].map((node, i) => [i === 0 ? 'in' : nodes[i - 1]!, node]),
     { rate_bps, slos: max_us === undefined ? [] : [{ id: 'fast', kind: 'latency', percentile: 99, max_us }] },
@@ -30,7 +30,7 @@ function plan({ nf = NF, nodes = ['a'], max_us, rate_bps = 1e6, ...rest }: Asked
   return makePlan({
     id: 'plan',
     created_ms: 0,
-    pipelines: [{ pipeline_id: 'p-1', version: 1, definition }],
+    chains: [{ chain_id: 'p-1', version: 1, definition }],
     descriptors: [nf],
     infrastructure: rack({ servers: 3, ghz: 1, cores: 4 }),
     container_servers: OFFERING,
@@ -41,14 +41,14 @@ function plan({ nf = NF, nodes = ['a'], max_us, rate_bps = 1e6, ...rest }: Asked
 }
 
 const choose = (node_id: string, on: ImplementationChoice['on']): ImplementationChoice => ({
-  pipeline_id: 'p-1',
+  chain_id: 'p-1',
   node_id,
   on,
   load: 'partial',
   policy: 'hold',
 });
 const inContainer = (...nodes: string[]) => ({ implementations: nodes.map((node) => choose(node, 'container')) });
-const placesOf = ({ instances }: Plan) => instances.map(({ id, driver, server }) => ({ id, driver, server }));
+const placesOf = ({ graph }: Plan) => nfInstances(graph).map(({ id, driver, server }) => ({ id, driver, server }));
 const reasonOf = ({ reasons }: Plan) => reasons.find(({ part }) => part === 'infrastructure');
 const IN_CONTAINER = [{ id: 'p.a.container-0', driver: 'container', server: 'server-2' }];
 
@@ -58,12 +58,12 @@ describe('what runs in a container', () => {
     expect(placesOf(made)).toEqual(IN_CONTAINER);
     expect(made.nodes['server-2']!.instances[0]).toMatchObject({ id: 'p.a.container-0', driver: 'container' });
     expect(made.fabric.rules[0]!.targets[0]!.server).toBe('server-2');
-    expect(made.instances[0]!.core_share).toBeCloseTo((made.pgraph.nodes[0]!.load_pps * 10_000) / 1e9, 9);
+    expect(nfInstances(made.graph)[0]!.core_share).toBeCloseTo((made.pgraph.nodes[0]!.load_pps * 10_000) / 1e9, 9);
     expect(made.slos[0]!.predicted - plan({ max_us: 1000 }).slos[0]!.predicted).toBeGreaterThan(50);
     expect(made.classes[0]!.mean_us).toBeGreaterThan(60);
     expect(reasonOf(made)).toMatchObject({
       decision: 'container on server-2',
-      because: 'It was asked for.',
+      because: 'Requested.',
       candidates: [
         { name: 'software on server-1', chosen: false, feasible: true },
         { name: 'software on server-2', chosen: false },
@@ -106,13 +106,13 @@ describe('what runs in a container', () => {
   it('stays while its server offers containers, then goes back to software without waiting for it', () => {
     const base = plan(inContainer('a'));
     expect(plan({ base }).diff.kept).toEqual(['p.a.container-0']);
-    expect(reasonOf(plan({ base }))!.because).toBe('It runs there and stays.');
-    expect(reasonOf(plan({ base, ...inContainer('a') }))!.because).toBe('It runs there already.');
+    expect(reasonOf(plan({ base }))!.because).toBe('It already runs there.');
+    expect(reasonOf(plan({ base, ...inContainer('a') }))!.because).toBe('It already runs there.');
     for (const container_servers of [[], ['server-1']]) {
       const back = plan({ base, container_servers });
       expect(placesOf(back)).toMatchObject([{ id: 'p.a.0', driver: 'engine' }]);
       expect(back).toMatchObject({ abandoned: ['p.a.container-0'], migrations: [] });
-      expect(reasonOf(back)).toMatchObject({ because: 'server-2 offers no containers any more.' });
+      expect(reasonOf(back)).toMatchObject({ because: 'server-2 no longer offers containers.' });
       const first = nodesIn('prepare', base.nodes, back.nodes, new Set(back.abandoned));
       expect(Object.values(first).flatMap(({ instances }) => instances.map(({ id }) => id))).toEqual(['p.a.0']);
     }
@@ -132,7 +132,7 @@ describe('what runs in a container', () => {
     const software = plan();
     const container = plan({ base: software, ...inContainer('a') });
     const back = plan({ base: container, implementations: [choose('a', 'software')] });
-    const server = software.instances[0]!.server;
+    const server = nfInstances(software.graph)[0]!.server;
     const there = { from: 'p.a.0', from_server: server, to: 'p.a.container-0', to_server: 'server-2' };
     expect(container.migrations).toEqual([there]);
     expect(back.migrations).toMatchObject([{ from: 'p.a.container-0', from_server: 'server-2', to: 'p.a.0' }]);
@@ -141,9 +141,11 @@ describe('what runs in a container', () => {
 
   it('is as many instances as the cost of a container needs, all on servers that offer them', () => {
     const made = plan({ ...inContainer('a'), rate_bps: 1e9, container_servers: ['server-2', 'server-3'] });
-    expect(made.instances.length).toBeGreaterThan(1);
-    expect(made.instances.map(({ id }) => id)).toEqual(made.instances.map((_, i) => `p.a.container-${i}`));
-    expect(new Set(made.instances.map(({ server }) => server))).toEqual(new Set(['server-2', 'server-3']));
+    expect(nfInstances(made.graph).length).toBeGreaterThan(1);
+    expect(nfInstances(made.graph).map(({ id }) => id)).toEqual(
+      nfInstances(made.graph).map((_, i) => `p.a.container-${i}`),
+    );
+    expect(new Set(nfInstances(made.graph).map(({ server }) => server))).toEqual(new Set(['server-2', 'server-3']));
   });
 
   it('is refused with the field, in words, or with what every server lacks', () => {
@@ -158,7 +160,7 @@ describe('what runs in a container', () => {
     for (const on of ['software', 'container'] as const) {
       const implementations = [{ ...choose('a', on), slot: { board: 'board-1', slot: 0 } }];
       expect(problem({ implementations })).toEqual([
-        ['/implementations/0/slot', `only boards have slots, and nf shall run as ${on}`],
+        ['/implementations/0/slot', `only boards have slots, and nf is to run as ${on}`],
       ]);
     }
     const full = plan({ ...inContainer('a'), rate_bps: 4e9 });
@@ -191,7 +193,7 @@ describe('whatever is asked for and offered', () => {
         expect(base.feasible).toBe(true);
         const next = plan({ ...about, base, implementations: choices(second), container_servers: later });
         expect(next.feasible).toBe(true);
-        const driverIn = ({ instances }: Plan, node: string) => instances.find(({ node_id }) => node_id === node)!;
+        const driverIn = ({ graph }: Plan, node: string) => nfInstances(graph).find(({ node_id }) => node_id === node)!;
         NODES.forEach((node, i) => {
           const before = driverIn(base, node);
           expect(before.driver).toBe(first[i] === 'container' ? 'container' : 'engine');
@@ -208,7 +210,7 @@ describe('whatever is asked for and offered', () => {
           [base, offering],
           [next, later],
         ] as const)
-          for (const { driver, server } of made.instances) {
+          for (const { driver, server } of nfInstances(made.graph)) {
             if (driver !== 'container') continue;
             seen.containers++;
             expect(offers).toContain(server);

@@ -9,7 +9,7 @@ export const MAX_EXACT_DEMANDS = 24;
 interface ExactPacking {
   /** The cheapest packing found; `null`: none. */
   readonly devices: OpenDevice[] | null;
-  /** Whether the search came to its end, so that nothing is cheaper, or nothing fits. */
+  /** Whether the search completed: the packing is then optimal, or none exists. */
   readonly complete: boolean;
 }
 

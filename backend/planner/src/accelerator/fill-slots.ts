@@ -8,7 +8,7 @@ import { exceeds } from './reasons.js';
 export interface FreeSlot {
   readonly board: BoardNode;
   readonly slot: number;
-  /** By what runs now. */
+  /** In use by what runs now. */
   readonly taken: boolean;
   readonly reserved: boolean;
 }
@@ -20,7 +20,7 @@ export interface SlotDemand extends Pick<BoardPlace, 'load' | 'policy'> {
   readonly need: Readonly<Record<string, number>>;
   readonly throughput_bps: number;
   readonly latency_us: number;
-  /** The slot that was asked for. */
+  /** The requested slot. */
   readonly slot: SlotRef | null;
 }
 
@@ -34,8 +34,8 @@ const SLOT: Dimension = { name: 'slots', unit: 'slots' };
 
 /**
  * Gives each demand a slot: first those that name one, then the rest together by bin completion (`offline`), or one after
- * the other by fitness (HYPER V-A, V-B). A full load replaces what all slots hold, so it wants a board that holds nothing
- * but full loads of the same plan. With a conflict the slots say nothing.
+ * the other by fitness (HYPER V-A, V-B). A full load replaces the contents of all slots, so it needs a board with nothing
+ * but full loads of the same plan. With a conflict the slots are meaningless.
  */
 export function fillSlots(
   demands: readonly SlotDemand[],
@@ -68,12 +68,12 @@ export function fillSlots(
   return { slots: chosen, conflicts: [] };
 }
 
-/** How the boards are loaded: one by full loads holds nothing else. */
+/** How the boards are loaded: full and partial loads do not mix on a board. */
 class BoardLoads {
   private readonly byBoard = new Map<string, LoadKind>();
 
   constructor(slots: readonly FreeSlot[]) {
-    // What runs stays through partial loads only.
+    // Running NFs survive partial loads only.
     for (const { board, taken } of slots) if (taken) this.byBoard.set(board.id, 'partial');
   }
 

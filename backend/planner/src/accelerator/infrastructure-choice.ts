@@ -16,9 +16,9 @@ export interface Site {
   readonly kinds: readonly Implementation['kind'][];
   /** Functions that the site can carry, by index. */
   readonly functions: readonly number[];
-  /** Clock of a core, or of the board's pipeline. */
+  /** Clock of a core, or of the board's chain. */
   readonly hz: number;
-  /** Cores (or pipelines) that an instance may have: what of them is free. */
+  /** Free cores (or board chains) that an instance may use. */
   readonly cores_free: number;
   readonly memory_free_bytes: number;
   readonly throughput_free_bps: number;
@@ -44,7 +44,7 @@ interface InfrastructureCandidate {
   readonly chosen: boolean;
   readonly feasible: boolean;
   readonly latency_us: number;
-  /** The most that the instance could carry there. */
+  /** Maximum throughput of the instance there. */
   readonly throughput_bps: number;
   readonly constraint: Shortage | null;
 }
@@ -53,7 +53,7 @@ export interface InfrastructureChoice {
   readonly chosen: InfrastructureCandidate | null;
   readonly candidates: readonly InfrastructureCandidate[];
   readonly because: string;
-  /** One shortage a candidate, of the fewest kinds of constraints that forbid all. */
+  /** One shortage per candidate, for the smallest set of constraint kinds that rules out all candidates. */
   readonly conflicts: readonly Shortage[];
 }
 

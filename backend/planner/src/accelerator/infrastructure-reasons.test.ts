@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { makePlan } from '../plan/make-plan.js';
 import { board, withBoard } from '../testing/boards.js';
+import { chainOf } from '../testing/chains.js';
 import { descriptor } from '../testing/descriptors.js';
 import { rack } from '../testing/infrastructure.js';
-import { pipeline } from '../testing/pipelines.js';
 
 const BOARD = board('board-1', 'server-1');
 const software = descriptor('sqli', { cycles: 200_000 });
 const both = (lut: number) => withBoard(software, lut);
 
 const reasonFor = (nf: typeof software, max_us: number, boards = [BOARD]) => {
-  const definition = pipeline(
+  const definition = chainOf(
     { s: 'sqli' },
     [
       ['in', 's'],
@@ -24,7 +24,7 @@ const reasonFor = (nf: typeof software, max_us: number, boards = [BOARD]) => {
   const plan = makePlan({
     id: 'plan',
     created_ms: 0,
-    pipelines: [{ pipeline_id: 'p-1', version: 1, definition }],
+    chains: [{ chain_id: 'p-1', version: 1, definition }],
     descriptors: [nf],
     infrastructure: { ...rack({ servers: 1, ghz: 1 }), boards },
     base: null,

@@ -1,8 +1,17 @@
-import type { Constraint, Implementation, Infrastructure, NfDescriptor, Plan, PlannedPipeline } from '@orrery/contract';
+import {
+  type Constraint,
+  type Implementation,
+  type Infrastructure,
+  type Instance,
+  type NfDescriptor,
+  nfInstances,
+  type Plan,
+  type PlannedChain,
+} from '@orrery/contract';
+import { indexDescriptors } from '../check/attributes.js';
+import { type Form, type Forms, formOf } from '../check/forms.js';
+import { pathsOf } from '../check/paths.js';
 import { CORE_BUDGET } from '../igraph/sizing.js';
-import { indexDescriptors } from '../pipeline/attributes.js';
-import { type Form, type Forms, formOf } from '../pipeline/forms.js';
-import { pathsOf } from '../pipeline/paths.js';
 import type { Bin } from '../placement/problem.js';
 import { leastTimeUs } from '../slo/attainable.js';
 import { constraintOf } from './fill-slots.js';
@@ -10,7 +19,7 @@ import { chooseInfrastructure, type InfrastructureChoice, type Site } from './in
 import type { Shortage } from './problem.js';
 
 export interface InfrastructureInput {
-  readonly pipelines: readonly PlannedPipeline[];
+  readonly chains: readonly PlannedChain[];
   readonly descriptors: readonly NfDescriptor[];
   readonly infrastructure: Infrastructure;
   readonly container_servers: readonly string[];
@@ -18,7 +27,7 @@ export interface InfrastructureInput {
   readonly pgraph: Plan['pgraph'];
 }
 
-/** Where no objective bounds the latency. */
+/** Latency limit if no objective sets one. */
 const NO_BOUND_US = 1e9;
 
 /** As what NFs run, and why where more than the decision tree decided; both by node of the PGraph. */
@@ -29,10 +38,10 @@ interface Assigned {
 
 /**
  * On what each NF runs, software unless it cannot (HYPER Figure 2): for NFs with several implementations, for those
- * whose software cannot meet the objectives of its pipeline, and for those that had to leave their form.
+ * whose software cannot meet the objectives of its chain, and for those that had to leave their form.
  */
 export function infrastructureReasons(
-  input: InfrastructureInput & Pick<Plan, 'instances'>,
+  input: InfrastructureInput & Pick<Plan, 'graph'>,
   { forms, because }: Assigned,
 ): Plan['reasons'] {
   const catalogue = indexDescriptors(input.descriptors);
@@ -43,7 +52,7 @@ export function infrastructureReasons(
     const why = because.get(node.id);
     if (descriptor.implementations.length === 1 && kind === 'software' && !why) return [];
     const reason = reasonOf(node.id, question, choice, kind, { bound_us, others_us });
-    const own = input.instances.filter(({ pgraph_node }) => pgraph_node === node.id);
+    const own = nfInstances(input.graph).filter(({ pgraph_node }) => pgraph_node === node.id);
     const taken = takenBy(formOf(forms, node.id, descriptor), own, kind);
     return [{ ...reason, ...(taken ? choosing(reason, taken) : {}), because: why ?? reason.because }];
   });
@@ -56,7 +65,7 @@ interface Taken {
 }
 
 /** What the plan took where that is not, or says more than, the decision tree's `kind`; `null` where it is just that. */
-function takenBy(form: Form, instances: Plan['instances'], kind: Implementation['kind'] | null): Taken | null {
+function takenBy(form: Form, instances: readonly Instance[], kind: Implementation['kind'] | null): Taken | null {
   if (form.driver === 'board') {
     const { board, slot } = form.board;
     return { decision: `board on ${board} slot ${slot}`, chosen: [`board on ${board}`] };
@@ -76,7 +85,7 @@ type Question = Parameters<typeof chooseInfrastructure>[0];
 
 /** What the decision tree says of an NF, with the latency objective and what the rest of its chain takes of it. */
 export function choiceFor(input: InfrastructureInput, node: Plan['pgraph']['nodes'][number], descriptor: NfDescriptor) {
-  const { definition } = input.pipelines.find(({ pipeline_id }) => pipeline_id === node.pipeline_id)!;
+  const { definition } = input.chains.find(({ chain_id }) => chain_id === node.chain_id)!;
   const { boards } = input.infrastructure;
   const names = [...new Set(boards.flatMap(({ resources }) => Object.keys(resources)))];
   const { bound_us, others_us } = latencyLeft(input, definition, node.node_id);
@@ -97,10 +106,10 @@ export function choiceFor(input: InfrastructureInput, node: Plan['pgraph']['node
   return { question, choice: chooseInfrastructure(question), bound_us, others_us };
 }
 
-/** The tightest objective, and what the other NFs take of it at least on the slowest way through the NF. */
+/** The tightest objective, and the minimum that the other NFs use of it on the slowest path through the NF. */
 function latencyLeft(
   input: InfrastructureInput,
-  definition: PlannedPipeline['definition'],
+  definition: PlannedChain['definition'],
   nodeId: string,
 ): { bound_us: number; others_us: number } {
   const bound_us = Math.min(
@@ -157,7 +166,7 @@ function reasonOf(
   kind: Question['implementations'][number]['kind'] | null,
   { bound_us, others_us }: { readonly bound_us: number; readonly others_us: number },
 ): Plan['reasons'][number] {
-  /** The whole way beside the whole objective, as it was set. */
+  /** The whole path compared with the whole objective, as set. */
   const whole = (it: Shortage): Constraint => {
     const constraint = constraintOf(it);
     if (constraint.constraint !== 'latency') return constraint;

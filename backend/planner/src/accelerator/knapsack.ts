@@ -3,11 +3,11 @@ import { type PackingModel, TOLERANCE } from './model.js';
 interface KnapsackAnswer {
   readonly demands: readonly number[];
   readonly value: number;
-  /** No set of demands that fits is worth more. */
+  /** Upper bound on the value of any set of demands that fits. */
   readonly upper: number;
 }
 
-/** Values below this are as good as nothing. */
+/** Values below this are negligible. */
 const WORTHLESS = 1e-9;
 
 /**

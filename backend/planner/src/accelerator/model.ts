@@ -1,6 +1,6 @@
 import type { AcceleratorProblem, OpenDevice } from './problem.js';
 
-/** Room that rounding may take, relative to a capacity. */
+/** Rounding tolerance, relative to a capacity. */
 export const TOLERANCE = 1e-9;
 
 /**
@@ -62,7 +62,7 @@ function grainOf(costs: readonly number[]): number {
   }, 0);
 }
 
-/** The least cost that a packing can have when none costs less than `bound`. */
+/** The smallest possible cost of a packing that is at least `bound`. */
 export function roundedUp(bound: number, grain: number): number {
   return grain > 0 ? Math.ceil(bound / grain - 1e-6) * grain : bound;
 }

@@ -3,7 +3,7 @@ import { type Random, seededRandom, shuffled } from '../random.js';
 import type { Demand, Dimension, Shortage } from './problem.js';
 import { exceeds, smallest } from './reasons.js';
 
-/** A device that runs, with what is free on it. */
+/** A running device with its free capacity. */
 interface RunningDevice {
   readonly id: string;
   readonly latency_us: number;
@@ -39,7 +39,7 @@ interface OnlineCandidate {
   readonly chosen: boolean;
   /** `null` for a device that cannot take the demand. */
   readonly fitness: number | null;
-  /** The first constraint that forbids the device. */
+  /** The first constraint that rules out the device. */
   readonly constraint: Shortage | null;
 }
 
@@ -88,7 +88,7 @@ function forbidding({ functions, dimensions }: Fleet, device: RunningDevice, dem
   return out;
 }
 
-/** Chooses a device for one demand in one pass; the fleet stays as it is. Errors: `BadProblem`. */
+/** Chooses a device for one demand in one pass; does not modify the fleet. Errors: `BadProblem`. */
 export function placeOnline(
   fleet: Fleet,
   demand: Demand,

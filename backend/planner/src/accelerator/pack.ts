@@ -27,7 +27,7 @@ interface Attempt {
   readonly exhausted: boolean;
 }
 
-/** Every way to pack; each gives `null` for devices when a demand found none. */
+/** Every packing strategy; each returns `null` devices if a demand found none. */
 const STRATEGIES: Record<PackStrategy, (model: PackingModel, random: Random, budget: Budget) => Attempt> = {
   'bin-completion': completeThenExhaust,
   ffd: (model) => ({ devices: firstFitDecreasing(model), exhausted: false }),

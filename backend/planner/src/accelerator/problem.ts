@@ -16,7 +16,7 @@ export interface DeviceType {
   readonly id: string;
   /** Power, purchase and operation in one figure, above 0. */
   readonly cost: number;
-  /** Devices of the type that there are. */
+  /** Number of devices of the type. */
   readonly count: number;
   readonly latency_us: number;
   readonly throughput_bps: number;
@@ -33,7 +33,7 @@ export interface Demand {
   /** By dimension. */
   readonly need: readonly number[];
   readonly throughput_bps: number;
-  /** The longest that the device may take. */
+  /** Maximum latency of the device. */
   readonly latency_us: number;
 }
 
@@ -50,7 +50,7 @@ export interface OpenDevice {
   readonly demands: readonly number[];
 }
 
-/** What could not be met: the figures, their unit and the place. */
+/** What could not be met: figures, unit and place. */
 export interface Shortage {
   readonly constraint: string;
   readonly needed: number;
@@ -59,7 +59,7 @@ export interface Shortage {
   readonly where: string;
 }
 
-/** Errors: `BadProblem` for a problem that says nothing sensible. */
+/** Errors: `BadProblem` for an invalid problem. */
 export function checkProblem({ functions, dimensions, types, demands }: AcceleratorProblem): void {
   requireAtMost('/dimensions', dimensions.length, MAX_DIMENSIONS);
   requireAtMost('/types', types.length, MAX_TYPES);

@@ -10,7 +10,7 @@ const CONFLICT_SEARCHES = 64;
 export interface DeviceCandidate {
   readonly type: number;
   readonly chosen: boolean;
-  /** Why not even an empty device would do; `null`: it would. */
+  /** Why not even an empty device suffices; `null`: it does. */
   readonly constraint: Shortage | null;
 }
 
@@ -20,7 +20,7 @@ export interface Conflict {
   readonly minimum: boolean;
 }
 
-/** Every type of device beside a demand, with the first constraint that forbids it. */
+/** Every device type for a demand, with the first constraint that rules it out. */
 export function candidatesOf(problem: AcceleratorProblem, item: number, chosen: number | null): DeviceCandidate[] {
   return problem.types.map((type, t) => ({
     type: t,
@@ -78,7 +78,7 @@ function loneConflict(problem: AcceleratorProblem): Conflict | null {
   return best && { shortages: best, minimum: true };
 }
 
-/** One dimension in which all devices together have too little. */
+/** A dimension in which all devices together lack capacity. */
 function totalConflict({ dimensions, types, demands }: AcceleratorProblem): Conflict | null {
   const sums = [...dimensions.keys()].map((k) => ({
     ...dimensions[k]!,
@@ -202,7 +202,7 @@ function choose<T>(
   return null;
 }
 
-/** Why a demand stands where it stands, in words. */
+/** Text of why a demand is placed where it is. */
 export function because({ types, demands }: AcceleratorProblem, item: number, device: OpenDevice): string {
   const beside = device.demands.length - 1;
   const { id, cost } = types[device.type]!;

@@ -1,4 +1,4 @@
-import type { SlotRef } from '@orrery/contract';
+import { nfInstances, type SlotRef } from '@orrery/contract';
 import type { PlanInput } from '../plan/input.js';
 import type { FreeSlot } from './fill-slots.js';
 
@@ -8,7 +8,7 @@ export function slotKey({ board, slot }: SlotRef): string {
   return `${board}/${slot}`;
 }
 
-/** Slots that work, of boards whose servers may be used. */
+/** Working slots of boards whose servers may be used. */
 export function usableSlots({ infrastructure, without_slots = [] }: Input) {
   const servers = new Set(infrastructure.servers.map(({ id }) => id));
   const broken = new Set(without_slots.map(slotKey));
@@ -22,9 +22,9 @@ export function isUsable(input: Input, { board, slot }: SlotRef): boolean {
   return usableSlots(input).some((it) => it.board.id === board && it.slot === slot);
 }
 
-/** The usable slots with who has them. */
+/** The usable slots with their current users. */
 export function freeSlots(input: Input): FreeSlot[] {
-  const taken = new Set(input.base?.instances.flatMap(({ board }) => (board ? [slotKey(board)] : [])));
+  const taken = new Set(nfInstances(input.base?.graph).flatMap(({ board }) => (board ? [slotKey(board)] : [])));
   const reserved = new Set((input.reserved_slots ?? []).map(slotKey));
   return usableSlots(input).map(({ board, slot }) => {
     const key = slotKey({ board: board.id, slot });

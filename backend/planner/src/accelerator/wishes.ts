@@ -1,7 +1,14 @@
-import type { BoardPlace, ImplementationChoice, NfDescriptor, Plan, SlotRef } from '@orrery/contract';
-import { indexDescriptors } from '../pipeline/attributes.js';
-import { CONTAINER, type Form, formsOf, usualForm } from '../pipeline/forms.js';
-import { boardImplementation, containerImplementation, softwareImplementation } from '../pipeline/implementation.js';
+import {
+  type BoardPlace,
+  type ImplementationChoice,
+  type NfDescriptor,
+  nfInstances,
+  type Plan,
+  type SlotRef,
+} from '@orrery/contract';
+import { indexDescriptors } from '../check/attributes.js';
+import { CONTAINER, type Form, formsOf, usualForm } from '../check/forms.js';
+import { boardImplementation, containerImplementation, softwareImplementation } from '../check/implementation.js';
 import { binsOf } from '../placement/problem.js';
 import type { OfferedInput } from '../plan/offered.js';
 import { choiceFor } from './infrastructure-reasons.js';
@@ -10,7 +17,7 @@ import { isUsable, usableSlots } from './usable-slots.js';
 type PGraphNode = Plan['pgraph']['nodes'][number];
 export type AssignmentInput = Pick<
   OfferedInput,
-  | 'pipelines'
+  | 'chains'
   | 'descriptors'
   | 'infrastructure'
   | 'base'
@@ -20,7 +27,7 @@ export type AssignmentInput = Pick<
   | 'without_slots'
 >;
 
-/** The form that an NF shall have, or that it shall have a slot of a board: the one that is named, or any. */
+/** The requested implementation of an NF; for a board, a given slot or any. */
 export type Wish =
   | { readonly form: Form; readonly because: string | null }
   | ({ readonly form: null; readonly slot: SlotRef | null; readonly because: string | null } & Pick<
@@ -41,9 +48,9 @@ interface Running {
 }
 
 const AS_USUAL = { load: 'partial', policy: 'hold' } as const;
-const ASKED = 'It was asked for.';
+const ASKED = 'Requested.';
 
-/** Wishes for the NFs that have a choice of forms, and what is wrong with what was asked for. */
+/** Requests for the NFs with several implementations, and the errors of invalid requests. */
 export function wishesOf(
   input: AssignmentInput,
   pgraph: Plan['pgraph'],
@@ -52,19 +59,19 @@ export function wishesOf(
   const asked = new Map<string, ImplementationChoice>();
   const problems: Plan['problems'] = [];
   (input.implementations ?? []).forEach((choice, i) => {
-    const { pipeline_id, node_id } = choice;
-    const nodes = pgraph.nodes.filter((it) => it.pipeline_id === pipeline_id);
+    const { chain_id, node_id } = choice;
+    const nodes = pgraph.nodes.filter((it) => it.chain_id === chain_id);
     const node = nodes.find((it) => it.node_id === node_id);
     const wrong =
       nodes.length === 0
-        ? { field: 'pipeline_id', message: `no chain ${pipeline_id} in what is planned` }
+        ? { field: 'chain_id', message: `the plan has no chain ${chain_id}` }
         : node && asked.has(node.id)
-          ? { field: 'node_id', message: `${node_id} is named before already` }
+          ? { field: 'node_id', message: `${node_id} is named twice` }
           : whatIsWrong(choice, node && catalogue.get(node.nf), input);
     if (node && !wrong) asked.set(node.id, choice);
     if (!wrong) return;
     const pointer = `/implementations/${i}/${wrong.field}`;
-    problems.push({ severity: 'error', pointer, code: 'bad-implementation', message: wrong.message, pipeline_id });
+    problems.push({ severity: 'error', pointer, code: 'bad-implementation', message: wrong.message, chain_id });
   });
   const running = runningForms(input.base);
   const list = pgraph.nodes.flatMap((node) => {
@@ -86,10 +93,10 @@ function whatIsWrong(
   descriptor: NfDescriptor | undefined,
   { container_servers, infrastructure: { boards } }: AssignmentInput,
 ): { field: string; message: string } | null {
-  if (!descriptor) return { field: 'node_id', message: `no NF ${node_id} in what is planned` };
+  if (!descriptor) return { field: 'node_id', message: `the plan has no NF ${node_id}` };
   const { title } = descriptor;
   if (slot && on !== 'board')
-    return { field: 'slot', message: `only boards have slots, and ${title} shall run as ${on}` };
+    return { field: 'slot', message: `only boards have slots, and ${title} is to run as ${on}` };
   if (on === 'software')
     return softwareImplementation(descriptor)
       ? null
@@ -120,7 +127,7 @@ function wishOf(
   const forbidden = running ? whatForbids(input, descriptor, running) : null;
   const stays = running && forbidden === null ? running.form : null;
   if (asked) return askedFor(asked, descriptor, stays);
-  if (stays) return { form: stays, because: 'It runs there and stays.' };
+  if (stays) return { form: stays, because: 'It already runs there.' };
   if (running) return { form: usualForm(descriptor)!, because: forbidden };
   return chosenFor(input, pgraph, node, descriptor);
 }
@@ -130,7 +137,7 @@ function askedFor(asked: ImplementationChoice, descriptor: NfDescriptor, stays: 
   if (on === 'software') return { form: usualForm(descriptor)!, because: ASKED };
   const place = stays?.driver === 'board' ? stays.board : null;
   const elsewhere = slot && place && (slot.board !== place.board || slot.slot !== place.slot);
-  if (stays?.driver === on && !elsewhere) return { form: stays, because: 'It runs there already.' };
+  if (stays?.driver === on && !elsewhere) return { form: stays, because: 'It already runs there.' };
   if (on === 'container') return { form: CONTAINER, because: ASKED };
   return { form: null, slot: slot ?? null, load, policy, because: ASKED };
 }
@@ -146,22 +153,22 @@ function chosenFor(input: AssignmentInput, pgraph: Plan['pgraph'], node: PGraphN
   return kind === 'board' && slots > 0 ? { form: null, slot: null, ...AS_USUAL, because: null } : usual;
 }
 
-/** Why an NF cannot go on in its form; `null` when it can. */
+/** Why an NF cannot keep its implementation; `null` if it can. */
 function whatForbids(input: AssignmentInput, descriptor: NfDescriptor, { form, servers }: Running): string | null {
   const { title } = descriptor;
   if (form.driver === 'board') {
     const { board, slot } = form.board;
-    if (!boardImplementation(descriptor)) return `${title} has no implementation for boards any more.`;
+    if (!boardImplementation(descriptor)) return `${title} no longer has an implementation for boards.`;
     return isUsable(input, { board, slot }) ? null : `${board} slot ${slot} cannot be used.`;
   }
   const lost = servers.find((id) => !input.container_servers.includes(id));
-  if (lost) return `${lost} offers no containers any more.`;
-  return containerImplementation(descriptor) ? null : `${title} has no implementation for containers any more.`;
+  if (lost) return `${lost} no longer offers containers.`;
+  return containerImplementation(descriptor) ? null : `${title} no longer has an implementation for containers.`;
 }
 
-/** Forms that stay because they run: everything but software, which is what an NF has without a reason. */
+/** Implementations that stay because they are running: all but software, which is the default. */
 function runningForms(base: Plan | null): Map<string, Running> {
-  const instances = (base?.instances ?? []).filter(({ driver }) => driver === 'container' || driver === 'board');
+  const instances = nfInstances(base?.graph).filter(({ driver }) => driver === 'container' || driver === 'board');
   const servers = new Map<string, string[]>();
   for (const { pgraph_node, server } of instances)
     servers.set(pgraph_node, [...(servers.get(pgraph_node) ?? []), server]);

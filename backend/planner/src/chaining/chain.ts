@@ -14,7 +14,7 @@ export interface ChainOptions {
 
 const DEFAULT_BUDGET: Budget = { steps: 500_000 };
 
-/** A candidate that a stage did not take, and why. */
+/** A candidate that a stage rejected, and why. */
 export interface Rejected {
   readonly candidate: number;
   readonly constraint: Shortage;
@@ -54,7 +54,7 @@ export interface ChainAnswer {
   readonly conflict: ChainConflict | null;
 }
 
-/** Chains one request over what is free now, which it leaves as it is. Errors: `BadProblem`. */
+/** Chains one request over the free capacity without reserving it. Errors: `BadProblem`. */
 export function chain(network: PreparedNetwork, request: ChainRequest, options: ChainOptions): ChainAnswer {
   const attempt = attemptOf(network, request, options);
   if (!attempt.path) return withoutPath(network, request, attempt);

@@ -1,7 +1,15 @@
-import type { ChainingStrategy, ClassForecast, Plan, PlannedPipeline, Quality } from '@orrery/contract';
+import {
+  type ChainingStrategy,
+  type ClassForecast,
+  crossesServers,
+  nfInstances,
+  type Plan,
+  type PlannedChain,
+  type Quality,
+} from '@orrery/contract';
+import { indexDescriptors } from '../check/attributes.js';
+import type { Path } from '../check/paths.js';
 import { CORE_BUDGET } from '../igraph/sizing.js';
-import { indexDescriptors } from '../pipeline/attributes.js';
-import type { Path } from '../pipeline/paths.js';
 import { costOf } from '../slo/instance-cost.js';
 import { hopDelay, serviceUs } from '../slo/latency.js';
 import { coreKey, coreUse, type PlacedInput } from '../slo/placed.js';
@@ -9,9 +17,9 @@ import { type ChainAnswer, chain } from './chain.js';
 import { prepareNetwork } from './network.js';
 import type { ChainInstance, ChainNetwork } from './problem.js';
 
-/** What a flow is taken to need where nothing says so. */
+/** Assumed demand of a flow without other information. */
 const FLOW_BPS = 1_000_000;
-/** Where no objective bounds the latency. */
+/** Latency limit if no objective sets one. */
 const NO_BOUND_US = 1e9;
 
 interface FlowWay {
@@ -20,16 +28,16 @@ interface FlowWay {
   readonly reason: Plan['reasons'][number] | null;
 }
 
-/** The way of a flow of the class over the instances that are placed (HYPER IV-B). */
+/** The route of a flow of the class over the placed instances (HYPER IV-B). */
 export function flowWay(
   input: PlacedInput,
-  pipeline: PlannedPipeline,
+  planned: PlannedChain,
   path: Path,
   { strategy, seed }: { readonly strategy: ChainingStrategy; readonly seed: number },
 ): FlowWay {
   if (path.nodes.length === 0) return { way: null, quality: null, reason: null };
-  const { instances, network } = networkOf(input, pipeline, path);
-  const { rate_bps } = pipeline.definition.traffic_class;
+  const { instances, network } = networkOf(input, planned, path);
+  const { rate_bps } = planned.definition.traffic_class;
   const outside = network.nodes.length - 1;
   const answer = chain(
     prepareNetwork(network),
@@ -67,17 +75,17 @@ export function flowWay(
 }
 
 /**
- * Each instance at a node of its own and one node outside, where traffic enters and leaves; each NF of the path is a
- * function. Ways are those that the plan wires: flows are led by their hash, so that a strategy chooses a flow's hash.
+ * Each instance is a separate node, and one external node is where traffic enters and leaves; each NF of the path is a
+ * function. Routes are those that the plan wires: flows are steered by hash, so a strategy selects a flow's hash.
  */
-function networkOf(input: PlacedInput, pipeline: PlannedPipeline, path: Path) {
+function networkOf(input: PlacedInput, chain: PlannedChain, path: Path) {
   const { servers } = input.infrastructure;
   const catalogue = indexDescriptors(input.descriptors);
-  const busy = coreUse(input.instances);
-  const bytes = pipeline.definition.traffic_class.packet_bytes;
+  const busy = coreUse(input.graph);
+  const bytes = chain.definition.traffic_class.packet_bytes;
   const ghz = new Map(servers.map((server) => [server.id, server.ghz]));
-  const own = input.instances.filter(
-    ({ pipeline_id, node_id }) => pipeline_id === pipeline.pipeline_id && path.nodes.includes(node_id),
+  const own = nfInstances(input.graph).filter(
+    ({ chain_id, node_id }) => chain_id === chain.chain_id && path.nodes.includes(node_id),
   );
   const instances = own.map((it, node): ChainInstance => {
     const cost = costOf(it, catalogue.get(it.nf)!, input.infrastructure, bytes);
@@ -97,35 +105,36 @@ function networkOf(input: PlacedInput, pipeline: PlannedPipeline, path: Path) {
   const nodes = [...own.map(({ id }) => id), 'outside'].map((id) => ({ id, capacity_free: 0, capacity_unit: 'cores' }));
   const index = new Map(own.map(({ id }, i) => [id, i]));
   const transit_us = nodes.map(() => nodes.map(() => Number.POSITIVE_INFINITY));
-  const onPath = new Set(path.edges.map((edge) => `${pipeline.definition.name}.${edge}`));
-  for (const edge of input.edges) {
-    if (!onPath.has(edge.pgraph_edge)) continue;
+  const onPath = new Set(path.edges.map((edge) => `${chain.definition.name}.${edge}`));
+  const exits = new Set(input.graph.nodes.filter(({ kind }) => kind === 'exit').map(({ id }) => id));
+  for (const edge of input.graph.edges) {
+    if (edge.pgraph_edge === null || !onPath.has(edge.pgraph_edge)) continue;
     const from = edge.from === null ? outside : index.get(edge.from);
-    const to = edge.to === null ? outside : index.get(edge.to);
+    const to = exits.has(edge.to) ? outside : index.get(edge.to);
     if (from === undefined || to === undefined) continue;
-    transit_us[from]![to] = edge.crosses_switch
-      ? hopDelay(input.infrastructure, own[from]!.server, own[to]!.server)
+    transit_us[from]![to] = crossesServers(edge)
+      ? hopDelay(input.infrastructure, edge.from_server!, edge.to_server)
       : 0;
   }
   const network: ChainNetwork = { functions: [...path.nodes], nodes, instances, options: [], transit_us };
   return { instances, network };
 }
 
-/** Why no way over the instances was found. */
+/** Why no route over the instances was found. */
 function noWay(path: Path, { conflict }: ChainAnswer): FlowWay['reason'] {
   return {
     part: 'chaining',
     subject: path.id,
     decision: 'no way',
     because: conflict
-      ? 'No way over the instances has room for the flow.'
-      : 'The strategy found no way over the instances.',
+      ? 'No path through the instances has room for the flow.'
+      : 'The strategy found no path through the instances.',
     candidates: [],
     constraint: conflict?.shortages[0] ?? null,
   };
 }
 
-/** Only where there was something to choose. */
+/** Only if there was a choice. */
 function reasonOf(
   path: Path,
   instances: readonly ChainInstance[],
@@ -155,7 +164,7 @@ function reasonOf(
     part: 'chaining',
     subject: path.id,
     decision: names.join(', '),
-    because: `The way of a flow that meets no queue but those of its cores takes ${Number(answer.latency_us!.toPrecision(3))} µs.`,
+    because: `With queueing only at its cores, a flow takes ${Number(answer.latency_us!.toPrecision(3))} µs.`,
     candidates,
     constraint: null,
   };

@@ -8,7 +8,7 @@ interface Scope {
   readonly latency_us: number;
   /** 1 for stages that need neither throughput nor capacity, to see what conflicts; `null`: none. */
   readonly lifted: Uint8Array | null;
-  /** Labels that may be made. */
+  /** Maximum number of labels. */
   readonly steps: number;
   readonly expired?: (() => boolean) | undefined;
 }
@@ -225,7 +225,7 @@ class SharedResources {
     return { candidate, latency, cost: (before?.cost ?? 0) + price, before, used };
   }
 
-  /** Whether whatever follows the second label follows the first at no more cost, latency and use. */
+  /** Whether the first label dominates the second: no worse in cost, latency and use of resources. */
   dominates(a: Label, b: Label, stage: number): boolean {
     if (a.cost > b.cost || a.latency > b.latency) return false;
     for (let s = 0; s < this.free.length; s++) {

@@ -1,6 +1,6 @@
 import { type ChainNetwork, type ChainRequest, checkNetwork, MAX_STAGES, type Shortage } from './problem.js';
 
-/** Room that rounding may take, relative to what is free. */
+/** Rounding tolerance, relative to the free capacity. */
 const TOLERANCE = 1e-9;
 
 /** A network in flat arrays, made once for many requests. Candidates are its instances, then its options. */
@@ -17,7 +17,7 @@ export interface PreparedNetwork {
   readonly cost: Float64Array;
   /** `transit_us[from * nodes + to]` */
   readonly transit_us: Float64Array;
-  /** What is left now; chains that are taken in change it. */
+  /** Free capacity; accepting a chain reduces it. */
   readonly free_bps: Float64Array;
   readonly nodeFree: Float64Array;
   /** 1 while the candidate runs: an instance, or an option that was deployed. */
@@ -84,7 +84,7 @@ export function exceeds(need: number, free: number): boolean {
   return need > free + TOLERANCE * Math.abs(free) + 1e-12;
 }
 
-/** What a chain takes of the node's capacity at a candidate that runs already or not. */
+/** Node capacity that a chain uses at a candidate, running or not. */
 export function capacityNeed(network: PreparedNetwork, candidate: number, rate_bps: number): number {
   const base = network.perChain[candidate]! + network.perBps[candidate]! * rate_bps;
   return network.running[candidate] ? base : base + network.fixed[candidate]!;
@@ -136,7 +136,7 @@ export function overbookedBy(network: PreparedNetwork, path: ArrayLike<number>, 
   return null;
 }
 
-/** What a stage takes of its node, beside the stages before it. */
+/** What a stage uses of its node, in addition to earlier stages. */
 function additional(network: PreparedNetwork, path: ArrayLike<number>, stage: number, rate_bps: number): number {
   const c = path[stage]!;
   const need = capacityNeed(network, c, rate_bps);
@@ -168,7 +168,7 @@ export function takeCapacity(network: PreparedNetwork, path: ArrayLike<number>, 
   }
 }
 
-/** Gives the capacity of a chain back; what was deployed for it goes on running. */
+/** Releases the capacity of a chain; what was deployed for it keeps running. */
 export function giveCapacity(network: PreparedNetwork, path: ArrayLike<number>, rate_bps: number): void {
   for (let k = 0; k < path.length; k++) {
     const c = path[k]!;

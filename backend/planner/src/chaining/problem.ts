@@ -49,7 +49,7 @@ export interface ChainRequest {
   readonly ingress: number;
   readonly egress: number;
   readonly throughput_bps: number;
-  /** The longest that the whole way may take, from ingress to egress. */
+  /** Maximum latency of the whole path, from ingress to egress. */
   readonly latency_us: number;
 }
 
@@ -62,7 +62,7 @@ export interface Shortage {
   readonly where: string;
 }
 
-/** Errors: `BadProblem` for a network that says nothing sensible. */
+/** Errors: `BadProblem` for an invalid network. */
 export function checkNetwork({ functions, nodes, instances, options, transit_us }: ChainNetwork): void {
   requireAtMost('/nodes', nodes.length, MAX_NODES);
   requireAtMost('/instances', instances.length + options.length, MAX_CANDIDATES);
@@ -94,7 +94,7 @@ export function checkNetwork({ functions, nodes, instances, options, transit_us 
   });
 }
 
-/** Errors: `BadProblem` for a request that the network does not know. */
+/** Errors: `BadProblem` for a request with unknown references. */
 export function checkRequest(request: ChainRequest, functions: number, nodes: number): void {
   if (request.functions.length === 0) throw new BadProblem('/functions', 'must name at least one function');
   requireAtMost('/functions', request.functions.length, MAX_STAGES);

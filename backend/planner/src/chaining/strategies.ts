@@ -25,7 +25,7 @@ export interface Attempt {
 
 type Strategy = (network: PreparedNetwork, request: ChainRequest, random: Random, budget: Budget) => Attempt;
 
-/** Every way to chain. */
+/** Every chaining strategy. */
 export const STRATEGIES: Record<ChainStrategy, Strategy> = {
   hyper,
   'hyper-as-printed': hyperAsPrinted,
@@ -138,14 +138,14 @@ function printedSearch(network: PreparedNetwork, request: ChainRequest, barred: 
   return { path: least?.path ?? null, latency: least?.latency ?? Number.POSITIVE_INFINITY };
 }
 
-/** The first instance of each function, whatever it can take. */
+/** The first instance of each function, whatever its free capacity. */
 function functionOnly(network: PreparedNetwork, request: ChainRequest): Attempt {
   return stageByStage(network, request, (running) => running[0]);
 }
 
 /**
- * After the description of Stratos in HYPER VII-E, written anew: each stage takes the instance with room that is nearest
- * to the one before, and among equals the one with most throughput left; the latency bound plays no part.
+ * Reimplemented from the description of Stratos in HYPER VII-E: each stage takes the nearest instance with capacity, with
+ * ties broken by free throughput; the latency bound is ignored.
  */
 function stratosLike(network: PreparedNetwork, request: ChainRequest): Attempt {
   const { nodes, node, transit_us, free_bps } = network;
@@ -157,7 +157,7 @@ function stratosLike(network: PreparedNetwork, request: ChainRequest): Attempt {
   });
 }
 
-/** Any instance of each function, every one as likely. */
+/** A uniformly random instance of each function. */
 function anyInstances(network: PreparedNetwork, request: ChainRequest, random: Random): Attempt {
   return stageByStage(network, request, (running) => shuffled(running, random)[0]);
 }

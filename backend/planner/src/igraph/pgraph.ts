@@ -1,25 +1,25 @@
-import type { NfDescriptor, PipelineDefinition, Plan, PlannedPipeline } from '@orrery/contract';
-import { indexDescriptors } from '../pipeline/attributes.js';
-import { costOnCore, type Forms, formOf } from '../pipeline/forms.js';
-import { graphOf, type PipelineGraph, topologicalOrder } from '../pipeline/graph.js';
+import type { ChainDefinition, NfDescriptor, Plan, PlannedChain } from '@orrery/contract';
+import { indexDescriptors } from '../check/attributes.js';
+import { costOnCore, type Forms, formOf } from '../check/forms.js';
+import { type ChainGraph, graphOf, topologicalOrder } from '../check/graph.js';
 import { cyclesPerPacket, instancesFor, packetRate } from './sizing.js';
 
 export type PGraph = Plan['pgraph'];
 export type PGraphNode = PGraph['nodes'][number];
 export type PGraphEdge = PGraph['edges'][number];
 
-export function pgraphNodeId(pipeline: string, node: string): string {
-  return `${pipeline}.${node}`;
+export function pgraphNodeId(chain: string, node: string): string {
+  return `${chain}.${node}`;
 }
 
 /**
- * The union of the pipelines with one node for each NF of each (E2 3.4.1 step 1), its load from the rate estimates, and
+ * The union of the chains with one node for each NF of each (E2 3.4.1 step 1), its load from the rate estimates, and
  * the instances that carry it on cores of `referenceGhz` (step 2), before the descriptor's limit on instances; one in
  * a slot of a board.
- * Precondition: `validatePipeline` finds no error in any of them.
+ * Precondition: `validateChain` finds no error in any of them.
  */
 export function buildPGraph(
-  pipelines: readonly PlannedPipeline[],
+  chains: readonly PlannedChain[],
   descriptors: readonly NfDescriptor[],
   referenceGhz: number,
   forms: Forms = new Map(),
@@ -27,7 +27,7 @@ export function buildPGraph(
   const catalogue = indexDescriptors(descriptors);
   const nodes: PGraphNode[] = [];
   const edges: PGraphEdge[] = [];
-  for (const { pipeline_id, definition } of pipelines) {
+  for (const { chain_id, definition } of chains) {
     const graph = graphOf(definition);
     const { edgeRates, nodeRates } = estimateRates(definition, graph);
     const endOf = (id: string) => (graph.nodes.get(id)!.kind === 'nf' ? pgraphNodeId(definition.name, id) : null);
@@ -43,7 +43,7 @@ export function buildPGraph(
       const cores_needed = (load_pps * cyclesPerPacket(cost, bytes)) / (referenceGhz * 1e9);
       nodes.push({
         id,
-        pipeline_id,
+        chain_id,
         node_id: node.id,
         nf: node.nf,
         load_bps,
@@ -66,12 +66,12 @@ export function buildPGraph(
 }
 
 /**
- * Rates in bits a second, conserved along the DAG: what enters a node is shared by its edges as they estimate it, the
+ * Rates in bits per second, conserved along the DAG: what enters a node is shared by its edges as they estimate it, the
  * rest in equal parts by edges without an estimate. Estimates that ask for more than arrives are scaled down.
  */
 function estimateRates(
-  definition: PipelineDefinition,
-  graph: PipelineGraph,
+  definition: ChainDefinition,
+  graph: ChainGraph,
 ): { edgeRates: ReadonlyMap<string, number>; nodeRates: ReadonlyMap<string, number> } {
   const edgeRates = new Map<string, number>();
   const nodeRates = new Map<string, number>();

@@ -1,4 +1,5 @@
 import { type CostProfile, FLOW_SPACE } from '@orrery/contract';
+import { mergeCostUs } from '../parallel/construction/problem.js';
 
 /**
  * Part of a core that plans hand out. The rest is for the engine's own work and for estimates that are too low; without
@@ -11,7 +12,7 @@ export function cyclesPerPacket(cost: CostProfile, packetBytes: number): number 
   return cost.cycles_per_packet + cost.cycles_per_byte * packetBytes;
 }
 
-/** Packets a second of a rate in bits a second. */
+/** Packets per second of a rate in bits per second. */
 export function packetRate(rateBps: number, packetBytes: number): number {
   return rateBps / (8 * packetBytes);
 }
@@ -19,8 +20,24 @@ export function packetRate(rateBps: number, packetBytes: number): number {
 /** Instances that carry the load when each has at most one core's budget (E2 3.4.1 step 2). */
 export function instancesFor(coresNeeded: number): number {
   let count = Math.max(1, Math.ceil(coresNeeded / CORE_BUDGET - 1e-9));
-  /** Ranges are whole flow identities: the widest may hold a little more than its equal part. */
+  /** Ranges consist of whole flow identities: the widest may be slightly larger than an equal share. */
   const widest = (n: number) => Math.ceil(FLOW_SPACE / n) / FLOW_SPACE;
   while (count < FLOW_SPACE && coresNeeded * widest(count) > CORE_BUDGET * (1 + 1e-9)) count++;
   return count;
 }
+
+/** Clock at which a copy and an xor were measured (docs/benchmarks.md). */
+const MEASURED_GHZ = 2.5;
+
+/** Cycles that one copy of a packet costs, where it is made or merged. */
+export function copyCycles(packetBytes: number): number {
+  return mergeCostUs(packetBytes) * MEASURED_GHZ * 1e3;
+}
+
+/** Instances needed for the cycles per second on cores of this clock. */
+export function instancesForCycles(cyclesPerSecond: number, ghz: number): number {
+  return instancesFor(cyclesPerSecond / (ghz * 1e9));
+}
+
+/** Cost of enqueueing and dequeueing a packet, including cache misses (DPDK ring, batch of 32). */
+export const QUEUE_CYCLES = 40;

@@ -1,9 +1,9 @@
 import type { Plan } from '@orrery/contract';
+import type { Partition } from './partition.js';
 import type { PGraphNode } from './pgraph.js';
 import { CORE_BUDGET } from './sizing.js';
-import type { Partition } from './split.js';
 
-/** Why a node has as many instances as it has, and how flows find theirs. */
+/** Why a node has its number of instances, and how flows are assigned to them. */
 export function splitReason(node: PGraphNode, partition: Partition): Plan['reasons'][number] {
   const cores = Number(node.cores_needed.toPrecision(3));
   const pps = Math.round(node.load_pps);
@@ -26,6 +26,6 @@ function spread(partition: Partition): string {
     case 'switch':
       return `The switch hashes ${partition.key.join(', ')} to choose one.`;
     case 'follow':
-      return `Each takes what its namesake of ${partition.origin} lets through, without classifying again (E2 figure 3.3 d).`;
+      return `Each takes what its counterpart of ${partition.origin} lets through, without classifying again (E2 figure 3.3 d).`;
   }
 }

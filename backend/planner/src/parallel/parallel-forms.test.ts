@@ -1,15 +1,15 @@
-import type { PipelineDefinition } from '@orrery/contract';
+import type { ChainDefinition } from '@orrery/contract';
 import { describe, expect, it } from 'vitest';
 import { makePlan } from '../plan/make-plan.js';
+import { chainOf, FIGURE_3_1 } from '../testing/chains.js';
 import { CATALOGUE, descriptor } from '../testing/descriptors.js';
 import { rack } from '../testing/infrastructure.js';
-import { FIGURE_3_1, pipeline } from '../testing/pipelines.js';
 
-const formsOf = (definition: PipelineDefinition, descriptors = CATALOGUE) => {
+const formsOf = (definition: ChainDefinition, descriptors = CATALOGUE) => {
   const plan = makePlan({
     id: 'plan',
     created_ms: 0,
-    pipelines: [{ pipeline_id: 'p-1', version: 1, definition }],
+    chains: [{ chain_id: 'p-1', version: 1, definition }],
     descriptors,
     infrastructure: rack(),
     base: null,
@@ -22,13 +22,13 @@ const formsOf = (definition: PipelineDefinition, descriptors = CATALOGUE) => {
 const idle = { reads: [], writes: [], adds: [], removes: [], may_drop: false };
 const free = ['a', 'b', 'c'].map((id) => descriptor(id, { actions: idle, state: { kind: 'none', key: [] } }));
 const chain = (filters: (readonly [string, 'is' | 'is-not', string | number])[] = []) =>
-  pipeline({ a: 'a', b: 'b', c: 'c' }, [
+  chainOf({ a: 'a', b: 'b', c: 'c' }, [
     ['in', 'a'],
     ['a', 'b'],
     ['b', 'c', [...filters]],
     ...(filters.length > 0 ? [['b', 'out', [[filters[0]![0], 'is-not', filters[0]![2]]]] as const] : []),
     ['c', 'out'],
-  ] as Parameters<typeof pipeline>[1]);
+  ] as Parameters<typeof chainOf>[1]);
 
 describe('the parallel form of a chain in a plan', () => {
   it('runs what is independent side by side, and says how many copies that takes', () => {
@@ -53,7 +53,7 @@ describe('the parallel form of a chain in a plan', () => {
     const forms = formsOf(FIGURE_3_1);
     for (const form of forms.filter(({ nodes }) => nodes[0] === 'ids')) {
       expect(form.conflicts.map(({ sentence }) => sentence)).toContain(
-        `ids decides ids.verdict, by which packets are led to ${form.nodes[1]}`,
+        `ids decides ids.verdict, which steers packets to ${form.nodes[1]}`,
       );
       expect(form.text.startsWith('ids')).toBe(true);
     }
@@ -73,7 +73,7 @@ describe('the parallel form of a chain in a plan', () => {
         earlier: 'a',
         later: 'c',
         parallel: false,
-        sentence: 'a decides port.dst, by which packets are led to c',
+        sentence: 'a decides port.dst, which steers packets to c',
       },
     ]);
     expect(form.text).not.toBe('(a | b | c)');

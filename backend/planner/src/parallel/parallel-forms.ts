@@ -3,16 +3,15 @@ import type {
   NfDescriptor,
   ParallelForm,
   ParallelStrategy,
-  Plan,
-  PlannedPipeline,
+  PlannedChain,
   Quality,
 } from '@orrery/contract';
+import { indexDescriptors } from '../check/attributes.js';
+import { costOfWork, type Forms } from '../check/forms.js';
+import { descriptorsByNode } from '../check/graph.js';
+import { type Path, pathsOf } from '../check/paths.js';
 import { pgraphNodeId } from '../igraph/pgraph.js';
 import { cyclesPerPacket } from '../igraph/sizing.js';
-import { indexDescriptors } from '../pipeline/attributes.js';
-import { costOfWork, formsOf } from '../pipeline/forms.js';
-import { descriptorsByNode } from '../pipeline/graph.js';
-import { type Path, pathsOf } from '../pipeline/paths.js';
 import { buildSpg, type Spg } from './construction/build.js';
 import { diagramOf, widestBranches } from './construction/diagram.js';
 import { mergeCostUs, type SpgProblem } from './construction/problem.js';
@@ -25,15 +24,15 @@ import { provisionForm } from './provisioned-forms.js';
 export const SPG_STEPS = 200;
 
 interface ParallelInput {
-  readonly pipelines: readonly PlannedPipeline[];
+  readonly chains: readonly PlannedChain[];
   readonly descriptors: readonly NfDescriptor[];
-  /** Clock on which latencies are reckoned. */
+  /** Clock for which latencies are calculated. */
   readonly ghz: number;
   readonly strategy: ParallelStrategy;
   readonly seed: number;
   readonly infrastructure: Infrastructure;
-  readonly instances: Plan['instances'];
-  readonly rateOf: (pipeline: PlannedPipeline, path: Path) => number;
+  readonly forms: Forms;
+  readonly rateOf: (chain: PlannedChain, path: Path) => number;
   readonly expired: () => boolean;
   /** Graphs that were found, by problem. */
   readonly known: Map<string, Spg>;
@@ -42,18 +41,18 @@ interface ParallelInput {
 /** The parallel form of one linear chain. Errors: `BadProblem` for too long a chain. */
 export function parallelForm(
   input: ParallelInput,
-  pipeline: PlannedPipeline,
+  chain: PlannedChain,
   path: Path,
 ): { form: ParallelForm; quality: Quality[] } {
-  const { problem, pairs } = spgProblem(input, pipeline, path);
+  const { problem, pairs } = spgProblem(input, chain, path);
   const spg = graphFor(input, problem);
-  const graph = { pipeline, path, series: spg.series, rate_bps: input.rateOf(pipeline, path) };
+  const graph = { chain, path, series: spg.series, rate_bps: input.rateOf(chain, path) };
   const provisioned = spg.mirrors > 0 ? provisionForm(input, graph) : null;
-  const form = formOf(pipeline.pipeline_id, path, pairs, spg, provisioned?.form ?? null);
+  const form = formOf(chain.chain_id, path, pairs, spg, provisioned?.form ?? null);
   return { form, quality: [qualityOf(path.id, spg), ...(provisioned?.quality ? [provisioned.quality] : [])] };
 }
 
-/** Many chains are alike: each graph is sought once. */
+/** Cache: many chains have the same graph problem. */
 function graphFor({ strategy, seed, expired, known }: ParallelInput, problem: SpgProblem): Spg {
   const key = JSON.stringify(problem);
   const before = known.get(key);
@@ -63,8 +62,8 @@ function graphFor({ strategy, seed, expired, known }: ParallelInput, problem: Sp
   return spg;
 }
 
-/** Ways with two NFs or more, those with the same NFs once. */
-export function linearChains({ definition }: PlannedPipeline): Path[] {
+/** Distinct NF sequences of paths with two NFs or more. */
+export function linearChains({ definition }: PlannedChain): Path[] {
   const chains = new Map<string, Path>();
   for (const path of pathsOf(definition) ?? []) {
     const { nodes } = path;
@@ -74,15 +73,14 @@ export function linearChains({ definition }: PlannedPipeline): Path[] {
 }
 
 export function spgProblem(
-  { descriptors, instances, ghz }: Pick<ParallelInput, 'descriptors' | 'instances' | 'ghz'>,
-  { definition }: PlannedPipeline,
+  { descriptors, forms, ghz }: Pick<ParallelInput, 'descriptors' | 'forms' | 'ghz'>,
+  { definition }: PlannedChain,
   path: Path,
 ): { problem: SpgProblem; pairs: readonly Pair[] } {
   const { nodes } = path;
   const catalogue = indexDescriptors(descriptors);
   const nf = descriptorsByNode(definition);
   const bytes = definition.traffic_class.packet_bytes;
-  const forms = formsOf(instances);
   const chain = nodes.map((id) => ({ id, nf: nf.get(id)! }));
   const pairs = decidedPairs(dependencies(chain, descriptors), definition, path, catalogue);
   const nfs = nodes.map((id) => {
@@ -94,7 +92,7 @@ export function spgProblem(
 }
 
 function formOf(
-  pipeline_id: string,
+  chain_id: string,
   { id, nodes }: Path,
   pairs: readonly Pair[],
   spg: Spg,
@@ -104,7 +102,7 @@ function formOf(
   const diagram = diagramOf(spg.series);
   return {
     id,
-    pipeline_id,
+    chain_id,
     nodes: [...nodes],
     strategy: spg.strategy,
     conflicts: pairs.flatMap(({ earlier, later, parallel, conflicts, order }) =>

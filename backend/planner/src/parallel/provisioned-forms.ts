@@ -1,18 +1,11 @@
-import type {
-  Infrastructure,
-  NfDescriptor,
-  ParallelProvisioning,
-  Plan,
-  PlannedPipeline,
-  Quality,
-} from '@orrery/contract';
+import type { Infrastructure, NfDescriptor, ParallelProvisioning, PlannedChain, Quality } from '@orrery/contract';
+import { indexDescriptors } from '../check/attributes.js';
+import { slowestGhz } from '../check/clock.js';
+import { costOfWork, type Forms } from '../check/forms.js';
+import { descriptorsByNode } from '../check/graph.js';
+import type { Path } from '../check/paths.js';
 import { pgraphNodeId } from '../igraph/pgraph.js';
 import { CORE_BUDGET, cyclesPerPacket, packetRate } from '../igraph/sizing.js';
-import { indexDescriptors } from '../pipeline/attributes.js';
-import { slowestGhz } from '../pipeline/clock.js';
-import { costOfWork, formsOf } from '../pipeline/forms.js';
-import { descriptorsByNode } from '../pipeline/graph.js';
-import type { Path } from '../pipeline/paths.js';
 import { type Bin, binsOf } from '../placement/problem.js';
 import { hopDelay } from '../slo/latency.js';
 import { nfsOf, type Series, spgText } from './construction/series.js';
@@ -34,13 +27,13 @@ const COMPARED: readonly ProvisionStrategy[] = ['annealing', 'greedy', 'linear',
 interface ProvisionInput {
   readonly descriptors: readonly NfDescriptor[];
   readonly infrastructure: Infrastructure;
-  readonly instances: Plan['instances'];
+  readonly forms: Forms;
   readonly seed: number;
 }
 
-/** A series-parallel graph of a pipeline's NFs that is to get instances. */
+/** A series-parallel graph of a chain's NFs that is to get instances. */
 interface ProvisionedGraph {
-  readonly pipeline: PlannedPipeline;
+  readonly chain: PlannedChain;
   readonly path: Path;
   readonly series: Series;
   readonly rate_bps: number;
@@ -49,7 +42,7 @@ interface ProvisionedGraph {
 /** The graph's provisioning problem on the largest servers, empty; `null` where there are none, or nothing to carry. */
 export function provisioningOf(input: ProvisionInput, graph: ProvisionedGraph): ProvisioningProblem | null {
   if (input.infrastructure.servers.length === 0 || graph.rate_bps <= 0) return null;
-  return provisioningProblem(input, graph.pipeline, graph.path.nodes, graph.series, graph.rate_bps);
+  return provisioningProblem(input, graph.chain, graph.path.nodes, graph.series, graph.rate_bps);
 }
 
 /** Our own answer to the problem, without the solver. */
@@ -101,8 +94,8 @@ export function provisioningQuality(subject: string, found: Extract<Provisioning
 }
 
 function provisioningProblem(
-  { descriptors, infrastructure, instances }: ProvisionInput,
-  { definition }: PlannedPipeline,
+  { descriptors, infrastructure, forms }: ProvisionInput,
+  { definition }: PlannedChain,
   nodes: readonly string[],
   series: Series,
   rate_bps: number,
@@ -111,7 +104,6 @@ function provisioningProblem(
   const bytes = definition.traffic_class.packet_bytes;
   const hz = slowestGhz(infrastructure) * 1e9;
   const nf = descriptorsByNode(definition);
-  const forms = formsOf(instances);
   const nfs = nodes.map((id, i): ProvisionedNf => {
     const descriptor = catalogue.get(nf.get(id)!)!;
     const cost = costOfWork(forms, pgraphNodeId(definition.name, id), descriptor);
@@ -175,11 +167,11 @@ function countsOf(
 /** Mirror and merge of each step of the chain, each NF taken to stand where most of its instances are. */
 function mergesOf(
   { infrastructure }: ProvisionInput,
-  { pipeline, path, series, rate_bps }: ProvisionedGraph,
+  { chain, path, series, rate_bps }: ProvisionedGraph,
   all: ProvisioningProblem['servers'],
   { counts }: Extract<Provisioning, { feasible: true }>,
 ): ParallelProvisioning['merges'] {
-  const { packet_bytes } = pipeline.definition.traffic_class;
+  const { packet_bytes } = chain.definition.traffic_class;
   const serverOf = counts.map((row) => row.indexOf(Math.max(...row)));
   /** Servers without any of the chain's NFs only make the way longer. */
   const used = [...new Set(serverOf)];

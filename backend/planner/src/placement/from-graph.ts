@@ -1,63 +1,94 @@
-import type { Infrastructure, Plan } from '@orrery/contract';
-import type { InstanceGraph } from '../igraph/split.js';
+import type { EngineAbility, Infrastructure, InstanceGraph, Plan } from '@orrery/contract';
+import {
+  type PlacedNode,
+  placedNodes,
+  placeGraph,
+  type UnplacedGraph,
+  type WorkNode,
+  workNodes,
+} from '../igraph/graph.js';
 import type { BoundEffort } from './bound.js';
 import type { Bin, Hosts, Place } from './problem.js';
 import type { PlacementState } from './state.js';
 
-/** Where the instances of plans in force stand, the later ones first; by instance of the graph, `null` for new ones. */
+/** Where the nodes of plans in force stand, the later ones first; by item, `null` for new ones. */
 export function runningPlaces(
-  graph: InstanceGraph,
+  graph: UnplacedGraph,
   plans: readonly (Plan | null)[],
   { servers }: Infrastructure,
 ): (Place | null)[] {
-  const standing = plans.flatMap((plan) => plan?.instances ?? []);
-  const running = new Map(standing.map((instance) => [instance.id, instance]));
+  const standing = plans.flatMap((plan) => (plan ? placedNodes(plan.graph) : []));
+  const running = new Map(standing.map((node) => [node.id, node]));
   const bins = new Map(servers.map(({ id }, i) => [id, i]));
-  return graph.instances.map(({ id, nf }) => {
-    const instance = running.get(id);
-    const bin = instance?.nf === nf ? bins.get(instance.server) : undefined;
-    return instance && bin !== undefined ? { bin, core: instance.core } : null;
+  return workNodes(graph).map((node) => {
+    const there = running.get(node.id);
+    const bin = there && isSameWork(there, node) ? bins.get(there.server) : undefined;
+    return there && bin !== undefined ? { bin, core: there.core } : null;
   });
 }
 
-/** Where instances may stand; `null`: anywhere. Only its server reaches a board, and only some servers offer containers. */
+/** By server. */
+export type Abilities = Readonly<Record<string, readonly EngineAbility[]>>;
+
+/** Parts of the graph that no server's engine can run: each server with each missing ability. */
+export function missingAbilities(
+  graph: UnplacedGraph,
+  { servers }: Pick<Infrastructure, 'servers'>,
+  abilities: Abilities,
+  planned: ReadonlySet<string> = new Set(),
+): Plan['conflicts'] {
+  const needed = new Set(workNodes(graph).flatMap((node) => abilityFor(node, planned) ?? []));
+  return [...needed]
+    .filter((ability) => !servers.some(({ id }) => abilities[id]?.includes(ability)))
+    .flatMap((unit) =>
+      servers.map(({ id }) => ({ constraint: 'engine-ability', needed: 1, available: 0, unit, where: id }) as const),
+    );
+}
+
+/** What a node needs of the engine that runs it. `planned`: the chains with a schedule. */
+function abilityFor(node: WorkNode, planned: ReadonlySet<string>): EngineAbility | null {
+  if (node.kind !== 'nf') return node.kind;
+  return planned.has(node.chain_id) && node.driver === 'engine' ? 'scheduler' : null;
+}
+
+function isSameWork(a: PlacedNode, b: WorkNode): boolean {
+  return a.kind === b.kind && (a.kind !== 'nf' || b.kind !== 'nf' || a.nf === b.nf);
+}
+
+/** Where nodes may stand; `null`: anywhere. Only its server reaches a board, and only some servers offer containers. */
 export function hostsOf(
-  graph: InstanceGraph,
+  graph: UnplacedGraph,
   { boards, servers }: Infrastructure,
   containerServers: readonly string[],
+  abilities: Abilities,
+  planned: ReadonlySet<string> = new Set(),
 ): (Hosts | null)[] {
   const those = (ids: readonly string[]) => new Set(servers.flatMap(({ id }, bin) => (ids.includes(id) ? [bin] : [])));
   const containers: Hosts = { bins: those(containerServers), lack: 'container runtime' };
   const beside = new Map(boards.map(({ id, server }): [string, Hosts] => [id, { bins: those([server]), lack: id }]));
-  return graph.instances.map(({ driver, board }) => {
-    if (board) return beside.get(board.board)!;
-    return driver === 'container' ? containers : null;
+  const withAbility = (ability: EngineAbility): Hosts => ({
+    bins: those(servers.flatMap(({ id }) => (abilities[id]?.includes(ability) ? [id] : []))),
+    lack: ability,
+  });
+  return workNodes(graph).map((node) => {
+    const ability = abilityFor(node, planned);
+    if (ability) return withAbility(ability);
+    if (node.kind !== 'nf') return null;
+    if (node.board) return beside.get(node.board.board)!;
+    return node.driver === 'container' ? containers : null;
   });
 }
 
-/** The graph's instances with their places. */
-export function placedInstances(graph: InstanceGraph, state: PlacementState, bins: readonly Bin[]): Plan['instances'] {
-  return graph.instances.map((instance, item) => {
-    const { id, pgraph_node, pipeline_id, node_id, nf, ordinal, driver, board, load_bps } = instance;
+/** The graph with the places that the search found. */
+export function placedGraph(graph: UnplacedGraph, state: PlacementState, bins: readonly Bin[]): InstanceGraph {
+  const places = workNodes(graph).map((_, item) => {
     const bin = state.bin[item]!;
-    return {
-      id,
-      pgraph_node,
-      pipeline_id,
-      node_id,
-      nf,
-      ordinal,
-      driver,
-      ...(board ? { board } : {}),
-      server: bins[bin]!.id,
-      core: state.core[item]!,
-      load_bps,
-      core_share: state.share(item, bin),
-    };
+    return { server: bins[bin]!.id, core: state.core[item]!, core_share: state.share(item, bin) };
   });
+  return placeGraph(graph, places);
 }
 
-/** Work in a bound that a plan may wait for: some tens of milliseconds whatever the size. */
+/** Effort for a bound while a plan waits: some tens of milliseconds for any size. */
 export function quickEffort(items: number): BoundEffort {
   return { exact: { steps: 20_000 }, spectral: { steps: Math.min(40, Math.floor(4e6 / items ** 3)) } };
 }

@@ -1,14 +1,23 @@
-import type { Infrastructure, NfDescriptor, Offload, Plan, PlannedPipeline } from '@orrery/contract';
-import { indexDescriptors } from '../pipeline/attributes.js';
+import {
+  crossesServers,
+  type Infrastructure,
+  type Instance,
+  type InstanceGraph,
+  type NfDescriptor,
+  nfInstances,
+  type Offload,
+  type Plan,
+  type PlannedChain,
+} from '@orrery/contract';
+import { indexDescriptors } from '../check/attributes.js';
 import type { Constraint } from './problem.js';
 
 interface OffloadInput {
-  readonly pipelines: readonly PlannedPipeline[];
+  readonly chains: readonly PlannedChain[];
   readonly descriptors: readonly NfDescriptor[];
   readonly infrastructure: Infrastructure;
-  readonly instances: Plan['instances'];
-  readonly edges: Plan['edges'];
-  /** Entries that the plan's own rules take in each switch. */
+  readonly graph: InstanceGraph;
+  /** Entries that the plan's own rules use in each switch. */
   readonly entries_used: number;
 }
 
@@ -64,39 +73,41 @@ export function chooseOffloads(input: OffloadInput): OffloadChoice {
 }
 
 interface OffloadCandidate {
-  readonly instance: Plan['instances'][number];
+  readonly instance: Instance;
   readonly entries: number;
   readonly actions: readonly Infrastructure['switches'][number]['actions'][number][];
   readonly saved_bps: number;
 }
 
 /** Instances whose NF a switch can run, most traffic saved first. */
-function candidates({ pipelines, descriptors, instances, edges }: OffloadInput): OffloadCandidate[] {
+function candidates({ chains, descriptors, graph }: OffloadInput): OffloadCandidate[] {
   const catalogue = indexDescriptors(descriptors);
   const configs = new Map(
-    pipelines.flatMap(({ pipeline_id, definition }) =>
-      definition.nodes.map((node) => [`${pipeline_id}/${node.id}`, node.kind === 'nf' ? node.config : {}] as const),
+    chains.flatMap(({ chain_id, definition }) =>
+      definition.nodes.map((node) => [`${chain_id}/${node.id}`, node.kind === 'nf' ? node.config : {}] as const),
     ),
   );
-  return instances
+  return nfInstances(graph)
     .flatMap((instance): OffloadCandidate[] => {
       const { offload, default_config } = catalogue.get(instance.nf)!;
       if (!offload) return [];
-      const config = { ...default_config, ...configs.get(`${instance.pipeline_id}/${instance.node_id}`) };
+      const config = { ...default_config, ...configs.get(`${instance.chain_id}/${instance.node_id}`) };
       const items = offload.entries_per === undefined ? undefined : config[offload.entries_per];
       const entries = offload.entries + (Array.isArray(items) ? items.length : 0);
-      return [{ instance, entries, actions: offload.actions, saved_bps: savedTraffic(instance.id, edges) }];
+      return [{ instance, entries, actions: offload.actions, saved_bps: savedTraffic(instance.id, graph) }];
     })
     .sort((a, b) => b.saved_bps - a.saved_bps);
 }
 
 /** Traffic that goes over a switch to the instance or from it, whichever is more. */
-function savedTraffic(id: string, edges: Plan['edges']): number {
-  const over = (end: 'from' | 'to') =>
-    edges
-      .filter((edge) => edge[end] === id && (edge.crosses_switch || edge.from === null || edge.to === null))
-      .reduce((sum, { rate_bps }) => sum + rate_bps, 0);
-  return Math.max(over('to'), over('from'));
+function savedTraffic(id: string, { nodes, edges }: InstanceGraph): number {
+  const exits = new Set(nodes.filter(({ kind }) => kind === 'exit').map((node) => node.id));
+  const forward = edges.filter(({ direction }) => direction === 'forward');
+  const over = (those: typeof forward) => those.reduce((sum, { rate_bps }) => sum + rate_bps, 0);
+  return Math.max(
+    over(forward.filter((edge) => edge.to === id && (edge.from === null || crossesServers(edge)))),
+    over(forward.filter((edge) => edge.from === id && (exits.has(edge.to) || crossesServers(edge)))),
+  );
 }
 
 function obstacle(

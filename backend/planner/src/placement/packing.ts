@@ -144,7 +144,7 @@ export const leastCrossTraffic: Packer = (state, order) => {
   return null;
 };
 
-/** Each item on any server with room, every one as likely. */
+/** Each item on a uniformly random server with room. */
 export function anywhere(random: Random): Packer {
   return (state, order) => {
     for (const item of order) {

@@ -1,5 +1,5 @@
 import type { Infrastructure, Plan } from '@orrery/contract';
-import type { InstanceGraph } from '../igraph/split.js';
+import { type UnplacedGraph, workNodes } from '../igraph/graph.js';
 
 export type Constraint = Plan['conflicts'][number];
 
@@ -78,28 +78,26 @@ export function binsOf(infrastructure: Infrastructure): Bin[] {
   });
 }
 
-/**
- * The placement problem of an instance graph. `returning` holds the instances through which replies come back: an equal
- * rate in the other direction is set aside for them, since estimates speak of the forward direction only. Without `hosts`,
- * by instance, each may stand anywhere.
- */
+/** The placement problem of an instance graph. Without `hosts`, by item, each may stand anywhere. */
 export function problemOf(
-  graph: InstanceGraph,
+  graph: UnplacedGraph,
   bins: readonly Bin[],
   table: PlacementProblem['table'],
-  returning: ReadonlySet<string>,
   hosts: readonly (Hosts | null)[] = [],
 ): PlacementProblem {
-  const index = new Map(graph.instances.map(({ id }, i) => [id, i]));
-  const outsideIn = graph.instances.map(({ id, load_bps }) => (returning.has(id) ? load_bps : 0));
-  const outsideOut = [...outsideIn];
+  const work = workNodes(graph);
+  const index = new Map(work.map(({ id }, i) => [id, i]));
+  const outsideIn = work.map(() => 0);
+  const outsideOut = work.map(() => 0);
   const flows: Flow[] = [];
-  for (const { from, to, rate_bps } of graph.edges) {
-    if (from === null && to !== null) outsideIn[index.get(to)!]! += rate_bps;
-    if (from !== null && to === null) outsideOut[index.get(from)!]! += rate_bps;
-    if (from !== null && to !== null) flows.push({ from: index.get(from)!, to: index.get(to)!, rate_bps });
+  for (const edge of graph.edges) {
+    const from = edge.from === null ? undefined : index.get(edge.from)!;
+    const to = index.get(edge.to);
+    if (from === undefined) outsideIn[to!]! += edge.rate_bps;
+    else if (to === undefined) outsideOut[from]! += edge.rate_bps;
+    else flows.push({ from, to, rate_bps: edge.rate_bps });
   }
-  const items = graph.instances.map(({ id, cycles_per_second, memory_bytes }, i) => ({
+  const items = work.map(({ id, cycles_per_second, memory_bytes }, i) => ({
     id,
     cycles_per_second,
     memory_bytes,

@@ -7,7 +7,7 @@ type Reason = Plan['reasons'][number];
 /** Servers looked at for one reason; those with which the instance has most traffic come first. */
 const MAX_CANDIDATES = 64;
 
-/** Why an item stands where it stands: every candidate with what it would cost or what forbids it. */
+/** Why an item is placed where it is: every candidate with its cost or the constraint that rules it out. */
 export function placementReason(state: PlacementState, item: number, strategy: PlanStrategy, stays: boolean): Reason {
   const chosen = state.bin[item]!;
   const { bins, items } = state.problem;
@@ -45,7 +45,7 @@ export function placementReason(state: PlacementState, item: number, strategy: P
 
   function because(): string {
     if (stays) return 'It runs there now; elsewhere its flows would lose their state (E2 3.4.4).';
-    if (strategy === 'random') return 'Drawn at random among the servers with room.';
+    if (strategy === 'random') return 'Picked at random among the servers with room.';
     if (strategy === 'first-fit' || strategy === 'first-fit-decreasing') return 'The first server with room.';
     if (strategy === 'packing') return 'Packed depth first: the server that was being filled, or the next with room.';
     const open = others.filter((it) => it.feasible);
@@ -80,8 +80,8 @@ export function stuckReason(state: PlacementState, item: number, proven: boolean
     subject: items[item]!.id,
     decision: 'no server',
     because: proven
-      ? 'Every way to place the instances was tried: none fits.'
-      : 'Every server lacks something that it needs; no way to place the instances was found.',
+      ? 'All placements were tried; none fits.'
+      : 'Every server lacks something that it needs; no placement was found.',
     candidates,
     constraint: candidates[0]?.constraint ?? null,
   };
@@ -103,7 +103,7 @@ function nameOf({ constraint, unit }: Constraint): string {
   return constraint === 'cpu' ? 'processor' : constraint.replace('-', ' ');
 }
 
-/** A rate in words with its unit. */
+/** Text of a rate with its unit. */
 export function rate(bps: number): string {
   const [scale, unit] =
     bps >= 1e9 ? [1e9, 'Gbit/s'] : bps >= 1e6 ? [1e6, 'Mbit/s'] : bps >= 1e3 ? [1e3, 'kbit/s'] : [1, 'bit/s'];

@@ -6,7 +6,7 @@ const MAX_ITEMS = 10_000;
 export const MAX_FLOWS = 500_000;
 const MAX_BINS = 1000;
 
-/** Errors: `BadProblem` with the field that is not sound. */
+/** Errors: `BadProblem` with the invalid field. */
 export function requireSound({ items, flows, bins, table }: PlacementProblem): void {
   requireAtMost('/items', items.length, MAX_ITEMS);
   requireAtMost('/flows', flows.length, MAX_FLOWS);

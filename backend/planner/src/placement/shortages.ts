@@ -1,10 +1,10 @@
 import { CORE_BUDGET } from '../igraph/sizing.js';
 import type { Constraint, PlacementProblem } from './problem.js';
 
-/** Keeps rounding from being taken for a shortage. */
+/** Tolerance, so that rounding does not count as a shortage. */
 const SLACK = 1 + 1e-9;
 
-/** What no placement can mend, from sums alone; empty does not mean that everything fits. */
+/** Shortages that no placement can resolve, from sums alone; empty does not mean that everything fits. */
 export function shortages({ items, bins, table }: PlacementProblem): Constraint[] {
   const where = 'infrastructure';
   if (items.length === 0) return [];

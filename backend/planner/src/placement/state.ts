@@ -76,7 +76,7 @@ export class PlacementState {
     }
   }
 
-  /** Forgets how to undo what was done so far. */
+  /** Clears the undo history. */
   commit(): void {
     this.journal.length = 0;
   }
@@ -143,7 +143,7 @@ export class PlacementState {
     return this.memory[bin]! + memory <= memory_bytes * SLACK;
   }
 
-  /** What keeps an unplaced item from a server; `null` when nothing does. */
+  /** The constraint that rules out a server for an unplaced item; `null` if none. */
   obstacle(item: number, bin: number): Constraint | null {
     const { id, cores, memory_bytes, link_bps, link_constraint } = this.problem.bins[bin]!;
     const { memory_bytes: needed, hosts } = this.problem.items[item]!;
@@ -185,7 +185,7 @@ export class PlacementState {
     return null;
   }
 
-  /** Copies where the items stand; `restore` brings it back exactly. */
+  /** Copies the placement; `restore` restores it exactly. */
   snapshot(): { bin: Int32Array; core: Int32Array } {
     return { bin: this.bin.slice(), core: this.core.slice() };
   }
@@ -264,7 +264,7 @@ export class PlacementState {
     return load[least]! + share <= FULL ? least : NOWHERE;
   }
 
-  /** Cores for the item and all of the server's items that are not bound, packed anew; `null` if that makes no room. */
+  /** Repacks the item and all unbound items of the server onto cores; `null` if they do not fit. */
   private repack(item: number, bin: number): [item: number, core: number][] | null {
     const { cores } = this.problem.bins[bin]!;
     const mine = this.share(item, bin);

@@ -1,42 +1,40 @@
-import type { Plan, PlannedPipeline, PlanOptions, Quality } from '@orrery/contract';
+import type { Plan, PlannedChain, PlanOptions, Quality } from '@orrery/contract';
 import type { Assignment } from '../accelerator/assignment.js';
 import { type InfrastructureInput, infrastructureReasons } from '../accelerator/infrastructure-reasons.js';
 import { flowWay } from '../chaining/flow-ways.js';
-import { linearChains, parallelForm } from '../parallel/parallel-forms.js';
-import { slowestGhz } from '../pipeline/clock.js';
-import { MAX_PATHS, type Path, pathsOf } from '../pipeline/paths.js';
+import { slowestGhz } from '../check/clock.js';
+import type { Forms } from '../check/forms.js';
+import { MAX_PATHS, type Path, pathsOf } from '../check/paths.js';
+import { parallelForm } from '../parallel/parallel-forms.js';
 import type { PlacementBound } from '../placement/bound.js';
 import { chooseOffloads } from '../placement/offload.js';
 import { scheduleForm } from '../schedule/schedule-forms.js';
-import { classForecasts, classRate } from '../slo/class-forecasts.js';
+import { classForecasts } from '../slo/class-forecasts.js';
 import type { PlacedInput } from '../slo/placed.js';
 import { predictSlos } from '../slo/predict.js';
+import { analysedPaths, analysedRate } from './analysed-paths.js';
 import { Attempts } from './attempts.js';
+import type { ScheduledDraft } from './draft.js';
 
 type Analysis = Pick<Plan, 'quality' | 'classes' | 'parallel' | 'schedules' | 'offloads' | 'slos' | 'reasons'>;
 
-/** What a placed plan is worth: predictions, parallel forms, schedules, and how far each answer can be from the best. */
+/** Analysis of a placed plan: predictions, parallel forms, schedules, and how far each result can be from the optimum. */
 export function analyse(
   input: PlacedInput & InfrastructureInput,
+  { unscheduled, schedules: found }: Pick<ScheduledDraft, 'unscheduled' | 'schedules'>,
   assignment: Assignment,
   options: PlanOptions,
   entries_used: number,
   expired: () => boolean = () => false,
 ): Analysis {
   const attempts = new Attempts(expired);
-  const { classes, quality, reasons } = classesWithWays(input, options, attempts);
-  const rateOf = (pipeline: PlannedPipeline, path: Path) => classRate(input.pgraph, pipeline, path);
-  const schedules = input.pipelines.flatMap((pipeline) => {
-    const { scheduling: strategy, scheduling_mode: mode } = options;
-    const found = attempts.run('scheduling', pipeline.pipeline_id, () =>
-      scheduleForm({ ...input, rateOf, strategy, mode, expired }, pipeline),
-    );
-    return found ? [found] : [];
-  });
-  const parallel = parallelForms(input, options, rateOf, expired, attempts);
+  const instances = { ...input, graph: unscheduled };
+  const { classes, quality, reasons } = classesWithWays(input, instances, options, attempts);
+  const schedules = found.map(scheduleForm);
+  const parallel = parallelForms(input, assignment.forms, options, expired, attempts);
   const infrastructure =
     attempts.run('infrastructure', 'infrastructure', () => infrastructureReasons(input, assignment)) ?? [];
-  const { offloads, reasons: offloadReasons } = chooseOffloads({ ...input, entries_used });
+  const { offloads, reasons: offloadReasons } = chooseOffloads({ ...instances, entries_used });
   return {
     quality: [...quality, ...[...parallel, ...schedules].flatMap((it) => it.quality)],
     classes,
@@ -48,46 +46,52 @@ export function analyse(
   };
 }
 
-function classesWithWays(input: PlacedInput, { chaining, seed }: PlanOptions, attempts: Attempts) {
+/** Routes are over instances; queues between them do not matter. */
+function classesWithWays(
+  input: PlacedInput,
+  instances: PlacedInput,
+  { chaining, seed }: PlanOptions,
+  attempts: Attempts,
+) {
   const quality: Quality[] = [];
   const reasons: Plan['reasons'] = [];
-  const classes = classForecasts(input, (pipeline, path) => {
-    const flow = attempts.run('chaining', path.id, () => flowWay(input, pipeline, path, { strategy: chaining, seed }));
+  const classes = classForecasts(input, (chain, path) => {
+    const flow = attempts.run('chaining', path.id, () => flowWay(instances, chain, path, { strategy: chaining, seed }));
     if (flow?.quality) quality.push(flow.quality);
     if (flow?.reason) reasons.push(flow.reason);
     return flow?.way ?? null;
   });
-  for (const { pipeline_id, definition } of input.pipelines) {
+  for (const { chain_id, definition } of input.chains) {
     if (pathsOf(definition) === null)
-      attempts.leaveOut(
-        'chaining',
-        pipeline_id,
-        `The chain has more than ${MAX_PATHS} ways, which are not told apart.`,
-      );
+      attempts.leaveOut('chaining', chain_id, `The chain has more than ${MAX_PATHS} paths, too many to tell apart.`);
   }
   return { classes, quality, reasons };
 }
 
 function parallelForms(
   input: PlacedInput,
+  forms: Forms,
   { parallelization: strategy, seed }: PlanOptions,
-  rateOf: (pipeline: PlannedPipeline, path: Path) => number,
   expired: () => boolean,
   attempts: Attempts,
 ) {
   const ghz = slowestGhz(input.infrastructure);
-  const known = new Map();
-  return input.pipelines.flatMap((pipeline) =>
-    linearChains(pipeline).flatMap((path) => {
+  const rateOf = (chain: PlannedChain, path: Path) => analysedRate(input.pgraph, chain, path);
+  const common = { ...input, forms, ghz, rateOf, strategy, seed };
+  const possible = { ...common, expired, known: new Map() };
+  // Formed without a time limit, so that what is shown is what runs.
+  const formed = { ...common, expired: () => false, known: new Map() };
+  return input.chains.flatMap((chain) =>
+    analysedPaths(input.pgraph, chain).flatMap((path) => {
       const found = attempts.run('parallelization', path.id, () =>
-        parallelForm({ ...input, ghz, rateOf, strategy, seed, expired, known }, pipeline, path),
+        parallelForm(chain.execution === 'parallel' ? formed : possible, chain, path),
       );
       return found ? [found] : [];
     }),
   );
 }
 
-/** How far the placement can be from the best there is. */
+/** How far the placement can be from the optimum. */
 export function placementQuality(
   cut_bps: number,
   { lower_bound_bps, method }: PlacementBound,

@@ -1,15 +1,15 @@
 import type { Plan, PlanPart } from '@orrery/contract';
 import { BadProblem } from '../bad-problem.js';
 
-/** Runs parts of an analysis that are not worth losing a sound plan for: what is left out is said among the reasons. */
+/** Runs optional parts of the analysis, whose failure does not fail the plan; omissions are listed among the reasons. */
 export class Attempts {
   readonly reasons: Plan['reasons'] = [];
 
   constructor(private readonly expired: () => boolean) {}
 
-  /** `null` where the part is too large for its methods, or the plan's time is over. */
+  /** `null` if the part is too large for its methods, or the time limit of the plan has passed. */
   run<T>(part: PlanPart, subject: string, make: () => T): T | null {
-    if (this.expired()) return this.leaveOut(part, subject, 'The time for the plan was over before its turn came.');
+    if (this.expired()) return this.leaveOut(part, subject, 'The planning time ran out before this part.');
     try {
       return make();
     } catch (error) {

@@ -1,11 +1,11 @@
 import type { Plan, Quality } from '@orrery/contract';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Solver } from '../solver/linear-model.js';
+import { chainOf } from '../testing/chains.js';
 import { withContainer } from '../testing/containers.js';
 import { descriptor } from '../testing/descriptors.js';
 import { testSolver } from '../testing/highs.js';
 import { rack } from '../testing/infrastructure.js';
-import { pipeline } from '../testing/pipelines.js';
 import { certifyPlan } from './certify-plan.js';
 import type { PlanInput } from './input.js';
 import { makePlan } from './make-plan.js';
@@ -25,12 +25,12 @@ const INFRASTRUCTURE = rack({ servers: 4, cores: 2, ghz: 1, nic_bps: 1e11, link_
 const INPUT: PlanInput = {
   id: 'plan',
   created_ms: 0,
-  pipelines: [
+  chains: [
     {
-      pipeline_id: 'p-1',
+      chain_id: 'p-1',
       version: 1,
       definition: {
-        ...pipeline(
+        ...chainOf(
           { a: 'a', b: 'b', c: 'c', d: 'd' },
           [
             ['in', 'a'],
@@ -101,7 +101,7 @@ describe('certifyPlan', () => {
   it('proves a plan with a container at the cost of one, and none that the catalogue has no more', async () => {
     const descriptors = DESCRIPTORS.map((it) => withContainer(it, { cycles: 1100, base_latency_us: 60 }));
     const implementations = [
-      { pipeline_id: 'p-1', node_id: 'c', on: 'container', load: 'partial', policy: 'hold' } as const,
+      { chain_id: 'p-1', node_id: 'c', on: 'container', load: 'partial', policy: 'hold' } as const,
     ];
     const contained = makePlan({ ...INPUT, descriptors, implementations, container_servers: ['server-4'] });
     expect(contained.feasible).toBe(true);

@@ -1,12 +1,19 @@
-import type { Infrastructure, NfDescriptor, Plan, PlannedPipeline, Quality } from '@orrery/contract';
+import {
+  type Infrastructure,
+  type NfDescriptor,
+  nfInstances,
+  type Plan,
+  type PlanOptions,
+  type Quality,
+} from '@orrery/contract';
+import { indexDescriptors } from '../check/attributes.js';
+import { slowestGhz } from '../check/clock.js';
+import { formsOf } from '../check/forms.js';
 import { buildSpg } from '../parallel/construction/build.js';
 import { certifySpg } from '../parallel/construction/certify.js';
-import { linearChains, SPG_STEPS, spgProblem } from '../parallel/parallel-forms.js';
+import { SPG_STEPS, spgProblem } from '../parallel/parallel-forms.js';
 import { provisionedBy, provisioningOf, provisioningQuality } from '../parallel/provisioned-forms.js';
 import { certifyProvisioning } from '../parallel/provisioning/certify.js';
-import { indexDescriptors } from '../pipeline/attributes.js';
-import { slowestGhz } from '../pipeline/clock.js';
-import { formsOf } from '../pipeline/forms.js';
 import { boundPlacement } from '../placement/bound.js';
 import { binsOf, problemOf } from '../placement/problem.js';
 import { certifySchedule } from '../schedule/certify.js';
@@ -15,6 +22,7 @@ import { SCHEDULE_STEPS, scheduleProblem } from '../schedule/schedule-forms.js';
 import { classRate } from '../slo/class-forecasts.js';
 import type { Limits, Solver } from '../solver/linear-model.js';
 import { sameContent } from '../transition/same-spec.js';
+import { analysedPaths, analysedRate } from './analysed-paths.js';
 import { placementQuality } from './analysis.js';
 import { sizedGraphs } from './graphs.js';
 
@@ -34,7 +42,7 @@ export interface CertifyLimits {
 /** Of the time limit, for the bounds of the placement; the rest is for the others, in equal parts. */
 const PLACEMENT_SHARE = 0.5;
 
-/** Above this number of NFs a solver is no help within seconds. */
+/** Above this number of NFs a solver cannot help within seconds. */
 const MAX_PROVEN_NFS = 13;
 
 const EXACT_STEPS = 50_000_000;
@@ -53,7 +61,10 @@ export async function certifyPlan(
   const { plan } = input;
   const { time_limit_s, elapsed_s } = limits;
   if (!areOffered(input)) return null;
-  const { pgraph } = sizedGraphs({ ...input, pipelines: plan.pipelines }, formsOf(plan.instances));
+  const { pgraph } = sizedGraphs(
+    { ...input, chains: plan.chains, options: optionsOf(plan) },
+    formsOf(nfInstances(plan.graph)),
+  );
   if (!sameContent(pgraph, plan.pgraph)) return null;
   const quality: Quality[] = [];
   let left = plan.quality.filter(({ part }) => part !== 'placement' && part !== 'chaining').length;
@@ -70,7 +81,7 @@ export async function certifyPlan(
 /** Whether the descriptors still have the form of every instance. */
 function areOffered({ plan, descriptors }: CertifyInput): boolean {
   const catalogue = indexDescriptors(descriptors);
-  return plan.instances.every(({ nf, driver }) =>
+  return nfInstances(plan.graph).every(({ nf, driver }) =>
     catalogue.get(nf)?.implementations.some((implementation) => implementation.driver === driver),
   );
 }
@@ -83,7 +94,7 @@ type Proof = (
   all: CertifyLimits,
 ) => Quality | Promise<Quality>;
 
-/** What is not here is exact already. */
+/** Parts not listed are already exact. */
 const PROOFS: Partial<Record<Quality['part'], Proof>> = {
   placement: placementProof,
   parallelization: parallelProof,
@@ -103,9 +114,12 @@ function placementProof(
   { time_limit_s, elapsed_s }: CertifyLimits,
 ): Quality {
   const expired = () => elapsed_s() > PLACEMENT_SHARE * time_limit_s;
-  const { graph } = sizedGraphs({ pipelines: plan.pipelines, descriptors, infrastructure }, formsOf(plan.instances));
+  const { graph } = sizedGraphs(
+    { chains: plan.chains, descriptors, infrastructure, options: optionsOf(plan) },
+    formsOf(nfInstances(plan.graph)),
+  );
   const table = { fixed: 0, available: Number.MAX_SAFE_INTEGER, where: 'fabric' };
-  const problem = problemOf(graph, binsOf(infrastructure), table, new Set());
+  const problem = problemOf(graph, binsOf(infrastructure), table);
   const effort = { exact: { steps: EXACT_STEPS, expired }, spectral: { steps: SPECTRAL_STEPS, expired } };
   return placementQuality(known.value, boundPlacement(problem, known.value, effort), known.method);
 }
@@ -127,11 +141,11 @@ async function provisioningProof(
 ): Promise<Quality> {
   const graph = graphOf(input, known.subject);
   if (!graph || known.optimal || graph.path.nodes.length > MAX_PROVEN_NFS) return known;
-  const { pipeline, path, spg } = graph;
-  const { seed, pgraph, instances } = input.plan;
+  const { chain, path, spg } = graph;
+  const { seed, pgraph } = input.plan;
   const problem = provisioningOf(
-    { ...input, seed, instances },
-    { pipeline, path, series: spg.series, rate_bps: classRate(pgraph, pipeline, path) },
+    { ...input, seed, forms: formsOf(nfInstances(input.plan.graph)) },
+    { chain, path, series: spg.series, rate_bps: analysedRate(pgraph, chain, path) },
   );
   if (!problem) return known;
   const found = await certifyProvisioning(problem, provisionedBy(problem, 'annealing', seed), solver, limits);
@@ -145,33 +159,37 @@ function distance(value: number, bound: number): Pick<Quality, 'bound' | 'gap' |
   return { bound, gap, optimal: gap < 1e-9 };
 }
 
-/** The chain's graph, made again as the plan made it. */
+/** Rebuilds the chain's graph as in the plan. */
 function graphOf(input: CertifyInput, id: string) {
-  const at = chainOf(input.plan.pipelines, id);
+  const at = chainOf(input.plan, id);
   if (!at) return null;
   const ghz = slowestGhz(input.infrastructure);
-  const { problem } = spgProblem({ ...input, instances: input.plan.instances, ghz }, at.pipeline, at.path);
+  const { problem } = spgProblem({ ...input, forms: formsOf(nfInstances(input.plan.graph)), ghz }, at.chain, at.path);
   const { parallelization: strategy, seed } = input.plan;
   return { ...at, problem, spg: buildSpg(problem, { strategy, seed, budget: { steps: SPG_STEPS } }) };
 }
 
-function chainOf(pipelines: readonly PlannedPipeline[], id: string) {
-  for (const pipeline of pipelines) {
-    const path = linearChains(pipeline).find((it) => it.id === id);
-    if (path) return { pipeline, path };
+function chainOf({ chains, pgraph }: Plan, id: string) {
+  for (const chain of chains) {
+    const path = analysedPaths(pgraph, chain).find((it) => it.id === id);
+    if (path) return { chain, path };
   }
   return null;
 }
 
 async function scheduleProof(input: CertifyInput, known: Quality, solver: Solver, limits: Limits): Promise<Quality> {
   const { plan } = input;
-  const pipeline = plan.pipelines.find(({ pipeline_id }) => pipeline_id === known.subject);
+  const chain = plan.chains.find(({ chain_id }) => chain_id === known.subject);
   const { scheduling: strategy, scheduling_mode: mode } = plan;
   const rateOf: Parameters<typeof scheduleProblem>[0]['rateOf'] = (it, path) => classRate(plan.pgraph, it, path);
-  const named = pipeline && scheduleProblem({ ...input, ...plan, rateOf, strategy, mode }, pipeline);
+  const named = chain && scheduleProblem({ ...input, ...plan, rateOf, strategy, mode }, chain);
   if (!named) return known;
   const schedule = planSchedule(named.problem, { strategy, mode, budget: { steps: SCHEDULE_STEPS } });
   const { lower_bound, proof } = await certifySchedule(named.problem, schedule, solver, limits);
   if (lower_bound === null) return known;
   return { ...known, ...distance(known.value, Math.min(known.value, Math.max(known.bound, lower_bound))), proof };
+}
+
+function optionsOf({ parallelization, seed }: Plan): Pick<PlanOptions, 'parallelization' | 'seed'> {
+  return { parallelization, seed };
 }

@@ -1,19 +1,51 @@
-import type { Plan } from '@orrery/contract';
-import { buildPGraph } from '../igraph/pgraph.js';
-import { buildIGraph, type InstanceGraph } from '../igraph/split.js';
-import { slowestGhz } from '../pipeline/clock.js';
-import type { Forms } from '../pipeline/forms.js';
+import { type Plan, PlanOptions } from '@orrery/contract';
+import { slowestGhz } from '../check/clock.js';
+import type { Forms } from '../check/forms.js';
+import { type BuiltGraph, buildInstanceGraph } from '../igraph/build.js';
+import { type ChainForm, drawnForm } from '../igraph/chain-form.js';
+import { unplacedInstances } from '../igraph/graph.js';
+import { buildPGraph, type PGraph } from '../igraph/pgraph.js';
+import { withParallelSteps } from '../parallel/chain-steps.js';
 import type { PlanInput } from './input.js';
 
-/** The PGraph of all pipelines, sized for the slowest server, and the instances into which it splits. */
-export function sizedGraphs(
-  { pipelines, descriptors, infrastructure }: Pick<PlanInput, 'pipelines' | 'descriptors' | 'infrastructure'>,
-  forms: Forms = new Map(),
-): { pgraph: Plan['pgraph']; graph: InstanceGraph } {
-  const pgraph = buildPGraph(pipelines, descriptors, slowestGhz(infrastructure), forms);
-  const graph = buildIGraph(pgraph, pipelines, descriptors, forms);
+type Input = Pick<PlanInput, 'chains' | 'descriptors' | 'infrastructure' | 'options'>;
+
+interface SplitChains {
+  /** With the number of instances of each node. */
+  readonly pgraph: Plan['pgraph'];
+  readonly graph: BuiltGraph;
+}
+
+/** The policy graph of all chains, sized for the slowest server, and the instance graph into which it splits. */
+export function sizedGraphs(input: Input, forms: Forms = new Map()): SplitChains {
+  const pgraph = buildPGraph(input.chains, input.descriptors, slowestGhz(input.infrastructure), forms);
+  return splitChains(input, pgraph, formedChains(input, pgraph, forms), forms);
+}
+
+/** What each chain runs in which order. */
+export function formedChains(
+  { chains, descriptors, infrastructure, options }: Input,
+  pgraph: PGraph,
+  forms: Forms,
+): ChainForm[] {
+  const ghz = slowestGhz(infrastructure);
+  const { parallelization: strategy, seed } = PlanOptions.parse(options ?? {});
+  return chains.map((chain) => {
+    const drawn = drawnForm(chain, pgraph);
+    if (chain.execution !== 'parallel') return drawn;
+    return withParallelSteps(drawn, { descriptors, forms, ghz, strategy, seed });
+  });
+}
+
+export function splitChains(
+  { descriptors, infrastructure }: Input,
+  pgraph: PGraph,
+  chainForms: readonly ChainForm[],
+  forms: Forms,
+): SplitChains {
+  const graph = buildInstanceGraph(chainForms, descriptors, forms, slowestGhz(infrastructure));
   const counts = new Map<string, number>();
-  for (const { pgraph_node } of graph.instances) counts.set(pgraph_node, (counts.get(pgraph_node) ?? 0) + 1);
-  pgraph.nodes = pgraph.nodes.map((node) => ({ ...node, instances: counts.get(node.id)! }));
-  return { pgraph, graph };
+  for (const { pgraph_node } of unplacedInstances(graph)) counts.set(pgraph_node, (counts.get(pgraph_node) ?? 0) + 1);
+  const nodes = pgraph.nodes.map((node) => ({ ...node, instances: counts.get(node.id)! }));
+  return { pgraph: { ...pgraph, nodes }, graph };
 }

@@ -1,19 +1,8 @@
-import { type Plan, PlanOptions } from '@orrery/contract';
+import type { Plan } from '@orrery/contract';
+import { header } from './header.js';
 import type { PlanInput } from './input.js';
 
-/** What every plan of the input begins with. */
-export function header({ id, created_ms, options, base, pipelines, infrastructure_revision = 0 }: PlanInput) {
-  return {
-    id,
-    created_ms,
-    ...PlanOptions.parse(options ?? {}),
-    infrastructure_revision,
-    base_plan: base?.id ?? null,
-    pipelines: [...pipelines],
-  };
-}
-
-/** A plan that says what is short or wrong, asks for exactly what runs now, and has no steps. */
+/** An infeasible plan: names the shortages or errors, keeps exactly what runs now, and has no steps. */
 export function infeasible(
   input: PlanInput,
   found: Partial<Pick<Plan, 'problems' | 'pgraph' | 'reasons' | 'conflicts'>>,
@@ -27,8 +16,7 @@ export function infeasible(
     pgraph: { nodes: [], edges: [] },
     reasons: [],
     ...found,
-    instances: [],
-    edges: [],
+    graph: { nodes: [], edges: [] },
     cost: {
       cross_traffic_bps: 0,
       lower_bound_bps: 0,
@@ -44,6 +32,7 @@ export function infeasible(
     slos: [],
     nodes: base?.nodes ?? {},
     fabric: base?.fabric ?? { generation: 0, rules: [] },
+    tables: [],
     migrations: [],
     abandoned: [],
     steps: [],

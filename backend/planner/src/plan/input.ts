@@ -1,13 +1,15 @@
 import type {
+  EngineAbility,
   ImplementationChoice,
   Infrastructure,
   NfDescriptor,
   Plan,
-  PlannedPipeline,
+  PlannedChain,
   PlanOptions,
   SlotRef,
 } from '@orrery/contract';
 import type { Budget } from '../budget.js';
+import type { AbilitiesOf } from '../lower/switch/lower-fabric.js';
 
 /** Everything that a plan depends on: the same input gives the same plan. */
 export interface PlanInput {
@@ -15,25 +17,29 @@ export interface PlanInput {
   readonly created_ms: number;
   /** Absent ones have the contract's defaults. */
   readonly options?: Partial<PlanOptions>;
-  /** All pipelines that must run afterwards, not only those that change. */
-  readonly pipelines: readonly PlannedPipeline[];
+  /** All chains that must run afterwards, not only those that change. */
+  readonly chains: readonly PlannedChain[];
   readonly descriptors: readonly NfDescriptor[];
   /** Only the servers given here may be used. */
   readonly infrastructure: Infrastructure;
-  /** By which the caller knows this state of the infrastructure. */
+  /** Identifies this state of the infrastructure. */
   readonly infrastructure_revision?: number;
   /** The feasible plan that runs now: its instances stay where they are. */
   readonly base: Plan | null;
-  /** A plan before `base` that is still in force in part: its instances stay too. */
+  /** A plan before `base` that is still partly in effect: its instances are kept, too. */
   readonly before?: Plan | null;
-  /** On what NFs must run; those that are not named stay on what they run on, new ones are software unless they cannot. */
+  /** Required implementations. NFs not listed keep theirs; new ones run in software if they can. */
   readonly implementations?: readonly ImplementationChoice[];
   /** Servers that offer containers: the only ones on which an NF runs as one. */
   readonly container_servers?: readonly string[];
-  /** Slots that only a choice that names them may use. */
+  /** Reported engine abilities by server; servers not listed have none. */
+  readonly abilities?: Readonly<Record<string, readonly EngineAbility[]>>;
+  /** Reported abilities by switch; assumed for the others (lower/switch/abilities.ts). */
+  readonly switches?: AbilitiesOf;
+  /** Reserved slots: used only if a choice names them. */
   readonly reserved_slots?: readonly SlotRef[];
-  /** Slots that do not work: what they ran goes back to software. */
+  /** Faulty slots: what they ran moves back to software. */
   readonly without_slots?: readonly SlotRef[];
-  /** Steps of the placement search; 0 leaves the placement as it was packed. */
+  /** Steps of the placement search; 0: the initial packing is kept. */
   readonly budget: Budget;
 }

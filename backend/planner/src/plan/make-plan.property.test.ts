@@ -1,7 +1,7 @@
 import {
+  type ChainDefinition,
   ChainingStrategy,
   ParallelStrategy,
-  type PipelineDefinition,
   Plan,
   PlanStrategy,
   SchedulingMode,
@@ -9,11 +9,11 @@ import {
 } from '@orrery/contract';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { pathsOf } from '../pipeline/paths.js';
-import { arbitraryPipeline } from '../testing/arbitrary.js';
+import { pathsOf } from '../check/paths.js';
+import { arbitraryChain } from '../testing/arbitrary.js';
+import { chainOf } from '../testing/chains.js';
 import { CATALOGUE } from '../testing/descriptors.js';
 import { rack } from '../testing/infrastructure.js';
-import { pipeline } from '../testing/pipelines.js';
 import type { PlanInput } from './input.js';
 import { makePlan } from './make-plan.js';
 
@@ -27,7 +27,7 @@ const options = fc.record({
 });
 
 /** Mostly edges that one way alone takes. */
-const edge = (definition: PipelineDefinition) => {
+const edge = (definition: ChainDefinition) => {
   const all = definition.edges.map(({ id }) => id);
   const paths = pathsOf(definition) ?? [];
   const own = all.filter((id) => paths.filter(({ edges }) => edges.includes(id)).length === 1);
@@ -37,7 +37,7 @@ const edge = (definition: PipelineDefinition) => {
 };
 
 /** Objectives between edges drawn without regard to whether they make sense. */
-const withClassSlos = (definition: PipelineDefinition): fc.Arbitrary<PipelineDefinition> =>
+const withClassSlos = (definition: ChainDefinition): fc.Arbitrary<ChainDefinition> =>
   fc
     .array(
       fc.tuple(
@@ -57,7 +57,7 @@ const withClassSlos = (definition: PipelineDefinition): fc.Arbitrary<PipelineDef
       ),
     }));
 
-const definitions = arbitraryPipeline({
+const definitions = arbitraryChain({
   nfs: ['ids', 'ids', 'monitor', 'firewall', 'nat'],
   maxNodes: 6,
   exact: true,
@@ -79,9 +79,9 @@ const inputs = fc
       id: 'plan',
       created_ms: 0,
       options: chosen,
-      pipelines: [
+      chains: [
         {
-          pipeline_id: 'p-1',
+          chain_id: 'p-1',
           version: 1,
           definition: {
             ...definition,
@@ -147,7 +147,7 @@ describe('whatever is drawn and asked for', () => {
       fc.property(inputs, (input) => {
         const plan = makePlan(input);
         fc.pre(plan.feasible && plan.classes.length > 0);
-        const total = input.pipelines[0]!.definition.traffic_class.rate_bps;
+        const total = input.chains[0]!.definition.traffic_class.rate_bps;
         const sum = plan.classes.reduce((all, { rate_bps }) => all + rate_bps, 0);
         expect(sum).toBeCloseTo(total, -3);
         for (const edgeOf of plan.pgraph.edges) {
@@ -161,13 +161,13 @@ describe('whatever is drawn and asked for', () => {
 
   it('the longest chain and the most branched graph that the contract allows are planned', () => {
     const ids = Array.from({ length: 198 }, (_, i) => `n${i}`);
-    const long = pipeline(Object.fromEntries(ids.map((id) => [id, 'monitor'])), [
+    const long = chainOf(Object.fromEntries(ids.map((id) => [id, 'monitor'])), [
       ['in', 'n0'],
       ...ids.slice(1).map((id, i): [string, string] => [ids[i]!, id]),
       ['n197', 'out'],
     ]);
     const rungs = Array.from({ length: 8 }, (_, i) => i);
-    const ladder = pipeline(
+    const ladder = chainOf(
       Object.fromEntries(
         rungs.flatMap((i) => [
           [`a${i}`, 'ids'],
@@ -177,7 +177,7 @@ describe('whatever is drawn and asked for', () => {
       ),
       [
         ['in', 'a0'],
-        ...rungs.flatMap((i): Parameters<typeof pipeline>[1] => {
+        ...rungs.flatMap((i): Parameters<typeof chainOf>[1] => {
           const next = i === rungs.length - 1 ? 'out' : `a${i + 1}`;
           return [
             [`a${i}`, `b${i}`, [[`a${i}.verdict`, 'is', 'safe']]],
@@ -192,7 +192,7 @@ describe('whatever is drawn and asked for', () => {
       const plan = makePlan({
         id: 'plan',
         created_ms: 0,
-        pipelines: [{ pipeline_id: 'p-1', version: 1, definition }],
+        chains: [{ chain_id: 'p-1', version: 1, definition }],
         descriptors: CATALOGUE,
         infrastructure: rack({ servers: 12, cores: 16 }),
         base: null,

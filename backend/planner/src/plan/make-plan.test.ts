@@ -1,23 +1,23 @@
-import { type PipelineDefinition, Plan, type PlannedPipeline } from '@orrery/contract';
+import { type ChainDefinition, crossesServers, nfInstances, Plan, type PlannedChain } from '@orrery/contract';
 import { describe, expect, it } from 'vitest';
+import { chainOf, FIGURE_3_1 } from '../testing/chains.js';
 import { CATALOGUE, descriptor } from '../testing/descriptors.js';
 import { rack } from '../testing/infrastructure.js';
-import { FIGURE_3_1, pipeline } from '../testing/pipelines.js';
 import type { PlanInput } from './input.js';
 import { makePlan } from './make-plan.js';
 
-const planned = (definition: PipelineDefinition): PlannedPipeline => ({
-  pipeline_id: `id-${definition.name}`,
+const planned = (definition: ChainDefinition): PlannedChain => ({
+  chain_id: `id-${definition.name}`,
   version: 1,
   definition,
 });
 
-const plan = (definitions: PipelineDefinition[], overrides: Partial<PlanInput> = {}): Plan => {
+const plan = (definitions: ChainDefinition[], overrides: Partial<PlanInput> = {}): Plan => {
   const made = makePlan({
     id: 'plan-1',
     created_ms: 0,
 
-    pipelines: definitions.map(planned),
+    chains: definitions.map(planned),
     descriptors: CATALOGUE,
     infrastructure: rack(),
     base: null,
@@ -28,9 +28,9 @@ const plan = (definitions: PipelineDefinition[], overrides: Partial<PlanInput> =
   return made;
 };
 
-const chain = (name: string, from: string, nfs: Record<string, string>, rest: Parameters<typeof pipeline>[2] = {}) => {
+const chain = (name: string, from: string, nfs: Record<string, string>, rest: Parameters<typeof chainOf>[2] = {}) => {
   const ids = ['in', ...Object.keys(nfs), 'out'];
-  return pipeline(
+  return chainOf(
     nfs,
     ids.slice(1).map((id, i) => [ids[i]!, id]),
     { name, from: [from], ...rest },
@@ -75,7 +75,7 @@ describe('makePlan', () => {
     expect(made.fabric.rules).toEqual([
       {
         id: 'classify/fig31.e0',
-        pipeline_id: 'id-fig31',
+        chain_id: 'id-fig31',
         kind: 'classify',
         priority: 30000,
         from_hosts: ['client-1'],
@@ -101,8 +101,8 @@ describe('makePlan', () => {
 
   it('has no step for a server on which nothing changes', () => {
     expect(plan([]).steps).toEqual([]);
-    const { steps, instances } = plan([FIGURE_3_1]);
-    const used = new Set(instances.map(({ server }) => server));
+    const { steps, graph } = plan([FIGURE_3_1]);
+    const used = new Set(nfInstances(graph).map(({ server }) => server));
     expect(steps.flatMap(({ kind, subject }) => (kind === 'prepare-node' ? [subject] : []))).toEqual([...used]);
   });
 
@@ -110,10 +110,10 @@ describe('makePlan', () => {
     const made = plan([FIGURE_3_1]);
     expect(made.reasons.map(({ subject }) => subject)).toEqual([
       ...made.pgraph.nodes.map(({ id }) => id),
-      ...made.instances.map(({ id }) => id),
+      ...nfInstances(made.graph).map(({ id }) => id),
     ]);
     for (const { subject, candidates } of made.reasons.slice(made.pgraph.nodes.length)) {
-      const instance = made.instances.find(({ id }) => id === subject)!;
+      const instance = nfInstances(made.graph).find(({ id }) => id === subject)!;
       expect(candidates.map(({ name }) => name)).toEqual(['server-1', 'server-2', 'server-3']);
       expect(candidates.filter(({ chosen }) => chosen).map(({ name }) => name)).toEqual([instance.server]);
       for (const { chosen, figure } of candidates) expect(figure! > 0).toBe(!chosen);
@@ -128,24 +128,24 @@ describe('makePlan', () => {
       },
     );
     expect(made.feasible).toBe(true);
-    const crossing = made.edges.filter(({ crosses_switch }) => crosses_switch);
+    const crossing = made.graph.edges.filter(crossesServers);
     expect(crossing.length).toBeGreaterThan(0);
     expect(made.cost.cross_traffic_bps).toBeGreaterThanOrEqual(made.cost.lower_bound_bps);
     expect(made.cost.lower_bound_bps).toBeGreaterThan(0);
     for (const { to, hop } of crossing) {
       const [rule] = made.fabric.rules.filter((it) => it.kind === 'hop' && it.hop === hop);
-      expect(rule!.targets[0]!.server).toBe(made.instances.find(({ id }) => id === to)!.server);
+      expect(rule!.targets[0]!.server).toBe(nfInstances(made.graph).find(({ id }) => id === to)!.server);
     }
     expect(made.reasons.flatMap(({ constraint }) => (constraint ? [constraint.constraint] : []))).toContain('cpu');
   });
 
   it('is the same for the same input', () => {
-    const pipelines = [FIGURE_3_1, natChain('n', 'client-2')];
+    const chains = [FIGURE_3_1, natChain('n', 'client-2')];
     for (const strategy of ['e2', 'first-fit', 'random'] as const)
-      expect(plan(pipelines, { options: { strategy } })).toEqual(plan(pipelines, { options: { strategy } }));
+      expect(plan(chains, { options: { strategy } })).toEqual(plan(chains, { options: { strategy } }));
   });
 
-  it('does not depend on what pipelines, nodes and servers are called', () => {
+  it('does not depend on what chains, nodes and servers are called', () => {
     const nfs = { a: 'monitor', b: 'firewall', c: 'nat' };
     const renamed = { z: 'monitor', y: 'firewall', x: 'nat' };
     const one = plan([chain('p', 'client-1', nfs, { rate_bps: rateFor(2) })]);
@@ -157,8 +157,8 @@ describe('makePlan', () => {
       ['server-2', 'x-8'],
       ['server-3', 'x-7'],
     ]);
-    expect(two.instances.map(({ server, core }) => [server, core])).toEqual(
-      one.instances.map(({ server, core }) => [names.get(server), core]),
+    expect(nfInstances(two.graph).map(({ server, core }) => [server, core])).toEqual(
+      nfInstances(one.graph).map(({ server, core }) => [names.get(server), core]),
     );
     expect(
       hopsOf(two)
@@ -185,21 +185,21 @@ describe('makePlan beside a plan that runs', () => {
     expect(again.diff.kept).toHaveLength(4);
   });
 
-  it('adds a pipeline without touching what runs', () => {
+  it('adds a chain without touching what runs', () => {
     const base = first();
     const more = plan([FIGURE_3_1, natChain('n', 'client-2')], { base });
     expect(more.diff).toMatchObject({ added: ['n.nat.0'], removed: [], moved: [], reconfigured: [] });
-    for (const { id, server, core } of base.instances)
-      expect(more.instances.find((instance) => instance.id === id)).toMatchObject({ server, core });
+    for (const { id, server, core } of nfInstances(base.graph))
+      expect(nfInstances(more.graph).find((instance) => instance.id === id)).toMatchObject({ server, core });
     const steps = more.steps.map(({ kind, subject, interrupts }) => [kind, subject, interrupts]);
     expect(steps).toEqual([
-      ['prepare-node', more.instances.find(({ id }) => id === 'n.nat.0')!.server, []],
+      ['prepare-node', nfInstances(more.graph).find(({ id }) => id === 'n.nat.0')!.server, []],
       ['steer-fabric', 'fabric', []],
     ]);
     expect(more.fabric.generation).toBe(base.fabric.generation + 1);
   });
 
-  it('removes a pipeline after the fabric no longer leads to it', () => {
+  it('removes a chain after the fabric no longer leads to it', () => {
     const base = plan([FIGURE_3_1, natChain('n', 'client-2')]);
     const less = plan([natChain('n', 'client-2')], { base });
     expect(less.diff.removed).toHaveLength(4);
@@ -242,7 +242,7 @@ describe('makePlan beside a plan that runs', () => {
       options: { strategy: 'random', seed: 3 },
     });
     const longer = plan([chain('c', 'client-1', { a: 'monitor', b: 'firewall', m: 'monitor' })], { base });
-    const where = (id: string) => longer.instances.find((instance) => instance.id === id)!.server;
+    const where = (id: string) => nfInstances(longer.graph).find((instance) => instance.id === id)!.server;
     expect(where('c.m.0')).toBe(where('c.b.0'));
     expect(longer.diff.moved).toEqual([]);
   });
@@ -254,7 +254,7 @@ describe('makePlan beside a plan that runs', () => {
       chain('q', 'client-2', { a: 'monitor' }, { rate_bps }),
     ];
     const base = plan(at(rateFor(0.9)), { infrastructure });
-    expect(base.instances.map(({ server }) => server)).toEqual(['server-1', 'server-1']);
+    expect(nfInstances(base.graph).map(({ server }) => server)).toEqual(['server-1', 'server-1']);
     const next = plan(at(rateFor(1.4)), { infrastructure, base });
     expect(next.diff).toMatchObject({ moved: ['q.a.0'], kept: ['p.a.0'] });
     expect(next.steps.map(({ kind, interrupts }) => [kind, interrupts])).toEqual([
@@ -264,7 +264,7 @@ describe('makePlan beside a plan that runs', () => {
     ]);
   });
 
-  it('reports an NF that is built anew under a running pipeline', () => {
+  it('reports an NF that is built anew under a running chain', () => {
     const base = plan([chain('c', 'client-1', { a: 'firewall' })]);
     const next = plan([chain('c', 'client-1', { a: 'firewall' }, { config: { a: { default: 'deny' } } })], { base });
     expect(next.diff.reconfigured).toEqual(['c.a.0']);
@@ -275,7 +275,7 @@ describe('makePlan beside a plan that runs', () => {
 describe('makePlan with NFs that rewrite addresses', () => {
   it('brings replies back to the instance that owns the address', () => {
     const made = plan([natChain('n', 'client-1', {}, rateFor(2))]);
-    expect(made.instances).toHaveLength(2);
+    expect(nfInstances(made.graph)).toHaveLength(2);
     const addresses = Object.values(addressesOf(made)).flat();
     expect(addresses).toEqual(['198.18.0.1', '198.18.0.2']);
     for (const [id, [address]] of Object.entries(addressesOf(made))) {
@@ -284,7 +284,7 @@ describe('makePlan with NFs that rewrite addresses', () => {
       expect(made.nodes[server]!.hops).toContainEqual({ hop, instance_id: id, direction: 'return' });
       expect(made.nodes[server]!.exits).toContainEqual({
         exit_id: 'n.return',
-        pipeline_id: 'id-n',
+        chain_id: 'id-n',
         direction: 'return',
       });
     }
@@ -309,10 +309,10 @@ describe('makePlan with NFs that rewrite addresses', () => {
     ]);
   });
 
-  it('refuses an address that two pipelines name, and gives nobody one that a pipeline names', () => {
+  it('refuses an address that two chains name, and gives nobody one that a chain names', () => {
     const named = { external_addresses: ['198.18.0.1'] };
     expect(plan([natChain('n', 'client-1', named), natChain('m', 'client-2', named)]).problems).toEqual([
-      expect.objectContaining({ code: 'bad-config', pipeline_id: 'id-m' }),
+      expect.objectContaining({ code: 'bad-config', chain_id: 'id-m' }),
     ]);
     const made = plan([natChain('n', 'client-1'), natChain('m', 'client-2', named)]);
     expect(addressesOf(made)).toEqual({ 'n.nat.0': ['198.18.0.2'], 'm.nat.0': ['198.18.0.1'] });
@@ -320,7 +320,7 @@ describe('makePlan with NFs that rewrite addresses', () => {
 });
 
 describe('makePlan when it cannot be done', () => {
-  const blank = { instances: [], edges: [], steps: [], slos: [] };
+  const blank = { graph: { nodes: [], edges: [] }, steps: [], slos: [] };
 
   it.each([
     ['cpu', chain('c', 'client-1', { a: 'monitor' }, { rate_bps: rateFor(9) }), {}],
@@ -369,8 +369,8 @@ describe('makePlan when it cannot be done', () => {
     expect(made.steps).toEqual([]);
   });
 
-  it('passes on the problems of a definition with its pipeline', () => {
-    const broken = pipeline(
+  it('passes on the problems of a definition with its chain', () => {
+    const broken = chainOf(
       { a: 'nothing' },
       [
         ['in', 'a'],
@@ -379,7 +379,7 @@ describe('makePlan when it cannot be done', () => {
       { name: 'broken' },
     );
     expect(plan([FIGURE_3_1, broken]).problems).toEqual([
-      expect.objectContaining({ code: 'unknown-nf', pipeline_id: 'id-broken', pointer: '/nodes/1/nf' }),
+      expect.objectContaining({ code: 'unknown-nf', chain_id: 'id-broken', pointer: '/nodes/1/nf' }),
     ]);
   });
 
@@ -388,7 +388,7 @@ describe('makePlan when it cannot be done', () => {
       chain(name, from, { a: 'monitor' }, { match: [['port.dst', 'is', port]] });
     const both = plan([web('x', 'client-1', '80-90'), web('y', 'client-1', '90-99')]);
     expect(both.problems).toEqual([
-      expect.objectContaining({ code: 'class-conflict', pipeline_id: 'id-y', pointer: '/traffic_class' }),
+      expect.objectContaining({ code: 'class-conflict', chain_id: 'id-y', pointer: '/traffic_class' }),
     ]);
     expect(both.problems[0]!.message).toContain(':90');
     expect(plan([web('x', 'client-1', '80-90'), web('y', 'client-1', '91-99')]).feasible).toBe(true);
@@ -400,7 +400,7 @@ describe('makePlan when it cannot be done', () => {
     const tagger = descriptor('tagger', { attributes: [{ name: 'tag', title: 'Tag', values }] });
     const tagged = (count: number) => {
       const ids = Array.from({ length: count }, (_, i) => `t${i}`);
-      return pipeline(Object.fromEntries(ids.map((id) => [id, 'tagger'])), [
+      return chainOf(Object.fromEntries(ids.map((id) => [id, 'tagger'])), [
         ['in', 't0'],
         ...ids.slice(1).map((id, i): [string, string] => [`t${i}`, id]),
         ...ids.map((id): [string, string, [string, 'is', string][]] => [

@@ -2,7 +2,7 @@ import type { PlanInput } from './input.js';
 
 export type OfferedInput = PlanInput & Required<Pick<PlanInput, 'container_servers'>>;
 
-/** The input without what nobody offers: containers on servers that are not there, and containers as a form where none has them. */
+/** The input restricted to existing offers: without containers on unknown servers, or at all if no server offers them. */
 export function offeredBy(input: PlanInput): OfferedInput {
   const servers = new Set(input.infrastructure.servers.map(({ id }) => id));
   const container_servers = (input.container_servers ?? []).filter((id) => servers.has(id));

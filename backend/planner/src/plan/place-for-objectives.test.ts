@@ -1,7 +1,8 @@
+import { nfInstances } from '@orrery/contract';
 import { describe, expect, it } from 'vitest';
+import { chainOf } from '../testing/chains.js';
 import { descriptor } from '../testing/descriptors.js';
 import { rack } from '../testing/infrastructure.js';
-import { pipeline } from '../testing/pipelines.js';
 import { makePlan } from './make-plan.js';
 
 /** 4 ms a packet at 1 GHz, without base latency. */
@@ -17,11 +18,11 @@ const plan = (max_us: number, strategy: 'e2' | 'packing' = 'e2') =>
     id: 'plan',
     created_ms: 0,
     options: { strategy },
-    pipelines: [
+    chains: [
       {
-        pipeline_id: 'p-1',
+        chain_id: 'p-1',
         version: 1,
-        definition: pipeline(
+        definition: chainOf(
           { a: 'a', b: 'b' },
           [
             ['in', 'a'],
@@ -55,14 +56,14 @@ describe('placement for latency objectives', () => {
     expect(apart.slos[0]).toMatchObject({ met: true });
     expect(apart.cost.cross_traffic_bps).toBeGreaterThan(0);
     expect(about(apart)).toMatchObject([{ part: 'placement', candidates: [{ chosen: false }, { chosen: true }] }]);
-    for (const { core_share } of apart.instances) expect(core_share).toBeCloseTo(0.4, 9);
+    for (const { core_share } of nfInstances(apart.graph)) expect(core_share).toBeCloseTo(0.4, 9);
   });
 
   it('stays with the least traffic where emptier cores do not help, and leaves strawmen alone', () => {
     const hopeless = plan(1000);
     expect(hopeless.slos[0]).toMatchObject({ met: false });
     expect(hopeless.cost.cross_traffic_bps).toBe(0);
-    expect(about(hopeless)[0]!.because).toContain('would not mend that');
+    expect(about(hopeless)[0]!.because).toContain('would not help');
     expect(about(plan(1000, 'packing'))).toEqual([]);
   });
 });

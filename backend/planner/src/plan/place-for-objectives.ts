@@ -5,7 +5,7 @@ import { PlacementState } from '../placement/state.js';
 
 type Feasible = Extract<Placement, { feasible: true }>;
 
-/** Parts of what plans hand out of a core, tried in turn where fuller cores would miss an objective. */
+/** Shares of the core budget, tried in turn if fuller cores would miss an objective. */
 const FILLS = [0.75, 0.5, 0.3] as const;
 
 interface PlacedForObjectives {
@@ -60,8 +60,8 @@ function reasonOf(
       ? `cores filled to ${Math.round(best.fill * 100)} % of what plans hand out`
       : 'cores filled as far as plans hand out',
     because: spread
-      ? `Filled further, with the least traffic between servers, ${objectives(least)} would be missed; so ${best.missed === 0 ? 'none is' : `${objectives(best.missed)} still are`}.`
-      : `${objectives(least)} will be missed, and emptier cores would not mend that: a queue is not what takes too long.`,
+      ? `With fuller cores and the least traffic between servers, ${objectives(least)} would be missed; so ${best.missed === 0 ? 'none is' : `${objectives(best.missed)} still are`}.`
+      : `${objectives(least)} will be missed, and emptier cores would not help: queueing is not the cause.`,
     candidates: [
       { name: 'least traffic', chosen: !spread, feasible: true, figure: full.state.cut, unit: 'bps', constraint: null },
       ...(spread

@@ -1,7 +1,7 @@
 import { BadProblem, requireAtLeast, requireAtMost, requireIndex } from '../bad-problem.js';
 import { MAX_CLASSES, MAX_MODULES, MAX_SLOS, MAX_WORKERS, type ScheduleProblem } from './problem.js';
 
-/** Errors: `BadProblem` for a graph, classes or SLOs that cannot be meant so. */
+/** Errors: `BadProblem` for an invalid graph, classes or SLOs. */
 export function checkProblem(problem: ScheduleProblem): void {
   const { modules, edges, classes, slos, workers, costs } = problem;
   requireAtMost('/modules', modules.length, MAX_MODULES);

@@ -6,8 +6,8 @@ export interface Execution {
   /** Worker of each task; all 0 where workers are replicated and taken as one. */
   readonly worker: Int32Array;
   readonly workers: number;
-  /** Of each worker. */
-  readonly cycles_per_second: number;
+  /** What each worker has. */
+  readonly available: Float64Array;
   /** What each worker may spend on its tasks. */
   readonly limit: Float64Array;
   readonly levels: number;

@@ -39,7 +39,8 @@ export function scheduleOf(
   { strategy, mode }: Pick<ScheduleOptions, 'strategy' | 'mode'>,
 ): Extract<Schedule, { feasible: true }> {
   const shapes = tasksOf(problem, layout);
-  const replicated = problem.workers.sharing === 'replicate' || strategy === 'run-to-completion';
+  const { sharing, placed } = problem.workers;
+  const replicated = sharing === 'replicate' || (strategy === 'run-to-completion' && !placed);
   const execution = executionOf(problem, layout, shapes, replicated, mode === 'free' && strategy !== 'manual');
   const weights = weightsOf(execution);
   const everywhere = Array.from({ length: problem.workers.count }, (_, w) => w);
@@ -75,27 +76,45 @@ function executionOf(
   replicated: boolean,
   polls: boolean,
 ): Execution {
-  const { count, cycles_per_second } = problem.workers;
+  const { count, cycles_per_second, placed } = problem.workers;
   const levels = layout.flat ? 1 : layout.nodeLevel.reduce((most, level) => Math.max(most, level), 0) + 1;
   if (replicated) {
-    const capacity = count * cycles_per_second;
-    const limit = Float64Array.of(capacity);
-    return {
-      tasks,
-      worker: new Int32Array(tasks.length),
-      workers: 1,
-      cycles_per_second: capacity,
-      limit,
-      levels,
-      polls,
-    };
+    const available = Float64Array.of(count * cycles_per_second);
+    return { tasks, worker: new Int32Array(tasks.length), workers: 1, available, limit: available, levels, polls };
   }
-  const worker = assignWorkers(problem, layout.tree, tasks);
+  const worker = placed ? workersAt(placed.worker, problem, layout, tasks) : assignWorkers(problem, layout.tree, tasks);
+  const available = placed
+    ? Float64Array.from(placed.cycles_per_second)
+    : new Float64Array(count).fill(cycles_per_second);
   const load = new Float64Array(count);
   tasks.forEach((task, i) => {
     load[worker[i]!]! += demandOf(task);
   });
-  const busiest = Math.max(...load);
-  const limit = load.map((it) => (levels === 1 ? (it / busiest) * cycles_per_second : cycles_per_second));
-  return { tasks, worker, workers: count, cycles_per_second, limit, levels, polls };
+  const limit = levels === 1 ? heldBack(load, available, placed !== undefined) : available;
+  return { tasks, worker, workers: count, available, limit, levels, polls };
+}
+
+/** Tasks run where their first module stands; a classifier where the first module behind it does. */
+function workersAt(
+  at: readonly number[],
+  { classes }: ScheduleProblem,
+  { tree }: Layout,
+  tasks: ReturnType<typeof tasksOf>,
+): Int32Array {
+  return Int32Array.from(tasks, ({ head }) => {
+    const module = tree.module[head]!;
+    return at[module < 0 ? classes[tree.classAt[tree.first[head]!]!]!.path[0]! : module]!;
+  });
+}
+
+/**
+ * What each worker may spend, so that none is ahead of the one that falls behind most: ratios hold over all of them. Workers
+ * with given modules that can do all that is offered are not held back.
+ */
+function heldBack(load: Float64Array, available: Float64Array, given: boolean): Float64Array {
+  const factor = available.reduce(
+    (least, cycles, w) => (load[w]! > 0 ? Math.min(least, cycles / load[w]!) : least),
+    Number.POSITIVE_INFINITY,
+  );
+  return given && factor >= 1 ? available : load.map((it) => it * factor);
 }

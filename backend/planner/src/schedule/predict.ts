@@ -7,7 +7,7 @@ const TOLERANCE = 0.01;
 /** Share of what a class offers above which all of it counts as served. */
 const ALL = 1 - 1e-6;
 
-/** What becomes of classes, tasks and SLOs when a layout runs. */
+/** Predicted state of classes, tasks and SLOs when a layout runs. */
 export function predict(problem: ScheduleProblem, layout: Layout, execution: Execution): Prediction {
   const flow = settle(execution);
   const classes = classAccounts(problem, layout, execution, flow);
@@ -25,7 +25,7 @@ export function predict(problem: ScheduleProblem, layout: Layout, execution: Exe
   const idle = total((it) => it.idle_cycles_per_second);
   const overhead = total((it) => it.overhead_cycles_per_second);
   const { shares, usefulShares, targets } = sharesOf(layout, classes);
-  const capacity = execution.workers * execution.cycles_per_second;
+  const capacity = execution.available.reduce((sum, it) => sum + it, 0);
   return {
     classes: classes.map((it, c) => ({
       share: shares[c]!,

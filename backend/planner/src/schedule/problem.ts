@@ -24,7 +24,7 @@ export interface TrafficClass {
   readonly rate_pps: number;
 }
 
-/** A wish about two classes, by index (Alpine 5.2.1). */
+/** An objective between two classes, by index (Alpine 5.2.1). */
 export type Slo =
   /** Cycles spent on class `a` over cycles spent on class `b`. */
   | { readonly kind: 'cpu-time'; readonly a: number; readonly b: number; readonly ratio: number }
@@ -52,6 +52,15 @@ export interface Workers {
   /** Of each. */
   readonly cycles_per_second: number;
   readonly sharing: 'replicate' | 'split';
+  /** Where modules stand already, with what each worker can spend; `split`. Modules that packets reach from another worker are schedulable. */
+  readonly placed?: Placed;
+}
+
+interface Placed {
+  /** By module. */
+  readonly worker: readonly number[];
+  /** By worker. */
+  readonly cycles_per_second: readonly number[];
 }
 
 /**
@@ -121,7 +130,7 @@ export type SchedulerNode =
   | { readonly kind: 'priority'; readonly children: readonly { level: number; node: SchedulerNode }[] }
   | {
       readonly kind: 'weighted-fair';
-      /** Whether a task with an empty queue spends its share in polling it, or leaves it to the others. */
+      /** Whether a task with an empty queue spends its share on polling, or yields it to the others. */
       readonly when_idle: 'poll' | 'yield';
       readonly children: readonly { weight: number; node: SchedulerNode }[];
     }
@@ -148,7 +157,7 @@ interface ClassPrediction {
 
 interface TaskPrediction {
   readonly useful_cycles_per_second: number;
-  /** Granted, but spent in polling an empty queue. */
+  /** Granted, but spent on polling an empty queue. */
   readonly idle_cycles_per_second: number;
   /** For queues and the classifier: neither useful nor idle. */
   readonly overhead_cycles_per_second: number;
@@ -160,7 +169,7 @@ export interface SloPrediction {
   readonly wanted: number;
   /** `null` when the second class gets nothing. For a priority: 1 when kept. */
   readonly predicted: number | null;
-  /** Within 1 %, or both classes get all that they offer so that there is nothing to divide. */
+  /** Within 1 %, or both classes get all that they offer so there is nothing to divide. */
   readonly met: boolean;
 }
 

@@ -1,73 +1,94 @@
-import type {
-  Infrastructure,
-  NfDescriptor,
-  Plan,
-  PlannedPipeline,
-  Quality,
-  ScheduleForm,
-  SchedulingMode,
-  SchedulingStrategy,
+import {
+  type Infrastructure,
+  type Instance,
+  type NfDescriptor,
+  nfInstances,
+  type Plan,
+  type PlannedChain,
+  type Quality,
+  type ScheduleForm,
+  type SchedulingMode,
+  type SchedulingStrategy,
 } from '@orrery/contract';
+import { indexDescriptors } from '../check/attributes.js';
+import { costOfWork, formsOf } from '../check/forms.js';
+import { type Path, pathsOf } from '../check/paths.js';
 import { pgraphNodeId } from '../igraph/pgraph.js';
-import { cyclesPerPacket, packetRate } from '../igraph/sizing.js';
-import { indexDescriptors } from '../pipeline/attributes.js';
-import { costOfWork, formsOf } from '../pipeline/forms.js';
-import { type Path, pathsOf } from '../pipeline/paths.js';
+import { cyclesPerPacket, packetRate, QUEUE_CYCLES } from '../igraph/sizing.js';
 import { coreKey, coreUse } from '../slo/placed.js';
 import { planSchedule } from './plan-schedule.js';
 import type { Schedule, ScheduleProblem } from './problem.js';
 import { flattenTree } from './scheduler-tree.js';
 
 /** What the engine spends on a packet at an output before the next module or port sees it (docs/benchmarks.md, engine). */
-const GATE_CYCLES = 10;
-/** To put a packet into a queue and fetch it again, with the cache misses that it costs (DPDK ring, a batch of 32). */
-const QUEUE_CYCLES = 40;
+export const GATE_CYCLES = 10;
 /** To tell the class of a packet at its source by its header. */
 const CLASSIFIER_CYCLES = 60;
-/** Of a core that other pipelines have booked. */
+const COSTS = { queue_cycles_per_packet: QUEUE_CYCLES, classifier_cycles_per_packet: CLASSIFIER_CYCLES };
+/** Of a core that other chains have booked. */
 const LEAST_SHARE = 0.05;
-/** Ways to cut that are tried. */
+/** Maximum number of cuts that are tried. */
 export const SCHEDULE_STEPS = 20_000;
 
 interface ScheduleInput {
-  readonly pipelines: readonly PlannedPipeline[];
+  readonly chains: readonly PlannedChain[];
   readonly descriptors: readonly NfDescriptor[];
   readonly infrastructure: Infrastructure;
-  readonly instances: Plan['instances'];
-  readonly rateOf: (pipeline: PlannedPipeline, path: Path) => number;
+  readonly graph: Plan['graph'];
+  readonly rateOf: (chain: PlannedChain, path: Path) => number;
   readonly strategy: SchedulingStrategy;
   readonly mode: SchedulingMode;
   readonly expired?: () => boolean;
 }
 
-/** The problem of a pipeline with the names of what its indices stand for. */
+/** The problem of a chain with the names of what its indices stand for. */
 interface NamedScheduleProblem {
   readonly problem: ScheduleProblem;
   readonly paths: readonly Path[];
   readonly slos: readonly string[];
+  /** The edge of the chain whose output each module is; `null` for an NF. */
+  readonly edge: readonly (string | null)[];
+  /** Of each worker; empty where workers are replicated. */
+  readonly cores: readonly Core[];
+}
+
+export interface Core {
+  readonly server: string;
+  readonly core: number;
+}
+
+/** How the cores of a chain share their time among its tasks: what the Plan page shows and what servers are told. */
+export interface ChainSchedule extends NamedScheduleProblem {
+  readonly chain: PlannedChain;
+  readonly schedule: Schedule;
 }
 
 /**
- * Tasks and scheduler of a pipeline, as one dataflow graph on the cores that its instances have; `null` for a pipeline
+ * Tasks and scheduler of a chain, as one dataflow graph on the cores that its instances have; `null` for a chain
  * without traffic. Errors: `BadProblem` for too large a graph.
  */
-export function scheduleForm(
-  input: ScheduleInput,
-  pipeline: PlannedPipeline,
-): { form: ScheduleForm; quality: Quality[] } | null {
-  const named = scheduleProblem(input, pipeline);
+export function scheduleChain(input: ScheduleInput, chain: PlannedChain): ChainSchedule | null {
+  const named = scheduleProblem(input, chain);
   if (!named) return null;
   const { strategy, mode, expired } = input;
   const schedule = planSchedule(named.problem, { strategy, mode, budget: { steps: SCHEDULE_STEPS, expired } });
-  const form = formOf(pipeline, named, schedule);
-  return { form, quality: schedule.feasible ? [qualityOf(pipeline, schedule)] : [] };
+  return { ...named, chain, schedule };
 }
 
-/** `null` for a pipeline without traffic, or with more classes than are told apart. */
-export function scheduleProblem(input: ScheduleInput, pipeline: PlannedPipeline): NamedScheduleProblem | null {
-  const { definition, pipeline_id } = pipeline;
-  const paths = (pathsOf(definition) ?? []).filter((path) => path.nodes.length > 0 && input.rateOf(pipeline, path) > 0);
-  const own = input.instances.filter((instance) => instance.pipeline_id === pipeline_id);
+/** The schedule as a plan presents it. */
+export function scheduleForm({ chain, schedule, ...named }: ChainSchedule): {
+  form: ScheduleForm;
+  quality: Quality[];
+} {
+  const form = formOf(chain, named, schedule);
+  return { form, quality: schedule.feasible ? [qualityOf(chain, schedule)] : [] };
+}
+
+/** `null` for a chain without traffic, or with more classes than are told apart. */
+export function scheduleProblem(input: ScheduleInput, chain: PlannedChain): NamedScheduleProblem | null {
+  const { definition, chain_id } = chain;
+  const paths = (pathsOf(definition) ?? []).filter((path) => path.nodes.length > 0 && input.rateOf(chain, path) > 0);
+  const own = nfInstances(input.graph).filter((instance) => instance.chain_id === chain_id);
   if (paths.length === 0 || own.length === 0) return null;
   const catalogue = indexDescriptors(input.descriptors);
   const bytes = definition.traffic_class.packet_bytes;
@@ -92,33 +113,68 @@ export function scheduleProblem(input: ScheduleInput, pipeline: PlannedPipeline)
   const classes = paths.map((path) => ({
     id: path.id,
     path: [gateIndex.get(path.edges[0]!)!, ...pathModules(path)],
-    rate_pps: packetRate(input.rateOf(pipeline, path), bytes),
+    rate_pps: packetRate(input.rateOf(chain, path), bytes),
   }));
   const joins = new Map(
     classes.flatMap(({ path }) => path.slice(1).map((to, i) => [`${path[i]} ${to}`, { from: path[i]!, to }] as const)),
   );
-  const ghz = new Map(input.infrastructure.servers.map((server) => [server.id, server.ghz]));
-  const use = coreUse(input.instances.filter((it) => it.pipeline_id !== pipeline_id));
-  const cores = [...new Map(own.map((it) => [coreKey(it), ghz.get(it.server)! * 1e9])).entries()];
-  const free = cores.map(([core, hz]) => hz * Math.max(LEAST_SHARE, 1 - (use.get(core) ?? 0)));
   const { slos, names } = slosOf(definition, paths);
-  const problem: ScheduleProblem = {
-    modules,
-    edges: [...joins.values()],
-    classes,
-    slos,
-    workers: {
-      count: cores.length,
-      cycles_per_second: free.reduce((sum, hz) => sum + hz, 0) / free.length,
-      sharing: 'replicate',
-    },
-    costs: { queue_cycles_per_packet: QUEUE_CYCLES, classifier_cycles_per_packet: CLASSIFIER_CYCLES },
+  const { cores, free } = coresOf(input, own);
+  const workers = {
+    count: cores.length,
+    cycles_per_second: free.reduce((sum, cycles) => sum + cycles, 0) / free.length,
   };
-  return { problem, paths, slos: names };
+  const problem = { modules, edges: [...joins.values()], classes, slos, costs: COSTS };
+  const named = { paths, slos: names, edge: [...nfs.map(() => null), ...gates.map(({ id }) => id)] };
+  const workerOf = onePlaceEach(own, nfs, cores);
+  if (!workerOf) return { ...named, problem: { ...problem, workers: { ...workers, sharing: 'replicate' } }, cores: [] };
+  /** An output runs where packets go along it. */
+  const ends = gates.map(({ from, to }) => ({ from: workerOf.get(from), to: workerOf.get(to) ?? workerOf.get(from)! }));
+  const crosses = [...nfs.map(() => false), ...ends.map(({ from, to }) => from !== undefined && from !== to)];
+  const worker = [...nfs.map(({ id }) => workerOf.get(id)!), ...ends.map(({ to }) => to)];
+  return {
+    ...named,
+    problem: {
+      ...problem,
+      modules: modules.map((module, i) => (crosses[i] ? { ...module, schedulable: true } : module)),
+      workers: { ...workers, sharing: 'split', placed: { worker, cycles_per_second: free } },
+    },
+    cores,
+  };
+}
+
+/** The cores of the chain's instances, with the cycles per second that other chains leave of each. */
+function coresOf(
+  { graph, infrastructure }: ScheduleInput,
+  own: readonly Instance[],
+): { cores: Core[]; free: number[] } {
+  const ghz = new Map(infrastructure.servers.map((server) => [server.id, server.ghz]));
+  const others = graph.nodes.filter(({ chain_id, kind }) => chain_id !== own[0]!.chain_id && kind !== 'queue');
+  const use = coreUse({ nodes: others });
+  const cores = [...new Map(own.map(({ server, core }) => [coreKey({ server, core }), { server, core }])).values()];
+  const free = cores.map((it) => ghz.get(it.server)! * 1e9 * Math.max(LEAST_SHARE, 1 - (use.get(coreKey(it)) ?? 0)));
+  return { cores, free };
+}
+
+/** The worker of each NF where each has one instance; `null` where flows are split over several. */
+function onePlaceEach(
+  own: readonly Instance[],
+  nfs: readonly { readonly id: string }[],
+  cores: readonly Core[],
+): Map<string, number> | null {
+  const places = new Map<string, number>();
+  for (const instance of own) {
+    if (places.has(instance.node_id)) return null;
+    places.set(
+      instance.node_id,
+      cores.findIndex((core) => coreKey(core) === coreKey(instance)),
+    );
+  }
+  return nfs.every(({ id }) => places.has(id)) ? places : null;
 }
 
 /** Objectives whose two classes carry traffic. */
-function slosOf({ class_slos }: PlannedPipeline['definition'], paths: readonly Path[]) {
+function slosOf({ class_slos }: PlannedChain['definition'], paths: readonly Path[]) {
   const slos: ScheduleProblem['slos'][number][] = [];
   const names: string[] = [];
   const classOf = (edge: string) => paths.findIndex(({ edges }) => edges.includes(edge));
@@ -135,15 +191,15 @@ function slosOf({ class_slos }: PlannedPipeline['definition'], paths: readonly P
 }
 
 function formOf(
-  { pipeline_id }: PlannedPipeline,
-  { problem, paths, slos }: NamedScheduleProblem,
+  { chain_id }: PlannedChain,
+  { problem, paths, slos, cores }: NamedScheduleProblem,
   schedule: Schedule,
 ): ScheduleForm {
   const { strategy, mode } = schedule;
   const classId = (c: number) => paths[c]!.id;
   const moduleId = (m: number) => (m < 0 ? 'classifier' : problem.modules[m]!.id);
   const replicated = problem.workers.sharing === 'replicate';
-  const common = { pipeline_id, strategy, mode, workers: problem.workers.count, replicated };
+  const common = { chain_id, strategy, mode, workers: problem.workers.count, replicated, cores: [...cores] };
   if (!schedule.feasible) {
     const conflicts = schedule.conflicts.map(({ classes, modules, slos: tied, ...constraint }) => {
       const shared = namesOf(modules.map(moduleId));
@@ -188,10 +244,10 @@ function namesOf(modules: readonly string[]): string[] {
   return [...new Set(nfs.length > 0 ? nfs : modules)];
 }
 
-function qualityOf({ pipeline_id }: PlannedPipeline, { bound }: Extract<Schedule, { feasible: true }>): Quality {
+function qualityOf({ chain_id }: PlannedChain, { bound }: Extract<Schedule, { feasible: true }>): Quality {
   return {
     part: 'scheduling',
-    subject: pipeline_id,
+    subject: chain_id,
     objective: 'tasks',
     unit: 'tasks',
     value: bound.tasks,

@@ -22,7 +22,7 @@ export function schedulersOf(execution: Execution, replicas: number): WorkerSche
 }
 
 function rootOf(execution: Execution, weights: Float64Array, w: number): SchedulerNode | null {
-  const { tasks, worker, levels, limit, cycles_per_second, polls } = execution;
+  const { tasks, worker, levels, limit, available, polls } = execution;
   const mine = [...tasks.keys()].filter((i) => worker[i] === w);
   if (mine.length === 0) return null;
   const byLevel = Array.from({ length: levels }, (_, level) => mine.filter((i) => tasks[i]!.level === level));
@@ -30,7 +30,7 @@ function rootOf(execution: Execution, weights: Float64Array, w: number): Schedul
     members.length === 0 ? [] : [{ level, node: sharing(members, weights, polls && level === levels - 1) }],
   );
   const node: SchedulerNode = children.length === 1 ? children[0]!.node : { kind: 'priority', children };
-  const held = limit[w]! < cycles_per_second * (1 - 1e-9);
+  const held = limit[w]! < available[w]! * (1 - 1e-9);
   return held ? { kind: 'rate-limit', cycles_per_second: limit[w]!, child: node } : node;
 }
 

@@ -28,7 +28,7 @@ function alpine(problem: ScheduleProblem, mode: Mode, left: Allowance): Outcome 
 function runToCompletion(problem: ScheduleProblem): Outcome {
   const { tree, nodeLevel, targets } = settingOf(problem, unfold(problem));
   const service = new Float64Array(tree.parent.length).fill(1);
-  const bound = fixed(tree.forced, 'SLOs are left aside');
+  const bound = fixed(tree.forced, 'SLOs are ignored');
   return { layout: { tree, nodeLevel, targets, heads: tree.forced, service, bound, flat: true } };
 }
 

@@ -6,7 +6,7 @@ const SAME = 1e-9;
 
 type RatioSlo = Exclude<Slo, { kind: 'priority' }>;
 
-/** What the SLOs ask for, class by class. */
+/** Targets from the SLOs, by class. */
 export interface Targets {
   /** Priority level of each class; 0 is served first. */
   readonly level: Int32Array;
@@ -26,7 +26,7 @@ export interface Targets {
   readonly from: Int32Array;
 }
 
-/** Classes and what is wished of them. */
+/** Classes and their SLOs. */
 type Wishes = Pick<ScheduleProblem, 'slos'> & { readonly classes: readonly unknown[] };
 
 /** Errors: `BadProblem` for SLOs that contradict each other or mix measures in one priority level. */

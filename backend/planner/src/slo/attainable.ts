@@ -1,14 +1,14 @@
-import type { PipelineDefinition } from '@orrery/contract';
-import { indexDescriptors } from '../pipeline/attributes.js';
-import { fastestGhz } from '../pipeline/clock.js';
-import { costOnCore } from '../pipeline/forms.js';
-import { descriptorsByNode, graphOf, topologicalOrder } from '../pipeline/graph.js';
+import { type ChainDefinition, nfInstances } from '@orrery/contract';
+import { indexDescriptors } from '../check/attributes.js';
+import { fastestGhz } from '../check/clock.js';
+import { costOnCore } from '../check/forms.js';
+import { descriptorsByNode, graphOf, topologicalOrder } from '../check/graph.js';
 import {
   boardImplementation,
   containerImplementation,
   slotTimeUs,
   softwareImplementation,
-} from '../pipeline/implementation.js';
+} from '../check/implementation.js';
 import { serviceUs } from './latency.js';
 import type { PlacedInput } from './placed.js';
 
@@ -20,7 +20,7 @@ const ABOVE_THE_MEAN = 90;
 /** What NFs take on the fastest server or board without queue, wake-up or hop. */
 export function leastTimeUs(
   { descriptors, infrastructure }: Hardware,
-  definition: PipelineDefinition,
+  definition: ChainDefinition,
   nodes: readonly string[],
 ): number {
   const least = leastOfEach({ descriptors, infrastructure }, definition);
@@ -31,7 +31,7 @@ export function leastTimeUs(
  * No placement on this hardware has a lower percentile: the fixed time of the fastest way, and its service where the
  * percentile lies above the mean.
  */
-export function leastPercentileUs(input: Hardware, definition: PipelineDefinition, percentile: number): number {
+export function leastPercentileUs(input: Hardware, definition: ChainDefinition, percentile: number): number {
   const least = leastOfEach(input, definition);
   const graph = graphOf(definition);
   const reached = new Map<string, number>();
@@ -47,7 +47,7 @@ export function leastPercentileUs(input: Hardware, definition: PipelineDefinitio
   return Number.isFinite(shortest) ? shortest : 0;
 }
 
-function leastOfEach({ descriptors, infrastructure }: Hardware, definition: PipelineDefinition) {
+function leastOfEach({ descriptors, infrastructure }: Hardware, definition: ChainDefinition) {
   const catalogue = indexDescriptors(descriptors);
   const nfs = descriptorsByNode(definition);
   const ghz = fastestGhz(infrastructure);
@@ -70,14 +70,14 @@ function leastOfEach({ descriptors, infrastructure }: Hardware, definition: Pipe
 }
 
 /**
- * The pipeline's rate at which all links into servers, or all cores, are full of it alone: no placement on this hardware
+ * The chain's rate at which all links into servers, or all cores, are full of it alone: no placement on this hardware
  * carries more. Traffic that no NF treats crosses no link to a server.
  */
-export function mostThroughputBps({ bins, instances, pipelines, pgraph }: PlacedInput, pipelineId: string): number {
-  const { definition } = pipelines.find(({ pipeline_id }) => pipeline_id === pipelineId)!;
+export function mostThroughputBps({ bins, graph, chains, pgraph }: PlacedInput, chainId: string): number {
+  const { definition } = chains.find(({ chain_id }) => chain_id === chainId)!;
   const rate = definition.traffic_class.rate_bps;
   const hz = new Map(bins.map((bin) => [bin.id, bin.hz]));
-  const own = instances.filter(({ pipeline_id }) => pipeline_id === pipelineId);
+  const own = nfInstances(graph).filter(({ chain_id }) => chain_id === chainId);
   const cycles = own.reduce((sum, { core_share, server }) => sum + core_share * hz.get(server)!, 0);
   const nodes = new Set(own.map(({ pgraph_node }) => pgraph_node));
   const entering = pgraph.edges

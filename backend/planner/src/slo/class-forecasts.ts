@@ -1,41 +1,41 @@
-import type { ClassForecast, Plan, PlannedPipeline } from '@orrery/contract';
-import { type Path, pathsOf } from '../pipeline/paths.js';
+import type { ClassForecast, Plan, PlannedChain } from '@orrery/contract';
+import { type Path, pathsOf } from '../check/paths.js';
 import { leastTimeUs } from './attainable.js';
 import { latencyOf } from './latency.js';
 import type { PlacedInput } from './placed.js';
 import { percentileUs } from './predict.js';
 import { throughputOf } from './throughput.js';
 
-/** Latency and throughput of each traffic class; none for a pipeline with more classes than are told apart. */
+/** Latency and throughput of each path class; none for a chain with too many classes. */
 export function classForecasts(
   input: PlacedInput,
-  wayOf: (pipeline: PlannedPipeline, path: Path) => ClassForecast['way'],
+  wayOf: (chain: PlannedChain, path: Path) => ClassForecast['way'],
 ): ClassForecast[] {
-  return input.pipelines.flatMap((pipeline) =>
-    (pathsOf(pipeline.definition) ?? []).map((path) => {
-      const { pipeline_id } = pipeline;
-      const latency = latencyOf(input, pipeline_id, path);
-      const rate_bps = classRate(input.pgraph, pipeline, path);
-      const { bps, bottleneck } = throughputOf(input, { pipeline_id, rate_bps, path });
+  return input.chains.flatMap((chain) =>
+    (pathsOf(chain.definition) ?? []).map((path) => {
+      const { chain_id } = chain;
+      const latency = latencyOf(input, chain_id, path);
+      const rate_bps = classRate(input.pgraph, chain, path);
+      const { bps, bottleneck } = throughputOf(input, { chain_id, rate_bps, path });
       return {
         id: path.id,
-        pipeline_id,
+        chain_id,
         edges: [...path.edges],
         nodes: [...path.nodes],
         rate_bps,
         mean_us: latency.mean_us,
         p99_us: percentileUs(latency, 0.99),
-        least_us: leastTimeUs(input, pipeline.definition, path.nodes),
+        least_us: leastTimeUs(input, chain.definition, path.nodes),
         throughput_bps: bps,
         bottleneck,
-        way: wayOf(pipeline, path),
+        way: wayOf(chain, path),
       };
     }),
   );
 }
 
-/** What of the pipeline's estimate takes the path: at each node its edge's part of what leaves. */
-export function classRate(pgraph: Plan['pgraph'], { definition }: PlannedPipeline, path: Path): number {
+/** What of the chain's estimate takes the path: at each node its edge's part of what leaves. */
+export function classRate(pgraph: Plan['pgraph'], { definition }: PlannedChain, path: Path): number {
   const rate = new Map(pgraph.edges.map((edge) => [edge.id, edge.rate_bps]));
   const rateOf = (id: string) => rate.get(`${definition.name}.${id}`) ?? 0;
   const from = new Map(definition.edges.map((edge) => [edge.id, edge.from]));

@@ -1,13 +1,10 @@
-import type { Plan, PlannedPipeline } from '@orrery/contract';
+import type { Plan, PlannedChain } from '@orrery/contract';
 
-/** A warning for each objective that no placement on the infrastructure can meet, at its field of the definition. */
-export function hopelessObjectives(
-  { slos }: Pick<Plan, 'slos'>,
-  pipelines: readonly PlannedPipeline[],
-): Plan['problems'] {
-  return slos.flatMap(({ constraint, pipeline_id, slo_id, kind }) => {
+/** A warning for each objective that no placement on the infrastructure can meet, with its field in the definition. */
+export function hopelessObjectives({ slos }: Pick<Plan, 'slos'>, chains: readonly PlannedChain[]): Plan['problems'] {
+  return slos.flatMap(({ constraint, chain_id, slo_id, kind }) => {
     if (!constraint) return [];
-    const { definition } = pipelines.find((it) => it.pipeline_id === pipeline_id)!;
+    const { definition } = chains.find((it) => it.chain_id === chain_id)!;
     const index = definition.slos.findIndex(({ id }) => id === slo_id);
     const figure = (value: number) => Number(value.toPrecision(3));
     const message =
@@ -16,7 +13,7 @@ export function hopelessObjectives(
         : `no placement on this infrastructure carries more than ${figure(constraint.available / 1e6)} Mbit/s`;
     return [
       {
-        pipeline_id,
+        chain_id,
         code: 'bad-objective' as const,
         severity: 'warning' as const,
         message,

@@ -1,13 +1,15 @@
-import type { CostProfile, Infrastructure, NfDescriptor, Plan } from '@orrery/contract';
-import { costOnCore } from '../pipeline/forms.js';
-import { boardImplementation, slotTimeUs } from '../pipeline/implementation.js';
+import type { CostProfile, Infrastructure, Instance, NfDescriptor } from '@orrery/contract';
+import { costOnCore } from '../check/forms.js';
+import { boardImplementation, slotTimeUs } from '../check/implementation.js';
+import type { PlacedNode } from '../igraph/graph.js';
+import { copyCycles, QUEUE_CYCLES } from '../igraph/sizing.js';
 
 /**
  * What an instance costs its core, with the fixed time that each packet takes: for one in a slot the board's own latency
- * and the time in the slot, whose pipeline takes packets one behind the other without a queue.
+ * and the time in the slot, whose chain takes packets one behind the other without a queue.
  */
 export function costOf(
-  instance: Pick<Plan['instances'][number], 'driver' | 'board'>,
+  instance: Pick<Instance, 'driver' | 'board'>,
   descriptor: NfDescriptor,
   { boards }: Pick<Infrastructure, 'boards'>,
   packetBytes: number,
@@ -17,4 +19,16 @@ export function costOf(
   if (!board) return cost;
   const slot_us = slotTimeUs(boardImplementation(descriptor)!, packetBytes, board.clock_mhz);
   return { ...cost, base_latency_us: board.latency_us + slot_us };
+}
+
+/** What any node of the graph costs its core. A mirror or merge adds one copy's time; a queue's wait is its core's. */
+export function costOfNode(
+  node: PlacedNode,
+  catalogue: ReadonlyMap<string, NfDescriptor>,
+  infrastructure: Pick<Infrastructure, 'boards'>,
+  packetBytes: number,
+): CostProfile {
+  if (node.kind === 'nf') return costOf(node, catalogue.get(node.nf)!, infrastructure, packetBytes);
+  const cycles_per_packet = node.kind === 'queue' ? QUEUE_CYCLES : copyCycles(packetBytes);
+  return { cycles_per_packet, cycles_per_byte: 0, memory_bytes: 0, base_latency_us: 0 };
 }

@@ -1,10 +1,17 @@
-import type { CostProfile, Infrastructure, Plan } from '@orrery/contract';
-import { pgraphNodeId } from '../igraph/pgraph.js';
+import {
+  type CostProfile,
+  crossesServers,
+  type GraphEdge,
+  type Infrastructure,
+  type MergeNode,
+} from '@orrery/contract';
+import { indexDescriptors } from '../check/attributes.js';
+import type { Path } from '../check/paths.js';
+import { grouped } from '../grouped.js';
+import { formNodeOf, inOrder, type PlacedNode } from '../igraph/graph.js';
 import { cyclesPerPacket } from '../igraph/sizing.js';
-import { indexDescriptors } from '../pipeline/attributes.js';
-import { graphOf, topologicalOrder } from '../pipeline/graph.js';
-import type { Path } from '../pipeline/paths.js';
-import { costOf } from './instance-cost.js';
+import { costOfNode } from './instance-cost.js';
+import { later, type Moments, minus, mixture, NO_TIME, plus } from './moments.js';
 import { coreKey, coreUse, type PlacedInput } from './placed.js';
 
 /** Engine to switch to engine without the links' own delay: two port crossings and one rule. */
@@ -17,95 +24,78 @@ export const FABRIC_HOP_US = 50;
 export const WAKE_UP_US = 8;
 
 /**
- * Mean and variance of the time from the first engine to the exit over all packets of a pipeline, or of one of its paths,
- * and its fixed minimum. Each core is an M/G/1 queue that shares its processor among the packets that it has (M/G/1-PS),
- * so that the mean sojourn is service / (1 - load) whatever the distribution of service; sojourns are taken as independent
- * and exponential, and a core that sleeps adds an exponential wake-up.
+ * The time from the first engine to the exit over all packets of a chain, or of one of its paths, as the placed graph
+ * leads them. Each core is an M/G/1 queue that shares its processor among the packets that it has (M/G/1-PS), so that the
+ * mean sojourn is service / (1 - load) whatever the distribution of service; sojourns are taken as independent and
+ * exponential, and a core that sleeps adds an exponential wake-up. A merge waits for the last of its branches.
  */
-export function latencyOf(
-  input: PlacedInput,
-  pipelineId: string,
-  path: Path | null = null,
-): { mean_us: number; variance_us2: number; least_us: number } {
-  const catalogue = indexDescriptors(input.descriptors);
-  const { definition } = input.pipelines.find(({ pipeline_id }) => pipeline_id === pipelineId)!;
-  const bytes = definition.traffic_class.packet_bytes;
-  const ghz = new Map(input.infrastructure.servers.map((server) => [server.id, server.ghz]));
-  const busy = coreUse(input.instances);
-  const own = input.instances.filter(({ pipeline_id }) => pipeline_id === pipelineId);
-  const byNode = grouped(own, ({ pgraph_node }) => pgraph_node);
-  const server = new Map(input.instances.map((instance) => [instance.id, instance.server]));
+export function latencyOf(input: PlacedInput, chainId: string, path: Path | null = null): Moments {
+  const { definition } = input.chains.find(({ chain_id }) => chain_id === chainId)!;
   const onPath = path && new Set(path.edges.map((edge) => `${definition.name}.${edge}`));
-  const edges = onPath ? input.edges.filter(({ pgraph_edge }) => onPath.has(pgraph_edge)) : input.edges;
-  const leaving = grouped(edges, ({ from }) => from ?? '');
-
-  /** First and second moment of the time so far, over the packets that arrive somewhere. */
-  const arrivals = new Map<string, { weight: number; first: number; second: number; least: number }>();
-  const arrive = (at: string, weight: number, first: number, second: number, least: number) => {
-    const known = arrivals.get(at) ?? { weight: 0, first: 0, second: 0, least: Number.POSITIVE_INFINITY };
-    arrivals.set(at, {
-      weight: known.weight + weight,
-      first: known.first + weight * first,
-      second: known.second + weight * second,
-      least: Math.min(known.least, least),
-    });
+  const edges = input.graph.edges.filter(
+    ({ chain_id, direction, pgraph_edge }) =>
+      chain_id === chainId && direction === 'forward' && (!onPath || onPath.has(pgraph_edge!)),
+  );
+  const nodes = new Map(
+    input.graph.nodes.filter(({ chain_id }) => chain_id === chainId).map((node) => [node.id, node]),
+  );
+  const entering = grouped(edges, ({ to }) => to);
+  const busy = coreUse(input.graph);
+  const work = workOf(input, definition.traffic_class.packet_bytes, busy);
+  /** When packets leave each node, since they met the first engine. */
+  const left = new Map<string, Moments>();
+  const arrival = (edge: GraphEdge): Moments => {
+    const { from, to, from_server, to_server } = edge;
+    const over = from_server === null || crossesServers(edge);
+    const there = over ? (nodes.get(to) as PlacedNode) : null;
+    const wake = there ? wakeUp(busy.get(coreKey(there))!) : NO_TIME;
+    const hop = crossesServers(edge) ? hopDelay(input.infrastructure, from_server!, to_server) : 0;
+    const before = from === null ? NO_TIME : left.get(from)!;
+    return plus(plus(before, wake), { mean_us: hop, variance_us2: 0, least_us: hop });
   };
-  const EXIT = '';
-  for (const edge of edges) {
-    const first = edge.from === null && own.find(({ id }) => id === edge.to);
-    if (!first) continue;
-    const wake = wakeUp(busy.get(coreKey(first))!);
-    arrive(first.id, weightOf(edge), wake.mean_us, wake.variance_us2 + wake.mean_us ** 2, 0);
+  const mixed = (those: readonly GraphEdge[]) =>
+    mixture(those.map((edge) => ({ weight: weightOf(edge), time: arrival(edge) })));
+  for (const id of inOrder([...nodes.keys()], edges)) {
+    const node = nodes.get(id)!;
+    const those = entering.get(id);
+    if (!those) continue;
+    const arrived = node.kind === 'merge' ? merged(node, those) : mixed(those);
+    if (node.kind === 'exit') return arrived;
+    left.set(id, plus(arrived, work(node)));
   }
-  for (const node of topologicalOrder(graphOf(definition)) ?? []) {
-    for (const instance of byNode.get(pgraphNodeId(definition.name, node)) ?? []) {
-      const at = arrivals.get(instance.id);
-      if (!at) continue;
-      const cost = costOf(instance, catalogue.get(instance.nf)!, input.infrastructure, bytes);
-      const service = serviceUs(cost, bytes, ghz.get(instance.server)!);
-      const sojourn = service / (1 - Math.min(0.999, busy.get(coreKey(instance))!));
-      const first = at.first / at.weight;
-      const fixed = cost.base_latency_us;
-      const after = first + fixed + sojourn;
-      const variance = at.second / at.weight - first * first + sojourn * sojourn;
-      for (const edge of leaving.get(instance.id) ?? []) {
-        const hop = edge.crosses_switch ? hopDelay(input.infrastructure, instance.server, server.get(edge.to!)!) : 0;
-        const next = edge.crosses_switch ? input.instances.find(({ id }) => id === edge.to) : undefined;
-        const wake = next ? wakeUp(busy.get(coreKey(next))!) : ALWAYS_AWAKE;
-        const mean = after + hop + wake.mean_us;
-        const second = variance + wake.variance_us2 + mean * mean;
-        arrive(edge.to ?? EXIT, weightOf(edge), mean, second, at.least + fixed + hop);
-      }
-    }
+  return NO_TIME;
+
+  /** The last copy's arrival; what all have in common lies before the mirror. */
+  function merged({ mirror }: MergeNode, those: readonly GraphEdge[]): Moments {
+    const common = left.get(mirror)!;
+    const branches = grouped(those, ({ from }) => formNodeOf(nodes.get(from!)!));
+    const last = [...branches.values()].map((branch) => minus(mixed(branch), common)).reduce(later);
+    return plus(common, last);
   }
-  const end = arrivals.get(EXIT);
-  if (!end) return { mean_us: 0, variance_us2: 0, least_us: 0 };
-  const mean_us = end.first / end.weight;
-  return { mean_us, variance_us2: Math.max(0, end.second / end.weight - mean_us * mean_us), least_us: end.least };
 }
 
-const ALWAYS_AWAKE = { mean_us: 0, variance_us2: 0 };
+/** What a packet spends in a node: the fixed part, and the sojourn on its core. */
+function workOf(input: PlacedInput, packetBytes: number, busy: ReadonlyMap<string, number>) {
+  const catalogue = indexDescriptors(input.descriptors);
+  const ghz = new Map(input.infrastructure.servers.map((server) => [server.id, server.ghz]));
+  return (node: PlacedNode): Moments => {
+    const cost = costOfNode(node, catalogue, input.infrastructure, packetBytes);
+    const service = serviceUs(cost, packetBytes, ghz.get(node.server)!);
+    const sojourn = service / (1 - Math.min(0.999, busy.get(coreKey(node))!));
+    const fixed = cost.base_latency_us;
+    return { mean_us: fixed + sojourn, variance_us2: sojourn * sojourn, least_us: fixed };
+  };
+}
 
 /** Wait for a core that is busy for this share of the time and sleeps otherwise. */
-function wakeUp(share: number): { mean_us: number; variance_us2: number } {
+function wakeUp(share: number): Moments {
   const asleep = Math.max(0, 1 - share);
   const mean_us = asleep * WAKE_UP_US;
-  return { mean_us, variance_us2: 2 * asleep * WAKE_UP_US ** 2 - mean_us ** 2 };
-}
-
-function grouped<T>(values: readonly T[], keyOf: (value: T) => string): Map<string, T[]> {
-  const groups = new Map<string, T[]>();
-  for (const value of values) {
-    const key = keyOf(value);
-    const group = groups.get(key);
-    if (group) group.push(value);
-    else groups.set(key, [value]);
-  }
-  return groups;
+  return { mean_us, variance_us2: 2 * asleep * WAKE_UP_US ** 2 - mean_us ** 2, least_us: 0 };
 }
 
 /** A branch without traffic still counts a little, so that its latency is not undefined. */
-function weightOf(edge: Plan['edges'][number]): number {
+function weightOf(edge: GraphEdge): number {
   return Math.max(edge.rate_bps, 1e-6);
 }
 

@@ -1,26 +1,24 @@
-import type { Infrastructure, NfDescriptor, Plan, PlannedPipeline } from '@orrery/contract';
+import type { Infrastructure, InstanceGraph, NfDescriptor, Plan, PlannedChain } from '@orrery/contract';
+import { type PlacedNode, placedNodes } from '../igraph/graph.js';
 import type { Bin } from '../placement/problem.js';
 
-/** A placed plan as the models of its performance see it. */
+/** A placed plan, as input of the performance models. */
 export interface PlacedInput {
-  readonly pipelines: readonly PlannedPipeline[];
+  readonly chains: readonly PlannedChain[];
   readonly descriptors: readonly NfDescriptor[];
   readonly infrastructure: Infrastructure;
   readonly bins: readonly Bin[];
   readonly pgraph: Plan['pgraph'];
-  readonly instances: Plan['instances'];
-  readonly edges: Plan['edges'];
-  /** Instances through which replies come back. */
-  readonly returning: ReadonlySet<string>;
+  readonly graph: InstanceGraph;
 }
 
-export function coreKey({ server, core }: Pick<Plan['instances'][number], 'server' | 'core'>): string {
+export function coreKey({ server, core }: Pick<PlacedNode, 'server' | 'core'>): string {
   return `${server}/${core}`;
 }
 
-/** Part of each core that the estimates ask for. */
-export function coreUse(instances: Plan['instances']): Map<string, number> {
+/** Estimated utilization of each core. */
+export function coreUse(graph: Pick<InstanceGraph, 'nodes'>): Map<string, number> {
   const use = new Map<string, number>();
-  for (const instance of instances) use.set(coreKey(instance), (use.get(coreKey(instance)) ?? 0) + instance.core_share);
+  for (const node of placedNodes(graph)) use.set(coreKey(node), (use.get(coreKey(node)) ?? 0) + node.core_share);
   return use;
 }

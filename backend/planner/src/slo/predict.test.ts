@@ -1,10 +1,10 @@
-import type { PipelineDefinition } from '@orrery/contract';
+import type { ChainDefinition } from '@orrery/contract';
 import { describe, expect, it } from 'vitest';
 import { makePlan } from '../plan/make-plan.js';
 import { seededRandom } from '../random.js';
+import { chainOf } from '../testing/chains.js';
 import { descriptor } from '../testing/descriptors.js';
 import { rack } from '../testing/infrastructure.js';
-import { pipeline } from '../testing/pipelines.js';
 import { gammaQuantile } from './gamma.js';
 import { FABRIC_HOP_US, WAKE_UP_US } from './latency.js';
 
@@ -19,12 +19,12 @@ const SLOS = [
   { id: 'tail', kind: 'latency', percentile: 99, max_us: 100 },
   { id: 'rate', kind: 'throughput', min_bps: 1e9 },
 ];
-const predict = (definition: PipelineDefinition, servers = 1) => {
+const predict = (definition: ChainDefinition, servers = 1) => {
   const plan = makePlan({
     id: 'plan',
     created_ms: 0,
 
-    pipelines: [{ pipeline_id: 'p-1', version: 1, definition }],
+    chains: [{ chain_id: 'p-1', version: 1, definition }],
     descriptors: [nf('a'), nf('b')],
     infrastructure: rack({ servers, cores: 1, ghz: 1, nic_bps: 1e11, link_bps: 5e10 }),
     base: null,
@@ -39,7 +39,7 @@ const rateFor = (utilization: number) => utilization * 1e6 * 8 * 800;
 describe('predictSlos', () => {
   const alone = (utilization: number) =>
     predict(
-      pipeline(
+      chainOf(
         { a: 'a' },
         [
           ['in', 'a'],
@@ -69,7 +69,7 @@ describe('predictSlos', () => {
 
   it('finds the rate at which the busiest core is full', () => {
     const { slo } = predict(
-      pipeline(
+      chainOf(
         { a: 'a' },
         [
           ['in', 'a'],
@@ -84,7 +84,7 @@ describe('predictSlos', () => {
   });
 
   it('adds the fabric where instances stand on two servers', () => {
-    const definition = pipeline(
+    const definition = chainOf(
       { a: 'a', b: 'b' },
       [
         ['in', 'a'],
@@ -103,7 +103,7 @@ describe('predictSlos', () => {
   });
 
   it('agrees with a simulation of random service times over two branches', () => {
-    const definition = pipeline(
+    const definition = chainOf(
       { a: 'a', b: 'b' },
       [
         ['in', 'a'],
@@ -127,7 +127,7 @@ describe('predictSlos', () => {
 
   it('does not promise a rate to a class without an estimate', () => {
     const { slo } = predict(
-      pipeline(
+      chainOf(
         { a: 'a' },
         [
           ['in', 'a'],
@@ -151,9 +151,9 @@ describe('gammaQuantile', () => {
 });
 
 describe('an objective that cannot hold', () => {
-  const hopeless = (slos: PipelineDefinition['slos']) =>
+  const hopeless = (slos: ChainDefinition['slos']) =>
     predict(
-      pipeline(
+      chainOf(
         { a: 'a', b: 'b' },
         [
           ['in', 'a'],

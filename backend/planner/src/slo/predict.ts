@@ -1,4 +1,4 @@
-import type { Constraint, Plan, PlannedPipeline, Slo } from '@orrery/contract';
+import { type Constraint, nfInstances, type Plan, type PlannedChain, type Slo } from '@orrery/contract';
 import { leastPercentileUs, mostThroughputBps } from './attainable.js';
 import { gammaQuantile } from './gamma.js';
 import { latencyOf } from './latency.js';
@@ -11,32 +11,32 @@ const LATENCY_MODEL =
   'processor sharing (M/G/1-PS) on each core, with an exponential wake-up of mean 8 µs where the core sleeps + base latency + 50 µs and the link delays a fabric hop; percentile of a gamma distribution with the same mean and variance';
 
 /** A board of the twin computes each cycle of its device: it is slower than the device, and what it measures is too. */
-const AS_SILICON = 'boards at the clock of their device: an emulated one takes up to some hundred times as long; ';
+const AS_SILICON = 'boards at the clock of their device (an emulated board is up to a few hundred times slower); ';
 
-function latencyModel({ instances, infrastructure }: PlacedInput, pipelineId: string): string {
+function latencyModel({ graph, infrastructure }: PlacedInput, chainId: string): string {
   const emulated = new Set(infrastructure.boards.filter(({ origin }) => origin === 'twin').map(({ id }) => id));
-  const uses = instances.some(
-    ({ pipeline_id, board }) => pipeline_id === pipelineId && board && emulated.has(board.board),
+  const uses = nfInstances(graph).some(
+    ({ chain_id, board }) => chain_id === chainId && board && emulated.has(board.board),
   );
   return uses ? AS_SILICON + LATENCY_MODEL : LATENCY_MODEL;
 }
 
-/** What each objective will measure if the rate estimates hold, for every pipeline of the plan. */
+/** What each objective will measure if the rate estimates hold, for every chain of the plan. */
 export function predictSlos(input: PlacedInput): SloPrediction[] {
-  return input.pipelines.flatMap((pipeline) =>
-    pipeline.definition.slos.map((slo) =>
-      slo.kind === 'latency' ? predictLatency(input, pipeline, slo) : predictThroughput(input, pipeline, slo),
+  return input.chains.flatMap((chain) =>
+    chain.definition.slos.map((slo) =>
+      slo.kind === 'latency' ? predictLatency(input, chain, slo) : predictThroughput(input, chain, slo),
     ),
   );
 }
 
 function predictLatency(
   input: PlacedInput,
-  pipeline: PlannedPipeline,
+  chain: PlannedChain,
   { id, percentile, max_us }: Extract<Slo, { kind: 'latency' }>,
 ): SloPrediction {
-  const { pipeline_id, definition } = pipeline;
-  const predicted = percentileUs(latencyOf(input, pipeline_id), percentile / 100);
+  const { chain_id, definition } = chain;
+  const predicted = percentileUs(latencyOf(input, chain_id), percentile / 100);
   const attainable = Math.min(predicted, leastPercentileUs(input, definition, percentile));
   const met = predicted <= max_us;
   const constraint: Constraint | null =
@@ -44,29 +44,29 @@ function predictLatency(
       ? { constraint: 'latency', needed: attainable, available: max_us, unit: 'us', where: definition.name }
       : null;
   const common = {
-    pipeline_id,
+    chain_id,
     slo_id: id,
     kind: 'latency',
     unit: 'us',
-    model: latencyModel(input, pipeline_id),
+    model: latencyModel(input, chain_id),
   } as const;
   return { ...common, target: max_us, predicted, attainable, met, constraint };
 }
 
 function predictThroughput(
   input: PlacedInput,
-  { pipeline_id, definition }: PlannedPipeline,
+  { chain_id, definition }: PlannedChain,
   { id, min_bps }: Extract<Slo, { kind: 'throughput' }>,
 ): SloPrediction {
-  const { bps, bottleneck } = throughputOf(input, { pipeline_id, rate_bps: definition.traffic_class.rate_bps });
-  const model = `rate at which the first resource is full, the other pipelines at their estimates: ${bottleneck}`;
-  const attainable = Math.max(bps, mostThroughputBps(input, pipeline_id));
+  const { bps, bottleneck } = throughputOf(input, { chain_id, rate_bps: definition.traffic_class.rate_bps });
+  const model = `rate at which the first resource saturates, with the other chains at their estimates: ${bottleneck}`;
+  const attainable = Math.max(bps, mostThroughputBps(input, chain_id));
   const met = bps >= min_bps;
   const constraint: Constraint | null =
     attainable < min_bps
       ? { constraint: 'throughput', needed: min_bps, available: attainable, unit: 'bps', where: definition.name }
       : null;
-  const common = { pipeline_id, slo_id: id, kind: 'throughput', unit: 'bps', model } as const;
+  const common = { chain_id, slo_id: id, kind: 'throughput', unit: 'bps', model } as const;
   return { ...common, target: min_bps, predicted: bps, attainable, met, constraint };
 }
 

@@ -1,11 +1,11 @@
-import type { Plan } from '@orrery/contract';
+import type { Path } from '../check/paths.js';
+import { placedNodes } from '../igraph/graph.js';
 import { pgraphNodeId } from '../igraph/pgraph.js';
-import type { Path } from '../pipeline/paths.js';
 import { coreKey, type PlacedInput } from './placed.js';
 
-/** Who asks: a pipeline, or one of its classes with its rate. */
+/** The subject: a chain, or one of its classes with its rate. */
 interface Asker {
-  readonly pipeline_id: string;
+  readonly chain_id: string;
   readonly rate_bps: number;
   readonly path?: Path;
 }
@@ -15,7 +15,7 @@ export function throughputOf(input: PlacedInput, asker: Asker): { bps: number; b
   if (asker.rate_bps === 0) return { bps: 0, bottleneck: 'the class has no rate estimate' };
   const { all, mine } = loads(input, partOf(input, asker));
   let bps = 1e13;
-  let bottleneck = 'nothing is in the way';
+  let bottleneck = 'no bottleneck';
   for (const [resource, part] of mine) {
     if (part === 0) continue;
     const limit = (asker.rate_bps * (1 - (all.get(resource)! - part))) / part;
@@ -33,9 +33,9 @@ interface Part {
   readonly ofEdge: (pgraphEdge: string) => number;
 }
 
-function partOf({ pipelines, pgraph }: PlacedInput, { pipeline_id, rate_bps, path }: Asker): Part {
-  const { name } = pipelines.find((it) => it.pipeline_id === pipeline_id)!.definition;
-  const own = new Set(pgraph.nodes.filter((node) => node.pipeline_id === pipeline_id).map(({ id }) => id));
+function partOf({ chains, pgraph }: PlacedInput, { chain_id, rate_bps, path }: Asker): Part {
+  const { name } = chains.find((it) => it.chain_id === chain_id)!.definition;
+  const own = new Set(pgraph.nodes.filter((node) => node.chain_id === chain_id).map(({ id }) => id));
   if (!path) {
     const ofEdge = (id: string) => Number(id.startsWith(`${name}.`));
     return { ofNode: (id) => Number(own.has(id)), ofEdge };
@@ -55,30 +55,43 @@ function partOf({ pipelines, pgraph }: PlacedInput, { pipeline_id, rate_bps, pat
 function loads(input: PlacedInput, part: Part): { all: Map<string, number>; mine: Map<string, number> } {
   const all = new Map<string, number>();
   const mine = new Map<string, number>();
-  const server = new Map(input.instances.map((instance) => [instance.id, instance.server]));
+  const nodes = placedNodes(input.graph);
   const capacity = new Map(input.bins.map(({ id, link_bps }) => [id, link_bps]));
   const bandwidth = new Map(input.infrastructure.boards.map((board) => [board.id, board.bandwidth_bps]));
   const add = (resource: string, amount: number, own: number) => {
     all.set(resource, (all.get(resource) ?? 0) + amount);
     if (own > 0) mine.set(resource, (mine.get(resource) ?? 0) + amount * own);
   };
-  for (const instance of input.instances) {
-    const own = part.ofNode(instance.pgraph_node);
-    add(`core ${coreKey(instance)}`, instance.core_share, own);
-    const { board } = instance;
-    if (board) add(`${board.board} slot ${board.slot}`, instance.load_bps / bandwidth.get(board.board)!, own);
-    if (!input.returning.has(instance.id)) continue;
-    for (const way of ['into', 'out of'])
-      add(`link ${way} ${instance.server}`, instance.load_bps / capacity.get(instance.server)!, own);
+  const stepOf = stepEdges(input.graph);
+  const own = new Map(
+    nodes.map((node) => [
+      node.id,
+      node.kind === 'nf' ? part.ofNode(node.pgraph_node) : part.ofEdge(stepOf.get(node.id)!),
+    ]),
+  );
+  for (const node of nodes) {
+    add(`core ${coreKey(node)}`, node.core_share, own.get(node.id)!);
+    const board = node.kind === 'nf' && node.board;
+    if (board) add(`${board.board} slot ${board.slot}`, node.load_bps / bandwidth.get(board.board)!, own.get(node.id)!);
   }
-  for (const edge of input.edges) addLinks(edge);
+  for (const edge of input.graph.edges) {
+    const { from, to, rate_bps, pgraph_edge, from_server, to_server } = edge;
+    const leaves = !own.has(to);
+    if (!leaves && from_server === to_server) continue;
+    const share = pgraph_edge === null ? own.get(from ?? to)! : part.ofEdge(pgraph_edge);
+    if (from_server !== null) add(`link out of ${from_server}`, rate_bps / capacity.get(from_server)!, share);
+    if (!leaves) add(`link into ${to_server}`, rate_bps / capacity.get(to_server)!, share);
+  }
   return { all, mine };
+}
 
-  function addLinks({ from, to, rate_bps, pgraph_edge }: Plan['edges'][number]): void {
-    const [a, b] = [from === null ? null : server.get(from)!, to === null ? null : server.get(to)!];
-    if (a === b) return;
-    const own = part.ofEdge(pgraph_edge);
-    if (a !== null) add(`link out of ${a}`, rate_bps / capacity.get(a)!, own);
-    if (b !== null) add(`link into ${b}`, rate_bps / capacity.get(b)!, own);
+/** For what is no NF: an edge of the policy graph whose packets all pass it, and no others. */
+function stepEdges({ nodes, edges }: PlacedInput['graph']): Map<string, string> {
+  const others = new Map(nodes.map(({ id, kind }) => [id, kind]));
+  const found = new Map<string, string>();
+  for (const { from, to, pgraph_edge } of edges) {
+    if (from !== null && others.get(from) === 'mirror') found.set(from, pgraph_edge!);
+    if (others.get(to) === 'merge' || others.get(to) === 'queue') found.set(to, pgraph_edge!);
   }
+  return found;
 }

@@ -1,7 +1,7 @@
-import type { PipelineDefinition } from '@orrery/contract';
+import type { ChainDefinition } from '@orrery/contract';
 import fc from 'fast-check';
+import { chainOf } from './chains.js';
 import { type Packet, packet } from './packets.js';
-import { pipeline } from './pipelines.js';
 
 type Term = [attribute: string, op: 'is' | 'is-not', value: string | number];
 
@@ -72,8 +72,8 @@ export interface Shape {
   readonly exact: boolean;
 }
 
-/** A pipeline whose nodes are all on a way from ingress to egress and whose filters name upstream attributes only. */
-export function arbitraryPipeline({ nfs, maxNodes, exact }: Shape, name = 'p'): fc.Arbitrary<PipelineDefinition> {
+/** A chain whose nodes are all on a way from ingress to egress and whose filters name upstream attributes only. */
+export function arbitraryChain({ nfs, maxNodes, exact }: Shape, name = 'p'): fc.Arbitrary<ChainDefinition> {
   return fc.array(fc.constantFrom(...nfs), { minLength: 1, maxLength: maxNodes }).chain((kinds) => {
     const ids = kinds.map((_, i) => `n${i}`);
     const outputs = ['in', ...ids].map((from, i) => {
@@ -90,7 +90,7 @@ export function arbitraryPipeline({ nfs, maxNodes, exact }: Shape, name = 'p'): 
     });
     return fc.tuple(...outputs).map((all) => {
       const nfOf = Object.fromEntries(ids.map((id, i) => [id, kinds[i]!]));
-      return pipeline(
+      return chainOf(
         nfOf,
         all.flat().map(([from, to, filter]) => [from, to, [...filter]]),
         { name },

@@ -38,10 +38,10 @@ export function rack({
       id,
       origin: 'twin',
       role: 'client',
-      address: `10.0.0.${i + 1}`,
+      addresses: [{ address: `10.0.0.${i + 1}` }],
       mac: `02:00:00:00:00:0${i + 1}`,
     })),
-    links: ids.map((id, i) => ({
+    links: [...ids, 'client-1', 'client-2'].map((id, i) => ({
       id: `link-${i + 1}`,
       a: { node: id, port: 'eth0' },
       b: { node: 'switch-1', port: `p${i + 1}` },

@@ -65,7 +65,7 @@ export function withRatios(tree: RandomTree, kind: 'cpu-time' | 'throughput'): S
   return { ...bare, slos };
 }
 
-/** The synthetic pipeline of Alpine 5.5.2: a full binary tree with equal costs. */
+/** The synthetic chain of Alpine 5.5.2: a full binary tree with equal costs. */
 export function binaryTree(depth: number, seed: number): ScheduleProblem {
   const random = seededRandom(seed);
   const modules = 2 ** (depth + 1) - 1;

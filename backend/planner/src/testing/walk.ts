@@ -1,4 +1,4 @@
-import type { FlowRange, InstanceSpec, NfDescriptor, PipelineDefinition, Plan } from '@orrery/contract';
+import type { ChainDefinition, FlowRange, InstanceSpec, NfDescriptor, Plan } from '@orrery/contract';
 import { flowHash, matchesResolved, matchesTerm, type Packet, packet } from './packets.js';
 
 const ENGINE = 1;
@@ -11,7 +11,7 @@ export type Verdicts = (nodeId: string, attribute: string) => string;
 
 /** Nodes that a packet passes by the meaning of the DAG alone; `null` as last element: dropped. */
 export function walkDefinition(
-  { nodes, edges }: PipelineDefinition,
+  { nodes, edges }: ChainDefinition,
   catalogue: readonly NfDescriptor[],
   start: Packet,
   verdicts: Verdicts,

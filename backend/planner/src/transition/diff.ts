@@ -1,9 +1,10 @@
-import type { Plan } from '@orrery/contract';
+import { nfInstances, type Plan } from '@orrery/contract';
 import { sameContent } from './same-spec.js';
 
-/** Instances by what happens to them; one that runs on after its outputs changed counts as reconfigured. */
-export function diffOf(base: Plan | null, instances: Plan['instances'], nodes: Plan['nodes']): Plan['diff'] {
-  const before = new Map(base?.instances.map(({ id, server }) => [id, server]));
+/** Instances by what happens to them; one that keeps running with changed outputs counts as reconfigured. */
+export function diffOf(base: Plan | null, graph: Plan['graph'], nodes: Plan['nodes']): Plan['diff'] {
+  const before = new Map(nfInstances(base?.graph).map(({ id, server }) => [id, server]));
+  const instances = nfInstances(graph);
   const now = new Set(instances.map(({ id }) => id));
   const diff: Plan['diff'] = { added: [], removed: [], moved: [], reconfigured: [], kept: [] };
   const specOf = (plan: Plan['nodes'] | undefined, server: string, id: string) =>

@@ -12,7 +12,7 @@ function server(...instances: [id: string, hop: number, to: number][]): NodeSpec
     gateway_mac: '02:0e:ff:ff:ff:fe',
     instances: instances.map(([id, , to]) => ({
       id,
-      pipeline_id: 'p',
+      chain_id: 'p',
       node_id: 'n',
       nf: 'monitor',
       driver: 'engine',
@@ -31,7 +31,7 @@ function server(...instances: [id: string, hop: number, to: number][]): NodeSpec
 
 const hopRule = (hop: number): FabricSpec['rules'][number] => ({
   id: `hop/${hop}`,
-  pipeline_id: null,
+  chain_id: null,
   kind: 'hop',
   priority: 2,
   from_hosts: [],

@@ -1,14 +1,14 @@
 import type { FabricSpec, NodeSpec, PlanStep } from '@orrery/contract';
 import { sameFabric, sameNode } from './same-spec.js';
 
-/** Desired state of every server that runs something, or has to be told that it runs nothing. */
+/** Desired state of every server that runs something now or in the plan. */
 export type Nodes = Readonly<Record<string, NodeSpec>>;
 
 /**
- * The ways from what runs to what a plan wants, so that traffic never points at something that is not there:
- * `prepare` adds what is new beside what runs, `steer` (fabric) leads new traffic to it while the old hops stay valid,
- * `switch` turns instances that stay to their new outputs and settings, `clean` drops what nothing points at any more,
- * `settle` (fabric) forgets the old hops.
+ * The phases from what runs to a plan, ordered so that traffic is never steered to something that does not exist:
+ * `prepare` adds new instances alongside the old, `steer` (fabric) steers new traffic to them while old hops stay valid,
+ * `switch` gives remaining instances their new outputs and settings, `clean` removes what is no longer referenced,
+ * `settle` (fabric) removes the old hops.
  */
 export const PHASES = ['prepare', 'steer', 'switch', 'clean', 'settle', 'settled'] as const;
 export type Phase = (typeof PHASES)[number];
@@ -43,7 +43,14 @@ export function nodesIn(
   for (const name of new Set([...Object.keys(running), ...Object.keys(wanted)])) {
     const before = running[name];
     const template = (wanted[name] ?? before)!;
-    const empty: NodeSpec = { ...template, instances: [], hops: [], exits: [] };
+    const empty: NodeSpec = {
+      ...template,
+      instances: [],
+      modules: undefined,
+      schedulers: undefined,
+      hops: [],
+      exits: [],
+    };
     const old = before ?? empty;
     const left = withoutInstances(old, abandoned);
     const after = (left === old ? combine : combineAnew)(left, wanted[name] ?? empty);
@@ -52,18 +59,18 @@ export function nodesIn(
   return result;
 }
 
-/** What the fabric is told in a phase; the very object that it was when its content stays the same. */
+/** Desired state of the fabric in a phase; the same object if unchanged. */
 export function fabricIn(phase: FabricPhase, running: FabricSpec, wanted: FabricSpec): FabricSpec {
   const after = phase === 'steer' ? steered(running, wanted) : wanted;
   return sameFabric(running, after) ? running : after;
 }
 
-/** What runs, and beside it everything new of the plan; instances in both stay as they are. */
+/** What runs plus everything new in the plan; instances in both are unchanged. */
 function prepared(old: NodeSpec, next: NodeSpec): NodeSpec {
   return union(next, old, next);
 }
 
-/** The plan, and beside it everything that ran; instances in both are as the plan wants them. */
+/** The plan plus everything that ran; instances in both are as in the plan. */
 function switched(old: NodeSpec, next: NodeSpec): NodeSpec {
   return union(next, next, old);
 }
@@ -82,9 +89,14 @@ function union(template: NodeSpec, first: NodeSpec, second: NodeSpec): NodeSpec 
   return {
     ...template,
     instances: [...first.instances, ...without(second.instances, first.instances, ({ id }) => id)],
+    ...(first.modules || second.modules ? { modules: both(first.modules, second.modules) } : {}),
     hops: [...first.hops, ...without(second.hops, first.hops, ({ hop }) => hop)],
     exits: [...first.exits, ...without(second.exits, first.exits, ({ exit_id }) => exit_id)],
   };
+}
+
+function both<T extends { readonly id: string }>(first: T[] = [], second: T[] = []): T[] {
+  return [...first, ...without(second, first, ({ id }) => id)];
 }
 
 /** The plan's rules and the hops and returns that may still carry packets. */

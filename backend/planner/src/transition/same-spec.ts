@@ -1,6 +1,6 @@
 import type { FabricSpec, NodeSpec } from '@orrery/contract';
 
-/** Whether two wire objects say the same, whatever the order of their fields. */
+/** Whether two wire objects are equal, regardless of field order. */
 export function sameContent(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
@@ -13,12 +13,12 @@ export function sameContent(a: unknown, b: unknown): boolean {
   );
 }
 
-/** Whether a node runs the same, whatever the generation and the order in which it is told. */
+/** Whether two node specs are equivalent, regardless of generation and order. */
 export function sameNode(a: NodeSpec, b: NodeSpec): boolean {
   return sameContent(keyedNode(a), keyedNode(b));
 }
 
-/** Whether the fabric forwards the same, whatever the generation and the order of its rules. */
+/** Whether two fabric specs are equivalent, regardless of generation and order of rules. */
 export function sameFabric(a: FabricSpec, b: FabricSpec): boolean {
   const keyed = ({ rules }: FabricSpec) => Object.fromEntries(rules.map((rule) => [rule.id, rule]));
   return sameContent(keyed(a), keyed(b));
@@ -29,6 +29,7 @@ function keyedNode(spec: NodeSpec) {
     ...spec,
     generation: 0,
     instances: Object.fromEntries(spec.instances.map((instance) => [instance.id, instance])),
+    modules: Object.fromEntries((spec.modules ?? []).map((module) => [module.id, module])),
     hops: Object.fromEntries(spec.hops.map((hop) => [hop.hop, hop])),
     exits: Object.fromEntries(spec.exits.map((exit) => [exit.exit_id, exit])),
   };

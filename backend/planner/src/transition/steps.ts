@@ -21,7 +21,7 @@ type Step = Omit<PlanStep, 'ordinal'>;
 
 const NOTHING: Desired = { nodes: {}, fabric: { generation: 0, rules: [] } };
 
-/** What each phase changes, a step a node or fabric, in the order in which it is done; of these servers only. */
+/** The changes of each phase, one step per node or fabric, in order; restricted to the given servers. */
 export function stepsBetween(
   base: Desired | null,
   next: Desired,
@@ -67,7 +67,7 @@ function nodeStep(phase: NodePhase, subject: string, was: NodeSpec | undefined, 
     kind: STEP_KIND[phase],
     subject,
     summary: `${said.length > 0 ? said.join(', ') : wires} on ${subject}`,
-    interrupts: [...new Set(restarted.map(({ pipeline_id }) => pipeline_id))],
+    interrupts: [...new Set(restarted.map(({ chain_id }) => chain_id))],
   };
 }
 
@@ -85,11 +85,11 @@ function fabricStep(phase: FabricPhase, was: FabricSpec, is: FabricSpec): Step {
     kind: STEP_KIND[phase],
     subject: 'fabric',
     summary: parts.flatMap(([n, what]) => (n > 0 ? [`${count(n, 'rule')} ${what}`] : [])).join(', '),
-    interrupts: [...new Set(rerouted.flatMap(({ pipeline_id }) => (pipeline_id === null ? [] : [pipeline_id])))],
+    interrupts: [...new Set(rerouted.flatMap(({ chain_id }) => (chain_id === null ? [] : [chain_id])))],
   };
 }
 
-/** Whether the NF itself stays as it is, and packets only take another way behind it. */
+/** Whether the NF itself is unchanged and only its outputs differ. */
 function isOnlyRewired(before: InstanceSpec, after: InstanceSpec): boolean {
   const own = ({ nf, driver, core, config, metadata }: InstanceSpec) => ({ nf, driver, core, config, metadata });
   return sameContent(own(before), own(after));

@@ -101,7 +101,7 @@ export function buildSpg(problem: SpgProblem, options: SpgOptions): Spg {
   const reverted = shape.mirrors > 0 && gain < threshold * sequential_us;
   const rejected = candidates.map(({ name, it }) => rejectedFor(task, name, it.series, shape));
   const share = (gain / (sequential_us || 1)) * 100;
-  const because = `saves ${share.toFixed(1)} % of the latency; it takes ${(threshold * 100).toFixed(1)} % to be worth its copies`;
+  const because = `saves ${share.toFixed(1)} % of the latency; at least ${(threshold * 100).toFixed(1)} % is needed to be worth the copies`;
   if (reverted) rejected.unshift({ ...described(task, options.strategy, draft.series), because });
   return answer(task, reverted ? { ...sequential, packing: draft.packing } : draft, {
     reverted,

@@ -15,7 +15,7 @@ interface SpgCertificate {
   readonly bins: number | null;
   readonly bins_bound: number;
   readonly proven: boolean;
-  /** What the graph or its packing claims and the solver contradicts. Empty: all agrees. */
+  /** Claims of the graph or its packing that the solver contradicts; empty: none. */
   readonly contradictions: readonly string[];
 }
 

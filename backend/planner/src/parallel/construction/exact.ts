@@ -139,7 +139,7 @@ class SubsetProgramme {
         if (any[part * n + i]! + any[rest * n + copies - i]! === value)
           return [...this.build(part, i), ...this.build(rest, copies - i)];
     }
-    throw new Error('the programme lost its own solution');
+    throw new Error('the program lost its own solution');
   }
 
   private buildBranches(set: number, copies: number): Series[] {
@@ -153,7 +153,7 @@ class SubsetProgramme {
         if (Math.max(series[part * n + i]!, body[rest * n + copies - 1 - i]!) === value)
           return [this.buildSeries(part, i), ...this.buildBranches(rest, copies - 1 - i)];
     }
-    throw new Error('the programme lost its own solution');
+    throw new Error('the program lost its own solution');
   }
 }
 

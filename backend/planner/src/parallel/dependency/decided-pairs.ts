@@ -1,6 +1,6 @@
-import type { NfDescriptor, PipelineDefinition } from '@orrery/contract';
-import { descriptorsByNode } from '../../pipeline/graph.js';
-import type { Path } from '../../pipeline/paths.js';
+import type { ChainDefinition, NfDescriptor } from '@orrery/contract';
+import { descriptorsByNode } from '../../check/graph.js';
+import type { Path } from '../../check/paths.js';
 import type { Conflict, Pair } from './dependencies.js';
 
 /**
@@ -10,7 +10,7 @@ import type { Conflict, Pair } from './dependencies.js';
  */
 export function decidedPairs(
   pairs: readonly Pair[],
-  { nodes, edges }: PipelineDefinition,
+  { nodes, edges }: ChainDefinition,
   path: Path,
   catalogue: ReadonlyMap<string, NfDescriptor>,
 ): Pair[] {
@@ -34,7 +34,7 @@ export function decidedPairs(
     if (attribute === null) return pair;
     const [a, b] = [path.nodes[pair.earlier]!, path.nodes[pair.later]!];
     const { earlier, later } = pair;
-    const sentence = `${a} decides ${attribute}, by which packets are led to ${b}`;
+    const sentence = `${a} decides ${attribute}, which steers packets to ${b}`;
     const conflict: Conflict = { earlier, later, kind: 'filter', field: null, sentence };
     return { ...pair, parallel: false, conflicts: [...pair.conflicts, conflict] };
   });

@@ -25,7 +25,7 @@ describe('dependencies', () => {
   it('a firewall before a dynamic NAT is not parallel, before a static NAT it is (HydraNF 6.2, figure 6.1)', () => {
     expect(pair(FIREWALL, DYNAMIC_NAT).parallel).toBe(false);
     expect(sentences(FIREWALL, DYNAMIC_NAT)).toEqual([
-      'a may drop a packet, b keeps state of flows and would see it nevertheless',
+      'a may drop a packet, b keeps state of flows and would still see it',
     ]);
     expect(pair(FIREWALL, STATIC_NAT)).toMatchObject({ parallel: true, conflicts: [] });
     expect(pair(FIREWALL, STATIC_NAT).order).toMatchObject([{ kind: 'read-write', field: 'ip.dst' }]);
@@ -39,7 +39,7 @@ describe('dependencies', () => {
     expect(pair(VPN, UNWRAP).conflicts.map(({ kind }) => kind)).toEqual(['add-remove', 'length']);
     expect(sentences(VPN, MONITOR)).toEqual(['a changes the length of packets, b reads length']);
     expect(sentences(FIREWALL, LIMITER)).toEqual([
-      'a may drop a packet, b counts over all packets and would see it nevertheless',
+      'a may drop a packet, b counts over all packets and would still see it',
     ]);
   });
 

@@ -31,7 +31,7 @@ export interface Pair {
   readonly order: readonly Conflict[];
 }
 
-/** An NF of the chain: its name in the pipeline and the id of its descriptor. */
+/** An NF of the chain: its name in the chain and the id of its descriptor. */
 interface ChainNf {
   readonly id: string;
   readonly nf: string;
@@ -138,7 +138,7 @@ function lengthConflicts({ earlier, later, names: [u, w] }: Where, a: Profile, b
 function dropConflicts({ earlier, later, names: [u, w] }: Where, a: Profile, b: Profile): Conflict[] {
   if (!a.actions.may_drop || !keepsState(b)) return [];
   const what = b.state.kind === 'flow' ? 'keeps state of flows' : 'counts over all packets';
-  const sentence = `${u} may drop a packet, ${w} ${what} and would see it nevertheless`;
+  const sentence = `${u} may drop a packet, ${w} ${what} and would still see it`;
   return [{ earlier, later, kind: 'drop-state', field: null, sentence }];
 }
 

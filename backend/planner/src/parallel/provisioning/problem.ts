@@ -114,7 +114,7 @@ export function checkProvisioning({ rate_bps, nfs, edges, servers, delay_us }: P
   });
 }
 
-/** What no placement whatever can meet. Empty: there may be one. */
+/** Constraints that no placement can meet; empty: a placement may exist. */
 export function impossibilities({ rate_bps, nfs, servers }: ProvisioningProblem): Constraint[] {
   const counts = nfs.map((nf) => instancesNeeded(rate_bps, nf.instance_rate_bps));
   const conflicts: Constraint[] = [];

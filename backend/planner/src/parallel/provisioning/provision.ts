@@ -42,7 +42,7 @@ export interface Provisioned {
   readonly counts: readonly (readonly number[])[];
   readonly loads_bps: readonly (readonly number[])[];
   readonly flows: readonly EdgeFlow[];
-  /** Rate times delay over all traffic between servers: bits that are under way (HydraNF 6.7). */
+  /** Rate times delay over all traffic between servers: bits in transit (HydraNF 6.7). */
   readonly overhead_bits: number;
   readonly cross_traffic_bps: number;
   readonly lower_bound_bits: number;
@@ -128,7 +128,7 @@ export function provision(problem: ProvisioningProblem, { strategy, seed, budget
   return { ...answer, rejected: others.map((name) => rejectedFor(name, run(name), answer.overhead_bits)) };
 }
 
-/** What stands in the way of several attempts: one may break a limit only to keep another. */
+/** Combined conflicts of several attempts: one may break a limit only to keep another. */
 function conflictsOf(states: readonly ProvisioningState[]): Constraint[] {
   const seen = new Map<string, Constraint>();
   for (const it of states.flatMap((state) => state.conflicts()))

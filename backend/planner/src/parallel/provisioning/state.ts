@@ -191,7 +191,7 @@ export class ProvisioningState {
     return over(this.fill(k)) + over(link);
   }
 
-  /** Each limit that the state breaks. */
+  /** All limits that the state violates. */
   conflicts(): Constraint[] {
     return this.problem.servers.flatMap((server, k) => {
       const rate = Math.max(this.in[k]!, this.out[k]!) * this.problem.rate_bps;

@@ -1,0 +1,44 @@
+import type { ChainDefinition, NfDescriptor } from '@orrery/contract';
+import { type ChainGraph, reachableFrom } from './graph.js';
+import { type DerivedDomains, isDirect } from './packet-space.js';
+
+export type DescriptorIndex = ReadonlyMap<string, NfDescriptor>;
+
+export function indexDescriptors(descriptors: readonly NfDescriptor[]): DescriptorIndex {
+  return new Map(descriptors.map((descriptor) => [descriptor.id, descriptor]));
+}
+
+/** The values of the attribute `<node>.<name>`, in declared order; `null` when the node's NF does not derive it. */
+export function derivedValues(
+  attribute: string,
+  graph: ChainGraph,
+  descriptors: DescriptorIndex,
+): readonly string[] | null {
+  const dot = attribute.indexOf('.');
+  const node = graph.nodes.get(attribute.slice(0, dot));
+  if (node?.kind !== 'nf') return null;
+  const declared = descriptors.get(node.nf)?.attributes.find(({ name }) => name === attribute.slice(dot + 1));
+  return declared ? declared.values.map(({ value }) => value) : null;
+}
+
+/** Derived attributes that some edge filters on and that exist, with the number of their values. */
+export function usedDerived(
+  definition: ChainDefinition,
+  graph: ChainGraph,
+  descriptors: DescriptorIndex,
+): DerivedDomains {
+  const used = new Map<string, number>();
+  for (const edge of definition.edges) {
+    for (const { attribute } of edge.filter) {
+      if (isDirect(attribute) || used.has(attribute)) continue;
+      const values = derivedValues(attribute, graph, descriptors);
+      if (values) used.set(attribute, values.length);
+    }
+  }
+  return used;
+}
+
+/** Whether packets that leave `at` may carry an attribute that `source` derives. */
+export function carries(graph: ChainGraph, source: string, at: string): boolean {
+  return reachableFrom(graph, source, 'along').has(at);
+}

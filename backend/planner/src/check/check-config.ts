@@ -1,0 +1,86 @@
+import { type OutputUnit, Validator } from '@cfworker/json-schema';
+import { type ChainDefinition, type ChainProblem, EXTERNAL_PREFIX, type NfDescriptor } from '@orrery/contract';
+import type { DescriptorIndex } from './attributes.js';
+import { effectiveConfig } from './implementation.js';
+import { addressToNumber, isAddress, parsePrefix } from './ipv4.js';
+
+const MAX_FINDINGS_A_NODE = 8;
+
+/** Checks the configuration of every NF against its descriptor's schema, and rules beyond the schema. */
+export function checkConfig(definition: ChainDefinition, descriptors: DescriptorIndex): ChainProblem[] {
+  const problems: ChainProblem[] = [];
+  const owners = new Map<string, string>();
+  definition.nodes.forEach((node, i) => {
+    if (node.kind !== 'nf') return;
+    const descriptor = descriptors.get(node.nf);
+    if (!descriptor) return;
+    const config = effectiveConfig(descriptor, node.config);
+    const findings = [...schemaFindings(descriptor, config), ...addressFindings(descriptor, node, owners)];
+    for (const { pointer, message } of findings.slice(0, MAX_FINDINGS_A_NODE)) {
+      const at = `/nodes/${i}/config${pointer}`;
+      problems.push({ code: 'bad-config', severity: 'error', message, pointer: at, node: node.id });
+    }
+  });
+  return problems;
+}
+
+interface Finding {
+  readonly pointer: string;
+  readonly message: string;
+}
+
+function schemaFindings(descriptor: NfDescriptor, config: Record<string, unknown>): Finding[] {
+  try {
+    const validator = new Validator(descriptor.config_schema, '2020-12', false);
+    const { valid, errors } = validator.validate(config);
+    return valid
+      ? []
+      : causes(errors).map(({ instanceLocation, error }) => ({ pointer: instanceLocation.slice(1), message: error }));
+  } catch (cause) {
+    const detail = cause instanceof Error ? cause.message : String(cause);
+    return [{ pointer: '', message: `the schema of "${descriptor.id}" cannot be used: ${detail}` }];
+  }
+}
+
+/** The validator repeats each finding at every level above it; only the innermost says what is wrong. */
+function causes(errors: readonly OutputUnit[]): OutputUnit[] {
+  return errors.filter(
+    (outer) =>
+      !errors.some(
+        (inner) =>
+          inner !== outer &&
+          inner.keywordLocation.startsWith(`${outer.keywordLocation}/`) &&
+          inner.instanceLocation.startsWith(outer.instanceLocation),
+      ),
+  );
+}
+
+/** External addresses must be ones that the fabric returns, and belong to one NF only (RFC 3022 2.2). */
+function addressFindings(
+  descriptor: NfDescriptor,
+  { id, config }: { id: string; config: Readonly<Record<string, unknown>> },
+  owners: Map<string, string>,
+): Finding[] {
+  const findings: Finding[] = [];
+  const addresses = config.external_addresses;
+  if (!descriptor.return_traffic || !Array.isArray(addresses)) return findings;
+  const prefix = parsePrefix(EXTERNAL_PREFIX)!;
+  addresses.forEach((address: unknown, i) => {
+    const pointer = `/external_addresses/${i}`;
+    if (typeof address !== 'string' || !isAddress(address)) {
+      findings.push({ pointer, message: 'an external address must be an IPv4 address' });
+      return;
+    }
+    const value = addressToNumber(address);
+    if (value < prefix.first || value > prefix.last) {
+      findings.push({
+        pointer,
+        message: `the fabric returns packets to ${EXTERNAL_PREFIX} only; ${address} is outside`,
+      });
+    }
+    const owner = owners.get(address);
+    if (owner !== undefined) findings.push({ pointer, message: `${address} already belongs to "${owner}"` });
+    else owners.set(address, id);
+  });
+  return findings;
+}

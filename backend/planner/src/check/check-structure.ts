@@ -1,0 +1,112 @@
+import type { ChainDefinition, ChainProblem } from '@orrery/contract';
+import type { DescriptorIndex } from './attributes.js';
+import { usualForm } from './forms.js';
+import { type ChainGraph, findCycles, reachableFrom } from './graph.js';
+
+const error = (
+  code: ChainProblem['code'],
+  pointer: string,
+  message: string,
+  at: { node?: string; edge?: string } = {},
+): ChainProblem => ({ code, severity: 'error', message, pointer, ...at });
+
+/** Ids, ends of edges, NFs and hosts: everything that a definition refers to exists and is unique. */
+export function checkReferences(
+  definition: ChainDefinition,
+  descriptors: DescriptorIndex,
+  hosts: ReadonlySet<string>,
+): ChainProblem[] {
+  const problems: ChainProblem[] = [];
+  const nodeIds = new Set<string>();
+  definition.nodes.forEach((node, i) => {
+    const at = { node: node.id };
+    if (nodeIds.has(node.id))
+      problems.push(error('duplicate-id', `/nodes/${i}/id`, `another node is called "${node.id}"`, at));
+    nodeIds.add(node.id);
+    if (node.kind !== 'nf') return;
+    const descriptor = descriptors.get(node.nf);
+    if (!descriptor) {
+      problems.push(error('unknown-nf', `/nodes/${i}/nf`, `the catalogue has no NF "${node.nf}"`, at));
+    } else if (!usualForm(descriptor)) {
+      problems.push(
+        error('unknown-nf', `/nodes/${i}/nf`, `"${node.nf}" has no implementation that the servers can run`, at),
+      );
+    }
+  });
+  const edgeIds = new Set<string>();
+  const contents = new Map<string, string>();
+  definition.edges.forEach((edge, i) => {
+    const at = { edge: edge.id };
+    if (edgeIds.has(edge.id))
+      problems.push(error('duplicate-id', `/edges/${i}/id`, `another edge is called "${edge.id}"`, at));
+    edgeIds.add(edge.id);
+    for (const end of ['from', 'to'] as const) {
+      if (!nodeIds.has(edge[end]))
+        problems.push(error('unknown-node', `/edges/${i}/${end}`, `there is no node "${edge[end]}"`, at));
+    }
+    if (edge.from === edge.to) {
+      const message = `the edge leads from "${edge.from}" back to itself`;
+      problems.push(error('self-loop', `/edges/${i}`, message, { ...at, node: edge.from }));
+    }
+    const terms = edge.filter.map(({ attribute, op, value }) => JSON.stringify([attribute, op, String(value)]));
+    const content = JSON.stringify([edge.from, edge.to, [...new Set(terms)].sort()]);
+    const twin = contents.get(content);
+    if (twin !== undefined)
+      problems.push(error('duplicate-edge', `/edges/${i}`, `edge "${twin}" is the same connection`, at));
+    else contents.set(content, edge.id);
+  });
+  definition.traffic_class.from.forEach((host, i) => {
+    if (!hosts.has(host))
+      problems.push(error('unknown-host', `/traffic_class/from/${i}`, `the infrastructure has no host "${host}"`));
+    else if (definition.traffic_class.from.indexOf(host) < i)
+      problems.push(error('duplicate-id', `/traffic_class/from/${i}`, `host "${host}" is named twice`));
+  });
+  const sloIds = definition.slos.map(({ id }) => id);
+  sloIds.forEach((id, i) => {
+    if (sloIds.indexOf(id) < i)
+      problems.push(error('duplicate-id', `/slos/${i}/id`, `another objective is called "${id}"`));
+  });
+  return problems;
+}
+
+/** One ingress, one egress, no cycle, and every node on a path between the two. */
+export function checkShape(definition: ChainDefinition, graph: ChainGraph): ChainProblem[] {
+  const problems: ChainProblem[] = [];
+  const ends = { ingress: [] as string[], egress: [] as string[] };
+  definition.nodes.forEach(({ id, kind }, i) => {
+    if (kind === 'nf') return;
+    if (ends[kind].length > 0)
+      problems.push(error('ingress-egress', `/nodes/${i}`, `there is more than one ${kind}`, { node: id }));
+    ends[kind].push(id);
+  });
+  for (const kind of ['ingress', 'egress'] as const) {
+    if (ends[kind].length === 0) problems.push(error('ingress-egress', '/nodes', `there is no ${kind}`));
+  }
+  definition.edges.forEach((edge, i) => {
+    const at = { edge: edge.id };
+    if (graph.nodes.get(edge.to)?.kind === 'ingress')
+      problems.push(error('ingress-egress', `/edges/${i}/to`, 'no edge may lead to the ingress', at));
+    if (graph.nodes.get(edge.from)?.kind === 'egress')
+      problems.push(error('ingress-egress', `/edges/${i}/from`, 'no edge may leave the egress', at));
+  });
+  for (const cycle of findCycles(graph)) {
+    const names = [...cycle.map(({ from }) => from), cycle[0]!.from].join(' -> ');
+    const edge = cycle.at(-1)!;
+    const message = `packets would loop forever: ${names}`;
+    const pointer = `/edges/${definition.edges.indexOf(edge)}`;
+    problems.push(error('cycle', pointer, message, { node: edge.to, edge: edge.id }));
+  }
+  const reached = ends.ingress.length === 1 ? reachableFrom(graph, ends.ingress[0]!, 'along') : null;
+  const leaving = ends.egress.length === 1 ? reachableFrom(graph, ends.egress[0]!, 'against') : null;
+  const seen = new Set<string>();
+  definition.nodes.forEach(({ id, kind }, i) => {
+    if (seen.has(id)) return;
+    seen.add(id);
+    const at = { node: id };
+    if (reached && kind === 'nf' && !reached.has(id))
+      problems.push(error('unreachable-node', `/nodes/${i}`, `no path leads from the ingress to "${id}"`, at));
+    else if (leaving && kind !== 'egress' && !leaving.has(id))
+      problems.push(error('dead-end', `/nodes/${i}`, `no path leads from "${id}" to the egress`, at));
+  });
+  return problems;
+}

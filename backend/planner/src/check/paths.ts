@@ -1,0 +1,53 @@
+import type { ChainDefinition } from '@orrery/contract';
+import { type ChainGraph, graphOf } from './graph.js';
+
+/** A path class: the packets of the chain that take one path from ingress to egress. */
+export interface Path {
+  /** `<chain>.<edges joined by />`; unique among the chain's. */
+  readonly id: string;
+  readonly edges: readonly string[];
+  /** NFs, without ingress and egress. */
+  readonly nodes: readonly string[];
+}
+
+/** Maximum number of classes that are distinguished: their number grows exponentially with the branches. */
+export const MAX_PATHS = 64;
+
+/**
+ * Every path from ingress to egress, in the order of the edges; `null` if there are more than `MAX_PATHS`.
+ * Precondition: the definition has no cycle.
+ */
+export function pathsOf(definition: ChainDefinition): readonly Path[] | null {
+  const graph = graphOf(definition);
+  const paths: Path[] = [];
+  const starts = [...graph.nodes.values()].filter(({ kind }) => kind === 'ingress');
+  for (const { id } of starts) if (!walk(graph, definition.name, id, [], [], paths)) return null;
+  return paths;
+}
+
+/** `false` if there are too many. */
+function walk(graph: ChainGraph, chain: string, at: string, edges: string[], nodes: string[], paths: Path[]): boolean {
+  const { kind } = graph.nodes.get(at)!;
+  if (kind === 'egress') {
+    paths.push({ id: `${chain}.${pathName(edges, paths.length + 1)}`, edges: [...edges], nodes: [...nodes] });
+    return paths.length <= MAX_PATHS;
+  }
+  if (kind === 'nf') nodes.push(at);
+  let few = true;
+  for (const edge of graph.outgoing.get(at)!) {
+    edges.push(edge.id);
+    few &&= walk(graph, chain, edge.to, edges, nodes, paths);
+    edges.pop();
+  }
+  if (kind === 'nf') nodes.pop();
+  return few;
+}
+
+/** Longest name of a way: behind a chain's name it stays an identifier. */
+const MAX_NAME = 70;
+
+/** The edges of a way; a way with a long name is called by its first edge and its place among all. */
+export function pathName(edges: readonly string[], place: number): string {
+  const name = edges.join('/');
+  return name.length <= MAX_NAME ? name : `${edges[0]}/way-${place}`;
+}

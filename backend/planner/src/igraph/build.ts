@@ -1,0 +1,235 @@
+import type { ExitNode, FlowKey, FlowRange, NfDescriptor, Plan } from '@orrery/contract';
+import { BadProblem } from '../bad-problem.js';
+import { type DescriptorIndex, indexDescriptors } from '../check/attributes.js';
+import { costOnCore, type Form, type Forms, formOf } from '../check/forms.js';
+import { directFields } from '../check/resolve-filter.js';
+import { grouped } from '../grouped.js';
+import type { ChainForm, FormEdge, FormNode } from './chain-form.js';
+import { equalRange, portion, WHOLE_RANGE } from './flow-range.js';
+import { inOrder, type UnplacedEdge, type UnplacedGraph, type WorkNode } from './graph.js';
+import { type CountedNode, choosePartition, fullKey, type Partition, pairs } from './partition.js';
+import { copyCycles, cyclesPerPacket, instancesForCycles, packetRate } from './sizing.js';
+
+type Constraint = Plan['conflicts'][number];
+
+/** The instance graph with the reasons for it. */
+export interface BuiltGraph extends UnplacedGraph {
+  /** By node of the policy graph. */
+  readonly partitions: ReadonlyMap<string, Partition>;
+  readonly conflicts: readonly Constraint[];
+}
+
+/** Maximum number of edges between instances: two heavily split NFs have the product of their instance counts. */
+const MAX_INSTANCE_EDGES = 100_000;
+
+export function exitId(chain: string, direction: ExitNode['direction']): string {
+  return `${chain}.${direction === 'forward' ? 'exit' : 'return'}`;
+}
+
+/**
+ * Splits every node of the chains' forms into its instances and wires them so that packets equal in an NF's affinity
+ * fields meet the same instance (E2 3.4.1 step 3, figure 3.3). Where that cannot be had, the conflict says why.
+ * `referenceGhz`: of the cores for which mirrors and merges are sized, as NFs are.
+ * Errors: `BadProblem` for too many edges.
+ */
+export function buildInstanceGraph(
+  chainForms: readonly ChainForm[],
+  descriptors: readonly NfDescriptor[],
+  forms: Forms = new Map(),
+  referenceGhz = Number.POSITIVE_INFINITY,
+): BuiltGraph {
+  const catalogue = indexDescriptors(descriptors);
+  const partitions = new Map<string, Partition>();
+  const conflicts: Constraint[] = [];
+  const nodes: BuiltGraph['nodes'][number][] = [];
+  const edges: UnplacedEdge[] = [];
+  for (const form of chainForms) {
+    const { definition, chain_id } = form.chain;
+    const split = splitNodes(form, catalogue, forms, referenceGhz, conflicts);
+    for (const it of split.values()) if (it.node.kind === 'nf') partitions.set(it.id, it.partition);
+    for (const { id } of form.nodes) nodes.push(...workOf(split.get(id)!, form));
+    for (const edge of form.edges) {
+      const [from, to] = [edge.from, edge.to].map((end) => (end === null ? 1 : split.get(end)!.count));
+      if (edges.length + from! * to! > MAX_INSTANCE_EDGES)
+        throw new BadProblem('/chains', `need more than ${MAX_INSTANCE_EDGES} edges between instances`);
+      edges.push(...wire(edge, form, split));
+    }
+    if (form.edges.some(({ to }) => to === null))
+      nodes.push({ kind: 'exit', id: exitId(definition.name, 'forward'), chain_id, direction: 'forward' });
+    const returning = form.nodes.filter((node) => node.kind === 'nf' && catalogue.get(node.node.nf)!.return_traffic);
+    if (returning.length === 0) continue;
+    const exit: ExitNode = { kind: 'exit', id: exitId(definition.name, 'return'), chain_id, direction: 'return' };
+    nodes.push(exit);
+    for (const { id } of returning) edges.push(...replies(split.get(id)!, form, exit));
+  }
+  return { nodes, edges, partitions, conflicts };
+}
+
+interface SplitNode extends CountedNode {
+  readonly node: FormNode;
+  /** Of each instance. */
+  readonly form: Form | null;
+  /** Its chain has a planned schedule. */
+  readonly scheduled: boolean;
+  readonly cyclesPerPacket: number;
+  readonly memory_bytes: number;
+}
+
+function splitNodes(
+  chainForm: ChainForm,
+  catalogue: DescriptorIndex,
+  forms: Forms,
+  referenceGhz: number,
+  conflicts: Constraint[],
+): Map<string, SplitNode> {
+  const { nodes, edges, chain } = chainForm;
+  const bytes = chain.definition.traffic_class.packet_bytes;
+  const byId = new Map(nodes.map((node) => [node.id, node]));
+  const entering = grouped(edges, ({ to }) => to ?? '');
+  const split = new Map<string, SplitNode>();
+  for (const id of inOrder([...byId.keys()], edges)) {
+    const node = byId.get(id)!;
+    const upstream = (entering.get(id) ?? []).map(({ from }) => (from === null ? null : split.get(from)!));
+    if (node.kind !== 'nf') {
+      const cycles = copyCycles(bytes) * node.copies;
+      const needed = instancesForCycles(packetRate(node.load_bps, bytes) * cycles, referenceGhz);
+      if (needed > 1)
+        conflicts.push({ constraint: 'max-instances', needed, available: 1, unit: 'instances', where: id });
+      const one = { count: 1, partition: { kind: 'single' }, affinity: [], written: [] } as const;
+      split.set(id, { id, node, form: null, scheduled: false, ...one, cyclesPerPacket: cycles, memory_bytes: 0 });
+      continue;
+    }
+    const descriptor = catalogue.get(node.node.nf)!;
+    const form = formOf(forms, id, descriptor);
+    const cost = costOnCore(descriptor, form.driver);
+    const counted = countNf(node, descriptor, upstream, chainForm, catalogue, conflicts);
+    split.set(id, {
+      ...counted,
+      node,
+      form,
+      scheduled: chain.schedule === 'planned',
+      cyclesPerPacket: cyclesPerPacket(cost, bytes),
+      memory_bytes: cost.memory_bytes,
+    });
+  }
+  return split;
+}
+
+function countNf(
+  { id, node }: Extract<FormNode, { kind: 'nf' }>,
+  descriptor: NfDescriptor,
+  upstream: readonly (CountedNode | null)[],
+  chainForm: ChainForm,
+  catalogue: DescriptorIndex,
+  conflicts: Constraint[],
+): CountedNode {
+  const { max_instances } = descriptor.scaling;
+  let count = node.instances;
+  const limit = (constraint: Constraint['constraint'], available: number) => {
+    conflicts.push({ constraint, needed: node.instances, available, unit: 'instances', where: id });
+    count = available;
+  };
+  if (count > max_instances) limit('max-instances', max_instances);
+  const fromSwitch = upstream.includes(null);
+  const key = fullKey(descriptor.affinity);
+  const steady = !fromSwitch || switchIsSteady(key, id, chainForm, catalogue);
+  if (count > 1 && !steady && descriptor.affinity.length > 0) limit('affinity', 1);
+  const counted = { id, count, affinity: descriptor.affinity, written: written(descriptor) };
+  if (count === 1) return { ...counted, partition: { kind: 'single' } };
+  if (fromSwitch) return { ...counted, partition: { kind: 'switch', key, steady } };
+  const from = upstream.filter((it) => it !== null);
+  return { ...counted, partition: choosePartition(counted, from) };
+}
+
+/**
+ * Whether packets equal in `key` all meet either the switch's hash or the engines', never one of each: true with one way
+ * in, or when those fields alone decide which edge leads out of the ingress and no NF before rewrites them.
+ */
+function switchIsSteady(
+  key: FlowKey,
+  id: string,
+  { chain, nodes, edges }: ChainForm,
+  catalogue: DescriptorIndex,
+): boolean {
+  const fields: readonly string[] = key;
+  if (edges.filter(({ to }) => to === id).length === 1) return true;
+  const ingress = chain.definition.nodes.find(({ kind }) => kind === 'ingress')!.id;
+  const decisive = chain.definition.edges
+    .filter(({ from }) => from === ingress)
+    .flatMap(({ filter }) => directFields(filter));
+  if (decisive.some((field) => !fields.includes(field))) return false;
+  const before = new Set([id]);
+  for (const at of before) for (const { from, to } of edges) if (to === at && from !== null) before.add(from);
+  return nodes.every(
+    (node) =>
+      node.kind !== 'nf' ||
+      node.id === id ||
+      !before.has(node.id) ||
+      !written(catalogue.get(node.node.nf)!).some((field) => fields.includes(field)),
+  );
+}
+
+function written({ actions }: NfDescriptor): string[] {
+  return [...actions.writes, ...actions.adds, ...actions.removes];
+}
+
+/**
+ * An NF that changes its implementation, slot, parallel step or schedule becomes a new instance: both run while traffic is
+ * moved over.
+ */
+function instanceId({ id, node, form, scheduled }: SplitNode, ordinal: number): string {
+  if (node.kind !== 'nf') return id;
+  if (form?.driver === 'board') return `${id}.${form.board.board}-${form.board.slot}`;
+  const kind = `${form?.driver === 'container' ? 'container-' : ''}${node.branch ? 'parallel-' : ''}${scheduled ? 'scheduled-' : ''}`;
+  return `${id}.${kind}${ordinal}`;
+}
+
+function workOf(it: SplitNode, { chain }: ChainForm): WorkNode[] {
+  const { node, count, form, memory_bytes } = it;
+  const { chain_id, definition } = chain;
+  return Array.from({ length: count }, (_, ordinal): WorkNode => {
+    const total = node.kind === 'nf' ? node.node.load_bps : node.load_bps;
+    const load_bps = total * portion(ordinal, count);
+    const load_pps = packetRate(load_bps, definition.traffic_class.packet_bytes);
+    const id = instanceId(it, ordinal);
+    const work = { load_bps, load_pps, cycles_per_second: load_pps * it.cyclesPerPacket, memory_bytes };
+    if (node.kind === 'mirror') return { kind: 'mirror', id, chain_id, ...work };
+    if (node.kind === 'merge') return { kind: 'merge', id, chain_id, mirror: node.mirror, ...work };
+    const { node_id, nf } = node.node;
+    return { kind: 'nf', id, pgraph_node: node.id, chain_id, node_id, nf, ordinal, ...form!, ...work };
+  });
+}
+
+function wire(edge: FormEdge, { chain }: ChainForm, split: ReadonlyMap<string, SplitNode>): UnplacedEdge[] {
+  const from = edge.from === null ? null : split.get(edge.from)!;
+  const to = edge.to === null ? null : split.get(edge.to)!;
+  const make = (i: number | null, j: number | null, key: FlowKey, range: FlowRange, share: number): UnplacedEdge => ({
+    id: `${edge.id}.${i ?? 'in'}-${j ?? 'out'}`,
+    chain_id: chain.chain_id,
+    pgraph_edge: edge.pgraph_edge,
+    direction: 'forward',
+    from: i === null ? null : instanceId(from!, i),
+    to: j === null ? exitId(chain.definition.name, 'forward') : instanceId(to!, j),
+    filter: edge.filter,
+    key,
+    range,
+    rate_bps: edge.rate_bps * share,
+  });
+  if (from && to) return pairs(from, to).map(({ from: i, to: j, key, range, share }) => make(i, j, key, range, share));
+  if (from) return Array.from({ length: from.count }, (_, i) => make(i, null, [], WHOLE_RANGE, portion(i, from.count)));
+  const key = to!.partition.kind === 'single' ? [] : to!.partition.key;
+  return Array.from({ length: to!.count }, (_, j) =>
+    make(null, j, key, equalRange(j, to!.count), portion(j, to!.count)),
+  );
+}
+
+/** Replies return to the instance that rewrote their address and leave from there, at the rate of the forward direction. */
+function replies(it: SplitNode, form: ChainForm, exit: ExitNode): UnplacedEdge[] {
+  return workOf(it, form).flatMap(({ id, chain_id, load_bps }) => {
+    const edge = { chain_id, pgraph_edge: null, direction: 'return', filter: [], key: [], range: WHOLE_RANGE } as const;
+    return [
+      { ...edge, filter: [], key: [], id: `${id}.return-in`, from: null, to: id, rate_bps: load_bps },
+      { ...edge, filter: [], key: [], id: `${id}.return-out`, from: id, to: exit.id, rate_bps: load_bps },
+    ];
+  });
+}

@@ -1,0 +1,44 @@
+import type { GraphEdge, InstanceGraph, QueueNode } from '@orrery/contract';
+import { grouped } from '../grouped.js';
+
+/** A queue with its edge of the policy graph. */
+export interface QueueOnEdge {
+  readonly pgraph_edge: string;
+  readonly node: QueueNode;
+}
+
+/** The placed graph with queues on its forward edges; several on one edge in the order given. */
+export function withQueues({ nodes, edges }: InstanceGraph, queues: readonly QueueOnEdge[]): InstanceGraph {
+  const onEdge = grouped(queues, ({ pgraph_edge }) => pgraph_edge);
+  return {
+    nodes: [...nodes, ...queues.map(({ node }) => node)],
+    edges: edges.flatMap((edge) => {
+      const along = edge.direction === 'forward' ? (onEdge.get(edge.pgraph_edge ?? '') ?? []) : [];
+      return along.length === 0
+        ? [edge]
+        : partsOf(
+            edge,
+            along.map(({ node }) => node),
+          );
+    }),
+  };
+}
+
+/** The edge up to the first queue, which selects and carries packets as before, and what leads on from each. */
+function partsOf(edge: GraphEdge, along: readonly QueueNode[]): GraphEdge[] {
+  const first = along[0]!;
+  return [
+    { ...edge, to: first.id, to_server: first.server },
+    ...along.map(
+      ({ id, server }, i): GraphEdge => ({
+        ...edge,
+        id: `${edge.id}.queue-${i}`,
+        from: id,
+        to: along[i + 1]?.id ?? edge.to,
+        from_server: server,
+        to_server: server,
+        filter: [],
+      }),
+    ),
+  ];
+}

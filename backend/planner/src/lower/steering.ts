@@ -1,0 +1,95 @@
+import { crossesServers, type FabricRule, type GraphEdge, type PlannedChain } from '@orrery/contract';
+import { graphOf } from '../check/graph.js';
+import { matchTerms } from '../check/resolve-filter.js';
+import { grouped } from '../grouped.js';
+import { WHOLE_RANGE } from '../igraph/flow-range.js';
+import { placedNodes } from '../igraph/graph.js';
+import { sortAddresses } from './addresses.js';
+import type { LoweringInput } from './input.js';
+import type { MetadataLayout } from './metadata.js';
+
+/** What the fabric does with one kind of packet, independent of how a switch expresses it: `switch/` turns it into table entries. */
+export type SteeringRule = FabricRule;
+
+/**
+ * Packets in transit carry a hop tag and must not be reclassified. A class takes precedence over the return of replies, so
+ * that a class of reply traffic is processed before the fabric returns it to the NF that rewrote it. Among classes,
+ * the order of the edges in the definition decides.
+ */
+export const PRIORITY = { hop: 40_000, classify: 30_000, return: 10_000 } as const;
+
+/** Match of a class rule; independent of placement. */
+export type ClassMatch = Pick<SteeringRule, 'id' | 'chain_id' | 'priority' | 'from_hosts' | 'match'> & {
+  readonly pgraph_edge: string;
+};
+
+/** The class rules of a chain: one for each edge from its ingress to an NF. */
+export function classMatches({ chain_id, definition }: PlannedChain, layout: MetadataLayout): ClassMatch[] {
+  const graph = graphOf(definition);
+  const { from, match } = definition.traffic_class;
+  return graph.edges
+    .filter((edge) => graph.nodes.get(edge.from)!.kind === 'ingress' && graph.nodes.get(edge.to)!.kind === 'nf')
+    .map((edge) => ({
+      id: `classify/${definition.name}.${edge.id}`,
+      chain_id,
+      pgraph_edge: `${definition.name}.${edge.id}`,
+      priority: PRIORITY.classify - definition.edges.findIndex(({ id }) => id === edge.id),
+      from_hosts: from,
+      match: matchTerms([...match, ...edge.filter], () => null, layout),
+    }));
+}
+
+/** Steering of a placed graph: classes to their first hop, hops between servers, replies to the NF that rewrote them. */
+export function steeringRules(input: LoweringInput): SteeringRule[] {
+  return [...classRules(input), ...hopRules(input), ...returnRules(input)];
+}
+
+const BLANK = { from_hosts: [], match: [], hop: null, key: [] };
+
+/** The flow ranges of the edge and their targets. */
+function target({ range, hop, to_server }: GraphEdge): SteeringRule['targets'][number] {
+  return { range, hop: hop!, server: to_server };
+}
+
+function classRules({ graph, chains, layouts }: LoweringInput): SteeringRule[] {
+  const entering = grouped(
+    graph.edges.filter(({ from, direction }) => from === null && direction === 'forward'),
+    ({ pgraph_edge }) => pgraph_edge!,
+  );
+  return chains.flatMap((chain) =>
+    classMatches(chain, layouts.get(chain.definition.name)!).flatMap(({ pgraph_edge, ...rule }): SteeringRule[] => {
+      const edges = entering.get(pgraph_edge) ?? [];
+      if (edges.length === 0) return [];
+      return [{ ...rule, kind: 'classify', hop: null, key: edges[0]!.key, targets: edges.map(target) }];
+    }),
+  );
+}
+
+function hopRules({ graph }: LoweringInput): SteeringRule[] {
+  const crossing = new Map(graph.edges.filter(crossesServers).map((edge) => [edge.to, edge]));
+  return placedNodes(graph).flatMap(({ id, chain_id }): SteeringRule[] => {
+    const edge = crossing.get(id);
+    if (!edge) return [];
+    const to = { ...target(edge), range: WHOLE_RANGE };
+    return [
+      { ...BLANK, id: `hop/${to.hop}`, chain_id, kind: 'hop', priority: PRIORITY.hop, hop: to.hop, targets: [to] },
+    ];
+  });
+}
+
+function returnRules({ graph, addresses }: LoweringInput): SteeringRule[] {
+  const replies = graph.edges.filter(({ from, direction }) => from === null && direction === 'return');
+  return replies.flatMap((edge) =>
+    sortAddresses(addresses.get(edge.to) ?? []).map(
+      (address): SteeringRule => ({
+        ...BLANK,
+        id: `return/${address}`,
+        chain_id: edge.chain_id,
+        kind: 'return',
+        priority: PRIORITY.return,
+        match: [{ field: 'ip.dst', prefix: `${address}/32`, not: false }],
+        targets: [target(edge)],
+      }),
+    ),
+  );
+}

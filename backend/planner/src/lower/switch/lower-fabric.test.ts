@@ -1,0 +1,319 @@
+import { FabricRule, Infrastructure, type SwitchAbilities } from '@orrery/contract';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { carry, type Frame, runSwitch } from '../../testing/switch.js';
+import { ASSUMED_ABILITIES } from './abilities.js';
+import { lowerFabric } from './lower-fabric.js';
+
+const GATEWAY = 0x020effff_fffe;
+const NONE = new Map<string, SwitchAbilities>();
+
+/** Switches in a row, each with a server `server-N` and a host `host-N`, and the number of their entries. */
+function row(switches: number, table_entries = 1000): Infrastructure {
+  const numbers = Array.from({ length: switches }, (_, i) => i + 1);
+  const link = (id: string, a: [string, string], b: [string, string]) => ({
+    id,
+    a: { node: a[0], port: a[1] },
+    b: { node: b[0], port: b[1] },
+    bandwidth_bps: 1e9,
+  });
+  return Infrastructure.parse({
+    name: 'row',
+    servers: numbers.map((n) => ({
+      id: `server-${n}`,
+      origin: 'twin',
+      cores: 1,
+      ghz: 1,
+      memory_bytes: 0,
+      nics: [{ name: 'nic0', bandwidth_bps: 1e9 }],
+    })),
+    switches: numbers.map((n) => ({
+      id: `sw-${n}`,
+      origin: 'twin',
+      driver: 'ovs',
+      ports: 8,
+      table_entries,
+      actions: [],
+    })),
+    hosts: numbers.map((n) => ({
+      id: `host-${n}`,
+      origin: 'twin',
+      role: 'client',
+      addresses: [{ address: `10.0.0.${n}` }, { address: `fd00::${n}` }],
+      mac: `02:00:00:00:00:0${n}`,
+    })),
+    links: numbers.flatMap((n) => [
+      link(`s-${n}`, [`server-${n}`, 'nic0'], [`sw-${n}`, 'ps']),
+      link(`h-${n}`, [`host-${n}`, 'eth0'], [`sw-${n}`, 'ph']),
+      ...(n > 1 ? [link(`t-${n}`, [`sw-${n - 1}`, 'right'], [`sw-${n}`, 'left'])] : []),
+    ]),
+  });
+}
+
+interface Target {
+  hop: number;
+  server: string;
+  range?: { lo: number; hi: number };
+}
+const rule = (kind: FabricRule['kind'], targets: Target[], more: Partial<FabricRule> = {}): FabricRule =>
+  FabricRule.parse({
+    id: `${kind}/${targets[0]!.hop}`,
+    chain_id: null,
+    kind,
+    priority: 100,
+    from_hosts: [],
+    match: [],
+    hop: kind === 'hop' ? targets[0]!.hop : null,
+    key: [],
+    targets: targets.map((target) => ({ range: { lo: 0, hi: 65536 }, ...target })),
+    ...more,
+  });
+
+const frame = (fields: Frame['fields'] = {}): Frame => ({
+  fields: {
+    'eth.dst': GATEWAY,
+    'eth.type': 0x0800,
+    'ip.src': 0x0a000001,
+    'ip.dst': 0x0a000002,
+    'ip.proto': 6,
+    'ip.fragment': 0,
+    'port.src': 4000,
+    'port.dst': 80,
+    ...fields,
+  },
+  source: '06:00:00:00:00:aa',
+  ttl: 64,
+});
+const tagged = (hop: number, word = 0) => 0x020e_0000_0000 + hop * 65536 + word;
+const entriesOf = (lowered: ReturnType<typeof lowerFabric>, id: string, ruleId: string) =>
+  lowered.switches.get(id)!.entries.filter(({ rule_id }) => rule_id === ruleId);
+
+describe('without rules', () => {
+  it('every host reaches every other over any number of switches, and cannot forge what engines read', () => {
+    const infrastructure = row(4);
+    const { switches, conflicts } = lowerFabric(infrastructure, NONE, []);
+    expect(conflicts).toEqual([]);
+    for (const from of infrastructure.hosts)
+      for (const [i, to] of infrastructure.hosts.entries()) {
+        if (from === to) continue;
+        const there = carry(switches, infrastructure, from.id, frame({ 'ip.dst': 0x0a000001 + i }));
+        expect(there?.node).toBe(to.id);
+        expect(there?.frame.source).toBe(from.mac);
+        expect(there?.frame.fields['eth.dst']).toBe(Number(`0x${to.mac.replaceAll(':', '')}`));
+      }
+  });
+
+  it('reach each other by IPv6 as well, where the switches can', () => {
+    const infrastructure = row(3);
+    const v6 = (address: string): Frame => ({
+      ...frame(),
+      fields: { 'eth.dst': GATEWAY, 'eth.type': 0x86dd },
+      ipv6_dst: address,
+    });
+    const { switches } = lowerFabric(infrastructure, NONE, []);
+    expect(carry(switches, infrastructure, 'host-1', v6('fd00::3'))?.node).toBe('host-3');
+    expect(carry(switches, infrastructure, 'host-1', v6('fd00::9'))).toBeNull();
+    const without = new Map(infrastructure.switches.map(({ id }) => [id, { ...ASSUMED_ABILITIES, ipv6: false }]));
+    const old = lowerFabric(infrastructure, without, []);
+    expect(old.faults).toEqual([]);
+    expect(carry(old.switches, infrastructure, 'host-1', v6('fd00::3'))).toBeNull();
+  });
+
+  it('each address of a host is delivered to the interface that has it', () => {
+    const infrastructure = row(2);
+    const [first] = infrastructure.hosts;
+    const { switches } = lowerFabric(
+      {
+        ...infrastructure,
+        hosts: [{ ...first!, addresses: [...first!.addresses, { address: '10.9.0.1', port: 'eth1' }] }],
+        links: [
+          ...infrastructure.links,
+          {
+            ...infrastructure.links[1]!,
+            id: 'second',
+            a: { node: 'host-1', port: 'eth1' },
+            b: { node: 'sw-2', port: 'x' },
+          },
+        ],
+      },
+      NONE,
+      [],
+    );
+    const at = (id: string) => runSwitch(switches.get(id)!, 'ps', frame({ 'ip.dst': 0x0a090001 })).sent;
+    expect(at('sw-1').map(({ port }) => port)).toEqual(['right']);
+    expect(at('sw-2').map(({ port, frame: out }) => [port, out.fields['eth.dst'] !== GATEWAY])).toEqual([['x', true]]);
+  });
+
+  it('a host sends nothing that looks like a hop, and other than IP goes nowhere', () => {
+    const infrastructure = row(2);
+    const { switches } = lowerFabric(infrastructure, NONE, [rule('hop', [{ hop: 1, server: 'server-2' }])]);
+    expect(carry(switches, infrastructure, 'host-1', frame({ 'eth.dst': tagged(1) }))?.node).toBe('host-2');
+    expect(carry(switches, infrastructure, 'server-1', frame({ 'eth.dst': 0xffff_ffff_ffff }))).toBeNull();
+    expect(carry(switches, infrastructure, 'host-1', frame({ 'eth.type': 0x0806 }))).toBeNull();
+  });
+});
+
+describe('a class', () => {
+  it('enters at its hosts alone, and comes to its server over the switches between', () => {
+    const infrastructure = row(3);
+    const rules = [
+      rule('classify', [{ hop: 7, server: 'server-3' }], { id: 'class', from_hosts: ['host-1'] }),
+      rule('hop', [{ hop: 7, server: 'server-3' }]),
+    ];
+    const lowered = lowerFabric(infrastructure, NONE, rules);
+    const there = carry(lowered.switches, infrastructure, 'host-1', frame());
+    expect(there).toMatchObject({ node: 'server-3', frame: { fields: { 'eth.dst': tagged(7) } } });
+    expect(carry(lowered.switches, infrastructure, 'host-3', frame())?.node).toBe('host-2');
+    expect(entriesOf(lowered, 'sw-1', 'class')).toHaveLength(1);
+    expect(entriesOf(lowered, 'sw-2', 'class')).toEqual([]);
+  });
+
+  it('of every host does not take what left a chain', () => {
+    const infrastructure = row(1);
+    const { switches } = lowerFabric(infrastructure, NONE, [rule('classify', [{ hop: 1, server: 'server-1' }])]);
+    expect(carry(switches, infrastructure, 'host-1', frame({ 'ip.dst': 0x0a000001 }))?.node).toBe('server-1');
+    expect(carry(switches, infrastructure, 'server-1', frame({ 'ip.dst': 0x0a000001 }))?.node).toBe('host-1');
+  });
+
+  it('over several instances is a group of their shares, and another split another group', () => {
+    const groups = (boundary: number) => {
+      const targets = [
+        { hop: 1, server: 'server-1', range: { lo: 0, hi: boundary } },
+        { hop: 2, server: 'server-2', range: { lo: boundary, hi: 65536 } },
+      ];
+      const one = rule('classify', targets, { key: ['ip.src', 'port.dst'] });
+      return lowerFabric(row(2), NONE, [one]).switches.get('sw-1')!.groups;
+    };
+    expect(groups(16384)).toEqual([
+      {
+        id: expect.any(Number),
+        kind: 'select',
+        key: ['ip.src', 'port.dst'],
+        buckets: [
+          {
+            weight: 16384,
+            actions: [
+              { do: 'set-mac', field: 'eth.dst', mac: '02:0e:00:01:00:00' },
+              { do: 'output', port: 'ps' },
+            ],
+          },
+          {
+            weight: 49152,
+            actions: [
+              { do: 'set-mac', field: 'eth.dst', mac: '02:0e:00:02:00:00' },
+              { do: 'output', port: 'right' },
+            ],
+          },
+        ],
+      },
+    ]);
+    expect(groups(100)).toEqual(groups(100));
+    expect(groups(100)[0]!.id).not.toBe(groups(200)[0]!.id);
+  });
+});
+
+describe('a hop', () => {
+  it('goes to its server with any metadata, also back where it came from', () => {
+    const { switches } = lowerFabric(row(2), NONE, [rule('hop', [{ hop: 0x203, server: 'server-2' }])]);
+    const { sent } = runSwitch(switches.get('sw-2')!, 'ps', frame({ 'eth.dst': tagged(0x203, 0xbeef) }));
+    expect(sent.map(({ port }) => port)).toEqual(['ps']);
+  });
+});
+
+describe('a return', () => {
+  it('beats forwarding and ends a circle by the TTL', () => {
+    const infrastructure = row(2);
+    const one = rule('return', [{ hop: 9, server: 'server-2' }], {
+      match: [{ field: 'ip.dst', prefix: '198.18.0.0/24', not: false }],
+    });
+    const { switches } = lowerFabric(infrastructure, NONE, [one, rule('hop', [{ hop: 9, server: 'server-2' }])]);
+    const reply = frame({ 'ip.dst': 0xc6120004 });
+    const there = carry(switches, infrastructure, 'host-2', reply);
+    expect(there).toMatchObject({ node: 'server-2', frame: { ttl: 63, fields: { 'eth.dst': tagged(9) } } });
+    expect(runSwitch(switches.get('sw-2')!, 'ps', { ...reply, ttl: 1 }).sent).toEqual([]);
+  });
+});
+
+describe('what cannot be', () => {
+  const classify = rule('classify', [{ hop: 1, server: 'server-1' }]);
+  const lacking = (part: Partial<SwitchAbilities>) => new Map([['sw-1', { ...ASSUMED_ABILITIES, ...part }]]);
+  const two = rule('classify', [
+    { hop: 1, server: 'server-1', range: { lo: 0, hi: 9 } },
+    { hop: 2, server: 'server-1', range: { lo: 9, hi: 65536 } },
+  ]);
+
+  it.each<[string, Map<string, SwitchAbilities>, FabricRule, RegExp]>([
+    ['a host that is not there', NONE, { ...classify, from_hosts: ['nobody'] }, /there is no nobody/],
+    ['a server that is not there', NONE, rule('classify', [{ hop: 1, server: 'server-9' }]), /there is no server-9/],
+    ['groups', lacking({ groups: { select: [], all: false, fast_failover: false } }), two, /^sw-1 cannot share/],
+    ['a hash', lacking({ groups: { select: ['ip.src'], all: false, fast_failover: false } }), two, /hash ip.dst/],
+    ['the TTL', lacking({ rewrite: [] }), rule('return', [{ hop: 1, server: 'server-1' }]), /decrement the TTL/],
+  ])('is told: %s', (_, abilities, one, words) => {
+    const { faults, conflicts } = lowerFabric(row(1), abilities, [one]);
+    expect(faults).toEqual([expect.stringMatching(words)]);
+    expect(conflicts[0]!.constraint).toBe('switch-ability');
+  });
+
+  it('is not told of hops to a server that is no more: nothing can go there', () => {
+    const { faults, switches } = lowerFabric(row(1), NONE, [rule('hop', [{ hop: 1, server: 'server-9' }])]);
+    expect(faults).toEqual([]);
+    expect(switches.get('sw-1')!.entries.filter(({ rule_id }) => rule_id !== null)).toEqual([]);
+  });
+
+  it('is told: two rules for the same packets', () => {
+    const { faults } = lowerFabric(row(1), NONE, [classify, { ...classify, id: 'rival' }]);
+    expect(faults).toEqual([expect.stringContaining(`tell it from ${classify.id}`)]);
+  });
+
+  it('leaves no group of a rule that was refused', () => {
+    const rival = { ...two, id: 'rival', targets: [two.targets[1]!, { ...two.targets[0]!, hop: 3 }] };
+    const { faults, switches } = lowerFabric(row(1), NONE, [two, rival]);
+    expect(faults).toEqual([expect.stringContaining('tell it from')]);
+    expect(switches.get('sw-1')!.groups).toHaveLength(1);
+  });
+
+  it('is told: more than an assumed switch takes in one message', () => {
+    const most = ASSUMED_ABILITIES.entries!;
+    const hops = Array.from({ length: most }, (_, i) => rule('hop', [{ hop: i + 1, server: 'server-1' }]));
+    const [conflict] = lowerFabric(row(1, 1_000_000), NONE, hops).conflicts;
+    expect(conflict).toMatchObject({ constraint: 'switch-table', available: most, where: 'sw-1' });
+  });
+
+  it('is told: more than a switch has room for, by its own word or the operator’s, or in one table', () => {
+    const hops = Array.from({ length: 20 }, (_, i) => rule('hop', [{ hop: i + 1, server: 'server-1' }]));
+    const needed = lowerFabric(row(1), NONE, hops).tables[0]!.entries;
+    const conflict = { constraint: 'switch-table', needed, available: 16, unit: 'entries', where: 'sw-1' };
+    expect(lowerFabric(row(1, 16), NONE, hops).conflicts).toEqual([conflict]);
+    expect(lowerFabric(row(1), lacking({ entries: 16 }), hops).conflicts).toEqual([conflict]);
+    const [table] = lowerFabric(row(1), lacking({ table_entries: { admit: 5 } }), hops).faults;
+    expect(table).toBe('sw-1 needs 24 entries in table admit and has 5');
+    expect(lowerFabric(row(1, needed), NONE, hops).conflicts).toEqual([]);
+  });
+});
+
+it('counts the very entries that each switch gets', () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 1, max: 4 }),
+      fc.array(
+        fc.tuple(
+          fc.constantFrom('classify', 'hop', 'return' as const),
+          fc.integer({ min: 1, max: 4 }),
+          fc.integer({ min: 0, max: 65535 }),
+        ),
+        { maxLength: 8 },
+      ),
+      (switches, drawn) => {
+        const rules = drawn.map(([kind, at, port], i) =>
+          rule(kind, [{ hop: i + 1, server: `server-${Math.min(at, switches)}` }], {
+            priority: 100 + i,
+            match: kind === 'classify' ? [{ field: 'port.dst', lo: 0, hi: port, not: port % 2 === 0 }] : [],
+          }),
+        );
+        const lowered = lowerFabric(row(switches, 1e6), NONE, rules);
+        expect(lowered.faults).toEqual([]);
+        for (const { id, entries } of lowered.tables) expect(lowered.switches.get(id)!.entries).toHaveLength(entries);
+      },
+    ),
+  );
+});

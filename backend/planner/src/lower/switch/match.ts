@@ -1,0 +1,126 @@
+import type { FieldMatch, MatchTerm, SwitchAbilities, SwitchField } from '@orrery/contract';
+import { contains, type IntervalSet, intersect, interval, subtract } from '../../check/interval-set.js';
+import { parsePrefix } from '../../check/ipv4.js';
+import { cover, wholeField } from './cover.js';
+
+export const ETHERTYPE = { ipv4: 0x0800, ipv6: 0x86dd } as const;
+const TCP = 6;
+const UDP = 17;
+const PORT_PROTOCOLS = [TCP, UDP];
+
+export type Fields = Partial<Record<SwitchField, FieldMatch>>;
+
+/** The switch lacks an ability that a rule needs, however many entries it has. */
+export class Inability extends Error {
+  override name = 'Inability';
+}
+
+/** More entries than there is room for. */
+export class Shortage extends Error {
+  override name = 'Shortage';
+  constructor(readonly needed: number) {
+    super(`needs ${needed} entries`);
+  }
+}
+
+/** Values that the terms together leave of each field. */
+interface Sets {
+  readonly addresses: Record<'ip.src' | 'ip.dst', IntervalSet>;
+  readonly ports: Record<'port.src' | 'port.dst', IntervalSet>;
+  readonly protocol: IntervalSet;
+  readonly namesPorts: boolean;
+  /** A term on a port that is not negated: only packets with ports match. */
+  readonly needsPorts: boolean;
+}
+
+/**
+ * Disjoint matches on IPv4 packets that together hold where all terms hold. A term on a port holds only for an unfragmented
+ * TCP or UDP packet; a negated term holds wherever the term does not, so "not port 80" holds for ICMP. Throws an Inability,
+ * or a Shortage when there are more than `most`.
+ */
+export function matchesOf(terms: readonly MatchTerm[], abilities: SwitchAbilities, most: number): Fields[] {
+  const sets = setsOf(terms);
+  const heads = protocolHeads(sets, abilities);
+  const sources = fieldMatches('ip.src', sets.addresses['ip.src'], abilities);
+  const destinations = fieldMatches('ip.dst', sets.addresses['ip.dst'], abilities);
+  const needed = heads.length * sources.length * destinations.length;
+  if (needed > most) throw new Shortage(needed);
+  const ipv4 = exactly('eth.type', ETHERTYPE.ipv4);
+  return heads.flatMap((head) =>
+    sources.flatMap((source) => destinations.map((destination) => ({ ...ipv4, ...head, ...source, ...destination }))),
+  );
+}
+
+/** A field with a single value. */
+export function exactly(field: SwitchField, value: number): Fields {
+  return { [field]: { value, mask: wholeField(field)[0]![1] } };
+}
+
+function setsOf(terms: readonly MatchTerm[]): Sets {
+  const addresses = { 'ip.src': wholeField('ip.src'), 'ip.dst': wholeField('ip.dst') };
+  const ports = { 'port.src': wholeField('port.src'), 'port.dst': wholeField('port.dst') };
+  let protocol = wholeField('ip.proto');
+  let namesPorts = false;
+  let needsPorts = false;
+  for (const term of terms) {
+    const signed = (field: SwitchField, set: IntervalSet) => (term.not ? subtract(wholeField(field), set) : set);
+    switch (term.field) {
+      case 'metadata':
+        throw new Inability('match metadata, which only engines know');
+      case 'ip.src':
+      case 'ip.dst': {
+        const { first, last } = parsePrefix(term.prefix)!;
+        addresses[term.field] = intersect(addresses[term.field], signed(term.field, interval(first, last)));
+        break;
+      }
+      case 'ip.proto':
+        protocol = intersect(protocol, signed('ip.proto', interval(term.value, term.value)));
+        break;
+      default:
+        ports[term.field] = intersect(ports[term.field], signed(term.field, interval(term.lo, term.hi)));
+        namesPorts = true;
+        needsPorts ||= !term.not;
+    }
+  }
+  return { addresses, ports, protocol, namesPorts, needsPorts };
+}
+
+/** Matches on protocol, fragmentation and ports. */
+function protocolHeads({ protocol, ports, namesPorts, needsPorts }: Sets, abilities: SwitchAbilities): Fields[] {
+  if (!namesPorts) return fieldMatches('ip.proto', protocol, abilities);
+  const withPorts = PORT_PROTOCOLS.filter((number) => contains(protocol, number));
+  const unfragmented = fieldMatches('ip.fragment', interval(0, 0), abilities);
+  const heads = withPorts.flatMap((number) =>
+    product(
+      [exactly('ip.proto', number)],
+      unfragmented,
+      fieldMatches('port.src', ports['port.src'], abilities),
+      fieldMatches('port.dst', ports['port.dst'], abilities),
+    ),
+  );
+  if (needsPorts) return heads;
+  const others = subtract(
+    protocol,
+    PORT_PROTOCOLS.map((number) => [number, number] as const),
+  );
+  const fragments = fieldMatches('ip.fragment', interval(1, 1), abilities);
+  return [
+    ...heads,
+    ...fieldMatches('ip.proto', others, abilities),
+    ...withPorts.flatMap((number) => product([exactly('ip.proto', number)], fragments)),
+  ];
+}
+
+function product(...factors: Fields[][]): Fields[] {
+  return factors.reduce((all, factor) => all.flatMap((one) => factor.map((other) => ({ ...one, ...other }))), [{}]);
+}
+
+/** One match without the field when every value will do. */
+function fieldMatches(field: SwitchField, set: IntervalSet, { match }: SwitchAbilities): Fields[] {
+  if (subtract(wholeField(field), set).length === 0) return [{}];
+  const ability = match[field];
+  if (!ability) throw new Inability(`match ${field}`);
+  const matches = cover(set, field, ability);
+  if (!matches) throw new Inability(`match ${field} other than by single values`);
+  return matches.map((one) => ({ [field]: one }));
+}

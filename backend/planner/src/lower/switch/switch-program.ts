@@ -1,0 +1,190 @@
+import {
+  DIRECT_ATTRIBUTES,
+  type DirectAttribute,
+  type EntryAction,
+  FABRIC_GATEWAY_MAC,
+  type FabricRule,
+  type FieldMatch,
+  type SwitchAbilities,
+  type SwitchEntry,
+  type SwitchSpec,
+} from '@orrery/contract';
+import { addressToNumber } from '../../check/ipv4.js';
+import { GroupTable } from './groups.js';
+import { ETHERTYPE, exactly, type Fields, Inability, matchesOf } from './match.js';
+import type { Endpoint, SwitchPlace } from './topology.js';
+
+const PRIORITY = { fromHost: 400, hop: 300, gateway: 200, host: 200, unsteered: 0 } as const;
+/** Rules with more entries than this are not expanded for counting. */
+const MOST_ENTRIES_A_RULE = 65_536;
+
+const IPV4 = exactly('eth.type', ETHERTYPE.ipv4);
+const IPV6 = exactly('eth.type', ETHERTYPE.ipv6);
+const isIpv6 = (address: string) => address.includes(':');
+const nextTable = (table: SwitchEntry['table']): EntryAction => ({ do: 'next-table', table });
+const setMac = (field: 'eth.src' | 'eth.dst', mac: string): EntryAction => ({ do: 'set-mac', field, mac });
+const output = (port: string): EntryAction => ({ do: 'output', port });
+
+/** Destination MAC of a packet in transit to a hop, without metadata. */
+export function tagMac(hop: number): string {
+  const byte = (value: number) => value.toString(16).padStart(2, '0');
+  return `02:0e:${byte(hop >> 8)}:${byte(hop & 0xff)}:00:00`;
+}
+
+/** Every tag of a hop, whatever its metadata word. */
+export function tagMatch(hop: number): FieldMatch {
+  return { value: macNumber(tagMac(hop)), mask: 0xffff_ffff_0000 };
+}
+
+export function macNumber(mac: string): number {
+  return Number.parseInt(mac.replaceAll(':', ''), 16);
+}
+
+type Target = FabricRule['targets'][number];
+/** The packets that an entry takes. */
+type Claim = Pick<SwitchEntry, 'table' | 'priority' | 'match'>;
+
+/**
+ * The content of one switch, entry by entry.
+ *
+ * - From a host's port everything continues to `steer`; the source MAC becomes the host's own, so no host can forge the
+ *   ingress time that engines read from it.
+ * - A frame tagged with a hop goes to that hop's server, also back through the port it came from.
+ * - Other frames are admitted only when addressed to the gateway: they left a chain, or cross from another switch.
+ *
+ * A `return` rule also takes frames that left a chain, and may send them to the server they came from. It decrements the
+ * TTL as a router does, so a data plane that never restores the address cannot make a packet circle for ever.
+ */
+export class SwitchProgram {
+  private readonly entries: SwitchEntry[] = [];
+  private readonly groups = new GroupTable();
+  /** Rule by what its entries match, to find two that claim the same packets. */
+  private readonly owners = new Map<string, string>();
+
+  constructor(
+    readonly place: SwitchPlace,
+    private readonly abilities: SwitchAbilities,
+  ) {
+    this.addForwarding();
+  }
+
+  get spec(): Omit<SwitchSpec, 'generation'> {
+    return { ports: [...this.place.ports], entries: this.entries, groups: this.groups.all };
+  }
+
+  get size(): number {
+    return this.entries.length;
+  }
+
+  /**
+   * Adds the entries of a rule and says how many they are: none where no target can be reached from here, or no host of the
+   * rule is attached. Throws an Inability or a Shortage, and has added nothing then.
+   */
+  add(rule: FabricRule): number {
+    const claims = rule.kind === 'hop' ? this.hopClaims(rule) : this.steeringClaims(rule);
+    if (claims.length === 0) return 0;
+    const keys = claims.map((claim) => JSON.stringify(claim));
+    const rival = keys.flatMap((key) => this.owners.get(key) ?? [])[0];
+    if (rival !== undefined) throw new Inability(`tell it from ${rival}: both match the same packets at one priority`);
+    const actions = rule.kind === 'hop' ? [output(this.portOf(rule.targets[0]!)!)] : this.steer(rule);
+    for (const key of keys) this.owners.set(key, rule.id);
+    for (const { table, priority, match } of claims)
+      this.entries.push({ table, priority, rule_id: rule.id, match, actions });
+    return claims.length;
+  }
+
+  private addForwarding(): void {
+    const { attached, distant } = this.place;
+    const addresses = [...attached, ...distant].flatMap(({ endpoint }) => endpoint.addresses);
+    const families = this.abilities.ipv6 && addresses.some(isIpv6) ? [IPV4, IPV6] : [IPV4];
+    for (const { port, endpoint } of attached) {
+      const admitted = [{ do: 'mark-from-host' } as const, setMac('eth.src', endpoint.mac), nextTable('steer')];
+      for (const fields of families) this.forward('admit', PRIORITY.fromHost, { port, fields }, admitted);
+      this.route(endpoint, [setMac('eth.dst', endpoint.mac), output(port)]);
+    }
+    for (const { port, endpoint } of distant)
+      this.route(endpoint, [setMac('eth.dst', FABRIC_GATEWAY_MAC), output(port)]);
+    const gateway = exactly('eth.dst', macNumber(FABRIC_GATEWAY_MAC));
+    for (const family of families)
+      this.forward('admit', PRIORITY.gateway, { fields: { ...family, ...gateway } }, [nextTable('steer')]);
+    this.forward('steer', PRIORITY.unsteered, { fields: {} }, [nextTable('route')]);
+  }
+
+  private route({ addresses }: Endpoint, actions: EntryAction[]): void {
+    for (const address of addresses) {
+      if (!isIpv6(address))
+        this.forward(
+          'route',
+          PRIORITY.host,
+          { fields: { ...IPV4, ...exactly('ip.dst', addressToNumber(address)) } },
+          actions,
+        );
+      else if (this.abilities.ipv6) this.forward('route', PRIORITY.host, { ipv6_dst: address, fields: IPV6 }, actions);
+    }
+  }
+
+  private forward(
+    table: SwitchEntry['table'],
+    priority: number,
+    match: SwitchEntry['match'],
+    actions: EntryAction[],
+  ): void {
+    this.entries.push({ table, priority, rule_id: null, match, actions });
+  }
+
+  private hopClaims({ hop, targets }: FabricRule): Claim[] {
+    if (hop === null || this.portOf(targets[0]!) === undefined) return [];
+    const tag = this.abilities.match['eth.dst']?.kind;
+    if (tag !== 'mask' && tag !== 'prefix') throw new Inability('match the hop in eth.dst apart from the metadata');
+    const match = { fields: { 'eth.dst': tagMatch(hop) } };
+    return [{ table: 'admit', priority: PRIORITY.hop, match }];
+  }
+
+  private steeringClaims(rule: FabricRule): Claim[] {
+    const origins = this.origins(rule);
+    if (origins.length === 0 || !rule.targets.some((target) => this.portOf(target))) return [];
+    const matches = matchesOf(rule.match, this.abilities, MOST_ENTRIES_A_RULE);
+    return origins.flatMap(({ port, fields }) =>
+      matches.map(
+        (match): Claim => ({
+          table: 'steer',
+          priority: rule.priority,
+          match: { ...(port === undefined ? {} : { port }), fields: { ...match, ...fields } },
+        }),
+      ),
+    );
+  }
+
+  /** Port towards the target; undefined: it cannot be reached from here. */
+  private portOf({ server }: Target): string | undefined {
+    return this.place.towards.get(server);
+  }
+
+  /** Ingress ports of the rule. */
+  private origins({ kind, from_hosts }: FabricRule): { port?: string; fields?: Fields }[] {
+    if (from_hosts.length > 0) {
+      const named = new Set(from_hosts);
+      return this.place.attached.filter(({ endpoint }) => named.has(endpoint.node)).map(({ port }) => ({ port }));
+    }
+    return kind === 'classify' ? [{ fields: exactly('from_host', 1) }] : [{}];
+  }
+
+  /** Adds a group last, if there are several targets. */
+  private steer({ kind, key, targets: all }: FabricRule): EntryAction[] {
+    const targets = all.filter((target) => this.portOf(target));
+    const to = (target: Target): EntryAction[] => [setMac('eth.dst', tagMac(target.hop)), output(this.portOf(target)!)];
+    const before: EntryAction[] = kind === 'return' ? [{ do: 'decrement-ttl' }] : [];
+    if (kind === 'return' && !this.abilities.rewrite.includes('ttl')) throw new Inability('decrement the TTL');
+    if (targets.length === 1) return [...before, ...to(targets[0]!)];
+    const hashed: readonly DirectAttribute[] = key.length > 0 ? key : DIRECT_ATTRIBUTES;
+    const { select } = this.abilities.groups;
+    if (select.length === 0) throw new Inability('share a class over several instances: it has no select groups');
+    const missing = hashed.filter((field) => !select.includes(field));
+    if (missing.length > 0) throw new Inability(`hash ${missing.join(', ')} to choose among instances`);
+    const buckets = targets.map((target) => ({
+      weight: target.range.hi - target.range.lo,
+      actions: to(target),
+    }));
+    return [...before, { do: 'group', group: this.groups.add({ kind: 'select', key: [...hashed], buckets }) }];
+  }
+}

@@ -1,0 +1,116 @@
+import type { Infrastructure, SwitchPort } from '@orrery/contract';
+import { interfacesOf } from '../node-interfaces.js';
+
+/** An interface that packets are forwarded to by address: of a host, or of a server outside its data plane. */
+export interface Endpoint {
+  readonly node: string;
+  readonly mac: string;
+  readonly addresses: readonly string[];
+}
+
+/** A switch with its place in the topology. */
+export interface SwitchPlace {
+  readonly id: string;
+  /** Entries that it has by the infrastructure. */
+  readonly table_entries: number;
+  readonly ports: readonly SwitchPort[];
+  /** What is at its own ports. */
+  readonly attached: readonly { readonly port: string; readonly endpoint: Endpoint }[];
+  /** What is reached through other switches, with the port towards it. */
+  readonly distant: readonly { readonly port: string; readonly endpoint: Endpoint }[];
+  /** By server: the port that leads to its data plane. */
+  readonly towards: ReadonlyMap<string, string>;
+}
+
+/** Where a link ends at a switch. */
+interface Attachment {
+  readonly at: string;
+  readonly port: string;
+}
+
+/** Shortest paths; ties are broken by the order in the infrastructure. */
+export function switchPlaces(infrastructure: Infrastructure): SwitchPlace[] {
+  const { switches, servers, hosts } = infrastructure;
+  const roles = new Map<string, SwitchPort['role']>([
+    ...servers.map(({ id }) => [id, 'server'] as const),
+    ...hosts.map(({ id }) => [id, 'host'] as const),
+    ...switches.map(({ id }) => [id, 'switch'] as const),
+  ]);
+  const ports = new Map(switches.map(({ id }) => [id, portsOf(id, infrastructure, roles)]));
+  const onwards = waysBetween(ports);
+  const leading = (from: string, { at, port }: Attachment) => (from === at ? port : onwards.get(from)!.get(at));
+  const endpoints = endpointsOf(infrastructure).filter(({ at }) => ports.has(at));
+  const dataPlanes = servers.flatMap((server) => {
+    const found = interfacesOf(server, infrastructure).find(({ port }) => port === server.nics[0]!.name);
+    return found && ports.has(found.peer.node) ? [{ id: server.id, at: found.peer.node, port: found.peer.port }] : [];
+  });
+  return switches.map(({ id, table_entries }) => {
+    const reached = endpoints.flatMap(({ endpoint, ...attachment }) => {
+      const port = leading(id, attachment);
+      return port === undefined ? [] : [{ port, endpoint, isOwn: attachment.at === id }];
+    });
+    const which = (own: boolean) =>
+      reached.filter(({ isOwn }) => isOwn === own).map(({ port, endpoint }) => ({ port, endpoint }));
+    return {
+      id,
+      table_entries,
+      ports: ports.get(id)!,
+      attached: which(true),
+      distant: which(false),
+      towards: new Map(
+        dataPlanes.flatMap(({ id: server, ...attachment }) => {
+          const port = leading(id, attachment);
+          return port === undefined ? [] : [[server, port] as const];
+        }),
+      ),
+    };
+  });
+}
+
+function endpointsOf(infrastructure: Infrastructure): (Attachment & { readonly endpoint: Endpoint })[] {
+  const { hosts, servers } = infrastructure;
+  const interfaces = [
+    ...hosts.flatMap((host) => interfacesOf(host, infrastructure).map((it) => ({ node: host.id, ...it }))),
+    ...servers.flatMap((server) =>
+      interfacesOf(server, infrastructure)
+        .filter(({ port }) => port !== server.nics[0]!.name)
+        .map((it) => ({ node: server.id, ...it })),
+    ),
+  ];
+  return interfaces.map(({ node, mac, addresses, peer }) => ({
+    at: peer.node,
+    port: peer.port,
+    endpoint: { node, mac, addresses },
+  }));
+}
+
+function portsOf(id: string, { links }: Infrastructure, roles: ReadonlyMap<string, SwitchPort['role']>): SwitchPort[] {
+  return links.flatMap(({ a, b }) =>
+    [
+      { near: a, far: b },
+      { near: b, far: a },
+    ].flatMap(({ near, far }) => {
+      const role = roles.get(far.node);
+      return near.node === id && role ? [{ name: near.port, role, neighbour: far.node }] : [];
+    }),
+  );
+}
+
+/** By switch and other switch: the port of the first that leads to the second, breadth first from every switch. */
+function waysBetween(ports: ReadonlyMap<string, readonly SwitchPort[]>): Map<string, Map<string, string>> {
+  const ways = new Map([...ports.keys()].map((id) => [id, new Map<string, string>()]));
+  for (const target of ports.keys()) {
+    const reached = new Set([target]);
+    const waiting = [target];
+    for (let here = waiting.shift(); here !== undefined; here = waiting.shift()) {
+      for (const [id, own] of ports) {
+        const leading = reached.has(id) ? undefined : own.find(({ neighbour }) => neighbour === here);
+        if (!leading) continue;
+        ways.get(id)!.set(target, leading.name);
+        reached.add(id);
+        waiting.push(id);
+      }
+    }
+  }
+  return ways;
+}

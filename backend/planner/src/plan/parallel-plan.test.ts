@@ -1,0 +1,114 @@
+import { type Execution, nfInstances, Plan } from '@orrery/contract';
+import { describe, expect, it } from 'vitest';
+import { chainOf } from '../testing/chains.js';
+import { descriptor } from '../testing/descriptors.js';
+import { rack } from '../testing/infrastructure.js';
+import { makePlan } from './make-plan.js';
+
+const INFRASTRUCTURE = rack({ servers: 2, cores: 4, ghz: 1 });
+/** Reads only, so that all of them may run at the same time. */
+const reader = (id: string) => descriptor(id, { cycles: 1000 });
+const CHAIN = chainOf({ a: 'a', b: 'b', c: 'c' }, [
+  ['in', 'a'],
+  ['a', 'b'],
+  ['b', 'c'],
+  ['c', 'out'],
+]);
+const ABLE = ['mirror', 'merge'] as const;
+
+function plan(
+  execution: Execution | undefined,
+  abilities: Parameters<typeof makePlan>[0]['abilities'],
+  base: Plan | null = null,
+  definition = CHAIN,
+) {
+  const made = makePlan({
+    id: 'plan',
+    created_ms: 0,
+    chains: [{ chain_id: 'p-1', version: 1, definition, ...(execution ? { execution } : {}) }],
+    descriptors: ['a', 'b', 'c', 'd'].map(reader),
+    infrastructure: INFRASTRUCTURE,
+    abilities,
+    base,
+    budget: { steps: 50 },
+  });
+  expect(() => Plan.parse(made)).not.toThrow();
+  return made;
+}
+
+const everywhere = { 'server-1': ABLE, 'server-2': ABLE };
+
+describe('a chain that is to run in parallel', () => {
+  it('is refused where no engine can, with each server and what it lacks', () => {
+    const refused = plan('parallel', { 'server-1': ['mirror'] });
+    expect(refused.feasible).toBe(false);
+    expect(refused.conflicts).toEqual(
+      ['server-1', 'server-2'].map((where) => ({
+        constraint: 'engine-ability',
+        needed: 1,
+        available: 0,
+        unit: 'merge',
+        where,
+      })),
+    );
+  });
+
+  it('has its mirrors and merges on servers that can run them', () => {
+    const made = plan('parallel', { 'server-2': ABLE });
+    expect(made.feasible).toBe(true);
+    const beside = made.graph.nodes.flatMap((it) =>
+      it.kind === 'mirror' || it.kind === 'merge' ? [[it.kind, it.server]] : [],
+    );
+    expect(beside).toEqual([
+      ['mirror', 'server-2'],
+      ['merge', 'server-2'],
+    ]);
+    expect(made.nodes['server-2']!.modules).toMatchObject([
+      { kind: 'mirror', id: 'p.a.mirror', copies: [{}, {}, {}] },
+      { kind: 'merge', id: 'p.a.merge', mirror: 'p.a.mirror', arrivals: 3 },
+    ]);
+    expect(made.nodes['server-1']!.modules).toBeUndefined();
+  });
+
+  it('is predicted to be faster than in sequence, by nearly what runs at the same time', () => {
+    const latency = (made: Plan) => made.classes[0]!.mean_us;
+    const [sequential, parallel] = [plan('sequential', {}), plan('parallel', everywhere)];
+    expect(latency(parallel)).toBeLessThan(0.6 * latency(sequential));
+    expect(latency(parallel)).toBeGreaterThan(latency(sequential) / 3);
+  });
+
+  it('shows the parallel form of each line that runs, and of every path where it only could', () => {
+    const web = ['port.dst', 'is', 80] as const;
+    const other = ['port.dst', 'is-not', 80] as const;
+    const branching = chainOf({ a: 'a', b: 'b', c: 'c', d: 'd' }, [
+      ['in', 'a'],
+      ['a', 'b'],
+      ['b', 'c', [[...web]]],
+      ['b', 'out', [[...other]]],
+      ['c', 'd'],
+      ['d', 'out'],
+    ]);
+    const nodes = (made: Plan) => made.parallel.map((form) => form.nodes.join(' '));
+    expect(nodes(plan('sequential', everywhere, null, branching))).toEqual(['a b c d', 'a b']);
+    const made = plan('parallel', everywhere, null, branching);
+    expect(nodes(made)).toEqual(['a b', 'c d']);
+    const mirrors = made.graph.nodes.filter(({ kind }) => kind === 'mirror');
+    expect(made.parallel.reduce((sum, form) => sum + form.mirrors, 0)).toBe(mirrors.length);
+    expect(mirrors.length).toBeGreaterThan(0);
+    expect(new Set(made.parallel.map(({ id }) => id)).size).toBe(2);
+  });
+
+  it('is as it was where nobody asks', () => {
+    expect(plan(undefined, everywhere).graph.nodes.every(({ kind }) => kind === 'nf' || kind === 'exit')).toBe(true);
+  });
+
+  it('gets instances of its own when it changes, so that both run while traffic is led over', () => {
+    const base = plan('sequential', everywhere);
+    const changed = plan('parallel', everywhere, base);
+    const before = new Set(nfInstances(base.graph).map(({ id }) => id));
+    expect(nfInstances(changed.graph).filter(({ id }) => before.has(id))).toEqual([]);
+    expect(changed.migrations.map(({ from, to }) => [from, to])).toEqual(
+      ['a', 'b', 'c'].map((id) => [`p.${id}.0`, `p.${id}.parallel-0`]),
+    );
+  });
+});

@@ -1,0 +1,67 @@
+import { crossesServers, nfInstances, type Plan } from '@orrery/contract';
+import { abandonedBy } from '../../accelerator/assignment.js';
+import { placedNodes } from '../../igraph/graph.js';
+import { binsOf } from '../../placement/problem.js';
+import { hopelessObjectives } from '../../slo/hopeless.js';
+import { diffOf } from '../../transition/diff.js';
+import { migrationsBetween } from '../../transition/migrations.js';
+import { stepsBetween } from '../../transition/steps.js';
+import { analyse, placementQuality } from '../analysis.js';
+import type { LoweredDraft } from '../draft.js';
+import { header } from '../header.js';
+
+/** Analysis of the plan, and its steps from what runs now. */
+export function predictPlan(draft: LoweredDraft): Plan {
+  const { input, options, assignment, pgraph, graph, unscheduled, schedules, nodes, fabric, tables, cut_bps, bound } =
+    draft;
+  const { chains, descriptors, infrastructure, base, container_servers, budget } = input;
+  const { reasons, quality, ...analysis } = analyse(
+    { chains, descriptors, infrastructure, bins: binsOf(infrastructure), pgraph, graph, container_servers },
+    { unscheduled, schedules },
+    assignment,
+    options,
+    Math.max(0, ...tables.map(({ entries }) => entries)),
+    budget.expired,
+  );
+  const servers = infrastructure.servers.map(({ id }) => id);
+  const abandoned = abandonedBy(input, graph);
+  const migrations = migrationsBetween(base, nfInstances(graph), descriptors);
+  return {
+    ...header(input),
+    feasible: true,
+    problems: [...draft.problems, ...hopelessObjectives(analysis, chains)],
+    conflicts: [],
+    pgraph,
+    graph,
+    cost: costOf(graph, bound.lower_bound_bps, infrastructure),
+    ...analysis,
+    quality: [placementQuality(cut_bps, bound, options.strategy), ...quality],
+    reasons: [...draft.reasons, ...reasons],
+    nodes,
+    fabric,
+    tables,
+    migrations: migrations.filter(({ from }) => !abandoned.includes(from)),
+    abandoned,
+    steps: stepsBetween(base, { nodes, fabric }, servers, new Set(abandoned)),
+    diff: diffOf(base, graph, nodes),
+  };
+}
+
+function costOf(
+  graph: Plan['graph'],
+  lower_bound_bps: number,
+  { servers }: LoweredDraft['input']['infrastructure'],
+): Plan['cost'] {
+  const nodes = placedNodes(graph);
+  const inside = new Set(nodes.map(({ id }) => id));
+  const queues = new Set(nodes.flatMap(({ id, kind }) => (kind === 'queue' ? [id] : [])));
+  const between = graph.edges.filter(({ from, to }) => from !== null && !queues.has(from) && inside.has(to));
+  const sum = (values: number[]) => values.reduce((a, b) => a + b, 0);
+  return {
+    cross_traffic_bps: sum(between.filter(crossesServers).map(({ rate_bps }) => rate_bps)),
+    lower_bound_bps,
+    total_traffic_bps: sum(between.map(({ rate_bps }) => rate_bps)),
+    cores_used: sum(nodes.map(({ core_share }) => core_share)),
+    cores_available: sum(servers.map(({ cores }) => cores)),
+  };
+}

@@ -1,0 +1,20 @@
+import { plannedChains } from '../../check/planned-chains.js';
+import { splitReason } from '../../igraph/split-reason.js';
+import { missingAbilities } from '../../placement/from-graph.js';
+import { type FormedDraft, Infeasible, type SplitDraft } from '../draft.js';
+import { splitChains } from '../graphs.js';
+
+/** As many instances of each NF as its load needs, joined so that flows keep theirs (E2 3.4.1 steps 2 and 3). */
+export function split(draft: FormedDraft): SplitDraft {
+  const { input, assignment, chainForms } = draft;
+  const { pgraph, graph: unplaced } = splitChains(input, draft.pgraph, chainForms, assignment.forms);
+  const reasons = pgraph.nodes.map((node) => splitReason(node, unplaced.partitions.get(node.id)!));
+  const after = { ...draft, pgraph, reasons: [...draft.reasons, ...reasons], unplaced };
+  const conflicts = [
+    ...missingAbilities(unplaced, input.infrastructure, input.abilities ?? {}, plannedChains(input.chains)),
+    ...unplaced.conflicts,
+    ...assignment.conflicts,
+  ];
+  if (conflicts.length > 0) throw new Infeasible(after, { conflicts });
+  return after;
+}

@@ -1,11 +1,4 @@
-import {
-  API_PREFIX,
-  type FieldError,
-  PipelineDefinition,
-  type Problem,
-  ROUTES,
-  type RouteName,
-} from '@orrery/contract';
+import { API_PREFIX, ChainDefinition, type FieldError, type Problem, ROUTES, type RouteName } from '@orrery/contract';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { unavailable } from './platform/problem.js';
 import { KEYS } from './platform/redis-keys.js';
@@ -21,14 +14,14 @@ beforeAll(async () => {
 afterAll(() => server.stop());
 
 const json = (value: unknown): string => JSON.stringify(value);
-const chain = (change: (draft: PipelineDefinition) => void): PipelineDefinition => {
+const chain = (change: (draft: ChainDefinition) => void): ChainDefinition => {
   const draft = structuredClone(IDS_CHAIN);
   draft.name = 'bad-chain';
   change(draft);
   return draft;
 };
 
-/** The answer must be problem details of this status. */
+/** Calls the route and expects problem details with this status. */
 async function refusal(name: RouteName, options: CallOptions, status: number): Promise<Problem> {
   const answer = await server.api.request(name, options);
   expect(answer.status).toBe(status);
@@ -39,7 +32,7 @@ async function refusal(name: RouteName, options: CallOptions, status: number): P
 }
 const pointers = ({ errors }: Problem) => (errors ?? []).map(({ pointer }: FieldError) => pointer);
 
-describe('bad bodies', () => {
+describe('invalid bodies', () => {
   const rack = (change: (copy: typeof RACK) => void) => {
     const copy = structuredClone(RACK);
     change(copy);
@@ -60,17 +53,12 @@ describe('bad bodies', () => {
     cost: 1,
   });
   const cases: [string, RouteName, unknown, string][] = [
-    ['an unknown field', 'createPipeline', { ...monitorChain('x'), colour: 'red' }, '/colour'],
-    [
-      'an unknown field deep inside',
-      'createPipeline',
-      chain((d) => Object.assign(d.nodes[1]!, { x: 1 })),
-      '/nodes/1/x',
-    ],
-    ['a missing field', 'createPipeline', { ...monitorChain('x'), title: undefined }, '/title'],
-    ['a bad name', 'createPipeline', { ...monitorChain('x'), name: 'Not A Name' }, '/name'],
-    ['no body', 'createPipeline', undefined, ''],
-    ['not an object', 'createPipeline', [], ''],
+    ['an unknown field', 'createChain', { ...monitorChain('x'), colour: 'red' }, '/colour'],
+    ['an unknown field deep inside', 'createChain', chain((d) => Object.assign(d.nodes[1]!, { x: 1 })), '/nodes/1/x'],
+    ['a missing field', 'createChain', { ...monitorChain('x'), title: undefined }, '/title'],
+    ['a bad name', 'createChain', { ...monitorChain('x'), name: 'Not A Name' }, '/name'],
+    ['no body', 'createChain', undefined, ''],
+    ['not an object', 'createChain', [], ''],
     ['a link to nowhere', 'putInfrastructure', rack((r) => (r.links[0]!.a.node = 'nobody')), '/links/0/a/node'],
     ['a port used twice', 'putInfrastructure', rack((r) => (r.links[1]!.b = r.links[0]!.b)), '/links/1/b/port'],
     ['an unknown card', 'putInfrastructure', rack((r) => (r.links[0]!.a.port = 'nic9')), '/links/0/a/port'],
@@ -78,10 +66,33 @@ describe('bad bodies', () => {
     [
       'an address used twice',
       'putInfrastructure',
-      rack((r) => (r.hosts[1]!.address = r.hosts[0]!.address)),
-      '/hosts/1/address',
+      rack((r) => (r.hosts[1]!.addresses = r.hosts[0]!.addresses)),
+      '/hosts/1/addresses/0/address',
     ],
-    ['a reserved address', 'putInfrastructure', rack((r) => (r.hosts[0]!.address = '198.18.3.4')), '/hosts/0/address'],
+    ...['198.18.3.4', '127.0.0.1', '239.1.1.1', 'fe80::1', 'fd00:0:0::1'].map((address): (typeof cases)[number] => [
+      `address ${address}`,
+      'putInfrastructure',
+      rack((r) => r.hosts[0]!.addresses.push({ address })),
+      '/hosts/0/addresses/1/address',
+    ]),
+    [
+      'an address on a port without a link',
+      'putInfrastructure',
+      rack((r) => r.hosts[0]!.addresses.push({ address: '10.9.9.9', port: 'eth7' })),
+      '/hosts/0/addresses/1/port',
+    ],
+    [
+      "an address on the data plane's network card",
+      'putInfrastructure',
+      rack((r) => r.servers[0]!.addresses.push({ address: '10.9.9.9' })),
+      '/servers/0/addresses/0/port',
+    ],
+    [
+      'more jitter than delay',
+      'putInfrastructure',
+      rack((r) => Object.assign(r.links[1]!, { delay_us: 10, jitter_us: 11 })),
+      '/links/1/jitter_us',
+    ],
     [
       'a board named as containers',
       'putInfrastructure',
@@ -92,33 +103,38 @@ describe('bad bodies', () => {
     ['a bad secret type', 'createSession', { secret: 5 }, '/secret'],
     ['a plan of an undeployed removal', 'createPlan', { remove: ['pl-none'] }, '/remove/0'],
     [
-      'a plan without a board that there is not',
+      'a plan that excludes an unknown board',
       'createPlan',
       { without_slots: [{ board: 'none', slot: 0 }] },
       '/without_slots/0/board',
     ],
-    ['a rate beyond the bound', 'startTraffic', { kind: 'http', from: 'a', to: 'b', rate_per_s: 1e9 }, '/rate_per_s'],
+    [
+      'a rate beyond the bound',
+      'createApplication',
+      { id: 'a', kind: 'http-client', node: 'a', config: { to: 'b', rate_per_s: 1e9 } },
+      '/config/rate_per_s',
+    ],
   ];
   it.each(cases)('%s: 422 names the field', async (_, name, body, pointer) => {
     const problem = await refusal(name, { body: body === undefined ? undefined : json(body) }, 422);
     expect(pointers(problem)).toContain(pointer);
   });
 
-  it('JSON that is none: 400', async () => {
-    await refusal('createPipeline', { body: '{"name":' }, 400);
+  it('malformed JSON: 400', async () => {
+    await refusal('createChain', { body: '{"name":' }, 400);
   });
 
   it('10 MB: 413', async () => {
-    await refusal('createPipeline', { body: json({ ...monitorChain('x'), description: 'x'.repeat(10_000_000) }) }, 413);
+    await refusal('createChain', { body: json({ ...monitorChain('x'), description: 'x'.repeat(10_000_000) }) }, 413);
   });
 
   it('another media type: 415', async () => {
-    await refusal('createPipeline', { body: 'name: x', headers: { 'content-type': 'application/yaml' } }, 415);
-    await refusal('createPipeline', { body: 'x', headers: { 'content-type': 'application/octet-stream' } }, 422);
+    await refusal('createChain', { body: 'name: x', headers: { 'content-type': 'application/yaml' } }, 415);
+    await refusal('createChain', { body: 'x', headers: { 'content-type': 'application/octet-stream' } }, 422);
   });
 
   it('a prototype in JSON: 400', async () => {
-    await refusal('createPipeline', { body: '{"__proto__":{"admin":true}}' }, 400);
+    await refusal('createChain', { body: '{"__proto__":{"admin":true}}' }, 400);
   });
 });
 
@@ -130,25 +146,28 @@ describe('captures', () => {
       status,
     );
 
-  it('that are none: 422', async () => {
+  it('that are not captures: 422', async () => {
     expect((await upload(Buffer.from('GIF89a, surely not packets'), 422)).errors).toMatchObject([
       { code: 'not-a-pcap' },
     ]);
   });
 
-  it.each(['d4c3b2a10200', `0a0d0d0a1c${'00'.repeat(20)}`])('that end within the header: 422', async (hex) => {
-    expect((await upload(Buffer.from(hex, 'hex'), 422)).detail).toMatch('ends within its header');
-  });
+  it.each(['d4c3b2a10200', `0a0d0d0a1c${'00'.repeat(20)}`])(
+    'that are truncated within the header: 422',
+    async (hex) => {
+      expect((await upload(Buffer.from(hex, 'hex'), 422)).detail).toMatch('ends within its header');
+    },
+  );
 
-  it('without a twin to keep them: 409', async () => {
+  it('without a twin to store them: 409', async () => {
     const header = Buffer.alloc(24);
     header.write('d4c3b2a1', 'hex');
     expect((await upload(header, 409)).detail).toMatch('ORRERY_TWIN=off');
   });
 });
 
-describe('semantic errors of a pipeline', () => {
-  const cases: [string, PipelineDefinition, string, string][] = [
+describe('semantic errors of a chain', () => {
+  const cases: [string, ChainDefinition, string, string][] = [
     ['a cycle', chain((d) => d.edges.push({ id: 'back', from: 'monitor', to: 'ids', filter: [] })), 'cycle', '/edges'],
     [
       'a bad prefix',
@@ -160,18 +179,18 @@ describe('semantic errors of a pipeline', () => {
     ['an unknown host', chain((d) => (d.traffic_class.from = ['nobody'])), 'unknown-host', '/traffic_class/from/0'],
   ];
 
-  it.each(cases)('%s: a draft may have it, nothing else', async (_, definition, code, pointer) => {
-    const check = await server.api.call('validatePipeline', { body: definition });
+  it.each(cases)('%s: accepted in a draft only', async (_, definition, code, pointer) => {
+    const check = await server.api.call('validateChain', { body: definition });
     expect(check.valid).toBe(false);
     expect(check.problems.map((problem) => problem.code)).toContain(code);
-    const { id } = await server.api.call('createPipeline', { body: definition });
-    const problem = await refusal('publishPipeline', { params: { id }, body: '{}' }, 422);
+    const { id } = await server.api.call('createChain', { body: definition });
+    const problem = await refusal('publishChain', { params: { id }, body: '{}' }, 422);
     expect(problem.errors!.map((error) => error.code)).toContain(code);
     expect(pointers(problem).some((each) => each.startsWith(pointer))).toBe(true);
-    await refusal('createDeployment', { body: json({ pipeline_id: id }) }, 422);
-    expect((await server.api.call('getPipeline', { params: { id } })).versions).toEqual([]);
+    await refusal('createDeployment', { body: json({ chain_id: id }) }, 422);
+    expect((await server.api.call('getChain', { params: { id } })).versions).toEqual([]);
     expect((await server.api.call('listOperations')).total).toBe(0);
-    await server.api.call('deletePipeline', { params: { id } });
+    await server.api.call('deleteChain', { params: { id } });
   });
 });
 
@@ -184,29 +203,29 @@ describe('addresses', () => {
     }
   });
 
-  it('that are none: 404, of a wrong method: 405 with Allow', async () => {
+  it('that do not exist: 404; wrong method: 405 with Allow', async () => {
     const missing = await fetch(`${server.running.url}${API_PREFIX}/unicorns`);
     expect([missing.status, missing.headers.get('content-type')]).toEqual([404, expect.stringMatching('problem')]);
-    const wrong = await fetch(`${server.running.url}${API_PREFIX}/pipelines/x`, { method: 'POST' });
+    const wrong = await fetch(`${server.running.url}${API_PREFIX}/chains/x`, { method: 'POST' });
     expect([wrong.status, wrong.headers.get('allow')]).toEqual([405, 'GET, PUT, DELETE']);
   });
 
-  it('name what is not there', async () => {
-    for (const name of ['getPipeline', 'getPlan', 'getOperation', 'getNfDescriptor', 'getNfInstanceState'] as const)
+  it('name what does not exist', async () => {
+    for (const name of ['getChain', 'getPlan', 'getOperation', 'getNfDescriptor', 'getNfInstanceState'] as const)
       await refusal(name, { params: { id: 'nothing' } }, 404);
     await refusal('getNode', { params: { id: 'nothing' } }, 404);
-    await refusal('getDeployment', { params: { pipeline_id: 'nothing' } }, 404);
-    await refusal('deleteDeployment', { params: { pipeline_id: 'nothing' } }, 404);
+    await refusal('getDeployment', { params: { chain_id: 'nothing' } }, 404);
+    await refusal('deleteDeployment', { params: { chain_id: 'nothing' } }, 404);
   });
 
-  it('with a bad query: 400 names the field', async () => {
-    expect(pointers(await refusal('listPipelines', { query: { limit: 0 } }, 400))).toEqual(['/limit']);
-    expect(pointers(await refusal('listPipelines', { query: { sort: 'name' } }, 400))).toEqual(['/sort']);
-    await refusal('listPipelines', { query: { nextpage_opaque_marker: 'nonsense' } }, 400);
+  it('with an invalid query: 400 names the field', async () => {
+    expect(pointers(await refusal('listChains', { query: { limit: 0 } }, 400))).toEqual(['/limit']);
+    expect(pointers(await refusal('listChains', { query: { sort: 'name' } }, 400))).toEqual(['/sort']);
+    await refusal('listChains', { query: { nextpage_opaque_marker: 'nonsense' } }, 400);
     await refusal('listEvents', { query: { after: 'yesterday' } }, 400);
   });
 
-  it('echo a request id, or make one', async () => {
+  it('echo a request id, or generate one', async () => {
     const given = await server.api.request('getHealth', { headers: { 'x-request-id': 'my-request.1' } });
     expect(given.headers.get('x-request-id')).toBe('my-request.1');
     const made = await server.api.request('getHealth', { headers: { 'x-request-id': 'not allowed!' } });
@@ -214,13 +233,13 @@ describe('addresses', () => {
   });
 });
 
-describe('pipelines', () => {
+describe('chains', () => {
   it('are guarded by ETag against lost updates', async () => {
-    const created = await server.api.request('createPipeline', { body: json(monitorChain('guarded')) });
+    const created = await server.api.request('createChain', { body: json(monitorChain('guarded')) });
     const { id } = created.body as { id: string };
     const etag = created.headers.get('etag')!;
     const save = (title: string, match: string) =>
-      server.api.request('putPipeline', {
+      server.api.request('putChain', {
         params: { id },
         body: json({ ...monitorChain('guarded'), title }),
         headers: { 'if-match': match },
@@ -229,36 +248,36 @@ describe('pipelines', () => {
     expect(first.status).toBe(200);
     const second = await save('Second', etag);
     expect(second.status).toBe(412);
-    expect((await server.api.call('getPipeline', { params: { id } })).draft.title).toBe('First');
+    expect((await server.api.call('getChain', { params: { id } })).draft.title).toBe('First');
     expect((await save('Third', first.headers.get('etag')!)).status).toBe(200);
     expect((await save('Fourth', '*')).status).toBe(200);
   });
 
-  it('have versions that never change', async () => {
-    const { id } = await server.api.call('createPipeline', { body: monitorChain('versioned') });
-    const one = await server.api.call('publishPipeline', { params: { id }, body: { note: 'first' } });
-    await server.api.call('putPipeline', { params: { id }, body: { ...monitorChain('versioned'), title: 'Changed' } });
-    expect(await server.api.call('getPipeline', { params: { id } })).toMatchObject({
+  it('have immutable versions', async () => {
+    const { id } = await server.api.call('createChain', { body: monitorChain('versioned') });
+    const one = await server.api.call('publishChain', { params: { id }, body: { note: 'first' } });
+    await server.api.call('putChain', { params: { id }, body: { ...monitorChain('versioned'), title: 'Changed' } });
+    expect(await server.api.call('getChain', { params: { id } })).toMatchObject({
       draft_differs: true,
       revision: 2,
     });
-    await server.api.call('publishPipeline', { params: { id }, body: {} });
-    expect(await server.api.call('getPipelineVersion', { params: { id, version: 1 } })).toEqual(one);
-    const versions = await server.api.call('listPipelineVersions', { params: { id } });
+    await server.api.call('publishChain', { params: { id }, body: {} });
+    expect(await server.api.call('getChainVersion', { params: { id, version: 1 } })).toEqual(one);
+    const versions = await server.api.call('listChainVersions', { params: { id } });
     expect(versions.items.map(({ version }) => version)).toEqual([2, 1]);
-    await refusal('getPipelineVersion', { params: { id, version: 3 } }, 404);
+    await refusal('getChainVersion', { params: { id, version: 3 } }, 404);
   });
 
-  it('do not share a name', async () => {
-    const { id } = await server.api.call('createPipeline', { body: monitorChain('taken') });
-    expect(pointers(await refusal('createPipeline', { body: json(monitorChain('taken')) }, 409))).toEqual(['/name']);
-    await server.api.call('deletePipeline', { params: { id } });
-    await server.api.call('createPipeline', { body: monitorChain('taken') });
+  it('have unique names', async () => {
+    const { id } = await server.api.call('createChain', { body: monitorChain('taken') });
+    expect(pointers(await refusal('createChain', { body: json(monitorChain('taken')) }, 409))).toEqual(['/name']);
+    await server.api.call('deleteChain', { params: { id } });
+    await server.api.call('createChain', { body: monitorChain('taken') });
   });
 
-  it('are made once for an Idempotency-Key', async () => {
+  it('are created once per Idempotency-Key', async () => {
     const create = (name: string) =>
-      server.api.request('createPipeline', {
+      server.api.request('createChain', {
         body: json(monitorChain(name)),
         headers: { 'idempotency-key': 'key-1' },
       });
@@ -267,12 +286,12 @@ describe('pipelines', () => {
     expect([again.status, again.body]).toEqual([201, first.body]);
     expect(again.headers.get('location')).toBe(first.headers.get('location'));
     expect((await create('twice')).status).toBe(422);
-    expect((await server.api.call('listPipelines', { query: { name: 'once' } })).total).toBe(1);
+    expect((await server.api.call('listChains', { query: { name: 'once' } })).total).toBe(1);
   });
 
-  it('leave an Idempotency-Key free when they were refused', async () => {
+  it('release the Idempotency-Key when they are refused', async () => {
     const create = (name: string) =>
-      server.api.request('createPipeline', {
+      server.api.request('createChain', {
         body: json(monitorChain(name)),
         headers: { 'idempotency-key': 'key-2' },
       });
@@ -280,7 +299,7 @@ describe('pipelines', () => {
     expect((await create('not-refused')).status).toBe(201);
   });
 
-  it('are not made again with an Idempotency-Key when nobody knows whether they were made', async () => {
+  it('are not repeated under an Idempotency-Key whose outcome is unknown', async () => {
     const { store } = server.running;
     const transact = store.transact.bind(store);
     store.transact = async (fill) => {
@@ -289,13 +308,13 @@ describe('pipelines', () => {
       throw unavailable('The answer was lost.');
     };
     const create = { body: json(monitorChain('unknown')), headers: { 'idempotency-key': 'key-3' } };
-    await refusal('createPipeline', create, 503);
-    const problem = await refusal('createPipeline', create, 409);
-    expect(problem.detail).toMatch(/not known how .* read the resource/);
-    expect((await server.api.call('listPipelines', { query: { name: 'unknown' } })).total).toBe(1);
+    await refusal('createChain', create, 503);
+    const problem = await refusal('createChain', create, 409);
+    expect(problem.detail).toMatch(/is unknown; read the resource/);
+    expect((await server.api.call('listChains', { query: { name: 'unknown' } })).total).toBe(1);
   });
 
-  it('are answered when their answer cannot be kept, and not made again', async () => {
+  it('are answered even if the answer cannot be stored, and not repeated', async () => {
     const { redis } = server.running.store;
     const set = redis.set.bind(redis) as (...args: unknown[]) => Promise<'OK' | null>;
     const kept = vi.spyOn(redis, 'set').mockImplementation((async (...args: unknown[]) => {
@@ -303,17 +322,17 @@ describe('pipelines', () => {
       return set(...args);
     }) as typeof redis.set);
     const create = { body: json(monitorChain('not-kept')), headers: { 'idempotency-key': 'key-4' } };
-    expect((await server.api.request('createPipeline', create)).status).toBe(201);
+    expect((await server.api.request('createChain', create)).status).toBe(201);
     kept.mockRestore();
-    await refusal('createPipeline', create, 409);
-    expect((await server.api.call('listPipelines', { query: { name: 'not-kept' } })).total).toBe(1);
+    await refusal('createChain', create, 409);
+    expect((await server.api.call('listChains', { query: { name: 'not-kept' } })).total).toBe(1);
   });
 
-  it('are listed page by page, each once', async () => {
+  it('are listed page by page, each exactly once', async () => {
     for (let index = 0; index < 5; index++)
-      await server.api.call('createPipeline', { body: monitorChain(`page-${index}`) });
+      await server.api.call('createChain', { body: monitorChain(`page-${index}`) });
     const seen: string[] = [];
-    let url: string | null = `${API_PREFIX}/pipelines?limit=2`;
+    let url: string | null = `${API_PREFIX}/chains?limit=2`;
     while (url) {
       const response: Response = await fetch(new URL(url, server.running.url), {
         headers: { authorization: `Bearer ${server.api.token}` },
@@ -323,15 +342,15 @@ describe('pipelines', () => {
       seen.push(...page.items.map(({ id }) => id));
       url = /<([^>]+)>; rel="next"/.exec(response.headers.get('link') ?? '')?.[1] ?? null;
     }
-    const all = await server.api.call('listPipelines', { query: { limit: 1000 } });
+    const all = await server.api.call('listChains', { query: { limit: 1000 } });
     expect(seen).toEqual(all.items.map(({ id }) => id));
   });
 });
 
 describe('without a twin', () => {
   it('plans, and says why it cannot deploy', async () => {
-    const { id } = await server.api.call('createPipeline', { body: monitorChain('planned') });
-    const plan = await server.api.call('createPlan', { body: { pipelines: [{ pipeline_id: id }] } });
+    const { id } = await server.api.call('createChain', { body: monitorChain('planned') });
+    const plan = await server.api.call('createPlan', { body: { chains: [{ chain_id: id }] } });
     expect(plan.feasible).toBe(true);
     expect(await server.api.call('getPlan', { params: { id: plan.id } })).toEqual(plan);
     const problem = await refusal('createDeployment', { body: json({ plan_id: plan.id }) }, 409);
@@ -339,10 +358,10 @@ describe('without a twin', () => {
     expect((await server.api.call('listDeployments')).total).toBe(0);
   });
 
-  it('keeps the 200 plans that were read last, and those that are deployed', async () => {
+  it('keeps the 200 most recently read plans and all deployed ones', async () => {
     const { redis } = server.running.store;
-    const { id } = await server.api.call('createPipeline', { body: monitorChain('previewed') });
-    const body = { pipelines: [{ pipeline_id: id }] };
+    const { id } = await server.api.call('createChain', { body: monitorChain('previewed') });
+    const body = { chains: [{ chain_id: id }] };
     const make = async () => (await server.api.call('createPlan', { body })).id;
     const [forgotten, deployed, read] = [await make(), await make(), await make()];
     // As a deployment does.
@@ -357,11 +376,47 @@ describe('without a twin', () => {
     expect(await redis.zcard(KEYS.planPreviews)).toBe(200);
   });
 
-  it('refuses a plan that is not feasible and says what is short', async () => {
+  it('refuses a schedule that no engine can carry out, and keeps how a chain is to run', async () => {
+    const { id } = await server.api.call('createChain', { body: monitorChain('scheduled') });
+    const plan = await server.api.call('createPlan', { body: { chains: [{ chain_id: id, schedule: 'planned' }] } });
+    expect(plan).toMatchObject({ feasible: false, chains: [{ chain_id: id, schedule: 'planned' }] });
+    expect(plan.conflicts.every(({ constraint, unit }) => `${constraint} ${unit}` === 'engine-ability scheduler')).toBe(
+      true,
+    );
+    expect(plan.conflicts.length).toBeGreaterThan(0);
+    const inTurn = { chains: [{ chain_id: id, schedule: 'round-robin' as const }] };
+    expect(await server.api.call('createPlan', { body: inTurn })).toMatchObject({
+      feasible: true,
+      chains: inTurn.chains,
+    });
+    const body = { chains: [{ chain_id: id, schedule: 'fastest' }] };
+    const problem = await refusal('createPlan', { body: json(body) }, 422);
+    expect(problem.errors[0]?.pointer).toBe('/chains/0/schedule');
+  });
+
+  it('does not store a preview, but stores the same plan once it is requested', async () => {
+    const { redis } = server.running.store;
+    const { id } = await server.api.call('createChain', { body: monitorChain('compared') });
+    const body = { chains: [{ chain_id: id }] };
+    const mine = await server.api.call('createPlan', { body });
+    const kept = await redis.keys(KEYS.plan('*'));
+    for (let seed = 2; seed < 10; seed++) {
+      const other = await server.api.call('previewPlan', { body: { ...body, seed } });
+      expect(other).toMatchObject({ feasible: true, seed });
+      await refusal('getPlan', { params: { id: other.id } }, 404);
+    }
+    expect(await redis.keys(KEYS.plan('*'))).toEqual(kept);
+    const { id: seen } = await server.api.call('previewPlan', { body: { ...body, seed: 9 } });
+    const chosen = await server.api.call('createPlan', { body: { ...body, seed: 9 } });
+    expect(chosen.id).toBe(seen);
+    for (const plan of [mine, chosen]) await server.api.call('getPlan', { params: { id: plan.id } });
+  });
+
+  it('refuses an infeasible plan and names the missing resource', async () => {
     const greedy = monitorChain('greedy');
     greedy.traffic_class.rate_bps = 1e13;
-    const { id } = await server.api.call('createPipeline', { body: greedy });
-    const plan = await server.api.call('createPlan', { body: { pipelines: [{ pipeline_id: id }] } });
+    const { id } = await server.api.call('createChain', { body: greedy });
+    const plan = await server.api.call('createPlan', { body: { chains: [{ chain_id: id }] } });
     expect(plan.feasible).toBe(false);
     expect((await refusal('createDeployment', { body: json({ plan_id: plan.id }) }, 422)).detail).toMatch(
       'not feasible',
@@ -370,7 +425,7 @@ describe('without a twin', () => {
 });
 
 describe('pages', () => {
-  it('serve the interface descriptions and their viewer to everyone', async () => {
+  it('serve the API descriptions and their viewer without a session', async () => {
     for (const name of ['openapi.json', 'asyncapi.json', 'schema.json'])
       expect((await fetch(`${server.running.url}${API_PREFIX}/${name}`)).status).toBe(200);
     const docs = await fetch(`${server.running.url}/api/docs`);
@@ -379,12 +434,12 @@ describe('pages', () => {
       expect((await fetch(`${server.running.url}${asset}`)).status, asset).toBe(200);
   });
 
-  it('tell probes and Prometheus how things are', async () => {
+  it('serve health checks and Prometheus', async () => {
     expect((await fetch(`${server.running.url}/healthz`)).status).toBe(200);
     const metrics = await (await fetch(`${server.running.url}/metrics`)).text();
-    expect(metrics).toMatch(/orrery_http_request_seconds_count\{route="listPipelines",status="200"\} [1-9]/);
+    expect(metrics).toMatch(/orrery_http_request_seconds_count\{route="listChains",status="200"\} [1-9]/);
     const health = await server.api.call('getHealth');
-    expect(health.parts.map(({ name }) => name).sort()).toEqual(['agents', 'catalogue', 'redis', 'twin']);
+    expect(health.parts.map(({ name }) => name).sort()).toEqual(['agents', 'catalogue', 'redis', 'state', 'twin']);
     const capabilities = await server.api.call('listCapabilities');
     expect(capabilities.items.find(({ id }) => id === 'twin')).toMatchObject({ available: false });
   });

@@ -1,13 +1,17 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { APP_GUARD, APP_INTERCEPTOR } from '@nestjs/core';
 import { AcceleratorsModule } from './modules/accelerators/accelerators.module.js';
+import { ApplicationsModule } from './modules/applications/applications.module.js';
+import { ChainsModule } from './modules/chains/chains.module.js';
 import { DeploymentsModule } from './modules/deployments/deployments.module.js';
 import { EventsModule } from './modules/events/events.module.js';
+import { FabricModule } from './modules/fabric/fabric.module.js';
 import { InfrastructureModule } from './modules/infrastructure/infrastructure.module.js';
+import { LeasesModule } from './modules/leases/leases.module.js';
+import { LoopsModule } from './modules/loops/loops.module.js';
 import { NfDescriptorsModule } from './modules/nf-descriptors/nf-descriptors.module.js';
 import { NodesModule } from './modules/nodes/nodes.module.js';
 import { OperationsModule } from './modules/operations/operations.module.js';
-import { PipelinesModule } from './modules/pipelines/pipelines.module.js';
 import { PlansModule } from './modules/plans/plans.module.js';
 import { ReconfigurationModule } from './modules/reconfiguration/reconfiguration.module.js';
 import { SamplesModule } from './modules/samples/samples.module.js';
@@ -24,25 +28,29 @@ import { type PlatformParts, platformModule } from './platform/platform.module.j
 @Module({})
 class AppModule {}
 
-/** Puts the parts together; modules meet only through the tokens in `ports/`. */
+/** Wires the parts together; modules depend on each other only through the tokens in `ports/`. */
 export function appModule(parts: PlatformParts): DynamicModule {
   return {
     module: AppModule,
     imports: [
       platformModule(parts),
       EventsModule,
+      LoopsModule,
+      LeasesModule,
       SessionsModule,
       NfDescriptorsModule,
       DeploymentsModule,
       InfrastructureModule,
-      PipelinesModule,
+      ChainsModule,
       SamplesModule,
       NodesModule,
+      FabricModule,
       AcceleratorsModule,
       SlosModule,
       OperationsModule,
       PlansModule,
       TwinModule,
+      ApplicationsModule,
       ReconfigurationModule,
       ScenariosModule,
       StreamModule,

@@ -13,7 +13,7 @@ afterEach(() => server.stop());
 const ORDER: Role[] = ['viewer', 'operator', 'designer', 'admin'];
 
 describe('the admin secret', () => {
-  it('is made on the first run alone, for its owner alone', async () => {
+  it('is created on the first run only, readable by its owner only', async () => {
     expect(server.running.firstRunSecret).toBe(server.scratch.secret);
     expect(statSync(join(server.scratch.stateDir, 'admin-secret')).mode & 0o777).toBe(0o600);
     const stored = await server.running.store.redis.get('orrery:auth:admin');
@@ -24,7 +24,7 @@ describe('the admin secret', () => {
     expect(server.running.firstRunSecret).toBeNull();
   });
 
-  it('is guarded against guessing', async () => {
+  it('is protected against guessing', async () => {
     const guess = (secret: string) =>
       server.api.as(null).request('createSession', { body: JSON.stringify({ secret }) });
     const statuses: number[] = [];
@@ -38,7 +38,7 @@ describe('the admin secret', () => {
 });
 
 describe('sessions', () => {
-  it('are kept as hashes, end when asked, and survive a restart', async () => {
+  it('are stored as hashes, end on sign-out, and survive a restart', async () => {
     const keys = await server.running.store.redis.keys('orrery:auth:session:*');
     expect(keys).toHaveLength(1);
     expect(keys[0]).not.toContain(server.api.token);
@@ -51,7 +51,7 @@ describe('sessions', () => {
     expect((await old.request('getSession')).status).toBe(401);
   });
 
-  it.each(ORDER)('of role %s may do what the route table says and no more', async (role) => {
+  it.each(ORDER)('with role %s may call exactly the routes that the route table allows', async (role) => {
     const api = await server.session(role);
     for (const [name, route] of Object.entries(ROUTES)) {
       if (name === 'deleteSession' || name === 'streamEvents' || route.role === null) continue;
@@ -62,7 +62,7 @@ describe('sessions', () => {
   });
 
   it.each(['', 'Bearer', 'Bearer wrong', 'Basic YTpi', `Bearer ${'x'.repeat(5000)}`])(
-    'are not opened by "%.20s"',
+    'are not granted for "%.20s"',
     async (authorization) => {
       const answer = await server.api.as(null).request('getHealth', { headers: { authorization } });
       expect([answer.status, answer.headers.get('www-authenticate')]).toEqual([401, 'Bearer']);

@@ -1,4 +1,4 @@
-import type { ImplementationChoice, Plan } from '@orrery/contract';
+import { type ImplementationChoice, nfInstances, type Plan } from '@orrery/contract';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { FakeAgent } from './testing/fake-agent.js';
 import { monitorChain } from './testing/fixtures.js';
@@ -7,26 +7,26 @@ import { until } from './testing/wait.js';
 
 let server: TestServer;
 let docker: FakeAgent;
-let pipeline_id: string;
+let chain_id: string;
 
 beforeEach(async () => {
   server = await TestServer.start({ twin: true });
   await server.bringUp();
   docker = server.agents.get('server-2')!;
-  ({ id: pipeline_id } = await server.api.call('createPipeline', { body: monitorChain('a') }));
-  await server.finished((await server.api.call('createDeployment', { body: { pipeline_id } })).id);
+  ({ id: chain_id } = await server.api.call('createChain', { body: monitorChain('a') }));
+  await server.finished((await server.api.call('createDeployment', { body: { chain_id } })).id);
   await reconnect(['engine', 'container']);
 });
 afterEach(() => server.stop());
 
-/** The agent comes back with what it offers by then. */
+/** The agent reconnects with the drivers that it offers by then. */
 async function reconnect(drivers: string[]): Promise<void> {
   await docker.kill();
   docker.drivers = drivers;
   await docker.connect();
 }
 
-/** The container ends; the agent comes back with what it offers. */
+/** The container exits; the agent reconnects with the drivers that it offers. */
 async function failWithDocker(drivers = ['engine']): Promise<void> {
   docker.hold = true;
   const instances = docker.observed.instances.map(({ id }) => ({ id, state: 'failed' as const, detail: 'no Docker' }));
@@ -37,7 +37,7 @@ async function failWithDocker(drivers = ['engine']): Promise<void> {
 const stateOf = async (id: string) => (await server.api.call('getNode', { params: { id } })).state;
 
 const monitor = (on: ImplementationChoice['on'], more: Partial<ImplementationChoice> = {}) => ({
-  pipeline_id,
+  chain_id,
   node_id: 'monitor',
   on,
   ...more,
@@ -46,10 +46,11 @@ const planned = (...implementations: ReturnType<typeof monitor>[]): Promise<Plan
   server.api.call('createPlan', { body: { implementations } });
 const deployed = async (plan: Plan) =>
   server.finished((await server.api.call('createDeployment', { body: { plan_id: plan.id } })).id);
-const placesOf = ({ instances }: Plan) => instances.map(({ id, driver, server: at }) => `${id} (${driver}) on ${at}`);
+const placesOf = ({ graph }: Plan) =>
+  nfInstances(graph).map(({ id, driver, server: at }) => `${id} (${driver}) on ${at}`);
 
 describe('an NF in a container', () => {
-  it('is planned on a server whose agent offers containers, deployed there, and takes its flows along', async () => {
+  it('is planned and deployed on a server whose agent offers containers, and keeps its flows', async () => {
     const plan = await planned(monitor('container'));
     expect(placesOf(plan)).toEqual(['a.monitor.container-0 (container) on server-2']);
     expect(await deployed(plan)).toMatchObject({ state: 'COMPLETED' });
@@ -59,7 +60,7 @@ describe('an NF in a container', () => {
     expect(placesOf(await planned())).toEqual(placesOf(plan));
   });
 
-  it('stays while it works, though its agent is away or offers no containers, whatever else is deployed', async () => {
+  it('stays while it works, even if its agent is away or offers no containers, whatever else is deployed', async () => {
     const plan = await planned(monitor('container'));
     await deployed(plan);
     const expectKept = async () => {
@@ -72,8 +73,8 @@ describe('an NF in a container', () => {
     await expectKept();
     await reconnect(['engine']);
     await expectKept();
-    const { id } = await server.api.call('createPipeline', { body: monitorChain('b', 'client-2') });
-    await server.finished((await server.api.call('createDeployment', { body: { pipeline_id: id } })).id);
+    const { id } = await server.api.call('createChain', { body: monitorChain('b', 'client-2') });
+    await server.finished((await server.api.call('createDeployment', { body: { chain_id: id } })).id);
     expect(docker.spec!.instances.map((it) => it.id)).toContain('a.monitor.container-0');
     await docker.kill();
     await expectKept();
@@ -82,25 +83,26 @@ describe('an NF in a container', () => {
     await expectKept();
   });
 
-  it('goes back to software when it failed where its agent offers no containers any more', async () => {
+  it('moves back to software if it failed and its agent no longer offers containers', async () => {
     await deployed(await planned(monitor('container')));
     await failWithDocker();
     const back = await planned();
-    expect(back).toMatchObject({ abandoned: ['a.monitor.container-0'], instances: [{ driver: 'engine' }] });
+    expect(back.abandoned).toEqual(['a.monitor.container-0']);
+    expect(nfInstances(back.graph)).toMatchObject([{ driver: 'engine' }]);
     docker.hold = false;
     expect(await deployed(back)).toMatchObject({ state: 'COMPLETED' });
     const told = [...server.agents.values()].flatMap(({ spec }) => spec?.instances ?? []);
     expect(told.map(({ id }) => id)).toEqual(['a.monitor.0']);
   });
 
-  it('stays when it failed where its agent can start it again', async () => {
+  it('stays if it failed but its agent can restart it', async () => {
     const plan = await planned(monitor('container'));
     await deployed(plan);
     await failWithDocker(['engine', 'container']);
     expect(placesOf(await planned())).toEqual(placesOf(plan));
   });
 
-  it('is refused with the field where nobody offers one, and a slot is for boards only', async () => {
+  it('is refused, naming the field, if no agent offers containers or a slot is given', async () => {
     const slotted = await planned(monitor('container', { slot: { board: 'board-1', slot: 0 } }));
     expect(slotted.problems).toMatchObject([{ code: 'bad-implementation', pointer: '/implementations/0/slot' }]);
     await reconnect(['engine']);

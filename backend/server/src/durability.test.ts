@@ -8,6 +8,7 @@ import { TwinKeeper } from './modules/twin/twin-keeper.js';
 import { ChildServer, isAlive } from './testing/child-server.js';
 import type { ApiClient } from './testing/client.js';
 import { FakeAgent } from './testing/fake-agent.js';
+import { FakeSwitch } from './testing/fake-switch.js';
 import { monitorChain, RACK } from './testing/fixtures.js';
 import { Scratch, signIn, TestServer } from './testing/server.js';
 import { until } from './testing/wait.js';
@@ -23,7 +24,7 @@ describe('when Redis is killed', () => {
   });
   afterEach(() => server.stop());
 
-  it('nothing that was acknowledged is lost and no event is doubled', async () => {
+  it('nothing that was acknowledged is lost and no event is duplicated', async () => {
     const { token } = await server.api.call('createJoinToken', { body: { node: 'server-1' } });
     const agent = new FakeAgent(server.running.url, 'server-1', token);
     server.agents.set('server-1', agent);
@@ -38,51 +39,51 @@ describe('when Redis is killed', () => {
         if (index === 4) process.kill(pid, 'SIGKILL');
         agent.send({
           type: 'event',
-          event: 'probe.tick',
-          severity: 'info',
+          event: 'port.up',
           subject: 'server-1',
           message: `tick ${reported++}`,
           t_ms: Date.now(),
-          data: {},
+          data: { port: 'probe' },
         });
         const name = `p-${round}-${index}`;
-        const answer = await server.api.request('createPipeline', { body: JSON.stringify(monitorChain(name)) });
+        const answer = await server.api.request('createChain', { body: JSON.stringify(monitorChain(name)) });
         if (answer.status === 201) acknowledged.push(name);
         else expect(answer.status).toBe(503);
       }
       await until('another Redis', () => redis.pid !== pid && redis.restarts === round + 1);
     }
-    const { items } = await server.api.call('listPipelines', { query: { limit: 1000 } });
+    const { items } = await server.api.call('listChains', { query: { limit: 1000 } });
     const stored = new Set(items.map(({ draft }) => draft.name));
     expect(acknowledged.filter((name) => !stored.has(name))).toEqual([]);
     const events = await until('every event', async () => {
       const all = await allEvents(server.api);
-      return all.filter(({ type }) => type === 'probe.tick').length >= reported && all;
+      return all.filter(({ type }) => type === 'port.up').length >= reported && all;
     });
-    const ticks = events.filter(({ type }) => type === 'probe.tick').map(({ message }) => message);
+    const ticks = events.filter(({ type }) => type === 'port.up').map(({ message }) => message);
     expect(ticks).toEqual(Array.from({ length: reported }, (_, index) => `tick ${index}`));
-    const created = events.filter(({ type }) => type === 'pipeline.created').map(({ data }) => data.name);
+    const created = events.filter(({ type }) => type === 'chain.created').map(({ data }) => data.name);
     expect(created.toSorted()).toEqual([...stored].toSorted());
   });
 });
 
 describe('when the server is killed', () => {
-  /** No agent is missed, however slow this machine is. */
+  /** Long enough that no agent counts as stale on a slow machine. */
   const PATIENT = { twin: true, env: { ORRERY_AGENT_STALE_MS: '60000' } };
   let scratch: Scratch;
   let server: ChildServer;
   const agents: FakeAgent[] = [];
+  const leaves: FakeSwitch[] = [];
   beforeEach(async () => {
     scratch = new Scratch();
     server = await ChildServer.start(scratch, PATIENT);
   });
   afterEach(async () => {
-    for (const agent of agents.splice(0)) await agent.kill();
+    for (const agent of [...agents.splice(0), ...leaves.splice(0)]) await agent.kill();
     await server.end('SIGTERM');
     scratch.remove();
   });
 
-  /** Agents reach the server through its unix socket, which stays where it is over restarts. */
+  /** Agents reach the server through its unix socket, whose path survives restarts. */
   async function bringUp(api: ApiClient): Promise<void> {
     await api.call('putInfrastructure', { body: RACK });
     const socket = `ws+unix:${join(scratch.runDir, 'agents.sock')}:/api/v1/agent`;
@@ -92,16 +93,22 @@ describe('when the server is killed', () => {
       await agent.connect();
       agents.push(agent);
     }
+    for (const { id } of RACK.switches) {
+      const { token } = await api.call('createJoinToken', { body: { node: id } });
+      const leaf = new FakeSwitch(socket, id, token);
+      await leaf.connect();
+      leaves.push(leaf);
+    }
     await until('the twin runs', async () => (await api.call('getTwin')).daemon === 'running');
   }
 
-  it('in the middle of an operation, the next one finishes it with the same twin', async () => {
+  it('in the middle of an operation, the next server finishes it with the same twin', async () => {
     expect(server.output).toMatch(`first-run admin secret: ${scratch.secret}`);
     let api = await signIn(server.url, scratch.secret);
     await bringUp(api);
     for (const agent of agents) agent.hold = true;
-    const { id } = await api.call('createPipeline', { body: monitorChain('a') });
-    const { id: operation } = await api.call('createDeployment', { body: { pipeline_id: id } });
+    const { id } = await api.call('createChain', { body: monitorChain('a') });
+    const { id: operation } = await api.call('createDeployment', { body: { chain_id: id } });
     await until('an agent was told', () => agents.some(({ told }) => told.length > 0));
     const redisFiles = join(scratch.stateDir, 'redis/appendonlydir');
     expect(existsSync(redisFiles)).toBe(true);
@@ -113,6 +120,7 @@ describe('when the server is killed', () => {
     expect(server.output).not.toMatch('first-run');
     api = (await signIn(server.url, scratch.secret)).as(api.token);
     expect((await api.call('getOperation', { params: { id: operation } })).state).toMatch(/PROCESSING|FAILED_TEMP/);
+    for (const leaf of leaves) await leaf.connect();
     for (const agent of agents) {
       agent.hold = false;
       await agent.connect();
@@ -122,10 +130,10 @@ describe('when the server is killed', () => {
       'the operation is completed',
       async () => (await api.call('getOperation', { params: { id: operation } })).state === 'COMPLETED',
     );
-    expect(await api.call('getDeployment', { params: { pipeline_id: id } })).toMatchObject({ state: 'running' });
+    expect(await api.call('getDeployment', { params: { chain_id: id } })).toMatchObject({ state: 'running' });
     const journal = scratch.twinJournal();
     expect(new Set(journal.map(({ pid }) => pid)).size).toBe(1);
-    expect(journal.at(-1)!.call).toBe('PUT /fabric');
+    expect(leaves.flatMap(({ rules }) => rules)).not.toEqual([]);
     const events = await allEvents(api);
     const returned = events.filter(({ type }) => type === 'server.returned').map(({ data }) => data.away_since_ms);
     expect(returned).toEqual([expect.toSatisfy((t_ms) => t_ms >= started_ms - 1000 && t_ms <= goneMs)]);
@@ -134,18 +142,20 @@ describe('when the server is killed', () => {
     expect(types.filter((type) => type === 'operation.completed')).toHaveLength(1);
   });
 
-  it('what ran goes on: agents are told the same again and nothing is degraded', async () => {
+  it('what ran keeps running: agents get the same state again and nothing is degraded', async () => {
     let api = await signIn(server.url, scratch.secret);
     await bringUp(api);
-    const { id } = await api.call('createPipeline', { body: monitorChain('a') });
-    await api.call('createDeployment', { body: { pipeline_id: id } });
-    const isRunning = async () => (await api.call('getPipeline', { params: { id } })).deployment_state === 'running';
+    const { id } = await api.call('createChain', { body: monitorChain('a') });
+    await api.call('createDeployment', { body: { chain_id: id } });
+    const isRunning = async () => (await api.call('getChain', { params: { id } })).deployment_state === 'running';
     await until('it runs', isRunning);
     const specs = agents.map(({ spec }) => spec);
+    const entries = leaves.map(({ spec }) => spec);
     await server.end('SIGKILL');
     server = await ChildServer.start(scratch, PATIENT);
     api = await signIn(server.url, scratch.secret);
-    for (const agent of agents) await agent.connect();
+    for (const agent of [...agents, ...leaves]) await agent.connect();
+    expect(leaves.map(({ spec }) => spec)).toEqual(entries);
     expect(agents.map(({ spec }) => spec)).toEqual(specs);
     expect(await isRunning()).toBe(true);
     await until('the twin runs', async () => (await api.call('getTwin')).daemon === 'running');
@@ -162,14 +172,14 @@ describe('when the server is killed', () => {
       expect(existsSync(join(scratch.runDir, name)), name).toBe(false);
   });
 
-  it('a second server on the same directories says so and does no harm', async () => {
+  it('a second server on the same directories fails with a clear message and does no harm', async () => {
     await expect(ChildServer.start(scratch, { twin: true })).rejects.toThrow('ended with 1');
     expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
   });
 });
 
 describe('a start', () => {
-  it('that fails ends what it had started', async () => {
+  it('that fails stops everything it started', async () => {
     const first = await TestServer.start({ twin: true });
     await first.bringUp();
     await first.pause();
@@ -188,7 +198,7 @@ describe('a start', () => {
     scratch.remove();
   });
 
-  it('that is told to stop ends well and leaves nothing behind', async () => {
+  it('that is interrupted exits cleanly and leaves nothing behind', async () => {
     const scratch = new Scratch();
     const server = ChildServer.begin(scratch);
     await until('its Redis', () => existsSync(join(scratch.runDir, 'redis.sock')));
@@ -200,12 +210,12 @@ describe('a start', () => {
 });
 
 describe('the command line', () => {
-  it('explains itself', async () => {
+  it('prints help', async () => {
     const { stdout } = await ChildServer.run('--help');
     for (const name of ['ORRERY_PORT', 'ORRERY_STATE_DIR', 'REDIS_URL', 'ORRERY_TWIN']) expect(stdout).toContain(name);
   });
 
-  it('refuses what it does not know', async () => {
+  it('rejects unknown options', async () => {
     await expect(ChildServer.run('--fast')).rejects.toMatchObject({ code: 2 });
   });
 });

@@ -10,11 +10,11 @@ async function main(): Promise<void> {
 
   const log = makeLog(config.logLevel);
   process.on('unhandledRejection', (error) => log.error({ error }, 'unhandled rejection'));
-  // Before anything runs that would outlive this process: a signal during the start waits for its end.
+  // Before anything starts that would outlive this process; a signal during start-up waits until it is complete.
   const signal = new Promise<NodeJS.Signals>((resolve) => {
     for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(name, resolve);
   });
-  // Only now: the framework takes a second to load.
+  // Imported late because the framework takes a second to load.
   const { startServer } = await import('./server.js');
   const server = await startServer(config, log);
   if (server.firstRunSecret) console.log(`first-run admin secret: ${server.firstRunSecret}`);

@@ -6,7 +6,7 @@ let bench: BoardBench;
 let alpha: DeployedNf;
 
 beforeEach(async () => {
-  // Nobody says that a slot cannot be loaded: a load of it that does not end is waited for.
+  // Nothing reports that a slot cannot be loaded, so a load that does not end is waited for.
   bench = await BoardBench.start({ ORRERY_STEP_TIMEOUT_MS: '600' });
   ({ alpha } = bench);
 });
@@ -21,7 +21,7 @@ it('a reconfiguration falls back to software when the board does not work, and s
     const [newest] = items;
     return newest?.cause === 'fallback' && newest.state !== 'running' ? newest : null;
   });
-  expect(fallback).toMatchObject({ state: 'completed', moves: [{ nf: 'alpha', to: 'software' }] });
+  expect(fallback).toMatchObject({ state: 'completed', moves: [{ nf: 'alpha', to: { on: 'software' } }] });
   expect(stagesOf(fallback)).toEqual(['detection done', 'update done', 'configuration skipped', 'response done']);
   expect(await bench.places()).toMatchObject({ alpha: 'alpha.nf.0' });
   expect(bench.board.spec!.instances.every((it) => !it.board)).toBe(true);

@@ -15,41 +15,41 @@ afterEach(() => bench.stop());
 
 const threshold = { metric: 'pps', up: 400, down: 100 };
 const policyOf = (more: object) => ({ title: 'p', nf: alpha, threshold, ...more });
-const gone = { pipeline_id: 'pl-gone', node_id: 'nf' };
+const gone = { chain_id: 'pl-gone', node_id: 'nf' };
 
-/** What is wrong, as `pointer code`. */
+/** Errors, as `pointer code`. */
 async function faults(answer: Promise<{ status: number; body: unknown }>): Promise<string[]> {
   const { status, body } = await answer;
   expect(status).toBe(422);
   return ((body as Problem).errors ?? []).map(({ pointer, code }) => `${pointer} ${code}`);
 }
 
-async function takeDown(pipeline_id: string): Promise<void> {
-  const { id } = await bench.api.call('deleteDeployment', { params: { pipeline_id } });
+async function takeDown(chain_id: string): Promise<void> {
+  const { id } = await bench.api.call('deleteDeployment', { params: { chain_id } });
   await bench.server.finished(id);
 }
 
 const policies = async () => (await bench.api.call('listReconfigurationPolicies')).items;
 
-describe('a request that names what there is not', () => {
+describe('a request with a dangling reference', () => {
   const askers: [string, (body: object) => Promise<{ status: number; body: unknown }>][] = [
     ['a reconfiguration', (body) => bench.post('createReconfiguration', { nf: alpha, to: 'board', ...body })],
     ['a policy', (body) => bench.post('createReconfigurationPolicy', policyOf(body))],
   ];
 
-  it.each(askers)('as %s is told which field is at fault', async (_, ask) => {
-    expect(await faults(ask({ nf: gone }))).toContain('/nf/pipeline_id not-deployed');
+  it.each(askers)('as %s gets an error that names the field', async (_, ask) => {
+    expect(await faults(ask({ nf: gone }))).toContain('/nf/chain_id not-deployed');
     expect(await faults(ask({ nf: { ...alpha, node_id: 'x' } }))).toEqual(['/nf/node_id unknown-nf']);
-    expect(await faults(ask({ displaces: [beta, gone] }))).toEqual(['/displaces/1/pipeline_id not-deployed']);
+    expect(await faults(ask({ displaces: [beta, gone] }))).toEqual(['/displaces/1/chain_id not-deployed']);
     expect(await faults(ask({ displaces: [{ ...beta, node_id: 'x' }] }))).toEqual(['/displaces/0/node_id unknown-nf']);
     expect(await faults(ask({ slot: { ...SLOT, board: 'board-9' } }))).toEqual(['/slot/board unknown-board']);
     expect(await faults(ask({ slot: { ...SLOT, slot: 1 } }))).toEqual(['/slot/slot unknown-slot']);
-    await takeDown(beta.pipeline_id);
-    const monitor = { pipeline_id: await bench.deploy(chainOf('monitor', 'client-2')), node_id: 'nf' };
+    await takeDown(beta.chain_id);
+    const monitor = { chain_id: await bench.deploy(chainOf('monitor', 'client-2')), node_id: 'nf' };
     expect(await faults(ask({ nf: monitor }))).toEqual(['/nf/node_id no-board-form']);
   });
 
-  it('is sent to plans for a container', async () => {
+  it('for a container is referred to plans', async () => {
     const answer = await bench.post('createReconfiguration', { nf: alpha, to: 'container' });
     expect(answer).toMatchObject({
       status: 422,
@@ -59,21 +59,21 @@ describe('a request that names what there is not', () => {
 });
 
 describe('a policy whose chain', () => {
-  it('was taken down is kept and may be changed', async () => {
+  it('was undeployed is kept and may be changed', async () => {
     const { id } = await bench.api.call('createReconfigurationPolicy', { body: policyOf({ displaces: [beta] }) });
-    await takeDown(alpha.pipeline_id);
+    await takeDown(alpha.chain_id);
     expect(await policies()).toMatchObject([{ id, state: 'not-deployed' }]);
     const put = (more: object) =>
       bench.api.request('putReconfigurationPolicy', { params: { id }, body: JSON.stringify(policyOf(more)) });
     expect(await put({ enabled: false })).toMatchObject({ status: 200, body: { state: 'disabled' } });
-    expect(await faults(put({ displaces: [gone] }))).toEqual(['/displaces/0/pipeline_id not-deployed']);
+    expect(await faults(put({ displaces: [gone] }))).toEqual(['/displaces/0/chain_id not-deployed']);
   });
 
-  it('was deleted goes with it, and is displaced by none', async () => {
+  it('was deleted is removed with it, and no policy displaces it', async () => {
     await bench.api.call('createReconfigurationPolicy', { body: policyOf({ displaces: [beta] }) });
     await bench.api.call('createReconfigurationPolicy', { body: policyOf({ title: 'of beta', nf: beta }) });
-    await takeDown(beta.pipeline_id);
-    await bench.api.call('deletePipeline', { params: { id: beta.pipeline_id } });
+    await takeDown(beta.chain_id);
+    await bench.api.call('deleteChain', { params: { id: beta.chain_id } });
     await until('the policy is gone', async () => (await policies()).length === 1);
     await until('nothing is displaced', async () => (await policies())[0]!.displaces.length === 0);
     const told = await bench.eventsOf('policy.');
@@ -83,11 +83,11 @@ describe('a policy whose chain', () => {
     ]);
   });
 
-  it('was deleted when the server could not see it goes at its next start', async () => {
+  it('was deleted unnoticed by the server is removed at its next start', async () => {
     await bench.api.call('createReconfigurationPolicy', { body: policyOf({}) });
     const stored = await bench.server.running.store.redis.hgetall('orrery:default:reconfiguration-policies');
-    await takeDown(alpha.pipeline_id);
-    await bench.api.call('deletePipeline', { params: { id: alpha.pipeline_id } });
+    await takeDown(alpha.chain_id);
+    await bench.api.call('deleteChain', { params: { id: alpha.chain_id } });
     await until('the policy is gone', async () => (await policies()).length === 0);
     await bench.server.running.store.redis.hset('orrery:default:reconfiguration-policies', stored);
     await bench.restart();

@@ -32,7 +32,7 @@ const LOAD = {
 } as const;
 const LEFT = { alpha: 'alpha.nf.0', beta: 'beta.nf.board-1-0' };
 
-/** Asks that the NFs change places, has the server killed at the point, and gives what became of it after a restart. */
+/** Requests a swap, kills the server at the point, and returns the outcome after a restart. */
 async function swapKilledAt(point: KillPoint): Promise<{ run: Reconfiguration | null; reached: boolean }> {
   const { alpha: where } = await bench.places();
   const [goes, leaves] = where === LEFT.alpha ? [alpha, beta] : [beta, alpha];
@@ -49,7 +49,7 @@ async function swapKilledAt(point: KillPoint): Promise<{ run: Reconfiguration | 
   return { run: found ? await bench.ended(found.id) : null, reached };
 }
 
-/** Nothing was asked for twice, and what was asked for came about. */
+/** Nothing was requested twice, and everything requested was done. */
 async function expectOnce(run: Reconfiguration, changes: string[]): Promise<void> {
   const operations = await bench.operationsOf(run.id);
   expect(operations.map(({ id }) => id.slice(run.id.length + 1))).toEqual(changes);
@@ -57,7 +57,7 @@ async function expectOnce(run: Reconfiguration, changes: string[]): Promise<void
   for (const { id } of operations) expect(accepted.filter(({ subject }) => subject === id)).toHaveLength(1);
 }
 
-/** Stages follow each other without a gap and without going back in time. */
+/** Stages follow each other without gaps and in chronological order. */
 function expectInOrder({ stages, started_ms, ended_ms }: Reconfiguration): void {
   const ran = stages.filter((stage) => stage.started_ms !== null);
   expect(ran[0]!.started_ms).toBe(started_ms);
@@ -93,7 +93,7 @@ describe('a reconfiguration that a kill of the server interrupts', () => {
     expect([...interrupted].sort()).toEqual(['configuration', 'detection', 'response', 'update']);
   });
 
-  it('after any write from the load on is taken back when that fails', async () => {
+  it('after any write from the load on is rolled back if the load fails', async () => {
     await bench.move(beta, 'board', { slot: SLOT });
     bench.board.loadErrors.set(LOADED, 'board-1 slot 0: reconfig CRC error');
     for (let write = 1; ; write++) {
@@ -108,7 +108,7 @@ describe('a reconfiguration that a kill of the server interrupts', () => {
   });
 });
 
-/** Begins a swap whose load does not come to its end. */
+/** Begins a swap whose load does not finish. */
 async function swapInConfiguration(): Promise<string> {
   await bench.move(beta, 'board', { slot: SLOT });
   bench.board.pending.add(LOADED);
@@ -118,7 +118,7 @@ async function swapInConfiguration(): Promise<string> {
 }
 
 describe('a reconfiguration that a stop of the server interrupts', () => {
-  it('is taken up again, says so, and its stage took as long as it took', async () => {
+  it('is resumed, says so, and reports the true duration of its stage', async () => {
     const id = await swapInConfiguration();
     const stopped = Date.now();
     let back = 0;
@@ -137,7 +137,7 @@ describe('a reconfiguration that a stop of the server interrupts', () => {
     const [resumed] = await bench.eventsOf('reconfiguration.resumed');
     expect(resumed).toMatchObject({
       subject: id,
-      message: 'Reconfiguration taken up again after a restart of the server in its stage configuration',
+      message: 'Reconfiguration resumed after a restart of the server, in stage configuration',
     });
     expect((await bench.eventsOf('reconfiguration.completed')).at(-1)).toMatchObject({
       subject: id,
@@ -145,7 +145,7 @@ describe('a reconfiguration that a stop of the server interrupts', () => {
     });
   });
 
-  it('is taken back when its slot does not work any more', async () => {
+  it('is rolled back if its slot no longer works', async () => {
     const id = await swapInConfiguration();
     bench.board.pending.clear();
     bench.board.loadErrors.set(LOADED, 'board-1 slot 0: no answer');
@@ -154,7 +154,7 @@ describe('a reconfiguration that a stop of the server interrupts', () => {
     expect(await bench.places()).toEqual(LEFT);
   });
 
-  it('leaves no room for another meanwhile, neither by hand nor by policy', async () => {
+  it('blocks other reconfigurations in the meantime, manual or by policy', async () => {
     const id = await swapInConfiguration();
     const threshold = { metric: 'pps', up: 10, down: 1, for_s: 0.5 };
     const body = { title: 'alpha', nf: alpha, threshold, displaces: [beta], cooldown_s: 0 };
@@ -182,7 +182,7 @@ describe('a reconfiguration that a stop of the server interrupts', () => {
     }
   });
 
-  /** Kills the server as soon as it has stored that it leaves a slot that does not work, and that its chain is degraded. */
+  /** Kills the server as soon as it has stored the move out of a faulty slot and the degradation of the chain. */
   async function killedLeaving(): Promise<void> {
     await bench.move(alpha, 'board', { slot: SLOT });
     const isDead = killAt(bench.server.running.store, { write: 2, when: 'after' });
@@ -191,7 +191,7 @@ describe('a reconfiguration that a stop of the server interrupts', () => {
     await until('the fall-back is stored', isDead);
   }
 
-  it('leaves a slot that still does not work, which it hears when the agent is back', async () => {
+  it('vacates a slot that is still reported faulty when the agent is back', async () => {
     await killedLeaving();
     await bench.restart();
     const [fallback] = await bench.runs();
@@ -199,14 +199,15 @@ describe('a reconfiguration that a stop of the server interrupts', () => {
     expect(await bench.places()).toMatchObject({ alpha: LEFT.alpha });
   });
 
-  it('is completed when its operation missed something only as the server stopped', async () => {
+  it('is completed if its operation was only blocked by the stop of the server', async () => {
     const id = await swapInConfiguration();
     const { store } = bench.server.running;
     const [key, field] = ['orrery:default:operations', `${id}.configuration`];
     const stored = JSON.parse((await store.redis.hget(key, field))!);
-    const stuck = { ...stored, state: 'FAILED_TEMP', error: { detail: 'fabric: the twin is not running', errors: [] } };
+    const error = { detail: 'fabric: the twin is not running', errors: [] };
+    const stuck = { ...stored.value, state: 'FAILED_TEMP', error };
     killAt(store, { write: 1, when: 'before' });
-    await store.redis.hset(key, field, JSON.stringify(stuck));
+    await store.redis.hset(key, field, JSON.stringify({ ...stored, value: stuck }));
     await bench.restart();
     await until('it goes on', async () => (await bench.eventsOf('reconfiguration.resumed')).length > 0);
     const since = Date.now();
@@ -216,7 +217,7 @@ describe('a reconfiguration that a stop of the server interrupts', () => {
     expect((await bench.ended(id)).state).toBe('completed');
   });
 
-  it('is refused when it was to leave a slot that works again', async () => {
+  it('is refused if the slot to vacate works again', async () => {
     await killedLeaving();
     bench.board.faulty.clear();
     bench.board.reach();
@@ -225,7 +226,7 @@ describe('a reconfiguration that a stop of the server interrupts', () => {
     expect(await bench.ended(fallback!.id)).toMatchObject({
       cause: 'fallback',
       state: 'refused',
-      detail: 'What runs on boards works again.',
+      detail: 'The NFs on boards work again.',
     });
     expect(await bench.places()).toMatchObject({ alpha: RIGHT.alpha });
   });

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ChildServer } from './testing/child-server.js';
 import type { ApiClient } from './testing/client.js';
 import { FakeAgent } from './testing/fake-agent.js';
+import { FakeSwitch } from './testing/fake-switch.js';
 import { RACK } from './testing/fixtures.js';
 import { Scratch, signIn } from './testing/server.js';
 import { until } from './testing/wait.js';
@@ -12,7 +13,7 @@ const clients = [3, 4].map((n) => ({
   ...RACK.hosts[0],
   id: `client-${n}`,
   title: `Client ${n}`,
-  address: `10.0.1.${n}`,
+  addresses: [{ address: `10.0.1.${n}` }],
   mac: `02:00:0a:00:01:0${n}`,
 }));
 const links = [3, 4].map((n) => ({
@@ -20,7 +21,6 @@ const links = [3, 4].map((n) => ({
   a: { node: `client-${n}`, port: 'eth0' },
   b: { node: 'leaf-1', port: `p${5 + n + 2}` },
   bandwidth_bps: 1e9,
-  delay_us: 0,
 }));
 const board = {
   id: 'board-1',
@@ -44,6 +44,7 @@ let scratch: Scratch;
 let server: ChildServer;
 let api: ApiClient;
 const agents: FakeAgent[] = [];
+const leaves: FakeSwitch[] = [];
 
 beforeEach(async () => {
   scratch = new Scratch();
@@ -59,10 +60,16 @@ beforeEach(async () => {
     await agent.connect();
     agent.reach();
   }
+  for (const { id } of LAB.switches) {
+    const { token } = await api.call('createJoinToken', { body: { node: id } });
+    const leaf = new FakeSwitch(socket, id, token);
+    leaves.push(leaf);
+    await leaf.connect();
+  }
   await until('the twin runs', async () => (await api.call('getTwin')).daemon === 'running');
 });
 afterEach(async () => {
-  for (const agent of agents.splice(0)) await agent.kill();
+  for (const agent of [...agents.splice(0), ...leaves.splice(0)]) await agent.kill();
   await server.end('SIGTERM');
   scratch.remove();
 });
@@ -71,34 +78,34 @@ async function killAndRestart(signal: 'SIGKILL' | 'SIGTERM' = 'SIGKILL'): Promis
   await server.end(signal);
   server = await ChildServer.start(scratch, { twin: true });
   api = await signIn(server.url, scratch.secret);
-  for (const agent of agents) await agent.connect();
+  for (const agent of [...agents, ...leaves]) await agent.connect();
 }
 
-const start = async () => (await api.call('startScenario', { params: { id: 'reconfiguration' } })).id;
+const start = async () => (await api.call('startScenario', { params: { id: 'reconfiguration' }, body: {} })).id;
 const runOf = (id: string): Promise<ScenarioRun> => api.call('getScenarioRun', { params: { id } });
 
-/** How many chains, policies and traffics there are. */
+/** Number of chains, policies and applications. */
 async function there(): Promise<number[]> {
   const lists = [
-    await api.call('listPipelines'),
+    await api.call('listChains'),
     await api.call('listReconfigurationPolicies'),
-    await api.call('listTraffic'),
+    await api.call('listApplications'),
   ];
   return lists.map(({ items }) => items.length);
 }
 
 const isAt = (wanted: number[]) => async () => (await there()).join() === wanted.join();
 
-describe('a scenario run that the end of the server interrupts', () => {
+describe('a scenario run that is interrupted by the end of the server', () => {
   it.each(['SIGKILL', 'SIGTERM'] as const)(
-    'by %s is closed as failed, and what it made is taken away',
+    'by %s is closed as failed, and what it created is removed',
     async (signal) => {
       const run = await start();
-      await until('chains, policy and traffic', isAt([2, 1, 2]));
+      await until('chains, policy and applications', isAt([2, 1, 4]));
       await killAndRestart(signal);
       expect(await runOf(run)).toMatchObject({
         state: 'failed',
-        detail: 'Interrupted by a restart of the server; what it had made is taken away.',
+        detail: 'Interrupted by a restart of the server; cleaned up.',
       });
       await until('nothing is left', isAt([0, 0, 0]));
       await until('it is told', async () => {
@@ -106,15 +113,15 @@ describe('a scenario run that the end of the server interrupts', () => {
         return items.length === 1;
       });
       const again = await start();
-      await until('the next one makes its own', isAt([2, 1, 2]));
+      await until('the next one makes its own', isAt([2, 1, 4]));
       await api.call('stopScenarioRun', { params: { id: again } });
       expect(await there()).toEqual([0, 0, 0]);
     },
   );
 
-  it('leaves no traffic that the twin, killed as well, starts again', async () => {
+  it('leaves no application that the twin, also killed, would restart', async () => {
     await start();
-    await until('chains, policy and traffic', isAt([2, 1, 2]));
+    await until('chains, policy and applications', isAt([2, 1, 4]));
     process.kill(scratch.twinJournal().at(-1)!.pid, 'SIGKILL');
     await killAndRestart();
     await until('it is told', async () => {
@@ -128,7 +135,7 @@ describe('a scenario run that the end of the server interrupts', () => {
   it.each<[string, () => Promise<boolean>]>([
     ['its first chain', async () => (await there())[0]! > 0],
     ['its reconfiguration', async () => (await api.call('listReconfigurations')).items.length > 0],
-  ])('when it has just made %s leaves nothing either', async (what, isMade) => {
+  ])('just after creating %s leaves nothing either', async (what, isMade) => {
     await start();
     await until(what, isMade);
     await killAndRestart();
@@ -137,7 +144,7 @@ describe('a scenario run that the end of the server interrupts', () => {
     expect(items.filter(({ state }) => state === 'running' || state === 'failed')).toEqual([]);
   });
 
-  it('leaves alone what a user made, whatever it is called', async () => {
+  it('does not touch what a user created, whatever its name', async () => {
     const own = {
       name: 'scenario-ddos',
       title: 'my own',
@@ -152,14 +159,11 @@ describe('a scenario run that the end of the server interrupts', () => {
         { id: 'e2', from: 'nf', to: 'out' },
       ],
     };
-    await api.call('createPipeline', { body: own });
-    const run = await start();
-    const ended = await until('its end', async () => {
-      const now = await runOf(run);
-      return now.state === 'running' ? null : now;
-    });
-    expect(ended).toMatchObject({ state: 'failed', detail: expect.stringContaining('is there already') });
+    await api.call('createChain', { body: own });
+    const refused = await api.request('startScenario', { params: { id: 'reconfiguration' }, body: '{}' });
+    expect(refused).toMatchObject({ status: 409, body: { detail: expect.stringContaining('is there already') } });
+    expect((await api.call('listScenarioRuns')).items).toEqual([]);
     await killAndRestart();
-    expect((await api.call('listPipelines')).items.map(({ draft }) => draft.title)).toEqual(['my own']);
+    expect((await api.call('listChains')).items.map(({ draft }) => draft.title)).toEqual(['my own']);
   });
 });

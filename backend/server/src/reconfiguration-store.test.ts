@@ -15,7 +15,7 @@ beforeEach(async () => {
 });
 afterEach(() => bench.stop());
 
-/** The store takes nothing until it is back, and counts what it was to take. */
+/** Makes the store refuse all writes until it is back, and counts them. */
 function takeStoreAway() {
   const { store } = bench.server.running;
   const transact = store.transact.bind(store);
@@ -32,7 +32,7 @@ function takeStoreAway() {
   return outage;
 }
 
-/** Lets the board change its state again and again, of which the server hears each time. */
+/** Makes the board change its state repeatedly, each time reported to the server. */
 async function hearMuch(times: number): Promise<void> {
   const heard = async () => (await bench.api.call('listAccelerators')).items[0]!.slots[0]!.state;
   for (let n = 0; n < times; n++) {
@@ -44,7 +44,7 @@ async function hearMuch(times: number): Promise<void> {
   }
 }
 
-it('a reconfiguration outlasts a store that is away, whatever is heard meanwhile, and is tried once a second', async () => {
+it('a reconfiguration survives a store outage, whatever is reported in the meantime, and retries once a second', async () => {
   const { alpha } = bench;
   const id = await bench.ask(alpha, 'board', { slot: SLOT });
   const outage = takeStoreAway();
@@ -62,11 +62,10 @@ it('a reconfiguration outlasts a store that is away, whatever is heard meanwhile
   expect(next.state).toBe('completed');
 });
 
-it('a reconfiguration goes on when the answer to the end of its operation was lost', async () => {
+it('a reconfiguration continues if the reply to the end of its operation was lost', async () => {
   const { alpha } = bench;
   let lost = 0;
-  loseAnswers(bench.server.running.store, (operation) => {
-    const { id, state } = JSON.parse(operation);
+  loseAnswers(bench.server.running.store, ({ id, state }) => {
     return id.endsWith('.configuration') && state === 'COMPLETED' && lost++ === 0;
   });
   const run = await bench.move(alpha, 'board', { slot: SLOT });
@@ -75,7 +74,7 @@ it('a reconfiguration goes on when the answer to the end of its operation was lo
   expect((await bench.move(alpha, 'software')).state).toBe('completed');
 });
 
-/** What the server makes of changes, by what is told of each; those of which nothing is told are made. */
+/** Makes changes fail with the given error; null lets them succeed. */
 function onChange(errorOf: (operation: string) => Error | null) {
   const { change } = DeploymentsService.prototype;
   return vi.spyOn(DeploymentsService.prototype, 'change').mockImplementation(async function (
@@ -88,10 +87,10 @@ function onChange(errorOf: (operation: string) => Error | null) {
   });
 }
 
-describe('a reconfiguration of which a change fails', () => {
+describe('a reconfiguration with a failing change', () => {
   afterEach(() => vi.restoreAllMocks());
 
-  it('because a part is away tries it again', async () => {
+  it('because a dependency is away retries it', async () => {
     const { alpha } = bench;
     let failures = 0;
     onChange(() => (failures++ === 0 ? new ProblemError(502, 'no answer') : null));
@@ -99,7 +98,7 @@ describe('a reconfiguration of which a change fails', () => {
     expect(failures).toBe(2);
   });
 
-  it('for a fault of the program is taken back, and the next may begin', async () => {
+  it('because of an internal error is rolled back, and the next may begin', async () => {
     const { alpha, beta } = bench;
     await bench.move(beta, 'board', { slot: SLOT });
     const before = await bench.places();
@@ -116,21 +115,21 @@ describe('a reconfiguration of which a change fails', () => {
     expect((await bench.move(alpha, 'board', { displaces: [beta] })).state).toBe('completed');
   });
 
-  it('for a fault that also its way back has is closed as failed, and the next may begin', async () => {
+  it('because of an error that also breaks its rollback is closed as failed, and the next may begin', async () => {
     const { alpha, beta } = bench;
     await bench.move(beta, 'board', { slot: SLOT });
     const tries = onChange((id) => (id.endsWith('.update') ? null : new TypeError(`no ${id.split('.')[1]}`)));
     const run = await bench.move(alpha, 'board', { displaces: [beta] });
     expect(run).toMatchObject({
       state: 'failed',
-      detail: 'no configuration; and it could not be taken back: no back-to-board',
+      detail: 'no configuration; rollback also failed: no back-to-board',
     });
     tries.mockRestore();
     expect((await bench.move(beta, 'board', { slot: SLOT })).state).toBe('completed');
   });
 });
 
-it('every reconfiguration that an earlier server left under way is taken up, the oldest first', async () => {
+it('every unfinished reconfiguration of an earlier server is resumed, oldest first', async () => {
   const { alpha, beta } = bench;
   bench.board.pending.add('alpha.nf.board-1-0');
   const id = await bench.ask(alpha, 'board', { slot: SLOT });

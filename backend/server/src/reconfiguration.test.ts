@@ -14,15 +14,15 @@ beforeEach(async () => {
 afterEach(() => bench.stop());
 
 describe('a reconfiguration', () => {
-  it('swaps two NFs in four stages, each begun after the one before it, and tells of each', async () => {
+  it('swaps two NFs in four stages, one after the other, and logs each', async () => {
     await bench.move(beta, 'board', { slot: SLOT });
     expect(await bench.places()).toEqual({ alpha: 'alpha.nf.0', beta: 'beta.nf.board-1-0' });
     const told = bench.board.told.length;
     const run = await bench.move(alpha, 'board', { displaces: [beta] });
     expect(run).toMatchObject({ state: 'completed', slot: SLOT, cause: 'manual' });
-    expect(run.moves.map(({ nf, from, to }) => `${nf}: ${from} -> ${to}`)).toEqual([
-      'beta: board-1 slot 0 -> software',
-      'alpha: software -> board-1 slot 0',
+    expect(run.moves.map(({ nf, from, to }) => ({ nf, from, to }))).toEqual([
+      { nf: 'beta', from: { on: 'board', slot: SLOT }, to: { on: 'software' } },
+      { nf: 'alpha', from: { on: 'software' }, to: { on: 'board', slot: SLOT } },
     ]);
     expect(stagesOf(run)).toEqual(['detection done', 'update done', 'configuration done', 'response done']);
     const begins = run.stages.map(({ started_ms }) => started_ms!);
@@ -31,7 +31,7 @@ describe('a reconfiguration', () => {
       expect(ended_ms).toBeLessThanOrEqual(begins[i + 1]!);
     });
     expect(await bench.places()).toEqual({ alpha: 'alpha.nf.board-1-0', beta: 'beta.nf.0' });
-    // The slot never has two users, and the new one is there before the fabric leads traffic to it.
+    // The slot never has two users, and the new one is ready before the fabric steers traffic to it.
     const users = bench.board.told
       .slice(told)
       .map(({ instances }) => instances.filter((it) => it.board).map(({ id }) => id));
@@ -50,7 +50,7 @@ describe('a reconfiguration', () => {
     ]);
   });
 
-  it('can be looked at before: a plan on top of a plan, which cannot be deployed before it', async () => {
+  it('can be previewed: a plan on top of a plan, which cannot be deployed before it', async () => {
     await bench.move(beta, 'board', { slot: SLOT });
     const leave = { implementations: [{ ...beta, on: 'software' }] };
     const first = await bench.api.call('createPlan', { body: leave });
@@ -61,9 +61,13 @@ describe('a reconfiguration', () => {
     expect(early).toMatchObject({ status: 409, body: { errors: [{ code: 'stale-plan' }] } });
   });
 
-  it('to whichever slot is free names the one that was found', async () => {
+  it('to any free slot names the selected one', async () => {
     const run = await bench.move(beta, 'board');
-    expect(run).toMatchObject({ state: 'completed', slot: SLOT, moves: [{ from: 'software', to: 'board-1 slot 0' }] });
+    expect(run).toMatchObject({
+      state: 'completed',
+      slot: SLOT,
+      moves: [{ from: { on: 'software' }, to: { on: 'board', slot: SLOT } }],
+    });
     expect(run.stages[2]).toMatchObject({ stage: 'configuration', detail: 'beta, partial load of board-1 slot 0' });
   });
 
@@ -73,7 +77,7 @@ describe('a reconfiguration', () => {
     expect(asked.map(({ method, instance_id }) => `${method} ${instance_id}`)).toContain('export_state beta.nf.0');
   });
 
-  it('that cannot be loaded is taken back: the old path was never left', async () => {
+  it('that cannot be loaded is rolled back: traffic never left the old path', async () => {
     const before = await bench.places();
     bench.board.loadErrors.set('alpha.nf.board-1-0', 'board-1 slot 0: reconfig CRC error');
     const run = await bench.move(alpha, 'board', { slot: SLOT });
@@ -81,13 +85,13 @@ describe('a reconfiguration', () => {
     expect(run.detail).toContain('reconfig CRC error');
     expect(stagesOf(run)).toEqual(['detection done', 'update skipped', 'configuration failed', 'response skipped']);
     expect(await bench.places()).toEqual(before);
-    const fabric = bench.server.scratch.twinJournal().filter(({ call }) => call === 'PUT /fabric');
-    expect(JSON.stringify(fabric.at(-1)!.body.rules)).not.toContain('board-1');
+    const specs = [...bench.server.switches.values()].map(({ spec }) => spec);
+    expect(JSON.stringify(specs)).not.toContain('board-1');
     const { items } = await bench.api.call('listDeployments');
     expect(items.map(({ state }) => state)).toEqual(['running', 'running']);
   });
 
-  it('whose load fails gives the slot back to the NF that made room', async () => {
+  it('whose load fails returns the slot to the displaced NF', async () => {
     await bench.move(beta, 'board', { slot: SLOT });
     const before = await bench.places();
     bench.board.loadErrors.set('alpha.nf.board-1-0', 'board-1 slot 0: reconfig CRC error');
@@ -96,13 +100,13 @@ describe('a reconfiguration', () => {
     expect(await bench.places()).toEqual(before);
   });
 
-  it('by a full load asks that everybody on the board may be displaced', async () => {
+  it('by a full load requires permission to displace every NF on the board', async () => {
     await bench.move(beta, 'board', { slot: SLOT });
     const run = await bench.move(alpha, 'board', { slot: SLOT, load: 'full' });
     expect(run).toMatchObject({ state: 'refused', detail: expect.stringContaining('beta.nf off its board') });
   });
 
-  it('is refused in words when there is no room, and errors name the field', async () => {
+  it('is refused with an explanation if there is no room, and errors name the field', async () => {
     await bench.move(beta, 'board', { slot: SLOT });
     const run = await bench.move(alpha, 'board', { slot: SLOT });
     expect(run).toMatchObject({ state: 'refused' });
@@ -113,7 +117,7 @@ describe('a reconfiguration', () => {
     expect(await wrong({ nf: alpha, to: 'software' })).toMatchObject({ body: { errors: [{ pointer: '/to' }] } });
   });
 
-  it('by policy begins when the load stays high, and is taken back when it stays low', async () => {
+  it('by policy begins when the load stays high, and is reversed when it stays low', async () => {
     await bench.move(beta, 'board', { slot: SLOT });
     const body = {
       title: 'alpha to a board',
@@ -146,7 +150,7 @@ describe('a reconfiguration', () => {
     return items.find((run) => run.cause === cause && run.state === 'completed');
   }
 
-  it('does not displace what software cannot carry either', async () => {
+  it('does not displace an NF whose load exceeds the software capacity', async () => {
     await bench.move(beta, 'board', { slot: SLOT });
     const threshold = { metric: 'pps', up: 10, down: 1, for_s: 60 };
     await bench.api.call('createReconfigurationPolicy', { body: { title: 'beta', nf: beta, threshold } });
@@ -168,7 +172,7 @@ describe('a reconfiguration', () => {
 });
 
 describe('slots', () => {
-  it('that are reserved are left alone by plans that do not name them', async () => {
+  it('that are reserved are not used by plans that do not name them', async () => {
     const reserved = await bench.api.call('reserveSlot', {
       params: { id: 'board-1', slot: 0 },
       body: { reason: 'tests' },
@@ -177,7 +181,7 @@ describe('slots', () => {
     expect(await bench.move(alpha, 'board')).toMatchObject({ state: 'refused' });
     expect(await bench.move(alpha, 'board', { slot: SLOT })).toMatchObject({ state: 'completed' });
     const [accelerator] = (await bench.api.call('listAccelerators')).items;
-    expect(accelerator!.slots[0]).toMatchObject({ state: 'active', module: 'alpha', pipeline_id: alpha.pipeline_id });
+    expect(accelerator!.slots[0]).toMatchObject({ state: 'active', module: 'alpha', chain_id: alpha.chain_id });
     expect(accelerator!.slots[0]!.reservation).toMatchObject({ reason: 'tests' });
     await bench.api.call('releaseSlot', { params: { id: 'board-1', slot: 0 } });
     expect((await bench.api.request('releaseSlot', { params: { id: 'board-1', slot: 0 } })).status).toBe(404);
@@ -186,7 +190,7 @@ describe('slots', () => {
     );
   });
 
-  it('are unknown in the log, too, while nothing is heard of their agent', async () => {
+  it('are logged as unknown while their agent is silent', async () => {
     await bench.move(alpha, 'board', { slot: SLOT });
     const lastTold = async () => (await bench.eventsOf('slot.state')).at(-1)!.data;
     await bench.board.kill();
@@ -196,7 +200,7 @@ describe('slots', () => {
     expect(await lastTold()).toMatchObject({ board: 'board-1', slot: 0, module: 'alpha' });
   });
 
-  it('and policies outlive the server', async () => {
+  it('and policies survive a server restart', async () => {
     await bench.api.call('reserveSlot', { params: { id: 'board-1', slot: 0 }, body: {} });
     const threshold = { metric: 'bps', up: 10, down: 1 };
     await bench.api.call('createReconfigurationPolicy', { body: { title: 'p', nf: alpha, threshold } });
@@ -209,11 +213,11 @@ describe('slots', () => {
 });
 
 describe('a move by a plan that changes no version', () => {
-  it('is an operation on the chain of the NF that moves, whose instance then tells what runs it', async () => {
+  it('is an operation on the chain of the moving NF, whose instance then shows what runs it', async () => {
     const implementations = [{ ...beta, on: 'board' as const, slot: SLOT }];
     const plan = await bench.api.call('createPlan', { body: { implementations } });
     const operation = await bench.api.call('createDeployment', { body: { plan_id: plan.id } });
-    expect(operation.subject).toBe(beta.pipeline_id);
+    expect(operation.subject).toBe(beta.chain_id);
     await bench.server.finished(operation.id);
     const { items } = await bench.api.call('listNfInstances');
     expect(items.map(({ nf, driver, slot }) => ({ nf, driver, slot }))).toEqual([

@@ -19,6 +19,7 @@ import { Store } from './platform/redis.js';
 import type { ApiRequest } from './platform/route.js';
 import { claimRunDir } from './platform/run-dir.js';
 import { SOCKETS, type Sockets } from './platform/sockets.js';
+import { requireStateVersion } from './platform/state-version.js';
 import { Undo } from './platform/undo.js';
 
 export interface RunningServer {
@@ -26,11 +27,11 @@ export interface RunningServer {
   readonly store: Store;
   /** The admin secret if this was the first run. */
   readonly firstRunSecret: string | null;
-  /** Ends everything that was started: connections, twin, Redis. */
+  /** Stops everything that was started: connections, twin, Redis. */
   close(): Promise<void>;
 }
 
-/** Starts the whole server. Throws when it cannot serve; nothing of it runs then. */
+/** Starts the whole server. Throws if it cannot start, leaving nothing running. */
 export async function startServer(config: Config, log: Log): Promise<RunningServer> {
   await claimRunDir(config.runDir);
   await mkdir(config.stateDir, { recursive: true, mode: 0o700 });
@@ -38,6 +39,7 @@ export async function startServer(config: Config, log: Log): Promise<RunningServ
   try {
     const store = await Store.open(config, log);
     undo.later(() => store.close());
+    await requireStateVersion(store, config.redisUrl ?? config.stateDir);
     const firstRunSecret = await ensureAdminSecret(store, config.stateDir);
     const app = await makeApp(config, log, store);
     undo.later(() => app.close());
@@ -52,7 +54,7 @@ export async function startServer(config: Config, log: Log): Promise<RunningServ
     });
     await app.listen({ port: config.port, host: config.host });
     const { address, port, family } = app.getHttpServer().address() as AddressInfo;
-    const url = `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+    const url = `${config.tls ? 'https' : 'http'}://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
     return { url, store, firstRunSecret, close: () => undo.all() };
   } catch (error) {
     await undo.all().catch((failure: unknown) => log.error({ error: failure }, 'could not stop cleanly'));
@@ -62,6 +64,7 @@ export async function startServer(config: Config, log: Log): Promise<RunningServ
 
 async function makeApp(config: Config, log: Log, store: Store): Promise<NestFastifyApplication> {
   const adapter = new FastifyAdapter({
+    ...(config.tls ? { https: config.tls } : {}),
     bodyLimit: BODY_LIMIT_BYTES,
     forceCloseConnections: true,
     requestIdHeader: false,
@@ -86,7 +89,7 @@ async function makeApp(config: Config, log: Log, store: Store): Promise<NestFast
   return app;
 }
 
-/** JSON is parsed, octet streams are left to their handler, everything else is refused with 415. */
+/** JSON is parsed, octet streams are passed to their handler, everything else is refused with 415. */
 function readBodies(fastify: FastifyInstance): void {
   fastify.removeAllContentTypeParsers();
   const parse = fastify.getDefaultJsonParser('error', 'error');
@@ -110,7 +113,7 @@ function observeRequests(fastify: FastifyInstance, metrics: Metrics): void {
   });
 }
 
-/** Agents of emulated servers live in other network namespaces and reach the server through a unix socket. */
+/** Agents of emulated servers run in other network namespaces and reach the server through a unix socket. */
 async function listenForAgents(config: Config, sockets: Sockets): Promise<Server> {
   const path = join(config.runDir, 'agents.sock');
   await rm(path, { force: true });

@@ -56,18 +56,17 @@ class Console {
 }
 
 const makeEvents = async (from: number, to: number) => {
-  for (let index = from; index < to; index++)
-    await server.api.call('createPipeline', { body: monitorChain(`p${index}`) });
+  for (let index = from; index < to; index++) await server.api.call('createChain', { body: monitorChain(`p${index}`) });
 };
 const logged = async () => (await server.api.call('listEvents', { query: { limit: 1000 } })).items.map(({ id }) => id);
 
 describe('the stream', () => {
-  it('gives every event once and in order over reconnects', async () => {
+  it('delivers every event once and in order across reconnects', async () => {
     await makeEvents(0, 3);
     const seen: Event[] = [];
     let last = '0-0';
     for (let round = 0; round < 4; round++) {
-      // Goes on while the connection comes and goes.
+      // Continues while the client reconnects.
       const writing = makeEvents(3 + round * 7, 10 + round * 7);
       const one = await Console.open(last);
       await until('some events', () => one.events.length >= 3);
@@ -79,7 +78,7 @@ describe('the stream', () => {
     }
     const rest = await Console.open(last);
     const all = await logged();
-    // On a slow machine the last round saw everything.
+    // On a slow machine the last round may already have seen everything.
     await until('the rest', () => [...seen, ...rest.events].at(-1)?.id === all.at(-1));
     seen.push(...rest.events);
     expect(seen.map(({ id }) => id)).toEqual(all);
@@ -99,15 +98,15 @@ describe('the stream', () => {
     expect(await read).toContain('stream of events');
   });
 
-  it('begins now without a resume point', async () => {
+  it('starts from now without a resume point', async () => {
     await makeEvents(0, 2);
     const one = await Console.open();
     await makeEvents(2, 3);
     await until('the event', () => one.events.length > 0);
-    expect(one.events.map(({ type, data }) => [type, data.name])).toEqual([['pipeline.created', 'p2']]);
+    expect(one.events.map(({ type, data }) => [type, data.name])).toEqual([['chain.created', 'p2']]);
   });
 
-  it('says when the log behind the resume point was trimmed, and goes on from now', async () => {
+  it('reports when the log after the resume point was trimmed, and continues from now', async () => {
     await makeEvents(0, 3);
     const [first] = await logged();
     await server.running.store.redis.xtrim('orrery:default:events', 'MAXLEN', 1);
@@ -148,7 +147,7 @@ describe('the stream', () => {
     expect(one.closed).toBe(1008);
   });
 
-  it('sends subscribed samples alone, and only the newest a key', async () => {
+  it('sends only subscribed samples, and only the newest per key', async () => {
     const { token } = await server.api.call('createJoinToken', { body: { node: 'server-1' } });
     const agent = new FakeAgent(server.running.url, 'server-1', token);
     server.agents.set('server-1', agent);
@@ -172,8 +171,8 @@ describe('the stream', () => {
     const one = await Console.open('0-0');
     one.socket.pause();
     const big = { ...monitorChain('big'), description: 'x'.repeat(2000) };
-    const { id } = await server.api.call('createPipeline', { body: big });
-    for (let index = 0; index < 50; index++) await server.api.call('putPipeline', { params: { id }, body: big });
+    const { id } = await server.api.call('createChain', { body: big });
+    for (let index = 0; index < 50; index++) await server.api.call('putChain', { params: { id }, body: big });
     one.socket.resume();
     const all = await logged();
     await until('every event', () => one.events.length === all.length);
@@ -199,15 +198,15 @@ describe('server-sent events', () => {
   }
   const idsIn = (text: string) => [...text.matchAll(/^id: (\S+)$/gm)].map(([, id]) => id);
 
-  it('resume behind Last-Event-ID', async () => {
+  it('resume after Last-Event-ID', async () => {
     await makeEvents(0, 4);
     const all = await logged();
     const text = await read({ 'last-event-id': all[1]! }, (so) => idsIn(so).length === 2);
     expect(idsIn(text)).toEqual(all.slice(2));
-    expect(text).toMatch(/^event: pipeline\.created$/m);
+    expect(text).toMatch(/^event: chain\.created$/m);
   });
 
-  it('are bounded together with consoles, and say when to come again', async () => {
+  it('share a limit with consoles, and say when to retry', async () => {
     const one = await Console.open();
     const abort = new AbortController();
     const open = () =>

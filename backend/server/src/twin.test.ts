@@ -21,15 +21,15 @@ const pid = () => {
 };
 
 describe('the twin', () => {
-  it('starts with the first emulated node and gets the agents their tokens', async () => {
+  it('starts with the first emulated node and passes tokens to the agents', async () => {
     expect(await daemon()).toBe('off');
     await server.bringUp();
-    const [spec] = told('PUT /spec');
-    expect(spec!.body).toMatchObject({
+    const spec = await until('its spec', async () => told('PUT /spec').find(({ body }) => body.generation === 1));
+    expect(spec.body).toMatchObject({
       generation: 1,
       agents: {
         server_url: `ws+unix:${server.scratch.runDir}/agents.sock:/api/v1/agent`,
-        join_tokens: Object.fromEntries(RACK.servers.map(({ id }) => [id, expect.any(String)])),
+        join_tokens: Object.fromEntries([...RACK.servers, ...RACK.switches].map(({ id }) => [id, expect.any(String)])),
       },
     });
     await until('its state', async () => (await server.api.call('getTwin')).state?.phase === 'up');
@@ -37,7 +37,7 @@ describe('the twin', () => {
     expect(items.filter(({ where }) => where === 'twin').map(({ id }) => id)).toEqual(['htb']);
   });
 
-  it('ends with the last emulated node', async () => {
+  it('stops with the last emulated node', async () => {
     await server.bringUp();
     const was = pid();
     await server.api.call('putInfrastructure', { body: { ...RACK, servers: [], switches: [], hosts: [], links: [] } });
@@ -45,34 +45,46 @@ describe('the twin', () => {
     expect(isAlive(was)).toBe(false);
   });
 
-  it('comes back after its death with the same nodes and rules', async () => {
+  it('restarts after a crash with the same nodes', async () => {
     await server.bringUp();
-    const { id } = await server.api.call('createPipeline', { body: monitorChain('a') });
-    await server.finished((await server.api.call('createDeployment', { body: { pipeline_id: id } })).id);
-    const rules = told('PUT /fabric').at(-1)!.body;
+    const { id } = await server.api.call('createChain', { body: monitorChain('a') });
+    await server.finished((await server.api.call('createDeployment', { body: { chain_id: id } })).id);
     const was = pid();
     process.kill(was, 'SIGKILL');
-    await until('another twin', () => pid() !== was && told('PUT /fabric').some((entry) => entry.pid === pid()));
+    await until('another twin', () => pid() !== was && told('PUT /spec').some((entry) => entry.pid === pid()));
     expect(told('PUT /spec').at(-1)).toMatchObject({ pid: pid(), body: { infrastructure: { name: RACK.name } } });
-    expect(told('PUT /fabric').at(-1)!.body).toEqual(rules);
     await until('it runs', async () => (await daemon()) === 'running');
     const types = (await server.api.call('listEvents')).items.map(({ type }) => type);
     expect(types).toContain('twin.lost');
   });
 
-  it('says why it refuses an infrastructure, and takes the next', async () => {
+  it('refuses an infrastructure that it cannot build before anything is stored', async () => {
+    const refused = () =>
+      server.api.request('putInfrastructure', { body: JSON.stringify({ ...RACK, name: 'refused' }) });
+    const first = await refused();
+    expect([first.status, first.body]).toMatchObject([422, { errors: [{ pointer: '/links/2/delay_us' }] }]);
+    expect((await server.api.call('getInfrastructure')).servers).toEqual([]);
+    await until('no twin is left', async () => (await daemon()) === 'off');
+
     await server.bringUp();
-    await server.api.call('putInfrastructure', { body: { ...RACK, name: 'refused' } });
+    expect((await refused()).status).toBe(422);
+    expect(await server.api.call('getInfrastructure')).toEqual(RACK);
+    expect(told('PUT /spec').filter(({ body }) => body.infrastructure?.name === 'refused')).toEqual([]);
+  });
+
+  it('reports why it refuses an infrastructure that it accepted before, and accepts the next', async () => {
+    await server.bringUp();
+    await server.api.call('putInfrastructure', { body: { ...RACK, name: 'refused-later' } });
     await until('the reason', async () => (await server.api.call('getTwin')).detail?.includes('cannot be built'));
     await server.api.call('putInfrastructure', { body: RACK });
     await until('no reason', async () => (await server.api.call('getTwin')).detail === null);
     expect(told('PUT /spec').at(-1)!.body.generation).toBe(3);
   });
 
-  it('keeps a server that carries pipelines', async () => {
+  it('does not allow removal of a server that runs chains', async () => {
     await server.bringUp();
-    const { id } = await server.api.call('createPipeline', { body: monitorChain('a') });
-    await server.finished((await server.api.call('createDeployment', { body: { pipeline_id: id } })).id);
+    const { id } = await server.api.call('createChain', { body: monitorChain('a') });
+    await server.finished((await server.api.call('createDeployment', { body: { chain_id: id } })).id);
     const used = (await server.api.call('listNfInstances')).items[0]!.server;
     const body = {
       ...RACK,
@@ -84,26 +96,23 @@ describe('the twin', () => {
     expect(answer.body).toMatchObject({ errors: [{ pointer: '/servers', code: 'in-use' }] });
   });
 
-  it('takes traffic, faults and captures, and passes its refusals on', async () => {
+  it('accepts faults and captures, and passes refusals through', async () => {
     await server.bringUp();
-    const body = { kind: 'http', from: 'client-1', to: 'web-1' } as const;
-    const traffic = await server.api.call('startTraffic', { body });
-    expect((await server.api.call('listTraffic')).items.map(({ id }) => id)).toEqual([traffic.id]);
     const fault = await server.api.call('injectFault', { body: { kind: 'link-down', target: 'server-1-leaf-1' } });
     expect((await server.api.call('listFaults')).items).toEqual([fault]);
-    expect((await server.api.request('stopTraffic', { params: { id: 'traffic-9' } })).status).toBe(404);
+    expect((await server.api.request('clearFault', { params: { id: 'fault-9' } })).status).toBe(404);
     const capture = Buffer.alloc(24 + 16 + 60);
     capture.write('d4c3b2a1', 'hex');
     const headers = { 'content-type': 'application/octet-stream' };
     const uploaded = await server.api.request('uploadPcap', { query: { name: 'a b.pcap' }, body: capture, headers });
     expect([uploaded.status, uploaded.body]).toMatchObject([201, { name: 'a b.pcap', bytes: 100 }]);
-    // A section header block and nothing else: twind alone reads on.
+    // Only a section header block: only twind reads further.
     const section = Buffer.from('0a0d0d0a1c0000004d3c2b1a01000000ffffffffffffffff1c000000', 'hex');
     const newer = await server.api.request('uploadPcap', { query: { name: 'b.pcapng' }, body: section, headers });
     expect([newer.status, newer.body]).toMatchObject([201, { name: 'b.pcapng', bytes: 28 }]);
   });
 
-  it('gives up a capture that nothing replays', async () => {
+  it('deletes a capture only when nothing replays it', async () => {
     await server.bringUp();
     const capture = Buffer.alloc(40);
     capture.write('d4c3b2a1', 'hex');
@@ -116,7 +125,11 @@ describe('the twin', () => {
       (await server.api.request('uploadPcap', upload)).body as PcapInfo,
       (await server.api.request('uploadPcap', upload)).body as PcapInfo,
     ];
-    await server.api.call('startTraffic', { body: { kind: 'pcap', from: 'client-1', pcap_id: used.id } });
+    const config = { pcap_id: used.id };
+    await server.api.call('createApplication', {
+      body: { id: 'replay', kind: 'pcap-replay', node: 'client-1', config },
+    });
+    await until('the twin replays it', () => told('PUT /applications').at(-1)?.body.applications.length === 1);
     const remove = async (id: string) => (await server.api.request('deletePcap', { params: { id } })).status;
     expect([await remove(used.id), await remove(unused.id), await remove(unused.id)]).toEqual([409, 204, 404]);
     expect((await server.api.call('listPcaps')).items).toEqual([used]);
@@ -124,7 +137,7 @@ describe('the twin', () => {
     expect(events).toMatchObject([{ subject: unused.id }]);
   });
 
-  it('gets captures of up to 64 MB and not a byte more', async () => {
+  it('accepts captures of up to 64 MB and not a byte more', async () => {
     await server.bringUp();
     const headers = { 'content-type': 'application/octet-stream' };
     const capture = Buffer.alloc(64 * 1024 * 1024 + 1);
@@ -137,7 +150,7 @@ describe('the twin', () => {
 });
 
 describe('a twin that cannot start', () => {
-  it('says so and leaves everything else working', async () => {
+  it('says so, and everything else keeps working', async () => {
     await server.stop();
     server = await TestServer.start({ twin: true, env: { ORRERY_TWIND: '/bin/false' } });
     await server.api.call('putInfrastructure', { body: RACK });
@@ -146,11 +159,16 @@ describe('a twin that cannot start', () => {
       return now.detail !== null && now;
     });
     expect(status).toMatchObject({ enabled: true, detail: expect.stringMatching('/bin/false ended with 1') });
-    const answer = await server.api.request('startTraffic', {
-      body: JSON.stringify({ kind: 'probe', from: 'client-1', to: 'web-1' }),
+    const answer = await server.api.request('injectFault', {
+      body: JSON.stringify({ kind: 'agent-kill', target: 'server-1' }),
     });
     expect(answer.status).toBe(502);
-    const { id } = await server.api.call('createPipeline', { body: monitorChain('a') });
-    expect((await server.api.call('createPlan', { body: { pipelines: [{ pipeline_id: id }] } })).feasible).toBe(true);
+    const probe = { id: 'probe', kind: 'probe', node: 'client-1', config: { to: 'web-1' } } as const;
+    expect((await server.api.call('createApplication', { body: probe })).status).toMatchObject({
+      state: 'unknown',
+      detail: expect.stringMatching('/bin/false ended with 1'),
+    });
+    const { id } = await server.api.call('createChain', { body: monitorChain('a') });
+    expect((await server.api.call('createPlan', { body: { chains: [{ chain_id: id }] } })).feasible).toBe(true);
   });
 });

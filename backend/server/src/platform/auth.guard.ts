@@ -6,7 +6,7 @@ import { type ApiRequest, routeOf } from './route.js';
 
 const RANK: Record<Role, number> = { viewer: 0, operator: 1, designer: 2, admin: 3 };
 
-/** Whether `role` may do what needs `least`. */
+/** Whether `role` includes the rights of `least`. */
 export function mayAct(role: Role, least: Role): boolean {
   return RANK[role] >= RANK[least];
 }
@@ -16,7 +16,7 @@ export function bearerToken(header: string | undefined): string | null {
   return /^Bearer ([A-Za-z0-9_-]{1,200})$/.exec(header ?? '')?.[1] ?? null;
 }
 
-/** Lets a call pass when its bearer token has the role that the route table asks for. */
+/** Allows a call if its bearer token has the role that the route table requires. */
 @Injectable()
 export class AuthGuard implements CanActivate {
   constructor(@Inject(SESSION_VERIFIER) private readonly sessions: SessionVerifier) {}

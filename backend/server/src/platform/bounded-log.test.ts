@@ -10,7 +10,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('the log of another process', () => {
-  it('is cut when it is too long, and appended to from its beginning', async () => {
+  it('is truncated when it is too long, and continues from the start of the file', async () => {
     const log = new BoundedLog(join(folder, 'log'), 10);
     const handle = await log.begin();
     await handle.write('0123456789');
@@ -24,7 +24,7 @@ describe('the log of another process', () => {
     expect(readFileSync(`${log.path}.1`, 'utf8')).toBe('0123456789more');
   });
 
-  it('is kept once when another begins', async () => {
+  it('is kept as one old copy when a new log begins', async () => {
     const log = new BoundedLog(join(folder, 'log'));
     for (const word of ['one', 'two', 'three']) {
       const handle = await log.begin();

@@ -3,7 +3,7 @@ import { copyFile, type FileHandle, open, rename, stat, truncate } from 'node:fs
 const LIMIT_BYTES = 1024 * 1024;
 const PERIOD_MS = 1000;
 
-/** A log that another process appends to, kept below about two times the limit; the older part lies in `<path>.1`. */
+/** A log that another process appends to, kept below about twice the limit; the older part is in `<path>.1`. */
 export class BoundedLog {
   private timer: NodeJS.Timeout | null = null;
 
@@ -12,18 +12,18 @@ export class BoundedLog {
     private readonly limitBytes = LIMIT_BYTES,
   ) {}
 
-  /** The caller closes the handle when the process has it. */
+  /** The caller closes the handle once the process has inherited it. */
   append(): Promise<FileHandle> {
     return open(this.path, 'a', 0o600);
   }
 
-  /** As `append`, with a new file. */
+  /** Like `append`, with a new file. */
   async begin(): Promise<FileHandle> {
     await rename(this.path, `${this.path}.1`).catch(ignoreMissing);
     return this.append();
   }
 
-  /** Watches the size, also of a log that another server began. */
+  /** Watches the size, including that of a log that an earlier server began. */
   watch(): void {
     this.timer ??= setInterval(() => void this.bound(), PERIOD_MS).unref();
   }
@@ -33,14 +33,14 @@ export class BoundedLog {
     this.timer = null;
   }
 
-  /** Who appends goes on at the beginning: its descriptor has O_APPEND. */
+  /** Truncation is safe: the writer's descriptor has O_APPEND, so it continues at the start of the file. */
   async bound(): Promise<void> {
     try {
       if ((await stat(this.path)).size <= this.limitBytes) return;
       await copyFile(this.path, `${this.path}.1`);
       await truncate(this.path, 0);
     } catch {
-      // A log that is gone needs no bound, and one that cannot be copied is tried again.
+      // A missing log needs no bound, and a failed copy is retried.
     }
   }
 }

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { loadCatalogue } from '../modules/nf-descriptors/catalogue.js';
 import { configFrom } from './config.js';
 
-it('finds every NF that ships, those of the engine, in containers, on boards and those that are processes', async () => {
+it('finds every bundled NF, whether it runs in the engine, in a container, on a board or as a process', async () => {
   const { descriptors, problems } = await loadCatalogue(configFrom({}).catalogue);
   expect(problems).toEqual([]);
   const drivers = descriptors.flatMap(({ implementations }) => implementations.map(({ driver }) => driver));

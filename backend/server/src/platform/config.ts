@@ -1,3 +1,4 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
@@ -11,6 +12,8 @@ export interface Config {
   readonly host: string;
   /** 0: any free port. */
   readonly port: number;
+  /** Certificate chain and private key, as PEM; null: plain HTTP. */
+  readonly tls: { readonly cert: string; readonly key: string } | null;
   /** Sockets; short, because a unix socket path ends at 107 bytes. */
   readonly runDir: string;
   /** The store, uploads and the admin secret. */
@@ -18,7 +21,7 @@ export interface Config {
   /** null: a private Redis is started. */
   readonly redisUrl: string | null;
   readonly catalogue: readonly string[];
-  /** Folder of what is known of boards' modules: `modules.json` and `results/`. */
+  /** Folder with information about board modules: `modules.json` and `results/`. */
   readonly synthesis: string;
   readonly consoleDir: string;
   readonly twin: { readonly enabled: boolean; readonly launcher: string };
@@ -27,32 +30,32 @@ export interface Config {
 }
 
 export interface Timing {
-  /** An agent that said nothing for so long is stale. */
+  /** An agent that is silent for this long is stale. */
   readonly agentStaleMs: number;
   /** Time that nodes and fabric have for a step before the operation is FAILED_TEMP. */
   readonly stepTimeoutMs: number;
-  readonly callTimeoutMs: number;
   readonly sloPeriodMs: number;
 }
 
 export class ConfigError extends Error {}
 
-export const HELP = `orrery-server: the API, the console and the control of agents and twin
+export const HELP = `orrery-server: API, console, and control of agents and twin
 
 Usage: node backend/server/dist/main.js [--help] [--version]
 
 Environment
-  ORRERY_HOST        address to listen at (127.0.0.1)
+  ORRERY_HOST        address to listen on (127.0.0.1)
   ORRERY_PORT        port (8080; 0 chooses a free one)
-  ORRERY_RUN_DIR     sockets; a short path, of mode 0700 if it is there (/run/orrery or /tmp/orrery-UID)
+  ORRERY_TLS_CERT    certificate chain (PEM) for https:// and wss://; with ORRERY_TLS_KEY, its private key (plain HTTP)
+  ORRERY_RUN_DIR     directory of the sockets; a short path, mode 0700 if it exists (/run/orrery or /tmp/orrery-UID)
   ORRERY_STATE_DIR   durable state (.orrery/state)
-  REDIS_URL          use this Redis 7 instead of a private one (it must run with appendfsync always to keep the promises)
-  ORRERY_CATALOGUE   folders of NFs, each with */descriptor.json, joined by ":"
-                     (agents/engine/nfs:agents/node/process-nfs)
-  ORRERY_SYNTHESIS   folder of the boards' modules.json, and results of the open FPGA flow (fpga/syn)
+  REDIS_URL          use this Redis 7 instead of a private one (run it with appendfsync always, or acknowledged changes can be lost)
+  ORRERY_CATALOGUE   folders of NFs with */descriptor.json, separated by ":"
+                     (agents/nfs:agents/node/process-nfs)
+  ORRERY_SYNTHESIS   folder with modules.json and the results of the open-source FPGA flow (fpga/syn)
   ORRERY_CONSOLE     folder of the built console (frontend/dist)
   ORRERY_TWIN        "off": no twin; everything else works (on)
-  ORRERY_TWIND       the program that starts the twin (twin/bin/twin-launcher)
+  ORRERY_TWIND       program that starts the twin (twin/bin/twin-launcher)
   ORRERY_LOG_LEVEL   trace, debug, info, warn, error (info)
   ORRERY_STEP_TIMEOUT_MS   time for a deployment step before the operation is FAILED_TEMP (15000)`;
 
@@ -74,12 +77,13 @@ export function configFrom(env: NodeJS.ProcessEnv): Config {
   if (Buffer.byteLength(join(runDir, 'agents.sock')) > SOCKET_PATH_MAX_BYTES)
     throw new ConfigError(`ORRERY_RUN_DIR: ${runDir} is too long for unix sockets`);
   const twin = env.ORRERY_TWIN || 'on';
-  if (!['on', 'off'].includes(twin)) throw new ConfigError(`ORRERY_TWIN: ${twin} is neither on nor off`);
-  const catalogue = (env.ORRERY_CATALOGUE || 'agents/engine/nfs:agents/node/process-nfs').split(':').filter(Boolean);
+  if (!['on', 'off'].includes(twin)) throw new ConfigError(`ORRERY_TWIN: ${twin} is neither "on" nor "off"`);
+  const catalogue = (env.ORRERY_CATALOGUE || 'agents/nfs:agents/node/process-nfs').split(':').filter(Boolean);
   return {
     version: (JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8')) as { version: string }).version,
     host: env.ORRERY_HOST || '127.0.0.1',
     port: integer('ORRERY_PORT', 8080, 65535),
+    tls: tlsFrom(env),
     runDir,
     stateDir: path('ORRERY_STATE_DIR', '.orrery/state'),
     redisUrl: env.REDIS_URL || null,
@@ -91,8 +95,30 @@ export function configFrom(env: NodeJS.ProcessEnv): Config {
     timing: {
       agentStaleMs: integer('ORRERY_AGENT_STALE_MS', 2000, 3_600_000),
       stepTimeoutMs: integer('ORRERY_STEP_TIMEOUT_MS', 15_000, 3_600_000),
-      callTimeoutMs: integer('ORRERY_CALL_TIMEOUT_MS', 5000, 3_600_000),
       sloPeriodMs: integer('ORRERY_SLO_PERIOD_MS', 1000, 60_000),
     },
   };
+}
+
+function tlsFrom(env: NodeJS.ProcessEnv): Config['tls'] {
+  const { ORRERY_TLS_CERT: cert, ORRERY_TLS_KEY: key } = env;
+  if (!cert && !key) return null;
+  if (!cert || !key) throw new ConfigError(`${cert ? 'ORRERY_TLS_KEY' : 'ORRERY_TLS_CERT'}: is missing`);
+  const pem = {
+    cert: readPem('ORRERY_TLS_CERT', cert, (text) => new X509Certificate(text)),
+    key: readPem('ORRERY_TLS_KEY', key, createPrivateKey),
+  };
+  if (!new X509Certificate(pem.cert).checkPrivateKey(createPrivateKey(pem.key)))
+    throw new ConfigError('ORRERY_TLS_KEY: is not the key of ORRERY_TLS_CERT');
+  return pem;
+}
+
+function readPem(name: string, path: string, check: (text: string) => unknown): string {
+  try {
+    const text = readFileSync(path, 'utf8');
+    check(text);
+    return text;
+  } catch (error) {
+    throw new ConfigError(`${name}: ${path} cannot be used: ${(error as Error).message}`);
+  }
 }

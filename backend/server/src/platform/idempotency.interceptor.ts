@@ -21,16 +21,16 @@ const KEEP_S = 86_400;
 const RELEASE = `if redis.call('get', KEYS[1]) == ARGV[1] then redis.call('del', KEYS[1]) end`;
 
 interface StoredAnswer {
-  /** Tells one request's claim from another's. */
+  /** Distinguishes the claims of different requests. */
   readonly claim: string;
   readonly body_hash: string;
-  /** null: the first request is still at work, or nobody knows how it ended. */
+  /** Null: the first request is still in progress, or its outcome is unknown. */
   readonly answer: { readonly status: number; readonly headers: Record<string, string>; readonly body: unknown } | null;
 }
 
 /**
- * Gives a repeated creating request with the same `Idempotency-Key` the answer that the first one got. A key is free again
- * only when its request surely changed nothing; when the outcome is unknown a repetition is refused with 409.
+ * Answers a repeated creating request with the same `Idempotency-Key` with the response to the first one. A key is released
+ * only if its request certainly changed nothing; if the outcome is unknown, a repetition is refused with 409.
  */
 @Injectable()
 export class IdempotencyInterceptor implements NestInterceptor {
@@ -63,7 +63,7 @@ export class IdempotencyInterceptor implements NestInterceptor {
     reply: FastifyReply,
     work: () => Promise<unknown>,
   ): Promise<unknown> {
-    if (this.atWork.has(redisKey)) throw conflict('A request with this Idempotency-Key is still at work.');
+    if (this.atWork.has(redisKey)) throw conflict('A request with this Idempotency-Key is still in progress.');
     this.atWork.add(redisKey);
     try {
       const claim: StoredAnswer = { claim: newId('claim'), body_hash: bodyHash, answer: null };
@@ -85,7 +85,7 @@ export class IdempotencyInterceptor implements NestInterceptor {
     }
   }
 
-  /** null: the request may be carried out. Rejects when the key was used otherwise, or nobody knows how that ended. */
+  /** Null: the request may proceed. Rejects if the key was used for another request, or its outcome is unknown. */
   private async claim(redisKey: string, claim: StoredAnswer): Promise<StoredAnswer['answer']> {
     let claimed: string | null;
     try {
@@ -100,31 +100,31 @@ export class IdempotencyInterceptor implements NestInterceptor {
       throw invalid([], 'This Idempotency-Key was used with another body.');
     if (!stored?.answer)
       throw conflict(
-        'It is not known how the request with this Idempotency-Key ended; read the resource, and use another key if it must be done again.',
+        'The outcome of the request with this Idempotency-Key is unknown; read the resource, and use another key to repeat it.',
       );
     return stored.answer;
   }
 
-  /** It is done whether or not this is written: without it a repetition is refused. */
+  /** Best effort: if this is not written, a repetition is refused. */
   private async remember(redisKey: string, done: StoredAnswer): Promise<void> {
     try {
       await this.store.redis.set(redisKey, JSON.stringify(done), 'EX', KEEP_S);
     } catch (error) {
-      this.log.warn({ error: (error as Error).message }, 'an answer is not kept for its Idempotency-Key');
+      this.log.warn({ error: (error as Error).message }, 'response not stored for its Idempotency-Key');
     }
   }
 
-  /** Nobody waits for it: whatever uses the key later is sent behind it. */
+  /** Not awaited: later uses of the key are queued behind it. */
   private async release(redisKey: string, claim: StoredAnswer): Promise<void> {
     try {
       await this.store.redis.eval(RELEASE, 1, redisKey, JSON.stringify(claim));
     } catch (error) {
-      this.log.warn({ error: (error as Error).message }, 'an Idempotency-Key stays taken for a day');
+      this.log.warn({ error: (error as Error).message }, 'Idempotency-Key not released; it stays in use for a day');
     }
   }
 }
 
-/** A refusal of the request itself. Behind any other failure the change may have been made. */
+/** Whether the request itself was refused. After any other failure the change may have been made. */
 function changedNothing(error: unknown): boolean {
   if (error instanceof ProblemError) return error.status < 500;
   return error instanceof HttpException && error.getStatus() < 500;

@@ -10,7 +10,7 @@ export function makeLog(level: string): Log {
   return pino({ level, base: null, redact, serializers: { error: pino.stdSerializers.err } });
 }
 
-/** Lets NestJS log through pino; its start-up chatter is debug. */
+/** Routes NestJS logs through pino; start-up messages are debug. */
 export class NestLog implements LoggerService {
   constructor(private readonly sink: Log) {}
   log(message: unknown, context?: string): void {

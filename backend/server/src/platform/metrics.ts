@@ -2,12 +2,12 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 
 export const METRICS = Symbol('Metrics');
 
-/** What Prometheus reads. Labels are bounded: route names, event types, reasons. */
+/** Prometheus metrics. Label values are bounded: route names, event types, reasons. */
 export class Metrics {
   readonly registry = new Registry();
   readonly requests = new Histogram({
     name: 'orrery_http_request_seconds',
-    help: 'Time to answer, by route of the contract and status',
+    help: 'Response time by route and status',
     labelNames: ['route', 'status'],
     buckets: [0.001, 0.005, 0.02, 0.1, 0.5, 2],
     registers: [this.registry],
@@ -20,47 +20,64 @@ export class Metrics {
   });
   readonly eventsLost = new Counter({
     name: 'orrery_events_lost_total',
-    help: 'Events that could not be kept while the store was away',
+    help: 'Events dropped while the store was away',
+    registers: [this.registry],
+  });
+  readonly eventsUnreadable = new Counter({
+    name: 'orrery_events_unreadable_total',
+    help: 'Log entries skipped because another version wrote them',
+    registers: [this.registry],
+  });
+  readonly eventsUnknown = new Counter({
+    name: 'orrery_events_unknown_total',
+    help: 'Events of agents and the twin whose type or data violates the contract',
+    labelNames: ['source'],
     registers: [this.registry],
   });
   readonly sampleSets = new Counter({
     name: 'orrery_sample_sets_total',
-    help: 'Sample sets taken from agents',
+    help: 'Sample sets received from agents',
     registers: [this.registry],
   });
   readonly sampleKeysRefused = new Counter({
     name: 'orrery_sample_keys_refused_total',
-    help: 'Samples of keys beyond the bound',
+    help: 'Samples dropped because the limit of keys was reached',
     registers: [this.registry],
   });
   readonly streamClients = new Gauge({
     name: 'orrery_stream_clients',
-    help: 'Consoles that are connected',
+    help: 'Connected consoles',
     registers: [this.registry],
   });
   readonly eventStreamClients = new Gauge({
     name: 'orrery_event_stream_clients',
-    help: 'Readers of server-sent events that are connected',
+    help: 'Connected readers of server-sent events',
     registers: [this.registry],
   });
   readonly streamCut = new Counter({
     name: 'orrery_stream_clients_cut_total',
-    help: 'Consoles that were disconnected because they did not read',
+    help: 'Consoles disconnected because they did not read',
     registers: [this.registry],
   });
   readonly agents = new Gauge({
     name: 'orrery_agents_connected',
-    help: 'Agents that are connected',
+    help: 'Connected agents',
     registers: [this.registry],
   });
   readonly redisRestarts = new Gauge({
     name: 'orrery_redis_restarts',
-    help: 'Times that the private Redis was started again',
+    help: 'Restarts of the private Redis',
+    registers: [this.registry],
+  });
+  readonly entriesUnreadable = new Gauge({
+    name: 'orrery_state_entries_unreadable',
+    help: 'Stored entries that this version cannot read, by Redis key',
+    labelNames: ['key'],
     registers: [this.registry],
   });
   readonly twinRestarts = new Counter({
     name: 'orrery_twin_restarts_total',
-    help: 'Times that the twin was started again',
+    help: 'Restarts of the twin',
     registers: [this.registry],
   });
 

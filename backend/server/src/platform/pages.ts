@@ -55,7 +55,7 @@ export async function servePages(fastify: FastifyInstance, config: Config): Prom
     preCompressed: true,
     cacheControl: false,
     setHeaders: (reply, path) => {
-      // The build puts a hash of the content into the names below assets/.
+      // The build puts a content hash into the file names below assets/.
       const lasting = path.includes('/assets/');
       reply.header('cache-control', lasting ? `public, max-age=${YEAR_S}, immutable` : 'no-cache');
       reply.header('content-security-policy', CONSOLE_POLICY);
@@ -63,7 +63,7 @@ export async function servePages(fastify: FastifyInstance, config: Config): Prom
   });
 }
 
-/** Answers with the console's start page, which routes by itself. False when the console is not built. */
+/** Sends the console's start page, which does client-side routing. False if the console is not built. */
 export function sendConsole(config: Config, reply: FastifyReply): boolean {
   if (!existsSync(join(config.consoleDir, 'index.html'))) {
     const path = reply.request.url.split('?')[0];

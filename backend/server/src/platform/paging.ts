@@ -7,8 +7,8 @@ export interface PageQuery {
 }
 
 /**
- * One page of `items`, which are in a lasting order with distinct ids. The marker is the last id that was sent; when that
- * item is gone the page begins where it stood.
+ * One page of `items`, which have a stable order and distinct ids. The marker is the last id that was sent; if that item is
+ * gone, the page begins at its former position.
  */
 export function pageOf<T>(items: readonly T[], query: PageQuery, idOf: (item: T) => string, reply: FastifyReply) {
   const start = query.nextpage_opaque_marker ? afterMarker(items, readMarker(query.nextpage_opaque_marker), idOf) : 0;
@@ -34,7 +34,7 @@ export function badMarker(): ProblemError {
   return new ProblemError(400, `nextpage_opaque_marker ${detail}.`, [{ pointer: '/nextpage_opaque_marker', detail }]);
 }
 
-/** Adds `Link: <...>; rel="next"`: the same address with the marker. */
+/** Adds `Link: <...>; rel="next"`: the same URL with the marker. */
 export function linkNext(reply: FastifyReply, marker: string): void {
   const url = new URL(reply.request.url, 'http://server');
   url.searchParams.set('nextpage_opaque_marker', marker);

@@ -1,5 +1,7 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { CONFIG, type Config } from './config.js';
+import { CONTROL_LOOPS, ControlLoops } from './control-loop/control-loops.js';
+import { COLLECTIONS, Collections } from './durable-collection/collections.js';
 import { LOG, type Log } from './log.js';
 import { METRICS, Metrics } from './metrics.js';
 import { PROBES, Probes } from './probes.js';
@@ -15,12 +17,14 @@ export interface PlatformParts {
 @Module({})
 class PlatformModule {}
 
-/** What every module may use. */
+/** Services available to every module. */
 export function platformModule({ config, log, store }: PlatformParts): DynamicModule {
   const providers = [
     { provide: CONFIG, useValue: config },
     { provide: LOG, useValue: log },
     { provide: STORE, useValue: store },
+    { provide: COLLECTIONS, useValue: new Collections(store, log) },
+    { provide: CONTROL_LOOPS, useValue: new ControlLoops(log) },
     { provide: METRICS, useValue: new Metrics() },
     { provide: PROBES, useValue: new Probes() },
     { provide: SOCKETS, useValue: new Sockets() },

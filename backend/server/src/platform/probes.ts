@@ -3,7 +3,7 @@ import type { Capability, Health } from '@orrery/contract';
 export const PROBES = Symbol('Probes');
 type HealthPart = Health['parts'][number];
 
-/** Where modules tell how they are and what the machine can do. */
+/** Where modules register their health and the machine's capabilities. */
 export class Probes {
   private readonly healthProbes: (() => Promise<HealthPart[]> | HealthPart[])[] = [];
   private readonly capabilityProbes: (() => Promise<Capability[]> | Capability[])[] = [];

@@ -5,7 +5,7 @@ import type { Log } from './log.js';
 import { ProblemError, problemBody, unavailable } from './problem.js';
 import { isStoreAway } from './redis.js';
 
-/** Of a refused body, read and thrown away at most. */
+/** Maximum bytes of a refused body that are read and discarded. */
 const DISCARD_BYTES = 64 * 1024 * 1024;
 const DISCARD_MS = 2000;
 
@@ -14,7 +14,7 @@ const ADDRESSES = Object.values(ROUTES).map((route) => ({
   pattern: new RegExp(`^${API_PREFIX}${route.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`),
 }));
 
-/** Answers every failure with problem details; pages of the console get its start page. */
+/** Answers every failure with problem details; console URLs get the start page. */
 @Catch()
 export class ProblemFilter implements ExceptionFilter {
   constructor(
@@ -46,8 +46,8 @@ export class ProblemFilter implements ExceptionFilter {
 }
 
 /**
- * Lets the sender of a body that is refused come to its end, or so far and so long that it is no use any more: a
- * connection that closes while it writes takes the answer with it (RFC 9112 9.6).
+ * Reads and discards a refused body, up to a limit of bytes and time: closing the connection while the client still writes
+ * would lose the response (RFC 9112 9.6).
  */
 function restDiscarded({ raw }: FastifyRequest): Promise<void> {
   return new Promise((resolve) => {
@@ -77,17 +77,17 @@ function toProblem(error: unknown, request: FastifyRequest): ProblemError {
     if (status !== 404) return new ProblemError(status, error.message);
     const allowed = ADDRESSES.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method);
     if (allowed.length > 0 && !allowed.includes(request.method as 'GET'))
-      return new ProblemError(405, `${request.method} is not possible here.`, [], { allow: allowed.join(', ') });
+      return new ProblemError(405, `${request.method} is not allowed here.`, [], { allow: allowed.join(', ') });
     return new ProblemError(404, `There is nothing at ${path}.`);
   }
   const { statusCode, code, message } = error as { statusCode?: number; code?: string; message: string };
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return new ProblemError(413, 'The body is larger than 1 MB.');
   if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE')
-    return new ProblemError(415, `The media type ${request.headers['content-type']} is not read here.`);
+    return new ProblemError(415, `The media type ${request.headers['content-type']} is not supported.`);
   if (statusCode && statusCode >= 400 && statusCode < 500) return new ProblemError(statusCode, message);
   if (error instanceof SyntaxError) return new ProblemError(400, `The body is not JSON: ${message}`);
   if (isStoreAway(error)) return unavailable('The store is restarting; try again.');
-  return new ProblemError(500, 'The server failed; its log has the cause under the request id.');
+  return new ProblemError(500, 'Internal error; see the server log under the request id.');
 }
 
 function wantsPage(request: FastifyRequest): boolean {

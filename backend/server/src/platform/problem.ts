@@ -10,15 +10,15 @@ const TITLES: Record<number, string> = {
   409: 'Conflict',
   412: 'Changed since it was read',
   413: 'Body too large',
-  415: 'Media type not supported',
+  415: 'Unsupported media type',
   422: 'Invalid content',
   429: 'Too many attempts',
   500: 'Internal error',
-  502: 'Part failed',
-  503: 'Not available now',
+  502: 'Upstream failed',
+  503: 'Temporarily unavailable',
 };
 
-/** A refusal that becomes problem details (RFC 9457). */
+/** An error that is answered with problem details (RFC 9457). */
 export class ProblemError extends Error {
   constructor(
     readonly status: number,
@@ -56,7 +56,7 @@ export function invalid(errors: readonly FieldError[], detail?: string): Problem
   return new ProblemError(422, detail ?? summary, errors.slice(0, 100));
 }
 
-/** Parses, or refuses with 422 for content and 400 for an address. */
+/** Parses, or throws 422 for a body and 400 for parameters. */
 export function parseOrRefuse<S extends z.ZodType>(schema: S, value: unknown, status: 400 | 422 = 422): z.output<S> {
   const result = schema.safeParse(value);
   if (result.success) return result.data;

@@ -1,12 +1,14 @@
 /**
- * Every key in Redis. `:` separates parts; JSON values are contract types unless said otherwise.
- * Elsewhere there are only the admin secret's file and, in the twin's state directory, uploaded captures.
+ * Every key in Redis. `:` separates parts; JSON values are contract types unless stated otherwise.
+ * Outside Redis there are only the admin secret's file and, in the twin's state directory, uploaded captures.
  */
 export const PROJECT = 'default';
 
 const project = `orrery:${PROJECT}`;
 
 export const KEYS = {
+  /** string: version of the storage format (state-version.ts). */
+  stateVersion: 'orrery:state-version',
   /** string: scrypt hash of the admin secret. */
   adminSecret: 'orrery:auth:admin',
   /** string with expiry: a session by the SHA-256 of its token. */
@@ -15,45 +17,46 @@ export const KEYS = {
   idempotency: (hash: string) => `orrery:idempotency:${hash}`,
   /** string with expiry: what a one-time join token is for, by the SHA-256 of the token. */
   joinToken: (hash: string) => `orrery:nodes:join:${hash}`,
-  /** string: time in ms at which the server last noted that it runs. */
+  /** string: time in ms of the server's last heartbeat. */
   serverSeen: 'orrery:server:seen',
-  /** hash node -> JSON: hash of the credential and what the agent last said about itself. */
+  /** durable collection, by node: hash of the credential and what the agent last said about itself. */
   agents: 'orrery:nodes:agents',
 
   /** string: the infrastructure with its revision. */
   infrastructure: `${project}:infrastructure`,
-  /** hash id -> Pipeline. */
-  pipelines: `${project}:pipelines`,
-  /** hash name -> id. */
-  pipelineNames: `${project}:pipeline-names`,
-  /** hash version -> PipelineVersion. */
-  versions: (pipelineId: string) => `${project}:versions:${pipelineId}`,
-  /** string: a Plan; expires after a day, or behind newer previews, unless it is deployed. */
+  /** hash id -> declared application (applications/stored.ts). */
+  applications: `${project}:applications`,
+  /** durable collection of Chain without what is deployed. */
+  chains: `${project}:chains`,
+  /** hash version -> ChainVersion. */
+  versions: (chainId: string) => `${project}:versions:${chainId}`,
+  /** string: a Plan; expires after a day or is evicted by newer previews, unless it is deployed. */
   plan: (id: string) => `${project}:plan:${id}`,
-  /** sorted set: keys of plans by the time they were last read, at most the previews that are kept. */
+  /** sorted set: keys of the retained previews by the time they were last read. */
   planPreviews: `${project}:plan-previews`,
   /** string: what nodes and fabric were last told and how far the change is (deployments/desired-store.ts). */
   desired: `${project}:desired`,
-  /** hash pipeline id -> Deployment. */
+  /** string: the fabric's rules and what each switch was told for them (fabric/fabric-store.ts). */
+  fabric: `${project}:fabric`,
+  /** durable collection of Deployment, by chain. */
   deployments: `${project}:deployments`,
-  /** hash id -> Operation. */
+  /** durable collection of Operation. */
   operations: `${project}:operations`,
-  /** sorted set: operation ids by start time. */
-  operationIndex: `${project}:operation-index`,
   /** list: ids of operations that wait or run, the running one first. */
   operationQueue: `${project}:operation-queue`,
-  /** hash `<board>/<slot>` -> SlotReservation. */
-  slotReservations: `${project}:slot-reservations`,
-  /** hash id -> policy (reconfiguration/policies.ts). */
+  /** durable collection of policies (reconfiguration/policies). */
   reconfigurationPolicies: `${project}:reconfiguration-policies`,
-  /** hash id -> Reconfiguration, the newest that are kept. */
+  /** durable collection of reconfigurations, with their course while unfinished (reconfiguration/records). */
   reconfigurations: `${project}:reconfigurations`,
-  /** hash id -> Course of a reconfiguration that is not over (reconfiguration/course.ts). */
-  reconfigurationCourses: `${project}:reconfiguration-courses`,
-  /** hash id -> ScenarioRun, the newest that are kept. */
+  /** durable collection of the latest ScenarioReports (scenarios/records.ts). */
   scenarioRuns: `${project}:scenario-runs`,
-  /** hash run id -> what the run made and is not taken away yet (scenarios/ledger.ts). */
+  /** durable collection, by run: what the run created and has not been removed yet (scenarios/ledger.ts). */
   scenarioMade: `${project}:scenario-made`,
-  /** stream: the event log, fields `e` (Event without id) and `n` (nonce against doubling). */
+  /** durable collection of Lease, by claim and resource, and the latest fence. */
+  leases: `${project}:leases`,
+  leaseFence: `${project}:lease-fence`,
+  /** durable collection of PausedLoop, by loop. */
+  pausedLoops: `${project}:paused-loops`,
+  /** stream: the event log, fields `e` (Event without id) and `n` (nonce against duplicates). */
   events: `${project}:events`,
 } as const;

@@ -9,7 +9,7 @@ let folder: string;
 let server: RedisServer;
 beforeEach(() => {
   folder = mkdtempSync('/tmp/orrery-r-');
-  // Found before the real one: fails while there is a file `broken`, and tells how often it was called.
+  // Precedes the real one in PATH: fails while a file `broken` exists, and counts its calls.
   writeFileSync(
     join(folder, 'redis-server'),
     `#!/bin/sh
@@ -35,7 +35,7 @@ const calls = (what: string) =>
     .filter((line) => line === what).length;
 
 describe('the private Redis', () => {
-  it('is started again by one alone, however often that fails', async () => {
+  it('is restarted one process at a time, however often that fails', async () => {
     await server.start();
     const was = server.pid!;
     writeFileSync(join(folder, 'broken'), '');
@@ -47,7 +47,7 @@ describe('the private Redis', () => {
     expect(calls('served')).toBe(2);
   });
 
-  it('stops while it cannot be started', async () => {
+  it('can be stopped while it fails to start', async () => {
     await server.start();
     writeFileSync(join(folder, 'broken'), '');
     process.kill(server.pid!, 'SIGKILL');

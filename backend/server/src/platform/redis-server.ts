@@ -11,10 +11,10 @@ const START_TIMEOUT_MS = 30_000;
 const SETPRIV = '/usr/bin/setpriv';
 
 /**
- * A private Redis on a unix socket, restarted when it dies and killed by the kernel when this process dies.
+ * A private Redis on a unix socket, restarted if it dies and killed by the kernel if this process dies.
  *
- * `appendfsync always`: with `everysec` Redis holds writes back in its own memory for up to two seconds while a
- * background fsync is slow, and has answered by then; a kill would lose what was acknowledged. The write rate here is low
+ * `appendfsync always`: with `everysec` Redis acknowledges writes that it may keep in memory for up to two seconds while a
+ * background fsync is slow; a kill would lose acknowledged writes. The write rate here is low
  * (events and desired state, never samples), so the fsync is cheap.
  */
 export class RedisServer {
@@ -39,10 +39,10 @@ export class RedisServer {
     return this.child?.pid ?? null;
   }
 
-  /** Starts Redis and waits until it serves. Throws when another server owns the socket or Redis does not come up. */
+  /** Starts Redis and waits until it is ready. Throws if another server owns the socket or Redis does not start. */
   async start(): Promise<void> {
     await mkdir(this.dataDir, { recursive: true, mode: 0o700 });
-    // A Redis whose server was killed just now goes within milliseconds; one that stays belongs to a live server.
+    // A Redis whose server has just been killed exits within milliseconds; one that stays belongs to a live server.
     for (let attempt = 0; await answers(this.socketPath); attempt++) {
       if (attempt === 20)
         throw new Error(`another server uses ${this.socketPath}; choose another ORRERY_RUN_DIR and ORRERY_STATE_DIR`);
@@ -62,7 +62,7 @@ export class RedisServer {
     await rm(this.socketPath, { force: true });
   }
 
-  /** Resolves when Redis serves. Rejects when it does not come up; nothing of it is left then. */
+  /** Resolves when Redis is ready. Rejects if it does not start, leaving no process behind. */
   private async launch(): Promise<void> {
     await rm(this.socketPath, { force: true });
     const [command, first] = existsSync(SETPRIV)
@@ -104,7 +104,7 @@ export class RedisServer {
     }
   }
 
-  /** Starts Redis again whenever it ends: one at a time, because two would write the same append-only file. */
+  /** Restarts Redis whenever it exits, one at a time, because two would write the same append-only file. */
   private async keep(): Promise<void> {
     const { signal } = this.stopping;
     while (!signal.aborted) {
@@ -117,7 +117,7 @@ export class RedisServer {
           break;
         } catch (error) {
           if (signal.aborted) return;
-          this.log.error({ error: (error as Error).message }, 'Redis does not come back');
+          this.log.error({ error: (error as Error).message }, 'Redis does not restart');
           await sleep(delay, undefined, { signal }).catch(() => undefined);
         }
       }

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import { conflict, ProblemError, unavailable } from './problem.js';
 import { isPassing, isStoreAway } from './redis.js';
 
-/** What a command fails with at a server that does so to its connections. */
+/** The error of a command when the server treats its connections like this. */
 async function errorOf(serve: (socket: Socket) => void, options: RedisOptions): Promise<unknown> {
   const server = createServer((socket) => {
     socket.on('error', () => undefined);
@@ -13,7 +13,7 @@ async function errorOf(serve: (socket: Socket) => void, options: RedisOptions): 
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
-  // Nothing is sent but the command.
+  // Nothing but the command is sent.
   const quiet = { enableReadyCheck: false, disableClientInfo: true, retryStrategy: () => 1 };
   const redis = new Redis({ port, host: '127.0.0.1', ...quiet, ...options });
   redis.on('error', () => undefined);
@@ -25,18 +25,18 @@ async function errorOf(serve: (socket: Socket) => void, options: RedisOptions): 
 
 const AWAY: [string, (socket: Socket) => void, RedisOptions][] = [
   ['does not answer', () => undefined, { commandTimeout: 20 }],
-  ['goes away each time', (socket) => socket.destroy(), { maxRetriesPerRequest: 2 }],
-  ['goes away for good', (socket) => socket.destroy(), { retryStrategy: () => null }],
-  ['reads its files', (socket) => socket.on('data', () => socket.write('-LOADING Redis is loading\r\n')), {}],
+  ['disconnects every time', (socket) => socket.destroy(), { maxRetriesPerRequest: 2 }],
+  ['disconnects permanently', (socket) => socket.destroy(), { retryStrategy: () => null }],
+  ['is loading its files', (socket) => socket.on('data', () => socket.write('-LOADING Redis is loading\r\n')), {}],
 ];
 
-it.each(AWAY)('an error of a store that %s passes', async (_what, serve, options) => {
+it.each(AWAY)('an error of a store that %s is transient', async (_what, serve, options) => {
   const error = await errorOf(serve, options);
   expect(error).toBeInstanceOf(Error);
   expect([isStoreAway(error), isPassing(error)], String(error)).toEqual([true, true]);
 });
 
-it('an error of another part that is away passes, one of what was asked for, or of the program, does not', async () => {
+it('an error of another absent dependency is transient; a refusal or internal error is not', async () => {
   expect([unavailable('away'), new ProblemError(502, 'no agent')].map(isPassing)).toEqual([true, true]);
   const wrongType = await errorOf((socket) => socket.on('data', () => socket.write('-WRONGTYPE of value\r\n')), {});
   expect(String(wrongType)).toContain('WRONGTYPE');

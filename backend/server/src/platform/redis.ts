@@ -18,7 +18,7 @@ export class Store {
     private readonly options: { readonly url: string | null; readonly path: string | null },
     private readonly log: Log,
   ) {
-    // Commands of which the outcome is unknown are not sent again: their callers decide.
+    // Commands with unknown outcome are not resent: their callers decide.
     this.redis = this.connect({
       autoResendUnfulfilledCommands: false,
       commandTimeout: 10_000,
@@ -40,14 +40,14 @@ export class Store {
     return store;
   }
 
-  /** A connection of its own for blocking reads. */
+  /** A separate connection for blocking reads. */
   blockingConnection(): Redis {
     const connection = this.connect({ maxRetriesPerRequest: null });
     this.blocking.push(connection);
     return connection;
   }
 
-  /** All or nothing. Throws 503 when the outcome is unknown or Redis is away. */
+  /** Atomic. Throws 503 if the outcome is unknown or Redis is away. */
   async transact(fill: (transaction: Transaction) => void): Promise<unknown[]> {
     const transaction = this.redis.multi();
     fill(transaction);
@@ -92,23 +92,23 @@ export class Store {
   }
 }
 
-/** Words of ioredis, of this file and of a Redis that reads its files. */
+/** Messages of ioredis, of this file and of a Redis that is loading its files. */
 const AWAY = /Connection is closed|Command timed out|Command aborted|^LOADING /;
 
-/** Whether an error says only that Redis is away or comes back, or did not answer: the same may succeed later. */
+/** Whether an error only means that Redis is away, loading or did not answer: a retry may succeed. */
 export function isStoreAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   return error.name === 'MaxRetriesPerRequestError' || AWAY.test(error.message);
 }
 
-/** Whether an error is of a part that is away, as the store is while it restarts: not of what was asked for. */
+/** Whether an error is transient, caused by an absent dependency such as a restarting store rather than by the request. */
 export function isPassing(error: unknown): boolean {
   return isStoreAway(error) || (error instanceof ProblemError && error.status >= 500);
 }
 
 /**
- * Rejects at once what was sent and will never be answered. With `autoResendUnfulfilledCommands` off ioredis forgets such
- * commands, and its only public setting that rejects them (`maxRetriesPerRequest: 0`) also rejects what was not sent yet.
+ * Immediately rejects sent commands that will never get a reply. With `autoResendUnfulfilledCommands` off, ioredis drops
+ * them, and its only public setting that rejects them (`maxRetriesPerRequest: 0`) also rejects commands not sent yet.
  */
 function failUnanswered(redis: Redis): void {
   const internals = redis as unknown as { flushQueue(error: Error, which: { offlineQueue: boolean }): void };

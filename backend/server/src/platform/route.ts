@@ -21,7 +21,7 @@ export interface ApiRequest extends FastifyRequest {
   routeName?: RouteName;
 }
 
-/** Binds a handler to a row of the contract's route table: address, role, status and the parsing of what comes in. */
+/** Binds a handler to a row of the contract's route table: path, role, status and input parsing. */
 export function Route(name: RouteName): MethodDecorator {
   const route: RouteDefinition = ROUTES[name];
   const path = route.path.replaceAll(/\{(\w+)\}/g, ':$1');
@@ -45,12 +45,12 @@ export const Input = createParamDecorator((_: unknown, context: ExecutionContext
   } as RouteInput<RouteName>;
 });
 
-/** Who calls. */
+/** The session of the caller. */
 export const Caller = createParamDecorator(
   (_: unknown, context: ExecutionContext): SessionInfo => context.switchToHttp().getRequest<ApiRequest>().session!,
 );
 
-/** The revision that `If-Match` asks for; null: any. */
+/** The revision required by `If-Match`; null: any. */
 export const IfMatch = createParamDecorator((_: unknown, context: ExecutionContext): string | null => {
   const value = context.switchToHttp().getRequest<FastifyRequest>().headers['if-match'];
   return value === undefined || value === '*' ? null : value.replace(/^W\//, '').replaceAll('"', '');

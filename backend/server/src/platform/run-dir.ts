@@ -2,8 +2,8 @@ import { lstat, mkdir } from 'node:fs/promises';
 import { ConfigError } from './config.js';
 
 /**
- * Makes the directory of the sockets. Throws ConfigError when another user could reach into it: its default lies in /tmp,
- * where everybody can make it first.
+ * Creates the directory of the sockets. Throws ConfigError if another user could access it: its default is in /tmp, where
+ * anybody could create it first.
  */
 export async function claimRunDir(path: string): Promise<void> {
   await mkdir(path, { recursive: true, mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
@@ -16,5 +16,5 @@ export async function claimRunDir(path: string): Promise<void> {
   if (!found.isDirectory()) refuse('is not a directory');
   if (found.uid !== process.getuid!()) refuse(`belongs to another user (${found.uid})`);
   const mode = found.mode & 0o777;
-  if (mode !== 0o700) refuse(`has mode 0${mode.toString(8)} and must have 0700, for its owner alone`);
+  if (mode !== 0o700) refuse(`has mode 0${mode.toString(8)} but must have 0700 (owner only)`);
 }

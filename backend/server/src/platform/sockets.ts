@@ -7,7 +7,7 @@ export const SOCKETS = Symbol('Sockets');
 export interface SocketRoute {
   readonly path: string;
   readonly maxMessageBytes: number;
-  /** Whether the address is also served to agents on the unix socket. */
+  /** Whether the path is also served to agents on the unix socket. */
   readonly onUnixSocket: boolean;
   readonly handler: (socket: WebSocket) => void;
 }
@@ -37,7 +37,7 @@ export class Sockets {
     });
   }
 
-  /** Tells every client that the server goes away. */
+  /** Tells every client that the server is stopping. */
   close(): void {
     for (const { server } of this.routes.values()) {
       for (const client of server.clients) {

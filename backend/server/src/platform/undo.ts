@@ -1,4 +1,4 @@
-/** What must be undone, the last first: after a failure half way as at the end. */
+/** Clean-up steps, run in reverse order after a partial failure or at the end. */
 export class Undo {
   private readonly steps: (() => Promise<void>)[] = [];
 
@@ -6,7 +6,7 @@ export class Undo {
     this.steps.push(step);
   }
 
-  /** Takes every step, also behind one that fails. Rejects with the first failure. */
+  /** Runs every step, even after one that fails. Rejects with the first failure. */
   async all(): Promise<void> {
     const failures: unknown[] = [];
     for (const step of this.steps.splice(0).reverse()) await step().catch((error: unknown) => failures.push(error));

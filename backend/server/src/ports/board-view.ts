@@ -2,16 +2,16 @@ import type { Accelerator, FieldError, LoadResult, SlotRef } from '@orrery/contr
 
 export const BOARDS = Symbol('BoardView');
 
-/** FPGA boards as everyone else needs to know them. */
+/** FPGA boards, for other modules. */
 export interface BoardView {
   accelerators(): readonly Accelerator[];
-  /** What is wrong with a slot that the field at `pointer` names: nothing, or that there is none. */
+  /** Errors if the slot named by the field at `pointer` does not exist. */
   errorsOf(slot: SlotRef, pointer: string): FieldError[];
-  /** Slots that plans may use only where they are named. */
+  /** Slots that plans may use only if they name them. */
   reserved(): readonly SlotRef[];
-  /** Slots of boards that do not work, and slots in use that are faulty, as far as a connected agent says so. */
+  /** Slots of failed boards, and faulty slots in use, as reported by connected agents. */
   broken(): readonly SlotRef[];
   lastLoad(board: string): LoadResult | null;
-  /** Called when the state of a board or slot changed. */
+  /** Called when the state of a board or slot changes. */
   onChange(listener: () => void): void;
 }

@@ -4,7 +4,7 @@ export const DEPLOYER = Symbol('Deployer');
 
 export type PlanChange = Partial<Pick<PlanRequest, 'implementations' | 'without_slots' | 'remove'>>;
 
-/** Changes what runs, for parts of the server that decide by themselves. */
+/** Changes what runs, for control loops of the server. */
 export interface Deployer {
   /**
    * Plans a change of what runs and accepts it as an operation with that id; an id that was accepted already gives its
@@ -17,6 +17,8 @@ export interface Deployer {
     operation: Pick<Operation, 'id' | 'kind' | 'by'>,
     before?: Plan | null,
   ): Promise<Operation>;
-  /** The newest state of an operation that was accepted lately. */
+  /** Accepted operations that have not finished, the running one first. */
+  underWay(): readonly Operation[];
+  /** The latest state of a recently accepted operation. */
   operation(id: string): Operation | undefined;
 }

@@ -2,17 +2,17 @@ import type { Deployment, NodeSpec, Plan } from '@orrery/contract';
 
 export const DEPLOYMENT_VIEW = Symbol('DeploymentView');
 
-/** What is deployed, as everyone else needs to know it. */
+/** The deployment, for other modules. */
 export interface DeploymentView {
   deployments(): readonly Deployment[];
-  deployment(pipelineId: string): Deployment | undefined;
-  /** The plan that nodes and fabric were last told to follow; null: none, or nothing is left of it. */
+  deployment(chainId: string): Deployment | undefined;
+  /** The plan last sent to nodes and fabric; null: none, or all of it has been removed. */
   readonly plan: Plan | null;
-  /** The plan that runs when every accepted operation is done: what the next plan builds on. */
+  /** The plan in effect once every accepted operation is done: the base of the next plan. */
   readonly comingPlan: Plan | null;
-  /** Servers that hold instances, hops or exits. */
+  /** Servers that have, or will have, instances, hops or exits. */
   serversInUse(): ReadonlySet<string>;
-  /** Hosts whose traffic the fabric leads, or is to lead, into chains. */
+  /** Hosts whose traffic the fabric steers, or will steer, into chains. */
   hostsInUse(): ReadonlySet<string>;
   /** Exits by id, with the servers that have them. */
   exits(): ReadonlyMap<string, ExitView>;
@@ -20,7 +20,7 @@ export interface DeploymentView {
 }
 
 export interface ExitView {
-  readonly pipeline_id: string;
+  readonly chain_id: string;
   readonly direction: NodeSpec['exits'][number]['direction'];
   readonly servers: readonly string[];
 }

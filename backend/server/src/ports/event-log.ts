@@ -1,39 +1,26 @@
-import type { Event } from '@orrery/contract';
+import type { Event, EventDraft } from '@orrery/contract';
 import type { Transaction } from '../platform/redis.js';
 
 export const EVENT_LOG = Symbol('EventLog');
 export const EVENT_SOURCE = Symbol('EventSource');
 
-export interface EventDraft {
-  /** `<subject kind>.<what happened>`. */
-  readonly type: string;
-  readonly severity?: Event['severity'];
-  readonly subject: string;
-  readonly message: string;
-  /** Who caused it; absent: the server itself. */
-  readonly actor?: string;
-  readonly data?: Record<string, unknown>;
-  /** When it happened; absent: now. */
-  readonly t_ms?: number;
-}
-
-/** Where what happens is written down. */
+/** Where events are written. */
 export interface EventLog {
-  /** Writes soon and in order; kept while the store is away, up to a bound. */
+  /** Writes asynchronously and in order; buffered while the store is away, up to a bound. */
   append(draft: EventDraft): void;
-  /** Writes together with the change that it tells of. */
+  /** Writes in the same transaction as the change. */
   appendIn(transaction: Transaction, draft: EventDraft): void;
 }
 
 /** The log as readers see it. Ids are those of the Redis Stream. */
 export interface EventSource {
-  /** Id of the newest event; `0-0` while there is none. */
+  /** Id of the latest event; `0-0` if there is none. */
   readonly latest: string;
-  /** Whether every event behind `id` is still there. */
+  /** Whether every event after `id` is still in the log. */
   covers(id: string): Promise<boolean>;
-  /** The first `limit` events behind `id`, in order. */
+  /** The first `limit` events after `id`, in order; fewer only at the end of the log. */
   after(id: string, limit: number): Promise<Event[]>;
-  /** Calls back when there are newer events; gives the way to end that. */
+  /** Calls back when there are newer events; returns a function that unsubscribes. */
   onNews(listener: () => void): () => void;
 }
 

@@ -1,9 +1,11 @@
-import type { Infrastructure } from '@orrery/contract';
+import type { FieldError, Infrastructure } from '@orrery/contract';
 
 export const INFRASTRUCTURE = Symbol('InfrastructureStore');
 
-/** The infrastructure that is stored. */
+/** The stored infrastructure. */
 export interface InfrastructureStore {
   readonly current: { readonly revision: number; readonly infrastructure: Infrastructure };
   onChange(listener: () => void): void;
+  /** Adds a check that runs before an infrastructure is stored; any error prevents that. Pointers are into the infrastructure. */
+  checkBy(check: (infrastructure: Infrastructure) => Promise<readonly FieldError[]>): void;
 }

@@ -1,10 +1,13 @@
 import type {
+  ApplicationsSpec,
   BoardDescription,
+  EngineAbility,
   InstanceSpec,
   JoinToken,
   NodeSpec,
   NodeStatus,
   Observed,
+  ObservedApplications,
   Origin,
 } from '@orrery/contract';
 
@@ -16,22 +19,28 @@ export type CallMethod = 'get_instance_state' | 'export_state' | 'import_state';
 export interface NodeFleet {
   statuses(): NodeStatus[];
   status(node: string): NodeStatus | undefined;
-  /** What the agent last reported; null: nothing since the server knows of it. */
+  /** The agent's last report; null: none. */
   observed(node: string): Observed | null;
   isConnected(node: string): boolean;
   originOf(node: string): Origin;
-  /** What the agent said of a board when it last connected; null: nothing. */
+  /** The agent's description of a board at its last connection; null: none. */
   boardOf(node: string, board: string): BoardDescription | null;
   /**
-   * Whether NFs may run by the driver: the agent offered it when it last connected, or something that works runs by it and
-   * is not to be moved because, say, Docker restarts. What is new there waits until the driver is back.
+   * Whether NFs may use the driver: the agent offered it at its last connection, or a working instance uses it and should
+   * not be moved just because, for example, Docker restarts. New instances wait until the driver is back.
    */
   offers(node: string, driver: InstanceSpec['driver']): boolean;
-  /** Tells the agent what to be, now and whenever it connects. */
+  /** What the node's engine can run besides NFs, as reported at the agent's last connection. */
+  abilitiesOf(node: string): readonly EngineAbility[];
+  /** Sends the agent its desired state, now and on every connection. */
   setDesired(node: string, spec: NodeSpec): void;
-  /** Throws 502 when the agent is away, refuses or does not answer in time. */
+  /** Sends the agent its applications, now and on every connection. */
+  setApplications(node: string, spec: ApplicationsSpec): void;
+  /** The agent's last report about its applications; null: none. */
+  observedApplications(node: string): ObservedApplications | null;
+  /** Throws 502 if the agent is away, refuses or does not answer in time. */
   call(node: string, method: CallMethod, instanceId: string, params: Record<string, unknown>): Promise<unknown>;
   issueJoinToken(node: string): Promise<JoinToken>;
-  /** Called with the node whose connection or report changed. */
+  /** Called with the node whose connection or report has changed. */
   onChange(listener: (node: string) => void): void;
 }

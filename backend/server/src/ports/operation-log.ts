@@ -1,12 +1,15 @@
 import type { Operation } from '@orrery/contract';
-import type { Transaction } from '../platform/redis.js';
+import type { Batch } from '../platform/durable-collection/collections.js';
 
 export const OPERATIONS = Symbol('OperationLog');
 
 export interface OperationLog {
+  /** As memory has it. */
+  find(id: string): Operation | undefined;
+  /** As it is stored, also after a transaction that was not answered. */
   get(id: string): Promise<Operation | null>;
-  /** Stores the operation as it is now, together with the change that it tells of. */
-  writeIn(transaction: Transaction, operation: Operation): void;
+  /** Stores the operation as it is now, together with the rest of the batch. */
+  putIn(batch: Batch, operation: Operation): void;
 }
 
 export function isOver({ state }: Operation): boolean {

@@ -3,17 +3,17 @@ import type { Role, SessionInfo } from '@orrery/contract';
 export const SESSION_VERIFIER = Symbol('SessionVerifier');
 export const SESSION_ISSUER = Symbol('SessionIssuer');
 
-/** Knows who a bearer token stands for. */
+/** Resolves bearer tokens to sessions. */
 export interface SessionVerifier {
-  /** null: no such session, or it is over. */
+  /** Null if there is no such session, or it has ended. */
   verify(token: string): Promise<SessionInfo | null>;
-  /** Calls `onEnd` once when the session is signed out or expires; the result takes that back. */
+  /** Calls `onEnd` once when the session is signed out or expires; returns a function that unsubscribes. */
   watch(token: string, session: SessionInfo, onEnd: () => void): () => void;
 }
 
-/** Gives sessions to parts of the server that act on their own. */
+/** Issues sessions for control loops of the server. */
 export interface SessionIssuer {
-  /** A bearer token for the role, under the name by which events tell who acted. */
+  /** A bearer token for the role; events name `name` as the actor. */
   issue(role: Role, name: string): Promise<string>;
   close(token: string): Promise<void>;
 }

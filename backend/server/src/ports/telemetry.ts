@@ -2,11 +2,13 @@ import type {
   InstanceSample,
   LinkSample,
   NodeSamples,
+  ObservedApplications,
   Origin,
   Sample,
   Series,
   SloStatus,
   SparseHistogram,
+  SwitchSamples,
 } from '@orrery/contract';
 
 export const TELEMETRY_SINK = Symbol('TelemetrySink');
@@ -16,10 +18,13 @@ export const SLO_BOARD = Symbol('SloBoard');
 /** Where measurements come in. */
 export interface TelemetrySink {
   takeNode(node: string, origin: Origin, samples: NodeSamples): void;
+  takeSwitch(id: string, origin: Origin, samples: SwitchSamples): void;
   takeLinks(links: readonly LinkSample[]): void;
+  /** `supervisor`: the node whose agent reports, or the twin. */
+  takeApplications(supervisor: string, origin: Origin, observed: ObservedApplications): void;
 }
 
-/** What left a pipeline forward over the last seconds. */
+/** Packets that left a chain in the forward direction over the last seconds. */
 export interface ExitWindow {
   readonly packets: number;
   readonly bytes: number;
@@ -30,13 +35,15 @@ export interface ExitWindow {
 }
 
 export interface Telemetry {
-  /** The newest counters of the instances that run. */
+  /** The latest counters of the running instances. */
   counters(): InstanceSample[];
+  /** The latest counters of a switch's entries; null: none since the server started. */
+  switchCounters(id: string): SwitchSamples | null;
   series(keys: readonly string[], sinceMs: number): Series[];
-  window(pipelineId: string, seconds: number): ExitWindow | null;
+  window(chainId: string, seconds: number): ExitWindow | null;
   onSamples(listener: (samples: readonly Sample[], links: readonly LinkSample[]) => void): void;
-  /** Called when packets were seen to leave a pipeline, with the time on this clock when that was known. */
-  onPackets(listener: (pipelineId: string, tMs: number) => void): void;
+  /** Called when packets leave a chain, with the time by this clock at which that was known. */
+  onPackets(listener: (chainId: string, tMs: number) => void): void;
 }
 
 export interface SloBoard {

@@ -1,21 +1,22 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
+  ChainDefinition,
   type Event,
   Infrastructure,
   type NfDescriptor,
   type Operation,
-  PipelineDefinition,
   type Reconfiguration,
   type RouteName,
 } from '@orrery/contract';
 import { REPOSITORY_ROOT } from '../platform/config.js';
 import { FakeAgent } from './fake-agent.js';
+import { FakeSwitch } from './fake-switch.js';
 import { RACK } from './fixtures.js';
 import { Scratch, TestServer } from './server.js';
 import { until } from './wait.js';
 
-const BOARD = {
+export const BOARD = {
   id: 'board-1',
   origin: 'twin',
   server: 'server-1',
@@ -27,11 +28,13 @@ const BOARD = {
   latency_us: 1,
 };
 export const SLOT = { board: 'board-1', slot: 0 };
-const WITH_BOARD = Infrastructure.parse({ ...RACK, boards: [BOARD] });
+/** On another server, so that the boards can fail independently. */
+export const OTHER_BOARD = { ...BOARD, id: 'board-2', server: 'server-2' };
+export const OTHER_SLOT = { board: 'board-2', slot: 0 };
 
 /** The monitor under two other names with an implementation for boards, and under its own without. */
 function writeCatalogue(folder: string): void {
-  const file = join(REPOSITORY_ROOT, 'agents/engine/nfs/monitor/descriptor.json');
+  const file = join(REPOSITORY_ROOT, 'agents/nfs/monitor/descriptor.json');
   const monitor = JSON.parse(readFileSync(file, 'utf8')) as NfDescriptor;
   const cost = { cycles_per_packet: 20, base_latency_us: 1, memory_bytes: 0 };
   const onBoard = { kind: 'board', driver: 'board', cost, resources: { lut: 500 } };
@@ -42,8 +45,8 @@ function writeCatalogue(folder: string): void {
   }
 }
 
-export function chainOf(nf: string, from: string): PipelineDefinition {
-  return PipelineDefinition.parse({
+export function chainOf(nf: string, from: string): ChainDefinition {
+  return ChainDefinition.parse({
     name: nf,
     title: nf,
     traffic_class: { from: [from], rate_bps: 1_000_000 },
@@ -61,11 +64,11 @@ export function chainOf(nf: string, from: string): PipelineDefinition {
 }
 
 export interface DeployedNf {
-  readonly pipeline_id: string;
+  readonly chain_id: string;
   readonly node_id: string;
 }
 
-/** A server with one board of one slot, whose agents find it again after restarts, and chains of one NF each: alpha and beta. */
+/** A server with one single-slot board, agents that reconnect after restarts, and two chains of one NF each, alpha and beta. */
 export class BoardBench {
   alpha!: DeployedNf;
   beta!: DeployedNf;
@@ -73,31 +76,40 @@ export class BoardBench {
   private constructor(
     public server: TestServer,
     private readonly env: Record<string, string>,
+    private readonly boards: readonly (typeof BOARD)[],
   ) {}
 
-  static async start(env: Record<string, string> = {}): Promise<BoardBench> {
+  static async start(env: Record<string, string> = {}, boards = [BOARD]): Promise<BoardBench> {
     const scratch = new Scratch();
     const folder = join(scratch.path, 'nfs');
     writeCatalogue(folder);
     const all = { ORRERY_CATALOGUE: folder, ORRERY_STEP_TIMEOUT_MS: '3000', ...env };
-    const bench = new BoardBench(await TestServer.start({ twin: true, env: all }, scratch), all);
+    const bench = new BoardBench(await TestServer.start({ twin: true, env: all }, scratch), all, boards);
     await bench.bringUp();
-    bench.alpha = { pipeline_id: await bench.deploy(chainOf('alpha', 'client-1')), node_id: 'nf' };
-    bench.beta = { pipeline_id: await bench.deploy(chainOf('beta', 'client-2')), node_id: 'nf' };
+    bench.alpha = { chain_id: await bench.deploy(chainOf('alpha', 'client-1')), node_id: 'nf' };
+    bench.beta = { chain_id: await bench.deploy(chainOf('beta', 'client-2')), node_id: 'nf' };
     return bench;
   }
 
   private async bringUp(): Promise<void> {
-    const { scratch, api, agents } = this.server;
-    await api.call('putInfrastructure', { body: WITH_BOARD });
+    const { scratch, api, agents, switches } = this.server;
+    const infrastructure = Infrastructure.parse({ ...RACK, boards: this.boards });
+    await api.call('putInfrastructure', { body: infrastructure });
     const socket = `ws+unix:${join(scratch.runDir, 'agents.sock')}:/api/v1/agent`;
-    for (const { id } of WITH_BOARD.servers) {
+    for (const { id } of infrastructure.servers) {
       const { token } = await api.call('createJoinToken', { body: { node: id } });
       const agent = new FakeAgent(socket, id, token);
       agents.set(id, agent);
-      if (id === BOARD.server) agent.boards = { [BOARD.id]: BOARD.slots };
+      const own = this.boards.filter(({ server }) => server === id);
+      agent.boards = Object.fromEntries(own.map((board) => [board.id, board.slots]));
       await agent.connect();
       agent.reach();
+    }
+    for (const { id } of infrastructure.switches) {
+      const { token } = await api.call('createJoinToken', { body: { node: id } });
+      const agent = new FakeSwitch(socket, id, token);
+      switches.set(id, agent);
+      await agent.connect();
     }
     await until('the twin runs', async () => (await api.call('getTwin')).daemon === 'running');
   }
@@ -106,14 +118,18 @@ export class BoardBench {
     return this.server.api;
   }
 
-  /** The agent that drives the board. */
+  /** The agent that drives the first board. */
   get board(): FakeAgent {
-    return this.server.agents.get(BOARD.server)!;
+    return this.agentOf(BOARD);
   }
 
-  /** Another server on what this one has stored, with the same agents. */
+  agentOf({ server }: Pick<typeof BOARD, 'server'>): FakeAgent {
+    return this.server.agents.get(server)!;
+  }
+
+  /** Restarts the server on the same store, with the same agents. */
   async restart({ reconnect = true, meanwhile = async () => {} } = {}): Promise<void> {
-    const { scratch, agents } = this.server;
+    const { scratch, agents, switches } = this.server;
     await this.server.pause();
     await meanwhile();
     this.server = await TestServer.start({ twin: true, env: this.env }, scratch);
@@ -121,20 +137,24 @@ export class BoardBench {
       this.server.agents.set(id, agent);
       if (reconnect) await agent.connect();
     }
+    for (const [id, agent] of switches) {
+      this.server.switches.set(id, agent);
+      await agent.connect();
+    }
   }
 
   stop(): Promise<void> {
     return this.server.stop();
   }
 
-  async deploy(definition: PipelineDefinition): Promise<string> {
-    const { id } = await this.api.call('createPipeline', { body: definition });
-    const operation = await this.api.call('createDeployment', { body: { pipeline_id: id } });
+  async deploy(definition: ChainDefinition): Promise<string> {
+    const { id } = await this.api.call('createChain', { body: definition });
+    const operation = await this.api.call('createDeployment', { body: { chain_id: id } });
     await this.server.finished(operation.id);
     return id;
   }
 
-  /** Asks for a move and gives its reconfiguration's id. */
+  /** Requests a move and returns the id of its reconfiguration. */
   async ask(nf: DeployedNf, to: 'board' | 'software', more: object = {}): Promise<string> {
     return (await this.api.call('createReconfiguration', { body: { nf, to, ...more } })).id;
   }
@@ -158,19 +178,19 @@ export class BoardBench {
     return (await this.api.call('listReconfigurations')).items;
   }
 
-  /** The instance of each NF that runs. */
+  /** The running instance of each NF. */
   async places(): Promise<Record<string, string>> {
     const { items } = await this.api.call('listNfInstances');
     return Object.fromEntries(items.map(({ nf, id }) => [nf, id]));
   }
 
-  /** Late events whose type begins so, the oldest first. */
+  /** Recent events whose type has the prefix, oldest first. */
   async eventsOf(prefix: string): Promise<Event[]> {
     const { items } = await this.api.call('listEvents', { query: { limit: 1000, order: 'newest-first' } });
     return items.filter(({ type }) => type.startsWith(prefix)).reverse();
   }
 
-  /** Operations that a reconfiguration asked for, the oldest first. */
+  /** Operations that a reconfiguration requested, oldest first. */
   async operationsOf(id: string): Promise<Operation[]> {
     const { items } = await this.api.call('listOperations', { query: { limit: 1000 } });
     return items.filter((operation) => operation.id.startsWith(`${id}.`)).reverse();

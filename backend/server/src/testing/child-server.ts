@@ -5,7 +5,7 @@ import type { Scratch, TestOptions } from './server.js';
 
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 
-/** The built server in a process of its own, to be killed. */
+/** The built server in a separate process, to be killed. */
 export class ChildServer {
   private text = '';
 
@@ -15,7 +15,7 @@ export class ChildServer {
     });
   }
 
-  /** Does not wait until it serves. */
+  /** Does not wait until it is ready. */
   static begin(scratch: Scratch, options: TestOptions = {}): ChildServer {
     const env = { ...process.env, ...scratch.env(options) };
     return new ChildServer(spawn(process.execPath, [MAIN], { env, stdio: ['ignore', 'pipe', 'inherit'] }));
@@ -35,12 +35,12 @@ export class ChildServer {
     return this.text;
   }
 
-  /** Empty until it serves. */
+  /** Empty until it is ready. */
   get url(): string {
     return /^listening at (\S+)$/m.exec(this.text)?.[1] ?? '';
   }
 
-  /** Ends it and gives its exit code, null when it was killed. */
+  /** Ends it and returns its exit code; null if it was killed. */
   async end(signal: 'SIGTERM' | 'SIGKILL'): Promise<number | null> {
     if (this.child.exitCode !== null || this.child.signalCode !== null) return this.child.exitCode;
     const exited = new Promise<number | null>((resolve) => this.child.once('exit', resolve));

@@ -1,4 +1,5 @@
 import { API_PREFIX, ROUTES, type RouteDefinition, type RouteName, type RouteResponse } from '@orrery/contract';
+import { type Dispatcher, fetch, type Headers } from 'undici';
 
 export interface Answer<T = unknown> {
   readonly status: number;
@@ -13,18 +14,19 @@ export interface CallOptions {
   readonly headers?: Record<string, string>;
 }
 
-/** Calls the API and holds each good answer against the contract. */
+/** Calls the API and validates each successful response against the contract. */
 export class ApiClient {
   constructor(
     readonly url: string,
     readonly token: string | null,
+    private readonly dispatcher?: Dispatcher,
   ) {}
 
   as(token: string | null): ApiClient {
-    return new ApiClient(this.url, token);
+    return new ApiClient(this.url, token, this.dispatcher);
   }
 
-  /** Whatever the answer is. */
+  /** Returns the response whatever its status. */
   async request(name: RouteName, options: CallOptions = {}): Promise<Answer> {
     const route: RouteDefinition = ROUTES[name];
     const path = route.path.replaceAll(/\{(\w+)\}/g, (_, key: string) =>
@@ -33,6 +35,7 @@ export class ApiClient {
     const url = new URL(`${API_PREFIX}${path}`, this.url);
     for (const [key, value] of Object.entries(options.query ?? {})) url.searchParams.set(key, String(value));
     const response = await fetch(url, {
+      dispatcher: this.dispatcher,
       method: route.method,
       headers: {
         ...(this.token ? { authorization: `Bearer ${this.token}` } : {}),
@@ -50,7 +53,7 @@ export class ApiClient {
     return { status: response.status, headers: response.headers, body };
   }
 
-  /** The body of a good answer. Throws on any other. */
+  /** The body of a successful response. Throws on any other. */
   async call<N extends RouteName>(name: N, options: CallOptions = {}): Promise<RouteResponse<N>> {
     const { body: given } = options;
     const body = given === undefined ? undefined : JSON.stringify(given);

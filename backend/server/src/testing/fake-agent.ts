@@ -2,6 +2,7 @@ import {
   AGENT_PROTOCOL,
   type AgentMessage,
   API_PREFIX,
+  type ApplicationsSpec,
   type LoadResult,
   type NodeSamples,
   type NodeSpec,
@@ -21,23 +22,25 @@ const IDLE: Observed = {
   error: null,
 };
 
-/** Speaks the agents' protocol. Reaches what it is told at once unless `hold` is set. */
+/** Speaks the agent protocol. Converges immediately unless `hold` is set. */
 export class FakeAgent {
   readonly told: NodeSpec[] = [];
   readonly calls: Extract<ServerMessage, { type: 'call' }>[] = [];
+  applications: ApplicationsSpec | null = null;
   credential: string | null = null;
   hold = false;
+  protocol: number = AGENT_PROTOCOL;
   refused: string | null = null;
   observed = IDLE;
   /** What it offers from its next connection on. */
   drivers = ['engine'];
   /** Boards that it drives, with their number of slots. */
   boards: Record<string, number> = {};
-  /** Slots (`board/slot`) that do not work, and instances that cannot be loaded, with the reason. */
+  /** Slots (`board/slot`) that do not work; below, instances that cannot be loaded, with the reason. */
   readonly faulty = new Set<string>();
   readonly loadErrors = new Map<string, string>();
   lastLoad: LoadResult | null = null;
-  /** Instances that do not get ready. */
+  /** Instances that never become ready. */
   readonly pending = new Set<string>();
   private socket: WebSocket | null = null;
   private seq = 0;
@@ -54,7 +57,7 @@ export class FakeAgent {
     return this.told.at(-1);
   }
 
-  /** Resolves when the server has welcomed or refused it. */
+  /** Resolves when the server has admitted or refused it. */
   async connect(): Promise<void> {
     const base = this.serverUrl.replace(/^http/, 'ws');
     const socket = new WebSocket(base.startsWith('ws+unix:') ? base : `${base}${API_PREFIX}/agent`);
@@ -69,6 +72,8 @@ export class FakeAgent {
       } else if (message.type === 'desired') {
         this.told.push(message.spec);
         if (!this.hold) this.reach();
+      } else if (message.type === 'applications') {
+        this.applications = message.spec;
       } else if (message.type === 'call') {
         this.calls.push(message);
         this.send({ type: 'reply', id: message.id, result: { of: message.instance_id }, error: null });
@@ -78,7 +83,7 @@ export class FakeAgent {
     await until(`connection of ${this.node}`, () => socket.readyState === WebSocket.OPEN);
     this.send({
       type: 'hello',
-      protocol: AGENT_PROTOCOL,
+      protocol: this.protocol,
       node: this.node,
       origin: 'twin',
       version: '0.1.0',
@@ -105,7 +110,7 @@ export class FakeAgent {
     await until(`welcome of ${this.node}`, () => welcomed || this.refused !== null);
   }
 
-  /** Reports that the newest spec runs; before the first, what its boards are like. */
+  /** Reports that the latest spec runs; before the first, the state of its boards. */
   reach(): void {
     const { spec } = this;
     if (!spec) {
@@ -123,7 +128,7 @@ export class FakeAgent {
     else this.report({ ...seen, generation: spec.generation });
   }
 
-  /** Slots run what the spec says, unless they do not work. */
+  /** Slots run what the spec specifies, unless they are faulty. */
   private observedBoards(spec: Pick<NodeSpec, 'instances'>): Observed['boards'] {
     return Object.entries(this.boards).map(([id, count]) => ({
       id,
@@ -150,7 +155,7 @@ export class FakeAgent {
     this.send({ type: 'observed', observed });
   }
 
-  /** One interval of 200 ms in which each exit let `packets` pass, each of 1000 bytes and in the histogram's bucket. */
+  /** One interval of 200 ms in which each exit passed `packets` packets of 1000 bytes, all in the given histogram bucket. */
   sample(packets: number, bucket = 160): void {
     this.counters = { packets: this.counters.packets + packets, bytes: this.counters.bytes + 1000 * packets };
     const { packets: total, bytes } = this.counters;
@@ -187,7 +192,7 @@ export class FakeAgent {
     this.socket?.send(JSON.stringify(message));
   }
 
-  /** Goes without a word, as a killed agent does. */
+  /** Disconnects abruptly, like a killed agent. */
   async kill(): Promise<void> {
     const { socket } = this;
     this.socket = null;

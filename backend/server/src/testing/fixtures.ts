@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { Infrastructure, PipelineDefinition } from '@orrery/contract';
+import { ChainDefinition, Infrastructure } from '@orrery/contract';
 
 const example = (name: string): unknown =>
   JSON.parse(
@@ -9,12 +9,12 @@ const example = (name: string): unknown =>
 
 /** Three servers, four hosts, one switch, all emulated. */
 export const RACK = Infrastructure.parse(example('Infrastructure.rack'));
-export const IDS_CHAIN = PipelineDefinition.parse(example('PipelineDefinition.e2-figure-3-1'));
-export const NAT_CHAIN = PipelineDefinition.parse(example('PipelineDefinition.linear'));
+export const IDS_CHAIN = ChainDefinition.parse(example('ChainDefinition.e2-figure-3-1'));
+export const NAT_CHAIN = ChainDefinition.parse(example('ChainDefinition.linear'));
 
 /** A chain of one monitor for the traffic of a client to the servers' addresses. */
-export function monitorChain(name: string, from = 'client-1', maxUs = 20_000): PipelineDefinition {
-  return PipelineDefinition.parse({
+export function monitorChain(name: string, from = 'client-1', maxUs = 20_000): ChainDefinition {
+  return ChainDefinition.parse({
     name,
     title: `Chain ${name}`,
     traffic_class: { from: [from], match: [{ attribute: 'ip.dst', value: '10.0.2.0/24' }], rate_bps: 1_000_000 },

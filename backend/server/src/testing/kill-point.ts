@@ -1,7 +1,7 @@
 import { unavailable } from '../platform/problem.js';
 import type { Store } from '../platform/redis.js';
 
-/** Where a server is killed: before its n-th write, or when that is done but not yet known to be. */
+/** Where a server is killed: before its n-th write, or after that is done but before the reply arrives. */
 export interface KillPoint {
   readonly write: number;
   readonly when: 'before' | 'after';
@@ -10,7 +10,7 @@ export interface KillPoint {
 }
 
 /**
- * From the point on the store takes nothing more: what it holds then is what a kill there leaves. Gives a function that says
+ * From the kill point on, the store accepts nothing: it then contains what a kill would leave. Returns a function that tells
  * whether the point was reached.
  */
 export function killAt(store: Store, { write, when, once = () => true }: KillPoint): () => boolean {

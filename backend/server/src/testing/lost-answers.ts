@@ -1,21 +1,23 @@
+import type { Operation } from '@orrery/contract';
 import { vi } from 'vitest';
 import { unavailable } from '../platform/problem.js';
 import type { Store } from '../platform/redis.js';
 import { KEYS } from '../platform/redis-keys.js';
 
 /**
- * The store takes what is written of operations, but its answer is lost where `isLost` says so of one that was written.
- * Gives how many were.
+ * The store accepts writes of operations, but the reply is lost if `isLost` is true for the written operation. Returns the
+ * number of lost replies.
  */
-export function loseAnswers(store: Store, isLost: (operation: string) => boolean): { readonly lost: number } {
+export function loseAnswers(store: Store, isLost: (operation: Operation) => boolean): { readonly lost: number } {
   const transact = store.transact.bind(store);
   const answers = { lost: 0 };
   store.transact = async (fill) => {
-    const written: string[] = [];
+    const written: Operation[] = [];
     const results = await transact((transaction) => {
       const hset = vi.spyOn(transaction, 'hset');
       fill(transaction);
-      for (const [key, , value] of hset.mock.calls) if (key === KEYS.operations) written.push(String(value));
+      for (const [key, , value] of hset.mock.calls)
+        if (key === KEYS.operations) written.push(JSON.parse(String(value)).value);
     });
     if (!written.some(isLost)) return results;
     answers.lost++;

@@ -3,11 +3,13 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Role } from '@orrery/contract';
+import { Agent } from 'undici';
 import { type Config, configFrom } from '../platform/config.js';
 import { makeLog } from '../platform/log.js';
 import { type RunningServer, startServer } from '../server.js';
 import { ApiClient } from './client.js';
 import { FakeAgent } from './fake-agent.js';
+import { FakeSwitch } from './fake-switch.js';
 import { RACK } from './fixtures.js';
 import { until } from './wait.js';
 
@@ -16,6 +18,8 @@ export const FAKE_TWIND = fileURLToPath(new URL('./fake-twind.mjs', import.meta.
 export interface TestOptions {
   readonly twin?: boolean;
   readonly env?: Record<string, string>;
+  /** Certificate authority (PEM) of the server's certificate. */
+  readonly ca?: string;
 }
 
 /** A directory for one test's sockets and state. */
@@ -49,7 +53,7 @@ export class Scratch {
     return readFileSync(join(this.stateDir, 'admin-secret'), 'utf8').trim();
   }
 
-  /** What the fake twind was told, in order. */
+  /** Requests to the fake twind, in order. */
   twinJournal(): { pid: number; call: string; body: Record<string, unknown> }[] {
     try {
       const text = readFileSync(join(this.stateDir, 'twin/told.jsonl'), 'utf8');
@@ -66,6 +70,7 @@ export class Scratch {
 /** A whole server in this process, with a real Redis. */
 export class TestServer {
   readonly agents = new Map<string, FakeAgent>();
+  readonly switches = new Map<string, FakeSwitch>();
 
   private constructor(
     readonly scratch: Scratch,
@@ -77,14 +82,14 @@ export class TestServer {
   static async start(options: TestOptions = {}, scratch = new Scratch()): Promise<TestServer> {
     const config = configFrom(scratch.env(options));
     const running = await startServer(config, makeLog(config.logLevel));
-    return new TestServer(scratch, config, running, await signIn(running.url, scratch.secret));
+    return new TestServer(scratch, config, running, await signIn(running.url, scratch.secret, undefined, options.ca));
   }
 
   async session(role: Role): Promise<ApiClient> {
     return signIn(this.running.url, this.scratch.secret, role);
   }
 
-  /** The rack with its twin, and a fake agent for each of its servers. */
+  /** The rack with its twin, and a fake agent for each of its servers and switches. */
   async bringUp(infrastructure = RACK): Promise<void> {
     await this.api.call('putInfrastructure', { body: infrastructure });
     for (const { id } of infrastructure.servers) {
@@ -93,14 +98,25 @@ export class TestServer {
       await agent.connect();
       this.agents.set(id, agent);
     }
+    for (const { id } of infrastructure.switches) {
+      const { token } = await this.api.call('createJoinToken', { body: { node: id } });
+      const agent = new FakeSwitch(this.running.url, id, token);
+      await agent.connect();
+      this.switches.set(id, agent);
+    }
     await until('the twin runs', async () => (await this.api.call('getTwin')).daemon === 'running');
+  }
+
+  /** Rules with entries in the latest spec of any switch. */
+  get steered(): string[] {
+    return [...new Set([...this.switches.values()].flatMap(({ rules }) => rules))];
   }
 
   operation(id: string) {
     return this.api.call('getOperation', { params: { id } });
   }
 
-  /** Waits until the operation is over. */
+  /** Waits until the operation has finished. */
   finished(id: string) {
     return until(`end of ${id}`, async () => {
       const operation = await this.operation(id);
@@ -110,7 +126,7 @@ export class TestServer {
 
   /** Stops, keeping the state for another start. */
   async pause(): Promise<void> {
-    for (const agent of this.agents.values()) await agent.kill();
+    for (const agent of [...this.agents.values(), ...this.switches.values()]) await agent.kill();
     await this.running.close();
   }
 
@@ -120,8 +136,8 @@ export class TestServer {
   }
 }
 
-export async function signIn(url: string, secret: string, role?: Role): Promise<ApiClient> {
-  const client = new ApiClient(url, null);
+export async function signIn(url: string, secret: string, role?: Role, ca?: string): Promise<ApiClient> {
+  const client = new ApiClient(url, null, ca === undefined ? undefined : new Agent({ connect: { ca } }));
   const session = await client.call('createSession', { body: { secret, role } });
   return client.as(session.token);
 }

@@ -1,8 +1,8 @@
-/** The first value of `probe` that is neither null nor undefined nor false. Throws after `ms`, saying what did not happen. */
+/** The first value of `probe` that is not null, undefined or false. Throws after `ms`, naming `what`. */
 export async function until<T>(
   what: string,
   probe: () => Promise<T | null | undefined | false> | T | null | undefined | false,
-  ms = 20_000,
+  ms = 60_000,
 ): Promise<T> {
   const deadline = Date.now() + ms;
   for (;;) {

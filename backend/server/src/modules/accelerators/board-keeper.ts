@@ -1,13 +1,14 @@
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
-import type {
-  Accelerator,
-  AcceleratorSlot,
-  BoardNode,
-  FieldError,
-  LoadResult,
-  ObservedBoard,
-  ObservedSlot,
-  SlotRef,
+import {
+  type Accelerator,
+  type AcceleratorSlot,
+  type BoardNode,
+  type FieldError,
+  type LoadResult,
+  nfInstances,
+  type ObservedBoard,
+  type ObservedSlot,
+  type SlotRef,
 } from '@orrery/contract';
 import type { BoardView } from '../../ports/board-view.js';
 import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
@@ -16,10 +17,10 @@ import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastruc
 import { FLEET, type NodeFleet } from '../../ports/node-fleet.js';
 import { Reservations, slotKey } from './reservations.js';
 
-/** What of a slot is told when it changes; progress of a load is not. */
+/** Parts of a slot's state whose changes are logged; progress of a load is not. */
 type Told = Pick<ObservedSlot, 'state' | 'module' | 'instance_id'>;
 
-/** Joins what boards are (infrastructure), what they do (agents), for whom (plan) and who keeps them free (operators). */
+/** Joins the declared boards (infrastructure), their state (agents), their users (plan) and reservations (operators). */
 @Injectable()
 export class BoardKeeper implements BoardView, OnModuleInit {
   private readonly toldSlots = new Map<string, Told>();
@@ -58,7 +59,7 @@ export class BoardKeeper implements BoardView, OnModuleInit {
     return this.infrastructure.current.infrastructure.boards.flatMap((board) => {
       if (!this.fleet.isConnected(board.server)) return [];
       const seen = this.observed(board);
-      // A faulty slot may be loaded again, also where it is the board's only one.
+      // A faulty slot may be reloaded, even if it is the board's only one.
       const down =
         seen?.state === 'absent' || (seen?.state === 'failed' && !seen.slots.some(({ state }) => state === 'faulty'));
       return slotsOf(board)
@@ -110,14 +111,14 @@ export class BoardKeeper implements BoardView, OnModuleInit {
     const user = this.userOf(board, slot);
     return {
       ...(connected ? observed : unseen(observed)),
-      pipeline_id: user?.pipeline_id ?? null,
+      chain_id: user?.chain_id ?? null,
       node_id: user?.node_id ?? null,
       reservation: this.reservations.find({ board, slot }),
     };
   }
 
   private userOf(board: string, slot: number) {
-    return this.view.comingPlan?.instances.find((it) => it.board?.board === board && it.board.slot === slot);
+    return nfInstances(this.view.comingPlan?.graph).find((it) => it.board?.board === board && it.board.slot === slot);
   }
 
   private look(node: string): void {
@@ -134,10 +135,8 @@ export class BoardKeeper implements BoardView, OnModuleInit {
     if (this.toldBoards.get(id) === state) return false;
     const first = !this.toldBoards.has(id);
     this.toldBoards.set(id, state);
-    const bad = state === 'failed' || state === 'absent';
     this.events.append({
       type: 'board.state',
-      severity: bad ? 'error' : 'info',
       subject: id,
       message: `${id} ${BOARD_WORDS[state]}${detail ? `: ${detail}` : ''}`,
       data: { board: id, state, detail, first },
@@ -150,10 +149,9 @@ export class BoardKeeper implements BoardView, OnModuleInit {
     const before = this.toldSlots.get(key);
     if (before?.state === state && before.module === module && before.instance_id === instance_id) return false;
     this.toldSlots.set(key, { state, module, instance_id });
-    const user = this.view.plan?.instances.find(({ id }) => id === instance_id);
+    const user = nfInstances(this.view.plan?.graph).find(({ id }) => id === instance_id);
     this.events.append({
       type: 'slot.state',
-      severity: state === 'faulty' ? 'error' : 'info',
       subject: board,
       message: `${board} slot ${slot} is ${state}${module ? ` (${module})` : ''}${detail ? `: ${detail}` : ''}`,
       data: {
@@ -162,7 +160,7 @@ export class BoardKeeper implements BoardView, OnModuleInit {
         state,
         module,
         instance_id,
-        pipeline_id: user?.pipeline_id ?? null,
+        chain_id: user?.chain_id ?? null,
         node_id: user?.node_id ?? null,
         load: load?.kind ?? null,
         policy: load?.policy ?? null,
@@ -195,7 +193,7 @@ function unknownSlot(slot: number): ObservedSlot {
   return { slot, state: 'unknown', module: null, instance_id: null, load: null, detail: null };
 }
 
-/** A slot as it was when its agent was last heard. */
+/** A slot as its agent last reported it, with unknown state. */
 function unseen(slot: ObservedSlot): ObservedSlot {
   return { ...slot, state: 'unknown', load: null, detail: null };
 }

@@ -27,7 +27,7 @@ async function load() {
   return { modules: library.modules, warnings };
 }
 
-it('tells of every module what the open flow found, and beside it what was published', async () => {
+it('lists the synthesis figures of every module next to the published ones', async () => {
   const { modules, warnings } = await load();
   expect(warnings).toEqual([]);
   for (const module of modules) expect(BoardModule.parse(module)).toEqual(module);
@@ -43,7 +43,7 @@ it('tells of every module what the open flow found, and beside it what was publi
   expect(modules.find(({ id }) => id === 'aes-ctr')).toMatchObject({ title: 'AES-CTR', nf: null, published: null });
 });
 
-it('leaves out a file that cannot be used, and says which', async () => {
+it('skips an invalid file and names it', async () => {
   const before = (await load()).modules;
   writeFileSync(join(synthesis, 'results/nf_nat.json'), '{');
   writeFileSync(join(synthesis, 'modules.json'), JSON.stringify({ nat: { published: { lut: -1 } } }));

@@ -7,7 +7,7 @@ import { CONFIG, type Config } from '../../platform/config.js';
 import { LOG, type Log } from '../../platform/log.js';
 import { DESCRIPTORS, type DescriptorCatalogue } from '../../ports/descriptor-catalogue.js';
 
-/** What the open flow wrote of a module (`fpga/syn/results`). */
+/** Result of the open-source flow for a module (`fpga/syn/results`). */
 const SynthesisResult = z.object({
   module: z.string(),
   ecp5: z.object({
@@ -21,7 +21,7 @@ const SynthesisResult = z.object({
 });
 type SynthesisResult = z.infer<typeof SynthesisResult>;
 
-/** What others published of a module. */
+/** Published figures of a module. */
 const Published = z.strictObject({
   source: z.string().max(80),
   lut: z.int().min(0),
@@ -30,11 +30,11 @@ const Published = z.strictObject({
 });
 type Published = z.infer<typeof Published>;
 
-/** What is known of modules beside the flow's figures (`fpga/syn/modules.json`), by module. */
+/** What is known about modules apart from the flow's figures (`fpga/syn/modules.json`), by module. */
 const ModuleNotes = z.record(
   Name,
   z.strictObject({
-    /** Of a module that is no NF of the catalogue. */
+    /** Only for a module that is not an NF in the catalogue. */
     title: z.string().min(1).max(60).optional(),
     published: Published.optional(),
   }),
@@ -43,7 +43,7 @@ type ModuleNotes = z.infer<typeof ModuleNotes>;
 
 const BITS_PER_KIB = 8192;
 
-/** The modules that boards can load, with what the open flow found; fixed while the server runs. */
+/** The modules that boards can load, with their synthesis figures; constant while the server runs. */
 @Injectable()
 export class ModuleLibrary implements OnModuleInit {
   modules: readonly BoardModule[] = [];
@@ -62,13 +62,13 @@ export class ModuleLibrary implements OnModuleInit {
     this.modules = results.flatMap((result) => (result ? this.describe(result, notes) : []));
   }
 
-  /** `null` for a file that cannot be used, which is told. */
+  /** Null for an invalid file, which is logged. */
   private async read<S extends z.ZodType>(file: string, schema: S): Promise<z.infer<S> | null> {
     try {
       return schema.parse(JSON.parse(await readFile(file, 'utf8')));
     } catch (error) {
       const problem = error instanceof z.ZodError ? z.prettifyError(error) : (error as Error).message;
-      this.log.warn({ file, problem }, 'what is known of modules is left out');
+      this.log.warn({ file, problem }, 'module information ignored');
       return null;
     }
   }
@@ -110,7 +110,7 @@ function figuresOf({ ecp5, xc7, cyclonev }: SynthesisResult): SynthesisFigures[]
       ff: xc7.ff,
       bram_kib: xc7.bram18 * 2.25,
       fmax_mhz: null,
-      note: 'Yosys estimate; no open flow places it',
+      note: 'Yosys estimate; no open-source flow can place it',
     },
     {
       family: 'Cyclone V ALM (Stratix V class)',
@@ -118,7 +118,7 @@ function figuresOf({ ecp5, xc7, cyclonev }: SynthesisResult): SynthesisFigures[]
       ff: cyclonev.ff,
       bram_kib: cyclonev.m10k * 1.25,
       fmax_mhz: null,
-      note: 'Yosys estimate, ALMs at least; no open flow places it',
+      note: 'Yosys estimate, lower bound in ALMs; no open-source flow can place it',
     },
   ];
 }

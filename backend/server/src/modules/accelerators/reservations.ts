@@ -1,79 +1,76 @@
-import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import type { SlotRef, SlotReservation } from '@orrery/contract';
-import { STORE, type Store } from '../../platform/redis.js';
-import { KEYS } from '../../platform/redis-keys.js';
+import { COLLECTIONS, type Collections } from '../../platform/durable-collection/collections.js';
 import { EVENT_LOG, type EventLog } from '../../ports/event-log.js';
+import { LEASES, type Lease, type LeaseBook, slotOfResource, slotResource } from '../../ports/lease-book.js';
+
+/** Every operator may renew or end a reservation. */
+const OPERATORS = 'operators';
 
 export function slotKey({ board, slot }: SlotRef): string {
   return `${board}/${slot}`;
 }
 
-/** Slots that operators keep free, in memory as in Redis. */
+/** Slots reserved by operators: leases with the claim `reserve`. */
 @Injectable()
-export class Reservations implements OnModuleInit {
-  private readonly entries = new Map<string, SlotReservation>();
-  private readonly listeners: (() => void)[] = [];
-
+export class Reservations {
   constructor(
-    @Inject(STORE) private readonly store: Store,
+    @Inject(COLLECTIONS) private readonly collections: Collections,
+    @Inject(LEASES) private readonly leases: LeaseBook,
     @Inject(EVENT_LOG) private readonly events: EventLog,
   ) {}
 
-  async onModuleInit(): Promise<void> {
-    for (const entry of await this.store.hashValues<SlotReservation>(KEYS.slotReservations))
-      this.entries.set(slotKey(entry), entry);
-  }
-
   all(): readonly SlotReservation[] {
-    return [...this.entries.values()];
+    return this.leases.all().flatMap((lease) => reservationOf(lease) ?? []);
   }
 
   find(slot: SlotRef): SlotReservation | null {
-    return this.entries.get(slotKey(slot)) ?? null;
+    const lease = this.leases.find('reserve', slotResource(slot));
+    return lease && reservationOf(lease);
   }
 
-  async reserve(slot: SlotRef, by: string, reason: string): Promise<SlotReservation> {
-    const entry: SlotReservation = { board: slot.board, slot: slot.slot, by, reason, since_ms: Date.now() };
-    const key = slotKey(slot);
-    await this.store.transact((transaction) => {
-      transaction.hset(KEYS.slotReservations, key, JSON.stringify(entry));
-      this.events.appendIn(transaction, {
-        type: 'slot.reserved',
-        subject: slot.board,
-        message: `${slot.board} slot ${slot.slot} is reserved${reason ? `: ${reason}` : ''}`,
-        actor: by,
-        data: { ...slot, reason },
-      });
+  async reserve({ board, slot }: SlotRef, by: string, reason: string): Promise<SlotReservation> {
+    const resources = [slotResource({ board, slot })];
+    await this.collections.commit((batch) => {
+      this.leases.acquireIn(batch, { claim: 'reserve', holder: OPERATORS, purpose: reason, by, resources });
+      batch.also((transaction) =>
+        this.events.appendIn(transaction, {
+          type: 'slot.reserved',
+          subject: board,
+          message: `${board} slot ${slot} is reserved${reason ? `: ${reason}` : ''}`,
+          actor: by,
+          data: { board, slot, reason },
+        }),
+      );
     });
-    this.entries.set(key, entry);
-    this.changed();
-    return entry;
+    return this.find({ board, slot })!;
   }
 
-  /** False: there was none. */
-  async release(slot: SlotRef, by: string): Promise<boolean> {
-    const key = slotKey(slot);
-    if (!this.entries.has(key)) return false;
-    await this.store.transact((transaction) => {
-      transaction.hdel(KEYS.slotReservations, key);
-      this.events.appendIn(transaction, {
-        type: 'slot.released',
-        subject: slot.board,
-        message: `${slot.board} slot ${slot.slot} is free to be used again`,
-        actor: by,
-        data: { ...slot },
-      });
+  /** False if there was none. */
+  release({ board, slot }: SlotRef, by: string): Promise<boolean> {
+    const resource = slotResource({ board, slot });
+    return this.collections.commit((batch) => {
+      if (!this.leases.find('reserve', resource)) return false;
+      this.leases.releaseIn(batch, 'reserve', OPERATORS, [resource]);
+      batch.also((transaction) =>
+        this.events.appendIn(transaction, {
+          type: 'slot.released',
+          subject: board,
+          message: `The reservation of ${board} slot ${slot} ended`,
+          actor: by,
+          data: { board, slot },
+        }),
+      );
+      return true;
     });
-    this.entries.delete(key);
-    this.changed();
-    return true;
   }
 
   onChange(listener: () => void): void {
-    this.listeners.push(listener);
+    this.leases.onChange(listener);
   }
+}
 
-  private changed(): void {
-    for (const listener of this.listeners) listener();
-  }
+function reservationOf({ claim, resource, by, purpose, since_ms }: Lease): SlotReservation | null {
+  const slot = claim === 'reserve' ? slotOfResource(resource) : null;
+  return slot && { ...slot, by, reason: purpose, since_ms };
 }

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Config } from '../../platform/config.js';
+import { ControlLoops } from '../../platform/control-loop/control-loops.js';
 import type { Log } from '../../platform/log.js';
 import type { NodeFleet } from '../../ports/node-fleet.js';
 import type { TwinView } from '../../ports/twin-view.js';
@@ -7,19 +8,20 @@ import { until } from '../../testing/wait.js';
 import { DeploymentHealth } from './deployment-health.js';
 import type { DesiredStore } from './desired-store.js';
 
-it('what the store does not take is told again once a second, whatever changes, until the server stops', async () => {
+it('a rejected write is retried once a second, whatever changes, until the server stops', async () => {
   const commitsMs: number[] = [];
   const commit = async () => {
     commitsMs.push(performance.now());
     throw new Error('Connection is closed.');
   };
   let change = () => {};
+  const loops = new ControlLoops({ warn: () => undefined, error: () => undefined } as unknown as Log);
   const health = new DeploymentHealth(
+    loops,
     { timing: { agentStaleMs: 0 } } as Config,
-    { warn: () => undefined } as unknown as Log,
     {
       commit,
-      deployments: () => [{ pipeline_id: 'p', state: 'running' }],
+      deployments: () => [{ chain_id: 'p', state: 'running' }],
       desired: { nodes: {} },
       onChange: () => undefined,
     } as unknown as DesiredStore,
@@ -28,7 +30,8 @@ it('what the store does not take is told again once a second, whatever changes, 
         change = listener;
       },
     } as unknown as NodeFleet,
-    { fabricError: 'it is away', onChange: () => undefined } as unknown as TwinView,
+    { onChange: () => undefined } as unknown as TwinView,
+    { troubles: ['it is away'], onChange: () => undefined },
   );
   health.onApplicationBootstrap();
   const changes = setInterval(() => change(), 10);
@@ -36,7 +39,7 @@ it('what the store does not take is told again once a second, whatever changes, 
   commitsMs.slice(1).forEach((atMs, n) => {
     expect(atMs - commitsMs[n]!).toBeGreaterThan(950);
   });
-  health.onApplicationShutdown();
+  await health.onApplicationShutdown();
   const told = commitsMs.length;
   const sinceMs = performance.now();
   await until('it would be told again', () => performance.now() - sinceMs > 1500);

@@ -5,7 +5,7 @@ import { monitorChain, RACK } from '../../testing/fixtures.js';
 import { TestServer } from '../../testing/server.js';
 import { until } from '../../testing/wait.js';
 
-/** Longer than a test: a step is never late and no agent missed. */
+/** Longer than a test: no step times out and no agent becomes stale. */
 const PATIENT = { twin: true, env: { ORRERY_STEP_TIMEOUT_MS: '60000', ORRERY_AGENT_STALE_MS: '60000' } };
 
 /** All chains share one server. */
@@ -15,28 +15,28 @@ const LINKS = RACK.links.filter(({ a, b }) => !isOther(a.node) && !isOther(b.nod
 
 let server: TestServer;
 let host: FakeAgent;
-let pipeline_id: string;
+let chain_id: string;
 
 async function start(options: Parameters<typeof TestServer.start>[0]): Promise<void> {
   server = await TestServer.start(options);
   await server.bringUp({ ...RACK, servers: [ONLY!], links: LINKS });
-  pipeline_id = await deploy(monitorChain('a'));
+  chain_id = await deploy(monitorChain('a'));
   host = server.agents.get(ONLY!.id)!;
 }
 afterEach(() => server.stop());
 
 async function deploy(body: ReturnType<typeof monitorChain>): Promise<string> {
-  const { id } = await server.api.call('createPipeline', { body });
-  await server.finished((await server.api.call('createDeployment', { body: { pipeline_id: id } })).id);
+  const { id } = await server.api.call('createChain', { body });
+  await server.finished((await server.api.call('createDeployment', { body: { chain_id: id } })).id);
   return id;
 }
 
-const stateOf = async () => (await server.api.call('getDeployment', { params: { pipeline_id } })).state;
+const stateOf = async () => (await server.api.call('getDeployment', { params: { chain_id } })).state;
 const becomes = (wanted: string) => until(wanted, async () => (await stateOf()) === wanted);
 
 type InstanceState = Observed['instances'][number]['state'];
 
-/** Reports, without having reached what it is told, and tells of it by an event that the server logs after the report. */
+/** Reports without having converged, then sends an event that the server logs after the report. */
 async function report(step: string, state: InstanceState, seen: Partial<Observed> = {}): Promise<void> {
   const instances = host.spec!.instances.map(({ id }) => ({ id, state, detail: null }));
   host.report({ ...host.observed, state: 'progressing', instances, ...seen });
@@ -44,25 +44,23 @@ async function report(step: string, state: InstanceState, seen: Partial<Observed
 }
 
 async function tell(step: string): Promise<void> {
-  const about = { severity: 'info', subject: host.node, message: step, data: {} } as const;
+  const about = { subject: host.node, message: step, data: {} } as const;
   host.send({ type: 'event', event: `test.${step}`, t_ms: Date.now(), ...about });
   await until(step, async () => (await told()).includes(`test.${step}`));
 }
 
-/** What was logged of the deployment and by `tell`, in order. */
+/** Events of the deployment and of `tell`, in order. */
 async function told(): Promise<string[]> {
   const { items } = await server.api.call('listEvents', { query: { limit: 1000 } });
   return items
-    .filter(
-      ({ type, subject }) => type.startsWith('test.') || (type.startsWith('deployment.') && subject === pipeline_id),
-    )
-    .map(({ type }) => type);
+    .filter(({ type, subject }) => type === 'node.event' || (type.startsWith('deployment.') && subject === chain_id))
+    .map((event) => (event.type === 'node.event' ? event.data.event : event.type));
 }
 
 describe('a deployment that runs', () => {
   beforeEach(() => start({ twin: true }));
 
-  it('whose engine is killed recovers when its instances run and the node has converged, not before', async () => {
+  it('whose engine is killed recovers only when its instances run and the node has converged', async () => {
     await report('killed', 'failed', { engine: 'failed' });
     await becomes('degraded');
     await report('starting', 'pending', { engine: 'starting' });
@@ -85,14 +83,14 @@ describe('a deployment that runs', () => {
     await report('changed', state);
     await becomes('degraded');
     const { items } = await server.api.call('listEvents', {
-      query: { subject: pipeline_id, type: 'deployment.degraded' },
+      query: { subject: chain_id, type: 'deployment.degraded' },
     });
     expect(items.map(({ message }) => message)).toEqual([`a.monitor.0: ${state}`]);
     host.reach();
     await becomes('running');
   });
 
-  it('is degraded while its server says nothing of an instance, or is not what it was told', async () => {
+  it('is degraded while its server does not report an instance, or has not converged', async () => {
     await report('emptied', 'running', { instances: [] });
     await becomes('degraded');
     host.reach();
@@ -105,11 +103,11 @@ describe('a deployment that runs', () => {
 });
 
 describe('an operation that changes the server of a deployment', () => {
-  /** The operation of another chain for the same server, which waits for it. */
+  /** An operation of another chain that is waiting for the same server. */
   async function changeUnderWay(): Promise<string> {
     host.hold = true;
-    const { id } = await server.api.call('createPipeline', { body: monitorChain('b', 'client-2') });
-    const operation = await server.api.call('createDeployment', { body: { pipeline_id: id } });
+    const { id } = await server.api.call('createChain', { body: monitorChain('b', 'client-2') });
+    const operation = await server.api.call('createDeployment', { body: { chain_id: id } });
     await until('its server is told', () => host.spec!.instances.length === 2);
     return operation.id;
   }
@@ -130,7 +128,7 @@ describe('an operation that changes the server of a deployment', () => {
     expect(await told()).toEqual(['deployment.running', 'test.rewired', 'test.over']);
   });
 
-  it('does not make it recover before it is well', async () => {
+  it('does not make it recover before it is healthy', async () => {
     await start(PATIENT);
     await report('stopped', 'pending');
     await becomes('degraded');
@@ -143,12 +141,12 @@ describe('an operation that changes the server of a deployment', () => {
     expect(types.indexOf('deployment.recovered')).toBeGreaterThan(types.indexOf('test.rewired'));
   });
 
-  it('does not hide for longer than the step may take that an instance does not run', async () => {
+  it('hides a failed instance no longer than the step time-out', async () => {
     await start({ twin: true });
     const operation = await changeUnderWay();
     await until('it waits', async () => (await server.operation(operation)).state === 'FAILED_TEMP');
     const instances = host.spec!.instances.map(({ id }) => ({ id, detail: null, state: 'pending' as InstanceState }));
-    instances[host.spec!.instances.findIndex((it) => it.pipeline_id === pipeline_id)]!.state = 'running';
+    instances[host.spec!.instances.findIndex((it) => it.chain_id === chain_id)]!.state = 'running';
     await report('loaded', 'pending', { instances });
     expect(await stateOf()).toBe('running');
     await report('stopped', 'pending');
@@ -158,7 +156,7 @@ describe('an operation that changes the server of a deployment', () => {
   });
 });
 
-it('a start of the server waits for agents, but not to say what a connected one has not running', async () => {
+it('at start the server waits for agents, but reports failures of connected ones immediately', async () => {
   await start(PATIENT);
   const { credential, node, observed } = host;
   await server.pause();

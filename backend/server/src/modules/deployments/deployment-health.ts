@@ -1,96 +1,94 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
-import type { Deployment, NodeSpec, Operation } from '@orrery/contract';
+import type { Deployment, EventDraft, NodeSpec, Operation } from '@orrery/contract';
 import { CONFIG, type Config } from '../../platform/config.js';
-import { LOG, type Log } from '../../platform/log.js';
-import type { EventDraft } from '../../ports/event-log.js';
+import type { ControlLoop } from '../../platform/control-loop/control-loop.js';
+import { CONTROL_LOOPS, type ControlLoops } from '../../platform/control-loop/control-loops.js';
+import type { Decision, LoopRun, RunOutcome } from '../../platform/control-loop/definition.js';
+import { FABRIC_VIEW, type FabricView } from '../../ports/fabric-driver.js';
 import { FLEET, type NodeFleet } from '../../ports/node-fleet.js';
 import { TWIN, type TwinView } from '../../ports/twin-view.js';
 import { DesiredStore } from './desired-store.js';
 
-/** What the store did not take is told again after so long. */
-const RETRY_MS = 1000;
+/** For failed writes to the store. */
+const BACKOFF = { firstMs: 1000, mostMs: 1000 };
+const DEADLINE_MS = 30_000;
 
 interface Trouble {
   readonly what: string;
-  /** Belongs to a change under way or to the start of the server: what runs is not degraded by it, but does not recover either. */
+  /** Caused by a change in progress or by the server's start: does not degrade a deployment, but prevents its recovery. */
   readonly isExpected: boolean;
 }
 
 /**
- * Says when a pipeline that runs suffers from an agent, engine, instance or switch that is not well, and when it is well
- * again: each of its instances runs and its servers have reached what they are told.
+ * Marks a running chain degraded because of an unhealthy agent, engine, instance or switch, and running again once all of
+ * its instances run and its servers have converged.
  */
 @Injectable()
 export class DeploymentHealth implements OnApplicationBootstrap, OnApplicationShutdown {
-  private telling = false;
-  private again = false;
-  private readonly stopping = new AbortController();
-  /** Agents and twin need a moment to come back after a start of the server. */
-  private isStarting = true;
+  private readonly loop: ControlLoop;
+  /** Deadline for agents and twin to return after a start of the server; monotonic clock. */
+  private readonly startedByMs: number;
 
   constructor(
-    @Inject(CONFIG) private readonly config: Config,
-    @Inject(LOG) private readonly log: Log,
+    @Inject(CONTROL_LOOPS) loops: ControlLoops,
+    @Inject(CONFIG) config: Config,
     @Inject(DesiredStore) private readonly state: DesiredStore,
     @Inject(FLEET) private readonly fleet: NodeFleet,
     @Inject(TWIN) private readonly twin: TwinView,
-  ) {}
+    @Inject(FABRIC_VIEW) private readonly fabric: FabricView,
+  ) {
+    this.startedByMs = performance.now() + config.timing.agentStaleMs;
+    this.loop = loops.add({
+      id: 'deployment-health',
+      title: 'Deployment health',
+      purpose: 'Compares reports of agents, engines and switches with what is deployed, and marks degraded chains.',
+      tickMs: null,
+      backoff: BACKOFF,
+      deadlineMs: DEADLINE_MS,
+      run: (run) => this.look(run),
+    });
+  }
 
   onApplicationBootstrap(): void {
-    this.fleet.onChange(() => this.check());
-    this.state.onChange(() => this.check());
-    this.twin.onChange(() => this.check());
-    setTimeout(() => {
-      this.isStarting = false;
-      this.check();
-    }, this.config.timing.agentStaleMs).unref();
+    for (const source of [this.fleet, this.state, this.twin, this.fabric]) source.onChange(() => this.loop.wake());
+    this.loop.wake();
   }
 
-  onApplicationShutdown(): void {
-    this.stopping.abort();
+  onApplicationShutdown(): Promise<void> {
+    return this.loop.stop();
   }
 
-  private check(): void {
-    this.again = true;
-    if (!this.telling) void this.tell();
+  private get isStarting(): boolean {
+    return performance.now() < this.startedByMs;
   }
 
-  /** Tells what is different until nothing is, and looks again when something changed meanwhile. */
-  private async tell(): Promise<void> {
-    const { signal } = this.stopping;
-    this.telling = true;
-    try {
-      while (this.again && !signal.aborted) {
-        this.again = false;
-        if (this.differences().entries.size === 0 || (await this.commit())) continue;
-        this.again = true;
-        await sleep(RETRY_MS, undefined, { signal, ref: false }).catch(() => undefined);
-      }
-    } finally {
-      this.telling = false;
-    }
+  private async look({ step, decide }: LoopRun): Promise<RunOutcome | undefined> {
+    if (this.differences().entries.size > 0) for (const decision of await step(this.write())) decide(decision);
+    return this.isStarting ? { again: Math.max(this.startedByMs - performance.now(), 1) } : undefined;
   }
 
-  /** Whether the store took what is different. */
-  private async commit(): Promise<boolean> {
-    try {
-      await this.state.commit(() => {
-        const { entries, events } = this.differences();
-        return entries.size > 0 ? { deployments: entries, events } : null;
-      });
-      return true;
-    } catch (error) {
-      this.log.warn({ error: (error as Error).message }, 'deployment state is told later');
-      return false;
-    }
+  /** Stores the differences at the time of writing. */
+  private async write(): Promise<Decision[]> {
+    let written: EventDraft[] = [];
+    await this.state.commit(() => {
+      const { entries, events } = this.differences();
+      written = events;
+      return entries.size > 0 ? { deployments: entries, events } : null;
+    });
+    const { generation } = this.state.desired;
+    return written.map(({ subject, type, message }) => ({
+      subject,
+      what: type === 'deployment.degraded' ? 'Degraded' : 'Recovered',
+      why: message,
+      inputs: { generation },
+    }));
   }
 
   private differences(): { entries: Map<string, Deployment>; events: EventDraft[] } {
     const entries = new Map<string, Deployment>();
     const events: EventDraft[] = [];
     for (const deployment of this.state.deployments()) {
-      const { pipeline_id: id, state } = deployment;
+      const { chain_id: id, state } = deployment;
       if (state !== 'running' && state !== 'degraded') continue;
       const trouble = this.troubleOf(id);
       const unexpected = trouble.filter(({ isExpected }) => !isExpected).map(({ what }) => what);
@@ -99,25 +97,23 @@ export class DeploymentHealth implements OnApplicationBootstrap, OnApplicationSh
       entries.set(id, { ...deployment, state: degraded ? 'degraded' : 'running', since_ms: Date.now() });
       events.push({
         type: degraded ? 'deployment.degraded' : 'deployment.recovered',
-        severity: degraded ? 'error' : 'info',
         subject: id,
-        message: degraded ? unexpected.join('; ') : 'Every part of it is well again',
+        message: degraded ? unexpected.join('; ') : 'All components healthy',
         data: { trouble: unexpected },
       });
     }
     return { entries, events };
   }
 
-  private troubleOf(pipelineId: string): Trouble[] {
-    const { fabricError } = this.twin;
-    const fabric = fabricError === null ? [] : [{ what: `fabric: ${fabricError}`, isExpected: this.isStarting }];
+  private troubleOf(chainId: string): Trouble[] {
+    const fabric = this.fabric.troubles.map((what) => ({ what: `fabric: ${what}`, isExpected: this.isStarting }));
     const nodes = Object.entries(this.state.desired.nodes);
-    return [...fabric, ...nodes.flatMap(([node, spec]) => this.troubleAt(node, spec, pipelineId))];
+    return [...fabric, ...nodes.flatMap(([node, spec]) => this.troubleAt(node, spec, chainId))];
   }
 
-  private troubleAt(node: string, spec: NodeSpec, pipelineId: string): Trouble[] {
-    const instances = spec.instances.filter((instance) => instance.pipeline_id === pipelineId);
-    if (instances.length === 0 && !spec.exits.some((exit) => exit.pipeline_id === pipelineId)) return [];
+  private troubleAt(node: string, spec: NodeSpec, chainId: string): Trouble[] {
+    const instances = spec.instances.filter((instance) => instance.chain_id === chainId);
+    if (instances.length === 0 && !spec.exits.some((exit) => exit.chain_id === chainId)) return [];
     const isOff = !this.twin.enabled && this.fleet.originOf(node) === 'twin';
     if (isOff) return [{ what: `${node}: the twin is off`, isExpected: this.isStarting }];
     const observed = this.fleet.isConnected(node) ? this.fleet.observed(node) : null;
@@ -136,7 +132,7 @@ export class DeploymentHealth implements OnApplicationBootstrap, OnApplicationSh
     return [{ what: `${node}: has not reached generation ${spec.generation}`, isExpected: change !== null }];
   }
 
-  /** The operation that waits for the server to become what it was told; null: none. */
+  /** The operation that waits for the server to converge; null: none. */
   private changeOf(node: string): Operation | null {
     const { operation_id, waiting_for } = this.state.desired;
     const operation = this.state.queue[0]?.operation;

@@ -3,6 +3,7 @@ import {
   API_PREFIX,
   type Deployment,
   type NfInstance,
+  nfInstances,
   type Operation,
   type RouteInput,
   type SessionInfo,
@@ -31,7 +32,7 @@ class DeploymentsController {
   @Route('listDeployments')
   list(@Input() { query }: RouteInput<'listDeployments'>, @Res({ passthrough: true }) reply: FastifyReply) {
     const chosen = this.view.deployments().filter(({ state }) => !query.state || state === query.state);
-    return pageOf(chosen, query, ({ pipeline_id }) => pipeline_id, reply);
+    return pageOf(chosen, query, ({ chain_id }) => chain_id, reply);
   }
 
   @Route('createDeployment')
@@ -45,8 +46,8 @@ class DeploymentsController {
 
   @Route('getDeployment')
   get(@Input() { params }: RouteInput<'getDeployment'>): Deployment {
-    const deployment = this.view.deployment(params.pipeline_id);
-    if (!deployment) throw notFound('deployment of pipeline', params.pipeline_id);
+    const deployment = this.view.deployment(params.chain_id);
+    if (!deployment) throw notFound('deployment of chain', params.chain_id);
     return deployment;
   }
 
@@ -56,7 +57,7 @@ class DeploymentsController {
     @Caller() caller: SessionInfo,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<Operation> {
-    return located(await this.service.undeploy(params.pipeline_id, caller), reply);
+    return located(await this.service.undeploy(params.chain_id, caller), reply);
   }
 }
 
@@ -76,7 +77,7 @@ class NfInstancesController {
   list(@Input() { query }: RouteInput<'listNfInstances'>, @Res({ passthrough: true }) reply: FastifyReply) {
     const chosen = this.all().filter(
       (instance) =>
-        (!query.pipeline_id || instance.pipeline_id === query.pipeline_id) &&
+        (!query.chain_id || instance.chain_id === query.chain_id) &&
         (!query.server || instance.server === query.server) &&
         (!query.nf || instance.nf === query.nf) &&
         (!query.state || instance.state === query.state),
@@ -93,13 +94,13 @@ class NfInstancesController {
   }
 
   private all(): NfInstance[] {
-    return (this.view.plan?.instances ?? []).map((instance) => {
-      const { id, pipeline_id, node_id, nf, driver, board, server, core } = instance;
+    return nfInstances(this.view.plan?.graph).map((instance) => {
+      const { id, chain_id, node_id, nf, driver, board, server, core } = instance;
       const observed = this.fleet.observed(server)?.instances.find((each) => each.id === id);
       const known = this.fleet.isConnected(server);
       return {
         id,
-        pipeline_id,
+        chain_id,
         node_id,
         nf,
         driver,

@@ -1,12 +1,14 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Inject, Injectable } from '@nestjs/common';
+import type { EventDraft } from '@orrery/contract';
 import {
   type Deployment,
   type DeployRequest,
   type FieldError,
+  nfInstances,
   type Operation,
   type Plan,
-  type PlannedPipeline,
+  type PlannedChain,
   PlanRequest,
   type SessionInfo,
 } from '@orrery/contract';
@@ -15,11 +17,11 @@ import { newId } from '../../platform/ids.js';
 import { Mutex } from '../../platform/mutex.js';
 import { conflict, invalid, notFound, ProblemError } from '../../platform/problem.js';
 import { PROJECT } from '../../platform/redis-keys.js';
+import { CHAINS, type ChainStore, type Publication } from '../../ports/chain-store.js';
 import type { Deployer, PlanChange } from '../../ports/deployer.js';
-import type { EventDraft } from '../../ports/event-log.js';
 import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastructure-store.js';
+import { FLEET, type NodeFleet } from '../../ports/node-fleet.js';
 import { OPERATIONS, type OperationLog } from '../../ports/operation-log.js';
-import { PIPELINES, type PipelineStore, type Publication } from '../../ports/pipeline-store.js';
 import { PLANS, type PlanStore } from '../../ports/plan-store.js';
 import { TWIN, type TwinView } from '../../ports/twin-view.js';
 import { DesiredStore } from './desired-store.js';
@@ -36,14 +38,15 @@ export class DeploymentsService implements Deployer {
 
   constructor(
     @Inject(DesiredStore) private readonly state: DesiredStore,
-    @Inject(PIPELINES) private readonly pipelines: PipelineStore,
+    @Inject(CHAINS) private readonly chains: ChainStore,
     @Inject(PLANS) private readonly plans: PlanStore,
     @Inject(INFRASTRUCTURE) private readonly infrastructure: InfrastructureStore,
     @Inject(TWIN) private readonly twin: TwinView,
+    @Inject(FLEET) private readonly fleet: NodeFleet,
     @Inject(OPERATIONS) private readonly operations: OperationLog,
   ) {}
 
-  /** Plans a change of what runs and accepts it as one operation of the kind. Throws like `deploy`. */
+  /** Plans a change and accepts it as one operation of the kind. Throws like `deploy`. */
   change(
     request: PlanChange,
     { id, kind, by }: Pick<Operation, 'id' | 'kind' | 'by'>,
@@ -60,26 +63,30 @@ export class DeploymentsService implements Deployer {
   deploy(request: DeployRequest, caller: Caller): Promise<Operation> {
     return this.mutex.run(async () => {
       if ('plan_id' in request) return this.accept(await this.plans.get(request.plan_id), null, caller);
-      const plan = await this.plans.make(PlanRequest.parse({ pipelines: [request] }), this.state.comingPlan);
-      return this.accept(plan, request.pipeline_id, caller);
+      const plan = await this.plans.make(PlanRequest.parse({ chains: [request] }), this.state.comingPlan);
+      return this.accept(plan, request.chain_id, caller);
     });
+  }
+
+  underWay(): readonly Operation[] {
+    return this.state.queue.map(({ operation }) => operation);
   }
 
   operation(id: string): Operation | undefined {
     return this.state.operation(id);
   }
 
-  undeploy(pipelineId: string, caller: Caller): Promise<Operation> {
+  undeploy(chainId: string, caller: Caller): Promise<Operation> {
     return this.mutex.run(async () => {
-      const deployment = this.state.deployment(pipelineId);
-      if (!deployment) throw notFound('deployment of pipeline', pipelineId);
-      if (deployment.state === 'undeploying') throw conflict('The pipeline is being taken down already.');
-      const plan = await this.plans.make(PlanRequest.parse({ remove: [pipelineId] }), this.state.comingPlan);
-      return this.accept(plan, pipelineId, caller);
+      const deployment = this.state.deployment(chainId);
+      if (!deployment) throw notFound('deployment of chain', chainId);
+      if (deployment.state === 'undeploying') throw conflict('The chain is already being taken down.');
+      const plan = await this.plans.make(PlanRequest.parse({ remove: [chainId] }), this.state.comingPlan);
+      return this.accept(plan, chainId, caller);
     });
   }
 
-  /** Stores operation, deployments and the versions that it publishes at once, or nothing. */
+  /** Stores operation, deployments and the published versions atomically. */
   private accept(
     plan: Plan,
     asked: string | null,
@@ -87,7 +94,7 @@ export class DeploymentsService implements Deployer {
     about?: Pick<Operation, 'id' | 'kind' | 'subject'>,
   ): Promise<Operation> {
     this.requireDeployable(plan);
-    return this.pipelines.publishing(this.withRunningVersions(plan), caller.name, async (publication) => {
+    return this.chains.publishing(this.withRunningVersions(plan), caller.name, async (publication) => {
       if (publication.isNew && !mayAct(caller.role, 'designer'))
         throw new ProblemError(403, `Publishing a draft needs the role designer; the session has ${caller.role}.`);
       let accepted: Operation | undefined;
@@ -103,22 +110,21 @@ export class DeploymentsService implements Deployer {
   private acceptance(
     plan: Plan,
     asked: string | null,
-    { versions, writeIn }: Publication,
+    { versions, putIn }: Publication,
     by: string,
     about?: Pick<Operation, 'id' | 'kind' | 'subject'>,
   ) {
-    const changed = plan.pipelines.filter(
-      ({ pipeline_id: id }) => id === asked || this.state.deployment(id)?.version !== versions.get(id),
+    const changed = plan.chains.filter(
+      ({ chain_id: id }) => id === asked || this.state.deployment(id)?.version !== versions.get(id),
     );
-    const removed = this.state.deployments().filter(({ pipeline_id }) => !versions.has(pipeline_id));
+    const removed = this.state.deployments().filter(({ chain_id }) => !versions.has(chain_id));
     const now = Date.now();
     const operation: Operation = {
       id: about?.id ?? newId('op'),
       project: PROJECT,
       kind: about?.kind ?? (changed.length === 0 && removed.length > 0 ? 'undeploy' : 'deploy'),
       state: 'PROCESSING',
-      subject:
-        about?.subject ?? asked ?? changed[0]?.pipeline_id ?? removed[0]?.pipeline_id ?? touchedBy(plan) ?? plan.id,
+      subject: about?.subject ?? asked ?? changed[0]?.chain_id ?? removed[0]?.chain_id ?? touchedBy(plan) ?? plan.id,
       plan_id: plan.id,
       by,
       steps: stepsOf(plan),
@@ -129,34 +135,39 @@ export class DeploymentsService implements Deployer {
     };
     const entry = (id: string, version: number, state: Deployment['state']): [string, Deployment] => [
       id,
-      { pipeline_id: id, version, plan_id: plan.id, operation_id: operation.id, state, since_ms: now },
+      { chain_id: id, version, plan_id: plan.id, operation_id: operation.id, state, since_ms: now },
     ];
     const deployments = new Map([
-      ...changed.map(({ pipeline_id: id }) => entry(id, versions.get(id)!, 'deploying')),
-      ...removed.map(({ pipeline_id: id, version }) => entry(id, version, 'undeploying')),
+      ...changed.map(({ chain_id: id }) => entry(id, versions.get(id)!, 'deploying')),
+      ...removed.map(({ chain_id: id, version }) => entry(id, version, 'undeploying')),
     ]);
-    const known = [...plan.pipelines, ...(this.state.comingPlan?.pipelines ?? [])];
-    const pipelines = deployments.size > 0 ? [...deployments.keys()] : [operation.subject];
-    const titles = pipelines.flatMap(
-      (id) => known.find(({ pipeline_id }) => pipeline_id === id)?.definition.title ?? (id === plan.id ? [] : id),
+    const known = [...plan.chains, ...(this.state.comingPlan?.chains ?? [])];
+    const chains = deployments.size > 0 ? [...deployments.keys()] : [operation.subject];
+    const titles = chains.flatMap(
+      (id) => known.find(({ chain_id }) => chain_id === id)?.definition.title ?? (id === plan.id ? [] : id),
     );
     const started: EventDraft = {
       type: 'operation.started',
       subject: operation.id,
       message: `${OPERATION_NOUN[operation.kind]} of ${titles.join(', ') || 'nothing new'}`,
       actor: by,
-      data: { pipeline_id: operation.subject, plan_id: plan.id, pipelines: [...deployments.keys()] },
+      data: { chain_id: operation.subject, plan_id: plan.id, chains: [...deployments.keys()] },
     };
-    return { accept: { operation, plan }, deployments, writeIn, events: [started] };
+    const putAllIn: Publication['putIn'] = (batch) => {
+      // Again here: the infrastructure may have changed since the plan was accepted.
+      this.requireResources(plan);
+      putIn(batch);
+    };
+    return { accept: { operation, plan }, deployments, putIn: putAllIn, events: [started] };
   }
 
-  /** The plan's pipelines; one that was planned as a draft and runs since is not published again. */
-  private withRunningVersions(plan: Plan): PlannedPipeline[] {
-    const coming = new Map(this.state.comingPlan?.pipelines.map((each) => [each.pipeline_id, each.definition]));
-    return plan.pipelines.map((pipeline) => {
-      const { pipeline_id: id, version, definition } = pipeline;
+  /** The plan's chains; one that was planned as a draft and has been deployed since is not published again. */
+  private withRunningVersions(plan: Plan): PlannedChain[] {
+    const coming = new Map(this.state.comingPlan?.chains.map((each) => [each.chain_id, each.definition]));
+    return plan.chains.map((chain) => {
+      const { chain_id: id, version, definition } = chain;
       const running = version === 0 && isDeepStrictEqual(coming.get(id), definition) && this.state.deployment(id);
-      return running ? { ...pipeline, version: running.version } : pipeline;
+      return running ? { ...chain, version: running.version } : chain;
     });
   }
 
@@ -166,33 +177,55 @@ export class DeploymentsService implements Deployer {
       throw conflict('Something else was deployed since this was planned; plan again.', [
         {
           pointer: '/plan_id',
-          detail: `builds on ${plan.base_plan ?? 'nothing'}, not on what runs`,
+          detail: `builds on ${plan.base_plan ?? 'nothing'}, not on the running plan`,
           code: 'stale-plan',
         },
       ]);
     if (!plan.feasible) throw invalid(planErrors(plan), planRefusal(plan));
+    this.requireResources(plan);
     const { servers } = this.infrastructure.current.infrastructure;
-    const gone = plan.instances.find(({ server }) => !servers.some(({ id }) => id === server));
-    if (gone) throw conflict(`The infrastructure has no server "${gone.server}" any more; plan again.`);
     const emulated = new Set(servers.filter(({ origin }) => origin === 'twin').map(({ id }) => id));
-    if (!this.twin.enabled && plan.instances.some(({ server }) => emulated.has(server)))
-      throw conflict('The twin is off (ORRERY_TWIN=off): pipelines can be planned but not run on emulated servers.');
-    if (this.state.queue.length >= MAX_QUEUE) throw conflict(`${MAX_QUEUE} operations wait already.`);
+    if (!this.twin.enabled && nfInstances(plan.graph).some(({ server }) => emulated.has(server)))
+      throw conflict('The twin is off (ORRERY_TWIN=off): chains can be planned but not run on emulated servers.');
+    const [absent] = this.absentNodes(plan);
+    if (absent !== undefined)
+      throw conflict(`The agent of ${absent} is not connected: start it, or enrol it with a join token.`);
+    if (this.state.queue.length >= MAX_QUEUE) throw conflict(`${MAX_QUEUE} operations are already queued.`);
+  }
+
+  /** The servers and hosts of the plan still exist. */
+  private requireResources({ graph, fabric }: Plan): void {
+    const { servers, hosts } = this.infrastructure.current.infrastructure;
+    const server = nfInstances(graph).find((instance) => !servers.some(({ id }) => id === instance.server))?.server;
+    if (server !== undefined) throw conflict(`The infrastructure has no server "${server}" any more; plan again.`);
+    const sources = fabric.rules.flatMap(({ from_hosts }) => from_hosts);
+    const host = sources.find((source) => !hosts.some(({ id }) => id === source));
+    if (host !== undefined) throw conflict(`The infrastructure has no host "${host}" any more; plan again.`);
+  }
+
+  /** Live nodes that the plan changes and whose agents are away; agents of emulated nodes are started by the twin. */
+  private absentNodes({ steps }: Plan): string[] {
+    const { servers, switches } = this.infrastructure.current.infrastructure;
+    const prepared = new Set(steps.filter(({ kind }) => kind === 'prepare-node').map(({ subject }) => subject));
+    if (prepared.size === 0) return [];
+    return [...servers.filter(({ id }) => prepared.has(id)), ...switches]
+      .filter(({ id, origin }) => origin === 'live' && !this.fleet.isConnected(id))
+      .map(({ id }) => id);
   }
 }
 
-/** The pipeline whose instances a plan changes, where no version does. */
-function touchedBy({ instances, diff: { added, moved, reconfigured } }: Plan): string | undefined {
+/** The chain whose instances a plan changes without a version change. */
+function touchedBy({ graph, diff: { added, moved, reconfigured } }: Plan): string | undefined {
   const touched = new Set([...added, ...moved, ...reconfigured]);
-  return instances.find(({ id }) => touched.has(id))?.pipeline_id;
+  return nfInstances(graph).find(({ id }) => touched.has(id))?.chain_id;
 }
 
-/** The pipeline that a change is about. */
-function subjectOf({ implementations = [] }: PlanChange, { abandoned, instances, id }: Plan): string {
+/** The chain that is the subject of a change. */
+function subjectOf({ implementations = [] }: PlanChange, { abandoned, graph, id }: Plan): string {
   const [first] = implementations;
-  if (first) return first.pipeline_id;
+  if (first) return first.chain_id;
   const lost = abandoned[0]?.slice(0, abandoned[0].lastIndexOf('.'));
-  return instances.find(({ pgraph_node }) => pgraph_node === lost)?.pipeline_id ?? id;
+  return nfInstances(graph).find(({ pgraph_node }) => pgraph_node === lost)?.chain_id ?? id;
 }
 
 function planErrors(plan: Plan): FieldError[] {
@@ -207,5 +240,5 @@ function planRefusal(plan: Plan): string {
   const [conflict] = plan.conflicts;
   if (!conflict) return 'The plan is not feasible.';
   const { constraint, needed, available, unit, where } = conflict;
-  return `The plan is not feasible: ${constraint} at ${where} needs ${needed} ${unit}, there is ${available} ${unit}.`;
+  return `The plan is not feasible: ${constraint} at ${where} needs ${needed} ${unit}, but only ${available} ${unit} available.`;
 }

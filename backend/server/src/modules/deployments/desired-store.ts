@@ -1,32 +1,43 @@
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
-import type { Deployment, FabricSpec, NodeSpec, Operation, Plan } from '@orrery/contract';
+import {
+  Deployment,
+  type EventDraft,
+  type FabricSpec,
+  type NodeSpec,
+  type Operation,
+  type Plan,
+} from '@orrery/contract';
 import { isEmptyNode, type Phase } from '@orrery/planner/transition/phases';
+import { type Batch, COLLECTIONS, type Collections } from '../../platform/durable-collection/collections.js';
+import type { DurableCollection } from '../../platform/durable-collection/durable-collection.js';
 import { Mutex } from '../../platform/mutex.js';
 import { STORE, type Store, type Transaction } from '../../platform/redis.js';
 import { KEYS } from '../../platform/redis-keys.js';
+import { unreadableState } from '../../platform/state-version.js';
 import type { DeploymentView, ExitView } from '../../ports/deployment-view.js';
-import { EVENT_LOG, type EventDraft, type EventLog } from '../../ports/event-log.js';
+import { EVENT_LOG, type EventLog } from '../../ports/event-log.js';
 import { OPERATIONS, type OperationLog } from '../../ports/operation-log.js';
 
-/** What nodes and fabric were last told, and how far the newest change is. */
+/** Desired state last sent to nodes and fabric, and the progress of the latest change. */
 export interface Desired {
-  /** The operation whose change this is; null before the first. */
+  /** The operation that made the latest change; null before the first. */
   readonly operation_id: string | null;
-  /** The plan that is followed; null: none. */
+  /** The plan being applied; null: none. */
   readonly plan_id: string | null;
   readonly phase: Phase;
-  /** Servers that must reach their generation before the phase is over. */
+  /** Servers that must reach their generation before the phase ends. */
   readonly waiting_for: readonly string[];
-  /** The newest generation that was given out. */
+  /** The latest generation that was assigned. */
   readonly generation: number;
   readonly nodes: Readonly<Record<string, NodeSpec>>;
   readonly fabric: FabricSpec;
 }
 
-/** A plan that does not run any more is kept for so long. */
+/** How long a plan that no longer runs is kept. */
 const KEEP_OLD_PLAN_S = 30 * 86_400;
 
-const KNOWN_OPERATIONS = 100;
+/** Of chains. */
+const MAX_DEPLOYMENTS = 1000;
 
 const NOTHING: Desired = {
   operation_id: null,
@@ -38,49 +49,53 @@ const NOTHING: Desired = {
   fabric: { generation: 0, rules: [] },
 };
 
-/** Holds desired state and deployments in memory as they are in Redis. */
+/** In-memory copy of desired state and deployments in Redis. */
 @Injectable()
 export class DesiredStore implements DeploymentView, OnModuleInit {
   desired: Desired = NOTHING;
-  /** Accepted operations that are not over, the running one first. */
+  /** Accepted operations that have not finished, the running one first. */
   queue: readonly Accepted[] = [];
-  /** The newest operations, also those that are over. */
-  private known = new Map<string, Operation>();
   plan: Plan | null = null;
-  private entries = new Map<string, Deployment>();
+  private readonly entries: DurableCollection<Deployment>;
   private exitViews: ReadonlyMap<string, ExitView> = new Map();
   private readonly mutex = new Mutex();
-  /** A transaction was not answered: Redis may hold more than memory. */
+  /** A transaction got no reply: Redis may be ahead of memory. */
   private unsure = false;
   private readonly listeners: (() => void)[] = [];
 
   constructor(
     @Inject(STORE) private readonly store: Store,
+    @Inject(COLLECTIONS) private readonly collections: Collections,
     @Inject(OPERATIONS) private readonly operations: OperationLog,
     @Inject(EVENT_LOG) private readonly events: EventLog,
-  ) {}
+  ) {
+    this.entries = collections.open({
+      key: KEYS.deployments,
+      noun: 'deployment',
+      schema: Deployment,
+      version: 1,
+      idOf: ({ chain_id }) => chain_id,
+      bound: { most: MAX_DEPLOYMENTS, policy: 'refuse' },
+    });
+  }
 
   onModuleInit(): Promise<void> {
     return this.load();
   }
 
-  /** Nothing that memory held before is kept: an operation may be over by what was not answered. */
+  /**
+   * Replaces all memory: the transaction without a reply may have finished an operation. Throws if an accepted operation or
+   * its plan cannot be read: it would never end.
+   */
   private async load(): Promise<void> {
+    await this.collections.certain();
     const desired = (await this.store.json<Desired>(KEYS.desired)) ?? NOTHING;
-    const plan = desired.plan_id ? await this.store.json<Plan>(KEYS.plan(desired.plan_id)) : null;
+    const plan = desired.plan_id ? await this.storedPlan(desired.plan_id) : null;
     const queue = await this.readQueue();
-    const stored = await this.store.hashValues<Deployment>(KEYS.deployments);
-    const known = new Map(queue.map(({ operation }) => [operation.id, operation]));
-    for (const { operation_id } of stored) {
-      const operation = known.has(operation_id) ? null : await this.operations.get(operation_id);
-      if (operation) known.set(operation_id, operation);
-    }
     this.desired = desired;
     this.plan = plan;
     this.exitViews = exitsOf(desired);
     this.queue = queue;
-    this.entries = new Map(stored.map((deployment) => [deployment.pipeline_id, deployment]));
-    this.known = known;
   }
 
   get comingPlan(): Plan | null {
@@ -88,16 +103,16 @@ export class DesiredStore implements DeploymentView, OnModuleInit {
   }
 
   deployments(): readonly Deployment[] {
-    return [...this.entries.values()].sort((a, b) => (a.pipeline_id < b.pipeline_id ? -1 : 1));
+    return this.entries.all();
   }
 
-  deployment(pipelineId: string): Deployment | undefined {
-    return this.entries.get(pipelineId);
+  deployment(chainId: string): Deployment | undefined {
+    return this.entries.find(chainId);
   }
 
   serversInUse(): ReadonlySet<string> {
-    const { nodes } = this.desired;
-    return new Set(Object.keys(nodes).filter((name) => !isEmptyNode(nodes[name]!)));
+    const desired = [this.desired.nodes, ...this.queue.map(({ plan }) => plan.nodes)];
+    return new Set(desired.flatMap((nodes) => Object.keys(nodes).filter((name) => !isEmptyNode(nodes[name]!))));
   }
 
   hostsInUse(): ReadonlySet<string> {
@@ -113,7 +128,7 @@ export class DesiredStore implements DeploymentView, OnModuleInit {
     this.listeners.push(listener);
   }
 
-  /** Stores a change in one transaction, one change at a time; memory follows when Redis has it. */
+  /** Stores a change in one transaction, one change at a time; memory is updated once Redis has it. */
   commit(makeChange: () => DesiredChange | null): Promise<void> {
     return this.mutex.run(async () => {
       if (this.unsure) await this.reload();
@@ -122,7 +137,7 @@ export class DesiredStore implements DeploymentView, OnModuleInit {
     });
   }
 
-  /** Resolves when memory is as Redis, also where a transaction was not answered. */
+  /** Resolves when memory matches Redis, including after a transaction without a reply. */
   certain(): Promise<void> {
     return this.commit(() => null);
   }
@@ -133,7 +148,7 @@ export class DesiredStore implements DeploymentView, OnModuleInit {
     this.tell();
   }
 
-  /** The reconciler hears of it, and makes certain for as long as it takes. */
+  /** Wakes the reconciler, which re-reads Redis, with retries. */
   private doubt(): void {
     this.unsure = true;
     this.tell();
@@ -144,69 +159,75 @@ export class DesiredStore implements DeploymentView, OnModuleInit {
   }
 
   private async write(change: DesiredChange): Promise<void> {
-    const { desired, plan, deployments, operation, accept, over, events, writeIn } = change;
-    await this.store
-      .transact((transaction) => {
-        if (desired) transaction.set(KEYS.desired, JSON.stringify(desired));
-        if (plan && plan.id !== this.plan?.id) {
-          transaction.persist(KEYS.plan(plan.id));
-          if (this.plan) transaction.expire(KEYS.plan(this.plan.id), KEEP_OLD_PLAN_S);
-        }
-        if (accept) {
-          transaction.rpush(KEYS.operationQueue, accept.operation.id);
-          transaction.persist(KEYS.plan(accept.plan.id));
-          this.operations.writeIn(transaction, accept.operation);
-        }
-        if (over) transaction.lrem(KEYS.operationQueue, 0, over);
+    const { deployments, operation, accept, events, putIn } = change;
+    await this.collections
+      .commit((batch) => {
         for (const [id, deployment] of deployments ?? []) {
-          if (deployment) transaction.hset(KEYS.deployments, id, JSON.stringify(deployment));
-          else transaction.hdel(KEYS.deployments, id);
+          if (deployment) batch.put(this.entries, deployment);
+          else batch.remove(this.entries, id);
         }
-        if (operation) this.operations.writeIn(transaction, operation);
-        for (const event of events ?? []) this.events.appendIn(transaction, event);
-        writeIn?.(transaction);
+        for (const each of [accept?.operation, operation]) if (each) this.operations.putIn(batch, each);
+        batch.also((transaction) => {
+          this.writeIn(transaction, change);
+          for (const event of events ?? []) this.events.appendIn(transaction, event);
+        });
+        putIn?.(batch);
+        batch.onStored(() => this.take(change));
       })
       .catch((error: unknown) => {
         this.doubt();
         throw error;
       });
+    this.tell();
+  }
+
+  private writeIn(transaction: Transaction, { desired, plan, accept, over }: DesiredChange): void {
+    if (desired) transaction.set(KEYS.desired, JSON.stringify(desired));
+    if (plan && plan.id !== this.plan?.id) {
+      transaction.persist(KEYS.plan(plan.id));
+      if (this.plan) transaction.expire(KEYS.plan(this.plan.id), KEEP_OLD_PLAN_S);
+    }
+    if (accept) {
+      transaction.rpush(KEYS.operationQueue, accept.operation.id);
+      transaction.persist(KEYS.plan(accept.plan.id));
+    }
+    if (over) transaction.lrem(KEYS.operationQueue, 0, over);
+  }
+
+  private take({ desired, plan, operation, accept, over }: DesiredChange): void {
     if (plan !== undefined) this.plan = plan;
     if (desired) {
       this.desired = desired;
       this.exitViews = exitsOf(desired);
     }
-    for (const [id, deployment] of deployments ?? []) {
-      if (deployment) this.entries.set(id, deployment);
-      else this.entries.delete(id);
-    }
-    for (const each of [operation, accept?.operation]) if (each) this.remember(each);
     if (operation)
       this.queue = this.queue.map((each) => (each.operation.id === operation.id ? { ...each, operation } : each));
     if (accept) this.queue = [...this.queue, accept];
     if (over) this.queue = this.queue.filter((each) => each.operation.id !== over);
-    this.tell();
   }
 
   operation(id: string): Operation | undefined {
-    return this.known.get(id);
-  }
-
-  private remember(operation: Operation): void {
-    this.known.delete(operation.id);
-    this.known.set(operation.id, operation);
-    const oldest = this.known.keys().next().value;
-    if (this.known.size > KNOWN_OPERATIONS && oldest !== undefined) this.known.delete(oldest);
+    return this.operations.find(id);
   }
 
   private async readQueue(): Promise<Accepted[]> {
     const queue: Accepted[] = [];
     for (const id of await this.store.redis.lrange(KEYS.operationQueue, 0, -1)) {
-      const operation = await this.operations.get(id);
-      const plan = operation?.plan_id ? await this.store.json<Plan>(KEYS.plan(operation.plan_id)) : null;
-      if (!operation || !plan) continue;
-      queue.push({ operation, plan });
+      const operation = this.operations.find(id);
+      if (!operation?.plan_id) throw unreadableState(`The accepted operation ${id}`, 'it or its plan id is missing');
+      queue.push({ operation, plan: await this.storedPlan(operation.plan_id) });
     }
     return queue;
+  }
+
+  private async storedPlan(id: string): Promise<Plan> {
+    const text = await this.store.redis.get(KEYS.plan(id));
+    if (text === null) throw unreadableState(`The accepted plan ${id}`, 'it is missing');
+    try {
+      return JSON.parse(text) as Plan;
+    } catch (error) {
+      throw unreadableState(`The accepted plan ${id}`, (error as Error).message);
+    }
   }
 }
 
@@ -217,28 +238,28 @@ export interface Accepted {
 
 export interface DesiredChange {
   readonly desired?: Desired;
-  /** Absent: as before. */
+  /** Absent: unchanged. */
   readonly plan?: Plan | null;
-  /** By pipeline; null takes the entry away. */
+  /** By chain; null deletes the entry. */
   readonly deployments?: ReadonlyMap<string, Deployment | null>;
-  /** An operation as it is now. */
+  /** Updated operation. */
   readonly operation?: Operation;
   /** A new operation for the end of the queue. */
   readonly accept?: Accepted;
   /** Id of an operation that leaves the queue. */
   readonly over?: string;
   readonly events?: readonly EventDraft[];
-  /** What belongs to others and must be stored with it or not at all. */
-  readonly writeIn?: (transaction: Transaction) => void;
+  /** Writes of other modules that belong in the same transaction. */
+  readonly putIn?: (batch: Batch) => void;
 }
 
 function exitsOf(desired: Desired): Map<string, ExitView> {
   const views = new Map<string, ExitView & { servers: string[] }>();
   for (const [server, spec] of Object.entries(desired.nodes))
-    for (const { exit_id, pipeline_id, direction } of spec.exits) {
+    for (const { exit_id, chain_id, direction } of spec.exits) {
       const view = views.get(exit_id);
       if (view) view.servers.push(server);
-      else views.set(exit_id, { pipeline_id, direction, servers: [server] });
+      else views.set(exit_id, { chain_id, direction, servers: [server] });
     }
   return views;
 }

@@ -4,7 +4,7 @@ import { LOG, type Log } from '../../platform/log.js';
 import { TELEMETRY, type Telemetry } from '../../ports/telemetry.js';
 import { DesiredStore } from './desired-store.js';
 
-/** Notes when the first packet left a pipeline after its deployment had led traffic to it. */
+/** Records when the first packet left a chain after its deployment steered traffic to it. */
 @Injectable()
 export class FirstPacket implements OnApplicationBootstrap {
   private readonly noting = new Set<string>();
@@ -16,11 +16,11 @@ export class FirstPacket implements OnApplicationBootstrap {
   ) {}
 
   onApplicationBootstrap(): void {
-    this.telemetry.onPackets((pipelineId, tMs) => this.saw(pipelineId, tMs));
+    this.telemetry.onPackets((chainId, tMs) => this.saw(chainId, tMs));
   }
 
-  private saw(pipelineId: string, tMs: number): void {
-    const id = this.state.deployment(pipelineId)?.operation_id;
+  private saw(chainId: string, tMs: number): void {
+    const id = this.state.deployment(chainId)?.operation_id;
     const operation = id === undefined ? undefined : this.state.operation(id);
     if (!operation || !isAwaiting(operation, tMs) || this.noting.has(operation.id)) return;
     this.noting.add(operation.id);
@@ -35,13 +35,13 @@ export class FirstPacket implements OnApplicationBootstrap {
               type: 'operation.first-packet',
               subject: operation.id,
               message: `The first packet crossed after ${Math.round(tMs - now.started_ms)} ms`,
-              data: { pipeline_id: pipelineId, after_ms: tMs - now.started_ms },
+              data: { chain_id: chainId, after_ms: tMs - now.started_ms },
               t_ms: tMs,
             },
           ],
         };
       })
-      .catch((error: unknown) => this.log.warn({ error: (error as Error).message }, 'first packet is noted later'))
+      .catch((error: unknown) => this.log.warn({ error: (error as Error).message }, 'first packet not recorded yet'))
       .finally(() => this.noting.delete(operation.id));
   }
 }

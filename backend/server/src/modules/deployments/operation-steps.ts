@@ -22,7 +22,7 @@ export function stepsOf(plan: Plan): OperationStep[] {
   }));
 }
 
-/** The operation with the steps of a kind begun or done. */
+/** The operation with the steps of a kind started or done. */
 export function withSteps(operation: Operation, kind: StepKind, state: 'running' | 'done', nowMs: number): Operation {
   const steps = operation.steps.map((step) => {
     if (step.kind !== kind || step.state === 'done') return step;
@@ -32,7 +32,7 @@ export function withSteps(operation: Operation, kind: StepKind, state: 'running'
   return { ...operation, steps, updated_ms: nowMs };
 }
 
-/** The operation waiting for something that is not as it must be. */
+/** The operation in FAILED_TEMP, waiting for what `detail` names. */
 export function stuck(operation: Operation, detail: string, nowMs: number): Operation {
   const steps = operation.steps.map((step) => (step.state === 'running' ? { ...step, detail } : step));
   return { ...operation, steps, state: 'FAILED_TEMP', error: { detail, errors: [] }, updated_ms: nowMs };

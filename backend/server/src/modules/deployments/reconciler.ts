@@ -1,5 +1,5 @@
 import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
-import type { Deployment, FabricSpec, NodeSpec, Operation } from '@orrery/contract';
+import type { Deployment, EventDraft, FabricSpec, NodeSpec, Operation } from '@orrery/contract';
 import {
   fabricIn,
   isEmptyNode,
@@ -10,9 +10,9 @@ import {
   STEP_KIND,
 } from '@orrery/planner/transition/phases';
 import { CONFIG, type Config } from '../../platform/config.js';
-import { LOG, type Log } from '../../platform/log.js';
-import { Signal } from '../../platform/signal.js';
-import type { EventDraft } from '../../ports/event-log.js';
+import type { ControlLoop } from '../../platform/control-loop/control-loop.js';
+import { CONTROL_LOOPS, type ControlLoops } from '../../platform/control-loop/control-loops.js';
+import type { Decision, LoopRun, RunOutcome } from '../../platform/control-loop/definition.js';
 import { FABRIC, type FabricDriver } from '../../ports/fabric-driver.js';
 import { FLEET, type NodeFleet } from '../../ports/node-fleet.js';
 import { TWIN, type TwinView } from '../../ports/twin-view.js';
@@ -21,69 +21,104 @@ import { ended, OPERATION_NOUN, resumed, stuck, withSteps } from './operation-st
 import { StateMigration } from './state-migration.js';
 
 const RETRY_MS = 1000;
-/** A failure that an agent reports right after it was told something new may still be the old one. */
+const AT_ONCE: RunOutcome = { again: 0 };
+/** A failure reported this soon after a new specification may still refer to the old one. */
 const FAILURE_GRACE_MS = 500;
 
+/** Longer than the fabric's time-out plus the flow state copies before and after it. */
+const DEADLINE_MS = 120_000;
+const BACKOFF = { firstMs: 100, mostMs: 200 };
+const OPERATIONS_KEY = 'operations';
+const FABRIC_KEY = 'fabric';
+
+/** Progress of a phase. */
+type Outcome = 'reached' | 'superseded' | { readonly again: number };
+
+/** Waiting for nodes to converge in a phase. */
+interface Wait {
+  readonly desired: string;
+  readonly beganMs: number;
+  deadlineMs: number;
+  progress: string;
+}
+
 /**
- * Makes nodes and fabric follow the accepted plans, one operation after the other. What it tells them is stored first, so
- * a restart goes on where it was; a step that does not come about is tried for as long as it is desired.
+ * Makes nodes and fabric follow the accepted plans, one operation after the other. Desired state is stored before it is
+ * sent, so that a restart resumes where it stopped; a failing step is retried for as long as it is desired.
  */
 @Injectable()
 export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown {
-  private readonly signal = new Signal();
-  private closed = false;
-  private worker: Promise<void> = Promise.resolve();
+  private readonly loop: ControlLoop;
+  private wait: Wait | null = null;
+  /** Fabric spec that was applied before this server started; null once a newer one has been sent. */
+  private fabricBefore: FabricSpec | null = null;
 
   constructor(
+    @Inject(CONTROL_LOOPS) loops: ControlLoops,
     @Inject(CONFIG) private readonly config: Config,
-    @Inject(LOG) private readonly log: Log,
     @Inject(DesiredStore) private readonly state: DesiredStore,
     @Inject(FLEET) private readonly fleet: NodeFleet,
     @Inject(FABRIC) private readonly fabric: FabricDriver,
     @Inject(TWIN) private readonly twin: TwinView,
     @Inject(StateMigration) private readonly migration: StateMigration,
-  ) {}
+  ) {
+    this.loop = loops.add({
+      id: 'deployment',
+      title: 'Deployment',
+      purpose: 'Makes servers and switches follow the accepted plans, one operation after the other.',
+      tickMs: null,
+      backoff: BACKOFF,
+      deadlineMs: DEADLINE_MS,
+      run: (run) => (run.key === FABRIC_KEY ? this.restoreFabric(run) : this.follow(run)),
+    });
+  }
 
   onApplicationBootstrap(): void {
     this.tellNodes();
-    this.fleet.onChange(() => this.signal.wake());
-    this.state.onChange(() => this.signal.wake());
-    void this.restoreFabric();
-    this.worker = this.work();
+    this.fleet.onChange(() => this.loop.wake(OPERATIONS_KEY));
+    this.state.onChange(() => this.loop.wake(OPERATIONS_KEY));
+    this.fabricBefore = this.state.desired.fabric;
+    this.loop.wake(FABRIC_KEY);
+    this.loop.wake(OPERATIONS_KEY);
   }
 
-  async onApplicationShutdown(): Promise<void> {
-    this.closed = true;
-    this.signal.wake();
-    await this.worker;
+  onApplicationShutdown(): Promise<void> {
+    return this.loop.stop();
   }
 
-  private async work(): Promise<void> {
-    while (!this.closed) {
-      try {
-        await this.state.certain();
-        this.tellNodes();
-        const head = this.state.queue[0];
-        if (head) await this.advance(head);
-        else await this.signal.wait();
-      } catch (error) {
-        this.log.warn({ error: (error as Error).message }, 'the reconciler tries again');
-        await this.signal.wait(RETRY_MS / 5);
-      }
-    }
+  private async follow(run: LoopRun): Promise<RunOutcome | undefined> {
+    await this.state.certain();
+    this.tellNodes();
+    const head = this.state.queue[0];
+    return head ? this.advance(head, run) : undefined;
   }
 
-  private async advance(head: Accepted): Promise<void> {
+  private async advance(head: Accepted, run: LoopRun): Promise<RunOutcome> {
     const { desired } = this.state;
-    if (desired.operation_id !== head.operation.id) return this.enter('prepare', head);
+    if (desired.operation_id !== head.operation.id) {
+      const { kind, by, id } = head.operation;
+      run.decide({
+        subject: id,
+        what: `${OPERATION_NOUN[kind]} begins`,
+        why: `accepted for ${by}`,
+        inputs: this.inputs(),
+      });
+      await this.enter('prepare', head);
+      return AT_ONCE;
+    }
     const { phase } = desired;
-    if (phase === 'settled') return this.complete(head);
-    const outcome = isFabricPhase(phase) ? await this.applyFabric(head) : await this.awaitNodes(head);
+    if (phase === 'settled') {
+      await this.complete(head);
+      return AT_ONCE;
+    }
+    const outcome = isFabricPhase(phase) ? await this.applyFabric(head, run) : await this.awaitNodes(head, run);
     if (outcome === 'reached') await this.enter(PHASES[PHASES.indexOf(phase) + 1]!, head);
-    if (outcome === 'superseded') await this.giveUp(head);
+    else if (outcome === 'superseded') await this.giveUp(head);
+    else return outcome;
+    return AT_ONCE;
   }
 
-  /** Enters the first phase from `wanted` on in which something changes. */
+  /** Enters the first phase, starting at `wanted`, that changes something. */
   private async enter(wanted: Phase, head: Accepted): Promise<void> {
     await this.state.commit(() => {
       const before = this.state.desired;
@@ -110,60 +145,61 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
     for (const [node, spec] of Object.entries(this.state.desired.nodes)) this.fleet.setDesired(node, spec);
   }
 
-  private async awaitNodes(head: Accepted): Promise<'reached' | 'superseded' | 'closed'> {
-    const began = Date.now();
-    let deadline = began + this.config.timing.stepTimeoutMs;
-    let progress = '';
-    while (!this.closed) {
-      const waiting = this.state.desired.waiting_for.filter((node) => this.exists(node) && !this.hasReached(node));
-      if (waiting.length === 0) return 'reached';
-      const operation = this.current(head);
-      if (operation.state === 'FAILED_TEMP' && this.state.queue.length > 1) return 'superseded';
-      const settled = Date.now() - began >= FAILURE_GRACE_MS;
-      const failed = settled ? waiting.flatMap((node) => this.failureOf(node) ?? []) : [];
-      const loaded = waiting.map((node) => this.loadedBytes(node)).join();
-      if (loaded !== progress) deadline = Date.now() + this.config.timing.stepTimeoutMs;
-      progress = loaded;
-      const late = Date.now() >= deadline;
-      if (failed.length > 0 || late) {
-        const detail = (failed.length > 0 ? failed : waiting.map((node) => this.lag(node))).join('; ');
-        await this.report(head, detail);
-        deadline = Number.POSITIVE_INFINITY;
-      }
-      await this.signal.wait(Math.min(Math.max(deadline - Date.now(), 1), FAILURE_GRACE_MS));
+  private async awaitNodes(head: Accepted, run: LoopRun): Promise<Outcome> {
+    const waiting = this.state.desired.waiting_for.filter((node) => this.exists(node) && !this.hasReached(node));
+    if (waiting.length === 0) return 'reached';
+    const operation = this.current(head);
+    if (operation.state === 'FAILED_TEMP' && this.state.queue.length > 1) return 'superseded';
+    const nowMs = performance.now();
+    const wait = this.waitOf(nowMs);
+    const failed =
+      nowMs - wait.beganMs >= FAILURE_GRACE_MS ? waiting.flatMap((node) => this.failureOf(node) ?? []) : [];
+    const loaded = waiting.map((node) => this.loadedBytes(node)).join();
+    if (loaded !== wait.progress) wait.deadlineMs = nowMs + this.config.timing.stepTimeoutMs;
+    wait.progress = loaded;
+    if (failed.length > 0 || nowMs >= wait.deadlineMs) {
+      const detail = (failed.length > 0 ? failed : waiting.map((node) => this.lag(node))).join('; ');
+      await this.report(head, detail, run);
+      wait.deadlineMs = Number.POSITIVE_INFINITY;
     }
-    return 'closed';
+    return { again: Math.min(Math.max(wait.deadlineMs - nowMs, 1), FAILURE_GRACE_MS) };
   }
 
-  private async applyFabric(head: Accepted): Promise<'reached' | 'superseded' | 'closed'> {
-    while (!this.closed) {
-      try {
-        const steers = this.state.desired.phase === 'steer';
-        if (steers) await this.migration.copy(head.plan, 'before');
-        await this.fabric.apply(this.state.desired.fabric);
-        if (steers) await this.migration.copy(head.plan, 'after');
-        return 'reached';
-      } catch (error) {
-        await this.report(head, `fabric: ${(error as Error).message}`);
-        if (this.state.queue.length > 1) return 'superseded';
-        await this.signal.wait(RETRY_MS);
-      }
-    }
-    return 'closed';
+  /** Restarts with each phase and with each start of the server. */
+  private waitOf(nowMs: number): Wait {
+    const { operation_id, phase, generation } = this.state.desired;
+    const desired = `${operation_id} ${phase} ${generation}`;
+    if (this.wait?.desired !== desired)
+      this.wait = { desired, beganMs: nowMs, deadlineMs: nowMs + this.config.timing.stepTimeoutMs, progress: '' };
+    return this.wait;
   }
 
-  /** Makes the operation FAILED_TEMP, or tells a new reason. */
-  private report(head: Accepted, detail: string): Promise<void> {
+  private async applyFabric(head: Accepted, run: LoopRun): Promise<Outcome> {
+    try {
+      const steers = this.state.desired.phase === 'steer';
+      if (steers) await run.step(this.migration.copy(head.plan, 'before', run.signal));
+      await run.step(this.fabric.apply(this.state.desired.fabric));
+      if (steers) await run.step(this.migration.copy(head.plan, 'after', run.signal));
+      return 'reached';
+    } catch (error) {
+      if (run.signal.aborted) throw error;
+      await this.report(head, `fabric: ${(error as Error).message}`, run);
+      return this.state.queue.length > 1 ? 'superseded' : { again: RETRY_MS };
+    }
+  }
+
+  /** Sets the operation to FAILED_TEMP, or updates the reason. */
+  private report(head: Accepted, detail: string, run: LoopRun): Promise<void> {
+    run.decide({ subject: head.operation.id, what: 'Wait', why: detail, inputs: this.inputs() });
     return this.state.commit(() => {
       const before = this.current(head);
       if (before.state === 'FAILED_TEMP' && before.error?.detail === detail) return null;
       const operation = stuck(before, detail, Date.now());
       const event: EventDraft = {
         type: 'operation.waiting',
-        severity: 'warning',
         subject: operation.id,
         message: `The operation waits: ${detail}`,
-        data: { pipeline_id: operation.subject },
+        data: { chain_id: operation.subject },
       };
       return { operation, events: [event] };
     });
@@ -180,25 +216,32 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
         subject: operation.id,
         message,
         actor: operation.by,
-        data: { pipeline_id: operation.subject, plan_id: operation.plan_id },
+        data: { chain_id: operation.subject, plan_id: operation.plan_id },
       });
       return { operation, over: operation.id, deployments: entries, events };
     });
+    this.migration.forget(head.plan.id);
   }
 
-  /** Entries of operations that still wait are theirs; those of this one, and of any that was given up, are settled. */
+  /** Settles the entries of this operation and of superseded ones; operations that still wait keep theirs. */
   private settledDeployments(head: Accepted, operation: Operation, now: number) {
     const entries = new Map<string, Deployment | null>();
     const events: EventDraft[] = [];
-    const planned = new Set(head.plan.pipelines.map(({ pipeline_id }) => pipeline_id));
+    const planned = new Set(head.plan.chains.map(({ chain_id }) => chain_id));
     const waiting = new Set(this.state.queue.map((accepted) => accepted.operation.id));
     waiting.delete(operation.id);
     for (const deployment of this.state.deployments()) {
-      const id = deployment.pipeline_id;
+      const id = deployment.chain_id;
       if (waiting.has(deployment.operation_id)) continue;
       if (!planned.has(id)) {
         entries.set(id, null);
-        events.push({ type: 'deployment.removed', subject: id, message: `${id} was taken down`, actor: operation.by });
+        events.push({
+          type: 'deployment.removed',
+          subject: id,
+          message: `${id} was taken down`,
+          actor: operation.by,
+          data: { plan_id: head.plan.id },
+        });
       } else if (deployment.state === 'deploying' || deployment.state === 'undeploying') {
         entries.set(id, { ...deployment, plan_id: head.plan.id, state: 'running', since_ms: now });
         events.push({
@@ -215,41 +258,52 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
     return { entries, events };
   }
 
-  /** A newer operation takes the place of one that cannot come about. */
-  private giveUp(head: Accepted): Promise<void> {
-    return this.state.commit((): DesiredChange => {
+  /** A newer operation supersedes one that cannot complete. */
+  private async giveUp(head: Accepted): Promise<void> {
+    await this.state.commit((): DesiredChange => {
       const before = this.current(head);
-      const detail = `${before.error?.detail ?? 'not finished'} (another operation took its place)`;
+      const detail = `${before.error?.detail ?? 'not finished'} (superseded by another operation)`;
       const operation = ended(before, 'FAILED', detail, Date.now());
       const event: EventDraft = {
         type: 'operation.failed',
-        severity: 'error',
         subject: operation.id,
         message: detail,
-        data: { pipeline_id: operation.subject },
+        data: { chain_id: operation.subject },
       };
       return { operation, over: operation.id, events: [event] };
     });
+    this.migration.forget(head.plan.id);
   }
 
-  /** After a restart the fabric may have been lost with the twin. */
-  private async restoreFabric(): Promise<void> {
-    const { fabric } = this.state.desired;
-    while (!this.closed && fabric.generation > 0 && this.state.desired.fabric === fabric) {
-      try {
-        return await this.fabric.apply(fabric);
-      } catch (error) {
-        this.log.debug({ error: (error as Error).message }, 'the fabric is not restored yet');
-        await new Promise((resolve) => setTimeout(resolve, RETRY_MS).unref());
-      }
+  /** After a restart the fabric rules may have been lost with the twin. */
+  private async restoreFabric(run: LoopRun): Promise<RunOutcome> {
+    const fabric = this.fabricBefore;
+    if (!fabric || fabric.generation === 0 || this.state.desired.fabric !== fabric) return { again: 'done' };
+    try {
+      await run.step(this.fabric.apply(fabric));
+      return { again: 'done' };
+    } catch (error) {
+      if (run.signal.aborted) throw error;
+      run.decide({
+        subject: FABRIC_KEY,
+        what: 'Rules are restored later',
+        why: (error as Error).message,
+        inputs: this.inputs(),
+      });
+      return { again: RETRY_MS };
     }
+  }
+
+  private inputs(): Decision['inputs'] {
+    const { phase, generation } = this.state.desired;
+    return { phase, generation, queued: this.state.queue.length };
   }
 
   private current(head: Accepted): Operation {
     return this.state.operation(head.operation.id) ?? head.operation;
   }
 
-  /** Emulated servers are not there when the twin is off. */
+  /** Emulated servers do not exist while the twin is off. */
   private exists(node: string): boolean {
     if (!this.fleet.status(node)) return false;
     return this.twin.enabled || this.fleet.originOf(node) !== 'twin';
@@ -268,7 +322,7 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
       : null;
   }
 
-  /** A bitstream takes seconds; nobody waits for it in vain as long as it comes. */
+  /** Progress of a bitstream load, which takes seconds; progress extends the time-out. */
   private loadedBytes(node: string): number {
     if (!this.fleet.isConnected(node)) return 0;
     const slots = this.fleet.observed(node)?.boards.flatMap((board) => board.slots) ?? [];
@@ -282,7 +336,7 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
   }
 }
 
-/** Desired state in a phase, derived from what nodes and fabric were last told. */
+/** Desired state in a phase, derived from the previous desired state. */
 function desiredIn(before: Desired, phase: Phase, { plan, operation }: Accepted): Desired {
   const generation = before.generation + 1;
   const base: Desired = {
@@ -311,25 +365,25 @@ function desiredIn(before: Desired, phase: Phase, { plan, operation }: Accepted)
   return { ...base, nodes, waiting_for: waiting.map(([name]) => name) };
 }
 
-/** What changed gets the generation; the rest keeps its own. */
+/** Changed specs get the generation; the others keep theirs. */
 function numbered<S extends NodeSpec | FabricSpec>(before: S | undefined, next: S, generation: number): S {
   return next === before ? next : { ...next, generation };
 }
 
 function stepEvent(operation: Operation, phase: Phase): EventDraft {
   const titles: Record<Phase, string> = {
-    prepare: 'Nodes get what is new',
-    steer: 'The fabric leads traffic to it',
-    switch: 'Instances that stay change over',
-    clean: 'Nodes drop what is not needed',
-    settle: 'The fabric drops old hops',
-    settled: 'Everything is as planned',
+    prepare: 'New instances start',
+    steer: 'Traffic is steered to them',
+    switch: 'Instances that stay are switched over',
+    clean: 'Instances that are no longer needed end',
+    settle: 'Old hops are removed from the switches',
+    settled: 'Everything matches the plan',
   };
   return {
     type: 'operation.step',
     subject: operation.id,
     message: titles[phase],
     actor: operation.by,
-    data: { phase, pipeline_id: operation.subject },
+    data: { phase, chain_id: operation.subject },
   };
 }

@@ -1,22 +1,25 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { Plan } from '@orrery/contract';
+import { flowRowKey, formatFlowRows, isFlowRows, nfInstances, type Plan, parseFlowRows } from '@orrery/contract';
 import { DESCRIPTORS, type DescriptorCatalogue } from '../../ports/descriptor-catalogue.js';
 import { EVENT_LOG, type EventLog } from '../../ports/event-log.js';
 import { FLEET, type NodeFleet } from '../../ports/node-fleet.js';
 
 type Migration = Plan['migrations'][number];
-/** As NFs export it: one table, whose rows begin with what `state.key` of the descriptor names, or figures by name. */
+/**
+ * As NFs export it: one table, in numbers or in binary rows, whose rows begin with the fields in `state.key` of the
+ * descriptor; or figures by name.
+ */
 type FlowState = Readonly<Record<string, unknown>>;
 
 /**
- * migrate_instance (HYPER III-A): flow state goes over to an instance before traffic is led to it, and once more after, for
- * flows that began in between; figures go over once. What cannot be moved is told; a chain without old flows is better
- * than none.
+ * migrate_instance (HYPER III-A): flow state is copied to an instance before traffic is steered to it, and once more after,
+ * for flows that began in between; figures are copied once. A failed copy is logged and does not stop the deployment: a
+ * chain without old flows is better than none.
  */
 @Injectable()
 export class StateMigration {
-  /** Entries that the first copy moved, by plan and instance. */
-  private readonly moved = new Map<string, ReadonlySet<string>>();
+  /** Entries that the first copy moved, by instance, of each plan under way. */
+  private readonly moved = new Map<string, Map<string, ReadonlySet<string>>>();
 
   constructor(
     @Inject(FLEET) private readonly fleet: NodeFleet,
@@ -24,57 +27,90 @@ export class StateMigration {
     @Inject(DESCRIPTORS) private readonly catalogue: DescriptorCatalogue,
   ) {}
 
-  async copy({ id, migrations = [], instances }: Plan, when: 'before' | 'after'): Promise<void> {
+  /** Makes no further call once `signal` is aborted, so that copies do not overlap; it then rejects with the reason. */
+  async copy({ id, migrations = [], graph }: Plan, when: 'before' | 'after', signal: AbortSignal): Promise<void> {
+    const moved = this.moved.get(id) ?? new Map<string, ReadonlySet<string>>();
+    if (migrations.length > 0) this.moved.set(id, moved);
     for (const migration of migrations) {
-      const nf = instances.find((it) => it.id === migration.to)?.nf ?? '';
+      signal.throwIfAborted();
+      const nf = nfInstances(graph).find((it) => it.id === migration.to)?.nf ?? '';
       const columns = this.catalogue.find(nf)?.state.key.length;
-      const key = `${id} ${migration.to}`;
-      // A fabric that has to be told again is no reason to move everything again.
-      if (when === 'before' && this.moved.has(key)) continue;
+      // Resending the fabric rules does not repeat the first copy.
+      if (when === 'before' && moved.has(migration.to)) continue;
       try {
-        await this.copyOne(migration, key, columns, when);
+        await this.copyOne(migration, moved, columns, when, signal);
       } catch (error) {
-        this.tell(migration, 'migration-failed', `its flows could not be moved: ${(error as Error).message}`, { when });
+        signal.throwIfAborted();
+        const { from, to } = migration;
+        this.events.append({
+          type: 'instance.migration-failed',
+          subject: to,
+          message: `${from} to ${to}: flows could not be moved: ${(error as Error).message}`,
+          data: { from, to, when },
+        });
       }
     }
   }
 
-  /** `columns`: how many tell rows apart; absent: a row is known only when it is the same in all. */
+  /** For a plan that has been carried out or given up. */
+  forget(planId: string): void {
+    this.moved.delete(planId);
+  }
+
+  /** `columns`: number of key columns; absent: a row is identified by all of its columns. */
   private async copyOne(
     migration: Migration,
-    key: string,
+    moved: Map<string, ReadonlySet<string>>,
     columns: number | undefined,
     when: 'before' | 'after',
+    signal: AbortSignal,
   ): Promise<void> {
     const { from, from_server, to, to_server } = migration;
     const began = performance.now();
     const exported = (await this.fleet.call(from_server, 'export_state', from, {})) as FlowState;
-    const table = tableOf(exported);
-    const entries = table ? (exported[table] as unknown[]) : Object.keys(exported);
-    const identityOf = (entry: unknown) => JSON.stringify(Array.isArray(entry) ? entry.slice(0, columns) : entry);
-    const known = when === 'after' ? this.moved.get(key) : undefined;
-    const fresh = known ? entries.filter((entry) => !known.has(identityOf(entry))) : entries;
-    if (when === 'after') this.moved.delete(key);
-    const state = table ? { ...exported, [table]: fresh } : exported;
-    if (fresh.length > 0) await this.fleet.call(to_server, 'import_state', to, { state });
-    if (when === 'before') this.moved.set(key, new Set(entries.map(identityOf)));
+    signal.throwIfAborted();
+    const { identities, only } = tableOf(exported, columns);
+    const known = when === 'after' ? moved.get(to) : undefined;
+    const fresh = identities.flatMap((identity, i) => (known?.has(identity) ? [] : [i]));
+    if (when === 'after') moved.delete(to);
+    if (fresh.length > 0) {
+      const state = fresh.length < identities.length ? only(fresh) : exported;
+      await this.fleet.call(to_server, 'import_state', to, { state });
+      signal.throwIfAborted();
+    }
+    if (when === 'before') moved.set(to, new Set(identities));
     if (fresh.length === 0) return;
     const ms = performance.now() - began;
-    const figures = { when, entries: fresh.length, ms, entries_per_s: Math.round(fresh.length / (ms / 1000)) };
-    this.tell(migration, 'migrated', `${fresh.length} entries moved in ${ms.toFixed(0)} ms`, figures);
-  }
-
-  private tell({ from, to }: Migration, what: string, message: string, data: Record<string, unknown>): void {
     this.events.append({
-      type: `instance.${what}`,
-      severity: what === 'migrated' ? 'info' : 'warning',
+      type: 'instance.migrated',
       subject: to,
-      message: `${from} to ${to}: ${message}`,
-      data: { from, to, ...data },
+      message: `${from} to ${to}: ${fresh.length} entries moved in ${ms.toFixed(0)} ms`,
+      data: { from, to, when, entries: fresh.length, ms, entries_per_s: Math.round(fresh.length / (ms / 1000)) },
     });
   }
 }
 
-function tableOf(state: FlowState): string | null {
-  return Object.keys(state).find((name) => Array.isArray(state[name])) ?? null;
+interface Table {
+  /** Identity of each entry. */
+  identities: string[];
+  /** The state restricted to these entries. */
+  only(entries: readonly number[]): FlowState;
+}
+
+function tableOf(state: FlowState, columns: number | undefined): Table {
+  for (const [name, value] of Object.entries(state)) {
+    if (isFlowRows(value)) {
+      const { widths, rows } = parseFlowRows(value);
+      return {
+        identities: rows.map((row) => flowRowKey(widths, row, columns ?? widths.length)),
+        only: (entries) => ({ ...state, [name]: formatFlowRows({ widths, rows: entries.map((i) => rows[i]!) }) }),
+      };
+    }
+    if (Array.isArray(value))
+      return {
+        identities: value.map((entry) => JSON.stringify(Array.isArray(entry) ? entry.slice(0, columns) : entry)),
+        only: (entries) => ({ ...state, [name]: entries.map((i) => value[i]) }),
+      };
+  }
+  return { identities: Object.keys(state), only: () => state };
 }

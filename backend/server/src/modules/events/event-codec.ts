@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import type { Event } from '@orrery/contract';
+import { Event, type EventDraft, severityOf } from '@orrery/contract';
+import type { Metrics } from '../../platform/metrics.js';
 import { KEYS, PROJECT } from '../../platform/redis-keys.js';
-import type { EventDraft } from '../../ports/event-log.js';
 
-/** The log keeps about so many events; older ones are trimmed. */
+/** Approximate length of the log; older events are trimmed. */
 export const EVENT_LOG_LENGTH = 100_000;
 
-/** Fields of an entry as Redis takes them; the nonce tells a repeated write from a new event. */
+/** Fields of an entry as written to Redis; the nonce distinguishes a repeated write from a new event. */
 export interface Entry {
   readonly nonce: string;
   readonly type: string;
@@ -18,11 +18,11 @@ export function entryOf(draft: EventDraft): Entry {
     t_ms: draft.t_ms ?? Date.now(),
     project: PROJECT,
     type: draft.type,
-    severity: draft.severity ?? 'info',
+    severity: severityOf(draft.type, draft.data),
     subject: draft.subject,
     message: draft.message,
     actor: draft.actor ?? 'server',
-    data: draft.data ?? {},
+    data: draft.data,
   };
   return { nonce: randomUUID(), type: draft.type, body: JSON.stringify(body) };
 }
@@ -31,6 +31,22 @@ export function xaddArguments(entry: Entry): [string, 'MAXLEN', '~', number, '*'
   return [KEYS.events, 'MAXLEN', '~', EVENT_LOG_LENGTH, '*', 'e', entry.body, 'n', entry.nonce];
 }
 
-export function eventOf(id: string, fields: readonly string[]): Event {
-  return { id, ...(JSON.parse(fields[1]!) as Omit<Event, 'id'>) };
+/** An entry as Redis returns it: id and fields. */
+export type StoredEntry = [id: string, fields: string[]];
+
+/** Entries of another version that this one cannot read are skipped and counted. */
+export function readEvents(entries: readonly StoredEntry[], metrics: Metrics): Event[] {
+  return entries.flatMap(([id, fields]) => {
+    const event = eventOf(id, fields);
+    if (!event) metrics.eventsUnreadable.inc();
+    return event ?? [];
+  });
+}
+
+function eventOf(id: string, fields: readonly string[]): Event | null {
+  try {
+    return Event.safeParse({ ...JSON.parse(fields[1] ?? ''), id }).data ?? null;
+  } catch {
+    return null;
+  }
 }

@@ -2,10 +2,11 @@ import { Inject, Injectable, type OnApplicationShutdown, type OnModuleInit } fro
 import type { Event } from '@orrery/contract';
 import type { Redis } from 'ioredis';
 import { LOG, type Log } from '../../platform/log.js';
+import { METRICS, type Metrics } from '../../platform/metrics.js';
 import { STORE, type Store } from '../../platform/redis.js';
 import { KEYS } from '../../platform/redis-keys.js';
 import { compareIds, type EventSource } from '../../ports/event-log.js';
-import { eventOf } from './event-codec.js';
+import { readEvents } from './event-codec.js';
 
 const KEEP_IN_MEMORY = 4000;
 const READ_AT_ONCE = 500;
@@ -16,7 +17,7 @@ const BLOCK_MS = 5000;
 export class EventTail implements EventSource, OnModuleInit, OnApplicationShutdown {
   latest = '0-0';
   private recent: Event[] = [];
-  /** Every event behind this id is in `recent`. */
+  /** Every event after this id is in `recent`. */
   private recentFrom = '0-0';
   private readonly listeners = new Set<() => void>();
   private reader: Redis | null = null;
@@ -25,6 +26,7 @@ export class EventTail implements EventSource, OnModuleInit, OnApplicationShutdo
   constructor(
     @Inject(STORE) private readonly store: Store,
     @Inject(LOG) private readonly log: Log,
+    @Inject(METRICS) private readonly metrics: Metrics,
   ) {}
 
   async onModuleInit(): Promise<void> {
@@ -50,7 +52,7 @@ export class EventTail implements EventSource, OnModuleInit, OnApplicationShutdo
     if (compareIds(id, this.recentFrom) >= 0) return true;
     const [oldest] = await this.store.redis.xrange(KEYS.events, '-', '+', 'COUNT', 1);
     if (!oldest || compareIds(id, oldest[0]) >= 0) return true;
-    // Older than the oldest entry: nothing is lost only if nothing was ever trimmed.
+    // Older than the oldest entry: complete only if nothing was ever trimmed.
     const info = (await this.store.redis.xinfo('STREAM', KEYS.events)) as (string | number)[];
     const field = (name: string) => Number(info[info.indexOf(name) + 1]);
     return field('entries-added') === field('length');
@@ -67,8 +69,15 @@ export class EventTail implements EventSource, OnModuleInit, OnApplicationShutdo
       }
       return this.recent.slice(low, low + limit);
     }
-    const entries = await this.store.redis.xrange(KEYS.events, `(${id}`, '+', 'COUNT', limit);
-    return entries.map(([entryId, fields]) => eventOf(entryId, fields));
+    const found: Event[] = [];
+    let cursor = id;
+    for (;;) {
+      const entries = await this.store.redis.xrange(KEYS.events, `(${cursor}`, '+', 'COUNT', limit - found.length);
+      const last = entries.at(-1);
+      found.push(...readEvents(entries, this.metrics));
+      if (!last || found.length === limit) return found;
+      cursor = last[0];
+    }
   }
 
   private async follow(reader: Redis): Promise<void> {
@@ -84,7 +93,7 @@ export class EventTail implements EventSource, OnModuleInit, OnApplicationShutdo
           this.latest,
         );
         const entries = answer?.[0]?.[1] ?? [];
-        if (entries.length > 0) this.take(entries.map(([id, fields]) => eventOf(id, fields)));
+        if (entries.length > 0) this.take(readEvents(entries, this.metrics), entries.at(-1)![0]);
       } catch (error) {
         if (this.closed) return;
         this.log.debug({ error: (error as Error).message }, 'the event log cannot be followed');
@@ -93,9 +102,9 @@ export class EventTail implements EventSource, OnModuleInit, OnApplicationShutdo
     }
   }
 
-  private take(events: Event[]): void {
+  private take(events: readonly Event[], latest: string): void {
     this.recent.push(...events);
-    this.latest = events.at(-1)!.id;
+    this.latest = latest;
     if (this.recent.length > 2 * KEEP_IN_MEMORY) {
       const dropped = this.recent.length - KEEP_IN_MEMORY;
       this.recentFrom = this.recent[dropped - 1]!.id;

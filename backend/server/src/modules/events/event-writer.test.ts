@@ -1,11 +1,11 @@
-import type { Event } from '@orrery/contract';
+import type { Event, EventDraft } from '@orrery/contract';
 import { expect, it, vi } from 'vitest';
 import { makeLog } from '../../platform/log.js';
 import { Metrics } from '../../platform/metrics.js';
 import type { Store } from '../../platform/redis.js';
 import { EventWriter } from './event-writer.js';
 
-/** Writes what it is given at once. */
+/** A store that writes immediately. */
 function storeWith(written: string[]): Store {
   const multi = () => {
     const results: [null, string][] = [];
@@ -23,12 +23,12 @@ function storeWith(written: string[]): Store {
   return { redis: { multi } } as unknown as Store;
 }
 
-it.each([0, 1, 2, 3, 4])('writes an event that comes %i steps behind the end of a write', async (steps) => {
+it.each([0, 1, 2, 3, 4])('writes an event that arrives %i steps after the end of a write', async (steps) => {
   const written: string[] = [];
   const metrics = new Metrics();
   const writer = new EventWriter(storeWith(written), makeLog('silent'), metrics);
-  const draft = (message: string) => ({ type: 'test.tick', subject: 'test', message });
-  // Counting is the last thing that a write does; what is left of it are steps of the microtask queue.
+  const draft = (message: string): EventDraft => ({ type: 'twin.lost', subject: 'test', message, data: {} });
+  // Counting is the last action of a write; only microtasks are left after it.
   vi.spyOn(metrics.events, 'inc').mockImplementationOnce(() => {
     const after = (left: number): void => {
       if (left === 0) writer.append(draft('late'));

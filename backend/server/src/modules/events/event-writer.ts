@@ -1,16 +1,17 @@
 import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import type { EventDraft } from '@orrery/contract';
 import { LOG, type Log } from '../../platform/log.js';
 import { METRICS, type Metrics } from '../../platform/metrics.js';
 import { STORE, type Store, type Transaction } from '../../platform/redis.js';
 import { KEYS } from '../../platform/redis-keys.js';
-import type { EventDraft, EventLog } from '../../ports/event-log.js';
+import type { EventLog } from '../../ports/event-log.js';
 import { type Entry, entryOf, xaddArguments } from './event-codec.js';
 
 const BATCH = 200;
 const MAX_WAITING = 10_000;
 const RETRY_MS = 100;
 
-/** Writes events in order, each once, also over a restart of Redis in the middle of a write. */
+/** Writes events in order, exactly once, even if Redis restarts in the middle of a write. */
 @Injectable()
 export class EventWriter implements EventLog, OnApplicationShutdown {
   private readonly waiting: Entry[] = [];
@@ -43,7 +44,7 @@ export class EventWriter implements EventLog, OnApplicationShutdown {
     await this.working;
   }
 
-  /** `working` is cleared in the same step that finds nothing waiting, so that no event comes in between unseen. */
+  /** `working` is cleared in the same tick that finds nothing waiting, so that no event is missed in between. */
   private async drain(): Promise<void> {
     try {
       let goesOn = true;
@@ -53,7 +54,7 @@ export class EventWriter implements EventLog, OnApplicationShutdown {
     }
   }
 
-  /** False: the server stops and the store is away. */
+  /** False if the server is stopping and the store is away. */
   private async writeBatch(): Promise<boolean> {
     const batch = this.waiting.slice(0, BATCH);
     let left: Entry[] = batch;
@@ -72,7 +73,7 @@ export class EventWriter implements EventLog, OnApplicationShutdown {
     return true;
   }
 
-  /** Gives those that Redis refused. Throws when it cannot be known which were written. */
+  /** Returns the entries that Redis refused. Throws if it is unknown which were written. */
   private async write(entries: readonly Entry[]): Promise<Entry[]> {
     const transaction = this.store.redis.multi();
     for (const entry of entries) transaction.xadd(...xaddArguments(entry));
@@ -81,7 +82,7 @@ export class EventWriter implements EventLog, OnApplicationShutdown {
     return entries.filter((_, index) => results[index]![0] !== null);
   }
 
-  /** Those that are not in the log, found by their nonce among its newest entries. */
+  /** The entries whose nonce is not among the latest entries of the log. */
   private async missing(entries: readonly Entry[]): Promise<Entry[]> {
     for (;;) {
       try {

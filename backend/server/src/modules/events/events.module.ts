@@ -1,12 +1,13 @@
 import { Controller, Global, Inject, Module, Res } from '@nestjs/common';
 import type { Event, RouteInput } from '@orrery/contract';
 import type { FastifyReply } from 'fastify';
+import { METRICS, type Metrics } from '../../platform/metrics.js';
 import { badMarker, linkNext, makeMarker, readMarker } from '../../platform/paging.js';
 import { STORE, type Store } from '../../platform/redis.js';
 import { KEYS } from '../../platform/redis-keys.js';
 import { Input, Route } from '../../platform/route.js';
 import { EVENT_LOG, EVENT_SOURCE } from '../../ports/event-log.js';
-import { eventOf } from './event-codec.js';
+import { readEvents } from './event-codec.js';
 import { EventTail } from './event-tail.js';
 import { EventWriter } from './event-writer.js';
 
@@ -14,7 +15,10 @@ const SCAN = 1000;
 
 @Controller()
 class EventsController {
-  constructor(@Inject(STORE) private readonly store: Store) {}
+  constructor(
+    @Inject(STORE) private readonly store: Store,
+    @Inject(METRICS) private readonly metrics: Metrics,
+  ) {}
 
   @Route('listEvents')
   async list(@Input() { query }: RouteInput<'listEvents'>, @Res({ passthrough: true }) reply: FastifyReply) {
@@ -32,8 +36,7 @@ class EventsController {
       const entries = newestFirst
         ? await this.store.redis.xrevrange(KEYS.events, cursor ? `(${cursor}` : '+', lowest, 'COUNT', SCAN)
         : await this.store.redis.xrange(KEYS.events, cursor ? `(${cursor}` : '-', '+', 'COUNT', SCAN);
-      for (const [id, fields] of entries) {
-        const event = eventOf(id, fields);
+      for (const event of readEvents(entries, this.metrics)) {
         if (!matches(event)) continue;
         if (items.length === query.limit) {
           linkNext(reply, makeMarker(items.at(-1)!.id));

@@ -1,6 +1,7 @@
-import { EXTERNAL_PREFIX, type FieldError, type Infrastructure } from '@orrery/contract';
+import type { FieldError, Infrastructure } from '@orrery/contract';
+import { addressErrors } from './validate-addresses.js';
 
-/** What the schema cannot say: identities are distinct, links join ports that exist and are free. */
+/** Checks beyond the schema: ids are unique, and links join existing, free ports. */
 export function infrastructureErrors(infrastructure: Infrastructure): FieldError[] {
   const errors: FieldError[] = [];
   const nodes = new Map<string, { ports: ReadonlySet<string> | null; free: number }>();
@@ -22,19 +23,14 @@ export function infrastructureErrors(infrastructure: Infrastructure): FieldError
     addNode(`/switches/${index}`, node.id, null, node.ports);
   });
   infrastructure.hosts.forEach((host, index) => {
-    addNode(`/hosts/${index}`, host.id, null, 1);
-    if (inExternalPrefix(host.address))
-      report(`/hosts/${index}/address`, `lies in ${EXTERNAL_PREFIX}, which address translation uses`, 'reserved');
-    for (const field of ['address', 'mac'] as const) {
-      const first = infrastructure.hosts.findIndex((other) => other[field] === host[field]);
-      if (first !== index)
-        report(`/hosts/${index}/${field}`, `is also that of ${infrastructure.hosts[first]!.id}`, 'duplicate-id');
-    }
+    addNode(`/hosts/${index}`, host.id, null, Number.POSITIVE_INFINITY);
+    const first = infrastructure.hosts.findIndex(({ mac }) => mac === host.mac);
+    if (first !== index)
+      report(`/hosts/${index}/mac`, `is also used by ${infrastructure.hosts[first]!.id}`, 'duplicate-id');
   });
 
   infrastructure.boards.forEach(({ id }, index) => {
-    if (id === 'container')
-      report(`/boards/${index}/id`, 'is what instances in containers are named after', 'reserved');
+    if (id === 'container') report(`/boards/${index}/id`, 'is reserved for instances in containers', 'reserved');
     if (infrastructure.boards.findIndex((other) => other.id === id) !== index)
       report(`/boards/${index}/id`, `"${id}" is used twice`, 'duplicate-id');
   });
@@ -44,6 +40,8 @@ export function infrastructureErrors(infrastructure: Infrastructure): FieldError
   infrastructure.links.forEach((link, index) => {
     if (links.has(link.id)) report(`/links/${index}/id`, `"${link.id}" is used twice`, 'duplicate-id');
     links.add(link.id);
+    if (link.jitter_us > link.delay_us)
+      report(`/links/${index}/jitter_us`, `exceeds the delay of ${link.delay_us} us`, 'out-of-range');
     if (link.a.node === link.b.node)
       report(`/links/${index}/b/node`, 'a link must join two different nodes', 'self-loop');
     for (const end of ['a', 'b'] as const) {
@@ -53,20 +51,14 @@ export function infrastructureErrors(infrastructure: Infrastructure): FieldError
       if (!node) {
         report(`${pointer}/node`, `there is no node "${id}"`, 'unknown-node');
       } else if (node.ports && !node.ports.has(port)) {
-        report(`${pointer}/port`, `${id} has no network card "${port}"`, 'unknown-port');
+        report(`${pointer}/port`, `${id} has no NIC "${port}"`, 'unknown-port');
       } else if (used.has(`${id} ${port}`)) {
-        report(`${pointer}/port`, `port "${port}" of ${id} has a link already`, 'port-in-use');
+        report(`${pointer}/port`, `port "${port}" of ${id} already has a link`, 'port-in-use');
       } else {
         used.add(`${id} ${port}`);
-        if (--node.free < 0) report(`${pointer}/node`, `${id} has no port left`, 'no-port-left');
+        if (--node.free < 0) report(`${pointer}/node`, `${id} has no free port`, 'no-port-left');
       }
     }
   });
-  return errors;
-}
-
-/** RFC 2544 range 198.18.0.0/15. */
-function inExternalPrefix(address: string): boolean {
-  const [first, second] = address.split('.').map(Number);
-  return first === 198 && (second === 18 || second === 19);
+  return [...errors, ...addressErrors(infrastructure)];
 }

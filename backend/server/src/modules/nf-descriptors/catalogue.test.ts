@@ -26,7 +26,7 @@ describe('loadCatalogue', () => {
     expect([descriptors.map(({ id }) => id), problems]).toEqual([['a', 'b'], []]);
   });
 
-  it('tells what is wrong with one and loads the others', async () => {
+  it('reports an invalid descriptor and loads the others', async () => {
     describeNf('good');
     describeNf('bad', { version: 'one', colour: 'red' });
     describeNf('twin', { id: 'good' });
@@ -37,7 +37,7 @@ describe('loadCatalogue', () => {
     expect(problems).toEqual([
       expect.stringMatching(/bad\/descriptor\.json: \/version .*; \/colour is not a known field/),
       expect.stringMatching(/broken\/descriptor\.json: /),
-      expect.stringMatching(/twin\/descriptor\.json: the NF "good" is described twice/),
+      expect.stringMatching(/twin\/descriptor\.json: duplicate NF "good"/),
       expect.stringMatching(/^\/nowhere: /),
     ]);
   });

@@ -4,11 +4,11 @@ import { fieldErrors, NfDescriptor } from '@orrery/contract';
 
 export interface LoadedCatalogue {
   readonly descriptors: readonly NfDescriptor[];
-  /** One sentence for each descriptor or folder that cannot be used. */
+  /** One sentence for each unusable descriptor or folder. */
   readonly problems: readonly string[];
 }
 
-/** Reads `<folder>/<nf>/descriptor.json` of every folder; what is wrong is told and left out. */
+/** Reads `<folder>/<nf>/descriptor.json` of every folder; invalid ones are reported and skipped. */
 export async function loadCatalogue(folders: readonly string[]): Promise<LoadedCatalogue> {
   const descriptors = new Map<string, NfDescriptor>();
   const problems: string[] = [];
@@ -23,7 +23,7 @@ export async function loadCatalogue(folders: readonly string[]): Promise<LoadedC
       if (text === null) continue;
       const result = readDescriptor(text);
       if (typeof result === 'string') problems.push(`${file}: ${result}`);
-      else if (descriptors.has(result.id)) problems.push(`${file}: the NF "${result.id}" is described twice`);
+      else if (descriptors.has(result.id)) problems.push(`${file}: duplicate NF "${result.id}"`);
       else descriptors.set(result.id, result);
     }
   }

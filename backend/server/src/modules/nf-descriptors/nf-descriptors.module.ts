@@ -22,7 +22,7 @@ class NfDescriptorsService implements DescriptorCatalogue, OnModuleInit {
 
   async onModuleInit(): Promise<void> {
     this.loaded = await loadCatalogue(this.config.catalogue);
-    for (const problem of this.loaded.problems) this.log.warn({ problem }, 'a descriptor is left out');
+    for (const problem of this.loaded.problems) this.log.warn({ problem }, 'a descriptor was skipped');
     this.probes.onHealth(() => [
       {
         name: 'catalogue',

@@ -1,35 +1,43 @@
 import { randomUUID } from 'node:crypto';
-import { AGENT_PROTOCOL, AgentMessage, fieldErrors, type NodeSpec, type ServerMessage } from '@orrery/contract';
+import { AGENT_PROTOCOL, AgentMessage, type ApplicationsSpec, fieldErrors, type ServerMessage } from '@orrery/contract';
 import type { WebSocket } from 'ws';
+import { z } from 'zod';
 import { ProblemError } from '../../platform/problem.js';
 import type { CallMethod } from '../../ports/node-fleet.js';
-import type { Admission } from './agent-registry.js';
+import type { Admission, Hello } from './agent-registry.js';
 
+const OtherHello = z.object({ type: z.enum(['hello', 'switch-hello']), protocol: z.int() });
 const HELLO_LIMIT_MS = 5000;
-/** What an agent may leave unread before it is cut off. */
+/** Unread bytes after which an agent is disconnected. */
 const BACKLOG_BYTES = 64 * 1024 * 1024;
 const MAX_CALLS = 64;
+/** Above the limits of the agent, whose error says more: 10 s for an NF, 30 s for the state of a board's slot. */
+const CALL_LIMIT_MS: Readonly<Record<CallMethod, number>> = {
+  get_instance_state: 12_000,
+  export_state: 35_000,
+  import_state: 35_000,
+};
 
-type Hello = Extract<AgentMessage, { type: 'hello' }>;
-export type AgentReport = Exclude<AgentMessage, { type: 'hello' | 'reply' }>;
+export type AgentReport = Exclude<AgentMessage, { type: 'hello' | 'switch-hello' | 'reply' }>;
+/** Desired state of a server or a switch. */
+export type DesiredMessage = Extract<ServerMessage, { type: 'desired' | 'switch-desired' }>;
 
 export interface ConnectionSettings {
   readonly serverVersion: string;
-  readonly callTimeoutMs: number;
   readonly pingMs: number;
 }
 
 export interface ConnectionHandlers {
   admit(hello: Hello): Promise<Admission>;
-  /** The agent is admitted; gives what it is to be told first. */
-  welcomed(connection: AgentConnection, hello: Hello): NodeSpec | undefined;
+  /** Called when the agent is admitted; returns its first message. */
+  welcomed(connection: AgentConnection, hello: Hello): DesiredMessage | null;
   report(connection: AgentConnection, report: AgentReport): void;
   alive(connection: AgentConnection): void;
   invalid(connection: AgentConnection, why: string): void;
   closed(connection: AgentConnection): void;
 }
 
-/** One connection of an agent: hello first, then reports in and desired state and calls out. */
+/** One connection of an agent: first its hello, then reports in, desired state and calls out. */
 export class AgentConnection {
   node: string | null = null;
   private greeting = false;
@@ -46,7 +54,7 @@ export class AgentConnection {
       if (this.node) this.handlers.alive(this);
       const message = this.parse(binary ? null : data.toString());
       if (!message) return;
-      if (message.type === 'hello') {
+      if (message.type === 'hello' || message.type === 'switch-hello') {
         clearTimeout(limit);
         void this.hello(message);
       } else if (this.node && message.type === 'reply') {
@@ -59,18 +67,22 @@ export class AgentConnection {
     socket.on('close', () => {
       clearTimeout(limit);
       clearInterval(pings);
-      for (const settle of this.calls.values()) settle({ error: 'the agent has gone' });
+      for (const settle of this.calls.values()) settle({ error: 'the agent disconnected' });
       this.handlers.closed(this);
     });
   }
 
-  tell(spec: NodeSpec): void {
-    this.send({ type: 'desired', spec });
+  tell(desired: DesiredMessage): void {
+    this.send(desired);
   }
 
-  /** Throws 502 when the agent refuses, goes away or is late. */
+  tellApplications(spec: ApplicationsSpec): void {
+    this.send({ type: 'applications', spec });
+  }
+
+  /** Throws 502 if the agent refuses, disconnects or does not answer in time. */
   call(method: CallMethod, instanceId: string, params: Record<string, unknown>): Promise<unknown> {
-    if (this.calls.size >= MAX_CALLS) throw new ProblemError(502, `${this.node} has ${MAX_CALLS} calls to answer.`);
+    if (this.calls.size >= MAX_CALLS) throw new ProblemError(502, `${this.node} has ${MAX_CALLS} calls pending.`);
     const id = randomUUID();
     return new Promise((resolve, reject) => {
       const settle = ({ result, error }: { result?: unknown; error: string | null }) => {
@@ -79,7 +91,7 @@ export class AgentConnection {
         if (error === null) resolve(result);
         else reject(new ProblemError(502, `${this.node}: ${error}`));
       };
-      const late = setTimeout(settle, this.settings.callTimeoutMs, { error: 'no answer in time' });
+      const late = setTimeout(settle, CALL_LIMIT_MS[method], { error: 'no answer in time' });
       this.calls.set(id, settle);
       this.send({ type: 'call', id, method, instance_id: instanceId, params });
     });
@@ -92,13 +104,11 @@ export class AgentConnection {
   private async hello(hello: Hello): Promise<void> {
     if (this.greeting) return this.handlers.invalid(this, 'a second hello');
     this.greeting = true;
-    if (hello.protocol !== AGENT_PROTOCOL)
-      return this.refuse(`the server speaks protocol ${AGENT_PROTOCOL}, the agent ${hello.protocol}`);
     let admission: Admission;
     try {
       admission = await this.handlers.admit(hello);
     } catch {
-      // The store is away: the agent comes back by itself.
+      // The store is away; the agent will reconnect.
       return this.socket.terminate();
     }
     if (this.socket.readyState !== this.socket.OPEN) return;
@@ -110,8 +120,8 @@ export class AgentConnection {
       credential: admission.credential,
       server_version: this.settings.serverVersion,
     });
-    const spec = this.handlers.welcomed(this, hello);
-    if (spec) this.tell(spec);
+    const desired = this.handlers.welcomed(this, hello);
+    if (desired) this.tell(desired);
   }
 
   private refuse(detail: string): void {
@@ -132,10 +142,23 @@ export class AgentConnection {
       this.handlers.invalid(this, 'not JSON');
       return null;
     }
+    const other = otherProtocol(content);
+    if (other !== null) {
+      this.refuse(
+        `the agent speaks protocol ${other}, the server protocol ${AGENT_PROTOCOL}; install the same version of both`,
+      );
+      return null;
+    }
     const parsed = AgentMessage.safeParse(content);
     if (parsed.success) return parsed.data;
     const [first] = fieldErrors(parsed.error);
     this.handlers.invalid(this, `${first?.pointer} ${first?.detail}`);
     return null;
   }
+}
+
+/** Protocol version of a hello of another version, whose other fields may differ; null: same version, or not a hello. */
+function otherProtocol(content: unknown): number | null {
+  const hello = OtherHello.safeParse(content);
+  return hello.success && hello.data.protocol !== AGENT_PROTOCOL ? hello.data.protocol : null;
 }

@@ -1,42 +1,76 @@
-import type { AgentCapabilities, AgentMessage, JoinToken, Origin } from '@orrery/contract';
+import { Inject, Injectable } from '@nestjs/common';
+import {
+  AgentCapabilities,
+  type AgentMessage,
+  type JoinToken,
+  Name,
+  Origin,
+  SwitchDescription,
+  TimestampMs,
+} from '@orrery/contract';
+import { z } from 'zod';
+import { COLLECTIONS, type Collections } from '../../platform/durable-collection/collections.js';
+import type { DurableCollection } from '../../platform/durable-collection/durable-collection.js';
 import { newToken, sha256 } from '../../platform/ids.js';
 import { Mutex } from '../../platform/mutex.js';
-import type { Store } from '../../platform/redis.js';
+import { STORE, type Store, type Transaction } from '../../platform/redis.js';
 import { KEYS } from '../../platform/redis-keys.js';
 
 const TOKEN_LIFETIME_MS = 24 * 3600 * 1000;
-/** An agent whose welcome was lost may try the same token again for so long. */
+/** How long an agent whose welcome was lost may retry the same token. */
 const RETRY_MS = 60_000;
 
-/** What is kept of an agent over restarts. */
-export interface AgentRecord {
-  readonly credential_hash: string;
-  readonly origin: Origin;
-  readonly version: string;
-  readonly capabilities: AgentCapabilities;
-  readonly seen_ms: number;
-}
+const MAX_AGENTS = 10_000;
+
+/** What is kept of an agent over restarts. It describes itself again whenever it connects: what another version stored may go. */
+const AgentRecord = z.strictObject({
+  node: Name,
+  credential_hash: z.string(),
+  origin: Origin,
+  version: z.string(),
+  /** Of a server. */
+  capabilities: AgentCapabilities.optional().catch(undefined),
+  /** Of a switch. */
+  description: SwitchDescription.optional().catch(undefined),
+  seen_ms: TimestampMs,
+});
+export type AgentRecord = z.infer<typeof AgentRecord>;
 
 interface TokenRecord {
   readonly node: string;
-  /** The agent process that used it; null: nobody yet. */
+  /** The agent process that used it; null: unused. */
   readonly boot_id: string | null;
 }
 
-type Hello = Extract<AgentMessage, { type: 'hello' }>;
+export type Hello = Extract<AgentMessage, { type: 'hello' | 'switch-hello' }>;
 export type Admission =
   | { readonly admitted: true; readonly credential: string | null }
   | { readonly admitted: false; readonly why: string };
 
-/** Decides who may act as a node. Credentials and tokens are kept as hashes. */
+/** Decides who may act as a node. Credentials and tokens are stored as hashes. */
+@Injectable()
 export class AgentRegistry {
   private readonly mutex = new Mutex();
+  private readonly agents: DurableCollection<AgentRecord>;
 
-  constructor(private readonly store: Store) {}
+  constructor(
+    @Inject(STORE) private readonly store: Store,
+    @Inject(COLLECTIONS) private readonly collections: Collections,
+  ) {
+    this.agents = collections.open<AgentRecord>({
+      key: KEYS.agents,
+      noun: 'agent',
+      schema: AgentRecord,
+      version: 1,
+      migrate: (record, _from, node) => ({ ...(record as object), node }),
+      idOf: ({ node }) => node,
+      bound: { most: MAX_AGENTS, policy: 'refuse' },
+    });
+  }
 
-  async records(): Promise<Map<string, AgentRecord>> {
-    const all = await this.store.redis.hgetall(KEYS.agents);
-    return new Map(Object.entries(all).map(([node, text]) => [node, JSON.parse(text) as AgentRecord]));
+  async records(): Promise<readonly AgentRecord[]> {
+    await this.agents.load();
+    return this.agents.all();
   }
 
   async issueToken(node: string): Promise<JoinToken> {
@@ -46,39 +80,48 @@ export class AgentRegistry {
     return { node, token, expires_ms: Date.now() + TOKEN_LIFETIME_MS };
   }
 
-  /** One at a time: a token must not admit two agents. */
+  /** Serialized: a token must not admit two agents. */
   admit(hello: Hello): Promise<Admission> {
     return this.mutex.run(() => this.decide(hello));
   }
 
   private async decide(hello: Hello): Promise<Admission> {
-    const known = await this.store.hashJson<AgentRecord>(KEYS.agents, hello.node);
+    await this.collections.certain();
+    const known = this.agents.find(hello.node);
+    const { join_token } = hello;
     if (hello.credential !== null && known?.credential_hash === sha256(hello.credential)) {
-      await this.remember(hello, known.credential_hash);
-      if (hello.join_token !== null) await this.store.redis.del(KEYS.joinToken(sha256(hello.join_token)));
+      await this.remember(hello, known.credential_hash, (transaction) => {
+        if (join_token !== null) transaction.del(KEYS.joinToken(sha256(join_token)));
+      });
       return { admitted: true, credential: null };
     }
-    if (hello.join_token === null)
+    if (join_token === null)
       return { admitted: false, why: `the credential is not that of ${hello.node}; join with a new token` };
-    const key = KEYS.joinToken(sha256(hello.join_token));
+    const key = KEYS.joinToken(sha256(join_token));
     const token = await this.store.json<TokenRecord>(key);
     if (!token || token.node !== hello.node || (token.boot_id !== null && token.boot_id !== hello.boot_id))
-      return { admitted: false, why: `the join token is not valid for ${hello.node}, or it was used` };
+      return { admitted: false, why: `the join token is not valid for ${hello.node}, or was already used` };
     const credential = newToken();
     const used: TokenRecord = { node: hello.node, boot_id: hello.boot_id };
-    await this.store.transact((transaction) => {
+    await this.remember(hello, sha256(credential), (transaction) => {
       transaction.set(key, JSON.stringify(used), 'PX', RETRY_MS);
-      transaction.hset(KEYS.agents, hello.node, JSON.stringify(record(hello, sha256(credential))));
     });
     return { admitted: true, credential };
   }
 
-  private async remember(hello: Hello, credentialHash: string): Promise<void> {
-    await this.store.redis.hset(KEYS.agents, hello.node, JSON.stringify(record(hello, credentialHash)));
+  /** Together with what becomes of its token. */
+  private remember(hello: Hello, credential_hash: string, writeToken: (transaction: Transaction) => void) {
+    return this.collections.commit((batch) => {
+      batch.put(this.agents, { node: hello.node, credential_hash, seen_ms: Date.now(), ...describedBy(hello) });
+      batch.also(writeToken);
+    });
   }
 }
 
-function record(hello: Hello, credentialHash: string): AgentRecord {
-  const { origin, version, capabilities } = hello;
-  return { credential_hash: credentialHash, origin, version, capabilities, seen_ms: Date.now() };
+/** What an agent reports about itself and its node. */
+export function describedBy(hello: Hello): Omit<AgentRecord, 'node' | 'credential_hash' | 'seen_ms'> {
+  const { origin, version } = hello;
+  return hello.type === 'hello'
+    ? { origin, version, capabilities: hello.capabilities }
+    : { origin, version, description: hello.description };
 }

@@ -1,3 +1,4 @@
+import { AGENT_PROTOCOL } from '@orrery/contract';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { FakeAgent } from '../../testing/fake-agent.js';
 import { TestServer } from '../../testing/server.js';
@@ -21,16 +22,16 @@ async function told(): Promise<string[]> {
   return items.map(({ type }) => type).filter((type) => /^node\.(dis)?connected$/.test(type));
 }
 
-/** Nothing of this process, server and agent, runs for so long. */
+/** Blocks this process, both server and agent. */
 function stall(ms: number): void {
   const end = performance.now() + ms;
   while (performance.now() < end);
 }
 
-it('agents are not silent while the server hears nobody, however often that happens', async () => {
+it('agents do not count as silent while the server itself is stalled, however often that happens', async () => {
   for (let n = 0; n < 4; n++) {
     stall(STALE_MS + 50);
-    // One turn of the event loop, in which clocks come before what was received.
+    // One turn of the event loop, in which timers run before received data.
     await new Promise((resolve) => setTimeout(resolve, 0));
   }
   const since = Date.now();
@@ -38,8 +39,21 @@ it('agents are not silent while the server hears nobody, however often that happ
   expect(await told()).toEqual(['node.connected']);
 });
 
-it('an agent that goes after a stall is missed', async () => {
+it('an agent that disappears after a stall is noticed', async () => {
   stall(STALE_MS + 50);
   await agent.kill();
   await until('it is missed', async () => (await told()).includes('node.disconnected'));
+});
+
+it('an agent of another protocol version is refused with both versions, whatever else its hello contains', async () => {
+  const { token } = await server.api.call('createJoinToken', { body: { node: 'server-2' } });
+  const other = new FakeAgent(server.running.url, 'server-2', token);
+  server.agents.set('server-2', other);
+  other.protocol = AGENT_PROTOCOL - 1;
+  other.drivers = [7] as unknown as string[];
+  await other.connect();
+  expect(other.refused).toBe(
+    `the agent speaks protocol ${AGENT_PROTOCOL - 1}, the server protocol ${AGENT_PROTOCOL}; install the same version of both`,
+  );
+  expect(other.credential).toBeNull();
 });

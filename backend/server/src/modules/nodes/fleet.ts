@@ -1,69 +1,80 @@
 import { Inject, Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import {
   type AgentCapabilities,
+  AgentEventType,
   API_PREFIX,
+  type ApplicationsSpec,
   type BoardDescription,
   type Capability,
+  type EngineAbility,
+  type EventDraft,
   type InstanceSpec,
   type JoinToken,
   type NodeSpec,
   type NodeStatus,
   type Observed,
+  type ObservedApplications,
+  type ObservedSwitch,
   type Origin,
+  type SwitchAbilities,
+  type SwitchDescription,
+  type SwitchSpec,
+  toEventDraft,
 } from '@orrery/contract';
 import type { WebSocket } from 'ws';
 import { CONFIG, type Config } from '../../platform/config.js';
 import { METRICS, type Metrics } from '../../platform/metrics.js';
 import { PROBES, type Probes } from '../../platform/probes.js';
 import { ProblemError } from '../../platform/problem.js';
-import { STORE, type Store } from '../../platform/redis.js';
 import { SOCKETS, type Sockets } from '../../platform/sockets.js';
 import { EVENT_LOG, type EventLog } from '../../ports/event-log.js';
 import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastructure-store.js';
 import type { CallMethod, NodeFleet } from '../../ports/node-fleet.js';
+import type { SwitchFleet } from '../../ports/switch-fleet.js';
 import { TELEMETRY_SINK, type TelemetrySink } from '../../ports/telemetry.js';
-import { AgentConnection, type AgentReport } from './agent-connection.js';
-import { type AgentRecord, AgentRegistry } from './agent-registry.js';
+import { AgentConnection, type AgentReport, type DesiredMessage } from './agent-connection.js';
+import { type AgentRecord, AgentRegistry, describedBy } from './agent-registry.js';
 
 const WATCH_MS = 100;
 const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
-const EVENT_TYPE = /^[a-z-]+\.[a-z-]+$/;
+
+type AgentEvent = Extract<AgentReport, { type: 'event' }>;
 
 interface NodeState {
   connection: AgentConnection | null;
   connected: boolean;
   seenMs: number | null;
   observed: Observed | null;
-  desired: NodeSpec | null;
-  record: Omit<AgentRecord, 'credential_hash' | 'seen_ms'> | null;
+  observedSwitch: ObservedSwitch | null;
+  desired: DesiredMessage | null;
+  applications: ApplicationsSpec | null;
+  observedApplications: ObservedApplications | null;
+  record: Omit<AgentRecord, 'node' | 'credential_hash' | 'seen_ms'> | null;
 }
 
-/** Keeps up with every agent. One that was silent for two seconds is disconnected and what it reported is stale. */
+/** Tracks every agent. One that is silent for two seconds is disconnected, and its reports are stale. */
 @Injectable()
-export class Fleet implements NodeFleet, OnModuleInit, OnApplicationShutdown {
+export class Fleet implements NodeFleet, SwitchFleet, OnModuleInit, OnApplicationShutdown {
   private readonly nodes = new Map<string, NodeState>();
   private readonly listeners: ((node: string) => void)[] = [];
-  private readonly registry: AgentRegistry;
   private watch: NodeJS.Timeout | null = null;
-  /** Since when this process hears agents: after a stall the silence before it is its own. */
+  /** Start of the current period without stalls: silence before it is the server's own. */
   private hearsSinceMs = Date.now();
 
   constructor(
     @Inject(CONFIG) private readonly config: Config,
-    @Inject(STORE) store: Store,
+    @Inject(AgentRegistry) private readonly registry: AgentRegistry,
     @Inject(SOCKETS) private readonly sockets: Sockets,
     @Inject(METRICS) private readonly metrics: Metrics,
     @Inject(PROBES) private readonly probes: Probes,
     @Inject(EVENT_LOG) private readonly events: EventLog,
     @Inject(INFRASTRUCTURE) private readonly infrastructure: InfrastructureStore,
     @Inject(TELEMETRY_SINK) private readonly telemetry: TelemetrySink,
-  ) {
-    this.registry = new AgentRegistry(store);
-  }
+  ) {}
 
   async onModuleInit(): Promise<void> {
-    for (const [node, record] of await this.registry.records()) {
-      const state = this.state(node);
+    for (const record of await this.registry.records()) {
+      const state = this.state(record.node);
       state.record = record;
       state.seenMs = record.seen_ms;
     }
@@ -73,7 +84,7 @@ export class Fleet implements NodeFleet, OnModuleInit, OnApplicationShutdown {
       onUnixSocket: true,
       handler: (socket) => this.accept(socket),
     });
-    // Agents are pinged four times in `agentStaleMs`: a shorter stall makes none look silent.
+    // Agents are pinged four times per `agentStaleMs`, so a shorter stall makes none look silent.
     const stallMs = this.config.timing.agentStaleMs / 2;
     let lastMs = Date.now();
     this.watch = setInterval(() => {
@@ -101,7 +112,8 @@ export class Fleet implements NodeFleet, OnModuleInit, OnApplicationShutdown {
   }
 
   statuses(): NodeStatus[] {
-    const ids = new Set(this.infrastructure.current.infrastructure.servers.map(({ id }) => id));
+    const { servers, switches } = this.infrastructure.current.infrastructure;
+    const ids = new Set([...servers, ...switches].map(({ id }) => id));
     for (const [node, { connected }] of this.nodes) if (connected) ids.add(node);
     return [...ids].sort().map((id) => this.describe(id));
   }
@@ -119,25 +131,60 @@ export class Fleet implements NodeFleet, OnModuleInit, OnApplicationShutdown {
   }
 
   originOf(node: string): Origin {
-    const server = this.infrastructure.current.infrastructure.servers.find(({ id }) => id === node);
-    return server?.origin ?? this.nodes.get(node)?.record?.origin ?? 'live';
+    const { servers, switches } = this.infrastructure.current.infrastructure;
+    const known = [...servers, ...switches].find(({ id }) => id === node);
+    return known?.origin ?? this.nodes.get(node)?.record?.origin ?? 'live';
   }
 
   boardOf(node: string, board: string): BoardDescription | null {
-    return this.nodes.get(node)?.record?.capabilities.boards?.find(({ id }) => id === board) ?? null;
+    return this.nodes.get(node)?.record?.capabilities?.boards?.find(({ id }) => id === board) ?? null;
   }
 
   offers(node: string, driver: InstanceSpec['driver']): boolean {
     const state = this.nodes.get(node);
-    return (state?.record?.capabilities.drivers.includes(driver) || (state && runsBy(driver, state))) ?? false;
+    return (state?.record?.capabilities?.drivers.includes(driver) || (state && runsBy(driver, state))) ?? false;
+  }
+
+  observedSwitch(id: string): ObservedSwitch | null {
+    return this.nodes.get(id)?.observedSwitch ?? null;
+  }
+
+  switchAbilities(id: string): SwitchAbilities | null {
+    return this.switchDescription(id)?.abilities ?? null;
+  }
+
+  switchDescription(id: string): SwitchDescription | null {
+    return this.nodes.get(id)?.record?.description ?? null;
+  }
+
+  abilitiesOf(node: string): readonly EngineAbility[] {
+    return this.nodes.get(node)?.record?.capabilities?.abilities ?? [];
   }
 
   setDesired(node: string, spec: NodeSpec): void {
+    this.desire(node, { type: 'desired', spec });
+  }
+
+  setDesiredSwitch(id: string, spec: SwitchSpec): void {
+    this.desire(id, { type: 'switch-desired', spec });
+  }
+
+  private desire(node: string, desired: DesiredMessage): void {
     const state = this.state(node);
-    if (state.desired?.generation === spec.generation) return;
-    state.desired = spec;
-    state.connection?.tell(spec);
+    if (state.desired?.type === desired.type && state.desired.spec.generation === desired.spec.generation) return;
+    state.desired = desired;
+    state.connection?.tell(desired);
     this.changed(node);
+  }
+
+  setApplications(node: string, spec: ApplicationsSpec): void {
+    const state = this.state(node);
+    state.applications = spec;
+    state.connection?.tellApplications(spec);
+  }
+
+  observedApplications(node: string): ObservedApplications | null {
+    return this.nodes.get(node)?.observedApplications ?? null;
   }
 
   async call(node: string, method: CallMethod, instanceId: string, params: Record<string, unknown>): Promise<unknown> {
@@ -156,9 +203,9 @@ export class Fleet implements NodeFleet, OnModuleInit, OnApplicationShutdown {
 
   private accept(socket: WebSocket): void {
     let complained = false;
-    const { agentStaleMs, callTimeoutMs } = this.config.timing;
-    // Four chances to be heard before an agent counts as silent.
-    const settings = { serverVersion: this.config.version, callTimeoutMs, pingMs: agentStaleMs / 4 };
+    const { agentStaleMs } = this.config.timing;
+    // Four pings before an agent counts as silent.
+    const settings = { serverVersion: this.config.version, pingMs: agentStaleMs / 4 };
     new AgentConnection(socket, settings, {
       admit: (hello) => this.registry.admit(hello),
       welcomed: (connection, hello) => {
@@ -166,12 +213,13 @@ export class Fleet implements NodeFleet, OnModuleInit, OnApplicationShutdown {
         const before = state.connection;
         state.connection = connection;
         before?.cut();
-        const { origin, version, capabilities } = hello;
-        state.record = { origin, version, capabilities };
-        state.observed = hello.observed;
+        state.record = describedBy(hello);
+        if (hello.type === 'hello') state.observed = hello.observed;
+        else state.observedSwitch = hello.observed;
         this.seen(hello.node);
         this.changed(hello.node);
-        return state.desired ?? undefined;
+        if (state.applications) connection.tellApplications(state.applications);
+        return state.desired;
       },
       report: (connection, report) => this.take(connection.node!, report),
       alive: (connection) => this.nodes.get(connection.node!)?.connection === connection && this.seen(connection.node!),
@@ -180,9 +228,9 @@ export class Fleet implements NodeFleet, OnModuleInit, OnApplicationShutdown {
         complained = true;
         this.events.append({
           type: 'node.protocol-error',
-          severity: 'error',
           subject: connection.node,
-          message: `${connection.node} sent a message that is not of the protocol: ${why}`,
+          message: `${connection.node} sent an invalid message: ${why}`,
+          data: {},
         });
       },
       closed: (connection) => {
@@ -197,20 +245,29 @@ export class Fleet implements NodeFleet, OnModuleInit, OnApplicationShutdown {
     if (report.type === 'observed') {
       state.observed = report.observed;
       this.changed(node);
+    } else if (report.type === 'applications') {
+      state.observedApplications = report.observed;
+      this.telemetry.takeApplications(node, this.originOf(node), report.observed);
+    } else if (report.type === 'switch-observed') {
+      state.observedSwitch = report.observed;
+      this.changed(node);
+    } else if (report.type === 'switch-samples') {
+      this.metrics.sampleSets.inc();
+      this.telemetry.takeSwitch(node, this.originOf(node), report.samples);
     } else if (report.type === 'samples') {
       this.metrics.sampleSets.inc();
       this.telemetry.takeNode(node, this.originOf(node), report.samples);
-    } else {
-      this.events.append({
-        type: EVENT_TYPE.test(report.event) ? report.event : 'node.event',
-        severity: report.severity,
-        subject: report.subject,
-        message: report.message,
-        actor: `agent ${node}`,
-        data: { ...report.data, node },
-        t_ms: report.t_ms,
-      });
+    } else if (report.type === 'event') {
+      this.events.append(this.draftOf(node, report));
     }
+  }
+
+  private draftOf(node: string, { event, subject, message, t_ms, data }: AgentEvent): EventDraft {
+    const told = { subject, message, t_ms, actor: `agent ${node}` };
+    const known = toEventDraft(AgentEventType.options, { ...told, type: event, data: { ...data, node } });
+    if (known) return known;
+    this.metrics.eventsUnknown.inc({ source: 'agent' });
+    return { ...told, type: 'node.event', subject: node, data: { event } };
   }
 
   private seen(node: string): void {
@@ -238,9 +295,8 @@ export class Fleet implements NodeFleet, OnModuleInit, OnApplicationShutdown {
       this.metrics.agents.dec();
       this.events.append({
         type: 'node.disconnected',
-        severity: 'warning',
         subject: node,
-        message: `Nothing was heard of the agent of ${node} for ${this.config.timing.agentStaleMs / 1000} s`,
+        message: `No message from the agent of ${node} for ${this.config.timing.agentStaleMs / 1000} s`,
         data: { origin: this.originOf(node) },
       });
       this.changed(node);
@@ -250,22 +306,29 @@ export class Fleet implements NodeFleet, OnModuleInit, OnApplicationShutdown {
   private describe(id: string): NodeStatus {
     const state = this.nodes.get(id);
     const observed = state?.observed ?? null;
+    const reported = state?.observedSwitch ?? observed;
     return {
       id,
+      kind: this.kindOf(id),
       origin: this.originOf(id),
       state: state?.connected ? 'connected' : state?.record ? 'disconnected' : 'never-seen',
       engine: state?.connected && observed ? observed.engine : 'unknown',
-      generation: { desired: state?.desired?.generation ?? 0, observed: observed?.generation ?? 0 },
+      generation: { desired: state?.desired?.spec.generation ?? 0, observed: reported?.generation ?? 0 },
       version: state?.record?.version ?? null,
-      capabilities: { ...state?.record?.capabilities },
+      capabilities: { ...state?.record?.capabilities, ...state?.record?.description },
       last_seen_ms: state?.seenMs ?? null,
-      detail: observed?.error ?? null,
+      detail: reported?.error ?? null,
     };
+  }
+
+  private kindOf(id: string): NodeStatus['kind'] {
+    const { switches } = this.infrastructure.current.infrastructure;
+    return this.nodes.get(id)?.record?.description || switches.some((one) => one.id === id) ? 'switch' : 'server';
   }
 
   private capabilities(): Capability[] {
     return [...this.nodes].flatMap(([node, { connected, record, observed }]) => {
-      if (!connected || !record) return [];
+      if (!connected || !record?.capabilities) return [];
       const { dpdk, engine_memory, cores, nfs, containers } = record.capabilities;
       const parts = [`${cores} cores`, `${nfs.length} NFs`];
       if (dpdk) parts.unshift(dpdk, engine_memory ?? 'memory unknown');
@@ -287,7 +350,17 @@ export class Fleet implements NodeFleet, OnModuleInit, OnApplicationShutdown {
   private state(node: string): NodeState {
     let state = this.nodes.get(node);
     if (!state) {
-      state = { connection: null, connected: false, seenMs: null, observed: null, desired: null, record: null };
+      state = {
+        connection: null,
+        connected: false,
+        seenMs: null,
+        observed: null,
+        observedSwitch: null,
+        desired: null,
+        applications: null,
+        observedApplications: null,
+        record: null,
+      };
       this.nodes.set(node, state);
     }
     return state;
@@ -306,8 +379,9 @@ function containerCapability(
   return { id: 'containers', title: 'Container NFs', where, available, detail, fallback };
 }
 
-/** Whether an instance is to run by the driver that the agent does not call failed; of a silent agent its last word counts. */
+/** Whether a desired instance uses the driver and has not failed; of a silent agent the last report counts. */
 function runsBy(driver: InstanceSpec['driver'], { desired, observed }: NodeState): boolean {
   const failed = new Set(observed?.instances.filter(({ state }) => state === 'failed').map(({ id }) => id));
-  return desired?.instances.some((instance) => instance.driver === driver && !failed.has(instance.id)) ?? false;
+  if (desired?.type !== 'desired') return false;
+  return desired.spec.instances.some((instance) => instance.driver === driver && !failed.has(instance.id));
 }

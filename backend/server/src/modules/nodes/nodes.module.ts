@@ -5,6 +5,8 @@ import { pageOf } from '../../platform/paging.js';
 import { notFound } from '../../platform/problem.js';
 import { Input, Route } from '../../platform/route.js';
 import { FLEET, type NodeFleet } from '../../ports/node-fleet.js';
+import { SWITCH_FLEET } from '../../ports/switch-fleet.js';
+import { AgentRegistry } from './agent-registry.js';
 import { Fleet } from './fleet.js';
 
 @Controller()
@@ -33,7 +35,12 @@ class NodesController {
 @Global()
 @Module({
   controllers: [NodesController],
-  providers: [Fleet, { provide: FLEET, useExisting: Fleet }],
-  exports: [FLEET],
+  providers: [
+    AgentRegistry,
+    Fleet,
+    { provide: FLEET, useExisting: Fleet },
+    { provide: SWITCH_FLEET, useExisting: Fleet },
+  ],
+  exports: [FLEET, SWITCH_FLEET],
 })
 export class NodesModule {}

@@ -1,43 +1,54 @@
-import { Controller, Global, Inject, Injectable, Module, Res } from '@nestjs/common';
-import type { Operation, RouteInput } from '@orrery/contract';
+import { Controller, Global, Inject, Injectable, Module, type OnModuleInit, Res } from '@nestjs/common';
+import { Operation, type RouteInput } from '@orrery/contract';
 import type { FastifyReply } from 'fastify';
+import { type Batch, COLLECTIONS, type Collections } from '../../platform/durable-collection/collections.js';
+import type { DurableCollection } from '../../platform/durable-collection/durable-collection.js';
 import { pageOf } from '../../platform/paging.js';
 import { notFound } from '../../platform/problem.js';
-import { STORE, type Store, type Transaction } from '../../platform/redis.js';
 import { KEYS } from '../../platform/redis-keys.js';
 import { Input, Route } from '../../platform/route.js';
 import { isOver, OPERATIONS, type OperationLog } from '../../ports/operation-log.js';
 
-/** Operations that are over are forgotten beyond so many. */
+/** Number of finished operations that are kept. */
 const KEEP = 500;
 
 @Injectable()
-class OperationsService implements OperationLog {
-  constructor(@Inject(STORE) private readonly store: Store) {}
+class OperationsService implements OperationLog, OnModuleInit {
+  private readonly operations: DurableCollection<Operation>;
 
-  /** Newest first. */
-  async list(): Promise<Operation[]> {
-    const operations = await this.store.hashValues<Operation>(KEYS.operations);
-    return operations.sort((a, b) => b.started_ms - a.started_ms || (a.id < b.id ? 1 : -1));
-  }
-
-  get(id: string): Promise<Operation | null> {
-    return this.store.hashJson<Operation>(KEYS.operations, id);
-  }
-
-  writeIn(transaction: Transaction, operation: Operation): void {
-    transaction.hset(KEYS.operations, operation.id, JSON.stringify(operation));
-    transaction.zadd(KEYS.operationIndex, operation.started_ms, operation.id);
-    if (isOver(operation)) void this.forgetOldest().catch(() => undefined);
-  }
-
-  private async forgetOldest(): Promise<void> {
-    const ids = await this.store.redis.zrange(KEYS.operationIndex, '0', String(-(KEEP + 1)));
-    if (ids.length === 0) return;
-    await this.store.transact((transaction) => {
-      transaction.hdel(KEYS.operations, ...ids);
-      transaction.zrem(KEYS.operationIndex, ...ids);
+  constructor(@Inject(COLLECTIONS) private readonly collections: Collections) {
+    this.operations = collections.open({
+      key: KEYS.operations,
+      noun: 'operation',
+      schema: Operation,
+      version: 1,
+      idOf: ({ id }) => id,
+      order: (a, b) => b.started_ms - a.started_ms || (a.id < b.id ? 1 : -1),
+      bound: { most: KEEP, policy: 'drop-last', keeps: (operation) => !isOver(operation) },
     });
+  }
+
+  onModuleInit(): Promise<void> {
+    return this.operations.load();
+  }
+
+  /** Newest first, as they are stored. */
+  async list(): Promise<readonly Operation[]> {
+    await this.collections.certain();
+    return this.operations.all();
+  }
+
+  find(id: string): Operation | undefined {
+    return this.operations.find(id);
+  }
+
+  async get(id: string): Promise<Operation | null> {
+    await this.collections.certain();
+    return this.operations.find(id) ?? null;
+  }
+
+  putIn(batch: Batch, operation: Operation): void {
+    batch.put(this.operations, operation);
   }
 }
 

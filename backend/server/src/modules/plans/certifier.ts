@@ -1,51 +1,45 @@
-import { Worker } from 'node:worker_threads';
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import type { Quality } from '@orrery/contract';
 import { unavailable } from '../../platform/problem.js';
-import type { CertifyJob } from './certify-worker.js';
+import { ThreadFailure, type ThreadFailureKind, WorkerThread } from '../../platform/worker-thread/worker-thread.js';
+import type { CertifyJob } from './certify-thread.js';
+import { threadFile } from './thread-file.js';
 
-/** Proofs at a time: each keeps a core busy. */
-const MOST_AT_ONCE = 1;
-/** Given to a worker beyond its time limit, to load and to end a step that it began. */
+/** Extra time for a proof beyond its limit, to load and to finish its current step. */
 const GRACE_MS = 2000;
+const MEMORY_MB = 1024;
 
-/** Runs proofs in a thread of their own that ends with the proof: a solver blocks its thread, and its memory never shrinks. */
+const REFUSALS: Record<Exclude<ThreadFailureKind, 'timeout'>, string> = {
+  busy: 'Another plan is being proven; try again when it is done.',
+  stopped: 'The proof was aborted.',
+  crashed: 'The proof was aborted.',
+};
+
+/** Runs one proof at a time, each in a new thread: a solver blocks its thread, and its memory never shrinks. */
 @Injectable()
 export class Certifier implements OnApplicationShutdown {
-  private readonly running = new Set<Worker>();
+  private readonly thread = new WorkerThread<CertifyJob, Quality[] | null>({
+    file: threadFile('certify-thread'),
+    most_waiting: 0,
+    fresh: true,
+    memory_mb: MEMORY_MB,
+  });
 
-  /** The plan's figures with tighter bounds; `null` when it was made with other descriptors. 503 while another proof runs. */
+  /**
+   * The plan's figures with tighter bounds, or the plan's own bounds where the proof does not finish in time; null if the
+   * plan was made with other descriptors. 503 while another proof runs.
+   */
   async certify(job: CertifyJob): Promise<Quality[] | null> {
-    if (this.running.size >= MOST_AT_ONCE)
-      throw unavailable('Another plan is being proven; try again when it is done.');
-    const worker = new Worker(new URL('./certify-worker.js', import.meta.url), { workerData: job });
-    this.running.add(worker);
     try {
-      return await resultOf(worker, job);
-    } finally {
-      this.running.delete(worker);
-      await worker.terminate();
+      return await this.thread.run(job, job.time_limit_s * 1000 + GRACE_MS);
+    } catch (error) {
+      if (!(error instanceof ThreadFailure)) throw error;
+      if (error.kind === 'timeout') return job.input.plan.quality;
+      throw unavailable(REFUSALS[error.kind]);
     }
   }
 
-  async onApplicationShutdown(): Promise<void> {
-    await Promise.all([...this.running].map((worker) => worker.terminate()));
+  onApplicationShutdown(): Promise<void> {
+    return this.thread.stop();
   }
-}
-
-/** When the worker does not end in time, what the plan knew before stands. */
-function resultOf(worker: Worker, { input, time_limit_s }: CertifyJob): Promise<Quality[] | null> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => resolve(input.plan.quality), time_limit_s * 1000 + GRACE_MS);
-    const settle = (done: () => void) => () => {
-      clearTimeout(timer);
-      done();
-    };
-    worker.once('message', (quality) => settle(() => resolve(quality))());
-    worker.once('error', (error) => settle(() => reject(error))());
-    worker.once(
-      'exit',
-      settle(() => reject(unavailable('The proof was ended.'))),
-    );
-  });
 }

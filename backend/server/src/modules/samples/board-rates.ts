@@ -1,24 +1,24 @@
-import type { BoardSample, NodeSamples } from '@orrery/contract';
+import { type BoardSample, type NodeSamples, type SampleMetric, sampleKey } from '@orrery/contract';
 
 type Slot = BoardSample['slots'][number];
 
-/** Turns the counters of a node's boards into rates: `slot/<board>.<slot>/…` and `board/<id>/…`. */
+/** Turns the counters of a node's boards into samples of boards and slots. */
 export class BoardRates {
   private before = new Map<string, { readonly t_ms: number; readonly slots: ReadonlyMap<number, Slot> }>();
 
-  /** A board that is seen for the first time, or lost its power since, has no rates yet. */
+  /** A board has no rates on its first sample and after a power loss. */
   take({ t_ms, boards }: Pick<NodeSamples, 't_ms' | 'boards'>): [key: string, value: number][] {
     const out: [string, number][] = [];
     for (const { board, slowdown, cpu_share, slots } of boards) {
-      if (slowdown !== null) out.push([`board/${board}/slowdown`, slowdown]);
-      if (cpu_share !== null) out.push([`board/${board}/cpu`, cpu_share]);
+      if (slowdown !== null) out.push([sampleKey('board', board, 'slowdown'), slowdown]);
+      if (cpu_share !== null) out.push([sampleKey('board', board, 'cpu'), cpu_share]);
       const past = this.before.get(board);
       const seconds = past ? (t_ms - past.t_ms) / 1000 : 0;
       for (const now of slots) {
         const was = past?.slots.get(now.slot);
         if (!was || seconds <= 0 || now.frames_in < was.frames_in) continue;
-        const put = (metric: string, growth: number) =>
-          out.push([`slot/${board}.${now.slot}/${metric}`, growth / seconds]);
+        const put = (metric: SampleMetric<'slot'>, growth: number) =>
+          out.push([sampleKey('slot', { board, slot: now.slot }, metric), growth / seconds]);
         put('pps', now.frames_in - was.frames_in);
         put('bps', 8 * (now.bytes_in - was.bytes_in));
         put('lost_pps', Math.max(0, now.lost - was.lost));

@@ -1,4 +1,11 @@
-import { type ExitSample, type InstanceSample, type NodeSamples, percentileNs } from '@orrery/contract';
+import {
+  type ExitSample,
+  type InstanceSample,
+  type NodeSamples,
+  percentileNs,
+  type SampleMetric,
+  sampleKey,
+} from '@orrery/contract';
 
 export interface ExitDelta {
   readonly exit_id: string;
@@ -23,15 +30,15 @@ interface Before {
 }
 
 /**
- * Turns the counters of one node into rates. The first set only tells where the counters stand; a new epoch or a counter
- * that fell starts anew from zero.
+ * Turns the counters of one node into rates. The first set is only the baseline; after a new epoch or a decreased counter,
+ * counting starts from zero.
  */
 export class CounterRates {
   private before: Before | null = null;
 
   constructor(private readonly node: string) {}
 
-  /** null: the first set, or one that was taken already. */
+  /** Null for the first set or a repeated one. */
   take(samples: NodeSamples): NodeRates | null {
     const { before } = this;
     const sameEpoch = before !== null && before.epoch === samples.epoch;
@@ -40,10 +47,11 @@ export class CounterRates {
     if (before === null) return null;
     const elapsedMs = sameEpoch ? samples.t_ms - before.t_ms : samples.interval_ms;
     const seconds = Math.max(elapsedMs, 1) / 1000;
-    const values: [string, number][] = [[`node/${this.node}/cpu`, samples.cpu_share]];
+    const values: [string, number][] = [[sampleKey('node', this.node, 'cpu'), samples.cpu_share]];
     for (const now of samples.instances) {
       const past = sameEpoch ? before.instances.get(now.instance_id) : undefined;
-      const put = (metric: string, value: number) => values.push([`instance/${now.instance_id}/${metric}`, value]);
+      const put = (metric: SampleMetric<'instance'>, value: number) =>
+        values.push([sampleKey('instance', now.instance_id, metric), value]);
       put('pps', delta(now.packets_in, past?.packets_in) / seconds);
       put('bps', (8 * delta(now.bytes_in, past?.bytes_in)) / seconds);
       put('drops_pps', delta(total(now.drops), past && total(past.drops)) / seconds);
@@ -79,7 +87,7 @@ function standOf({ epoch, seq, t_ms, instances, exits }: NodeSamples): Before {
   };
 }
 
-/** Growth of a counter that starts at zero when its owner starts. */
+/** Increase of a counter that starts at zero with its owner. */
 function delta(now: number, past: number | undefined): number {
   return past === undefined || now < past ? now : now - past;
 }

@@ -13,14 +13,14 @@ interface Interval {
   readonly latency_ns: SparseHistogram;
 }
 
-/** What left one pipeline forward, over all of its exits, interval by interval. */
+/** Packets that left one chain in the forward direction, over all exits, interval by interval. */
 export class ExitMeter {
   private intervals: Interval[] = [];
   private firstMs = Number.POSITIVE_INFINITY;
 
   constructor(readonly origin: Origin) {}
 
-  /** `nowMs` is the server's clock, to which the measurement is filed. */
+  /** `nowMs`: time of the measurement by the server's clock. */
   add(source: string, delta: ExitDelta, intervalMs: number, nowMs: number): void {
     const { packets, bytes, latency_ns } = delta;
     this.intervals.push({ end_ms: nowMs, interval_ms: intervalMs, source, packets, bytes, latency_ns });
@@ -41,7 +41,7 @@ export class ExitMeter {
     };
   }
 
-  /** Newest rates, summed over the exits; null when nothing was measured within a second. */
+  /** Latest rates, summed over the exits; null if nothing was measured within a second. */
   now(nowMs: number): { pps: number; bps: number; p50_us: number | null; p99_us: number | null } | null {
     const newest = new Map<string, Interval>();
     for (const interval of this.intervals) if (interval.end_ms > nowMs - 1000) newest.set(interval.source, interval);

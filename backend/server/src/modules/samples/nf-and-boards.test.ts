@@ -4,7 +4,7 @@ import { BoardRates } from './board-rates.js';
 import { NfMeter } from './nf-meter.js';
 
 describe('the figures of an NF', () => {
-  it('are those of its instances together, on servers and boards, while they are new', () => {
+  it('are the sum of its recent instance figures, on servers and boards', () => {
     const meter = new NfMeter();
     meter.take(
       'server-2',
@@ -46,7 +46,7 @@ describe('the rates of slots', () => {
     slots: [{ slot: 1, frames_in: frames, frames_out: 0, bytes_in: 100 * frames, bytes_out: 0, lost: 2, bypassed: 0 }],
   });
 
-  it('follow from two samples, and begin anew when the board lost its power', () => {
+  it('follow from two samples, and restart after the board loses power', () => {
     const rates = new BoardRates();
     const at = (t_ms: number, frames: number) => Object.fromEntries(rates.take({ t_ms, boards: [board(frames)] }));
     expect(at(0, 100)).toEqual({ 'board/board-1/slowdown': 9 });

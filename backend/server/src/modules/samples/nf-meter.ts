@@ -1,40 +1,43 @@
-import type { Origin, Sample } from '@orrery/contract';
+import { type Origin, parseSampleKey, type Sample, type SampleMetric, sampleKey } from '@orrery/contract';
 
-/** An instance that said nothing for so long runs no more. */
+/** An instance without reports for this long no longer counts. */
 const STALE_MS = 1500;
 
-const METRICS = ['pps', 'bps', 'cpu'] as const;
+type Metric = SampleMetric<'nf'>;
+const METRICS: readonly Metric[] = ['pps', 'bps', 'cpu'];
 
 interface Newest {
   readonly node: string;
   readonly origin: Origin;
-  readonly values: Map<string, number>;
+  readonly values: Map<Metric, number>;
   tMs: number;
 }
 
-/** Adds up what the instances of an NF do, whatever runs them and wherever: its figures while it moves. */
+/** Sums the figures of an NF's instances across servers and drivers, and thus stays valid while it moves. */
 export class NfMeter {
-  /** By NF (`<pipeline>.<node>`), then by instance. */
+  /** By NF (`<chain>.<node>`), then by instance. */
   private readonly nfs = new Map<string, Map<string, Newest>>();
 
-  /** Takes all rates of a node; keys `instance/<NF>.<which>/<metric>` count. What it no longer names is gone. */
+  /** Takes all samples of a node and uses those of instances, `<NF>.<which>`. Instances that are missing are dropped. */
   take(node: string, values: readonly (readonly [key: string, value: number])[], origin: Origin, nowMs: number): void {
     for (const [key, value] of values) {
-      const [kind, instance, metric] = key.split('/');
-      if (kind !== 'instance' || !METRICS.some((each) => each === metric)) continue;
-      const nf = instance!.slice(0, instance!.lastIndexOf('.'));
+      const sample = parseSampleKey(key);
+      const metric = METRICS.find((each) => each === sample?.metric);
+      if (sample?.kind !== 'instance' || !metric) continue;
+      const instance = sample.subject;
+      const nf = instance.slice(0, instance.lastIndexOf('.'));
       const instances = this.nfs.get(nf) ?? new Map<string, Newest>();
       this.nfs.set(nf, instances);
-      const newest = instances.get(instance!) ?? { node, values: new Map<string, number>(), origin, tMs: nowMs };
-      newest.values.set(metric!, value);
+      const newest = instances.get(instance) ?? { node, values: new Map<Metric, number>(), origin, tMs: nowMs };
+      newest.values.set(metric, value);
       newest.tMs = nowMs;
-      instances.set(instance!, newest);
+      instances.set(instance, newest);
     }
     for (const instances of this.nfs.values())
       for (const [id, it] of instances) if (it.node === node && it.tMs !== nowMs) instances.delete(id);
   }
 
-  /** The sums of what was reported lately, with keys `nf/<NF>/<metric>`. */
+  /** Sums of the recent reports, as samples of NFs. */
   now(nowMs: number): Pick<Sample, 'key' | 'value' | 'origin'>[] {
     const out: Pick<Sample, 'key' | 'value' | 'origin'>[] = [];
     for (const [nf, instances] of this.nfs) {
@@ -43,13 +46,13 @@ export class NfMeter {
       if (!first) this.nfs.delete(nf);
       else
         for (const metric of METRICS)
-          out.push({ key: `nf/${nf}/${metric}`, value: sum(instances, metric), origin: first.origin });
+          out.push({ key: sampleKey('nf', nf, metric), value: sum(instances, metric), origin: first.origin });
     }
     return out;
   }
 }
 
-function sum(instances: ReadonlyMap<string, Newest>, metric: string): number {
+function sum(instances: ReadonlyMap<string, Newest>, metric: Metric): number {
   let total = 0;
   for (const { values } of instances.values()) total += values.get(metric) ?? 0;
   return total;

@@ -1,10 +1,12 @@
 import { Controller, Global, Inject, Module, Res } from '@nestjs/common';
-import type { RouteInput, Series } from '@orrery/contract';
+import { nfInstances, type RouteInput, type Series } from '@orrery/contract';
 import type { FastifyReply } from 'fastify';
 import { pageOf } from '../../platform/paging.js';
 import { Input, Route } from '../../platform/route.js';
 import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
+import { NF_LOADS } from '../../ports/nf-loads.js';
 import { TELEMETRY, TELEMETRY_SINK, type Telemetry } from '../../ports/telemetry.js';
+import { MeasuredNfLoads } from './nf-loads.js';
 import { SamplesService } from './samples.service.js';
 
 @Controller()
@@ -22,10 +24,10 @@ class SamplesController {
 
   @Route('listCounters')
   counters(@Input() { query }: RouteInput<'listCounters'>, @Res({ passthrough: true }) reply: FastifyReply) {
-    const owner = new Map((this.view.plan?.instances ?? []).map(({ id, pipeline_id }) => [id, pipeline_id]));
+    const owner = new Map(nfInstances(this.view.plan?.graph).map(({ id, chain_id }) => [id, chain_id]));
     const chosen = this.telemetry
       .counters()
-      .filter(({ instance_id }) => !query.pipeline_id || owner.get(instance_id) === query.pipeline_id);
+      .filter(({ instance_id }) => !query.chain_id || owner.get(instance_id) === query.chain_id);
     return pageOf(chosen, query, ({ instance_id }) => instance_id, reply);
   }
 }
@@ -37,7 +39,8 @@ class SamplesController {
     SamplesService,
     { provide: TELEMETRY, useExisting: SamplesService },
     { provide: TELEMETRY_SINK, useExisting: SamplesService },
+    { provide: NF_LOADS, useClass: MeasuredNfLoads },
   ],
-  exports: [TELEMETRY, TELEMETRY_SINK],
+  exports: [TELEMETRY, TELEMETRY_SINK, NF_LOADS],
 })
 export class SamplesModule {}

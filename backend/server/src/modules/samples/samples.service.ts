@@ -1,13 +1,28 @@
 import { Inject, Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
-import type { InstanceSample, LinkSample, NodeSamples, Origin, Sample, Series } from '@orrery/contract';
+import {
+  type InstanceSample,
+  type LinkSample,
+  metricOfKey,
+  type NodeSamples,
+  nfInstances,
+  type ObservedApplications,
+  type Origin,
+  type Sample,
+  type SampleMetric,
+  type Series,
+  type SwitchSamples,
+  sampleKey,
+} from '@orrery/contract';
 import { METRICS, type Metrics } from '../../platform/metrics.js';
 import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
 import type { ExitWindow, Telemetry, TelemetrySink } from '../../ports/telemetry.js';
+import { ApplicationRates } from './application-rates.js';
 import { BoardRates } from './board-rates.js';
 import { CounterRates } from './counter-rates.js';
 import { ExitMeter } from './exit-meter.js';
 import { NfMeter } from './nf-meter.js';
 import { SeriesStore } from './series-store.js';
+import { SwitchRates } from './switch-rates.js';
 
 /** Ten minutes at 5 Hz. */
 const POINTS_PER_KEY = 3000;
@@ -17,17 +32,20 @@ const TICK_MS = 200;
 
 type SampleListener = (samples: readonly Sample[], links: readonly LinkSample[]) => void;
 
-/** Takes measurements, makes rates of them, keeps the last ten minutes and passes each on. */
+/** Turns measurements into rates, keeps the last ten minutes and publishes each sample. */
 @Injectable()
 export class SamplesService implements Telemetry, TelemetrySink, OnModuleInit, OnApplicationShutdown {
   private readonly seriesStore = new SeriesStore(POINTS_PER_KEY, MAX_KEYS, QUIET_MS);
   private readonly rates = new Map<string, CounterRates>();
   private readonly boardRates = new Map<string, BoardRates>();
+  private readonly switchRates = new Map<string, SwitchRates>();
+  private readonly applicationRates = new Map<string, ApplicationRates>();
   private readonly nfs = new NfMeter();
   private readonly newest = new Map<string, readonly InstanceSample[]>();
+  private readonly newestOfSwitches = new Map<string, SwitchSamples>();
   private readonly meters = new Map<string, ExitMeter>();
   private readonly sampleListeners: SampleListener[] = [];
-  private readonly packetListeners: ((pipelineId: string, tMs: number) => void)[] = [];
+  private readonly packetListeners: ((chainId: string, tMs: number) => void)[] = [];
   private tick: NodeJS.Timeout | null = null;
 
   constructor(
@@ -36,7 +54,7 @@ export class SamplesService implements Telemetry, TelemetrySink, OnModuleInit, O
   ) {}
 
   onModuleInit(): void {
-    this.tick = setInterval(() => this.publishPipelines(Date.now()), TICK_MS);
+    this.tick = setInterval(() => this.publishChains(Date.now()), TICK_MS);
   }
 
   onApplicationShutdown(): void {
@@ -69,59 +87,83 @@ export class SamplesService implements Telemetry, TelemetrySink, OnModuleInit, O
     for (const delta of result.exits) {
       const exit = exits.get(delta.exit_id);
       if (exit?.direction !== 'forward') continue;
-      let meter = this.meters.get(exit.pipeline_id);
+      let meter = this.meters.get(exit.chain_id);
       if (!meter) {
         meter = new ExitMeter(origin);
-        this.meters.set(exit.pipeline_id, meter);
+        this.meters.set(exit.chain_id, meter);
       }
       meter.add(`${node} ${delta.exit_id}`, delta, result.interval_ms, now);
-      if (delta.packets > 0) for (const listener of this.packetListeners) listener(exit.pipeline_id, now);
+      if (delta.packets > 0) for (const listener of this.packetListeners) listener(exit.chain_id, now);
     }
+  }
+
+  takeSwitch(id: string, origin: Origin, samples: SwitchSamples): void {
+    this.newestOfSwitches.set(id, samples);
+    const rates = this.switchRates.get(id) ?? new SwitchRates(id);
+    this.switchRates.set(id, rates);
+    this.publish(
+      rates.take(samples).map(([key, value]) => ({ key, t_ms: samples.t_ms, value, origin })),
+      [],
+    );
   }
 
   takeLinks(links: readonly LinkSample[]): void {
     const samples = links.flatMap((link): Sample[] => [
-      { key: `link/${link.link_id}/a_to_b_bps`, t_ms: link.t_ms, value: link.a_to_b_bps, origin: 'twin' },
-      { key: `link/${link.link_id}/b_to_a_bps`, t_ms: link.t_ms, value: link.b_to_a_bps, origin: 'twin' },
+      { key: sampleKey('link', link.link_id, 'a_to_b_bps'), t_ms: link.t_ms, value: link.a_to_b_bps, origin: 'twin' },
+      { key: sampleKey('link', link.link_id, 'b_to_a_bps'), t_ms: link.t_ms, value: link.b_to_a_bps, origin: 'twin' },
     ]);
     this.publish(samples, links);
   }
 
+  takeApplications(supervisor: string, origin: Origin, { applications }: ObservedApplications): void {
+    const rates = this.applicationRates.get(supervisor) ?? new ApplicationRates();
+    this.applicationRates.set(supervisor, rates);
+    const t_ms = Date.now();
+    this.publish(
+      rates.take(applications, t_ms).map(([key, value]) => ({ key, t_ms, value, origin })),
+      [],
+    );
+  }
+
   counters(): InstanceSample[] {
-    const running = new Set((this.view.plan?.instances ?? []).map(({ id }) => id));
+    const running = new Set(nfInstances(this.view.plan?.graph).map(({ id }) => id));
     return [...this.newest.values()].flat().filter(({ instance_id }) => running.has(instance_id));
   }
 
-  series(keys: readonly string[], sinceMs: number): Series[] {
-    return this.seriesStore.read(keys, sinceMs, unitOf);
+  switchCounters(id: string): SwitchSamples | null {
+    return this.newestOfSwitches.get(id) ?? null;
   }
 
-  window(pipelineId: string, seconds: number): ExitWindow | null {
-    return this.meters.get(pipelineId)?.window(seconds, Date.now()) ?? null;
+  series(keys: readonly string[], sinceMs: number): Series[] {
+    return this.seriesStore.read(keys, sinceMs, (key) => metricOfKey(key)?.unit ?? '');
+  }
+
+  window(chainId: string, seconds: number): ExitWindow | null {
+    return this.meters.get(chainId)?.window(seconds, Date.now()) ?? null;
   }
 
   onSamples(listener: SampleListener): void {
     this.sampleListeners.push(listener);
   }
 
-  onPackets(listener: (pipelineId: string, tMs: number) => void): void {
+  onPackets(listener: (chainId: string, tMs: number) => void): void {
     this.packetListeners.push(listener);
   }
 
-  private publishPipelines(now: number): void {
+  private publishChains(now: number): void {
     this.publish(
       this.nfs.now(now).map(({ key, value, origin }) => ({ key, t_ms: now, value, origin })),
       [],
     );
-    for (const [pipelineId, meter] of this.meters) {
-      if (!this.view.deployment(pipelineId)) {
-        this.meters.delete(pipelineId);
+    for (const [chainId, meter] of this.meters) {
+      if (!this.view.deployment(chainId)) {
+        this.meters.delete(chainId);
         continue;
       }
       const rates = meter.now(now);
       if (!rates) continue;
-      const sample = (metric: string, value: number): Sample => ({
-        key: `pipeline/${pipelineId}/${metric}`,
+      const sample = (metric: SampleMetric<'chain'>, value: number): Sample => ({
+        key: sampleKey('chain', chainId, metric),
         t_ms: now,
         value,
         origin: meter.origin,
@@ -138,12 +180,4 @@ export class SamplesService implements Telemetry, TelemetrySink, OnModuleInit, O
       if (!this.seriesStore.push(key, t_ms, value)) this.metrics.sampleKeysRefused.inc();
     for (const listener of this.sampleListeners) listener(samples, links);
   }
-}
-
-function unitOf(key: string): string {
-  const metric = key.slice(key.lastIndexOf('/') + 1);
-  if (metric.endsWith('pps')) return 'packet/s';
-  if (metric.endsWith('bps')) return 'bit/s';
-  if (metric.endsWith('_us')) return 'us';
-  return metric === 'cpu' ? 'core' : 'packet';
 }

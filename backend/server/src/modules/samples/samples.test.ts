@@ -33,7 +33,7 @@ function set(seq: number, packets: number, change: Partial<NodeSamples> = {}): N
 describe('CounterRates', () => {
   const values = (rates: CounterRates, samples: NodeSamples) => Object.fromEntries(rates.take(samples)?.values ?? []);
 
-  it('makes rates of counters from the second set on', () => {
+  it('turns counters into rates from the second set on', () => {
     const rates = new CounterRates('s');
     expect(rates.take(set(0, 5000))).toBeNull();
     expect(values(rates, set(1, 5100))).toMatchObject({
@@ -47,26 +47,26 @@ describe('CounterRates', () => {
     });
   });
 
-  it('spreads a gap over its whole time', () => {
+  it('averages over a gap', () => {
     const rates = new CounterRates('s');
     rates.take(set(0, 0));
     expect(values(rates, set(5, 100))['instance/p.n.0/pps']).toBe(100);
   });
 
-  it('counts from zero in a new epoch and after a counter fell', () => {
+  it('counts from zero in a new epoch and after a counter decreases', () => {
     const rates = new CounterRates('s');
     rates.take(set(7, 5000));
     expect(values(rates, set(0, 20, { epoch: 'two' }))['instance/p.n.0/pps']).toBe(100);
     expect(values(rates, set(1, 10, { epoch: 'two' }))['instance/p.n.0/pps']).toBe(50);
   });
 
-  it('counts an instance that is new from zero', () => {
+  it('counts a new instance from zero', () => {
     const rates = new CounterRates('s');
     rates.take(set(0, 0, { instances: [] }));
     expect(values(rates, set(1, 40))['instance/p.n.0/pps']).toBe(200);
   });
 
-  it('takes no set twice', () => {
+  it('ignores a repeated set', () => {
     const rates = new CounterRates('s');
     rates.take(set(0, 0));
     expect(rates.take(set(1, 10))?.exits).toEqual([{ exit_id: 'p.exit', packets: 10, bytes: 1000, latency_ns: [] }]);
@@ -99,7 +99,7 @@ describe('ExitMeter', () => {
     expect(meter.window(10, 1200)).toMatchObject({ packets: 60, bytes: 6000, covered_s: 0.4 });
   });
 
-  it('says nothing when nothing came for a second, and forgets what left the window', () => {
+  it('is null after a second without data, and drops what has left the window', () => {
     const meter = new ExitMeter('twin');
     meter.add('a', delta(10), 200, 1000);
     expect(meter.now(2001)).toBeNull();
@@ -110,7 +110,7 @@ describe('ExitMeter', () => {
 describe('SeriesStore', () => {
   const unit = () => 'x';
 
-  it('keeps the newest points in order, grown and wrapped', () => {
+  it('keeps the newest points in order while growing and after wrapping', () => {
     const store = new SeriesStore(100, 10, 0);
     for (let time = 0; time < 250; time++) store.push('k', time, 2 * time);
     const [series] = store.read(['k'], 0, unit);
@@ -128,7 +128,7 @@ describe('SeriesStore', () => {
     expect(store.read(['link/', 'link/a/x'], 0, unit)).toHaveLength(2);
   });
 
-  it('is bounded: a new key takes the place of a quiet one, never of a live one', () => {
+  it('is bounded: a new key replaces an idle one, never an active one', () => {
     const store = new SeriesStore(10, 2, 1000);
     store.push('old', 0, 1);
     store.push('live', 5000, 1);

@@ -2,7 +2,7 @@ import type { Series } from '@orrery/contract';
 
 const FIRST_CAPACITY = 64;
 
-/** The newest points of one key: grows to its bound, then overwrites the oldest. */
+/** Ring buffer of the latest points of one key; grows up to its bound. */
 class Ring {
   private times = new Float64Array(FIRST_CAPACITY);
   private values = new Float64Array(FIRST_CAPACITY);
@@ -48,7 +48,7 @@ class Ring {
   }
 }
 
-/** Series of the last minutes by key. Keys beyond the bound replace the one that was quiet longest, if it is quiet. */
+/** Recent series by key. A key beyond the bound replaces the one that has been idle longest, if there is one. */
 export class SeriesStore {
   private readonly rings = new Map<string, Ring>();
 
@@ -58,7 +58,7 @@ export class SeriesStore {
     private readonly quietMs: number,
   ) {}
 
-  /** False when there is no room for another key. */
+  /** False if there is no room for another key. */
   push(key: string, time: number, value: number): boolean {
     let ring = this.rings.get(key);
     if (!ring) {
@@ -70,7 +70,7 @@ export class SeriesStore {
     return true;
   }
 
-  /** `keys` are whole keys, or prefixes when they end in `/`. */
+  /** `keys` are full keys, or prefixes if they end in `/`. */
   read(keys: readonly string[], since: number, unitOf: (key: string) => string): Series[] {
     const chosen = new Set<string>();
     for (const key of keys) {

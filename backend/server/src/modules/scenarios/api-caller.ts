@@ -17,7 +17,7 @@ interface CallOptions {
   readonly body?: unknown;
 }
 
-/** The public API from within: a scenario does nothing that a user could not do, and is checked like one. */
+/** In-process access to the public API: a scenario can do only what a user can, with the same checks. */
 @Injectable()
 export class ApiCaller {
   constructor(
@@ -25,7 +25,7 @@ export class ApiCaller {
     @Inject(SESSION_ISSUER) private readonly sessions: SessionIssuer,
   ) {}
 
-  /** Calls as a session of its own, so that events name who acted. */
+  /** Opens a separate session, so that events name the actor. */
   async as(name: string): Promise<Api> {
     const token = await this.sessions.issue('designer', name);
     return {
@@ -55,11 +55,11 @@ export class ApiCaller {
   }
 }
 
-/** Something that the API needs is away, as the store is while it restarts; the outcome of the call is unknown. */
+/** A dependency of the API is away, such as a restarting store; the outcome of the call is unknown. */
 export class Unavailable extends Error {}
 
 export interface Api {
-  /** Throws with the problem's detail where the API refuses. */
+  /** Throws with the problem's detail if the API refuses. */
   call<N extends RouteName>(name: N, options?: CallOptions): Promise<RouteResponse<N>>;
   /** Ends the session. */
   end(): Promise<void>;

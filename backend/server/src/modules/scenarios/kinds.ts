@@ -1,43 +1,43 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import { PipelineDefinition, ReconfigurationPolicyRequest, TrafficRequest } from '@orrery/contract';
+import { ApplicationDefinition, ChainDefinition, FaultRequest, ReconfigurationPolicyRequest } from '@orrery/contract';
 import type { Api } from './api-caller.js';
 
-/** One that there is. */
+/** An existing resource. */
 interface Existing {
   readonly id: string;
-  /** Whether it is what such a request makes. */
+  /** Whether such a request could have created it. */
   is(request: unknown, notedMs: number): boolean;
 }
 
 interface Making {
   make(api: Api, request: unknown): Promise<string>;
   list(api: Api, signal: AbortSignal): Promise<Existing[]>;
-  /** Resolves when it is gone. Throws when it cannot be, or the signal ends the waiting. */
+  /** Resolves when it is gone. Throws if it cannot be removed or the signal aborts. */
   remove(api: Api, id: string, signal: AbortSignal): Promise<unknown>;
 }
 
 const EVERY = { query: { limit: 1000 } };
 const WAIT = { ms: 200, tries: 600 };
 
-/** What a run can make, and how that is found and taken away again. */
+/** Resources that a run can create, and how they are found and removed. */
 export const KINDS = {
-  pipeline: {
-    make: async (api, request) => (await api.call('createPipeline', { body: request })).id,
+  chain: {
+    make: async (api, request) => (await api.call('createChain', { body: request })).id,
     list: async (api) => {
-      const { items } = await api.call('listPipelines', EVERY);
+      const { items } = await api.call('listChains', EVERY);
       return items.map(({ id, draft, created_ms }) => ({
         id,
-        is: (request, notedMs) => draft.name === PipelineDefinition.parse(request).name && created_ms >= notedMs,
+        is: (request, notedMs) => draft.name === ChainDefinition.parse(request).name && created_ms >= notedMs,
       }));
     },
     remove: async (api, id, signal) => {
       await atRest(api, signal);
-      if ((await api.call('getPipeline', { params: { id } })).deployment_state !== 'none')
-        await api.call('deleteDeployment', { params: { pipeline_id: id } });
-      const isDown = async () => (await api.call('getPipeline', { params: { id } })).deployment_state === 'none';
+      if ((await api.call('getChain', { params: { id } })).deployment_state !== 'none')
+        await api.call('deleteDeployment', { params: { chain_id: id } });
+      const isDown = async () => (await api.call('getChain', { params: { id } })).deployment_state === 'none';
       await eventually('the chain is taken down', isDown, signal);
-      await api.call('deletePipeline', { params: { id } });
+      await api.call('deleteChain', { params: { id } });
     },
   },
   policy: {
@@ -51,29 +51,40 @@ export const KINDS = {
     },
     remove: (api, id) => api.call('deleteReconfigurationPolicy', { params: { id } }),
   },
-  traffic: {
-    make: async (api, request) => (await api.call('startTraffic', { body: request })).id,
-    list: async (api, signal) => {
-      await eventually('the twin is up', () => isTrafficKnown(api), signal);
-      const { items } = await api.call('listTraffic', EVERY);
-      if (!(await isTrafficKnown(api))) throw new Error('the twin was lost while its traffic was listed');
-      return items.map(({ id, request: made, started_ms }) => ({
+  application: {
+    make: async (api, request) => (await api.call('createApplication', { body: request })).id,
+    list: async (api) => {
+      const { items } = await api.call('listApplications', EVERY);
+      return items.map(({ id, created_ms }) => ({
         id,
-        is: (request, notedMs) => started_ms >= notedMs && isDeepStrictEqual(made, TrafficRequest.parse(request)),
+        is: (request, notedMs) => id === ApplicationDefinition.parse(request).id && created_ms >= notedMs,
       }));
     },
-    remove: (api, id) => api.call('stopTraffic', { params: { id } }),
+    remove: (api, id) => api.call('deleteApplication', { params: { id } }),
+  },
+  fault: {
+    make: async (api, request) => (await api.call('injectFault', { body: request })).id,
+    list: async (api, signal) => {
+      await eventually('the twin is up', () => isTwinKnown(api), signal);
+      const { items } = await api.call('listFaults', EVERY);
+      return items.map(({ id, since_ms, ...fault }) => ({
+        id,
+        is: (request, notedMs) => since_ms >= notedMs && isDeepStrictEqual(fault, FaultRequest.parse(request)),
+      }));
+    },
+    remove: (api, id) => api.call('clearFault', { params: { id } }),
   },
 } as const satisfies Record<string, Making>;
 
 export type Kind = keyof typeof KINDS;
+export const KIND_NAMES = Object.keys(KINDS) as [Kind, ...Kind[]];
 
 export function makingOf(kind: Kind): Making {
   return KINDS[kind];
 }
 
-/** Until the twin is up, what ran in it before is not listed, but will run again. A server that starts has none yet. */
-async function isTrafficKnown(api: Api): Promise<boolean> {
+/** Faults are listed only while the twin is up. A starting server has no twin yet. */
+async function isTwinKnown(api: Api): Promise<boolean> {
   const { enabled, daemon, state } = await api.call('getTwin');
   if (!enabled) return true;
   if (daemon !== 'off') return state?.phase === 'up';
@@ -81,7 +92,7 @@ async function isTrafficKnown(api: Api): Promise<boolean> {
   return [...servers, ...switches, ...hosts].every(({ origin }) => origin !== 'twin');
 }
 
-/** A chain is not taken from under a reconfiguration, which would have to take itself back. */
+/** A chain is not removed during a reconfiguration, which would have to roll back. */
 function atRest(api: Api, signal: AbortSignal): Promise<void> {
   const isOver = async () => {
     const { items } = await api.call('listReconfigurations', { query: { state: 'running' } });

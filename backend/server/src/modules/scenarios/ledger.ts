@@ -1,35 +1,63 @@
-import { Inject, Injectable } from '@nestjs/common';
-import { STORE, type Store } from '../../platform/redis.js';
+import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
+import { z } from 'zod';
+import { COLLECTIONS, type Collections } from '../../platform/durable-collection/collections.js';
+import type { DurableCollection } from '../../platform/durable-collection/durable-collection.js';
 import { KEYS } from '../../platform/redis-keys.js';
-import type { Kind } from './kinds.js';
+import { KIND_NAMES } from './kinds.js';
 
-/** Something that a run made. It is noted before it is made, so that a restart in between leaves nothing unknown. */
-export interface Made {
-  readonly kind: Kind;
-  readonly request: unknown;
-  /** null: it may not have come to be. */
-  readonly id: string | null;
-  readonly noted_ms: number;
-}
+/** A resource that a run created. It is recorded before its creation, so that a restart in between loses track of nothing. */
+const Made = z.strictObject({
+  kind: z.enum(KIND_NAMES),
+  request: z.unknown(),
+  /** Null: it may not exist. */
+  id: z.string().nullable(),
+  noted_ms: z.number(),
+});
+export type Made = z.infer<typeof Made>;
 
-/** What runs made and is not taken away yet, over restarts. */
+/** In order of creation. */
+const MadeByRun = z.strictObject({ run: z.string(), made: z.array(Made) });
+type MadeByRun = z.infer<typeof MadeByRun>;
+
+const MAX_RUNS = 256;
+
+/** What runs created and has not been removed yet; survives restarts. */
 @Injectable()
-export class Ledger {
-  constructor(@Inject(STORE) private readonly store: Store) {}
+export class Ledger implements OnModuleInit {
+  private readonly entries: DurableCollection<MadeByRun>;
 
-  runs(): Promise<string[]> {
-    return this.store.redis.hkeys(KEYS.scenarioMade);
+  constructor(@Inject(COLLECTIONS) private readonly collections: Collections) {
+    this.entries = collections.open({
+      key: KEYS.scenarioMade,
+      noun: 'scenario run with something left',
+      schema: MadeByRun,
+      version: 1,
+      migrate: (made, _from, run) => ({ run, made }),
+      idOf: ({ run }) => run,
+      bound: { most: MAX_RUNS, policy: 'refuse' },
+    });
   }
 
-  /** In the order of making. */
-  async of(runId: string): Promise<Made[]> {
-    return (await this.store.hashJson<Made[]>(KEYS.scenarioMade, runId)) ?? [];
+  onModuleInit(): Promise<void> {
+    return this.entries.load();
   }
 
-  async write(runId: string, made: readonly Made[]): Promise<void> {
-    await this.store.transact((transaction) => {
-      if (made.length > 0) transaction.hset(KEYS.scenarioMade, runId, JSON.stringify(made));
-      else transaction.hdel(KEYS.scenarioMade, runId);
+  runs(): string[] {
+    return this.entries.all().map(({ run }) => run);
+  }
+
+  /** As stored, even after a write without a reply. */
+  async of(run: string): Promise<readonly Made[]> {
+    await this.collections.certain();
+    return this.entries.find(run)?.made ?? [];
+  }
+
+  /** Serialized with other changes: `work` gets what is stored. */
+  change(run: string, work: (made: readonly Made[]) => readonly Made[]): Promise<void> {
+    return this.collections.commit((batch) => {
+      const made = work(this.entries.find(run)?.made ?? []);
+      if (made.length > 0) batch.put(this.entries, { run, made: [...made] });
+      else batch.remove(this.entries, run);
     });
   }
 }

@@ -1,26 +1,27 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ScenarioRun } from '@orrery/contract';
+import { ScenarioFigure, type ScenarioReport } from '@orrery/contract';
 import type { ScenarioStep, Stage } from './scenario.js';
 
 const POLL_MS = 200;
+const WAIT_TICK_MS = 500;
 
-type Step = ScenarioRun['steps'][number];
+type Step = ScenarioReport['steps'][number];
 
 interface Surroundings extends Pick<Stage, 'api' | 'signal' | 'make'> {
-  /** The run as it is now. */
-  update(run: ScenarioRun): void;
-  /** Keeps the run as it is now over restarts. */
-  save(run: ScenarioRun): Promise<void>;
+  /** Reports the current state of the run. */
+  update(run: ScenarioReport): void;
+  /** Stores the current state of the run. */
+  save(run: ScenarioReport): Promise<void>;
 }
 
-/** Takes the steps of a run one after the other, and rejects with what the first that fails says. */
+/** Runs the steps in order, and rejects with the error of the first that fails. */
 export async function perform(
-  first: ScenarioRun,
+  first: ScenarioReport,
   steps: readonly ScenarioStep[],
   { api, signal, make, update, save }: Surroundings,
 ): Promise<void> {
   let run = first;
-  const change = (next: Partial<ScenarioRun>) => {
+  const change = (next: Partial<ScenarioReport>) => {
     run = { ...run, ...next };
     update(run);
   };
@@ -29,14 +30,24 @@ export async function perform(
   const stage: Stage = {
     api,
     signal,
-    note: (detail) => mark(indexNow(run), { detail }),
-    figure: (figure) => change({ figures: [...run.figures, figure] }),
+    started_ms: first.started_ms,
+    note: (detail, progress) => mark(indexNow(run), { detail, ...(progress === undefined ? {} : { progress }) }),
+    figure: (figure) => change({ figures: [...run.figures, judged(ScenarioFigure.parse(figure))] }),
+    plot: (plot) => change({ plots: [...run.plots, plot] }),
     make: async (kind, request) => {
       const id = await make(kind, request);
-      if (kind === 'pipeline') change({ pipelines: [...run.pipelines, id] });
+      if (kind === 'chain') change({ chains: [...run.chains, id] });
       return id;
     },
     until: (what, seconds, probe) => until(what, seconds, probe, signal),
+    wait: async (seconds, detail) => {
+      const ms = seconds * 1000;
+      for (const began = Date.now(); Date.now() - began < ms; ) {
+        stage.note(detail, Math.min(1, (Date.now() - began) / ms));
+        await sleep(Math.min(WAIT_TICK_MS, ms), undefined, { signal });
+      }
+      stage.note(detail, 1);
+    },
   };
   for (const [i, step] of steps.entries()) {
     if (signal.aborted) return;
@@ -53,7 +64,14 @@ export async function perform(
   }
 }
 
-function indexNow({ steps }: ScenarioRun): number {
+function judged(figure: ScenarioFigure): ScenarioFigure {
+  const { bar, here } = figure;
+  if (!bar) return figure;
+  const { least, most } = bar;
+  return { ...figure, pass: here !== null && (least === null || here >= least) && (most === null || here <= most) };
+}
+
+function indexNow({ steps }: ScenarioReport): number {
   return steps.findIndex(({ state }) => state === 'running');
 }
 

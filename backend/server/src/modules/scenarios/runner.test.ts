@@ -1,13 +1,20 @@
 import type { ScenarioRun } from '@orrery/contract';
-import { afterEach, expect, it, vi } from 'vitest';
+import { afterEach, expect, it } from 'vitest';
+import { ControlLoops } from '../../platform/control-loop/control-loops.js';
+import { Collections } from '../../platform/durable-collection/collections.js';
 import type { Log } from '../../platform/log.js';
+import { ProblemError } from '../../platform/problem.js';
 import type { Store, Transaction } from '../../platform/redis.js';
 import { KEYS } from '../../platform/redis-keys.js';
 import type { EventLog } from '../../ports/event-log.js';
+import { FakeClock } from '../../testing/fake-clock.js';
 import { until } from '../../testing/wait.js';
 import { type ApiCaller, Unavailable } from './api-caller.js';
 import { Ledger } from './ledger.js';
+import { ScenarioRecords } from './records.js';
+import { SCENARIOS } from './registry.js';
 import { ScenarioRunner } from './runner.js';
+import { ScenarioLoop } from './scenario-loop.js';
 import { Sweeper } from './sweeper.js';
 
 interface CallOptions {
@@ -17,28 +24,47 @@ interface CallOptions {
 
 type When = 'before' | 'after';
 
-/** A store and an API over it that are away for two calls from the n-th on; the outcome of calls is lost before or after. */
+/** A store and an API that fail for two calls from the n-th on, before or after the effect of the call. */
 class World {
   private calls = 0;
   private readonly hashes = new Map<string, Map<string, string>>();
   readonly chains: { id: string; created_ms: number; draft: unknown }[] = [];
   sessions = 0;
-  /** Whether deployments are taken, and then never end. */
+  /** Whether deployments are accepted; they then never end. */
   takesDeployments = false;
   listsPolicies = false;
   policyLooks = 0;
+  twinIsOn = true;
+  /** Calls are not counted until then. */
+  isUp = false;
+  /** The server is killed after this number of calls and gets no further replies. */
+  killAfter = Number.POSITIVE_INFINITY;
 
   constructor(
     private readonly nth: number,
-    private readonly when: When,
+    readonly when: When,
   ) {}
+
+  get isKilled(): boolean {
+    return this.calls >= this.killAfter;
+  }
+
+  /** The same world for the next server. */
+  next(): World {
+    const world = new World(Number.POSITIVE_INFINITY, this.when);
+    for (const [key, entries] of this.hashes) world.hashes.set(key, entries);
+    world.chains.push(...this.chains);
+    world.listsPolicies = this.listsPolicies;
+    return world;
+  }
 
   get reached(): boolean {
     return this.calls >= this.nth;
   }
 
   private async call<T>(work: () => T): Promise<T> {
-    this.calls++;
+    if (this.isKilled) return new Promise(() => undefined);
+    if (this.isUp) this.calls++;
     const away = this.calls >= this.nth && this.calls < this.nth + 2;
     if (away && this.when === 'before') throw new Unavailable('away');
     const result = work();
@@ -53,9 +79,7 @@ class World {
   }
 
   readonly store = {
-    redis: { hkeys: (key: string) => this.call(() => [...this.hash(key).keys()]) },
-    hashJson: (key: string, field: string) => this.call(() => JSON.parse(this.hash(key).get(field) ?? 'null')),
-    hashValues: async (key: string) => [...this.hash(key).values()].map((text) => JSON.parse(text)),
+    redis: { hgetall: (key: string) => this.call(() => Object.fromEntries(this.hash(key))) },
     transact: (fill: (transaction: Transaction) => void) =>
       this.call(() =>
         fill({
@@ -81,16 +105,22 @@ class World {
       }),
   } as unknown as ApiCaller;
 
-  /** One board; chains can be made and deleted. */
+  /** One board; chains can be created and deleted. */
   private answer(name: string, { body, params }: CallOptions): unknown {
     switch (name) {
+      case 'getTwin':
+        return { enabled: this.twinIsOn, daemon: 'running' };
+      case 'listNfDescriptors':
+        return { items: [{ id: 'sqli-detector' }, { id: 'ddos-detector' }] };
+      case 'getInfrastructure':
+        return { hosts: ['client-3', 'client-4', 'web-1', 'web-2'].map((id) => ({ id })) };
       case 'listAccelerators':
         return {
           items: [{ id: 'board-1', state: 'operating', slots: [{ slot: 0, state: 'empty', reservation: null }] }],
         };
-      case 'listPipelines':
+      case 'listChains':
         return { items: [...this.chains] };
-      case 'createPipeline':
+      case 'createChain':
         this.chains.push({ id: `pl-${this.calls}`, created_ms: Date.now(), draft: body });
         return this.chains.at(-1);
       case 'createDeployment':
@@ -104,9 +134,9 @@ class World {
         return { items: [] };
       case 'listReconfigurations':
         return { items: [] };
-      case 'getPipeline':
+      case 'getChain':
         return { deployment_state: 'none' };
-      case 'deletePipeline':
+      case 'deleteChain':
         this.chains.splice(
           this.chains.findIndex(({ id }) => id === params!.id),
           1,
@@ -120,24 +150,40 @@ class World {
 
 const log = { warn: () => undefined, error: () => undefined } as unknown as Log;
 const told: { type: string; message: string; actor?: string }[] = [];
-const events = { append: (event: (typeof told)[number]) => told.push(event) } as unknown as EventLog;
+const events = {
+  append: (event: (typeof told)[number]) => told.push(event),
+  appendIn: (_transaction: Transaction, event: (typeof told)[number]) => told.push(event),
+} as unknown as EventLog;
 
 afterEach(() => {
-  vi.useRealTimers();
   told.length = 0;
 });
 
-function runnerIn({ store, caller }: World): ScenarioRunner {
-  return new ScenarioRunner(log, store, events, caller, new Sweeper(log, new Ledger(store)));
+/** The scenario part of a server, after it has read its stored state. */
+async function serverIn(world: World, clock?: FakeClock) {
+  const { store, caller } = world;
+  const collections = new Collections(store, log);
+  const loops = new ControlLoops(log, clock);
+  const ledger = new Ledger(collections);
+  const records = new ScenarioRecords(collections, events);
+  const loop = new ScenarioLoop(loops, events, caller, records, new Sweeper(log, ledger));
+  await Promise.all([records.onModuleInit(), ledger.onModuleInit()]);
+  world.isUp = true;
+  return { runner: new ScenarioRunner(caller, records, loop), loop, loops };
 }
 
-/** Starts the scenario and waits until another could be; gives what is stored of it. */
+const storedIn = (world: World): ScenarioRun[] =>
+  [...world.hash(KEYS.scenarioRuns).values()].map((text) => JSON.parse(text).value);
+
+/** Runs the scenario until another could start; returns the stored runs. */
 async function runIn(world: World): Promise<ScenarioRun[]> {
-  const runner = runnerIn(world);
-  await runner.onModuleInit();
-  await runner.start('reconfiguration', 'user').catch((error: unknown) => {
-    if (!(error instanceof Unavailable)) throw error;
-  });
+  const { runner } = await serverIn(world);
+  const refused = await runner.start('reconfiguration', {}, 'user').then(
+    () => null,
+    (error: unknown) => error,
+  );
+  if (refused instanceof ProblemError && refused.status === 503 && runner.all().length === 0) return [];
+  if (refused && !(refused instanceof Unavailable)) throw refused;
   await until('its end', () => runner.all()[0]?.ended_ms != null);
   const [run] = runner.all();
   await until('room for another', async () =>
@@ -146,43 +192,72 @@ async function runIn(world: World): Promise<ScenarioRun[]> {
       () => true,
     ),
   );
-  return world.store.hashValues<ScenarioRun>(KEYS.scenarioRuns);
+  if (world.when === 'before') await until('the end of its sessions', () => world.sessions === 0);
+  return storedIn(world);
 }
 
 it.each(['before', 'after'] as const)(
-  'ends, with all taken away, whatever call is lost while the store is away, %s it was done',
+  'ends with everything removed, whichever call fails while the store is away, %s its effect',
   async (when) => {
     const worlds = Array.from({ length: 60 }, (_, i) => new World(i + 1, when));
     const ended = await Promise.all(worlds.map(runIn));
     worlds.forEach((world, i) => {
       expect(world.chains, `call ${i + 1}`).toEqual([]);
       expect([...world.hash(KEYS.scenarioMade).keys()], `call ${i + 1}`).toEqual([]);
-      // A session of which nothing was heard expires.
+      // A session whose creation got no reply expires.
       if (when === 'before') expect(world.sessions, `call ${i + 1}`).toBe(0);
+      const [run] = ended[i]!;
+      // The store was away while the needs were checked: nothing was started.
+      if (!run) return;
       expect(ended[i]!.map(({ state }) => state)).toEqual(['failed']);
-      expect(ended[i]![0]!.steps.some(({ state }) => state === 'running' || state === 'pending')).toBe(false);
+      expect(run.steps.some(({ state }) => state === 'running' || state === 'pending')).toBe(false);
     });
     expect(worlds.filter(({ reached }) => reached).length).toBeGreaterThan(20);
+    expect(ended.filter((runs) => runs.length === 0).length).toBeLessThan(12);
     expect(worlds.at(-1)!.reached).toBe(false);
     expect(ended.at(-1)![0]!.detail).toBe('createDeployment: refused');
   },
 );
 
-it('does not try for ever when the server stops', async () => {
-  const world = new World(3, 'before');
-  const runner = runnerIn(world);
-  await runner.start('reconfiguration', 'user');
-  await runner.onApplicationShutdown();
-  const [stored] = await world.store.hashValues<ScenarioRun>(KEYS.scenarioRuns);
+it('leaves nothing behind and is closed, wherever the server is killed and restarted', async () => {
+  const survivors = await Promise.all(
+    Array.from({ length: 40 }, async (_, i) => {
+      const world = new World(Number.POSITIVE_INFINITY, 'before');
+      world.takesDeployments = i % 2 === 0;
+      world.listsPolicies = true;
+      world.killAfter = i + 2;
+      const { runner } = await serverIn(world);
+      void runner.start('reconfiguration', {}, 'user').catch(() => undefined);
+      await until('the kill', () => world.isKilled || runner.all()[0]?.ended_ms != null);
+      const next = world.next();
+      const { loop } = await serverIn(next);
+      await loop.onApplicationBootstrap();
+      await until(`nothing is left after call ${i + 2}`, () => next.hash(KEYS.scenarioMade).size === 0);
+      expect(next.chains, `call ${i + 2}`).toEqual([]);
+      expect(storedIn(next).every(({ state, ended_ms }) => state === 'failed' && ended_ms !== null)).toBe(true);
+      await loop.onApplicationShutdown();
+      return next;
+    }),
+  );
+  expect(survivors.filter((each) => storedIn(each).length > 0).length).toBeGreaterThan(20);
+});
+
+it('does not retry forever when the server stops', async () => {
+  // The store goes away after the needs were checked, when the run is stored.
+  const world = new World(10, 'before');
+  const { runner, loop } = await serverIn(world);
+  await runner.start('reconfiguration', {}, 'user');
+  await loop.onApplicationShutdown();
+  const [stored] = storedIn(world);
   expect(stored!.state).toBe('running');
 });
 
-it('tells who stopped a run, and that alone', async () => {
+it('reports only who stopped a run', async () => {
   const world = new World(1000, 'before');
   world.takesDeployments = true;
-  const runner = runnerIn(world);
-  const { id } = await runner.start('reconfiguration', 'ann');
-  await until('a chain', () => runner.get(id).pipelines.length > 0);
+  const { runner } = await serverIn(world);
+  const { id } = await runner.start('reconfiguration', {}, 'ann');
+  await until('a chain', () => runner.get(id).chains.length > 0);
   await runner.stop(id, 'bob');
   expect(told.at(-1)).toMatchObject({ type: 'scenario.stopped', actor: 'bob' });
   expect(told.at(-1)!.message).toMatch(/" stopped by bob$/);
@@ -190,20 +265,76 @@ it('tells who stopped a run, and that alone', async () => {
   expect(runner.get(id).steps[0]).toMatchObject({ state: 'skipped', detail: 'stopped by bob' });
 });
 
-it('tries again from time to time to take away what could not be', async () => {
-  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+it('retries periodically to remove leftovers', async () => {
   const world = new World(1000, 'before');
   const noted = { kind: 'policy', request: {}, id: 'policy-1', noted_ms: 1 };
   world.hash(KEYS.scenarioMade).set('sr-1', JSON.stringify([noted]));
-  const runner = runnerIn(world);
-  await runner.onApplicationBootstrap();
+  const clock = new FakeClock();
+  const { loop } = await serverIn(world, clock);
+  await loop.onApplicationBootstrap();
   await until('the first try', () => world.policyLooks === 1 && world.sessions === 0);
   expect(world.hash(KEYS.scenarioMade).size).toBe(1);
   world.listsPolicies = true;
-  await until('the end of the first try', () => {
-    vi.advanceTimersByTime(60_000);
-    return world.policyLooks === 2;
-  });
+  await clock.pass(59_000);
+  expect(world.policyLooks).toBe(1);
+  await clock.pass(1000);
   await until('nothing is left', () => world.hash(KEYS.scenarioMade).size === 0);
-  await runner.onApplicationShutdown();
+  await loop.onApplicationShutdown();
+});
+
+const missing = async (world: World) =>
+  (await serverIn(world)).runner.start('reconfiguration', {}, 'user').then(
+    () => null,
+    (error: unknown) => error as ProblemError,
+  );
+
+it('starts nothing if a prerequisite is missing, and names all that are', async () => {
+  const world = new World(1000, 'before');
+  world.twinIsOn = false;
+  world.chains.push({ id: 'pl-own', created_ms: 1, draft: { name: 'scenario-sqli' } });
+  const refused = await missing(world);
+  expect(refused).toMatchObject({ status: 409 });
+  expect(refused?.errors.map(({ detail }) => detail)).toEqual([
+    'the twin is off (ORRERY_TWIN=off)',
+    'a chain called scenario-sqli is there already: remove it',
+  ]);
+  expect(world.chains).toHaveLength(1);
+  expect(world.hash(KEYS.scenarioRuns).size + world.hash(KEYS.scenarioMade).size + world.sessions).toBe(0);
+});
+
+it('rejects unknown or invalid parameters, each with its pointer', async () => {
+  const { runner } = await serverIn(new World(1000, 'before'));
+  const start = () => runner.start('reconfiguration', { limit_bps: 1, what: true }, 'user');
+  const refused = await start().catch((error: ProblemError) => error);
+  expect(refused).toMatchObject({ status: 422 });
+  expect((refused as ProblemError).errors.map(({ pointer }) => pointer).toSorted()).toEqual([
+    '/parameters/limit_bps',
+    '/parameters/what',
+  ]);
+});
+
+it('keeps the newest runs, and skips those stored by another version', async () => {
+  const world = new World(1000, 'before');
+  const stored = { id: 'sr-old', scenario_id: 'gone', state: 'completed', steps: [], figures: [], chains: [] };
+  const times = { detail: null, started_ms: 1, ended_ms: 2 };
+  world.hash(KEYS.scenarioRuns).set('sr-old', JSON.stringify({ ...stored, ...times }));
+  world.hash(KEYS.scenarioRuns).set('sr-bad', JSON.stringify({ id: 'sr-bad' }));
+  const { runner } = await serverIn(world);
+  expect(runner.all().map(({ id }) => id)).toEqual(['sr-old']);
+  expect(runner.get('sr-old')).toMatchObject({ parameters: {}, plots: [], title: '' });
+});
+
+it('declares for every scenario a schema whose defaults give a script', () => {
+  for (const { scenario, script } of SCENARIOS) {
+    const { steps, needs } = script({});
+    expect(steps.length, scenario.id).toBeGreaterThan(0);
+    expect(needs.length, scenario.id).toBeGreaterThan(0);
+    const { type, properties } = scenario.parameters as { type: string; properties: Record<string, object> };
+    expect(type).toBe('object');
+    for (const [name, schema] of Object.entries(properties))
+      expect(schema, `${scenario.id}: ${name}`).toMatchObject({
+        default: expect.anything(),
+        description: expect.any(String),
+      });
+  }
 });

@@ -1,12 +1,14 @@
 import { Controller, Inject, Module, Res } from '@nestjs/common';
-import { API_PREFIX, type RouteInput, type ScenarioRun, type SessionInfo } from '@orrery/contract';
+import { API_PREFIX, type RouteInput, type ScenarioReport, type ScenarioRun, type SessionInfo } from '@orrery/contract';
 import type { FastifyReply } from 'fastify';
 import { pageOf } from '../../platform/paging.js';
 import { Caller, Input, Route } from '../../platform/route.js';
 import { ApiCaller } from './api-caller.js';
 import { Ledger } from './ledger.js';
-import { SCRIPTS } from './registry.js';
+import { ScenarioRecords } from './records.js';
+import { SCENARIOS } from './registry.js';
 import { ScenarioRunner } from './runner.js';
+import { ScenarioLoop } from './scenario-loop.js';
 import { Sweeper } from './sweeper.js';
 
 @Controller()
@@ -15,17 +17,17 @@ class ScenariosController {
 
   @Route('listScenarios')
   list(@Input() { query }: RouteInput<'listScenarios'>, @Res({ passthrough: true }) reply: FastifyReply) {
-    const scenarios = SCRIPTS.map(({ scenario }) => scenario);
+    const scenarios = SCENARIOS.map(({ scenario }) => scenario);
     return pageOf(scenarios, query, ({ id }) => id, reply);
   }
 
   @Route('startScenario')
   async start(
-    @Input() { params }: RouteInput<'startScenario'>,
+    @Input() { params, body }: RouteInput<'startScenario'>,
     @Caller() caller: SessionInfo,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<ScenarioRun> {
-    const run = await this.runner.start(params.id, caller.name);
+    const run = await this.runner.start(params.id, body.parameters, caller.name);
     reply.header('location', `${API_PREFIX}/scenario-runs/${run.id}`);
     return run;
   }
@@ -36,7 +38,7 @@ class ScenariosController {
   }
 
   @Route('getScenarioRun')
-  get(@Input() { params }: RouteInput<'getScenarioRun'>): ScenarioRun {
+  get(@Input() { params }: RouteInput<'getScenarioRun'>): ScenarioReport {
     return this.runner.get(params.id);
   }
 
@@ -48,6 +50,6 @@ class ScenariosController {
 
 @Module({
   controllers: [ScenariosController],
-  providers: [ApiCaller, Ledger, Sweeper, ScenarioRunner],
+  providers: [ApiCaller, Ledger, Sweeper, ScenarioRecords, ScenarioLoop, ScenarioRunner],
 })
 export class ScenariosModule {}

@@ -1,4 +1,3 @@
-import { TrafficRequest } from '@orrery/contract';
 import { expect, it } from 'vitest';
 import type { Log } from '../../platform/log.js';
 import { type Api, Unavailable } from './api-caller.js';
@@ -12,24 +11,24 @@ const log = { warn: () => undefined } as unknown as Log;
 function ledgerWith(...made: Made[]) {
   const entries = new Map<string, readonly Made[]>([[RUN, made]]);
   const ledger = {
-    runs: async () => [...entries.keys()],
+    runs: () => [...entries.keys()],
     of: async (id: string) => [...(entries.get(id) ?? [])],
-    write: async (id: string, now: readonly Made[]) => void entries.set(id, now),
-  } as Ledger;
+    change: async (id, work) => void entries.set(id, work(entries.get(id) ?? [])),
+  } as Pick<Ledger, 'runs' | 'of' | 'change'> as Ledger;
   return { ledger, entries };
 }
 
-/** An API with one chain, which refuses to be deleted while it is locked. */
+/** An API with one chain, which cannot be deleted while it is locked. */
 function apiWith(chain: { id: string; created_ms: number; locked?: boolean }) {
   const deleted: string[] = [];
   const answers: Record<string, () => unknown> = {
-    listPipelines: () => ({ items: [{ ...chain, draft: synChain() }].filter(({ id }) => !deleted.includes(id)) }),
+    listChains: () => ({ items: [{ ...chain, draft: synChain() }].filter(({ id }) => !deleted.includes(id)) }),
     listReconfigurations: () => ({ items: [] }),
-    getPipeline: () => ({ deployment_state: 'none' }),
-    createPipeline: () => {
+    getChain: () => ({ deployment_state: 'none' }),
+    createChain: () => {
       throw new Error('killed');
     },
-    deletePipeline: () => {
+    deleteChain: () => {
       if (chain.locked) throw new Error('locked');
       deleted.push(chain.id);
     },
@@ -38,10 +37,10 @@ function apiWith(chain: { id: string; created_ms: number; locked?: boolean }) {
   return { api, deleted };
 }
 
-const noted = { kind: 'pipeline', request: synChain(), id: null, noted_ms: 1000 } as const;
+const noted = { kind: 'chain', request: synChain(), id: null, noted_ms: 1000 } as const;
 const { signal } = new AbortController();
 
-it('finds what was made of what was noted, and leaves an older one of the same name alone', async () => {
+it('finds the resource that was recorded, and leaves an older one with the same name alone', async () => {
   for (const [created_ms, gone] of [
     [1001, ['pl-1']],
     [999, []],
@@ -54,8 +53,37 @@ it('finds what was made of what was noted, and leaves an older one of the same n
   }
 });
 
-const request = TrafficRequest.parse({ kind: 'http', from: 'client-4', to: 'web-2', rate_per_s: 20 });
-const notedTraffic = { kind: 'traffic', request, id: null, noted_ms: 1000 } as const;
+const load = { id: 'load', kind: 'http-client', node: 'client-4', config: { to: 'web-2', rate_per_s: 20 } };
+const notedLoad = { kind: 'application', request: load, id: null, noted_ms: 1000 } as const;
+
+/** An API with one declared application, whatever the state of the twin. */
+function apiWithApplication(application: { id: string; created_ms: number }) {
+  const deleted: string[] = [];
+  const answers: Record<string, (id?: string) => unknown> = {
+    listApplications: () => ({ items: [application] }),
+    deleteApplication: (id) => deleted.push(id!),
+  };
+  const api = {
+    call: async (name: string, options?: { params?: { id: string } }) => answers[name]!(options?.params?.id),
+    end: async () => undefined,
+  } as unknown as Api;
+  return { api, deleted };
+}
+
+it.each([
+  ['created by the run, although its id is not recorded', { id: 'load', created_ms: 1001 }, null, ['load']],
+  ['created by the run', { id: 'load', created_ms: 1001 }, 'load', ['load']],
+  ['declared earlier by a user', { id: 'load', created_ms: 999 }, null, []],
+  ['a different one', { id: 'other', created_ms: 1001 }, null, []],
+] as const)('removes only an application of the run: %s', async (_, application, id, gone) => {
+  const { api, deleted } = apiWithApplication(application);
+  const { ledger, entries } = ledgerWith({ ...notedLoad, id });
+  expect(await new Sweeper(log, ledger).sweep(api, RUN, signal)).toBe(true);
+  expect(deleted).toEqual(gone);
+  expect(entries.get(RUN)).toEqual([]);
+});
+
+const fault = { kind: 'link-down', target: 'leaf-1-server-1' };
 const OFF = { enabled: true, daemon: 'off', state: null };
 const DOWN = { enabled: true, daemon: 'running', state: null };
 const BUILDING = { ...DOWN, state: { phase: 'building' } };
@@ -63,13 +91,14 @@ const UP = { ...DOWN, state: { phase: 'up' } };
 const LOST = { ...DOWN, daemon: 'lost' };
 const emulated = (origin: string) => ({ servers: [], switches: [], hosts: [{ origin }] });
 
-/** Traffic of a twin that is so at each look, and at last stays so; what runs is listed only while it is up. */
+/** A twin that goes through these states, one per poll, and stays in the last; its faults are listed only while it is up. */
 function twinThat(...looks: object[]) {
-  const jobs = [
-    { id: 'of-a-user', request, started_ms: 999 },
-    { id: 'of-the-run', request, started_ms: 1001 },
+  const faults = [
+    { id: 'of-a-user', since_ms: 999, ...fault },
+    { id: 'of-the-run', since_ms: 1001, ...fault },
+    { id: 'elsewhere', since_ms: 1001, ...fault, target: 'leaf-1-server-2' },
   ];
-  const stopped: string[] = [];
+  const cleared: string[] = [];
   let now = looks[0]!;
   const answers: Record<string, (id?: string) => unknown> = {
     getTwin: () => {
@@ -77,50 +106,36 @@ function twinThat(...looks: object[]) {
       return now;
     },
     getInfrastructure: () => emulated(looks.includes(UP) ? 'twin' : 'live'),
-    listTraffic: () => ({ items: now === UP && looks[0] === UP ? jobs : [] }),
-    stopTraffic: (id) => stopped.push(id!),
+    listFaults: () => ({ items: now === UP && looks[0] === UP ? faults : [] }),
+    clearFault: (id) => cleared.push(id!),
   };
   const api = {
     call: async (name: string, options?: { params?: { id: string } }) => answers[name]!(options?.params?.id),
     end: async () => undefined,
   } as unknown as Api;
-  return { api, stopped };
+  return { api, cleared };
 }
-
-it('leaves traffic alone that a user had started before, though it is just what was noted', async () => {
-  const { api, stopped } = twinThat(UP);
-  const { ledger } = ledgerWith(notedTraffic);
-  expect(await new Sweeper(log, ledger).sweep(api, RUN, signal)).toBe(true);
-  expect(stopped).toEqual(['of-the-run']);
-});
+const notedFault = { kind: 'fault', request: fault, id: null, noted_ms: 1000 } as const;
 
 it.each([
-  ['was not looked at by a server that starts', [OFF, UP]],
-  ['was not heard of', [DOWN, UP]],
-  ['was not built', [LOST, BUILDING, UP]],
-] as const)('waits for traffic that a twin runs again which %s yet', async (_, looks) => {
-  const { api, stopped } = twinThat(...looks);
-  const { ledger, entries } = ledgerWith({ ...notedTraffic, id: 'of-the-run' });
+  ['a starting server has not seen', [OFF, UP]],
+  ['has not reported', [DOWN, UP]],
+  ['is not built', [LOST, BUILDING, UP]],
+] as const)('waits for a twin that %s yet', async (_, looks) => {
+  const { api, cleared } = twinThat(...looks);
+  const { ledger, entries } = ledgerWith({ ...notedFault, id: 'of-the-run' });
   expect(await new Sweeper(log, ledger).sweep(api, RUN, signal)).toBe(true);
-  expect(stopped).toEqual(['of-the-run']);
+  expect(cleared).toEqual(['of-the-run']);
   expect(entries.get(RUN)).toEqual([]);
 });
 
-it('keeps traffic noted when the twin is lost while it is listed', async () => {
-  const { api, stopped } = twinThat(UP, LOST);
-  const { ledger, entries } = ledgerWith(notedTraffic);
-  expect(await new Sweeper(log, ledger).sweep(api, RUN, signal)).toBe(false);
-  expect(stopped).toEqual([]);
-  expect(entries.get(RUN)).toHaveLength(1);
-});
-
-it('looks for no traffic where nothing is emulated', async () => {
-  const { ledger, entries } = ledgerWith(notedTraffic);
+it('looks for no faults if nothing is emulated', async () => {
+  const { ledger, entries } = ledgerWith(notedFault);
   expect(await new Sweeper(log, ledger).sweep(twinThat(OFF).api, RUN, signal)).toBe(true);
   expect(entries.get(RUN)).toEqual([]);
 });
 
-it('gives up, to be called again, while what it needs is away', async () => {
+it('fails and can be retried while a dependency is away', async () => {
   const { api } = apiWith({ id: 'pl-1', created_ms: 1001 });
   const away = { ...api, call: async () => Promise.reject(new Unavailable('away')) } as unknown as Api;
   const { ledger, entries } = ledgerWith(noted);
@@ -129,16 +144,33 @@ it('gives up, to be called again, while what it needs is away', async () => {
   expect(await new Sweeper(log, ledger).sweep(api, RUN, signal)).toBe(true);
 });
 
-it('notes what is to be made before it is made', async () => {
+it('records a resource before creating it', async () => {
   const { api } = apiWith({ id: 'pl-1', created_ms: 1001 });
   const { ledger, entries } = ledgerWith();
-  await expect(new Sweeper(log, ledger).make(api, RUN, 'pipeline', synChain())).rejects.toThrow('killed');
-  expect(entries.get(RUN)).toMatchObject([{ kind: 'pipeline', id: null }]);
+  await expect(new Sweeper(log, ledger).make(api, RUN, 'chain', synChain())).rejects.toThrow('killed');
+  expect(entries.get(RUN)).toMatchObject([{ kind: 'chain', id: null }]);
 });
 
-it('keeps noted what it could not take away', async () => {
+it('records everything that is created concurrently', async () => {
+  const { ledger, entries } = ledgerWith();
+  const sweeper = new Sweeper(log, ledger);
+  let clients = 0;
+  const api = { call: async () => ({ id: `load-${++clients}` }) } as unknown as Api;
+  const ids = await Promise.all([1, 2, 3].map(() => sweeper.make(api, RUN, 'application', load)));
+  expect(new Set(entries.get(RUN)!.map(({ id }) => id))).toEqual(new Set(ids));
+});
+
+it('keeps the record of what it could not remove', async () => {
   const { api } = apiWith({ id: 'pl-1', created_ms: 1001, locked: true });
   const { ledger, entries } = ledgerWith({ ...noted, id: 'pl-1' });
   expect(await new Sweeper(log, ledger).sweep(api, RUN, signal)).toBe(false);
   expect(entries.get(RUN)).toHaveLength(1);
+});
+
+it('clears the recorded fault, and no other on the same target', async () => {
+  const { api, cleared } = twinThat(UP);
+  const { ledger, entries } = ledgerWith(notedFault);
+  expect(await new Sweeper(log, ledger).sweep(api, RUN, signal)).toBe(true);
+  expect(cleared).toEqual(['of-the-run']);
+  expect(entries.get(RUN)).toEqual([]);
 });

@@ -1,10 +1,11 @@
+import { isDeepStrictEqual } from 'node:util';
 import { Inject, Injectable } from '@nestjs/common';
 import { LOG, type Log } from '../../platform/log.js';
 import { type Api, Unavailable } from './api-caller.js';
 import { type Kind, makingOf } from './kinds.js';
 import { Ledger, type Made } from './ledger.js';
 
-/** Makes things for runs, and takes them away again. */
+/** Creates resources for runs, and removes them. */
 @Injectable()
 export class Sweeper {
   constructor(
@@ -12,29 +13,25 @@ export class Sweeper {
     @Inject(Ledger) private readonly ledger: Ledger,
   ) {}
 
-  /** Gives the id of what was made. */
+  /** Returns the id of the new resource. */
   async make(api: Api, runId: string, kind: Kind, request: unknown): Promise<string> {
-    const before = await this.ledger.of(runId);
-    const noted = { kind, request, id: null, noted_ms: Date.now() };
-    await this.ledger.write(runId, [...before, noted]);
+    const noted: Made = { kind, request, id: null, noted_ms: Date.now() };
+    await this.ledger.change(runId, (made) => [...made, noted]);
     const id = await makingOf(kind).make(api, request);
-    await this.ledger.write(runId, [...before, { ...noted, id }]);
+    await this.ledger.change(runId, (made) => [...without(made, noted), { ...noted, id }]);
     return id;
   }
 
   /**
-   * Takes away what the run made, the last first; what cannot be stays noted. False: something is left. Throws while the
-   * store is away, and may then be called again.
+   * Removes what the run created, in reverse order; what cannot be removed stays recorded. False if something is left.
+   * Throws while the store is away, and may then be retried.
    */
   async sweep(api: Api, runId: string, signal: AbortSignal): Promise<boolean> {
-    let left = await this.ledger.of(runId);
-    for (const made of left.toReversed()) {
+    for (const made of (await this.ledger.of(runId)).toReversed()) {
       if (signal.aborted) break;
-      if (!(await this.takeAway(api, runId, made, signal))) continue;
-      left = left.filter((each) => each !== made);
-      await this.ledger.write(runId, left);
+      if (await this.takeAway(api, runId, made, signal)) await this.ledger.change(runId, (left) => without(left, made));
     }
-    return left.length === 0;
+    return (await this.ledger.of(runId)).length === 0;
   }
 
   private async takeAway(api: Api, runId: string, made: Made, signal: AbortSignal): Promise<boolean> {
@@ -52,8 +49,15 @@ export class Sweeper {
     }
   }
 
-  /** Runs that left something. */
-  leftBy(): Promise<string[]> {
+  /** Runs with leftovers. */
+  leftBy(): string[] {
     return this.ledger.runs();
   }
+}
+
+/** Without the first entry that is stored alike. */
+function without(made: readonly Made[], gone: Made): Made[] {
+  const stored = (each: Made): unknown => JSON.parse(JSON.stringify(each));
+  const at = made.findIndex((each) => isDeepStrictEqual(stored(each), stored(gone)));
+  return at < 0 ? [...made] : made.toSpliced(at, 1);
 }

@@ -10,8 +10,8 @@ const derive = promisify(scrypt) as (secret: string, salt: Buffer, bytes: number
 const HASH_BYTES = 32;
 
 /**
- * Makes the admin secret on the first run: its hash goes to the store, the secret itself to `admin-secret` (0600).
- * Gives the secret when it was made now, else null.
+ * Creates the admin secret on the first run: its hash is stored, the secret itself is written to `admin-secret` (0600).
+ * Returns the secret if it was just created, otherwise null.
  */
 export async function ensureAdminSecret(store: Store, stateDir: string): Promise<string | null> {
   if (await store.redis.exists(KEYS.adminSecret)) return null;

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { AttemptLimiter } from './attempt-limiter.js';
 
 describe('AttemptLimiter', () => {
-  it('lets ten wrong secrets pass, then one each six seconds', () => {
+  it('allows ten wrong secrets, then one every six seconds', () => {
     let now = 0;
     const limiter = new AttemptLimiter(() => now);
     for (let attempt = 0; attempt < 10; attempt++) {
@@ -19,7 +19,7 @@ describe('AttemptLimiter', () => {
     expect(limiter.waitSeconds('a')).toBe(6);
   });
 
-  it('forgives when the right secret comes', () => {
+  it('resets on the right secret', () => {
     const limiter = new AttemptLimiter(() => 0);
     for (let attempt = 0; attempt < 10; attempt++) limiter.failed('a');
     limiter.succeeded('a');

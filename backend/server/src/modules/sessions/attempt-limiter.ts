@@ -2,13 +2,13 @@ const BURST = 10;
 const REFILL_MS = 6000;
 const MAX_ADDRESSES = 10_000;
 
-/** Bounds the wrong secrets an address may try: ten at once, then one each six seconds. */
+/** Limits wrong secrets per address: ten in a row, then one every six seconds. */
 export class AttemptLimiter {
   private readonly failures = new Map<string, { count: number; at: number }>();
 
   constructor(private readonly now: () => number) {}
 
-  /** Seconds to wait before the next attempt; 0: go ahead. */
+  /** Seconds to wait before the next attempt; 0: none. */
   waitSeconds(address: string): number {
     const count = this.level(address);
     return count <= BURST - 1 ? 0 : Math.ceil(((count - BURST + 1) * REFILL_MS) / 1000);

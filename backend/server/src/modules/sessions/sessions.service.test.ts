@@ -6,12 +6,12 @@ const session = (lifetime_ms: number) => ({ role: 'viewer' as const, name: 'v', 
 const store = { redis: { del: async () => 1 } } as unknown as Store;
 
 describe('watching a session', () => {
-  it('tells every watcher when it expires', async () => {
+  it('notifies every watcher on expiry', async () => {
     const sessions = new SessionsService(store);
     await Promise.all([1, 2].map(() => new Promise<void>((end) => sessions.watch('t', session(20), end))));
   });
 
-  it('tells those of the token that is signed out, once, and not who took it back', async () => {
+  it('notifies the watchers of a signed-out token once, except those that unsubscribed', async () => {
     const sessions = new SessionsService(store);
     const told: string[] = [];
     const watch = (token: string, name: string) => sessions.watch(token, session(60_000), () => told.push(name));

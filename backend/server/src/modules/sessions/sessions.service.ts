@@ -20,7 +20,7 @@ export class SessionsService implements SessionVerifier, SessionIssuer {
 
   constructor(@Inject(STORE) private readonly store: Store) {}
 
-  /** A new session; only the hash of its token is kept. One attempt at a time, so that the bound holds. */
+  /** Creates a session; only the hash of its token is stored. Serialized, to enforce the attempt limit. */
   open(request: SessionRequest, address: string): Promise<Session> {
     return this.mutex.run(async () => {
       const wait = this.limiter.waitSeconds(address);

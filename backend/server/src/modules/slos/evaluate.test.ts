@@ -17,27 +17,27 @@ const window = (change: Partial<ExitWindow> = {}): ExitWindow => ({
   ...change,
 });
 const judge = (slo: Slo, given: ExitWindow | null, stale = false) =>
-  evaluateSlo(slo, { pipelineId: 'p', window: given, prediction: undefined, stale, origin: 'live', nowMs: 1 });
+  evaluateSlo(slo, { chainId: 'p', window: given, prediction: undefined, stale, origin: 'live', nowMs: 1 });
 
 describe('evaluateSlo', () => {
-  it('holds the percentile against the bound', () => {
+  it('compares the percentile with the bound', () => {
     expect(judge(latency, window())).toMatchObject({ state: 'violated', unit: 'us', packets: 100, origin: 'twin' });
     expect(judge({ ...latency, percentile: 89 }, window())).toMatchObject({ state: 'met' });
   });
 
-  it('holds throughput over the measured time against the bound', () => {
+  it('compares throughput over the measured time with the bound', () => {
     expect(judge(throughput, window())).toMatchObject({ state: 'met', measured: 8000, unit: 'bps' });
     expect(judge(throughput, window({ bytes: 9999 }))).toMatchObject({ state: 'violated' });
     expect(judge(throughput, window({ covered_s: 5, bytes: 5000 }))).toMatchObject({ state: 'met', measured: 8000 });
   });
 
-  it('has nothing to judge without packets, or too early', () => {
+  it('has no data without packets, or too early', () => {
     expect(judge(latency, null)).toMatchObject({ state: 'no-data', measured: null, origin: 'live' });
     expect(judge(throughput, window({ packets: 0, bytes: 0 }))).toMatchObject({ state: 'no-data' });
     expect(judge(throughput, window({ covered_s: 1 }))).toMatchObject({ state: 'no-data' });
   });
 
-  it('is stale while a measuring agent is away, whatever was measured', () => {
+  it('is stale while a measuring agent is away, whatever has been measured', () => {
     expect(judge(latency, window(), true)).toMatchObject({ state: 'stale', measured: expect.any(Number) });
   });
 });

@@ -2,27 +2,27 @@ import { type Origin, type Plan, percentileNs, type Slo, type SloStatus } from '
 import type { ExitWindow } from '../../ports/telemetry.js';
 
 export const WINDOW_S = 10;
-/** A throughput is judged when so much of the window was measured. */
+/** A throughput is evaluated once this much of the window has been measured. */
 const LEAST_COVER_S = 2;
 
 export interface SloContext {
-  readonly pipelineId: string;
+  readonly chainId: string;
   readonly window: ExitWindow | null;
   readonly prediction: Plan['slos'][number] | undefined;
-  /** An agent that measures the pipeline is away. */
+  /** An agent that measures the chain is away. */
   readonly stale: boolean;
   readonly origin: Origin;
   readonly nowMs: number;
 }
 
-/** What an objective is worth now. Without packets there is nothing to judge. */
+/** Current status of an objective; `no-data` without packets. */
 export function evaluateSlo(slo: Slo, context: SloContext): SloStatus {
   const { window } = context;
   const measured = window && window.packets > 0 ? measure(slo, window) : null;
   const target = slo.kind === 'latency' ? slo.max_us : slo.min_bps;
   const met = measured !== null && (slo.kind === 'latency' ? measured <= target : measured >= target);
   return {
-    pipeline_id: context.pipelineId,
+    chain_id: context.chainId,
     slo_id: slo.id,
     kind: slo.kind,
     state: context.stale ? 'stale' : measured === null ? 'no-data' : met ? 'met' : 'violated',

@@ -6,11 +6,11 @@ const READ_AT_ONCE = 200;
 export interface EventReader {
   /** Takes one event; resolves when there is room for the next. Rejecting ends the pump. */
   event(event: Event): Promise<void> | void;
-  /** The log behind the reader was trimmed: it must read resources anew and goes on behind `snapshotAt`. */
+  /** The log was trimmed past the reader's position: it must read resources again and continues after `snapshotAt`. */
   reset(snapshotAt: string): void;
 }
 
-/** Hands the log to one reader in order, each event once, at the reader's own pace. */
+/** Delivers the log to one reader in order, each event once, at the reader's pace. */
 export class EventPump {
   private running = false;
   private again = false;

@@ -2,7 +2,7 @@
 export class Places {
   constructor(private left: number) {}
 
-  /** False: none is left. */
+  /** False if none is left. */
   take(): boolean {
     if (this.left === 0) return false;
     this.left--;

@@ -12,7 +12,7 @@ const link = (link_id: string): LinkSample => ({
   drops: 0,
 });
 
-it('keeps the links that are wanted still when a client subscribes anew', () => {
+it('keeps links that are still subscribed when a client resubscribes', () => {
   const mailbox = new SampleMailbox();
   mailbox.subscribe(['link/']);
   mailbox.put([], [link('a-b'), link('a-bc')]);

@@ -1,8 +1,8 @@
-import type { LinkSample, Sample, SloStatus, StreamServerMessage } from '@orrery/contract';
+import { type LinkSample, type Sample, type SloStatus, type StreamServerMessage, samplePrefix } from '@orrery/contract';
 
 type SamplesMessage = Extract<StreamServerMessage, { type: 'samples' }>;
 
-/** The newest value a key that one client has not got yet; older ones are counted and forgotten. */
+/** The newest unsent value per key of one client; older ones are counted and dropped. */
 export class SampleMailbox {
   private prefixes: readonly string[] = [];
   private readonly samples = new Map<string, Sample>();
@@ -13,20 +13,21 @@ export class SampleMailbox {
   subscribe(prefixes: readonly string[]): void {
     this.prefixes = prefixes;
     for (const key of this.samples.keys()) if (!this.wants(key)) this.samples.delete(key);
-    for (const id of this.links.keys()) if (!this.wants(`link/${id}/`)) this.links.delete(id);
+    for (const id of this.links.keys()) if (!this.wants(samplePrefix('link', id))) this.links.delete(id);
   }
 
   put(samples: readonly Sample[], links: readonly LinkSample[]): void {
     if (this.prefixes.length === 0) return;
     for (const sample of samples) if (this.wants(sample.key)) this.replace(this.samples, sample.key, sample);
-    for (const link of links) if (this.wants(`link/${link.link_id}/`)) this.replace(this.links, link.link_id, link);
+    for (const link of links)
+      if (this.wants(samplePrefix('link', link.link_id))) this.replace(this.links, link.link_id, link);
   }
 
   putSlos(statuses: readonly SloStatus[]): void {
-    for (const status of statuses) this.replace(this.slos, `${status.pipeline_id} ${status.slo_id}`, status);
+    for (const status of statuses) this.replace(this.slos, `${status.chain_id} ${status.slo_id}`, status);
   }
 
-  /** null: nothing new. */
+  /** Null if there is nothing new. */
   take(): SamplesMessage | null {
     if (this.samples.size + this.links.size + this.slos.size === 0) return null;
     const message: SamplesMessage = {

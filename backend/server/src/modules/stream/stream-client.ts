@@ -6,11 +6,11 @@ import { EventPump } from './event-pump.js';
 import { SampleMailbox } from './sample-mailbox.js';
 
 const AUTHENTICATE_LIMIT_MS = 10_000;
-/** Samples wait (and coalesce) while so much is unsent. */
+/** Samples wait (and coalesce) while this much is unsent. */
 const SAMPLES_BACKLOG_BYTES = 64 * 1024;
-/** Events wait in the log, not in memory, while so much is unsent. */
+/** Events wait in the log, not in memory, while this much is unsent. */
 const EVENTS_BACKLOG_BYTES = 1024 * 1024;
-/** A client that reads nothing for so long is cut off. */
+/** A client that reads nothing for this long is disconnected. */
 const STUCK_MS = 20_000;
 const PING_MS = 15_000;
 
@@ -55,7 +55,7 @@ export class StreamClient {
     });
   }
 
-  /** Sends what is new unless the client is behind. */
+  /** Sends new samples unless the client is behind. */
   flushSamples(): void {
     if (this.socket.bufferedAmount > SAMPLES_BACKLOG_BYTES) return;
     const message = this.mailbox.take();
@@ -103,7 +103,7 @@ export class StreamClient {
     this.pump = new EventPump(this.context.source, reader, from, () => this.socket.close(1013, 'resume'));
   }
 
-  /** Resolves when the client has read enough to take more; cuts it off when it does not. */
+  /** Resolves when the client has caught up enough; disconnects it if it does not. */
   private async room(): Promise<void> {
     const since = Date.now();
     while (this.socket.bufferedAmount > EVENTS_BACKLOG_BYTES) {

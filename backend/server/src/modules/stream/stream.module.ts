@@ -25,7 +25,7 @@ import { Places } from './places.js';
 import { StreamClient } from './stream-client.js';
 
 const FLUSH_MS = 200;
-/** Of consoles and of readers of the event stream together. */
+/** Consoles and readers of the event stream together. */
 const MAX_CLIENTS = 500;
 const RETRY_AFTER_S = '5';
 const MAX_MESSAGE_BYTES = 256 * 1024;
@@ -109,7 +109,7 @@ class EventStreamController {
     const resume = request.headers['last-event-id'];
     if (resume !== undefined && !/^\d+-\d+$/.test(String(resume)))
       throw new ProblemError(400, 'Last-Event-ID is not the id of an event.');
-    // It went while its session was looked up: there will be no `close` to give the place back.
+    // It disconnected during the session look-up: there will be no `close` event to release the place.
     if (reply.raw.destroyed) return void reply.hijack();
     if (!this.places.take())
       throw new ProblemError(503, 'Too many clients read events.', [], { 'retry-after': RETRY_AFTER_S });

@@ -6,7 +6,7 @@ import { EVENT_LOG, type EventLog } from '../../ports/event-log.js';
 
 const PERIOD_MS = 1000;
 
-/** Notes that the server runs, so that the next one can say for how long nobody watched. */
+/** Records a heartbeat, so that the next server knows how long nothing was recorded. */
 @Injectable()
 export class Presence implements OnModuleInit, OnApplicationShutdown {
   private timer: NodeJS.Timeout | null = null;
@@ -24,9 +24,8 @@ export class Presence implements OnModuleInit, OnApplicationShutdown {
       const away_s = Math.max(0, Date.now() - away_since_ms) / 1000;
       this.events.append({
         type: 'server.returned',
-        severity: 'warning',
         subject: 'server',
-        message: `The server runs again; what happened in the ${away_s.toFixed(1)} s before was not watched`,
+        message: `The server restarted; nothing was recorded while it was down (${away_s.toFixed(1)} s)`,
         data: { away_since_ms },
       });
     }
@@ -41,6 +40,6 @@ export class Presence implements OnModuleInit, OnApplicationShutdown {
   private async note(): Promise<void> {
     await this.store.redis
       .set(KEYS.serverSeen, Date.now())
-      .catch((error: Error) => this.log.debug({ error: error.message }, 'the server cannot note that it runs'));
+      .catch((error: Error) => this.log.debug({ error: error.message }, 'the server cannot record its heartbeat'));
   }
 }

@@ -4,6 +4,7 @@ import { Controller, Get, Global, Inject, Injectable, Module, type OnModuleInit,
 import type { Capability, Health, RouteInput } from '@orrery/contract';
 import type { FastifyReply } from 'fastify';
 import { CONFIG, type Config } from '../../platform/config.js';
+import { COLLECTIONS, type Collections } from '../../platform/durable-collection/collections.js';
 import { METRICS, type Metrics } from '../../platform/metrics.js';
 import { pageOf } from '../../platform/paging.js';
 import { PROBES, type Probes } from '../../platform/probes.js';
@@ -18,6 +19,7 @@ class SystemService implements OnModuleInit {
   constructor(
     @Inject(CONFIG) private readonly config: Config,
     @Inject(STORE) private readonly store: Store,
+    @Inject(COLLECTIONS) private readonly collections: Collections,
     @Inject(PROBES) private readonly probes: Probes,
     @Inject(METRICS) private readonly metrics: Metrics,
   ) {}
@@ -32,9 +34,10 @@ class SystemService implements OnModuleInit {
         new Promise<boolean>((resolve) => setTimeout(resolve, 1000, false)),
       ]);
       const restarts = this.store.server?.restarts ?? 0;
-      const detail = alive ? `answers; started again ${restarts} times` : 'does not answer';
+      const detail = alive ? `running; ${restarts} restarts` : 'not responding';
       return [{ name: 'redis', status: alive ? 'ok' : 'failed', detail }];
     });
+    this.probes.onHealth(() => [this.stateHealth()]);
     this.probes.onCapabilities(() => this.capabilities());
   }
 
@@ -54,7 +57,16 @@ class SystemService implements OnModuleInit {
 
   async metricsText(): Promise<string> {
     this.metrics.redisRestarts.set(this.store.server?.restarts ?? 0);
+    this.metrics.entriesUnreadable.reset();
+    for (const [key, count] of this.collections.unreadable()) this.metrics.entriesUnreadable.set({ key }, count);
     return this.metrics.registry.metrics();
+  }
+
+  private stateHealth(): Health['parts'][number] {
+    const unreadable = [...this.collections.unreadable()].map(([key, count]) => `${count} of ${key}`);
+    return unreadable.length === 0
+      ? { name: 'state', status: 'ok', detail: 'every stored entry can be read' }
+      : { name: 'state', status: 'degraded', detail: `entries that cannot be read: ${unreadable.join(', ')}` };
   }
 
   private async capabilities(): Promise<Capability[]> {
@@ -76,7 +88,7 @@ class SystemService implements OnModuleInit {
       },
       {
         id: 'root',
-        title: 'Root rights',
+        title: 'Root privileges',
         where: 'server',
         available: root,
         detail: root ? 'the server runs as root' : `the server runs as user ${process.getuid?.()}`,
@@ -84,11 +96,11 @@ class SystemService implements OnModuleInit {
       },
       {
         id: 'hugepages',
-        title: 'Huge pages',
+        title: 'Hugepages',
         where: 'server',
         available: pages > 0,
-        detail: pages > 0 ? `${pages} pages` : 'none are set aside',
-        fallback: pages > 0 ? null : 'engines use ordinary memory (--no-huge)',
+        detail: pages > 0 ? `${pages} pages` : 'none reserved',
+        fallback: pages > 0 ? null : 'engines use regular memory (--no-huge)',
       },
       {
         id: 'console',
@@ -96,7 +108,7 @@ class SystemService implements OnModuleInit {
         where: 'server',
         available: consoleBuilt,
         detail: consoleBuilt ? this.config.consoleDir : `${this.config.consoleDir} is not built`,
-        fallback: consoleBuilt ? null : 'the API alone, with its reference at /api/docs',
+        fallback: consoleBuilt ? null : 'API only, with its reference at /api/docs',
       },
     ];
   }
@@ -128,7 +140,7 @@ class SystemController {
   }
 }
 
-/** For probes of the machine: no session needed, no details told. */
+/** For health checks of a supervisor: no session needed, no details disclosed. */
 @Controller()
 class ProbeController {
   constructor(@Inject(SystemService) private readonly system: SystemService) {}

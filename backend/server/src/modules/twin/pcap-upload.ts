@@ -3,7 +3,7 @@ import { invalid, ProblemError } from '../../platform/problem.js';
 
 const PCAP_HEADER_BYTES = 24;
 const PCAPNG_HEADER_BYTES = 28;
-/** First bytes of a capture and the least it has: pcap in both byte orders, micro- and nanoseconds, and pcapng. */
+/** First bytes of a capture and its minimum length: pcap in both byte orders, micro- and nanoseconds, and pcapng. */
 const HEADER_BYTES: ReadonlyMap<string, number> = new Map([
   ['d4c3b2a1', PCAP_HEADER_BYTES],
   ['a1b2c3d4', PCAP_HEADER_BYTES],
@@ -12,7 +12,7 @@ const HEADER_BYTES: ReadonlyMap<string, number> = new Map([
   ['0a0d0d0a', PCAPNG_HEADER_BYTES],
 ]);
 
-/** The whole upload. Throws 413 as soon as it is too large and 422 when it is not a capture; the rest is not read then. */
+/** Reads the whole upload. Throws 413 as soon as it is too large and 422 if it is not a capture, without reading the rest. */
 export async function readPcap(stream: AsyncIterable<Buffer>, declaredBytes: number | undefined): Promise<Buffer> {
   if (declaredBytes !== undefined && declaredBytes > PCAP_LIMIT_BYTES) throw tooLarge();
   const chunks: Buffer[] = [];
@@ -29,7 +29,7 @@ export async function readPcap(stream: AsyncIterable<Buffer>, declaredBytes: num
   return capture;
 }
 
-/** By the first bytes. Throws 422 when they are not a capture's. */
+/** Minimum length by the first bytes. Throws 422 if they are not those of a capture. */
 function leastBytes(capture: Buffer): number {
   const least = HEADER_BYTES.get(capture.subarray(0, 4).toString('hex'));
   if (least === undefined) throw notACapture('is not a capture in pcap or pcapng format');
@@ -41,7 +41,7 @@ function notACapture(detail: string): ProblemError {
 }
 
 function tooLarge(): ProblemError {
-  return new ProblemError(413, `A capture has at most ${PCAP_LIMIT_BYTES / 1024 / 1024} MB.`, [], {
+  return new ProblemError(413, `A capture can have at most ${PCAP_LIMIT_BYTES / 1024 / 1024} MB.`, [], {
     connection: 'close',
   });
 }

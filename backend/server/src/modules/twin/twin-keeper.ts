@@ -1,278 +1,221 @@
-import { join } from 'node:path';
 import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
-import {
-  API_PREFIX,
-  type FabricSpec,
-  type TwinSpec,
-  type TwinState,
-  type TwinStatus,
-  TwinWatchLine,
-} from '@orrery/contract';
-import { CONFIG, type Config } from '../../platform/config.js';
-import { LOG, type Log } from '../../platform/log.js';
-import { METRICS, type Metrics } from '../../platform/metrics.js';
-import { Mutex } from '../../platform/mutex.js';
-import { Signal } from '../../platform/signal.js';
+import type { TwinStatus } from '@orrery/contract';
+import type { ControlLoop } from '../../platform/control-loop/control-loop.js';
+import { CONTROL_LOOPS, type ControlLoops } from '../../platform/control-loop/control-loops.js';
+import type { Decision, LoopRun } from '../../platform/control-loop/definition.js';
+import { unavailable } from '../../platform/problem.js';
 import { EVENT_LOG, type EventLog } from '../../ports/event-log.js';
-import type { FabricDriver } from '../../ports/fabric-driver.js';
-import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastructure-store.js';
-import { FLEET, type NodeFleet } from '../../ports/node-fleet.js';
-import { TELEMETRY_SINK, type TelemetrySink } from '../../ports/telemetry.js';
 import type { TwinView } from '../../ports/twin-view.js';
+import { SpecSender } from './spec-sender.js';
+import { TwinDemand } from './twin-demand.js';
 import { TwinProcess } from './twin-process.js';
+import { TwinReports } from './twin-reports.js';
 import { TwindClient } from './twind-client.js';
 
-const RETRY_FIRST_MS = 250;
-const RETRY_MOST_MS = 10_000;
-const FABRIC_LIMIT_MS = 15_000;
-const EVENT_TYPE = /^[a-z-]+\.[a-z-]+$/;
+const BACKOFF = { firstMs: 250, mostMs: 10_000 };
+/** For a start; a large rack takes tens of seconds. */
+const DEADLINE_MS = 180_000;
+const START_LIMIT_MS = 20_000;
 
-/** Keeps the twin as the infrastructure and the fabric want it: starts, adopts, watches and brings it back. */
+/** Starts, adopts and stops twind on demand, and restarts it after a failure. */
 @Injectable()
-export class TwinKeeper implements TwinView, FabricDriver, OnApplicationBootstrap, OnApplicationShutdown {
-  readonly enabled: boolean;
-  readonly client: TwindClient;
-  private readonly process: TwinProcess;
-  private readonly wanted = new Signal();
+export class TwinKeeper implements TwinView, OnApplicationBootstrap, OnApplicationShutdown {
+  private readonly loop: ControlLoop;
   private daemon: TwinStatus['daemon'] = 'off';
   private detail: string | null = null;
-  private state: TwinState | null = null;
-  /** The newest that is to be in force. */
-  private fabric: FabricSpec | null = null;
-  private readonly steering = new Mutex();
-  private readonly stateListeners = new Set<() => void>();
+  private readonly listeners = new Set<() => void>();
   private watching: AbortController | null = null;
-  private readonly sending = new Mutex();
-  private sentRevision = 0;
+  private failedStarts = 0;
+  /** Revision of the infrastructure at the last failed attempt. */
+  private failedRevision = 0;
   private readonly closing = new AbortController();
-  private worker: Promise<void> = Promise.resolve();
+  private wasRunning = false;
+  /** Why the watch ended, until the loop has processed it. */
+  private ended: string | null = null;
+  private follower: Promise<void> = Promise.resolve();
 
   constructor(
-    @Inject(CONFIG) private readonly config: Config,
-    @Inject(LOG) private readonly log: Log,
-    @Inject(METRICS) private readonly metrics: Metrics,
+    @Inject(CONTROL_LOOPS) loops: ControlLoops,
     @Inject(EVENT_LOG) private readonly events: EventLog,
-    @Inject(INFRASTRUCTURE) private readonly infrastructure: InfrastructureStore,
-    @Inject(FLEET) private readonly fleet: NodeFleet,
-    @Inject(TELEMETRY_SINK) private readonly telemetry: TelemetrySink,
+    @Inject(TwinDemand) private readonly demand: TwinDemand,
+    @Inject(TwinProcess) private readonly process: TwinProcess,
+    @Inject(SpecSender) private readonly specs: SpecSender,
+    @Inject(TwinReports) private readonly reports: TwinReports,
+    @Inject(TwindClient) private readonly client: TwindClient,
   ) {
-    this.enabled = config.twin.enabled;
-    this.client = new TwindClient(join(config.runDir, 'twind.sock'));
-    this.process = new TwinProcess({
-      launcher: config.twin.launcher,
-      runDir: config.runDir,
-      stateDir: join(config.stateDir, 'twin'),
+    this.loop = loops.add({
+      id: 'twin',
+      title: 'Digital twin',
+      purpose:
+        'Starts the twin if the infrastructure has emulated parts, sends it the infrastructure, and restarts it when it exits.',
+      tickMs: null,
+      backoff: BACKOFF,
+      deadlineMs: DEADLINE_MS,
+      recovered: () => !this.demand.isWanted || this.demand.revision !== this.failedRevision,
+      run: (run) => this.look(run),
     });
   }
 
   onApplicationBootstrap(): void {
+    this.reports.onState(() => this.tell());
     if (!this.enabled) return;
-    this.infrastructure.onChange(() => {
-      this.wanted.wake();
-      if (!this.isWanted()) this.watching?.abort();
-      else if (this.watching) this.sendNewSpec();
+    this.demand.onChange(() => {
+      this.loop.wake();
+      if (!this.demand.isWanted) this.watching?.abort();
     });
-    this.worker = this.work();
+    this.loop.wake();
   }
 
   async onApplicationShutdown(): Promise<void> {
     this.closing.abort();
     this.watching?.abort();
-    this.wanted.wake();
-    await this.worker;
+    await this.loop.stop();
+    await this.follower;
     if (this.enabled) await this.process.stop();
     await this.client.close();
   }
 
-  status(): TwinStatus {
-    return { enabled: this.enabled, daemon: this.daemon, detail: this.detail, state: this.state };
-  }
-
-  get fabricError(): string | null {
-    return this.state?.fabric.error ?? null;
-  }
-
-  onChange(listener: () => void): void {
-    this.stateListeners.add(listener);
+  get enabled(): boolean {
+    return this.demand.enabled;
   }
 
   get isRunning(): boolean {
     return this.daemon === 'running';
   }
 
-  async apply(spec: FabricSpec): Promise<void> {
-    if (!this.enabled) {
-      if (spec.rules.length === 0) return;
-      throw new Error('the twin is off');
-    }
-    if (!this.fabric || spec.generation > this.fabric.generation) this.fabric = spec;
-    const deadline = Date.now() + FABRIC_LIMIT_MS;
+  status(): TwinStatus {
+    return { enabled: this.enabled, daemon: this.daemon, detail: this.detail, state: this.reports.state };
+  }
+
+  onChange(listener: () => void): void {
+    this.listeners.add(listener);
+  }
+
+  /** True once the twin runs; false if an attempt to start it fails or takes too long. */
+  async comesUp(): Promise<boolean> {
+    const deadline = Date.now() + START_LIMIT_MS;
+    const failed = this.failedStarts;
     while (!this.isRunning) {
-      if (Date.now() > deadline || this.closed) throw new Error(this.detail ?? 'the twin is not running');
-      await this.nextState(500);
+      if (Date.now() > deadline || this.closing.signal.aborted || this.failedStarts > failed) return false;
+      await this.nextChange(500);
     }
-    await this.sendFabric();
-    let known = (await this.client.json<TwinState>('GET', '/state')).fabric;
-    while (known.generation !== this.fabric?.generation) {
-      if (known.error) throw new Error(known.error);
-      if (Date.now() > deadline || this.closed) throw new Error('the switches do not take the rules in time');
-      await this.nextState(Math.min(500, deadline - Date.now()));
-      known = this.state?.fabric ?? known;
+    return true;
+  }
+
+  private async look(run: LoopRun): Promise<undefined> {
+    const reason = this.ended;
+    this.ended = null;
+    if (!this.demand.isWanted) return this.turnOff(run);
+    if (reason !== null) throw this.lose(run, reason);
+    if (this.watching) return this.specs.isCurrent ? undefined : this.sendNewSpec(run);
+    this.become(this.wasRunning ? 'lost' : 'starting', this.detail);
+    try {
+      await this.bringUp(run);
+    } catch (error) {
+      throw run.signal.aborted && this.closing.signal.aborted ? error : this.lose(run, (error as Error).message);
     }
-    if (known.error) throw new Error(known.error);
+    this.follower = this.watch().then((why) => {
+      this.ended = why;
+      this.loop.wake();
+    });
   }
 
-  /** The newest rules, one request after the other, so that older ones never come after them. */
-  private sendFabric(): Promise<unknown> {
-    return this.steering.run(() => this.client.json('PUT', '/fabric', this.fabric));
+  private async turnOff(run: LoopRun): Promise<undefined> {
+    await this.process.stop();
+    if (this.daemon !== 'off')
+      run.decide({
+        subject: 'twin',
+        what: 'Stop',
+        why: 'the infrastructure has no emulated part',
+        inputs: this.inputs(),
+      });
+    this.become('off', null);
+    this.wasRunning = false;
   }
 
-  private get closed(): boolean {
-    return this.closing.signal.aborted;
+  private async bringUp(run: LoopRun): Promise<void> {
+    const started = await this.process.ensure(() => this.client.answers(), run.signal);
+    await run.step(this.specs.send());
+    this.become('running', null);
+    this.wasRunning = true;
+    const why = started ? 'the infrastructure has emulated parts' : 'it was already running';
+    run.decide({ subject: 'twin', what: started ? 'Start' : 'Adopt', why, inputs: this.inputs() });
   }
 
-  private isWanted(): boolean {
-    const { servers, switches, hosts } = this.infrastructure.current.infrastructure;
-    return [...servers, ...switches, ...hosts].some(({ origin }) => origin === 'twin');
+  /** Reports that the twin has not reached its desired state; returns the error that makes the loop back off. */
+  private lose(run: LoopRun, message: string): Error {
+    this.failedStarts++;
+    this.failedRevision = this.demand.revision;
+    if (this.daemon === 'running' || this.detail !== message)
+      this.events.append({
+        type: this.daemon === 'running' ? 'twin.lost' : 'twin.failed',
+        subject: 'twin',
+        message,
+        data: {},
+      });
+    run.decide({ subject: 'twin', what: 'Restart', why: message, inputs: this.inputs() });
+    this.become('lost', message);
+    return unavailable(message);
   }
 
-  private async work(): Promise<void> {
-    let delay = RETRY_FIRST_MS;
-    let wasRunning = false;
-    while (!this.closed) {
-      try {
-        if (!this.isWanted()) {
-          await this.process.stop();
-          this.become('off', null);
-          wasRunning = false;
-          await this.wanted.wait();
-          continue;
-        }
-        this.become(wasRunning ? 'lost' : 'starting', this.detail);
-        const started = await this.process.ensure(() => this.answers(), this.closing.signal);
-        if (wasRunning && started) this.metrics.twinRestarts.inc();
-        await this.sendSpec();
-        if (this.fabric) await this.sendFabric().catch((error: unknown) => this.refused(error));
-        this.become('running', null);
-        delay = RETRY_FIRST_MS;
-        wasRunning = true;
-        await this.watch();
-        if (this.closed || !this.isWanted()) continue;
-        throw new Error('twind ended');
-      } catch (error) {
-        if (this.closed) return;
-        const { message } = error as Error;
-        if (this.daemon === 'running' || this.detail !== message)
-          this.events.append({
-            type: this.daemon === 'running' ? 'twin.lost' : 'twin.failed',
-            severity: 'error',
-            subject: 'twin',
-            message,
-          });
-        this.log.warn({ error: message }, 'the twin is not as it must be');
-        this.become('lost', message);
-        await this.wanted.wait(delay);
-        delay = Math.min(delay * 2, RETRY_MOST_MS);
-      }
-    }
+  private inputs(): Decision['inputs'] {
+    return { infrastructure_revision: this.demand.revision, daemon: this.daemon, failed_starts: this.failedStarts };
   }
 
   private become(daemon: TwinStatus['daemon'], detail: string | null): void {
     this.daemon = daemon;
     this.detail = detail;
-    if (daemon !== 'running') this.state = null;
-    for (const listener of this.stateListeners) listener();
+    if (daemon !== 'running') this.reports.state = null;
+    this.tell();
   }
 
-  private async answers(): Promise<boolean> {
-    return this.client.json('GET', '/health').then(
-      () => true,
-      () => false,
-    );
+  /** Rejects if twind did not answer, so that the loop sends it again. */
+  private async sendNewSpec(run: LoopRun): Promise<undefined> {
+    try {
+      await run.step(this.specs.send());
+      this.detail = null;
+    } catch (error) {
+      if (this.closing.signal.aborted) throw error;
+      const { message } = error as Error;
+      if (this.detail !== message) this.events.append({ type: 'twin.refused', subject: 'twin', message, data: {} });
+      this.detail = message;
+      if (this.specs.isCurrent) return;
+      this.failedRevision = this.demand.revision;
+      throw error;
+    } finally {
+      this.tell();
+    }
   }
 
-  /** One at a time, so that the newest is the last. */
-  private sendSpec(): Promise<void> {
-    return this.sending.run(() => this.putSpec());
-  }
-
-  private sendNewSpec(): void {
-    this.sendSpec().catch((error: unknown) => this.refused(error));
-  }
-
-  private async putSpec(): Promise<void> {
-    const { revision, infrastructure } = this.infrastructure.current;
-    const emulated = infrastructure.servers.filter(({ origin }) => origin === 'twin');
-    const tokens = await Promise.all(emulated.map(({ id }) => this.fleet.issueJoinToken(id)));
-    const spec: TwinSpec = {
-      generation: revision,
-      infrastructure,
-      agents: {
-        server_url: `ws+unix:${join(this.config.runDir, 'agents.sock')}:${API_PREFIX}/agent`,
-        join_tokens: Object.fromEntries(tokens.map(({ node, token }) => [node, token])),
-      },
-    };
-    this.sentRevision = revision;
-    await this.client.json('PUT', '/spec', spec);
-    this.detail = null;
-  }
-
-  private refused(error: unknown): void {
-    const { message } = error as Error;
-    this.detail = message;
-    this.events.append({ type: 'twin.refused', severity: 'error', subject: 'twin', message });
-  }
-
-  /** Follows what twind tells until it ends. */
-  private async watch(): Promise<void> {
-    if (this.closed || !this.isWanted()) return;
+  /** Follows twind's reports until it exits; returns the reason. */
+  private async watch(): Promise<string> {
+    const ended = 'twind ended';
+    if (this.closing.signal.aborted || !this.demand.isWanted) return ended;
     const watching = new AbortController();
     this.watching = watching;
-    if (this.sentRevision !== this.infrastructure.current.revision) this.sendNewSpec();
     try {
-      for await (const line of this.client.lines('/watch', watching.signal)) {
-        const parsed = TwinWatchLine.safeParse(line);
-        if (parsed.success) this.take(parsed.data);
-        else this.log.warn({ line }, 'twind told something that is not of the contract');
-      }
+      await this.reports.follow(watching.signal);
+      return ended;
     } catch (error) {
-      if (!watching.signal.aborted) throw error;
+      return watching.signal.aborted ? ended : (error as Error).message;
     } finally {
       this.watching = null;
     }
   }
 
-  private take(line: TwinWatchLine): void {
-    switch (line.type) {
-      case 'state':
-        this.state = line.state;
-        for (const listener of this.stateListeners) listener();
-        return;
-      case 'links':
-        this.telemetry.takeLinks(line.links);
-        return;
-      case 'event':
-        this.events.append({
-          type: EVENT_TYPE.test(line.event) ? line.event : 'twin.event',
-          severity: line.severity,
-          subject: line.subject,
-          message: line.message,
-          actor: 'twin',
-          t_ms: line.t_ms,
-        });
-        return;
-    }
+  private tell(): void {
+    for (const listener of this.listeners) listener();
   }
 
-  private nextState(ms: number): Promise<void> {
+  private nextChange(ms: number): Promise<void> {
     return new Promise((resolve) => {
       const finish = () => {
         clearTimeout(timer);
-        this.stateListeners.delete(finish);
+        this.listeners.delete(finish);
         resolve();
       };
-      const timer = setTimeout(finish, Math.max(ms, 1));
-      this.stateListeners.add(finish);
+      const timer = setTimeout(finish, ms);
+      this.listeners.add(finish);
     });
   }
 }

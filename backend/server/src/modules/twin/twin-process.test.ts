@@ -16,8 +16,8 @@ afterEach(() => {
   rmSync(runDir, { recursive: true, force: true });
 });
 
-it('ends an adopted launcher that nobody waits for', async () => {
-  // The shell becomes `tail`, which never takes its dead child away.
+it('ends an adopted launcher whose parent does not reap it', async () => {
+  // The shell becomes `tail`, which never reaps its dead child.
   const script = `${process.execPath} -e 'setInterval(() => 0, 1e6)' "$0" & echo $!; exec tail -f /dev/null`;
   parent = spawn('/bin/sh', ['-c', script, runDir], { stdio: ['ignore', 'pipe', 'ignore'] });
   const [pid] = await once(parent.stdout!, 'data');
@@ -28,7 +28,7 @@ it('ends an adopted launcher that nobody waits for', async () => {
   expect(existsSync(join(runDir, 'twin.pid'))).toBe(false);
 }, 10_000);
 
-it('bounds the log of a launcher that talks much', async () => {
+it('bounds the log of a verbose launcher', async () => {
   const launcher = join(runDir, 'launcher');
   writeFileSync(launcher, '#!/bin/sh\nhead -c 3000000 /dev/zero\nexec tail -f /dev/null\n');
   chmodSync(launcher, 0o755);

@@ -10,12 +10,16 @@ export interface TwinLaunch {
   readonly launcher: string;
   readonly runDir: string;
   readonly stateDir: string;
+  /** Called when the launcher was restarted because twind had exited. */
+  readonly onRestart?: () => void;
 }
 
-/** The launcher of the twin: started, adopted after a restart of the server, ended. Everything emulated ends with it. */
+/** The launcher of the twin: starts it, adopts it after a restart of the server, ends it with everything emulated. */
 export class TwinProcess {
   private child: ChildProcess | null = null;
   private adoptedPid: number | null = null;
+  /** Since it was last stopped. */
+  private hasRun = false;
   private readonly pidFile: string;
   private readonly log: BoundedLog;
 
@@ -25,22 +29,26 @@ export class TwinProcess {
   }
 
   /**
-   * Makes sure that twind answers: a twin that outlived the server is adopted, else one is started. Rejects with the
-   * launcher's own words when it gives up, and on abort. True: it was started now.
+   * Ensures that twind answers: a twin that outlived the server is adopted, otherwise one is started. Rejects with the
+   * launcher's error message if it gives up, and on abort. True if it was started now.
    */
   async ensure(answers: () => Promise<boolean>, signal: AbortSignal): Promise<boolean> {
     this.log.watch();
     if (await answers()) {
       this.adoptedPid ??= this.child ? null : await this.livingPid();
+      this.hasRun = true;
       return false;
     }
     await this.end();
     await this.start(answers, signal);
+    if (this.hasRun) this.launch.onRestart?.();
+    this.hasRun = true;
     return true;
   }
 
   async stop(): Promise<void> {
     this.log.unwatch();
+    this.hasRun = false;
     await this.end();
   }
 
@@ -77,7 +85,7 @@ export class TwinProcess {
       failure ??= `ended with ${code ?? by}`;
       if (this.child === child) this.child = null;
     });
-    // Only now: it may end at once, and what nobody listens for is not heard.
+    // Only after the listeners are attached: the process may exit immediately.
     await log.close();
     if (child.pid) await writeFile(this.pidFile, String(child.pid), { mode: 0o600 });
     const deadline = Date.now() + START_LIMIT_MS;
@@ -91,7 +99,7 @@ export class TwinProcess {
     }
   }
 
-  /** The launcher that an earlier server started, if it still lives. */
+  /** The launcher that an earlier server started, if it is still alive. */
   private async livingPid(): Promise<number | null> {
     const pid = Number(await readFile(this.pidFile, 'utf8').catch(() => ''));
     if (!Number.isInteger(pid) || pid < 2) return null;
@@ -100,7 +108,7 @@ export class TwinProcess {
   }
 }
 
-/** Asks it to end, then ends it. Rejects when even that does not help, e.g. in a system call that never returns. */
+/** Terminates, then kills it. Rejects if even that does not help, e.g. in a system call that never returns. */
 async function endProcess(pid: number): Promise<void> {
   const asked = Date.now();
   while (await isAlive(pid)) {
@@ -115,7 +123,7 @@ async function endProcess(pid: number): Promise<void> {
   }
 }
 
-/** A zombie is dead: only its parent, which is not this process, can take it away. The state follows the name (proc(5)). */
+/** A zombie counts as dead: only its parent, not this process, can reap it. The state follows the name (proc(5)). */
 async function isAlive(pid: number): Promise<boolean> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
   const state = stat.slice(stat.lastIndexOf(')') + 2)[0];

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { Controller, Global, Inject, Injectable, Module, type OnModuleInit, Req, Res } from '@nestjs/common';
 import {
@@ -8,60 +9,41 @@ import {
   type PcapInfo,
   type RouteInput,
   type SessionInfo,
-  type TrafficStatus,
   type TwinCapabilities,
   type TwinState,
   type TwinStatus,
 } from '@orrery/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { CONFIG, type Config } from '../../platform/config.js';
+import { METRICS, type Metrics } from '../../platform/metrics.js';
 import { type PageQuery, pageOf } from '../../platform/paging.js';
 import { PROBES, type Probes } from '../../platform/probes.js';
 import { conflict, ProblemError } from '../../platform/problem.js';
 import { Caller, Input, Route } from '../../platform/route.js';
 import { EVENT_LOG, type EventLog } from '../../ports/event-log.js';
-import { FABRIC } from '../../ports/fabric-driver.js';
+import { TWIN_APPLICATIONS } from '../../ports/twin-applications.js';
 import { TWIN } from '../../ports/twin-view.js';
+import { InfrastructureCheck } from './infrastructure-check.js';
 import { readPcap } from './pcap-upload.js';
+import { SpecSender } from './spec-sender.js';
+import { TwinApplicationsLink } from './twin-applications-link.js';
+import { TwinDemand } from './twin-demand.js';
 import { TwinKeeper } from './twin-keeper.js';
+import { TwinProcess } from './twin-process.js';
+import { TwinReports } from './twin-reports.js';
+import { TwindClient } from './twind-client.js';
 
 @Controller()
 class TwinController {
   constructor(
     @Inject(TwinKeeper) private readonly twin: TwinKeeper,
+    @Inject(TwindClient) private readonly twind: TwindClient,
     @Inject(EVENT_LOG) private readonly events: EventLog,
   ) {}
 
   @Route('getTwin')
   status(): TwinStatus {
     return this.twin.status();
-  }
-
-  @Route('listTraffic')
-  list(@Input() { query }: RouteInput<'listTraffic'>, @Res({ passthrough: true }) reply: FastifyReply) {
-    return this.collection<TrafficStatus>('/traffic', query, reply);
-  }
-
-  @Route('startTraffic')
-  async start(
-    @Input() { body }: RouteInput<'startTraffic'>,
-    @Caller() caller: SessionInfo,
-    @Res({ passthrough: true }) reply: FastifyReply,
-  ): Promise<TrafficStatus> {
-    const status = await this.client.json<TrafficStatus>('POST', '/traffic', body);
-    this.tell('traffic.started', status.id, `${body.kind} traffic from ${body.from}`, caller);
-    reply.header('location', `${API_PREFIX}/twin/traffic/${status.id}`);
-    return status;
-  }
-
-  @Route('getTraffic')
-  traffic(@Input() { params }: RouteInput<'getTraffic'>): Promise<TrafficStatus> {
-    return this.client.json('GET', `/traffic/${encodeURIComponent(params.id)}`);
-  }
-
-  @Route('stopTraffic')
-  async stop(@Input() { params }: RouteInput<'stopTraffic'>, @Caller() caller: SessionInfo): Promise<void> {
-    await this.client.json('DELETE', `/traffic/${encodeURIComponent(params.id)}`);
-    this.tell('traffic.stopped', params.id, 'Traffic was stopped', caller);
   }
 
   @Route('listFaults')
@@ -73,14 +55,26 @@ class TwinController {
   @Route('injectFault')
   async inject(@Input() { body }: RouteInput<'injectFault'>, @Caller() caller: SessionInfo): Promise<Fault> {
     const fault = await this.client.json<Fault>('POST', '/faults', body);
-    this.tell('fault.injected', fault.target, `${fault.kind} at ${fault.target}`, caller, 'warning');
+    this.events.append({
+      type: 'fault.injected',
+      subject: fault.target,
+      message: `${fault.kind} at ${fault.target}`,
+      actor: caller.name,
+      data: { fault_id: fault.id, kind: fault.kind, target: fault.target, slot: fault.slot },
+    });
     return fault;
   }
 
   @Route('clearFault')
   async clear(@Input() { params }: RouteInput<'clearFault'>, @Caller() caller: SessionInfo): Promise<void> {
     await this.client.json('DELETE', `/faults/${encodeURIComponent(params.id)}`);
-    this.tell('fault.cleared', params.id, 'The fault was mended', caller);
+    this.events.append({
+      type: 'fault.cleared',
+      subject: params.id,
+      message: 'The fault was cleared',
+      actor: caller.name,
+      data: { fault_id: params.id },
+    });
   }
 
   @Route('listPcaps')
@@ -99,14 +93,26 @@ class TwinController {
     const declared = request.headers['content-length'];
     const capture = await readPcap(request.body, declared === undefined ? undefined : Number(declared));
     const info = await this.client.upload<PcapInfo>(`/pcaps?name=${encodeURIComponent(query.name)}`, capture);
-    this.tell('pcap.uploaded', info.id, `${info.name}: ${info.packets} packets`, caller);
+    this.events.append({
+      type: 'pcap.uploaded',
+      subject: info.id,
+      message: `${info.name}: ${info.packets} packets`,
+      actor: caller.name,
+      data: { packets: info.packets },
+    });
     return info;
   }
 
   @Route('deletePcap')
   async deletePcap(@Input() { params }: RouteInput<'deletePcap'>, @Caller() caller: SessionInfo): Promise<void> {
     await this.client.json('DELETE', `/pcaps/${encodeURIComponent(params.id)}`);
-    this.tell('pcap.deleted', params.id, 'The capture was deleted', caller);
+    this.events.append({
+      type: 'pcap.deleted',
+      subject: params.id,
+      message: 'The capture was deleted',
+      actor: caller.name,
+      data: {},
+    });
   }
 
   @Route('startCapture')
@@ -128,19 +134,13 @@ class TwinController {
     const { enabled, daemon, detail } = this.twin.status();
     if (!enabled) throw conflict('The twin is off (ORRERY_TWIN=off).');
     if (daemon === 'off') throw conflict('There is no twin: the infrastructure has no emulated nodes.');
-    if (daemon !== 'running') throw new ProblemError(502, `The twin is not there now: ${detail ?? daemon}`);
-    return this.twin.client;
+    if (daemon !== 'running') throw new ProblemError(502, `The twin is not available: ${detail ?? daemon}`);
+    return this.twind;
   }
 
   private async collection<T extends { id: string }>(path: string, query: PageQuery, reply: FastifyReply) {
-    const { items } = this.twin.isRunning
-      ? await this.twin.client.json<{ items: T[] }>('GET', path)
-      : { items: [] as T[] };
+    const { items } = this.twin.isRunning ? await this.twind.json<{ items: T[] }>('GET', path) : { items: [] as T[] };
     return pageOf(items, query, ({ id }) => id, reply);
-  }
-
-  private tell(type: string, subject: string, message: string, caller: SessionInfo, severity?: 'warning'): void {
-    this.events.append({ type, subject, message, actor: caller.name, severity });
   }
 }
 
@@ -148,6 +148,7 @@ class TwinController {
 class TwinProbes implements OnModuleInit {
   constructor(
     @Inject(TwinKeeper) private readonly twin: TwinKeeper,
+    @Inject(TwindClient) private readonly twind: TwindClient,
     @Inject(PROBES) private readonly probes: Probes,
   ) {}
 
@@ -155,7 +156,7 @@ class TwinProbes implements OnModuleInit {
     this.probes.onHealth(() => {
       const { enabled, daemon, detail, state } = this.twin.status();
       if (!enabled || daemon === 'off')
-        return [{ name: 'twin', status: 'absent', detail: enabled ? 'no emulated nodes' : 'switched off' }];
+        return [{ name: 'twin', status: 'absent', detail: enabled ? 'no emulated nodes' : 'disabled' }];
       const well = daemon === 'running' && state?.phase !== 'failed';
       return [
         { name: 'twin', status: well ? 'ok' : 'degraded', detail: detail ?? state?.error ?? state?.phase ?? daemon },
@@ -168,11 +169,11 @@ class TwinProbes implements OnModuleInit {
         title: 'Digital twin',
         where: 'server',
         available: enabled,
-        detail: enabled ? (detail ?? `its daemon is ${daemon}`) : 'switched off (ORRERY_TWIN=off)',
-        fallback: enabled ? null : 'planning, and servers with agents of their own',
+        detail: enabled ? (detail ?? `its daemon is ${daemon}`) : 'disabled (ORRERY_TWIN=off)',
+        fallback: enabled ? null : 'planning, and live servers with agents',
       };
       if (!this.twin.isRunning) return [own];
-      const told = await this.twin.client.json<TwinCapabilities>('GET', '/capabilities').catch(() => null);
+      const told = await this.twind.json<TwinCapabilities>('GET', '/capabilities').catch(() => null);
       return [own, ...(told?.capabilities ?? [])];
     });
   }
@@ -182,11 +183,27 @@ class TwinProbes implements OnModuleInit {
 @Module({
   controllers: [TwinController],
   providers: [
+    {
+      provide: TwindClient,
+      inject: [CONFIG],
+      useFactory: ({ runDir }: Config) => new TwindClient(join(runDir, 'twind.sock')),
+    },
+    {
+      provide: TwinProcess,
+      inject: [CONFIG, METRICS],
+      useFactory: ({ runDir, stateDir, twin: { launcher } }: Config, { twinRestarts }: Metrics) =>
+        new TwinProcess({ launcher, runDir, stateDir: join(stateDir, 'twin'), onRestart: () => twinRestarts.inc() }),
+    },
+    TwinDemand,
+    SpecSender,
+    TwinReports,
     TwinKeeper,
     { provide: TWIN, useExisting: TwinKeeper },
-    { provide: FABRIC, useExisting: TwinKeeper },
+    InfrastructureCheck,
     TwinProbes,
+    TwinApplicationsLink,
+    { provide: TWIN_APPLICATIONS, useExisting: TwinApplicationsLink },
   ],
-  exports: [TWIN, FABRIC],
+  exports: [TWIN, TWIN_APPLICATIONS],
 })
 export class TwinModule {}

@@ -4,7 +4,7 @@ import { Pool } from 'undici';
 import { ProblemError } from '../../platform/problem.js';
 
 const ANSWER_LIMIT_MS = 15_000;
-/** twind's own refusals that say something about the caller's request. */
+/** Statuses of twind that concern the caller's request. */
 const PASSED_ON = new Set([404, 409, 413, 422, 429]);
 
 /** HTTP to twind over its unix socket. */
@@ -20,18 +20,26 @@ export class TwindClient {
     });
   }
 
-  /** Throws 502 when twind is away or fails, and its own refusal when it refuses. */
+  /** Throws 502 if twind is away or fails, or its own problem if it rejects the request. */
   async json<T>(method: 'GET' | 'PUT' | 'POST' | 'DELETE', path: string, body?: unknown): Promise<T> {
     const payload =
       body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } };
     return this.answer<T>(method, path, payload);
   }
 
+  /** Whether twind serves. */
+  answers(): Promise<boolean> {
+    return this.json('GET', '/health').then(
+      () => true,
+      () => false,
+    );
+  }
+
   upload<T>(path: string, body: Readable | Buffer): Promise<T> {
     return this.answer<T>('POST', path, { body, headers: { 'content-type': 'application/octet-stream' } });
   }
 
-  /** Lines of NDJSON until the other side ends or `signal` aborts. Rejects when the stream breaks. */
+  /** Lines of NDJSON until the stream ends or `signal` aborts. Throws if the stream breaks. */
   async *lines(path: string, signal: AbortSignal): AsyncGenerator<unknown> {
     const { statusCode, body } = await this.pool.request({ method: 'GET', path, signal });
     if (statusCode !== 200) {
@@ -75,7 +83,7 @@ function refusal(status: number, text: string): ProblemError {
   try {
     problem = JSON.parse(text) as Partial<Problem>;
   } catch {
-    // Not problem details: the status alone must do.
+    // Not problem details: only the status is used.
   }
   const errors: readonly FieldError[] = problem.errors ?? [];
   const detail = [problem.title, problem.detail].filter(Boolean).join(': ') || `twind answers ${status}`;

@@ -1,10 +1,10 @@
-import { PipelineDefinition } from '@orrery/contract';
+import { ChainDefinition } from '@orrery/contract';
 
-function chain(name: string, title: string, from: string, node: string, nf: string): PipelineDefinition {
-  return PipelineDefinition.parse({
+function chain(name: string, title: string, from: string, node: string, nf: string): ChainDefinition {
+  return ChainDefinition.parse({
     name,
     title,
-    description: 'Made by the scenario “reconfiguration”, which removes it again.',
+    description: 'Created by the scenario “reconfiguration”, which also removes it.',
     traffic_class: {
       from: [from],
       match: [{ attribute: 'ip.dst', value: '10.0.2.0/24' }],
@@ -23,12 +23,12 @@ function chain(name: string, title: string, from: string, node: string, nf: stri
   });
 }
 
-/** Web traffic that is searched for SQL injection. */
-export function attackChain(): PipelineDefinition {
+/** Web traffic that is inspected for SQL injection. */
+export function attackChain(): ChainDefinition {
   return chain('scenario-sqli', 'Scenario: SQL injection', 'client-3', 'sqli', 'sqli-detector');
 }
 
 /** Web traffic whose SYNs are counted. */
-export function synChain(): PipelineDefinition {
+export function synChain(): ChainDefinition {
   return chain('scenario-ddos', 'Scenario: DDoS', 'client-4', 'ddos', 'ddos-detector');
 }

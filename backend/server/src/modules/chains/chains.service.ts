@@ -1,0 +1,293 @@
+import { isDeepStrictEqual } from 'node:util';
+import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
+import type { EventDraft } from '@orrery/contract';
+import { Chain, ChainDefinition, type ChainProblem, type ChainVersion, type PlannedChain } from '@orrery/contract';
+import { validateChain } from '@orrery/planner/check/validate';
+import { type Batch, COLLECTIONS, type Collections } from '../../platform/durable-collection/collections.js';
+import type { DurableCollection } from '../../platform/durable-collection/durable-collection.js';
+import { newId } from '../../platform/ids.js';
+import { Mutex } from '../../platform/mutex.js';
+import { conflict, invalid, notFound, ProblemError } from '../../platform/problem.js';
+import { STORE, type Store } from '../../platform/redis.js';
+import { KEYS, PROJECT } from '../../platform/redis-keys.js';
+import type { ChainStore, Publication } from '../../ports/chain-store.js';
+import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
+import { DESCRIPTORS, type DescriptorCatalogue } from '../../ports/descriptor-catalogue.js';
+import { EVENT_LOG, type EventLog } from '../../ports/event-log.js';
+import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastructure-store.js';
+
+/** As stored: the deployment state is added on reading. */
+const StoredChain = Chain.omit({ deployed_version: true, deployment_state: true });
+type StoredChain = Omit<Chain, 'deployed_version' | 'deployment_state'>;
+
+interface NewVersion {
+  readonly version: ChainVersion;
+  /** The chain that includes the version. */
+  readonly chain: StoredChain;
+}
+
+const MAX_CHAINS = 1000;
+
+/** Adds the defaults of fields that the contract has gained since the definition was stored. */
+function withCurrentDefinition(version: ChainVersion): ChainVersion {
+  return { ...version, definition: ChainDefinition.parse(version.definition) };
+}
+
+/** Chains are in memory; their versions, which only grow, are read from Redis when they are asked for. */
+@Injectable()
+export class ChainsService implements ChainStore, OnModuleInit {
+  private readonly mutex = new Mutex();
+  private readonly chains: DurableCollection<StoredChain>;
+
+  constructor(
+    @Inject(STORE) private readonly store: Store,
+    @Inject(COLLECTIONS) private readonly collections: Collections,
+    @Inject(EVENT_LOG) private readonly events: EventLog,
+    @Inject(DESCRIPTORS) private readonly catalogue: DescriptorCatalogue,
+    @Inject(INFRASTRUCTURE) private readonly infrastructure: InfrastructureStore,
+    @Inject(DEPLOYMENT_VIEW) private readonly view: DeploymentView,
+  ) {
+    this.chains = collections.open<StoredChain>({
+      key: KEYS.chains,
+      noun: 'chain',
+      schema: StoredChain,
+      version: 1,
+      idOf: ({ id }) => id,
+      order: (a, b) => a.created_ms - b.created_ms,
+      bound: { most: MAX_CHAINS, policy: 'refuse' },
+    });
+  }
+
+  onModuleInit(): Promise<void> {
+    return this.chains.load();
+  }
+
+  /** In order of creation. */
+  async list(): Promise<Chain[]> {
+    await this.collections.certain();
+    return this.chains.all().map((chain) => this.withDeployment(chain));
+  }
+
+  async get(id: string): Promise<Chain> {
+    return this.withDeployment(await this.stored(id));
+  }
+
+  async versions(id: string): Promise<ChainVersion[]> {
+    await this.stored(id);
+    const versions = await this.store.hashValues<ChainVersion>(KEYS.versions(id));
+    return versions.map(withCurrentDefinition).sort((a, b) => b.version - a.version);
+  }
+
+  async version(id: string, version: number): Promise<ChainVersion> {
+    const found = await this.store.hashJson<ChainVersion>(KEYS.versions(id), String(version));
+    if (!found) throw notFound('version', `${id} ${version}`);
+    return withCurrentDefinition(found);
+  }
+
+  problemsOf(definition: ChainDefinition): ChainProblem[] {
+    const hosts = this.infrastructure.current.infrastructure.hosts;
+    return validateChain(definition, { descriptors: this.catalogue.all(), hosts });
+  }
+
+  create(draft: ChainDefinition, by: string): Promise<Chain> {
+    return this.mutex.run(async () => {
+      await this.requireFreeName(draft.name, null);
+      if (this.chains.size >= MAX_CHAINS) throw conflict(`There are ${MAX_CHAINS} chains; delete some first.`);
+      const now = Date.now();
+      const chain: StoredChain = {
+        id: newId('pl'),
+        project: PROJECT,
+        draft,
+        revision: 1,
+        draft_differs: true,
+        versions: [],
+        created_ms: now,
+        updated_ms: now,
+      };
+      await this.write(chain, { type: 'chain.created', message: `${draft.title} was created`, by });
+      return this.withDeployment(chain);
+    });
+  }
+
+  save(id: string, draft: ChainDefinition, ifMatch: string | null, by: string): Promise<Chain> {
+    return this.mutex.run(async () => {
+      const before = await this.stored(id);
+      requireRevision(before, ifMatch);
+      if (draft.name !== before.draft.name) {
+        if (this.view.deployment(id))
+          throw conflict('A deployed chain keeps its name.', [
+            { pointer: '/name', detail: 'cannot change while the chain is deployed', code: 'in-use' },
+          ]);
+        await this.requireFreeName(draft.name, id);
+      }
+      const chain: StoredChain = {
+        ...before,
+        draft,
+        revision: before.revision + 1,
+        draft_differs: !(await this.equalsNewest(before, draft)),
+        updated_ms: Date.now(),
+      };
+      await this.write(chain, { type: 'chain.saved', message: `${draft.title} was saved`, by });
+      return this.withDeployment(chain);
+    });
+  }
+
+  delete(id: string, ifMatch: string | null, by: string): Promise<void> {
+    return this.mutex.run(async () => {
+      const chain = await this.stored(id);
+      requireRevision(chain, ifMatch);
+      if (this.view.deployment(id)) throw conflict('The chain is deployed; take it down first.');
+      await this.collections.commit((batch) => {
+        batch.remove(this.chains, id);
+        batch.also((transaction) => {
+          transaction.del(KEYS.versions(id));
+          this.events.appendIn(transaction, {
+            type: 'chain.deleted',
+            subject: id,
+            message: `${chain.draft.title} was deleted`,
+            actor: by,
+            data: { name: chain.draft.name },
+          });
+        });
+      });
+    });
+  }
+
+  publish(id: string, note: string, ifMatch: string | null, by: string): Promise<ChainVersion> {
+    return this.mutex.run(async () => {
+      const before = await this.stored(id);
+      requireRevision(before, ifMatch);
+      const next = this.nextVersion(before, note, by);
+      await this.collections.commit((batch) => this.putVersionIn(batch, next));
+      return next.version;
+    });
+  }
+
+  publishing<T>(
+    planned: readonly PlannedChain[],
+    by: string,
+    work: (publication: Publication) => Promise<T>,
+  ): Promise<T> {
+    return this.mutex.run(async () => {
+      const versions = new Map<string, number>();
+      const added: NewVersion[] = [];
+      for (const { chain_id: id, version, definition } of planned) {
+        const before = await this.stored(id);
+        if (version > 0) {
+          versions.set(id, version);
+          continue;
+        }
+        if (!isDeepStrictEqual(before.draft, definition))
+          throw conflict(`The draft of ${before.draft.title} has changed since it was planned; plan again.`);
+        this.requireNoErrors(before.draft);
+        const newest = before.versions.at(-1);
+        if (newest && !before.draft_differs) {
+          versions.set(id, newest.version);
+          continue;
+        }
+        const next = this.nextVersion(before, '', by);
+        added.push(next);
+        versions.set(id, next.version.version);
+      }
+      return work({
+        versions,
+        isNew: added.length > 0,
+        putIn: (batch) => {
+          for (const each of added) this.putVersionIn(batch, each);
+        },
+      });
+    });
+  }
+
+  private nextVersion(before: StoredChain, note: string, by: string): NewVersion {
+    this.requireNoErrors(before.draft);
+    const version: ChainVersion = {
+      chain_id: before.id,
+      version: (before.versions.at(-1)?.version ?? 0) + 1,
+      definition: before.draft,
+      at_ms: Date.now(),
+      by,
+      note,
+    };
+    const { definition: _definition, chain_id: _id, ...entry } = version;
+    const chain: StoredChain = {
+      ...before,
+      draft_differs: false,
+      versions: [...before.versions, entry],
+      updated_ms: version.at_ms,
+    };
+    return { version, chain };
+  }
+
+  private putVersionIn(batch: Batch, { version, chain }: NewVersion): void {
+    batch.put(this.chains, chain);
+    batch.also((transaction) => {
+      transaction.hset(KEYS.versions(chain.id), String(version.version), JSON.stringify(version));
+      this.events.appendIn(transaction, {
+        type: 'chain.published',
+        subject: chain.id,
+        message: `${chain.draft.title} was published as version ${version.version}`,
+        actor: version.by,
+        data: { version: version.version, note: version.note },
+      });
+    });
+  }
+
+  private requireNoErrors(definition: ChainDefinition): void {
+    const errors = this.problemsOf(definition).filter(({ severity }) => severity === 'error');
+    if (errors.length > 0)
+      throw invalid(errors.map(({ pointer, message, code }) => ({ pointer, detail: message, code })));
+  }
+
+  private write(
+    chain: StoredChain,
+    event: Pick<EventDraft<'chain.created' | 'chain.saved'>, 'type' | 'message'> & { by: string },
+  ): Promise<void> {
+    return this.collections.commit((batch) => {
+      batch.put(this.chains, chain);
+      batch.also((transaction) =>
+        this.events.appendIn(transaction, {
+          type: event.type,
+          subject: chain.id,
+          message: event.message,
+          actor: event.by,
+          data: { revision: chain.revision, name: chain.draft.name },
+        }),
+      );
+    });
+  }
+
+  /** As it is stored, also after a transaction that was not answered. Throws 404. */
+  private async stored(id: string): Promise<StoredChain> {
+    await this.collections.certain();
+    return this.chains.get(id);
+  }
+
+  private async requireFreeName(name: string, except: string | null): Promise<void> {
+    await this.collections.certain();
+    if (this.chains.all().some(({ id, draft }) => draft.name === name && id !== except))
+      throw conflict(`There is a chain named "${name}" already.`, [
+        { pointer: '/name', detail: 'is the name of another chain', code: 'duplicate-name' },
+      ]);
+  }
+
+  private async equalsNewest(chain: StoredChain, draft: ChainDefinition): Promise<boolean> {
+    const newest = chain.versions.at(-1);
+    if (!newest) return false;
+    return isDeepStrictEqual((await this.version(chain.id, newest.version)).definition, draft);
+  }
+
+  private withDeployment(chain: StoredChain): Chain {
+    const deployment = this.view.deployment(chain.id);
+    return {
+      ...chain,
+      deployed_version: deployment?.version ?? null,
+      deployment_state: deployment?.state ?? 'none',
+    };
+  }
+}
+
+function requireRevision(chain: StoredChain, ifMatch: string | null): void {
+  if (ifMatch !== null && ifMatch !== String(chain.revision))
+    throw new ProblemError(412, `The draft is at revision ${chain.revision}.`);
+}

@@ -1,0 +1,229 @@
+import {
+  Inject,
+  Injectable,
+  type OnApplicationBootstrap,
+  type OnApplicationShutdown,
+  type OnModuleInit,
+} from '@nestjs/common';
+import type { FabricRule, FabricSpec, SwitchSpec } from '@orrery/contract';
+import { lowerFabric } from '@orrery/planner/lower/switch/lower-fabric';
+import { sameContent } from '@orrery/planner/transition/same-spec';
+import { CONFIG, type Config } from '../../platform/config.js';
+import type { ControlLoop } from '../../platform/control-loop/control-loop.js';
+import { CONTROL_LOOPS, type ControlLoops } from '../../platform/control-loop/control-loops.js';
+import type { LoopRun } from '../../platform/control-loop/definition.js';
+import { Mutex } from '../../platform/mutex.js';
+import { STORE, type Store } from '../../platform/redis.js';
+import type { FabricDriver, FabricView } from '../../ports/fabric-driver.js';
+import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastructure-store.js';
+import { SWITCH_FLEET, type SwitchFleet } from '../../ports/switch-fleet.js';
+import { TWIN, type TwinView } from '../../ports/twin-view.js';
+import { FabricStore, NO_FABRIC, type StoredFabric } from './fabric-store.js';
+
+const BACKOFF = { firstMs: 1000, mostMs: 1000 };
+const DEADLINE_MS = 30_000;
+/** A failure reported this soon after a new specification may still refer to the old one. */
+const FAILURE_GRACE_MS = 500;
+
+/**
+ * Sends every switch its entries: the rules that were last applied, lowered to the abilities of the switch, and forwarding
+ * between hosts. Entries are stored before they are sent, and lowered again when infrastructure or abilities change.
+ */
+@Injectable()
+export class FabricControl
+  implements FabricDriver, FabricView, OnModuleInit, OnApplicationBootstrap, OnApplicationShutdown
+{
+  private readonly store: FabricStore;
+  private readonly lowering = new Mutex();
+  private readonly listeners = new Set<() => void>();
+  private told: StoredFabric = NO_FABRIC;
+  /** Why the switches cannot implement the applied rules, one sentence each. */
+  private faults: readonly string[] = [];
+  private abilities = '';
+  private closed = false;
+  private readonly loop: ControlLoop;
+
+  constructor(
+    @Inject(CONTROL_LOOPS) loops: ControlLoops,
+    @Inject(CONFIG) private readonly config: Config,
+    @Inject(STORE) store: Store,
+    @Inject(SWITCH_FLEET) private readonly fleet: SwitchFleet,
+    @Inject(INFRASTRUCTURE) private readonly infrastructure: InfrastructureStore,
+    @Inject(TWIN) private readonly twin: TwinView,
+  ) {
+    this.store = new FabricStore(store);
+    this.loop = loops.add({
+      id: 'fabric',
+      title: 'Switch entries',
+      purpose:
+        'Lowers the rules again when the infrastructure or the abilities of a switch change, and tells the switches.',
+      tickMs: null,
+      backoff: BACKOFF,
+      deadlineMs: DEADLINE_MS,
+      run: (run) => this.lowerAgain(run),
+    });
+  }
+
+  async onModuleInit(): Promise<void> {
+    this.told = await this.store.read();
+  }
+
+  onApplicationBootstrap(): void {
+    this.tellSwitches();
+    this.infrastructure.onChange(() => this.loop.wake());
+    this.fleet.onChange(() => {
+      const abilities = JSON.stringify([...this.abilitiesOf()]);
+      if (abilities !== this.abilities) this.loop.wake();
+      this.changed();
+    });
+    this.loop.wake();
+  }
+
+  onApplicationShutdown(): Promise<void> {
+    this.closed = true;
+    return this.loop.stop();
+  }
+
+  get troubles(): readonly string[] {
+    const switches = this.switches().flatMap((id) => this.troubleOf(id) ?? []);
+    return [...this.faults, ...switches];
+  }
+
+  /** The rules that were last applied. */
+  get rules(): readonly FabricRule[] {
+    return this.told.rules.rules;
+  }
+
+  /** Everything that a switch must hold; null: nothing planned yet. */
+  specOf(id: string): SwitchSpec | null {
+    return this.told.switches[id] ?? null;
+  }
+
+  onChange(listener: () => void): void {
+    this.listeners.add(listener);
+  }
+
+  async apply(spec: FabricSpec): Promise<void> {
+    const isOff = this.switches().length < this.infrastructure.current.infrastructure.switches.length;
+    if (isOff && spec.rules.length > 0) throw new Error('the twin is off');
+    await this.lower(spec);
+    const began = Date.now();
+    const deadline = began + this.config.timing.stepTimeoutMs;
+    for (;;) {
+      if (this.closed) throw new Error('the server is stopping');
+      if (this.faults.length > 0) throw new Error(this.faults.join('; '));
+      const waiting = this.switches().filter((id) => !this.hasReached(id));
+      if (waiting.length === 0) return;
+      const failed = Date.now() - began < FAILURE_GRACE_MS ? [] : waiting.flatMap((id) => this.failureOf(id) ?? []);
+      if (failed.length > 0) throw new Error(failed.join('; '));
+      if (Date.now() >= deadline) throw new Error(waiting.map((id) => this.lag(id)).join('; '));
+      await this.nextChange(Math.min(FAILURE_GRACE_MS, deadline - Date.now()));
+    }
+  }
+
+  /** Keeps the current rules unless others are given. Nothing changes if the switches cannot implement the rules. */
+  private lower(rules?: FabricSpec): Promise<void> {
+    return this.lowering.run(async () => {
+      const wanted = rules && rules.generation >= this.told.rules.generation ? rules : this.told.rules;
+      const abilities = this.abilitiesOf();
+      this.abilities = JSON.stringify([...abilities]);
+      const { switches, faults } = lowerFabric(this.infrastructure.current.infrastructure, abilities, wanted.rules);
+      this.faults = faults;
+      if (faults.length === 0) {
+        const next = { rules: wanted, ...numbered(this.told, switches) };
+        if (!sameContent(next, this.told)) await this.store.write(next);
+        this.told = next;
+        this.tellSwitches();
+      }
+      this.changed();
+    });
+  }
+
+  private async lowerAgain({ step, decide }: LoopRun): Promise<undefined> {
+    const before = this.told.switches;
+    await step(this.lower());
+    const subject = 'fabric';
+    const { revision } = this.infrastructure.current;
+    const inputs = { infrastructure_revision: revision, rules_generation: this.told.rules.generation };
+    if (this.faults.length > 0) decide({ subject, what: 'Keep the entries', why: this.faults.join('; '), inputs });
+    const changed = Object.keys(this.told.switches).filter(
+      (id) => this.told.switches[id]?.generation !== before[id]?.generation,
+    );
+    if (changed.length === 0) return;
+    const why = 'the infrastructure or the abilities of a switch changed';
+    decide({ subject, what: `Tell ${changed.join(', ')}`, why, inputs });
+  }
+
+  private tellSwitches(): void {
+    for (const [id, spec] of Object.entries(this.told.switches)) this.fleet.setDesiredSwitch(id, spec);
+  }
+
+  private abilitiesOf() {
+    const { switches } = this.infrastructure.current.infrastructure;
+    return new Map(
+      switches.flatMap(({ id }) => {
+        const abilities = this.fleet.switchAbilities(id);
+        return abilities ? [[id, abilities] as const] : [];
+      }),
+    );
+  }
+
+  /** Emulated switches do not exist while the twin is off. */
+  private switches(): string[] {
+    const { switches } = this.infrastructure.current.infrastructure;
+    return switches.filter(({ origin }) => this.twin.enabled || origin !== 'twin').map(({ id }) => id);
+  }
+
+  private hasReached(id: string): boolean {
+    const observed = this.fleet.observedSwitch(id);
+    const wanted = this.told.switches[id]?.generation;
+    return this.fleet.isConnected(id) && observed?.state === 'converged' && observed.generation === wanted;
+  }
+
+  private failureOf(id: string): string | null {
+    const observed = this.fleet.isConnected(id) ? this.fleet.observedSwitch(id) : null;
+    return observed?.state === 'failed' ? `${id}: ${observed.error ?? 'failed'}` : null;
+  }
+
+  private troubleOf(id: string): string | null {
+    return this.fleet.isConnected(id) ? this.failureOf(id) : `${id}: its agent is not connected`;
+  }
+
+  private lag(id: string): string {
+    if (!this.fleet.isConnected(id)) return `${id}: its agent is not connected`;
+    const { generation } = this.fleet.observedSwitch(id) ?? { generation: 0 };
+    return `${id}: is at generation ${generation} of ${this.told.switches[id]?.generation}`;
+  }
+
+  private changed(): void {
+    for (const listener of this.listeners) listener();
+  }
+
+  private nextChange(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const finish = () => {
+        clearTimeout(timer);
+        this.listeners.delete(finish);
+        resolve();
+      };
+      const timer = setTimeout(finish, Math.max(ms, 1));
+      this.listeners.add(finish);
+    });
+  }
+}
+
+/** New and changed specs get generations that no switch has had; the others keep theirs. Removed switches are dropped. */
+export function numbered(
+  before: Pick<StoredFabric, 'switches' | 'last_generation'>,
+  now: ReadonlyMap<string, Omit<SwitchSpec, 'generation'>>,
+): Pick<StoredFabric, 'switches' | 'last_generation'> {
+  const used = Object.values(before.switches).map(({ generation }) => generation);
+  let last = Math.max(before.last_generation, ...used);
+  const switches = [...now].map(([id, content]) => {
+    const old = before.switches[id];
+    if (old && sameContent(old, { generation: old.generation, ...content })) return [id, old] as const;
+    last += 1;
+    return [id, { generation: last, ...content }] as const;
+  });
+  return { switches: Object.fromEntries(switches), last_generation: last };
+}

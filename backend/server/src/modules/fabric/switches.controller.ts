@@ -1,0 +1,87 @@
+import { Controller, Inject, Res } from '@nestjs/common';
+import type { RouteInput, SwitchNode, SwitchSamples, SwitchState } from '@orrery/contract';
+import type { FastifyReply } from 'fastify';
+import { pageOf } from '../../platform/paging.js';
+import { notFound } from '../../platform/problem.js';
+import { Input, Route } from '../../platform/route.js';
+import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastructure-store.js';
+import { SWITCH_FLEET, type SwitchFleet } from '../../ports/switch-fleet.js';
+import { TELEMETRY, type Telemetry } from '../../ports/telemetry.js';
+import { FabricControl } from './fabric-control.js';
+import { entryStates, plannedOf, ruleStates } from './switch-state.js';
+
+@Controller()
+export class SwitchesController {
+  constructor(
+    @Inject(FabricControl) private readonly control: FabricControl,
+    @Inject(SWITCH_FLEET) private readonly fleet: SwitchFleet,
+    @Inject(TELEMETRY) private readonly telemetry: Telemetry,
+    @Inject(INFRASTRUCTURE) private readonly infrastructure: InfrastructureStore,
+  ) {}
+
+  @Route('listSwitches')
+  list(@Input() { query }: RouteInput<'listSwitches'>, @Res({ passthrough: true }) reply: FastifyReply) {
+    const switches = this.nodes.map((node) => this.stateOf(node));
+    return pageOf(switches, query, ({ id }) => id, reply);
+  }
+
+  @Route('getSwitch')
+  get(@Input() { params }: RouteInput<'getSwitch'>): SwitchState {
+    return this.stateOf(this.node(params.id));
+  }
+
+  @Route('listSwitchRules')
+  rules(@Input() { params, query }: RouteInput<'listSwitchRules'>, @Res({ passthrough: true }) reply: FastifyReply) {
+    const { id } = this.node(params.id);
+    const spec = this.control.specOf(id);
+    const rules = spec ? ruleStates(spec, this.control.rules, this.counters(id)) : [];
+    return pageOf(rules, query, ({ rule_id }) => rule_id, reply);
+  }
+
+  @Route('listSwitchEntries')
+  entries(
+    @Input() { params, query }: RouteInput<'listSwitchEntries'>,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ) {
+    const { id } = this.node(params.id);
+    const spec = this.control.specOf(id);
+    const entries = spec ? entryStates(spec, this.control.rules, this.counters(id)) : [];
+    const chosen = entries.filter(
+      ({ table, chain_id, rule_id }) =>
+        (!query.table || table === query.table) &&
+        (!query.chain_id || chain_id === query.chain_id) &&
+        (!query.rule_id || rule_id === query.rule_id),
+    );
+    return pageOf(chosen, query, ({ index }) => String(index), reply);
+  }
+
+  /** Null while the switch is not connected: they are out of date. */
+  private counters(id: string): SwitchSamples | null {
+    return this.fleet.isConnected(id) ? this.telemetry.switchCounters(id) : null;
+  }
+
+  private get nodes(): readonly SwitchNode[] {
+    return this.infrastructure.current.infrastructure.switches;
+  }
+
+  private node(id: string): SwitchNode {
+    const node = this.nodes.find((each) => each.id === id);
+    if (!node) throw notFound('switch', id);
+    return node;
+  }
+
+  private stateOf(node: SwitchNode): SwitchState {
+    const { id, origin } = node;
+    const spec = this.control.specOf(id);
+    const description = this.fleet.switchDescription(id);
+    return {
+      id,
+      origin,
+      connected: this.fleet.isConnected(id),
+      description,
+      planned: spec && plannedOf(spec, node, description),
+      observed: this.fleet.observedSwitch(id),
+      counted_ms: this.telemetry.switchCounters(id)?.t_ms ?? null,
+    };
+  }
+}

@@ -1,0 +1,126 @@
+import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
+import { type FieldError, Infrastructure } from '@orrery/contract';
+import { COLLECTIONS, type Collections } from '../../platform/durable-collection/collections.js';
+import { Mutex } from '../../platform/mutex.js';
+import { conflict, invalid, ProblemError } from '../../platform/problem.js';
+import { STORE, type Store } from '../../platform/redis.js';
+import { KEYS } from '../../platform/redis-keys.js';
+import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
+import { EVENT_LOG, type EventLog } from '../../ports/event-log.js';
+import { type InfrastructureStore } from '../../ports/infrastructure-store.js';
+import { infrastructureErrors } from './validate.js';
+
+interface Stored {
+  readonly revision: number;
+  readonly infrastructure: Infrastructure;
+}
+
+const NONE: Stored = {
+  revision: 0,
+  infrastructure: { name: 'infrastructure', servers: [], boards: [], switches: [], hosts: [], links: [] },
+};
+
+/** In-memory copy of the infrastructure in Redis. */
+@Injectable()
+export class InfrastructureService implements InfrastructureStore, OnModuleInit {
+  current: Stored = NONE;
+  /** A transaction got no reply: Redis may be ahead of memory. */
+  private unsure = false;
+  private readonly listeners: (() => void)[] = [];
+  private readonly checks: ((infrastructure: Infrastructure) => Promise<readonly FieldError[]>)[] = [];
+  private readonly mutex = new Mutex();
+
+  constructor(
+    @Inject(STORE) private readonly store: Store,
+    @Inject(COLLECTIONS) private readonly collections: Collections,
+    @Inject(EVENT_LOG) private readonly events: EventLog,
+    @Inject(DEPLOYMENT_VIEW) private readonly view: DeploymentView,
+  ) {}
+
+  async onModuleInit(): Promise<void> {
+    this.current = await this.read();
+  }
+
+  onChange(listener: () => void): void {
+    this.listeners.push(listener);
+  }
+
+  checkBy(check: (infrastructure: Infrastructure) => Promise<readonly FieldError[]>): void {
+    this.checks.push(check);
+  }
+
+  replace(infrastructure: Infrastructure, ifMatch: string | null, actor: string): Promise<Stored> {
+    return this.mutex.run(async () => {
+      if (this.unsure) await this.reload();
+      if (ifMatch !== null && ifMatch !== String(this.current.revision))
+        throw new ProblemError(412, `The infrastructure is at revision ${this.current.revision}.`);
+      const errors = infrastructureErrors(infrastructure);
+      if (errors.length > 0) throw invalid(errors);
+      this.requireUnused(infrastructure);
+      const refusals = await Promise.all(this.checks.map((check) => check(infrastructure)));
+      if (refusals.flat().length > 0) throw invalid(refusals.flat());
+      const next: Stored = { revision: this.current.revision + 1, infrastructure };
+      await this.write(next, actor);
+      this.tell();
+      return next;
+    });
+  }
+
+  /** In the order of deployments, which are commits too: one that was accepted during the checks counts. */
+  private async write(next: Stored, actor: string): Promise<void> {
+    const { revision, infrastructure } = next;
+    try {
+      await this.collections.commit((batch) => {
+        this.requireUnused(infrastructure);
+        batch.also((transaction) => {
+          this.unsure = true;
+          transaction.set(KEYS.infrastructure, JSON.stringify(next));
+          this.events.appendIn(transaction, {
+            type: 'infrastructure.changed',
+            subject: infrastructure.name,
+            message: `Infrastructure: ${infrastructure.servers.length} servers, ${infrastructure.hosts.length} hosts, ${infrastructure.links.length} links`,
+            actor,
+            data: { revision },
+          });
+        });
+        batch.onStored(() => {
+          this.current = next;
+          this.unsure = false;
+        });
+      });
+    } catch (error) {
+      // If this fails as well, the next change reads again.
+      if (this.unsure) await this.reload().catch(() => undefined);
+      throw error;
+    }
+  }
+
+  private async reload(): Promise<void> {
+    const before = this.current;
+    this.current = await this.read();
+    this.unsure = false;
+    if (this.current.revision !== before.revision) this.tell();
+  }
+
+  private async read(): Promise<Stored> {
+    const stored = await this.store.json<Stored>(KEYS.infrastructure);
+    return stored ? { ...stored, infrastructure: Infrastructure.parse(stored.infrastructure) } : NONE;
+  }
+
+  private tell(): void {
+    for (const listener of this.listeners) listener();
+  }
+
+  private requireUnused({ servers, hosts }: Infrastructure): void {
+    const lost = (needed: ReadonlySet<string>, offered: readonly { id: string }[]) =>
+      [...needed].filter((name) => !offered.some(({ id }) => id === name));
+    const carries = (pointer: string, detail: string): FieldError => ({ pointer, detail, code: 'in-use' });
+    const blocked = [
+      ...lost(this.view.serversInUse(), servers).map((id) => carries('/servers', `${id} carries chains`)),
+      ...lost(this.view.hostsInUse(), hosts).map((id) =>
+        carries('/hosts', `a deployed chain takes traffic from ${id}`),
+      ),
+    ];
+    if (blocked.length > 0) throw conflict('Resources of deployed chains cannot be removed.', blocked);
+  }
+}

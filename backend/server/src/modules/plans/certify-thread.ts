@@ -1,0 +1,23 @@
+import { type CertifyInput, certifyPlan } from '@orrery/planner/certify-plan';
+import { solveWithHighs } from '@orrery/planner/solver/highs';
+import loadHighs, { type Highs } from 'highs';
+import { serveJobs } from '../../platform/worker-thread/serve-jobs.js';
+
+export interface CertifyJob {
+  readonly input: CertifyInput;
+  readonly time_limit_s: number;
+}
+
+/** The package declares the types of its CommonJS build for its ES module, too. */
+const load = loadHighs as unknown as () => Promise<Highs>;
+const highs = load();
+
+serveJobs(async ({ input, time_limit_s }: CertifyJob) => {
+  const solver = await highs;
+  const started = performance.now();
+  const elapsed_s = () => (performance.now() - started) / 1000;
+  return certifyPlan(input, async (model, limits) => solveWithHighs(solver, model, limits), {
+    time_limit_s,
+    elapsed_s,
+  });
+});

@@ -1,0 +1,99 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { fileURLToPath } from 'node:url';
+import { Infrastructure, type NfDescriptor, nfInstances, type PlannedChain } from '@orrery/contract';
+import { afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import type { Log } from '../../platform/log.js';
+import { monitorChain, RACK } from '../../testing/fixtures.js';
+import { loadCatalogue } from '../nf-descriptors/catalogue.js';
+import { Planner } from './planner.js';
+
+const NFS = fileURLToPath(new URL('../../../../../agents/nfs', import.meta.url));
+const NAMES = ['monitor', 'firewall', 'ids'];
+
+let descriptors: readonly NfDescriptor[];
+let planner: Planner;
+
+beforeAll(async () => {
+  ({ descriptors } = await loadCatalogue([NFS]));
+});
+
+beforeEach(() => {
+  planner = new Planner({ error: () => undefined } as unknown as Log);
+});
+
+afterEach(() => planner.onApplicationShutdown());
+
+/** Linear chains of three NFs each. */
+function chains(count: number): PlannedChain[] {
+  return Array.from({ length: count }, (_, i) => {
+    const { traffic_class, ...rest } = monitorChain(`c${i}`);
+    const ids = ['in', ...NAMES, 'out'];
+    const definition = {
+      ...rest,
+      slos: [],
+      traffic_class: { ...traffic_class, match: [{ attribute: 'port.dst', op: 'is' as const, value: 1000 + i }] },
+      nodes: [
+        { id: 'in', kind: 'ingress' as const },
+        ...NAMES.map((id) => ({ id, kind: 'nf' as const, nf: id, config: {} })),
+        { id: 'out', kind: 'egress' as const },
+      ],
+      edges: ids.slice(1).map((to, e) => ({ id: `e${e}`, from: ids[e]!, to, filter: [] })),
+    };
+    return { chain_id: `p-${i}`, version: 1, definition };
+  });
+}
+
+function rack(servers: number): Infrastructure {
+  const [server] = RACK.servers;
+  const [fabric] = RACK.switches;
+  const ids = Array.from({ length: servers }, (_, i) => `server-${i + 1}`);
+  return Infrastructure.parse({
+    ...RACK,
+    boards: [],
+    servers: ids.map((id) => ({ ...server, id, cores: 8 })),
+    switches: [{ ...fabric, table_entries: 4000 }],
+    links: ids.map((id, i) => ({
+      ...RACK.links[0],
+      id: `link-${i}`,
+      a: { node: id, port: server!.nics[0]!.name },
+      b: { node: fabric!.id, port: `p${i}` },
+    })),
+  });
+}
+
+function input(count: number) {
+  const infrastructure = rack(24);
+  return { id: 'plan-1', created_ms: 0, chains: chains(count), descriptors, infrastructure, base: null };
+}
+
+it('does not delay timers while it makes a plan of 192 instances', async () => {
+  await planner.plan(input(1));
+  const delay = monitorEventLoopDelay({ resolution: 5 });
+  delay.enable();
+  const started = performance.now();
+  const { plan, text } = await planner.plan(input(64));
+  const elapsed_ms = performance.now() - started;
+  delay.disable();
+  expect(plan).toMatchObject({ feasible: true, conflicts: [] });
+  expect(nfInstances(plan.graph)).toHaveLength(192);
+  expect(JSON.parse(text)).toEqual(plan);
+  // Apart from copying input and plan, which runs on the event loop.
+  expect(delay.percentile(90) / 1e6).toBeLessThan(50);
+  expect(delay.max / 1e6).toBeLessThan(elapsed_ms / 2);
+});
+
+it('names the field that makes planning impossible', async () => {
+  const { chains: drawn, ...rest } = input(1);
+
+  const [server] = rest.infrastructure.servers;
+  const servers = Array.from({ length: 1001 }, (_, i) => ({ ...server!, id: `s${i}` }));
+  await expect(
+    planner.plan({ ...rest, chains: drawn, infrastructure: { ...rest.infrastructure, servers } }),
+  ).rejects.toMatchObject({ status: 422, errors: [{ code: 'cannot-be-planned' }] });
+});
+
+it('rejects waiting requests when it stops', async () => {
+  const waiting = expect(planner.plan(input(64))).rejects.toMatchObject({ status: 503 });
+  await planner.onApplicationShutdown();
+  await waiting;
+});

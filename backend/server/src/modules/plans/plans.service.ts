@@ -1,0 +1,184 @@
+import { Inject, Injectable } from '@nestjs/common';
+import {
+  type DeploymentOptions,
+  ImplementationChoice,
+  nfInstances,
+  type Plan,
+  type PlannedChain,
+  PlanOptions,
+  type PlanRequest,
+} from '@orrery/contract';
+import { newId } from '../../platform/ids.js';
+import { invalid, notFound } from '../../platform/problem.js';
+import { STORE, type Store } from '../../platform/redis.js';
+import { KEYS } from '../../platform/redis-keys.js';
+import { BOARDS, type BoardView } from '../../ports/board-view.js';
+import { CHAINS, type ChainStore } from '../../ports/chain-store.js';
+import { DESCRIPTORS, type DescriptorCatalogue } from '../../ports/descriptor-catalogue.js';
+import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastructure-store.js';
+import { FLEET, type NodeFleet } from '../../ports/node-fleet.js';
+import type { PlanStore } from '../../ports/plan-store.js';
+import { SWITCH_FLEET, type SwitchFleet } from '../../ports/switch-fleet.js';
+import type { PlanJob } from './plan-thread.js';
+import { type MadePlan, Planner } from './planner.js';
+
+const KEEP_S = 86_400;
+/** Number of undeployed plans that are kept, the most recently read ones: Redis does not evict on its own. */
+const KEEP_PREVIEWS = 200;
+/** Deletes the plans beyond the newest ARGV[1] of the index KEYS[1], except those without an expiry: they are deployed. */
+const TRIM = `
+for _, key in ipairs(redis.call('zrange', KEYS[1], 0, -ARGV[1] - 1)) do
+  if redis.call('ttl', key) >= 0 then redis.call('del', key) end
+  redis.call('zrem', KEYS[1], key)
+end`;
+/** Number of look-aheads that are remembered until they are requested as plans. */
+const KEEP_LOOKED = 8;
+
+/** Plans changes of what runs, and stores plans for later deployment. */
+@Injectable()
+export class PlansService implements PlanStore {
+  /** By plan. */
+  private readonly looked = new Map<string, MadePlan & { readonly digests: readonly string[] }>();
+
+  constructor(
+    @Inject(STORE) private readonly store: Store,
+    @Inject(CHAINS) private readonly chains: ChainStore,
+    @Inject(DESCRIPTORS) private readonly catalogue: DescriptorCatalogue,
+    @Inject(INFRASTRUCTURE) private readonly infrastructure: InfrastructureStore,
+    @Inject(BOARDS) private readonly boards: BoardView,
+    @Inject(FLEET) private readonly fleet: NodeFleet,
+    @Inject(SWITCH_FLEET) private readonly switches: SwitchFleet,
+    @Inject(Planner) private readonly planner: Planner,
+  ) {}
+
+  async get(id: string): Promise<Plan> {
+    const plan = await this.store.json<Plan>(KEYS.plan(id));
+    if (!plan) throw notFound('plan', id);
+    await this.store.redis.zadd(KEYS.planPreviews, 'XX', Date.now(), KEYS.plan(id));
+    return plan;
+  }
+
+  async lookAhead(request: PlanRequest, base: Plan | null): Promise<Plan> {
+    return (await this.planned(request, base, null)).plan;
+  }
+
+  async make(request: PlanRequest, base: Plan | null, before: Plan | null = null): Promise<Plan> {
+    const { plan, text } = await this.planned(request, base, before);
+    this.looked.delete(plan.id);
+    await this.keep(plan, text);
+    return plan;
+  }
+
+  private keep({ id, created_ms }: Plan, text: string): Promise<unknown> {
+    const key = KEYS.plan(id);
+    return this.store.transact((transaction) => {
+      transaction.set(key, text, 'EX', KEEP_S);
+      transaction.zadd(KEYS.planPreviews, created_ms, key);
+      transaction.eval(TRIM, 1, KEYS.planPreviews, KEEP_PREVIEWS);
+    });
+  }
+
+  /**
+   * The plan of an equal look-ahead, or a new one; the same input gives the same plan. A plan that chose a slot also serves
+   * a request for that slot.
+   */
+  private async planned(request: PlanRequest, base: Plan | null, before: Plan | null): Promise<MadePlan> {
+    const input = await this.inputOf(request, base, before);
+    const digest = digestOf(input);
+    const known = [...this.looked.values()].find(({ digests }) => digests.includes(digest));
+    if (known) return known;
+    const id = newId('plan');
+    const made = await this.planner.plan({ ...input, id, created_ms: Date.now() });
+    const implementations = withSlots(input.implementations, made.plan);
+    this.looked.set(id, { ...made, digests: [digest, digestOf({ ...input, implementations })] });
+    for (const old of [...this.looked.keys()].slice(0, -KEEP_LOOKED)) this.looked.delete(old);
+    return made;
+  }
+
+  private async inputOf(request: PlanRequest, base: Plan | null, before: Plan | null) {
+    const chains = await this.wanted(request, base);
+    const unknown = request.without_slots.flatMap((slot, i) => this.boards.errorsOf(slot, `/without_slots/${i}`));
+    if (unknown.length > 0) throw invalid(unknown);
+    const { infrastructure, revision } = this.infrastructure.current;
+    const servers = infrastructure.servers.map(({ id }) => id);
+    return {
+      options: optionsOf(request),
+      chains,
+      descriptors: this.catalogue.all(),
+      infrastructure,
+      infrastructure_revision: revision,
+      base,
+      before,
+      implementations: request.implementations,
+      container_servers: servers.filter((id) => this.fleet.offers(id, 'container')),
+      abilities: Object.fromEntries(servers.map((id) => [id, this.fleet.abilitiesOf(id)])),
+      switches: new Map(
+        infrastructure.switches.flatMap(({ id }) => {
+          const abilities = this.switches.switchAbilities(id);
+          return abilities ? [[id, abilities] as const] : [];
+        }),
+      ),
+      reserved_slots: this.boards.reserved(),
+      without_slots: [...request.without_slots, ...this.boards.broken()],
+    };
+  }
+
+  /** What runs, with the request's chains added or replaced and its removals applied. */
+  private async wanted(request: PlanRequest, base: Plan | null): Promise<PlannedChain[]> {
+    const wanted = new Map((base?.chains ?? []).map((chain) => [chain.chain_id, chain]));
+    request.remove.forEach((id, index) => {
+      if (!wanted.delete(id))
+        throw invalid([{ pointer: `/remove/${index}`, detail: `${id} is not deployed`, code: 'not-deployed' }]);
+    });
+    const named = new Set(request.remove);
+    for (const [index, { chain_id: id, version, ...options }] of request.chains.entries()) {
+      const pointer = `/chains/${index}/chain_id`;
+      if (named.has(id)) throw invalid([{ pointer, detail: `${id} is named twice`, code: 'duplicate-id' }]);
+      named.add(id);
+      wanted.set(id, { ...(await this.versionOf(id, version ?? 0)), ...howToRun(options, wanted.get(id)) });
+    }
+    return [...wanted.values()];
+  }
+
+  private async versionOf(id: string, version: number): Promise<PlannedChain> {
+    if (version > 0) {
+      const { definition } = await this.chains.version(id, version);
+      return { chain_id: id, version, definition };
+    }
+    const { draft, draft_differs, versions } = await this.chains.get(id);
+    return { chain_id: id, version: draft_differs ? 0 : (versions.at(-1)?.version ?? 0), definition: draft };
+  }
+}
+
+/** What is asked for, else as the chain runs now. */
+function howToRun(asked: DeploymentOptions, now: PlannedChain | undefined): DeploymentOptions {
+  const execution = asked.execution ?? now?.execution;
+  const schedule = asked.schedule ?? now?.schedule;
+  return { ...(execution ? { execution } : {}), ...(schedule ? { schedule } : {}) };
+}
+
+type Input = Omit<PlanJob['input'], 'id' | 'created_ms'>;
+
+/** Identifies an input. Descriptors are constant, and the infrastructure has a revision. */
+function digestOf({ descriptors: _descriptors, infrastructure: _infrastructure, ...named }: Input): string {
+  const { base, before, switches } = named;
+  return JSON.stringify({ ...named, base: base?.id, before: before?.id, switches: [...(switches ?? [])] });
+}
+
+/** The choices, with the slots that the plan selected where none was given. */
+function withSlots(choices: PlanRequest['implementations'], { graph }: Plan): PlanRequest['implementations'] {
+  return choices.map((choice) => {
+    if (choice.on !== 'board' || choice.slot) return choice;
+    const found = nfInstances(graph).find(
+      ({ chain_id, node_id }) => chain_id === choice.chain_id && node_id === choice.node_id,
+    );
+    const { board } = found ?? {};
+    return board ? ImplementationChoice.parse({ ...choice, slot: { board: board.board, slot: board.slot } }) : choice;
+  });
+}
+
+function optionsOf(request: PlanRequest): PlanOptions {
+  return PlanOptions.parse(
+    Object.fromEntries(Object.keys(PlanOptions.shape).map((key) => [key, request[key as keyof PlanOptions]])),
+  );
+}

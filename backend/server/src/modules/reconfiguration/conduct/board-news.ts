@@ -1,0 +1,43 @@
+import { isDeepStrictEqual } from 'node:util';
+import { Inject, Injectable } from '@nestjs/common';
+import { nfInstances, type Reconfiguration } from '@orrery/contract';
+import { BOARDS, type BoardView } from '../../../ports/board-view.js';
+import { DEPLOYMENT_VIEW, type DeploymentView } from '../../../ports/deployment-view.js';
+import { placedAt } from '../decision/decision.js';
+import { boardOf } from '../places.js';
+import type { Course } from './course.js';
+
+/** What boards report about a reconfiguration in progress. */
+@Injectable()
+export class BoardNews {
+  constructor(
+    @Inject(DEPLOYMENT_VIEW) private readonly view: DeploymentView,
+    @Inject(BOARDS) private readonly boards: BoardView,
+  ) {}
+
+  /** Called when a board or the deployment changes. */
+  onChange(listener: () => void): void {
+    this.view.onChange(listener);
+    this.boards.onChange(listener);
+  }
+
+  /** The run with the slot that the plan selected, and with the result of the load once its board reports it. */
+  withLoad(run: Reconfiguration, course: Course): Reconfiguration {
+    const nf = course.decision.load[0];
+    const board = nf && boardOf(this.view.comingPlan, nf);
+    if (!board) return run;
+    const placed = placedAt(run, nf, board);
+    const last = this.boards.lastLoad(board.board);
+    if (!last || (last.slot !== null && last.slot !== board.slot)) return placed;
+    if (isDeepStrictEqual(last, course.loads_before[board.board])) return placed;
+    return { ...placed, loads: [last], packets_lost: last.lost };
+  }
+
+  /** Whether a board of the run has not reported since the server started: its faults and loads are then unknown. */
+  isSilent(run: Reconfiguration): boolean {
+    const used = nfInstances(this.view.comingPlan?.graph).flatMap(({ board }) => board ?? []);
+    const names = new Set([...used, ...(run.slot ? [run.slot] : [])].map(({ board }) => board));
+    const broken = new Set(this.boards.broken().map(({ board }) => board));
+    return this.boards.accelerators().some(({ id, state }) => names.has(id) && state === 'absent' && !broken.has(id));
+  }
+}

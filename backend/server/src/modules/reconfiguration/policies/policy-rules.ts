@@ -1,0 +1,42 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { NfRef } from '@orrery/contract';
+import { type LoadMetric, NF_LOADS, type NfLoads } from '../../../ports/nf-loads.js';
+import { USUAL_PRIORITY } from '../../../ports/reconfigurer.js';
+import { sameNf } from '../places.js';
+import { Policies } from './policies.js';
+
+const UNITS: Readonly<Record<LoadMetric, (value: number) => string>> = {
+  bps: (value) => `${(value / 1e6).toPrecision(3)} Mbit/s`,
+  pps: (value) => `${Math.round(value)} packets/s`,
+  cpu: (value) => `${Math.round(value * 100)} % of a core`,
+};
+
+export function inWords(metric: LoadMetric, load: number): string {
+  return UNITS[metric](load);
+}
+
+/** What policies say about chains and NFs that another reconfiguration wants to move. */
+@Injectable()
+export class PolicyRules {
+  constructor(
+    @Inject(NF_LOADS) private readonly loads: NfLoads,
+    @Inject(Policies) private readonly policies: Policies,
+  ) {}
+
+  priorityOf(chainId: string): number {
+    const own = this.policies.all().filter(({ nf }) => nf.chain_id === chainId);
+    return Math.max(...(own.length > 0 ? own.map(({ priority }) => priority) : [USUAL_PRIORITY]));
+  }
+
+  /** Why an NF cannot be displaced to software: its load exceeds the threshold of its own policy. Null: it can. */
+  cannotLeave(nf: NfRef): string | null {
+    for (const policy of this.policies.all()) {
+      if (!policy.enabled || !sameNf(policy.nf, nf)) continue;
+      const { metric, up } = policy.threshold;
+      const load = this.loads.of(nf, metric, Date.now());
+      if (load !== null && load > up)
+        return `${nf.node_id} cannot make room: its load of ${inWords(metric, load)} is above the ${inWords(metric, up)} that software carries.`;
+    }
+    return null;
+  }
+}

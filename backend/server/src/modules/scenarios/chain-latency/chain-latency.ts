@@ -1,0 +1,134 @@
+import { ChainDefinition, Name, sampleKey } from '@orrery/contract';
+import { z } from 'zod';
+import { deployChain } from '../deploy-chain.js';
+import { ensureServer } from '../load.js';
+import { freeNames, hosts, nfs, runningTwin } from '../needs.js';
+import { defineScenario, type Stage } from '../scenario.js';
+import { historyOf } from '../series.js';
+import { judgementOf, observeCores } from './judgement.js';
+
+const CHAIN = 'scenario-latency';
+const PERCENTILES = [50, 99] as const;
+/** An objective that is always met: only its prediction is needed. */
+const ANY_US = 10_000_000;
+const WARM_UP_S = 5;
+
+const tolerance = (usual: number, of: string) =>
+  z
+    .number()
+    .min(0.01)
+    .max(1)
+    .default(usual)
+    .describe(`largest allowed difference between measured and predicted ${of}, relative to the prediction`);
+
+const Parameters = z.object({
+  from: Name.default('client-3').describe('sending host'),
+  to: Name.default('web-1').describe('receiving host'),
+  nf: Name.default('monitor').describe('NF that the chain consists of'),
+  length: z.int().min(1).max(6).default(3).describe('number of NFs in the chain'),
+  packets_per_s: z.number().min(10).max(1000).default(100).describe('probes per second'),
+  duration_s: z.number().min(5).max(300).default(20).describe('duration of the measurement in s'),
+  tolerance_p50: tolerance(0.1, 'p50'),
+  tolerance_p99: tolerance(0.2, 'p99'),
+});
+type Parameters = z.output<typeof Parameters>;
+
+/** Compares a plan's predicted latency with the measured one. */
+export const CHAIN_LATENCY = defineScenario({
+  id: 'chain-latency',
+  title: 'Latency of a chain, predicted and measured',
+  summary:
+    'Deploys a chain of identical NFs, sends probes through it and compares the latency that the plan predicted with the one measured from the first engine to the exit.',
+  source: '',
+  duration_s: 35,
+  parameters: Parameters,
+  needs: ({ from, to, nf }) => [runningTwin(), nfs(nf), hosts(from, to), freeNames(CHAIN)],
+  steps: (parameters) => {
+    const memory: Memory = { chain: '', busyShare: 0 };
+    return [
+      {
+        title: `Deploy ${parameters.length} × ${parameters.nf}`,
+        async run(stage) {
+          memory.chain = await stage.make('chain', await definitionOf(stage, parameters));
+          await deployChain(stage, memory.chain);
+        },
+      },
+      {
+        title: `Send ${parameters.packets_per_s} probes per second`,
+        async run(stage) {
+          const { from, to, packets_per_s: rate_per_s, duration_s } = parameters;
+          await ensureServer(stage, 'probe-server', to);
+          const config = { to, rate_per_s };
+          await stage.make('application', { id: 'scenario-probe', kind: 'probe', node: from, enabled: true, config });
+          await stage.wait(WARM_UP_S, 'warm-up');
+          const busyShare = observeCores();
+          await stage.wait(duration_s, 'measuring');
+          memory.busyShare = busyShare();
+        },
+      },
+      { title: 'Compare', run: (stage) => compare(stage, memory, parameters) },
+    ];
+  },
+});
+
+async function definitionOf({ api }: Stage, { from, to, nf, length }: Parameters): Promise<ChainDefinition> {
+  const { hosts: all } = await api.call('getInfrastructure');
+  const address = all.find(({ id }) => id === to)?.addresses.find((each) => !each.address.includes(':'))?.address;
+  if (!address) throw new Error(`${to} has no IPv4 address`);
+  const ids = Array.from({ length }, (_, n) => `nf-${n + 1}`);
+  const path = ['in', ...ids, 'out'];
+  return ChainDefinition.parse({
+    name: CHAIN,
+    title: 'Scenario: latency',
+    description: 'Created by the scenario “chain-latency”, which also removes it.',
+    traffic_class: { from: [from], match: [{ attribute: 'ip.dst', value: address }], rate_bps: 1_000_000 },
+    nodes: [{ id: 'in', kind: 'ingress' }, ...ids.map((id) => ({ id, kind: 'nf', nf })), { id: 'out', kind: 'egress' }],
+    edges: path.slice(1).map((node, n) => ({ id: `e${n + 1}`, from: path[n], to: node })),
+    slos: PERCENTILES.map((percentile) => ({ id: `p${percentile}`, kind: 'latency', percentile, max_us: ANY_US })),
+  });
+}
+
+interface Memory {
+  chain: string;
+  /** Of the cores of the machine, during the measurement. */
+  busyShare: number;
+}
+
+async function compare(stage: Stage, memory: Memory, parameters: Parameters): Promise<void> {
+  const { api } = stage;
+  const { chain: chainId, busyShare } = memory;
+  const tolerances = new Map(
+    PERCENTILES.map((percentile) => [`p${percentile}`, parameters[`tolerance_p${percentile}`]]),
+  );
+  const slos = await stage.until('a measured latency', 10, async () => {
+    const { items } = await api.call('listSlos', { query: { chain_id: chainId } });
+    return items.length > 0 && items.every(({ measured }) => measured !== null) ? items : null;
+  });
+  for (const { slo_id, predicted, measured } of slos) {
+    stage.figure({ name: `${slo_id} predicted`, unit: 'us', published: null, here: predicted, modelled: true });
+    stage.figure({ name: `${slo_id} measured`, unit: 'us', published: null, here: measured });
+    if (predicted && measured !== null)
+      stage.figure({
+        name: `${slo_id} measured : predicted`,
+        unit: '',
+        published: null,
+        here: measured / predicted,
+        ...judgementOf(tolerances.get(slo_id)!, busyShare),
+      });
+  }
+  const { started_ms } = stage;
+  stage.plot({
+    title: 'Latency of the chain',
+    source: '',
+    x: { label: 'time since the start', unit: 's' },
+    y: { label: 'latency', unit: 'us' },
+    series: await Promise.all(
+      PERCENTILES.map(async (percentile) => ({
+        name: `p${percentile}`,
+        published: false,
+        modelled: false,
+        points: await historyOf(api, sampleKey('chain', chainId, `latency_p${percentile}_us`), started_ms),
+      })),
+    ),
+  });
+}

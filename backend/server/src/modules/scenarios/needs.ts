@@ -1,0 +1,84 @@
+import type { Api } from './api-caller.js';
+
+/** A prerequisite of a scenario. */
+export interface Need {
+  readonly title: string;
+  /** Why the prerequisite is not met; null: it is. */
+  missing(api: Api): Promise<string | null>;
+}
+
+const EVERY = { query: { limit: 1000 } };
+
+export function runningTwin(): Need {
+  return {
+    title: 'a running twin',
+    async missing(api) {
+      const { enabled, daemon } = await api.call('getTwin');
+      if (!enabled) return 'the twin is off (ORRERY_TWIN=off)';
+      return daemon === 'running' ? null : `the twin is ${daemon}`;
+    },
+  };
+}
+
+export function hosts(...ids: readonly string[]): Need {
+  return {
+    title: `hosts ${ids.join(', ')}`,
+    async missing(api) {
+      const there = new Set((await api.call('getInfrastructure')).hosts.map(({ id }) => id));
+      const absent = ids.filter((id) => !there.has(id));
+      return absent.length > 0 ? `there is no host ${absent.join(', ')}` : null;
+    },
+  };
+}
+
+export function nfs(...ids: readonly string[]): Need {
+  const names = [...new Set(ids)];
+  return {
+    title: `NFs ${names.join(', ')}`,
+    async missing(api) {
+      const there = new Set((await api.call('listNfDescriptors', EVERY)).items.map(({ id }) => id));
+      const absent = names.filter((id) => !there.has(id));
+      return absent.length > 0 ? `the catalogue has no NF ${absent.join(', ')}` : null;
+    },
+  };
+}
+
+/** The chain names of the scenario must be unused. */
+export function freeNames(...names: readonly string[]): Need {
+  return {
+    title: `no chain called ${names.join(' or ')}`,
+    async missing(api) {
+      const taken = new Set((await api.call('listChains', EVERY)).items.map(({ draft }) => draft.name));
+      const found = names.filter((name) => taken.has(name));
+      return found.length > 0 ? `a chain called ${found.join(' and ')} is there already: remove it` : null;
+    },
+  };
+}
+
+export function freeBoard(): Need {
+  return {
+    title: 'an operating board whose slots are all empty and not reserved',
+    missing: async (api) =>
+      (await findFreeBoard(api))
+        ? null
+        : 'no board operates whose slots are all empty and not reserved: move its NFs to software',
+  };
+}
+
+export async function findFreeBoard(api: Api) {
+  const { items } = await api.call('listAccelerators');
+  return items.find(
+    ({ state, slots }) =>
+      state === 'operating' && slots.every((slot) => slot.state === 'empty' && slot.reservation === null),
+  );
+}
+
+/** All unmet needs, in order. */
+export async function missingOf(needs: readonly Need[], api: Api): Promise<string[]> {
+  const missing: string[] = [];
+  for (const need of needs) {
+    const why = await need.missing(api);
+    if (why !== null) missing.push(why);
+  }
+  return missing;
+}

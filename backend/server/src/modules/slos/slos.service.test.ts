@@ -1,0 +1,43 @@
+import type { SloStatus } from '@orrery/contract';
+import { expect, it } from 'vitest';
+import { configFrom } from '../../platform/config.js';
+import { ControlLoops } from '../../platform/control-loop/control-loops.js';
+import type { Log } from '../../platform/log.js';
+import type { DeploymentView } from '../../ports/deployment-view.js';
+import type { EventLog } from '../../ports/event-log.js';
+import type { NodeFleet } from '../../ports/node-fleet.js';
+import type { Telemetry } from '../../ports/telemetry.js';
+import { FakeClock } from '../../testing/fake-clock.js';
+import { monitorChain } from '../../testing/fixtures.js';
+import { SlosService } from './slos.service.js';
+
+const log = { warn: () => undefined, error: () => undefined } as unknown as Log;
+const PERIOD_MS = 50;
+
+it('shows every objective as out of date while its loop is paused', async () => {
+  const clock = new FakeClock();
+  const loops = new ControlLoops(log, clock);
+  const plan = { chains: [{ chain_id: 'c', definition: monitorChain('c') }], slos: [] };
+  const view = { plan, exits: () => new Map(), deployment: () => ({}) } as unknown as DeploymentView;
+  const window = { packets: 1, bytes: 1, latency_ns: [[1, 1]], covered_s: 10, origin: 'twin' };
+  const slos = new SlosService(
+    loops,
+    configFrom({ ORRERY_SLO_PERIOD_MS: String(PERIOD_MS) }),
+    { window: () => window } as unknown as Telemetry,
+    {} as NodeFleet,
+    view,
+    { append: () => undefined } as unknown as EventLog,
+  );
+  const told: SloStatus['state'][] = [];
+  slos.onChange(([status]) => void told.push(status!.state));
+  slos.onApplicationBootstrap();
+  await clock.pass(1);
+  loops.pause('slo');
+  expect(slos.all().map(({ state }) => state)).toEqual(['stale']);
+  await clock.pass(10 * PERIOD_MS);
+  expect(told).toEqual(['met', 'stale']);
+  loops.resume('slo');
+  await clock.pass(1);
+  expect(told).toEqual(['met', 'stale', 'met']);
+  await slos.onApplicationShutdown();
+});

@@ -1,0 +1,149 @@
+import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import type { SloStatus } from '@orrery/contract';
+import { CONFIG, type Config } from '../../platform/config.js';
+import type { ControlLoop } from '../../platform/control-loop/control-loop.js';
+import { CONTROL_LOOPS, type ControlLoops } from '../../platform/control-loop/control-loops.js';
+import type { LoopRun } from '../../platform/control-loop/definition.js';
+import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
+import { EVENT_LOG, type EventLog } from '../../ports/event-log.js';
+import { FLEET, type NodeFleet } from '../../ports/node-fleet.js';
+import { type SloBoard, TELEMETRY, type Telemetry } from '../../ports/telemetry.js';
+import { evaluateSlo, WINDOW_S } from './evaluate.js';
+
+const DEADLINE_MS = 10_000;
+
+/** Evaluates every objective of the deployed chains periodically. */
+@Injectable()
+export class SlosService implements SloBoard, OnApplicationBootstrap, OnApplicationShutdown {
+  private statuses: readonly SloStatus[] = [];
+  private readonly listeners: ((statuses: readonly SloStatus[]) => void)[] = [];
+  private readonly loop: ControlLoop;
+
+  constructor(
+    @Inject(CONTROL_LOOPS) loops: ControlLoops,
+    @Inject(CONFIG) config: Config,
+    @Inject(TELEMETRY) private readonly telemetry: Telemetry,
+    @Inject(FLEET) private readonly fleet: NodeFleet,
+    @Inject(DEPLOYMENT_VIEW) private readonly view: DeploymentView,
+    @Inject(EVENT_LOG) private readonly events: EventLog,
+  ) {
+    const { sloPeriodMs } = config.timing;
+    this.loop = loops.add({
+      id: 'slo',
+      title: 'SLO evaluation',
+      purpose: 'Compares measurements of deployed chains with their objectives.',
+      tickMs: sloPeriodMs,
+      backoff: { firstMs: sloPeriodMs, mostMs: 10_000 },
+      deadlineMs: DEADLINE_MS,
+      onPause: () => this.expire(),
+      run: async (run) => this.evaluate(run, Date.now()),
+    });
+  }
+
+  onApplicationBootstrap(): void {
+    this.loop.wake();
+  }
+
+  onApplicationShutdown(): Promise<void> {
+    return this.loop.stop();
+  }
+
+  all(): readonly SloStatus[] {
+    return this.statuses;
+  }
+
+  onChange(listener: (statuses: readonly SloStatus[]) => void): void {
+    this.listeners.push(listener);
+  }
+
+  /** Nothing is evaluated while the loop is paused. */
+  private expire(): void {
+    this.statuses = this.statuses.map((status) => ({ ...status, state: 'stale' }));
+    this.tell();
+  }
+
+  private evaluate(run: LoopRun, nowMs: number): undefined {
+    if (this.loop.status().paused) return;
+    const before = new Map(this.statuses.map((status) => [idOf(status), status]));
+    this.statuses = this.current(nowMs);
+    for (const status of this.statuses) this.tellChange(before.get(idOf(status)), status, run);
+    if (this.statuses.length > 0 || before.size > 0) this.tell();
+  }
+
+  private tell(): void {
+    for (const listener of this.listeners) listener(this.statuses);
+  }
+
+  private current(nowMs: number): SloStatus[] {
+    const { plan } = this.view;
+    if (!plan) return [];
+    const exits = [...this.view.exits().values()];
+    return plan.chains.flatMap(({ chain_id: chainId, definition }) => {
+      if (!this.view.deployment(chainId)) return [];
+      const servers = exits
+        .filter((exit) => exit.chain_id === chainId && exit.direction === 'forward')
+        .flatMap((exit) => exit.servers);
+      const window = this.telemetry.window(chainId, WINDOW_S);
+      return definition.slos.map((slo) =>
+        evaluateSlo(slo, {
+          chainId,
+          window,
+          prediction: plan.slos.find((each) => each.chain_id === chainId && each.slo_id === slo.id),
+          stale: servers.some((server) => !this.fleet.isConnected(server)),
+          origin: servers[0] ? this.fleet.originOf(servers[0]) : 'twin',
+          nowMs,
+        }),
+      );
+    });
+  }
+
+  private tellChange(before: SloStatus | undefined, now: SloStatus, { decide }: LoopRun): void {
+    if (before?.state === now.state || (!before && now.state === 'no-data')) return;
+    const measured = now.measured === null ? 'nothing measured' : quantity(now.measured, now.unit);
+    const why = `${measured}, target ${quantity(now.target, now.unit)}`;
+    const inputs = { measured: now.measured, target: now.target, unit: now.unit };
+    decide({ subject: idOf(now), what: `Objective ${WORDS[now.state]}`, why, inputs });
+    this.events.append({
+      type: `slo.${now.state}`,
+      subject: now.chain_id,
+      message: `Objective ${now.slo_id} ${WORDS[now.state]}: ${why}`,
+      data: {
+        slo_id: now.slo_id,
+        measured: now.measured,
+        target: now.target,
+        unit: now.unit,
+        from: before?.state ?? null,
+      },
+    });
+  }
+}
+
+const WORDS: Readonly<Record<SloStatus['state'], string>> = {
+  met: 'is met',
+  violated: 'is violated',
+  'no-data': 'has no data',
+  stale: 'is out of date',
+};
+
+const SCALES: Readonly<Record<SloStatus['unit'], readonly [from: number, name: string][]>> = {
+  us: [
+    [1000, 'ms'],
+    [1, 'µs'],
+  ],
+  bps: [
+    [1e6, 'Mbit/s'],
+    [1e3, 'kbit/s'],
+    [1, 'bit/s'],
+  ],
+};
+
+function quantity(value: number, unit: SloStatus['unit']): string {
+  const scales = SCALES[unit];
+  const [from, name] = scales.find(([least]) => value >= least) ?? scales.at(-1)!;
+  return `${Number((value / from).toPrecision(3))} ${name}`;
+}
+
+/** Unique id of a status. */
+export function idOf({ chain_id, slo_id }: SloStatus): string {
+  return `${chain_id} ${slo_id}`;
+}

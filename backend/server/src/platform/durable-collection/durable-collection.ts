@@ -1,0 +1,211 @@
+import type { Log } from '../log.js';
+import { conflict, notFound, ProblemError } from '../problem.js';
+import type { Store, Transaction } from '../redis.js';
+import type { CollectionChange, CollectionDefinition } from './definition.js';
+import { decodeEntry, type Entry, encodeEntry } from './entry.js';
+
+/** In-memory copy of the entries in Redis, changed only by `Collections.commit`. */
+export class DurableCollection<T extends object> {
+  private entries = new Map<string, Entry<T>>();
+  private sorted: readonly T[] | null = null;
+  private loading: Promise<void> | null = null;
+  private readonly listeners = new Set<(change: CollectionChange<T>) => void>();
+  /** Entries in Redis that this server cannot read, when the collection was last read. */
+  unreadable = 0;
+
+  constructor(
+    readonly definition: CollectionDefinition<T>,
+    private readonly store: Store,
+    private readonly log: Log,
+  ) {}
+
+  /** Reads the collection if that has not been done, or if a transaction on it got no reply. */
+  load(): Promise<void> {
+    this.loading ??= this.read().catch((error: unknown) => {
+      this.loading = null;
+      throw error;
+    });
+    return this.loading;
+  }
+
+  all(): readonly T[] {
+    this.sorted ??= this.inOrder([...this.entries.values()].map(({ value }) => value));
+    return this.sorted;
+  }
+
+  get size(): number {
+    return this.entries.size;
+  }
+
+  find(id: string): T | undefined {
+    return this.entries.get(id)?.value;
+  }
+
+  /** Throws 404. */
+  get(id: string): T {
+    return this.entryOf(id).value;
+  }
+
+  /** Value of `ETag`, compared with `If-Match`. Throws 404. */
+  revisionOf(id: string): number {
+    return this.entryOf(id).revision;
+  }
+
+  /** Called after each change, including one that is found on re-reading the collection. */
+  onChange(listener: (change: CollectionChange<T>) => void): () => void {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  }
+
+  /** For `Collections` only. */
+  draft(): CollectionDraft<T> {
+    return new CollectionDraft(this.definition, this.entries);
+  }
+
+  /** For `Collections` alone: the draft is stored. Gives the way to tell the listeners. */
+  take(draft: CollectionDraft<T>): () => void {
+    const change = draft.change();
+    this.entries = draft.entries();
+    this.sorted = null;
+    return () => this.tell(change);
+  }
+
+  /** For `Collections` only: Redis may be ahead of memory. */
+  doubt(): void {
+    this.loading = null;
+  }
+
+  private entryOf(id: string): Entry<T> {
+    const entry = this.entries.get(id);
+    if (!entry) throw notFound(this.definition.noun, id);
+    return entry;
+  }
+
+  private async read(): Promise<void> {
+    const stored = await this.store.redis.hgetall(this.definition.key);
+    const before = this.entries;
+    this.entries = new Map();
+    for (const [id, text] of Object.entries(stored)) {
+      const entry = this.decode(id, text);
+      if (entry) this.entries.set(id, entry);
+    }
+    this.unreadable = Object.keys(stored).length - this.entries.size;
+    this.sorted = null;
+    this.tell(differenceOf(before, this.entries));
+  }
+
+  /** Null if unreadable. The entry stays in Redis for a server that can read it. */
+  private decode(id: string, text: string): Entry<T> | null {
+    try {
+      return decodeEntry(this.definition, id, text);
+    } catch (error) {
+      this.log.error({ error: (error as Error).message, key: this.definition.key, id }, 'an entry cannot be read');
+      return null;
+    }
+  }
+
+  private inOrder(values: T[]): T[] {
+    return values.sort(orderOf(this.definition));
+  }
+
+  private tell(change: CollectionChange<T>): void {
+    if (change.put.length === 0 && change.removed.length === 0) return;
+    for (const listener of this.listeners) {
+      try {
+        listener(change);
+      } catch (error) {
+        this.log.error({ error, key: this.definition.key }, 'a listener of a collection failed');
+      }
+    }
+  }
+}
+
+/** Changes of one collection that are not stored yet. */
+export class CollectionDraft<T extends object> {
+  private readonly after: Map<string, Entry<T>>;
+  private readonly touched = new Set<string>();
+
+  constructor(
+    private readonly definition: CollectionDefinition<T>,
+    private readonly before: ReadonlyMap<string, Entry<T>>,
+  ) {
+    this.after = new Map(before);
+  }
+
+  put(value: T, ifMatch: string | null): void {
+    const id = this.definition.idOf(value);
+    const known = this.after.get(id);
+    this.requireMatch(known, id, ifMatch);
+    const { bound, noun } = this.definition;
+    if (!known && bound.policy === 'refuse' && this.after.size >= bound.most)
+      throw conflict(`The limit of ${bound.most} entries of the kind "${noun}" is reached; delete some first.`);
+    const revision = (this.before.get(id)?.revision ?? 0) + 1;
+    this.after.set(id, { value, revision });
+    this.touched.add(id);
+  }
+
+  /** False if there is none. */
+  remove(id: string, ifMatch: string | null): boolean {
+    this.requireMatch(this.after.get(id), id, ifMatch);
+    if (!this.after.delete(id)) return false;
+    this.touched.add(id);
+    return true;
+  }
+
+  /** Adds the removals that the bound requires. */
+  trim(): void {
+    const { bound, idOf } = this.definition;
+    if (bound.policy !== 'drop-last') return;
+    const excess = this.after.size - bound.most;
+    if (excess <= 0) return;
+    const candidates = [...this.after.values()]
+      .map(({ value }) => value)
+      .sort(orderOf(this.definition))
+      .reverse()
+      .filter((value) => !bound.keeps?.(value));
+    for (const value of candidates.slice(0, excess)) this.remove(idOf(value), null);
+  }
+
+  writeIn(transaction: Transaction): void {
+    const gone: string[] = [];
+    for (const id of this.touched) {
+      const entry = this.after.get(id);
+      if (entry) transaction.hset(this.definition.key, id, encodeEntry(this.definition, entry));
+      else if (this.before.has(id)) gone.push(id);
+    }
+    if (gone.length > 0) transaction.hdel(this.definition.key, ...gone);
+  }
+
+  get isEmpty(): boolean {
+    return [...this.touched].every((id) => !this.after.has(id) && !this.before.has(id));
+  }
+
+  entries(): Map<string, Entry<T>> {
+    return this.after;
+  }
+
+  change(): CollectionChange<T> {
+    return differenceOf(this.before, this.after);
+  }
+
+  private requireMatch(known: Entry<T> | undefined, id: string, ifMatch: string | null): void {
+    if (ifMatch === null) return;
+    if (!known) throw notFound(this.definition.noun, id);
+    if (ifMatch !== String(known.revision))
+      throw new ProblemError(412, `The ${this.definition.noun} "${id}" is at revision ${known.revision}.`);
+  }
+}
+
+function orderOf<T extends object>({ order, idOf }: CollectionDefinition<T>): (a: T, b: T) => number {
+  const byId = (a: T, b: T) => (idOf(a) < idOf(b) ? -1 : 1);
+  return order ? (a, b) => order(a, b) || byId(a, b) : byId;
+}
+
+function differenceOf<T>(
+  before: ReadonlyMap<string, Entry<T>>,
+  after: ReadonlyMap<string, Entry<T>>,
+): CollectionChange<T> {
+  const put = [...after].filter(([id, entry]) => before.get(id)?.revision !== entry.revision);
+  const removed = [...before].filter(([id]) => !after.has(id));
+  return { put: put.map(([, { value }]) => value), removed: removed.map(([, { value }]) => value) };
+}

@@ -1,0 +1,31 @@
+import type { Chain, ChainDefinition, ChainProblem, ChainVersion, PlannedChain } from '@orrery/contract';
+import type { Batch } from '../platform/durable-collection/collections.js';
+
+export const CHAINS = Symbol('ChainStore');
+
+export interface Publication {
+  /** Version of each planned chain, by id. */
+  readonly versions: ReadonlyMap<string, number>;
+  /** Whether any version is new. */
+  readonly isNew: boolean;
+  /** Stores what is new. */
+  putIn(batch: Batch): void;
+}
+
+export interface ChainStore {
+  /** Throws 404. */
+  get(id: string): Promise<Chain>;
+  /** Throws 404. */
+  version(id: string, version: number): Promise<ChainVersion>;
+  /**
+   * Runs `work` while no chain can change. A planned draft (version 0) resolves to the newest version if it is equal to
+   * that, otherwise to a new one. Throws 404 if a chain is gone, 409 if a draft has changed since planning, 422 if it has
+   * errors.
+   */
+  publishing<T>(
+    planned: readonly PlannedChain[],
+    by: string,
+    work: (publication: Publication) => Promise<T>,
+  ): Promise<T>;
+  problemsOf(definition: ChainDefinition): ChainProblem[];
+}

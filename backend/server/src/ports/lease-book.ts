@@ -1,0 +1,55 @@
+import type { SlotRef } from '@orrery/contract';
+import type { Batch } from '../platform/durable-collection/collections.js';
+
+export const LEASES = Symbol('LeaseBook');
+
+/** Something that one holder at a time may lease. A path covers everything below it: a board covers its slots. */
+export type Resource = `chain/${string}` | `board/${string}`;
+
+export const chainResource = (chainId: string): Resource => `chain/${chainId}`;
+export const boardResource = (board: string): Resource => `board/${board}`;
+export const slotResource = ({ board, slot }: SlotRef): Resource => `board/${board}/${slot}`;
+
+/** Null if the resource is not a slot. */
+export function slotOfResource(resource: string): SlotRef | null {
+  const [kind, board, slot] = resource.split('/');
+  return kind === 'board' && board !== undefined && slot !== undefined ? { board, slot: Number(slot) } : null;
+}
+
+/** `change`: the holder is changing it. `reserve`: plans that do not name it leave it alone. */
+export type Claim = 'change' | 'reserve';
+
+export interface Lease {
+  readonly resource: string;
+  readonly claim: Claim;
+  readonly holder: string;
+  readonly purpose: string;
+  /** Requester. */
+  readonly by: string;
+  /** Grows with every grant: a holder with a smaller fence has lost the lease. */
+  readonly fence: number;
+  readonly since_ms: number;
+  /** Null: until it is released. */
+  readonly until_ms: number | null;
+}
+
+export interface LeaseRequest extends Pick<Lease, 'claim' | 'holder' | 'purpose' | 'by'> {
+  readonly resources: readonly Resource[];
+  readonly until_ms?: number | null;
+}
+
+/** Exclusive leases: two with the same claim do not overlap unless their holder is the same. */
+export interface LeaseBook {
+  /** Those that have not expired. */
+  all(): readonly Lease[];
+  find(claim: Claim, resource: Resource): Lease | null;
+  /** A conflicting lease of another holder; null: none. */
+  conflictOf(request: Pick<LeaseRequest, 'claim' | 'holder' | 'resources'>): Lease | null;
+  /** Throws 409 that names the holder. */
+  requireFree(request: Pick<LeaseRequest, 'claim' | 'holder' | 'resources'>): void;
+  /** Leases all resources or none, in the same batch; returns the fence. Throws 409 that names the holder. */
+  acquireIn(batch: Batch, request: LeaseRequest): number;
+  /** Absent `resources`: everything that the holder has. */
+  releaseIn(batch: Batch, claim: Claim, holder: string, resources?: readonly Resource[]): void;
+  onChange(listener: () => void): void;
+}

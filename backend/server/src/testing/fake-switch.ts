@@ -1,0 +1,100 @@
+import {
+  AGENT_PROTOCOL,
+  type AgentMessage,
+  API_PREFIX,
+  type ObservedSwitch,
+  ServerMessage,
+  type SwitchSpec,
+} from '@orrery/contract';
+import { ASSUMED_ABILITIES } from '@orrery/planner/lower/switch/abilities';
+import { WebSocket } from 'ws';
+import { until } from './wait.js';
+
+/** Speaks the protocol of a switch's agent. Converges immediately unless `hold` is set. */
+export class FakeSwitch {
+  readonly told: SwitchSpec[] = [];
+  credential: string | null = null;
+  hold = false;
+  /** Why it cannot converge; null: it can. */
+  trouble: string | null = null;
+  observed: ObservedSwitch = {
+    generation: 0,
+    state: 'converged',
+    entries: 0,
+    repairs: 0,
+    ports: [],
+    error: null,
+  };
+  private socket: WebSocket | null = null;
+
+  constructor(
+    private readonly serverUrl: string,
+    readonly node: string,
+    private readonly token: string | null,
+  ) {}
+
+  get spec(): SwitchSpec | undefined {
+    return this.told.at(-1);
+  }
+
+  /** Rules of which it was last told entries. */
+  get rules(): string[] {
+    return [...new Set(this.spec?.entries.flatMap(({ rule_id }) => rule_id ?? []))];
+  }
+
+  /** Resolves when the server has admitted it. */
+  async connect(): Promise<void> {
+    const base = this.serverUrl.replace(/^http/, 'ws');
+    const socket = new WebSocket(base.startsWith('ws+unix:') ? base : `${base}${API_PREFIX}/agent`);
+    this.socket = socket;
+    let welcomed = false;
+    socket.on('message', (data) => {
+      const message = ServerMessage.parse(JSON.parse(data.toString()));
+      if (message.type === 'welcome') {
+        welcomed = true;
+        this.credential = message.credential ?? this.credential;
+      } else if (message.type === 'switch-desired') {
+        this.told.push(message.spec);
+        if (!this.hold) this.reach();
+      }
+    });
+    socket.on('error', () => undefined);
+    await until(`connection of ${this.node}`, () => socket.readyState === WebSocket.OPEN);
+    this.send({
+      type: 'switch-hello',
+      protocol: AGENT_PROTOCOL,
+      node: this.node,
+      origin: 'twin',
+      version: '0.1.0',
+      boot_id: 'boot-1',
+      join_token: this.credential === null ? this.token : null,
+      credential: this.credential,
+      description: { driver: 'ovs', software: 'fake', abilities: ASSUMED_ABILITIES },
+      observed: this.observed,
+    });
+    await until(`welcome of ${this.node}`, () => welcomed);
+  }
+
+  /** Reports that its latest spec is installed, or why not. */
+  reach(): void {
+    const { spec, trouble } = this;
+    const generation = trouble === null ? (spec?.generation ?? 0) : this.observed.generation;
+    const state = trouble === null ? ('converged' as const) : ('failed' as const);
+    this.observed = { ...this.observed, generation, state, error: trouble, entries: spec?.entries.length ?? 0 };
+    this.send({ type: 'switch-observed', observed: this.observed });
+  }
+
+  send(message: AgentMessage): void {
+    this.socket?.send(JSON.stringify(message));
+  }
+
+  /** Disconnects abruptly, like a killed agent. */
+  async kill(): Promise<void> {
+    const { socket } = this;
+    this.socket = null;
+    if (!socket || socket.readyState === WebSocket.CLOSED) return;
+    const closed = new Promise((resolve) => socket.once('close', resolve));
+    socket.terminate();
+    await closed;
+  }
+}

@@ -1,0 +1,208 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { ChainDefinition, Infrastructure } from '@orrery/contract';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { RACK as SPACIOUS } from './testing/fixtures.js';
+import { TestServer } from './testing/server.js';
+import { until } from './testing/wait.js';
+
+const ROOT = resolve(import.meta.dirname, '../../..');
+const TWIND = join(ROOT, 'twin/bin/twin-launcher');
+const needed = [
+  join(ROOT, 'agents/node/dist/agent.mjs'),
+  process.env.ORRERY_ENGINE ?? join(ROOT, 'agents/build/engine/orrery-engine'),
+  '/usr/share/openvswitch/vswitch.ovsschema',
+].filter((path) => !existsSync(path));
+/** Several times what a quiet machine needs. */
+const LIMIT_MS = 180_000;
+const missing = process.getuid?.() !== 0 ? 'needs root' : needed.length > 0 ? `needs ${needed.join(', ')}` : null;
+
+/** Each server has memory for one monitor only, to put the two NFs of the chain on two servers. */
+const RACK: Infrastructure = {
+  ...SPACIOUS,
+  servers: SPACIOUS.servers.map((server) => ({ ...server, memory_bytes: 8_000_000 })),
+};
+const PROBES_PER_S = 300;
+const PROBE_S = 30;
+
+/** Two NFs on the path of client-1's probes. */
+const CHAIN = ChainDefinition.parse({
+  name: 'probed',
+  title: 'Probed',
+  traffic_class: { from: ['client-1'], match: [{ attribute: 'ip.dst', value: '10.0.2.1/32' }], rate_bps: 1_000_000 },
+  nodes: [
+    { id: 'in', kind: 'ingress' },
+    { id: 'first', kind: 'nf', nf: 'monitor' },
+    { id: 'second', kind: 'nf', nf: 'monitor' },
+    { id: 'out', kind: 'egress' },
+  ],
+  edges: [
+    { id: 'e1', from: 'in', to: 'first' },
+    { id: 'e2', from: 'first', to: 'second' },
+    { id: 'e3', from: 'second', to: 'out' },
+  ],
+});
+
+/** The rack with a second switch and a new host. */
+function grown(rack: Infrastructure): Infrastructure {
+  const [leaf] = rack.switches;
+  const [client] = rack.hosts;
+  return Infrastructure.parse({
+    ...rack,
+    switches: [{ ...leaf, id: 'spine', title: 'Spine' }, ...rack.switches],
+    hosts: [
+      ...rack.hosts,
+      { ...client, id: 'new', title: 'New', addresses: [{ address: '10.0.9.9' }], mac: '02:00:00:00:00:99' },
+    ],
+    links: [
+      { id: 'trunk', a: { node: 'spine', port: 'down' }, b: { node: leaf!.id, port: 'up' }, bandwidth_bps: 1e9 },
+      ...rack.links,
+      { id: 'new-spine', a: { node: 'new', port: 'eth0' }, b: { node: 'spine', port: 'p1' }, bandwidth_bps: 1e8 },
+    ],
+  });
+}
+
+function without(rack: Infrastructure, node: string): Infrastructure {
+  const stays = ({ id }: { id: string }) => id !== node;
+  return Infrastructure.parse({
+    ...rack,
+    servers: rack.servers.filter(stays),
+    hosts: rack.hosts.filter(stays),
+    links: rack.links.filter(({ a, b }) => a.node !== node && b.node !== node),
+  });
+}
+
+function slower(rack: Infrastructure, link: string): Infrastructure {
+  return { ...rack, links: rack.links.map((it) => (it.id === link ? { ...it, bandwidth_bps: 5e7 } : it)) };
+}
+
+describe.skipIf(missing)(`a chain while the topology changes${missing ? ` (${missing})` : ''}`, () => {
+  let server: TestServer;
+  beforeEach(async () => {
+    const env = {
+      ORRERY_TWIN: 'on',
+      ORRERY_TWIND: TWIND,
+      ORRERY_STEP_TIMEOUT_MS: '20000',
+      ORRERY_AGENT_STALE_MS: '5000',
+    };
+    server = await TestServer.start({ env });
+    await change(RACK);
+  });
+  afterEach(() => server.stop());
+
+  /** Resolves when the twin is built and every agent is connected. */
+  async function change(infrastructure: Infrastructure): Promise<void> {
+    await server.api.call('putInfrastructure', { body: infrastructure });
+    const ids = (all: readonly { id: string }[]) => all.map(({ id }) => id).sort();
+    const { servers, switches, hosts } = infrastructure;
+    await until(
+      'the twin follows',
+      async () => {
+        const { state } = await server.api.call('getTwin');
+        const built = state?.nodes.filter(({ kind }) => kind === 'host');
+        const { items } = await server.api.call('listNodes', { query: { limit: 100 } });
+        return (
+          state?.phase === 'up' &&
+          ids(built!).join() === ids(hosts).join() &&
+          ids(items).join() === ids([...servers, ...switches]).join() &&
+          items.every((node) => node.state === 'connected')
+        );
+      },
+      60_000,
+    );
+  }
+
+  /** Process ids of the engines, by server. */
+  function engines(): Record<string, string> {
+    const found: Record<string, string> = {};
+    for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
+      let command: string;
+      try {
+        command = readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+      } catch {
+        continue;
+      }
+      if (!/^[^\0]*orrery-engine\0/.test(command) || !command.includes(server.scratch.path)) continue;
+      const { id } = RACK.servers.find((it) => command.includes(`/${it.id}/`)) ?? { id: command };
+      found[id] = pid;
+    }
+    return found;
+  }
+
+  const counters = async () => {
+    const { items } = await server.api.call('listCounters', { query: { limit: 100 } });
+    return items.map(({ instance_id, packets_in, packets_out, drops }) => ({
+      instance_id,
+      packets_in,
+      packets_out,
+      drops,
+    }));
+  };
+  const probe = async () => {
+    const { status } = await server.api.call('getApplication', { params: { id: 'probe' } });
+    const metric = (name: string) => status.metrics.find((it) => it.name === name)!.value;
+    return { state: status.state, sent: metric('sent'), received: metric('received'), lost: metric('lost') };
+  };
+
+  it(
+    'loses no packet, and its instances keep their processes and counters',
+    async () => {
+      const { id } = await server.api.call('createChain', { body: CHAIN });
+      const accepted = await server.api.call('createDeployment', { body: { chain_id: id } });
+      const done = await server.finished(accepted.id);
+      expect(done, done.error?.detail).toMatchObject({ state: 'COMPLETED' });
+      const plan = await server.api.call('getPlan', { params: { id: done.plan_id! } });
+      const used = new Set(plan.graph.nodes.flatMap((node) => ('server' in node ? [node.server] : [])));
+      expect(used.size).toBe(2);
+      const unused = RACK.servers.find((it) => !used.has(it.id))!.id;
+      const before = engines();
+      expect(Object.keys(before)).toEqual(expect.arrayContaining([...used]));
+
+      await server.api.call('createApplication', {
+        body: { id: 'echo', kind: 'probe-server', node: 'web-1', config: {} },
+      });
+      const config = { to: 'web-1', rate_per_s: PROBES_PER_S, duration_s: PROBE_S };
+      await server.api.call('createApplication', { body: { id: 'probe', kind: 'probe', node: 'client-1', config } });
+      await until('probes arrive', async () => ((await probe()).received ?? 0) > 0);
+
+      const addPages = async () => {
+        await server.api.call('createApplication', {
+          body: { id: 'pages', kind: 'http-server', node: 'new', config: {} },
+        });
+        await until('pages are served', async () => {
+          const { status } = await server.api.call('getApplication', { params: { id: 'pages' } });
+          return status.state === 'running';
+        });
+      };
+      const changes = [
+        () => change(grown(RACK)),
+        addPages,
+        () => change(without(grown(RACK), unused)),
+        () => change(slower(grown(RACK), 'client-2-leaf-1')),
+        () => server.api.request('deleteApplication', { params: { id: 'pages' } }),
+        () => change(without(RACK, 'client-2')),
+        () => change(RACK),
+      ];
+      let last = await counters();
+      for (const make of changes) {
+        await make();
+        const now = await counters();
+        expect(now.map(({ instance_id }) => instance_id)).toEqual(last.map(({ instance_id }) => instance_id));
+        for (const [i, { packets_in }] of now.entries()) expect(packets_in).toBeGreaterThanOrEqual(last[i]!.packets_in);
+        last = now;
+      }
+      expect((await probe()).state, 'the changes end before the probes').toBe('running');
+
+      await until('the probes end', async () => (await probe()).state === 'completed', 60_000);
+      const { sent, received, lost } = await probe();
+      expect({ received, lost }).toEqual({ received: sent, lost: 0 });
+      expect(sent).toBeGreaterThan(PROBES_PER_S * PROBE_S * 0.5);
+      const passed = { packets_in: sent, packets_out: sent };
+      await until('the last counters', async () => (await counters()).every(({ packets_out }) => packets_out === sent));
+      expect(await counters()).toMatchObject([passed, passed]);
+      const after = engines();
+      for (const name of used) expect(after[name]).toBe(before[name]);
+    },
+    LIMIT_MS,
+  );
+});

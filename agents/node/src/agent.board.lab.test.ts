@@ -28,7 +28,7 @@ function chain(generation = 1): NodeSpec {
       instance('p.mon.0', { outputs: [output('p.e2', { kind: 'exit', exit_id: 'p.exit' })] }),
     ],
     hops: [{ hop: 1, instance_id: 'p.fw.0', direction: 'forward' }],
-    exits: [{ exit_id: 'p.exit', pipeline_id: 'p', direction: 'forward' }],
+    exits: [{ exit_id: 'p.exit', chain_id: 'p', direction: 'forward' }],
   });
 }
 
@@ -54,7 +54,7 @@ function natChain(): NodeSpec {
       { hop: 1, instance_id: 'p.nat.0', direction: 'forward' },
       { hop: 2, instance_id: 'p.nat.0', direction: 'return' },
     ],
-    exits: [...spec.exits, { exit_id: 'p.return', pipeline_id: 'p', direction: 'return' }],
+    exits: [...spec.exits, { exit_id: 'p.return', chain_id: 'p', direction: 'return' }],
   });
 }
 
@@ -97,7 +97,7 @@ describe.skipIf(missing !== null)(
   `agent with an engine and a board${missing ? ` (${missing})` : ''}`,
   { timeout: 60_000 },
   () => {
-    it('leads packets through a module in a slot, shows its load, and counts what it drops', async () => {
+    it('sends packets through a module in a slot, reports its load, and counts what it drops', async () => {
       const { lab } = await setUp();
       const hello = lab.server.all('hello').at(-1)!;
       expect(hello.capabilities.boards).toMatchObject([{ id: 'b1', emulated: true, modules: ['stateful-firewall'] }]);
@@ -117,12 +117,12 @@ describe.skipIf(missing !== null)(
       expect(await lab.instanceState('p.fw.0')).toMatchObject({ denied: 5, passed: 20 });
     });
 
-    it.skipIf(!builtModule('nat'))('translates on the board, with translations of the agent', async () => {
+    it.skipIf(!builtModule('nat'))('translates on the board, with mappings from the agent', async () => {
       const { lab } = await setUp(natChain());
       const out = await lab.exchange({ hop: 1, count: 5, expect: 5 });
       expect(out.length).toBe(5);
       for (const packet of out) expect(packet).toMatchObject({ src: '198.18.0.1', dst: '10.0.2.2', intact: true });
-      // Each is a flow of its own: five source ports from 5000 on.
+      // Five flows: source ports from 5000 on.
       expect(out.map(({ sport }) => sport)).toEqual([1024, 1025, 1026, 1027, 1028]);
       const reply = { src: '10.0.2.2', sport: 80, dst: '198.18.0.1', dport: 1025 };
       const [back] = await lab.exchange({ hop: 2, count: 1, expect: 1, ...reply });
@@ -141,7 +141,7 @@ describe.skipIf(missing !== null)(
       console.log(`miss to translation: ${JSON.stringify(round_trip)}`);
     });
 
-    it('loads again a board that lost its power, and packets cross once more', async () => {
+    it('reloads a board that lost power, and packets get through again', async () => {
       const { lab, board } = await setUp();
       await lab.exchange({ hop: 1, count: 1, expect: 1 });
       await board.kill();
@@ -159,7 +159,7 @@ describe.skipIf(missing !== null)(
       expect(lab.server.all('event').filter(({ event }) => event === 'slot.loaded').length).toBe(2);
     });
 
-    it('works on while the agent is dead; the next one loads nothing', async () => {
+    it('keeps working while the agent is dead; the next agent loads nothing', async () => {
       const { lab, agent, file } = await setUp();
       agent.kill('SIGKILL');
       await ended(agent);
@@ -171,7 +171,7 @@ describe.skipIf(missing !== null)(
       expect(lab.server.all('event').filter(({ event }) => event === 'slot.loaded').length).toBe(1);
     });
 
-    it('takes a new graph while an interface of the board is away, and leads packets there again when it is back', async () => {
+    it('takes a new graph while a board interface is missing, and uses it again when it is back', async () => {
       const { lab, board } = await setUp();
       await board.kill();
       execFileSync('ip', ['-n', lab.node, 'link', 'del', 'dev', 'n0']);

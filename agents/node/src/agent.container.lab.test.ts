@@ -4,14 +4,14 @@ import type { AgentCapabilities, NodeSpec, Observed } from '@orrery/contract';
 import { describe, expect, it } from 'vitest';
 import { ABSENCE_MS } from './drivers/container/docker-host.js';
 import { DEFAULT_LIMIT_MS } from './drivers/container/docker-http.js';
-import { childOf, DockerSandbox, dockerMissing, NF_BOX } from './testing/docker-sandbox.js';
+import { childOf, DockerSandbox, dockerMissing, NF_IMAGE } from './testing/docker-sandbox.js';
 import { ended, Lab, NODE_MAC, type Packet } from './testing/lab.js';
 import { until } from './testing/scratch.js';
 import { instance, linearChain, nodeSpec } from './testing/specs.js';
 
 const missing = dockerMissing();
 
-/** An agent that waits for a frozen Docker waits so long for each answer, but for that to its first question. */
+/** Timeout of an agent when Docker is frozen: every request but its first takes this long. */
 const FROZEN_MS = DEFAULT_LIMIT_MS;
 const EXTERNAL = '198.18.0.1';
 const NAT = 'lin.nat.0';
@@ -30,7 +30,7 @@ const withoutNat = (generation: number) =>
   nodeSpec({ generation, nic: { iface: 'e0', mac: NODE_MAC }, instances: [instance('lin.mon.0')] });
 
 class ContainerLab extends Lab {
-  /** With what separates the fields of a bind in Docker's short form. */
+  /** Contains the character that separates the fields of a bind in Docker's short syntax. */
   override readonly run_dir = join(this.directory, 'r:w');
 
   constructor(readonly docker: DockerSandbox) {
@@ -49,7 +49,7 @@ class ContainerLab extends Lab {
   }
 
   override startAgent(...more: string[]): ChildProcess {
-    return super.startAgent('--docker', this.docker.socket, '--nf-box', NF_BOX, ...more);
+    return super.startAgent('--docker', this.docker.socket, '--nf-image', NF_IMAGE, ...more);
   }
 
   async desire(spec: NodeSpec): Promise<void> {
@@ -60,7 +60,7 @@ class ContainerLab extends Lab {
     );
   }
 
-  /** Resolves with the first report from an index on (that of the last that came) which fits, and its index. */
+  /** Resolves with the first report that matches, from an index on (by default, the latest report), and its index. */
   async observes(what: string, fits: (observed: Observed) => boolean, from = this.reports - 1) {
     const probe = () => {
       const all = this.server.all('observed');
@@ -70,7 +70,7 @@ class ContainerLab extends Lab {
     return until(what, probe, 30_000).catch((error) => this.explain(error));
   }
 
-  /** Resolves when a report from an index on told of a loss, and a later one that it is over. */
+  /** Resolves when a report from an index on shows a failure, and a later one the recovery. */
   async recovers(from: number, meanwhile: () => Promise<void> = async () => {}): Promise<void> {
     const { index } = await this.observes('the loss is seen', ({ state }) => state !== 'converged', from);
     await meanwhile();
@@ -81,7 +81,7 @@ class ContainerLab extends Lab {
     return this.server.all('observed').length;
   }
 
-  /** All of these packets, out of the far end of the chain. */
+  /** All of these packets arrive at the far end of the chain. */
   async forward(count: number, sport = 5000): Promise<Packet[]> {
     const out = await this.exchange({ hop: 1, count, expect: count, sport, seconds: 3 });
     expect(out.map(({ src, dst, intact }) => [src, dst, intact])).toEqual(
@@ -90,7 +90,7 @@ class ContainerLab extends Lab {
     return out;
   }
 
-  /** What becomes of a reply to a translated packet. */
+  /** What a reply to a translated packet becomes. */
   async reply({ sport }: Packet): Promise<Packet[]> {
     return this.exchange({ hop: 2, count: 1, expect: 1, src: '10.0.2.2', sport: 80, dst: EXTERNAL, dport: sport });
   }
@@ -106,7 +106,7 @@ class ContainerLab extends Lab {
     ).catch((error) => this.explain(error));
   }
 
-  /** Resolves when a hello after so many says that containers can be had. */
+  /** Resolves when a hello after the given number of hellos says that containers are available. */
   async offersContainers(after: number): Promise<void> {
     const offers = () =>
       this.server
@@ -135,7 +135,7 @@ class ContainerLab extends Lab {
     process.kill(childOf(agent.pid!)!, signal);
   }
 
-  /** Sends packets, batch after batch, until `work` is done; every one must come out. */
+  /** Sends batches of packets until `work` is done; every packet must come out. */
   async withoutLoss(work: Promise<unknown>): Promise<number> {
     let over = false;
     const done = work.finally(() => {
@@ -152,7 +152,7 @@ class ContainerLab extends Lab {
   }
 }
 
-/** It was offered once, and is no more. */
+/** It was available once, and no longer is. */
 const withdrawn = ({ drivers, containers }: AgentCapabilities) =>
   !drivers.includes('container') && containers?.detail.includes('ECONNREFUSED') === true;
 
@@ -160,7 +160,7 @@ describe.skipIf(missing !== null)(
   `agent with real containers${missing ? ` (${missing})` : ''}`,
   { timeout: 90_000 },
   () => {
-    it('leads packets through a container and replies back, and removes all of it', async () => {
+    it('sends packets through a container and replies back, and removes everything afterwards', async () => {
       const { lab } = await ContainerLab.start();
       const [first] = await lab.forward(20);
       expect(await lab.reply(first!)).toMatchObject([{ src: '10.0.2.2', dst: '10.0.1.2', dport: 5000, intact: true }]);
@@ -185,7 +185,7 @@ describe.skipIf(missing !== null)(
       expect(lab.docker.cgroups()).toEqual([]);
     });
 
-    it('gives an NF that was taken over no right and no place to write', async () => {
+    it('leaves a compromised NF no privileges and nowhere to write', async () => {
       const { lab } = await ContainerLab.start();
       const { nf, holder } = await lab.containers();
       const none = '0'.repeat(16);
@@ -202,11 +202,11 @@ describe.skipIf(missing !== null)(
         expect(await lab.docker.intrude(container)).toMatchObject({ ...nobody, writable: [] });
       const { files } = await lab.docker.intrude(nf!);
       expect(files.filter((path) => !path.startsWith('/etc/')).sort()).toEqual(
-        ['/.dockerenv', '/ctl/nf', '/instance.json', '/orrery-nf-box'].sort(),
+        ['/.dockerenv', '/ctl/nf', '/instance.json', '/orrery-container-nf'].sort(),
       );
     });
 
-    it('says that an NF took too much memory, and starts it again', async () => {
+    it('reports that an NF used too much memory, and restarts it', async () => {
       const { lab } = await ContainerLab.start();
       const from = lab.reports;
       lab.docker.starve((await lab.containers()).nf!);
@@ -224,7 +224,7 @@ describe.skipIf(missing !== null)(
       await lab.crosses();
     });
 
-    it('counts each drop once, whatever starts again', async () => {
+    it('counts each drop once, whatever restarts', async () => {
       const { lab, agent } = await ContainerLab.start();
       const totals = () =>
         lab.server
@@ -253,24 +253,28 @@ describe.skipIf(missing !== null)(
       expect(totals()).toEqual(totals().sort((a, b) => a - b));
     });
 
-    it('leaves no image behind but the one that is wanted and those that are in use', async () => {
+    it('removes all images except the required one and those in use', async () => {
       const docker = new DockerSandbox();
       await docker.setUp();
       const lab = new ContainerLab(docker);
       await lab.setUp();
-      const label = ['LABEL orrery.image=nf-box', 'ENTRYPOINT ["/orrery-nf-box"]'];
+      const label = ['LABEL orrery.image=container-nf', 'ENTRYPOINT ["/orrery-container-nf"]'];
       for (const tag of ['old', 'busy', 'busy'])
-        await docker.client.importImage('orrery/nf-box', tag, NF_BOX, tag === 'busy' ? label : label.slice(1));
-      await docker.client.create('another', { Image: 'orrery/nf-box:busy' });
+        await docker.client.importImage('orrery/container-nf', tag, NF_IMAGE, tag === 'busy' ? label : label.slice(1));
+      await docker.client.create('another', { Image: 'orrery/container-nf:busy' });
       lab.startAgent();
       await lab.offersContainers(0);
-      const left = async () => (await docker.client.images({ label: 'orrery.image=nf-box' })).map(({ tags }) => tags);
+      const left = async () =>
+        (await docker.client.images({ label: 'orrery.image=container-nf' })).map(({ tags }) => tags);
       await until('others are gone', async () => (await left()).length === 2);
-      expect((await left()).flat().sort()).toEqual([expect.stringMatching(/:[0-9a-f]{12}$/), 'orrery/nf-box:busy']);
-      expect(await docker.client.hasImage('orrery/nf-box:old')).toBe(false);
+      expect((await left()).flat().sort()).toEqual([
+        expect.stringMatching(/:[0-9a-f]{12}$/),
+        'orrery/container-nf:busy',
+      ]);
+      expect(await docker.client.hasImage('orrery/container-nf:old')).toBe(false);
     });
 
-    it('keeps a connection over another configuration, and refuses one in the words of the NF', async () => {
+    it('keeps a connection across a new configuration, and refuses a bad one with the error of the NF', async () => {
       const { lab } = await ContainerLab.start();
       const before = await lab.containers();
       const [first] = await lab.forward(1);
@@ -287,7 +291,7 @@ describe.skipIf(missing !== null)(
       expect(await lab.containers()).toEqual(before);
     });
 
-    it('fails for good with a first configuration that the NF refuses', async () => {
+    it('fails permanently if the NF refuses its first configuration', async () => {
       const docker = new DockerSandbox();
       await docker.setUp();
       const lab = new ContainerLab(docker);
@@ -304,8 +308,8 @@ describe.skipIf(missing !== null)(
 
     it.each([
       ['was killed', 'KILL', 'exit code 137'],
-      ['answers no more', 'STOP', 'did not answer'],
-    ] as const)('starts an NF that %s again, on the interfaces that it had', async (_, signal, why) => {
+      ['stops responding', 'STOP', 'did not answer'],
+    ] as const)('restarts an NF that %s, on the same interfaces', async (_, signal, why) => {
       const { lab } = await ContainerLab.start();
       await lab.forward(1);
       const before = await lab.containers();
@@ -322,7 +326,7 @@ describe.skipIf(missing !== null)(
       expect(message).toContain(why);
     });
 
-    it('loses nothing when the holder is killed, and makes both anew when the NF ends after it', async () => {
+    it('loses nothing when the holder is killed, and recreates both when the NF ends later', async () => {
       const { lab } = await ContainerLab.start();
       const [first] = await lab.forward(1);
       const before = await lab.containers();
@@ -340,7 +344,7 @@ describe.skipIf(missing !== null)(
       expect([after.nf === before.nf, after.holder === before.holder]).toEqual([false, false]);
     });
 
-    it('goes on while Docker is dead, and starts what died meanwhile when it is back', async () => {
+    it('continues while Docker is dead, and restarts what died in the meantime when it is back', async () => {
       const { lab } = await ContainerLab.start();
       const before = await lab.containers();
       const sent = await lab.withoutLoss(
@@ -382,7 +386,7 @@ describe.skipIf(missing !== null)(
       await lab.forward(3);
     });
 
-    it('is offered all through a short absence of Docker', async () => {
+    it('stays available during a short outage of Docker', async () => {
       const { lab } = await ContainerLab.start();
       await lab.offersContainers(0);
       const hellos = lab.server.all('hello').length;
@@ -393,13 +397,13 @@ describe.skipIf(missing !== null)(
       const from = lab.reports;
       await lab.docker.kill(before.nf!);
       await lab.recovers(from);
-      // It was met before this. One that a busy machine kept away for longer may be given up.
+      // Docker was reachable before this. On a busy machine, one that stays away for longer may be given up.
       if (Date.now() - killed_ms >= ABSENCE_MS) return;
       expect(lab.server.all('hello').length).toBe(hellos);
       expect(lab.server.all('event').filter(({ event }) => event === 'docker.lost')).toEqual([]);
     });
 
-    it('starts the engine again at once while Docker is frozen and more is to be started in containers', async () => {
+    it('restarts the engine at once while Docker is frozen and containers wait to be started', async () => {
       const { lab } = await ContainerLab.start();
       await lab.offersContainers(0);
       lab.docker.freezeDocker();
@@ -420,7 +424,7 @@ describe.skipIf(missing !== null)(
       await lab.observes('all runs', ({ state, generation }) => state === 'converged' && generation === 2);
     });
 
-    it('adopts at once while Docker is frozen, and leads packets through the whole chain all the while', async () => {
+    it('adopts at once while Docker is frozen, and packets keep flowing through the whole chain', async () => {
       const { lab, agent } = await ContainerLab.start();
       const before = await lab.containers();
       lab.docker.freezeDocker();
@@ -458,7 +462,7 @@ describe.skipIf(missing !== null)(
       expect(again!.sport).toBe(first!.sport);
     });
 
-    it('loses nothing while the agent is dead and when the next adopts; strays are removed', async () => {
+    it('loses nothing while the agent is dead or when the next one adopts; strays are removed', async () => {
       const { lab, agent } = await ContainerLab.start();
       const [first] = await lab.forward(1, 7000);
       const before = await lab.containers();
@@ -510,7 +514,7 @@ describe.skipIf(missing !== null)(
       expect((await lab.instanceState(NAT)).container).toMatchObject({ id: before.nf });
     });
 
-    it('leaves nothing behind when it is asked to end', async () => {
+    it('leaves nothing behind when it is told to stop', async () => {
       const { lab, agent } = await ContainerLab.start();
       lab.signal(agent, 'SIGTERM');
       expect(await ended(agent)).toBe(0);

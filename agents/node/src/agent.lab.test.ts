@@ -89,7 +89,7 @@ describe.skipIf(missing !== null)(
         ['lin.exit', 20],
         ['lin.return', 1],
       ]);
-      // Histograms are of intervals, so that together they hold each packet once.
+      // Each histogram covers one interval, so together they contain each packet once.
       const all = lab.server.all('samples').map(({ samples }) => samples);
       const measured = (id: string) =>
         all.flatMap(({ exits }) =>
@@ -101,7 +101,7 @@ describe.skipIf(missing !== null)(
       expect((await lab.server.next('reply', ({ id }) => id === 'c1')).error).toBeNull();
     });
 
-    it('keeps counters and NAT mappings when an instance is added, and says which rule the engine refuses', async () => {
+    it('keeps counters and NAT mappings when an instance is added, and names the rule that is refused', async () => {
       const { lab } = await setUp();
       const [before] = await lab.exchange({ hop: 1, count: 1, expect: 1 });
       const wider = chain(2);
@@ -125,7 +125,7 @@ describe.skipIf(missing !== null)(
       expect((await lab.exchange({ hop: 1, count: 1, expect: 1 })).length).toBe(1);
     });
 
-    it('spreads instances over the workers of an engine that has several', async () => {
+    it('spreads instances over several workers', async () => {
       const spec = chain();
       spec.instances.forEach((one, i) => {
         one.core = i;
@@ -135,7 +135,7 @@ describe.skipIf(missing !== null)(
       expect(out.filter(({ src, intact }) => src === EXTERNAL && intact).length).toBe(20);
     });
 
-    it('brings a killed engine back with its whole graph', async () => {
+    it('restarts a killed engine with its whole graph', async () => {
       const { lab } = await setUp();
       const pid = lab.enginePid()!;
       process.kill(pid, 'SIGKILL');
@@ -145,7 +145,7 @@ describe.skipIf(missing !== null)(
       expect((await lab.exchange({ hop: 1, count: 3, expect: 3 })).length).toBe(3);
     });
 
-    it('works on when its interface was taken away and came back', async () => {
+    it('recovers when its interface is removed and comes back', async () => {
       const { lab } = await setUp();
       await lab.exchange({ hop: 1, count: 1, expect: 1 });
       lab.unplug();
@@ -159,7 +159,7 @@ describe.skipIf(missing !== null)(
       expect(packet).toMatchObject({ src: EXTERNAL, intact: true });
     });
 
-    it('forwards on while the agent is dead, and the next agent adopts it with its counters', async () => {
+    it('keeps forwarding while the agent is dead, and the next agent adopts it with its counters', async () => {
       const { lab, agent } = await setUp();
       await lab.exchange({ hop: 1, count: 4, expect: 4 });
       const before = await lab.server.next('samples', ({ samples }) => countIn(samples, 'lin.fw.0') === 4);
@@ -177,7 +177,7 @@ describe.skipIf(missing !== null)(
       expect((await lab.exchange({ hop: 1, count: 1, expect: 1 })).length).toBe(1);
     });
 
-    it('does what it was last told when it starts without a server', async () => {
+    it('applies the last desired state when it starts without a server', async () => {
       const { lab, agent } = await setUp();
       agent.kill('SIGTERM');
       await ended(agent);
@@ -192,7 +192,7 @@ describe.skipIf(missing !== null)(
       expect(packet).toMatchObject({ src: EXTERNAL, intact: true });
     });
 
-    it('leaves nothing behind when it is asked to end', async () => {
+    it('leaves nothing behind when it is told to stop', async () => {
       const { lab, agent } = await setUp();
       const pid = lab.enginePid()!;
       agent.kill('SIGTERM');
@@ -202,7 +202,7 @@ describe.skipIf(missing !== null)(
       expect(lab.interfaces()).toEqual(['e0']);
     });
 
-    it('leads packets through an ordinary process, which also survives the agent', async () => {
+    it('sends packets through an ordinary process, which also survives the agent', async () => {
       const forwarder = instance('leg.fwd.0', {
         nf: 'legacy-forwarder',
         driver: 'process',
@@ -215,7 +215,7 @@ describe.skipIf(missing !== null)(
         gateway_mac: GATEWAY,
         instances: [forwarder, monitor],
         hops: [{ hop: 1, instance_id: 'leg.fwd.0', direction: 'forward' }],
-        exits: [{ exit_id: 'leg.exit', pipeline_id: 'leg', direction: 'forward' }],
+        exits: [{ exit_id: 'leg.exit', chain_id: 'leg', direction: 'forward' }],
       });
       const { lab, agent } = await setUp(spec);
       const { boot_id } = await lab.server.next('hello');

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { chmodSync, mkdirSync } from 'node:fs';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
-import type { NodeSpec, Observed } from '@orrery/contract';
+import { EVENTS, NodeSpec, type Observed } from '@orrery/contract';
 import { probeCapabilities } from './capabilities.js';
 import { DesiredStore } from './desired-store.js';
+import { ApplicationDriver } from './drivers/application/application-driver.js';
 import { type BoardConfig, readBoards } from './drivers/board/board-config.js';
 import { BoardDriver } from './drivers/board/board-driver.js';
 import { ContainerDriver } from './drivers/container/container-driver.js';
@@ -12,17 +13,17 @@ import { Sampler } from './drivers/engine/sampler.js';
 import type { NfDriver } from './drivers/nf-driver.js';
 import { ProcessDriver } from './drivers/process/process-driver.js';
 import { loadProcessNfs } from './drivers/process/registry.js';
-import type { Emit } from './link/agent-event.js';
+import { agentEvent, type Emit } from './link/agent-event.js';
 import { CredentialStore } from './link/credential-store.js';
 import { EventOutbox } from './link/event-outbox.js';
-import { type Call, DEFAULT_LINK, ServerLink } from './link/server-link.js';
+import { type Call, DEFAULT_LINK, type Desired, ServerLink } from './link/server-link.js';
 import { type AgentOptions, UsageError } from './options.js';
 import { log } from './platform/log.js';
 import { Reconciler } from './reconcile/reconciler.js';
 import { VERSION } from './version.js';
 
 const STATE_LIMIT = 1000;
-/** A server is not kept waiting longer than this to hear whether there is a Docker. */
+/** Longest that hello waits to learn whether Docker is available. */
 const DOCKER_LIMIT_MS = 3000;
 
 /** Composition root: joins the link, the reconciler, the drivers and the sampler of one node. */
@@ -32,11 +33,12 @@ export class Agent {
   private readonly processes: ProcessDriver;
   private readonly containers: ContainerDriver;
   private readonly boards: BoardDriver;
+  private readonly applications: ApplicationDriver;
   private readonly reconciler: Reconciler;
   private readonly link: ServerLink;
   private readonly sampler: Sampler;
-  private readonly store: DesiredStore;
-  /** What a server learns of in the last hello only; undefined before the first. */
+  private readonly store: DesiredStore<typeof NodeSpec>;
+  /** Capabilities reported in the last hello; undefined before the first. */
   private told: { dpdk: string | null; boards: string; containers: string } | undefined;
 
   constructor(private readonly options: AgentOptions) {
@@ -45,7 +47,7 @@ export class Agent {
       mkdirSync(directory, { recursive: true, mode: 0o700 });
       chmodSync(directory, 0o700);
     }
-    this.store = new DesiredStore(state_dir);
+    this.store = new DesiredStore(state_dir, NodeSpec);
     const look = () => {
       this.reconciler.look();
       this.tellCapabilities();
@@ -53,40 +55,47 @@ export class Agent {
     this.engine = new EngineDriver({ path, run_dir, memory, workers, node }, this.emit, look);
     this.processes = new ProcessDriver(loadProcessNfs(), run_dir, this.emit, look);
     this.containers = new ContainerDriver(
-      { node, run_dir, docker: options.docker, nf_box: options.nf_box },
+      { node, run_dir, docker: options.docker, nf_image: options.nf_image },
       this.emit,
       look,
     );
     this.boards = new BoardDriver({ boards: boardsOf(options) }, this.emit, look);
+    this.applications = new ApplicationDriver(node, state_dir, run_dir, this.emit, (seen) =>
+      this.link.applications(seen),
+    );
     const drivers = { engine: this.engine, board: this.boards, hosted: [this.processes, this.containers] };
     this.reconciler = new Reconciler(drivers, this.emit, (seen) => this.observed(seen), node);
     this.link = new ServerLink(
-      { url: options.server, node, join_token: options.join_token, ...DEFAULT_LINK },
+      { url: options.server, ca: options.ca, node, join_token: options.join_token, ...DEFAULT_LINK },
       new CredentialStore(state_dir, node),
       new EventOutbox(),
       {
         hello: () => this.hello(),
-        desired: (spec, first) => this.desired(spec, first),
+        desired: (message, first) => this.desired(message, first),
+        applications: (spec) => this.applications.desire(spec),
         call: (call) => this.call(call),
-        invalid: (why) => this.emit('warning', 'agent.bad-message', node, `Message of the server ignored: ${why}`),
+        invalid: (why) => this.emit('agent.bad-message', node, `Message from the server ignored: ${why}`, {}),
       },
     );
-    this.sampler = new Sampler(this.engine, this.boards, this.containers, (samples) => this.link.samples(samples));
+    this.sampler = new Sampler(this.engine, this.boards, this.containers, (samples) =>
+      this.link.samples({ type: 'samples', samples }),
+    );
   }
 
-  /** Resumes what earlier agents began, then connects. */
+  /** Resumes what earlier agents started, then connects. */
   async start(): Promise<void> {
-    // All that runs is known before anything is changed.
+    // Find out everything that runs before changing anything.
     await Promise.all([
       this.processes.adopt(),
       this.containers.start(),
       this.boards.start(),
-      this.engine.learnNfs().then(() => this.engine.adopt()),
+      this.engine.learn().then(() => this.engine.adopt()),
     ]);
     const spec = this.store.read();
     if (spec) this.reconciler.desire(spec);
+    this.applications.start();
     this.sampler.start();
-    // A server that is told too early that there are no containers plans without those that run.
+    // A server that is told too early that there are no containers would plan without those that run.
     await Promise.race([this.containers.looked, sleep(DOCKER_LIMIT_MS, undefined, { ref: false })]);
     this.link.start();
   }
@@ -97,22 +106,25 @@ export class Agent {
     const engine = this.engine.close(keep);
     await this.reconciler.stop();
     this.boards.stop();
-    await Promise.all([engine, this.processes.close(keep), this.containers.close(keep)]);
-    // The last events go out with the connection.
+    await Promise.all([engine, this.processes.close(keep), this.containers.close(keep), this.applications.close(keep)]);
+    // The last events are sent before the connection closes.
     await setImmediate();
     await this.link.stop();
   }
 
-  private readonly emit: Emit = (severity, event, subject, message, data = {}) => {
-    log(severity, `${event} ${subject}: ${message}`);
-    this.link.event({ event, severity, subject, message, t_ms: Date.now(), data });
+  private readonly emit: Emit = (event, subject, message, data) => {
+    log(EVENTS[event].severity, `${event} ${subject}: ${message}`);
+    this.link.event(agentEvent(event, subject, message, data, Date.now()));
   };
 
   private observed(observed: Observed): void {
-    this.link.observed(observed);
+    this.link.observed({ type: 'observed', observed });
   }
 
-  /** DPDK and its memory are known once an engine runs, a board once it was seen; Docker comes and goes. Hello is where a server learns of them. */
+  /**
+   * DPDK and its memory are known once an engine runs, a board once it was read; Docker comes and goes. A new hello
+   * reports changes to the server.
+   */
   private tellCapabilities(): void {
     const { told, known } = this;
     if (!told) return;
@@ -134,14 +146,27 @@ export class Agent {
     const containers = this.containers.offer;
     const drivers = [this.engine, this.processes, ...(containers.available ? [this.containers] : []), this.boards];
     const { description } = this.engine;
-    const capabilities = await probeCapabilities(iface, description, drivers, this.boards.descriptions, containers);
-    return { origin, version: VERSION, boot_id: this.boot_id, capabilities, observed: this.reconciler.observed };
+    const known = await probeCapabilities(iface, description, drivers, this.boards.descriptions, containers);
+    const capabilities = { ...known, abilities: [...this.engine.abilities] };
+    return {
+      type: 'hello' as const,
+      origin,
+      version: VERSION,
+      boot_id: this.boot_id,
+      capabilities,
+      observed: this.reconciler.observed,
+    };
   }
 
-  private desired(spec: NodeSpec, first: boolean): void {
+  private desired(message: Desired, first: boolean): void {
+    if (message.type !== 'desired') {
+      this.emit('agent.bad-message', this.options.node, 'Message from the server ignored: it is for a switch', {});
+      return;
+    }
+    const { spec } = message;
     const { desired } = this.reconciler;
     if (!first && desired && spec.generation < desired.generation) {
-      log('warning', `generation ${spec.generation} came after ${desired.generation} and is ignored`);
+      log('warning', `generation ${spec.generation} arrived after ${desired.generation} and is ignored`);
     } else if (desired && JSON.stringify(spec) === JSON.stringify(desired)) {
       this.reconciler.look();
     } else {
@@ -150,13 +175,13 @@ export class Agent {
     }
   }
 
-  /** A node that cannot remember still does what it is told. */
+  /** A node that cannot save its desired state still applies it. */
   private remember(spec: NodeSpec): void {
     try {
       this.store.write(spec);
     } catch (error) {
       const why = `Generation ${spec.generation} cannot be saved for a restart: ${(error as Error).message}`;
-      this.emit('error', 'agent.state-not-saved', this.options.node, why);
+      this.emit('agent.state-not-saved', this.options.node, why, {});
     }
   }
 

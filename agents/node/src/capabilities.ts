@@ -10,7 +10,7 @@ const UNKNOWN_MAC = '00:00:00:00:00:00';
 const HUGEPAGES = '/sys/kernel/mm/hugepages';
 
 /**
- * MAC of an interface of the agent's own network namespace; null when there is none of that name. Asked of the kernel,
+ * MAC of an interface in the agent's own network namespace; null if there is none of that name. Read from the kernel,
  * because /sys shows the namespace in which it was mounted.
  */
 export async function interfaceMac(iface: string): Promise<string | null> {

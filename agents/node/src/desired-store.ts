@@ -1,21 +1,24 @@
 import { join } from 'node:path';
-import { NodeSpec } from '@orrery/contract';
+import type { z } from 'zod';
 import { readJsonFile, writeDurably } from './platform/durable-file.js';
 import { log } from './platform/log.js';
 
-/** The newest desired state, so that a node without a server still does what it was told. */
-export class DesiredStore {
+/** Saves the newest desired state, so that a node can restart without a server. */
+export class DesiredStore<Spec extends z.ZodType> {
   private readonly path: string;
 
-  constructor(stateDir: string) {
+  constructor(
+    stateDir: string,
+    private readonly schema: Spec,
+  ) {
     this.path = join(stateDir, 'desired.json');
   }
 
-  read(): NodeSpec | null {
-    return readJsonFile(this.path, NodeSpec, (why) => log('warning', why));
+  read(): z.infer<Spec> | null {
+    return readJsonFile(this.path, this.schema, (why) => log('warning', why));
   }
 
-  write(spec: NodeSpec): void {
+  write(spec: z.infer<Spec>): void {
     writeDurably(this.path, `${JSON.stringify(spec)}\n`);
   }
 }

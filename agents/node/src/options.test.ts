@@ -1,3 +1,4 @@
+import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { readOptions, UsageError } from './options.js';
 
@@ -41,7 +42,16 @@ describe('readOptions', () => {
     expect(readOptions(args({ server }), {})?.server).toBe(server);
   });
 
-  it('leaves the engine of a live node running unless told otherwise', () => {
+  it('checks the server of wss:// against the CA certificates of the system by default', () => {
+    const wss = { server: 'wss://orrery.example/api/v1/agent' };
+    const system = '/etc/ssl/certs/ca-certificates.crt';
+    expect(readOptions(args(wss), {})?.ca).toBe(existsSync(system) ? readFileSync(system, 'utf8') : undefined);
+    expect(readOptions(args(), {})?.ca).toBeUndefined();
+    expect(refusal(args({ ca: '/ca.pem' }))).toBe('--ca needs a server of wss://');
+    expect(refusal(args({ ...wss, ca: '/no/ca.pem' }))).toMatch(/^--ca ENOENT/);
+  });
+
+  it('leaves the engine of a live node running by default', () => {
     expect(readOptions(args({ origin: 'live' }), {})?.on_exit).toBe('keep');
     expect(readOptions(args({ origin: 'live', 'on-exit': 'stop' }), {})?.on_exit).toBe('stop');
   });
@@ -60,20 +70,20 @@ describe('readOptions', () => {
     ).toBe('from-env');
   });
 
-  it('knows where Docker and the image of NFs usually are', () => {
+  it('defaults to the usual paths of Docker and the NF image', () => {
     const options = readOptions(args(), {});
     expect(options?.docker).toBe('/run/docker.sock');
-    expect(options?.nf_box).toMatch(/\/agents\/build\/box\/nf-box\.tar$/);
-    const env = { ORRERY_DOCKER: '/d', ORRERY_NF_BOX: '/b.tar' };
-    expect(readOptions(args(), env)).toMatchObject({ docker: '/d', nf_box: '/b.tar' });
-    expect(readOptions(args({ docker: '/e' }), env)).toMatchObject({ docker: '/e', nf_box: '/b.tar' });
+    expect(options?.nf_image).toMatch(/\/agents\/build\/container-nf\/container-nf\.tar$/);
+    const env = { ORRERY_DOCKER: '/d', ORRERY_NF_IMAGE: '/b.tar' };
+    expect(readOptions(args(), env)).toMatchObject({ docker: '/d', nf_image: '/b.tar' });
+    expect(readOptions(args({ docker: '/e' }), env)).toMatchObject({ docker: '/e', nf_image: '/b.tar' });
   });
 
-  it('gives help without anything else', () => {
+  it('prints help without any other flag', () => {
     expect(readOptions(['--help'], {})).toBeNull();
   });
 
-  it('names every flag that is wrong or missing', () => {
+  it('names every bad or missing flag', () => {
     const message = refusal(['--origin', 'moon', '--server', 'http://x', '--node', 'A B']);
     for (const flag of ['--server', '--node', '--origin', '--iface', '--state-dir', '--run-dir'])
       expect(message).toContain(flag);
@@ -87,13 +97,13 @@ describe('readOptions', () => {
     [{ server: 'ws+unix:agents.sock:/x' }, '--server'],
     [{ memory: 'lots' }, '--memory must be auto or no-huge or hugepages'],
     [{ docker: '' }, '--docker must be a socket'],
-    [{ 'nf-box': '' }, '--nf-box must be a file'],
+    [{ 'nf-image': '' }, '--nf-image must be a file'],
     [{ 'run-dir': `/tmp/${'x'.repeat(82)}` }, '--run-dir is too long'],
   ])('refuses %j', (over, text) => {
     expect(refusal(args(over))).toContain(text);
   });
 
-  it('refuses a flag that there is not', () => {
+  it('refuses an unknown flag', () => {
     expect(refusal([...args(), '--verbose'])).toContain('--verbose');
   });
 });

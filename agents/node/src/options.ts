@@ -2,7 +2,8 @@ import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Name, Origin } from '@orrery/contract';
 import { z } from 'zod';
-import { BOX_FOLDER, controlSocket } from './drivers/container/box-folder.js';
+import { controlSocket, NFS_FOLDER } from './drivers/container/nf-folder.js';
+import { trustedAuthorities } from './link/trust.js';
 import { PACKAGE_ROOT } from './package-root.js';
 
 export class UsageError extends Error {
@@ -10,31 +11,33 @@ export class UsageError extends Error {
 }
 
 const ENGINE = resolve(PACKAGE_ROOT, '../build/engine/orrery-engine');
-const NF_BOX = resolve(PACKAGE_ROOT, '../build/box/nf-box.tar');
+const NF_IMAGE = resolve(PACKAGE_ROOT, '../build/container-nf/container-nf.tar');
 const DOCKER = '/run/docker.sock';
 const MEMORY = ['auto', 'no-huge', 'hugepages'] as const;
 
-export const HELP = `orrery-agent: runs the network functions of one node as the server wants them
+export const HELP = `orrery-agent: runs the network functions of one server for Orrery
+orrery-agent switches: programs switches (orrery-agent switches --help)
 
   --server URL          ws://, wss:// or ws+unix:/path/agents.sock:/api/v1/agent
   --node NAME           name of this node
   --origin twin|live    emulated or real
   --iface IFACE         interface of the data plane
-  --state-dir DIR       what must survive a restart of the machine
+  --state-dir DIR       files that must survive a reboot
   --run-dir DIR         sockets, pid files and logs
-  --join-token T        proves the node at its first connection
+  --ca FILE             certificate authorities (PEM) for wss:// (default: those of the system)
+  --join-token T        authenticates the node on its first connection
   --engine PATH         data-plane engine (${ENGINE})
   --memory auto|no-huge|hugepages   of the engine (auto)
   --workers N           worker threads of the engine (1)
   --docker SOCKET       Docker, which runs NFs in containers (${DOCKER})
-  --nf-box FILE         image of those NFs, beside the program in it (${NF_BOX})
+  --nf-image FILE         image of those NFs, with its program beside it (${NF_IMAGE})
   --boards FILE         FPGA boards of this node (JSON; see README.md)
-  --on-exit keep|stop   what becomes of the engine when the agent is asked to end (twin: stop, live: keep)
+  --on-exit keep|stop   what happens to the engine when the agent stops (twin: stop, live: keep)
   --help
 
-Each flag may be given as a variable instead: ORRERY_SERVER, ORRERY_NODE, ORRERY_STATE_DIR and so on.`;
+Flags can also be set as environment variables: ORRERY_SERVER, ORRERY_NODE, ORRERY_STATE_DIR and so on.`;
 
-/** Longest path that a unix socket may have, without the final NUL (unix(7)). */
+/** Longest path of a unix socket, without the final NUL (unix(7)). */
 const SOCKET_PATH_LIMIT = 107;
 
 const directory = (flag: string) =>
@@ -46,7 +49,7 @@ const text = (flag: string) => z.string({ error: `${flag} is missing` });
 const oneOf = <T extends readonly [string, ...string[]]>(flag: string, values: T) =>
   z.enum(values, { error: `${flag} must be ${values.join(' or ')}` });
 
-const isServerUrl = (url: string) =>
+export const isServerUrl = (url: string) =>
   /^ws\+unix:\/[^\s:]+:\/[^\s]*$/.test(url) || (/^wss?:\/\/[^\s#]+$/.test(url) && URL.canParse(url));
 
 const Options = z.object({
@@ -58,6 +61,7 @@ const Options = z.object({
   iface: text('--iface').pipe(z.string().regex(/^[^\s/]{1,15}$/, '--iface must be an interface name')),
   'state-dir': directory('--state-dir'),
   'run-dir': directory('--run-dir'),
+  ca: z.string().min(1, '--ca must be a file').optional(),
   'join-token': z.string().max(200, '--join-token has at most 200 characters').optional(),
   engine: z.string().min(1).default(ENGINE),
   memory: oneOf('--memory', MEMORY).default('auto'),
@@ -68,7 +72,7 @@ const Options = z.object({
     .max(64, '--workers is at most 64')
     .default(1),
   docker: z.string().min(1, '--docker must be a socket').default(DOCKER),
-  'nf-box': z.string().min(1, '--nf-box must be a file').default(NF_BOX),
+  'nf-image': z.string().min(1, '--nf-image must be a file').default(NF_IMAGE),
   boards: z.string().min(1, '--boards must be a file').optional(),
   'on-exit': oneOf('--on-exit', ['keep', 'stop'] as const).optional(),
 });
@@ -80,17 +84,19 @@ export interface AgentOptions {
   iface: string;
   state_dir: string;
   run_dir: string;
+  /** PEM; `undefined`: Node's own list. */
+  ca: string | undefined;
   join_token: string | null;
   engine: string;
   memory: (typeof MEMORY)[number];
   workers: number;
   docker: string;
-  nf_box: string;
+  nf_image: string;
   boards: string | null;
   on_exit: 'keep' | 'stop';
 }
 
-/** Null: help was asked for. Throws a UsageError that names every bad flag. */
+/** Null: help was requested. Throws a UsageError that names every bad flag. */
 export function readOptions(args: string[], env: NodeJS.ProcessEnv): AgentOptions | null {
   const flags = Object.keys(Options.shape);
   const given = parse(args, flags);
@@ -101,7 +107,7 @@ export function readOptions(args: string[], env: NodeJS.ProcessEnv): AgentOption
   const parsed = Options.safeParse(values);
   if (!parsed.success) throw new UsageError(parsed.error.issues.map(({ message }) => message).join('\n'));
   const options = parsed.data;
-  const socket = controlSocket(join(options['run-dir'], BOX_FOLDER), 'longest');
+  const socket = controlSocket(join(options['run-dir'], NFS_FOLDER), 'longest');
   if (Buffer.byteLength(socket) > SOCKET_PATH_LIMIT)
     throw new UsageError(`--run-dir is too long: ${socket} must have at most ${SOCKET_PATH_LIMIT} bytes`);
   return {
@@ -111,15 +117,27 @@ export function readOptions(args: string[], env: NodeJS.ProcessEnv): AgentOption
     iface: options.iface,
     state_dir: options['state-dir'],
     run_dir: options['run-dir'],
+    ca: authorities(options),
     join_token: options['join-token'] || null,
     engine: resolve(options.engine),
     memory: options.memory,
     workers: options.workers,
     docker: resolve(options.docker),
-    nf_box: resolve(options['nf-box']),
+    nf_image: resolve(options['nf-image']),
     boards: options.boards ?? null,
     on_exit: options['on-exit'] ?? (options.origin === 'twin' ? 'stop' : 'keep'),
   };
+}
+
+/** Throws a UsageError when the file cannot be used, or when the connection has no certificate to check. */
+export function authorities({ server, ca }: { readonly server: string; readonly ca?: string }): string | undefined {
+  const isTls = server.startsWith('wss:');
+  if (ca !== undefined && !isTls) throw new UsageError('--ca needs a server of wss://');
+  try {
+    return isTls ? trustedAuthorities(ca ?? null) : undefined;
+  } catch (error) {
+    throw new UsageError(`--ca ${(error as Error).message}`);
+  }
 }
 
 function parse(args: string[], flags: string[]): Record<string, string | boolean | undefined> {

@@ -1,4 +1,4 @@
 import { fileURLToPath } from 'node:url';
 
-/** Folder of this package, from its sources, its modules and its bundle alike (with a final slash). */
+/** Folder of this package, for its sources, its compiled modules and its bundle alike (with a trailing slash). */
 export const PACKAGE_ROOT = fileURLToPath(new URL('..', import.meta.url));

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Forwards frames between two interfaces over raw sockets, as an unmodified Linux NF does (E2 3.6, Table 3.1)."""
+"""Forward frames between two interfaces over raw sockets, as an unmodified Linux NF does (E2 3.6, Table 3.1)."""
 
 import argparse
 import contextlib
@@ -12,7 +12,7 @@ BURST = 64
 
 
 def open_interface(name: str) -> socket.socket:
-    """Raw socket on one interface; frames that this machine sends there itself are not seen."""
+    """Open a raw socket on one interface; it does not see frames sent by this machine."""
     raw = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL))
     raw.bind((name, ETH_P_ALL))
     raw.setblocking(False)
@@ -20,7 +20,7 @@ def open_interface(name: str) -> socket.socket:
 
 
 def forward_burst(source: socket.socket, target: socket.socket) -> None:
-    """Moves what waits, at most one burst, so that neither direction starves the other."""
+    """Forward the frames that wait, at most one burst, so that neither direction starves the other."""
     for _ in range(BURST):
         try:
             frame, address = source.recvfrom(FRAME_LIMIT)
@@ -32,7 +32,7 @@ def forward_burst(source: socket.socket, target: socket.socket) -> None:
 
 
 def main() -> None:
-    """Runs until it is ended."""
+    """Run until terminated."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--near", required=True)
     parser.add_argument("--far", required=True)

@@ -4,25 +4,25 @@ import { z } from 'zod';
 
 type ControlError = z.infer<typeof EngineError>;
 
-/** The other side's own refusal, word for word. */
+/** The peer's own error, verbatim. */
 export class Refusal extends Error {
   override name = 'Refusal';
   constructor(readonly error: ControlError) {
     super(error.pointer ? `${error.detail} (at ${error.pointer})` : error.detail);
   }
 
-  /** The same request will be refused again. */
+  /** The same request would be refused again. */
   get permanent(): boolean {
     return ['bad-request', 'invalid-graph', 'invalid-config'].includes(this.error.code);
   }
 }
 
-/** No answer in time, or no connection: nothing is known about what the other side did. */
+/** No answer in time, or no connection: whether the peer acted is unknown. */
 export class Unreachable extends Error {
   override name = 'Unreachable';
 }
 
-/** Requests that may wait for their turn. */
+/** Requests that may be queued. */
 const QUEUE_LIMIT = 64;
 
 const Result = z.record(z.string(), z.unknown());
@@ -35,8 +35,8 @@ interface Pending {
 }
 
 /**
- * One connection to what speaks the engine's control protocol, `peer` in messages. Requests go one after the other, so a slow one delays but
- * never overlaps the next.
+ * One connection to a peer that speaks the engine's control protocol; messages call it `peer`. Requests are sent one
+ * after the other, so a slow one delays but never overlaps the next.
  */
 export class ControlClient {
   private buffer: Buffer[] = [];
@@ -70,7 +70,7 @@ export class ControlClient {
     });
   }
 
-  /** Whether a request is under way. */
+  /** Whether a request is in flight. */
   get busy(): boolean {
     return this.waiting > 0;
   }
@@ -79,7 +79,9 @@ export class ControlClient {
     this.fail(new Unreachable('closed'), false);
   }
 
-  /** Rejects with a Refusal, or with Unreachable when no answer came within the limit; then the connection is over. */
+  /**
+   * Rejects with a Refusal, or with Unreachable if no answer arrives within the limit; the connection is then closed.
+   */
   request(method: string, params: unknown, limit_ms: number): Promise<Record<string, unknown>> {
     if (this.waiting >= QUEUE_LIMIT) return Promise.reject(new Error(`${QUEUE_LIMIT} requests wait for ${this.peer}`));
     this.waiting++;
@@ -123,7 +125,7 @@ export class ControlClient {
     const { pending } = this;
     try {
       const response = parseAnswer(text, pending?.id ?? null);
-      if (!pending) throw new Error('nobody asked for it');
+      if (!pending) throw new Error('no request is pending');
       clearTimeout(pending.timer);
       this.pending = null;
       if ('error' in response) pending.reject(new Refusal(response.error));
@@ -146,9 +148,9 @@ export class ControlClient {
   }
 }
 
-/** An answer to a line that could not be read names no request. */
+/** The answer to a line that could not be parsed names no request. */
 function parseAnswer(text: string, expected: number | null): z.infer<typeof EngineResponse> {
   const response = EngineResponse.parse(JSON.parse(text));
   if (response.id === expected || ('error' in response && response.id === null)) return response;
-  throw new Error(`it is for request ${response.id} and not ${expected}`);
+  throw new Error(`it is for request ${response.id}, not ${expected}`);
 }

@@ -21,7 +21,7 @@ class FakeBody implements Body {
   }
 }
 
-/** Fails as often as it is told to; configures in place unless it is told otherwise. */
+/** Fails as often as told; configures in place unless told otherwise. */
 class FakeRunner implements Runner<FakeBody> {
   readonly bodies: FakeBody[] = [];
   readonly starts: number[] = [];
@@ -86,7 +86,7 @@ describe('HostedInstance', () => {
     vi.useRealTimers();
   });
 
-  it('runs behind its interfaces, which stay when it ends alone', async () => {
+  it('runs behind its interfaces, which remain when only the instance ends', async () => {
     const { runner, one, told } = setUp();
     expect(one.observed).toMatchObject({ state: 'starting', ends: null });
     await one.launch();
@@ -99,7 +99,7 @@ describe('HostedInstance', () => {
     expect(one.observed).toMatchObject({ state: 'running', ends: { near: 'n' } });
   });
 
-  it('has no interfaces after an end that took them, until it runs again', async () => {
+  it('has no interfaces after an end that removed them, until it runs again', async () => {
     const { runner, one } = setUp();
     await one.launch();
     runner.failures = [new DriverError('no')];
@@ -112,7 +112,7 @@ describe('HostedInstance', () => {
     expect(one.observed).toMatchObject({ state: 'running', ends: { near: 'n' } });
   });
 
-  it('has no interfaces when a start that failed took them', async () => {
+  it('has no interfaces when a failed start removed them', async () => {
     const { runner, one } = setUp();
     await one.launch();
     runner.failures = [new DriverError('first'), new DriverError('second')];
@@ -124,7 +124,7 @@ describe('HostedInstance', () => {
     expect(one.observed).toMatchObject({ detail: 'second', ends: null });
   });
 
-  it('tries again after growing pauses, tells of the same failure once, and begins anew after long runs', async () => {
+  it('retries after increasing delays, reports a failure once, and resets the delay after a long run', async () => {
     const { runner, one, told } = setUp();
     runner.failures = Array.from({ length: 8 }, () => new DriverError('Docker does not answer'));
     await one.launch();
@@ -138,7 +138,7 @@ describe('HostedInstance', () => {
     expect([runner.starts.length, one.restarts]).toEqual([10, 1]);
   });
 
-  it('does not wait when it is told that things are better', async () => {
+  it('retries at once when told that conditions have changed', async () => {
     const { runner, one } = setUp();
     runner.failures = [new DriverError('a'), new DriverError('b'), new DriverError('c')];
     for (let i = 0; i < 4; i++) await (i === 0 ? one.launch() : one.retry());
@@ -154,7 +154,7 @@ describe('HostedInstance', () => {
     expect(one.observed).toMatchObject({ state: 'running', permanent: false });
   });
 
-  it('does not try again in vain, but with another configuration', async () => {
+  it('does not retry in vain, only with another configuration', async () => {
     const { runner, one, configure } = setUp();
     runner.failures = [new DriverError('bad rule', null, true)];
     await one.launch();
@@ -165,7 +165,7 @@ describe('HostedInstance', () => {
     expect(one.observed).toMatchObject({ state: 'running', permanent: false, digest: 'd2' });
   });
 
-  it('is configured while it runs, or starts again', async () => {
+  it('is configured while it runs, or is restarted', async () => {
     const { runner, one, configure, taken } = setUp();
     await one.launch();
     const configured = configure('d2');
@@ -180,7 +180,7 @@ describe('HostedInstance', () => {
     expect([runner.starts.length, taken]).toEqual([2, ['d2', 'd3']]);
   });
 
-  it('runs on, and starts again, as it was before what it refuses', async () => {
+  it('keeps running, and restarts, with its old configuration after it refuses a new one', async () => {
     const { runner, one, configure, taken, told } = setUp();
     await one.launch();
     runner.inPlace = () => {
@@ -201,7 +201,7 @@ describe('HostedInstance', () => {
     expect(taken).toEqual(['d3']);
   });
 
-  it('tries a configuration again that could not be given', async () => {
+  it('retries a configuration that could not be applied', async () => {
     const { runner, one, configure } = setUp();
     await one.launch();
     const answers = [false, true];
@@ -216,7 +216,7 @@ describe('HostedInstance', () => {
     expect(runner.starts.length).toBe(1);
   });
 
-  it('starts with the newest of what was asked for while it started', async () => {
+  it('starts with the newest configuration requested during its start', async () => {
     const { one, configure, taken } = setUp();
     void one.launch();
     void configure('d2');
@@ -225,7 +225,7 @@ describe('HostedInstance', () => {
     expect(taken).not.toContain('d2');
   });
 
-  it('goes when it can be taken away, however often that takes', async () => {
+  it('retries its removal until it succeeds', async () => {
     const { runner, one, gone } = setUp();
     await one.launch();
     runner.failures = [new DriverError('busy'), new DriverError('busy still')];
@@ -236,7 +236,7 @@ describe('HostedInstance', () => {
     expect([runner.clears, gone(), runner.starts.length]).toEqual([3, 1, 1]);
   });
 
-  it('can be taken back, before it is taken away and when it could not be', async () => {
+  it('can be wanted again, before its removal and after a failed removal', async () => {
     const { runner, one, configure, gone } = setUp();
     await one.launch();
     const first = one.destruct();
@@ -255,7 +255,7 @@ describe('HostedInstance', () => {
     expect([runner.clears, gone()]).toEqual([2, 1]);
   });
 
-  it('starts nothing after it was let go', async () => {
+  it('starts nothing after its release', async () => {
     const { runner, one } = setUp();
     await one.launch();
     one.release();

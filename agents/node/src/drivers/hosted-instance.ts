@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { backoffMs } from '../platform/backoff.js';
 import type { EngineEnds, HostedView } from './nf-driver.js';
 
-/** What the next agent must know of an instance that it finds. */
+/** What the next agent must know about an instance that it finds. */
 export const InstanceRecord = z.strictObject({
   instance_id: Id,
   nf: Name,
@@ -22,56 +22,56 @@ export const recordOf = ({ id, nf, config, metadata }: InstanceSpec, digest: str
   digest,
 });
 
-/** How an instance ended by itself. */
+/** How an instance ended on its own. */
 export interface End {
   how: string;
-  /** The same again would end the same way. */
+  /** A retry would end the same way. */
   permanent?: boolean;
-  /** Its interfaces went with it. */
+  /** Its interfaces disappeared with it. */
   unlinked?: boolean;
 }
 
-/** An instance as long as it runs. */
+/** A running instance. */
 export interface Body {
   readonly ends: EngineEnds;
   readonly ended: Promise<End>;
   stop(): Promise<void>;
-  /** Stops watching; it goes on. */
+  /** Stops watching; it keeps running. */
   release(): void;
 }
 
 export interface Runner<B extends Body> {
-  /** Takes over what an earlier agent started and what still runs. */
+  /** Adopts what an earlier agent started, if it still runs. */
   adopt(record: InstanceRecord): Promise<B | null>;
-  /** Makes interfaces and starts it, over whatever is left of an earlier start. */
+  /** Creates interfaces and starts it, replacing whatever is left of an earlier start. */
   start(record: InstanceRecord): Promise<B>;
-  /** Changes it while it runs; false: it must start again. */
+  /** Reconfigures it while it runs; false: it must be restarted. */
   configure(body: B, record: InstanceRecord): Promise<boolean>;
-  /** Whether its interfaces are there, whatever became of it. */
+  /** Whether its interfaces exist, whether it runs or not. */
   linked(instanceId: string): Promise<boolean>;
-  /** Takes away what `start` made. */
+  /** Removes what `start` created. */
   clear(instanceId: string): Promise<void>;
 }
 
-/** Whom an instance tells what becomes of it. */
+/** Callbacks for changes of an instance. */
 export interface Watcher {
   changed(): void;
   ended(how: string): void;
-  /** It runs on as it was. */
+  /** It keeps running unchanged. */
   refused(why: string): void;
-  /** Called before anything is made of the record. */
+  /** Called before anything is created from the record. */
   taken(record: InstanceRecord): void;
-  /** It was taken away, and nothing is left of it. */
+  /** It was removed completely. */
   gone(): void;
 }
 
-/** A failure after this long says nothing about the next start. */
+/** A run of at least this length resets the restart delay. */
 const STABLE_MS = 30_000;
 const RETRY = { first_ms: 250, most_ms: 15_000 };
 
 /**
- * One instance on its way to what is desired of it. What is done to it goes one after the other, so that nothing meets it
- * half made; what fails is tried again by itself.
+ * Brings one instance to its desired state. Operations on it run one after the other, so that none sees it half done;
+ * failed ones are retried automatically.
  */
 export class HostedInstance<B extends Body> {
   body: B | null = null;
@@ -88,7 +88,7 @@ export class HostedInstance<B extends Body> {
   private timer: NodeJS.Timeout | null = null;
   private tail: Promise<void> = Promise.resolve();
 
-  /** `record`: what it was made from last. */
+  /** `record`: what it was last made from. */
   constructor(
     public record: InstanceRecord,
     private readonly runner: Runner<B>,
@@ -99,7 +99,7 @@ export class HostedInstance<B extends Body> {
 
   get observed(): HostedView {
     const { state, detail, ends, permanent, refusal } = this;
-    // What is on its way out is made from nothing, so that whoever wants it back has it made again.
+    // An instance that is being removed has no digest, so that it is recreated if it is wanted again.
     if (this.leaving) return { digest: '', state: 'stopping', detail, ends };
     const { digest } = this.target;
     if (state !== 'running') return { digest, state, detail, ends, permanent };
@@ -113,7 +113,7 @@ export class HostedInstance<B extends Body> {
     return result;
   }
 
-  /** Takes over what an earlier agent started, if it still runs. Never rejects. */
+  /** Adopts what an earlier agent started, if it still runs. Never rejects. */
   adopt(): Promise<void> {
     return this.inTurn(async () => {
       const body = await this.runner.adopt(this.record).catch(() => null);
@@ -121,12 +121,12 @@ export class HostedInstance<B extends Body> {
     });
   }
 
-  /** Resolves when the next step toward what is desired was tried. Never rejects. */
+  /** Resolves after one attempt at the next step towards the desired state. Never rejects. */
   launch(): Promise<void> {
     return this.inTurn(() => (this.leaving ? this.takeAway().catch(() => undefined) : this.advance()));
   }
 
-  /** What it refuses it does not become: it runs on as it was, and says so. */
+  /** If it refuses the configuration, it keeps running with the old one and reports why. */
   configure(record: InstanceRecord): Promise<void> {
     this.target = record;
     this.leaving = false;
@@ -137,12 +137,12 @@ export class HostedInstance<B extends Body> {
     return this.launch();
   }
 
-  /** Waits no longer for another try, and tries again what failed for good. */
+  /** Retries now, including what failed permanently. */
   retry(): Promise<void> {
     return this.timer || this.permanent ? this.launch() : Promise.resolve();
   }
 
-  /** Rejects when it could not be taken away now. */
+  /** Rejects if it could not be removed now. */
   destruct(): Promise<void> {
     this.leaving = true;
     this.detail = null;
@@ -150,7 +150,7 @@ export class HostedInstance<B extends Body> {
     return this.inTurn(() => this.takeAway());
   }
 
-  /** Leaves it as it is; nothing is begun after. */
+  /** Leaves it unchanged; nothing starts afterwards. */
   release(): void {
     this.released = true;
     this.rest();
@@ -171,7 +171,7 @@ export class HostedInstance<B extends Body> {
   }
 
   private async start(): Promise<void> {
-    // One that refused what is desired starts as it was.
+    // After it refused a configuration, it starts with the old one.
     if (this.refusal === null) this.take(this.target);
     this.rest();
     this.attach(await this.runner.start(this.record));
@@ -201,7 +201,7 @@ export class HostedInstance<B extends Body> {
   }
 
   private async takeAway(): Promise<void> {
-    // It was taken back, or is gone.
+    // It is wanted again, or is gone.
     if (!this.leaving || this.released) return;
     this.rest();
     const { body } = this;

@@ -8,7 +8,7 @@ import { type Body, HostedInstance, InstanceRecord, type Runner } from './hosted
 import { type Change, DriverError, type HostedView } from './nf-driver.js';
 import { stemOf } from './veth-names.js';
 
-/** The instances of one driver, each with a folder that survives the agent, and kept running. */
+/** The instances of one driver, kept running, each with a folder that outlives the agent. */
 export class HostedInstances<B extends Body> {
   private readonly instances = new Map<string, HostedInstance<B>>();
 
@@ -37,7 +37,7 @@ export class HostedInstances<B extends Body> {
     return new Map([...this.instances].map(([id, instance]) => [id, instance.observed]));
   }
 
-  /** Takes over what an earlier agent left and still runs, and begins to start what ended meanwhile. */
+  /** Adopts what an earlier agent left running, and starts what ended in the meantime. */
   async adopt(): Promise<void> {
     const begun = listFolders(this.folder).flatMap((stem) => {
       const record = readJsonFile(join(this.folder, stem, 'record.json'), InstanceRecord, (why) => log('warning', why));
@@ -47,10 +47,10 @@ export class HostedInstances<B extends Body> {
     for (const instance of begun) void instance.launch();
   }
 
-  /** Sets what each instance is to become and returns; `observe` tells how far they are. */
+  /** Sets the desired state of each instance and returns; `observe` reports their progress. */
   realize({ deploy, configure, destruct }: Change, recordOf: (instance: InstanceSpec) => InstanceRecord): void {
     for (const instance of [...deploy, ...configure]) this.make(recordOf(instance));
-    // What could not be taken away is seen in its state, and tried again.
+    // An instance that could not be removed shows this in its state, and its removal is retried.
     for (const id of destruct)
       this.instances
         .get(id)
@@ -68,7 +68,7 @@ export class HostedInstances<B extends Body> {
     void this.begin(record).launch();
   }
 
-  /** Leaves them as they are for the next agent, or ends them and takes away what was made for them. */
+  /** Leaves them unchanged for the next agent, or stops them and removes what was created for them. */
   async close(keep: boolean): Promise<void> {
     if (keep) for (const instance of this.all) instance.release();
     const work = this.all.map((instance) => (keep ? instance.inTurn(async () => undefined) : instance.destruct()));
@@ -84,8 +84,8 @@ export class HostedInstances<B extends Body> {
     const { instance_id: id } = record;
     const instance = new HostedInstance(record, this.runner, {
       changed: this.onChange,
-      ended: (how) => this.emit('error', 'instance.ended', id, `${id} does not run: ${how}`, { how }),
-      refused: (why) => this.emit('error', 'instance.refused', id, `${id} runs on as it was: ${why}`, { why }),
+      ended: (how) => this.emit('instance.ended', id, `${id} does not run: ${how}`, { how }),
+      refused: (why) => this.emit('instance.refused', id, `${id} keeps running unchanged: ${why}`, { why }),
       taken: (taken) => this.remember(taken),
       gone: () => this.forget(id),
     });
@@ -99,7 +99,7 @@ export class HostedInstances<B extends Body> {
     this.onChange();
   }
 
-  /** Before anything is made of it: an agent that comes after a crash finds and removes that. */
+  /** Written before anything is created: after a crash, the next agent finds and removes it. */
   private remember(record: InstanceRecord): void {
     const directory = this.directory(record.instance_id);
     mkdirSync(directory, { recursive: true, mode: 0o700 });

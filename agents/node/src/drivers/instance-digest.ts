@@ -4,7 +4,7 @@ import type { InstanceSpec } from '@orrery/contract';
 export const digestOf = (value: unknown): string =>
   createHash('sha256').update(JSON.stringify(value)).digest('base64url').slice(0, 22);
 
-/** What a process is made from; it need not start again when only its wiring changed. */
+/** What a process is made from; it is not restarted if only its wiring changes. */
 export const processDigest = ({ nf, config }: InstanceSpec): string => digestOf([nf, config]);
 
 /** What a container is made from. */

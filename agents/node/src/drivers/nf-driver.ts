@@ -8,18 +8,18 @@ export interface EngineEnds {
   far: string;
 }
 
-/** What a driver runs for one instance, and from which desired state (`digest`) it was made. */
+/** What a driver runs for one instance, and the desired state that it was made from (`digest`). */
 export interface RuntimeInstance {
   digest: string;
   state: InstanceRuntimeState;
   detail: string | null;
-  /** Why it failed lies in what is desired: only another desired state helps. */
+  /** The cause of the failure is the desired state: only a different one helps. */
   permanent?: boolean;
 }
 
-/** What runs beside the engine, behind two interfaces. */
+/** An instance outside the engine, behind two interfaces. */
 export interface HostedView extends RuntimeInstance {
-  /** Null while packets cannot go there: not started or loaded yet, or an interface is missing. */
+  /** Null while it cannot receive packets: not started or loaded yet, or an interface is missing. */
   ends: EngineEnds | null;
 }
 
@@ -28,12 +28,12 @@ export interface BoardInstance extends HostedView {
   place: SlotRef;
 }
 
-/** One batch of the unified VNFM calls (HYPER). `wiring` is the whole data plane, for the driver that owns it. */
+/** One batch of the unified VNFM calls (HYPER). `wiring` is the whole data plane, for the driver that runs it. */
 export interface Change {
   deploy: InstanceSpec[];
   configure: InstanceSpec[];
   destruct: string[];
-  /** Slots of boards to empty of what no instance is known of. */
+  /** Slots of boards to empty because they hold no known instance. */
   vacate?: readonly SlotRef[];
   wiring: Wiring | null;
 }
@@ -41,10 +41,10 @@ export interface Change {
 /** Where the figures of an instance are read. */
 export interface InstanceProbe {
   instance_id: string;
-  /** NF module of the engine; null behind ports, whose figures are those of its ports. */
+  /** NF module of the engine; null for an instance behind ports, which is measured at its ports. */
   nf: string | null;
   queues: string[];
-  /** Classifier behind the NF, whose drops are packets that no edge wants. */
+  /** Classifier behind the NF; its drops are packets that match no edge. */
   outputs: string | null;
   ports: { near: string; far: string } | null;
 }
@@ -57,12 +57,12 @@ export interface Probes {
 export interface Wiring {
   graph: EngineGraph;
   probes: Probes;
-  /** Digest of each instance that the graph holds. */
+  /** Digest of each instance in the graph. */
   instances: ReadonlyMap<string, string>;
   digest: string;
 }
 
-/** Why a change could not be made. Until something else changes, a `permanent` one fails again. */
+/** Why a change failed. A `permanent` failure recurs until something else changes. */
 export class DriverError extends Error {
   override name = 'DriverError';
   constructor(
@@ -77,7 +77,7 @@ export class DriverError extends Error {
 export const unknownNf = (kind: InstanceSpec['driver'], nf: string, there: readonly string[]): DriverError =>
   new DriverError(`no ${kind} NF ${nf} here; there are ${there.join(', ')}`, null, true);
 
-/** The unified VNFM interface: the same calls whatever runs the NF. One implementation for each kind of runtime. */
+/** The unified VNFM interface: the same calls for every runtime. One implementation per kind of runtime. */
 export interface NfDriver {
   readonly kind: InstanceSpec['driver'];
   readonly nfs: readonly string[];
@@ -85,16 +85,16 @@ export interface NfDriver {
   observe(): ReadonlyMap<string, RuntimeInstance>;
   /** deploy_instance, configure_instance and destruct_instance; making the same change again is harmless. */
   realize(change: Change): Promise<void>;
-  /** get_instance_state; `limit` bounds each table. */
+  /** get_instance_state; `limit` bounds the rows of each table. */
   getInstanceState(instanceId: string, limit: number): Promise<Record<string, unknown>>;
-  /** The two halves of migrate_instance: flow state leaves one instance and enters another. */
+  /** The two halves of migrate_instance: export flow state from one instance and import it into another. */
   exportState(instanceId: string): Promise<Record<string, unknown>>;
   importState(instanceId: string, state: Record<string, unknown>): Promise<void>;
 }
 
-/** Runs instances beside the engine. `realize` waits for none: its `observe` tells how far they are. */
+/** Runs instances outside the engine. `realize` does not wait for them: `observe` reports their progress. */
 export interface HostedDriver extends NfDriver {
   observe(): ReadonlyMap<string, HostedView>;
-  /** What an instance is made from; it stays as it is when only its wiring changed. */
+  /** What an instance is made from; unchanged if only its wiring changes. */
   digest(instance: InstanceSpec): string;
 }

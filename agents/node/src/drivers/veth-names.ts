@@ -12,7 +12,7 @@ export interface VethLinks {
   far: VethPair;
 }
 
-/** Every interface that a driver makes has this prefix; it removes no other. */
+/** Prefix of every interface that a driver creates; it removes no others. */
 export const VETH_PREFIX = 'orp';
 
 /** Short name of an instance for interfaces, folders and containers. */

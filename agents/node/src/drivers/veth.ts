@@ -5,7 +5,7 @@ import type { VethLinks } from './veth-names.js';
 
 const run = promisify(execFile);
 
-/** No addresses of its own: whatever crosses a pair is the chain's. */
+/** No addresses: only traffic of the chain crosses a pair. */
 const UP = ['addrgenmode', 'none', 'arp', 'off', 'up'];
 
 async function must(command: string, ...args: string[]): Promise<void> {
@@ -38,7 +38,7 @@ export async function linksExist({ near, far }: VethLinks): Promise<boolean> {
   return (await exists(near.engine)) && (await exists(far.engine));
 }
 
-/** Makes both pairs anew, with the NF's ends as `near` and `far` in the network namespace of a process. */
+/** Recreates both pairs, with the NF's ends as `near` and `far` in the network namespace of a process. */
 export async function makeLinksInto(links: VethLinks, pid: number): Promise<void> {
   await removeLinks(links);
   for (const side of ['near', 'far'] as const)
@@ -46,7 +46,7 @@ export async function makeLinksInto(links: VethLinks, pid: number): Promise<void
   await raiseLinksInto(links, pid);
 }
 
-/** Both pairs, there already, are up. Rejects when an end is missing. */
+/** Sets both existing pairs up. Rejects if an end is missing. */
 export async function raiseLinksInto(links: VethLinks, pid: number): Promise<void> {
   for (const side of ['near', 'far'] as const) {
     await must('nsenter', '-t', String(pid), '-n', 'ip', 'link', 'set', 'dev', side, ...UP);
@@ -54,7 +54,7 @@ export async function raiseLinksInto(links: VethLinks, pid: number): Promise<voi
   }
 }
 
-/** An end that went with its network namespace meanwhile is gone as well. */
+/** An end that disappeared with its network namespace in the meantime counts as removed. */
 export async function removeLinks({ near, far }: VethLinks): Promise<void> {
   for (const { engine } of [near, far]) await must('ip', 'link', 'del', 'dev', engine).catch(ifStillThere(engine));
 }

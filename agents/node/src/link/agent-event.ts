@@ -1,13 +1,25 @@
-import type { AgentMessage } from '@orrery/contract';
+import type { AgentEventType, AgentMessage, EventData } from '@orrery/contract';
 
-/** Something that happened on this node: `<subject kind>.<what happened>`. */
+/** Something that happened on this node. */
 export type AgentEvent = Omit<Extract<AgentMessage, { type: 'event' }>, 'type'>;
 
-/** Tells the server and the log; never blocks and never throws. */
-export type Emit = (
-  severity: AgentEvent['severity'],
-  event: string,
+/** The server adds the node. */
+export type AgentEventData<T extends AgentEventType> = Omit<EventData<T>, 'node'>;
+
+export function agentEvent<T extends AgentEventType>(
+  event: T,
   subject: string,
   message: string,
-  data?: Record<string, unknown>,
+  data: AgentEventData<T>,
+  t_ms: number,
+): AgentEvent {
+  return { event, subject, message, t_ms, data };
+}
+
+/** Reports to the server and the log; never blocks and never throws. */
+export type Emit = <T extends AgentEventType>(
+  event: T,
+  subject: string,
+  message: string,
+  data: AgentEventData<T>,
 ) => void;

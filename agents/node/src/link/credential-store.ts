@@ -5,7 +5,7 @@ import { log } from '../platform/log.js';
 
 const Credential = z.strictObject({ node: z.string(), credential: z.string().min(1).max(200) });
 
-/** What proves this node to the server, readable by its owner alone. */
+/** The credential that authenticates this node to the server, readable only by its owner. */
 export class CredentialStore {
   private readonly path: string;
   private current: string | null = null;
@@ -27,7 +27,7 @@ export class CredentialStore {
     return stored?.credential ?? null;
   }
 
-  /** Holds for this process at least, even where it cannot be stored. */
+  /** Kept at least for this process, even if it cannot be stored. */
   write(credential: string): void {
     this.current = credential;
     try {

@@ -4,7 +4,6 @@ import { EventOutbox } from './event-outbox.js';
 
 const event = (n: number): AgentEvent => ({
   event: 'a.b',
-  severity: 'info',
   subject: 's',
   message: String(n),
   t_ms: n,
@@ -25,7 +24,7 @@ describe('EventOutbox', () => {
     expect(drain(outbox)).toEqual([]);
   });
 
-  it('drops the oldest when full and says how many', () => {
+  it('drops the oldest when full and reports how many', () => {
     const outbox = new EventOutbox(2);
     for (const n of [1, 2, 3, 4]) outbox.add(event(n));
     const sent = drain(outbox);
@@ -36,7 +35,7 @@ describe('EventOutbox', () => {
     ]);
   });
 
-  it('keeps what was not taken', () => {
+  it('keeps what was not sent', () => {
     const outbox = new EventOutbox();
     for (const n of [1, 2, 3]) outbox.add(event(n));
     expect(drain(outbox, 1).length).toBe(1);

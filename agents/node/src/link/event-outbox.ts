@@ -1,6 +1,8 @@
-import type { AgentEvent } from './agent-event.js';
+import { type AgentEvent, agentEvent } from './agent-event.js';
 
-/** Events that wait for the server. Holds the newest `limit`; what fell out is counted and told with the next batch. */
+/**
+ * Events waiting for the server. Keeps the newest `limit`; dropped ones are counted and reported with the next batch.
+ */
 export class EventOutbox {
   private readonly events: AgentEvent[] = [];
   private lost = 0;
@@ -23,17 +25,11 @@ export class EventOutbox {
     }
   }
 
-  /** Hands out everything, oldest first, while `send` takes it; what it does not take stays. */
+  /** Passes on everything, oldest first, for as long as `send` succeeds; keeps the rest. */
   drain(node: string, now_ms: number, send: (event: AgentEvent) => boolean): void {
     if (this.lost > 0) {
-      const told = send({
-        event: 'agent.events-dropped',
-        severity: 'warning',
-        subject: node,
-        message: `${this.lost} events were dropped while the server was out of reach`,
-        t_ms: now_ms,
-        data: { dropped: this.lost },
-      });
+      const message = `${this.lost} events were dropped while the server was unreachable`;
+      const told = send(agentEvent('agent.events-dropped', node, message, { dropped: this.lost }, now_ms));
       if (!told) return;
       this.lost = 0;
     }

@@ -42,7 +42,6 @@ const samples: NodeSamples = {
 };
 const event = (message: string): AgentEvent => ({
   event: 'a.b',
-  severity: 'info',
   subject: 'n1',
   message,
   t_ms: 1,
@@ -71,8 +70,15 @@ function connect({ server, state_dir = scratchDirectory(), join_token = 'once', 
     new CredentialStore(state_dir, 'n1'),
     given.outbox ?? new EventOutbox(),
     {
-      hello: async () => ({ origin: 'twin', version: '0', boot_id: 'b', capabilities, observed }),
-      desired: (spec, first) => seen.desired.push([spec, first]),
+      hello: async () => ({
+        type: 'hello' as const,
+        origin: 'twin',
+        version: '0',
+        boot_id: 'b',
+        capabilities,
+        observed,
+      }),
+      desired: (message, first) => message.type === 'desired' && seen.desired.push([message.spec, first]),
       call: given.call ?? (async () => ({})),
       invalid: (why) => seen.invalid.push(why),
     },
@@ -89,11 +95,11 @@ async function listening(at?: string): Promise<TestServer> {
 }
 
 describe('ServerLink', () => {
-  it('says hello with the join token, keeps the credential for its owner alone, and uses it from then on', async () => {
+  it('says hello with the join token, then with a stored credential that only its owner can read', async () => {
     const server = await listening();
     server.onHello = ({ credential }) => welcome(credential === null ? 'secret-1' : null);
     const { link, state_dir } = connect({ server });
-    expect(await server.next('hello')).toMatchObject({ node: 'n1', protocol: 1, join_token: 'once', credential: null });
+    expect(await server.next('hello')).toMatchObject({ node: 'n1', protocol: 2, join_token: 'once', credential: null });
     await until('welcome', () => link.connected);
     const path = join(state_dir, 'credential.json');
     expect(JSON.parse(readFileSync(path, 'utf8'))).toEqual({ node: 'n1', credential: 'secret-1' });
@@ -102,7 +108,7 @@ describe('ServerLink', () => {
     await server.next('hello', ({ credential }) => credential === 'secret-1');
   });
 
-  it('goes over a unix socket', async () => {
+  it('works over a unix socket', async () => {
     const server = await listening(join(scratchDirectory(), 'agents.sock'));
     expect(server.url).toMatch(/^ws\+unix:/);
     const { link } = connect({ server });
@@ -122,7 +128,7 @@ describe('ServerLink', () => {
     await again.next('hello');
   });
 
-  it('says hello again when it is asked to, and loses no event meanwhile', async () => {
+  it('says hello again when asked to, and loses no event in the meantime', async () => {
     const server = await listening();
     const { link } = connect({ server });
     await until('welcome', () => link.connected);
@@ -133,7 +139,7 @@ describe('ServerLink', () => {
     expect(server.all('event').length).toBe(1);
   });
 
-  it('says hello again as soon as it is welcome when something changed after its hello', async () => {
+  it('says hello again after the welcome if something changed after its hello', async () => {
     const server = await listening();
     server.onHello = () => null;
     const { link } = connect({ server });
@@ -145,7 +151,7 @@ describe('ServerLink', () => {
     await until('welcome', () => link.connected);
   });
 
-  it('holds events back until it is welcome, sends them in order, and what fell out as a number', async () => {
+  it('holds events until it is welcome, sends them in order, and reports how many were dropped', async () => {
     const server = await listening();
     server.onHello = () => null;
     const { link } = connect({ server, outbox: new EventOutbox(2) });
@@ -159,16 +165,16 @@ describe('ServerLink', () => {
     await server.next('event', ({ message }) => message === '5');
   });
 
-  it('tells of samples that nobody can take', async () => {
+  it('reports samples that cannot be sent', async () => {
     const server = await listening();
     server.onHello = () => null;
     const { link } = connect({ server });
-    expect(link.samples(samples)).toBe(false);
+    expect(link.samples({ type: 'samples', samples })).toBe(false);
     await server.next('hello');
-    expect(link.samples(samples)).toBe(false);
+    expect(link.samples({ type: 'samples', samples })).toBe(false);
     server.send(welcome());
     await until('welcome', () => link.connected);
-    expect(link.samples(samples)).toBe(true);
+    expect(link.samples({ type: 'samples', samples })).toBe(true);
     expect((await server.next('samples')).samples).toEqual(samples);
   });
 
@@ -177,12 +183,12 @@ describe('ServerLink', () => {
     server.onHello = () => null;
     const { link } = connect({ server });
     await server.next('hello');
-    link.observed({ ...observed, generation: 4 });
+    link.observed({ type: 'observed', observed: { ...observed, generation: 4 } });
     server.send(welcome());
     expect((await server.next('observed')).observed.generation).toBe(4);
   });
 
-  it('hands on desired state and says which is the first of a connection', async () => {
+  it('passes on desired state and marks the first of a connection', async () => {
     const server = await listening();
     const { link, desired } = connect({ server });
     await until('welcome', () => link.connected);
@@ -194,7 +200,7 @@ describe('ServerLink', () => {
     ]);
   });
 
-  it('names the field of a message that is not of the protocol, and takes the next one', async () => {
+  it('names the field of an invalid message, and accepts the next one', async () => {
     const server = await listening();
     const { link, desired, invalid } = connect({ server });
     await until('welcome', () => link.connected);
@@ -228,7 +234,7 @@ describe('ServerLink', () => {
     expect(await server.next('reply', ({ id }) => id === 'c2')).toMatchObject({ error: 'no such instance' });
   });
 
-  it('joins anew with its token when the server has forgotten its credential', async () => {
+  it('joins with its token again when the server has forgotten its credential', async () => {
     const server = await listening();
     const state_dir = scratchDirectory();
     writeFileSync(join(state_dir, 'credential.json'), JSON.stringify({ node: 'n1', credential: 'old' }));
@@ -239,7 +245,7 @@ describe('ServerLink', () => {
     expect(new CredentialStore(state_dir, 'n1').read()).toBe('new');
   });
 
-  it('comes back after a refusal', async () => {
+  it('reconnects after a refusal', async () => {
     const server = await listening();
     let refusals = 2;
     server.onHello = () => (refusals-- > 0 ? { type: 'refused', detail: 'not yet' } : welcome());
@@ -254,7 +260,7 @@ describe('ServerLink', () => {
     expect(new CredentialStore(state_dir, 'n1').read()).toBeNull();
   });
 
-  it('leaves a server that has gone without a word', async () => {
+  it('disconnects from a server that is silently gone', async () => {
     const server = await listening();
     const { link } = connect({ server, silence_ms: 200 });
     await until('welcome', () => link.connected);

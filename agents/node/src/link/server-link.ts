@@ -1,4 +1,10 @@
-import { AGENT_PROTOCOL, type AgentMessage, type NodeSamples, type Observed, ServerMessage } from '@orrery/contract';
+import {
+  AGENT_PROTOCOL,
+  type AgentMessage,
+  type ApplicationsSpec,
+  type ObservedApplications,
+  ServerMessage,
+} from '@orrery/contract';
 import { type RawData, WebSocket } from 'ws';
 import { backoffMs } from '../platform/backoff.js';
 import { firstIssue } from '../platform/first-issue.js';
@@ -6,39 +12,51 @@ import { log } from '../platform/log.js';
 import type { AgentEvent } from './agent-event.js';
 import type { CredentialStore } from './credential-store.js';
 import type { EventOutbox } from './event-outbox.js';
+import { connectionFault } from './trust.js';
 
-type Hello = Extract<AgentMessage, { type: 'hello' }>;
-type Desired = Extract<ServerMessage, { type: 'desired' }>;
+/** The fields of a hello that identify the sender. */
+type Identity = 'protocol' | 'node' | 'join_token' | 'credential';
+type Hello =
+  | Omit<Extract<AgentMessage, { type: 'hello' }>, Identity>
+  | Omit<Extract<AgentMessage, { type: 'switch-hello' }>, Identity>;
+type Observed = Extract<AgentMessage, { type: 'observed' | 'switch-observed' }>;
+type Samples = Extract<AgentMessage, { type: 'samples' | 'switch-samples' }>;
+export type Desired = Extract<ServerMessage, { type: 'desired' | 'switch-desired' }>;
 export type Call = Extract<ServerMessage, { type: 'call' }>;
 
 export interface LinkOptions {
   url: string;
   node: string;
   join_token: string | null;
+  /** Certificate authorities (PEM) for `wss://`; `undefined`: Node's. */
+  ca: string | undefined;
   retry: { first_ms: number; most_ms: number };
-  /** Silence after which the connection is tested, and after as much again given up. */
+  /** After this much silence the connection is tested; after the same time again it is given up. */
   silence_ms: number;
 }
 
 export interface LinkHandlers {
-  /** All of `hello` but what identifies the sender to the server. */
-  hello(): Promise<Omit<Hello, 'type' | 'protocol' | 'node' | 'join_token' | 'credential'>>;
-  /** `first` of a connection: the server's word counts even if its generation is lower than ours. */
-  desired(spec: Desired['spec'], first: boolean): void;
+  /** All of `hello` except what identifies the sender to the server. */
+  hello(): Promise<Hello>;
+  /** `first` of a connection: the server's state wins even if its generation is lower than ours. */
+  desired(message: Desired, first: boolean): void;
+  /** Absent: this node runs no applications. */
+  applications?(spec: ApplicationsSpec): void;
   call(call: Call): Promise<unknown>;
-  /** A message that is not of the protocol; `why` names the field. */
+  /** An invalid message; `why` names the field. */
   invalid(why: string): void;
 }
 
 export const DEFAULT_LINK = { retry: { first_ms: 250, most_ms: 10_000 }, silence_ms: 5000 };
 
 const WELCOME_LIMIT_MS = 10_000;
-const INBOUND_LIMIT_BYTES = 16 * 1024 * 1024;
-/** What may wait in our own send buffer before samples are dropped; they must never delay an event. */
+/** As much as the server buffers for one agent. */
+export const INBOUND_LIMIT_BYTES = 64 * 1024 * 1024;
+/** Bytes that our own send buffer may hold before samples are dropped; samples must never delay an event. */
 const SAMPLES_BACKLOG_BYTES = 256 * 1024;
 const EVENTS_BACKLOG_BYTES = 4 * 1024 * 1024;
 
-/** The one outbound connection of an agent: comes back by itself until stopped. */
+/** The one outbound connection of an agent; reconnects until stopped. */
 export class ServerLink {
   private socket: WebSocket | null = null;
   private welcomed = false;
@@ -47,6 +65,7 @@ export class ServerLink {
   private stopped = false;
   private renewing = false;
   private latest: Observed | null = null;
+  private latestApplications: ObservedApplications | null = null;
 
   constructor(
     private readonly options: LinkOptions,
@@ -63,7 +82,7 @@ export class ServerLink {
     if (!this.stopped) this.connect();
   }
 
-  /** Says hello again over a new connection, because what it said has changed. */
+  /** Says hello again over a new connection, because its content has changed. */
   renew(): void {
     this.renewing = true;
     if (this.welcomed) this.socket?.close(1000);
@@ -86,10 +105,16 @@ export class ServerLink {
     });
   }
 
-  /** The newest observed state; while there is no connection `hello` will carry it. */
+  /** The newest observed state; while disconnected, the next `hello` carries it. */
   observed(observed: Observed): void {
     this.latest = observed;
-    if (this.welcomed) this.send({ type: 'observed', observed });
+    if (this.welcomed) this.send(observed);
+  }
+
+  /** The newest report on applications, now and after each welcome. */
+  applications(observed: ObservedApplications): void {
+    this.latestApplications = observed;
+    if (this.welcomed) this.send({ type: 'applications', observed });
   }
 
   event(event: AgentEvent): void {
@@ -97,10 +122,10 @@ export class ServerLink {
     this.flushEvents();
   }
 
-  /** False when nobody can take them now. */
-  samples(samples: NodeSamples): boolean {
+  /** False if they cannot be sent now. */
+  samples(samples: Samples): boolean {
     if (!this.welcomed || this.socket!.bufferedAmount > SAMPLES_BACKLOG_BYTES) return false;
-    return this.send({ type: 'samples', samples });
+    return this.send(samples);
   }
 
   private connect(): void {
@@ -108,6 +133,8 @@ export class ServerLink {
       maxPayload: INBOUND_LIMIT_BYTES,
       perMessageDeflate: false,
       handshakeTimeout: WELCOME_LIMIT_MS,
+      ca: this.options.ca,
+      rejectUnauthorized: true,
     });
     this.socket = socket;
     let why = '';
@@ -128,8 +155,11 @@ export class ServerLink {
         case 'refused':
           why = `refused: ${message.detail}`;
           return socket.close();
+        case 'applications':
+          return this.handlers.applications?.(message.spec);
         case 'desired':
-          this.handlers.desired(message.spec, firstDesired);
+        case 'switch-desired':
+          this.handlers.desired(message, firstDesired);
           firstDesired = false;
           return;
         case 'call':
@@ -137,7 +167,7 @@ export class ServerLink {
       }
     });
     socket.on('error', (error) => {
-      why ||= error.message;
+      why ||= connectionFault(error);
     });
     socket.on('close', (code) => {
       clearTimeout(welcomeTimer);
@@ -169,13 +199,12 @@ export class ServerLink {
     const hello = await this.handlers.hello();
     if (socket.readyState !== WebSocket.OPEN) return;
     this.send({
-      type: 'hello',
+      ...hello,
       protocol: AGENT_PROTOCOL,
       node: this.options.node,
       // Both: a server that lost its state knows no credential but may know a new token.
       join_token: this.options.join_token,
       credential: this.credentials.read(),
-      ...hello,
     });
   }
 
@@ -188,8 +217,9 @@ export class ServerLink {
       return;
     }
     log('info', `connected to ${this.options.url} (server ${server_version})`);
-    // What changed since `hello` was written.
-    if (this.latest) this.send({ type: 'observed', observed: this.latest });
+    // Changes since `hello` was written.
+    if (this.latest) this.send(this.latest);
+    if (this.latestApplications) this.send({ type: 'applications', observed: this.latestApplications });
     this.flushEvents();
   }
 
@@ -231,7 +261,7 @@ export class ServerLink {
   }
 }
 
-/** Ends a connection whose other side has gone without a word. */
+/** Closes a connection whose peer is silently gone. */
 function watchSilence(socket: WebSocket, silence_ms: number): { stop(): void } {
   let heard = true;
   const note = () => {

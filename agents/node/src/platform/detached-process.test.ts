@@ -18,7 +18,7 @@ async function startSleeper(directory: string): Promise<DetachedProcess> {
 }
 
 describe('DetachedProcess', () => {
-  it('starts in a session of its own and writes what identifies it', async () => {
+  it('starts in its own session and records its identity', async () => {
     const directory = scratchDirectory();
     const started = await startSleeper(directory);
     const session = readFileSync(`/proc/${started.pid}/stat`, 'utf8').split(') ')[1]!.split(' ')[3];
@@ -38,7 +38,7 @@ describe('DetachedProcess', () => {
     expect(existsSync(filesIn(directory).pid_file)).toBe(false);
   });
 
-  it('adopts no other process that has got the pid', () => {
+  it('adopts no other process that has reused the PID', () => {
     const directory = scratchDirectory();
     const files = filesIn(directory);
     const self = identify(process.pid)!;
@@ -49,13 +49,13 @@ describe('DetachedProcess', () => {
     expect(isAlive({ ...self, boot_id: 'another' })).toBe(false);
   });
 
-  it.each(['', '{', '{"pid":0}', '{"pid":"1"}'])('starts afresh from the pid file %j', (content) => {
+  it.each(['', '{', '{"pid":0}', '{"pid":"1"}'])('ignores the PID file %j', (content) => {
     const files = filesIn(scratchDirectory());
     writeFileSync(files.pid_file, content);
     expect(DetachedProcess.adopt(files)).toBeNull();
   });
 
-  it('tells the exit code, and says which program cannot be run', async () => {
+  it('reports the exit code, or which program cannot be run', async () => {
     const directory = scratchDirectory();
     const command = { command: 'sh', args: ['-c', 'echo why; exit 3'], ...filesIn(directory) };
     expect(await (await DetachedProcess.start(command)).ended).toBe('exit code 3');
@@ -63,7 +63,7 @@ describe('DetachedProcess', () => {
     await expect(DetachedProcess.start({ ...command, command: '/nowhere/x' })).rejects.toThrow('cannot run /nowhere/x');
   });
 
-  it('ends a process that will not be asked', async () => {
+  it('kills a process that ignores SIGTERM', async () => {
     const directory = scratchDirectory();
     const stubborn = { command: 'sh', args: ['-c', 'trap "" TERM; echo up; sleep 60 & wait'], ...filesIn(directory) };
     const started = await DetachedProcess.start(stubborn);
@@ -77,7 +77,7 @@ describe('DetachedProcess', () => {
 });
 
 describe('boundLog', () => {
-  it('moves the older part aside and lets the writer go on', () => {
+  it('moves the older part aside without disturbing the writer', () => {
     const path = join(scratchDirectory(), 'x.log');
     writeFileSync(path, 'a'.repeat(30));
     boundLog(path, 40);

@@ -10,7 +10,7 @@ import { boundLog } from './rotating-log.js';
 export interface ProcessCommand {
   command: string;
   args: string[];
-  /** Takes standard output and error; bounded. */
+  /** Receives standard output and error; bounded. */
   log_file: string;
   pid_file: string;
 }
@@ -19,7 +19,7 @@ const LIVENESS_PERIOD_MS = 200;
 
 /** A process that outlives its agent and is found again by the next one. */
 export class DetachedProcess {
-  /** Resolves with how it ended, as far as can be known: the end of an adopted process has no code. */
+  /** Resolves with how it ended, as far as known: an adopted process has no exit code. */
   readonly ended: Promise<string>;
   private resolveEnded!: (how: string) => void;
   private readonly timer: NodeJS.Timeout;
@@ -44,7 +44,7 @@ export class DetachedProcess {
     return !this.over && isAlive(this.identity);
   }
 
-  /** Starts it in a session of its own. Rejects when the program cannot be run. */
+  /** Starts it in its own session. Rejects if the program cannot be run. */
   static async start(command: ProcessCommand): Promise<DetachedProcess> {
     mkdirSync(dirname(command.log_file), { recursive: true });
     const output = openSync(command.log_file, 'a', 0o600);
@@ -56,7 +56,13 @@ export class DetachedProcess {
       });
       const identity = identify(child.pid!);
       if (!identity) throw new Error(`${command.command} ended at once`);
-      writeDurably(command.pid_file, `${JSON.stringify(identity)}\n`);
+      try {
+        writeDurably(command.pid_file, `${JSON.stringify(identity)}\n`);
+      } catch (error) {
+        // No later agent could find it.
+        signalProcess(identity, 'SIGKILL');
+        throw error;
+      }
       const started = new DetachedProcess(identity, false, command);
       child.once('exit', (code, signal) => started.end(signal ? `signal ${signal}` : `exit code ${code}`));
       child.unref();
@@ -66,15 +72,19 @@ export class DetachedProcess {
     }
   }
 
-  /** The process of the pid file if it still runs; a stale file is removed. */
+  /** The process of the PID file if it still runs; a stale file is removed. */
   static adopt(files: Pick<ProcessCommand, 'log_file' | 'pid_file'>): DetachedProcess | null {
     const identity = readJsonFile(files.pid_file, ProcessIdentity, (why) => log('warning', why));
     if (identity && isAlive(identity)) return new DetachedProcess(identity, true, files);
-    rmSync(files.pid_file, { force: true });
+    try {
+      rmSync(files.pid_file, { force: true });
+    } catch (error) {
+      log('warning', `${files.pid_file} is left behind: ${(error as Error).message}`);
+    }
     return null;
   }
 
-  /** Asks it to end, then ends it. Resolves when it is gone. */
+  /** Asks it to end (by default with SIGTERM), then kills it. Resolves when it is gone. */
   async stop(grace_ms: number, ask: () => unknown = () => signalProcess(this.identity, 'SIGTERM')): Promise<void> {
     if (this.alive) ask();
     const grace = new AbortController();
@@ -90,14 +100,14 @@ export class DetachedProcess {
     signalProcess(this.identity, 'SIGKILL');
   }
 
-  /** Stops watching; the process goes on. */
+  /** Stops watching; the process keeps running. */
   release(): void {
     clearInterval(this.timer);
   }
 
   private check(): void {
-    // The end of a child comes with its code from the operating system.
-    if (this.adopted && !isAlive(this.identity)) this.end('cause unknown, for another agent had started it');
+    // A child's own exit event carries the code.
+    if (this.adopted && !isAlive(this.identity)) this.end('cause unknown: started by an earlier agent');
     else boundLog(this.files.log_file);
   }
 

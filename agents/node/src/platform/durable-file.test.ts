@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { scratchDirectory } from '../testing/scratch.js';
 import { writeDurably } from './durable-file.js';
 
-it('writes to no file that a planted link leads to', () => {
+it('never writes through a planted link', () => {
   const directory = scratchDirectory();
   const victim = join(directory, 'victim');
   writeFileSync(victim, 'its own');
@@ -17,7 +17,7 @@ it('writes to no file that a planted link leads to', () => {
   expect(readdirSync(folder)).toEqual(['a']);
 });
 
-it('replaces what an earlier agent left half written', () => {
+it('replaces a file that an earlier agent left half written', () => {
   const path = join(scratchDirectory(), 'a');
   writeFileSync(`${path}.new`, 'half');
   writeDurably(path, 'whole');

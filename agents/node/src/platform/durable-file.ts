@@ -16,8 +16,8 @@ import { firstIssue } from './first-issue.js';
 const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants;
 
 /**
- * Replaces the file as a whole: after a crash at any moment it holds the old content or the new. Whatever lies in its
- * place, a link to another file too, is replaced and not written to.
+ * Replaces the file as a whole: after a crash at any moment it has the old content or the new. Whatever is in its
+ * place, even a link to another file, is replaced, not written to.
  */
 export function writeDurably(path: string, content: string, mode = 0o600): void {
   const directory = dirname(path);
@@ -40,7 +40,10 @@ export function writeDurably(path: string, content: string, mode = 0o600): void 
   }
 }
 
-/** Content of a JSON file after its schema; null when there is none. `onBad` hears why a file cannot be used. */
+/**
+ * Content of a JSON file, validated against its schema; null if there is none. `onBad` receives why a file cannot be
+ * used.
+ */
 export function readJsonFile<S extends z.ZodType>(
   path: string,
   schema: S,

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 
-/** A process beyond doubt: a pid is given again, but not with the same start time within one boot. */
+/** Identifies a process uniquely: a PID is reused, but not with the same start time within one boot. */
 export const ProcessIdentity = z.strictObject({
   pid: z.int().min(1),
   start_ticks: z.string().regex(/^\d+$/),
@@ -11,7 +11,7 @@ export type ProcessIdentity = z.infer<typeof ProcessIdentity>;
 
 const bootId = () => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
 
-/** State and start time from /proc/<pid>/stat (proc(5): fields 3 and 22); null when there is no such process. */
+/** State and start time from /proc/<pid>/stat (proc(5): fields 3 and 22); null if there is no such process. */
 function stat(pid: number): { state: string; start_ticks: string } | null {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
@@ -27,7 +27,7 @@ export function identify(pid: number): ProcessIdentity | null {
   return found && { pid, start_ticks: found.start_ticks, boot_id: bootId() };
 }
 
-/** Whether that very process still runs; one that ended and waits to be reaped does not. */
+/** Whether exactly this process still runs; a zombie does not count. */
 export function isAlive(identity: ProcessIdentity): boolean {
   const found = stat(identity.pid);
   return (
@@ -39,7 +39,7 @@ export function isAlive(identity: ProcessIdentity): boolean {
   );
 }
 
-/** Signals that very process and none that took its pid; false when it is gone. */
+/** Signals exactly this process and none that reused its PID; false if it is gone. */
 export function signalProcess(identity: ProcessIdentity, signal: NodeJS.Signals): boolean {
   if (!isAlive(identity)) return false;
   try {

@@ -51,6 +51,7 @@ function world(instances: InstanceSpec[], there: [string, BoardInstance][], over
       ...ENGINE_TRAITS,
       applied: null,
       instances: new Map(),
+      declared: [],
       start_not_before_ms: 0,
       error: null,
     },
@@ -69,7 +70,7 @@ function world(instances: InstanceSpec[], there: [string, BoardInstance][], over
   };
 }
 
-/** The same world after the engine took the graph that it calls for. */
+/** The same world after the engine has applied the graph that decide returned. */
 function applied(before: World): World {
   const { graph } = compile(before.spec!, ENGINE_TRAITS, endsOf(before.spec!, [before.boards]));
   const instances = new Map(before.spec!.instances.map((one) => [one.id, digestOf(one)]));
@@ -92,7 +93,7 @@ const brief = (decided: ReturnType<typeof decide>) =>
   });
 
 describe('decide with boards', () => {
-  it('loads without waiting, and leads packets to the slot when it is ready', () => {
+  it('loads without waiting, and sends packets to the slot when it is ready', () => {
     const one = board('p.s.0');
     const first = world([one, instance('p.mon.0')], []);
     expect(brief(decide(first))).toEqual(['board +p.s.0', 'engine wiring(nic0)']);
@@ -107,7 +108,7 @@ describe('decide with boards', () => {
     expect(decide(applied(third)).observed).toMatchObject({ generation: 3, state: 'converged' });
   });
 
-  it('gives a slot to another only after the data plane has left the first', () => {
+  it('reassigns a slot only after the data plane has stopped using it', () => {
     const [old, fresh] = [board('p.old.0'), board('p.new.0')];
     const before = world([fresh], [runs(old)]);
     expect(brief(decide(before))).toEqual(['engine wiring(nic0)']);
@@ -115,7 +116,7 @@ describe('decide with boards', () => {
     expect(decide(before).observed.instances).toContainEqual({ id: 'p.old.0', state: 'stopping', detail: null });
   });
 
-  it('takes out what an earlier agent left and nobody names, after the data plane has left it', () => {
+  it('removes a leftover of an earlier agent after the data plane has stopped using it', () => {
     const before = world([board('p.s.0')], []);
     const unclaimed = [0, 1].map((n) => ({ board: 'b1', slot: n }));
     const found = { ...before, boards: { ...before.boards, unclaimed } };
@@ -125,7 +126,7 @@ describe('decide with boards', () => {
     expect(brief(decide(left))).toEqual(['board -b1/1']);
   });
 
-  it('exchanges two slots in one change', () => {
+  it('swaps two slots in one change', () => {
     const before = [runs(board('p.a.0')), runs(board('p.b.0', {}, 1))];
     const wanted = [board('p.a.0', {}, 1), board('p.b.0', {}, 0)];
     const now = world(wanted, before);
@@ -140,7 +141,7 @@ describe('decide with boards', () => {
     expect(brief(decide(world([moved], [runs(one)])))).toEqual(['engine wiring(nic0 p.s.0:near p.s.0:far)']);
   });
 
-  it('fails the spec with the words of the board, for good', () => {
+  it('fails the spec permanently with the error of the board', () => {
     const one = board('p.s.0');
     const why = { state: 'failed' as const, ends: null, detail: 'reconfig CRC error', permanent: true };
     const { observed, steps, wait_ms } = decide(applied(world([one], [runs(one, why)])));
@@ -149,7 +150,7 @@ describe('decide with boards', () => {
     expect(observed.instances).toEqual([{ id: 'p.s.0', state: 'failed', detail: 'reconfig CRC error' }]);
   });
 
-  it('goes on with a board that is away, without its interfaces', () => {
+  it('continues without the interfaces of an unreachable board', () => {
     const one = board('p.s.0');
     const away = { state: 'failed' as const, ends: null, detail: 'board b1 is not there' };
     const before = applied(world([one], [runs(one)]));
@@ -166,8 +167,12 @@ describe('decide with boards', () => {
       '/board/board: no board b9 here; there are b1',
     ],
     ['an unknown slot', board('p.s.0', {}, 2), '/instances/1/board/slot: board b1 has no slot 2'],
-    ['an NF that is none', board('p.s.0', { nf: 'ids' }), '/instances/1/nf: boards here cannot be ids'],
-    ['a slot twice', board('p.s.0', {}, 1), '/instances/1/board/slot: slot 1 of board b1 is for p.first.0 already'],
+    ['an unknown NF', board('p.s.0', { nf: 'ids' }), '/instances/1/nf: boards here cannot run ids'],
+    [
+      'a slot twice',
+      board('p.s.0', {}, 1),
+      '/instances/1/board/slot: slot 1 of board b1 is already assigned to p.first.0',
+    ],
   ])('refuses %s', (_, one, why) => {
     const { observed, steps } = decide(world([board('p.first.0', {}, 1), one], []));
     expect(steps).toEqual([]);
@@ -177,12 +182,12 @@ describe('decide with boards', () => {
 });
 
 describe('compile with boards', () => {
-  it('joins a slot as it does a process, on the interfaces of the board', () => {
+  it('connects a slot like a process, on the interfaces of the board', () => {
     const one = board('p.s.0', { outputs: [output('e', { kind: 'exit', exit_id: 'x' })] });
     const spec = nodeSpec({
       instances: [one],
       hops: [{ hop: 1, instance_id: 'p.s.0', direction: 'forward' }],
-      exits: [{ exit_id: 'x', pipeline_id: 'p', direction: 'forward' }],
+      exits: [{ exit_id: 'x', chain_id: 'p', direction: 'forward' }],
     });
     const ends = new Map([['p.s.0', { near: 'n0', far: 'f0' }]]);
     const onBoard = compile(spec, ENGINE_TRAITS, ends);
@@ -193,7 +198,7 @@ describe('compile with boards', () => {
     expect(onBoard.probes).toEqual(asProcess.probes);
   });
 
-  it('leaves gates towards a slot that is not ready without a link', () => {
+  it('leaves gates to a slot that is not ready unlinked', () => {
     const spec = nodeSpec({
       instances: [
         instance('p.mon.0', { outputs: [output('e', { kind: 'instance', instance_id: 'p.s.0' })] }),

@@ -5,20 +5,20 @@ import type { BoardInstance } from '../drivers/nf-driver.js';
 import type { HostWorld } from './hosted.js';
 import { noChange, type Step } from './steps.js';
 
-/** What the board driver runs and has. */
+/** What the board driver runs, and its boards. */
 export interface BoardWorld extends HostWorld {
   kind: 'board';
   nfs: readonly string[];
   instances: ReadonlyMap<string, BoardInstance>;
   observed: readonly ObservedBoard[];
-  /** Slots that hold what no instance is known of. */
+  /** Slots that hold no known instance. */
   unclaimed: readonly SlotRef[];
 }
 
 const placeOf = ({ board, slot }: SlotRef) => `${board}/${slot}`;
 const onBoards = (spec: NodeSpec) => spec.instances.filter(({ driver }) => driver === 'board');
 
-/** Throws a CompileError for an instance whose place is not here, or is another's too. */
+/** Throws a CompileError for an instance whose slot does not exist here or is taken by another. */
 export function checkBoards(spec: NodeSpec, boards: BoardWorld): void {
   const taken = new Map<string, string>();
   spec.instances.forEach((instance, i) => {
@@ -36,17 +36,20 @@ function faultOf({ nf, board }: InstanceSpec, { nfs, observed }: BoardWorld, oth
   if (!there) return { field: 'board/board', detail: `no board ${board.board} here; there are ${list(observed)}` };
   if (!there.slots.some(({ slot }) => slot === board.slot))
     return { field: 'board/slot', detail: `board ${board.board} has no slot ${board.slot}` };
-  if (!nfs.includes(nf)) return { field: 'nf', detail: `boards here cannot be ${nf}; they can be ${nfs.join(', ')}` };
+  if (!nfs.includes(nf)) return { field: 'nf', detail: `boards here cannot run ${nf}; they can run ${nfs.join(', ')}` };
   if (other)
-    return { field: 'board/slot', detail: `slot ${board.slot} of board ${board.board} is for ${other} already` };
+    return {
+      field: 'board/slot',
+      detail: `slot ${board.slot} of board ${board.board} is already assigned to ${other}`,
+    };
   return null;
 }
 
 const list = (boards: readonly ObservedBoard[]) => boards.map(({ id }) => id).join(', ') || 'none';
 
 /**
- * What is deployed and configured before the data plane changes, and what is done when it no longer refers to instances
- * that go: they are destructed, others take their slots, and what an earlier agent left elsewhere is taken out.
+ * What is deployed and configured before the data plane changes, and what follows once it no longer refers to removed
+ * instances: they are destructed, others take their slots, and leftovers of an earlier agent are removed.
  */
 export function boardSteps(spec: NodeSpec, { instances, unclaimed }: BoardWorld): { before: Step[]; after: Step[] } {
   const wanted = onBoards(spec);

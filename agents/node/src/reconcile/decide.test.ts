@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { compile } from '../drivers/engine/compile.js';
 import { digestOf, processDigest } from '../drivers/instance-digest.js';
 import type { HostedView } from '../drivers/nf-driver.js';
-import { allEnds, ENGINE_TRAITS, instance, linearChain, nodeSpec } from '../testing/specs.js';
+import { allEnds, ENGINE_TRAITS, instance, linearChain, nodeSpec, output } from '../testing/specs.js';
 import { decide, type Step, type World } from './decide.js';
 
 const idle = {
@@ -12,6 +12,7 @@ const idle = {
   ...ENGINE_TRAITS,
   applied: null,
   instances: new Map<string, string>(),
+  declared: [],
   start_not_before_ms: 0,
   error: null,
 };
@@ -75,7 +76,7 @@ describe('decide', () => {
     expect(observed).toMatchObject({ generation: 0, state: 'converged', engine: 'stopped', instances: [] });
   });
 
-  it('starts the engine, then gives it the graph, then has converged', () => {
+  it('starts the engine, then applies the graph, then has converged', () => {
     expect(brief(decide(world({ engine: idle })).steps)).toEqual(['start-engine']);
     expect(decide(world({ engine: { ...idle, status: 'starting', pid: 7 } })).steps).toEqual([]);
     const second = decide(world({}));
@@ -88,13 +89,13 @@ describe('decide', () => {
     expect(third.observed.instances.map(({ state }) => state)).toEqual(['running', 'running', 'running']);
   });
 
-  it('applies anew when only the generation has changed, and keeps what runs shown as running', () => {
+  it('applies again when only the generation has changed, and still reports running instances as running', () => {
     const { steps, observed } = decide(world({ spec: linearChain(4), engine: running() }));
     expect(brief(steps)).toEqual(['engine wiring']);
     expect(observed.instances.map(({ state }) => state)).toEqual(['running', 'running', 'running']);
   });
 
-  it('waits with a restart as long as the engine must rest', () => {
+  it('delays a restart for as long as the engine backs off', () => {
     const engine = { ...idle, status: 'failed' as const, error: 'engine ended: signal SIGKILL' };
     const { steps, observed, wait_ms } = decide(world({ engine: { ...engine, start_not_before_ms: 1400 } }));
     expect([steps, wait_ms]).toEqual([[], 400]);
@@ -128,7 +129,7 @@ describe('decide', () => {
     expect(brief(decide(world({ spec, engine: idle })).steps)).toEqual(['start-engine', 'process +p.a.0']);
   });
 
-  it('gives a data plane to all but the instance that its driver does not know', () => {
+  it('applies a data plane for all but the instance whose NF is unknown', () => {
     const [known, unknown] = [legacy('p.a.0'), legacy('p.b.0', { nf: 'teapot' })];
     const spec = nodeSpec({ generation: 3, instances: [known, unknown] });
     const [one] = runs(known);
@@ -144,7 +145,21 @@ describe('decide', () => {
     expect(observed.instances.map(({ state }) => state)).toEqual(['running', 'failed']);
   });
 
-  it('leaves a process alone of which only the wiring changed', () => {
+  it('leaves the engine unchanged when the spec needs a module that it does not have', () => {
+    const copies = [1, 2].map((hop) => output('lin.e1', { kind: 'hop', hop }));
+    const mirror = { kind: 'mirror' as const, id: 'lin.mirror', chain_id: 'lin', core: 0, copies };
+    const spec = { ...linearChain(4), modules: [mirror] };
+    const { steps, observed } = decide(world({ spec, engine: running(), converged: 3 }));
+    expect(steps).toEqual([]);
+    expect(observed).toMatchObject({
+      generation: 3,
+      state: 'failed',
+      error: '/modules/0/kind: the engine cannot run lin.mirror: it has no module mirror',
+    });
+    expect(observed.instances.map(({ state }) => state)).toEqual(['running', 'running', 'running']);
+  });
+
+  it('leaves a process alone if only its wiring changed', () => {
     const before = legacy('p.a.0');
     const after = { ...before, outputs: [], core: 1 };
     const spec = nodeSpec({ instances: [after] });
@@ -161,7 +176,7 @@ describe('decide', () => {
     expect(observed).toMatchObject({ state: 'progressing', instances: [{ state: 'failed', detail: 'ended' }] });
   });
 
-  it('leaves out of the data plane what has lost its interfaces, until it has them again', () => {
+  it('leaves an instance without interfaces out of the data plane until they are back', () => {
     const one = legacy('p.a.0');
     const spec = nodeSpec({ instances: [one] });
     const lost = { digest: processDigest(one), state: 'failed' as const, detail: 'ended', ends: null };
@@ -173,7 +188,7 @@ describe('decide', () => {
     expect(brief(decide(world({ spec, engine: without, hosted: runs(one) })).steps)).toEqual(['engine wiring']);
   });
 
-  it('fails for good what its host will never take', () => {
+  it('permanently fails what its host will never accept', () => {
     const one = legacy('p.a.0');
     const spec = nodeSpec({ generation: 3, instances: [one] });
     const why = 'bad rule';
@@ -183,7 +198,7 @@ describe('decide', () => {
     expect(observed).toMatchObject({ generation: 2, state: 'failed', error: why });
   });
 
-  it('rests after a failure, names the instance, and tries again when the time has come or the spec is new', () => {
+  it('backs off after a failure, names the instance, and retries when it is due or the spec is new', () => {
     const failure = { generation: 3, message: 'bad rule', instance_id: 'lin.fw.0', not_before_ms: 1500 };
     const resting = decide(world({ failure }));
     expect([resting.steps, resting.wait_ms]).toEqual([[], 500]);
@@ -193,7 +208,7 @@ describe('decide', () => {
     expect(brief(decide(world({ failure, spec: linearChain(4) })).steps)).toEqual(['engine wiring']);
   });
 
-  it('refuses a spec that has no graph, whole', () => {
+  it('refuses a spec without a valid graph as a whole', () => {
     const spec = nodeSpec({ generation: 9, instances: [legacy('p.a.0'), instance('p.b.0', { nf: 'teapot' })] });
     const { steps, observed, wait_ms } = decide(world({ spec, engine: idle }));
     expect([steps, wait_ms]).toEqual([[], null]);

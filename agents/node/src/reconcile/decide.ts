@@ -18,27 +18,28 @@ import { type Failure, noChange, type Step } from './steps.js';
 export interface World {
   spec: NodeSpec | null;
   engine: EngineView;
-  /** Drivers beside the engine but for the boards. */
+  /** Drivers outside the engine, except boards. */
   hosted: readonly HostedWorld[];
   boards: BoardWorld;
   failure: Failure | null;
-  /** Newest generation that was reached, reported until a newer one is. */
+  /** Newest generation reached, reported until a newer one is. */
   converged: number;
   now_ms: number;
 }
 
 export interface Decision {
-  /** What to do now, in order; after it the world is looked at again. */
+  /** What to do now, in order; the world is observed again afterwards. */
   steps: Step[];
   observed: Observed;
-  /** When to look again although nothing was heard; null: no need. */
+  /** When to decide again even if nothing is reported; null: no need. */
   wait_ms: number | null;
 }
 
 /**
- * What separates the node from its desired state, and the next steps toward it. What runs beside the engine is deployed
- * before the data plane refers to its interfaces and destructed after it no longer does. An instance that has none (yet),
- * as while a board is loaded or a container is made anew, is left out of the data plane until it is there.
+ * The difference between the node and its desired state, as the next steps. Instances outside the engine are deployed
+ * before the data plane refers to their interfaces, and destructed once it no longer does. An instance without
+ * interfaces, such as one whose slot is loading or whose container is being recreated, is left out of the data plane
+ * until they exist.
  */
 export function decide(world: World): Decision {
   const { spec, engine, failure, now_ms } = world;
@@ -59,7 +60,7 @@ export function decide(world: World): Decision {
   const board = boardSteps(spec, world.boards);
   const deployed = world.hosted.flatMap((host) => deploySteps(spec, host));
   const steps = [...started.steps, ...deployed, ...board.before];
-  // Where the deployed are reached is known when they are there.
+  // The interfaces of deployed instances are known once they exist.
   if (deployed.length === 0 && engine.status === 'running' && engine.applied !== wiring.digest)
     steps.push({
       kind: 'realize',
@@ -89,7 +90,7 @@ function wire(spec: NodeSpec, world: World): Wiring {
 
 function startSteps({ engine, now_ms }: World): { steps: Step[]; wait_ms: number | null } {
   if (engine.status === 'running' || engine.status === 'starting') return { steps: [], wait_ms: null };
-  // An engine that lost its control socket is being ended; its end is heard.
+  // An engine without a control socket is being stopped; its end will be reported.
   if (engine.pid !== null) return { steps: [], wait_ms: null };
   if (engine.start_not_before_ms > now_ms) return { steps: [], wait_ms: engine.start_not_before_ms - now_ms };
   return {

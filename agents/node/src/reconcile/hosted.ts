@@ -3,20 +3,20 @@ import type { Ends } from '../drivers/engine/compile.js';
 import type { HostedView } from '../drivers/nf-driver.js';
 import { type Failure, noChange, type Step } from './steps.js';
 
-/** What runs beside the engine by one driver. */
+/** What one driver runs outside the engine. */
 export interface HostWorld {
   kind: InstanceSpec['driver'];
   instances: ReadonlyMap<string, HostedView>;
 }
 
-/** A driver that needs nothing but the instance to run it. */
+/** A driver whose instances need nothing else. */
 export interface HostedWorld extends HostWorld {
   digest(instance: InstanceSpec): string;
 }
 
 const wantedOf = ({ kind }: HostWorld, spec: NodeSpec) => spec.instances.filter(({ driver }) => driver === kind);
 
-/** Instances beside the engine that packets can be sent to. */
+/** Instances outside the engine that can receive packets. */
 export function endsOf(spec: NodeSpec, hosts: readonly HostWorld[]): Ends {
   return new Map(
     hosts.flatMap((host) =>
@@ -38,20 +38,20 @@ export function deploySteps(spec: NodeSpec, host: HostedWorld): Step[] {
   return [{ kind: 'realize', driver: kind, change: { ...noChange, deploy, configure }, reason }];
 }
 
-/** What runs and is not desired. */
+/** What runs but is not desired. */
 export function leavingOf(spec: NodeSpec, host: HostWorld): [string, HostedView][] {
   const wanted = new Set(wantedOf(host, spec).map(({ id }) => id));
   return [...host.instances].filter(([id]) => !wanted.has(id));
 }
 
-/** What is on its way out already needs no other step. */
+/** What is already being removed needs no further step. */
 export function destructSteps(spec: NodeSpec, host: HostedWorld): Step[] {
   const destruct = leavingOf(spec, host).flatMap(([id, { state }]) => (state === 'stopping' ? [] : [id]));
   if (destruct.length === 0) return [];
   return [{ kind: 'realize', driver: host.kind, change: { ...noChange, destruct }, reason: 'no longer desired' }];
 }
 
-/** The first instance that its host will never take as it is desired. */
+/** The first instance that its host will never accept as specified. */
 export function refusedByHost(
   spec: NodeSpec,
   hosts: readonly HostWorld[],

@@ -6,7 +6,7 @@ import { eventLog } from '../testing/scratch.js';
 import { ENGINE_TRAITS, instance, linearChain, nodeSpec } from '../testing/specs.js';
 import { type BoardsPort, type EnginePort, Reconciler } from './reconciler.js';
 
-/** An engine whose every apply waits until the test lets it go, or fails at once when told to. */
+/** An engine whose every apply waits until the test releases it, or fails at once when told to. */
 class ScriptedEngine implements EnginePort {
   readonly kind = 'engine';
   readonly nfs = [];
@@ -21,6 +21,7 @@ class ScriptedEngine implements EnginePort {
     ...ENGINE_TRAITS,
     applied: null,
     instances: new Map(),
+    declared: [],
     start_not_before_ms: 0,
     error: null,
   };
@@ -84,7 +85,7 @@ describe('Reconciler', () => {
     vi.useRealTimers();
   });
 
-  it('reaches the desired state once and then rests', async () => {
+  it('reaches the desired state once and then does nothing', async () => {
     const { engine, seen, reconciler, log } = setUp();
     reconciler.desire(linearChain(5));
     await settle();
@@ -97,7 +98,7 @@ describe('Reconciler', () => {
     expect(log.names()).toEqual(['node.converged']);
   });
 
-  it('goes for the newest of several states that come while it works', async () => {
+  it('applies the newest of several states that arrive during a step', async () => {
     const { engine, reconciler } = setUp();
     let open = () => {};
     engine.gate = new Promise((resolve) => {
@@ -123,7 +124,7 @@ describe('Reconciler', () => {
     expect(reconciler.observed.state).toBe('converged');
   });
 
-  it('tries again after a failure, later each time, and tells of it once', async () => {
+  it('retries after a failure, later each time, and reports it once', async () => {
     vi.spyOn(Math, 'random').mockReturnValue(1);
     const { engine, reconciler, log } = setUp();
     engine.failures = [new DriverError('one', 'lin.fw.0'), new DriverError('two'), new DriverError('three')];
@@ -141,7 +142,7 @@ describe('Reconciler', () => {
     expect(log.names()).toEqual(['node.apply-failed', 'node.converged']);
   });
 
-  it('leaves a state that cannot be for the next one at once', async () => {
+  it('abandons an impossible state for the next one at once', async () => {
     const { engine, reconciler } = setUp();
     engine.failures = [new DriverError('no such rule', 'lin.fw.0', true)];
     reconciler.desire(linearChain(1));
@@ -153,7 +154,7 @@ describe('Reconciler', () => {
     expect(reconciler.observed).toMatchObject({ state: 'converged', generation: 2 });
   });
 
-  it('reports a spec that has no graph and still takes the next', async () => {
+  it('reports a spec without a valid graph and still accepts the next', async () => {
     const { engine, reconciler } = setUp();
     reconciler.desire(nodeSpec({ generation: 1, instances: [instance('p.x.0', { nf: 'teapot' })] }));
     await settle();
@@ -164,7 +165,7 @@ describe('Reconciler', () => {
     expect(reconciler.observed.generation).toBe(2);
   });
 
-  it('has not reached a lower generation because it had reached a higher one', async () => {
+  it('does not report a lower generation as reached because it had reached a higher one', async () => {
     const { engine, reconciler, seen } = setUp();
     reconciler.desire(linearChain(50));
     await settle();

@@ -11,7 +11,7 @@ export interface EnginePort extends NfDriver {
   start(): Promise<void>;
 }
 
-/** A board driver takes a change without waiting for loads; its `observe` tells how far they are. */
+/** A board driver accepts a change without waiting for loads; `observe` reports their progress. */
 export interface BoardsPort extends NfDriver {
   observe(): ReadonlyMap<string, BoardInstance>;
   readonly observed: readonly ObservedBoard[];
@@ -26,7 +26,7 @@ export interface Drivers {
 
 const RETRY = { first_ms: 500, most_ms: 30_000 };
 
-/** Brings the node to its desired state and keeps it there. Looks at the world again after every step and every call. */
+/** Brings the node to its desired state and keeps it there. Observes again after every step and every call. */
 export class Reconciler {
   private spec: NodeSpec | null = null;
   private failure: Failure | null = null;
@@ -56,10 +56,10 @@ export class Reconciler {
     return this.spec;
   }
 
-  /** Takes a desired state in place of the former one. */
+  /** Replaces the desired state. */
   desire(spec: NodeSpec): void {
     this.spec = spec;
-    // A server that lost its state counts from the beginning; what was reached before is not reached now.
+    // A server that lost its state counts from the beginning; what was reached before no longer counts.
     if (spec.generation < this.converged) this.converged = 0;
     this.failure = null;
     this.attempts = 0;
@@ -70,18 +70,18 @@ export class Reconciler {
   look(): void {
     this.dirty = true;
     if (this.stopped) return;
-    // After the caller: a driver that tells of a change in the middle of a step is not yet in its new state.
+    // Deferred: a driver that reports a change during a step is not yet in its new state.
     this.running ??= Promise.resolve()
       .then(() => this.run())
       .finally(() => {
         this.running = null;
         if (this.dirty) this.look();
       });
-    // While a step is under way its effects are still reported.
+    // During a step its effects are still reported.
     this.report(decide(this.world()).observed);
   }
 
-  /** Resolves when no step is under way; none is begun after. */
+  /** Resolves when no step is in progress; none starts afterwards. */
   async stop(): Promise<void> {
     this.stopped = true;
     if (this.timer) clearTimeout(this.timer);
@@ -100,7 +100,7 @@ export class Reconciler {
     }
   }
 
-  /** False when it failed; when it may be tried again is then in `failure`. */
+  /** False if it failed; `failure` then says when it may be retried. */
   private async perform(step: Step): Promise<boolean> {
     const { spec } = this;
     try {
@@ -108,7 +108,7 @@ export class Reconciler {
       else await this.driverOf(step.driver).realize(step.change);
       return true;
     } catch (error) {
-      // The engine driver keeps its own back-off and state.
+      // The engine driver has its own back-off and state.
       if (step.kind === 'start-engine' || spec !== this.spec || !spec) return false;
       this.attempts++;
       const { message } = error as Error;
@@ -117,12 +117,12 @@ export class Reconciler {
       const wait_ms = permanent ? RETRY.most_ms : backoffMs(RETRY, this.attempts, Math.random());
       this.failure = { generation: spec.generation, message, instance_id, not_before_ms: Date.now() + wait_ms };
       if (this.attempts === 1)
-        this.emit('error', 'node.apply-failed', instance_id ?? this.node, message, { generation: spec.generation });
+        this.emit('node.apply-failed', this.node, message, { generation: spec.generation, instance_id });
       return false;
     }
   }
 
-  /** The driver of a kind of instances. */
+  /** The driver for a kind of instance. */
   driverOf(kind: InstanceSpec['driver']): NfDriver {
     const { engine, board, hosted } = this.drivers;
     const found = [engine, board, ...hosted].find((driver) => driver.kind === kind);
@@ -164,7 +164,7 @@ export class Reconciler {
       this.attempts = 0;
       this.converged = observed.generation;
       if (before.state !== 'converged' || before.generation !== observed.generation)
-        this.emit('info', 'node.converged', this.node, `Generation ${observed.generation} runs`, {
+        this.emit('node.converged', this.node, `Generation ${observed.generation} is running`, {
           generation: observed.generation,
           instances: observed.instances.length,
         });

@@ -5,7 +5,7 @@ export type Step =
   | { kind: 'start-engine'; reason: string }
   | { kind: 'realize'; driver: InstanceSpec['driver']; change: Change; reason: string };
 
-/** The last step that failed, and when it may be tried again. */
+/** The last step that failed, and when it may be retried. */
 export interface Failure {
   generation: number;
   message: string;

@@ -7,22 +7,22 @@ import { PACKAGE_ROOT } from '../package-root.js';
 import { labMissing } from './lab.js';
 import { scratchDirectory, until } from './scratch.js';
 
-export const NF_BOX = process.env.ORRERY_NF_BOX ?? resolve(PACKAGE_ROOT, '../build/box/nf-box.tar');
+export const NF_IMAGE = process.env.ORRERY_NF_IMAGE ?? resolve(PACKAGE_ROOT, '../build/container-nf/container-nf.tar');
 
-/** Why lab tests with containers cannot run here; null when they can. */
+/** Why lab tests with containers cannot run here; null if they can. */
 export function dockerMissing(): string | null {
   const missing = labMissing();
   if (missing !== null) return missing;
   if (!existsSync('/usr/sbin/dockerd') && !existsSync('/usr/bin/dockerd')) return 'needs dockerd';
-  return existsSync(NF_BOX) ? null : `needs the image of NFs: ${NF_BOX} is not built`;
+  return existsSync(NF_IMAGE) ? null : `needs the image of NFs: ${NF_IMAGE} is not built`;
 }
 
-/** The first process reaps what is left to it, and with it everything in the namespaces ends. */
+/** The first process reaps orphans; when it ends, everything in the namespaces ends. */
 const FIRST = 'mount -t tmpfs none /run && mkdir /run/netns && ip link set lo up; sleep infinity & wait';
 const CGROUPS = '/sys/fs/cgroup';
 const INTRUDER = join(PACKAGE_ROOT, 'src/testing/intruder.py');
 
-/** Rights as the kernel shows them in a process's status; paths are those of the container. */
+/** Privileges, as the kernel shows them in the status of a process; paths are in the container. */
 export interface Intrusion extends Record<'CapInh' | 'CapPrm' | 'CapEff' | 'CapAmb' | 'NoNewPrivs', string> {
   uid: number;
   gid: number;
@@ -32,7 +32,7 @@ export interface Intrusion extends Record<'CapInh' | 'CapPrm' | 'CapEff' | 'CapA
 
 let sandboxes = 0;
 
-/** A Docker that touches nobody: in network, mount and PID namespaces of its own, with its own data and cgroups. */
+/** An isolated Docker: in its own network, mount and PID namespaces, with its own data and cgroups. */
 export class DockerSandbox {
   readonly directory = scratchDirectory();
   readonly socket = join(this.directory, 'd.sock');
@@ -46,7 +46,7 @@ export class DockerSandbox {
     onTestFinished(() => this.tearDown());
   }
 
-  /** Command that runs another in the namespaces. */
+  /** Command prefix that runs another command in the namespaces. */
   get enter(): string[] {
     return ['nsenter', '-t', String(this.first), '-n', '-m', '-p', '--'];
   }
@@ -86,29 +86,29 @@ export class DockerSandbox {
     });
   }
 
-  /** Ends Docker at once; containers run on. */
+  /** Kills Docker; containers keep running. */
   async killDocker(): Promise<void> {
     const { docker } = this;
     process.kill(childOf(docker!.pid!)!, 'SIGKILL');
     await new Promise((done) => docker!.once('exit', done));
   }
 
-  /** Docker answers nobody, and its connections stay. */
+  /** Docker answers no requests, and its connections stay open. */
   freezeDocker(): void {
     process.kill(childOf(this.docker!.pid!)!, 'SIGSTOP');
   }
 
-  /** What entered the namespaces stops with Docker, and makes it go on. */
+  /** Resumes a frozen Docker, with everything that had entered the namespaces and stopped with it. */
   thawDocker(): void {
     this.docker?.kill('SIGCONT');
   }
 
-  /** Containers of the agent, ended ones too. */
+  /** Containers of the agent, including stopped ones. */
   list(): ReturnType<DockerClient['list']> {
     return this.client.list('orrery.node=n1');
   }
 
-  /** Ends what a container runs, as the kernel would. */
+  /** Kills the process of a container, as the kernel would. */
   async kill(container: string, signal: 'KILL' | 'STOP' = 'KILL'): Promise<void> {
     this.killInside(await this.pidOf(container), signal);
   }
@@ -122,13 +122,13 @@ export class DockerSandbox {
     this.run('kill', `-${signal}`, String(pid));
   }
 
-  /** What a fault of the NF in a container could be used for. */
+  /** What an exploited fault of the NF in a container would give access to. */
   async intrude(container: string): Promise<Intrusion> {
     const [program, ...args] = [...this.enter, '/usr/bin/python3', INTRUDER, String(await this.pidOf(container))];
     return JSON.parse(execFileSync(program!, args).toString()) as Intrusion;
   }
 
-  /** From now on the next memory that a container takes is too much. */
+  /** From now on, the next memory allocation of a container exceeds its limit. */
   starve(container: string): void {
     for (const [usage, limit] of [
       ['memory.usage_in_bytes', 'memory.limit_in_bytes'],
@@ -138,7 +138,7 @@ export class DockerSandbox {
         if (existsSync(join(path, usage!))) writeFileSync(join(path, limit!), readFileSync(join(path, usage!)));
   }
 
-  /** Folders of the cgroups of containers. */
+  /** Folders of the containers' cgroups. */
   cgroups(): string[] {
     return readdirSync(CGROUPS).flatMap((controller) => {
       const parent = join(CGROUPS, controller, this.cgroup);
@@ -159,10 +159,10 @@ export class DockerSandbox {
   private async tearDown(): Promise<void> {
     const { unshare } = this;
     if (!unshare || unshare.exitCode !== null || unshare.signalCode !== null) return;
-    // Who is stopped buries no dead.
+    // A stopped process reaps no children.
     this.thawDocker();
     unshare.kill('SIGKILL');
-    // The first process of a PID namespace goes last.
+    // The first process of a PID namespace ends last.
     await until('all have ended', () => !existsSync(`/proc/${this.first}`));
     await until('cgroups are empty', () => this.removeCgroups());
   }
@@ -174,7 +174,7 @@ export class DockerSandbox {
   }
 }
 
-/** The one child of a process; null while it has none. */
+/** The only child of a process; null while it has none. */
 export function childOf(pid: number): number | null {
   try {
     const [child] = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ');
@@ -193,6 +193,6 @@ function quietly(work: () => void): void {
   try {
     work();
   } catch {
-    // It is gone, or not empty yet.
+    // Gone, or not empty yet.
   }
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// Speaks the engine's control protocol without a data plane. An NF whose config holds `fake` makes it misbehave:
-// `refuse` (the graph is invalid), `hang` (answers nothing any more), `die` (ends with code 3).
+// Speaks the engine's control protocol without a data plane. An NF whose config has `fake` makes it misbehave: `refuse`
+// (the graph is invalid), `hang` (stops answering), `die` (exits with code 3).
 import { randomUUID } from 'node:crypto';
 import { unlinkSync } from 'node:fs';
 import { createServer } from 'node:net';

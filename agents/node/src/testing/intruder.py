@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tries what an NF could that was taken over: to write wherever its container has a place.
+"""Try what a compromised NF could do: write anywhere in its container.
 
-usage: intruder.py PID  (of the NF). Prints its rights, what it sees of its container and where it could write.
+usage: intruder.py PID  (of the NF). Prints its privileges, what it sees of its container and where it could write.
 """
 
 import ctypes

@@ -10,11 +10,11 @@ import { TestServer, welcome } from './server.js';
 const run = promisify(execFile);
 
 export const ENGINE = process.env.ORRERY_ENGINE ?? resolve(PACKAGE_ROOT, '../build/engine/orrery-engine');
-/** Made once before all tests. */
+/** Created once before all tests. */
 const BUNDLE = join(PACKAGE_ROOT, 'dist/agent.mjs');
 const PACKETS = join(PACKAGE_ROOT, 'src/testing/packets.py');
 
-/** Why lab tests cannot run here; null when they can. */
+/** Why lab tests cannot run here; null if they can. */
 export function labMissing(): string | null {
   if (process.getuid?.() !== 0) return 'needs root for network namespaces';
   if (!existsSync(ENGINE)) return `needs the engine: ${ENGINE} is not built`;
@@ -36,7 +36,7 @@ export const NODE_MAC = '02:00:00:00:00:01';
 let labs = 0;
 let calls = 0;
 
-/** A node in a network namespace of its own with one interface, and the other end of its cable in another. */
+/** A node in its own network namespace with one interface, and the other end of its cable in another namespace. */
 export class Lab {
   readonly server = new TestServer();
   readonly directory = scratchDirectory();
@@ -46,7 +46,7 @@ export class Lab {
   private readonly outside: string;
   private readonly agents: ChildProcess[] = [];
 
-  /** `sandbox` is a command that runs another in namespaces of its own, which end what runs in them. */
+  /** `sandbox` is a command prefix that runs another command in its own namespaces and ends everything in them. */
   constructor(private readonly sandbox: readonly string[] = []) {
     const stem = `ora${process.pid}-${labs++}`;
     this.node = `${stem}n`;
@@ -72,7 +72,7 @@ export class Lab {
       this.run('ip', '-n', namespace, 'link', 'set', 'dev', iface, 'addrgenmode', 'none', 'up');
   }
 
-  /** Takes the node's interface away, cable and all. */
+  /** Removes the node's interface with its cable. */
   unplug(): void {
     this.run('ip', '-n', this.node, 'link', 'del', 'dev', 'e0');
   }
@@ -100,7 +100,7 @@ export class Lab {
     return agent;
   }
 
-  /** Sends tagged packets into the node's cable and gives what comes out of it. */
+  /** Sends tagged packets into the node's cable and returns what comes out. */
   async exchange(options: Record<string, string | number>): Promise<Packet[]> {
     const flags = Object.entries({ iface: 'p0', ...options }).flatMap(([flag, value]) => [`--${flag}`, String(value)]);
     const packets = ['ip', 'netns', 'exec', this.outside, '/usr/bin/python3', PACKETS, ...flags];
@@ -136,7 +136,7 @@ export class Lab {
     return execFileSync(program!, args).toString();
   }
 
-  /** Ends what runs in the two namespaces, which are this lab's own, and removes them. */
+  /** Ends everything in this lab's two namespaces and removes them. */
   private async tearDown(): Promise<void> {
     for (const agent of this.agents) agent.kill('SIGKILL');
     for (const namespace of this.sandbox.length > 0 ? [] : [this.node, this.outside]) {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sends UDP packets that carry a hop tag and prints, as JSON, what comes back on the same interface."""
+"""Send UDP packets that carry a hop tag and print, as JSON, what comes back on the same interface."""
 
 import argparse
 import json
@@ -13,7 +13,7 @@ PAYLOAD = b"orrery-lab"
 
 
 def checksum(data: bytes) -> int:
-    """Internet checksum (RFC 1071); 0 over data that includes a right one."""
+    """Compute the Internet checksum (RFC 1071); 0 over data that includes a correct one."""
     if len(data) % 2:
         data += b"\0"
     total = sum(struct.unpack(f"!{len(data) // 2}H", data))
@@ -23,7 +23,7 @@ def checksum(data: bytes) -> int:
 
 
 def udp_frame(arguments: argparse.Namespace, port: int) -> bytes:
-    """Frame whose destination MAC is the tag `02:0e:HH:HH:MM:MM`."""
+    """Build a frame whose destination MAC is the tag `02:0e:HH:HH:MM:MM`."""
     source, target = socket.inet_aton(arguments.src), socket.inet_aton(arguments.dst)
     length = 8 + len(PAYLOAD)
     udp = struct.pack("!HHHH", port, arguments.dport, length, 0) + PAYLOAD
@@ -36,7 +36,7 @@ def udp_frame(arguments: argparse.Namespace, port: int) -> bytes:
 
 
 def describe(frame: bytes) -> dict[str, object] | None:
-    """What a test wants to know of a frame of ours; None for other traffic."""
+    """Parse one of our frames; None for other traffic."""
     if len(frame) < 42 or frame[12:14] != struct.pack("!H", ETH_P_IP) or frame[23] != socket.IPPROTO_UDP:
         return None
     length = struct.unpack("!H", frame[16:18])[0]
@@ -56,7 +56,7 @@ def describe(frame: bytes) -> dict[str, object] | None:
 
 
 def main() -> None:
-    """Ends when `--expect` packets came or the time is over."""
+    """Run until `--expect` packets arrive or the time is up."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--iface", required=True)
     parser.add_argument("--hop", type=int, required=True)

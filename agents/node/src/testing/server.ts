@@ -7,12 +7,12 @@ import { until } from './scratch.js';
 type Kind = AgentMessage['type'];
 type Of<K extends Kind> = Extract<AgentMessage, { type: K }>;
 
-/** The server's end of the agent protocol as far as tests need it. Every message is checked against the contract. */
+/** The server's end of the agent protocol, as far as tests need it. Every message is validated against the contract. */
 export class TestServer {
   readonly received: AgentMessage[] = [];
   readonly sockets = new Set<WebSocket>();
-  /** Answer to a hello; null: silence. */
-  onHello: (hello: Of<'hello'>) => ServerMessage | null = () => welcome();
+  /** Answer to a hello; null: none. */
+  onHello: (hello: Of<'hello' | 'switch-hello'>) => ServerMessage | null = () => welcome();
   private readonly http = createServer();
   private readonly ws = new WebSocketServer({ server: this.http, path: '/api/v1/agent' });
   private at: number | string = 0;
@@ -24,14 +24,15 @@ export class TestServer {
       socket.on('message', (data) => {
         const message = AgentMessage.parse(JSON.parse(data.toString()));
         this.received.push(message);
-        const answer = message.type === 'hello' ? this.onHello(message) : null;
+        const isHello = message.type === 'hello' || message.type === 'switch-hello';
+        const answer = isHello ? this.onHello(message) : null;
         if (answer) socket.send(JSON.stringify(answer));
       });
     });
     onTestFinished(() => this.close());
   }
 
-  /** Listens where it did before, or on a free port, or on a unix socket. */
+  /** Listens where it did before, on a free port, or on a unix socket. */
   async listen(at: number | string = this.at): Promise<void> {
     await new Promise<void>((resolve) => this.http.listen(at, () => resolve()));
     const address = this.http.address();
@@ -46,7 +47,7 @@ export class TestServer {
     for (const socket of this.sockets) socket.send(typeof message === 'string' ? message : JSON.stringify(message));
   }
 
-  /** Cuts every connection and listens no more. */
+  /** Closes every connection and stops listening. */
   async close(): Promise<void> {
     for (const socket of this.sockets) socket.terminate();
     if (this.http.listening) await new Promise<void>((resolve) => this.http.close(() => resolve()));
@@ -61,7 +62,7 @@ export class TestServer {
     fits: (message: Of<K>) => boolean = () => true,
     limit_ms = 10_000,
   ): Promise<Of<K>> {
-    return until(`a ${kind} message that fits`, () => this.all(kind).find(fits), limit_ms);
+    return until(`a matching ${kind} message`, () => this.all(kind).find(fits), limit_ms);
   }
 }
 

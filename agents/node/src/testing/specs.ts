@@ -1,7 +1,7 @@
 import { InstanceSpec, NodeSpec, type OutputSpec, type Target } from '@orrery/contract';
 import type { EngineEnds } from '../drivers/nf-driver.js';
 
-/** Interfaces of every instance beside the engine, as if all were there. */
+/** Interfaces of every instance outside the engine, as if all existed. */
 export function allEnds({ instances }: NodeSpec): Map<string, EngineEnds> {
   const beside = instances.filter(({ driver }) => driver !== 'engine');
   return new Map(beside.map(({ id }) => [id, { near: `${id}-n`, far: `${id}-f` }]));
@@ -12,6 +12,7 @@ export const WHOLE = { lo: 0, hi: 65536 };
 export const ENGINE_TRAITS = {
   workers: 1,
   nfs: ['firewall', 'nat', 'ids', 'monitor', 'rate-limiter', 'l2-forwarder'],
+  declared: [],
 };
 
 export function output(edge: string, to: Target, match: OutputSpec['match'] = []): OutputSpec {
@@ -19,10 +20,10 @@ export function output(edge: string, to: Target, match: OutputSpec['match'] = []
 }
 
 export function instance(id: string, over: Partial<InstanceSpec> = {}): InstanceSpec {
-  const [pipeline_id = 'p', node = 'n'] = id.split('.');
+  const [chain_id = 'p', node = 'n'] = id.split('.');
   return InstanceSpec.parse({
     id,
-    pipeline_id,
+    chain_id,
     node_id: node.slice(0, 40),
     nf: 'monitor',
     driver: 'engine',
@@ -47,7 +48,10 @@ export function nodeSpec(over: Partial<NodeSpec> = {}): NodeSpec {
   });
 }
 
-/** firewall -> NAT -> monitor -> exit on one node, replies through the NAT; hop 1 in, hop 2 for replies. */
+/**
+ * firewall -> NAT -> monitor -> exit on one node, replies through the NAT; hop 1 for forward packets, hop 2 for
+ * replies.
+ */
 export function linearChain(generation = 1): NodeSpec {
   return nodeSpec({
     generation,
@@ -69,8 +73,8 @@ export function linearChain(generation = 1): NodeSpec {
       { hop: 2, instance_id: 'lin.nat.0', direction: 'return' },
     ],
     exits: [
-      { exit_id: 'lin.exit', pipeline_id: 'lin', direction: 'forward' },
-      { exit_id: 'lin.return', pipeline_id: 'lin', direction: 'return' },
+      { exit_id: 'lin.exit', chain_id: 'lin', direction: 'forward' },
+      { exit_id: 'lin.return', chain_id: 'lin', direction: 'return' },
     ],
   });
 }

@@ -51,36 +51,28 @@ describe('readBoards', () => {
   it.each<[string, unknown, string]>([
     ['no JSON', '{', 'boards.json: '],
     ['another kind', [{ ...simulated, backend: 'asic' }], '/0/backend'],
-    ['a field that there is not', [{ ...simulated, colour: 1 }], 'colour'],
+    ['an unknown field', [{ ...simulated, colour: 1 }], 'colour'],
     ['no slots', [{ ...simulated, slots: [] }], '/0/slots'],
     [
       'an interface name that is too long',
       [{ ...simulated, slots: [{ near: 'x'.repeat(16), far: 'f' }] }],
       '/0/slots/0/near',
     ],
-    ['a board twice', [simulated, { ...simulated, slots: [{ near: 'x', far: 'y' }] }], '/1/id: b1 is there twice'],
-    ['an interface twice', [simulated, { ...simulated, id: 'b9' }], '/1/slots/0/near: b1n is there twice'],
-    ['registers at an odd place', [{ ...pcie, shell_csr: 6 }], '/0/shell_csr: must be a multiple of 4'],
-    [
-      'a loader without an image',
-      [{ ...pcie, loader: { full: ['x'] } }],
-      '/0/loader/full: must say where {image} stands',
-    ],
+    ['a board twice', [simulated, { ...simulated, slots: [{ near: 'x', far: 'y' }] }], '/1/id: b1 appears twice'],
+    ['an interface twice', [simulated, { ...simulated, id: 'b9' }], '/1/slots/0/near: b1n appears twice'],
+    ['registers at a misaligned offset', [{ ...pcie, shell_csr: 6 }], '/0/shell_csr: must be a multiple of 4'],
+    ['a loader without an image', [{ ...pcie, loader: { full: ['x'] } }], '/0/loader/full: must contain {image}'],
   ])('refuses %s', (_, boards, why) => {
     expect(() => read(boards)).toThrow(why);
   });
 });
 
 describe('AlertLimiter', () => {
-  it('lets a burst and then a rate through, and tells how many it held back', () => {
+  it('lets a burst and then a rate through, and reports how many it suppressed', () => {
     let now = 0;
-    const seen: unknown[] = [];
-    const limiter = new AlertLimiter(
-      (_severity, _event, _subject, _message, data) => seen.push(data?.suppressed),
-      { burst: 2, per_s: 1 },
-      () => now,
-    );
-    const raise = () => limiter.raise('info', 'a.b', 's', 'm');
+    const seen: number[] = [];
+    const limiter = new AlertLimiter({ burst: 2, per_s: 1 }, () => now);
+    const raise = () => limiter.pass((suppressed) => seen.push(suppressed));
     for (let n = 0; n < 5; n++) raise();
     expect([seen, limiter.suppressed]).toEqual([[0, 0], 3]);
     now = 1000;

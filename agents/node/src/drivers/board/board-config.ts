@@ -6,7 +6,7 @@ import { firstIssue } from '../../platform/first-issue.js';
 
 const Iface = z.string().regex(/^[^\s/]{1,15}$/, 'must be an interface name');
 const Path = z.string().min(1).max(4096);
-/** The engine's ends: frames are sent into `near` and come out of `far`. */
+/** The engine's ends: it sends frames into `near` and receives them from `far`. */
 const Ends = { near: Iface, far: Iface };
 const slots = <T extends z.ZodRawShape>(shape: T) =>
   z
@@ -18,16 +18,16 @@ const CsrOffset = z
   .int()
   .min(0)
   .multipleOf(4, 'must be a multiple of 4')
-  .describe('where the registers begin in the file `csr`');
+  .describe('offset of the registers in the file `csr`');
 
-/** What the agent must be told about a board that cannot describe itself. */
+/** Settings for a board that cannot describe itself. */
 const silicon = {
   id: Name,
   images: Path.describe('directory with bitstreams and `images.json`'),
   profile: Name,
   device: z.string().min(1).max(80),
   clock_mhz: z.number().positive(),
-  csr: Path.describe('file of the registers that takes 32-bit reads and writes at offsets'),
+  csr: Path.describe('register file that supports 32-bit reads and writes at offsets'),
   shell_csr: CsrOffset,
   slots: slots({ csr: CsrOffset, resources: z.record(Name, z.number().min(0)).default({}) }),
 };
@@ -35,7 +35,7 @@ const silicon = {
 const Command = z
   .array(z.string().min(1))
   .min(1)
-  .refine((words) => words.some((word) => word.includes('{image}')), 'must say where {image} stands');
+  .refine((words) => words.some((word) => word.includes('{image}')), 'must contain {image}');
 
 const SimulatedBoard = z.strictObject({
   id: Name,
@@ -82,7 +82,7 @@ const Boards = z
     function unique(values: [string, PropertyKey[]][]): void {
       const seen = new Set<string>();
       for (const [value, path] of values) {
-        if (seen.has(value)) context.addIssue({ code: 'custom', path, message: `${value} is there twice` });
+        if (seen.has(value)) context.addIssue({ code: 'custom', path, message: `${value} appears twice` });
         seen.add(value);
       }
     }

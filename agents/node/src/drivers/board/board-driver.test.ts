@@ -51,7 +51,7 @@ async function drive(board: FakeBoardd) {
 const callsOf = (board: FakeBoardd, method: string) => board.calls.filter((call) => call.method === method);
 
 describe('BoardDriver', () => {
-  it('loads, configures and verifies, and only then lets packets come', async () => {
+  it('loads, configures and verifies, and only then lets packets in', async () => {
     const { board, driver, log, states } = await setUp();
     board.stall = true;
     await driver.realize({ ...none, deploy: [firewall({ config: { default_action: 'deny', idle_timeout_s: 77 } })] });
@@ -72,7 +72,7 @@ describe('BoardDriver', () => {
     expect(model!.memory.get(FIREWALL.IDLE_TIMEOUT_S.address)).toBe(77);
     expect(model!.memory.get(FIREWALL.DEFAULT_ACTION.address)).toBe(0);
     expect(model!.memory.get(COMMON_REGISTERS.CONTROL.address)).toBe(1);
-    // Everything is written before frames may enter.
+    // Everything is configured before frames may enter.
     const order = board.calls.map(({ method }) => method);
     expect(order.lastIndexOf('csr_write')).toBeLessThan(order.indexOf('resume'));
     expect(driver.observed[0]).toMatchObject({
@@ -82,7 +82,7 @@ describe('BoardDriver', () => {
     expect(log.names()).toEqual(['slot.loaded']);
   });
 
-  it('loads nothing where the module runs already, and keeps its flows', async () => {
+  it('loads nothing if the module already runs, and keeps its flows', async () => {
     const first = await setUp();
     await first.driver.realize({ ...none, deploy: [firewall()] });
     await first.states('running');
@@ -99,7 +99,7 @@ describe('BoardDriver', () => {
     expect(first.board.slots[0]!.model!.entries).toEqual([flow]);
   });
 
-  it('leaves flows and drops of an instance to no other that gets the slot with the same module', async () => {
+  it('hands no flows or drops to another instance that takes the slot with the same module', async () => {
     const { board, driver, states } = await setUp();
     await driver.realize({ ...none, deploy: [firewall()] });
     await states('running');
@@ -121,7 +121,7 @@ describe('BoardDriver', () => {
     expect(model.entries.length).toBe(1);
   });
 
-  it('goes for the newest of several modules that come while it loads', async () => {
+  it('loads the newest of several modules requested during a load', async () => {
     const { board, driver, states } = await setUp();
     board.stall = true;
     await driver.realize({ ...none, deploy: [firewall()] });
@@ -147,14 +147,14 @@ describe('BoardDriver', () => {
     await states('running', 'p.ddos.0');
   });
 
-  it('fails for good with the words of the board, until the board comes back or something else is wanted', async () => {
+  it("fails permanently with the board's error until the board comes back or the spec changes", async () => {
     const { board, driver, log, states } = await setUp();
     board.writeImage('stateful-firewall.0.bit', 'partial', ['stateful-firewall'], 0);
     const path = board.writeImage('a.bit', 'partial', ['ddos-detector'], 0);
     await board.kill();
     await board.start();
     await until('it is back', () => log.names().includes('board.back'));
-    // The file is another's when it is loaded.
+    // Someone else's file by the time it is loaded.
     board.writeImage('a.bit', 'partial', ['ddos-detector'], 0, '5e000000-0000-8000-8000-000000000002');
     await driver.realize({ ...none, deploy: [onBoard('p.d.0', 'ddos-detector', 0)] });
     await states('failed', 'p.d.0');
@@ -182,7 +182,7 @@ describe('BoardDriver', () => {
     await until('the new reason', () => driver.observe().get('p.fw.0')?.detail?.startsWith('no partial bitstream'));
   });
 
-  it('tells of a board that is lost, and loads again when it comes back empty', async () => {
+  it('reports a board that is lost, and reloads it when it comes back empty', async () => {
     const { board, driver, log, states } = await setUp();
     await driver.realize({ ...none, deploy: [firewall()] });
     await states('running');
@@ -198,18 +198,18 @@ describe('BoardDriver', () => {
     await board.start();
     await states('running');
     expect(log.names()).toEqual(['slot.loaded', 'board.lost', 'board.back', 'slot.loaded']);
-    // The module counts from zero again, the instance does not.
+    // The module restarts from zero, the instance does not.
     denied(5);
     await until('it is added', () => driver.drops('p.fw.0').denied === 105);
   });
 
-  it('counts what a board loses with its power, by what the engine does not get back', async () => {
+  it('counts what a board loses in a power failure by what the engine does not get back', async () => {
     const { board, driver, log, present, states } = await setUp();
     await driver.realize({ ...none, deploy: [firewall()] });
     await states('running');
     const lost = () => driver.samples[0]!.slots.map((slot) => slot.lost);
     const told = () => log.events.filter(({ event }) => event === 'board.back').map(({ message }) => message);
-    // What the module dropped while it worked is counted there.
+    // What the module dropped while it worked is already counted there.
     present.set('n0', { sent: 1000, received: 10 });
     present.set('f0', { sent: 15, received: 900 });
     const readings = () => callsOf(board, 'status').length;
@@ -226,13 +226,13 @@ describe('BoardDriver', () => {
     present.delete('n1');
     expect(lost()).toEqual([42, 1]);
     await board.start();
-    // One frame the board has counted itself since.
-    await until('it is told', () => told().length > 0);
-    expect(told()).toEqual(['Board b1 is there; 40 frames were lost with its power']);
-    await until('its own count goes on', () => lost()[0] === 1);
+    // The board has counted one frame itself since then.
+    await until('it is reported', () => told().length > 0);
+    expect(told()).toEqual(['Board b1 is connected; 40 frames were lost with its power']);
+    await until('its own count continues', () => lost()[0] === 1);
   });
 
-  it('counts nothing lost when only the connection was', async () => {
+  it('counts no loss when only the connection was lost', async () => {
     const { board, driver, log, present, states } = await setUp();
     await driver.realize({ ...none, deploy: [firewall()] });
     await states('running');
@@ -241,10 +241,10 @@ describe('BoardDriver', () => {
     await states('failed');
     present.set('n0', { sent: 30, received: 0 });
     await until('it is back', () => log.names().includes('board.back'));
-    expect(log.events.find(({ event }) => event === 'board.back')!.message).toBe('Board b1 is there');
+    expect(log.events.find(({ event }) => event === 'board.back')!.message).toBe('Board b1 is connected');
   });
 
-  it('meets a board that comes after the agent', async () => {
+  it('connects to a board that starts after the agent', async () => {
     const { board, driver, states } = await setUp({ start: false });
     await driver.realize({ ...none, deploy: [firewall()] });
     expect(driver.descriptions).toEqual([]);
@@ -253,7 +253,7 @@ describe('BoardDriver', () => {
     await states('running');
   });
 
-  it('tells of a faulty slot and loads it anew', async () => {
+  it('reports a faulty slot and reloads it', async () => {
     const { board, driver, log, states } = await setUp();
     await driver.realize({ ...none, deploy: [firewall()] });
     await states('running');
@@ -264,7 +264,7 @@ describe('BoardDriver', () => {
     expect(log.names()).toEqual(['slot.loaded', 'slot.faulty', 'slot.failed', 'slot.loaded']);
   });
 
-  it('works on with the other slots when a load of one fails, and loads that one again for what is wanted next', async () => {
+  it('keeps using the other slots when one load fails, and reloads when the desired state changes', async () => {
     const { board, driver, states } = await setUp();
     await driver.realize({ ...none, deploy: [onBoard('p.ddos.0', 'ddos-detector', 1)] });
     await states('running', 'p.ddos.0');
@@ -279,7 +279,7 @@ describe('BoardDriver', () => {
     await states('running', 'p.s.0');
   });
 
-  it('tells of a board that failed when a full load left every slot faulty', async () => {
+  it('reports a failed board when a full load left every slot faulty', async () => {
     const { board, driver, log, states } = await setUp();
     board.writeImage('both.full.bit', 'full', ['stateful-firewall', null]);
     await board.kill();
@@ -293,7 +293,7 @@ describe('BoardDriver', () => {
     expect(driver.observed[0]).toMatchObject({ detail: 'reconfig CRC error', slots: [{ state: 'faulty' }, {}] });
   });
 
-  it('tells once of readings that fail unexpectedly, and reads on', async () => {
+  it('reports unexpected read failures once, and keeps reading', async () => {
     const { board, driver, log, states } = await setUp();
     await driver.realize({ ...none, deploy: [firewall()] });
     await states('running');
@@ -308,7 +308,7 @@ describe('BoardDriver', () => {
     ]);
   });
 
-  it('empties the slot of an instance that goes', async () => {
+  it('empties the slot of a removed instance', async () => {
     const { board, driver, states } = await setUp();
     await driver.realize({ ...none, deploy: [firewall()] });
     await states('running');
@@ -317,7 +317,7 @@ describe('BoardDriver', () => {
     expect(driver.observe().size).toBe(0);
   });
 
-  it('tells of what was in a slot before it, and takes it out when it is told to', async () => {
+  it('reports what was in a slot before it started, and empties the slot when told to', async () => {
     const first = await setUp();
     await first.driver.realize({ ...none, deploy: [firewall(), onBoard('p.ddos.0', 'ddos-detector', 1)] });
     await first.states('running');
@@ -335,7 +335,7 @@ describe('BoardDriver', () => {
     await second.states('running');
   });
 
-  it('is not ready while an interface is missing, which is heard', async () => {
+  it('is not ready while an interface is missing, and notices when it appears', async () => {
     const { driver, present, states, changes } = await setUp();
     await driver.realize({ ...none, deploy: [firewall()] });
     await states('running');
@@ -362,7 +362,7 @@ describe('BoardDriver', () => {
     await until('no bits', () => board.shell.get(at(SHELL.METADATA_MASK, 0)) === 0);
   });
 
-  it('replaces every slot by a full image, and finds the modules of all of them in it', async () => {
+  it('replaces every slot by a full image, and finds the modules of all slots in it', async () => {
     const { board, driver, log, states } = await setUp();
     board.writeImage('both.full.bit', 'full', ['stateful-firewall', 'ddos-detector']);
     board.writeImage('one.full.bit', 'full', ['stateful-firewall', null]);
@@ -378,7 +378,7 @@ describe('BoardDriver', () => {
     expect(board.slots.map(({ state }) => state)).toEqual(['active', 'active']);
   });
 
-  it('gives and takes flows as the software NF does', async () => {
+  it('exports and imports flows as the software NF does', async () => {
     const { board, driver, states } = await setUp();
     await driver.realize({ ...none, deploy: [firewall()] });
     await states('running');
@@ -396,7 +396,7 @@ describe('BoardDriver', () => {
     await expect(driver.importState('p.fw.0', { flows: [[1, 2, 3, 4, 6, 9, 0]] })).rejects.toThrow('/state/flows/0/5');
   });
 
-  it('raises what modules find, up to a rate', async () => {
+  it('raises alerts of modules, up to a rate', async () => {
     const { board, driver, log, states } = await setUp();
     await driver.realize({ ...none, deploy: [onBoard('p.s.0', 'sqli-detector')] });
     await states('running', 'p.s.0');
@@ -409,7 +409,7 @@ describe('BoardDriver', () => {
     expect(alerts[0]).toMatchObject({ subject: 'p.s.0', message: 'SQL injection from 10.0.0.1 to 10.0.0.2:80' });
   });
 
-  it('hears what modules found while their agent was away, and tells what was too much', async () => {
+  it('receives what modules found while the agent was away, and reports what was lost', async () => {
     const { board, driver, states } = await setUp();
     await driver.realize({ ...none, deploy: [onBoard('p.s.0', 'sqli-detector')] });
     await states('running', 'p.s.0');
@@ -438,7 +438,7 @@ describe('BoardDriver', () => {
     expect(driver.samples).toMatchObject([{ board: 'b1', slowdown: 9, slots: [{ frames_in: 7, lost: 1 }, {}] }]);
   });
 
-  it('tells the registers of the firewall from its rules', async () => {
+  it('derives the registers of the firewall from its rules', async () => {
     const { board, driver, states } = await setUp();
     const rules = [
       { action: 'deny', proto: 'tcp', dst_port: '8000-8080', src: '10.1.0.0/16' },

@@ -19,8 +19,8 @@ interface BoardDriverOptions {
 }
 
 /**
- * Runs NFs in slots of boards. `realize` sets what each slot is to run and returns; slots get there by themselves, one
- * load at a time on a board, and `observe` tells how far they are.
+ * Runs NFs in slots of boards. `realize` sets what each slot should run and returns; slots load in the background, one
+ * load at a time per board, and `observe` reports their progress.
  */
 export class BoardDriver implements NfDriver {
   readonly kind = 'board';
@@ -39,12 +39,12 @@ export class BoardDriver implements NfDriver {
     this.units = boards.map((config) => new BoardUnit(config, makePort(config), netdevs, emit, () => this.changed()));
   }
 
-  /** NFs that a slot could be; whether a board has the bitstream is seen when it is to be loaded. */
+  /** NFs that a slot could run; whether the board has a bitstream for one is only known at load time. */
   get nfs(): readonly string[] {
     return this.units.length > 0 ? [...this.adapters.keys()] : [];
   }
 
-  /** Boards that were seen. */
+  /** Boards that have been read. */
   get descriptions(): BoardDescription[] {
     return this.units.flatMap(({ description }) => description ?? []);
   }
@@ -53,7 +53,7 @@ export class BoardDriver implements NfDriver {
     return this.units.map(({ observed }) => observed);
   }
 
-  /** Slots that hold what no instance is known of: it was there before this agent. */
+  /** Slots that hold something that belongs to no known instance: it was there before this agent. */
   get unclaimed(): SlotRef[] {
     return this.units.flatMap(({ board, slots }) =>
       slots.filter(({ unclaimed }) => unclaimed).map(({ slot }) => ({ board, slot })),
@@ -64,17 +64,17 @@ export class BoardDriver implements NfDriver {
     return this.units.flatMap(({ sample }) => sample ?? []);
   }
 
-  /** Drops of an instance by its module's reasons; none for an instance that runs elsewhere. */
+  /** Drops of an instance by reason, as its module counts them; none if it runs elsewhere. */
   drops(instanceId: string): Record<string, number> {
     return this.slotOf(instanceId)?.dropsOf() ?? {};
   }
 
-  /** Resolves when every board that is there was met. */
+  /** Resolves when every board that is present has been read once. */
   async start(): Promise<void> {
     await Promise.all(this.units.map((unit) => unit.start()));
   }
 
-  /** Boards run on with what they hold. */
+  /** Boards keep running what they hold. */
   stop(): void {
     for (const unit of this.units) unit.stop();
   }
@@ -113,7 +113,7 @@ export class BoardDriver implements NfDriver {
     await this.session(instanceId).importState?.(state);
   }
 
-  /** Boards are read often and change seldom. */
+  /** Boards are read often and change rarely. */
   private changed(): void {
     const now = JSON.stringify([...this.observe(), this.observed]);
     if (now === this.told) return;
@@ -144,7 +144,7 @@ export class BoardDriver implements NfDriver {
 
   private adapter({ id, nf }: InstanceSpec): ModuleAdapter {
     const adapter = this.adapters.get(nf);
-    if (!adapter) throw new DriverError(`${id}: boards here cannot be ${nf}`, id, true);
+    if (!adapter) throw new DriverError(`${id}: boards here cannot run ${nf}`, id, true);
     return adapter;
   }
 }

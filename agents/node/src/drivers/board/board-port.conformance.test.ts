@@ -15,24 +15,24 @@ import { BOARD_MODULES, COMMON_REGISTERS } from './registers.js';
 import { SimulatedBoard } from './simulated/simulated-board.js';
 import { enable, verifyModule } from './slot-setup.js';
 
-/** A board of one kind with a good image of `module` for slot 0, and one that is refused. */
+/** A board of one kind, with a good image of `module` for slot 0 and a bad one. */
 interface Rig {
   port: BoardPort;
-  /** Words of the refusal of the bad image. */
+  /** Error text for the bad image. */
   refusal: RegExp;
   bad: string;
-  /** Takes the board away. */
+  /** Removes the board. */
   lose: () => unknown;
-  /** Makes the module in slot 0 raise an event. Absent where `lacks` says why. */
+  /** Makes the module in slot 0 raise an event. Absent: `lacks` says why. */
   raise?: (...words: number[]) => void;
-  /** Leaves the table of slot 0 this much room. Absent where `lacks` says why. */
+  /** Limits the table of slot 0 to this many entries. Absent: `lacks` says why. */
   limitTable?: (entries: number) => void;
 }
 
 interface RigKind {
-  /** Why nothing of it can be tested; null: it can. */
+  /** Why it cannot be tested at all; null: it can. */
   missing: string | null;
-  /** Why one thing cannot be done to it. */
+  /** Why one operation is not available. */
   lacks?: { raise: string; limitTable: string };
   emulated: boolean;
   module: string;
@@ -104,7 +104,7 @@ const rigs: Record<string, RigKind> = {
   },
   'simulated, boardd': {
     missing: builtModule('elephant-detector') ? null : 'needs boardd and the elephant detector built',
-    lacks: { raise: 'RTL raises events for packets only', limitTable: 'the table of the RTL has its size' },
+    lacks: { raise: 'RTL raises events for packets only', limitTable: 'the table of the RTL has a fixed size' },
     emulated: true,
     module: 'elephant-detector',
     make: async (directory) => {
@@ -152,7 +152,7 @@ const rigs: Record<string, RigKind> = {
       const script = 'case $(head -c 4 "$0") in good) ;; *) echo "CRC mismatch at 0x40" >&2; exit 2;; esac';
       const loader = { partial: ['sh', '-c', script, '{image}', '{slot}'] };
       const port = new PcieBoard({ ...config, backend: 'pcie', loader, loader_timeout_s: 5 }, fake.open);
-      // The stub only judges the file: what it would have loaded is put there beforehand.
+      // The stub only checks the file: what it would load is put in place beforehand.
       load();
       return { port, refusal: /^write error: CRC mismatch at 0x40$/, ...rest };
     },
@@ -170,7 +170,7 @@ const listen = () => {
   return { events, lost, listener };
 };
 
-/** Why a test is skipped, behind its name. */
+/** Appends to a test name why it is skipped. */
 const because = (why?: string | false | null) => (why ? ` (${why})` : '');
 
 describe.each(Object.entries(rigs))('board port: %s', (_, { missing, lacks, emulated, module, make }) => {
@@ -210,14 +210,14 @@ describe.each(Object.entries(rigs))('board port: %s', (_, { missing, lacks, emul
   });
 
   it.skipIf(missing || emulated)(
-    `says that it was not run on hardware${because(emulated && 'it is emulated')}`,
+    `states that it was not run on hardware${because(emulated && 'it is emulated')}`,
     async () => {
       const { device } = await setUp();
       expect(device.note).toContain('not run on hardware');
     },
   );
 
-  it.skipIf(missing)('loads a module, which answers and takes no frame until it is resumed', async () => {
+  it.skipIf(missing)('loads a module, which responds but takes no frames until it is resumed', async () => {
     const { port, result, progress, order } = await loaded();
     expect(result).toMatchObject({ slot: 0, module, kind: 'partial', error: null, bytes: order.image.bytes });
     expect(result.measured_s).toBeGreaterThanOrEqual(0);
@@ -229,7 +229,7 @@ describe.each(Object.entries(rigs))('board port: %s', (_, { missing, lacks, emul
     expect(await slotOf(port)).toMatchObject({ state: 'active', module, error: null });
   });
 
-  it.skipIf(missing)('says in its own words why an image is refused', async () => {
+  it.skipIf(missing)('reports why an image is refused', async () => {
     const { port, bad, refusal, device } = await setUp();
     const image = { ...imageOf(device), path: bad };
     const result = await port.load({ slot: 0, kind: 'partial', policy: 'drop', image }, () => {});
@@ -237,7 +237,7 @@ describe.each(Object.entries(rigs))('board port: %s', (_, { missing, lacks, emul
     expect((await slotOf(port)).state).not.toBe('active');
   });
 
-  it.skipIf(missing)('stops and resumes, and empties', async () => {
+  it.skipIf(missing)('stops, resumes and empties', async () => {
     const { port } = await loaded();
     await port.resume(0);
     await port.quiesce(0);
@@ -249,7 +249,7 @@ describe.each(Object.entries(rigs))('board port: %s', (_, { missing, lacks, emul
     expect(await slotOf(port)).toMatchObject({ state: 'empty', module: null });
   });
 
-  it.skipIf(missing)('keeps what is written to registers of module and shell', async () => {
+  it.skipIf(missing)('keeps what is written to registers of the module and the shell', async () => {
     const { port } = await loaded();
     const { THRESHOLD_BYTES, WINDOW_MS } = BOARD_MODULES.nf_elephant_detector.registers;
     const { METADATA_MASK } = BOARD_MODULES.nf_shell.registers;
@@ -262,7 +262,7 @@ describe.each(Object.entries(rigs))('board port: %s', (_, { missing, lacks, emul
     expect(await port.readRegisters('shell', [METADATA_MASK.address])).toEqual([0x0ff0]);
   });
 
-  it.skipIf(missing)('puts entries into the table by key and gives them back', async () => {
+  it.skipIf(missing)('inserts entries into the table by key and reads them back', async () => {
     const { port } = await loaded();
     await until('it has cleared', async () => (await port.readRegisters(0, [COMMON_REGISTERS.STATUS.address]))[0]! < 2);
     const entry = (n: number, bytes: number) => [0x0a000000 + n, 0x0a010001, 0x04d20050, 6, bytes, 3, 0, 2];
@@ -275,14 +275,14 @@ describe.each(Object.entries(rigs))('board port: %s', (_, { missing, lacks, emul
     expect((await port.exportTable(0, 5)).length).toBe(5);
   });
 
-  it.skipIf(missing || lacks)(`says how many entries found no room${because(lacks?.limitTable)}`, async () => {
+  it.skipIf(missing || lacks)(`reports how many entries did not fit${because(lacks?.limitTable)}`, async () => {
     const { port, limitTable } = await loaded();
     limitTable!(3);
     const entries = Array.from({ length: 5 }, (_, n) => [n, 0, 0, 6, 0, 0, 0, 0]);
     expect(await port.importTable(0, entries)).toBe(2);
   });
 
-  it.skipIf(missing || lacks)(`brings events of modules${because(lacks?.raise)}`, async () => {
+  it.skipIf(missing || lacks)(`delivers events of modules${because(lacks?.raise)}`, async () => {
     const { port, events, raise } = await loaded();
     await port.resume(0);
     raise!(1, 2, 3);
@@ -290,7 +290,7 @@ describe.each(Object.entries(rigs))('board port: %s', (_, { missing, lacks, emul
     expect(events).toMatchObject([{ slot: 0, words: [1, 2, 3, 0, 0, 0, 0, 0] }]);
   });
 
-  it.skipIf(missing)('tells once that it is lost, and refuses what is asked after', async () => {
+  it.skipIf(missing)('reports once that it is lost, and refuses later requests', async () => {
     const { port, lost, lose } = await loaded();
     await port.resume(0);
     await lose();

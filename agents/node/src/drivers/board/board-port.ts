@@ -1,9 +1,9 @@
 import type { LoadKind, LoadPolicy, LoadResult, ObservedSlot, SlotState } from '@orrery/contract';
 
-/** How far a load is. */
+/** Progress of a load. */
 export type SlotLoad = NonNullable<ObservedSlot['load']>;
 
-/** A board did not do what it was asked to. `refused`: it never will, as things are; `lost`: nobody knows what it did. */
+/** A failed board operation. `refused`: it would fail again; `lost`: the outcome is unknown. */
 export class BoardError extends Error {
   override name = 'BoardError';
   constructor(
@@ -14,18 +14,18 @@ export class BoardError extends Error {
   }
 }
 
-/** A bitstream and what it puts where. */
+/** A bitstream and its contents. */
 export interface BoardImage {
   path: string;
   bytes: number;
   kind: LoadKind;
-  /** Modules by slot; a partial image has one slot only, a full one says of each slot what it holds (null: nothing). */
+  /** Modules by slot; a partial image has one slot, a full one gives the content of every slot (null: empty). */
   modules: ReadonlyMap<number, string | null>;
 }
 
 export interface DeviceDescription {
   emulated: boolean;
-  /** What must be known before its figures are believed. */
+  /** What a reader must know before trusting its figures. */
   note: string;
   profile: string;
   device: string;
@@ -35,7 +35,7 @@ export interface DeviceDescription {
   images: BoardImage[];
 }
 
-/** Since the board was powered. */
+/** Since power-on. */
 export interface SlotCounters {
   frames_in: number;
   frames_out: number;
@@ -43,14 +43,14 @@ export interface SlotCounters {
   bytes_out: number;
   dropped: number;
   bypassed: number;
-  /** Frames that wait until the slot takes them. */
+  /** Frames waiting for the slot to accept them. */
   held: number;
 }
 
 export interface SlotStatus {
   slot: number;
   state: SlotState;
-  /** The NF, or stream, that is in it. */
+  /** The NF or stream module in it. */
   module: string | null;
   load: SlotLoad | null;
   counters: SlotCounters;
@@ -60,14 +60,14 @@ export interface SlotStatus {
 type Interruption = Pick<LoadResult, 'held' | 'lost' | 'bypassed'>;
 
 export interface BoardStatus {
-  /** In the words of the kernel's fpga_manager. */
+  /** In the vocabulary of the kernel's fpga_manager. */
   state: string;
   cycles: number;
-  /** Wall time / board time while it works; null: idle, or real silicon. */
+  /** Wall-clock time / board time while it is busy; null: idle, or real silicon. */
   slowdown: number | null;
-  /** CPU time that an emulation took, and the wall time in which it did; null for real silicon. */
+  /** CPU time that the emulation used, and the wall-clock time over which it did; null for real silicon. */
   cpu: { used_s: number; wall_s: number } | null;
-  /** Frames that met the latest load, until its slots were resumed; null where nobody counts them later. */
+  /** Frames affected by the latest load, until its slots resumed; null if the board does not count them. */
   interrupted: Interruption | null;
   slots: SlotStatus[];
 }
@@ -89,9 +89,9 @@ export interface ModuleEvent {
 
 export interface BoardListener {
   event(event: ModuleEvent): void;
-  /** Events that came too fast to be told. */
+  /** Events that came too fast and were dropped. */
   eventsLost(count: number): void;
-  /** Called once: the board cannot be reached any more, until it is opened again. */
+  /** Called once: the board is unreachable until it is opened again. */
   lost(why: string): void;
 }
 
@@ -99,26 +99,29 @@ export interface BoardListener {
 export type RegisterSpace = number | 'shell';
 export type RegisterWrite = readonly [address: number, value: number];
 
-/** 32 bytes of a flow table. */
+/** One flow table entry of 32 bytes. */
 export const ENTRY_WORDS = 8;
 export type TableEntry = readonly number[];
 
-/** What every kind of board can do. A call rejects with a BoardError. */
+/** What every kind of board can do. Calls reject with a BoardError. */
 export interface BoardPort {
   open(listener: BoardListener): Promise<DeviceDescription>;
   close(): void;
   status(): Promise<BoardStatus>;
-  /** Holds, drains and decouples; loads; leaves the slot decoupled and its registers reachable. A load that the board refuses resolves with its `error`. */
+  /**
+   * Holds, drains and decouples; loads; leaves the slot decoupled with its registers accessible. If the board refuses
+   * the load, it resolves with `error`.
+   */
   load(order: LoadOrder, onProgress: (load: SlotLoad) => void): Promise<LoadResult>;
   unload(slot: number): Promise<void>;
-  /** After it no frame is in the slot and none enters. */
+  /** Afterwards no frame is in the slot and none enters. */
   quiesce(slot: number): Promise<void>;
   resume(slot: number): Promise<void>;
   readRegisters(space: RegisterSpace, addresses: readonly number[]): Promise<number[]>;
   writeRegisters(space: RegisterSpace, writes: readonly RegisterWrite[]): Promise<void>;
   exportTable(slot: number, most: number): Promise<TableEntry[]>;
-  /** Puts by key. Resolves with how many found no room. */
+  /** Inserts by key. Resolves with how many did not fit. */
   importTable(slot: number, entries: readonly TableEntry[]): Promise<number>;
-  /** Frames into a stream module and what comes out of it, in order. */
+  /** Sends frames into a stream module and returns its output, in order. */
   stream(slot: number, frames: readonly Buffer[], timeout_ms: number): Promise<Buffer[]>;
 }

@@ -1,7 +1,7 @@
 import type { BoardSample } from '@orrery/contract';
 import type { BoardStatus } from './board-port.js';
 
-/** Figures of a board as the console takes them; what the emulation takes of a core is of the time between the readings. */
+/** Figures of a board for the console; CPU use of the emulation is averaged over the interval between the readings. */
 export function sampleOf(board: string, before: BoardStatus | null, now: BoardStatus): BoardSample {
   return {
     board,
@@ -20,7 +20,7 @@ export function sampleOf(board: string, before: BoardStatus | null, now: BoardSt
   };
 }
 
-/** Figures of a board that is away: as they were, but for what is lost in its slots meanwhile. */
+/** Figures of an unreachable board: the last known ones, plus what its slots lost since. */
 export function absentSample(last: BoardSample, lost: readonly number[]): BoardSample {
   const slots = last.slots.map((slot) => ({ ...slot, lost: slot.lost + (lost[slot.slot] ?? 0) }));
   return { ...last, slowdown: null, cpu_share: null, slots };

@@ -1,7 +1,6 @@
 import type { BoardDescription, BoardSample, LoadResult, ObservedBoard } from '@orrery/contract';
 import type { Emit } from '../../link/agent-event.js';
 import { backoffMs } from '../../platform/backoff.js';
-import { AlertLimiter } from './alerts.js';
 import type { BoardConfig } from './board-config.js';
 import {
   BoardError,
@@ -15,26 +14,26 @@ import { absentSample, sampleOf } from './board-sample.js';
 import { chooseImage } from './images.js';
 import type { Netdevs } from './netdevs.js';
 import { PowerLoss } from './power-loss.js';
-import { Slot, type SlotHost, type SlotTarget } from './slot.js';
+import { type BoardEmit, Slot, type SlotHost, type SlotTarget } from './slot.js';
 
 const RECONNECT = { first_ms: 250, most_ms: 10_000 };
 const POLL_MS = 200;
-/** Every so many polls sessions do their housekeeping. */
+/** Sessions do their housekeeping once per this many polls. */
 const POLLS_A_TICK = 25;
-/** Words of fpga_manager for a device that runs nothing; its other words but `operating` tell of the latest load. */
+/** fpga_manager states of a device that runs nothing; its other states except `operating` describe the latest load. */
 const OUT_OF_OPERATION = new Set(['power off', 'power up', 'reset']);
 
-/** One board: its connection, its slots and their figures. It is connected to again and again while it is away. */
+/** One board: its connection, its slots and their figures. It reconnects for as long as the board is unreachable. */
 export class BoardUnit implements SlotHost {
   readonly slots: Slot[];
-  /** As it was when it was last seen. */
+  /** As last seen. */
   private device: DeviceDescription | null = null;
   private connected = false;
   private status: BoardStatus | null = null;
   private before: BoardStatus | null = null;
   private lastLoad: LoadResult | null = null;
   private readonly powerLoss: PowerLoss;
-  /** What was read last before the board was lost. */
+  /** The last reading before the board was lost. */
   private away: { sample: BoardSample; read_ms: number } | null = null;
   private absence: string | null = 'not connected yet';
   private attempts = 0;
@@ -49,7 +48,7 @@ export class BoardUnit implements SlotHost {
     readonly config: BoardConfig,
     readonly port: BoardPort,
     netdevs: () => Netdevs,
-    private readonly tell: Emit,
+    readonly tell: Emit,
     private readonly onChange: () => void,
   ) {
     this.powerLoss = new PowerLoss(config.slots, netdevs);
@@ -64,7 +63,7 @@ export class BoardUnit implements SlotHost {
     return this.connected;
   }
 
-  /** Resolves after the first try. */
+  /** Resolves after the first attempt. */
   async start(): Promise<void> {
     await this.connect();
   }
@@ -77,7 +76,7 @@ export class BoardUnit implements SlotHost {
     this.connected = false;
   }
 
-  /** Null until the board was seen. */
+  /** Null until the board has been read. */
   get description(): BoardDescription | null {
     const { device, config } = this;
     if (!device) return null;
@@ -104,7 +103,7 @@ export class BoardUnit implements SlotHost {
     if (this.loading > 0) return { ...seen, state: 'loading', detail: null };
     const { state } = this.status!;
     if (OUT_OF_OPERATION.has(state)) return { ...seen, state: 'failed', detail: state };
-    // A slot alone may be faulty by a load of its own: the others work, and it can be loaded again.
+    // One slot may be faulty after a failed load of its own: the others work, and it can be reloaded.
     if (slots.every((slot) => slot.state === 'faulty')) return { ...seen, state: 'failed', detail: slots[0]!.detail };
     return { ...seen, state: 'operating', detail: null };
   }
@@ -118,13 +117,7 @@ export class BoardUnit implements SlotHost {
     this.onChange();
   }
 
-  emit(severity: Parameters<Emit>[0], event: string, message: string, data: Record<string, unknown> = {}): void {
-    this.tell(severity, event, this.config.id, message, { board: this.config.id, ...data });
-  }
-
-  alerts(): AlertLimiter {
-    return new AlertLimiter(this.tell);
-  }
+  readonly emit: BoardEmit = (event, message, data) => this.tell(event, this.board, message, data);
 
   load(
     slot: number,
@@ -155,7 +148,7 @@ export class BoardUnit implements SlotHost {
     this.loading++;
     this.onChange();
     try {
-      // A full load takes the links down: nothing waits or passes.
+      // A full load takes the links down: no frame waits or passes.
       const order =
         kind === 'full' ? { slot: null, kind, policy: 'drop' as const, image } : { slot, kind, policy, image };
       const result = await this.port.load(order, onProgress);
@@ -174,7 +167,11 @@ export class BoardUnit implements SlotHost {
       const device = await this.port.open({
         event: (event) => this.event(event),
         eventsLost: (count) =>
-          this.emit('warning', 'board.events-lost', `${count} events of modules were lost`, { count }),
+          this.emit('board.events-lost', `${count} events of modules were lost`, {
+            board: this.board,
+            slot: null,
+            count,
+          }),
         lost: (why) => this.lost(why),
       });
       if (this.stopped) return this.port.close();
@@ -203,7 +200,7 @@ export class BoardUnit implements SlotHost {
     this.status = null;
     this.absence = why;
     for (const slot of this.slots) slot.lost();
-    this.emit('error', 'board.lost', `Board ${this.board} is lost: ${why}`);
+    this.emit('board.lost', `Board ${this.board} is lost: ${why}`, { board: this.board });
     this.again();
   }
 
@@ -211,7 +208,7 @@ export class BoardUnit implements SlotHost {
     const counted = status.slots.map(({ slot, counters }) => (this.powerLoss.lost[slot] ?? 0) - counters.dropped);
     const lost = this.away && lostPower(this.away.read_ms, status) ? sum(counted.map((n) => Math.max(0, n))) : 0;
     const also = lost > 0 ? `; ${lost} frames were lost with its power` : '';
-    this.emit('info', 'board.back', `Board ${this.board} is there${also}`, { lost });
+    this.emit('board.back', `Board ${this.board} is connected${also}`, { board: this.board, lost });
   }
 
   private remember(status: BoardStatus): void {
@@ -231,7 +228,7 @@ export class BoardUnit implements SlotHost {
     this.slots[slot]?.event(words);
   }
 
-  /** Reads the board at a fixed pause until it is lost. */
+  /** Polls the board at a fixed interval until it is lost. */
   private poll(): void {
     if (this.timer) clearTimeout(this.timer);
     this.timer = setTimeout(async () => {
@@ -245,11 +242,14 @@ export class BoardUnit implements SlotHost {
     }, POLL_MS).unref();
   }
 
-  /** The board's loss is heard, and what else it refuses is seen again or not; a fault of the agent is told of once. */
+  /**
+   * Loss of the board is reported elsewhere, and refusals show again on the next poll; only an error in the agent is
+   * reported here, once.
+   */
   private pollFailed(error: unknown): void {
     if (error instanceof BoardError || this.pollFails) return;
     this.pollFails = true;
-    this.emit('error', 'board.poll-failed', `Board ${this.board} cannot be read: ${error}`);
+    this.emit('board.poll-failed', `Board ${this.board} cannot be read: ${error}`, { board: this.board });
   }
 
   private async read(): Promise<void> {
@@ -268,7 +268,7 @@ export class BoardUnit implements SlotHost {
 
 const sum = (all: readonly number[]) => all.reduce((one, other) => one + other, 0);
 
-/** Whether it was powered after that time; taken for granted of one that cannot tell. */
+/** Whether it was powered on after that time; assumed if the board cannot tell. */
 function lostPower(since_ms: number, { cpu }: BoardStatus): boolean {
   return !cpu || Date.now() - 1000 * cpu.wall_s > since_ms;
 }
@@ -278,7 +278,7 @@ function among(kind: string, others: ReadonlyMap<number, string>): string {
   return ` beside ${[...others].map(([slot, module]) => `${module} in ${slot}`).join(', ')}`;
 }
 
-/** In words for those who do not know where the board's socket is. */
+/** For readers who do not know the path of the board's socket. */
 function absenceOf({ code, message }: NodeJS.ErrnoException): string {
   return /ECONNREFUSED|ENOENT/.test(code ?? message)
     ? 'it does not answer: it has no power, or its process ended'

@@ -6,7 +6,7 @@ import { WrappingCounters } from './wrapping-counters.js';
 
 const { DROPS, OVERSIZE } = COMMON_REGISTERS;
 
-/** Drops of an instance by the reasons of its module, over loads. */
+/** Drops of an instance by its module's reasons, accumulated over reloads. */
 export class DropCounters {
   private readonly counters = new WrappingCounters();
   private reasons: Record<string, number> = {};
@@ -20,7 +20,7 @@ export class DropCounters {
     return this.reasons;
   }
 
-  /** The module was loaded anew. */
+  /** The module was reloaded. */
   restart(): void {
     this.counters.restart();
   }

@@ -8,7 +8,7 @@ interface Register {
   readonly stride?: number;
 }
 
-/** Address of one of several equal registers. */
+/** Address of one register in an array. */
 export function at({ address, count = 1, stride = 4 }: Register, index: number): number {
   if (index >= count) throw new RangeError(`register ${index} of ${count}`);
   return address + index * stride;
@@ -18,12 +18,12 @@ export function allOf(register: Register): number[] {
   return Array.from({ length: register.count ?? 1 }, (_, i) => at(register, i));
 }
 
-/** Value of one field in a register's word. */
+/** Value of one field of a register. */
 export function field({ shift, width }: Field, word: number): number {
   return Math.floor(word / 2 ** shift) % 2 ** width;
 }
 
-/** A word with these values in its fields. */
+/** A register value composed from these fields. */
 export function word<F extends Readonly<Record<string, Field>>>(
   { fields }: { readonly fields: F },
   values: Partial<Record<keyof F, number>>,

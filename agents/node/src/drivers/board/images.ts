@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { firstIssue } from '../../platform/first-issue.js';
 import { BoardError, type BoardImage } from './board-port.js';
 
-/** `images.json` of a directory: what its bitstreams hold, for boards whose files do not say so themselves. */
+/** `images.json` of a directory: what its bitstreams contain, for boards whose files do not say so themselves. */
 const ListedImages = z
   .array(
     z.strictObject({
@@ -18,7 +18,7 @@ const ListedImages = z
   )
   .max(256);
 
-/** The images that `images.json` lists; none where there is no such file. */
+/** The images listed in `images.json`; none if there is no such file. */
 export function listedImages(directory: string): BoardImage[] {
   const list = join(directory, 'images.json');
   let text: string;
@@ -52,7 +52,7 @@ function sizeOf(path: string): number {
   }
 }
 
-/** Files of a directory, in an order that does not depend on the file system; none where there is no directory. */
+/** Files of a directory, in an order that does not depend on the file system; none if it does not exist. */
 export function filesOf(directory: string): string[] {
   try {
     return readdirSync(directory, { withFileTypes: true })
@@ -65,8 +65,8 @@ export function filesOf(directory: string): string[] {
 }
 
 /**
- * The image that puts `module` into `slot`. A full image replaces every slot, so it must also put into the others what
- * `wanted` says is to run there.
+ * The image that puts `module` into `slot`. A full image replaces every slot, so it must also contain what `wanted`
+ * requires in the others.
  */
 export function chooseImage(
   images: readonly BoardImage[],

@@ -4,7 +4,7 @@ import { FpgaManagerBoard } from './fpga-manager/fpga-manager-board.js';
 import { PcieBoard } from './pcie/pcie-board.js';
 import { SimulatedBoard } from './simulated/simulated-board.js';
 
-/** The back end of a board. */
+/** Creates the back end of a board. */
 export function makeBoard(config: BoardConfig): BoardPort {
   switch (config.backend) {
     case 'simulated':

@@ -1,7 +1,10 @@
 import { Name } from '@orrery/contract';
 import { BOARD_MODULES } from './registers.js';
 
-/** What boards and their register descriptions call a module: `nf_sqli_detector` is `sqli-detector` to everyone else. */
+/**
+ * Boards and their register descriptions name modules differently: `nf_sqli_detector` is `sqli-detector` everywhere
+ * else.
+ */
 export function moduleName(hardware: string): string {
   const name = hardware.replace(/^nf_/, '').replaceAll('_', '-').toLowerCase();
   return Name.safeParse(name).success ? name : 'unknown';
@@ -17,7 +20,7 @@ const IDENTITIES: ReadonlyMap<string, ModuleIdentity> = new Map(
   Object.entries(BOARD_MODULES).map(([name, module]) => [moduleName(name), module]),
 );
 
-/** Null for a module that this agent was not built with. */
+/** Null for a module unknown to this version of the agent. */
 export const identityOf = (module: string): ModuleIdentity | null => IDENTITIES.get(module) ?? null;
 
 /** The module with this `ID` register; null for none. */

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import { netdevs } from './netdevs.js';
 
-it('reads the interfaces of this namespace with what they carried', () => {
+it('reads the interfaces of this namespace and their counters', () => {
   const loopback = netdevs().get('lo');
   expect(loopback).toBeDefined();
-  // Loopback gets what it is sent.
+  // Loopback receives what it sends.
   expect(loopback!.sent).toBe(loopback!.received);
   expect(Number.isInteger(loopback!.sent)).toBe(true);
 });

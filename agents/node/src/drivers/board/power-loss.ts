@@ -3,12 +3,12 @@ import type { BoardStatus } from './board-port.js';
 import type { Netdevs } from './netdevs.js';
 
 /**
- * Frames that a board loses with its power, which takes its own counters away: what the engine sent into a slot and did
- * not get back from it, by the counters of the engine's ends. It counts from the last reading of the board, so what the
- * module itself dropped between that reading and the loss is among them.
+ * Frames that a board loses when its power fails, which also clears its own counters: what the engine sent into a slot
+ * and did not get back, by the counters of the engine's interfaces. It counts from the last reading of the board, so it
+ * includes what the module dropped between that reading and the loss.
  */
 export class PowerLoss {
-  /** What was missing of each slot already; null: one of its ends is not there. */
+  /** Frames already missing per slot; null: one of its interfaces does not exist. */
   private before: readonly (number | null)[] = [];
 
   constructor(
@@ -16,13 +16,16 @@ export class PowerLoss {
     private readonly netdevs: () => Netdevs,
   ) {}
 
-  /** The board was read: what is missing but not held in it was dropped for a reason, and is counted there. */
+  /**
+   * Called after each reading of the board: what is missing and not held was dropped by the module, and is counted
+   * there.
+   */
   mark({ slots }: BoardStatus): void {
     const held = new Map(slots.map(({ slot, counters }) => [slot, counters.held]));
     this.before = this.missing().map((frames, slot) => frames && frames - (held.get(slot) ?? 0));
   }
 
-  /** By slot, since the board was last read. */
+  /** By slot, since the last reading of the board. */
   get lost(): number[] {
     return this.missing().map((now, slot) => {
       const before = this.before[slot] ?? null;

@@ -11,7 +11,7 @@ const SHELL = BOARD_MODULES.nf_shell.registers;
 const CLASSES = [SHELL.METADATA_VALUE_0, SHELL.METADATA_VALUE_1, SHELL.METADATA_VALUE_2, SHELL.METADATA_VALUE_3];
 const CLEAR_LIMIT_MS = 2000;
 
-/** Rejects unless the slot holds that very module, of the version whose registers this agent knows. */
+/** Rejects unless the slot holds exactly this module, in the version whose registers this agent knows. */
 export async function verifyModule(port: BoardPort, slot: number, module: string): Promise<void> {
   const known = identityOf(module);
   if (!known) throw new BoardError(`no registers of the module ${module} are known here`, 'refused');
@@ -25,18 +25,18 @@ export async function verifyModule(port: BoardPort, slot: number, module: string
     throw new BoardError(`slot ${slot} holds ${module} ${versionText(version!)}, known is ${known.version}`, 'refused');
 }
 
-/** Empties tables, counters and events of a module that no frame is in; `awaitCleared` tells when it is done. */
+/** Clears tables, counters and events of a module that holds no frame; `awaitCleared` waits until it is done. */
 export async function clear(port: BoardPort, slot: number): Promise<void> {
   await port.writeRegisters(slot, [[CONTROL.address, word(CONTROL, { CLEAR: 1 })]]);
 }
 
-/** After a reset the module clears its tables; what is written to them meanwhile is lost. */
+/** After a reset the module clears its tables; writes to them in the meantime are lost. */
 export async function awaitCleared(port: BoardPort, slot: number): Promise<void> {
   const deadline = Date.now() + CLEAR_LIMIT_MS;
   for (;;) {
     const [status] = await port.readRegisters(slot, [STATUS.address]);
     if (field(STATUS.fields.CLEARING, status!) === 0) return;
-    if (Date.now() > deadline) throw new BoardError(`slot ${slot} does not end clearing its tables`, 'failed');
+    if (Date.now() > deadline) throw new BoardError(`slot ${slot} did not finish clearing its tables`, 'failed');
     await sleep(5);
   }
 }
@@ -45,7 +45,7 @@ export async function enable(port: BoardPort, slot: number): Promise<void> {
   await port.writeRegisters(slot, [[CONTROL.address, word(CONTROL, { ENABLE: 1 })]]);
 }
 
-/** Where in the metadata word the shell writes the class of a frame; nowhere when the plan needs no attribute of it. */
+/** Where in the metadata word the shell writes the class of a frame; nowhere if the plan needs no attribute from it. */
 export function metadataWrites(
   slot: number,
   { attribute }: ModuleAdapter,

@@ -1,14 +1,15 @@
-import type { InstanceSpec, LoadResult, ObservedSlot } from '@orrery/contract';
+import type { BoardAgentEventType, InstanceSpec, LoadResult, ObservedSlot } from '@orrery/contract';
+import type { AgentEventData, Emit } from '../../link/agent-event.js';
 import { backoffMs } from '../../platform/backoff.js';
 import type { BoardInstance, EngineEnds } from '../nf-driver.js';
-import type { AlertLimiter } from './alerts.js';
+import { AlertLimiter } from './alerts.js';
 import { BoardError, type BoardPort, type RegisterWrite, type SlotLoad, type SlotStatus } from './board-port.js';
 import { DropCounters } from './drop-counters.js';
 import { ConfigRefusal, type ModuleAdapter, type ModuleSession, type SlotAccess } from './modules/module-adapter.js';
 import type { Netdevs } from './netdevs.js';
 import { awaitCleared, clear, enable, metadataWrites, verifyModule } from './slot-setup.js';
 
-/** What a slot is to run. */
+/** What a slot should run. */
 export interface SlotTarget {
   instance: InstanceSpec;
   adapter: ModuleAdapter;
@@ -20,25 +21,28 @@ export interface SlotHost {
   readonly port: BoardPort;
   readonly board: string;
   readonly online: boolean;
-  /** One load at a time on a board. Resolves with null when it is not `needed` as its turn comes. */
+  /** Loads, one at a time per board. Resolves with null if it is no longer `needed` when its turn comes. */
   load(
     slot: number,
     target: SlotTarget,
     onProgress: (load: SlotLoad) => void,
     needed: () => Promise<boolean>,
   ): Promise<LoadResult | null>;
-  emit(severity: 'info' | 'warning' | 'error', event: string, message: string, data?: Record<string, unknown>): void;
-  alerts(): AlertLimiter;
+  readonly emit: BoardEmit;
+  readonly tell: Emit;
   changed(): void;
 }
+
+/** Emits an event about the board. */
+export type BoardEmit = <T extends BoardAgentEventType>(event: T, message: string, data: AgentEventData<T>) => void;
 
 type Goal = { kind: 'run'; target: SlotTarget } | { kind: 'empty' } | { kind: 'leave' };
 
 const RETRY = { first_ms: 1000, most_ms: 30_000 };
-/** Events that a module keeps while nobody listens. */
+/** Most events that are buffered before a session takes them. */
 const EARLY_EVENTS = 16;
 
-/** Brings one slot to what is wanted of it. What it is asked last counts; a load under way is ended first. */
+/** Brings one slot to its goal. The latest request wins; a load in progress is completed first. */
 export class Slot {
   private goal: Goal = { kind: 'leave' };
   private reached = false;
@@ -47,10 +51,13 @@ export class Slot {
   private progress: SlotLoad | null = null;
   private status: SlotStatus | null = null;
   private session: ModuleSession | null = null;
-  /** Events that came before the session that they are for. */
+  /** Events that arrived before their session existed. */
   private early: (readonly number[])[] = [];
   private earlyLost = 0;
-  /** Whose flows the module holds; null: of who was there before this agent, which is the first that is wanted here. */
+  /**
+   * Instance whose flows the module holds; null: loaded before this agent started, so they belong to the first instance
+   * assigned here.
+   */
   private owner: string | null = null;
   private working: Promise<void> | null = null;
   private dirty = false;
@@ -70,7 +77,7 @@ export class Slot {
     return this.goal.kind === 'run' ? this.goal.target : null;
   }
 
-  /** It holds what was there before this agent, and nobody has said yet what is to be there. */
+  /** It holds what was there before this agent, and no goal has been set yet. */
   get unclaimed(): boolean {
     return this.goal.kind === 'leave' && this.status !== null && this.status.module !== null;
   }
@@ -90,12 +97,12 @@ export class Slot {
     this.pursue({ kind: 'empty' });
   }
 
-  /** The board came back, or another's load went over this slot. */
+  /** The board came back, or a load for another slot overwrote this one. */
   disturb(): void {
     if (this.goal.kind !== 'leave') this.pursue(this.goal);
   }
 
-  /** The board is away; what was is found out when it comes back. */
+  /** The board is unreachable; its content is read again when it comes back. */
   lost(): void {
     this.status = null;
     this.progress = null;
@@ -111,7 +118,7 @@ export class Slot {
     this.stopTimer();
   }
 
-  /** Takes a reading; a slot that has left its state by itself is brought back. */
+  /** Takes a reading; a slot that has left its goal on its own is restored. */
   observe(status: SlotStatus): void {
     const before = this.status?.state;
     this.status = status;
@@ -119,7 +126,8 @@ export class Slot {
     if (!this.reached || this.working || !target) return;
     if (status.state === 'active' && status.module === target.adapter.nf) return;
     if (status.state !== before && status.state === 'faulty')
-      this.host.emit('error', 'slot.faulty', `Slot ${this.slot}: ${status.error ?? 'the module does not answer'}`, {
+      this.host.emit('slot.faulty', `Slot ${this.slot}: ${status.error ?? 'the module does not answer'}`, {
+        board: this.host.board,
         slot: this.slot,
       });
     this.fail(new BoardError(status.error ?? `the slot is ${status.state}`, 'failed'));
@@ -143,7 +151,7 @@ export class Slot {
     return this.session;
   }
 
-  /** The engine may send packets as soon as the instance was up once and both interfaces are there. */
+  /** The engine may send packets once the instance has been up and both interfaces exist. */
   instance(present: Netdevs): BoardInstance | null {
     const { target } = this;
     if (!target) return null;
@@ -191,7 +199,7 @@ export class Slot {
   }
 
   private async work(): Promise<void> {
-    // After the caller, whose other slots are told what they are to run too.
+    // Deferred, so that the caller can set the goals of its other slots first.
     await Promise.resolve();
     while (this.dirty && this.host.online) {
       this.dirty = false;
@@ -217,14 +225,14 @@ export class Slot {
 
   private fail(error: unknown): void {
     const { message } = error as Error;
-    // The board's loss is told of, and mended, by the board.
+    // The board itself reports its loss and reconnects.
     if (error instanceof BoardError && error.kind === 'lost') return;
     const permanent = error instanceof ConfigRefusal || (error instanceof BoardError && error.kind === 'refused');
     this.reached = false;
     this.failure = { message, permanent };
     this.attempts++;
     if (this.attempts === 1)
-      this.host.emit('error', 'slot.failed', `Slot ${this.slot}: ${message}`, { slot: this.slot });
+      this.host.emit('slot.failed', `Slot ${this.slot}: ${message}`, { board: this.host.board, slot: this.slot });
     if (!permanent) this.timer = setTimeout(() => this.begin(), backoffMs(RETRY, this.attempts, Math.random())).unref();
     this.host.changed();
   }
@@ -253,7 +261,7 @@ export class Slot {
     await this.look();
   }
 
-  /** When its turn comes it may be wanted no longer, or be there by the full load of another slot. */
+  /** By the time its turn comes, it may no longer be wanted, or the full load of another slot may have loaded it. */
   private async loadModule(target: SlotTarget, wanted: () => boolean): Promise<void> {
     const { slot, host } = this;
     const needed = async () => wanted() && !holds(await this.look(), target);
@@ -262,14 +270,10 @@ export class Slot {
     this.drops.restart();
     if (!result) return;
     if (result.error !== null) throw new BoardError(result.error, 'refused');
-    host.emit(
-      'info',
-      'slot.loaded',
-      `Slot ${slot} holds ${target.adapter.nf} after ${result.measured_s.toFixed(2)} s`,
-      {
-        ...result,
-      },
-    );
+    host.emit('slot.loaded', `Slot ${slot} holds ${target.adapter.nf} after ${result.measured_s.toFixed(2)} s`, {
+      ...result,
+      board: host.board,
+    });
   }
 
   private loading(load: SlotLoad): void {
@@ -287,7 +291,7 @@ export class Slot {
     await enable(port, this.slot);
   }
 
-  /** Null: what came is of an instance that is gone. */
+  /** Null: the events belong to an instance that is gone. */
   private tellEarly(session: ModuleSession | null): void {
     const { slot, early, earlyLost: count } = this;
     this.early = [];
@@ -295,20 +299,24 @@ export class Slot {
     if (!session) return;
     for (const words of early) session.event(words);
     if (count > 0)
-      this.host.emit('warning', 'board.events-lost', `${count} events of slot ${slot} were lost`, { slot, count });
+      this.host.emit('board.events-lost', `${count} events of slot ${slot} were lost`, {
+        board: this.host.board,
+        slot,
+        count,
+      });
   }
 
   private access(instance_id: string): SlotAccess {
     const { slot, host } = this;
     const { port } = host;
-    const alerts = host.alerts();
+    const alerts = new AlertLimiter();
     return {
       instance_id,
       readRegisters: (addresses) => port.readRegisters(slot, addresses),
       writeRegisters: (writes) => port.writeRegisters(slot, writes),
       exportTable: (most) => port.exportTable(slot, most),
       importTable: (entries) => port.importTable(slot, entries),
-      raise: (...alert) => alerts.raise(...alert),
+      alert: (tell) => alerts.pass((suppressed) => tell(host.tell, suppressed)),
     };
   }
 
@@ -318,7 +326,7 @@ export class Slot {
     if (state === 'empty') return;
     if (state === 'active') await this.host.port.quiesce(this.slot);
     await this.host.port.unload(this.slot);
-    this.host.emit('info', 'slot.emptied', `Slot ${this.slot} is empty`, { slot: this.slot });
+    this.host.emit('slot.emptied', `Slot ${this.slot} is empty`, { board: this.host.board, slot: this.slot });
     await this.look();
   }
 
@@ -340,7 +348,7 @@ export class Slot {
   }
 }
 
-/** Whether the module is there, whatever of it is configured. */
+/** Whether the module is there, configured or not. */
 function holds({ module, state }: SlotStatus, { adapter }: SlotTarget): boolean {
   return module === adapter.nf && (state === 'active' || state === 'configuring' || state === 'quiescing');
 }

@@ -13,7 +13,7 @@ const words = (bytes: Buffer) => Array.from({ length: bytes.length / 4 }, (_, i)
 const writesTo = (register: { address: number; count: number; stride: number }, bytes: Buffer): RegisterWrite[] =>
   words(bytes).map((value, i) => [at(register, i), value]);
 
-/** A slot that runs the module, ready to be given registers and frames. */
+/** A slot that runs the module, ready for registers and frames. */
 async function running(module: string): Promise<BoardPort> {
   const directory = scratchDirectory();
   const board = new RealBoardd(directory, 1e-3);
@@ -63,7 +63,7 @@ describe.skipIf(!builtModule('aes-ctr'))(`stream: AES in counter mode${because('
     ...writesTo(registers.COUNTER, COUNTER),
   ];
 
-  it('gives the vectors of SP 800-38A, and goes on counting between frames', async () => {
+  it('matches the vectors of SP 800-38A, and keeps counting across frames', async () => {
     const port = await running('aes-ctr');
     for (const { key, out } of AES_VECTORS) {
       await port.writeRegisters(0, keyed(key));
@@ -94,14 +94,14 @@ describe.skipIf(!builtModule('sha256-hmac'))(`stream: SHA-256 and HMAC${because(
     ];
   });
 
-  it('gives the digest of each frame (FIPS 180-4)', async () => {
+  it('returns the digest of each frame (FIPS 180-4)', async () => {
     const port = await running('sha256-hmac');
     const digests = await port.stream(0, frames, LIMIT_MS);
     expect(digests[0]!.toString('hex')).toBe('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad');
     expect(digests).toEqual(frames.map((frame) => createHash('sha256').update(frame).digest()));
   });
 
-  it('gives the HMAC of each frame (RFC 4231 test case 1)', async () => {
+  it('returns the HMAC of each frame (RFC 4231 test case 1)', async () => {
     const port = await running('sha256-hmac');
     const key = Buffer.concat([Buffer.alloc(20, 0x0b), Buffer.alloc(44)]);
     await port.writeRegisters(0, [

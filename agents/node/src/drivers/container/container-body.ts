@@ -1,25 +1,25 @@
 import type { Body, End } from '../hosted-instance.js';
 import type { EngineEnds } from '../nf-driver.js';
-import type { BoxClient, BoxStats } from './box-client.js';
 import type { DropTotal } from './drop-total.js';
+import type { NfClient, NfStats } from './nf-client.js';
 
-/** A container NF as long as it answers. Its container is known by id once Docker was asked. */
+/** A running container NF that responds. The ID of its container is known once Docker has been asked. */
 export class ContainerBody implements Body {
   readonly ended: Promise<End>;
   private resolveEnded!: (end: End) => void;
   private over = false;
-  private before: BoxStats | null = null;
+  private before: NfStats | null = null;
   private reads: Promise<void> | null = null;
-  /** Part of one core over the time between the last two readings. */
+  /** Fraction of one core over the interval between the last two readings. */
   cpu_share = 0;
 
   constructor(
     readonly ends: EngineEnds,
-    public control: BoxClient,
+    public control: NfClient,
     public container: string | null,
-    /** Whether the namespace's holder runs. Without it the interfaces go when the NF does. */
+    /** Whether the namespace's holder runs. Without it, the interfaces disappear when the NF ends. */
     public held: boolean,
-    /** Of its instance. */
+    /** Drops of the instance over all runs of its NF. */
     private readonly total: DropTotal,
   ) {
     this.ended = new Promise((resolve) => {
@@ -37,7 +37,7 @@ export class ContainerBody implements Body {
     this.resolveEnded({ ...end, unlinked: !this.held });
   }
 
-  /** What starts next removes the container. */
+  /** The next start removes the container. */
   async stop(): Promise<void> {
     this.release();
   }
@@ -47,7 +47,7 @@ export class ContainerBody implements Body {
     this.control.close();
   }
 
-  /** One reading at a time: whoever asks meanwhile gets the one that is under way. */
+  /** One reading at a time: concurrent callers share the one in progress. */
   sample(): Promise<void> {
     this.reads ??= this.read().finally(() => {
       this.reads = null;

@@ -1,19 +1,19 @@
 import { join } from 'node:path';
-import { CONTROL_FOLDER, CONTROL_SOCKET, INSTANCE_FILE } from './box-folder.js';
+import { CONTROL_FOLDER, CONTROL_SOCKET, INSTANCE_FILE } from './nf-folder.js';
 
 export const NODE_LABEL = 'orrery.node';
 export const INSTANCE_LABEL = 'orrery.instance';
 
-/** Where a container finds what it is given. */
+/** Where a container finds its files. */
 const INSTANCE = `/${INSTANCE_FILE}`;
 const CONTROL = `/${CONTROL_FOLDER}`;
 
-/** Of nobody: what needs more is done before. */
+/** User and group of nobody: work that needs more privileges is done earlier. */
 const UNPRIVILEGED = '65534:65534';
 
 /**
- * The NF that takes most has 301 MiB when another configuration is built beside a full table of the largest size (NAT,
- * 1,048,576 flows).
+ * The NF that needs most has 301 MiB while it builds another configuration beside a full table of the largest size
+ * (NAT, 1,048,576 flows).
  */
 export const MEMORY_MIB = 512;
 const MEMORY_BYTES = MEMORY_MIB * 1024 * 1024;
@@ -31,7 +31,7 @@ const common = ({ image, node, instance_id }: Common) => ({
   Labels: { [NODE_LABEL]: node, [INSTANCE_LABEL]: instance_id },
 });
 
-/** Nothing that it could write to is left: no volume, no shared memory, a log that is bounded. */
+/** Leaves it nothing to write to: no volume, no shared memory, a bounded log. */
 const confined = {
   CapDrop: ['ALL'],
   ReadonlyRootfs: true,
@@ -51,7 +51,7 @@ const bind = (source: string, target: string, readOnly: boolean) => ({
   ReadOnly: readOnly,
 });
 
-/** Owns the network namespace with the NF's interfaces, so that they stay when the NF starts again. */
+/** Owns the network namespace with the NF's interfaces, so that they survive a restart of the NF. */
 export const holderConfig = (of: Common) => ({
   ...common(of),
   Cmd: ['hold'],
@@ -60,8 +60,8 @@ export const holderConfig = (of: Common) => ({
 });
 
 /**
- * The NF, in the namespace of its holder. `directory` is the host's, laid out. It begins as root to open its interfaces
- * and its socket, in a folder where nobody else can write, and gives up root before the first packet.
+ * The NF, in the namespace of its holder. `directory` is on the host, already laid out. It starts as root to open its
+ * interfaces and its socket, in a folder where nobody else can write, and drops root before the first packet.
  */
 export const nfConfig = (of: Common, holder: string, directory: string) => ({
   ...common(of),

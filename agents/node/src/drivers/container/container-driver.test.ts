@@ -47,7 +47,7 @@ class FakeDocker {
       this.streams.add(response);
       return;
     }
-    // Counted once it is answered: a test may close what it counted on.
+    // Counted once it is answered: a test may close the server on that count.
     response.on('finish', () => this.asked.push(line));
     const [, answer] = this.answers.find(([pattern]) => pattern.test(line)) ?? [];
     if (this.refuses(line)) response.writeHead(500).end(JSON.stringify({ message: 'device or resource busy' }));
@@ -64,7 +64,7 @@ class FakeDocker {
     const found = { Id: this.foreign ? 'c'.repeat(64) : OWN_CGROUP, Image: 'i', State: state };
     return [
       [/^GET \/version$/, { Version: '24.0.7', ApiVersion: '1.41', MinAPIVersion: '1.12' }],
-      [/^GET \/v1.41\/images\/orrery\/nf-box:[0-9a-f]{12}\/json$/, {}],
+      [/^GET \/v1.41\/images\/orrery\/container-nf:[0-9a-f]{12}\/json$/, {}],
       [/^GET \/v1.41\/images\/json\?/, []],
       [/^POST \/v1.41\/containers\/create\?name=orrery-n1-trial$/, { Id: 'trial' }],
       [/^POST \/v1.41\/containers\/trial\/start$/, {}],
@@ -75,7 +75,7 @@ class FakeDocker {
   }
 }
 
-/** So long Docker may be away, unless a test says otherwise. */
+/** How long Docker may be away, unless a test says otherwise. */
 const ABSENCE_MS = 700;
 
 interface Setting {
@@ -91,9 +91,9 @@ async function setUp(setting: Setting = {}) {
   const run_dir = scratchDirectory();
   const built = join(run_dir, 'built');
   mkdirSync(built);
-  const nf_box = join(built, 'nf-box.tar');
-  writeFileSync(nf_box, 'a root');
-  const install = (text: string) => writeFileSync(join(built, 'orrery-nf-box'), text, { mode: 0o755 });
+  const nf_image = join(built, 'container-nf.tar');
+  writeFileSync(nf_image, 'a root');
+  const install = (text: string) => writeFileSync(join(built, 'orrery-container-nf'), text, { mode: 0o755 });
   if (program !== NO_PROGRAM) install(program);
   const socket = join(run_dir, 's');
   const docker = new FakeDocker(socket);
@@ -101,7 +101,7 @@ async function setUp(setting: Setting = {}) {
   if (listens) await docker.listen();
   const log = eventLog();
   let changes = 0;
-  const options = { node: 'n1', run_dir, docker: socket, nf_box, absence_ms, sweep_pause_ms };
+  const options = { node: 'n1', run_dir, docker: socket, nf_image, absence_ms, sweep_pause_ms };
   const driver = new ContainerDriver(options, log.emit, () => changes++);
   onTestFinished(() => driver.close(true));
   await driver.start();
@@ -115,7 +115,7 @@ const isThere = (driver: ContainerDriver) => until('it is there', () => driver.o
 const isSwept = (docker: FakeDocker) => until('no stray is left', () => docker.count(/^DELETE .*\/stray/) === 1);
 const seen = (driver: ContainerDriver, id = 'p.nat.0') => driver.observe().get(id);
 
-it('offers containers from when Docker answers until it has been away for a while, and says why', async () => {
+it('offers containers once Docker responds until it has been unreachable for a while, and says why', async () => {
   const { driver, docker, log, changes } = await setUp({ listens: false });
   await until('it was looked for', () => driver.offer.detail.includes('ENOENT'));
   expect(driver.offer).toEqual({ available: false, detail: expect.stringContaining('Docker does not answer') });
@@ -134,8 +134,8 @@ it('offers containers from when Docker answers until it has been away for a whil
   expect(driver.offer.detail).toContain('Docker does not answer');
 });
 
-it('says nothing of a Docker that is back soon, and tries no container again', async () => {
-  // Many times what it takes to meet Docker again on a busy machine.
+it('reports nothing when Docker is soon back, and runs no trial container again', async () => {
+  // Many times what it takes to reconnect to Docker on a busy machine.
   const absence_ms = 3000;
   const { driver, docker, log } = await setUp({ absence_ms });
   await isThere(driver);
@@ -143,12 +143,12 @@ it('says nothing of a Docker that is back soon, and tries no container again', a
   docker.close();
   await docker.listen();
   await until('it listens again', () => docker.count(/\/events\?/) === 2);
-  await until('what ran meanwhile is looked at', () => docker.count(/containers\/json\?/) === 2);
+  await until('containers that kept running are checked', () => docker.count(/containers\/json\?/) === 2);
   await new Promise((resolve) => setTimeout(resolve, absence_ms + 200));
   expect([driver.offer.available, log.names(), docker.count(/create/)]).toEqual([true, [], 1]);
 });
 
-it('waits with what it is to run for a Docker that is away, and takes it away without', async () => {
+it('waits for an unreachable Docker to start instances, and removes them without it', async () => {
   const { driver } = await setUp({ listens: false });
   await driver.realize(deploy);
   expect(seen(driver)).toMatchObject({ state: 'starting', ends: null });
@@ -173,36 +173,36 @@ it('offers no containers of a Docker whose processes it cannot reach', async () 
 it.each([
   ['is not there', NO_PROGRAM, 'ENOENT'],
   ['fails', '#!/bin/sh\nexit 3\n', 'Command failed'],
-  ['says something else', '#!/bin/sh\necho nat\n', 'not valid JSON'],
-])('offers no containers while its program %s, and asks again', async (_, program, why) => {
+  ['returns something else', '#!/bin/sh\necho nat\n', 'not valid JSON'],
+])('offers no containers while its program %s, and retries', async (_, program, why) => {
   const { driver, install } = await setUp({ program });
-  await until('it was asked', () => driver.offer.detail.includes('orrery-nf-box --nfs: '));
+  await until('it was asked', () => driver.offer.detail.includes('orrery-container-nf --nfs: '));
   expect(driver.offer).toEqual({ available: false, detail: expect.stringContaining(why) });
   install(NAT_ONLY);
   await isThere(driver);
   expect(driver.nfs).toEqual(['nat']);
 });
 
-it('fails for good with the one instance whose NF the box does not have', async () => {
+it('permanently fails only the instance whose NF is not in the image', async () => {
   const { driver } = await setUp();
   await driver.realize({ ...deploy, deploy: [{ ...nat, nf: 'teapot' }] });
   await until('it is refused', () => seen(driver)?.state === 'failed');
   expect(seen(driver)).toMatchObject({ permanent: true, detail: 'no container NF teapot here; there are nat' });
 });
 
-it('removes a container of its node that no instance is known of', async () => {
+it('removes a container of its node without a known instance', async () => {
   const { docker } = await setUp();
   await until('it is removed', () => docker.count(/^DELETE .*\/stray\?force=true&v=true/) === 1);
 });
 
-it('goes on with a Docker that does not remove a container, and tells of it', async () => {
+it('continues with a Docker that does not remove a container, and reports it', async () => {
   const { driver, docker, log } = await setUp({ before: (fake) => (fake.stubborn = true) });
   await until('it was tried', () => log.names().length > 0);
   expect(log.events).toMatchObject([{ event: 'container.left', message: expect.stringContaining('resource busy') }]);
   expect([driver.offer.available, docker.count(/\/events\?/)]).toEqual([true, 1]);
 });
 
-it('asks a Docker that does not list containers again, and forgets none that is left meanwhile', async () => {
+it('retries a Docker that does not list containers, and forgets none left behind in the meantime', async () => {
   const before = (fake: FakeDocker) => Object.assign(fake, { stubborn: true, blind: true });
   const { docker, log } = await setUp({ before, sweep_pause_ms: 50 });
   const isAsked = (more: number) => {

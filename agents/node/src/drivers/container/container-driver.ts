@@ -7,46 +7,48 @@ import { recordOf } from '../hosted-instance.js';
 import { HostedInstances } from '../hosted-instances.js';
 import { containerDigest } from '../instance-digest.js';
 import { type Change, DriverError, type HostedDriver, type HostedView } from '../nf-driver.js';
-import { BOX_FOLDER } from './box-folder.js';
-import { BoxImage } from './box-image.js';
 import type { ContainerBody } from './container-body.js';
 import { INSTANCE_LABEL } from './container-config.js';
 import { ContainerRunner } from './container-runner.js';
 import { type ContainerDeath, DockerClient } from './docker-client.js';
 import { DockerHost } from './docker-host.js';
+import { NFS_FOLDER } from './nf-folder.js';
+import { NfImage } from './nf-image.js';
 
 interface ContainerOptions {
   node: string;
   run_dir: string;
   /** Docker's socket. */
   docker: string;
-  /** Tar file of the image's root. */
-  nf_box: string;
-  /** How long Docker may be away until it is offered no more. */
+  /** Tar file of the image's root file system. */
+  nf_image: string;
+  /** How long Docker may be unreachable before containers are no longer offered. */
   absence_ms?: number;
-  /** Between two tries to remove what Docker would not remove or list. */
+  /** Interval between attempts to remove or list what Docker refused to. */
   sweep_pause_ms?: number;
 }
 
 type Instance = HostedInstances<ContainerBody>['all'][number];
 
-/** So long the sampler waits for an NF that is slow to answer. */
+/** How long the sampler waits for a slow NF. */
 const READ_LIMIT_MS = 100;
 const SWEEP_PAUSE_MS = 30_000;
 const DETAIL_LIMIT_CHARS = 1000;
 const NO_FIGURES = { drops: {}, cpu_share: 0 };
 
-/** When Docker goes while it is asked, it is asked again on its return. */
+/** If Docker goes away during a request, the request is repeated on its return. */
 const ignore = () => undefined;
 
-/** Runs NFs of the engine alone in containers, and keeps them running. They run on while Docker or the agent is away. */
+/**
+ * Runs NFs of the engine in containers, and keeps them running. They keep running while Docker or the agent is down.
+ */
 export class ContainerDriver implements HostedDriver {
   readonly kind = 'container';
   private readonly docker: DockerClient;
   private readonly host: DockerHost;
   private readonly runner: ContainerRunner;
   private readonly instances: HostedInstances<ContainerBody>;
-  /** Containers of no instance that Docker did not remove. */
+  /** Containers without an instance that Docker did not remove. */
   private readonly left = new Set<string>();
   private sweepTimer: NodeJS.Timeout | null = null;
   private closed = false;
@@ -56,7 +58,7 @@ export class ContainerDriver implements HostedDriver {
     private readonly emit: Emit,
     private readonly onChange: () => void,
   ) {
-    const { node, run_dir, docker, nf_box, absence_ms } = options;
+    const { node, run_dir, docker, nf_image, absence_ms } = options;
     this.docker = new DockerClient(docker);
     const listener = {
       up: () => this.up(),
@@ -64,8 +66,8 @@ export class ContainerDriver implements HostedDriver {
       absent: (why: string) => this.absent(why),
       death: (death: ContainerDeath) => this.onDeath(death),
     };
-    this.host = new DockerHost(this.docker, new BoxImage(nf_box), node, listener, absence_ms);
-    const folder = join(run_dir, BOX_FOLDER);
+    this.host = new DockerHost(this.docker, new NfImage(nf_image), node, listener, absence_ms);
+    const folder = join(run_dir, NFS_FOLDER);
     this.runner = new ContainerRunner(this.host, node, folder, (name, error) => this.onLeft(name, error));
     this.instances = new HostedInstances(this.runner, folder, emit, onChange);
   }
@@ -74,19 +76,19 @@ export class ContainerDriver implements HostedDriver {
     return this.host.nfs;
   }
 
-  /** Resolves when Docker was looked for once. */
+  /** Resolves when Docker has been looked for once. */
   get looked(): Promise<void> {
     return this.host.looked;
   }
 
-  /** Whether containers can be started, by which Docker or why not. */
+  /** Whether containers can be started, with the Docker version or why not. */
   get offer(): { available: boolean; detail: string } {
     return { available: this.host.available, detail: this.host.detail.slice(0, DETAIL_LIMIT_CHARS) };
   }
 
   /**
-   * Takes over the containers of an earlier agent that run, for which no Docker is needed, then looks for Docker without
-   * waiting for it: with it those that ended meanwhile start again and what is of no instance is removed.
+   * Adopts the running containers of an earlier agent, which needs no Docker, then connects to Docker without waiting
+   * for it: it then restarts those that ended in the meantime and removes those without an instance.
    */
   async start(): Promise<void> {
     await this.instances.adopt();
@@ -123,21 +125,21 @@ export class ContainerDriver implements HostedDriver {
     return this.running(instanceId).control.importState(state);
   }
 
-  /** Reads the figures of all that answer in time; what comes late is of the next reading. */
+  /** Reads the figures of all that respond in time; late ones go into the next reading. */
   async refresh(): Promise<void> {
-    // The loss of a box is heard by itself.
+    // The loss of a container is detected separately.
     const read = Promise.allSettled(this.instances.all.map(({ body }) => body?.sample()));
     await Promise.race([read, sleep(READ_LIMIT_MS, undefined, { ref: false })]);
   }
 
-  /** Figures of an instance as they were read last; none of one that runs elsewhere. */
+  /** Last figures read of an instance; none if it runs elsewhere. */
   figures(instanceId: string): { drops: Record<string, number>; cpu_share: number } {
     if (!this.instances.has(instanceId)) return NO_FIGURES;
     const { drops } = this.runner.totalOf(instanceId);
     return { drops, cpu_share: this.instances.get(instanceId).body?.cpu_share ?? 0 };
   }
 
-  /** Leaves the containers as they are for the next agent, or removes them with their interfaces. */
+  /** Leaves the containers unchanged for the next agent, or removes them with their interfaces. */
   async close(keep: boolean): Promise<void> {
     this.closed = true;
     if (this.sweepTimer) clearTimeout(this.sweepTimer);
@@ -161,7 +163,7 @@ export class ContainerDriver implements HostedDriver {
   }
 
   private lost(why: string): void {
-    this.emit('warning', 'docker.lost', this.options.node, `${why}; containers run on, but none can be started`);
+    this.emit('docker.lost', this.options.node, `${why}; containers run on, but none can be started`, {});
     this.onChange();
   }
 
@@ -170,7 +172,7 @@ export class ContainerDriver implements HostedDriver {
     this.onChange();
   }
 
-  /** Removes the containers of this node that no instance is known of. */
+  /** Removes the containers of this node without a known instance. */
   private async sweep(): Promise<void> {
     const all = await this.docker.list(this.host.label).catch(() => null);
     if (this.closed) return;
@@ -178,7 +180,7 @@ export class ContainerDriver implements HostedDriver {
     for (const name of this.left) if (!all.some((one) => one.name === name)) this.left.delete(name);
     for (const { id, name, labels } of all) {
       if (this.instances.has(labels[INSTANCE_LABEL] ?? '')) continue;
-      log('warning', `container ${name} of ${labels[INSTANCE_LABEL]} is of no instance and is removed`);
+      log('warning', `container ${name} of ${labels[INSTANCE_LABEL]} belongs to no instance and is removed`);
       await this.docker.remove(id).catch((error) => this.onLeft(name, error));
     }
   }
@@ -186,12 +188,7 @@ export class ContainerDriver implements HostedDriver {
   private onLeft(name: string, error: Error): void {
     if (!this.left.has(name)) {
       this.left.add(name);
-      this.emit(
-        'warning',
-        'container.left',
-        this.options.node,
-        `Container ${name} is not removed yet: ${error.message}`,
-      );
+      this.emit('container.left', this.options.node, `Container ${name} is not removed yet: ${error.message}`, {});
     }
     this.sweepLater();
   }
@@ -220,7 +217,8 @@ export class ContainerDriver implements HostedDriver {
   }
 
   private tellUnheld(id: string): void {
-    const what = 'the holder of its network namespace ended; it runs on and gets both anew when it ends itself';
-    this.emit('warning', 'instance.holder-ended', id, `${id}: ${what}`);
+    const what =
+      'the holder of its network namespace ended; the NF keeps running, and both are recreated when it exits';
+    this.emit('instance.holder-ended', id, `${id}: ${what}`, {});
   }
 }

@@ -8,7 +8,7 @@ it.each([
   [{}, 'the container ended: exit code 137: last words', false],
   [{ exit_code: 2 }, 'the container ended: exit code 2: last words', true],
   [{ out_of_memory: true }, 'the container ended: it took more than 512 MiB of memory: last words', false],
-])('tells how a container ended: %j', async (over, how, permanent) => {
+])('reports how a container ended: %j', async (over, how, permanent) => {
   const host = { docker: { logs: async () => ['last words'] } } as unknown as DockerHost;
   const runner = new ContainerRunner(host, 'n1', '/nowhere', () => undefined);
   expect(await runner.diagnose({ ...ended, ...over })).toEqual({ how, permanent });

@@ -5,19 +5,19 @@ import type { InstanceRecord, Runner } from '../hosted-instance.js';
 import { DriverError, unknownNf } from '../nf-driver.js';
 import { linksExist, makeLinksInto, raiseLinksInto, removeLinks } from '../veth.js';
 import { stemOf, vethLinks } from '../veth-names.js';
-import { BoxClient, CONFIGURE_LIMIT_MS } from './box-client.js';
-import { controlSocket, layOut } from './box-folder.js';
 import { ContainerBody } from './container-body.js';
 import { holderConfig, MEMORY_MIB, nfConfig } from './container-config.js';
 import type { Container } from './docker-client.js';
 import type { DockerHost } from './docker-host.js';
 import { ownPid } from './docker-trial.js';
 import { DropTotal } from './drop-total.js';
+import { CONFIGURE_LIMIT_MS, NfClient } from './nf-client.js';
+import { controlSocket, layOut } from './nf-folder.js';
 
 const START_LIMIT_MS = CONFIGURE_LIMIT_MS;
 /** A dying container closes its socket first. */
 const DEATH_NEWS_MS = 300;
-/** The program's word for a command line or an instance that it cannot use. */
+/** Exit code of the program for a command line or an instance that it cannot use. */
 const UNUSABLE = 2;
 const DROPS_FILE = 'drops.json';
 
@@ -29,11 +29,11 @@ export class ContainerRunner implements Runner<ContainerBody> {
     private readonly host: DockerHost,
     private readonly node: string,
     private readonly folder: string,
-    /** Hears of a container that is of no instance any more and could not be removed. */
+    /** Called with a container that no longer has an instance and could not be removed. */
     private readonly onLeft: (container: string, error: Error) => void,
   ) {}
 
-  /** By its control socket, so that one that runs is found while Docker is away. */
+  /** Through its control socket, so that a running one is found while Docker is down. */
   async adopt({ instance_id, nf }: InstanceRecord): Promise<ContainerBody | null> {
     if (!(await this.linked(instance_id))) return null;
     try {
@@ -41,7 +41,7 @@ export class ContainerRunner implements Runner<ContainerBody> {
       if ((await body.control.nf()) === nf) return body;
       body.release();
     } catch {
-      // It is made anew.
+      // It will be recreated.
     }
     return null;
   }
@@ -63,7 +63,7 @@ export class ContainerRunner implements Runner<ContainerBody> {
     return this.awaitAnswer(instance_id, container);
   }
 
-  /** A box that does not answer starts again with the new configuration. */
+  /** An NF that does not respond is restarted with the new configuration. */
   async configure(body: ContainerBody, record: InstanceRecord): Promise<boolean> {
     try {
       await body.control.configure(record);
@@ -74,7 +74,7 @@ export class ContainerRunner implements Runner<ContainerBody> {
     }
   }
 
-  /** Drops of an instance that is here, whether its NF runs or not. */
+  /** Drops of an instance on this node, whether its NF runs or not. */
   totalOf(instanceId: string): DropTotal {
     const known = this.totals.get(instanceId);
     const total = known ?? new DropTotal(join(this.folder, stemOf(instanceId), DROPS_FILE));
@@ -86,7 +86,7 @@ export class ContainerRunner implements Runner<ContainerBody> {
     return linksExist(vethLinks(instanceId));
   }
 
-  /** Without its interfaces a container does nothing; one that Docker does not remove now is left to be removed later. */
+  /** Without its interfaces a container does nothing; one that Docker cannot remove now is removed later. */
   async clear(instanceId: string): Promise<void> {
     const names = [this.nameOf(instanceId), this.holderOf(instanceId)];
     await Promise.all(names.map((name) => this.host.docker.remove(name).catch((error) => this.onLeft(name, error))));
@@ -94,7 +94,7 @@ export class ContainerRunner implements Runner<ContainerBody> {
     this.totals.delete(instanceId);
   }
 
-  /** Compares what is believed of a container with what Docker says. */
+  /** Compares the assumed state of a container with what Docker reports. */
   async verify(instanceId: string, body: ContainerBody): Promise<void> {
     const { docker } = this.host;
     body.held = (await docker.inspect(this.holderOf(instanceId)))?.running === true;
@@ -110,7 +110,7 @@ export class ContainerRunner implements Runner<ContainerBody> {
     return { how: `the container ended: ${[code, ...said].join(': ')}`, permanent: exit_code === UNUSABLE };
   }
 
-  /** Several nodes may share one Docker, and an instance may leave one for another. */
+  /** Several nodes may share one Docker, and an instance may move from one to another. */
   private nameOf(instanceId: string): string {
     return `orrery-${this.node}-${stemOf(instanceId)}`;
   }
@@ -119,7 +119,7 @@ export class ContainerRunner implements Runner<ContainerBody> {
     return `${this.nameOf(instanceId)}-net`;
   }
 
-  /** Name of a holder that runs and has the NF's interfaces. */
+  /** Name of a running holder that has the NF's interfaces. */
   private async holder(of: Parameters<typeof holderConfig>[0]): Promise<string> {
     const { docker } = this.host;
     const { instance_id } = of;
@@ -171,7 +171,7 @@ export class ContainerRunner implements Runner<ContainerBody> {
     const control = await this.connect(instanceId, (error) => body && void this.onUnreachable(instanceId, body, error));
     const ends = { near: near.engine, far: far.engine };
     const met = new ContainerBody(ends, control, container, true, this.totalOf(instanceId));
-    // Before anybody looks at its figures.
+    // Before its figures are read.
     await met.sample().catch((error) => {
       met.release();
       throw error;
@@ -180,11 +180,11 @@ export class ContainerRunner implements Runner<ContainerBody> {
     return met;
   }
 
-  /** A connection on which the NF has answered. */
-  private async connect(instanceId: string, onFailure: (error: Error) => void): Promise<BoxClient> {
+  /** A connection on which the NF has responded. */
+  private async connect(instanceId: string, onFailure: (error: Error) => void): Promise<NfClient> {
     let answered = false;
     const path = controlSocket(this.folder, instanceId);
-    const client = await BoxClient.connect(path, (error) => answered && onFailure(error));
+    const client = await NfClient.connect(path, (error) => answered && onFailure(error));
     try {
       await client.nf();
     } catch (error) {
@@ -195,7 +195,7 @@ export class ContainerRunner implements Runner<ContainerBody> {
     return client;
   }
 
-  /** Docker tells why a container died; what neither died nor can be met again is given up. */
+  /** Docker tells why a container died; one that is alive but unreachable is given up. */
   private async onUnreachable(instanceId: string, body: ContainerBody, error: Error): Promise<void> {
     await sleep(DEATH_NEWS_MS, undefined, { ref: false });
     if (!body.alive) return;

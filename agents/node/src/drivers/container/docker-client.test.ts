@@ -3,13 +3,13 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { scratchDirectory, until } from '../../testing/scratch.js';
-import { BoxImage } from './box-image.js';
 import { type ContainerDeath, DockerClient } from './docker-client.js';
 import { callDocker, DockerAway, DockerRefusal } from './docker-http.js';
+import { NfImage } from './nf-image.js';
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** Says what a Docker might, so that what the client makes of it is seen; that Docker says so is for the lab test. */
+/** Answers as Docker might, to test how the client handles it; that Docker answers like this is tested in the lab. */
 async function serve(answer: Answer) {
   const socket = join(scratchDirectory(), 's');
   const asked: string[] = [];
@@ -31,7 +31,7 @@ const says =
     response.writeHead(status).end(typeof body === 'string' ? body : JSON.stringify(body));
   };
 
-it("carries Docker's own message", async () => {
+it("reports Docker's own message", async () => {
   const { client } = await serve(says(409, { message: 'Conflict. The name is already in use.\n' }));
   const refusal = await client.create('a', {}).catch((error) => error);
   expect(refusal).toBeInstanceOf(DockerRefusal);
@@ -40,7 +40,7 @@ it("carries Docker's own message", async () => {
   await expect(odd.start('a')).rejects.toThrow('Docker: bad gateway');
 });
 
-it('takes what is not there for removed', async () => {
+it('treats what does not exist as removed', async () => {
   const { client } = await serve(says(404, { message: 'No such container: a' }));
   expect(await client.inspect('a')).toBeNull();
   expect(await client.hasImage('a:b')).toBe(false);
@@ -48,7 +48,7 @@ it('takes what is not there for removed', async () => {
   await expect(client.start('a')).rejects.toThrow('No such container');
 });
 
-it('says that nobody listens', async () => {
+it('reports that nobody listens', async () => {
   const client = new DockerClient(join(scratchDirectory(), 'none'));
   const away = await client.ping().catch((error) => error);
   expect(away).toBeInstanceOf(DockerAway);
@@ -58,13 +58,13 @@ it('says that nobody listens', async () => {
 it.each<[string, Answer]>([
   ['says nothing', () => undefined],
   ['stops in the middle', (_, response) => response.write('{')],
-])('waits no longer than the limit for a Docker that %s', async (_, answer) => {
+])('times out on a Docker that %s', async (_, answer) => {
   const { socket } = await serve(answer);
   const call = callDocker(socket, { method: 'GET', path: '/x', limit_ms: 50 });
   await expect(call).rejects.toBeInstanceOf(DockerAway);
 });
 
-it('takes an answer without an end for none', async () => {
+it('rejects an answer without an end', async () => {
   const { socket } = await serve((_, response) => {
     const more = () => {
       while (!response.destroyed && response.write(Buffer.alloc(65_536)));
@@ -92,7 +92,7 @@ it('refuses a Docker that is too old', async () => {
   await expect(client.ping()).rejects.toThrow('its API 1.39 is older than 1.41');
 });
 
-it('hears of an import that failed after it began well', async () => {
+it('detects an import that fails after a good start', async () => {
   const { client } = await serve((request, response) => {
     request.resume().on('end', () => response.end('{"status":"Importing"}\r\n{"error":"no space left on device"}\r\n'));
   });
@@ -104,7 +104,7 @@ it('names a file that cannot be imported', async () => {
   await expect(client.importImage('r', 't', '/nowhere.tar', [])).rejects.toThrow('/nowhere.tar');
 });
 
-it('puts lines together from the pieces of an output', async () => {
+it('joins pieces of output into lines', async () => {
   const piece = (text: string) => {
     const head = Buffer.alloc(8);
     head[0] = 2;
@@ -117,7 +117,7 @@ it('puts lines together from the pieces of an output', async () => {
   expect(await client.logs('a', 2)).toEqual(['one', 'two']);
 });
 
-it('tells deaths as they come, whole, and when nobody tells any more', async () => {
+it('reports deaths as they happen, whole, and the end of the stream', async () => {
   let tell: (text: string) => void = () => undefined;
   const { client, server } = await serve((_, response) => {
     response.flushHeaders();
@@ -129,7 +129,7 @@ it('tells deaths as they come, whole, and when nobody tells any more', async () 
   const line = JSON.stringify({ id: 'c1', Actor: { Attributes: { 'orrery.instance': 'a.b.0' } } });
   tell(line.slice(0, 9));
   tell(`${line.slice(9)}\n${line.replace('c1', 'c2')}\n`);
-  await until('both are told', () => deaths.length === 2);
+  await until('both are reported', () => deaths.length === 2);
   expect(deaths.map(({ id, labels }) => [id, labels['orrery.instance']])).toEqual([
     ['c1', 'a.b.0'],
     ['c2', 'a.b.0'],
@@ -138,7 +138,7 @@ it('tells deaths as they come, whole, and when nobody tells any more', async () 
   await closed;
 });
 
-it('gives up a stream of deaths that it cannot read', async () => {
+it('closes a stream of deaths that it cannot parse', async () => {
   const { client } = await serve((_, response) => {
     response.write('{"status":"die"}\n');
   });
@@ -163,25 +163,25 @@ it('closes the file of an import that failed', async () => {
   await until('it is closed', () => openCopies(file) === 0);
 });
 
-it('removes images of its kind but the one that is wanted and those that are in use', async () => {
+it('removes its images except the required one and those in use', async () => {
   const images = [
-    { Id: 'sha256:a', RepoTags: ['orrery/nf-box:old', 'orrery/nf-box:new'] },
+    { Id: 'sha256:a', RepoTags: ['orrery/container-nf:old', 'orrery/container-nf:new'] },
     { Id: 'sha256:b', RepoTags: ['<none>:<none>'] },
     { Id: 'sha256:c', RepoTags: null },
-    { Id: 'sha256:d', RepoTags: ['orrery/nf-box:busy'] },
+    { Id: 'sha256:d', RepoTags: ['orrery/container-nf:busy'] },
   ];
   const { client, asked } = await serve((request, response) => {
     const { method, url } = request;
     if (method === 'GET') says(200, images)(request, response);
     else says(url!.endsWith('busy') ? 409 : 200, [])(request, response);
   });
-  await new BoxImage('nf-box.tar').removeOthers(client, 'orrery/nf-box:new');
+  await new NfImage('container-nf.tar').removeOthers(client, 'orrery/container-nf:new');
   const queries = asked.filter((line) => line.startsWith('GET')).map((line) => decodeURIComponent(line.split('=')[1]!));
-  expect(queries).toEqual(['{"reference":["orrery/nf-box"]}', '{"label":["orrery.image=nf-box"]}']);
+  expect(queries).toEqual(['{"reference":["orrery/container-nf"]}', '{"label":["orrery.image=container-nf"]}']);
   expect(asked.filter((line) => line.startsWith('DELETE')).map((line) => line.split('/images/')[1])).toEqual([
-    'orrery/nf-box:old',
+    'orrery/container-nf:old',
     'sha256:b',
     'sha256:c',
-    'orrery/nf-box:busy',
+    'orrery/container-nf:busy',
   ]);
 });

@@ -4,10 +4,10 @@ import { callDocker, DockerRefusal, openStream } from './docker-http.js';
 
 export interface Container {
   id: string;
-  /** Of its image. */
+  /** The ID of its image. */
   image: string;
   running: boolean;
-  /** In the PID namespace of Docker; 0 while it does not run. */
+  /** In Docker's PID namespace; 0 while it is not running. */
   pid: number;
   exit_code: number;
   out_of_memory: boolean;
@@ -44,20 +44,23 @@ const Usage = z.object({
 });
 const Death = z.object({ id: z.string(), Actor: z.object({ Attributes: z.record(z.string(), z.string()) }) });
 
-/** The version that this client was written for; a Docker that has dropped it says from which on it can. */
+/** The API version that this client was written for; a Docker that has dropped it reports its minimum. */
 const API = { major: 1, minor: 41 };
 const EVENT_LIMIT_CHARS = 1024 * 1024;
 const PING_LIMIT_MS = 3000;
 const START_LIMIT_MS = 30_000;
 const IMPORT_LIMIT_MS = 60_000;
 
-/** What the agent needs of the Docker Engine API, over its unix socket. Rejects with DockerRefusal or DockerAway. */
+/**
+ * The part of the Docker Engine API that the agent needs, over its unix socket. Rejects with DockerRefusal or
+ * DockerAway.
+ */
 export class DockerClient {
   private version = `v${API.major}.${API.minor}`;
 
   constructor(private readonly socket: string) {}
 
-  /** Its version. Learns which API it speaks. */
+  /** Returns Docker's version and learns which API version it speaks. */
   async ping(): Promise<string> {
     const answer = await callDocker(this.socket, { method: 'GET', path: '/version', limit_ms: PING_LIMIT_MS });
     const { Version: version, ApiVersion, MinAPIVersion } = Version.parse(parse(answer));
@@ -74,14 +77,14 @@ export class DockerClient {
   async images(by: { reference: string } | { label: string }): Promise<{ id: string; tags: string[] }[]> {
     const wanted = Object.fromEntries(Object.entries(by).map(([key, value]) => [key, [value]]));
     const images = Images.parse(parse(await this.get(`/images/json?${filters(wanted)}`)));
-    // An image without a name is listed under this one by an older Docker.
+    // An older Docker lists an image without a name under this one.
     return images.map(({ Id, RepoTags }) => ({
       id: Id,
       tags: (RepoTags ?? []).filter((tag) => tag !== '<none>:<none>'),
     }));
   }
 
-  /** Leaves one that a container uses. */
+  /** Keeps an image that a container uses. */
   async removeImage(name: string): Promise<void> {
     const path = `/${this.version}/images/${name}`;
     await callDocker(this.socket, { method: 'DELETE', path, limit_ms: START_LIMIT_MS }).catch((error) => {
@@ -89,7 +92,7 @@ export class DockerClient {
     });
   }
 
-  /** Makes an image of the root file system in a tar file. */
+  /** Creates an image from the root file system in a tar file. */
   async importImage(repo: string, tag: string, file: string, changes: string[]): Promise<void> {
     const query = new URLSearchParams([
       ['fromSrc', '-'],
@@ -99,7 +102,7 @@ export class DockerClient {
     for (const change of changes) query.append('changes', change);
     const path = `/${this.version}/images/create?${query}`;
     const answer = await callDocker(this.socket, { method: 'POST', path, file, limit_ms: IMPORT_LIMIT_MS });
-    // A failure after the first byte comes as a line of its own, with status 200.
+    // A failure after the first byte arrives as a separate line, with status 200.
     for (const line of lines(answer)) {
       const { error } = JSON.parse(line) as { error?: string };
       if (error !== undefined) throw new DockerRefusal(`Docker: ${error}`, 200);
@@ -115,7 +118,7 @@ export class DockerClient {
     await this.post(`/containers/${id}/start`);
   }
 
-  /** Ends it if it runs. One that is not there is removed already. */
+  /** Kills it if it runs. One that does not exist counts as removed. */
   async remove(id: string): Promise<void> {
     const path = `/${this.version}/containers/${id}?force=true&v=true`;
     await this.absentIsNull(callDocker(this.socket, { method: 'DELETE', path, limit_ms: START_LIMIT_MS }));
@@ -129,7 +132,7 @@ export class DockerClient {
     return { id: Id, image: Image, running, pid, exit_code, out_of_memory };
   }
 
-  /** Containers with a label, ended ones too. */
+  /** Containers with a label, including stopped ones. */
   async list(label: string): Promise<{ id: string; name: string; labels: Record<string, string> }[]> {
     const answer = await this.get(`/containers/json?all=true&${filters({ label: [label] })}`);
     return Listed.parse(parse(answer)).map(({ Id, Names, Labels }) => ({
@@ -150,7 +153,10 @@ export class DockerClient {
     return lines(demultiplex(await this.get(`/containers/${id}/logs?stdout=true&stderr=true&tail=${count}`)));
   }
 
-  /** Deaths of containers with a label from now on. Resolves when Docker tells of them; its `close` ends that. */
+  /**
+   * Deaths of containers with a label from now on. Resolves when Docker starts to report them; its `close` ends the
+   * stream.
+   */
   async watchDeaths(label: string, onDeath: (death: ContainerDeath) => void): Promise<IncomingMessage> {
     const query = filters({ type: ['container'], event: ['die'], label: [label] });
     const stream = await openStream(this.socket, { method: 'GET', path: `/${this.version}/events?${query}` });
@@ -165,7 +171,7 @@ export class DockerClient {
         stream.destroy(error as Error);
       }
     });
-    // Its close is what is listened to.
+    // Only `close` matters.
     stream.on('error', () => undefined);
     return stream;
   }
@@ -196,7 +202,7 @@ const lines = (text: Buffer): string[] => text.toString('utf8').split(/\r?\n/).f
 const minorOf = (version: string): number => Number(version.split('.')[1]);
 const filters = (by: Record<string, string[]>): string => `filters=${encodeURIComponent(JSON.stringify(by))}`;
 
-/** Output of a container without a terminal: frames of stream, three zeros and length, eight bytes, before each piece. */
+/** Output of a container without a terminal: each piece has an 8-byte header of stream, three zeros and length. */
 function demultiplex(framed: Buffer): Buffer {
   const pieces: Buffer[] = [];
   for (let at = 0; at + 8 <= framed.length; ) {

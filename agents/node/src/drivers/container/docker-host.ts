@@ -2,37 +2,37 @@ import type { IncomingMessage } from 'node:http';
 import { type BackoffLimits, backoffMs } from '../../platform/backoff.js';
 import { log } from '../../platform/log.js';
 import { DriverError } from '../nf-driver.js';
-import type { BoxImage } from './box-image.js';
 import { NODE_LABEL } from './container-config.js';
 import type { ContainerDeath, DockerClient } from './docker-client.js';
 import { DockerAway } from './docker-http.js';
 import { tryContainer } from './docker-trial.js';
+import type { NfImage } from './nf-image.js';
 
-/** A Docker that restarts is back within this time, and nobody plans without it meanwhile. */
+/** A restarting Docker is back within this time; until then nothing is planned without it. */
 export const ABSENCE_MS = 10_000;
-/** One that is away is looked for often, one that answers and will not do seldom. */
+/** An unreachable Docker is tried often, an unsuitable one rarely. */
 const AWAY: BackoffLimits = { first_ms: 250, most_ms: 2000 };
 const UNFIT: BackoffLimits = { first_ms: 1000, most_ms: 60_000 };
 
 interface DockerListener {
-  /** Docker is there (again), and whatever became of containers meanwhile was not told. */
+  /** Docker is available (again); what happened to containers in the meantime is unknown. */
   up(): void;
-  /** It is offered no more. */
+  /** Containers are no longer offered. */
   lost(why: string): void;
-  /** Why there is none has changed. */
+  /** The reason for its absence has changed. */
   absent(why: string): void;
   death(death: ContainerDeath): void;
 }
 
-/** Docker as it comes and goes. It is there while it tells of deaths, has the image and was seen to run it. */
+/** Tracks whether Docker is available: it reports container deaths, has the image and has run a trial container. */
 export class DockerHost {
-  /** Resolves when Docker was looked for once. */
+  /** Resolves after the first attempt to connect. */
   readonly looked: Promise<void>;
   private onLooked!: () => void;
   private image: string | null = null;
   private has: readonly string[] = [];
   private version = '';
-  private absence = 'Docker was not looked for yet';
+  private absence = 'Docker has not been probed yet';
   private offered = false;
   private proven = false;
   private stream: IncomingMessage | null = null;
@@ -43,7 +43,7 @@ export class DockerHost {
 
   constructor(
     readonly docker: DockerClient,
-    private readonly source: BoxImage,
+    private readonly source: NfImage,
     private readonly node: string,
     private readonly listener: DockerListener,
     private readonly absence_ms = ABSENCE_MS,
@@ -53,33 +53,36 @@ export class DockerHost {
     });
   }
 
-  /** Whether to count on it; a short absence does not matter. */
+  /** Whether containers are offered; a short outage does not matter. */
   get available(): boolean {
     return this.offered;
   }
 
-  /** Which Docker it is, or why there is none. */
+  /** The Docker version, or why it is not available. */
   get detail(): string {
     return this.offered ? `Docker ${this.version}` : this.absence;
   }
 
-  /** Label of the containers of this node. */
+  /** Label of this node's containers. */
   get label(): string {
     return `${NODE_LABEL}=${this.node}`;
   }
 
-  /** NFs that the image has. */
+  /** NFs in the image. */
   get nfs(): readonly string[] {
     return this.has;
   }
 
-  /** The image to run, which another agent may have removed when nothing ran it. Throws while Docker is away or will not do. */
+  /**
+   * The image to run; another agent may have removed it while nothing used it. Throws while Docker is unavailable or
+   * unsuitable.
+   */
   async provideImage(): Promise<string> {
     if (this.image === null) throw new DriverError(this.absence);
     return this.source.provide(this.docker);
   }
 
-  /** Resolves after one try; others follow by themselves, also when it was lost later. */
+  /** Resolves after one attempt; retries follow automatically, also after a later loss. */
   async connect(): Promise<void> {
     try {
       this.version = await this.docker.ping();
@@ -103,7 +106,7 @@ export class DockerHost {
     this.stream?.destroy();
   }
 
-  /** Once, not after each short absence. */
+  /** Once, not after each short outage. */
   private async prove(image: string): Promise<void> {
     if (this.proven) return;
     await tryContainer(this.docker, image, this.node);

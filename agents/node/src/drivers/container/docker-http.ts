@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 
-/** Docker's own refusal, word for word. */
+/** Docker's own error, verbatim. */
 export class DockerRefusal extends Error {
   override name = 'DockerRefusal';
   constructor(
@@ -13,7 +13,7 @@ export class DockerRefusal extends Error {
   }
 }
 
-/** No answer in time, or no connection: nothing is known about what Docker did. */
+/** No answer in time, or no connection: whether Docker acted is unknown. */
 export class DockerAway extends Error {
   override name = 'DockerAway';
 }
@@ -23,7 +23,7 @@ interface DockerCall {
   path: string;
   /** Sent as JSON. */
   body?: unknown;
-  /** Sent as it is. */
+  /** Sent unchanged. */
   file?: string;
   limit_ms?: number;
 }
@@ -31,13 +31,16 @@ interface DockerCall {
 export const DEFAULT_LIMIT_MS = 10_000;
 const ANSWER_LIMIT_BYTES = 8 * 1024 * 1024;
 
-/** One call of the Docker Engine API on a connection of its own, so that no call meets one that an earlier Docker left. */
+/**
+ * One call of the Docker Engine API on its own connection, so that none reuses a connection to an earlier Docker
+ * process.
+ */
 export async function callDocker(socketPath: string, call: DockerCall): Promise<Buffer> {
   const signal = AbortSignal.timeout(call.limit_ms ?? DEFAULT_LIMIT_MS);
   return readAll(await open(socketPath, call, signal), signal);
 }
 
-/** The body as it comes, without an end. The limit is on the time until it begins. */
+/** The body as a stream that does not end. The limit applies to the time until it begins. */
 export async function openStream(socketPath: string, call: DockerCall): Promise<IncomingMessage> {
   const late = new AbortController();
   const timer = setTimeout(() => late.abort(), call.limit_ms ?? DEFAULT_LIMIT_MS);

@@ -8,7 +8,7 @@ const setUp = () => {
   return { file, total: new DropTotal(file) };
 };
 
-it('goes on rising when the NF starts again, however often', () => {
+it('keeps rising however often the NF restarts', () => {
   const { total } = setUp();
   const seen = [
     { epoch: 'a', drops: { denied: 4 } },
@@ -23,7 +23,7 @@ it('goes on rising when the NF starts again, however often', () => {
   expect(seen).toEqual([{ denied: 4 }, { denied: 7 }, { denied: 7 }, { denied: 8, runt: 2 }, { denied: 8, runt: 3 }]);
 });
 
-it('stands for the next agent where it stood, whatever it reads first', () => {
+it('continues from the same value for the next agent, whatever it reads first', () => {
   const { file, total } = setUp();
   total.take({ epoch: 'a', drops: { denied: 4 } });
   total.take({ epoch: 'b', drops: { denied: 1 } });

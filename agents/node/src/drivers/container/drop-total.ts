@@ -1,18 +1,18 @@
 import { z } from 'zod';
 import { readJsonFile, writeDurably } from '../../platform/durable-file.js';
 import { log } from '../../platform/log.js';
-import type { BoxStats } from './box-client.js';
+import type { NfStats } from './nf-client.js';
 
 const Drops = z.record(z.string(), z.int().min(0));
 type Drops = z.infer<typeof Drops>;
 
 /**
- * Drops of an instance by reason over all lives of its NF, so that no count ever falls. Those of lives that ended are in a
- * file, for the next agent; what an NF dropped after it was read last ends with it.
+ * Drops of an instance by reason over all runs of its NF, so that no count ever falls. Those of past runs are in a
+ * file, for the next agent; what an NF drops after its last reading is lost with it.
  */
 export class DropTotal {
   private former: Drops;
-  private life: Pick<BoxStats, 'epoch' | 'drops'> | null = null;
+  private life: Pick<NfStats, 'epoch' | 'drops'> | null = null;
 
   constructor(private readonly file: string) {
     this.former = readJsonFile(file, Drops, (why) => log('warning', why)) ?? {};
@@ -22,7 +22,7 @@ export class DropTotal {
     return add(this.former, this.life?.drops ?? {});
   }
 
-  take({ epoch, drops }: Pick<BoxStats, 'epoch' | 'drops'>): void {
+  take({ epoch, drops }: Pick<NfStats, 'epoch' | 'drops'>): void {
     const before = this.life;
     if (before === null || before.epoch === epoch) {
       this.life = { epoch, drops };
@@ -33,7 +33,7 @@ export class DropTotal {
     try {
       writeDurably(this.file, `${JSON.stringify(this.former)}\n`);
     } catch (error) {
-      log('warning', `drops of an earlier life cannot be saved: ${(error as Error).message}`);
+      log('warning', `drop counters of earlier runs cannot be saved: ${(error as Error).message}`);
     }
   }
 }

@@ -7,6 +7,14 @@ import { CompileError, compile } from './compile.js';
 const links = ({ graph }: { graph: EngineGraph }) =>
   graph.links.map(({ from, gate, to, input }) => `${from}[${gate}] -> ${to}${input ? `[${input}]` : ''}`);
 
+const MIRROR = {
+  kind: 'mirror' as const,
+  id: 'a.b.mirror',
+  chain_id: 'a',
+  core: 0,
+  copies: [output('a.e1', { kind: 'hop', hop: 1 }), output('a.e1', { kind: 'hop', hop: 2 })],
+};
+
 function refusal(spec: NodeSpec): CompileError {
   try {
     compile(spec, ENGINE_TRAITS);
@@ -48,7 +56,7 @@ describe('compile', () => {
     });
   });
 
-  it('classifies over edges, splits over instances and tags for other servers', () => {
+  it('classifies by edge, splits over instances and tags for other servers', () => {
     const port = { field: 'port.dst', lo: 80, hi: 80, not: false } as const;
     const spec = nodeSpec({
       instances: [
@@ -112,7 +120,7 @@ describe('compile', () => {
     });
   });
 
-  it('leads a process NF through its two ports, tagged, and replies the other way', () => {
+  it('sends tagged packets through the two ports of a process NF, and replies the other way', () => {
     const spec = nodeSpec({
       instances: [
         instance('b.fwd.0', {
@@ -124,8 +132,8 @@ describe('compile', () => {
       ],
       hops: [{ hop: 1, instance_id: 'b.fwd.0', direction: 'forward' }],
       exits: [
-        { exit_id: 'b.exit', pipeline_id: 'b', direction: 'forward' },
-        { exit_id: 'b.return', pipeline_id: 'b', direction: 'return' },
+        { exit_id: 'b.exit', chain_id: 'b', direction: 'forward' },
+        { exit_id: 'b.return', chain_id: 'b', direction: 'return' },
       ],
     });
     const compiled = compile(spec, ENGINE_TRAITS, allEnds(spec));
@@ -148,7 +156,7 @@ describe('compile', () => {
     expect(compiled.probes.instances[0]).toMatchObject({ nf: null, ports: { near: 'b.fwd.0:near' } });
   });
 
-  it('takes an empty node', () => {
+  it('accepts an empty node', () => {
     expect(compile(nodeSpec(), ENGINE_TRAITS).graph.tasks).toEqual([{ module: 'nic0:in', worker: 0 }]);
   });
 
@@ -168,7 +176,7 @@ describe('compile', () => {
       '/hops/1/hop',
     ],
     [
-      'a target that is elsewhere',
+      'a target on another node',
       { instances: [instance('a.b.0', { outputs: [output('e', { kind: 'instance', instance_id: 'a.c.0' })] })] },
       '/instances/0/outputs/0/targets/0/to/instance_id',
     ],
@@ -198,13 +206,38 @@ describe('compile', () => {
       },
       '/instances/0/outputs/0/targets/1/range',
     ],
-    ['a name that plumbing has', { instances: [instance('nic0:in')] }, '/instances/0/id'],
+    ['a module beside NFs', { instances: [instance('a.b.0')], modules: [MIRROR] }, '/modules/0/kind'],
+    [
+      'a scheduler tree',
+      {
+        schedulers: [{ core: 0, tree: [{ kind: 'round-robin', id: 'root', parent: null, weight: null, level: null }] }],
+      },
+      '/schedulers/0/tree',
+    ],
+    ['an NF without a queue', { instances: [instance('a.b.0', { queued: false })] }, '/instances/0/queued'],
+    ['a name used by a module of the graph itself', { instances: [instance('nic0:in')] }, '/instances/0/id'],
     ['a name too long for its queue', { instances: [instance(`a.${'b'.repeat(117)}`)] }, '/instances/0'],
   ])('refuses %s', (_, over, pointer) => {
     expect(refusal(nodeSpec(over)).pointer).toBe(pointer);
   });
 
-  it('makes a whole, closed graph of any valid spec', () => {
+  it.each([
+    [{ modules: [MIRROR] }, 'mirror', /it has no module mirror/, /this agent cannot build .* module mirror/],
+    [
+      {
+        schedulers: [{ core: 0, tree: [{ kind: 'round-robin', id: 'root', parent: null, weight: null, level: null }] }],
+      },
+      'scheduler',
+      /the engine serves tasks in turn/,
+      /this agent cannot build scheduler trees/,
+    ],
+  ] as const)('says whether the engine or the agent lacks an ability', (over, ability, engine, agent) => {
+    const spec = nodeSpec({ instances: [instance('a.b.0')], ...over } as Partial<NodeSpec>);
+    expect(() => compile(spec, ENGINE_TRAITS)).toThrow(engine);
+    expect(() => compile(spec, { ...ENGINE_TRAITS, declared: [ability] })).toThrow(agent);
+  });
+
+  it('compiles any valid spec to a complete, closed graph', () => {
     fc.assert(
       fc.property(anySpec, fc.integer({ min: 1, max: 4 }), (spec, workers) => {
         const { graph } = compile(spec, { ...ENGINE_TRAITS, workers }, allEnds(spec));
@@ -231,7 +264,7 @@ describe('compile', () => {
             for (const { to } of targets) expect(reachable).toContain(firstOf(to, workers));
         }
         expect(sharedByWorkers(graph)).toEqual([]);
-        // Each gate that a module may emit on is joined to something.
+        // Each gate that a module may emit on is linked.
         for (const module of graph.modules) {
           const joined = new Set(graph.links.filter(({ from }) => from === module.name).map(({ gate }) => gate));
           for (const gate of gatesOf(module)) expect(joined).toContain(gate);
@@ -259,7 +292,7 @@ function firstOf(to: Target, workers: number): string {
   return workers > 1 ? `${module}:queue` : module;
 }
 
-/** Modules that two workers would run at once: only a queue may be filled by several. */
+/** Modules that two workers would run at once: only queues may have several producers. */
 function sharedByWorkers(graph: EngineGraph): string[] {
   const queues = new Set(graph.modules.filter(({ kind }) => kind === 'queue').map(({ name }) => name));
   const owner = new Map<string, number>();
@@ -343,7 +376,7 @@ const anySpec: fc.Arbitrary<NodeSpec> = fc
       })),
       exits: Array.from({ length: exits }, (_, i) => ({
         exit_id: `p.x${i}`,
-        pipeline_id: 'p',
+        chain_id: 'p',
         direction: 'forward' as const,
       })),
     });

@@ -1,4 +1,5 @@
 import {
+  type EngineAbility,
   EngineGraph,
   type EngineModule,
   type EnginePort,
@@ -24,7 +25,7 @@ import {
   splitOf,
 } from './names.js';
 
-/** A spec that has no data plane; `pointer` is a JSON Pointer into the spec. */
+/** The spec cannot be compiled to a data plane; `pointer` is a JSON Pointer into the spec. */
 export class CompileError extends Error {
   override name = 'CompileError';
   constructor(
@@ -41,27 +42,32 @@ export interface Compiled {
   probes: Probes;
 }
 
-/** What of an engine decides how a node is wired. */
+/** The properties of an engine that affect its graph. */
 export interface EngineTraits {
   readonly workers: number;
-  /** NFs that it has; null: unknown. */
+  /** NFs of the engine; null: unknown. */
   readonly nfs: readonly string[] | null;
+  /** What it declares that it can run beside NFs. */
+  readonly declared: readonly EngineAbility[];
 }
 
-/** Tag between the engine and an NF behind ports; it never leaves the server, so any pair of ports may use the same. */
+/** Abilities of an engine that this compiler can use. A kind of module that it learns to build is added here. */
+export const COMPILED_ABILITIES: ReadonlySet<EngineAbility> = new Set();
+
+/** Tag between the engine and an NF behind ports; it never leaves the server, so all pairs of ports can share it. */
 const PORTS_HOP = 0xfffe;
 const GATES = 256;
 const QUEUE_CAPACITY = 1024;
 const FORWARD = 0;
 const RETURN = 1;
 
-/** Where the engine reaches each instance that it does not run itself. */
+/** Interfaces of each instance that the engine does not run itself. */
 export type Ends = ReadonlyMap<string, EngineEnds>;
 
 /**
- * The data plane of one node: nic -> hop_in -> queue -> NF -> classify -> hash_split -> {queue | hop_out | exit} -> nic.
- * An instance runs on the worker `core` modulo their number. An instance beside the engine that cannot be reached (yet) is left
- * out: what is meant for it finds a gate without a link and is counted there.
+ * The data plane of one node: nic -> hop_in -> queue -> NF -> classify -> hash_split -> {queue | hop_out | exit} ->
+ * nic. An instance runs on the worker with index `core` modulo the number of workers. An instance outside the engine
+ * that cannot be reached (yet) is left out: packets for it reach a gate without a link and are counted there.
  */
 export function compile(spec: NodeSpec, engine: EngineTraits, ends: Ends = new Map()): Compiled {
   return new Compiler(spec, engine, ends).run();
@@ -84,9 +90,10 @@ class Compiler {
 
   run(): Compiled {
     const { spec } = this;
+    this.refuseWhatIsLacking();
     spec.instances.forEach((instance, i) => {
       if (this.instances.has(instance.id))
-        throw new CompileError(`/instances/${i}/id`, `instance ${instance.id} is there twice`, instance.id);
+        throw new CompileError(`/instances/${i}/id`, `instance ${instance.id} appears twice`, instance.id);
       this.instances.set(instance.id, instance);
     });
     this.nic();
@@ -113,6 +120,29 @@ class Compiler {
     };
   }
 
+  /** Without its modules beside NFs or its scheduler trees, the data plane would differ from the plan. */
+  private refuseWhatIsLacking(): void {
+    const { modules = [], schedulers = [], instances } = this.spec;
+    const [first] = modules;
+    const declared: readonly string[] = this.engine.declared;
+    if (first) {
+      const why = declared.includes(first.kind)
+        ? `this agent cannot build ${first.id}, a module ${first.kind}`
+        : `the engine cannot run ${first.id}: it has no module ${first.kind}`;
+      throw new CompileError('/modules/0/kind', why);
+    }
+    if (schedulers.length > 0) {
+      const why = declared.includes('scheduler')
+        ? 'this agent cannot build scheduler trees'
+        : 'the engine serves tasks in turn and does not support scheduler trees';
+      throw new CompileError('/schedulers/0/tree', why);
+    }
+    const bare = instances.findIndex(({ queued }) => queued === false);
+    if (bare < 0) return;
+    const { id } = instances[bare]!;
+    throw new CompileError(`/instances/${bare}/queued`, `the engine cannot run an NF without its own queue: ${id}`, id);
+  }
+
   private nic(): void {
     this.ports.push({ name: NIC_PORT, driver: 'af_packet', iface: this.spec.nic.iface });
     this.add({ name: NIC_IN, kind: 'port_in', config: { port: NIC_PORT } }, '/nic');
@@ -129,7 +159,9 @@ class Compiler {
     });
   }
 
-  /** Instances that replies enter: by a return hop, from another address-rewriting NF here, or out of one behind ports. */
+  /**
+   * Instances that replies enter: by a return hop, from another address-rewriting NF here, or from one behind ports.
+   */
   private findReturned(): void {
     for (const { direction, instance_id } of this.spec.hops) if (direction === 'return') this.returned.add(instance_id);
     for (const { id, driver, return_to } of this.spec.instances) {
@@ -143,7 +175,7 @@ class Compiler {
     const gates = new Map<string, number>();
     const hops = this.spec.hops.map(({ hop, instance_id, direction }, i) => {
       const pointer = `/hops/${i}`;
-      if (seen.has(hop)) throw new CompileError(`${pointer}/hop`, `hop ${hop} is there twice`);
+      if (seen.has(hop)) throw new CompileError(`${pointer}/hop`, `hop ${hop} appears twice`);
       seen.add(hop);
       const to = this.entry(instance_id, direction === 'return', `${pointer}/instance_id`);
       const gate = gates.get(to) ?? gates.size;
@@ -191,7 +223,10 @@ class Compiler {
     ] as const;
   }
 
-  /** An NF beside the engine sees Ethernet frames on two interfaces; hop tags carry ingress time and metadata through it. */
+  /**
+   * An NF outside the engine sees Ethernet frames on two interfaces; hop tags carry ingress time and metadata through
+   * it.
+   */
   private portsNf(instance: InstanceSpec, returned: boolean, worker: number, pointer: string) {
     const { id } = instance;
     const ends = this.ends.get(id)!;
@@ -217,7 +252,7 @@ class Compiler {
     return [forward, returned ? leg(returnQueueOf(id), far, near, 'return-') : forward] as const;
   }
 
-  /** Name of the classifier, or null where one edge takes everything. */
+  /** Name of the classifier, or null if a single edge takes everything. */
   private outputs(instance: InstanceSpec, from: { name: string; gate: number }, pointer: string): string | null {
     const { id, outputs } = instance;
     if (outputs.length === 0) return null;
@@ -269,7 +304,7 @@ class Compiler {
     });
   }
 
-  /** First module on the way to a target. */
+  /** First module on the path to a target. */
   private target(to: Target, returning: boolean, pointer: string): string {
     switch (to.kind) {
       case 'instance':
@@ -285,7 +320,7 @@ class Compiler {
     }
   }
 
-  /** Adds a module on the way out. Instances of all workers share it, so with several a queue hands over to the first. */
+  /** Adds an egress module. All workers share it, so with several workers a queue hands packets over to the first. */
   private leaving(module: EngineModule, pointer: string): void {
     const { name } = module;
     this.add(module, pointer);
@@ -310,7 +345,7 @@ class Compiler {
     return to.kind !== 'instance' || this.reached(to.instance_id);
   }
 
-  /** Whether the engine can hand packets to it. */
+  /** Whether the engine can send packets to it. */
   private reached(instanceId: string): boolean {
     return this.instances.get(instanceId)?.driver === 'engine' || this.ends.has(instanceId);
   }
@@ -322,7 +357,7 @@ class Compiler {
 
   private add(module: EngineModule, pointer: string, instanceId: string | null = null): void {
     if (this.modules.has(module.name))
-      throw new CompileError(pointer, `the name ${module.name} is taken by another module`, instanceId);
+      throw new CompileError(pointer, `the name ${module.name} is used by another module`, instanceId);
     this.modules.set(module.name, module);
   }
 

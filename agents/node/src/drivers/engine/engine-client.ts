@@ -4,7 +4,7 @@ import { ControlClient } from '../control-client.js';
 type Method = EngineRequest['method'];
 type Params<M extends Method> = Extract<EngineRequest, { method: M }>['params'];
 
-/** A new graph may start ports and compile patterns; everything else is a matter of microseconds. */
+/** A new graph may start ports and compile patterns; everything else takes microseconds. */
 const LIMIT_MS: Record<Method, number> = {
   describe: 3000,
   stats: 3000,
@@ -24,7 +24,7 @@ export class EngineClient {
     return new EngineClient(await ControlClient.connect(path, 'the engine', onFailure));
   }
 
-  /** Whether a request is under way. */
+  /** Whether a request is in flight. */
   get busy(): boolean {
     return this.control.busy;
   }

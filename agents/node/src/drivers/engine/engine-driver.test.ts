@@ -5,7 +5,7 @@ import { endAfterTest, eventLog, FAKE_ENGINE, scratchDirectory, until } from '..
 import { ENGINE_TRAITS, instance, linearChain, nodeSpec } from '../../testing/specs.js';
 import { digestOf } from '../instance-digest.js';
 import type { Wiring } from '../nf-driver.js';
-import { compile } from './compile.js';
+import { COMPILED_ABILITIES, compile } from './compile.js';
 import { EngineDriver } from './engine-driver.js';
 
 function wiring(spec = linearChain()): Wiring {
@@ -48,7 +48,7 @@ describe('EngineDriver', () => {
     await driver.importState('lin.fw.0', { any: 1 });
   });
 
-  it('adopts the engine that an earlier agent left, and not its graph', async () => {
+  it('adopts the engine of an earlier agent, but not its graph', async () => {
     const first = setUp();
     await first.driver.start();
     await apply(first.driver);
@@ -80,7 +80,7 @@ describe('EngineDriver', () => {
     expect(driver.view.pid).not.toBe(process.pid);
   });
 
-  it('tells of an engine that was killed, and restarts it at once but then less and less often', async () => {
+  it('reports a killed engine, and restarts it at once, then after increasing delays', async () => {
     const { driver, log, changes } = setUp();
     await driver.start();
     await apply(driver);
@@ -98,7 +98,7 @@ describe('EngineDriver', () => {
     expect(driver.view.start_not_before_ms).toBeGreaterThan(Date.now());
   });
 
-  it('ends, on closing, an engine that answers no more', async () => {
+  it('kills an unresponsive engine on close', async () => {
     const { driver, log } = setUp();
     await driver.start();
     process.kill(driver.view.pid!, 'SIGSTOP');
@@ -108,7 +108,7 @@ describe('EngineDriver', () => {
     expect(log.names()).toEqual(['engine.started']);
   });
 
-  it('finds a hung engine by its counters and replaces it', async () => {
+  it('detects a hung engine when it reads counters, and replaces it', async () => {
     const { driver, log } = setUp();
     await driver.start();
     process.kill(driver.view.pid!, 'SIGSTOP');
@@ -119,7 +119,7 @@ describe('EngineDriver', () => {
     expect(driver.view.status).toBe('running');
   });
 
-  it('says which instance the engine refuses, and keeps the old graph', async () => {
+  it('names the instance that the engine refuses, and keeps the old graph', async () => {
     const { driver } = setUp();
     await driver.start();
     const good = wiring();
@@ -132,7 +132,7 @@ describe('EngineDriver', () => {
     expect(driver.view).toMatchObject({ status: 'running', applied: good.digest });
   });
 
-  it('stops the engine when it is told to', async () => {
+  it('stops the engine when told to', async () => {
     const { driver, log } = setUp();
     await driver.start();
     const { pid } = driver.view;
@@ -141,7 +141,7 @@ describe('EngineDriver', () => {
     expect(log.names()).toEqual(['engine.started']);
   });
 
-  it('is closed in the middle of a start without leaving an engine', async () => {
+  it('leaves no engine behind when it is closed during a start', async () => {
     const { driver, log } = setUp();
     const start = driver.start();
     const pid = await until('the process is there', () => driver.view.pid);
@@ -149,6 +149,15 @@ describe('EngineDriver', () => {
     await start;
     expect(() => process.kill(pid, 0)).toThrow();
     expect(log.names()).not.toContain('engine.ended');
+  });
+
+  it('announces no ability that its compiler cannot build, whatever the engine declares', async () => {
+    const path = join(scratchDirectory(), 'engine');
+    writeFileSync(path, `#!/bin/sh\necho '["mirror","merge","scheduler"]'\n`, { mode: 0o755 });
+    const { driver } = setUp(undefined, path);
+    await driver.learn();
+    expect(driver.view.declared).toEqual(['mirror', 'merge', 'scheduler']);
+    expect(driver.abilities.filter((ability) => !COMPILED_ABILITIES.has(ability))).toEqual([]);
   });
 
   it('says why an engine cannot start', async () => {

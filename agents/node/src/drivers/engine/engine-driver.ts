@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import type { EngineDescription, EngineStats } from '@orrery/contract';
+import { EngineAbility, type EngineDescription, type EngineStats } from '@orrery/contract';
 import { z } from 'zod';
 import type { Emit } from '../../link/agent-event.js';
 import { backoffMs } from '../../platform/backoff.js';
@@ -12,10 +12,11 @@ import { writeDurably } from '../../platform/durable-file.js';
 import { identify } from '../../platform/process-identity.js';
 import { Refusal } from '../control-client.js';
 import { type Change, DriverError, type NfDriver, type RuntimeInstance, type Wiring } from '../nf-driver.js';
+import { COMPILED_ABILITIES } from './compile.js';
 import { EngineClient } from './engine-client.js';
 
 export interface EngineOptions {
-  /** Executable of the engine. */
+  /** Path of the engine's executable. */
   path: string;
   run_dir: string;
   memory: 'auto' | 'no-huge' | 'hugepages';
@@ -29,11 +30,13 @@ export interface EngineView {
   status: EngineStatus;
   pid: number | null;
   workers: number;
-  /** NFs that it has; null: not asked yet, or it cannot be run. */
+  /** NFs of the engine; null: not asked yet, or it cannot be run. */
   nfs: readonly string[] | null;
-  /** Digest of the graph that it runs, as far as this agent gave it one. */
+  /** What it declares that it can run beside NFs. */
+  declared: readonly EngineAbility[];
+  /** Digest of the graph that it runs, if this agent applied it. */
   applied: string | null;
-  /** Digest of the spec of each instance in that graph. */
+  /** Digest of each instance's spec in that graph. */
   instances: ReadonlyMap<string, string>;
   start_not_before_ms: number;
   error: string | null;
@@ -42,12 +45,14 @@ export interface EngineView {
 const START_LIMIT_MS = 20_000;
 const ADOPT_LIMIT_MS = 3000;
 const STOP_GRACE_MS = 3000;
-/** A crash after this long says nothing about the next start. */
+/** A run of at least this length resets the restart delay. */
 const STABLE_MS = 30_000;
 const REOPEN = { first_ms: 200, most_ms: 5000 };
 const RESTART = { first_ms: 250, most_ms: 15_000 };
 
-/** Starts, adopts, supervises and instructs the data-plane engine: one process that runs every software NF of the node. */
+/**
+ * Starts, adopts, supervises and configures the data-plane engine: one process that runs every software NF of the node.
+ */
 export class EngineDriver implements NfDriver {
   readonly kind = 'engine';
   private status: EngineStatus = 'stopped';
@@ -63,6 +68,7 @@ export class EngineDriver implements NfDriver {
   private reopens = 0;
   private reopenTimer: NodeJS.Timeout | null = null;
   private has: readonly string[] | null = null;
+  private declared: readonly EngineAbility[] = [];
   private known: EngineDescription | null = null;
   private first: EngineStats | null = null;
 
@@ -78,6 +84,7 @@ export class EngineDriver implements NfDriver {
       pid: this.process?.pid ?? null,
       workers: this.known?.workers ?? 1,
       nfs: this.has,
+      declared: this.declared,
       applied: this.applied?.digest ?? null,
       instances: this.applied?.instances ?? new Map(),
       start_not_before_ms: this.startNotBefore,
@@ -93,12 +100,12 @@ export class EngineDriver implements NfDriver {
     return this.known;
   }
 
-  /** What runs and where its figures are; null until a graph was applied. */
+  /** What runs and where its figures are; null until a graph has been applied. */
   get wiring(): Wiring | null {
     return this.applied;
   }
 
-  /** Counters as they were when this agent met the engine: figures of intervals count from there. */
+  /** Counters when this agent connected to the engine: the first interval starts there. */
   get baseline(): EngineStats | null {
     return this.first;
   }
@@ -109,8 +116,28 @@ export class EngineDriver implements NfDriver {
     return new Map([...(this.applied?.instances ?? [])].map(([id, digest]) => [id, { digest, state, detail }]));
   }
 
-  /** Learns which NFs the engine has; a program that cannot be run has none, and says why when it is to start. */
-  async learnNfs(): Promise<void> {
+  /** What can run here beside NFs: what the engine declares and this agent can build. */
+  get abilities(): readonly EngineAbility[] {
+    return this.declared.filter((ability) => COMPILED_ABILITIES.has(ability));
+  }
+
+  /**
+   * Asks the program which NFs it has and what it can run beside them; a program that cannot be run has none, and the
+   * start reports why.
+   */
+  async learn(): Promise<void> {
+    await Promise.all([this.learnNfs(), this.learnAbilities()]);
+  }
+
+  /** An engine that does not know the option has none. */
+  private async learnAbilities(): Promise<void> {
+    const ask = promisify(execFile)(this.options.path, ['--abilities'], { timeout: ADOPT_LIMIT_MS });
+    const { stdout } = await ask.catch(() => ({ stdout: '[]' }));
+    const known = z.array(z.string()).parse(JSON.parse(stdout));
+    this.declared = EngineAbility.options.filter((ability) => known.includes(ability));
+  }
+
+  private async learnNfs(): Promise<void> {
     const { stdout } = await promisify(execFile)(this.options.path, ['--nfs'], { timeout: ADOPT_LIMIT_MS }).catch(
       () => ({
         stdout: 'null',
@@ -119,7 +146,7 @@ export class EngineDriver implements NfDriver {
     this.has = z.array(z.string()).nullable().parse(JSON.parse(stdout));
   }
 
-  /** Adopts the engine of an earlier agent when there is one; true if so. Never starts one. */
+  /** Adopts the engine of an earlier agent if there is one; returns true if so. Never starts one. */
   async adopt(): Promise<boolean> {
     const process = DetachedProcess.adopt(this.files) ?? (await this.findBySocket());
     if (!process) return false;
@@ -127,24 +154,21 @@ export class EngineDriver implements NfDriver {
     try {
       await this.connect(process, ADOPT_LIMIT_MS);
     } catch (error) {
-      this.emit(
-        'error',
-        'engine.unresponsive',
-        this.options.node,
-        `Engine ${process.pid} does not answer and is ended`,
-      );
+      this.emit('engine.unresponsive', this.options.node, `Engine ${process.pid} does not answer and is killed`, {
+        pid: process.pid,
+      });
       process.kill();
       await process.ended;
       this.error = (error as Error).message;
       return false;
     }
-    this.emit('info', 'engine.adopted', this.options.node, `Engine ${process.pid} kept running and is adopted`, {
+    this.emit('engine.adopted', this.options.node, `Engine ${process.pid} kept running and was adopted`, {
       pid: process.pid,
     });
     return true;
   }
 
-  /** Brings an engine up, an earlier one if it lives. Rejects with a DriverError. */
+  /** Starts an engine, or adopts an earlier one if it is alive. Rejects with a DriverError. */
   start(): Promise<void> {
     if (this.status === 'running' || this.leaving) return Promise.resolve();
     this.starting ??= this.bringUp().finally(() => {
@@ -166,16 +190,16 @@ export class EngineDriver implements NfDriver {
       this.attach(process);
       await this.connect(process, START_LIMIT_MS);
       const ms = Date.now() - begin;
-      this.emit('info', 'engine.started', this.options.node, `Engine ${process.pid} started in ${ms} ms`, {
+      this.emit('engine.started', this.options.node, `Engine ${process.pid} started in ${ms} ms`, {
         pid: process.pid,
         ms,
-        memory: this.known?.memory,
+        memory: this.known?.memory ?? null,
       });
     } catch (error) {
       if (this.leaving) return;
       this.process?.kill();
       await this.process?.ended;
-      // An engine that ended while it started has counted this already.
+      // An engine that ended during its start has already been counted.
       if (this.status === 'starting') this.crashed((error as Error).message);
       throw new DriverError(`engine: ${this.error}`);
     }
@@ -184,7 +208,7 @@ export class EngineDriver implements NfDriver {
   async realize({ wiring }: Change): Promise<void> {
     if (!wiring || this.leaving) return;
     const { client } = this;
-    if (!client || this.status !== 'running') throw new DriverError('the engine does not run');
+    if (!client || this.status !== 'running') throw new DriverError('the engine is not running');
     try {
       await client.apply(wiring.graph);
     } catch (error) {
@@ -205,7 +229,7 @@ export class EngineDriver implements NfDriver {
     await this.connected.importState(instanceId, state);
   }
 
-  /** Counters of the engine; null when it does not run, or still works on an earlier request. */
+  /** Counters of the engine; null if it is not running, or is busy with an earlier request. */
   async stats(): Promise<EngineStats | null> {
     if (!this.client || this.client.busy) return null;
     const stats = await this.client.stats();
@@ -213,7 +237,7 @@ export class EngineDriver implements NfDriver {
     return stats;
   }
 
-  /** Leaves the engine as it is for the next agent, or ends it. */
+  /** Leaves the engine running for the next agent, or stops it. */
   async close(keep: boolean): Promise<void> {
     this.leaving = true;
     await this.starting;
@@ -238,11 +262,11 @@ export class EngineDriver implements NfDriver {
   }
 
   private get connected(): EngineClient {
-    if (!this.client) throw new DriverError('the engine does not run');
+    if (!this.client) throw new DriverError('the engine is not running');
     return this.client;
   }
 
-  /** An engine whose agent died before it wrote the pid file still serves the socket. */
+  /** An engine whose agent died before it wrote the PID file still serves the socket. */
   private async findBySocket(): Promise<DetachedProcess | null> {
     let client: EngineClient;
     try {
@@ -301,17 +325,18 @@ export class EngineDriver implements NfDriver {
     const { node } = this.options;
     const down = new Set(ports.filter(({ up }) => !up).map(({ name }) => name));
     for (const { name, up } of ports) {
-      if (!up && !this.portsDown.has(name))
-        this.emit('warning', 'port.down', node, `Port ${name} has no link`, { port: name });
-      if (up && this.portsDown.has(name))
-        this.emit('info', 'port.up', node, `Port ${name} has a link again`, { port: name });
+      if (!up && !this.portsDown.has(name)) this.emit('port.down', node, `Port ${name}: link down`, { port: name });
+      if (up && this.portsDown.has(name)) this.emit('port.up', node, `Port ${name}: link up`, { port: name });
     }
     this.portsDown = down;
     if (down.size === 0) this.reopens = 0;
     else this.reopenPorts();
   }
 
-  /** A port stays down when another interface has taken its name; the engine opens that one when it applies anew. */
+  /**
+   * A port stays down after another interface has taken its name; the engine opens the new one when the graph is
+   * applied again.
+   */
   private reopenPorts(): void {
     if (this.reopenTimer || !this.applied) return;
     this.reopens++;
@@ -319,7 +344,7 @@ export class EngineDriver implements NfDriver {
       () => {
         this.reopenTimer = null;
         const { applied, client } = this;
-        // Never behind a new graph that is on its way. While the interface is away this fails; a later reading tries again.
+        // Never queued behind a new graph. While the interface is missing this fails; a later reading retries.
         if (this.portsDown.size > 0 && applied && client && !client.busy)
           client.apply(applied.graph).catch(() => undefined);
       },
@@ -331,10 +356,12 @@ export class EngineDriver implements NfDriver {
     if (this.process !== process || this.status !== 'running' || this.leaving) return;
     this.client = null;
     this.set('failed', error.message);
-    // A dying engine closes its socket first; only one that lives on is at fault.
+    // A dying engine closes its socket first; one that stays alive is hung.
     sleep(300).then(() => {
       if (!process.alive) return;
-      this.emit('error', 'engine.unresponsive', this.options.node, `${error.message}: engine ${process.pid} is ended`);
+      this.emit('engine.unresponsive', this.options.node, `${error.message}: engine ${process.pid} is ended`, {
+        pid: process.pid,
+      });
       process.kill();
     });
   }
@@ -350,7 +377,7 @@ export class EngineDriver implements NfDriver {
       this.set('stopped', null);
       return;
     }
-    this.emit('error', 'engine.ended', this.options.node, `Engine ${process.pid} ended: ${how}`, {
+    this.emit('engine.ended', this.options.node, `Engine ${process.pid} ended: ${how}`, {
       pid: process.pid,
       how,
     });
@@ -370,7 +397,7 @@ export class EngineDriver implements NfDriver {
   }
 }
 
-/** Puts the engine's pointer into the words of the desired state: the instance and the field of its configuration. */
+/** Translates the engine's pointer into terms of the desired state: the instance and the field of its configuration. */
 function explain({ error, message, permanent }: Refusal, { graph, instances }: Wiring): DriverError {
   const [, index, rest] = /^\/modules\/(\d+)(.*)$/.exec(error.pointer ?? '') ?? [];
   const name = index === undefined ? undefined : graph.modules[Number(index)]?.name;

@@ -1,6 +1,6 @@
 /**
- * Names of the engine's modules. They are a function of the desired state alone, so that an apply finds the module of
- * an instance again and keeps its state and counters.
+ * Names of the engine's modules. They depend only on the desired state, so that a later apply finds the module of an
+ * instance again and keeps its state and counters.
  */
 export const NIC_PORT = 'nic0';
 export const NIC_IN = 'nic0:in';
@@ -14,6 +14,6 @@ export const splitOf = (instance: string, output: number) => `${instance}:split:
 export const hopModule = (hop: number) => `hop:${hop}`;
 export const exitModule = (exit: string) => `exit:${exit}`;
 
-/** The side of an NF behind ports where packets enter it, and the one where they leave it. Also the names of its ports. */
+/** Where packets enter and leave an NF behind ports. Also the names of its ports. */
 export const nearOf = (instance: string) => `${instance}:near`;
 export const farOf = (instance: string) => `${instance}:far`;

@@ -95,7 +95,7 @@ describe('sampleBetween', () => {
     NodeSamples.parse({ ...sample, seq: 0, t_ms: 1, lost: 0 });
   });
 
-  it('counts what no edge wanted as dropped, so that what went in is what came out or was dropped', () => {
+  it('counts packets that match no edge as dropped, so that packets in = packets out + drops', () => {
     const probe = { instance_id: 'a', nf: 'a', queues: ['a:queue'], outputs: 'a:outputs', ports: null };
     const now = reading(
       stats(200, [
@@ -160,7 +160,7 @@ describe('Sampler', () => {
     return { sampler: new Sampler(source, noBoards, containers, send), sent, state };
   }
 
-  it('needs two readings of one epoch for a sample', async () => {
+  it('needs two readings in one epoch for a sample', async () => {
     const again = { epoch: 'e2' };
     const { sampler, sent } = setUp([
       stats(1000, modules),
@@ -175,14 +175,14 @@ describe('Sampler', () => {
     ]);
   });
 
-  it('counts from the moment at which the agent met the engine', async () => {
+  it('counts from when the agent connected to the engine', async () => {
     const exit = (count: number) => [module('exit:lin.exit', { packets_in: count, latency_ns: [[5, count]] })];
     const { sampler, sent } = setUp([stats(1050, exit(9))], stats(1000, exit(4)));
     await sampler.tick();
     expect(sent[0]).toMatchObject({ interval_ms: 50, exits: [{ packets: 9, latency_ns: [[5, 5]] }] });
   });
 
-  it('counts sets that nobody took and ticks that found the engine busy, until a new epoch', async () => {
+  it('counts unsent sets and ticks skipped while the engine is busy, until a new epoch', async () => {
     const { sampler, sent, state } = setUp([
       stats(1000, modules),
       stats(1200, modules),
@@ -203,7 +203,7 @@ describe('Sampler', () => {
     expect(sent.at(-1)).toMatchObject({ epoch: 'e2', lost: 0 });
   });
 
-  it('adds what an instance counts itself', async () => {
+  it('adds the counters of the instance itself', async () => {
     const own: ContainerFigures = {
       ...noContainers,
       figures: (id) => ({
@@ -221,7 +221,7 @@ describe('Sampler', () => {
     ]);
   });
 
-  it('reads containers with the engine, so that each set has what was dropped since the last', async () => {
+  it('reads containers together with the engine, so that each set includes the drops since the last', async () => {
     let read = 0;
     const own: ContainerFigures = {
       refresh: async () => {
@@ -261,7 +261,7 @@ describe('Sampler', () => {
     expect(asked).toBe(2);
   });
 
-  it('numbers sets upwards, also after another agent of the same epoch', async () => {
+  it('numbers sets in increasing order, also after another agent in the same epoch', async () => {
     const first = setUp([stats(1000, modules), stats(1200, modules), stats(1390, modules)]);
     for (let i = 0; i < 3; i++) await first.sampler.tick();
     const second = setUp([stats(1600, modules), stats(1800, modules)]);
@@ -271,7 +271,7 @@ describe('Sampler', () => {
     expect(seqs.length).toBe(3);
   });
 
-  it('gives no figures over a gap in which the engine failed', async () => {
+  it('gives no figures for an interval in which the engine failed', async () => {
     const { sampler, sent } = setUp([stats(1000, modules), new Error('gone'), stats(1400, modules)]);
     for (let i = 0; i < 3; i++) await sampler.tick();
     expect(sent).toEqual([]);

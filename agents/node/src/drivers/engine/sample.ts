@@ -4,7 +4,7 @@ import type { InstanceProbe, Probes } from '../nf-driver.js';
 type Module = EngineStats['modules'][number];
 type Port = EngineStats['ports'][number];
 
-/** One reading of the engine with what it takes to read it. */
+/** One reading of the engine, indexed by name. */
 export interface Reading {
   stats: EngineStats;
   modules: ReadonlyMap<string, Module>;
@@ -19,7 +19,7 @@ export function reading(stats: EngineStats): Reading {
   };
 }
 
-/** What arrived since: a counter below its former value has started again from zero. */
+/** The increase: a counter below its previous value has restarted from zero. */
 const since = (now: number, before: number | undefined) => (before === undefined || now < before ? now : now - before);
 
 export function histogramSince(now: SparseHistogram | null, before: SparseHistogram | null): SparseHistogram {
@@ -30,7 +30,7 @@ export function histogramSince(now: SparseHistogram | null, before: SparseHistog
     .filter(([, count]) => count > 0);
 }
 
-/** Figures of the interval between two readings of one epoch. `seq`, `lost` and wall-clock time are the caller's. */
+/** Figures of the interval between two readings in one epoch. The caller adds `seq`, `lost` and wall-clock time. */
 export function sampleBetween(
   before: Reading,
   now: Reading,
@@ -62,7 +62,8 @@ function instanceSample(probe: InstanceProbe, before: Reading, now: Reading, cyc
   return {
     instance_id: probe.instance_id,
     ...core,
-    // Offered, not only served: what the full queue turned away has come in, and what no edge wanted has not gone out.
+    // Offered load, not only served: packets dropped at a full queue count as in, packets that match no edge do not
+    // count as out.
     packets_in: core.packets_in + sum(waiting),
     packets_out: Math.max(0, core.packets_out - sum(unwanted)),
     drops,
@@ -88,7 +89,7 @@ function nfFigures(name: string, before: Reading, now: Reading, cycles: number):
   };
 }
 
-/** A process is seen from its two interfaces; replies count like the rest. Its own CPU time is not the engine's. */
+/** A process is measured at its two interfaces; replies are included. Its CPU time is not part of the engine's. */
 function processFigures({ ports }: InstanceProbe, now: Reading): Core | null {
   const near = now.ports.get(ports!.near);
   const far = now.ports.get(ports!.far);

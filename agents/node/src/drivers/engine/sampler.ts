@@ -3,23 +3,23 @@ import type { Wiring } from '../nf-driver.js';
 import { type Reading, reading, sampleBetween } from './sample.js';
 
 export interface StatsSource {
-  /** Null when the engine does not run or is busy. */
+  /** Null if the engine is not running or is busy. */
   stats(): Promise<EngineStats | null>;
   readonly wiring: Wiring | null;
-  /** The first reading of the engine that runs. */
+  /** The first reading of the running engine. */
   readonly baseline: EngineStats | null;
 }
 
-/** What boards count and the engine does not see. */
+/** Figures that boards count, not the engine. */
 export interface BoardFigures {
   readonly samples: BoardSample[];
-  /** Drops of an instance by its module's reasons. */
+  /** Drops of an instance by reason, as its module counts them. */
   drops(instanceId: string): Record<string, number>;
 }
 
-/** What containers count and the engine does not see. Their drops never fall. */
+/** Figures that containers count, not the engine. Their drops never fall. */
 export interface ContainerFigures {
-  /** Reads them; resolves soon, whoever is slow. */
+  /** Reads them; resolves soon, even if an NF is slow. */
   refresh(): Promise<void>;
   figures(instanceId: string): { drops: Record<string, number>; cpu_share: number };
 }
@@ -27,8 +27,8 @@ export interface ContainerFigures {
 const NS_PER_MS = 1e6;
 
 /**
- * Reads the engine at a fixed rate and hands samples on. One reading at a time: a tick that finds the former one
- * unfinished is skipped and counted in `lost`, as is a set that `send` could not take.
+ * Reads the engine at a fixed rate and passes samples on. One reading at a time: a tick during an unfinished reading is
+ * skipped and counted in `lost`, as is a set that `send` could not take.
  */
 export class Sampler {
   private before: Reading | null = null;
@@ -66,7 +66,7 @@ export class Sampler {
       if (stats) this.take(reading(stats));
       else if (this.before) this.lost++;
     } catch {
-      // The driver hears of the failure by itself and ends the epoch.
+      // The driver detects the failure itself and ends the epoch.
       this.before = null;
     } finally {
       this.reads = false;
@@ -85,7 +85,7 @@ export class Sampler {
     const { before } = this;
     this.before = now;
     if (!wiring || !before || now.stats.t_ns <= before.stats.t_ns) return;
-    // From the engine's own clock, so that it goes on rising when another agent takes over within the epoch.
+    // From the engine's own clock, so that it keeps increasing when another agent takes over within the epoch.
     this.seq = Math.max(this.seq + 1, Math.floor(now.stats.t_ns / NS_PER_MS / this.period_ms));
     const between = sampleBetween(before, now, wiring.probes);
     const samples = {

@@ -21,7 +21,7 @@ export class ProcessDriver implements HostedDriver {
     this.instances = new HostedInstances(new ProcessRunner(registry, folder), folder, emit, onChange);
   }
 
-  /** Takes over the processes of an earlier agent and starts again those that ended meanwhile. */
+  /** Adopts the processes of an earlier agent and restarts those that ended in the meantime. */
   adopt(): Promise<void> {
     return this.instances.adopt();
   }
@@ -44,14 +44,14 @@ export class ProcessDriver implements HostedDriver {
   }
 
   async exportState(instanceId: string): Promise<Record<string, unknown>> {
-    throw new DriverError(`${instanceId}: a process keeps its flow state to itself`, instanceId, true);
+    throw new DriverError(`${instanceId}: a process NF cannot export flow state`, instanceId, true);
   }
 
   async importState(instanceId: string): Promise<void> {
-    throw new DriverError(`${instanceId}: a process takes no flow state`, instanceId, true);
+    throw new DriverError(`${instanceId}: a process NF cannot import flow state`, instanceId, true);
   }
 
-  /** Leaves the processes as they are for the next agent, or ends them and takes their interfaces away. */
+  /** Leaves the processes running for the next agent, or stops them and removes their interfaces. */
   close(keep: boolean): Promise<void> {
     return this.instances.close(keep);
   }

@@ -59,7 +59,7 @@ export class ProcessRunner implements Runner<ProcessBody> {
     return new ProcessBody(instance_id, process);
   }
 
-  /** A process takes its configuration when it starts. */
+  /** A process reads its configuration when it starts. */
   async configure(): Promise<boolean> {
     return false;
   }

@@ -16,19 +16,19 @@ it('knows the process NFs that come with the agent, each with its descriptor', (
   }
 });
 
-it('puts interfaces and paths into the command', () => {
+it('inserts interfaces and paths into the command', () => {
   const nf = { nf: 'x', command: ['run', '{dir}/x', '--io={near},{far}', '{config}', '{other}'], directory: '/d' };
   expect(commandOf(nf, 'n0', 'f0', '/c.json')).toEqual(['run', '/d/x', '--io=n0,f0', '/c.json', '{other}']);
 });
 
-it('names the field of a wrong description', () => {
+it('names the field of a bad description', () => {
   const folder = scratchDirectory();
   mkdirSync(join(folder, 'bad'));
   writeFileSync(join(folder, 'bad', 'process.json'), '{"nf":"bad","command":[]}');
   expect(() => loadProcessNfs(folder)).toThrow('/command');
 });
 
-it('names interfaces that the kernel takes, apart for each instance', () => {
+it('gives each instance interface names of its own that the kernel accepts', () => {
   const names = ['a.b.0', 'a.b.1'].flatMap((id) => {
     const { near, far } = vethLinks(id);
     return [near.engine, near.nf, far.engine, far.nf];

@@ -4,7 +4,10 @@ import { z } from 'zod';
 import { PACKAGE_ROOT } from '../../package-root.js';
 import { firstIssue } from '../../platform/first-issue.js';
 
-/** `process.json` in a folder of `process-nfs/`, beside the descriptor for the planner. In `command`, {dir}, {near}, {far} and {config} stand for paths and interfaces. */
+/**
+ * `process.json` in a folder of `process-nfs/`, beside the descriptor for the planner. In `command`, {dir}, {near},
+ * {far} and {config} are replaced by paths and interfaces.
+ */
 const Launch = z.strictObject({ nf: Name, command: z.array(z.string().min(1)).min(1) });
 
 export interface ProcessNf {
@@ -15,7 +18,7 @@ export interface ProcessNf {
 
 const FOLDER = `${PACKAGE_ROOT}process-nfs`;
 
-/** The process NFs that come with the agent. Throws when one is wrong: that is a broken installation. */
+/** The process NFs installed with the agent. Throws if one is invalid: the installation is broken. */
 export function loadProcessNfs(folder = FOLDER): ProcessNf[] {
   return readdirSync(folder, { withFileTypes: true })
     .filter((entry) => entry.isDirectory())

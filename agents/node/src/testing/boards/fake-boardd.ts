@@ -15,8 +15,8 @@ const uuidOf = (module: string) =>
     .replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
 const hex = (uuid: string) => Buffer.from(uuid.replaceAll('-', ''), 'hex');
 
-/** As a client sends them; a fake trusts its client. */
-// biome-ignore lint/suspicious/noExplicitAny: each method knows its own.
+/** As a client sends it; the fake does not validate. */
+// biome-ignore lint/suspicious/noExplicitAny: each method knows its own parameters.
 type Params = Record<string, any>;
 class Refusal extends Error {
   constructor(
@@ -33,16 +33,19 @@ interface FakeSlot {
   error: string | null;
 }
 
-/** Speaks boardd's protocol (fpga/board/control/methods.cc) without RTL. Loads go on when the test says so, or at once. */
+/**
+ * Speaks boardd's protocol (fpga/board/control/methods.cc) without RTL. Loads progress when the test says so, or at
+ * once.
+ */
 export class FakeBoardd {
   readonly control: string;
   readonly events: string;
   slots: FakeSlot[] = [];
   readonly shell = new Map<number, number>();
   readonly calls: { method: string; params: Record<string, unknown> }[] = [];
-  /** While set, a load stands at half its bytes. */
+  /** While set, a load stops at half its bytes. */
   stall = false;
-  /** While set, bytes of a load are refused with these words. */
+  /** While set, loads are refused with this error. */
   fault: string | null = null;
   powered_ms = 0;
   private servers: Server[] = [];
@@ -69,7 +72,7 @@ export class FakeBoardd {
     ]);
   }
 
-  /** Ends connections; the board goes on. */
+  /** Closes connections; the board keeps running. */
   disconnect(): void {
     for (const socket of this.sockets) socket.destroy();
     this.sockets.clear();
@@ -100,7 +103,7 @@ export class FakeBoardd {
     return path;
   }
 
-  /** Lets a load that stands go on. */
+  /** Resumes a paused load. */
   proceed(): void {
     this.stall = false;
     this.finish?.();
@@ -217,7 +220,7 @@ export class FakeBoardd {
   };
 
   private load(slot: number | null, kind: 'full' | 'partial', image: string, policy: string) {
-    if (this.finish) throw new Refusal('conflict', 'another load goes on');
+    if (this.finish) throw new Refusal('conflict', 'another load is in progress');
     const container = readContainer(image);
     if (!container || container.shell !== SHELL_UUID)
       throw new Refusal('image-refused', 'reconfig incompatible image: made for another shell');

@@ -2,8 +2,8 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * A sysfs folder and a firmware directory, and the kernel behind them: a name written to `firmware` is loaded before the
- * write returns, with an errno where it fails; `state` and `status` tell more.
+ * A sysfs folder and a firmware directory, with a fake kernel behind them: a name written to `firmware` is loaded
+ * before the write returns, with an errno if it fails; `state` and `status` give details.
  */
 export class FakeFpgaManager {
   readonly manager: string;

@@ -10,7 +10,10 @@ const SLOT_BASE = 0x10000;
 const FILE_BYTES = 0x40000;
 const EMPTY_SLOT = 0xf;
 
-/** Silicon behind an ordinary file: what is written lies there, and what the shell and modules answer is put there before it is read. */
+/**
+ * Silicon behind an ordinary file: writes stay in the file, and the answers of the shell and modules are put there
+ * before each read.
+ */
 export class FakeSilicon {
   readonly slots: (ModelSlot | null)[] = [null, null];
 
@@ -47,7 +50,7 @@ export class FakeSilicon {
     };
   };
 
-  /** Null: what lies in the file. */
+  /** Null: the content of the file. */
   private value(offset: number, file: Registers): number | null {
     if (offset >= SLOT_BASE) return this.slotAt(offset)?.read(offset % SLOT_BASE) ?? 0;
     const slot = [0, 1].find((n) => offset === SLOT_STATUS.address + n * SLOT_STATUS.stride);

@@ -7,12 +7,12 @@ const { ID, VERSION, CONTROL, TABLE_COMMAND, TABLE_STATUS, TABLE_DATA, EVENT_COU
   COMMON_REGISTERS;
 const KEY_WORDS = 4;
 
-/** Registers of a slot module as they look from outside: memory, a table and a FIFO of events; no packets. */
+/** Registers of a slot module as seen from outside: memory, a table and a FIFO of events; no packets. */
 export class ModelSlot {
   readonly memory = new Map<number, number>();
   readonly entries: number[][] = [];
   readonly events: number[] = [];
-  /** Entries that the table takes. */
+  /** Size of the table. */
   capacity = 4096;
   private status = 0;
 
@@ -41,7 +41,7 @@ export class ModelSlot {
     if (address === TABLE_COMMAND.address) this.status = this.command(value);
   }
 
-  /** False: no room. */
+  /** False if it is full. */
   put(entry: number[]): boolean {
     const same = this.entries.findIndex((one) => one.slice(0, KEY_WORDS).join() === entry.slice(0, KEY_WORDS).join());
     if (same < 0 && this.entries.length >= this.capacity) return false;
@@ -55,7 +55,7 @@ export class ModelSlot {
     for (const address of allOf(DROPS)) this.memory.delete(address);
   }
 
-  /** Where the entry is that has the key that lies in the data registers; -1: nowhere. */
+  /** Index of the entry with the key in the data registers; -1: none. */
   private find(): number {
     const words = allOf(TABLE_DATA).map((address) => this.memory.get(address) ?? 0);
     return this.entries.findIndex((one) => one.slice(0, KEY_WORDS).join() === words.slice(0, KEY_WORDS).join());

@@ -19,11 +19,11 @@ export const builtModule = (module: string): boolean =>
 
 export interface BoarddPlace {
   netns: string;
-  /** As `--port` takes them. */
+  /** In the format of `--port`. */
   ports: string[];
 }
 
-/** A boardd of the build directory in a folder of the test's. */
+/** A boardd from the build directory, in a folder of the test. */
 export class RealBoardd {
   readonly control: string;
   readonly events: string;
@@ -41,7 +41,7 @@ export class RealBoardd {
     onTestFinished(() => this.kill());
   }
 
-  /** Power on; resolves when it serves. */
+  /** Power on; resolves when it serves requests. */
   async start(): Promise<void> {
     const key = join(this.directory, 'key.pub');
     const flags = ['--id', 'board-1', '--profile', this.profile, '--library', LIBRARY, '--images-key', key];

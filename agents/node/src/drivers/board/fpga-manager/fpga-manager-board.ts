@@ -9,9 +9,9 @@ import { SiliconBoard } from '../silicon/silicon-board.js';
 const FLAGS = { full: '0', partial: '1' };
 
 /**
- * A board behind the kernel's FPGA manager, as Xilinx's kernels show it in sysfs (`flags`, `firmware`); mainline has only
- * `state` and `status`. The write of `firmware` lasts as long as the load, and its errno is the verdict: `state` may still
- * be that of the load before.
+ * A board behind the kernel's FPGA manager, as Xilinx's kernels expose it in sysfs (`flags`, `firmware`); mainline has
+ * only `state` and `status`. The write to `firmware` blocks for the whole load, and its errno is the verdict: `state`
+ * may still be that of the previous load.
  */
 export class FpgaManagerBoard extends SiliconBoard {
   private readonly manager: string;
@@ -51,7 +51,7 @@ export class FpgaManagerBoard extends SiliconBoard {
     return refusal === null ? words : `${words} (${refusal})`;
   }
 
-  /** The kernel takes bitstreams from its firmware directory only. */
+  /** The kernel loads bitstreams from its firmware directory only. */
   private async provide(from: string, to: string): Promise<void> {
     const [source, there] = await Promise.all([stat(from), stat(to).catch(() => null)]);
     if (there?.ino === source.ino && there.dev === source.dev) return;

@@ -7,7 +7,7 @@ export function addressNumber(text: string): number {
   return text.split('.').reduce((all, part) => all * 256 + Number(part), 0);
 }
 
-/** First address and mask of a prefix; a bare address is one of 32 bits. */
+/** First address and mask of a prefix; a bare address has a prefix length of 32. */
 export function prefixNumbers(text: string): { address: number; mask: number } {
   const [address = '', length = '32'] = text.split('/');
   const mask = length === '0' ? 0 : (2 ** 32 - 2 ** (32 - Number(length))) >>> 0;

@@ -1,7 +1,9 @@
 import type { z } from 'zod';
 import { type Config, ConfigRefusal } from './module-adapter.js';
 
-/** The configuration after its schema, which gives defaults as the NF's descriptor does. Throws a ConfigRefusal. */
+/**
+ * Validates a configuration against its schema, with the same defaults as the NF's descriptor. Throws a ConfigRefusal.
+ */
 export function readConfig<S extends z.ZodType>(schema: S, config: Config): z.infer<S> {
   const parsed = schema.safeParse(config);
   if (parsed.success) return parsed.data;

@@ -18,7 +18,7 @@ const DdosConfig = z.strictObject({
 });
 
 const Word32 = z.int().min(0).max(0xffffffff);
-/** As the software NF exports: [dst, count, 1 when a destination is flagged, flagged dst]. */
+/** In the format of the software NF: [dst, count, 1 when a destination is flagged, flagged dst]. */
 const DdosState = z.strictObject({
   window_age_ms: z.number().min(0).optional(),
   counters: z.array(z.tuple([Word32, z.int().min(0).max(65_535), z.int().min(0).max(1), Word32])).max(COUNTER_PLACES),
@@ -33,9 +33,11 @@ class DdosSession implements ModuleSession {
     if (!flagged && type !== events.cleared.type) return;
     const dst = addressText(address);
     const { instance_id } = this.slot;
-    const data = { dst, syns, mean };
-    if (flagged) this.slot.raise('warning', 'ddos.flagged', instance_id, `SYN flood towards ${dst}`, data);
-    else this.slot.raise('info', 'ddos.cleared', instance_id, `No SYN flood towards ${dst} any more`, data);
+    this.slot.alert((emit, suppressed) => {
+      const data = { dst, syns, mean, suppressed };
+      if (flagged) emit('ddos.flagged', instance_id, `SYN flood towards ${dst}`, data);
+      else emit('ddos.cleared', instance_id, `SYN flood towards ${dst} is over`, data);
+    });
   }
 
   async state(limit: number): Promise<Record<string, unknown>> {
@@ -58,7 +60,7 @@ class DdosSession implements ModuleSession {
     return { counters: counters.filter(([, count, flagged]) => count > 0 || flagged === 1) };
   }
 
-  /** Adds to what was counted here; the window goes on as it is. */
+  /** Adds to what was counted here; the current window continues. */
   async importState(state: Record<string, unknown>): Promise<void> {
     const { counters } = stateRows(DdosState, state);
     await this.slot.importTable(counters.map(([dst, count, is, who]) => [dst, count, is, who, 0, 0, 0, 0]));

@@ -48,8 +48,10 @@ class ElephantSession implements ModuleSession {
     if (type !== events.elephant.type) return;
     const flow = flowText(keyOf(words));
     const data = { ...flow, window_bytes: words[4]!, window_ms: words[5]! };
-    const message = `Elephant from ${flow.src} to ${flow.dst}: ${data.window_bytes} bytes in ${data.window_ms} ms`;
-    this.slot.raise('info', 'elephant.found', this.slot.instance_id, message, data);
+    const message = `Elephant flow from ${flow.src} to ${flow.dst}: ${data.window_bytes} bytes in ${data.window_ms} ms`;
+    this.slot.alert((emit, suppressed) =>
+      emit('elephant.found', this.slot.instance_id, message, { ...data, suppressed }),
+    );
   }
 
   async state(limit: number): Promise<Record<string, unknown>> {

@@ -5,5 +5,5 @@ import { nat } from './nat.js';
 import { sqliDetector } from './sqli-detector.js';
 import { statefulFirewall } from './stateful-firewall.js';
 
-/** NFs that boards can be, one line each. */
+/** NFs that boards can run, one line each. */
 export const ADAPTERS: readonly ModuleAdapter[] = [ddosDetector, elephantDetector, nat, sqliDetector, statefulFirewall];

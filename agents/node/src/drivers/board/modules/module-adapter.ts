@@ -1,7 +1,7 @@
-import type { Alert } from '../alerts.js';
+import type { Emit } from '../../../link/agent-event.js';
 import type { RegisterWrite, TableEntry } from '../board-port.js';
 
-/** A configuration that the module cannot take; `pointer` is a JSON Pointer into it. */
+/** The module cannot take this configuration; `pointer` is a JSON Pointer into it. */
 export class ConfigRefusal extends Error {
   override name = 'ConfigRefusal';
   constructor(pointer: string, detail: string) {
@@ -11,39 +11,39 @@ export class ConfigRefusal extends Error {
 
 export type Config = Record<string, unknown>;
 
-/** What an adapter may do with the slot that its module runs in. */
+/** What an adapter may do with the slot of its module. */
 export interface SlotAccess {
   readonly instance_id: string;
   readRegisters(addresses: readonly number[]): Promise<number[]>;
   writeRegisters(writes: readonly RegisterWrite[]): Promise<void>;
   exportTable(most: number): Promise<TableEntry[]>;
-  /** Resolves with how many found no room. */
+  /** Resolves with how many did not fit. */
   importTable(entries: readonly TableEntry[]): Promise<number>;
-  /** Raised to the server, up to a rate. */
-  raise(...alert: Alert): void;
+  /** Reports to the server, up to a rate; `suppressed` counts the alerts suppressed before this one. */
+  alert(tell: (emit: Emit, suppressed: number) => void): void;
 }
 
-/** A module at work: configured, in one slot. */
+/** A configured module running in one slot. */
 export interface ModuleSession {
-  /** An event of the module, as eight words. */
+  /** Handles an event of the module: eight words. */
   event(words: readonly number[]): void;
-  /** Every few seconds; housekeeping of tables that the host keeps. */
+  /** Called every few seconds; housekeeping of tables that the host maintains. */
   tick?(): Promise<void>;
-  /** Counters and, of each table, at most `limit` rows. */
+  /** Counters and at most `limit` rows per table. */
   state(limit: number): Promise<Record<string, unknown>>;
-  /** In the JSON of the software NF's export. Absent: the NF has no state of flows, its export is {}. */
+  /** In the JSON format of the software NF's export. Absent: the NF has no flow state and exports {}. */
   exportState?(): Promise<Record<string, unknown>>;
   importState?(state: Record<string, unknown>): Promise<void>;
   close?(): void;
 }
 
-/** What an NF's descriptor says of it and how that is said to its module. One file an NF, one line in `index.ts`. */
+/** What an NF's descriptor declares, and how to tell its module. One file per NF, one line in `index.ts`. */
 export interface ModuleAdapter {
   readonly nf: string;
-  /** The attribute that it derives: values of the classes 1, 2 and 3 of a frame. */
+  /** The attribute that it derives: its values for frames of class 1, 2 and 3. */
   readonly attribute: { name: string; values: readonly string[] } | null;
-  /** Registers by configuration. Throws a ConfigRefusal. */
+  /** Register values for a configuration. Throws a ConfigRefusal. */
   configure(config: Config): RegisterWrite[];
-  /** After configuration, before frames go in; `fresh`: tables are empty. */
+  /** Called after configuration, before frames enter; `fresh`: tables are empty. */
   begin(slot: SlotAccess, config: Config, fresh: boolean): Promise<ModuleSession>;
 }

@@ -17,17 +17,17 @@ interface Descriptor {
 }
 
 const descriptorOf = ({ nf }: ModuleAdapter): Descriptor =>
-  JSON.parse(readFileSync(join(PACKAGE_ROOT, `../engine/nfs/${nf}/descriptor.json`), 'utf8'));
+  JSON.parse(readFileSync(join(PACKAGE_ROOT, `../nfs/${nf}/descriptor.json`), 'utf8'));
 
 interface Sample {
   state: Record<string, unknown>;
-  /** Columns of the rows that are times: they go on while the test looks. */
+  /** Columns that hold times: they advance during the test. */
   ages: number[];
 }
 
-/** State as the software NF exports it. */
+/** State in the export format of the software NF. */
 const SAMPLES: Record<string, Sample> = {
-  // Nothing of a destination is left unchanged by the end of a window.
+  // No destination keeps its count past the end of a window.
   'ddos-detector': {
     state: {
       counters: [
@@ -47,7 +47,7 @@ const SAMPLES: Record<string, Sample> = {
 };
 const PATIENCE_MS = 5000;
 
-/** The given state, where times have gone on by less than the test lasts. */
+/** The given state, with times advanced by less than the duration of the test. */
 function younger(given: Sample): Record<string, unknown> {
   const cell = (value: number, column: number) =>
     given.ages.includes(column) ? expect.toSatisfy((ms: number) => ms >= value && ms < value + PATIENCE_MS) : value;
@@ -56,7 +56,7 @@ function younger(given: Sample): Record<string, unknown> {
   );
 }
 
-/** A window of this detector halves what it was given; its table tells how much it holds at the end of one only. */
+/** At the end of a window this detector halves its counts; only then does its table show them. */
 async function expectState(driver: BoardDriver, nf: string): Promise<void> {
   if (nf !== 'ddos-detector') {
     expect(await driver.exportState('p.x.0')).toEqual(younger(SAMPLES[nf]!));
@@ -74,7 +74,7 @@ async function expectState(driver: BoardDriver, nf: string): Promise<void> {
 }
 
 describe.each(ADAPTERS.map((adapter) => [adapter.nf, adapter] as const))('board module %s', (nf, adapter) => {
-  it('takes what its descriptor says, with the same defaults and attribute', () => {
+  it('accepts what its descriptor declares, with the same defaults and attribute', () => {
     const { default_config, config_schema, attributes } = descriptorOf(adapter);
     expect(identityOf(nf)).not.toBeNull();
     const required = Object.fromEntries((config_schema.required ?? []).map((name) => [name, default_config[name]]));
@@ -91,7 +91,7 @@ describe.each(ADAPTERS.map((adapter) => [adapter.nf, adapter] as const))('board 
 
   const built = builtModule(nf);
   const why = built ? '' : ' (boardd and its module are not built)';
-  it.skipIf(!built)(`runs on boardd, and gives back the state that it takes${why}`, async () => {
+  it.skipIf(!built)(`runs on boardd, and exports the state that it imported${why}`, async () => {
     const directory = scratchDirectory();
     const board = new RealBoardd(directory, 1e-3);
     board.writeImage('m.bit', nf);
@@ -122,7 +122,7 @@ describe.each(ADAPTERS.map((adapter) => [adapter.nf, adapter] as const))('board 
     await driver.importState('p.x.0', SAMPLES[nf]!.state);
     await expectState(driver, nf);
     expect((await driver.getInstanceState('p.x.0', 5)).slot).toMatchObject({ state: 'active', module: nf });
-    // What was configured in place has kept its state.
+    // What was configured in place kept its state.
     await driver.realize({ deploy: [], configure: [{ ...one, core: 3, metadata: {} }], destruct: [], wiring: null });
     await until('it runs again', () => driver.observe().get('p.x.0')?.state === 'running');
     await expectState(driver, nf);
@@ -130,7 +130,7 @@ describe.each(ADAPTERS.map((adapter) => [adapter.nf, adapter] as const))('board 
   });
 });
 
-it.each(['stateful-firewall', 'elephant-detector'])('%s refuses another number of flows than its table holds', (nf) => {
+it.each(['stateful-firewall', 'elephant-detector'])('%s refuses any number of flows but its table size', (nf) => {
   const adapter = ADAPTERS.find((one) => one.nf === nf)!;
   for (const max_flows of [1, 4095, 4097, 65_536])
     expect(() => adapter.configure({ max_flows })).toThrow('/config/max_flows: must be 4096 on a board');

@@ -13,13 +13,13 @@ import { RoundTrips } from './round-trips.js';
 const { registers, events } = BOARD_MODULES.nf_nat;
 const { TABLE_COMMAND, TABLE_STATUS, TABLE_DATA } = COMMON_REGISTERS;
 const OPERATION = { delete: 3, find: 4 };
-/** Words of an entry that a board finds it by. */
+/** Key words of an entry. */
 const KEY_WORDS = 4;
 const SHORTEST_SWEEP_MS = 5000;
-/** Misses that wait for their turn; a board holds eight frames, so more are of flows that gave up. */
+/** Longest queue of misses; a board holds eight frames, so any more belong to flows that gave up. */
 const MISSES_LIMIT = 256;
 
-/** Of a flow without translation. */
+/** Value for a flow without a mapping. */
 const NO_END: ExternalEnd = { address: 0, port: 0 };
 
 /** [port space, inside address, inside port, external address, external port, idle ms] */
@@ -36,9 +36,9 @@ interface Mapping extends Inside {
 }
 
 /**
- * The host's part of a board's NAT: it gives out translations as the engine's NAT does, answers the module's misses and
- * takes back what is idle (CoNFV: retrieval state behind a state proxy). A miss that gets no translation is answered by
- * deleting its key, so that the frames that wait for it make room for others.
+ * The host's part of a board's NAT: it allocates mappings as the engine's NAT does, answers the module's misses and
+ * reclaims idle mappings (CoNFV: retrieval state behind a state proxy). A miss that gets no mapping is answered by
+ * deleting its key, so that the frames waiting for it make room for others.
  */
 export class NatSession implements ModuleSession {
   private readonly pools: PortPools;
@@ -67,7 +67,9 @@ export class NatSession implements ModuleSession {
     this.most = Math.min(config.max_flows, TABLE_FLOWS);
   }
 
-  /** Takes over what an earlier session put into the table; what the configuration no longer has goes. */
+  /**
+   * Takes over what an earlier session put into the table; entries that the configuration no longer allows are removed.
+   */
   async adopt(): Promise<void> {
     for (const entry of await this.slot.exportTable(TABLE_FLOWS)) {
       const mapping = mappingOf(entry);
@@ -98,7 +100,7 @@ export class NatSession implements ModuleSession {
     await this.sweep();
   }
 
-  /** The next tick looks for idle flows, whenever it did last. */
+  /** Makes the next tick look for idle flows, however recent the last scan was. */
   sweepNow(): void {
     this.sweep_at_ms = 0;
   }
@@ -143,7 +145,7 @@ export class NatSession implements ModuleSession {
     return { flows: youngestFirst(flows) };
   }
 
-  /** A flow whose port, mapping or address is not to be had here is counted and left out; the others are taken. */
+  /** A flow whose port, mapping or address is not available here is counted and skipped; the others are imported. */
   async importState(state: Record<string, unknown>): Promise<void> {
     const taken: { mapping: Mapping; idle_s: number }[] = [];
     for (const [space, address, port, external, external_port, idle_ms] of youngestFirst(readRows(Row, state))) {
@@ -165,9 +167,9 @@ export class NatSession implements ModuleSession {
     this.misses = [];
   }
 
-  /** Answers what waits, all that came meanwhile at once. */
+  /** Answers all waiting misses in one batch. */
   private async answer(): Promise<void> {
-    // After the caller, so that events of one reading are one request.
+    // Deferred, so that the events of one reading become one request.
     await Promise.resolve();
     while (this.misses.length > 0 && !this.closed) {
       const misses = this.misses;
@@ -178,18 +180,18 @@ export class NatSession implements ModuleSession {
         this.counts.no_port += noRoom.length;
         refused.push(...noRoom);
       } catch {
-        // The board is away or the slot is being changed: its frames are gone with it, so are the mappings.
+        // The board is unreachable or the slot is being changed: its frames are gone, and so are the mappings.
         for (const mapping of created) this.forget(mapping);
         return;
       }
       const now = process.hrtime.bigint();
       for (const { at: then } of misses) this.trips.add(Number(now - then) / 1000);
-      // Frames of those that cannot be told wait for as long as the board lets them.
+      // Frames of keys that could not be deleted wait until the board times them out.
       await this.refuse(refused).catch(() => undefined);
     }
   }
 
-  /** Mappings for inside ends that have none, and the ends for which there is no port, each once. */
+  /** New mappings for inside ends that have none, and the ends for which there is no port, each once. */
   private create(ends: readonly Inside[]): { created: Mapping[]; refused: Inside[] } {
     const created: Mapping[] = [];
     const refused = new Map<string, Inside>();
@@ -210,11 +212,12 @@ export class NatSession implements ModuleSession {
     return { created, refused: [...refused.values()] };
   }
 
-  /** Resolves with those that found no room; they are forgotten. */
+  /** Resolves with those that did not fit; they are forgotten. */
   private async put(all: { mapping: Mapping; idle_s: number }[]): Promise<Mapping[]> {
     if (all.length === 0) return [];
     if ((await this.slot.importTable(all.map(({ mapping, idle_s }) => entryOf(mapping, idle_s)))) === 0) return [];
-    // Which ones is only told of one at a time; what is in the table is put again unchanged.
+    // The board only says which ones if they are inserted one at a time; entries already in the table are written
+    // unchanged.
     const refused: Mapping[] = [];
     for (const { mapping, idle_s } of all) {
       if ((await this.slot.importTable([entryOf(mapping, idle_s)])) === 0) continue;
@@ -224,11 +227,11 @@ export class NatSession implements ModuleSession {
     return refused;
   }
 
-  /** Tells the module that these inside ends get no translation. */
+  /** Tells the module that these inside ends get no mapping. */
   private async refuse(ends: readonly Inside[]): Promise<void> {
     for (const inside of ends) {
       if (this.closed) return;
-      // An import may have brought one meanwhile.
+      // An import may have added one in the meantime.
       if (this.mappings.has(keyOf(inside))) continue;
       await this.remove(entryOf({ ...inside, external: NO_END }, 0));
       this.counts.misses_refused++;
@@ -237,7 +240,7 @@ export class NatSession implements ModuleSession {
 
   private async sweep(): Promise<void> {
     for (const entry of await this.slot.exportTable(TABLE_FLOWS)) {
-      // The table was read some time ago, of which every removal takes more.
+      // The table was read some time ago, and each removal adds to that.
       if (!this.isIdle(entry) || this.closed || !this.isIdle(await this.find(entry))) continue;
       await this.remove(entry);
       const mapping = mappingOf(entry);
@@ -259,7 +262,7 @@ export class NatSession implements ModuleSession {
     await this.command(OPERATION.delete, entry);
   }
 
-  /** The entry as it is now; null when it is gone, or when an answer to a miss came between. */
+  /** The current entry; null if it is gone, or if an answer to a miss came in between. */
   private async find(entry: TableEntry): Promise<TableEntry | null> {
     const { valid, data } = await this.command(OPERATION.find, entry);
     return valid && entry.every((value, i) => i >= KEY_WORDS || value === data[i]) ? data : null;

@@ -37,7 +37,7 @@ async function begin(over: object = {}, model = new ModelSlot('nat'), fresh = tr
       puts.push(entries.length);
       return entries.filter((entry) => !model.put([...entry])).length;
     },
-    raise: () => {},
+    alert: () => {},
   };
   const session = (await nat.begin(slot, { ...config, ...over }, fresh)) as NatSession;
   const miss = (port: number, protocol = TCP, address = INSIDE) =>
@@ -48,7 +48,7 @@ async function begin(over: object = {}, model = new ModelSlot('nat'), fresh = tr
 const ends = (model: ModelSlot) => model.entries.map(([, , ports]) => [ports! >>> 16, ports! & 0xffff]);
 
 describe('NAT on a board', () => {
-  it('answers misses that come together by one request, each with a port of its own', async () => {
+  it('answers simultaneous misses in one request, each with its own port', async () => {
     const { session, model, puts, miss } = await begin();
     for (const port of [5001, 5002, 5003]) miss(port);
     await until('they are answered', () => model.entries.length === 3);
@@ -63,7 +63,7 @@ describe('NAT on a board', () => {
     expect(state).toMatchObject({ flows: 3, proxy: { misses: 3, no_port: 0, round_trip: { count: 3 } } });
   });
 
-  it('gives an inside end one translation, however often it is missed', async () => {
+  it('gives an inside end one mapping, however many misses it has', async () => {
     const { model, miss } = await begin();
     for (let n = 0; n < 5; n++) miss(5001);
     await until('it is answered', () => model.entries.length > 0);
@@ -76,7 +76,7 @@ describe('NAT on a board', () => {
     ]);
   });
 
-  it('has no answer when its ports are given out, and has one when a flow was idle for too long', async () => {
+  it('has no answer when its ports are used up, until a flow has been idle for too long', async () => {
     const { session, model, miss } = await begin();
     for (let port = 1; port <= 11; port++) miss(port);
     await until('ten are answered', () => model.entries.length === 10);
@@ -89,7 +89,7 @@ describe('NAT on a board', () => {
     await until('it has the port', () => ends(model).some(([inside, outside]) => inside === 12 && outside === 2004));
   });
 
-  it('keeps a flow that has a packet while idle flows are taken back', async () => {
+  it('keeps a flow that gets a packet while idle flows are reclaimed', async () => {
     const { session, model, miss, afterExport } = await begin();
     for (const port of [1, 2]) miss(port);
     await until('they are answered', () => model.entries.length === 2);
@@ -102,7 +102,7 @@ describe('NAT on a board', () => {
     expect(await session.state(0)).toMatchObject({ flows: 1, flows_expired: 1 });
   });
 
-  it('gives out a port that came back as late as it can', async () => {
+  it('reuses a released port as late as possible', async () => {
     const pools = new PortPools([EXTERNAL], 1, 3);
     const first = pools.take(0, 0)!;
     pools.giveBack(0, first);
@@ -111,7 +111,7 @@ describe('NAT on a board', () => {
     expect(pools.take(1, 0)?.port).toBe(1);
   });
 
-  it('takes over the table that an earlier agent filled, but for what it may not give out', async () => {
+  it('takes over the table of an earlier agent, except for mappings that it must not use', async () => {
     const first = await begin();
     for (const port of [5001, 5002]) first.miss(port);
     await until('they are answered', () => first.model.entries.length === 2);
@@ -122,7 +122,7 @@ describe('NAT on a board', () => {
     expect(ends(second.model)[1]).toEqual([5003, 2002]);
   });
 
-  it('gives and takes flows as the software NAT does, and counts those that it cannot have', async () => {
+  it('exports and imports flows as the software NAT does, and counts those that it cannot import', async () => {
     const { session, model, miss } = await begin();
     miss(5001);
     await until('it is answered', () => model.entries.length === 1);
@@ -140,7 +140,7 @@ describe('NAT on a board', () => {
     await expect(session.importState({ flows: [[3, 0, 0, 0, 0, 0]] })).rejects.toThrow('/state/flows/0/0');
   });
 
-  it('gives the port back when the table has no room', async () => {
+  it('releases the port when the table is full', async () => {
     const model = new ModelSlot('nat');
     model.capacity = 2;
     const { session, miss } = await begin({}, model);
@@ -149,7 +149,7 @@ describe('NAT on a board', () => {
     expect(await session.state(0)).toMatchObject({ flows: 2, addresses: [{ free_ports: { tcp: 8 } }] });
   });
 
-  it('refuses a miss that gets no port by deleting its key, once however often it came', async () => {
+  it('refuses a miss that gets no port by deleting its key, once however many misses there were', async () => {
     const { session, model, deletes, miss } = await begin({ port_hi: 2000 });
     miss(1);
     await until('the only port is given out', () => model.entries.length === 1);
@@ -162,7 +162,7 @@ describe('NAT on a board', () => {
     expect(await session.state(0)).toMatchObject({ flows: 1, proxy: { misses: 7, misses_refused: 3, no_port: 5 } });
   });
 
-  it('refuses a miss that finds no room in the table by deleting its key', async () => {
+  it('refuses a miss by deleting its key when the table is full', async () => {
     const model = new ModelSlot('nat');
     model.capacity = 2;
     const { session, deletes, miss } = await begin({}, model);
@@ -172,7 +172,7 @@ describe('NAT on a board', () => {
     expect(await session.state(0)).toMatchObject({ flows: 2, proxy: { misses_refused: 1, no_port: 1 } });
   });
 
-  it('keeps what it has given out when a refusal does not reach the board', async () => {
+  it('keeps its mappings when a refusal does not reach the board', async () => {
     const { session, model, puts, miss } = await begin({ port_hi: 2000 });
     const command = vi.spyOn(model, 'write').mockImplementationOnce(() => {
       throw new Error('away');
@@ -185,7 +185,7 @@ describe('NAT on a board', () => {
     expect([ends(model), puts]).toEqual([[[1, 2000]], [1]]);
   });
 
-  it('forgets what it could not tell a board that is away', async () => {
+  it('forgets mappings that it could not send to an unreachable board', async () => {
     const { session, model, miss } = await begin();
     vi.spyOn(model, 'put').mockImplementationOnce(() => {
       throw new Error('away');
@@ -196,7 +196,7 @@ describe('NAT on a board', () => {
     await until('it is answered', () => model.entries.length === 1);
   });
 
-  it('never has one external end for two inside ends, and loses no port', async () => {
+  it('never maps two inside ends to one external end, and leaks no port', async () => {
     const step = fc.record({ inside: fc.nat(14), idle: fc.boolean(), sweep: fc.boolean() });
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
@@ -222,7 +222,7 @@ describe('NAT on a board', () => {
 
   it.each([
     [{ external_addresses: [] }, '/config/external_addresses'],
-    [{ external_addresses: ['198.18.0.1', '198.18.0.1'] }, '/config/external_addresses: an address is there twice'],
+    [{ external_addresses: ['198.18.0.1', '198.18.0.1'] }, '/config/external_addresses: an address appears twice'],
     [{ port_lo: 9, port_hi: 8 }, '/config/port_hi'],
     [{ idle_timeout_s: 86_400 }, '/config/idle_timeout_s: a board keeps a flow for at most 43200 s'],
     [{ idle_timeout_s: 43_201 }, '/config/idle_timeout_s: a board keeps a flow for at most 43200 s'],

@@ -5,7 +5,7 @@ import { NatConfig } from './nat-config.js';
 import { NatSession } from './nat-session.js';
 
 const { MISS_TIMEOUT_MS } = BOARD_MODULES.nf_nat.registers;
-/** A frame that found no translation after so long is dropped. */
+/** A frame that has waited this long for a mapping is dropped. */
 const ANSWER_LIMIT_MS = 1000;
 export const nat: ModuleAdapter = {
   nf: 'nat',

@@ -1,4 +1,4 @@
-/** Protocols with a port space of their own, in the order of the software NAT's exports. */
+/** Protocols that each have their own port space, in the order of the software NAT's exports. */
 export const SPACES = [
   { name: 'tcp', protocol: 6 },
   { name: 'udp', protocol: 17 },
@@ -11,11 +11,11 @@ export interface ExternalEnd {
 }
 
 /**
- * Which external ports are free, by address and port space. They are given out least recently used first, so that late
- * packets of an ended flow meet a stranger as late as possible.
+ * Free external ports, by address and port space. The least recently used is allocated first, so that late packets of
+ * an ended flow rarely reach another flow.
  */
 export class PortPools {
-  /** Free ports in the order in which they are given out; a Map keeps the order of insertion. */
+  /** Free ports in the order of allocation; a Map keeps insertion order. */
   private readonly free: Map<number, Set<number>>[];
 
   constructor(
@@ -26,12 +26,15 @@ export class PortPools {
     this.free = SPACES.map(() => new Map(addresses.map((address) => [address, range(lo, hi)])));
   }
 
-  /** Whether this end could ever be given out. */
+  /** Whether this end is in the range of the pools. */
   has({ address, port }: ExternalEnd): boolean {
     return this.addresses.includes(address) && port >= this.lo && port <= this.hi;
   }
 
-  /** A port of the host's own address, else of the next that has one (paired pooling as far as it goes, RFC 4787 4.1). */
+  /**
+   * A port of the host's own address, otherwise of the next address that has one (paired pooling where possible, RFC
+   * 4787 4.1).
+   */
   take(space: number, inside: number): ExternalEnd | null {
     const first = inside % this.addresses.length;
     for (let n = 0; n < this.addresses.length; n++) {

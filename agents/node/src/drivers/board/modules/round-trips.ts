@@ -1,6 +1,6 @@
 const KEPT = 1024;
 
-/** Times of the newest answers, in microseconds. */
+/** Round-trip times of the latest answers, in microseconds. */
 export class RoundTrips {
   private readonly times: number[] = [];
   private count = 0;

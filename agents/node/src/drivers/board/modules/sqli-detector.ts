@@ -31,7 +31,7 @@ class SqliSession implements ModuleSession {
       payload_bytes: payload_bytes!,
     };
     const message = `SQL injection from ${data.src} to ${data.dst}:${data.dst_port}`;
-    this.slot.raise('warning', 'sqli.alert', this.slot.instance_id, message, data);
+    this.slot.alert((emit, suppressed) => emit('sqli.alert', this.slot.instance_id, message, { ...data, suppressed }));
   }
 
   async state(limit: number): Promise<Record<string, unknown>> {
@@ -44,7 +44,7 @@ class SqliSession implements ModuleSession {
   }
 }
 
-/** Bits that are set, from the lowest. */
+/** Indices of the bits that are set, lowest first. */
 const numbersOf = (mask: number) => Array.from({ length: 32 }, (_, bit) => bit).filter((bit) => (mask >>> bit) & 1);
 
 export const sqliDetector: ModuleAdapter = {

@@ -26,7 +26,7 @@ const RULES = RULE_MATCH.count;
 const PROTOCOLS = { icmp: 1, tcp: 6, udp: 17 };
 const STATES = ['none', 'opening', 'established', 'closing'] as const;
 
-/** [next state, drop] at state * 4 + event: the table of fpga/README.md (HYPER VII-B). */
+/** [next state, drop] at index state * 4 + event: the table of fpga/README.md (HYPER VII-B). */
 const TRANSITIONS: readonly (readonly [next: number, drop: 0 | 1])[] = [
   ...([
     [1, 0],

@@ -8,7 +8,7 @@ import { SiliconBoard } from '../silicon/silicon-board.js';
 const run = promisify(execFile);
 const WORDS_LIMIT = 300;
 
-/** A board on PCI Express: a command loads it (openFPGALoader, quartus_pgm, ...), its registers are a file. */
+/** A board on PCI Express: a command loads it (openFPGALoader, quartus_pgm, ...), its registers are in a file. */
 export class PcieBoard extends SiliconBoard {
   private state = 'operating';
 
@@ -47,7 +47,7 @@ interface LoaderFailure {
   message: string;
 }
 
-/** What the loader said last, else how it ended. */
+/** The last words of the loader, or how it ended. */
 function wordsOf({ code, killed, stderr, message }: LoaderFailure, command: string): string {
   if (killed) return `${command} took too long and was ended`;
   const last = (stderr ?? '').trim().split('\n').at(-1);

@@ -3,7 +3,7 @@ import { COMMON_REGISTERS } from '../registers.js';
 import type { Registers } from './register-file.js';
 
 const { EVENT_COUNT, EVENT_DATA, EVENT_LOST } = COMMON_REGISTERS;
-/** A module holds 16 events: at 20 ms none is lost below 800 a second. */
+/** A module buffers 16 events: at 20 ms, none is lost below 800 per second. */
 const PERIOD_MS = 20;
 const FIFO_EVENTS = 16;
 
@@ -13,7 +13,7 @@ interface EventSource {
   readable: () => boolean;
 }
 
-/** Looks for events of modules at a fixed rate, for boards that do not bring them. */
+/** Polls modules for events at a fixed rate, for boards that do not deliver them. */
 export class EventReader {
   private readonly timer: NodeJS.Timeout;
   private readonly lost = new Map<number, number>();

@@ -9,8 +9,8 @@ export interface Registers {
 }
 
 /**
- * Registers through a file that takes aligned reads and writes of four bytes, little-endian: the user device of Xilinx's
- * XDMA driver, /dev/mem, or a driver of one's own. A `resourceN` of sysfs does so for I/O ports only: memory needs mmap,
+ * Registers accessed through a file with aligned four-byte reads and writes, little-endian: the user device of Xilinx's
+ * XDMA driver, /dev/mem, or a custom driver. A sysfs `resourceN` supports this for I/O ports only: memory needs mmap,
  * which Node does not have.
  */
 export class RegisterFile implements Registers {

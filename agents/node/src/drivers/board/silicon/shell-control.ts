@@ -18,7 +18,7 @@ const COUNTERS = [
   SHELL.FRAMES_BYPASSED,
 ];
 
-/** The shell's switches of one slot. */
+/** The shell's controls of one slot. */
 export class ShellControl {
   private readonly counters = new WrappingCounters();
 
@@ -42,7 +42,7 @@ export class ShellControl {
     return field(SLOT_STATUS.fields.CSR_TIMEOUT, this.read(SLOT_STATUS)) === 1;
   }
 
-  /** Lets no frame in and waits until none is inside; false when the slot keeps one. */
+  /** Stops frames from entering and waits until none is inside; false if the slot keeps one. */
   async hold(policy: LoadPolicy): Promise<boolean> {
     this.set({ HOLD: 1, POLICY: POLICIES[policy] });
     const limit_us = this.registers.read(this.base + SHELL.DRAIN_TIMEOUT_US.address);
@@ -56,12 +56,12 @@ export class ShellControl {
     }
   }
 
-  /** Nothing that the slot does is heard, as a load needs it. */
+  /** Ignores all outputs of the slot, as a load requires. */
   decouple(policy: LoadPolicy): void {
     this.set({ HOLD: 1, DECOUPLE: 1, CSR_DECOUPLE: 1, RESET: 1, POLICY: POLICIES[policy] });
   }
 
-  /** Resets what was loaded and reaches its registers; frames still do not enter. */
+  /** Resets the loaded module and connects its registers; frames still cannot enter. */
   recoupleRegisters(policy: LoadPolicy): void {
     this.set({ HOLD: 1, DECOUPLE: 1, RESET: 1, POLICY: POLICIES[policy] });
     this.set({ HOLD: 1, DECOUPLE: 1, POLICY: POLICIES[policy] });
@@ -79,7 +79,7 @@ export class ShellControl {
     return { frames_in, frames_out, bytes_in, bytes_out, dropped, bypassed, held: 0 };
   }
 
-  /** The whole board was loaded: the shell counts from zero. */
+  /** The whole board was loaded: the shell's counters restart from zero. */
   restartCounters(): void {
     this.counters.restart();
   }

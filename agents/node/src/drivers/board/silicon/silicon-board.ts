@@ -23,9 +23,9 @@ import { ShellControl } from './shell-control.js';
 import { TableAccess } from './table-access.js';
 
 const SHELL = BOARD_MODULES.nf_shell;
-const NOTE = 'not run on hardware: this back end is held to its contract by tests without a board';
+const NOTE = 'not run on hardware: this back end has only been tested without a board';
 
-/** What a board that is no process has in common: registers in a file. How bitstreams get there is the back end's. */
+/** What all hardware boards have in common: registers in a file. Subclasses define how bitstreams are loaded. */
 export abstract class SiliconBoard implements BoardPort {
   private registers: Registers | null = null;
   private events: EventReader | null = null;
@@ -38,9 +38,9 @@ export abstract class SiliconBoard implements BoardPort {
     private readonly openRegisters: (path: string) => Registers = (path) => new RegisterFile(path),
   ) {}
 
-  /** The board's state in the words of fpga_manager. */
+  /** The board's state in the vocabulary of fpga_manager. */
   protected abstract deviceState(): string;
-  /** Brings a bitstream to the device. Null, or why it was refused, in the words of who refused it. */
+  /** Loads a bitstream into the device. Null, or the error of whatever refused it. */
   protected abstract transfer(order: LoadOrder): Promise<string | null>;
 
   async open(listener: BoardListener): Promise<DeviceDescription> {
@@ -105,7 +105,7 @@ export abstract class SiliconBoard implements BoardPort {
     const before = slots.map((one) => this.control(one).readCounters());
     try {
       for (const one of slots) {
-        // A module that keeps a frame is ended all the same: it is to be replaced.
+        // A module that keeps a frame is stopped all the same: it will be replaced.
         if (this.control(one).csrCoupled) await this.control(one).hold(policy);
         this.control(one).decouple(policy);
       }
@@ -132,7 +132,7 @@ export abstract class SiliconBoard implements BoardPort {
     }
   }
 
-  /** Silicon is not emptied: nothing of the slot is heard until the next load. */
+  /** Silicon cannot be emptied: all outputs of the slot are ignored until the next load. */
   async unload(slot: number): Promise<void> {
     this.control(slot).decouple('hold');
     this.errors.delete(slot);

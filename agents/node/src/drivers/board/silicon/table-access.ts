@@ -9,7 +9,7 @@ const OPERATION = { read: 1, put: 2 };
 const TABLE_ENTRIES = 4096;
 const DDOS_COUNTERS = 1024;
 const BUSY_LIMIT_MS = 1000;
-/** Registers are read without waiting; after so many entries others have their turn. */
+/** Register reads are synchronous; after this many entries, other work gets a turn. */
 const ENTRIES_A_TURN = 64;
 
 /** The flow table of a module, through its registers. */
@@ -19,7 +19,7 @@ export class TableAccess {
     private readonly base: number,
   ) {}
 
-  /** What is there from beginning to end. IN_USE bounds nothing: packets change the table meanwhile. */
+  /** Reads the table from beginning to end. IN_USE is no bound: packets change the table in the meantime. */
   async export(most: number): Promise<TableEntry[]> {
     const entries: TableEntry[] = [];
     const places = this.places();
@@ -32,7 +32,7 @@ export class TableAccess {
     return entries;
   }
 
-  /** How many found no room. */
+  /** Returns how many did not fit. */
   async import(entries: readonly TableEntry[]): Promise<number> {
     let refused = 0;
     for (const [n, entry] of entries.entries()) {

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { scratchDirectory } from '../../../testing/scratch.js';
 import { BoarddClient } from './boardd-client.js';
 
-/** A client whose time passes as the test says, and a boardd that answers request `id` when it is told to. */
+/** A client on a clock that the test controls, and a boardd that answers request `id` when it is told to. */
 async function setUp() {
   const path = join(scratchDirectory(), 'b.ctl');
   const server = createServer().listen(path);
@@ -25,7 +25,7 @@ async function setUp() {
   return { lost, call, answer };
 }
 
-it('gives a request its whole time from when those before it were answered', async () => {
+it('starts the time limit of a request when those before it have been answered', async () => {
   const { lost, call, answer } = await setUp();
   const table = call('table_export', 30_000);
   const status = call('status', 10_000);
@@ -38,7 +38,7 @@ it('gives a request its whole time from when those before it were answered', asy
   expect(lost).not.toHaveBeenCalled();
 });
 
-it('loses a board that does not answer the oldest request in time, once, with all that wait', async () => {
+it('loses a board that does not answer the oldest request in time, once, and fails all pending requests', async () => {
   const { lost, call, answer } = await setUp();
   const first = call('describe');
   answer(1);

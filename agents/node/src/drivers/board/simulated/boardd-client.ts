@@ -18,10 +18,10 @@ interface Pending {
   limit_ms: number;
 }
 
-/** Codes of what will not be otherwise when it is asked again. */
+/** Codes of errors that a retry would only repeat. */
 const PERMANENT = new Set(['bad-request', 'image-refused', 'unreadable']);
 
-/** boardd's own words. */
+/** An error reported by boardd. */
 export class BoarddRefusal extends BoardError {
   constructor(
     message: string,
@@ -31,15 +31,15 @@ export class BoarddRefusal extends BoardError {
   }
 }
 
-/** Requests under way at once. */
+/** Requests in flight at once. */
 const PENDING_LIMIT = 64;
-/** From when a request is the oldest: answers of one connection come in order, behind slow ones. */
+/** Limit from when a request is the oldest: one connection answers in order, behind slow requests. */
 const ANSWER_LIMIT_MS = 10_000;
 
 /** Requests to boardd. They may overlap: each answer names its request. */
 export class BoarddClient {
   private socket: LineSocket | null = null;
-  /** By number of the request, the oldest first. */
+  /** By request number, oldest first. */
   private readonly pending = new Map<number, Pending>();
   private timer: NodeJS.Timeout | null = null;
   private nextId = 1;
@@ -59,7 +59,7 @@ export class BoarddClient {
     this.end('closed');
   }
 
-  /** The checked result. Rejects with a BoardError. */
+  /** The validated result. Rejects with a BoardError. */
   async call<S extends z.ZodType>(
     method: string,
     params: unknown,
@@ -94,7 +94,7 @@ export class BoarddClient {
     }
     const pending = answer.id === null ? undefined : this.pending.get(answer.id);
     if (!pending) {
-      this.lose(`boardd answered what was not asked: ${text.slice(0, 120)}`);
+      this.lose(`unexpected answer from boardd: ${text.slice(0, 120)}`);
       return;
     }
     this.pending.delete(answer.id!);

@@ -1,7 +1,10 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 import type { LoadKind } from '@orrery/contract';
 
-/** What the header of a bitstream container says (fpga/board/image/header.h); whether it may be believed is the board's to check. */
+/**
+ * Contents of the header of a bitstream container (fpga/board/image/header.h); the board verifies whether it can be
+ * trusted.
+ */
 interface Container {
   kind: LoadKind;
   profile: string;
@@ -17,7 +20,7 @@ const HEADER_BYTES = 328;
 const MAX_SLOTS = 8;
 const KINDS: readonly (LoadKind | undefined)[] = [undefined, 'full', 'partial'];
 
-/** Null when the file is no container. */
+/** Null if the file is not a container. */
 export function readContainer(path: string): Container | null {
   const header = Buffer.alloc(HEADER_BYTES);
   const file = openSync(path, 'r');

@@ -1,10 +1,10 @@
 import { createConnection, type Socket } from 'node:net';
 import { BoardError } from '../board-port.js';
 
-/** One line of boardd is at most so long: a table of 4,096 entries with room to spare. */
+/** Longest line of boardd: a table of 4,096 entries, with a margin. */
 const LINE_LIMIT_BYTES = 4 * 1024 * 1024;
 
-/** JSON lines of a unix stream socket. */
+/** JSON lines over a unix stream socket. */
 export class LineSocket {
   private parts: Buffer[] = [];
   private bytes = 0;
@@ -20,7 +20,7 @@ export class LineSocket {
     socket.on('close', () => this.end('the board closed its socket'));
   }
 
-  /** `onEnd` is called once, unless the socket is closed from here. */
+  /** `onEnd` is called once, except after a local close. */
   static connect(path: string, onLine: (line: string) => void, onEnd: (why: string) => void): Promise<LineSocket> {
     return new Promise((resolve, reject) => {
       const socket = createConnection(path);

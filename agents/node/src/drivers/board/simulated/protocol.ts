@@ -5,12 +5,12 @@ import { moduleName } from '../module-names.js';
 const Count = z.number().min(0);
 const Slot = z.int().min(0).max(15);
 
-/** `bram_kib` of a profile is `bram-kib` where resources have names as everything else has. */
+/** Renames `bram_kib` of a profile to `bram-kib`, the spelling used for resources everywhere else. */
 const Resources = z
   .record(z.string(), z.number().min(0))
   .transform((all) => Object.fromEntries(Object.entries(all).map(([name, n]) => [name.replaceAll('_', '-'), n])));
 
-/** Answers of boardd, as far as they are used here; it may say more. */
+/** Answers of boardd, as far as they are used here; unknown fields are allowed. */
 export const Described = z.object({
   profile: z.string(),
   device: z.string(),
@@ -77,7 +77,7 @@ export const Entries = z.object({ entries: z.array(z.array(Word).length(8)) });
 export const Imported = z.object({ refused: z.int().min(0).default(0) });
 export const Frames = z.object({ frames: z.array(z.string().regex(/^([0-9a-f]{2})*$/)) });
 
-/** A line of the events' socket: an event of a module, a change of state, or how many did not fit. */
+/** A line of the event socket: an event of a module, a change of state, or how many did not fit. */
 export const EventLine = z.union([
   z.object({ type: z.literal('module'), slot: Slot, words: z.array(Word).length(8) }),
   z.object({ type: z.literal('lost').default('lost'), lost: z.int().min(1) }),

@@ -22,17 +22,17 @@ import { readContainer } from './container.js';
 import { LineSocket } from './line-socket.js';
 import { Begun, Described, Done, Entries, EventLine, Frames, Imported, Status, Words } from './protocol.js';
 
-/** How often a load is looked at. */
+/** Interval at which the progress of a load is polled. */
 const PROGRESS_MS = 200;
-/** Codes of a load that was refused for what is in the image, before it began. */
+/** Codes of loads refused before they begin because of the image. */
 const IMAGE_REFUSALS = new Set(['image-refused', 'unreadable']);
 const NOTHING_LOADED = { modelled_s: 0, measured_s: 0, bytes: 0, held: 0, lost: 0, bypassed: 0 };
-/** Tables and streams take board time, of which a busy board has little. */
+/** Tables and streams take board time, which a busy board has little of. */
 const LONG_LIMIT_MS = 30_000;
-/** Entries of a table, and of one request. */
+/** Entries per table, and per request. */
 const TABLE_ENTRIES = 4096;
 
-/** A board that boardd emulates. */
+/** A board emulated by boardd. */
 export class SimulatedBoard implements BoardPort {
   private client: BoarddClient | null = null;
   private events: LineSocket | null = null;
@@ -100,7 +100,7 @@ export class SimulatedBoard implements BoardPort {
     }
     for (;;) {
       const { slots, last_load } = await this.call('status', {}, Status);
-      if (last_load?.id !== id) throw new BoardError('the board forgot the load', 'failed');
+      if (last_load?.id !== id) throw new BoardError('the board no longer knows this load', 'failed');
       const { id: _, state, ...result } = last_load;
       if (state === 'operating' || result.error !== null) return { ...about, ...result };
       const loading = slots.find((one) => one.load && (slot === null || one.slot === slot))?.load;
@@ -174,7 +174,7 @@ function tell(line: string, listener: BoardListener): void {
   else if (parsed.type === 'lost') listener.eventsLost(parsed.lost);
 }
 
-/** Containers of the directory that were made for this board and hold modules that it has. */
+/** Containers in the directory that were made for this board and hold modules that it supports. */
 function containers(directory: string, board: z.infer<typeof Described>): BoardImage[] {
   const names = new Map(board.library.map(({ uuid, name }) => [uuid, name]));
   return filesOf(directory).flatMap((path) => {

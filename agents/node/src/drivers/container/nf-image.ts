@@ -6,16 +6,16 @@ import { promisify } from 'node:util';
 import { z } from 'zod';
 import type { DockerClient } from './docker-client.js';
 
-const REPOSITORY = 'orrery/nf-box';
-const PROGRAM = 'orrery-nf-box';
-const LABEL = 'orrery.image=nf-box';
+const REPOSITORY = 'orrery/container-nf';
+const PROGRAM = 'orrery-container-nf';
+const LABEL = 'orrery.image=container-nf';
 const ASK_LIMIT_MS = 10_000;
 
-/** The image that every container NF runs, from a tar file that holds its one program; the program lies beside it. */
-export class BoxImage {
+/** The image of all container NFs, from a tar file that contains one program; a copy of the program is beside it. */
+export class NfImage {
   constructor(private readonly tar: string) {}
 
-  /** NFs that it has. Rejects with the reason when it is not built or does not say. */
+  /** NFs in the image. Rejects with the reason if it is not built or does not list them. */
   async nfs(): Promise<readonly string[]> {
     const program = join(dirname(this.tar), PROGRAM);
     try {
@@ -28,7 +28,7 @@ export class BoxImage {
     }
   }
 
-  /** Name of the image, which Docker has after this. */
+  /** Name of the image in Docker once this resolves. */
   async provide(docker: DockerClient): Promise<string> {
     const digest = createHash('sha256')
       .update(await readFile(this.tar))
@@ -40,7 +40,10 @@ export class BoxImage {
     return reference;
   }
 
-  /** Removes other versions, and copies that lost their name to an import at the same time. What containers use stays. */
+  /**
+   * Removes other versions, and copies that lost their name to a simultaneous import. Images that containers use
+   * remain.
+   */
   async removeOthers(docker: DockerClient, reference: string): Promise<void> {
     const images = [...(await docker.images({ reference: REPOSITORY })), ...(await docker.images({ label: LABEL }))];
     const others = new Set(images.flatMap(({ id, tags }) => (tags.length > 0 ? tags : [id])));

@@ -8,25 +8,25 @@ const Stats = z.looseObject({
   cpu_ns: z.int(),
   drops: z.record(z.string(), z.int()),
 });
-export type BoxStats = z.infer<typeof Stats>;
+export type NfStats = z.infer<typeof Stats>;
 
 const Description = z.looseObject({ nf: z.string() });
 
 const STATS_LIMIT_MS = 3000;
 const LIMIT_MS = 10_000;
-/** Patterns may be compiled, as when a graph is applied to an engine; a start takes no less. */
+/** Patterns may need compiling, as when a graph is applied to an engine; a start takes as long. */
 export const CONFIGURE_LIMIT_MS = 20_000;
 
-/** One connection to the NF in a container (agents/box). */
-export class BoxClient {
+/** One connection to the NF in a container (agents/container-nf). */
+export class NfClient {
   private constructor(private readonly control: ControlClient) {}
 
   /** `onFailure` is called once, when the connection ends or an answer is overdue. */
-  static async connect(path: string, onFailure: (error: Error) => unknown): Promise<BoxClient> {
-    return new BoxClient(await ControlClient.connect(path, 'the NF', onFailure));
+  static async connect(path: string, onFailure: (error: Error) => unknown): Promise<NfClient> {
+    return new NfClient(await ControlClient.connect(path, 'the NF', onFailure));
   }
 
-  async stats(): Promise<BoxStats> {
+  async stats(): Promise<NfStats> {
     return Stats.parse(await this.control.request('stats', {}, STATS_LIMIT_MS));
   }
 
@@ -35,7 +35,7 @@ export class BoxClient {
     return Description.parse(await this.control.request('describe', {}, STATS_LIMIT_MS)).nf;
   }
 
-  /** Keeps flow state. */
+  /** Keeps flow state across a new configuration. */
   async configure({ config, metadata }: InstanceRecord): Promise<void> {
     await this.control.request('configure', { config, metadata }, CONFIGURE_LIMIT_MS);
   }

@@ -4,10 +4,10 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import { scratchDirectory } from '../../testing/scratch.js';
 import { instance } from '../../testing/specs.js';
 import { recordOf } from '../hosted-instance.js';
-import { BoxClient } from './box-client.js';
+import { NfClient } from './nf-client.js';
 
-/** A box that answers a request when it is told to. */
-async function slowBox() {
+/** An NF that answers a request when told to. */
+async function slowNf() {
   const path = join(scratchDirectory(), 's');
   let client: Socket | null = null;
   let heard: () => void = () => undefined;
@@ -32,16 +32,16 @@ it.each([
 ])('after %i ms %s for an NF that builds a large rule set', async (elapsed_ms, _, waits) => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   onTestFinished(() => void vi.useRealTimers());
-  const box = await slowBox();
+  const nf = await slowNf();
   const failed = vi.fn();
-  const client = await BoxClient.connect(box.path, failed);
+  const client = await NfClient.connect(nf.path, failed);
   const configured = client.configure(recordOf(instance('p.ids.0'), 'd')).then(
     () => true,
     () => false,
   );
-  await box.request;
+  await nf.request;
   vi.advanceTimersByTime(elapsed_ms);
-  if (waits) box.answer();
+  if (waits) nf.answer();
   expect(await configured).toBe(waits);
   expect(failed).toHaveBeenCalledTimes(waits ? 0 : 1);
   client.close();

@@ -1,0 +1,39 @@
+import type { ObservedPort, SwitchAbilities, SwitchSpec } from '@orrery/contract';
+import type { z } from 'zod';
+
+export interface EntryCount {
+  readonly packets: number;
+  readonly bytes: number;
+}
+
+/** What a switch holds now. */
+export interface SwitchReading {
+  readonly entries: number;
+  /** By index in the last applied specification. */
+  readonly counts: ReadonlyMap<number, EntryCount>;
+  /** What others have changed since it was applied, in words; empty: nothing. */
+  readonly drift: readonly string[];
+}
+
+/** One switch. Every call ends in bounded time, even if the switch hangs: it then rejects with the reason. */
+export interface SwitchDriver {
+  /** Name and version of the switch software, as it reports them. */
+  describe(): Promise<string>;
+  /** The state of the named ports. */
+  ports(names: readonly string[]): Promise<ObservedPort[]>;
+  /**
+   * Makes the switch hold exactly the specification. Entries that it already holds are not touched and keep their
+   * counters. Entries that refer to a port without a number are left out.
+   */
+  apply(spec: SwitchSpec, ports: readonly ObservedPort[]): Promise<void>;
+  read(): Promise<SwitchReading>;
+}
+
+/** A kind of switch: a folder beside this file and a line in `switch/switch-drivers.ts`. */
+export interface SwitchDriverKind<Config extends z.ZodType = z.ZodType> {
+  readonly kind: string;
+  /** Configuration of a switch of this kind, besides its name and driver. */
+  readonly config: Config;
+  readonly abilities: SwitchAbilities;
+  make(config: z.infer<Config>): SwitchDriver;
+}

@@ -1,0 +1,95 @@
+import { execFile } from 'node:child_process';
+
+/**
+ * Changing thousands of flows takes a second on a busy machine; a switch that takes longer than this counts as hung.
+ */
+const LIMIT_MS = 5000;
+const OUTPUT_LIMIT_BYTES = 256 * 1024 * 1024;
+
+export interface HeldFlow {
+  readonly cookie: string;
+  readonly packets: number;
+  readonly bytes: number;
+  /** Table, priority, match and actions as the switch writes them. */
+  readonly content: string;
+}
+
+export interface OfPort {
+  readonly number: number;
+  readonly up: boolean;
+}
+
+/** One bridge, controlled by `ovs-ofctl` through its management socket. */
+export class Ofctl {
+  private readonly target: string;
+
+  constructor(
+    readonly bridge: string,
+    runDir: string,
+  ) {
+    this.target = `unix:${runDir}/${bridge}.mgmt`;
+  }
+
+  version(): Promise<string> {
+    return this.run(['--version']).then((text) => text.split('\n')[0]!.replace(/^ovs-ofctl /, ''));
+  }
+
+  /** By interface name. */
+  async ports(): Promise<Map<string, OfPort>> {
+    const text = await this.run(['dump-ports-desc', this.target]);
+    const ports = new Map<string, OfPort>();
+    for (const [, number, name, rest] of text.matchAll(/^ (\d+)\(([^)]+)\):(.*(?:\n {5}.*)*)/gm))
+      ports.set(name!, { number: Number(number), up: !/PORT_DOWN|LINK_DOWN/.test(rest!) });
+    return ports;
+  }
+
+  async flows(): Promise<HeldFlow[]> {
+    const text = await this.run(['--no-names', 'dump-flows', this.target]);
+    return text.split('\n').flatMap((line) => {
+      const found =
+        /^ cookie=(0x[0-9a-f]+), duration=[^,]+, (table=\d+, )n_packets=(\d+), n_bytes=(\d+), (?:idle_age=\d+, )?(?:hard_age=\d+, )?(.*)$/.exec(
+          line,
+        );
+      if (!found) return [];
+      const [, cookie, table, packets, bytes, rest] = found;
+      return [{ cookie: cookie!, packets: Number(packets), bytes: Number(bytes), content: table! + rest! }];
+    });
+  }
+
+  /** Group text by number, without the number. */
+  async groups(): Promise<Map<number, string>> {
+    const text = await this.run(['--no-names', 'dump-groups', this.target]);
+    return new Map(
+      [...text.matchAll(/^ group_id=(\d+),(.*)$/gm)].map(([, id, content]) => [Number(id), content!] as const),
+    );
+  }
+
+  /** All or none. */
+  async writeGroups(texts: readonly string[]): Promise<void> {
+    if (texts.length > 0) await this.run(['--bundle', '--may-create', 'mod-group', this.target, '-'], texts);
+  }
+
+  async deleteGroups(ids: readonly number[]): Promise<void> {
+    const texts = ids.map((id) => `group_id=${id}`);
+    if (texts.length > 0) await this.run(['del-groups', this.target, '-'], texts);
+  }
+
+  /** In one transaction; unchanged flows are not touched. */
+  async replaceFlows(texts: readonly string[]): Promise<void> {
+    await this.run(['--bundle', 'replace-flows', this.target, '-'], texts);
+  }
+
+  private run(args: readonly string[], input: readonly string[] = []): Promise<string> {
+    return new Promise((resolve, reject) => {
+      const options = { timeout: LIMIT_MS, killSignal: 'SIGKILL', maxBuffer: OUTPUT_LIMIT_BYTES } as const;
+      const child = execFile('ovs-ofctl', ['-O', 'OpenFlow15', ...args], options, (error, stdout, stderr) => {
+        if (!error) return resolve(stdout);
+        const silent = error.killed ? `does not answer within ${LIMIT_MS / 1000} s` : stderr.trim() || error.message;
+        reject(new Error(`Open vSwitch, bridge ${this.bridge}: ${silent.slice(0, 500)}`));
+      });
+      // The callback reports an early exit.
+      child.stdin!.on('error', () => undefined);
+      child.stdin!.end(input.join('\n'));
+    });
+  }
+}

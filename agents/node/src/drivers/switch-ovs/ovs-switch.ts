@@ -1,0 +1,122 @@
+import type { ObservedPort, SwitchEntry, SwitchSpec } from '@orrery/contract';
+import type { EntryCount, SwitchDriver, SwitchReading } from '../switch-driver.js';
+import { cookieOf, flowText, groupText, type PortNumbers, portsIn } from './flow-text.js';
+import type { HeldFlow, Ofctl } from './ofctl.js';
+
+/** What a bridge held right after it was written. */
+interface Written {
+  /** Index in the specification by cookie. */
+  readonly indices: ReadonlyMap<string, number>;
+  readonly entries: readonly SwitchEntry[];
+  /** By cookie. */
+  readonly flows: ReadonlyMap<string, string>;
+  readonly groups: ReadonlyMap<number, string>;
+}
+
+export class OvsSwitch implements SwitchDriver {
+  private written: Written | null = null;
+  /** The text of each group as written, to detect other content under the same number. */
+  private readonly groupTexts = new Map<number, string>();
+
+  constructor(
+    private readonly ofctl: Ofctl,
+    private readonly interfaces: ReadonlyMap<string, string>,
+  ) {}
+
+  describe(): Promise<string> {
+    return this.ofctl.version();
+  }
+
+  async ports(names: readonly string[]): Promise<ObservedPort[]> {
+    const found = await this.ofctl.ports();
+    return names.map((name) => {
+      const port = found.get(this.interfaces.get(name) ?? name);
+      return { name, number: port?.number ?? null, up: port?.up ?? false };
+    });
+  }
+
+  async apply(spec: SwitchSpec, ports: readonly ObservedPort[]): Promise<void> {
+    const numbers: PortNumbers = new Map(
+      ports.flatMap(({ name, number }) => (number === null ? [] : [[name, number]])),
+    );
+    const groups = spec.groups.flatMap((group) => {
+      const buckets = group.buckets.filter(({ actions }) => portsIn(actions).every((port) => numbers.has(port)));
+      return buckets.length > 0 ? [{ ...group, buckets }] : [];
+    });
+    const groupIds = new Set(groups.map(({ id }) => id));
+    const entries = spec.entries.filter(({ match, actions }) => {
+      const named = [...portsIn(actions), ...(match.port === undefined ? [] : [match.port])];
+      return (
+        named.every((port) => numbers.has(port)) &&
+        actions.every((action) => action.do !== 'group' || groupIds.has(action.group))
+      );
+    });
+    const held = await this.ofctl.groups();
+    const texts = new Map(groups.map((group) => [group.id, groupText(group, numbers)]));
+    // New groups are added before the flows that use them, old ones are removed after.
+    await this.ofctl.writeGroups([...texts].flatMap(([id, text]) => (this.isHeld(id, text, held) ? [] : [text])));
+    await this.ofctl.replaceFlows(entries.map((entry) => flowText(entry, numbers)));
+    await this.ofctl.deleteGroups([...held.keys()].filter((id) => !texts.has(id)));
+    const [flows, groupsNow] = [await this.ofctl.flows(), texts.size > 0 ? await this.ofctl.groups() : new Map()];
+    this.groupTexts.clear();
+    for (const [id, text] of texts) this.groupTexts.set(id, text);
+    this.written = {
+      indices: new Map(spec.entries.map((entry, index) => [cookieOf(entry), index])),
+      entries: spec.entries,
+      flows: new Map(flows.map(({ cookie, content }) => [cookie, content])),
+      groups: groupsNow,
+    };
+    if (flows.length !== entries.length)
+      throw new Error(`bridge ${this.ofctl.bridge} holds ${flows.length} of ${entries.length} entries`);
+  }
+
+  async read(): Promise<SwitchReading> {
+    const flows = await this.ofctl.flows();
+    const { written } = this;
+    if (!written) return { entries: flows.length, counts: new Map(), drift: [] };
+    const groups = written.groups.size > 0 ? await this.ofctl.groups() : written.groups;
+    const counts = new Map<number, EntryCount>();
+    for (const { cookie, packets, bytes } of flows) {
+      const index = written.indices.get(cookie);
+      if (index !== undefined && packets > 0) counts.set(index, { packets, bytes });
+    }
+    return { entries: flows.length, counts, drift: driftOf(written, flows, groups) };
+  }
+
+  /** A group written by another agent process counts as present if its number matches: numbers identify content. */
+  private isHeld(id: number, text: string, held: ReadonlyMap<number, string>): boolean {
+    const now = held.get(id);
+    if (now === undefined) return false;
+    if (!this.groupTexts.has(id)) return sameGroup(text, now);
+    return this.groupTexts.get(id) === text && this.written?.groups.get(id) === now;
+  }
+}
+
+function driftOf(written: Written, flows: readonly HeldFlow[], groups: ReadonlyMap<number, string>): string[] {
+  const now = new Map(flows.map(({ cookie, content }) => [cookie, content]));
+  const of = (cookie: string) => {
+    const index = written.indices.get(cookie);
+    return (index === undefined ? null : written.entries[index]!.rule_id) ?? 'forwarding';
+  };
+  const changed = [...written.flows].filter(([cookie, content]) => now.has(cookie) && now.get(cookie) !== content);
+  const missing = [...written.flows.keys()].filter((cookie) => !now.has(cookie));
+  const foreign = flows.length - [...now.keys()].filter((cookie) => written.flows.has(cookie)).length;
+  const gone = [...written.groups].filter(([id, content]) => groups.get(id) !== content);
+  const named = (cookies: string[]) => [...new Set(cookies.map(of))].slice(0, 5).join(', ');
+  return [
+    ...(missing.length > 0 ? [`${missing.length} entries were deleted (${named(missing)})`] : []),
+    ...(changed.length > 0 ? [`${changed.length} entries were changed (${named(changed.map(([it]) => it))})`] : []),
+    ...(foreign > 0 ? [`${foreign} entries were added`] : []),
+    ...(gone.length > 0 ? [`${gone.length} groups were changed`] : []),
+  ];
+}
+
+/** Whether a group, as the switch prints it, matches the requested text. */
+function sameGroup(text: string, held: string): boolean {
+  const parts = (it: string) =>
+    it
+      .replace(/^group_id=\d+,/, '')
+      .split(/,(?=bucket=)/)
+      .join(';');
+  return parts(text) === parts(held);
+}

@@ -1,0 +1,117 @@
+import { randomUUID } from 'node:crypto';
+import { chmodSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
+import { EVENTS, SwitchSpec } from '@orrery/contract';
+import { DesiredStore } from '../desired-store.js';
+import type { SwitchReading } from '../drivers/switch-driver.js';
+import { agentEvent, type Emit } from '../link/agent-event.js';
+import { CredentialStore } from '../link/credential-store.js';
+import { EventOutbox } from '../link/event-outbox.js';
+import { DEFAULT_LINK, type Desired, ServerLink } from '../link/server-link.js';
+import { log } from '../platform/log.js';
+import { VERSION } from '../version.js';
+import type { ConfiguredSwitch } from './switch-config.js';
+import { SwitchKeeper } from './switch-keeper.js';
+import type { SwitchOptions } from './switch-options.js';
+import { switchSamples } from './switch-samples.js';
+
+/** One switch: its keeper, its saved state and its own connection to the server. */
+export class SwitchAgent {
+  private readonly boot_id = randomUUID();
+  private readonly store: DesiredStore<typeof SwitchSpec>;
+  private readonly keeper: SwitchKeeper;
+  private readonly link: ServerLink;
+  private sampled_ms: number | null = null;
+  private lost = 0;
+
+  constructor(
+    private readonly options: Pick<SwitchOptions, 'server' | 'origin' | 'ca' | 'state_dir'>,
+    private readonly configured: ConfiguredSwitch,
+  ) {
+    const { node, join_token, driver } = configured;
+    const state_dir = join(options.state_dir, node);
+    mkdirSync(state_dir, { recursive: true, mode: 0o700 });
+    chmodSync(state_dir, 0o700);
+    this.store = new DesiredStore(state_dir, SwitchSpec);
+    this.keeper = new SwitchKeeper(node, driver, this.emit, {
+      observed: (observed) => this.link.observed({ type: 'switch-observed', observed }),
+      read: (spec, reading) => this.sample(spec, reading),
+    });
+    this.link = new ServerLink(
+      { url: options.server, ca: options.ca, node, join_token, ...DEFAULT_LINK },
+      new CredentialStore(state_dir, node),
+      new EventOutbox(),
+      {
+        hello: () => this.hello(),
+        desired: (message, first) => this.desired(message, first),
+        call: ({ method }) => Promise.reject(new Error(`/method: a switch has no ${method}`)),
+        invalid: (why) => this.emit('agent.bad-message', node, `Message from the server ignored: ${why}`, {}),
+      },
+    );
+  }
+
+  /** Resumes from the saved state, then connects. */
+  start(): void {
+    const spec = this.store.read();
+    if (spec) this.keeper.desire(spec);
+    this.keeper.start();
+    this.link.start();
+  }
+
+  /** The switch keeps forwarding as programmed. */
+  async stop(): Promise<void> {
+    await this.keeper.stop();
+    await setImmediate();
+    await this.link.stop();
+  }
+
+  private readonly emit: Emit = (event, subject, message, data) => {
+    log(EVENTS[event].severity, `${event} ${subject}: ${message}`);
+    this.link.event(agentEvent(event, subject, message, data, Date.now()));
+  };
+
+  private async hello() {
+    const { kind, driver } = this.configured;
+    const software = await driver.describe().catch(() => null);
+    return {
+      type: 'switch-hello' as const,
+      origin: this.options.origin,
+      version: VERSION,
+      boot_id: this.boot_id,
+      description: { driver: kind.kind, software, abilities: kind.abilities },
+      observed: this.keeper.observed,
+    };
+  }
+
+  private desired(message: Desired, first: boolean): void {
+    const { node } = this.configured;
+    if (message.type !== 'switch-desired') {
+      this.emit('agent.bad-message', node, 'Message from the server ignored: it is for a server', {});
+      return;
+    }
+    const { spec } = message;
+    const { desired } = this.keeper;
+    if (!first && desired && spec.generation < desired.generation) {
+      log('warning', `${node}: generation ${spec.generation} arrived after ${desired.generation} and is ignored`);
+      return;
+    }
+    if (desired && JSON.stringify(spec) === JSON.stringify(desired)) return;
+    try {
+      this.store.write(spec);
+    } catch (error) {
+      const why = `Generation ${spec.generation} cannot be saved for a restart: ${(error as Error).message}`;
+      this.emit('agent.state-not-saved', node, why, {});
+    }
+    this.keeper.desire(spec);
+  }
+
+  private sample(spec: SwitchSpec, reading: SwitchReading): void {
+    const now = Date.now();
+    const before = this.sampled_ms;
+    this.sampled_ms = now;
+    if (before === null || now <= before) return;
+    const samples = { ...switchSamples(spec, reading), t_ms: now, interval_ms: now - before, lost: this.lost };
+    if (!this.link.samples({ type: 'switch-samples', samples })) this.lost++;
+  }
+}

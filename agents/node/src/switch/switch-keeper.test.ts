@@ -1,0 +1,107 @@
+import type { ObservedPort, ObservedSwitch, SwitchSpec } from '@orrery/contract';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { SwitchDriver, SwitchReading } from '../drivers/switch-driver.js';
+import { eventLog, until } from '../testing/scratch.js';
+import { SwitchKeeper } from './switch-keeper.js';
+
+const spec = (generation: number): SwitchSpec => ({
+  generation,
+  ports: [{ name: 'p1', role: 'host', neighbour: 'client-1' }],
+  entries: [],
+  groups: [],
+});
+
+/** A switch that holds what it was given, unless someone changes it. */
+class FakeSwitch implements SwitchDriver {
+  readonly applied: SwitchSpec[] = [];
+  port: ObservedPort = { name: 'p1', number: 1, up: true };
+  drift: string[] = [];
+  trouble: string | null = null;
+
+  async describe() {
+    return 'fake';
+  }
+  async ports() {
+    if (this.trouble !== null) throw new Error(this.trouble);
+    return [this.port];
+  }
+  async apply(wanted: SwitchSpec) {
+    this.applied.push(wanted);
+    this.drift = [];
+  }
+  async read(): Promise<SwitchReading> {
+    return { entries: 0, counts: new Map(), drift: this.drift };
+  }
+}
+
+let driver: FakeSwitch;
+let keeper: SwitchKeeper;
+let events: ReturnType<typeof eventLog>;
+let seen: ObservedSwitch[];
+beforeEach(() => {
+  driver = new FakeSwitch();
+  events = eventLog();
+  seen = [];
+  const listener = { observed: (it: ObservedSwitch) => seen.push(it), read: () => undefined };
+  keeper = new SwitchKeeper('sw', driver, events.emit, listener, 5);
+  keeper.start();
+});
+afterEach(() => keeper.stop());
+
+const reached = (generation: number) =>
+  until(
+    `generation ${generation}`,
+    () => keeper.observed.generation === generation && keeper.observed.state === 'converged',
+  );
+
+describe('the keeper of a switch', () => {
+  it('writes the desired state once, and again only when it changes', async () => {
+    keeper.desire(spec(1));
+    expect(keeper.observed.state).toBe('progressing');
+    await reached(1);
+    await until('some looks', () => seen.length > 1);
+    keeper.desire(spec(2));
+    await reached(2);
+    expect(driver.applied.map(({ generation }) => generation)).toEqual([1, 2]);
+  });
+
+  it('restores what someone changed, and reports it', async () => {
+    keeper.desire(spec(1));
+    await reached(1);
+    driver.drift = ['1 entries were deleted (rule)'];
+    await until('the repair', () => keeper.observed.repairs === 1);
+    expect(driver.applied).toHaveLength(2);
+    expect(events.events[0]).toMatchObject({ event: 'switch.restored', subject: 'sw' });
+    expect(events.events[0]!.message).toContain('1 entries were deleted (rule)');
+  });
+
+  it('reports what is wrong with the switch for as long as it lasts', async () => {
+    driver.trouble = 'does not answer within 5 s';
+    keeper.desire(spec(1));
+    await until('the failure', () => keeper.observed.state === 'failed');
+    expect(keeper.observed.error).toBe('does not answer within 5 s');
+    driver.trouble = null;
+    await reached(1);
+    expect(events.names()).toEqual(['switch.failed', 'switch.recovered']);
+  });
+
+  it('writes again when a missing port appears', async () => {
+    driver.port = { name: 'p1', number: null, up: false };
+    keeper.desire(spec(1));
+    await until('the failure', () => keeper.observed.error === 'the switch has no port p1');
+    const before = driver.applied.length;
+    driver.port = { name: 'p1', number: 4, up: true };
+    await reached(1);
+    expect(driver.applied).toHaveLength(before + 1);
+  });
+
+  it('reports links that go down and come up', async () => {
+    keeper.desire(spec(1));
+    await reached(1);
+    driver.port = { ...driver.port, up: false };
+    await until('the fall', () => events.names().includes('switch.port-down'));
+    expect(seen.at(-1)!.ports).toEqual([{ name: 'p1', number: 1, up: false }]);
+    driver.port = { ...driver.port, up: true };
+    await until('the rise', () => events.names().includes('switch.port-up'));
+  });
+});

@@ -1,0 +1,140 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ObservedPort, ObservedSwitch, SwitchSpec } from '@orrery/contract';
+import type { SwitchDriver, SwitchReading } from '../drivers/switch-driver.js';
+import type { Emit } from '../link/agent-event.js';
+
+export interface KeeperListener {
+  observed(observed: ObservedSwitch): void;
+  read(spec: SwitchSpec, reading: SwitchReading): void;
+}
+
+/** Keeps one switch in its desired state: writes it when that changes, and restores what others change. */
+export class SwitchKeeper {
+  private spec: SwitchSpec | null = null;
+  /** The desired state last written, and the ports at that time. */
+  private applied: { spec: SwitchSpec; ports: readonly ObservedPort[] } | null = null;
+  private ports: readonly ObservedPort[] = [];
+  private entries: number | null = null;
+  private error: string | null = null;
+  private repairs = 0;
+  private told = '';
+  private wake = new AbortController();
+  private readonly stopping = new AbortController();
+  private running: Promise<void> = Promise.resolve();
+
+  constructor(
+    private readonly node: string,
+    private readonly driver: SwitchDriver,
+    private readonly emit: Emit,
+    private readonly listener: KeeperListener,
+    private readonly period_ms = 1000,
+  ) {}
+
+  get desired(): SwitchSpec | null {
+    return this.spec;
+  }
+
+  get observed(): ObservedSwitch {
+    const { spec, applied, error } = this;
+    const reached = spec === null || applied?.spec === spec;
+    return {
+      generation: applied?.spec.generation ?? 0,
+      state: error !== null ? 'failed' : reached ? 'converged' : 'progressing',
+      entries: this.entries,
+      repairs: this.repairs,
+      ports: [...this.ports],
+      error,
+    };
+  }
+
+  start(): void {
+    this.running = this.work();
+  }
+
+  desire(spec: SwitchSpec): void {
+    this.spec = spec;
+    // The failure to reach a state that is no longer wanted does not matter.
+    this.error = null;
+    this.tell();
+    this.wake.abort();
+  }
+
+  /** Resolves when nothing is in progress. The switch is left unchanged. */
+  async stop(): Promise<void> {
+    this.stopping.abort();
+    this.wake.abort();
+    await this.running;
+  }
+
+  private async work(): Promise<void> {
+    while (!this.stopping.signal.aborted) {
+      this.wake = new AbortController();
+      const { spec } = this;
+      try {
+        if (spec) await this.keep(spec);
+      } catch (error) {
+        this.fail((error as Error).message, spec);
+      }
+      this.tell();
+      if (this.spec === spec)
+        await sleep(this.period_ms, undefined, { signal: this.wake.signal, ref: false }).catch(() => undefined);
+    }
+  }
+
+  private async keep(spec: SwitchSpec): Promise<void> {
+    const ports = await this.driver.ports(spec.ports.map(({ name }) => name));
+    this.tellLinks(ports);
+    this.ports = ports;
+    if (this.applied?.spec !== spec || renumbered(this.applied.ports, ports)) await this.write(spec, ports);
+    let reading = await this.driver.read();
+    if (reading.drift.length > 0) {
+      const { drift } = reading;
+      await this.write(spec, ports);
+      reading = await this.driver.read();
+      this.repairs++;
+      const message = `The switch differed from its programmed state and was restored: ${drift.join('; ')}`;
+      this.emit('switch.restored', this.node, message, { drift: [...drift] });
+    }
+    this.listener.read(spec, reading);
+    this.entries = reading.entries;
+    const missing = ports.filter(({ number }) => number === null).map(({ name }) => name);
+    if (missing.length > 0) return this.fail(`the switch has no port ${missing.join(', ')}`, spec);
+    if (this.error !== null) this.emit('switch.recovered', this.node, 'The switch is in its desired state', {});
+    this.error = null;
+  }
+
+  private async write(spec: SwitchSpec, ports: readonly ObservedPort[]): Promise<void> {
+    await this.driver.apply(spec, ports);
+    this.applied = { spec, ports };
+  }
+
+  private fail(message: string, spec: SwitchSpec | null): void {
+    if (spec !== this.spec) return;
+    if (this.error !== message) this.emit('switch.failed', this.node, message, {});
+    this.error = message;
+  }
+
+  private tellLinks(ports: readonly ObservedPort[]): void {
+    for (const { name, up, number } of ports) {
+      const before = this.ports.find((port) => port.name === name);
+      if (!before || before.up === up || number === null) continue;
+      const event = up ? 'switch.port-up' : 'switch.port-down';
+      this.emit(event, this.node, `Port ${name} is ${up ? 'up' : 'down'}`, { port: name });
+    }
+  }
+
+  private tell(): void {
+    const { observed } = this;
+    const text = JSON.stringify(observed);
+    if (text === this.told) return;
+    this.told = text;
+    this.listener.observed(observed);
+  }
+}
+
+function renumbered(before: readonly ObservedPort[], now: readonly ObservedPort[]): boolean {
+  return (
+    JSON.stringify(before.map(({ name, number }) => [name, number])) !==
+    JSON.stringify(now.map(({ name, number }) => [name, number]))
+  );
+}

@@ -15,6 +15,7 @@
 #include "control/control.h"
 #include "core/eal.h"
 #include "core/engine.h"
+#include "core/module_kinds.h"
 #include "nfs/registry.h"
 #include "support/json_line_server.h"
 
@@ -29,6 +30,7 @@ constexpr const char* kUsage =
     "  --memory WHERE     auto, hugepages or no-huge (default auto: hugepages when enough are free)\n"
     "  --memory-mb M      memory for packets (default 64)\n"
     "  --nfs              print the NFs that it has as a JSON array\n"
+    "  --abilities        print what it can run beside NFs as a JSON array: module kinds and what the core offers\n"
     "  --help             this text\n";
 
 struct Options {
@@ -37,6 +39,7 @@ struct Options {
   orrery::EalOptions eal;
   bool help = false;
   bool nfs = false;
+  bool abilities = false;
 };
 
 std::optional<uint32_t> number(std::string_view text, uint32_t lo, uint32_t hi) {
@@ -79,6 +82,7 @@ std::string parse_options(int argc, char** argv, Options& options) {
       {"memory", required_argument, nullptr, 'm'},
       {"memory-mb", required_argument, nullptr, 'M'},
       {"nfs", no_argument, nullptr, 'n'},
+      {"abilities", no_argument, nullptr, 'a'},
       {"help", no_argument, nullptr, 'h'},
       {nullptr, 0, nullptr, 0},
   };
@@ -108,6 +112,9 @@ std::string parse_options(int argc, char** argv, Options& options) {
       case 'n':
         options.nfs = true;
         return {};
+      case 'a':
+        options.abilities = true;
+        return {};
       case 'h':
         options.help = true;
         return {};
@@ -131,6 +138,18 @@ void start_again_without_hugepages(char** argv) {
   for (; *argv != nullptr; ++argv) arguments.push_back(*argv);
   arguments.insert(arguments.end(), {memory.data(), no_huge.data(), nullptr});
   execv("/proc/self/exe", arguments.data());
+}
+
+nlohmann::json nfs() {
+  const auto kinds = orrery::nf_kinds();
+  return std::vector(kinds.begin(), kinds.end());
+}
+
+// A planner asks for `mirror`, `merge` and `scheduler`, which are here once such modules are.
+nlohmann::json abilities() {
+  nlohmann::json out = orrery::plumbing_kind_names();
+  for (const char* core : {"emit-many", "hold", "many-inputs", "timer", "round-robin"}) out.push_back(core);
+  return out;
 }
 
 int serve(const Options& options) {
@@ -164,9 +183,8 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "orrery-engine: %s\n%s", problem.c_str(), kUsage);
     return 2;
   }
-  if (options.nfs) {
-    const auto kinds = orrery::nf_kinds();
-    std::printf("%s\n", nlohmann::json(std::vector(kinds.begin(), kinds.end())).dump().c_str());
+  if (options.nfs || options.abilities) {
+    std::puts((options.nfs ? nfs() : abilities()).dump().c_str());
     return 0;
   }
   if (options.help) {

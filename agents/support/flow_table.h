@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <random>
 #include <type_traits>
 #include <vector>
@@ -104,24 +105,30 @@ class FlowTable {
     link_youngest(id);
   }
 
-  // Preconditions: the table is not full and does not hold the key. Value is value-initialized.
+  // As the youngest. Preconditions: the table is not full and does not hold the key. Value is value-initialized.
   Entry& insert(const Key& key, uint32_t hash, uint64_t now_ns) {
-    uint32_t id = free_;
-    if (id != kNone) {
-      free_ = entries_[id].older;
-    } else {
-      id = unused_++;
-    }
-    Entry& entry = entries_[id];
-    entry.key = key;
-    entry.value = Value{};
-    entry.last_seen_ns = entry.moved_ns = now_ns;
+    const uint32_t id = occupy(key, hash, now_ns);
     link_youngest(id);
-    uint32_t i = hash & mask_;
-    while (slots_[i].entry != kNone) i = (i + 1) & mask_;
-    slots_[i] = {hash, id};
-    ++size_;
-    return entry;
+    return entries_[id];
+  }
+
+  // At the place in the order that its last use has, as the youngest among its equals. Preconditions: those of
+  // insert(); `older` is null or an entry that is no younger. Near such an entry the place is found at once, without
+  // one by a walk from the nearer end.
+  Entry& insert_by_age(const Key& key, uint32_t hash, uint64_t last_seen_ns, const Entry* older) {
+    const uint32_t neighbour = older == nullptr ? younger_than(last_seen_ns) : younger_than(last_seen_ns, *older);
+    const uint32_t id = occupy(key, hash, last_seen_ns);
+    if (neighbour == kNone) {
+      link_youngest(id);
+    } else {
+      link_older_than(id, neighbour);
+    }
+    return entries_[id];
+  }
+
+  // Whether the entry is still the one that was inserted with this key and time, and was not used since.
+  bool is_unused(const Entry& entry, const Key& key, uint64_t last_seen_ns) const {
+    return entry.younger != kFreed && entry.key == key && entry.last_seen_ns == last_seen_ns;
   }
 
   void erase(Entry& entry) {
@@ -137,6 +144,7 @@ class FlowTable {
     }
     slots_[hole].entry = kNone;
     unlink(id);
+    entry.younger = kFreed;
     entry.older = free_;
     free_ = id;
     --size_;
@@ -165,6 +173,17 @@ class FlowTable {
       if (!visit(entries_[id])) return;
   }
 
+  // Visits the entries at positions from `first` on, in no order, at most `count` positions. Returns the position to go
+  // on from, or nothing at the end. Where the table changes in between, an entry that was removed and inserted again
+  // may be visited twice or not at all; any other that stays is visited once.
+  template <class Visit>
+  std::optional<uint32_t> visit_positions(uint32_t first, uint32_t count, Visit&& visit) const {
+    const uint32_t end = unused_ - first > count ? first + count : unused_;
+    for (uint32_t id = first; id < end; ++id)
+      if (entries_[id].younger != kFreed) visit(entries_[id]);
+    return end == unused_ ? std::nullopt : std::optional(end);
+  }
+
   // Position of an entry, stable while it exists and below capacity(); and back.
   uint32_t id_of(const Entry& entry) const { return static_cast<uint32_t>(&entry - entries_.get()); }
   Entry& at(uint32_t id) { return entries_[id]; }
@@ -172,6 +191,7 @@ class FlowTable {
 
  private:
   static constexpr uint32_t kNone = UINT32_MAX;
+  static constexpr uint32_t kFreed = UINT32_MAX - 1;
 
   struct Slot {
     uint32_t hash;
@@ -182,6 +202,42 @@ class FlowTable {
     __extension__ using Wide = unsigned __int128;
     const Wide product = static_cast<Wide>(a) * b;
     return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
+  }
+
+  uint32_t occupy(const Key& key, uint32_t hash, uint64_t last_seen_ns) {
+    uint32_t id = free_;
+    if (id != kNone) {
+      free_ = entries_[id].older;
+    } else {
+      id = unused_++;
+    }
+    Entry& entry = entries_[id];
+    entry.key = key;
+    entry.value = Value{};
+    entry.last_seen_ns = entry.moved_ns = last_seen_ns;
+    uint32_t i = hash & mask_;
+    while (slots_[i].entry != kNone) i = (i + 1) & mask_;
+    slots_[i] = {hash, id};
+    ++size_;
+    return id;
+  }
+
+  // The oldest of the entries that are younger than a last use; kNone when there is none.
+  uint32_t younger_than(uint64_t last_seen_ns) const {
+    uint32_t from_old = oldest_;
+    for (uint32_t from_young = youngest_; from_young != kNone; from_young = entries_[from_young].older) {
+      if (entries_[from_young].last_seen_ns <= last_seen_ns) return entries_[from_young].younger;
+      if (entries_[from_old].last_seen_ns > last_seen_ns) return from_old;
+      from_old = entries_[from_old].younger;
+    }
+    return kNone;
+  }
+
+  // The same, looked for from an entry on that is no younger.
+  uint32_t younger_than(uint64_t last_seen_ns, const Entry& older) const {
+    uint32_t id = older.younger;
+    while (id != kNone && entries_[id].last_seen_ns <= last_seen_ns) id = entries_[id].younger;
+    return id;
   }
 
   void unlink(uint32_t id) {
@@ -196,6 +252,14 @@ class FlowTable {
     e.older = youngest_;
     (youngest_ == kNone ? oldest_ : entries_[youngest_].younger) = id;
     youngest_ = id;
+  }
+
+  void link_older_than(uint32_t id, uint32_t younger) {
+    Entry& e = entries_[id];
+    e.younger = younger;
+    e.older = entries_[younger].older;
+    (e.older == kNone ? oldest_ : entries_[e.older].younger) = id;
+    entries_[younger].older = id;
   }
 
   uint32_t capacity_;

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -11,10 +13,18 @@
 
 namespace orrery {
 
-// Members of one JSON object, checked as they are read: a missing, mistyped or unknown member throws EngineError with
-// `code` and the JSON Pointer of the member.
+// JSON has one number type: 5.0 is an integer too (JSON Schema 2020-12 Core 4.2.3). Nothing for a negative one.
+std::optional<uint64_t> as_integer(const nlohmann::json& value);
+
+// Members of one JSON object, checked as they are read. A missing, mistyped or unknown member is refused with its JSON
+// Pointer; so is a value that is no object, by the constructor.
 class JsonFields {
  public:
+  // Throws.
+  using Refuse = std::function<void(std::string pointer, const std::string& detail)>;
+
+  JsonFields(const nlohmann::json& object, std::string pointer, Refuse refuse);
+  // Refuses with an EngineError of this code.
   JsonFields(const nlohmann::json& object, std::string pointer, std::string_view code);
 
   const nlohmann::json& required(const std::string& name);
@@ -27,18 +37,22 @@ class JsonFields {
   std::string string(const std::string& name, size_t max_length);
   std::string id(const std::string& name);
   const nlohmann::json& array(const std::string& name, size_t min_size, size_t max_size);
+  // Empty when the member is absent.
+  const nlohmann::json& array_or_empty(const std::string& name, size_t max_size);
   const nlohmann::json& object(const std::string& name);
 
-  // Throws for a member that nobody read.
+  // Refuses members that were not read.
   void done() const;
 
-  std::string pointer_to(const std::string& name) const { return pointer_ + "/" + name; }
+  // JSON Pointer to a member, and to an element of an array member.
+  std::string pointer_to(const std::string& name) const;
+  std::string pointer_to(const std::string& name, size_t index) const;
   [[noreturn]] void fail(const std::string& name, const std::string& detail) const;
 
  private:
   const nlohmann::json& object_;
   std::string pointer_;
-  std::string_view code_;
+  Refuse refuse_;
   std::set<std::string> read_;
 };
 

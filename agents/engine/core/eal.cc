@@ -79,6 +79,7 @@ Eal::Eal(const EalOptions& options)
                                         "--lcores=0@(" + allowed_cpus(cpus) + ")"};
   arguments.emplace_back(hugepages_ ? "--in-memory" : "--no-huge");
   std::vector<char*> argv;
+  argv.reserve(arguments.size());
   for (std::string& argument : arguments) argv.push_back(argument.data());
   if (rte_eal_init(static_cast<int>(argv.size()), argv.data()) < 0) {
     const std::string what = std::string("DPDK did not start: ") + rte_strerror(rte_errno);

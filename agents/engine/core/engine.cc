@@ -3,6 +3,7 @@
 
 #include <rte_cycles.h>
 #include <rte_version.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,6 +22,12 @@ std::string random_epoch() {
   std::string out;
   for (int i = 0; i < 16; ++i) out += kDigits[random() % 16];
   return out;
+}
+
+uint64_t thread_cpu_ns() {
+  timespec t{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return static_cast<uint64_t>(t.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(t.tv_nsec);
 }
 
 // Counters of one module as they were at one moment, to be written down after the workers run again.
@@ -75,7 +82,7 @@ class Engine::Parked {
 };
 
 Engine::Engine(const EngineOptions& options, const Eal& eal)
-    : eal_(eal), epoch_(random_epoch()), graph_(std::make_unique<Graph>()) {
+    : eal_(eal), more_kinds_(options.more_kinds), epoch_(random_epoch()), graph_(std::make_unique<Graph>()) {
   for (uint32_t i = 0; i < options.workers; ++i)
     workers_.push_back(std::make_unique<Worker>(i, options.cpus.empty() ? -1 : options.cpus[i]));
 }
@@ -85,7 +92,7 @@ Engine::~Engine() {
 }
 
 void Engine::apply(const nlohmann::json& params) {
-  const GraphSpec spec = parse_graph(params, static_cast<uint32_t>(workers_.size()));
+  const GraphSpec spec = parse_graph(params, static_cast<uint32_t>(workers_.size()), more_kinds_);
   std::vector<Waker*> wakers;
   for (auto& worker : workers_) wakers.push_back(&worker->waker());
   std::unique_ptr<Graph> next = build_graph(spec, graph_.get(), eal_.pool(), wakers);
@@ -112,7 +119,6 @@ void Engine::hand_over(Graph& next) {
   for (const Pair& pair : kept) pair.to->prepare_adopt(*pair.from);
   {
     Parked parked(*this);
-    for (const Pair& pair : kept) pair.to->copy_state(*pair.from);
     absorb_inlets(*graph_);
     for (const Pair& pair : kept) pair.to->adopt(*pair.from);
     for (auto& worker : workers_) worker->set_graph(&next);
@@ -183,26 +189,42 @@ NfCore& Engine::nf_of(const std::string& module) {
   return *nf;
 }
 
+// Packets flow between the slices.
+template <class Slice>
+void Engine::pause_for_each(Slice&& slice) {
+  pauses_ = {};
+  for (bool more = true; more; ++pauses_.count) {
+    const uint64_t began_ns = thread_cpu_ns();
+    {
+      Parked parked(*this);
+      more = slice();
+    }
+    pauses_.longest_cpu_ns = std::max(pauses_.longest_cpu_ns, thread_cpu_ns() - began_ns);
+  }
+}
+
+nlohmann::json Engine::copied(StateCopy& copy) {
+  pause_for_each([&] { return copy.copy(kSliceRows); });
+  return copy.finish(RowForm::kBinary);
+}
+
 nlohmann::json Engine::get_state(const std::string& module, size_t limit) {
-  NfCore& nf = nf_of(module);
-  Parked parked(*this);
-  return nf.state(limit);
+  return copied(*nf_of(module).copy_state(limit));
 }
 
 nlohmann::json Engine::export_state(const std::string& module) {
-  NfCore& nf = nf_of(module);
-  Parked parked(*this);
-  return nf.export_state();
+  return copied(*nf_of(module).copy_flows());
 }
 
 void Engine::import_state(const std::string& module, const nlohmann::json& state) {
   NfCore& nf = nf_of(module);
-  Parked parked(*this);
+  std::unique_ptr<StateImport> import;
   try {
-    nf.import_state(state);
+    import = nf.prepare_import(state);
   } catch (const ConfigError& error) {
     throw EngineError("invalid-config", "/state" + error.pointer, error.what());
   }
+  pause_for_each([&] { return import->take(kImportSliceRows); });
 }
 
 }  // namespace orrery

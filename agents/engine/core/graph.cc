@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include "core/schedule/round_robin.h"
 #include "core/worker.h"
 
 namespace orrery {
@@ -52,6 +53,7 @@ Node* entry(Graph& graph, const GraphSpec& spec, const LinkSpec& link, const std
   auto node = std::make_unique<Node>();
   node->name = to->name;
   node->kind = to->kind;
+  node->pending.resize(to->kind->inputs);
   node->module = static_cast<TaskModule&>(*to->module).make_inlet(*wakers[consumer]);
   graph.inlets.push_back({std::move(node), to, worker});
   return graph.inlets.back().node.get();
@@ -75,6 +77,7 @@ std::unique_ptr<Graph> build_graph(const GraphSpec& spec, const Graph* old, rte_
     auto node = std::make_unique<Node>();
     node->name = module.name;
     node->kind = module.kind;
+    node->pending.resize(module.kind->inputs);
     const ModuleContext context{
         .config = module.config,
         .pointer = pointer,
@@ -91,7 +94,8 @@ std::unique_ptr<Graph> build_graph(const GraphSpec& spec, const Graph* old, rte_
   for (const LinkSpec& link : spec.links) {
     std::vector<Output>& outputs = graph->nodes[link.from]->outputs;
     if (outputs.size() <= link.gate) outputs.resize(link.gate + 1u);
-    outputs[link.gate] = {entry(*graph, spec, link, wakers), link.input};
+    Node* to = entry(*graph, spec, link, wakers);
+    outputs[link.gate] = {to, &to->pending[link.input]};
   }
   for (size_t m : spec.order) {
     graph->nodes[m]->rank = static_cast<uint32_t>(graph->by_rank.size());
@@ -101,8 +105,12 @@ std::unique_ptr<Graph> build_graph(const GraphSpec& spec, const Graph* old, rte_
     inlet.node->rank = static_cast<uint32_t>(graph->by_rank.size());
     graph->by_rank.push_back(inlet.node.get());
   }
-  graph->tasks.resize(wakers.size());
-  for (const TaskSpec& task : spec.tasks) graph->tasks[task.worker].push_back(graph->nodes[task.module].get());
+  graph->shares.resize(wakers.size());
+  for (const TaskSpec& task : spec.tasks) graph->shares[task.worker].tasks.push_back(graph->nodes[task.module].get());
+  for (size_t m = 0; m < spec.modules.size(); ++m)
+    if (spec.modules[m].kind->timed && spec.workers[m] != kNoWorker)
+      graph->shares[spec.workers[m]].timed.push_back(graph->nodes[m].get());
+  for (Share& share : graph->shares) share.schedule = make_round_robin(share.tasks);
   return graph;
 }
 

@@ -12,16 +12,16 @@
 #include "core/graph_spec.h"
 #include "core/module.h"
 #include "core/port.h"
+#include "core/schedule/schedule_node.h"
 
 namespace orrery {
 
-constexpr uint8_t kMaxInputs = 2;
-
 struct Node;
 
+// Where a gate leads.
 struct Output {
   Node* to = nullptr;
-  uint8_t input = 0;
+  Pending* pending = nullptr;  // of the input; null where nobody is
 };
 
 // A module in its place.
@@ -29,9 +29,9 @@ struct Node {
   std::string name;
   const ModuleKind* kind = nullptr;
   std::unique_ptr<Module> module;
-  std::vector<Output> outputs;  // by gate; a gate without a link has none
-  uint32_t rank = 0;            // position in topological order
-  Batch pending[kMaxInputs];    // used by its one worker only, empty between passes
+  std::vector<Output> outputs;   // by gate; a gate without a link has none
+  uint32_t rank = 0;             // position in topological order
+  std::vector<Pending> pending;  // by input; used by its one worker only, empty between passes
 };
 
 // Where a worker puts packets into a queue that another worker empties. Its counters are part of the queue's.
@@ -41,7 +41,14 @@ struct Inlet {
   uint32_t worker;
 };
 
-// The data plane as it runs: modules joined by gates, and the tasks of each worker in their order.
+// What one worker runs.
+struct Share {
+  std::vector<Node*> tasks;
+  std::vector<Node*> timed;                // modules of kinds with a timer
+  std::unique_ptr<ScheduleNode> schedule;  // over the tasks
+};
+
+// The data plane as it runs: modules joined by gates, and what each worker runs of it.
 struct Graph {
   uint64_t generation = 0;
   std::vector<std::shared_ptr<Port>> ports;
@@ -49,7 +56,7 @@ struct Graph {
   std::vector<Inlet> inlets;
   std::map<std::string, Node*, std::less<>> by_name;
   std::vector<Node*> by_rank;
-  std::vector<std::vector<Node*>> tasks;  // by worker
+  std::vector<Share> shares;  // by worker
 };
 
 // Makes the graph beside `old`: its ports are those of `old` where they are the same and still alive, and otherwise not

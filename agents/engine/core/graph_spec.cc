@@ -58,12 +58,18 @@ PortSpec parse_port(const nlohmann::json& value, const std::string& pointer) {
   return port;
 }
 
-ModuleSpec parse_module(const nlohmann::json& value, const std::string& pointer) {
+const ModuleKind* find_kind(std::string_view name, std::span<const ModuleKind* const> more_kinds) {
+  const auto it = std::ranges::find(more_kinds, name, &ModuleKind::name);
+  return it == more_kinds.end() ? find_module_kind(name) : *it;
+}
+
+ModuleSpec parse_module(const nlohmann::json& value, const std::string& pointer,
+                        std::span<const ModuleKind* const> more_kinds) {
   JsonFields fields(value, pointer, kShape);
   ModuleSpec module;
   module.name = fields.id("name");
   const std::string kind = fields.string("kind", 64);
-  module.kind = find_module_kind(kind);
+  module.kind = find_kind(kind, more_kinds);
   if (module.kind == nullptr) throw EngineError(kGraph, pointer + "/kind", "there is no module kind " + kind);
   module.config = fields.object("config");
   if (is_nf(*module.kind))
@@ -197,7 +203,7 @@ class Checker {
 
 }  // namespace
 
-GraphSpec parse_graph(const nlohmann::json& params, uint32_t workers) {
+GraphSpec parse_graph(const nlohmann::json& params, uint32_t workers, std::span<const ModuleKind* const> more_kinds) {
   JsonFields fields(params, "", kShape);
   GraphSpec spec;
   spec.generation = static_cast<uint64_t>(fields.integer("generation", 0, INT64_C(9007199254740991)));
@@ -216,7 +222,7 @@ GraphSpec parse_graph(const nlohmann::json& params, uint32_t workers) {
   const nlohmann::json& modules = fields.array("modules", 0, 4096);
   std::map<std::string, size_t> by_name;
   for (size_t i = 0; i < modules.size(); ++i) {
-    spec.modules.push_back(parse_module(modules[i], at("modules", i)));
+    spec.modules.push_back(parse_module(modules[i], at("modules", i), more_kinds));
     const std::string& name = spec.modules.back().name;
     if (!by_name.emplace(name, i).second)
       throw EngineError(kGraph, at("modules", i) + "/name", "another module has the name " + name);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -45,7 +46,8 @@ struct GraphSpec {
 };
 
 // Throws EngineError: `bad-request` for a wrong shape, `invalid-graph` for names, gates, cycles and tasks that do not
-// fit, each with its pointer. Configurations of modules are not looked at.
-GraphSpec parse_graph(const nlohmann::json& params, uint32_t workers);
+// fit, each with its pointer. Configurations of modules are not looked at. `more_kinds`: beside those of the registry.
+GraphSpec parse_graph(const nlohmann::json& params, uint32_t workers,
+                      std::span<const ModuleKind* const> more_kinds = {});
 
 }  // namespace orrery

@@ -14,8 +14,9 @@ void ModuleCounters::add(const ModuleCounters& other) {
 }
 
 Module::Module(std::vector<std::string> own_drop_reasons, bool measures_latency) {
-  drop_reasons_.reserve(own_drop_reasons.size() + 1);
+  drop_reasons_.reserve(kFirstOwnReason + own_drop_reasons.size());
   drop_reasons_.emplace_back("no_gate");
+  drop_reasons_.emplace_back("emit_overflow");
   for (std::string& reason : own_drop_reasons) drop_reasons_.push_back(std::move(reason));
   counters.drops.assign(drop_reasons_.size(), 0);
   if (measures_latency) counters.latency = std::make_unique<Histogram>();

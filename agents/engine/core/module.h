@@ -25,8 +25,10 @@ class Pass;
 class Port;
 class Waker;
 
-// Every module has this drop reason; its own follow.
+// Drop reasons that every module has; its own follow.
 constexpr uint8_t kDropNoGate = 0;
+constexpr uint8_t kDropEmitOverflow = 1;
+constexpr uint8_t kFirstOwnReason = 2;
 
 struct ModuleCounters {
   uint64_t packets_in = 0;
@@ -51,14 +53,21 @@ class Module {
   Module& operator=(const Module&) = delete;
 
   // Passes on or drops (Pass::dispatch, emit_all, drop) or keeps every packet of the batch, which came in at `input`.
+  // May emit packets of its own too (copy_packet). What it keeps it owns: it frees it in its destructor and hands it
+  // over in adopt().
   virtual void process(Pass& pass, Batch& batch, uint8_t input) = 0;
 
+  // For kinds with a timer. When the module wants to run next without a packet (CLOCK_MONOTONIC, 0: not at all); asked
+  // again after each of its runs and each graph change.
+  virtual uint64_t due_ns() const { return 0; }
+  // Its time has come: begins a pass, and may emit what it keeps.
+  virtual void on_timer(Pass& /*pass*/) {}
+
   // Hand-over from the module of the same name and kind in the old graph. `prepare_adopt` builds what takes long while
-  // packets still flow through the old one; then, with all workers parked, `copy_state` reads what they write. Both may
-  // throw EngineError (pointer into the module's config) and change only this module. `adopt` then cannot fail.
-  // `settle`, with the workers at work again, frees what is not needed any more.
+  // packets still flow through the old one; it may throw EngineError (pointer into the module's config) and changes
+  // only this module. `adopt`, with all workers parked, cannot fail. `settle`, with the workers at work again, frees
+  // what is not needed any more.
   virtual void prepare_adopt(Module& /*old*/) {}
-  virtual void copy_state(const Module& /*old*/) {}
   virtual void adopt(Module& old) noexcept { counters = std::move(old.counters); }
   virtual void settle() noexcept {}
 
@@ -111,6 +120,7 @@ struct ModuleKind {
   uint16_t gates;
   enum class Role : uint8_t { kStep, kTask, kQueue } role;  // kQueue: takes packets in and starts a task
   enum class PortUse : uint8_t { kNone, kReceives, kSends } port_use;
+  bool timed = false;  // Module::due_ns is asked
   // Throws EngineError `invalid-config`.
   std::function<std::unique_ptr<Module>(const ModuleContext& context)> make;
 };

@@ -13,6 +13,9 @@ const ModuleKind* find_module_kind(std::string_view name);
 
 bool is_nf(const ModuleKind& kind);
 
+// Kinds that are no NFs.
+std::vector<std::string_view> plumbing_kind_names();
+
 // All kinds, plumbing first.
 std::vector<std::string_view> module_kind_names();
 

@@ -4,6 +4,7 @@
 #include <rte_mbuf.h>
 
 #include <cstdint>
+#include <cstring>
 #include <new>
 
 #include "support/packet.h"
@@ -35,6 +36,16 @@ inline PacketMeta& meta_of(rte_mbuf* packet) {
 
 inline uint8_t* bytes_of(rte_mbuf* packet) {
   return rte_pktmbuf_mtod(packet, uint8_t*);
+}
+
+// A packet of its own with the same bytes and what is known about them; null when the pool is empty. Precondition: one
+// segment.
+inline rte_mbuf* copy_packet(rte_mbuf* packet, rte_mempool* pool) {
+  rte_mbuf* copy = rte_pktmbuf_alloc(pool);
+  if (copy == nullptr) return nullptr;
+  std::memcpy(rte_pktmbuf_append(copy, packet->data_len), bytes_of(packet), packet->data_len);
+  meta_of(copy) = meta_of(packet);
+  return copy;
 }
 
 // Headers of the packet; parsed once until somebody clears `parsed_valid` because the headers changed.

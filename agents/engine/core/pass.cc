@@ -17,13 +17,46 @@ void Pass::emit(uint8_t gate, rte_mbuf* const* packets, uint32_t count, uint32_t
     for (uint32_t i = 0; i < count; ++i) drop(packets[i], kDropNoGate);
     return;
   }
-  Batch& pending = out.to->pending[out.input];
+  ready_[out.to->rank / 64] |= uint64_t{1} << (out.to->rank % 64);
+  Batch& pending = out.pending->first;
+  if (pending.count + count > kBatchSize) [[unlikely]] {
+    emit_more(out, packets, count);
+    return;
+  }
   std::copy_n(packets, count, pending.packets + pending.count);
   pending.count += count;
   pending.bytes += bytes;
-  ready_[out.to->rank / 64] |= uint64_t{1} << (out.to->rank % 64);
   emitted_packets_ += count;
   emitted_bytes_ += bytes;
+}
+
+void Pass::emit(uint8_t gate, std::span<rte_mbuf* const> packets) {
+  for (size_t first = 0; first < packets.size(); first += kBatchSize) {
+    const auto some = packets.subspan(first, std::min<size_t>(kBatchSize, packets.size() - first));
+    uint32_t bytes = 0;
+    for (const rte_mbuf* packet : some) bytes += packet->pkt_len;
+    emit(gate, some.data(), static_cast<uint32_t>(some.size()), bytes);
+  }
+}
+
+// Fills the batch that waits, then the room behind it.
+void Pass::emit_more(const Output& out, rte_mbuf* const* packets, uint32_t count) {
+  Batch& first = out.pending->first;
+  std::vector<rte_mbuf*>& more = out.pending->more;
+  for (uint32_t i = 0; i < count; ++i) {
+    if (first.count < kBatchSize && more.empty()) {
+      first.packets[first.count++] = packets[i];
+      first.bytes += packets[i]->pkt_len;
+    } else if (more.size() < kMaxPending - kBatchSize) {
+      if (more.capacity() == 0) more.reserve(kMaxPending - kBatchSize);
+      more.push_back(packets[i]);
+    } else {
+      drop(packets[i], kDropEmitOverflow);
+      continue;
+    }
+    ++emitted_packets_;
+    emitted_bytes_ += packets[i]->pkt_len;
+  }
 }
 
 void Pass::dispatch(const Batch& batch, const Fates& fates) {
@@ -53,22 +86,49 @@ uint32_t Pass::run(Node& task) {
   const uint32_t taken = static_cast<TaskModule&>(*task.module).poll(*this);
   if (taken == 0) {
     mark_ = rte_rdtsc();
+    last_cycles_ = mark_ - start;
     return 0;
   }
+  run_to_completion();
+  busy_cycles_ += last_cycles_ = mark_ - start;
+  return taken;
+}
+
+void Pass::run_timer(Node& timed) {
+  const uint64_t start = mark_;
+  now_ns_ = clock_.ns(start);
+  node_ = &timed;
+  timed.module->on_timer(*this);
+  run_to_completion();
+  busy_cycles_ += last_cycles_ = mark_ - start;
+}
+
+void Pass::run_to_completion() {
   charge();
   ready_word_ = 0;
   while ((node_ = next_ready()) != nullptr) {
-    for (uint8_t input = 0; input < kMaxInputs; ++input) {
-      Batch& batch = node_->pending[input];
-      if (batch.count == 0) continue;
-      count_in(batch.count, batch.bytes);
-      node_->module->process(*this, batch, input);
-      batch.clear();
-    }
+    for (size_t input = 0; input < node_->pending.size(); ++input)
+      process_pending(node_->pending[input], static_cast<uint8_t>(input));
     charge();
   }
-  busy_cycles_ += mark_ - start;
-  return taken;
+}
+
+void Pass::process_pending(Pending& pending, uint8_t input) {
+  if (pending.first.count == 0) return;
+  count_in(pending.first.count, pending.first.bytes);
+  node_->module->process(*this, pending.first, input);
+  pending.first.clear();
+  for (size_t next = 0; next < pending.more.size();) {
+    Batch& batch = pending.first;
+    for (; batch.count < kBatchSize && next < pending.more.size(); ++next) {
+      batch.packets[batch.count++] = pending.more[next];
+      batch.bytes += pending.more[next]->pkt_len;
+    }
+    count_in(batch.count, batch.bytes);
+    node_->module->process(*this, batch, input);
+    batch.clear();
+  }
+  pending.more.clear();
 }
 
 Node* Pass::next_ready() {

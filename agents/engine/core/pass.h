@@ -6,6 +6,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "core/batch.h"
@@ -29,6 +30,15 @@ class Pass {
   // Runs the task once; returns how many packets it took.
   uint32_t run(Node& task);
 
+  // When the last pass ended or the worker resumed, CLOCK_MONOTONIC.
+  uint64_t mark_ns() { return clock_.ns(mark_); }
+
+  // Runs the module's timer.
+  void run_timer(Node& timed);
+
+  // Cycles of the pass that ended last, from the end of the one before.
+  uint64_t last_cycles() const { return last_cycles_; }
+
   // The rest is for modules, about the module that runs now.
 
   // When this pass began, CLOCK_MONOTONIC; exact_now_ns reads the clock again.
@@ -37,6 +47,9 @@ class Pass {
 
   // Passes the whole batch on.
   void emit_all(uint8_t gate, const Batch& batch) { emit(gate, batch.packets, batch.count, batch.bytes); }
+
+  // Passes on packets that the module made or kept, at most kMaxPending.
+  void emit(uint8_t gate, std::span<rte_mbuf* const> packets);
 
   // Does with each packet of the batch what its fate says, in order.
   void dispatch(const Batch& batch, const Fates& fates);
@@ -73,6 +86,9 @@ class Pass {
 
   const Output& output(uint8_t gate) const { return gate < node_->outputs.size() ? node_->outputs[gate] : kNoOutput; }
   void emit(uint8_t gate, rte_mbuf* const* packets, uint32_t count, uint32_t bytes);
+  void emit_more(const Output& out, rte_mbuf* const* packets, uint32_t count);
+  void run_to_completion();
+  void process_pending(Pending& pending, uint8_t input);
   Node* next_ready();
   void charge();
   void flush_free();
@@ -85,6 +101,7 @@ class Pass {
   uint64_t emitted_packets_ = 0;
   uint64_t emitted_bytes_ = 0;
   uint64_t busy_cycles_ = 0;
+  uint64_t last_cycles_ = 0;
   std::vector<uint64_t> ready_;  // by rank: nodes of this graph with pending packets
   size_t ready_word_ = 0;
   Batch free_;

@@ -48,9 +48,8 @@ void Worker::resume() {
 }
 
 void Worker::set_graph(Graph* graph) {
-  graph_ = graph;
   pass_.set_graph(graph);
-  tasks_ = graph == nullptr ? std::vector<Node*>{} : graph->tasks[index_];
+  share_ = graph == nullptr ? nullptr : &graph->shares[index_];
   // It may be asleep on the file descriptors of the old graph's ports.
   waker_.wake();
 }
@@ -102,19 +101,45 @@ void Worker::wait_while_parked(std::unique_lock<std::mutex>& running) {
 }
 
 bool Worker::run_round() {
-  uint32_t packets = 0;
-  for (Node* task : tasks_) packets += pass_.run(*task);
-  return packets != 0;
+  if (share_ == nullptr) return false;
+  ScheduleNode& schedule = *share_->schedule;
+  uint32_t work = 0;
+  schedule.begin_round(pass_.mark_ns());
+  while (Node* task = schedule.pick()) {
+    const uint32_t packets = pass_.run(*task);
+    schedule.account({.packets = packets, .cycles = pass_.last_cycles()});
+    work += packets;
+  }
+  if (!share_->timed.empty()) work += run_due_timers(pass_.mark_ns());
+  return work != 0;
+}
+
+// How many were due.
+uint32_t Worker::run_due_timers(uint64_t now_ns) {
+  uint32_t due = 0;
+  for (Node* timed : share_->timed) {
+    const uint64_t due_ns = timed->module->due_ns();
+    if (due_ns == 0 || due_ns > now_ns) continue;
+    pass_.run_timer(*timed);
+    ++due;
+  }
+  return due;
 }
 
 bool Worker::plan_sleep(uint64_t now_ns, uint64_t& timeout_ns) {
   waits_.assign(1, {waker_.fd(), POLLIN, 0});
   timeout_ns = kMaxSleepNs;
-  for (const Node* task : tasks_) {
+  if (share_ == nullptr) return true;
+  const auto sleep_until = [&](uint64_t due_ns) {
+    if (due_ns != 0) timeout_ns = std::min(timeout_ns, due_ns > now_ns ? due_ns - now_ns : 0);
+  };
+  for (const Node* timed : share_->timed) sleep_until(timed->module->due_ns());
+  sleep_until(share_->schedule->due_ns());
+  for (const Node* task : share_->tasks) {
     const Wakeup wakeup = static_cast<const TaskModule&>(*task->module).wakeup();
     if (wakeup.now) return false;
     if (wakeup.fd >= 0) waits_.push_back({wakeup.fd, POLLIN, 0});
-    if (wakeup.due_ns != 0) timeout_ns = std::min(timeout_ns, wakeup.due_ns > now_ns ? wakeup.due_ns - now_ns : 0);
+    sleep_until(wakeup.due_ns);
   }
   return timeout_ns >= kMinSleepNs;
 }

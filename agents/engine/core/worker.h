@@ -16,7 +16,8 @@
 
 namespace orrery {
 
-// A thread that runs its tasks round robin, each to completion, and sleeps in the kernel when all have been idle.
+// A thread that runs its tasks in the order of its scheduler tree, each to completion, and sleeps in the kernel when
+// all have been idle.
 class Worker {
  public:
   // `cpu`: where it is pinned, or -1. Runs until the destructor.
@@ -44,13 +45,13 @@ class Worker {
   void run(uint32_t index, int cpu);
   void wait_while_parked(std::unique_lock<std::mutex>& running);
   bool run_round();
+  uint32_t run_due_timers(uint64_t now_ns);
   void sleep(std::unique_lock<std::mutex>& running);
   bool plan_sleep(uint64_t now_ns, uint64_t& timeout_ns);
 
   Waker waker_;
   Pass pass_;
-  Graph* graph_ = nullptr;
-  std::vector<Node*> tasks_;
+  const Share* share_ = nullptr;  // of the graph; null: no tasks
   std::vector<pollfd> waits_;
 
   std::mutex running_;  // held by the worker while it runs tasks, by the control thread while it is parked

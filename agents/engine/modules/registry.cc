@@ -28,12 +28,17 @@ const ModuleKind* find_module_kind(std::string_view name) {
 }
 
 bool is_nf(const ModuleKind& kind) {
-  return std::ranges::find(kKinds, &kind) == std::end(kKinds);
+  return std::ranges::any_of(nf_module_kinds(), [&](const ModuleKind& nf) { return &nf == &kind; });
+}
+
+std::vector<std::string_view> plumbing_kind_names() {
+  std::vector<std::string_view> out;
+  for (const ModuleKind* kind : kKinds) out.push_back(kind->name);
+  return out;
 }
 
 std::vector<std::string_view> module_kind_names() {
-  std::vector<std::string_view> out;
-  for (const ModuleKind* kind : kKinds) out.push_back(kind->name);
+  std::vector<std::string_view> out = plumbing_kind_names();
   for (const ModuleKind& kind : nf_module_kinds()) out.push_back(kind.name);
   return out;
 }

@@ -253,6 +253,43 @@ TEST_F(EngineTest, MovesStateBetweenInstances) {
   EXPECT_EQ(refusal([&] { engine_.import_state("b", {{"flows", 3}}); }), "invalid-config /state/flows");
 }
 
+// What 100,000 flows cost packets that flow meanwhile: nothing but short pauses.
+TEST_F(EngineTest, MovesALargeTableInShortPausesWithoutLoss) {
+  constexpr uint64_t kFlows = 100'000;
+  GraphBuilder g;
+  g.module("src", "source", {{"flows", 2000}, {"rate_pps", 50'000}}).task("src");
+  g.nf("fw", "stateful-firewall", {{"max_flows", 131'072}}).module("sink", "sink").chain({"src", "fw", "sink"});
+  g.nf("copy", "stateful-firewall", {{"max_flows", 131'072}});
+  apply(g);
+  json rows = json::array();
+  for (uint64_t i = 0; i < kFlows; ++i) rows.push_back({0x0a000000 + i, 0xc0a80001, 1024 + i % 60'000, 80, 6, 2, 7});
+  engine_.import_state("fw", {{"flows", std::move(rows)}});
+  const auto expect_short_pauses = [&](const char* what, uint64_t count) {
+    EXPECT_EQ(engine_.pauses().count, count) << what;
+    RecordProperty(std::string(what) + "_longest_pause_us", static_cast<int>(engine_.pauses().longest_cpu_ns / 1000));
+    EXPECT_LT(engine_.pauses().longest_cpu_ns, 5'000'000u) << what;
+  };
+  expect_short_pauses("import", (kFlows + kImportSliceRows - 1) / kImportSliceRows);
+  const auto packets = [&](const json& stats, const char* name) {
+    return module_stats(stats, name)["packets_in"].get<uint64_t>();
+  };
+  const uint64_t before = packets(engine_.stats(), "sink");
+
+  const json exported = engine_.export_state("fw");
+  expect_short_pauses("export", kFlows / kSliceRows + 1);
+  const json shown = engine_.get_state("fw", 1000);
+  expect_short_pauses("view", kFlows / kSliceRows + 1);
+
+  EXPECT_EQ(shown["flow_count"], kFlows);
+  EXPECT_EQ(shown["flows"].size(), 1000u);
+  const json after = engine_.stats();
+  EXPECT_GT(packets(after, "sink"), before) << "packets went on";
+  for (const json& module : after["modules"]) EXPECT_EQ(module["drops"], json::object()) << module;
+  EXPECT_EQ(module_stats(after, "src")["packets_out"], packets(after, "sink"));
+  engine_.import_state("copy", exported);
+  EXPECT_EQ(engine_.get_state("copy", 1)["flow_count"], kFlows);
+}
+
 TEST_F(EngineTest, SendsAtTheRateAsked) {
   apply(source_to_sink(2000));
   const json first = await_packets_in(engine_, "src", 50);

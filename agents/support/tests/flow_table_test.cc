@@ -100,6 +100,39 @@ TEST(FlowTable, KeepsTheOrderToItsGranularity) {
   EXPECT_EQ(table.size(), 1u);
 }
 
+TEST(FlowTable, TakesEntriesAtTheirAgeInStrictOrder) {
+  std::mt19937_64 rng(2);
+  for (int round = 0; round < 200; ++round) {
+    Table table(64, 0);
+    std::vector<uint64_t> seen;
+    const auto add = [&](uint32_t n, uint64_t at, const Table::Entry* older) -> Table::Entry& {
+      seen.push_back(at);
+      return table.insert_by_age({n, 0}, table.hash({n, 0}), at, older);
+    };
+    uint64_t now = 1000;
+    for (uint32_t n = 0; n < rng() % 20; ++n) {
+      seen.push_back(now += rng() % 3);
+      table.insert({100 + n, 0}, table.hash({100 + n, 0}), now);
+    }
+    std::vector<uint64_t> ages(rng() % 40);
+    for (uint64_t& at : ages) at = 980 + rng() % 60;
+    std::ranges::sort(ages);
+    const Table::Entry* last = nullptr;
+    for (uint32_t n = 0; n < ages.size(); ++n) last = &add(n, ages[n], rng() % 3 == 0 ? nullptr : last);
+    std::ranges::sort(seen, std::greater{});
+    std::vector<uint64_t> order;
+    table.for_each([&](const Table::Entry& e) {
+      order.push_back(e.last_seen_ns);
+      return true;
+    });
+    ASSERT_EQ(order, seen);
+    std::vector<uint64_t> backwards;
+    table.expire(2000, 0, 100, [&](const Table::Entry& e) { backwards.push_back(e.last_seen_ns); });
+    std::ranges::reverse(backwards);
+    ASSERT_EQ(backwards, seen);
+  }
+}
+
 TEST(FlowTable, FillsToItsCapacity) {
   for (uint32_t capacity : {1u, 2u, 3u, 1000u, 4096u}) {
     Table table(capacity, 0);

@@ -35,7 +35,7 @@ class Classify final : public Module {
   }
 
  private:
-  static constexpr uint8_t kDropNoMatch = 1;
+  static constexpr uint8_t kDropNoMatch = kFirstOwnReason;
 
   struct Rule {
     Match match;

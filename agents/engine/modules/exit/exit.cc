@@ -51,7 +51,7 @@ class Exit final : public Module {
   }
 
  private:
-  static constexpr Fate kRunt{.dropped = true, .index = 1};
+  static constexpr Fate kRunt{.dropped = true, .index = kFirstOwnReason};
 
   MacAddress destination_;
   MacAddress source_;

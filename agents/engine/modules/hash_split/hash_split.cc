@@ -25,7 +25,7 @@ FlowKey read_key(JsonFields& fields, const std::string& pointer) {
                   : name == "port.dst" ? &key.port_dst
                                        : nullptr;
     if (field == nullptr) throw EngineError("invalid-config", at, "there is no field " + name);
-    if (*field) throw EngineError("invalid-config", at, name + " is there twice");
+    if (*field) throw EngineError("invalid-config", at, name + " appears twice");
     *field = true;
   }
   return key;
@@ -50,7 +50,7 @@ class HashSplit final : public Module {
 
  private:
   static constexpr std::string_view kCode = "invalid-config";
-  static constexpr Fate kNoRange{.dropped = true, .index = 1};
+  static constexpr Fate kNoRange{.dropped = true, .index = kFirstOwnReason};
 
   struct Range {
     uint32_t lo;

@@ -20,7 +20,7 @@ class HopIn final : public Module {
     for (size_t i = 0; i < hops.size(); ++i) {
       JsonFields entry(hops[i], context.pointer + "/hops/" + std::to_string(i), "invalid-config");
       const auto hop = static_cast<size_t>(entry.integer("hop", kMinHop, kMaxHop));
-      if (gate_of_hop_[hop] != kNoGate) entry.fail("hop", "is there twice");
+      if (gate_of_hop_[hop] != kNoGate) entry.fail("hop", "appears twice");
       gate_of_hop_[hop] = static_cast<uint16_t>(entry.integer("gate", 0, 255));
       entry.done();
     }
@@ -55,9 +55,9 @@ class HopIn final : public Module {
   }
 
  private:
-  static constexpr Fate kRunt{.dropped = true, .index = 1};
-  static constexpr Fate kNoTag{.dropped = true, .index = 2};
-  static constexpr Fate kUnknownHop{.dropped = true, .index = 3};
+  static constexpr Fate kRunt{.dropped = true, .index = kFirstOwnReason};
+  static constexpr Fate kNoTag{.dropped = true, .index = kFirstOwnReason + 1};
+  static constexpr Fate kUnknownHop{.dropped = true, .index = kFirstOwnReason + 2};
   static constexpr uint16_t kNoGate = UINT16_MAX;
 
   std::array<uint16_t, 65536> gate_of_hop_;

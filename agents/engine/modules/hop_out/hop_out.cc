@@ -32,7 +32,7 @@ class HopOut final : public Module {
   }
 
  private:
-  static constexpr Fate kRunt{.dropped = true, .index = 1};
+  static constexpr Fate kRunt{.dropped = true, .index = kFirstOwnReason};
 
   uint16_t hop_;
 };

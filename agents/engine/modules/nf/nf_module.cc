@@ -23,7 +23,7 @@ std::vector<std::string> reasons_of(const NfCore& core) {
 // Runs an NF core on packets. Inputs and gates: 0 forward, 1 return.
 class NfModule final : public Module {
  public:
-  // `core`: null when the core of the predecessor is taken over.
+  // `core`: null when that of the predecessor is taken over.
   NfModule(const ModuleContext& context, std::unique_ptr<NfCore> core, const NfCore& like)
       : Module(reasons_of(like), true),
         config_(context.config),
@@ -31,7 +31,6 @@ class NfModule final : public Module {
         pointer_(context.pointer),
         core_(std::move(core)) {}
 
-  const std::vector<MetadataField>& metadata() const { return metadata_; }
   NfCore* nf() override { return core_.get(); }
 
   void process(Pass& pass, Batch& batch, uint8_t input) override {
@@ -70,19 +69,17 @@ class NfModule final : public Module {
 
   void prepare_adopt(Module& old_module) override {
     auto& old = static_cast<NfModule&>(old_module);
-    if (core_ != nullptr || config_ == old.config_) return;
-    checked([&] { next_ = old.core_->prepare(config_); });
-  }
-
-  void copy_state(const Module& old_module) override {
-    if (core_ == nullptr) return;
-    checked([&] { core_->import_state(static_cast<const NfModule&>(old_module).core_->export_state()); });
+    if (config_ == old.config_ && metadata_ == old.metadata_) return;
+    try {
+      next_ = old.core_->prepare(config_, metadata_);
+    } catch (const ConfigError& error) {
+      throw EngineError("invalid-config", pointer_ + error.pointer, error.what());
+    }
   }
 
   void adopt(Module& old_module) noexcept override {
     auto& old = static_cast<NfModule&>(old_module);
     Module::adopt(old);
-    if (core_ != nullptr) return;
     core_ = std::move(old.core_);
     if (next_ != nullptr) core_->take(*next_);
   }
@@ -90,17 +87,6 @@ class NfModule final : public Module {
   void settle() noexcept override { next_.reset(); }
 
  private:
-  template <typename F>
-  void checked(F&& work) {
-    try {
-      work();
-    } catch (const ConfigError& error) {
-      throw EngineError("invalid-config", pointer_ + error.pointer, error.what());
-    }
-  }
-
-  static constexpr uint8_t kFirstOwnReason = kDropNoGate + 1;
-
   nlohmann::json config_;
   std::vector<MetadataField> metadata_;
   std::string pointer_;
@@ -109,10 +95,7 @@ class NfModule final : public Module {
 };
 
 std::unique_ptr<Module> make_nf(NfFactory factory, const ModuleContext& context) {
-  if (context.old != nullptr) {
-    auto& old = static_cast<NfModule&>(*context.old);
-    if (old.metadata() == context.metadata) return std::make_unique<NfModule>(context, nullptr, *old.nf());
-  }
+  if (context.old != nullptr) return std::make_unique<NfModule>(context, nullptr, *context.old->nf());
   try {
     std::unique_ptr<NfCore> core = factory(context.config, context.metadata);
     const NfCore& like = *core;

@@ -50,7 +50,7 @@ class PortIn final : public TaskModule {
 
  private:
   static constexpr Fate kPass{};
-  static constexpr Fate kOversize{.dropped = true, .index = 1};
+  static constexpr Fate kOversize{.dropped = true, .index = kFirstOwnReason};
 
   // A frame in several pieces or longer than the port carries was cut or joined on its way here.
   bool fits(const rte_mbuf* packet) const { return packet->nb_segs == 1 && packet->pkt_len <= port_.max_frame_bytes(); }

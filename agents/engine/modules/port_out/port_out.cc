@@ -43,9 +43,9 @@ class PortOut final : public Module {
   }
 
  private:
-  static constexpr uint8_t kDropRunt = 1;
-  static constexpr uint8_t kDropOversize = 2;
-  static constexpr uint8_t kDropPortFull = 3;
+  static constexpr uint8_t kDropRunt = kFirstOwnReason;
+  static constexpr uint8_t kDropOversize = kFirstOwnReason + 1;
+  static constexpr uint8_t kDropPortFull = kFirstOwnReason + 2;
 
   Port& port_;
 };

@@ -18,7 +18,7 @@ struct FreeDeleter {
   void operator()(void* memory) const { std::free(memory); }
 };
 
-// The only place where packets wait. Several workers may fill it; one empties it.
+// Packets that wait for a task. Several workers may fill it; one empties it.
 class Queue final : public TaskModule {
  public:
   explicit Queue(const ModuleContext& context) : TaskModule({kReasonFull}) {
@@ -77,7 +77,7 @@ class Queue final : public TaskModule {
   }
 
  private:
-  static constexpr uint8_t kDropFull = 1;
+  static constexpr uint8_t kDropFull = kFirstOwnReason;
 
   uint32_t put(rte_mbuf** packets, uint32_t count) {
     return rte_ring_enqueue_burst(memory_.get(), reinterpret_cast<void* const*>(packets), count, nullptr);

@@ -53,7 +53,7 @@ class Source final : public TaskModule {
   Wakeup wakeup() const override { return {.now = rate_pps_ == 0, .fd = -1, .due_ns = next_due_ns_}; }
 
  private:
-  static constexpr uint8_t kDropNoMemory = 1;
+  static constexpr uint8_t kDropNoMemory = kFirstOwnReason;
 
   // How many packets are to be sent now. What a late poll missed is sent later, at most a batch of it.
   uint32_t due(uint64_t now_ns) {

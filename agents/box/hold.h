@@ -1,9 +1,0 @@
-// SPDX-License-Identifier: Apache-2.0
-#pragma once
-
-namespace orrery::box {
-
-// Returns at SIGTERM or SIGINT. As the first process of a container, it reaps what is left to it.
-void hold();
-
-}  // namespace orrery::box

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "container-nf/errand.h"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <stdexcept>
+#include <system_error>
+#include <utility>
+
+namespace orrery::container_nf {
+
+Errand::Errand() : event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  if (event_ < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
+}
+
+Errand::~Errand() {
+  ::close(event_);
+}
+
+void Errand::call(std::function<void()> work) {
+  std::packaged_task<void()> task(std::move(work));
+  auto done = task.get_future();
+  {
+    const std::lock_guard lock(mutex_);
+    if (closed_) throw std::runtime_error("the NF is ending");
+    waiting_ = std::move(task);
+  }
+  eventfd_write(event_, 1);
+  done.get();
+}
+
+void Errand::serve() {
+  eventfd_t count = 0;
+  eventfd_read(event_, &count);
+  std::packaged_task<void()> task;
+  {
+    const std::lock_guard lock(mutex_);
+    task = std::exchange(waiting_, {});
+  }
+  if (task.valid()) task();
+}
+
+void Errand::close() {
+  {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+  }
+  serve();
+}
+
+}  // namespace orrery::container_nf

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "nfs/ids/ids_core.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "nfs/class_bits.h"
+#include "nfs/config_reader.h"
+#include "nfs/flow_state.h"
+#include "nfs/ids/default_rules.h"
+#include "nfs/ids/matcher.h"
+#include "nfs/recent.h"
+
+namespace orrery::ids {
+namespace {
+
+using nlohmann::json;
+
+constexpr size_t kMaxRules = 1024;
+constexpr size_t kMaxIdBytes = 40;
+constexpr size_t kMaxPatternBytes = 1000;
+constexpr size_t kAlerts = 64;
+constexpr uint32_t kNoRule = UINT32_MAX;
+constexpr uint8_t kSafe = 1, kUnsafe = 2;
+
+struct Config {
+  std::vector<IdsRule> rules;
+  bool sticky;
+  FlowLimits flows;
+};
+
+IdsRule read_rule(const json& value, std::string pointer) {
+  ConfigReader reader(value, std::move(pointer));
+  IdsRule rule;
+  rule.id = reader.string("id", kMaxIdBytes);
+  rule.pattern = reader.string("pattern", kMaxPatternBytes);
+  rule.regex = reader.choice_or("kind", {"literal", "regex"}, "literal") == "regex";
+  rule.nocase = reader.boolean_or("nocase", true);
+  reader.done();
+  return rule;
+}
+
+Config read_config(const json& value) {
+  ConfigReader reader(value, "");
+  Config config;
+  const auto& items = reader.array_or_empty("rules", kMaxRules);
+  config.sticky = reader.boolean_or("sticky", true);
+  config.flows.max_flows = static_cast<uint32_t>(reader.integer_or("max_flows", 1, kMaxFlows, 65536));
+  config.flows.idle_ns = reader.integer_or("idle_timeout_s", 1, 86400, 300) * 1'000'000'000u;
+  config.flows.granularity_ns = config.flows.idle_ns / 64;
+  reader.done();
+  if (!value.contains("rules")) config.rules = default_ids_rules();
+  for (size_t i = 0; i < items.size(); ++i) {
+    IdsRule rule = read_rule(items[i], reader.pointer_to("rules", i));
+    if (std::ranges::find(config.rules, rule.id, &IdsRule::id) != config.rules.end())
+      throw ConfigError(reader.pointer_to("rules", i) + "/id", "appears twice");
+    config.rules.push_back(std::move(rule));
+  }
+  return config;
+}
+
+struct UnsafeFlow {
+  uint64_t since_ns;
+};
+
+using UnsafeFlows = FlowStore<FlowTuple, UnsafeFlow>;
+
+// Of flow state: src, dst, src port, dst port, proto, ms since the first hit, idle ms; youngest first.
+constexpr RowLayout<7> kRow{UINT32_MAX, UINT32_MAX, UINT16_MAX, UINT16_MAX, 255, kMaxAgeMs, kMaxAgeMs};
+
+struct Alert {
+  uint64_t at_ns;
+  FlowTuple flow;
+  std::array<char, kMaxIdBytes + 1> rule_id;
+};
+
+struct Counters {
+  std::array<uint64_t, kMaxRules> hits{};  // of each rule
+  Recent<Alert, kAlerts> alerts;
+  uint64_t safe = 0;
+  uint64_t unsafe = 0;
+  uint64_t malformed = 0;
+  uint64_t non_ip = 0;
+  uint64_t not_scanned = 0;
+};
+
+struct Figures {
+  FlowFigures flows;
+  Counters counters;
+};
+
+class Ids final : public NfCore {
+ public:
+  Ids(Config config, std::span<const MetadataField> metadata)
+      : bits_(bits_of(metadata)), config_(std::move(config)), matcher_(config_.rules), flows_(config_.flows) {}
+
+  void process(std::span<NfPacket> packets, Direction in, std::span<NfVerdict> verdicts, uint64_t now_ns) override {
+    flows_.expire(now_ns);
+    for (size_t begin = 0; begin < packets.size(); begin += kFlowBatch)
+      inspect_batch(packets.subspan(begin, std::min(packets.size() - begin, kFlowBatch)), now_ns);
+    for (NfVerdict& verdict : verdicts) verdict = {.drop = false, .drop_reason = 0, .out = in};
+  }
+
+  std::span<const std::string_view> drop_reasons() const override { return {}; }
+
+  std::unique_ptr<NextConfig> prepare(const json& value, std::span<const MetadataField> metadata) const override {
+    return std::make_unique<Next>(flows_, read_config(value), bits_of(metadata));
+  }
+
+  // Hits of a rule that stays as it was are kept; without `sticky` no flow is.
+  void take(NextConfig& next) noexcept override {
+    auto& [config, bits, matcher, hits, flows] = static_cast<Next&>(next);
+    for (size_t i = 0; i < config.rules.size(); ++i) {
+      const auto same = std::ranges::find(config_.rules, config.rules[i]);
+      if (same != config_.rules.end()) hits[i] = counters_.hits[static_cast<size_t>(same - config_.rules.begin())];
+    }
+    counters_.hits = hits;
+    bits_ = bits;
+    std::swap(config_, config);
+    std::swap(matcher_, matcher);
+    flows_.take(
+        flows, [&](const auto&) { return config_.sticky; }, [](const auto&) {});
+  }
+
+  // Alerts: the newest first.
+  std::unique_ptr<StateCopy> copy_state(size_t limit) const override {
+    return copy_figures(
+        [this] {
+          return Figures{flows_.figures(), counters_};
+        },
+        [this, limit](const Figures& figures, RowForm) { return view(figures, limit); });
+  }
+
+  std::unique_ptr<StateCopy> copy_flows() const override {
+    return export_flows(flows_, kRow, [](const auto& f, uint64_t now_ns) {
+      return row_of(f.key, age_ms(now_ns, f.value.since_ns), age_ms(now_ns, f.last_seen_ns));
+    });
+  }
+
+  std::unique_ptr<StateImport> prepare_import(const json& state) override {
+    auto import = import_flows(
+        flows_, state, kRow,
+        [](const auto& r, uint64_t now_ns) {
+          return UnsafeFlows::Flow{flow_of_row(r), {time_at_age(now_ns, r[5])}, time_at_age(now_ns, r[6])};
+        },
+        [](const auto&, const auto&) {});
+    return config_.sticky ? std::move(import) : import_at_once([] {});
+  }
+
+ private:
+  static ClassBits bits_of(std::span<const MetadataField> metadata) {
+    return ClassBits(metadata, "verdict", {"safe", "unsafe"});
+  }
+
+  json view(const Figures& figures, size_t limit) const {
+    const auto& [flows, counters] = figures;
+    json rules = json::array();
+    for (size_t i = 0; i < std::min(limit, config_.rules.size()); ++i)
+      rules.push_back({{"id", config_.rules[i].id}, {"hits", counters.hits[i]}});
+    json alerts = json::array();
+    counters.alerts.for_each(limit, [&](const Alert& alert) {
+      json& row = alerts.emplace_back(flow_json(alert.flow));
+      row["at_ms"] = wall_ms_at(alert.at_ns);
+      row["rule"] = alert.rule_id.data();
+    });
+    return {{"safe", counters.safe},
+            {"unsafe", counters.unsafe},
+            {"malformed", counters.malformed},
+            {"non_ip", counters.non_ip},
+            {"not_scanned", counters.not_scanned},
+            {"alert_count", counters.alerts.count()},
+            {"unsafe_flows", flows.size},
+            {"max_flows", flows.capacity},
+            {"flows_evicted", flows.evicted + flows.lost_by_import},
+            {"rules", std::move(rules)},
+            {"alerts", std::move(alerts)}};
+  }
+
+  void inspect_batch(std::span<NfPacket> packets, uint64_t now_ns) {
+    std::array<uint32_t, kFlowBatch> hashes{};
+    for (size_t i = 0; i < packets.size(); ++i) {
+      const ParsedPacket& p = packets[i].parsed;
+      __builtin_prefetch(packets[i].data + p.payload_offset);
+      if (!config_.sticky) continue;
+      hashes[i] = flows_.table().hash(FlowTuple::of(p));
+      flows_.table().prefetch(hashes[i]);
+    }
+    for (size_t i = 0; i < packets.size(); ++i) {
+      NfPacket& packet = packets[i];
+      bool unsafe = false;
+      switch (packet.parsed.kind) {
+        case PacketKind::kMalformed:
+          ++counters_.malformed;
+          unsafe = true;
+          break;
+        case PacketKind::kNonIp:
+          ++counters_.non_ip;
+          break;
+        default:
+          unsafe = inspect(packet, hashes[i], now_ns);
+      }
+      ++(unsafe ? counters_.unsafe : counters_.safe);
+      bits_.write(packet.metadata, unsafe ? kUnsafe : kSafe);
+    }
+  }
+
+  bool inspect(const NfPacket& packet, uint32_t hash, uint64_t now_ns) {
+    const ParsedPacket& p = packet.parsed;
+    first_rule_ = kNoRule;
+    const bool scanned = matcher_.scan(
+        {packet.data + p.payload_offset, p.payload_length},
+        [](void* self, uint32_t rule) { static_cast<Ids*>(self)->hit(rule); }, this);
+    counters_.not_scanned += !scanned;
+    const bool unsafe = !scanned || first_rule_ != kNoRule;
+    if (first_rule_ != kNoRule) raise_alert(packet, now_ns);
+    if (!config_.sticky) return unsafe;
+    const FlowTuple key = FlowTuple::of(p);
+    if (UnsafeFlows::Entry* entry = flows_.table().size() == 0 ? nullptr : flows_.find(key, hash)) {
+      flows_.touch(*entry, now_ns);
+      return true;
+    }
+    if (unsafe) flows_.insert_evicting(key, hash, now_ns).value = {now_ns};
+    return unsafe;
+  }
+
+  void hit(uint32_t rule) {
+    ++counters_.hits[rule];
+    first_rule_ = std::min(first_rule_, rule);
+  }
+
+  void raise_alert(const NfPacket& packet, uint64_t now_ns) {
+    Alert& alert = counters_.alerts.add();
+    alert.at_ns = now_ns;
+    alert.flow = FlowTuple::of(packet.parsed);
+    const std::string& id = config_.rules[first_rule_].id;
+    std::memcpy(alert.rule_id.data(), id.c_str(), id.size() + 1);
+  }
+
+  struct Next final : NextConfig {
+    Next(const UnsafeFlows& from, Config of, const ClassBits& where)
+        : config(std::move(of)), bits(where), matcher(config.rules), flows(from, config.flows, !config.sticky) {}
+    Config config;
+    ClassBits bits;
+    Matcher matcher;
+    std::array<uint64_t, kMaxRules> hits{};
+    UnsafeFlows::Resize flows;
+  };
+
+  ClassBits bits_;
+  Config config_;
+  Matcher matcher_;
+  UnsafeFlows flows_;
+  uint32_t first_rule_ = kNoRule;  // lowest rule that hit the packet at hand
+  Counters counters_;
+};
+
+}  // namespace
+
+std::unique_ptr<NfCore> make(const json& config, std::span<const MetadataField> metadata) {
+  return std::make_unique<Ids>(read_config(config), metadata);
+}
+
+}  // namespace orrery::ids

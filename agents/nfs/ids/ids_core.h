@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "nfs/nf_core.h"
+
+namespace orrery::ids {
+
+// Searches the payload of each IPv4 packet for patterns and derives the attribute `verdict` (safe, unsafe). A packet
+// with a hit is unsafe, with `sticky` the rest of its flow too; malformed packets are unsafe, non-IP is safe. Drops
+// nothing. Packets are searched one by one: a pattern that is split over two packets is not seen.
+std::unique_ptr<NfCore> make(const nlohmann::json& config, std::span<const MetadataField> metadata);
+
+}  // namespace orrery::ids

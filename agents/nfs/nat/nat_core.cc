@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "nfs/nat/nat_core.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "nfs/config_reader.h"
+#include "nfs/flow_state.h"
+#include "nfs/nat/port_map.h"
+#include "nfs/nat/translate.h"
+#include "support/checksum.h"
+
+namespace orrery::nat {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view kDropReasons[] = {"no_port", "no_mapping", "fragment", "malformed", "unsupported"};
+enum DropReason : uint8_t { kNoPort, kNoMapping, kFragment, kMalformed, kUnsupported };
+
+constexpr size_t kMaxAddresses = 16;
+constexpr uint32_t kExpiriesPerBatch = 4;
+constexpr uint32_t kExpiriesWhenFull = 64;
+
+// Of flow state: port space, internal address, internal port, external address, external port, idle ms; youngest first.
+constexpr RowLayout<6> kRow{kPortSpaces - 1, UINT32_MAX, UINT16_MAX, UINT32_MAX, UINT16_MAX, kMaxAgeMs};
+
+struct MappingKey {
+  uint32_t address;
+  uint16_t port;
+  uint16_t space;
+
+  bool operator==(const MappingKey&) const = default;
+};
+
+struct Mapping {
+  uint32_t external_address;
+  ExternalPort external;
+  uint64_t packets;
+};
+
+using Mappings = FlowStore<MappingKey, Mapping>;
+
+struct Config {
+  std::vector<uint32_t> addresses;
+  uint16_t port_lo;
+  uint16_t port_hi;
+  FlowLimits flows;
+
+  bool operator==(const Config&) const = default;
+};
+
+Config read_config(const json& value) {
+  ConfigReader reader(value, "");
+  Config config;
+  const auto& addresses = reader.array_or_empty("external_addresses", kMaxAddresses);
+  if (addresses.empty()) throw ConfigError(reader.pointer_to("external_addresses"), "must name at least one address");
+  for (size_t i = 0; i < addresses.size(); ++i) {
+    const auto address =
+        addresses[i].is_string() ? parse_address(addresses[i].get_ref<const std::string&>()) : std::nullopt;
+    if (!address) throw ConfigError(reader.pointer_to("external_addresses", i), "must be an IPv4 address");
+    if (std::ranges::find(config.addresses, *address) != config.addresses.end())
+      throw ConfigError(reader.pointer_to("external_addresses", i), "appears twice");
+    config.addresses.push_back(*address);
+  }
+  config.port_lo = static_cast<uint16_t>(reader.integer_or("port_lo", 1, UINT16_MAX, 1024));
+  config.port_hi = static_cast<uint16_t>(reader.integer_or("port_hi", 1, UINT16_MAX, UINT16_MAX));
+  if (config.port_hi < config.port_lo) throw ConfigError(reader.pointer_to("port_hi"), "must not be below port_lo");
+  config.flows.idle_ns = reader.integer_or("idle_timeout_s", 1, 86400, 120) * 1'000'000'000u;
+  config.flows.max_flows = static_cast<uint32_t>(reader.integer_or("max_flows", 1, kMaxFlows, 65536));
+  config.flows.granularity_ns = config.flows.idle_ns / 16;
+  reader.done();
+  return config;
+}
+
+std::optional<PortSpace> space_of_proto(uint8_t proto) {
+  switch (proto) {
+    case kProtoTcp:
+      return PortSpace::kTcp;
+    case kProtoUdp:
+      return PortSpace::kUdp;
+    case kProtoIcmp:
+      return PortSpace::kIcmp;
+    default:
+      return std::nullopt;
+  }
+}
+
+constexpr const char* kSpaceNames[] = {"tcp", "udp", "icmp"};
+
+struct Counters {
+  uint64_t imports_refused = 0;
+  uint64_t translated_forward = 0;
+  uint64_t translated_return = 0;
+  uint64_t non_ip = 0;
+};
+
+struct Figures {
+  FlowFigures flows;
+  Counters counters;
+  std::array<std::array<uint32_t, kPortSpaces>, kMaxAddresses> free_ports;
+};
+
+class Nat final : public NfCore {
+ public:
+  explicit Nat(Config config)
+      : config_(std::move(config)),
+        mappings_(config_.flows),
+        ports_(config_.addresses, config_.port_lo, config_.port_hi) {}
+
+  void process(std::span<NfPacket> packets, Direction in, std::span<NfVerdict> verdicts, uint64_t now_ns) override {
+    expire(now_ns, kExpiriesPerBatch);
+    for (size_t begin = 0; begin < packets.size(); begin += kFlowBatch) {
+      const size_t count = std::min(packets.size() - begin, kFlowBatch);
+      const auto batch = packets.subspan(begin, count);
+      const auto out = verdicts.subspan(begin, count);
+      if (in == Direction::kForward) {
+        forward_batch(batch, out, now_ns);
+      } else {
+        return_batch(batch, out, now_ns);
+      }
+    }
+  }
+
+  std::span<const std::string_view> drop_reasons() const override { return kDropReasons; }
+
+  std::unique_ptr<NextConfig> prepare(const json& value, std::span<const MetadataField>) const override {
+    return std::make_unique<Next>(mappings_, read_config(value));
+  }
+
+  // Mappings live on where their external port still exists and the table has room; the youngest first.
+  void take(NextConfig& next) noexcept override {
+    auto& [config, mappings, ports] = static_cast<Next&>(next);
+    if (config == config_) return;
+    mappings_.take(
+        mappings,
+        [&](const Mappings::Entry& e) {
+          return ports.index_of(e.value.external_address) && e.value.external.port >= config.port_lo &&
+                 e.value.external.port <= config.port_hi;
+        },
+        [&](Mappings::Entry& moved) {
+          moved.value.external.address_index = *ports.index_of(moved.value.external_address);
+          ports.take_exactly(moved.value.external, PortSpace(moved.key.space), mappings.table->id_of(moved));
+        });
+    std::swap(config_, config);
+    std::swap(ports_, ports);
+  }
+
+  std::unique_ptr<StateCopy> copy_state(size_t limit) const override {
+    return copy_flow_store(
+        mappings_, [this] { return figures(); },
+        [this, limit](const auto& mappings, const Figures& figures, RowForm) {
+          return view(mappings, figures, limit);
+        });
+  }
+
+  std::unique_ptr<StateCopy> copy_flows() const override {
+    return export_flows(mappings_, kRow, [](const auto& m, uint64_t now_ns) -> std::array<uint64_t, 6> {
+      return {m.key.space,
+              m.key.address,
+              m.key.port,
+              m.value.external_address,
+              m.value.external.port,
+              age_ms(now_ns, m.last_seen_ns)};
+    });
+  }
+
+  // A flow whose port, mapping or address is not to be had here is counted and left out; the others are taken.
+  std::unique_ptr<StateImport> prepare_import(const json& state) override {
+    ConfigReader reader(state, "");
+    const auto rows = read_rows(reader, "flows", kRow);
+    reader.done();
+    const uint64_t now_ns = monotonic_ns();
+    std::vector<Mappings::Flow> flows;
+    flows.reserve(rows.size());
+    for (const auto& r : rows) {
+      const MappingKey key{static_cast<uint32_t>(r[1]), static_cast<uint16_t>(r[2]), static_cast<uint16_t>(r[0])};
+      const auto external = static_cast<uint32_t>(r[3]);
+      flows.push_back({key, {external, {0, static_cast<uint16_t>(r[4])}, 0}, time_at_age(now_ns, r[5])});
+    }
+    sort_for_import(flows);
+    return import_rows(std::move(flows), [this, place = Mappings::Place{}](const Mappings::Flow& flow) mutable {
+      counters_.imports_refused += !import_mapping(flow, place);
+    });
+  }
+
+ private:
+  Figures figures() const {
+    Figures out{mappings_.figures(), counters_, {}};
+    for (size_t i = 0; i < config_.addresses.size(); ++i)
+      for (size_t s = 0; s < kPortSpaces; ++s) out.free_ports[i][s] = ports_.free_ports(i, PortSpace(s));
+    return out;
+  }
+
+  json view(const std::vector<Mappings::Flow>& mappings, const Figures& figures, size_t limit) const {
+    json addresses = json::array();
+    for (size_t i = 0; i < std::min(limit, config_.addresses.size()); ++i) {
+      json free = json::object();
+      for (size_t s = 0; s < kPortSpaces; ++s) free[kSpaceNames[s]] = figures.free_ports[i][s];
+      addresses.push_back({{"address", address_text(config_.addresses[i])}, {"free_ports", std::move(free)}});
+    }
+    const uint64_t now_ns = monotonic_ns();
+    json rows = json::array();
+    for (const auto& m : first_of(mappings, limit))
+      rows.push_back({{"proto", kSpaceNames[m.key.space]},
+                      {"internal", address_text(m.key.address)},
+                      {"internal_port", m.key.port},
+                      {"external", address_text(m.value.external_address)},
+                      {"external_port", m.value.external.port},
+                      {"packets", m.value.packets},
+                      {"idle_ms", age_ms(now_ns, m.last_seen_ns)}});
+    const FlowFigures& of = figures.flows;
+    const Counters& counters = figures.counters;
+    return {{"flows", of.size},
+            {"max_flows", of.capacity},
+            {"flows_created", of.created},
+            {"flows_expired", of.expired},
+            {"flows_lost_by_reconfiguration", of.lost_by_resize},
+            {"imports_refused", counters.imports_refused},
+            {"translated_forward", counters.translated_forward},
+            {"translated_return", counters.translated_return},
+            {"non_ip", counters.non_ip},
+            {"addresses", std::move(addresses)},
+            {"mappings", std::move(rows)}};
+  }
+
+  // Whether the flow is here now.
+  bool import_mapping(const Mappings::Flow& flow, Mappings::Place& place) {
+    const Mapping& wanted = flow.value;
+    const auto space = PortSpace(flow.key.space);
+    const uint32_t hash = mappings_.table().hash(flow.key);
+    if (const auto* known = mappings_.find(flow.key, hash))
+      return known->value.external_address == wanted.external_address &&
+             known->value.external.port == wanted.external.port;
+    const auto address_index = ports_.index_of(wanted.external_address);
+    const auto* owner = address_index ? ports_.owner(*address_index, space, wanted.external.port) : nullptr;
+    if (owner == nullptr || *owner != PortMap::kFree || mappings_.table().full()) return false;
+    auto& entry = *mappings_.import(flow, hash, place);
+    entry.value.external.address_index = *address_index;
+    return ports_.take_exactly(entry.value.external, space, mappings_.table().id_of(entry));
+  }
+
+  static uint8_t icmp_type(const NfPacket& packet) { return packet.data[packet.parsed.l4_offset]; }
+  static uint16_t icmp_id(const NfPacket& packet) { return load_be16(packet.data + packet.parsed.l4_offset + 4); }
+
+  // Drop reason of a packet that cannot be translated whatever the tables hold.
+  static std::optional<DropReason> refuse(const NfPacket& packet) {
+    const ParsedPacket& p = packet.parsed;
+    if (p.kind == PacketKind::kMalformed) return kMalformed;
+    if (p.kind == PacketKind::kIpOther) return p.fragment ? kFragment : kUnsupported;
+    return std::nullopt;
+  }
+
+  static NfVerdict drop(DropReason reason, Direction out) { return {.drop = true, .drop_reason = reason, .out = out}; }
+
+  // Port, or identifier of an ICMP query, by which the packet is translated. Nothing: what becomes of it is decided.
+  std::optional<uint16_t> port_to_translate(NfPacket& packet, Direction out, NfVerdict& verdict) {
+    const bool forward = out == Direction::kForward;
+    const ParsedPacket& p = packet.parsed;
+    verdict = {.drop = false, .drop_reason = 0, .out = out};
+    if (p.kind == PacketKind::kNonIp) {
+      ++counters_.non_ip;
+      return {};
+    }
+    if (const auto reason = refuse(packet)) {
+      verdict = drop(*reason, out);
+      return {};
+    }
+    if (p.ip_proto != kProtoIcmp) return forward ? p.src_port : p.dst_port;
+    const auto type = icmp_type(packet);
+    if (is_icmp_error(type)) {
+      verdict = translate_error(packet, out);
+      return {};
+    }
+    if (!(forward ? is_icmp_query(type) : is_icmp_reply(type))) {
+      verdict = drop(kUnsupported, out);
+      return {};
+    }
+    return icmp_id(packet);
+  }
+
+  void forward_batch(std::span<NfPacket> packets, std::span<NfVerdict> verdicts, uint64_t now_ns) {
+    constexpr Direction kOut = Direction::kForward;
+    std::array<MappingKey, kFlowBatch> keys;
+    std::array<uint32_t, kFlowBatch> hashes;
+    std::array<uint8_t, kFlowBatch> todo;
+    size_t count = 0;
+    for (size_t i = 0; i < packets.size(); ++i) {
+      const ParsedPacket& p = packets[i].parsed;
+      const auto port = port_to_translate(packets[i], kOut, verdicts[i]);
+      if (!port) continue;
+      keys[count] = {p.ip_src, *port, static_cast<uint16_t>(*space_of_proto(p.ip_proto))};
+      todo[count++] = static_cast<uint8_t>(i);
+    }
+    mappings_.look_up({keys.data(), count}, hashes);
+    for (size_t n = 0; n < count; ++n) {
+      Mappings::Entry* entry = mappings_.find(keys[n], hashes[n]);
+      if (entry == nullptr) entry = create(keys[n], hashes[n], now_ns);
+      if (entry == nullptr) {
+        verdicts[todo[n]] = drop(kNoPort, kOut);
+        continue;
+      }
+      mappings_.touch(*entry, now_ns);
+      ++entry->value.packets;
+      ++counters_.translated_forward;
+      rewrite_endpoint(packets[todo[n]], Side::kSource, {entry->value.external_address, entry->value.external.port});
+    }
+  }
+
+  void return_batch(std::span<NfPacket> packets, std::span<NfVerdict> verdicts, uint64_t now_ns) {
+    constexpr Direction kOut = Direction::kReturn;
+    std::array<const uint32_t*, kFlowBatch> owners;
+    std::array<uint8_t, kFlowBatch> todo;
+    size_t count = 0;
+    for (size_t i = 0; i < packets.size(); ++i) {
+      const ParsedPacket& p = packets[i].parsed;
+      const auto port = port_to_translate(packets[i], kOut, verdicts[i]);
+      if (!port) continue;
+      const uint32_t* owner = owner_of(p.ip_dst, *space_of_proto(p.ip_proto), *port);
+      if (owner == nullptr) {
+        verdicts[i] = drop(kNoMapping, kOut);
+        continue;
+      }
+      __builtin_prefetch(owner);
+      owners[count] = owner;
+      todo[count++] = static_cast<uint8_t>(i);
+    }
+    for (size_t n = 0; n < count; ++n)
+      if (*owners[n] != PortMap::kFree) __builtin_prefetch(&mappings_.table().at(*owners[n]));
+    for (size_t n = 0; n < count; ++n) {
+      if (*owners[n] == PortMap::kFree) {
+        verdicts[todo[n]] = drop(kNoMapping, kOut);
+        continue;
+      }
+      Mappings::Entry& entry = mappings_.table().at(*owners[n]);
+      mappings_.touch(entry, now_ns);
+      ++entry.value.packets;
+      ++counters_.translated_return;
+      rewrite_endpoint(packets[todo[n]], Side::kDestination, {entry.key.address, entry.key.port});
+    }
+  }
+
+  const uint32_t* owner_of(uint32_t external_address, PortSpace space, uint16_t port) const {
+    const auto address_index = ports_.index_of(external_address);
+    return address_index ? ports_.owner(*address_index, space, port) : nullptr;
+  }
+
+  // Errors do not keep a mapping alive: they come from anywhere.
+  NfVerdict translate_error(NfPacket& packet, Direction direction) {
+    const auto quoted = quoted_packet(packet);
+    if (!quoted) return drop(kUnsupported, direction);
+    const PortSpace space = *space_of_proto(quoted->proto);
+    if (direction == Direction::kReturn) {
+      const uint32_t* owner = owner_of(quoted->source.address, space, quoted->source.port);
+      if (owner == nullptr || *owner == PortMap::kFree || packet.parsed.ip_dst != quoted->source.address)
+        return drop(kNoMapping, direction);
+      const auto& entry = mappings_.table().at(*owner);
+      rewrite_icmp_error(packet, *quoted, Side::kDestination, {entry.key.address, entry.key.port});
+      ++counters_.translated_return;
+    } else {
+      const MappingKey key{quoted->destination.address, quoted->destination.port, static_cast<uint16_t>(space)};
+      const auto* entry = mappings_.find(key, mappings_.table().hash(key));
+      if (entry == nullptr) return drop(kNoMapping, direction);
+      rewrite_icmp_error(packet, *quoted, Side::kSource, {entry->value.external_address, entry->value.external.port});
+      ++counters_.translated_forward;
+    }
+    return {.drop = false, .drop_reason = 0, .out = direction};
+  }
+
+  Mappings::Entry* create(const MappingKey& key, uint32_t hash, uint64_t now_ns) {
+    if (mappings_.table().full()) expire(now_ns, kExpiriesWhenFull);
+    if (mappings_.table().full()) return nullptr;
+    const auto space = PortSpace(key.space);
+    // The hash of the address alone, so that a host keeps one external address.
+    const size_t preferred = mappings_.table().hash({key.address, 0, 0}) % config_.addresses.size();
+    auto external = ports_.take(preferred, space);
+    if (!external && expire(now_ns, kExpiriesWhenFull) != 0) external = ports_.take(preferred, space);
+    if (!external) return nullptr;
+    auto& entry = mappings_.insert(key, hash, now_ns);
+    entry.value = {config_.addresses[external->address_index], *external, 0};
+    ports_.set_owner(*external, space, mappings_.table().id_of(entry));
+    return &entry;
+  }
+
+  uint32_t expire(uint64_t now_ns, uint32_t limit) {
+    return mappings_.expire(
+        now_ns, limit, [&](const Mappings::Entry& e) { ports_.give_back(e.value.external, PortSpace(e.key.space)); });
+  }
+
+  struct Next final : NextConfig {
+    Next(const Mappings& from, Config of)
+        : config(std::move(of)),
+          mappings(from, config.flows, true),
+          ports(config.addresses, config.port_lo, config.port_hi) {}
+    Config config;
+    Mappings::Resize mappings;
+    PortMap ports;
+  };
+
+  Config config_;
+  Mappings mappings_;
+  PortMap ports_;
+  Counters counters_;
+};
+
+}  // namespace
+
+std::unique_ptr<NfCore> make(const json& config, std::span<const MetadataField>) {
+  return std::make_unique<Nat>(read_config(config));
+}
+
+}  // namespace orrery::nat

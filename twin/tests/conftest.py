@@ -17,7 +17,7 @@ def rack() -> dict[str, Any]:
 
 @pytest.fixture
 def make_rule() -> Callable[..., dict[str, Any]]:
-    """A fabric rule with one target unless `targets` gives (hop, server, lo, hi) of several."""
+    """Return a fabric rule with one target unless `targets` gives several as (hop, server, lo, hi)."""
 
     def make(
         kind: str,
@@ -31,7 +31,7 @@ def make_rule() -> Callable[..., dict[str, Any]]:
         wanted = targets or [(hop, server, 0, 65536)]
         rule = {
             "id": id or f"{kind}-{hop}",
-            "pipeline_id": "demo",
+            "chain_id": "demo",
             "kind": kind,
             "priority": 100,
             "from_hosts": [],

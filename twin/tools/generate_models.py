@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes src/orrery_twin/contract/models.py from the contract's JSON Schema; `--check` fails when it is out of date."""
+"""Generate src/orrery_twin/contract/models.py from the contract's JSON Schema; `--check` fails if it is out of date."""
 
 import argparse
 import json
@@ -13,17 +13,16 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 SCHEMA = REPOSITORY / "backend/contract/generated/schema.json"
 MODELS = REPOSITORY / "twin/src/orrery_twin/contract/models.py"
 
-# What the twin sends and receives; the definitions that these refer to follow.
+# What the twin sends and receives; the definitions that these refer to are included.
 ROOTS = [
+    "ApplicationsSpec",
     "CaptureRequest",
     "CaptureStatus",
-    "FabricSpec",
     "FaultRequest",
     "Health",
+    "ObservedApplications",
     "PcapInfo",
     "Problem",
-    "TrafficRequest",
-    "TrafficStatus",
     "TwinCapabilities",
     "TwinSpec",
     "TwinState",
@@ -52,8 +51,17 @@ def closure(definitions: dict[str, Any], roots: list[str]) -> dict[str, Any]:
     return {name: definitions[name] for name in sorted(wanted)}
 
 
+def without_titles(schema: Any) -> Any:
+    """Remove titles of fields: they are for forms, and useless as names of types."""
+    if isinstance(schema, dict):
+        return {
+            key: without_titles(value) for key, value in schema.items() if key != "title" or not isinstance(value, str)
+        }
+    return [without_titles(item) for item in schema] if isinstance(schema, list) else schema
+
+
 def name_variants(name: str, schema: dict[str, Any]) -> None:
-    """Names the members of a tagged union after their tag: `TrafficRequest` of kind `http` is `TrafficRequestHttp`."""
+    """Name the members of a tagged union after their tag: `TwinWatchLine` of type `event` is `TwinWatchLineEvent`."""
     for variant in schema.get("oneOf", schema.get("anyOf", [])):
         for tag in DISCRIMINATORS:
             value = variant.get("properties", {}).get(tag, {}).get("const")
@@ -65,10 +73,10 @@ def name_variants(name: str, schema: dict[str, Any]) -> None:
 def generate() -> str:
     definitions = json.loads(SCHEMA.read_text())["$defs"]
     used = closure(definitions, ROOTS)
+    used = {name: without_titles(schema) for name, schema in used.items()}
     for name, schema in used.items():
         schema.pop("$id", None)
         schema.pop("$schema", None)
-        schema.pop("title", None)
         name_variants(name, schema)
     with tempfile.TemporaryDirectory() as folder:
         source, target = Path(folder, "schema.json"), Path(folder, "models.py")

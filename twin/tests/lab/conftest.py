@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A launched twin for the lab tests, spoken to as the server does, and commands inside of its namespaces."""
+"""A launched twin for the lab tests, driven as the server does, and commands inside its namespaces."""
 
 import http.client
 import json
@@ -17,10 +17,13 @@ from typing import Any
 
 import pytest
 
+from .applications import Applications
+
 TWIN = Path(__file__).resolve().parents[2]
 LAUNCHER = TWIN / "bin/twin-launcher"
 FAKE_BOARD = f"{sys.executable} {Path(__file__).with_name('fake_board.py')}"
 NO_DOCKER = {"ORRERY_DOCKERD_COMMAND": "/no/dockerd"}
+PROGRAM = Path(__file__).with_name("program.mjs")
 TOOLS = ("mnexec", "ovs-vswitchd", "tc", "ethtool", "tcpdump", "iperf3")
 
 
@@ -28,7 +31,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     here = Path(__file__).parent
     reason = None
     if os.geteuid() != 0:
-        reason = "makes network namespaces: needs root"
+        reason = "creates network namespaces: needs root"
     elif missing := [tool for tool in TOOLS if shutil.which(tool) is None]:
         reason = f"programs are missing: {', '.join(missing)}"
     for item in items:
@@ -50,7 +53,7 @@ class UnixConnection(http.client.HTTPConnection):
 
 
 class Lab:
-    """Its boards are stand-ins and it has no container engine unless `environment` says otherwise."""
+    """Boards are stand-ins and there is no container engine unless `environment` says otherwise."""
 
     def __init__(self, environment: dict[str, str] | None = None, parent: str = "/tmp") -> None:
         # Short, because of the length of unix socket paths.
@@ -58,9 +61,13 @@ class Lab:
         self.socket = self.directory / "run/twind.sock"
         self.environment = {**os.environ, "ORRERY_BOARD_COMMAND": FAKE_BOARD, **NO_DOCKER, **(environment or {})}
         self.log = (self.directory / "log").open("wb")
+        self.applications = Applications(self)
+        self.infrastructure: Any = None
         self.launch()
 
     def launch(self) -> None:
+        # One that was just killed may still answer.
+        self.socket.unlink(missing_ok=True)
         command = [str(LAUNCHER), "--python", sys.executable]
         command += ["--run-dir", str(self.directory / "run"), "--state-dir", str(self.directory / "state")]
         self.launcher = subprocess.Popen(command, stdout=self.log, stderr=self.log, env=self.environment)
@@ -87,9 +94,13 @@ class Lab:
 
     def put_spec(self, infrastructure: Any, generation: int = 1, agents: Any = None) -> Any:
         spec = {"generation": generation, "infrastructure": infrastructure, "agents": agents}
+        self.infrastructure = infrastructure or self.infrastructure
         self.ok("PUT", "/spec", spec)
         wanted = "down" if infrastructure is None else "up"
-        return self.until(lambda: self.state_if(wanted, generation), f"phase {wanted}")
+        state = self.until(lambda: self.state_if(wanted, generation), f"phase {wanted}")
+        if infrastructure is not None and agents is None:
+            self.program(infrastructure)
+        return state
 
     def state_if(self, phase: str, generation: int) -> Any:
         state = self.ok("GET", "/state")
@@ -104,16 +115,16 @@ class Lab:
             if self.launcher.poll() is not None:
                 break
             time.sleep(0.02)
-        raise AssertionError(f"waited for {what} in vain; log:\n{(self.directory / 'log').read_text()[-4000:]}")
+        raise AssertionError(f"timed out waiting for {what}; log:\n{(self.directory / 'log').read_text()[-4000:]}")
 
     def until_after_exit(self, ready: Callable[[], Any], what: str, limit_s: float = 10.0) -> None:
         end = time.monotonic() + limit_s
         while not ready():
-            assert time.monotonic() < end, f"waited for {what} in vain"
+            assert time.monotonic() < end, f"timed out waiting for {what}"
             time.sleep(0.01)
 
     def inside(self, command: list[str], node: str | None = None, limit_s: float = 20.0) -> str:
-        """Runs a command in the twin's namespaces, or in those of a node; gives its output."""
+        """Run a command in the twin's namespaces, or in those of a node; return its output."""
         result = subprocess.run(
             self.entering(command, node), capture_output=True, text=True, timeout=limit_s, check=False
         )
@@ -127,14 +138,21 @@ class Lab:
             enter += ["nsenter", f"--net=/proc/{pid}/ns/net", "--"]
         return [*enter, *command]
 
-    def run_traffic(self, request: dict[str, Any], limit_s: float = 30.0) -> Any:
-        started = self.ok("POST", "/traffic", request)
+    def program(self, infrastructure: Any, *rules: dict[str, Any]) -> Any:
+        """Bring the switches to the rules; return the faults, the planned entries by switch and the packets by rule."""
+        switches = str(self.directory / "run/switches.json")
+        wanted = {"infrastructure": infrastructure, "rules": rules, "switches": switches}
+        command = self.entering([os.environ.get("NODE", "node"), str(PROGRAM)])
+        result = subprocess.run(
+            command, input=json.dumps(wanted), capture_output=True, text=True, timeout=30, check=False
+        )
+        assert result.returncode == 0, result.stderr
+        return json.loads(result.stdout)
 
-        def finished() -> Any:
-            status = self.ok("GET", f"/traffic/{started['id']}")
-            return status if status["ended_ms"] is not None else None
-
-        return self.until(finished, f"{request['kind']} traffic to end", limit_s)
+    def address_of(self, node: str) -> str:
+        """Return the first address of a host; any other name is taken as an address."""
+        hosts = {host["id"]: host["addresses"][0]["address"] for host in self.infrastructure["hosts"]}
+        return str(hosts.get(node, node))
 
     def close(self) -> None:
         if self.launcher.poll() is None:
@@ -159,15 +177,15 @@ def shared_lab() -> Iterator[Lab]:
 
 @pytest.fixture
 def lab(shared_lab: Lab, rack: dict[str, Any]) -> Lab:
-    """The rack, up, with no rules beyond routing. Shared by tests: only they who break it get one of their own."""
+    """The rack, up, with no rules beyond routing. Shared by tests; a test that breaks it must use its own."""
     shared_lab.put_spec(rack)
-    shared_lab.ok("PUT", "/fabric", {"generation": 0, "rules": []})
+    shared_lab.applications.clear()
     return shared_lab
 
 
 @pytest.fixture
 def own_lab() -> Iterator[Lab]:
-    """In /run, of which the twin has one of its own."""
+    """In /run, which is private to the twin."""
     lab = Lab(parent="/run")
     yield lab
     lab.close()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes how it was started into its state directory, and waits."""
+"""Write how it was started into its state directory, and wait."""
 
 import os
 import signal

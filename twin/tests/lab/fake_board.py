@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stands in for a board: opens its sockets, and does nothing but have slots stuck, or emptied (`empty`)."""
+"""Stand-in for a board: opens its sockets, and can only make slots stuck or empty (`empty`)."""
 
 import argparse
 import json

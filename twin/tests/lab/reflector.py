@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stands in for a data plane: moves frames from one hop to the next and out again, by destination MAC.
+"""Stand-in for a data plane: move frames from one hop to the next and out again, by destination MAC.
 
-Arguments: interface, then `HOP=NEXT` pairs; NEXT is a hop or `exit`. Prints `ready`, then a line of JSON for each
-new kind of frame.
+Arguments: interface, then `HOP=NEXT` pairs; NEXT is a hop or `exit`. Prints `ready`, then a line of JSON for each new
+kind of frame.
 """
 
 import json

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Boards of the twin: a stand-in that only opens what it is given, and the real board where it is built."""
+"""Boards of the twin: a stand-in that only opens its sockets, and the real board if it is built."""
 
 import asyncio
 import json
@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from orrery_twin.adapters.board_build import BoardBuild
-from orrery_twin.adapters.board_control import BoardRefused, BoardSilent, ask_board
+from orrery_twin.adapters.control_socket import ControlRefused, ControlSilent
+from orrery_twin.adapters.control_socket import ask as ask_program
 
 from .conftest import FAKE_BOARD, Lab
 from .test_lifecycle import FAKE_AGENT, processes_of
@@ -63,7 +64,7 @@ def answers(socket: Path) -> Callable[[], bool]:
 
 
 def host_pid(lab: Lab, pid: int) -> int:
-    """A process id of the twin as this namespace knows it."""
+    """A PID of the twin as this namespace knows it."""
     namespace = Path(f"/proc/{lab.init_pid}/ns/pid").readlink()
     for entry in Path("/proc").iterdir():
         try:
@@ -74,7 +75,7 @@ def host_pid(lab: Lab, pid: int) -> int:
             continue
         if int(numbers.split()[-1]) == pid:
             return int(entry.name)
-    raise AssertionError(f"there is no process {pid} in the twin")
+    raise AssertionError(f"no process {pid} in the twin")
 
 
 def test_boards_have_their_ports_and_sockets_and_the_agent_learns_of_them(board_lab: Lab, rack: dict[str, Any]) -> None:
@@ -152,7 +153,7 @@ def test_a_slot_is_stuck_until_the_fault_is_removed_or_power_is_lost(board_lab: 
     other = board_lab.ok("POST", "/faults", wanted | {"slot": 0})
     board_lab.ok("DELETE", f"/faults/{fault['id']}")
     assert board_lab.ok("GET", "/state")["faults"] == [other]
-    # A slot that was emptied meanwhile has nothing to clear.
+    # A slot that was emptied in the meantime has nothing to clear.
     assert ask(Path(told["control"]), "empty", {}) == {}
     board_lab.ok("DELETE", f"/faults/{other['id']}")
     board_lab.ok("POST", "/faults", wanted)
@@ -208,12 +209,12 @@ def test_a_changed_board_is_built_again_and_nothing_else(board_lab: Lab, rack: d
 
 
 def ask(control: Path, method: str, params: dict[str, Any]) -> Any:
-    return asyncio.run(ask_board(control, method, params))
+    return asyncio.run(ask_program(control, method, params))
 
 
 @pytest.fixture
 def real_lab() -> Iterator[Lab]:
-    """With the board that is built; a modelled second of a load takes a millisecond."""
+    """Uses the board that is built; a modelled second of a load takes a millisecond."""
     build = BoardBuild.of_checkout()
     if build.missing() or not build.images_key.exists():
         pytest.skip("the board is not built")
@@ -248,8 +249,7 @@ def test_the_real_board_runs_in_its_server(real_lab: Lab, rack: dict[str, Any]) 
 def test_a_stuck_slot_of_the_real_board_answers_no_more(real_lab: Lab, rack: dict[str, Any]) -> None:
     build = BoardBuild.of_checkout()
     images = sorted((build.images / "de5").glob("*-0.partial"))
-    if not images:
-        pytest.skip("there are no bitstreams")
+    assert images, "no bitstreams: build the boards first"
     real_lab.put_spec(rack)
     real_lab.until(lambda: describes(real_lab, "board-1"), "the board to answer")
     control = real_lab.directory / "run/b/board-1/ctl.sock"
@@ -267,7 +267,7 @@ def test_a_stuck_slot_of_the_real_board_answers_no_more(real_lab: Lab, rack: dic
     real_lab.ok("DELETE", f"/faults/{fault['id']}")
     assert ask(control, "csr_read", read_id) == identity
     real_lab.ok("POST", "/faults", wanted)
-    with pytest.raises(BoardRefused):
+    with pytest.raises(ControlRefused):
         ask(control, "csr_read", read_id)
     assert slot_state() == "faulty"
 
@@ -275,7 +275,7 @@ def test_a_stuck_slot_of_the_real_board_answers_no_more(real_lab: Lab, rack: dic
 def describes(lab: Lab, board: str) -> Any:
     try:
         return ask(lab.directory / "run/b" / board / "ctl.sock", "describe", {})
-    except BoardSilent:
+    except ControlSilent:
         return None
 
 
@@ -285,7 +285,7 @@ def test_without_a_board_program_the_twin_comes_up_with_failed_boards(rack: dict
         lab.put_spec(rack)
         failed = node(lab, "board-1")
         assert (failed["state"], failed["pid"]) == ("failed", None)
-        assert failed["detail"] == "the board is not built: there is no program /no/boardd"
+        assert failed["detail"] == "the board is not built: no program /no/boardd"
         (capability,) = [one for one in lab.ok("GET", "/capabilities")["capabilities"] if one["id"] == "boards"]
         assert not capability["available"] and "/no/boardd" in capability["detail"] and capability["fallback"]
         wanted = {"kind": "slot-stuck", "target": "board-1", "slot": 0}
@@ -299,6 +299,36 @@ def test_a_board_that_ends_at_once_has_failed_and_says_why(rack: dict[str, Any])
     try:
         lab.put_spec(rack)
         failed = lab.until(lambda: node(lab, "board-1")["state"] == "failed" and node(lab, "board-1"), "the failure")
-        assert failed["detail"].startswith("exited with 3: the key is lost; starting again in")
+        assert failed["detail"].startswith("exited with 3: the key is lost; restarting in")
+    finally:
+        lab.close()
+
+
+def test_boards_wait_for_their_build_and_say_how_far_it_is(rack: dict[str, Any], tmp_path: Path) -> None:
+    building = tmp_path / "building"
+    building.write_text("7 of 54")
+    lab = Lab(
+        {
+            "ORRERY_AGENT_COMMAND": f"{sys.executable} {FAKE_AGENT}",
+            "ORRERY_BOARD_COMMAND": f"{sys.executable} {FAKE_BOARD}",
+            "ORRERY_BOARD_BUILDING": str(building),
+        }
+    )
+    try:
+        lab.put_spec(rack, agents=AGENTS)
+
+        def told(progress: str) -> Any:
+            one = node(lab, "board-1")
+            return one if one["state"] == "starting" and progress in (one["detail"] or "") else None
+
+        lab.until(lambda: told("7 of 54"), "the progress of the build")
+        building.write_text("8 of 54")
+        lab.until(lambda: told("8 of 54"), "more progress")
+        assert "being built" in next(
+            one["detail"] for one in lab.ok("GET", "/capabilities")["capabilities"] if one["id"] == "boards"
+        )
+        building.unlink()
+        until_up(lab, "board-1")
+        until_up(lab, "board-2")
     finally:
         lab.close()

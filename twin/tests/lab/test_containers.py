@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The container engine of the twin: Docker where it is installed, and a container that does nothing but live."""
+"""The container engine of the twin: Docker if it is installed, and a container that only sleeps."""
 
 import json
 import os
@@ -29,15 +29,14 @@ HOLD = "#include <unistd.h>\nint main() { for (;;) pause(); }\n"
 cgroup_name = runpy.run_path(str(LAUNCHER))["cgroup_of"]
 IMAGE = "test/hold:1"
 DIRECTORIES_OF_DOCKER = ("/etc/docker", "/opt", "/var/lib")
-"""Where Docker keeps things on a machine of its own."""
+"""Where Docker keeps its files on a machine."""
 
 
 @pytest.fixture(scope="session")
 def image(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """A root with nothing but the static program `/hold`."""
+    """A root file system with nothing but the static program `/hold`."""
     compiler = shutil.which("cc")
-    if compiler is None:
-        pytest.skip("there is no C compiler")
+    assert compiler, "no C compiler: install the Debian packages first"
     program = tmp_path_factory.mktemp("hold") / "hold"
     subprocess.run([compiler, "-static", "-Os", "-s", "-x", "c", "-o", program, "-"], input=HOLD, text=True, check=True)
     data = BytesIO()
@@ -87,7 +86,7 @@ def import_image(lab: Lab, image: bytes) -> None:
 
 
 def start_container(lab: Lab, name: str, server: str = "server-1") -> int:
-    """As an agent starts one; the process id is that of the twin."""
+    """Start a container as an agent does; its PID is in the twin's namespace."""
     limits = {"NetworkMode": "none", "CapDrop": ["ALL"], "CapAdd": ["NET_RAW"], "ReadonlyRootfs": True}
     limits |= {"Memory": 64 << 20, "NanoCpus": 10**9, "PidsLimit": 8, "SecurityOpt": ["no-new-privileges"]}
     wanted = {"Image": IMAGE, "Labels": {"orrery.node": server}, "HostConfig": limits}
@@ -103,12 +102,13 @@ def running_pid(lab: Lab, name: str) -> int:
 
 
 def started_at(lab: Lab, pid: int) -> str:
-    """Tells a process from another one with the same id."""
+    """Distinguishes a process from another with the same PID."""
     return lab.inside(["cat", f"/proc/{pid}/stat"]).rsplit(")", 1)[1].split()[19]
 
 
 def daemon_pid(lab: Lab, name: str) -> int | None:
-    found = subprocess.run(lab.entering(["pgrep", "-x", name]), capture_output=True, text=True, check=False).stdout
+    command = lab.entering(["pgrep", "-o", "-x", name])
+    found = subprocess.run(command, capture_output=True, text=True, check=False).stdout
     return int(found) if found.strip() else None
 
 
@@ -119,7 +119,7 @@ def kill_daemon(lab: Lab, name: str) -> None:
 
 
 def cgroups_of(lab: Lab) -> list[Path]:
-    """One a hierarchy."""
+    """One per hierarchy."""
     name = cgroup_name(str(lab.directory / "state"))
     return [group for pattern in (name, f"*/{name}") for group in Path("/sys/fs/cgroup").glob(pattern)]
 
@@ -138,7 +138,7 @@ def test_containers_run_in_the_twin_and_agents_learn_of_the_engine(
     import_image(docker_lab, image)
     pid = start_container(docker_lab, "one")
     assert list(cgroups_of(docker_lab)[0].iterdir())
-    # The server can give it an interface: they share the space of process ids.
+    # The agent can give it an interface: they share the PID namespace.
     docker_lab.inside(["ip", "link", "add", "near-a", "type", "veth", "peer", "name", "near-b"], "server-1")
     docker_lab.inside(["ip", "link", "set", "near-b", "netns", str(pid), "name", "near"], "server-1")
     inside = docker_lab.inside(["nsenter", f"--net=/proc/{pid}/ns/net", "--", "ip", "-j", "link"])
@@ -174,7 +174,7 @@ def test_containers_end_with_their_servers(docker_lab: Lab, rack: dict[str, Any]
     assert not any(path.is_dir() for group in cgroups_of(docker_lab) for path in group.iterdir())
     assert capability(docker_lab)["available"]
 
-    # Down while the engine is away: they are gone when it is offered again.
+    # Down while the engine is down: they are gone when it is offered again.
     docker_lab.put_spec(rack, generation=3)
     start_container(docker_lab, "again")
     docker_lab.inside(["kill", "-9", str(daemon_pid(docker_lab, "dockerd"))])
@@ -254,7 +254,7 @@ def test_the_directories_of_the_machine_are_left_alone(
 ) -> None:
     until_offered(docker_lab)
     assert machine_directories() == directories_before
-    # They may have been there before, so that nothing new would be seen.
+    # They may have existed before, so nothing new would be seen.
     assert docker_lab.inside(["ls", "/run/containerd/opt"]).split()
     if Path("/etc/docker").is_dir():
         assert docker_lab.inside(["stat", "-f", "-c", "%T", "/etc/docker"]).strip() == "tmpfs"
@@ -281,7 +281,7 @@ def test_without_docker_the_twin_says_so_and_works(rack: dict[str, Any]) -> None
         lab.put_spec(rack, agents=AGENTS)
         told = capability(lab)
         assert not told["available"] and "not installed: /no/dockerd" in told["detail"]
-        assert told["fallback"] == "container NFs are not offered; NFs run in the engine"
+        assert told["fallback"] == "no container NFs; NFs run in the engine"
         assert "--docker" not in agent_arguments(lab, "server-1")
         assert not socket_of(lab).exists() and daemon_pid(lab, "containerd") is None
         lab.put_spec(None, generation=2)
@@ -295,7 +295,7 @@ def test_an_engine_that_cannot_start_says_why_and_the_twin_works(rack: dict[str,
     lab = Lab({"ORRERY_DOCKERD_COMMAND": "dockerd --storage-driver nonsense"})
     try:
         lab.put_spec(rack)
-        lab.until(lambda: "driver not supported; starting again" in capability(lab)["detail"], "the reason")
+        lab.until(lambda: "driver not supported; restarting" in capability(lab)["detail"], "the reason")
         assert not capability(lab)["available"]
     finally:
         lab.close()

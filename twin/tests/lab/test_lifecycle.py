@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whatever is killed: nothing stays behind, and the same spec builds the same twin again."""
+"""Whatever is killed: nothing is left behind, and the same spec builds the same twin again."""
 
 import os
 import shutil
@@ -19,7 +19,7 @@ FAKE_AGENT = Path(__file__).with_name("fake_agent.py")
 
 
 def processes_of(directory: Path) -> list[str]:
-    """Command lines that mention the lab's directory, and are not ours."""
+    """Command lines that mention the lab's directory, except our own."""
     found = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit() and int(entry.name) != os.getpid():
@@ -53,7 +53,7 @@ def test_a_killed_launcher_leaves_nothing(own_lab: Lab, rack: dict[str, Any], nu
     interfaces = set(Path("/sys/class/net").iterdir())
     run_mounts = mounts_at("/run")
     own_lab.put_spec(rack)
-    own_lab.ok("POST", "/traffic", {"kind": "http", "from": "client-1", "to": "web-1"})
+    own_lab.applications.start("http-client", "client-1", to="web-1")
     namespace = str(Path(f"/proc/{own_lab.init_pid}/ns/pid").readlink())
     assert len(anyone_in(namespace)) > 10
 
@@ -70,8 +70,9 @@ def test_a_killed_launcher_leaves_nothing(own_lab: Lab, rack: dict[str, Any], nu
 
 def test_the_launcher_ends_with_twind_and_the_spec_builds_again(own_lab: Lab, rack: dict[str, Any]) -> None:
     own_lab.put_spec(rack)
-    endless = own_lab.ok("POST", "/traffic", {"kind": "http", "from": "client-2", "to": "web-2"})
-    own_lab.ok("POST", "/traffic", {"kind": "probe", "from": "client-1", "to": "web-1", "duration_s": 0.2})
+    endless = own_lab.applications.start("http-client", "client-2", to="web-2")
+    over = own_lab.applications.start("probe", "client-1", to="web-1", duration_s=0.2)
+    ended = own_lab.applications.until_state(over, "completed")
     init = own_lab.init_pid
     (twind,) = Path(f"/proc/{init}/task/{init}/children").read_text().split()[:1]
     os.kill(int(twind), signal.SIGKILL)
@@ -80,37 +81,35 @@ def test_the_launcher_ends_with_twind_and_the_spec_builds_again(own_lab: Lab, ra
     own_lab.launch()
     state = own_lab.put_spec(rack, generation=5)
     assert state["build_ms"] > 0
-    resumed = own_lab.until(
-        lambda: [one for one in own_lab.ok("GET", "/traffic")["items"] if one["received"] > 0], "traffic to go on"
-    )
-    assert [(one["id"], one["started_ms"]) for one in resumed] == [(endless["id"], endless["started_ms"])]
-    wanted = {"kind": "http", "from": "client-1", "to": "web-1", "count": 2, "rate_per_s": 50}
-    assert own_lab.run_traffic(wanted)["received"] == 2
+    own_lab.applications.put()
+    own_lab.applications.until(endless, lambda status: status["metrics"].get("received", 0) > 0, "requests again")
+    assert own_lab.applications.status(over) == ended
+    assert own_lab.applications.run("http-client", "client-1", to="web-1", count=2, rate_per_s=50)["received"] == 2
 
 
 def test_down_and_up_and_changed(own_lab: Lab, rack: dict[str, Any]) -> None:
     own_lab.put_spec(rack, generation=1)
-    running = own_lab.ok("POST", "/traffic", {"kind": "http", "from": "client-1", "to": "web-1"})
+    running = own_lab.applications.start("http-client", "client-1", to="web-1")
     down = own_lab.put_spec(None, generation=2)
     assert (down["nodes"], down["links"], down["build_ms"]) == ([], [], None)
     assert "sw1" not in own_lab.inside(["cat", "/proc/net/dev"])
-    assert own_lab.ok("GET", f"/traffic/{running['id']}")["state"] == "stopped"
-    assert own_lab.call("POST", "/traffic", {"kind": "http", "from": "client-1", "to": "web-1"})[0] == 409
-    assert own_lab.call("PUT", "/fabric", {"generation": 1, "rules": []})[0] == 409
+    assert own_lab.applications.until_state(running, "stopped")["pid"] is None
 
     rack["hosts"] = rack["hosts"][:3]
     rack["links"] = rack["links"][:6]
     up = own_lab.put_spec(rack, generation=3)
     assert len(up["nodes"]) == 9
-    wanted = {"kind": "http", "from": "client-1", "to": "web-1", "count": 2, "rate_per_s": 50}
-    assert own_lab.run_traffic(wanted)["received"] == 2
+    own_lab.applications.clear()
+    assert own_lab.applications.run("http-client", "client-1", to="web-1", count=2, rate_per_s=50)["received"] == 2
 
 
 def test_the_same_spec_again_disturbs_nothing(own_lab: Lab, rack: dict[str, Any]) -> None:
     own_lab.put_spec(rack, generation=1)
-    running = own_lab.ok("POST", "/traffic", {"kind": "http", "from": "client-1", "to": "web-1"})
+    running = own_lab.applications.start("http-client", "client-1", to="web-1")
+    before = own_lab.applications.until_state(running, "running")
     own_lab.put_spec(rack, generation=2)
-    assert own_lab.ok("GET", f"/traffic/{running['id']}")["state"] in ("starting", "running")
+    after = own_lab.applications.status(running)
+    assert (after["state"], after["pid"]) == ("running", before["pid"])
 
 
 @pytest.fixture
@@ -151,7 +150,7 @@ def test_help_and_missing_things_are_explained(tmp_path: Path) -> None:
         result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=10, **options)
         return result.returncode, result.stderr
 
-    # The checkout may lie where nobody else can reach, such as the home directory of root.
+    # The checkout may be where no other user can reach it, such as root's home directory.
     with tempfile.TemporaryDirectory() as reachable:
         Path(reachable).chmod(0o755)
         copy = Path(shutil.copy(LAUNCHER, reachable))

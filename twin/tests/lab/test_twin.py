@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The emulated network itself: shaping, faults, captures, what is refused."""
+"""The emulated network itself: shaping, faults, captures, refusals."""
 
 import json
 import struct
@@ -35,13 +35,25 @@ def test_state_names_every_node_and_link(lab: Lab, rack: dict[str, Any]) -> None
     assert all(sample["up"] for sample in state["links"])
 
 
+def test_a_check_refuses_as_a_spec_does_and_changes_nothing(lab: Lab, rack: dict[str, Any]) -> None:
+    before = lab.ok("GET", "/state")["generation"]
+    rack["links"][2]["delay_us"] = 9e6
+    for method, path in (("POST", "/spec/check"), ("PUT", "/spec")):
+        status, problem = lab.call(method, path, {"generation": 9, "infrastructure": rack, "agents": None})
+        assert status == 422
+        assert [error["pointer"] for error in problem["errors"]] == ["/infrastructure/links/2/delay_us"]
+    rack["links"][2]["delay_us"] = 0
+    assert lab.call("POST", "/spec/check", {"generation": 9, "infrastructure": rack, "agents": None})[0] == 204
+    assert lab.ok("GET", "/state")["generation"] == before
+
+
 def test_the_root_namespace_sees_none_of_it(lab: Lab) -> None:
     assert "sw1p1" in lab.inside(["ls", "/sys/class/net"])
     assert not any(path.name.startswith("sw1") for path in Path("/sys/class/net").iterdir())
 
 
 def test_ping_between_all_hosts(lab: Lab, rack: dict[str, Any]) -> None:
-    """An ICMP echo by hand: the machine may have no ping."""
+    """An ICMP echo written by hand: the machine may have no ping."""
     program = (
         "import socket,struct,sys\n"
         "s=socket.socket(socket.AF_INET,socket.SOCK_RAW,socket.IPPROTO_ICMP);s.settimeout(3)\n"
@@ -49,15 +61,15 @@ def test_ping_between_all_hosts(lab: Lab, rack: dict[str, Any]) -> None:
         "for a in sys.argv[1:]:\n s.sendto(m,(a,0))\n while s.recvfrom(99)[1][0]!=a: pass\n"
     )
     for host in rack["hosts"]:
-        others = [other["address"] for other in rack["hosts"] if other is not host]
+        others = [other["addresses"][0]["address"] for other in rack["hosts"] if other is not host]
         lab.inside([sys.executable, "-c", program, *others], host["id"])
 
 
 @pytest.mark.parametrize("protocol", ["tcp", "udp"])
 def test_bandwidth_holds(lab: Lab, rack: dict[str, Any], protocol: str) -> None:
     limit = next(one["bandwidth_bps"] for one in rack["links"] if one["id"] == "client-1-leaf-1")
-    wanted = {"kind": "iperf3", "from": "client-1", "to": "web-1", "protocol": protocol}
-    status = lab.run_traffic(wanted | {"rate_bps": 3 * limit, "duration_s": 2})
+    wanted = {"to": "web-1", "protocol": protocol, "rate_bps": 3 * limit, "duration_s": 2}
+    status = lab.applications.run("iperf3-client", "client-1", **wanted)
     assert status["state"] == "completed", status
     assert status["received"] * 1400 * 8 / 2 < 1.3 * limit
 
@@ -65,7 +77,7 @@ def test_bandwidth_holds(lab: Lab, rack: dict[str, Any], protocol: str) -> None:
 def test_http_counts_a_missing_server_as_errors(lab: Lab) -> None:
     lab.inside(["ip", "route", "add", "unreachable", "10.0.2.1"], "client-1")
     try:
-        status = lab.run_traffic({"kind": "http", "from": "client-1", "to": "web-1", "count": 3, "rate_per_s": 100})
+        status = lab.applications.run("http-client", "client-1", to="web-1", count=3, rate_per_s=100)
     finally:
         lab.inside(["ip", "route", "del", "unreachable", "10.0.2.1"], "client-1")
     assert (status["sent"], status["received"], status["errors"]) == (3, 0, 3)
@@ -73,42 +85,42 @@ def test_http_counts_a_missing_server_as_errors(lab: Lab) -> None:
 
 
 def test_an_attack_request_and_another_port_reach_the_server(lab: Lab) -> None:
-    wanted = {"kind": "http", "from": "client-2", "to": "web-2", "count": 3, "rate_per_s": 50}
-    assert lab.run_traffic(wanted | {"path": ATTACK, "body": "id=1 UNION SELECT"})["received"] == 3
-    assert lab.run_traffic(wanted | {"port": 8080})["received"] == 3
+    wanted = {"to": "web-2", "count": 3, "rate_per_s": 50}
+    for changed in ({"path": ATTACK, "body": "id=1 UNION SELECT"}, {"port": 8080}):
+        assert lab.applications.run("http-client", "client-2", **wanted | changed)["received"] == 3
 
 
 def test_probe_measures_one_way_latency(lab: Lab) -> None:
-    status = lab.run_traffic({"kind": "probe", "from": "client-1", "to": "web-2", "rate_per_s": 100, "duration_s": 1})
+    status = lab.applications.run("probe", "client-1", to="web-2", rate_per_s=100, duration_s=1)
     assert status["received"] == status["sent"] > 50
-    assert 0 < status["latency_us"]["p50"] <= status["latency_us"]["p99"]
+    assert 0 < status["latency_p50_us"] <= status["latency_p99_us"]
 
 
-def test_traffic_without_end_runs_until_deleted(lab: Lab) -> None:
-    started = lab.ok("POST", "/traffic", {"kind": "http", "from": "client-1", "to": "web-1", "rate_per_s": 20})
-    lab.until(lambda: lab.ok("GET", f"/traffic/{started['id']}")["received"] > 0, "replies")
-    stopped = lab.ok("DELETE", f"/traffic/{started['id']}")
-    assert stopped["state"] == "stopped" and stopped["ended_ms"]
+def test_an_application_without_end_runs_until_it_is_removed(lab: Lab) -> None:
+    name = lab.applications.start("http-client", "client-1", to="web-1", rate_per_s=20)
+    pid = lab.applications.until(name, lambda status: status["metrics"].get("received", 0) > 0, "replies")["pid"]
+    lab.applications.remove(name)
+    lab.until(lambda: lab.inside(["sh", "-c", f"test -e /proc/{pid} || echo gone"]), "the end of its process")
 
 
 def test_a_link_goes_down_and_comes_back(lab: Lab) -> None:
     fault = lab.ok("POST", "/faults", {"kind": "link-down", "target": "web-1-leaf-1"})
     lab.until(lambda: not link(lab, "web-1-leaf-1")["up"], "the link to be down")
     assert [one["id"] for one in lab.ok("GET", "/state")["faults"]] == [fault["id"]]
-    wanted = {"kind": "http", "from": "client-1", "to": "web-1", "count": 2, "rate_per_s": 50}
-    assert lab.run_traffic(wanted)["received"] == 0
+    wanted = {"to": "web-1", "count": 2, "rate_per_s": 50}
+    assert lab.applications.run("http-client", "client-1", **wanted)["received"] == 0
     assert lab.call("POST", "/faults", {"kind": "link-down", "target": "web-1-leaf-1"})[0] == 409
 
     lab.ok("DELETE", f"/faults/{fault['id']}")
     lab.until(lambda: link(lab, "web-1-leaf-1")["up"], "the link to be up")
-    assert lab.run_traffic(wanted)["received"] == 2
+    assert lab.applications.run("http-client", "client-1", **wanted)["received"] == 2
     assert lab.ok("GET", "/state")["faults"] == []
     assert lab.call("DELETE", f"/faults/{fault['id']}")[0] == 404
 
 
 def test_capture_sees_what_the_host_sees(lab: Lab) -> None:
     capture = lab.ok("POST", "/captures", {"host": "web-1", "filter": "tcp dst port 80", "packets": 5})
-    lab.run_traffic({"kind": "http", "from": "client-1", "to": "web-1", "count": 3, "rate_per_s": 50})
+    lab.applications.run("http-client", "client-1", to="web-1", count=3, rate_per_s=50)
 
     def completed() -> Any:
         status = lab.ok("GET", f"/captures/{capture['id']}")
@@ -149,7 +161,7 @@ def test_an_uploaded_capture_is_replayed_as_it_is(lab: Lab) -> None:
     assert info in lab.ok("GET", "/pcaps")["items"]
 
     capture = lab.ok("POST", "/captures", {"host": "web-2", "filter": "udp port 9999", "packets": 4})
-    status = lab.run_traffic({"kind": "pcap", "from": "client-1", "pcap_id": info["id"], "loops": 2})
+    status = lab.applications.run("pcap-replay", "client-1", pcap_id=info["id"], loops=2)
     assert (status["state"], status["sent"], status["errors"]) == ("completed", 4, 0)
     path = f"/captures/{capture['id']}"
     lab.until(lambda: lab.ok("GET", path)["state"] == "completed", "the replayed packets at their host")
@@ -159,10 +171,9 @@ def test_an_uploaded_capture_is_replayed_as_it_is(lab: Lab) -> None:
 def test_a_capture_is_deleted_when_nothing_replays_it(lab: Lab) -> None:
     info = lab.ok("POST", "/pcaps?name=short-lived", pcap(udp_frame(1001)))
     path = f"/pcaps/{info['id']}"
-    slow = {"kind": "pcap", "from": "client-1", "pcap_id": info["id"], "rate_pps": 1, "loops": 1000}
-    traffic = lab.ok("POST", "/traffic", slow)
+    name = lab.applications.start("pcap-replay", "client-1", pcap_id=info["id"], rate_pps=1, loops=1000)
     assert lab.call("DELETE", path)[0] == 409
-    lab.ok("DELETE", f"/traffic/{traffic['id']}")
+    lab.applications.remove(name)
     assert lab.call("DELETE", path)[0] == 204
     assert lab.call("DELETE", path)[0] == 404
     assert info not in lab.ok("GET", "/pcaps")["items"]
@@ -201,19 +212,15 @@ def test_what_is_no_capture_is_refused_and_not_kept(lab: Lab, data: bytes) -> No
     [
         ("PUT", "/spec", {"generation": 1, "infrastructure": None}, 422, "/agents"),
         ("PUT", "/spec", {"generation": -1, "infrastructure": None, "agents": None}, 422, "/generation"),
-        ("POST", "/traffic", {"kind": "http", "from": "client-1", "to": "web-9"}, 422, "/to"),
-        ("POST", "/traffic", {"kind": "http", "from": "server-1", "to": "web-1"}, 422, "/from"),
-        ("POST", "/traffic", {"kind": "http", "from": "client-1", "to": "web-1", "rate_per_s": 0}, 422, "/rate_per_s"),
-        ("POST", "/traffic", {"kind": "http", "from": "client-1", "to": "web-1", "x": 1}, 422, "/x"),
-        ("POST", "/traffic", {"kind": "pcap", "from": "client-1", "pcap_id": "none"}, 422, "/pcap_id"),
-        ("POST", "/traffic", {"kind": "flood"}, 422, "/kind"),
+        ("PUT", "/applications", {"generation": -1, "applications": []}, 422, "/generation"),
+        ("PUT", "/applications", {"generation": 1, "applications": [{"revision": 1}]}, 422, "/applications/0/address"),
         ("POST", "/faults", {"kind": "link-down", "target": "no-link"}, 422, "/target"),
         ("POST", "/faults", {"kind": "agent-kill", "target": "web-1"}, 422, "/target"),
         ("POST", "/captures", {"host": "server-1"}, 422, "/host"),
-        ("POST", "/traffic", b"{", 400, None),
-        ("POST", "/traffic", b'"' + b"x" * (9 << 20), 413, None),
+        ("PUT", "/applications", b"{", 400, None),
+        ("PUT", "/applications", b'"' + b"x" * (9 << 20), 413, None),
         ("GET", "/nothing", None, 404, None),
-        ("DELETE", "/traffic/none", None, 404, None),
+        ("DELETE", "/faults/none", None, 404, None),
         ("PATCH", "/spec", None, 405, None),
     ],
 )
@@ -229,7 +236,7 @@ def test_bad_requests_name_the_field(
 
 
 class Watcher:
-    """Lines of GET /watch, gathered by a thread."""
+    """Lines of GET /watch, collected by a thread."""
 
     def __init__(self, lab: Lab) -> None:
         self.connection = UnixConnection(lab.socket)
@@ -266,8 +273,8 @@ def test_watch_begins_with_the_state_and_follows_changes(lab: Lab, watcher: Watc
     lab.until(lambda: watcher.events("link.down"), "the event")
     lab.until(lambda: watcher.of("state")[-1]["state"]["faults"] == [fault], "the state with the fault")
     lab.ok("DELETE", f"/faults/{fault['id']}")
-    lab.run_traffic({"kind": "http", "from": "client-1", "to": "web-1", "count": 50, "rate_per_s": 100})
-    lab.until(lambda: watcher.events("traffic.completed"), "the end of the traffic")
+    lab.applications.run("http-client", "client-1", to="web-1", count=50, rate_per_s=100)
+    lab.until(lambda: watcher.events("application.completed"), "the event of its end")
     rates = [sample["b_to_a_bps"] + sample["a_to_b_bps"] for line in watcher.of("links") for sample in line["links"]]
     assert max(rates) > 0
-    assert {line["type"] for line in watcher.lines} == {"state", "links", "event"}
+    assert {line["type"] for line in watcher.lines} == {"state", "links", "event", "applications"}

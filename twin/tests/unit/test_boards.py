@@ -12,13 +12,14 @@ from orrery_twin.adapters.board_build import FPGA, BoardBuild
 from orrery_twin.contract.models import Infrastructure
 from orrery_twin.domain.boards import BoardChanges, BoardPlan, BoardSockets, describe_to_agent, plan_boards
 from orrery_twin.domain.refusal import Refused
-from orrery_twin.domain.topology import INTERFACE_NAME_MAX, plan_build
+from orrery_twin.domain.topology import plan_build
+from orrery_twin.domain.topology_faults import INTERFACE_NAME_MAX
 
 from .test_topology import MACHINE, change
 
 Rack = dict[str, Any]
 COLLIDING = ("board-449599", "board-612382")
-"""Names with the same FNV-1a."""
+"""Names with the same FNV-1a hash."""
 
 
 def boards_of(rack: Rack) -> tuple[BoardPlan, ...]:
@@ -119,7 +120,7 @@ def test_the_command_may_be_given(monkeypatch: pytest.MonkeyPatch, rack: Rack, t
     build = BoardBuild.of_checkout()
     command = build.command(boards_of(rack)[0], BoardSockets.under(tmp_path))
     assert command[:5] == ["/opt/boardd", "--time-scale", "0.01", "--id", "board-1"]
-    assert build.missing() == "the board is not built: there is no program /opt/boardd"
+    assert build.missing() == "the board is not built: no program /opt/boardd"
 
 
 def test_the_boards_of_the_rack_have_what_their_profiles_say(rack: Rack) -> None:

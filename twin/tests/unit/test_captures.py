@@ -51,8 +51,8 @@ def test_pieces_give_the_same_frames_as_the_whole(sizes: list[int]) -> None:
         (b"", "header"),
         (capture()[:23], "header"),
         (b"GET / HTTP/1.1", "magic"),
-        (capture()[:-1], "cut short"),
-        (capture() + b"\x00", "cut short"),
+        (capture()[:-1], "truncated"),
+        (capture() + b"\x00", "truncated"),
         (capture() + struct.pack("<IIII", 0, 0, 1 << 30, 0), "claims"),
     ],
 )

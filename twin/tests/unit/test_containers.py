@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How Docker's daemons are started, what of its API is used, and what is said where there is none."""
+"""How Docker's daemons are started, which part of its API is used, and what is reported without Docker."""
 
 import asyncio
 import tomllib
@@ -67,11 +67,11 @@ def test_without_an_engine_nothing_is_started_or_offered(tmp_path: Path) -> None
     async def scenario() -> None:
         none = containers(tmp_path, "not installed: dockerd")
         none.start()
-        await none.remove_all()
+        await none.remove_at(["server-1"])
         assert none.socket is None
         told = none.capability()
         assert (told.available, told.detail) == (False, "not installed: dockerd")
-        assert told.fallback == "container NFs are not offered; NFs run in the engine"
+        assert told.fallback == "no container NFs; NFs run in the engine"
 
     asyncio.run(scenario())
 
@@ -118,7 +118,7 @@ def test_all_containers_are_removed_even_those_that_others_remove(tmp_path: Path
         one = request.path.removeprefix("/containers/")
         asked.append(one)
         status = present[one]
-        # What somebody else is removing takes until the second time.
+        # A removal in progress elsewhere completes by the second attempt.
         if status != 409 or asked.count(one) > 1:
             del present[one]
         return web.json_response({"message": "no"}, status=status) if status != 204 else web.Response(status=204)
@@ -214,7 +214,7 @@ def test_a_refusal_of_any_form_is_a_failure(tmp_path: Path, body: str) -> None:
 
 
 class Asleep(DockerDaemons):
-    """Processes that serve nothing: the test does it in dockerd's place."""
+    """Processes that serve nothing: the test plays the part of dockerd."""
 
     def containerd(self) -> list[str]:
         return ["sleep", "60"]

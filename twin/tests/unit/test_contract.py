@@ -17,7 +17,7 @@ CONTRACT = TWIN.parent / "backend/contract"
 
 
 def examples(kind: str) -> list[Path]:
-    """Files of types that the twin knows; a file's name begins with that of its type."""
+    """Example files of types that the twin knows; a file name starts with the name of its type."""
     return [path for path in sorted((CONTRACT / "examples" / kind).rglob("*.json")) if type_of(path)]
 
 

@@ -6,15 +6,15 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from orrery_twin.traffic.http_client import Client
-from orrery_twin.traffic.http_server import PAGE, REQUEST_MAX_BYTES, HttpConnection
+from orrery_twin.applications.http_client.program import Client
+from orrery_twin.applications.http_server.program import PAGE, REQUEST_MAX_BYTES, Counts, HttpConnection
 
 Scenario = Callable[[int], Awaitable[None]]
 
 
 def with_server(scenario: Scenario) -> None:
     async def run() -> None:
-        server = await asyncio.get_running_loop().create_server(HttpConnection, "127.0.0.1", 0)
+        server = await asyncio.get_running_loop().create_server(lambda: HttpConnection(Counts()), "127.0.0.1", 0)
         async with server:
             await scenario(server.sockets[0].getsockname()[1])
 
@@ -99,7 +99,7 @@ def test_the_client_counts_replies_and_latency(capsys: pytest.CaptureFixture[str
         assert (client.counters.sent, client.counters.received, client.counters.errors) == (20, 20, 0)
 
     with_server(scenario)
-    assert '"p99"' in capsys.readouterr().out.splitlines()[-1]
+    assert '"latency_p99_us"' in capsys.readouterr().out.splitlines()[-1]
 
 
 def test_the_client_counts_what_fails() -> None:

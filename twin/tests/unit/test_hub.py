@@ -5,12 +5,11 @@ from typing import Any
 
 import pytest
 
-from orrery_twin.contract.models import Fabric, LinkSample, TwinState
+from orrery_twin.contract.models import LinkSample, TwinState
 from orrery_twin.service.hub import EVENTS_WAITING_MAX, WATCHERS_MAX, Hub, TooManyWatchers
 
 
 def state(generation: int = 1) -> TwinState:
-    fabric = Fabric(generation=0, error=None, rules=[])
     return TwinState(
         generation=generation,
         phase="up",
@@ -18,7 +17,6 @@ def state(generation: int = 1) -> TwinState:
         nodes=[],
         links=[],
         faults=[],
-        fabric=fabric,
         build_ms=None,
     )
 

@@ -12,15 +12,15 @@ OWN = "orrery_twin"
 MAY_IMPORT = {
     "contract": {"contract"},
     "domain": {"domain", "contract"},
-    "traffic": {"traffic", "domain"},
+    "applications": {"applications", "domain", "contract"},
     "adapters": {"adapters", "domain", "contract"},
-    "service": {"service", "adapters", "domain", "contract"},
+    "service": {"service", "adapters", "applications", "domain", "contract"},
     "api": {"api", "service", "domain", "contract"},
 }
 LIBRARIES = {
     "contract": {"pydantic", "typing_extensions"},
     "domain": set(),
-    "traffic": set(),
+    "applications": set(),
     "adapters": {"mininet", "aiohttp"},
     "service": {"pydantic"},
     "api": {"aiohttp", "pydantic"},

@@ -1,18 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The samples of links when the kernel does not tell."""
+"""The samples of links when the kernel cannot be read."""
 
 import asyncio
-from types import SimpleNamespace
-from typing import Any
+from pathlib import Path
 
 import pytest
 
+from orrery_twin.domain.shaping import LinkShape
 from orrery_twin.domain.topology import EndPlan, LinkPlan
 from orrery_twin.service import links
+from orrery_twin.service.delay_lines import DelayLines
+from orrery_twin.service.directories import Directories
 from orrery_twin.service.hub import Hub
 from orrery_twin.service.links import LinkSampler
 
-LINK = LinkPlan("a-b", EndPlan("sw1", "s1-p1", 1), EndPlan("sw2", "s2-p1", 1), True, 1e9, 0)
+LINK = LinkPlan(
+    "a-b", EndPlan("sw1", "p1", "s1-p1", 1), EndPlan("sw2", "p1", "s2-p1", 1), True, LinkShape(1e9, 0, 0, 0, 1)
+)
 
 
 class Drops:
@@ -30,7 +34,9 @@ class Drops:
         pass
 
 
-def test_links_that_cannot_be_read_have_no_samples_until_they_can(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_links_that_cannot_be_read_have_no_samples_until_they_can(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setattr(links, "QueueDrops", Drops)
     monkeypatch.setattr(links, "overflow_by_interface", dict)
     monkeypatch.setattr(links, "INTERVAL_S", 0)
@@ -44,9 +50,8 @@ def test_links_that_cannot_be_read_have_no_samples_until_they_can(monkeypatch: p
                 await asyncio.sleep(0)
 
     async def scenario() -> None:
-        sampler = LinkSampler(hub)
-        plan: Any = SimpleNamespace(links=(LINK,))
-        await sampler.start(plan, {})
+        sampler = LinkSampler(hub, DelayLines(Directories(tmp_path, tmp_path), hub, lambda: None))
+        await sampler.follow((LINK,), {})
         assert [one.link_id for one in sampler.latest] == ["a-b"]
         monkeypatch.setattr(Drops, "broken", True)
         await until(1)
@@ -57,6 +62,7 @@ def test_links_that_cannot_be_read_have_no_samples_until_they_can(monkeypatch: p
         await until(2)
         assert [one.link_id for one in sampler.latest] == ["a-b"]
         assert events == ["links.unread", "links.read"]
-        await sampler.stop()
+        await sampler.follow((), {})
+        assert sampler.latest == []
 
     asyncio.run(scenario())

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rates of links, shaping, and what iperf3 prints."""
+"""Rates of links, shaping, and the output of iperf3."""
 
 import pytest
 
-from orrery_twin.contract.models import TrafficRequestIperf3, TrafficStatus
-from orrery_twin.domain.iperf import Interval, IperfCounts, read_interval
+from orrery_twin.applications.iperf3_client.kind import Iperf3Client
+from orrery_twin.applications.iperf3_server.kind import Iperf3Server
+from orrery_twin.applications.kind import Meter
+from orrery_twin.contract.models import Iperf3ClientConfig, Iperf3ServerConfig, Link
+from orrery_twin.domain.iperf import Interval, read_interval
 from orrery_twin.domain.rates import Reading, link_rates
-from orrery_twin.domain.shaping import queue_bytes, shape_script
+from orrery_twin.domain.shaping import shape_of, shape_script
 
 
 def test_what_the_switch_sends_goes_away_from_it() -> None:
@@ -22,15 +25,22 @@ def test_first_reading_and_reset_counters_give_no_rate() -> None:
     assert link_rates(now, now, near_is_a=True) == (0, 0)
 
 
+def link(**fields: float) -> Link:
+    ends = {"a": {"node": "a", "port": "p"}, "b": {"node": "b", "port": "p"}}
+    return Link.model_validate({"id": "a-b", **ends, **fields})
+
+
 def test_a_slow_link_still_queues_offloaded_frames() -> None:
-    assert queue_bytes(1e6) == 200_000
-    assert queue_bytes(1e9) == 3_125_000
+    assert shape_of(link(bandwidth_bps=1e6)).queue_bytes == 200_000
+    assert shape_of(link(bandwidth_bps=1e9)).queue_bytes == 3_125_000
+    assert shape_of(link(bandwidth_bps=1e9, queue_bytes=3000)).queue_bytes == 3000
 
 
-def test_a_delay_replaces_the_plain_queue() -> None:
-    assert "bfifo limit 312500" in shape_script("p1", 100e6, 0)
-    delayed = shape_script("p1", 100e6, 5000)
-    assert "netem delay 5000us" in delayed and "bfifo" not in delayed and "rate 100000000bit" in delayed
+def test_only_a_bandwidth_needs_no_delay_line() -> None:
+    plain = shape_of(link(bandwidth_bps=100e6))
+    assert not plain.needs_line and "bfifo limit 312500" in shape_script("p1", plain)
+    assert all(shape_of(link(bandwidth_bps=1e6, **{name: 0.5})).needs_line for name in ("delay_us", "loss"))
+    assert shape_of(link(bandwidth_bps=8e6, delay_us=1e6, queue_bytes=5000)).held_bytes == 1_005_000
 
 
 @pytest.mark.parametrize(
@@ -60,46 +70,29 @@ def test_other_iperf3_lines_are_no_interval(line: str) -> None:
     assert read_interval(line) is None
 
 
-def iperf_counts(protocol: str) -> IperfCounts:
-    request = TrafficRequestIperf3.model_validate(
-        {"kind": "iperf3", "from": "a", "to": "b", "protocol": protocol, "packet_bytes": 1000}
-    )
-    status = TrafficStatus(
-        id="traffic-1",
-        request=request,
-        state="running",
-        started_ms=0,
-        ended_ms=None,
-        sent=0,
-        received=0,
-        errors=0,
-        bits_per_second=None,
-        latency_us=None,
-        detail=None,
-    )
-    return IperfCounts(status, request)
-
-
-def test_a_stream_that_arrives_nowhere_is_lost_while_it_runs() -> None:
-    counts = iperf_counts("udp")
+def test_the_receiver_counts_what_arrives_and_what_does_not() -> None:
+    meter = Iperf3Server().meter(Iperf3ServerConfig())
     for second in range(4):
-        counts.take_sent(f"[  5]   {second}.00-{second + 1}.00   sec   100 KBytes   819 Kbits/sec  102")
-        if second < 2:
-            counts.take_received(
-                f"[  5]   {second}.00-{second + 1}.00   sec   100 KBytes  819 Kbits/sec  0.01 ms  2/102"
-            )
-        else:
-            counts.take_received(f"[  5]   {second}.00-{second + 1}.00   sec  0.00 Bytes  0.00 Kbits/sec  0.01 ms  0/0")
-    assert (counts.status.received, counts.status.bits_per_second) == (200, 0)
-    assert 100 <= counts.status.errors <= 110
-    counts.take_sent("[  5]   0.00-4.00   sec   400 KBytes   819 Kbits/sec  0.000 ms  0/408 (0%)  sender")
-    counts.take_sent("[  5]   0.00-4.00   sec   200 KBytes   409 Kbits/sec  0.010 ms  208/408 (51%)  receiver")
-    assert (counts.status.sent, counts.status.received, counts.status.errors) == (408, 200, 208)
+        end = "100 KBytes  819 Kbits/sec  0.01 ms  2/102" if second < 2 else "0.00 Bytes  0.00 Kbits/sec  0.01 ms  0/0"
+        meter.take(f"[  5]   {second}.00-{second + 1}.00   sec   {end}")
+    assert (meter.metrics["received"], meter.metrics["lost"], meter.metrics["bits_per_second"]) == (200, 4, 0)
 
 
-def test_tcp_loses_nothing_by_what_is_still_under_way() -> None:
-    counts = iperf_counts("tcp")
+@pytest.fixture
+def sent() -> Meter:
+    return Iperf3Client().meter(Iperf3ClientConfig(to="10.0.0.1", packet_bytes=1000))
+
+
+def test_the_end_of_a_stream_says_what_was_lost(sent: Meter) -> None:
+    for second in range(4):
+        sent.take(f"[  5]   {second}.00-{second + 1}.00   sec   100 KBytes   819 Kbits/sec  102")
+    assert sent.metrics["sent"] == 408 and "lost" not in sent.metrics
+    sent.take("[  5]   0.00-4.00   sec   400 KBytes   819 Kbits/sec  0.000 ms  0/408 (0%)  sender")
+    sent.take("[  5]   0.00-4.00   sec   200 KBytes   409 Kbits/sec  0.010 ms  208/408 (51%)  receiver")
+    assert (sent.metrics["sent"], sent.metrics["received"], sent.metrics["lost"]) == (408, 200, 208)
+
+
+def test_tcp_loses_nothing_by_what_is_still_under_way(sent: Meter) -> None:
     for second in range(3):
-        counts.take_sent(f"[  5]   {second}.00-{second + 1}.00   sec   100 KBytes   819 Kbits/sec    0   14.1 KBytes")
-    counts.take_received("[  5]   0.00-1.00   sec   50 KBytes  409 Kbits/sec")
-    assert (counts.status.received, counts.status.errors) == (51, 0)
+        sent.take(f"[  5]   {second}.00-{second + 1}.00   sec   100 KBytes   819 Kbits/sec    0   14.1 KBytes")
+    assert sent.metrics["sent"] > 300 and "lost" not in sent.metrics

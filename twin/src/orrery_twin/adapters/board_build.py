@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the emulated board and its parts are: built by `fpga/`, or named by a variable of the environment."""
+"""Locate the emulated board and its parts: built by `fpga/`, or named by an environment variable."""
 
 import json
 import os
 import shlex
 import shutil
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,17 +14,22 @@ from orrery_twin.domain.boards import BoardPlan, BoardSockets
 COMMAND_VARIABLE = "ORRERY_BOARD_COMMAND"
 FPGA = Path(__file__).resolve().parents[4] / "fpga"
 BUILD = FPGA / "build/board"
+BUILDING_VARIABLE = "ORRERY_BOARD_BUILDING"
+BUILDING_ABANDONED_S = 60.0
 
 
 @dataclass(frozen=True)
 class BoardBuild:
-    """`program`: the board's command, with arguments of its own; `library`: its modules; `images`: bitstreams."""
+    """`program`: the board's command, possibly with arguments; `library`: its modules; `images`: bitstreams;
+    `building`: progress of a running build (`scripts/setup/boards.mjs` updates it).
+    """
 
     program: tuple[str, ...]
     profiles: Path
     library: Path
     images: Path
     images_key: Path
+    building: Path
 
     @classmethod
     def of_checkout(cls) -> "BoardBuild":
@@ -34,6 +40,7 @@ class BoardBuild:
             library=BUILD / "slot",
             images=BUILD / "images",
             images_key=BUILD / "images.pub",
+            building=Path(os.environ.get(BUILDING_VARIABLE, FPGA / "build/building")),
         )
 
     def command(self, board: BoardPlan, sockets: BoardSockets) -> list[str]:
@@ -47,15 +54,23 @@ class BoardBuild:
     def images_of(self, board: BoardPlan) -> Path:
         return self.images / board.profile
 
+    def under_way(self) -> str | None:
+        """Return the progress of the build; None if none is running."""
+        try:
+            age_s = time.time() - self.building.stat().st_mtime
+            return self.building.read_text() if age_s < BUILDING_ABANDONED_S else None
+        except OSError:
+            return None
+
     def missing(self) -> str | None:
-        """Why no board can be started; None when one can."""
+        """Return why no board can be started; None if boards can."""
         program = self.program[0]
         if shutil.which(program) is None:
-            return f"the board is not built: there is no program {program}"
+            return f"the board is not built: no program {program}"
         return None
 
     def modules(self) -> list[str]:
-        """Names of the modules that boards can run; their files are `nf_<name>.so`."""
+        """Return the names of the modules that boards can run; their files are `nf_<name>.so`."""
         return sorted(path.stem.removeprefix("nf_").replace("_", "-") for path in self.library.glob("*.so"))
 
     def slots_of_profile(self) -> dict[str, int]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What this machine can do, probed once in the twin's own namespaces, and what stands in for a missing part."""
+"""Capabilities of this machine, probed once in the twin's own namespaces, with the fallback for each missing one."""
 
 import asyncio
 import os
@@ -11,16 +11,16 @@ from orrery_twin.adapters.process import CommandFailed, run
 from orrery_twin.contract.models import Capability
 
 
-async def probe_all(board_build: BoardBuild) -> list[Capability]:
-    """Must run before the twin's first build: it adds and removes devices of its own."""
-    kernel_ovs, netem, htb, vxlan = await asyncio.gather(
+async def probe_all(board_build: BoardBuild, no_delay_lines: str | None) -> list[Capability]:
+    """Must run before the twin's first build: it adds and removes devices of its own.
+
+    `no_delay_lines`: why there are none; None if there are.
+    """
+    kernel_ovs, htb, vxlan = await asyncio.gather(
         _succeeds(["ovs-dpctl", "show"]),
-        _succeeds(["tc", "qdisc", "add", "dev", "lo", "root", "netem", "delay", "1ms"]),
         _qdisc_on_dummy("htb"),
         _succeeds(["ip", "link", "add", "probe-vxlan", "type", "vxlan", "id", "1", "dstport", "4789"]),
     )
-    if netem:
-        await _succeeds(["tc", "qdisc", "del", "dev", "lo", "root"])
     if vxlan:
         await _succeeds(["ip", "link", "del", "probe-vxlan"])
     tun = os.access("/dev/net/tun", os.R_OK | os.W_OK)
@@ -45,8 +45,13 @@ async def probe_all(board_build: BoardBuild) -> list[Capability]:
             "Open vSwitch option userspace-tso-enable",
             None,
         ),
-        _capability(
-            "netem", "Link delay and loss", netem, "tc netem", "links without delay: a spec with a delay is refused"
+        Capability(
+            id="delay-line",
+            title="Link delay, jitter and loss",
+            where="twin",
+            available=no_delay_lines is None,
+            detail=no_delay_lines or "orrery-linkd",
+            fallback="links without them: an infrastructure that needs them is refused" if no_delay_lines else None,
         ),
         _capability("htb", "Link bandwidth", htb, "tc htb", "links without a bandwidth limit"),
         _capability("mptcp", "Multipath TCP", mptcp, "net.mptcp.enabled", "TCP over one path"),
@@ -80,14 +85,15 @@ async def probe_all(board_build: BoardBuild) -> list[Capability]:
 
 
 def _boards(build: BoardBuild) -> Capability:
-    missing, modules = build.missing(), build.modules()
+    progress, modules = build.under_way(), build.modules()
+    missing = build.missing() if progress is None else f"being built: {progress}"
     return Capability(
         id="boards",
         title="Emulated FPGA boards",
         where="twin",
         available=missing is None,
         detail=missing or f"modules: {', '.join(modules) or 'none'}",
-        fallback="boards have failed, everything else works" if missing else None,
+        fallback="boards start once they are built" if progress else "boards fail, the rest works" if missing else None,
     )
 
 
@@ -111,7 +117,7 @@ async def _succeeds(command: list[str]) -> bool:
 
 
 async def _qdisc_on_dummy(kind: str) -> bool:
-    """A veth pair, because a kernel may lack dummy devices and netem is tried on lo at the same time."""
+    """A veth pair, because a kernel may lack dummy devices."""
     await _succeeds(["ip", "link", "add", "probe-a", "type", "veth", "peer", "name", "probe-b"])
     works = await _succeeds(["tc", "qdisc", "add", "dev", "probe-a", "root", kind])
     await _succeeds(["ip", "link", "del", "probe-a"])
@@ -133,7 +139,7 @@ def _hugepages() -> int:
 
 
 def _cpu_cgroup() -> tuple[bool, str]:
-    """Tests that a group can be made, not that a file system is mounted."""
+    """Test that a group can be created, not only that a file system is mounted."""
     controllers = Path("/sys/fs/cgroup/cgroup.controllers")
     if controllers.exists() and "cpu" in controllers.read_text().split():
         root, version = Path("/sys/fs/cgroup"), "cgroup v2"

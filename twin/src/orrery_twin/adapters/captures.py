@@ -8,7 +8,7 @@ from orrery_twin.adapters.process import run
 
 
 async def convert_to_pcap(data: bytes, directory: Path) -> bytes:
-    """A pcapng file in libpcap's own format. Raises CommandFailed when tcpdump cannot read it whole."""
+    """Convert a pcapng file to libpcap's format. Raises CommandFailed if tcpdump cannot read all of it."""
     with tempfile.TemporaryDirectory(dir=directory) as folder:
         source, target = Path(folder, "in"), Path(folder, "out")
         source.write_bytes(data)

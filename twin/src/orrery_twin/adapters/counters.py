@@ -17,7 +17,7 @@ TC_H_ROOT = 0xFFFFFFFF
 
 
 def interface_bytes() -> dict[str, tuple[int, int]]:
-    """Received and sent bytes by interface, of this process's network namespace."""
+    """Received and sent bytes by interface in this process's network namespace."""
     result = {}
     for line in Path("/proc/net/dev").read_text().splitlines()[2:]:
         name, _, rest = line.partition(":")
@@ -27,7 +27,7 @@ def interface_bytes() -> dict[str, tuple[int, int]]:
 
 
 def is_up(interface: str) -> bool:
-    """Both ends of the link are up."""
+    """Return whether both ends of the link are up."""
     try:
         return Path(f"/sys/class/net/{interface}/operstate").read_text().strip() == "up"
     except OSError:
@@ -35,19 +35,20 @@ def is_up(interface: str) -> bool:
 
 
 class QueueDrops:
-    """Packets that the queues of one network namespace dropped, by interface index.
+    """Packets dropped by the queues of one network namespace, by interface index.
 
-    The root queue is left out: it counts again what its children count.
+    The root queue is left out: it repeats the counts of its children.
     """
 
     def __init__(self, namespace_of: int | None) -> None:
-        """Blocks for a moment to enter the namespace; call it outside of the event loop's thread."""
+        """Blocks briefly to enter the namespace; call it outside the event loop's thread."""
         here = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
         try:
             if namespace_of is not None:
                 with Path(f"/proc/{namespace_of}/ns/net").open("rb") as there:
                     _set_namespace(there.fileno())
             self._socket = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE)
+            self.index_of = {name: index for index, name in socket.if_nameindex()}
         finally:
             _set_namespace(here)
             os.close(here)

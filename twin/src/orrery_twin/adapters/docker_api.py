@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The little of Docker's API that the twin needs itself. Paths are without a version: the daemon takes its newest."""
+"""The part of Docker's API that the twin itself needs. Paths have no version: the daemon uses its newest."""
 
 import asyncio
+import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,7 +17,7 @@ BEING_REMOVED = 409
 
 
 class DockerFailed(Exception):
-    """It does not answer, or answers that it cannot, or something else than was asked for."""
+    """It does not answer, reports an error, or returns something unexpected."""
 
 
 @dataclass(frozen=True)
@@ -36,10 +37,11 @@ class DockerApi:
             info = await _call(session, "GET", "/info")
         return DockerInfo(_take(info, "ServerVersion", str), _take(info, "Driver", str))
 
-    async def remove_containers(self) -> None:
-        """All of them, running or not; returns when there is none."""
+    async def remove_containers(self, label: str | None = None) -> None:
+        """Remove the containers with the label (None: all), running or not; return once none is left."""
+        wanted = {"filters": json.dumps({"label": [label]})} if label else {}
         async with self._session() as session:
-            while containers := await _list(session, "/containers/json", all="1"):
+            while containers := await _list(session, "/containers/json", all="1", **wanted):
                 ids = [_take(one, "Id", str) for one in containers]
                 removals = (_call(session, "DELETE", f"/containers/{id}", force="1", v="1") for id in ids)
                 await asyncio.gather(*removals)
@@ -70,7 +72,7 @@ def _take(record: Any, name: str, kind: type[_T]) -> _T:
 async def _list(session: ClientSession, path: str, **query: str) -> list[Any]:
     answer = await _call(session, "GET", path, **query)
     if not isinstance(answer, list):
-        raise DockerFailed(f"its answer to {path} is no list")
+        raise DockerFailed(f"its answer to {path} is not a list")
     return answer
 
 

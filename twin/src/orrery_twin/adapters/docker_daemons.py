@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Docker's two daemons as the twin runs them: which programs, with which settings, in which directories."""
+"""Docker's two daemons as the twin runs them: their programs, settings and directories."""
 
 import json
 import os
@@ -10,14 +10,14 @@ from pathlib import Path
 
 COMMAND_VARIABLE = "ORRERY_DOCKERD_COMMAND"
 RUN = Path("/run")
-"""The twin's own: it ends with the twin, so that no process id or socket of an earlier one is ever found."""
+"""In the twin's own file system: it ends with the twin, so no PID or socket of an earlier twin is ever found."""
 CONTAINERD_RUN = RUN / "containerd"
 CONTAINERD_SOCKET = CONTAINERD_RUN / "containerd.sock"
 CONTAINERD_CONFIG = RUN / "containerd.toml"
 UMASK = 0o022
-"""Of both daemons: users of containers pass through what they make."""
+"""For both daemons: container users must be able to traverse the directories that they create."""
 RUNTIMES = ("containerd", "runc")
-# What the twin does not use and would look for Kubernetes, file systems that are not there, or restart by itself.
+# Plugins that the twin does not use; they would look for Kubernetes or missing file systems, or restart things.
 PLUGINS_OFF = (
     "io.containerd.grpc.v1.cri",
     "io.containerd.internal.v1.restart",
@@ -30,7 +30,7 @@ LOG_MAX_SIZE = "1m"
 
 @dataclass(frozen=True)
 class DockerDaemons:
-    """`program`: dockerd, with arguments of its own; `state`: images and layers; `cgroup`: name of the twin's group."""
+    """`program`: dockerd, possibly with arguments; `state`: images and layers; `cgroup`: name of the twin's group."""
 
     program: tuple[str, ...]
     state: Path
@@ -41,17 +41,17 @@ class DockerDaemons:
         return cls(tuple(shlex.split(os.environ.get(COMMAND_VARIABLE, ""))) or ("dockerd",), state, cgroup)
 
     def missing(self) -> str | None:
-        """Why there can be no containers; None when there can."""
+        """Return why there are no containers; None if there can be."""
         missing = [program for program in (self.program[0], *RUNTIMES) if shutil.which(program) is None]
         return f"not installed: {', '.join(missing)} (Debian package docker.io)" if missing else None
 
     def containerd(self) -> list[str]:
-        """Writes its settings. dockerd would start one itself, which leaves directories in /opt of the machine."""
+        """Write the settings of containerd. If dockerd started it, it would leave directories in the machine's /opt."""
         CONTAINERD_CONFIG.write_text(self.containerd_config())
         return ["containerd", "--config", str(CONTAINERD_CONFIG), "--log-level", "warn"]
 
     def containerd_config(self) -> str:
-        # A string of JSON is one of TOML.
+        # A JSON string is also a TOML string.
         return f"""version = 2
 root = {json.dumps(str(self.state / "containerd"))}
 state = {json.dumps(str(CONTAINERD_RUN))}
@@ -65,7 +65,7 @@ path = {json.dumps(str(CONTAINERD_RUN / "opt"))}
 """
 
     def dockerd(self, socket: Path) -> list[str]:
-        """Without networks of its own: interfaces come from the agents. Its restart leaves containers running."""
+        """No networks: interfaces come from the agents. Containers keep running when it restarts."""
         return [
             *self.program,
             *("--host", f"unix://{socket}", "--group", "root"),
@@ -73,7 +73,7 @@ path = {json.dumps(str(CONTAINERD_RUN / "opt"))}
             *("--data-root", str(self.state / "docker")),
             *("--exec-root", str(RUN / "docker"), "--pidfile", str(RUN / "docker.pid")),
             *("--bridge", "none", "--iptables=false", "--ip6tables=false", "--ip-forward=false", "--ip-masq=false"),
-            # A control group of version 2 would be asked of systemd, which is not in the twin.
+            # With cgroup version 2, Docker would use systemd, which is not in the twin.
             *("--exec-opt", "native.cgroupdriver=cgroupfs", "--cgroup-parent", f"/{self.cgroup}"),
             *("--log-driver", "json-file", "--log-opt", f"max-size={LOG_MAX_SIZE}", "--log-opt", "max-file=2"),
             *("--live-restore", "--log-level", "warn"),

@@ -1,137 +1,146 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The emulated network: Mininet makes namespaces, veth pairs and bridges; offloads, shaping and addresses are set here.
+"""The emulated network: Mininet creates the namespaces of hosts and servers. Everything else is done by scripts that
+stop at the first error, because Mininet prints the errors of its commands instead of raising them.
 
-Mininet blocks, and prints the errors of its commands instead of raising them. It therefore runs in a thread of its own
-and is given only what can be checked afterwards; everything else is done by scripts that stop at the first error.
+Mininet blocks, so it runs in a separate thread.
 """
 
 import asyncio
-import logging
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, TypeVar
 
-from mininet.link import Link as MininetLink
 from mininet.net import Mininet
 from mininet.node import Node as MininetNode
-from mininet.node import OVSSwitch
 
-from orrery_twin.adapters.process import run
-from orrery_twin.domain.shaping import shape_script
-from orrery_twin.domain.topology import GATEWAY_ADDRESS, GATEWAY_MAC, BuildPlan, LinkPlan, NodePlan
+from orrery_twin.adapters import bridges
+from orrery_twin.adapters.interfaces import NO_IPV6, add_script, address_script, end_script, remove_script
+from orrery_twin.adapters.process import CommandFailed, run
+from orrery_twin.domain.changes import Element, Verb
+from orrery_twin.domain.shaping import reshape_script
+from orrery_twin.domain.topology import LinkPlan, NodePlan, SwitchPlan
 
-log = logging.getLogger(__name__)
+Failures = dict[str, str]
+"""Why an element could not be created or removed, by its ID. An element that could not be created does not exist."""
 
-NO_IPV6 = (
-    "for scope in all default; do"
-    " [ ! -e /proc/sys/net/ipv6 ] || echo 1 > /proc/sys/net/ipv6/conf/$scope/disable_ipv6; done"
-)
-OFFLOADS_OFF = "tx off tso off gso off gro off"
+AT_ONCE_MAX = 8
+Plan = TypeVar("Plan", SwitchPlan, NodePlan, LinkPlan)
 
 
 class Network:
-    """One emulated network at a time. `pid_of` a node is a process in whose network namespace the node lives."""
+    """`pid_of` a node is a process in the node's network namespace."""
 
     def __init__(self) -> None:
         # Mininet would raise limits of the whole machine.
         Mininet.inited = True
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="mininet")
-        self._mininet: Any = None
-        self._plan: BuildPlan | None = None
+        self._mininet: Any = Mininet(topo=None, build=False, controller=None)
+        self._kind_of: dict[str, str] = {}
         self.pid_of: dict[str, int] = {}
 
-    async def build(self, plan: BuildPlan) -> None:
-        loop = asyncio.get_running_loop()
-        await run(["sh", "-e"], stdin=NO_IPV6)
-        try:
-            await loop.run_in_executor(self._thread, self._make, plan)
-        except SystemExit:
-            raise RuntimeError("Mininet gave up: Open vSwitch does not answer") from None
-        await self._add_bridges(plan)
-        await asyncio.gather(*(self._configure_link(plan, link) for link in plan.links))
-
-    async def tear_down(self) -> None:
-        self.pid_of = {}
-        self._plan = None
-        if self._mininet is not None:
-            await asyncio.get_running_loop().run_in_executor(self._thread, self._mininet.stop)
-            self._mininet = None
+    async def do(self, verb: Verb, elements: Sequence[Element]) -> Failures:
+        """Apply one verb to all of the elements. Nothing else is touched."""
+        match verb:
+            case "add-switch":
+                await run(["sh", "-e"], stdin=NO_IPV6)
+                return await bridges.add([each for each in elements if isinstance(each, SwitchPlan)])
+            case "remove-switch":
+                return await bridges.remove([each for each in elements if isinstance(each, SwitchPlan)])
+            case "add-node" | "remove-node":
+                change = self._add_node if verb == "add-node" else self._remove_node
+                return await self._in_thread(change, [each for each in elements if isinstance(each, NodePlan)])
+        links = [each for each in elements if isinstance(each, LinkPlan)]
+        match verb:
+            case "add-link":
+                return await self._add_links(links)
+            case "remove-link":
+                return await self._remove_links(links)
+            case "reshape-link":
+                return await _each(self._reshape, links)
 
     async def set_link(self, link: LinkPlan, up: bool) -> None:
         state = "up" if up else "down"
         await run(["ip", "link", "set", link.near.interface, state])
-        far = self._plan.node(link.far.node) if self._plan else None
-        if far is None:
+        if link.far.port is not None:
             await run(["ip", "link", "set", link.far.interface, state])
             return
         script = f"ip link set {link.far.interface} {state}\n"
         if up:
-            # Routes and neighbour entries went with the link.
-            script += _address_script(far, link.far.interface)
-        await run(["sh", "-e"], namespace_of=self.pid_of[far.id], stdin=script)
+            # Routes and neighbour entries disappeared with the link.
+            script += address_script(link.far)
+        await run(["sh", "-e"], namespace_of=self.pid_of[link.far.node], stdin=script)
 
-    def _make(self, plan: BuildPlan) -> None:
-        net = Mininet(topo=None, build=False, controller=None)
-        self._mininet = net
-        self._plan = plan
-        made: dict[str, Any] = {}
-        for switch in plan.switches:
-            made[switch.id] = net.addSwitch(
-                switch.bridge, cls=OVSSwitch, dpid=switch.datapath_id, datapath="user", failMode="secure"
-            )
-        for node in plan.nodes:
-            made[node.id] = net.addHost(node.id, cls=MininetNode, ip=None)
-            # Before an interface comes up there: neighbour discovery would be the first thing on the wire.
-            made[node.id].cmd(NO_IPV6)
-            self.pid_of[node.id] = made[node.id].pid
-        for link in plan.links:
-            net.addLink(
-                made[link.near.node],
-                made[link.far.node],
-                cls=MininetLink,
-                port1=link.near.port,
-                port2=link.far.port or 0,
-                intfName1=link.near.interface,
-                intfName2=link.far.interface,
-            )
+    async def _in_thread(self, change: Callable[[NodePlan], None], nodes: Sequence[NodePlan]) -> Failures:
+        def all_of_them() -> Failures:
+            failures: Failures = {}
+            for node in nodes:
+                try:
+                    change(node)
+                except Exception as error:
+                    failures[node.id] = str(error) or type(error).__name__
+                except SystemExit:
+                    failures[node.id] = "Mininet failed"
+            return failures
 
-    async def _add_bridges(self, plan: BuildPlan) -> None:
-        """As OVSSwitch.start does, but for all switches at once, and failing loudly."""
-        # Without a `linux-noop` QoS, Open vSwitch removes the queueing disciplines of its ports.
-        command = ["ovs-vsctl", "--timeout=10", "--id=@own", "create", "QoS", "type=linux-noop"]
-        for switch in plan.switches:
-            command += ["--", "add-br", switch.bridge, "--", "set", "Bridge", switch.bridge]
-            command += ["datapath_type=netdev", "fail_mode=secure", "protocols=OpenFlow15"]
-            command += [f"other-config:datapath-id={switch.datapath_id}", "other-config:disable-in-band=true"]
-            for near, _ in plan.ends_at(switch.id):
-                command += ["--", "add-port", switch.bridge, near.interface]
-                command += ["--", "set", "Interface", near.interface, f"ofport_request={near.port}"]
-                command += ["--", "set", "Port", near.interface, "qos=@own"]
-        await run(command, timeout_s=15)
+        return await asyncio.get_running_loop().run_in_executor(self._thread, all_of_them)
 
-    async def _configure_link(self, plan: BuildPlan, link: LinkPlan) -> None:
-        node = plan.node(link.far.node)
-        for end, owner in ((link.near, None), (link.far, node)):
-            name = end.interface
-            script = [NO_IPV6, f"ip link set lo up\nip link set {name} address {owner.mac}"] if owner else []
-            script.append(f"ip link set {name} up")
-            if node and node.kind == "server":
-                # The data plane takes frames as the wire would carry them: at most MTU long, checksums filled in.
-                script.append(f"ethtool -K {name} {OFFLOADS_OFF} > /dev/null")
-            if owner:
-                script.append(_address_script(owner, name))
-            script.append(shape_script(name, link.bandwidth_bps, link.delay_us))
-            namespace = self.pid_of[owner.id] if owner else None
-            await run(["sh", "-e"], namespace_of=namespace, stdin="\n".join(script))
+    def _add_node(self, node: NodePlan) -> None:
+        made = self._mininet.addHost(node.id, cls=MininetNode, ip=None)
+        try:
+            # Before an interface comes up there: otherwise neighbour discovery would be the first traffic.
+            made.cmd(f"{NO_IPV6}; ip link set lo up")
+        except Exception:
+            self._mininet.delHost(made)
+            raise
+        self.pid_of[node.id] = made.pid
+        self._kind_of[node.id] = node.kind
+
+    def _remove_node(self, node: NodePlan) -> None:
+        del self.pid_of[node.id], self._kind_of[node.id]
+        self._mininet.delHost(self._mininet.nameToNode[node.id])
+
+    async def _add_links(self, links: Sequence[LinkPlan]) -> Failures:
+        failures = await _each(self._make_pairs, links)
+        made = [link for link in links if link.id not in failures]
+        failures |= await bridges.add_ports(made)
+        configured = [link for link in made if link.id not in failures]
+        failures |= await _each(self._configure, configured)
+        await self._remove_links([link for link in links if link.id in failures])
+        return failures
+
+    async def _remove_links(self, links: Sequence[LinkPlan]) -> Failures:
+        failures = await bridges.remove_ports(links)
+        return failures | await _each(lambda link: run(["sh", "-e"], stdin=remove_script([link.near.interface])), links)
+
+    async def _make_pairs(self, link: LinkPlan) -> None:
+        await run(["sh", "-e"], stdin=add_script(link, self.pid_of.get(link.far.node)))
+
+    async def _configure(self, link: LinkPlan) -> None:
+        to_server = self._kind_of.get(link.far.node) == "server"
+        for end in (link.near, link.far):
+            namespace = self.pid_of[end.node] if end.port is None else None
+            script = end_script(end, link.shape, to_server)
+            await run(["sh", "-e"], namespace_of=namespace, stdin=script)
+
+    async def _reshape(self, link: LinkPlan) -> None:
+        if link.shape.needs_line:
+            return
+        for end in (link.near, link.far):
+            namespace = self.pid_of[end.node] if end.port is None else None
+            await run(["sh", "-e"], namespace_of=namespace, stdin=reshape_script(end.interface, link.shape))
 
 
-def _address_script(node: NodePlan, interface: str) -> str:
-    """A host sends everything to the gateway's MAC, which the fabric routes; nothing is ever resolved."""
-    if node.address is None:
-        return ""
-    return "\n".join(
-        [
-            f"ip address replace {node.address}/32 dev {interface}",
-            f"ip neighbour replace {GATEWAY_ADDRESS} lladdr {GATEWAY_MAC} dev {interface} nud permanent",
-            f"ip route replace default via {GATEWAY_ADDRESS} dev {interface} onlink",
-        ]
-    )
+async def _each(change: Callable[[Plan], Awaitable[object]], plans: Sequence[Plan]) -> Failures:
+    """Run several at once, but not so many that their commands time out together."""
+    failures: Failures = {}
+    turn = asyncio.Semaphore(AT_ONCE_MAX)
+
+    async def one(plan: Plan) -> None:
+        async with turn:
+            try:
+                await change(plan)
+            except (CommandFailed, OSError) as failure:
+                failures[plan.id] = str(failure)
+
+    await asyncio.gather(*(one(plan) for plan in plans))
+    return failures

@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Open vSwitch: its two daemons, and the flows and groups of its bridges."""
+"""Open vSwitch: its two daemons. The agent of the bridges decides what they forward."""
 
 import asyncio
-import re
 from asyncio.subprocess import Process
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from orrery_twin.adapters.process import BoundedLog, CommandFailed, end, run, spawn
-from orrery_twin.domain.fabric import SwitchProgram
 
 RUN_DIRECTORY = Path("/run/openvswitch")
 SCHEMA = "/usr/share/openvswitch/vswitch.ovsschema"
@@ -44,7 +42,7 @@ class SwitchDaemons:
             "ovs-vswitchd": [f"unix:{socket}", pid_files + "ovs-vswitchd.pid", "--mlockall", *quiet],
         }
         await self._start("ovsdb-server", commands["ovsdb-server"])
-        # Read by ovs-vswitchd once, when it starts.
+        # ovs-vswitchd reads it only when it starts.
         offload = "other_config:userspace-tso-enable=true"
         await self._until_ready(["--no-wait", "init", "--", "set", "Open_vSwitch", ".", offload])
         await self._start("ovs-vswitchd", commands["ovs-vswitchd"])
@@ -70,10 +68,10 @@ class SwitchDaemons:
                 await self._on_restart()
 
     async def _made_bridges(self, process: Process) -> bool:
-        """Waits for a restarted ovs-vswitchd, also while the database is away; false when it died again."""
+        """Wait for a restarted ovs-vswitchd, even while the database is down; return False if it died again."""
         while process.returncode is None:
             try:
-                # A change without --no-wait is answered when every bridge is there.
+                # A change without --no-wait is answered once every bridge is up.
                 await self._until_ready(["set", "Open_vSwitch", ".", f"external_ids:restarted={process.pid}"])
             except (CommandFailed, TimeoutError):
                 continue
@@ -81,40 +79,14 @@ class SwitchDaemons:
         return False
 
     async def _until_ready(self, arguments: list[str]) -> None:
-        """Waits for the database's socket, and ovs-vsctl for the daemon's answer."""
+        """Wait for the database's socket, and ovs-vsctl for the daemon's answer."""
         async with asyncio.timeout(10):
             while not (RUN_DIRECTORY / "db.sock").exists():
                 await asyncio.sleep(0.005)
         await run(["ovs-vsctl", "--timeout=10", "--retry", *arguments], timeout_s=11)
 
 
-async def installed_groups(bridge: str) -> set[int]:
-    listing = await run([*OFCTL, "dump-groups", bridge])
-    return {int(number) for number in re.findall(r"group_id=(\d+)", listing)}
-
-
-async def install(bridge: str, program: SwitchProgram) -> None:
-    """Makes the bridge hold exactly the program, in one transaction; unchanged flows keep their counters."""
-    before = await installed_groups(bridge)
-    added = [f"group_id={number},{body}" for number, body in program.groups.items() if number not in before]
-    if added:
-        await run([*OFCTL, "--bundle", "add-groups", bridge, "-"], stdin="\n".join(added))
-    await run([*OFCTL, "--bundle", "replace-flows", bridge, "-"], stdin="\n".join(program.flows))
-    for number in before - program.groups.keys():
-        await run([*OFCTL, "del-groups", bridge, f"group_id={number}"])
-
-
 async def send_one_frame(bridge: str, port: int) -> None:
-    """An empty frame of a local experimental type. Open vSwitch makes its sending socket with the first frame."""
+    """Send an empty frame of a local experimental type. Open vSwitch opens its sending socket with the first frame."""
     frame = "00" * 12 + "88b5" + "00" * 46
     await run([*OFCTL, "packet-out", bridge, f"in_port=controller packet={frame} actions=output:{port}"])
-
-
-async def counters(bridge: str) -> dict[int, tuple[int, int]]:
-    """Packets and bytes by cookie. A segmentation-offload frame counts as one packet."""
-    totals: dict[int, tuple[int, int]] = {}
-    listing = await run([*OFCTL, "dump-flows", bridge])
-    for cookie, packets, octets in re.findall(r"cookie=(0x[0-9a-f]+),.*?n_packets=(\d+), n_bytes=(\d+)", listing):
-        before = totals.get(int(cookie, 16), (0, 0))
-        totals[int(cookie, 16)] = (before[0] + int(packets), before[1] + int(octets))
-    return totals

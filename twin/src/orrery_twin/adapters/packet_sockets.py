@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The packet sockets through which the switch uses its ports: their buffers, and what did not fit into them."""
+"""The packet sockets by which the switch uses its ports: their buffers, and what did not fit."""
 
 import ctypes
 import os
@@ -23,7 +23,7 @@ libc = ctypes.CDLL(None, use_errno=True)
 
 
 def enlarge_buffers(pid: int) -> int:
-    """Gives every packet socket of a process room for bursts; returns how many there are."""
+    """Enlarge the buffers of all packet sockets of a process for bursts; return how many there are."""
     process = _system_call(SYS_PIDFD_OPEN, pid, 0)
     count = 0
     try:
@@ -33,7 +33,7 @@ def enlarge_buffers(pid: int) -> int:
                     continue
                 shared = socket.socket(fileno=_system_call(SYS_PIDFD_GETFD, process, int(entry.name), 0))
             except OSError:
-                continue  # closed meanwhile
+                continue  # closed in the meantime
             with shared:
                 if shared.family == socket.AF_PACKET:
                     for direction in (SO_SNDBUFFORCE, SO_RCVBUFFORCE):
@@ -45,7 +45,7 @@ def enlarge_buffers(pid: int) -> int:
 
 
 def overflow_by_interface() -> dict[int, int]:
-    """Frames that packet sockets of this network namespace had no room for, by interface index."""
+    """Frames that did not fit into packet sockets of this network namespace, by interface index."""
     drops: dict[int, int] = {}
     show = PACKET_SHOW_INFO | PACKET_SHOW_MEMINFO
     body = struct.pack("BBHIIII", socket.AF_PACKET, 0, 0, 0, show, 0, 0)

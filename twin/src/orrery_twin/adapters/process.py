@@ -21,7 +21,7 @@ class CommandFailed(Exception):
 
 
 def in_namespace(pid: int | None, command: Sequence[str]) -> list[str]:
-    """The command as it runs in the network namespace of a process; its own process id is that of the result."""
+    """Return the command as it runs in the network namespace of a process; it keeps its PID."""
     return list(command) if pid is None else ["nsenter", f"--net=/proc/{pid}/ns/net", "--", *command]
 
 
@@ -36,7 +36,7 @@ async def run(
     stdin: str = "",
     timeout_s: float = 10.0,
 ) -> str:
-    """Standard output. Raises CommandFailed on any other end than success within the time limit."""
+    """Return standard output. Raises CommandFailed unless the command succeeds within the time limit."""
     command = in_namespace(namespace_of, command)
     process = await asyncio.create_subprocess_exec(*command, stdin=PIPE, stdout=PIPE, stderr=PIPE)
     try:
@@ -63,10 +63,10 @@ async def spawn(
     environment: Mapping[str, str] | None = None,
     umask: int | None = None,
 ) -> Process:
-    """Starts a process that outlives the call, in a process group of its own.
+    """Start a process that outlives the call, in its own process group.
 
-    With `log`, both its streams are written there until it ends; with `capture_output` they are left to the caller.
-    Without `umask` it has that of the caller.
+    With `log`, both its streams are written there until it ends; with `capture_output`, they are left to the caller.
+    Without `umask`, it inherits the caller's.
     """
     output = PIPE if capture_output or log else DEVNULL
     process = await asyncio.create_subprocess_exec(
@@ -86,7 +86,7 @@ async def spawn(
 
 
 async def end(process: Process, grace_s: float = 1.0, at_once: bool = False) -> None:
-    """Ends the process and its group, by force after the grace period or at once."""
+    """End the process and its group: kill it after the grace period, or at once."""
     if process.returncode is not None:
         return
     attempts = [(signal.SIGTERM, grace_s), (signal.SIGKILL, 5.0)]
@@ -118,7 +118,7 @@ class BoundedLog:
         task.add_done_callback(self._tasks.discard)
 
     async def until_ended(self, limit_s: float) -> None:
-        """Waits for the end of what is followed, which comes late where a process leaves children behind."""
+        """Wait for the end of the streams, which comes late if a process leaves children behind."""
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=limit_s)
 

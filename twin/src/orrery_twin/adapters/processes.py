@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Looks at processes of an emulated node through its network namespace."""
+"""Find processes of an emulated node through its network namespace."""
 
 from pathlib import Path
 
@@ -22,9 +22,19 @@ def processes_in_namespace_of(pid: int, program: str) -> list[int]:
 
 
 def is_listening(pid: int, port: int) -> bool:
-    """Whether anyone listens on a TCP port (IPv4) in the network namespace of a process."""
+    """Return whether a process listens on a TCP port in the network namespace of `pid`."""
     try:
-        lines = Path(f"/proc/{pid}/net/tcp").read_text().splitlines()[1:]
+        tables = [Path(f"/proc/{pid}/net/{table}").read_text() for table in ("tcp", "tcp6")]
     except OSError:
         return False
-    return any(int(line.split()[1].split(":")[1], 16) == port and line.split()[3] == TCP_LISTEN for line in lines)
+    sockets = [line.split() for table in tables for line in table.splitlines()[1:]]
+    return any(int(fields[1].split(":")[1], 16) == port and fields[3] == TCP_LISTEN for fields in sockets)
+
+
+def is_suspended(pid: int) -> bool:
+    """Return whether a process is stopped by a signal (proc(5), state `T`)."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
+    return stat[stat.rindex(")") + 2] in "Tt"

@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pairs of interfaces within one namespace, by which a process takes the place of hardware."""
+"""Pairs of interfaces in one namespace, through which a process emulates hardware."""
 
 from collections.abc import Iterable
 
-from orrery_twin.adapters.network import NO_IPV6, OFFLOADS_OFF
+from orrery_twin.adapters.interfaces import NO_IPV6, OFFLOADS_OFF
 from orrery_twin.adapters.process import run
 from orrery_twin.domain.boards import VethPlan
 
 
 async def add_veths(veths: Iterable[VethPlan], namespace_of: int) -> None:
-    """Up, and carrying frames as a wire would: at most MTU long, checksums filled in, none of the kernel's own."""
+    """Create them, up, and carrying frames as on a wire: at most MTU long, checksums filled in, none from the kernel
+    itself.
+    """
     script = [NO_IPV6]
     for veth in veths:
         script.append(f"ip link add {veth.engine} mtu 1500 type veth peer name {veth.board} mtu 1500")

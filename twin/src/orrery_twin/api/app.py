@@ -7,40 +7,38 @@ from dataclasses import dataclass
 from typing import Any
 
 from aiohttp import web
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from orrery_twin import __version__
 from orrery_twin.api.problems import json_reply, problem, refusal_problem, validation_problem
 from orrery_twin.contract.models import (
+    ApplicationsSpec,
     Capability,
     CaptureRequest,
-    FabricSpec,
     FaultRequest,
     Health,
     Part,
-    TrafficRequest,
     TwinCapabilities,
     TwinSpec,
 )
 from orrery_twin.domain.refusal import Refused
+from orrery_twin.service.applications import Applications
 from orrery_twin.service.captures import Captures
 from orrery_twin.service.faults import Faults
 from orrery_twin.service.hub import Hub, TooManyWatchers, now_ms
 from orrery_twin.service.pcaps import FILE_MAX_BYTES, Pcaps
-from orrery_twin.service.traffic import Traffic
 from orrery_twin.service.twin import Twin
 
 log = logging.getLogger(__name__)
 
 BODY_MAX_BYTES = 8 << 20
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
-TRAFFIC_REQUEST: TypeAdapter[TrafficRequest] = TypeAdapter(TrafficRequest)
 
 
 @dataclass(frozen=True)
 class Services:
     twin: Twin
-    traffic: Traffic
+    applications: Applications
     captures: Captures
     faults: Faults
     pcaps: Pcaps
@@ -56,12 +54,10 @@ def make_app(services: Services) -> web.Application:
             web.get("/health", api.health),
             web.get("/capabilities", api.capabilities),
             web.put("/spec", api.put_spec),
+            web.post("/spec/check", api.check_spec),
             web.get("/state", api.state),
-            web.put("/fabric", api.put_fabric),
-            web.get("/traffic", api.list_traffic),
-            web.post("/traffic", api.start_traffic),
-            web.get("/traffic/{id}", api.get_traffic),
-            web.delete("/traffic/{id}", api.stop_traffic),
+            web.put("/applications", api.put_applications),
+            web.get("/applications", api.applications),
             web.post("/faults", api.make_fault),
             web.delete("/faults/{id}", api.remove_fault),
             web.get("/pcaps", api.list_pcaps),
@@ -86,7 +82,7 @@ async def _problems(request: web.Request, handler: Handler) -> web.StreamRespons
         return problem(error.status, error.reason.lower())
     except Exception as error:
         log.exception("%s %s failed", request.method, request.path)
-        return problem(500, "the twin failed to do this", str(error)[:2000])
+        return problem(500, "the twin could not do this", str(error)[:2000])
 
 
 class _Api:
@@ -113,38 +109,33 @@ class _Api:
         except ValidationError as error:
             return validation_problem(error, body)
         self._services.twin.want(spec)
-        return json_reply(self._services.twin.last_state(), status=202, only_set=True)
+        return json_reply(self._services.twin.state(), status=202, only_set=True)
+
+    async def check_spec(self, request: web.Request) -> web.Response:
+        """Refuse what `PUT /spec` would refuse, without changing anything."""
+        body = await _body(request)
+        try:
+            spec = TwinSpec.model_validate_json(body, strict=True)
+        except ValidationError as error:
+            return validation_problem(error, body)
+        if spec.infrastructure is not None:
+            self._services.twin.check(spec.infrastructure)
+        return web.Response(status=204)
 
     async def state(self, _: web.Request) -> web.Response:
-        return json_reply(await self._services.twin.state(), only_set=True)
+        return json_reply(self._services.twin.state(), only_set=True)
 
-    async def put_fabric(self, request: web.Request) -> web.Response:
+    async def put_applications(self, request: web.Request) -> web.Response:
         body = await _body(request)
         try:
-            spec = FabricSpec.model_validate_json(body, strict=True)
+            spec = ApplicationsSpec.model_validate_json(body, strict=True)
         except ValidationError as error:
             return validation_problem(error, body)
-        await self._services.twin.want_fabric(spec)
-        state = self._services.twin.last_state().fabric
-        return json_reply(state, status=200 if self._services.twin.phase == "up" else 202)
+        self._services.applications.want(spec)
+        return json_reply(self._services.applications.observed(), status=202)
 
-    async def list_traffic(self, _: web.Request) -> web.Response:
-        return _collection(self._services.traffic.all())
-
-    async def start_traffic(self, request: web.Request) -> web.Response:
-        body = await _body(request)
-        try:
-            wanted = TRAFFIC_REQUEST.validate_json(body, strict=True)
-        except ValidationError as error:
-            return validation_problem(error, body)
-        status = self._services.traffic.start(wanted)
-        return json_reply(status, 201, {"Location": f"/traffic/{status.id}"})
-
-    async def get_traffic(self, request: web.Request) -> web.Response:
-        return _found(self._services.traffic.get(request.match_info["id"]), "traffic")
-
-    async def stop_traffic(self, request: web.Request) -> web.Response:
-        return _found(await self._services.traffic.stop(request.match_info["id"]), "traffic")
+    async def applications(self, _: web.Request) -> web.Response:
+        return json_reply(self._services.applications.observed())
 
     async def make_fault(self, request: web.Request) -> web.Response:
         body = await _body(request)
@@ -157,7 +148,7 @@ class _Api:
 
     async def remove_fault(self, request: web.Request) -> web.Response:
         if not await self._services.faults.remove(request.match_info["id"]):
-            return problem(404, "there is no such fault")
+            return problem(404, "no such fault")
         return web.Response(status=204)
 
     async def list_pcaps(self, _: web.Request) -> web.Response:
@@ -169,10 +160,10 @@ class _Api:
 
     async def remove_pcap(self, request: web.Request) -> web.Response:
         pcap_id = request.match_info["id"]
-        if self._services.traffic.replays(pcap_id):
-            return problem(409, "running traffic replays the capture")
+        if self._services.applications.replays(pcap_id):
+            return problem(409, "an application replays the capture")
         if not self._services.pcaps.remove(pcap_id):
-            return problem(404, "there is no such capture")
+            return problem(404, "no such capture")
         return web.Response(status=204)
 
     async def list_captures(self, _: web.Request) -> web.Response:
@@ -192,7 +183,7 @@ class _Api:
 
     async def watch(self, request: web.Request) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Type": "application/x-ndjson", "Cache-Control": "no-store"})
-        lines = self._services.hub.watch(self._services.twin.last_state)
+        lines = self._services.hub.watch(self._services.twin.state)
         try:
             first = await anext(lines)
         except TooManyWatchers:
@@ -219,7 +210,7 @@ async def _body(request: web.Request) -> bytes:
 
 
 def _found(body: BaseModel | None, what: str) -> web.Response:
-    return problem(404, f"there is no such {what}") if body is None else json_reply(body)
+    return problem(404, f"no such {what}") if body is None else json_reply(body)
 
 
 def _collection(items: Sequence[BaseModel]) -> web.Response:

@@ -56,7 +56,7 @@ def validation_problem(error: ValidationError, body: bytes) -> web.Response:
 
 
 def _pointer(document: Any, location: tuple[str | int, ...], kind: str) -> str:
-    """Drops the names of union members, which are in pydantic's location but not in the document."""
+    """Drop the names of union members, which are in pydantic's location but not in the document."""
     parts: list[str | int] = []
     for place, part in enumerate(location):
         is_last = place == len(location) - 1
@@ -72,6 +72,6 @@ def _pointer(document: Any, location: tuple[str | int, ...], kind: str) -> str:
 def json_reply(
     body: BaseModel, status: int = 200, headers: dict[str, str] | None = None, *, only_set: bool = False
 ) -> web.Response:
-    """`only_set`: for bodies with optional fields, which the contract wants left out and not null."""
+    """`only_set`: for bodies with optional fields, which the contract requires to be left out, not null."""
     text = body.model_dump_json(by_alias=True, exclude_unset=only_set)
     return web.Response(status=status, text=text, content_type="application/json", headers=headers)

@@ -4,8 +4,22 @@
 from __future__ import annotations
 
 from typing import Annotated, Literal
-from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypeAliasType
+from pydantic import BaseModel, ConfigDict, Field
+
+
+ApplicationState = TypeAliasType(
+    "ApplicationState",
+    Literal[
+        "starting",
+        "running",
+        "unresponsive",
+        "completed",
+        "failed",
+        "stopped",
+        "unknown",
+    ],
+)
 
 
 ResourcesAdditionalProperty = TypeAliasType(
@@ -21,11 +35,6 @@ class LoadS(BaseModel):
     partial: Annotated[float, Field(ge=0.0)]
 
 
-DirectAttribute = TypeAliasType(
-    "DirectAttribute", Literal["ip.src", "ip.dst", "ip.proto", "port.src", "port.dst"]
-)
-
-
 class FieldError(BaseModel):
     model_config = ConfigDict(
         extra="forbid",
@@ -35,25 +44,12 @@ class FieldError(BaseModel):
     code: str | None = None
 
 
-FlowKey = TypeAliasType(
-    "FlowKey", Annotated[list[DirectAttribute], Field(max_length=5)]
-)
-
-
-class FlowRange(BaseModel):
-    model_config = ConfigDict(
-        extra="forbid",
-    )
-    lo: Annotated[int, Field(ge=0, le=65535)]
-    hi: Annotated[int, Field(ge=1, le=65536)]
-
-
 Generation = TypeAliasType(
     "Generation",
     Annotated[
         int,
         Field(
-            description="counts changes of desired state; an observer reports the one it reached",
+            description="counts changes of the desired state; observers report the generation that they have reached",
             ge=0,
             le=9007199254740991,
         ),
@@ -70,12 +66,34 @@ class Part(BaseModel):
     detail: str
 
 
-HopId = TypeAliasType("HopId", Annotated[int, Field(ge=1, le=65534)])
+class HttpServerConfig(BaseModel):
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    port: Annotated[int, Field(ge=1, le=65535)] = 80
 
 
 Id = TypeAliasType(
     "Id", Annotated[str, Field(pattern="^[A-Za-z0-9][A-Za-z0-9._:/-]{0,119}$")]
 )
+
+
+IpAddress = TypeAliasType(
+    "IpAddress",
+    Annotated[
+        str,
+        Field(
+            pattern="^((25[0-5]|2[0-4]\\d|1?\\d?\\d)(\\.(25[0-5]|2[0-4]\\d|1?\\d?\\d)){3}|([0-9a-f]{1,4}:){7}[0-9a-f]{1,4}|([0-9a-f]{1,4}:){1,7}:|([0-9a-f]{1,4}:){1,6}(:[0-9a-f]{1,4}){1,1}|([0-9a-f]{1,4}:){1,5}(:[0-9a-f]{1,4}){1,2}|([0-9a-f]{1,4}:){1,4}(:[0-9a-f]{1,4}){1,3}|([0-9a-f]{1,4}:){1,3}(:[0-9a-f]{1,4}){1,4}|([0-9a-f]{1,4}:){1,2}(:[0-9a-f]{1,4}){1,5}|([0-9a-f]{1,4}:){1,1}(:[0-9a-f]{1,4}){1,6}|:((:[0-9a-f]{1,4}){1,7}|:))$"
+        ),
+    ],
+)
+
+
+class Iperf3ServerConfig(BaseModel):
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    port: Annotated[int, Field(ge=1, le=65535)] = 5201
 
 
 Ipv4Address = TypeAliasType(
@@ -89,67 +107,58 @@ Ipv4Address = TypeAliasType(
 )
 
 
-Ipv4Prefix = TypeAliasType(
-    "Ipv4Prefix",
-    Annotated[
-        str,
-        Field(
-            pattern="^(25[0-5]|2[0-4]\\d|1?\\d?\\d)(\\.(25[0-5]|2[0-4]\\d|1?\\d?\\d)){3}(\\/(3[0-2]|[12]?\\d))?$"
-        ),
-    ],
-)
-
-
 MacAddress = TypeAliasType(
     "MacAddress", Annotated[str, Field(pattern="^[0-9a-f]{2}(:[0-9a-f]{2}){5}$")]
 )
 
 
-class MatchTermIpSrc(BaseModel):
-    model_config = ConfigDict(
-        extra="forbid",
-    )
-    field: Literal["ip.src"]
-    prefix: Ipv4Prefix
-    not_: Annotated[bool, Field(alias="not")] = False
-
-
-class MatchTermIpDst(BaseModel):
-    model_config = ConfigDict(
-        extra="forbid",
-    )
-    field: Literal["ip.dst"]
-    prefix: Ipv4Prefix
-    not_: Annotated[bool, Field(alias="not")] = False
-
-
-class MatchTermIpProto(BaseModel):
-    model_config = ConfigDict(
-        extra="forbid",
-    )
-    field: Literal["ip.proto"]
-    value: Annotated[int, Field(ge=0, le=255)]
-    not_: Annotated[bool, Field(alias="not")] = False
-
-
-class MatchTermMetadata(BaseModel):
-    model_config = ConfigDict(
-        extra="forbid",
-    )
-    field: Literal["metadata"]
-    offset: Annotated[int, Field(ge=0, le=15)]
-    width: Annotated[int, Field(ge=1, le=16)]
-    value: Annotated[int, Field(ge=0, le=65535)]
-    not_: Annotated[bool, Field(alias="not")] = False
-
-
 Name = TypeAliasType("Name", Annotated[str, Field(pattern="^[a-z][a-z0-9-]{0,39}$")])
+
+
+class NodeAddress(BaseModel):
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    address: IpAddress
+    port: Annotated[
+        Name | None,
+        Field(
+            description="the interface with this address; default: that of the first link of the node"
+        ),
+    ] = None
+
+
+Detail = TypeAliasType("Detail", Annotated[str, Field(max_length=1000)])
+
+
+Pid = TypeAliasType(
+    "Pid", Annotated[int, Field(ge=-9007199254740991, le=9007199254740991)]
+)
 
 
 Origin = TypeAliasType("Origin", Literal["twin", "live"])
 
 
+class PcapReplayConfig(BaseModel):
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    pcap_id: Id
+    rate_pps: Annotated[float, Field(gt=0.0, le=100000.0)] = 1000
+    loops: Annotated[int, Field(ge=1, le=1000)] = 1
+    duration_s: Annotated[
+        float, Field(description="0: until stopped", ge=0.0, le=86400.0)
+    ] = 0
+
+
 Port = TypeAliasType("Port", Annotated[int, Field(ge=0, le=65535)])
+
+
+class ProbeServerConfig(BaseModel):
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    port: Annotated[int, Field(ge=1, le=65535)] = 9000
 
 
 class Problem(BaseModel):
@@ -164,7 +173,7 @@ class Problem(BaseModel):
 
 RateBps = TypeAliasType(
     "RateBps",
-    Annotated[float, Field(description="bits a second", ge=0.0, le=10000000000000.0)],
+    Annotated[float, Field(description="bits per second", ge=0.0, le=10000000000000.0)],
 )
 
 
@@ -192,113 +201,12 @@ TimestampMs = TypeAliasType(
 )
 
 
-class TrafficRequestHttp(BaseModel):
-    model_config = ConfigDict(
-        extra="forbid",
-    )
-    kind: Literal["http"]
-    from_: Annotated[Name, Field(alias="from")]
-    to: Name
-    port: Port = 80
-    path: Annotated[str, Field(max_length=500, pattern="^\\/.*")] = "/"
-    body: Annotated[str, Field(max_length=4096)] = ""
-    rate_per_s: Annotated[float, Field(gt=0.0, le=2000.0)] = 10
-    count: Annotated[int, Field(ge=0, le=1000000)] = 0
-    duration_s: Annotated[float, Field(ge=0.0, le=86400.0)] = 0
-
-
-class TrafficRequestIperf3(BaseModel):
-    model_config = ConfigDict(
-        extra="forbid",
-    )
-    kind: Literal["iperf3"]
-    from_: Annotated[Name, Field(alias="from")]
-    to: Name
-    protocol: Literal["tcp", "udp"] = "tcp"
-    rate_bps: RateBps = 10000000
-    packet_bytes: Annotated[int, Field(ge=64, le=1460)] = 1400
-    duration_s: Annotated[float, Field(ge=1.0, le=86400.0)] = 10
-
-
-class TrafficRequestProbe(BaseModel):
-    model_config = ConfigDict(
-        extra="forbid",
-    )
-    kind: Literal["probe"]
-    from_: Annotated[Name, Field(alias="from")]
-    to: Name
-    port: Port = 9000
-    rate_per_s: Annotated[float, Field(gt=0.0, le=1000.0)] = 50
-    duration_s: Annotated[float, Field(ge=0.0, le=86400.0)] = 0
-
-
-class TrafficRequestPcap(BaseModel):
-    model_config = ConfigDict(
-        extra="forbid",
-    )
-    kind: Literal["pcap"]
-    from_: Annotated[Name, Field(alias="from")]
-    pcap_id: Id
-    rate_pps: Annotated[float, Field(gt=0.0, le=100000.0)] = 1000
-    loops: Annotated[int, Field(ge=1, le=1000)] = 1
-    duration_s: Annotated[float, Field(ge=0.0, le=86400.0)] = 0
-
-
-TrafficRequest = TypeAliasType(
-    "TrafficRequest",
-    Annotated[
-        TrafficRequestHttp
-        | TrafficRequestIperf3
-        | TrafficRequestProbe
-        | TrafficRequestPcap,
-        Field(discriminator="kind"),
-    ],
-)
-
-
-BitsPerSecond = TypeAliasType("BitsPerSecond", Annotated[float, Field(ge=0.0)])
-
-
-class LatencyUs(BaseModel):
-    model_config = ConfigDict(
-        extra="forbid",
-    )
-    p50: float
-    p99: float
-
-
-class TrafficStatus(BaseModel):
-    model_config = ConfigDict(
-        extra="forbid",
-    )
-    id: Id
-    request: TrafficRequest
-    state: Literal["starting", "running", "completed", "failed", "stopped"]
-    started_ms: TimestampMs
-    ended_ms: TimestampMs | None
-    sent: Annotated[
-        int, Field(description="requests, probes or packets", ge=0, le=9007199254740991)
-    ]
-    received: Annotated[int, Field(ge=0, le=9007199254740991)]
-    errors: Annotated[int, Field(ge=0, le=9007199254740991)]
-    bits_per_second: BitsPerSecond | None
-    latency_us: Annotated[
-        LatencyUs | None, Field(description="http: request to reply; probe: one way")
-    ]
-    detail: str | None
-
-
 class TwinAgentSettings(BaseModel):
     model_config = ConfigDict(
         extra="forbid",
     )
     server_url: Annotated[str, Field(max_length=300)]
     join_tokens: dict[Name, str]
-
-
-Pid = TypeAliasType(
-    "Pid", Annotated[int, Field(ge=-9007199254740991, le=9007199254740991)]
-)
 
 
 class TwinNodeState(BaseModel):
@@ -312,24 +220,6 @@ class TwinNodeState(BaseModel):
     detail: str | None
 
 
-class Rule(BaseModel):
-    model_config = ConfigDict(
-        extra="forbid",
-    )
-    id: Id
-    packets: Annotated[int, Field(ge=0, le=9007199254740991)]
-    bytes: Annotated[int, Field(ge=0, le=9007199254740991)]
-
-
-class Fabric(BaseModel):
-    model_config = ConfigDict(
-        extra="forbid",
-    )
-    generation: Generation
-    error: str | None
-    rules: list[Rule]
-
-
 BuildMs = TypeAliasType("BuildMs", Annotated[float, Field(ge=0.0)])
 
 
@@ -338,11 +228,54 @@ class TwinWatchLineEvent(BaseModel):
         extra="forbid",
     )
     type: Literal["event"]
-    event: str
-    severity: Literal["info", "warning", "error"]
+    event: Annotated[str, Field(description="a `TwinEventType`", max_length=100)]
     subject: str
     message: str
     t_ms: TimestampMs
+
+
+class ApplicationDefinitionHttpServer(BaseModel):
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    id: Name
+    node: Name
+    enabled: bool = True
+    kind: Literal["http-server"]
+    config: HttpServerConfig
+
+
+class ApplicationDefinitionIperf3Server(BaseModel):
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    id: Name
+    node: Name
+    enabled: bool = True
+    kind: Literal["iperf3-server"]
+    config: Iperf3ServerConfig
+
+
+class ApplicationDefinitionProbeServer(BaseModel):
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    id: Name
+    node: Name
+    enabled: bool = True
+    kind: Literal["probe-server"]
+    config: ProbeServerConfig
+
+
+class ApplicationDefinitionPcapReplay(BaseModel):
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    id: Name
+    node: Name
+    enabled: bool = True
+    kind: Literal["pcap-replay"]
+    config: PcapReplayConfig
 
 
 class BoardNode(BaseModel):
@@ -356,7 +289,7 @@ class BoardNode(BaseModel):
     profile: Annotated[
         Name,
         Field(
-            description="of sizes, bandwidths and clock; the twin builds the board after it"
+            description="sizes, bandwidths and clock; the twin builds the board from it"
         ),
     ] = "de5"
     device: Annotated[str, Field(max_length=60)]
@@ -364,21 +297,19 @@ class BoardNode(BaseModel):
     clock_mhz: Annotated[float, Field(gt=0.0, le=2000.0)] = 200
     resources: Annotated[
         dict[Name, ResourcesAdditionalProperty],
-        Field(description="what each slot has: lut, ff, bram-kib"),
+        Field(description="of each slot: lut, ff, bram-kib"),
     ]
     bandwidth_bps: RateBps
     latency_us: Annotated[float, Field(ge=0.0)]
     load_s: Annotated[
         LoadS,
-        Field(
-            description="what loading a bitstream takes (CoNFV VI)",
-            validate_default=True,
-        ),
+        Field(description="time to load a bitstream (CoNFV VI)", validate_default=True),
     ] = {"full": 12, "partial": 2.5}
     cost: Annotated[
         float,
         Field(
-            description="power and purchase in one figure, beside other boards", gt=0.0
+            description="power and purchase as one figure, relative to other boards",
+            gt=0.0,
         ),
     ] = 1
 
@@ -395,7 +326,7 @@ class Capability(BaseModel):
     fallback: Annotated[
         str | None,
         Field(
-            description="what replaces it; null when it is available or nothing does"
+            description="what replaces it; null if it is available or has no replacement"
         ),
     ]
 
@@ -436,13 +367,13 @@ class CaptureStatus(BaseModel):
     detail: str | None
 
 
-class Target(BaseModel):
-    model_config = ConfigDict(
-        extra="forbid",
-    )
-    range: FlowRange
-    hop: HopId
-    server: Name
+Destination = TypeAliasType(
+    "Destination",
+    Annotated[
+        Name | IpAddress,
+        Field(description="a node of the infrastructure, or an IPv4 or IPv6 address"),
+    ],
+)
 
 
 class Fault(BaseModel):
@@ -487,8 +418,60 @@ class HostNode(BaseModel):
     title: Annotated[str | None, Field(max_length=60)] = None
     origin: Origin
     role: Literal["client", "server"]
-    address: Ipv4Address
-    mac: MacAddress
+    addresses: Annotated[
+        list[NodeAddress],
+        Field(
+            description="the first IPv4 one is the primary address",
+            max_length=16,
+            min_length=1,
+        ),
+    ]
+    mac: Annotated[MacAddress, Field(description="of the interface of the first link")]
+
+
+class HttpClientConfig(BaseModel):
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    to: Destination
+    family: Annotated[
+        Literal["ipv4", "ipv6"],
+        Field(
+            description="which address of the node is used; ignored when `to` is an address"
+        ),
+    ] = "ipv4"
+    port: Annotated[int, Field(ge=1, le=65535)] = 80
+    path: Annotated[str, Field(max_length=500, pattern="^\\/[\\x21-\\x7e]*$")] = "/"
+    body: Annotated[
+        str, Field(description="empty: GET; otherwise POST", max_length=4096)
+    ] = ""
+    rate_per_s: Annotated[float, Field(gt=0.0, le=2000.0)] = 10
+    count: Annotated[int, Field(description="0: no limit", ge=0, le=1000000)] = 0
+    duration_s: Annotated[
+        float, Field(description="0: until stopped", ge=0.0, le=86400.0)
+    ] = 0
+
+
+class Iperf3ClientConfig(BaseModel):
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    to: Destination
+    family: Annotated[
+        Literal["ipv4", "ipv6"],
+        Field(
+            description="which address of the node is used; ignored when `to` is an address"
+        ),
+    ] = "ipv4"
+    port: Annotated[int, Field(ge=1, le=65535)] = 5201
+    protocol: Literal["udp", "tcp"] = "udp"
+    rate_bps: Annotated[
+        float, Field(description="bits per second", ge=1000.0, le=10000000000000.0)
+    ] = 10000000
+    packet_bytes: Annotated[int, Field(ge=64, le=1460)] = 1400
+    duration_s: Annotated[
+        float, Field(description="0: until stopped", ge=0.0, le=86400.0)
+    ] = 0
 
 
 class LinkEnd(BaseModel):
@@ -512,46 +495,45 @@ class LinkSample(BaseModel):
     drops: Annotated[int, Field(ge=0, le=9007199254740991)]
 
 
-class MatchTermPortSrc(BaseModel):
-    model_config = ConfigDict(
-        extra="forbid",
-    )
-    field: Literal["port.src"]
-    lo: Port
-    hi: Port
-    not_: Annotated[bool, Field(alias="not")] = False
-
-
-class MatchTermPortDst(BaseModel):
-    model_config = ConfigDict(
-        extra="forbid",
-    )
-    field: Literal["port.dst"]
-    lo: Port
-    hi: Port
-    not_: Annotated[bool, Field(alias="not")] = False
-
-
-MatchTerm = TypeAliasType(
-    "MatchTerm",
-    Annotated[
-        MatchTermIpSrc
-        | MatchTermIpDst
-        | MatchTermIpProto
-        | MatchTermPortSrc
-        | MatchTermPortDst
-        | MatchTermMetadata,
-        Field(discriminator="field"),
-    ],
-)
-
-
 class Nic(BaseModel):
     model_config = ConfigDict(
         extra="forbid",
     )
     name: Name
     bandwidth_bps: RateBps
+
+
+class ObservedApplication(BaseModel):
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    id: Name
+    revision: Annotated[
+        Generation, Field(description="revision of the specification that is in effect")
+    ]
+    state: ApplicationState
+    since_ms: Annotated[TimestampMs, Field(description="when it entered this state")]
+    detail: Detail | None
+    restarts: Annotated[
+        int,
+        Field(
+            description="restarts since its definition last changed",
+            ge=0,
+            le=9007199254740991,
+        ),
+    ]
+    pid: Pid | None
+    metrics: dict[str, float]
+
+
+class ObservedApplications(BaseModel):
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    generation: Annotated[
+        Generation, Field(description="newest generation that was accepted")
+    ]
+    applications: list[ObservedApplication]
 
 
 class PcapInfo(BaseModel):
@@ -567,6 +549,24 @@ class PcapInfo(BaseModel):
     created_ms: TimestampMs
 
 
+class ProbeConfig(BaseModel):
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    to: Destination
+    family: Annotated[
+        Literal["ipv4", "ipv6"],
+        Field(
+            description="which address of the node is used; ignored when `to` is an address"
+        ),
+    ] = "ipv4"
+    port: Annotated[int, Field(ge=1, le=65535)] = 9000
+    rate_per_s: Annotated[float, Field(gt=0.0, le=1000.0)] = 50
+    duration_s: Annotated[
+        float, Field(description="0: until stopped", ge=0.0, le=86400.0)
+    ] = 0
+
+
 class ServerNode(BaseModel):
     model_config = ConfigDict(
         extra="forbid",
@@ -577,7 +577,20 @@ class ServerNode(BaseModel):
     cores: Annotated[int, Field(ge=1, le=512)]
     ghz: Annotated[float, Field(gt=0.0, le=10.0)]
     memory_bytes: Annotated[int, Field(ge=0, le=9007199254740991)]
-    nics: Annotated[list[Nic], Field(max_length=16, min_length=1)]
+    nics: Annotated[
+        list[Nic],
+        Field(
+            description="the data plane uses the first one", max_length=16, min_length=1
+        ),
+    ]
+    addresses: Annotated[
+        list[NodeAddress],
+        Field(
+            description="on NICs other than the first",
+            max_length=16,
+            validate_default=True,
+        ),
+    ] = []
 
 
 class TwinCapabilities(BaseModel):
@@ -597,7 +610,6 @@ class TwinState(BaseModel):
     nodes: list[TwinNodeState]
     links: list[LinkSample]
     faults: list[Fault]
-    fabric: Fabric
     build_ms: BuildMs | None
 
 
@@ -617,41 +629,95 @@ class TwinWatchLineLinks(BaseModel):
     links: list[LinkSample]
 
 
+class TwinWatchLineApplications(BaseModel):
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    type: Literal["applications"]
+    observed: ObservedApplications
+
+
 TwinWatchLine = TypeAliasType(
     "TwinWatchLine",
     Annotated[
-        TwinWatchLineState | TwinWatchLineLinks | TwinWatchLineEvent,
+        TwinWatchLineState
+        | TwinWatchLineLinks
+        | TwinWatchLineApplications
+        | TwinWatchLineEvent,
         Field(discriminator="type"),
     ],
 )
 
 
-class FabricRule(BaseModel):
+class ApplicationDefinitionHttpClient(BaseModel):
     model_config = ConfigDict(
         extra="forbid",
     )
-    id: Id
-    pipeline_id: Id | None
-    kind: Literal["classify", "hop", "return"]
-    priority: Annotated[int, Field(ge=1, le=60000)]
-    from_hosts: Annotated[
-        list[Name],
-        Field(description="hosts at whose port the rule applies; empty: everywhere"),
-    ]
-    match: list[MatchTerm]
-    hop: Annotated[
-        HopId | None, Field(description="kind `hop`: the tag that is matched")
-    ]
-    key: FlowKey
-    targets: Annotated[list[Target], Field(min_length=1)]
+    id: Name
+    node: Name
+    enabled: bool = True
+    kind: Literal["http-client"]
+    config: HttpClientConfig
 
 
-class FabricSpec(BaseModel):
+class ApplicationDefinitionIperf3Client(BaseModel):
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    id: Name
+    node: Name
+    enabled: bool = True
+    kind: Literal["iperf3-client"]
+    config: Iperf3ClientConfig
+
+
+class ApplicationDefinitionProbe(BaseModel):
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    id: Name
+    node: Name
+    enabled: bool = True
+    kind: Literal["probe"]
+    config: ProbeConfig
+
+
+ApplicationDefinition = TypeAliasType(
+    "ApplicationDefinition",
+    Annotated[
+        ApplicationDefinitionHttpServer
+        | ApplicationDefinitionHttpClient
+        | ApplicationDefinitionIperf3Server
+        | ApplicationDefinitionIperf3Client
+        | ApplicationDefinitionProbeServer
+        | ApplicationDefinitionProbe
+        | ApplicationDefinitionPcapReplay,
+        Field(discriminator="kind"),
+    ],
+)
+
+
+class ApplicationSpec(BaseModel):
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    definition: ApplicationDefinition
+    revision: Annotated[
+        Generation,
+        Field(description="identifies the run: a new revision restarts the program"),
+    ]
+    address: Annotated[
+        IpAddress | None,
+        Field(description="resolved `config.to`; null if the kind has no destination"),
+    ]
+
+
+class ApplicationsSpec(BaseModel):
     model_config = ConfigDict(
         extra="forbid",
     )
     generation: Generation
-    rules: list[FabricRule]
+    applications: Annotated[list[ApplicationSpec], Field(max_length=1000)]
 
 
 class Link(BaseModel):
@@ -662,9 +728,28 @@ class Link(BaseModel):
     a: LinkEnd
     b: LinkEnd
     bandwidth_bps: Annotated[
-        float, Field(description="bits a second", ge=1000.0, le=10000000000000.0)
+        float, Field(description="bits per second", ge=1000.0, le=10000000000000.0)
     ]
-    delay_us: Annotated[float, Field(ge=0.0, le=10000000.0)] = 0
+    delay_us: Annotated[float, Field(description="one way", ge=0.0, le=10000000.0)] = 0
+    jitter_us: Annotated[
+        float,
+        Field(
+            description="the delay of a frame is uniform in delay_us +- jitter_us; must not exceed delay_us",
+            ge=0.0,
+            le=10000000.0,
+        ),
+    ] = 0
+    loss: Annotated[
+        float, Field(description="probability that a frame is lost", ge=0.0, le=1.0)
+    ] = 0
+    queue_bytes: Annotated[
+        int | None,
+        Field(
+            description="capacity of the queue; default: 25 ms at the bandwidth, at least 200 kB",
+            ge=2000,
+            le=1000000000,
+        ),
+    ] = None
 
 
 class Infrastructure(BaseModel):

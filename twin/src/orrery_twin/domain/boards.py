@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Emulated boards: their ports in the network namespace of their server, and what the server's agent is told."""
+"""Emulated boards: their ports in their server's network namespace, and the description for the server's agent."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from orrery_twin.domain.refusal import FieldFault, pointer
 
 @dataclass(frozen=True)
 class VethPlan:
-    """A pair of interfaces in one namespace: the engine takes frames at one, the board at the other."""
+    """A pair of interfaces in one namespace: the engine uses one, the board the other."""
 
     engine: str
     board: str
@@ -21,7 +21,7 @@ class VethPlan:
 
 @dataclass(frozen=True)
 class SlotPlan:
-    """Frames to be treated enter the slot by `near` and come out by `far`."""
+    """Frames enter the slot by `near` and leave it by `far`."""
 
     near: VethPlan
     far: VethPlan
@@ -29,7 +29,7 @@ class SlotPlan:
 
 @dataclass(frozen=True)
 class BoardPlan:
-    """What the twin makes of a board: equal plans are the same board."""
+    """What the twin creates for a board: equal plans are the same board."""
 
     id: str
     server: str
@@ -43,7 +43,7 @@ class BoardPlan:
 
 @dataclass(frozen=True)
 class BoardSockets:
-    """Unix sockets of a board. The names are short because the length of such paths is limited."""
+    """Unix sockets of a board. The names are short because the length of socket paths is limited."""
 
     control: Path
     events: Path
@@ -54,7 +54,7 @@ class BoardSockets:
 
 
 def plan_boards(infrastructure: Infrastructure) -> tuple[BoardPlan, ...]:
-    """Boards of origin `twin`; `board_faults` has found nothing wrong."""
+    """Boards of origin `twin`. Precondition: `board_faults` has found nothing wrong."""
     return tuple(
         BoardPlan(board.id, board.server, board.profile, tuple(_slot(board.id, slot) for slot in range(board.slots)))
         for board in infrastructure.boards
@@ -63,13 +63,13 @@ def plan_boards(infrastructure: Infrastructure) -> tuple[BoardPlan, ...]:
 
 
 def _slot(board_id: str, slot: int) -> SlotPlan:
-    # From the id alone: a board keeps its interfaces when others come and go.
+    # Derived from the ID alone: a board keeps its interfaces when others come and go.
     stem = f"b{fnv1a(board_id):08x}s{slot:x}"
     return SlotPlan(VethPlan(f"{stem}n", f"{stem}n-b"), VethPlan(f"{stem}f", f"{stem}f-b"))
 
 
 def board_faults(infrastructure: Infrastructure, slots_of_profile: Mapping[str, int]) -> Iterator[FieldFault]:
-    """`slots_of_profile`: the board profiles that there are."""
+    """`slots_of_profile`: the known board profiles."""
     origin_of = {server.id: server.origin for server in infrastructure.servers}
     stems: dict[int, str] = {}
     for index, board in enumerate(infrastructure.boards):
@@ -77,18 +77,18 @@ def board_faults(infrastructure: Infrastructure, slots_of_profile: Mapping[str, 
             continue
         place = pointer("infrastructure", "boards", index)
         if board.server not in origin_of:
-            yield FieldFault(f"{place}/server", f"there is no server {board.server}")
+            yield FieldFault(f"{place}/server", f"no server {board.server}")
         elif origin_of[board.server] != "twin":
             yield FieldFault(f"{place}/server", f"{board.server} is not emulated: an emulated board cannot be in it")
         if board.profile not in slots_of_profile:
             known = ", ".join(sorted(slots_of_profile)) or "none"
-            yield FieldFault(f"{place}/profile", f"there is no profile {board.profile}; there are: {known}")
+            yield FieldFault(f"{place}/profile", f"no profile {board.profile}; known profiles: {known}")
         elif board.slots > slots_of_profile[board.profile]:
             has = slots_of_profile[board.profile]
             yield FieldFault(f"{place}/slots", f"a board of profile {board.profile} has {has}")
         other = stems.setdefault(fnv1a(board.id), board.id)
         if other != board.id:
-            yield FieldFault(f"{place}/id", f"its interfaces would have the names of those of {other}: choose another")
+            yield FieldFault(f"{place}/id", f"its interface names would clash with those of {other}: choose another")
 
 
 def describe_to_agent(board: BoardPlan, sockets: BoardSockets, images: Path) -> dict[str, Any]:
@@ -105,7 +105,7 @@ def describe_to_agent(board: BoardPlan, sockets: BoardSockets, images: Path) -> 
 
 @dataclass(frozen=True)
 class BoardChanges:
-    """From boards that are to boards that are wanted; those with equal plans are in neither list."""
+    """Boards to remove and boards to add; those with equal plans are in neither list."""
 
     gone: tuple[BoardPlan, ...]
     new: tuple[BoardPlan, ...]
@@ -123,5 +123,5 @@ class BoardChanges:
 
     @property
     def servers(self) -> set[str]:
-        """Their agents have to learn of it."""
+        """Servers whose agents must be told of a change."""
         return {board.server for board in (*self.gone, *self.new)}

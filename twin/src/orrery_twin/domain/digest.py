@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""FNV-1a of 32 bits: short names and addresses that depend on an id alone."""
+"""FNV-1a of 32 bits, for short names and addresses that depend only on an ID."""
 
 OFFSET_BASIS = 0x811C9DC5
 PRIME = 0x01000193

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Addresses and ports of a captured Ethernet frame. A frame that is too short for a field has none."""
+"""Addresses and ports of a captured Ethernet frame. Fields beyond the end of a short frame are absent."""
 
 import struct
 from dataclasses import dataclass

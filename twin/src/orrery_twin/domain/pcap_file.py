@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Capture files in libpcap's format (draft-ietf-opsawg-pcap), both byte orders, micro- and nanoseconds."""
+"""Capture files in libpcap's format (draft-ietf-opsawg-pcap): both byte orders, microseconds and nanoseconds."""
 
 import struct
 from collections.abc import Iterator
@@ -20,14 +20,14 @@ PCAPNG_MAGIC = b"\x0a\x0d\x0d\x0a"
 
 
 class NotACapture(Exception):
-    """The octets are not a whole capture file; the text says what is wrong and where."""
+    """The bytes are not a complete capture file; the text says what is wrong and where."""
 
 
 @dataclass(frozen=True)
 class Frame:
     t_s: float
     data: bytes
-    """As captured: shorter than `length` when the capture cut it."""
+    """As captured: shorter than `length` if the capture truncated it."""
     length: int
 
 
@@ -39,7 +39,7 @@ class Summary:
 
 
 class PcapReader:
-    """Takes a capture piece by piece and gives the frames that are complete."""
+    """Takes a capture piece by piece and yields the complete frames."""
 
     def __init__(self) -> None:
         self._rest = b""
@@ -71,14 +71,14 @@ class PcapReader:
 
     def finish(self) -> None:
         if not self._order:
-            raise NotACapture("shorter than the 24 bytes of a capture's header")
+            raise NotACapture("shorter than the 24-byte header of a capture")
         if self._rest:
-            raise NotACapture(f"the record at byte {self._offset} is cut short")
+            raise NotACapture(f"the record at byte {self._offset} is truncated")
 
     def _read_header(self) -> bool:
         magic = self._rest[:4]
         if len(magic) == 4 and magic not in MAGICS:
-            raise NotACapture(f"begins with {magic.hex()}, which is no capture's magic number")
+            raise NotACapture(f"starts with {magic.hex()}, which is not the magic number of a capture")
         if len(self._rest) < HEADER_BYTES:
             return False
         self._order, self._ticks = MAGICS[magic]
@@ -89,7 +89,7 @@ class PcapReader:
 
 
 def read_frames(data: bytes) -> Iterator[Frame]:
-    """Frames of a whole file. Raises NotACapture, at the latest after the last good frame."""
+    """Yield the frames of a whole file. Raises NotACapture, at the latest after the last good frame."""
     reader = PcapReader()
     yield from reader.feed(data)
     reader.finish()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bit rates of links from byte counters of their switch-side interface."""
+"""Bit rates of links, from byte counters of their switch-side interface."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,9 @@ class Reading:
 
 
 def link_rates(before: Reading | None, now: Reading, near_is_a: bool) -> tuple[float, float]:
-    """`a` to `b` and `b` to `a`, bits a second; what the switch sends goes to the far end. 0 after a counter reset."""
+    """From `a` to `b` and from `b` to `a`, in bits per second; what the switch sends goes to the far end. 0 after a
+    counter reset.
+    """
     if before is None or now.t_s <= before.t_s:
         return 0.0, 0.0
     seconds = now.t_s - before.t_s

@@ -12,7 +12,7 @@ class FieldFault:
 
 
 class Refused(Exception):
-    """Nothing was changed. `status` is the HTTP status that fits (422 unless something else is at fault)."""
+    """Nothing was changed. `status` is the HTTP status (422 by default)."""
 
     def __init__(self, title: str, faults: Iterable[FieldFault] = (), status: int = 422) -> None:
         self.title = title

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Queueing disciplines that give one direction of a link its bandwidth and delay."""
+"""What each direction of a link does to frames, and the queueing disciplines that limit its bandwidth."""
+
+from dataclasses import dataclass
+
+from orrery_twin.contract.models import Link
 
 QUEUE_MS = 25
 QUEUE_MIN_BYTES = 200_000
@@ -8,23 +12,44 @@ BURST_MIN_BYTES = 15_000
 BURST_MS = 1
 
 
-def queue_bytes(bandwidth_bps: float) -> int:
-    return max(QUEUE_MIN_BYTES, int(bandwidth_bps / 8 * QUEUE_MS / 1000))
+@dataclass(frozen=True)
+class LinkShape:
+    """`queue_bytes`: limit of the queue for the bandwidth."""
+
+    bandwidth_bps: float
+    delay_us: float
+    jitter_us: float
+    loss: float
+    queue_bytes: int
+
+    @property
+    def needs_line(self) -> bool:
+        """Queueing disciplines of every kernel can limit bandwidth, but nothing more."""
+        return self.delay_us > 0 or self.jitter_us > 0 or self.loss > 0
+
+    @property
+    def held_bytes(self) -> float:
+        """Upper bound of the bytes in transit in one direction, including those queued."""
+        return self.queue_bytes + self.bandwidth_bps / 8 * (self.delay_us + self.jitter_us) / 1e6
 
 
-def shape_script(interface: str, bandwidth_bps: float, delay_us: float) -> str:
-    """Shell commands that replace what the interface had. A delay needs the kernel's netem."""
-    burst = max(BURST_MIN_BYTES, int(bandwidth_bps / 8 * BURST_MS / 1000))
-    rate = f"{int(bandwidth_bps)}bit"
-    limit = queue_bytes(bandwidth_bps)
-    leaf = f"bfifo limit {limit}"
-    if delay_us > 0:
-        packets = max(100, int(limit / 1000 + bandwidth_bps / 8 * delay_us / 1e6 / 1000))
-        leaf = f"netem delay {int(delay_us)}us limit {packets}"
+def shape_of(link: Link) -> LinkShape:
+    by_bandwidth = max(QUEUE_MIN_BYTES, int(link.bandwidth_bps / 8 * QUEUE_MS / 1000))
+    return LinkShape(link.bandwidth_bps, link.delay_us, link.jitter_us, link.loss, link.queue_bytes or by_bandwidth)
+
+
+def shape_script(interface: str, shape: LinkShape) -> str:
+    """Shell commands for an interface that is not shaped yet."""
+    return f"tc qdisc replace dev {interface} root handle 1: htb default 1\n" + reshape_script(interface, shape)
+
+
+def reshape_script(interface: str, shape: LinkShape) -> str:
+    """Like `shape_script`, for an interface that is already shaped: queued packets stay queued."""
+    burst = max(BURST_MIN_BYTES, int(shape.bandwidth_bps / 8 * BURST_MS / 1000))
+    rate = f"{int(shape.bandwidth_bps)}bit"
     return "\n".join(
         [
-            f"tc qdisc replace dev {interface} root handle 1: htb default 1",
             f"tc class replace dev {interface} parent 1: classid 1:1 htb rate {rate} burst {burst} quantum 1514",
-            f"tc qdisc replace dev {interface} parent 1:1 handle 10: {leaf}",
+            f"tc qdisc replace dev {interface} parent 1:1 handle 10: bfifo limit {shape.queue_bytes}",
         ]
     )

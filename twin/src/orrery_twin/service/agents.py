@@ -17,9 +17,9 @@ AGENT = Path(__file__).resolve().parents[4] / "agents/node/dist/agent.mjs"
 
 
 class Agents:
-    """`boards_file`: what the agent of a server is told of its boards; None where there are none.
+    """`boards_file`: the description of a server's boards for its agent; None if it has none.
 
-    `docker`: socket of the container engine; None where there is none.
+    `docker`: socket of the container engine; None if there is none.
     """
 
     def __init__(
@@ -42,12 +42,12 @@ class Agents:
         return self._running.get(server)
 
     def start(self, infrastructure: Infrastructure, pid_of: dict[str, int], settings: TwinAgentSettings | None) -> None:
-        """Starts what does not run. Without settings servers stay without agents."""
+        """Start the agents that are not running. Without settings, servers have no agents."""
         self._settings = settings
         if settings is None:
             return
         for server in infrastructure.servers:
-            if server.origin != "twin":
+            if server.origin != "twin" or server.id not in pid_of:
                 continue
             if server.id not in self._running:
                 self._running[server.id] = self._supervise(server.id, server.nics[0].name, pid_of[server.id])
@@ -56,7 +56,7 @@ class Agents:
     async def update(
         self, infrastructure: Infrastructure, pid_of: dict[str, int], settings: TwinAgentSettings | None
     ) -> None:
-        """A new server address restarts the agents; new join tokens are for agents that start later."""
+        """A new server address restarts the agents; new join tokens apply to agents that start later."""
         before = self._settings
         if (settings and settings.server_url) != (before and before.server_url):
             await self.stop()
@@ -102,7 +102,7 @@ class Agents:
         return command
 
     def _environment(self, server: str) -> dict[str, str]:
-        """The join token goes by environment: arguments are for every user of the machine to read."""
+        """The join token is passed in the environment: every user of the machine can read arguments."""
         assert self._settings
         token = self._settings.join_tokens.get(server)
         return {"ORRERY_JOIN_TOKEN": token} if token else {}

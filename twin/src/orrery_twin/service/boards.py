@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The emulated boards: each a process in its server's network namespace, whose end is a loss of power."""
+"""The emulated boards: each is a process in its server's network namespace; when it ends, the board has lost power."""
 
+import asyncio
 import json
 import shutil
 from collections.abc import Callable
@@ -9,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from orrery_twin.adapters.board_build import BoardBuild
-from orrery_twin.adapters.board_control import BoardRefused, ask_board
+from orrery_twin.adapters.control_socket import ControlRefused, ask
 from orrery_twin.adapters.process import BoundedLog
 from orrery_twin.adapters.veth import add_veths, remove_veths
 from orrery_twin.domain.boards import BoardChanges, BoardPlan, BoardSockets, describe_to_agent
@@ -18,6 +19,7 @@ from orrery_twin.service.hub import Hub
 from orrery_twin.service.supervisor import NodeState, Supervised
 
 SWITCHED_OFF = "switched off by a fault"
+BUILD_POLL_S = 0.5
 
 
 @dataclass
@@ -28,7 +30,7 @@ class _Board:
 
 
 class Boards:
-    """`on_power_loss` is told the board, whose slots are empty when its power comes back."""
+    """`on_power_loss` is called with the board, whose slots are empty when its power comes back."""
 
     def __init__(
         self,
@@ -45,6 +47,7 @@ class Boards:
         self._on_change = on_change
         self._on_power_loss = on_power_loss
         self._boards: dict[str, _Board] = {}
+        self._build_watch: asyncio.Task[None] | None = None
 
     def plan(self, board_id: str) -> BoardPlan | None:
         board = self._boards.get(board_id)
@@ -60,18 +63,18 @@ class Boards:
             return "down"
         if board.process.pid is not None:
             return "up"
-        return "failed" if board.process.detail else "starting"
+        return "failed" if board.process.detail and not self._build_watch else "starting"
 
     def is_switched_off(self, board_id: str) -> bool:
         return board_id in self._boards and self._boards[board_id].switched_off
 
     def file_for_agent(self, server: str) -> Path | None:
-        """What the agent of a server is told of its boards; None where there are none."""
+        """The description of a server's boards for its agent; None if it has none."""
         has_boards = any(board.plan.server == server for board in self._boards.values())
         return self._file(server) if has_boards else None
 
     async def change(self, changes: BoardChanges, pid_of: dict[str, int]) -> None:
-        """Leaves all other boards alone. A board that could not be started before is tried again."""
+        """Leaves all other boards alone. Retries boards that could not be started before."""
         for plan in changes.gone:
             await self._boards.pop(plan.id).process.stop()
             await remove_veths(plan.veths, pid_of[plan.server])
@@ -86,13 +89,16 @@ class Boards:
 
     async def stop(self) -> None:
         """Their interfaces end with the namespaces."""
+        if self._build_watch:
+            self._build_watch.cancel()
+            self._build_watch = None
         boards, self._boards = self._boards, {}
         for board in boards.values():
             await board.process.stop()
         shutil.rmtree(self._directory, ignore_errors=True)
 
     async def switch_off(self, board_id: str) -> None:
-        """At once, as power is lost."""
+        """At once, as in a power failure."""
         board = self._boards[board_id]
         board.switched_off = True
         await board.process.stop(at_once=True)
@@ -106,22 +112,22 @@ class Boards:
         self._start(board)
 
     async def stick_slot(self, board_id: str, slot: int) -> None:
-        """Raises BoardRefused when nothing is in the slot, BoardSilent."""
+        """Raises ControlRefused if the slot is empty, and ControlSilent."""
         await self._inject(board_id, "slot-stuck", slot)
 
     async def clear_slot(self, board_id: str, slot: int) -> None:
-        """Raises BoardSilent. A slot that was emptied meanwhile is not stuck any more."""
-        with suppress(BoardRefused):
+        """Raises ControlSilent. A slot that was emptied in the meantime is no longer stuck."""
+        with suppress(ControlRefused):
             await self._inject(board_id, "slot-clear", slot)
 
     async def _inject(self, board_id: str, fault: str, slot: int) -> None:
-        await ask_board(self._sockets(board_id).control, "inject", {"fault": fault, "slot": slot})
+        await ask(self._sockets(board_id).control, "inject", {"fault": fault, "slot": slot})
 
     def _sockets(self, board_id: str) -> BoardSockets:
         return BoardSockets.under(self._directory / board_id)
 
     def _file(self, server: str) -> Path:
-        # No board has this name: names have no dot.
+        # No board has this name: board names contain no dot.
         return self._directory / f"{server}.json"
 
     def _make(self, plan: BoardPlan, namespace_of: int) -> _Board:
@@ -140,12 +146,32 @@ class Boards:
     def _start(self, board: _Board) -> None:
         if board.switched_off:
             return
+        if self._build.under_way() is not None:
+            self._build_watch = self._build_watch or asyncio.create_task(self._follow_build())
+            return
         missing = self._build.missing()
         if missing is None:
             board.process.start()
         elif board.process.detail != missing:
             board.process.detail = missing
             self._hub.event("board.failed", board.plan.id, missing, "error")
+
+    async def _follow_build(self) -> None:
+        """Wait until the build ends; then the boards start, or report what is missing."""
+        while (progress := self._build.under_way()) is not None:
+            detail = f"being built: {progress}"
+            waiting = [board for board in self._boards.values() if board.process.pid is None and not board.switched_off]
+            if any(board.process.detail != detail for board in waiting):
+                for board in waiting:
+                    board.process.detail = detail
+                self._on_change()
+            await asyncio.sleep(BUILD_POLL_S)
+        self._build_watch = None
+        for board in self._boards.values():
+            if board.process.pid is None and not board.switched_off:
+                board.process.detail = None
+                self._start(board)
+        self._on_change()
 
     def _process_changed(self, board_id: str) -> None:
         process = self.process(board_id)

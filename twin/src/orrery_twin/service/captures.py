@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a host's own interface sees: tcpdump in its namespace, parsed here."""
+"""Captures at a host's own interface: tcpdump in its namespace, parsed here."""
 
 import asyncio
 import re
 import secrets
 from asyncio.subprocess import Process
+from collections.abc import Collection
 
 from orrery_twin.adapters.process import CommandFailed, end, run, spawn
 from orrery_twin.contract.models import CaptureRequest, CaptureStatus, Packet
@@ -26,7 +27,7 @@ class Captures:
         self._hub = hub
         self._captures: dict[str, CaptureStatus] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
-        twin.before_tear_down.append(self.stop_all)
+        twin.before_nodes_leave.append(self.stop_at)
 
     def all(self) -> list[CaptureStatus]:
         return list(self._captures.values())
@@ -35,13 +36,13 @@ class Captures:
         return self._captures.get(capture_id)
 
     async def start(self, request: CaptureRequest) -> CaptureStatus:
-        """Returns when packets are being captured, so that none of those sent after it is missed."""
+        """Return once packets are being captured, so that none sent afterwards is missed."""
         plan = self._twin.plan
         if plan is None:
             raise Refused("the twin is not up", status=409)
         host, link = plan.node(request.host), plan.link_of(request.host)
         if host is None or host.address is None or link is None:
-            raise Refused("the twin cannot capture this", [FieldFault("/host", f"there is no host {request.host}")])
+            raise Refused("the twin cannot capture this", [FieldFault("/host", f"no host {request.host}")])
         if len(self._tasks) >= RUNNING_MAX:
             raise Refused(f"at most {RUNNING_MAX} captures run at a time", status=429)
         await self._check_filter(request.filter)
@@ -66,8 +67,8 @@ class Captures:
         task.add_done_callback(lambda _: self._tasks.pop(status.id, None))
         return status
 
-    async def stop_all(self) -> None:
-        tasks = list(self._tasks.values())
+    async def stop_at(self, hosts: Collection[str]) -> None:
+        tasks = [task for name, task in self._tasks.items() if self._captures[name].request.host in hosts]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -79,7 +80,7 @@ class Captures:
             await run(["tcpdump", "-y", "EN10MB", "-d", "--", expression])
         except CommandFailed as failure:
             reason = re.sub(r"^tcpdump: ", "", failure.output.splitlines()[-1] if failure.output else "not a filter")
-            raise Refused("not a pcap filter", [FieldFault("/filter", reason[:200])]) from None
+            raise Refused("invalid pcap filter", [FieldFault("/filter", reason[:200])]) from None
 
     async def _until_listening(self, process: Process) -> None:
         assert process.stderr
@@ -89,7 +90,7 @@ class Captures:
                 said = line
                 if b"listening on" in line:
                     return
-        raise OSError(said.decode(errors="replace").strip() or "it ended at once")
+        raise OSError(said.decode(errors="replace").strip() or "it exited at once")
 
     async def _collect(self, status: CaptureStatus, process: Process) -> None:
         assert process.stdout

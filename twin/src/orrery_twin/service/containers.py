@@ -2,6 +2,7 @@
 """The container engine: Docker in the twin's own namespaces, for the agents of all emulated servers."""
 
 import asyncio
+from collections.abc import Collection
 from pathlib import Path
 
 from orrery_twin.adapters.docker_api import DockerApi, DockerFailed, DockerInfo
@@ -15,13 +16,15 @@ from orrery_twin.service.supervisor import Supervised
 RETRY_S = 0.05
 IMAGES_KEPT = 4
 REMOVE_TIMEOUT_S = 15.0
-FALLBACK = "container NFs are not offered; NFs run in the engine"
+NODE_LABEL = "orrery.node"
+"""Label by which agents mark their containers."""
+FALLBACK = "no container NFs; NFs run in the engine"
 
 
 class Containers:
-    """`obstacle`: why there can be no engine.
+    """`obstacle`: why there is no container engine.
 
-    The socket that agents are told is there while the engine answers and holds nothing of an earlier network.
+    The socket for agents exists only while the engine answers and has no containers of an earlier network.
     """
 
     def __init__(self, daemons: DockerDaemons, directories: Directories, hub: Hub, obstacle: str | None) -> None:
@@ -57,7 +60,7 @@ class Containers:
 
     @property
     def socket(self) -> Path | None:
-        """Where agents find the engine, now or soon; None where there can be none."""
+        """Where agents find the engine, now or soon; None if there is none."""
         return self._offered_socket if self._obstacle is None else None
 
     def start(self) -> None:
@@ -66,14 +69,17 @@ class Containers:
             self._containerd.start()
             self._dockerd.start()
 
-    async def remove_all(self) -> None:
-        """Their servers are gone. An engine that cannot do it now does it before it is offered again."""
-        self._has_leftovers = True
+    async def remove_at(self, servers: Collection[str]) -> None:
+        """Their servers are gone. If the engine cannot remove their containers now, it removes all before it is offered
+        again.
+        """
         if self._info is None:
+            self._has_leftovers = True
             return
         try:
-            await self._remove_leftovers(DockerApi(self._offered_socket))
+            await self._remove(DockerApi(self._offered_socket), servers)
         except DockerFailed as error:
+            self._has_leftovers = True
             self._hub.event("container-engine.stuck", "dockerd", f"containers stay: {error}", "warning")
             await self._dockerd.stop(at_once=True)
             self._withdraw()
@@ -109,27 +115,29 @@ class Containers:
         self._offered_socket.unlink(missing_ok=True)
 
     async def _open(self) -> None:
-        """Offers the engine when it answers and is empty; tries until then."""
+        """Offer the engine once it answers and is empty; retry until then."""
         api = DockerApi(self._own_socket)
         while True:
             try:
                 info = await api.info()
                 if self._has_leftovers:
-                    await self._remove_leftovers(api)
+                    await self._remove(api, None)
+                    self._has_leftovers = False
                     await api.remove_images_but(IMAGES_KEPT)
                 break
             except DockerFailed as error:
                 self._trouble = str(error)
             await asyncio.sleep(RETRY_S)
-        # A socket answers by whatever name it has.
+        # A socket answers under any name.
         self._own_socket.replace(self._offered_socket)
         self._info, self._trouble = info, None
         self._hub.event("container-engine.ready", "dockerd", f"version {info.version}")
 
-    async def _remove_leftovers(self, api: DockerApi) -> None:
+    async def _remove(self, api: DockerApi, servers: Collection[str] | None) -> None:
+        """Remove the containers of these servers' agents; None: all."""
         try:
             async with asyncio.timeout(REMOVE_TIMEOUT_S):
-                await api.remove_containers()
+                for server in [None] if servers is None else servers:
+                    await api.remove_containers(server and f"{NODE_LABEL}={server}")
         except TimeoutError:
             raise DockerFailed(f"not removed within {REMOVE_TIMEOUT_S:g} s") from None
-        self._has_leftovers = False

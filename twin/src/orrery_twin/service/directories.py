@@ -5,7 +5,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Directories:
-    """`run`: sockets, with a short path; `state`: what is kept."""
+    """`run`: sockets, so a short path; `state`: persistent files."""
 
     run: Path
     state: Path

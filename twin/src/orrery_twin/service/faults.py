@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Faults that are made on purpose. A killed agent or engine is over at once; all else lasts until it is removed."""
+"""Injected faults. A killed agent or engine is over at once; all others last until they are removed."""
 
 import asyncio
 import os
@@ -7,7 +7,7 @@ import secrets
 import signal
 from contextlib import suppress
 
-from orrery_twin.adapters.board_control import BoardRefused, BoardSilent
+from orrery_twin.adapters.control_socket import ControlRefused, ControlSilent
 from orrery_twin.adapters.process import CommandFailed
 from orrery_twin.adapters.processes import processes_in_namespace_of
 from orrery_twin.contract.models import Fault, FaultRequest
@@ -24,7 +24,7 @@ class Faults:
     def __init__(self, twin: Twin, hub: Hub) -> None:
         self._twin = twin
         self._hub = hub
-        # Requests follow each other: a fault that lasts is listed only when it is there.
+        # Requests are serialized: a lasting fault is listed only once it is in effect.
         self._setting = asyncio.Lock()
 
     async def make(self, request: FaultRequest) -> Fault:
@@ -64,10 +64,10 @@ class Faults:
         return True
 
     async def _take_link_down(self, plan: BuildPlan, fault: Fault) -> None:
-        """Both ends or, when that fails, none."""
+        """Both ends or, if that fails, none."""
         link = plan.link(fault.target)
         if link is None:
-            raise _refused("/target", f"there is no link {fault.target}")
+            raise _refused("/target", f"no link {fault.target}")
         if self._has(fault):
             raise Refused(f"{fault.target} is already down", status=409)
         try:
@@ -77,7 +77,7 @@ class Faults:
                 await self._twin.network.set_link(link, up=True)
             raise
         self._twin.faults[fault.id] = fault
-        self._hub.event("link.down", fault.target, "taken down on purpose", "warning")
+        self._hub.event("link.down", fault.target, "taken down by a fault", "warning")
 
     async def _put_link_up(self, plan: BuildPlan, fault: Fault) -> None:
         if link := plan.link(fault.target):
@@ -88,7 +88,7 @@ class Faults:
         board = self._board(fault)
         if self._has(fault):
             raise Refused(f"{board.id} is already switched off", status=409)
-        self._hub.event("board.killed", board.id, "switched off on purpose", "warning")
+        self._hub.event("board.killed", board.id, "switched off by a fault", "warning")
         await self._twin.boards.switch_off(board.id)
         if self._twin.boards.is_switched_off(board.id):
             self._twin.faults[fault.id] = fault
@@ -101,24 +101,24 @@ class Faults:
             raise Refused(f"slot {fault.slot} of {board.id} is already stuck", status=409)
         try:
             await self._twin.boards.stick_slot(board.id, fault.slot)
-        except (BoardRefused, BoardSilent) as refusal:
-            raise Refused(f"{board.id} does not do this: {refusal}", status=409) from None
+        except (ControlRefused, ControlSilent) as refusal:
+            raise Refused(f"{board.id} refused: {refusal}", status=409) from None
         if self._twin.boards.plan(board.id) is board:
             self._twin.faults[fault.id] = fault
-        self._hub.event("slot.stuck", board.id, f"slot {fault.slot} was made stuck on purpose", "warning")
+        self._hub.event("slot.stuck", board.id, f"slot {fault.slot} was made stuck by a fault", "warning")
 
     async def _clear_slot(self, fault: Fault) -> None:
         assert fault.slot is not None
         try:
             await self._twin.boards.clear_slot(fault.target, fault.slot)
-        except BoardSilent as silence:
-            raise Refused(f"{fault.target} does not do this: {silence}", status=409) from None
+        except ControlSilent as silence:
+            raise Refused(f"{fault.target} failed: {silence}", status=409) from None
         self._hub.event("slot.cleared", fault.target, f"slot {fault.slot} works again")
 
     def _board(self, fault: Fault) -> BoardPlan:
         board = self._twin.boards.plan(fault.target)
         if board is None:
-            raise _refused("/target", f"there is no board {fault.target}")
+            raise _refused("/target", f"no board {fault.target}")
         return board
 
     def _has(self, fault: Fault) -> bool:
@@ -128,7 +128,7 @@ class Faults:
     def _kill(self, plan: BuildPlan, fault: Fault) -> None:
         node = plan.node(fault.target)
         if node is None or node.kind != "server":
-            raise _refused("/target", f"there is no server {fault.target}")
+            raise _refused("/target", f"no server {fault.target}")
         agent = self._twin.agents.agent(fault.target)
         if fault.kind == "agent-kill":
             victims = [agent.pid] if agent and agent.pid else []
@@ -139,15 +139,15 @@ class Faults:
             raise Refused(f"no {what} runs on {fault.target}", status=409)
         for pid in victims:
             os.kill(pid, signal.SIGKILL)
-        self._hub.event(f"{what}.killed", fault.target, "killed on purpose", "warning")
+        self._hub.event(f"{what}.killed", fault.target, "killed by a fault", "warning")
 
 
 def _check_slot_is_given(request: FaultRequest) -> None:
     if request.kind == "slot-stuck" and request.slot is None:
-        raise _refused("/slot", "say which slot is to be stuck")
+        raise _refused("/slot", "required for slot-stuck")
     if request.kind != "slot-stuck" and request.slot is not None:
-        raise _refused("/slot", "only slot-stuck is of a slot")
+        raise _refused("/slot", "only slot-stuck has a slot")
 
 
 def _refused(pointer: str, detail: str) -> Refused:
-    return Refused("the twin cannot make this fault", [FieldFault(pointer, detail)])
+    return Refused("the twin cannot inject this fault", [FieldFault(pointer, detail)])

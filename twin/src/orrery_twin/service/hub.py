@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What happens, for those who watch: states and samples are replaced by newer ones, events are kept in order."""
+"""Publishes to watchers: states and samples replace older ones, events are kept in order."""
 
 import asyncio
 import logging
@@ -12,7 +12,9 @@ from pydantic import BaseModel
 
 from orrery_twin.contract.models import (
     LinkSample,
+    ObservedApplications,
     TwinState,
+    TwinWatchLineApplications,
     TwinWatchLineEvent,
     TwinWatchLineLinks,
     TwinWatchLineState,
@@ -51,8 +53,9 @@ class Hub:
         return bool(self._watchers)
 
     def event(self, event: str, subject: str, message: str, severity: Severity = "info") -> None:
+        """`event` is a TwinEventType of the contract, which declares what users see; `severity` is for the log."""
         log.log(LEVELS[severity], "%s %s: %s", event, subject, message)
-        line = _event_line(event, subject, message, severity)
+        line = _event_line(event, subject, message)
         for watcher in self._watchers:
             if len(watcher.events) >= EVENTS_WAITING_MAX:
                 watcher.lost_events += 1
@@ -66,13 +69,16 @@ class Hub:
     def links(self, links: list[LinkSample]) -> None:
         self._replace(TwinWatchLineLinks(type="links", links=links))
 
-    def _replace(self, line: TwinWatchLineState | TwinWatchLineLinks) -> None:
+    def applications(self, observed: ObservedApplications) -> None:
+        self._replace(TwinWatchLineApplications(type="applications", observed=observed))
+
+    def _replace(self, line: TwinWatchLineState | TwinWatchLineLinks | TwinWatchLineApplications) -> None:
         for watcher in self._watchers:
             watcher.latest[line.type] = line
             watcher.wake.set()
 
     async def watch(self, state: Callable[[], TwinState]) -> AsyncGenerator[str, None]:
-        """Lines of NDJSON: the whole state first. Raises TooManyWatchers."""
+        """Lines of NDJSON, starting with the whole state. Raises TooManyWatchers."""
         if len(self._watchers) >= WATCHERS_MAX:
             raise TooManyWatchers
         watcher = _Watcher()
@@ -89,20 +95,17 @@ class Hub:
                     yield watcher.events.popleft()
                 if watcher.lost_events:
                     lost, watcher.lost_events = watcher.lost_events, 0
-                    yield _event_line("watch.overflow", "twin", f"{lost} events were not delivered", "warning")
+                    yield _event_line("watch.overflow", "twin", f"{lost} events were not delivered")
                 while watcher.latest:
                     yield _line(watcher.latest.pop(next(iter(watcher.latest))))
         finally:
             self._watchers.discard(watcher)
 
 
-def _event_line(event: str, subject: str, message: str, severity: Severity) -> str:
-    line = TwinWatchLineEvent(
-        type="event", event=event, severity=severity, subject=subject, message=message, t_ms=now_ms()
-    )
-    return _line(line)
+def _event_line(event: str, subject: str, message: str) -> str:
+    return _line(TwinWatchLineEvent(type="event", event=event, subject=subject, message=message, t_ms=now_ms()))
 
 
 def _line(line: BaseModel) -> str:
-    """The contract wants optional fields left out, not null."""
+    """The contract requires optional fields to be left out, not null."""
     return line.model_dump_json(by_alias=True, exclude_unset=True)

@@ -10,7 +10,8 @@ from orrery_twin.adapters.counters import QueueDrops, interface_bytes, is_up
 from orrery_twin.adapters.packet_sockets import overflow_by_interface
 from orrery_twin.contract.models import LinkSample
 from orrery_twin.domain.rates import Reading, link_rates
-from orrery_twin.domain.topology import BuildPlan, LinkPlan
+from orrery_twin.domain.topology import LinkPlan
+from orrery_twin.service.delay_lines import DelayLines
 from orrery_twin.service.hub import Hub, now_ms
 
 log = logging.getLogger(__name__)
@@ -20,9 +21,10 @@ INTERVALS_BETWEEN_DROP_READS = 5
 
 
 class LinkSampler:
-    def __init__(self, hub: Hub) -> None:
+    def __init__(self, hub: Hub, lines: DelayLines) -> None:
         self.latest: list[LinkSample] = []
         self._hub = hub
+        self._lines = lines
         self._links: tuple[LinkPlan, ...] = ()
         self._readings: dict[str, Reading] = {}
         self._near_drops: QueueDrops | None = None
@@ -31,30 +33,31 @@ class LinkSampler:
         self._unread = False
         self._task: asyncio.Task[None] | None = None
 
-    async def start(self, plan: BuildPlan, pid_of: dict[str, int]) -> None:
-        self._links = plan.links
-        self._near_drops = await asyncio.to_thread(QueueDrops, None)
-        for link in plan.links:
-            if link.far.port is None:
+    async def follow(self, links: tuple[LinkPlan, ...], pid_of: dict[str, int]) -> None:
+        """Sample these links from now on; rates and drops of links that were already sampled continue."""
+        if self._near_drops is None:
+            self._near_drops = await asyncio.to_thread(QueueDrops, None)
+        stay = {link.id for link in links if link in self._links}
+        for gone in self._far_drops.keys() - stay:
+            self._far_drops.pop(gone).close()
+        self._readings = {name: reading for name, reading in self._readings.items() if name in stay}
+        self._drops = {name: drops for name, drops in self._drops.items() if name in stay}
+        for link in links:
+            if link.far.port is None and link.id not in stay:
                 self._far_drops[link.id] = await asyncio.to_thread(QueueDrops, pid_of[link.far.node])
+        self._links = links
         self._sample()
-        self._task = asyncio.create_task(self._run())
+        if not links:
+            await self._stop()
+        elif self._task is None:
+            self._task = asyncio.create_task(self._run())
 
-    async def stop(self) -> None:
+    async def _stop(self) -> None:
         if self._task:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
             self._task = None
-        for reader in [self._near_drops, *self._far_drops.values()]:
-            if reader:
-                reader.close()
-        self._near_drops = None
-        self._far_drops = {}
-        self._links = ()
-        self._readings = {}
-        self._drops = {}
         self._unread = False
-        self.latest = []
 
     async def _run(self) -> None:
         count = 0
@@ -66,7 +69,7 @@ class LinkSampler:
             await asyncio.sleep(INTERVAL_S)
 
     def _try_sample(self, with_drops: bool) -> None:
-        """Links that cannot be read have no sample until they can: an old one would pass for the present."""
+        """Links that cannot be read have no sample until they can: an old sample would look current."""
         try:
             if with_drops or self._unread:
                 self._read_drops()
@@ -95,7 +98,7 @@ class LinkSampler:
                 LinkSample(
                     link_id=link.id,
                     t_ms=t_ms,
-                    up=is_up(link.near.interface),
+                    up=is_up(link.near.interface) and self._lines.carries(link),
                     a_to_b_bps=a_to_b,
                     b_to_a_bps=b_to_a,
                     utilization=max(a_to_b, b_to_a) / link.bandwidth_bps,
@@ -110,7 +113,7 @@ class LinkSampler:
         near = self._near_drops.read()
         overflow = overflow_by_interface()
         for link in self._links:
-            drops = 0
+            drops = self._lines.drops(link.id)
             for end in (link.near, link.far):
                 if end.port is None:
                     continue
@@ -119,6 +122,6 @@ class LinkSampler:
                 except OSError:
                     continue
                 drops += near.get(index, 0) + overflow.get(index, 0)
-            if link.id in self._far_drops:
-                drops += sum(self._far_drops[link.id].read().values())
+            if far := self._far_drops.get(link.id):
+                drops += far.read().get(far.index_of[link.far.interface], 0)
             self._drops[link.id] = drops

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Uploaded captures, kept in the state directory over restarts."""
+"""Uploaded captures, kept in the state directory across restarts."""
 
 import asyncio
 import secrets
@@ -43,7 +43,7 @@ class Pcaps:
         return self._directory / f"{pcap_id}.pcap"
 
     async def add(self, name: str, data: bytes) -> PcapInfo:
-        """Raises Refused for what cannot be replayed, and keeps nothing then."""
+        """Raises Refused for a capture that cannot be replayed, and stores nothing then."""
         if data.startswith(PCAPNG_MAGIC):
             try:
                 data = await convert_to_pcap(data, self._directory)
@@ -52,10 +52,10 @@ class Pcaps:
         return await asyncio.to_thread(self._add, name, data)
 
     def remove(self, pcap_id: str) -> bool:
-        """False: there is none."""
+        """False if there is none."""
         if self._known.pop(pcap_id, None) is None:
             return False
-        # The description goes first: without it the file does not count.
+        # The description is removed first: without it, the file does not count.
         (self._directory / f"{pcap_id}.json").unlink(missing_ok=True)
         self.file(pcap_id).unlink(missing_ok=True)
         return True
@@ -76,10 +76,10 @@ class Pcaps:
             raise Refused("not a capture file", [FieldFault("", str(problem))]) from None
         link_type = LINK_TYPES.get(summary.link_type, f"link-type-{summary.link_type}")
         if summary.packets == 0:
-            raise Refused("the capture holds no packets", [FieldFault("", "there is nothing to replay")])
+            raise Refused("the capture has no packets", [FieldFault("", "nothing to replay")])
         if summary.link_type != ETHERNET:
             raise Refused(
-                "not an Ethernet capture", [FieldFault("", f"hosts can send ethernet frames, not {link_type}")]
+                "not an Ethernet capture", [FieldFault("", f"hosts can only send Ethernet frames, not {link_type}")]
             )
         pcap_id = "pcap-" + secrets.token_hex(6)
         info = PcapInfo(
@@ -91,7 +91,7 @@ class Pcaps:
             link_type=link_type,
             created_ms=now_ms(),
         )
-        # The description comes last: without it the file does not count.
+        # The description is written last: without it, the file does not count.
         self.file(pcap_id).write_bytes(data)
         partial = self._directory / f"{pcap_id}.json.new"
         partial.write_text(info.model_dump_json())

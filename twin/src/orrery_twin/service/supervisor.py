@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keeps a process running: starts it again, later and later, until it stays up."""
+"""Keep a process running: restart it after increasing delays until it stays up."""
 
 import asyncio
 import time
@@ -56,7 +56,7 @@ class Supervised:
             self._task = asyncio.create_task(self._keep())
 
     async def stop(self, at_once: bool = False) -> None:
-        """`at_once`: without the time to tidy up."""
+        """`at_once`: without time to clean up."""
         if self._task:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
@@ -72,7 +72,7 @@ class Supervised:
             status = await self._run_once()
             if time.monotonic() - started > STABLE_AFTER_S:
                 delay_s = FIRST_DELAY_S
-            self.detail = f"{status}; starting again in {delay_s:g} s"
+            self.detail = f"{status}; restarting in {delay_s:g} s"
             self._hub.event(f"{self.kind}.exited", self.subject, self.detail, "warning")
             self._on_change()
             await asyncio.sleep(delay_s)

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Brings the emulated network to the last spec, and says what there is."""
+"""Brings the emulated network to the last spec, and reports its state."""
 
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
+from dataclasses import replace
 from typing import Literal
 
 from orrery_twin.adapters.board_build import BoardBuild
@@ -12,31 +13,32 @@ from orrery_twin.adapters.network import Network
 from orrery_twin.adapters.ovs import SwitchDaemons, send_one_frame
 from orrery_twin.adapters.packet_sockets import enlarge_buffers
 from orrery_twin.adapters.process import CommandFailed
-from orrery_twin.contract.models import FabricSpec, Fault, Infrastructure, TwinNodeState, TwinSpec, TwinState
-from orrery_twin.domain.boards import BoardChanges
-from orrery_twin.domain.refusal import Refused
-from orrery_twin.domain.topology import BuildPlan, Machine, plan_build
+from orrery_twin.contract.models import Fault, Infrastructure, TwinSpec, TwinState
+from orrery_twin.domain.boards import BoardChanges, BoardPlan
+from orrery_twin.domain.changes import steps_between, without
+from orrery_twin.domain.topology import NOTHING, BuildPlan, Machine, NodePlan, plan_build
 from orrery_twin.service.agents import Agents
 from orrery_twin.service.boards import Boards
 from orrery_twin.service.containers import Containers
+from orrery_twin.service.delay_lines import DelayLines
 from orrery_twin.service.directories import Directories
-from orrery_twin.service.fabric import FabricControl
-from orrery_twin.service.hosts import HostServers
 from orrery_twin.service.hub import Hub
 from orrery_twin.service.links import LinkSampler
-from orrery_twin.service.supervisor import NodeState
+from orrery_twin.service.node_states import NodeStates
+from orrery_twin.service.substrate import Substrate
+from orrery_twin.service.switch_agent import SwitchAgent
 
 log = logging.getLogger(__name__)
 
 FIRST_RETRY_S = 1.0
 LAST_RETRY_S = 30.0
-COUNTERS_INTERVAL_S = 2.0
+LINKS_INTERVAL_S = 2.0
 Phase = Literal["down", "building", "up", "failed", "tearing-down"]
 BOARD_FAULTS = ("board-kill", "slot-stuck")
 
 
 class Twin:
-    """`plan` and `infrastructure` are what exists: None unless the phase is `up`."""
+    """`plan` and `infrastructure` describe what exists: None before the first build and after the twin is shut down."""
 
     def __init__(
         self, directories: Directories, hub: Hub, machine: Machine, board_build: BoardBuild, containers: Containers
@@ -45,44 +47,44 @@ class Twin:
         self.phase: Phase = "down"
         self.plan: BuildPlan | None = None
         self.infrastructure: Infrastructure | None = None
-        self.network = Network()
-        self.fabric = FabricControl(hub)
+        self._substrate = Substrate()
+        self._boards_built: tuple[BoardPlan, ...] = ()
+        self._taken_up: BuildPlan = NOTHING
         self.boards = Boards(directories, board_build, hub, self.publish, self._board_lost_power)
         self.containers = containers
         self.agents = Agents(directories, hub, self.publish, self.boards.file_for_agent, containers.socket)
+        self._switch_agent = SwitchAgent(directories, hub, self.publish)
         self.faults: dict[str, Fault] = {}
-        self.links = LinkSampler(hub)
-        self._hosts = HostServers(directories.state / "logs", hub, self.publish)
+        self.lines = DelayLines(directories, hub, self.publish)
+        self.links = LinkSampler(hub, self.lines)
         self._daemons = SwitchDaemons(directories.state / "logs", self._switch_restarted)
+        self._nodes = NodeStates(self._substrate, self._daemons, self.agents, self.boards)
         self._machine = machine
         self._desired = TwinSpec(generation=0, infrastructure=None, agents=None)
         self._reached_generation = 0
         self._error: str | None = None
         self._build_ms: float | None = None
         self._work = asyncio.Event()
-        self.before_tear_down: list[Callable[[], Awaitable[None]]] = []
+        self.before_nodes_leave: list[Callable[[Collection[str]], Awaitable[None]]] = []
         self.when_up: list[Callable[[], None]] = []
 
+    @property
+    def network(self) -> Network:
+        return self._substrate.network
+
+    def check(self, infrastructure: Infrastructure) -> None:
+        """Raises Refused if the twin cannot emulate the spec."""
+        plan_build(infrastructure, self._machine, self._substrate.built)
+
     def want(self, spec: TwinSpec) -> None:
-        """Raises Refused when the twin cannot be so; else `reconcile` makes it so."""
+        """Set the spec; `run` applies it. Raises Refused if the twin cannot emulate it."""
         if spec.infrastructure is not None:
-            plan_build(spec.infrastructure, self._machine)
+            self.check(spec.infrastructure)
         self._desired = spec
         self._work.set()
 
-    async def want_fabric(self, spec: FabricSpec) -> None:
-        """Raises Refused when the wanted infrastructure cannot carry the rules, and changes nothing then."""
-        infrastructure = self._desired.infrastructure
-        if infrastructure is None:
-            raise Refused("there is no topology to apply rules to: PUT /spec first", status=409)
-        self.fabric.check(infrastructure, plan_build(infrastructure, self._machine), spec)
-        self.fabric.want(spec)
-        if self.phase == "up" and self.plan and self.infrastructure:
-            await self.fabric.apply(self.infrastructure, self.plan)
-            self.publish()
-
     async def run(self) -> None:
-        """Reconciles until cancelled; a failed build is tried again, later and later."""
+        """Reconcile until cancelled; retry a failed build after increasing delays."""
         retry_s = FIRST_RETRY_S
         while True:
             await self._work.wait()
@@ -101,97 +103,116 @@ class Twin:
             else:
                 retry_s = FIRST_RETRY_S
 
-    async def publish_counters(self) -> None:
-        """Tells watchers of changes that nobody made here: rule counters, links up or down. Runs until cancelled."""
+    async def publish_link_changes(self) -> None:
+        """Report changes made elsewhere to watchers: links up or down. Runs until cancelled."""
         told: object = None
         while True:
-            await asyncio.sleep(COUNTERS_INTERVAL_S)
-            if not self.hub.is_watched or self.phase != "up":
+            await asyncio.sleep(LINKS_INTERVAL_S)
+            if not self.hub.is_watched or self.plan is None:
                 continue
-            state = await self.state()
-            now = ([link.up for link in state.links], state.fabric.rules)
+            now = [link.up for link in self.links.latest]
             if now != told:
                 told = now
-                self.hub.state(state)
+                self.publish()
 
     def publish(self) -> None:
-        self.hub.state(self.last_state())
+        self.hub.state(self.state())
 
-    async def state(self) -> TwinState:
-        await self.fabric.state()
-        return self.last_state()
-
-    def last_state(self) -> TwinState:
+    def state(self) -> TwinState:
         infrastructure = self.infrastructure or self._desired.infrastructure
         return TwinState(
             generation=self._reached_generation,
             phase=self.phase,
             error=self._error,
-            nodes=self._nodes(infrastructure) if infrastructure else [],
+            nodes=self._nodes.states(infrastructure) if infrastructure else [],
             links=self.links.latest,
             faults=list(self.faults.values()),
-            fabric=self.fabric.last_state(),
             build_ms=self._build_ms,
         )
 
     async def _reconcile(self, spec: TwinSpec) -> None:
-        if self.phase == "up" and _differ_by_boards_at_most(spec.infrastructure, self.infrastructure):
-            await self._update(spec)
-        elif spec.infrastructure != self.infrastructure or self.phase == "failed":
-            if self.phase in ("up", "failed"):
+        if spec.infrastructure is None:
+            if self.phase != "down":
                 self._set_phase("tearing-down")
                 await self._tear_down()
                 self._set_phase("down")
-            if spec.infrastructure is not None:
-                await self._build(spec, spec.infrastructure)
+        else:
+            await self._bring_up(spec, spec.infrastructure)
         self._reached_generation = spec.generation
         self.publish()
 
-    async def _build(self, spec: TwinSpec, infrastructure: Infrastructure) -> None:
+    async def _bring_up(self, spec: TwinSpec, infrastructure: Infrastructure) -> None:
         start = time.monotonic()
-        self._error = None
-        self._set_phase("building")
-        plan = plan_build(infrastructure, self._machine)
+        if self.plan is None:
+            self._error = None
+            self._set_phase("building")
         await self._daemons.start()
-        await self.network.build(plan)
-        self._hosts.start(plan, self.network.pid_of)
-        await self._enlarge_switch_buffers(plan)
-        await self.fabric.apply(infrastructure, plan)
-        await self.links.start(plan, self.network.pid_of)
-        await self._hosts.until_ready(self.network.pid_of)
-        await self.boards.change(BoardChanges(gone=(), new=plan.boards), self.network.pid_of)
-        self.plan, self.infrastructure = plan, infrastructure
-        self.agents.start(infrastructure, self.network.pid_of, spec.agents)
-        self._build_ms = round((time.monotonic() - start) * 1000, 1)
+        await self._change(spec, infrastructure)
+        self._error = None
+        if self._build_ms is None:
+            self._build_ms = round((time.monotonic() - start) * 1000, 1)
+            self.hub.event("twin.up", infrastructure.name, f"built in {self._build_ms:.0f} ms")
+            for tell in self.when_up:
+                tell()
         self._set_phase("up")
-        self.hub.event("twin.up", infrastructure.name, f"built in {self._build_ms:.0f} ms")
-        for tell in self.when_up:
-            tell()
 
-    async def _update(self, spec: TwinSpec) -> None:
-        """Of what may change while the network stays: boards and agents."""
-        assert self.plan and spec.infrastructure
-        plan = plan_build(spec.infrastructure, self._machine)
-        changes = BoardChanges.between(self.plan.boards, plan.boards)
-        await self.agents.stop_at(changes.servers)
-        self._forget_faults(lambda fault: fault.kind in BOARD_FAULTS and fault.target in changes.boards)
-        self.plan, self.infrastructure = plan, spec.infrastructure
-        await self.boards.change(changes, self.network.pid_of)
-        await self.agents.update(spec.infrastructure, self.network.pid_of, spec.agents)
+    async def _change(self, spec: TwinSpec, infrastructure: Infrastructure) -> None:
+        """What does not change keeps carrying packets, even if something else fails."""
+        wanted = plan_build(infrastructure, self._machine, self._substrate.built)
+        boards = BoardChanges.between(self._boards_built, wanted.boards)
+        await self._release(wanted, boards)
+        try:
+            await self._substrate.bring_to(wanted)
+        finally:
+            await self._take_up(spec, infrastructure, boards)
+
+    async def _release(self, wanted: BuildPlan, boards: BoardChanges) -> None:
+        """Stop what runs on nodes, links and boards that are removed or changed."""
+        steps = list(steps_between(self._substrate.built, wanted))
+        nodes = {step.element.id for step in steps if step.verb == "remove-node"}
+        links = {step.element.id for step in steps if step.verb == "remove-link"}
+        # Tell the delay lines before their interfaces go, or they would report a failure.
+        await self.lines.follow(link for link in self._substrate.built.links if link.id not in links)
+        rewired = {
+            node.id for node in self._substrate.built.nodes if _first_link_changes(node, links, self.plan, wanted)
+        }
+        if self.plan:
+            # Nothing is started any more on removed elements.
+            self.plan = without(self.plan, nodes, links - {link.id for link in wanted.links})
+        for leave in self.before_nodes_leave:
+            await leave(nodes)
+        await self.agents.stop_at(nodes | rewired | boards.servers)
+        await self.boards.change(BoardChanges(boards.gone, ()), self.network.pid_of)
+        if nodes:
+            await self.containers.remove_at(nodes)
+        self._forget_faults(lambda fault: fault.target in (boards.boards if fault.kind in BOARD_FAULTS else links))
+
+    async def _take_up(self, spec: TwinSpec, infrastructure: Infrastructure, boards: BoardChanges) -> None:
+        """Start what belongs on the network as now built."""
+        built, pid_of = self._substrate.built, self.network.pid_of
+        if built != self._taken_up:
+            await self.lines.follow(built.links)
+            await self._enlarge_switch_buffers(built)
+            await self.links.follow(built.links, pid_of)
+            self._taken_up = built
+        new = tuple(board for board in boards.new if board.server in pid_of)
+        await self.boards.change(BoardChanges((), new), pid_of)
+        self._boards_built = (*(board for board in self._boards_built if board not in boards.gone), *new)
+        self.plan, self.infrastructure = replace(built, boards=self._boards_built), infrastructure
+        await self.agents.update(infrastructure, pid_of, spec.agents)
+        await self._switch_agent.update(infrastructure, built, spec.agents)
 
     async def _tear_down(self) -> None:
-        for stop in self.before_tear_down:
-            await stop()
-        self.plan = self.infrastructure = None
-        self.faults.clear()
-        await self.agents.stop()
-        await self.containers.remove_all()
+        await self._release(NOTHING, BoardChanges(self._boards_built, ()))
+        await self._switch_agent.stop()
         await self.boards.stop()
-        await self._hosts.stop()
-        await self.links.stop()
-        await self.network.tear_down()
-        self.fabric.forget()
-        self._build_ms = None
+        self.plan = self.infrastructure = None
+        self._boards_built, self._taken_up = (), NOTHING
+        await self.links.follow((), {})
+        try:
+            await self._substrate.bring_to(NOTHING)
+        finally:
+            self._build_ms = None
 
     def _board_lost_power(self, board_id: str) -> None:
         self._forget_faults(lambda fault: fault.kind == "slot-stuck" and fault.target == board_id)
@@ -201,11 +222,10 @@ class Twin:
             del self.faults[fault.id]
 
     async def _switch_restarted(self) -> None:
-        self.hub.event("switch.restarted", "openvswitch", "the switch daemon was started again", "warning")
+        self.hub.event("switch.restarted", "openvswitch", "the switch daemon was restarted", "warning")
         while self.plan and self.infrastructure:
             try:
                 await self._enlarge_switch_buffers(self.plan)
-                await self.fabric.apply(self.infrastructure, self.plan)
             except CommandFailed:
                 await asyncio.sleep(FIRST_RETRY_S)
             else:
@@ -235,54 +255,9 @@ class Twin:
         self.phase = phase
         self.publish()
 
-    def _nodes(self, infrastructure: Infrastructure) -> list[TwinNodeState]:
-        states: dict[Phase, NodeState] = {"up": "up", "building": "starting", "failed": "failed"}
-        state = states.get(self.phase, "down")
-        switch_pid = self._daemons.switch_pid
-        nodes = [
-            TwinNodeState(
-                id=switch.id,
-                kind="switch",
-                state="failed" if state == "up" and switch_pid is None else state,
-                pid=switch_pid,
-                detail=None,
-            )
-            for switch in infrastructure.switches
-            if switch.origin == "twin"
-        ]
-        ends: list[tuple[str, Literal["server", "host"]]] = [
-            (server.id, "server") for server in infrastructure.servers if server.origin == "twin"
-        ]
-        ends += [(host.id, "host") for host in infrastructure.hosts if host.origin == "twin"]
-        for node_id, kind in ends:
-            process = self.agents.agent(node_id) if kind == "server" else self._hosts.server(node_id)
-            broken = state == "up" and process is not None and process.pid is None
-            nodes.append(
-                TwinNodeState(
-                    id=node_id,
-                    kind=kind,
-                    state="starting" if broken else state,
-                    pid=process.pid if process else self.network.pid_of.get(node_id),
-                    detail=process.detail if process else None,
-                )
-            )
-        return [
-            *nodes,
-            *(self._board_node(board.id, state) for board in infrastructure.boards if board.origin == "twin"),
-        ]
 
-    def _board_node(self, board_id: str, state: NodeState) -> TwinNodeState:
-        process = self.boards.process(board_id)
-        return TwinNodeState(
-            id=board_id,
-            kind="board",
-            state=self.boards.state(board_id) if state == "up" else state,
-            pid=process.pid if process else None,
-            detail=process.detail if process else None,
-        )
-
-
-def _differ_by_boards_at_most(wanted: Infrastructure | None, present: Infrastructure | None) -> bool:
-    if wanted is None or present is None:
-        return False
-    return wanted.model_copy(update={"boards": []}) == present.model_copy(update={"boards": []})
+def _first_link_changes(node: NodePlan, going: Collection[str], plan: BuildPlan | None, wanted: BuildPlan) -> bool:
+    """An agent gets the interface of its server at its start, and its engine opens the interface then."""
+    link = plan.link_of(node.id) if plan else None
+    after = wanted.node(node.id)
+    return (link is not None and link.id in going) or (after is not None and after.first != node.first)

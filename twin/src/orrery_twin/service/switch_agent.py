@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The agent of the emulated switches: one process for all, beside Open vSwitch, as on a real switch host."""
+
+import json
+import os
+import shlex
+from collections.abc import Callable
+from typing import Any
+
+from orrery_twin.adapters.process import BoundedLog
+from orrery_twin.contract.models import Infrastructure, TwinAgentSettings
+from orrery_twin.domain.topology import BuildPlan, port_interfaces
+from orrery_twin.service.agents import AGENT, COMMAND_VARIABLE
+from orrery_twin.service.directories import Directories
+from orrery_twin.service.hub import Hub
+from orrery_twin.service.supervisor import Supervised
+
+SUBJECT = "switches"
+
+
+class SwitchAgent:
+    def __init__(self, directories: Directories, hub: Hub, on_change: Callable[[], None]) -> None:
+        self._file = directories.run / "switches.json"
+        self._state_directory = directories.state / "agents" / SUBJECT
+        self._server_url = ""
+        self._served: tuple[str, list[dict[str, Any]]] | None = None
+        self._process = Supervised(
+            "agent",
+            SUBJECT,
+            self._command,
+            namespace_of=None,
+            log=BoundedLog(directories.state / "logs" / f"agent-{SUBJECT}.log"),
+            hub=hub,
+            on_change=on_change,
+        )
+
+    async def update(
+        self, infrastructure: Infrastructure, built: BuildPlan, settings: TwinAgentSettings | None
+    ) -> None:
+        """Other switches or ports restart it, which disturbs no packet; new join tokens apply from its next start."""
+        switches = [
+            {"node": switch.id, "driver": "ovs", "bridge": switch.bridge, "ports": interfaces}
+            for switch in built.switches
+            for interfaces in [port_interfaces(infrastructure, built, switch.id)]
+        ]
+        tokens = settings.join_tokens if settings else {}
+        listed = [switch | {"join_token": tokens[switch["node"]]} for switch in switches if switch["node"] in tokens]
+        self._file.write_text(json.dumps(listed if settings else switches))
+        if settings is None or not listed:
+            await self.stop()
+            return
+        self._server_url = settings.server_url
+        served = (settings.server_url, switches)
+        if self._served not in (None, served):
+            await self._process.stop()
+        self._served = served
+        self._process.start()
+
+    async def stop(self) -> None:
+        self._served = None
+        await self._process.stop()
+
+    def _command(self) -> list[str]:
+        self._state_directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        override = os.environ.get(COMMAND_VARIABLE)
+        program = shlex.split(override) if override else [os.environ.get("NODE", "node"), str(AGENT)]
+        return [
+            *(*program, "switches", "--server", self._server_url, "--origin", "twin"),
+            *("--switches", str(self._file), "--state-dir", str(self._state_directory)),
+        ]

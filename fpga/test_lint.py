@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verilator finds nothing to warn of in any module of rtl/."""
+"""Verilator has no warnings for any module of rtl/."""
 
 import shutil
 import subprocess

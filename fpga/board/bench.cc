@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Speed of the emulated device without sockets, module by module: per second of CPU time, and in board time.
+// Speed of the emulated device without sockets, per module: in CPU time and in board time.
 #include <getopt.h>
 #include <time.h>
 #include <x86intrin.h>
@@ -24,13 +24,11 @@ using nlohmann::json;
 constexpr const char* kUsage =
     "usage: board-bench [--json] LIBRARY [MODULE...]\n"
     "\n"
-    "Frames through one slot at 100 MHz, shell included, sockets not: TCP acknowledgements of 256 flows that the "
-    "module\n"
-    "knows. Latency is from the first beat into the shell's port to the first and to the last beat out, one frame at "
-    "a\n"
-    "time.\n"
+    "Frames through one slot at 100 MHz, with the shell but without sockets: TCP acknowledgements of 256 flows\n"
+    "that the module knows. Latency is from the first beat into the shell's port to the first and to the last\n"
+    "beat out, one frame at a time.\n"
     "\n"
-    "  --json    one JSON object a module, and one with the machine's time stamp counter\n"
+    "  --json    one JSON object per module, and one with the machine's time stamp counter\n"
     "  --help    this text\n";
 
 constexpr uint32_t kClockMhz = 100;
@@ -74,7 +72,7 @@ T median(std::vector<T> values) {
   return values[values.size() / 2];
 }
 
-// A TCP segment of IPv4 from 10.0.0.x:1024 to 10.1.0.1:80; its payload is no attack.
+// A TCP segment of IPv4 from 10.0.0.x:1024 to 10.1.0.1:80; its payload is harmless.
 void fill(Frame& frame, size_t length, uint32_t n, uint8_t flags) {
   constexpr uint8_t kHeader[54] = {0x02, 0x0e, 0, 1, 0,  0, 2, 0, 0,  0, 0,    1, 8,  0, 0x45, 0, 0, 0,
                                    0,    0,    0, 0, 64, 6, 0, 0, 10, 0, 0,    0, 10, 1, 0,    1, 4, 0,
@@ -88,7 +86,7 @@ void fill(Frame& frame, size_t length, uint32_t n, uint8_t flags) {
   frame.bytes[47] = flags;
 }
 
-// A slot with a module at work, to which frames go in at the near port and come out at the far one.
+// A slot with a running module; frames enter at the near port and leave at the far one.
 class Bench {
  public:
   explicit Bench(const ModuleInfo& module) : module_(module), device_(1, kClockMhz, [](size_t) {}) {
@@ -97,17 +95,17 @@ class Bench {
   }
 
   json frames(size_t length) {
-    const uint64_t cycles = fabric_.cycles_run();
+    const uint64_t cycles = simulation_.cycles_run();
     const double start = cpu_s();
     uint64_t out = 0;
     uint32_t in = 0;
     double passed_s = 0;
     while ((passed_s = cpu_s() - start) < kMeasureS) {
       for (; !near_.full(); ++in) put(length, in, kAck);
-      fabric_.run(4096);
+      simulation_.run(4096);
       out += take();
     }
-    const auto run = static_cast<double>(fabric_.cycles_run() - cycles);
+    const auto run = static_cast<double>(simulation_.cycles_run() - cycles);
     const auto count = static_cast<double>(out);
     require_all(in, out + drain());
     const auto [first, last] = latency_cycles(length);
@@ -120,7 +118,7 @@ class Bench {
             {"board_last_out_ns", static_cast<double>(last) * kNsPerCycle}};
   }
 
-  // CPU time in us from the quiet slot to the module in it again, its ID verified.
+  // CPU time in us from the quiet slot until the module is back in it, with its ID verified.
   json swap() {
     std::vector<double> us;
     for (int i = 0; i < kSwaps; ++i) {
@@ -168,7 +166,7 @@ class Bench {
   size_t drain() {
     size_t frames = 0;
     for (bool quiet = false; !quiet;) {
-      quiet = fabric_.run(4096) && near_.empty();
+      quiet = simulation_.run(4096) && near_.empty();
       frames += take();
     }
     return frames;
@@ -183,15 +181,15 @@ class Bench {
   // Medians over frames that are alone in the device.
   std::pair<uint64_t, uint64_t> latency_cycles(size_t length) {
     std::vector<uint64_t> first, last;
-    const Fabric::Queue& near = fabric_.queue(0, kNear);
-    const Fabric::Queue& far = fabric_.queue(0, kFar);
+    const Simulation::Queue& near = simulation_.queue(0, kNear);
+    const Simulation::Queue& far = simulation_.queue(0, kFar);
     const auto until = [&](auto holds) {
-      const uint64_t limit = fabric_.cycles() + kLatencyLimitCycles;
+      const uint64_t limit = simulation_.cycles() + kLatencyLimitCycles;
       while (!holds()) {
-        if (fabric_.cycles() == limit) throw std::runtime_error(module_.name + ": a frame did not come out");
-        fabric_.step();
+        if (simulation_.cycles() == limit) throw std::runtime_error(module_.name + ": a frame did not come out");
+        simulation_.step();
       }
-      return fabric_.cycles();
+      return simulation_.cycles();
     };
     for (uint32_t n = 0; n < kLatencyFrames; ++n) {
       put(length, n, kAck);
@@ -205,9 +203,9 @@ class Bench {
 
   ModuleInfo module_;
   Device device_;
-  Fabric& fabric_ = device_.fabric();
-  FrameRing& near_ = fabric_.queue(0, kNear).in;
-  FrameRing& far_ = fabric_.queue(0, kFar).out;
+  Simulation& simulation_ = device_.simulation();
+  FrameRing& near_ = simulation_.queue(0, kNear).in;
+  FrameRing& far_ = simulation_.queue(0, kFar).out;
 };
 
 void print(const json& result) {
@@ -228,7 +226,7 @@ void run(const std::string& directory, const std::set<std::string>& chosen, bool
   const Library library(directory);
   std::set<std::string> unknown = chosen;
   for (const ModuleInfo& module : library.modules()) unknown.erase(module.name);
-  if (!unknown.empty()) throw Usage(*unknown.begin() + " is no module of " + directory);
+  if (!unknown.empty()) throw Usage(*unknown.begin() + " is not a module in " + directory);
   if (as_json) std::printf("%s\n", json{{"tsc_mhz", tsc_mhz()}}.dump().c_str());
   for (const ModuleInfo& module : library.modules()) {
     if (!chosen.empty() && !chosen.contains(module.name)) continue;

@@ -22,16 +22,16 @@ constexpr const char* kUsage =
     "       bitgen --profile FILE --library DIR --key PRIVATE --output FILE --module NAME [--slot N]\n"
     "       bitgen --profile FILE --library DIR --key PRIVATE --output FILE --full --module NAME|- ...\n"
     "\n"
-    "Makes a key pair, or a signed bitstream container of the size that the profile's device loads.\n"
+    "Creates a key pair, or a signed bitstream container of the size that the profile's device expects.\n"
     "\n"
-    "  --new-key FILE     where the new private key goes (PEM, Ed25519)\n"
-    "  --public-key FILE  where its public key goes, which boards are given\n"
+    "  --new-key FILE     output file of the private key (PEM, Ed25519)\n"
+    "  --public-key FILE  output file of the public key, for the boards\n"
     "  --profile FILE     device profile\n"
-    "  --library DIR      slot modules\n"
-    "  --key FILE         private key that signs\n"
-    "  --output FILE      the container\n"
-    "  --module NAME      module; of a full image once for each slot, - for an empty one\n"
-    "  --slot N           slot whose region a partial image is for (default 0)\n"
+    "  --library DIR      directory of slot modules\n"
+    "  --key FILE         private key to sign with\n"
+    "  --output FILE      output file of the container\n"
+    "  --module NAME      module; in a full image once per slot, - for an empty slot\n"
+    "  --slot N           slot of a partial image (default 0)\n"
     "  --full             an image of the whole device\n"
     "  --help             this text\n";
 
@@ -43,7 +43,7 @@ struct Options {
   bool help = false;
 };
 
-// What is wrong with the command line; empty when nothing is.
+// What is wrong with the command line; empty if nothing is.
 std::string parse_options(int argc, char** argv, Options& o) {
   static constexpr option kLong[] = {
       {"new-key", required_argument, nullptr, 'n'},
@@ -101,7 +101,7 @@ std::string parse_options(int argc, char** argv, Options& o) {
   if (!o.new_key.empty()) return o.public_key.empty() ? "--public-key is required" : "";
   if (o.profile.empty() || o.library.empty() || o.key.empty() || o.output.empty() || o.modules.empty())
     return "--profile, --library, --key, --output and --module are required";
-  if (!o.full && o.modules.size() != 1) return "a partial image has one --module";
+  if (!o.full && o.modules.size() != 1) return "a partial image needs exactly one --module";
   return {};
 }
 

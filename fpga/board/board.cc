@@ -22,9 +22,9 @@ namespace {
 using nlohmann::json;
 
 constexpr uint64_t kBurstCycles = 4096;
-// A module that counts time gets its ticks that often while nothing else happens.
+// How often a timed module gets its ticks while nothing else happens.
 constexpr int kTickWaitMs = 20;
-// Well before a 32-bit counter of bytes can pass itself, at 8 bytes a cycle.
+// Well before a 32-bit byte counter can wrap, at 8 bytes per cycle.
 constexpr uint64_t kCounterCycles = uint64_t{1} << 27;
 
 std::vector<PortOption> checked(const std::vector<PortOption>& ports, size_t slots) {
@@ -80,24 +80,24 @@ void Board::stop() noexcept {
 void Board::run() {
   for (bool active = true; wait(active);) active = turn();
   mailbox_.close();
-  const auto ending = std::make_exception_ptr(std::runtime_error("the board is ending"));
+  const auto ending = std::make_exception_ptr(std::runtime_error("the board is shutting down"));
   if (stream_) stream_->reply.fail(ending);
   stream_.reset();
   if (work_) work_->second.fail(ending);
   work_.reset();
 }
 
-// One look at everything that may have happened; sleeps until something does unless `active`. False: stop() was called.
+// Collects everything that may have happened; sleeps until something does unless `active`. False: stop() was called.
 bool Board::wait(bool active) {
   bool timed = false;
   for (size_t n = 0; n < device_.slots() && !active; ++n) {
-    const Module* module = device_.fabric().place(n).module();
+    const Module* module = device_.simulation().place(n).module();
     timed |= module != nullptr && module->timed();
   }
   epoll_event happened[16];
   const uint64_t before = monotonic_ns();
   const int n = epoll_wait(epoll_, happened, 16, active ? 0 : timed ? kTickWaitMs : -1);
-  if (!active && device_.powered()) device_.fabric().pass_ns(monotonic_ns() - before);
+  if (!active && device_.powered()) device_.simulation().pass_ns(monotonic_ns() - before);
   bool ports = false;
   for (int i = 0; i < n; ++i) ports |= happened[i].data.ptr == &ports_;
   if (ports) ports_.wake();
@@ -106,7 +106,7 @@ bool Board::wait(bool active) {
   return eventfd_read(stop_event_, &ignored) != 0;
 }
 
-// Work as far as there is some, up to a burst. Whether there may be more.
+// Does pending work, up to a burst. Returns whether more may be pending.
 bool Board::turn() {
   mailbox_.serve();
   events_.serve();
@@ -116,7 +116,7 @@ bool Board::turn() {
     active = run_device();
   } else {
     ports_.discard();
-    active = !ports_.send(device_.fabric());
+    active = !ports_.send(device_.simulation());
   }
   step_work();
   board_changed();
@@ -124,25 +124,25 @@ bool Board::turn() {
 }
 
 bool Board::run_device() {
-  Fabric& fabric = device_.fabric();
-  const uint64_t before_ns = monotonic_ns(), run = fabric.cycles_run(), moved = fabric.cycles_moved();
+  Simulation& simulation = device_.simulation();
+  const uint64_t before_ns = monotonic_ns(), run = simulation.cycles_run(), moved = simulation.cycles_moved();
   if (stream_) stream_->stream.step(false);
-  ports_.receive(fabric);
-  const bool idle = fabric.run(kBurstCycles);
-  bool active = !idle || ports_.more(fabric);
+  ports_.receive(simulation);
+  const bool idle = simulation.run(kBurstCycles);
+  bool active = !idle || ports_.more(simulation);
   device_.supervise();
   pop_events();
-  active |= !ports_.send(fabric);
+  active |= !ports_.send(simulation);
   step_stream(idle);
   for (size_t n = 0; n < device_.slots(); ++n)
-    if (!stream_ || stream_->slot != n) Stream::discard(fabric, n);
-  if (fabric.cycles() - counters_cycle_ > kCounterCycles) {
+    if (!stream_ || stream_->slot != n) Stream::discard(simulation, n);
+  if (simulation.cycles() - counters_cycle_ > kCounterCycles) {
     device_.update_counters();
-    counters_cycle_ = fabric.cycles();
+    counters_cycle_ = simulation.cycles();
   }
-  if (fabric.cycles_moved() != moved) {
+  if (simulation.cycles_moved() != moved) {
     work_since_status_.wall_ns += monotonic_ns() - before_ns;
-    work_since_status_.cycles += fabric.cycles_run() - run;
+    work_since_status_.cycles += simulation.cycles_run() - run;
   }
   return active || stream_.has_value();
 }
@@ -176,7 +176,7 @@ void Board::resume(size_t slot) {
   if (!interruptions_[slot]) return device_.resume(slot);
   const uint64_t held = interruptions_[slot]->so_far().held;
   device_.resume(slot);
-  // Until then frames were dropped or passed by.
+  // Until then frames were dropped or bypassed the slot.
   counted_[slot] = interruptions_[slot]->so_far();
   counted_[slot].held = held;
   interruptions_[slot].reset();
@@ -188,7 +188,7 @@ void Board::unload(size_t slot) {
 }
 
 void Board::stream(size_t slot, std::vector<Stream::Bytes> frames, uint64_t timeout_ns, Reply reply) {
-  stream_.emplace(StreamJob{slot, Stream(device_.fabric(), slot, std::move(frames)), monotonic_ns() + timeout_ns,
+  stream_.emplace(StreamJob{slot, Stream(device_.simulation(), slot, std::move(frames)), monotonic_ns() + timeout_ns,
                             std::move(reply)});
 }
 
@@ -238,7 +238,7 @@ void Board::step_work() {
   work_.reset();
 }
 
-// While nobody listens events stay in their modules, which count those that find no room.
+// With no subscriber, events stay in their modules, which count those that do not fit.
 void Board::pop_events() {
   if (!events_.heard()) return;
   for (size_t n = 0; n < device_.slots(); ++n) {
@@ -252,7 +252,7 @@ void Board::pop_events() {
                        {"slot", n},
                        {"module", device_.slot(n).module->name},
                        {"words", std::move(words)},
-                       {"board_ns", device_.fabric().board_ns()}});
+                       {"board_ns", device_.simulation().board_ns()}});
     }
   }
 }
@@ -264,7 +264,7 @@ void Board::slot_changed(size_t slot) {
                    {"state", to_string(s.state)},
                    {"module", s.module ? json(s.module->name) : json(nullptr)},
                    {"error", s.error.empty() ? json(nullptr) : json(s.error)},
-                   {"board_ns", device_.fabric().board_ns()}});
+                   {"board_ns", device_.simulation().board_ns()}});
 }
 
 void Board::board_changed() {
@@ -275,7 +275,7 @@ void Board::board_changed() {
   events_.publish({{"type", "board"},
                    {"state", told_state_},
                    {"load", load == 0 ? json(nullptr) : json(load)},
-                   {"board_ns", device_.fabric().board_ns()}});
+                   {"board_ns", device_.simulation().board_ns()}});
 }
 
 }  // namespace orrery::board

@@ -27,14 +27,14 @@ struct BoardOptions {
   std::string control;     // socket
   std::string events;      // socket
   std::vector<PortOption> ports;
-  double time_scale = 1;  // wall seconds that a modelled second of loading takes
+  double time_scale = 1;  // wall-clock seconds per modelled second of loading
 };
 
-// The board: one thread that runs the device on the frames of its ports, loads images and answers what comes in its
-// mailbox. Blocks when nothing moves.
+// The board: one thread that runs the device on the frames of its ports, loads images and serves the requests in its
+// mailbox. Blocks when idle.
 class Board {
  public:
-  // Throws for options that name something which is not there or does not fit.
+  // Throws if an option names something that does not exist or does not fit.
   explicit Board(const BoardOptions& options);
   ~Board();
   Board(const Board&) = delete;
@@ -42,15 +42,15 @@ class Board {
 
   // Runs until stop().
   void run();
-  // From any thread and from a signal handler.
+  // May be called from any thread and from a signal handler.
   void stop() noexcept;
 
   Mailbox& mailbox() { return mailbox_; }
 
-  // On the board's thread only, which is where the mailbox runs its tasks.
+  // The following run on the board's thread only, as do the mailbox's tasks.
 
   nlohmann::json describe() const;
-  // Its slowdown is that since the call before: null where no frame moved and no module worked.
+  // The slowdown is over the time since the previous call: null if no frame moved and no module worked.
   nlohmann::json status();
 
   const Profile& profile() const { return profile_; }
@@ -60,14 +60,14 @@ class Board {
   void quiesce(size_t slot, Policy policy);
   void resume(size_t slot);
   void unload(size_t slot);
-  // False: the slot still holds frames of a stream that did not end in time.
+  // False: the slot still holds frames of a stream that did not finish in time.
   bool free_of_streams(size_t slot);
-  // Precondition: none is under way, and free_of_streams().
+  // Precondition: no stream is in progress, and free_of_streams().
   void stream(size_t slot, std::vector<Stream::Bytes> frames, uint64_t timeout_ns, Reply reply);
 
-  // Does a part of long work and gives its answer when that was the last; what it throws is the answer too.
+  // Does one part of a long task and returns the result after the last part; an exception is the result too.
   using Part = std::function<std::optional<nlohmann::json>()>;
-  // Work between whose parts frames go on. Precondition: none is under way.
+  // Runs a long task in parts; frames are processed between them. Precondition: none is in progress.
   void work(Part part, Reply reply);
 
  private:
@@ -108,9 +108,9 @@ class Board {
   Ports ports_;
   Loader loader_;
   std::vector<std::optional<Interruption>> interruptions_;  // by slot
-  std::vector<InterruptionCount> counted_;                  // the last interruption of each slot
+  std::vector<InterruptionCount> counted_;                  // the latest interruption of each slot
   std::optional<StreamJob> stream_;
-  std::vector<bool> stale_;  // slots that may hold frames of a stream that did not end in time
+  std::vector<bool> stale_;  // slots that may hold frames of a stream that did not finish in time
   std::optional<std::pair<Part, Reply>> work_;
   const char* told_state_ = nullptr;
   uint64_t told_load_ = 0;

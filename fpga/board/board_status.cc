@@ -49,9 +49,9 @@ json text_or_null(const std::string& text) {
   return text.empty() ? json(nullptr) : json(text);
 }
 
-json port_json(const Ports::Port& port, Fabric& fabric, bool powered) {
+json port_json(const Ports::Port& port, Simulation& simulation, bool powered) {
   const PortCounters& c = port.socket->counters();
-  const Fabric::Queue& queue = fabric.queue(port.slot, port.side);
+  const Simulation::Queue& queue = simulation.queue(port.slot, port.side);
   return {{"slot", port.slot},
           {"side", side_name(port.side)},
           {"interface", port.socket->interface()},
@@ -127,7 +127,7 @@ json Board::slot_status(size_t n) {
             {"dropped", c[SlotCounters::kFramesDropped]},
             {"bypassed", c[SlotCounters::kFramesBypassed]},
             {"aborted", c[SlotCounters::kFramesAborted]},
-            {"held", slot.state == SlotState::kActive ? 0 : ports_.backlog(device_.fabric(), n)},
+            {"held", slot.state == SlotState::kActive ? 0 : ports_.backlog(device_.simulation(), n)},
             {"module_drops", std::move(drops)}}},
           {"error", text_or_null(slot.error)}};
 }
@@ -169,14 +169,15 @@ json Board::status() {
   json slots = json::array();
   for (size_t n = 0; n < device_.slots(); ++n) slots.push_back(slot_status(n));
   json ports = json::array();
-  for (const Ports::Port& port : ports_.all()) ports.push_back(port_json(port, device_.fabric(), device_.powered()));
-  const Fabric& fabric = device_.fabric();
+  for (const Ports::Port& port : ports_.all())
+    ports.push_back(port_json(port, device_.simulation(), device_.powered()));
+  const Simulation& simulation = device_.simulation();
   json slowdown_now = slowdown();
   work_since_status_ = {};
   return {{"board",
            {{"state", loader_.board_state()},
-            {"cycles", fabric.cycles()},
-            {"board_ns", fabric.board_ns()},
+            {"cycles", simulation.cycles()},
+            {"board_ns", simulation.board_ns()},
             {"wall_ns", monotonic_ns() - start_ns_},
             {"slowdown", std::move(slowdown_now)},
             {"cpu_s", cpu_s()},

@@ -22,16 +22,16 @@ constexpr const char* kUsage =
     "usage: boardd --id NAME --profile FILE --library DIR --images-key FILE --control SOCKET --events SOCKET "
     "[options]\n"
     "\n"
-    "An emulated FPGA board, clock cycle by clock cycle. Starting it is power on, killing it is power loss.\n"
+    "Emulates an FPGA board, clock cycle by clock cycle. Starting it is power-on, killing it is a power failure.\n"
     "\n"
     "  --id NAME           name of the board\n"
     "  --profile FILE      device profile\n"
     "  --library DIR       slot modules that it can run\n"
-    "  --images-key FILE   public key whose images it loads (PEM, Ed25519)\n"
-    "  --control SOCKET    unix socket that is served: one JSON request a line (at most 107 bytes)\n"
-    "  --events SOCKET     unix socket that sends events, one JSON object a line, to all who connect\n"
-    "  --port SLOT:SIDE=IF near or far port of a slot on a network interface, such as 0:near=eth1; up to once each\n"
-    "  --time-scale X      wall seconds that a modelled second of loading takes (default 1)\n"
+    "  --images-key FILE   public key that images must be signed with (PEM, Ed25519)\n"
+    "  --control SOCKET    unix socket for requests, one JSON object per line (path of at most 107 bytes)\n"
+    "  --events SOCKET     unix socket that sends events, one JSON object per line, to all clients\n"
+    "  --port SLOT:SIDE=IF near or far port of a slot on a network interface, such as 0:near=eth1; at most once each\n"
+    "  --time-scale X      wall-clock seconds per modelled second of loading (default 1)\n"
     "  --help              this text\n";
 
 bool parse_port(std::string_view text, BoardOptions& options) {
@@ -50,7 +50,7 @@ bool parse_scale(std::string_view text, double& scale) {
   return error == std::errc{} && end == text.data() + text.size() && scale >= 1e-6 && scale <= 1000;
 }
 
-// What is wrong with the command line; empty when nothing is.
+// What is wrong with the command line; empty if nothing is.
 std::string parse_options(int argc, char** argv, BoardOptions& options, bool& help) {
   static constexpr option kLong[] = {
       {"id", required_argument, nullptr, 'i'},      {"profile", required_argument, nullptr, 'p'},

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A device profile: what the emulated board claims to be. profiles/*.json; `sources` there says where a figure is from.
+// A device profile: the device that the board emulates. profiles/*.json; `sources` there says where each figure is
+// from.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +23,7 @@ struct Region {
   Resources resources;
 };
 
-// How long the device takes for a bitstream: set-up, then bytes at a rate.
+// Load time of a bitstream: set-up, then a byte rate.
 struct Configuration {
   uint64_t bytes = 0;
   double bytes_per_s = 0;
@@ -44,7 +45,7 @@ struct Profile {
   double port_mbps = 0;
 
   const Configuration& configuration(ImageKind kind) const { return kind == ImageKind::kFull ? full : partial; }
-  // Seconds of board time that the load of `bytes` takes.
+  // Board time, in seconds, to load `bytes`.
   double load_s(ImageKind kind, uint64_t bytes) const {
     return configuration(kind).setup_s + static_cast<double>(bytes) / configuration(kind).bytes_per_s;
   }
@@ -52,10 +53,10 @@ struct Profile {
 
 nlohmann::json to_json(const Resources& resources);
 
-// Throws EngineError with the pointer of the member that is wrong.
+// Throws EngineError with a pointer to the bad member.
 Profile parse_profile(const nlohmann::json& document);
 
-// Throws std::runtime_error with the path for a file that is missing, no JSON or no profile.
+// Throws std::runtime_error with the path if the file is missing, not JSON or not a valid profile.
 Profile read_profile(const std::string& path);
 
 }  // namespace orrery::board

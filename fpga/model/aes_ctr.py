@@ -26,7 +26,7 @@ def _multiply(a: int, b: int) -> int:
 
 @cache
 def _sbox() -> bytes:
-    """FIPS 197 5.1.1 by its definition."""
+    """FIPS 197 5.1.1, computed from its definition."""
     inverse = [0] + [next(y for y in range(1, 256) if _multiply(x, y) == 1) for x in range(1, 256)]
     rotations = [[(value << n | value >> (8 - n)) & 0xFF for n in range(5)] for value in inverse]
     return bytes(r[0] ^ r[1] ^ r[2] ^ r[3] ^ r[4] ^ 0x63 for r in rotations)
@@ -72,7 +72,7 @@ class AesCtr:
         self._round_keys = expand_key(self.key)
 
     def key_stream(self, size: int) -> bytes:
-        """Of whole blocks: what the last one leaves is not used."""
+        """A frame uses whole blocks: the rest of the last one is discarded."""
         stream = b""
         while len(stream) < size:
             stream += encrypt_block(self._round_keys, self.counter.to_bytes(BLOCK_BYTES, "big"))

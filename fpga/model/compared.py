@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The captures and settings with which RTL, golden models and software are held against each other."""
+"""The captures and settings on which RTL, golden models and software are compared."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from model.stateful_firewall import Rule, StatefulFirewall
 
 SEEDS = range(3)
 FRAMES = 4000
-RTL_FRAMES = 700  # of a capture: so many are simulated
-# Boards tell idle time in whole seconds, the engine exactly: no flow is idle for about as long as the timeout.
+RTL_FRAMES = 700  # simulated frames per capture
+# Boards count idle time in whole seconds, the engine exactly: no flow is idle for close to the timeout.
 IDLE_TIMEOUT_S = 100
 PAUSE_MS = 120_000
 WINDOW_MS = 200

@@ -22,13 +22,13 @@ def index_of(address: int) -> int:
 
 @dataclass
 class Counter:
-    address: int = 0  # that raised it last
+    address: int = 0  # the destination that raised it last
     count: int = 0
     flagged_address: int | None = None
     end: tuple[int, int] = (0, 0)  # address and count at the end of the last window
 
     def put(self, address: int, count: int, flagged_address: int | None) -> None:
-        """By the host."""
+        """Set by the host."""
         self.address, self.count, self.flagged_address = address, count, flagged_address
 
 
@@ -45,7 +45,7 @@ class Sums:
         return self.sum // self.counters if self.counters else 0
 
     def stands_out(self, count: int, quarters: int) -> bool:
-        """More than so many quarters of a standard deviation above the mean; a counter alone always does."""
+        """Whether a counter is more than k quarters of a standard deviation above the mean; always if it is alone."""
         if self.counters == 1:
             return True
         above = self.counters * count - self.sum
@@ -67,7 +67,7 @@ class DdosDetector:
     windows: int = 0
 
     def advance(self, now_ms: int) -> None:
-        """Closes the windows that have ended by then; the first began at 0."""
+        """Close the windows that have ended by then; the first began at 0."""
         while now_ms // self.window_ms > self.windows:
             self.close_window()
 
@@ -95,7 +95,7 @@ class DdosDetector:
         return sums
 
     def end_window(self) -> Sums:
-        """From here on frames count for the next window, and go by the old flags until `judge`."""
+        """From here on, frames count for the next window but are still judged by the old flags until `judge`."""
         for counter in self.counters:
             counter.end = counter.address, counter.count
             counter.count //= 2

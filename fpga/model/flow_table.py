@@ -59,7 +59,7 @@ class FlowTable(Generic[Value]):
         return None
 
     def _place(self, key: bytes, now_s: int) -> int | None:
-        """Where a put goes: the key's own way, the first free one, or with `replace` the one idle longest."""
+        """Where a put goes: the key's own way, the first free way, or with `replace` the way idle longest."""
         ways = self._set(key)
         live = [self._live(index, now_s) for index in ways]
         for index, entry in zip(ways, live, strict=True):
@@ -77,7 +77,7 @@ class FlowTable(Generic[Value]):
         return self._place(key, now_s) is not None
 
     def put(self, key: bytes, value: Value, now_s: int, idle_s: int = 0) -> bool:
-        """False where the set is full of live entries and none may be replaced."""
+        """Return False if the set is full of live entries and none may be replaced."""
         index = self._place(key, now_s)
         if index is None:
             return False

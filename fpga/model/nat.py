@@ -10,7 +10,7 @@ from model.flow_table import FlowTable
 from model.packet import ICMP, TCP, UDP, Headers, parse
 from model.verdict import FORWARD, RETURN, Verdict, drop
 
-MISS_FRAMES, FLOW_FRAMES = 8, 4  # places in the miss buffer, and how many of them one flow may have
+MISS_FRAMES, FLOW_FRAMES = 8, 4  # places in the miss buffer, and the most that one flow may use
 ECHO_REPLY, ECHO_REQUEST = 0, 8
 
 
@@ -34,7 +34,7 @@ def _adjusted(checksum: int, changes: Iterable[tuple[int, int]]) -> int:
 
 
 def rewrite(frame: bytes, headers: Headers, old: End, new: End, direction: int) -> bytes:
-    """The frame with one end replaced, and the checksums that cover it."""
+    """Replace one end in the frame, and update the checksums that cover it."""
     out = bytearray(frame)
 
     def put(at: int, value: int, size: int = 2) -> None:
@@ -56,7 +56,7 @@ def rewrite(frame: bytes, headers: Headers, old: End, new: End, direction: int) 
 
 @dataclass
 class Waiting:
-    """A frame that awaits a translation. Of those of a flow at most one asks: it has raised the event."""
+    """A frame waiting for a translation. At most one frame per flow asks, by raising the event."""
 
     frame: bytes
     since_ms: int
@@ -65,15 +65,15 @@ class Waiting:
 
 @dataclass
 class Nat:
-    """`inside` and `outside` are the two tables; `waiting` the frames that await a translation, oldest first."""
+    """`inside` and `outside` are the two tables; `waiting` the frames waiting for a translation, oldest first."""
 
     inside: FlowTable[End] = field(default_factory=FlowTable)
     outside: FlowTable[End] = field(default_factory=FlowTable)
     waiting: list[Waiting] = field(default_factory=list)
-    events: list[tuple[int, int, int, int]] = field(default_factory=list)  # as the event's words
+    events: list[tuple[int, int, int, int]] = field(default_factory=list)  # as the words of the event
 
     def put(self, protocol: int, inside: End, outside: End, now_s: int = 0, idle_s: int = 0) -> bool:
-        """False where either end has another partner or its set is full."""
+        """Return False if either end has another partner or its set is full."""
         in_key, out_key = inside.key(protocol), outside.key(protocol)
         is_in, is_out = self.inside.find(in_key, now_s), self.outside.find(out_key, now_s)
         if (is_in and is_in.value != outside) or (is_out and is_out.value != inside):
@@ -92,7 +92,7 @@ class Nat:
         return self.inside.delete(inside.key(protocol), now_s)
 
     def clear(self) -> None:
-        """Frames stay, but what was asked for them is lost."""
+        """Frames stay, but their requests are lost."""
         self.inside.clear()
         self.outside.clear()
         self.events.clear()
@@ -101,7 +101,7 @@ class Nat:
 
     @staticmethod
     def _end(headers: Headers, direction: int) -> End | None:
-        """The end to replace; None where the packet is none that NAT translates."""
+        """The end to replace; None if NAT does not translate the packet."""
         if not headers.transport:
             return None
         if headers.protocol == ICMP:
@@ -158,11 +158,11 @@ class Nat:
         return Verdict(frame=rewrite(frame, headers, end, entry.value, direction))
 
     def release(self, protocol: int, inside: End, now_s: int = 0) -> list[Verdict]:
-        """After the host's answer, a put or a delete that found nothing: the frames that waited, in their order."""
+        """After the host's answer (a put, or a delete that found nothing), process the waiting frames in order."""
         return self._leave(self._of_flow(protocol, inside), now_s)
 
     def expire(self, now_ms: int, timeout_ms: int, now_s: int = 0) -> list[Verdict]:
-        """Frames that waited too long."""
+        """Drop frames that waited too long."""
         return self._leave([item for item in self.waiting if now_ms - item.since_ms > timeout_ms], now_s)
 
     def _leave(self, items: list[Waiting], now_s: int) -> list[Verdict]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads the headers of a frame exactly as rtl/common/hdr_parse.sv does."""
+"""Parse the headers of a frame exactly as rtl/common/hdr_parse.sv does."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ICMP, TCP, UDP = 1, 6, 17
 
 @dataclass(frozen=True)
 class Headers:
-    """Numbers in host order; 0 where the frame has no such field."""
+    """Numbers in host order; 0 if the frame has no such field."""
 
     is_ipv4: bool = False
     malformed: bool = False
@@ -50,7 +50,7 @@ def _long(data: bytes, at: int) -> int:
 
 
 def _header_bytes(l4: bytes, protocol: int, whole: bool) -> int:
-    """Length of the transport header, 0 where it contradicts what is there."""
+    """Length of the transport header, 0 if it is inconsistent with the packet."""
     if protocol == TCP:
         if len(l4) < 20:
             return 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Frames that RTL, golden models and software are held against each other with."""
+"""Random frames for comparing RTL, golden models and software."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def transport(rng: random.Random, proto: int, victim: bool) -> bytes:
 
 
 def with_tag(whole: bytes, tci: int = 0, tpid: int = VLAN) -> bytes:
-    """The frame behind one more VLAN tag."""
+    """Insert one more VLAN tag into the frame."""
     return whole[:12] + struct.pack(">HH", tpid, tci) + whole[12:]
 
 
 def randomly_tagged(rng: random.Random, whole: bytes) -> bytes:
-    """Mostly one tag; also two, of which the inner one hides what follows, and a frame that ends in or at its tag."""
+    """Mostly one tag; also two, of which the inner one hides what follows, and frames that end in or after a tag."""
     kind = rng.random()
     out = with_tag(whole, rng.randrange(65536))
     if kind < 0.15:
@@ -45,7 +45,7 @@ def randomly_tagged(rng: random.Random, whole: bytes) -> bytes:
 
 
 def frame(rng: random.Random) -> bytes:
-    """Mostly sound IPv4; also IPv6, other protocols, options, fragments, VLAN tags, wrong lengths and cut frames."""
+    """Mostly valid IPv4; also IPv6, other protocols, options, fragments, VLAN tags, bad lengths, truncated frames."""
     whole = ipv4(rng) if rng.random() > 0.05 else not_ipv4(rng)
     return randomly_tagged(rng, whole) if rng.random() < 0.15 else whole
 
@@ -78,7 +78,7 @@ def ipv4(rng: random.Random) -> bytes:
 
 
 def turned(whole: bytes) -> bytes:
-    """With the addresses exchanged, as replies have them."""
+    """Swap the addresses, as in replies."""
     at = 30 if whole[12:14] == VLAN.to_bytes(2, "big") else 26
     if len(whole) < at + 8:
         return whole

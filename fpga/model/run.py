@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a golden model over a capture: one JSON line a frame, {index, verdict, drop_reason, class, out_hex, events}.
+"""Run a golden model over a capture: one JSON line per frame, {index, verdict, drop_reason, class, out_hex, events}.
 
 Usage: python -m model.run MODULE [--config FILE] [--direction-by-address PREFIX] CAPTURE
 
-`verdict` is "forward", "drop" or "wait"; `out_hex` is there where the frame leaves changed. Board time is that of the
-capture, from its first frame on.
-Frames whose source address is within PREFIX go forward, others that are IPv4 go back; without it all go forward.
-Where a config has `translations`, NAT has them from the start; a frame that waits stays so.
+`verdict` is "forward", "drop" or "wait"; `out_hex` is present if the frame leaves changed. Board time is the time since
+the first frame of the capture.
+Frames whose source address is within PREFIX go forward, other IPv4 frames are returns; without PREFIX all go forward.
+If a config has `translations`, NAT starts with them; a frame that waits keeps waiting.
 """
 
 from __future__ import annotations
@@ -53,14 +53,14 @@ def read_capture(data: bytes) -> Iterator[tuple[int, bytes]]:
             raise InputError("capture: ends within a record")
         seconds, fraction, kept, length = struct.unpack(f"{order}IIII", data[at : at + 16])
         if kept != length or at + 16 + kept > len(data):
-            raise InputError("capture: a frame was cut")
+            raise InputError("capture: a frame is truncated")
         yield seconds * 1_000_000_000 + fraction * unit_ns, data[at + 16 : at + 16 + kept]
         at += 16 + kept
 
 
 @dataclass(frozen=True)
 class Time:
-    """Board time of a frame."""
+    """Board time at which a frame arrives."""
 
     us: int
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Golden model of rtl/crypto/nf_sha256_hmac: SHA-256 (FIPS 180-4) and HMAC (RFC 2104), by Python's library."""
+"""Golden model of rtl/crypto/nf_sha256_hmac: SHA-256 (FIPS 180-4) and HMAC (RFC 2104), from Python's library."""
 
 from __future__ import annotations
 
@@ -26,6 +26,6 @@ class Sha256Hmac:
         return Verdict(frame=hmac.new(self.key, frame, hashlib.sha256).digest())
 
     def blocks(self, size: int) -> int:
-        """Compressions for a frame of so many bytes."""
+        """Number of compressions for a frame of this many bytes."""
         padded = (size + 9 + 63) // 64
         return padded if self.key is None else 1 + padded + 2

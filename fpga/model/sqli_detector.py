@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Golden model of rtl/nf_sqli_detector; the search is Python's."""
+"""Golden model of rtl/nf_sqli_detector; the search uses Python's re."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The golden models against the engine's NFs on the same captures: both decide alike on every frame.
+"""The golden models against the engine's NFs on the same captures: both must treat every frame alike.
 
-The engine's side is `nf_replay`, which `ninja -C agents/build` makes. The benches hold RTL to the models, with the
-first frames of these captures too.
+The engine's side is `nf_replay`, built by `ninja -C agents/build`. The benches compare RTL with the models, also on the
+first frames of these captures.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from model.packet import VLAN, parse
 from model.random_frames import SERVICE_VLAN
 from model.verdict import Verdict
 
-REPLAY = Path(__file__).resolve().parents[2] / "agents/build/engine/nfs/nf_replay"
+REPLAY = Path(__file__).resolve().parents[2] / "agents/build/nfs/nf_replay"
 START_NS = 1_700_000_000 * 10**9
 
 Step = Callable[[int, int, bytes], Verdict]
@@ -51,7 +51,7 @@ def software(nf: str, config: dict[str, Any], records: list[Record], folder: Pat
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_traffic_shows_what_parsers_differ_in(seed: int) -> None:
-    """Within what is simulated too."""
+    """Within the part that is also simulated."""
     seen: Counter[str] = Counter()
     for _, _, whole in traffic(seed)[:RTL_FRAMES]:
         outer, inner = (int.from_bytes(whole[at : at + 2], "big") for at in (12, 16))
@@ -68,7 +68,7 @@ def test_traffic_shows_what_parsers_differ_in(seed: int) -> None:
             "cut behind a tag": outer == VLAN and len(whole) == 18,
         }
         seen.update(kind for kind, is_kind in kinds.items() if is_kind)
-    assert set(seen) == set(kinds), f"the capture shows {seen} only"
+    assert set(seen) == set(kinds), f"the capture shows only {seen}"
 
 
 def firewall() -> tuple[dict[str, Any], Step]:
@@ -135,4 +135,4 @@ def test_model_and_software_decide_alike(
         got = line["drop_reason"] if line["verdict"] == "drop" else str(line["class"])
         assert got == want, f"frame {line['index']} after {ms - start} ms: {whole.hex()}"
         seen[want] += 1
-    assert outcomes <= set(seen), f"the capture shows {seen} only"
+    assert outcomes <= set(seen), f"the capture shows only {seen}"

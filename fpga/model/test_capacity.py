@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many flows find no room in tables that do not replace: the figures of fpga/README.md and docs/boards.md."""
+"""How many flows do not fit into tables without replacement: the figures of fpga/README.md and docs/boards.md."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ PORTS = range(1024, 65_536)
 
 
 def connections(rng: random.Random) -> Iterator[bool]:
-    """Whether each of random connections finds room at the firewall."""
+    """For each of random connections, whether it fits into the firewall's table."""
     table: FlowTable[int] = FlowTable()
     while True:
         yield table.put(rng.randbytes(13), 0, 0)
 
 
 def translations(rng: random.Random, ports: Iterable[int]) -> Iterator[bool]:
-    """Whether each of random inside ends finds room at NAT for the next of these ports."""
+    """For each of random inside ends, whether it fits into NAT's tables with the next of these ports."""
     nat = Nat()
     insides = rng.sample(range(1 << 32), FLOWS[-1])
     for inside, port in zip(insides, ports, strict=False):
@@ -35,7 +35,7 @@ def translations(rng: random.Random, ports: Iterable[int]) -> Iterator[bool]:
 
 
 def in_order(rng: random.Random) -> Iterator[bool]:
-    """As the agent gives ports out."""
+    """In the order in which the agent allocates ports."""
     return translations(rng, PORTS)
 
 

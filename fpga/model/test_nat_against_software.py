@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """NAT's golden model against the engine's NAT on the same traffic.
 
-Each gives out external ports of its own choice, so they agree up to a bijection: a flow keeps its mapping for life, no
-two share one, every other byte and every checksum is as if only the mapping had been written into the frame, and both
+Each allocates external ports on its own, so they agree up to a bijection: a flow keeps its mapping for life, no two
+flows share one, every other byte and every checksum is as if only the mapping had been written into the frame, and both
 drop the same frames. Replies go to whatever mapping each side gave the flow.
 """
 
@@ -26,13 +26,13 @@ from model.packet import ICMP, TCP, UDP, Headers, parse
 from model.random_frames import frame, turned
 from model.verdict import RETURN
 
-REPLAY = Path(__file__).resolve().parents[2] / "agents/build/engine/nfs/nf_replay"
+REPLAY = Path(__file__).resolve().parents[2] / "agents/build/nfs/nf_replay"
 FRAMES = 2000
 START_NS = 1_700_000_000 * 10**9
-# One pause leaves a flow alive and two end it; what is between pauses is far shorter than the difference.
+# One pause keeps a flow alive and two end it; gaps between pauses are far shorter than the difference.
 PAUSE_MS = 60_000
 IDLE_TIMEOUT_S = 110
-# The engine ends four idle flows a frame: so many that pass untouched let it end all.
+# The engine expires four idle flows per frame: this many frames that pass unchanged let it expire all.
 ARP = bytes(12) + b"\x08\x06" + bytes(28)
 ARPS_AFTER_PAUSE = 20
 CHECKSUM_AT = {TCP: 16, UDP: 6, ICMP: 2}
@@ -44,18 +44,18 @@ Outcome = tuple[str | None, bytes]  # drop reason, or the frame that leaves
 
 
 def total(data: bytes) -> int:
-    """Sum of 16-bit words modulo 2^16 - 1, in which ones' complement sums are equal or not (RFC 1071)."""
+    """Sum of 16-bit words modulo 2^16 - 1, which preserves equality of ones' complement sums (RFC 1071)."""
     return sum(int.from_bytes(data[at : at + 2].ljust(2, b"\0"), "big") for at in range(0, len(data), 2)) % 0xFFFF
 
 
 def covered(whole: bytes, headers: Headers) -> bytes:
-    """What the transport checksum covers, itself included; of the pseudo header what NAT can change."""
+    """What the transport checksum covers, including itself; of the pseudo header, only what NAT can change."""
     pseudo = b"" if headers.protocol == ICMP else whole[headers.l3_offset + 12 : headers.l3_offset + 20]
     return pseudo + whole[headers.l4_offset : headers.l3_offset + headers.ip_bytes]
 
 
 def with_totals(whole: bytes, header_total: int, transport_total: int) -> bytes:
-    """The frame with checksums by which the sums over header and transport come to these totals."""
+    """Set the checksums of the frame so that the sums over header and transport reach these totals."""
     headers = parse(whole)
     out = bytearray(whole)
     at = headers.l3_offset + 10
@@ -70,7 +70,7 @@ def with_totals(whole: bytes, header_total: int, transport_total: int) -> bytes:
 
 
 def readdressed(whole: bytes, back: int, end: End) -> bytes:
-    """With another destination (back) or source; checksums that held hold, wrong ones stay as wrong as they were."""
+    """Replace the destination (back) or source; valid checksums stay valid, wrong ones stay equally wrong."""
     headers = parse(whole)
     out = bytearray(whole)
     address_at = headers.l3_offset + (16 if back else 12)
@@ -82,7 +82,7 @@ def readdressed(whole: bytes, back: int, end: End) -> bytes:
 
 
 def canonical(whole: bytes) -> bytes:
-    """Zero has two forms in ones' complement: here one. Of UDP's checksum they differ in meaning."""
+    """Zero has two forms in ones' complement; use one of them. For UDP's checksum they differ in meaning."""
     headers = parse(whole)
     if not headers.transport:
         return whole
@@ -95,7 +95,7 @@ def canonical(whole: bytes) -> bytes:
 
 
 def end_of(whole: bytes, back: int) -> End | None:
-    """The end that NAT replaces; None in what it does not translate."""
+    """The end that NAT replaces; None in frames that it does not translate."""
     h = parse(whole)
     if h.malformed or not h.transport:
         return None
@@ -106,7 +106,7 @@ def end_of(whole: bytes, back: int) -> End | None:
 
 
 def reply(whole: bytes) -> bytes:
-    """With the two ends exchanged, where they are to be found; the checksums cover both."""
+    """Swap the two ends, where present; the checksums cover both."""
     h = parse(whole)
     if not h.is_ipv4:
         return whole
@@ -167,7 +167,7 @@ class Software:
 
 
 class Board:
-    """The golden model with a host that gives out ends in no order, takes back what is idle and refuses the rest."""
+    """The golden model with a host that allocates ends in random order, reclaims idle ones and refuses the rest."""
 
     def __init__(self, setting: Setting, rng: random.Random) -> None:
         self.nat = Nat()
@@ -192,7 +192,7 @@ class Board:
         return self.nat.release(protocol, inside, ms // 1000)
 
     def sweep(self, ms: int) -> list[Flow]:
-        """Ends what is idle in both directions; which flows that were."""
+        """End the flows that are idle in both directions; return them."""
         now_s = ms // 1000
         idle = []
         for (protocol, inside), outside in self.given.items():
@@ -210,13 +210,13 @@ class Board:
 
 @dataclass
 class Mappings:
-    """Which external end a side was seen to give each flow that lives."""
+    """Which external end a side was seen to give each live flow."""
 
     ends: list[End]
     outside: dict[Flow, End] = field(default_factory=dict)
 
     def learn(self, flow: Flow, end: End) -> None:
-        assert end in self.ends, f"{end} is not for this NAT to give"
+        assert end in self.ends, f"{end} is not in the range of this NAT"
         assert self.outside.get(flow, end) == end, "a flow keeps its mapping"
         assert flow in self.outside or (flow[0], end) not in self.used(), "no two flows share one"
         self.outside[flow] = end
@@ -226,9 +226,8 @@ class Mappings:
 
 
 def traffic(rng: random.Random) -> Iterator[tuple[int, int, bytes]]:
-    """
-    Times in ms, directions, frames; those that come back are as the inside is to get them. Flows end in pauses, after
-    which replies to what was sent before come late.
+    """Times in ms, directions, frames; returning frames are as the inside should receive them. Flows end in pauses,
+    after which late replies to earlier frames arrive.
     """
     ms = 0
     sent: deque[bytes] = deque(maxlen=16)
@@ -242,7 +241,7 @@ def traffic(rng: random.Random) -> Iterator[tuple[int, int, bytes]]:
         ms += rng.choice([1, 1, 1, 3, 7, 40])
         back = int(rng.random() < 0.4)
         whole = frame(rng)
-        # Few flows most of the time, so that some are used on while others end.
+        # Few flows most of the time, so that some stay in use while others end.
         if rng.random() < 0.6 and (end := end_of(whole, 0)) is not None:
             whole = readdressed(whole, 0, End(0x0A000000, end.port))
         whole = reply(whole) if back else whole
@@ -282,7 +281,7 @@ class Comparison:
         assert outcomes[0][0] is not None or outcomes[0][1] == canonical(whole)
 
     def targets(self, flow: Flow) -> list[End] | None:
-        """Where each side is sent a reply for the flow; None: to the inside end itself, which no NAT has."""
+        """Where each side expects a reply for the flow; None: the inside end itself, which no NAT uses."""
         given = [mappings.outside.get(flow) for _, mappings in self.sides]
         assert (given[0] is None) == (given[1] is None)
         if given[0] is not None:
@@ -338,4 +337,4 @@ def test_model_and_software_translate_alike(setting: Setting, seed: int) -> None
                 error.add_note(f"frame {n} after {ms} ms, {'return' if back else 'forward'}: {whole.hex()}")
                 raise
     assert comparison.ended, "no flow ended"
-    assert set(comparison.seen) >= WANTED, f"the traffic shows {comparison.seen} only"
+    assert set(comparison.seen) >= WANTED, f"the traffic shows only {comparison.seen}"

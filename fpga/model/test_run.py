@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command line of the golden models, on captures made here."""
+"""The command line of the golden models, on captures created here."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def drop(reason: str) -> Verdict:
 
 
 def flow_key(headers: Headers, direction: int) -> bytes:
-    """Addresses, ports, protocol of a flow as its forward packets have them."""
+    """Addresses, ports and protocol of a flow, as in its forward packets."""
     src = headers.src_ip.to_bytes(4, "big"), headers.src_port.to_bytes(2, "big")
     dst = headers.dst_ip.to_bytes(4, "big"), headers.dst_port.to_bytes(2, "big")
     if direction == RETURN:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Register descriptions: one YAML a module, read and checked."""
+"""Register descriptions: one YAML file per module, parsed and checked."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Register:
 
 @dataclass(frozen=True)
 class Description:
-    """What a YAML says. `entry` and `events` give the words of a table entry and of each event, in order."""
+    """Contents of a YAML file. `entry` and `events` give the words of a table entry and of each event, in order."""
 
     name: str
     title: str
@@ -61,7 +61,7 @@ class Description:
     registers: tuple[Register, ...]
     entry: tuple[str, ...] = ()
     events: dict[str, tuple[int, tuple[str, ...]]] = field(default_factory=dict)
-    common: bool = True  # has the registers of every module too
+    common: bool = True  # also has the registers that every module has
 
     @property
     def version_word(self) -> int:
@@ -74,7 +74,7 @@ class Description:
 
 
 class _Reader:
-    """Takes keys out of a mapping, and complains about the ones that are left."""
+    """Takes keys out of a mapping, and rejects the ones that are left."""
 
     def __init__(self, value: Any, where: str) -> None:
         if not isinstance(value, dict):
@@ -149,7 +149,7 @@ def _check_apart(registers: tuple[Register, ...], where: str) -> None:
     names: set[str] = set()
     for register in registers:
         if register.name in names:
-            raise DescriptionError(f"{where}.{register.name}: is there twice")
+            raise DescriptionError(f"{where}.{register.name}: appears twice")
         names.add(register.name)
         for address in register.addresses():
             if address in seen:
@@ -203,6 +203,6 @@ def read_description(path: Path, common: tuple[Register, ...]) -> Description:
     if description.common:
         for register in description.registers:
             if register.address < MODULE_REGISTERS_START:
-                raise DescriptionError(f"{path.name}.{register.name}: addresses below 0x080 are every module's")
+                raise DescriptionError(f"{path.name}.{register.name}: addresses below 0x080 are common to all modules")
     _check_apart((common if description.common else ()) + description.registers, path.name)
     return description

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the RTL's constants, the agent's constants and docs/registers.md from the register descriptions.
+"""Generate the RTL's constants, the agent's constants and docs/registers.md from the register descriptions.
 
 Usage: python fpga/regs/generate.py [--check] [--typescript PATH]
-With --check nothing is written; the exit status is 1 and stale files are named where output differs.
+With --check nothing is written; if output differs, stale files are listed and the exit status is 1.
 """
 
 from __future__ import annotations
@@ -169,7 +169,7 @@ def document(common: tuple[Register, ...], modules: list[Description]) -> str:
 
 
 def outputs(fpga: Path, typescript_path: Path | None) -> dict[Path, str]:
-    """Every file that the descriptions determine, with its text."""
+    """Return every generated file with its text."""
     common = read_common(fpga / "regs" / "common.yaml")
     paths = sorted(path for path in (fpga / "regs").glob("*.yaml") if path.stem != "common")
     modules = [read_description(path, common) for path in paths]
@@ -185,8 +185,8 @@ def outputs(fpga: Path, typescript_path: Path | None) -> dict[Path, str]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--check", action="store_true", help="write nothing, fail where a file is stale")
-    parser.add_argument("--typescript", type=Path, help="where the agent's constants go")
+    parser.add_argument("--check", action="store_true", help="write nothing; fail if a file is stale")
+    parser.add_argument("--typescript", type=Path, help="output file of the agent's constants")
     parser.add_argument("--fpga", type=Path, default=FPGA, help=argparse.SUPPRESS)
     options = parser.parse_args()
     try:

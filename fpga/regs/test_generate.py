@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The generated files are up to date, and descriptions that contradict themselves are refused."""
+"""The generated files are up to date, and inconsistent descriptions are refused."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def generate(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """The descriptions, and what was made of them, to spoil."""
+    """A copy of the descriptions and the generated files, to modify."""
     for folder in ("regs", "rtl/generated", "docs"):
         shutil.copytree(FPGA / folder, tmp_path / folder)
     return tmp_path

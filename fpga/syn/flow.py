@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Synthesis by Yosys for three families, and placing and routing for ECP5 by nextpnr."""
+"""Synthesis with Yosys for three families, and place and route for ECP5 with nextpnr."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SYNTHESIS = {
     "cyclonev": "synth_intel_alm -family cyclonev -top {top} -noiopad",
 }
 
-# LUTs that a distributed memory of Xilinx 7 takes (Xilinx UG474 table 2-3).
+# LUTs per distributed memory of Xilinx 7 (Xilinx UG474 table 2-3).
 XC7_LUT_MEMORY = {
     "RAM32X1D": 2,
     "RAM64X1D": 2,
@@ -44,7 +44,7 @@ XC7_LUT_MEMORY = {
 
 
 class ToolError(Exception):
-    """A tool that is missing or has failed."""
+    """A tool is missing or has failed."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ def synthesise(tools: Tools, sources: Sources, family: str, work: Path) -> dict[
 
 
 def place_and_route(tools: Tools, speed: int, work: Path) -> dict[str, Any]:
-    """nextpnr's report; it reads netlist.json. Paths are relative, since a sandboxed nextpnr sees no others."""
+    """Return nextpnr's report; it reads netlist.json. Paths are relative, since a sandboxed nextpnr sees no others."""
     arguments = ["--speed", str(speed), "--out-of-context", "--json", "netlist.json", "--report", "report.json"]
     timing = ["--freq", str(TARGET_MHZ), "--seed", str(SEED), "--timing-allow-fail"]
     _run([tools.nextpnr, *ECP5_DEVICE, *arguments, *timing], work)
@@ -138,7 +138,7 @@ def ecp5_resources(reports: Mapping[int, Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def measure(tools: Tools, sources: Sources) -> dict[str, Any]:
-    """The result of one module."""
+    """Return the result of one module."""
     with tempfile.TemporaryDirectory(prefix="syn-") as directory:
         work = Path(directory)
         cells = {family: synthesise(tools, sources, family, work) for family in ("xc7", "cyclonev")}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The committed results: whether they are up to date and fast enough for the boards, and as a table."""
+"""The committed results: check that they are up to date and fast enough for the boards, and print them as a table."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from syn.sources import Sources
 
-# The slowest grade is the one that a board is held to.
+# A board must meet its clock at the slowest speed grade.
 GATE_SPEED = "speed6"
 
 
@@ -37,9 +37,9 @@ def read_results(directory: Path) -> dict[str, dict[str, Any]]:
 def faults(
     sources: Mapping[str, Sources], results: Mapping[str, Mapping[str, Any]], boards: list[Board]
 ) -> Iterator[str]:
-    """Why the results cannot stand: one line each."""
+    """What is wrong with the results, one line each."""
     for module in sorted(results.keys() - sources.keys()):
-        yield f"{module}: there is no such module, remove its result"
+        yield f"{module}: no such module, remove its result"
     for module, source in sources.items():
         if module not in results:
             yield f"{module}: no result, run run.py {module}"
@@ -53,7 +53,7 @@ def faults(
 
 
 def notes(results: Mapping[str, Mapping[str, Any]], boards: list[Board]) -> Iterator[str]:
-    """For boards whose family no open tool times: what ECP5 reaches beside the clock that they declare."""
+    """For boards whose family no open tool can time: the ECP5 clock rates beside the clock that they declare."""
     if not results:
         return
     slowest = min(results, key=lambda module: results[module]["ecp5"]["fmax_mhz"][GATE_SPEED])

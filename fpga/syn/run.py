@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Resources and clock rates of the modules by open tools, in results/<module>.json.
+"""Measure resources and clock rates of the modules with open tools, in results/<module>.json.
 
 run.py [MODULE...]   measures these modules, by default those whose result is missing or stale
-run.py --check       fails where a result is stale, or too slow for an ECP5 board; needs no tools
+run.py --check       fails if a result is stale, or too slow for an ECP5 board; needs no tools
 run.py --table       prints the results as Markdown
 """
 
@@ -39,7 +39,7 @@ def _is_stale(source: Sources, results: Path) -> bool:
 def _measure(sources: dict[str, Sources], modules: list[str], results: Path) -> int:
     unknown = sorted(set(modules) - sources.keys())
     if unknown:
-        print(f"no module {', '.join(unknown)}; there are {', '.join(sources)}", file=sys.stderr)
+        print(f"no module {', '.join(unknown)}; known modules: {', '.join(sources)}", file=sys.stderr)
         return 2
     tools = find_tools()
     for module in modules or [name for name, source in sources.items() if _is_stale(source, results)]:

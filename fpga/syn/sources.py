@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The RTL that a module is made of, from its file list rtl/**/<module>.f."""
+"""The RTL sources of a module, from its file list rtl/**/<module>.f."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 class SourceError(Exception):
-    """A file list that cannot be used; the text names the list and the file."""
+    """A file list is unusable; the text names the list and the file."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Sources:
         return sorted({path.parent for path in self.files if path.suffix == ".svh"})
 
     def sha256(self) -> str:
-        """Over names and contents: the same on every machine, whatever the order of the list."""
+        """Hash over names and contents: the same on every machine, whatever the order of the list."""
         whole = hashlib.sha256()
         for path in sorted(self.files, key=lambda path: path.name):
             whole.update(path.name.encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
@@ -54,6 +54,6 @@ def read_sources(file_list: Path) -> Sources:
 
 
 def all_sources(rtl: Path) -> dict[str, Sources]:
-    """By module, in order of their names."""
+    """File lists by module, sorted by name."""
     lists = sorted(rtl.glob("*/*.f"), key=lambda path: path.stem)
     return {file_list.stem: read_sources(file_list) for file_list in lists}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The gate on the committed results, on a tree of the test's own and on the real one."""
+"""The gate on the committed results, on a tree of its own and on the real one."""
 
 import json
 import subprocess
@@ -72,7 +72,7 @@ def test_a_missing_result_fails(tree: Path) -> None:
 def test_a_result_without_module_fails(tree: Path) -> None:
     (tree / "rtl/nf_a/nf_a.f").unlink()
     done = check(tree)
-    assert done.returncode == 1 and "nf_a: there is no such module" in done.stderr
+    assert done.returncode == 1 and "nf_a: no such module" in done.stderr
 
 
 def test_a_module_that_is_too_slow_for_an_ecp5_board_fails(tree: Path) -> None:

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a host sees of a live de5 board: one JSON object with times of configuring, moving flows and loading."""
+"""A live de5 board as a host sees it: prints one JSON object with the times to configure it, move flows and load
+images.
+"""
 
 import json
 import random
@@ -35,7 +37,7 @@ TRANSITIONS = (
 
 
 def configuration() -> list[list[int]]:
-    """Writes of 16 rules, 16 transitions, default, time-out; the last enables the firewall."""
+    """Writes for 16 rules, 16 transitions, default action and timeout; the last one enables the firewall."""
     writes = [[DEFAULT_ACTION, 1], [IDLE_TIMEOUT_S, 300]]
     writes += [[STATE_TABLE + 4 * n, word] for n, word in enumerate(TRANSITIONS)]
     for n in range(16):
@@ -55,7 +57,7 @@ def clear(board: Board, slot: int) -> None:
 
 
 def deploy_ms(board: Board, batched: bool) -> float:
-    """From the first write until frames go through the enabled firewall; all in one request, or one each."""
+    """Time from the first write until frames pass the enabled firewall; in one request, or one per write."""
     board.call("quiesce", slot=0, policy="drop")
     clear(board, 0)
     writes = configuration()
@@ -69,7 +71,7 @@ def deploy_ms(board: Board, batched: bool) -> float:
 
 
 def fill_with_flows(board: Board, slot: int) -> list[list[int]]:
-    """Puts random flows until the table holds FLOWS; sets that are full refuse some."""
+    """Insert random flows until the table has FLOWS entries; full sets refuse some."""
     rng = random.Random(1)
     while (missing := FLOWS - (read(board, slot, TABLE_STATUS) >> 16)) > 0:
         keys = [[rng.getrandbits(32), rng.getrandbits(32), rng.getrandbits(32), TCP] for _ in range(missing)]
@@ -95,7 +97,7 @@ def migrate(board: Board) -> dict[str, Any]:
         cpu_s.append((board.cpu_ns() - cpu_ns) * 1e-9)
         check(done == {"imported": FLOWS, "refused": 0}, f"imported: {done}")
     moved = board.call("table_export", slot=1)["entries"]
-    check(without_idle(moved) == without_idle(flows), "other flows came than went")
+    check(without_idle(moved) == without_idle(flows), "the imported flows differ from the exported ones")
     return {
         "flows_per_s": FLOWS / statistics.median(wall_s),
         "flows_per_cpu_s": FLOWS / statistics.median(cpu_s),

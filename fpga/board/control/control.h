@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The control protocol of a board: one JSON object a line, {id, method, params} -> {id, result} or
-// {id, error: {code, detail, pointer}}.
+// The control protocol of a board: one JSON object per line, {id, method, params} -> {id, result} or {id, error: {code,
+// detail, pointer}}.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -9,7 +9,7 @@
 
 namespace orrery::board {
 
-// Answers a request. On any thread but the board's, which must run. Never throws for what is wrong with the request.
+// Answers a request. On any thread but the board's, which must be running. Never throws for a bad request.
 nlohmann::json answer(Board& board, const nlohmann::json& request);
 
 }  // namespace orrery::board

@@ -41,7 +41,7 @@ void EventServer::serve() {
     }
     const auto it = clients_.find(fd);
     if (it == clients_.end()) continue;
-    // Subscribers have nothing to say: what they send is ignored, their end is seen.
+    // Subscribers send nothing: input is ignored, except the end of the connection.
     char ignored[4096];
     const bool readable = (events[i].events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0;
     const ssize_t got = readable ? recv(fd, ignored, sizeof(ignored), 0) : 1;
@@ -85,7 +85,7 @@ void EventServer::send_some(int fd, Client& client) {
   while (!client.output.empty()) {
     const ssize_t n = send(fd, client.output.data(), client.output.size(), MSG_NOSIGNAL);
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) break;  // full; the end of a broken connection is seen as an event of its own
+    if (n < 0) break;  // full; the end of a broken connection arrives as a separate event
     client.output.erase(0, static_cast<size_t>(n));
   }
   watch(epoll_, EPOLL_CTL_MOD, fd, client.output.empty() ? EPOLLIN : EPOLLIN | EPOLLOUT);

@@ -11,23 +11,23 @@
 
 namespace orrery::board {
 
-// Sends every event as a line of JSON to all who are connected. A subscriber that reads too slowly misses events and is
-// told how many: {"lost": n} comes before the next one.
+// Sends every event as a line of JSON to all subscribers. A subscriber that reads too slowly misses events and is told
+// how many: {"lost": n} precedes the next one.
 class EventServer {
  public:
   static constexpr size_t kMaxClients = 16;           // further connections are closed at once
-  static constexpr size_t kMaxClientBytes = 1 << 18;  // that wait for one subscriber
+  static constexpr size_t kMaxClientBytes = 1 << 18;  // queued for one subscriber
 
   explicit EventServer(const std::string& path);
   ~EventServer();
   EventServer(const EventServer&) = delete;
   EventServer& operator=(const EventServer&) = delete;
 
-  // Readable when serve() has something to do.
+  // Readable when serve() has work.
   int fd() const { return epoll_; }
   void serve();
 
-  // Somebody is connected.
+  // Whether a subscriber is connected.
   bool heard() const { return !clients_.empty(); }
   void publish(const nlohmann::json& event);
 

@@ -21,7 +21,7 @@ inline std::string to_hex(std::span<const uint8_t> bytes) {
   return out;
 }
 
-// Nothing for what is not pairs of hexadecimal digits.
+// Empty unless the text consists of pairs of hexadecimal digits.
 inline std::optional<std::vector<uint8_t>> from_hex(std::string_view text) {
   const auto digit = [](char c) {
     return c >= '0' && c <= '9'   ? c - '0'

@@ -24,7 +24,7 @@ nlohmann::json Mailbox::call(Task task) {
   auto answer = letter.reply.promise_->get_future();
   {
     const std::lock_guard lock(mutex_);
-    if (closed_) throw std::runtime_error("the board is ending");
+    if (closed_) throw std::runtime_error("the board is shutting down");
     letters_.push_back(std::move(letter));
   }
   eventfd_write(event_, 1);
@@ -55,7 +55,8 @@ void Mailbox::close() {
     closed_ = true;
     letters.swap(letters_);
   }
-  for (Letter& letter : letters) letter.reply.fail(std::make_exception_ptr(std::runtime_error("the board is ending")));
+  for (Letter& letter : letters)
+    letter.reply.fail(std::make_exception_ptr(std::runtime_error("the board is shutting down")));
 }
 
 }  // namespace orrery::board

@@ -10,7 +10,7 @@
 
 namespace orrery::board {
 
-// An answer that is given once, perhaps later, on the board's thread.
+// A reply that is sent once, possibly later, on the board's thread.
 class Reply {
  public:
   void give(nlohmann::json result) { promise_->set_value(std::move(result)); }
@@ -21,7 +21,7 @@ class Reply {
   std::shared_ptr<std::promise<nlohmann::json>> promise_ = std::make_shared<std::promise<nlohmann::json>>();
 };
 
-// Brings requests from the control thread to the board's thread, which owns all state.
+// Passes requests from the control thread to the board's thread, which owns all state.
 class Mailbox {
  public:
   using Task = std::function<void(Reply&)>;
@@ -31,16 +31,16 @@ class Mailbox {
   Mailbox(const Mailbox&) = delete;
   Mailbox& operator=(const Mailbox&) = delete;
 
-  // Readable when serve() has something to do.
+  // Readable when serve() has work.
   int fd() const { return event_; }
 
-  // On the control thread: waits for the answer. What the task throws is thrown here.
+  // On the control thread: waits for the reply. Rethrows the task's exception.
   nlohmann::json call(Task task);
 
-  // On the board's thread: runs all that waits. A task that throws has answered.
+  // On the board's thread: runs all waiting tasks. An exception counts as the task's reply.
   void serve();
 
-  // Refuses what waits and all that comes.
+  // Refuses all waiting and future requests.
   void close();
 
  private:

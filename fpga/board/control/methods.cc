@@ -22,9 +22,9 @@ constexpr std::string_view kFaulty = "faulty";
 
 constexpr size_t kMaxAccesses = 4096;
 constexpr size_t kMaxStreamFrames = 1024;
-// No other request is answered meanwhile.
+// No other request is served in the meantime.
 constexpr int64_t kMaxStreamMs = 5000;
-// Entries of a table that are moved before frames have their turn.
+// Table entries moved before frames get a turn.
 constexpr size_t kTablePart = 64;
 
 JsonFields fields_of(const json& params) {
@@ -111,7 +111,7 @@ json load(Board& board, const json& params) {
   if (!request.slot && request.policy != Policy::kDrop)
     fields.fail("policy", "must be drop: a full load takes the links down");
   fields.done();
-  require(!board.loading(), "another load goes on");
+  require(!board.loading(), "another load is in progress");
   return {{"id", board.load(std::move(request))}};
 }
 
@@ -156,17 +156,17 @@ json csr_read(Board& board, const json& params) {
   for (size_t i = 0; i < addresses.size(); ++i) {
     checked.push_back(address_at(addresses[i], at("addresses", i)));
     if (slot && checked.back() == reg::kEventData)
-      throw EngineError(kBad, at("addresses", i), "the board takes events itself: see the events socket");
+      throw EngineError(kBad, at("addresses", i), "the board itself consumes events: use the events socket");
   }
   require_registers(board, slot);
   json values = json::array();
   for (const uint16_t address : checked)
     values.push_back(slot ? answered(board.device().read(*slot, address), *slot)
-                          : board.device().fabric().read({}, address));
+                          : board.device().simulation().read({}, address));
   return {{"values", std::move(values)}};
 }
 
-// The registers by which the board itself drives slots and links; what else the shell has may be written.
+// The registers by which the board itself controls slots and links; all others of the shell are writable.
 bool boards_own(uint16_t address) {
   return address == shell::kLink || (address >= shell::kSlotControl && address % shell::kSlotStride == 0);
 }
@@ -189,7 +189,7 @@ json csr_write(Board& board, const json& params) {
     if (slot) {
       answered(board.device().write(*slot, address, value) ? std::optional(true) : std::nullopt, *slot);
     } else {
-      board.device().fabric().write({}, address, value);
+      board.device().simulation().write({}, address, value);
     }
   }
   return json::object();
@@ -250,7 +250,7 @@ json inject(Board& board, const json& params) {
   const size_t slot = slot_of(board, fields);
   fields.done();
   require(board.device().slot(slot).module.has_value(), name_of(slot) + " holds no module");
-  board.device().fabric().place(slot).set_stuck(fault == "slot-stuck");
+  board.device().simulation().place(slot).set_stuck(fault == "slot-stuck");
   return json::object();
 }
 
@@ -269,7 +269,7 @@ void stream(Board& board, const json& params, Reply& reply) {
   }
   require(board.device().powered() && board.device().slot(slot).state == SlotState::kActive,
           name_of(slot) + " is not active");
-  require(board.free_of_streams(slot), name_of(slot) + " still holds frames of a stream that did not end in time");
+  require(board.free_of_streams(slot), name_of(slot) + " still holds frames of a stream that did not finish in time");
   board.stream(slot, std::move(frames), static_cast<uint64_t>(timeout_ms) * 1'000'000, reply);
 }
 
@@ -287,7 +287,7 @@ Mailbox::Task find_method(Board& board, const std::string& method, const json& p
   if (const auto it = kLongMethods.find(method); it != kLongMethods.end())
     return [&board, &params, call = it->second](Reply& reply) { call(board, params, reply); };
   const auto it = kMethods.find(method);
-  if (it == kMethods.end()) throw EngineError(kBad, "", "there is no method " + method);
+  if (it == kMethods.end()) throw EngineError(kBad, "", "unknown method " + method);
   return [&board, &params, call = it->second](Reply& reply) { reply.give(call(board, params)); };
 }
 

@@ -9,8 +9,8 @@
 
 namespace orrery::board {
 
-// What the board's thread has to do for a request. The task refers to `params`. Throws EngineError for a method that
-// does not exist; the task throws EngineError for params that are wrong and for what the board's state forbids.
+// The task that the board's thread must run for a request. The task refers to `params`. Throws EngineError for an
+// unknown method; the task throws EngineError for bad params and if the board's state does not allow it.
 Mailbox::Task find_method(Board& board, const std::string& method, const nlohmann::json& params);
 
 }  // namespace orrery::board

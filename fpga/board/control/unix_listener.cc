@@ -24,7 +24,7 @@ sockaddr_un address_of(const std::string& path) {
   return address;
 }
 
-// Whether the path is that of a socket to which nobody listens.
+// Whether the path is a socket on which nobody listens.
 bool stale(int probe, const sockaddr_un& address) {
   struct stat info {};
   return lstat(address.sun_path, &info) == 0 && S_ISSOCK(info.st_mode) &&

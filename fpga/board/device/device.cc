@@ -13,15 +13,15 @@ using namespace shell;
 
 constexpr uint32_t kCutOff = kHold | kDecouple | kCsrDecouple | kReset;
 constexpr uint64_t kResetCycles = 16;
-// Longer than any module works on one frame.
+// Longer than any module takes for one frame.
 constexpr uint64_t kHangCycles = 65'536;
-// Within which a frame that has left a slot has left the shell, and one has ended that is being dropped.
+// Time for a frame that has left a slot to leave the shell, and for a frame that is being dropped to end.
 constexpr uint64_t kLeaveCycles = 320;
 
 }  // namespace
 
 Device::Device(size_t slots, uint32_t clock_mhz, Listener listener)
-    : fabric_(slots, clock_mhz), listener_(std::move(listener)), slots_(slots) {
+    : simulation_(slots, clock_mhz), listener_(std::move(listener)), slots_(slots) {
   power_on();
 }
 
@@ -34,7 +34,7 @@ void Device::set_state(size_t n, SlotState state, std::string error) {
 }
 
 void Device::control(size_t n, uint32_t bits) {
-  fabric_.write({}, of_slot(kSlotControl, n), bits | static_cast<uint32_t>(slots_[n].policy) << kPolicyShift);
+  simulation_.write({}, of_slot(kSlotControl, n), bits | static_cast<uint32_t>(slots_[n].policy) << kPolicyShift);
 }
 
 void Device::quiesce(size_t n, Policy policy) {
@@ -47,22 +47,22 @@ void Device::quiesce(size_t n, Policy policy) {
   drain(n);
 }
 
-// Holds the slot; whether all that had entered has left it.
+// Holds the slot; returns whether everything that had entered has left it.
 bool Device::drain(size_t n) {
   control(n, kHold);
-  // The shell sets one of the two after DRAIN_TIMEOUT_US at the latest.
+  // After DRAIN_TIMEOUT_US at the latest, the shell sets one of the two.
   for (;;) {
-    const uint32_t status = fabric_.read({}, of_slot(kSlotStatus, n));
+    const uint32_t status = simulation_.read({}, of_slot(kSlotStatus, n));
     if ((status & (kDrained | kTimedOut)) != 0) return (status & kDrained) != 0;
   }
 }
 
 bool Device::clear_host(size_t n) {
-  Fabric::Queue& host = fabric_.queue(n, kHost);
-  fabric_.withdraw(n, kHost);
+  Simulation::Queue& host = simulation_.queue(n, kHost);
+  simulation_.withdraw(n, kHost);
   const auto run = [&](uint64_t cycles, auto until) {
     for (uint64_t i = 0; i < cycles && !until(); ++i) {
-      fabric_.step();
+      simulation_.step();
       host.out.pop(host.out.size());
     }
   };
@@ -82,8 +82,8 @@ void Device::remove(size_t n, SlotState state, const std::string& error) {
     update_counters();
     control(n, kCutOff);
   }
-  fabric_.place(n).clear();
-  fabric_.place(n).set_stuck(false);
+  simulation_.place(n).clear();
+  simulation_.place(n).set_stuck(false);
   slots_[n].module.reset();
   set_state(n, state, error);
 }
@@ -92,13 +92,13 @@ void Device::insert(size_t n, const ModuleInfo& info) {
   control(n, kCutOff);
   try {
     auto module = std::make_unique<Module>(info.path);
-    if (module->uuid() != info.uuid) throw std::runtime_error("the library's file has changed: " + info.name);
-    fabric_.place(n).insert(std::move(module));
+    if (module->uuid() != info.uuid) throw std::runtime_error("the file in the library has changed: " + info.name);
+    simulation_.place(n).insert(std::move(module));
     slots_[n].module = info;
-    for (uint64_t i = 0; i < kResetCycles; ++i) fabric_.step();
+    for (uint64_t i = 0; i < kResetCycles; ++i) simulation_.step();
     control(n, kHold | kDecouple | kCsrDecouple);
     control(n, kHold | kDecouple);
-    if (fabric_.read(n, reg::kId) != info.id)
+    if (simulation_.read(n, reg::kId) != info.id)
       throw std::runtime_error("the slot does not answer with the ID of " + info.name);
   } catch (const std::runtime_error& error) {
     remove(n, SlotState::kFaulty, error.what());
@@ -108,10 +108,10 @@ void Device::insert(size_t n, const ModuleInfo& info) {
 }
 
 void Device::resume(size_t n) {
-  // A frame that is being dropped or passed by ends, and counts, before others enter.
+  // A frame that is being dropped or bypassed ends, and counts, before others enter.
   slots_[n].policy = Policy::kHold;
   control(n, kHold);
-  for (uint64_t i = 0; i < kLeaveCycles; ++i) fabric_.step();
+  for (uint64_t i = 0; i < kLeaveCycles; ++i) simulation_.step();
   control(n, 0);
   set_state(n, SlotState::kActive);
 }
@@ -123,22 +123,22 @@ void Device::power_off() {
   }
   for (size_t n = 0; n < slots_.size(); ++n)
     for (const Side side : {kNear, kFar, kHost}) {
-      const Fabric::Withdrawn waited = fabric_.withdraw(n, side);
+      const Simulation::Withdrawn waited = simulation_.withdraw(n, side);
       slots_[n].counters.value[SlotCounters::kFramesDropped] += waited.frames;
       slots_[n].counters.value[SlotCounters::kBytesDropped] += waited.bytes;
     }
-  fabric_.run(kLeaveCycles);
+  simulation_.run(kLeaveCycles);
   update_counters();
   powered_ = false;
 }
 
 void Device::power_on() {
   powered_ = true;
-  fabric_.reset();
+  simulation_.reset();
   for (size_t n = 0; n < slots_.size(); ++n) {
     slots_[n].last = {};
     slots_[n].policy = Policy::kDrop;
-    fabric_.place(n).clear();
+    simulation_.place(n).clear();
     slots_[n].module.reset();
     control(n, kCutOff);
   }
@@ -151,19 +151,20 @@ bool Device::has_registers(size_t n) const {
 }
 
 bool Device::answered(size_t n) {
-  if (!fabric_.last_access_was_long() || (fabric_.read({}, of_slot(kSlotStatus, n)) & kCsrTimeout) == 0) return true;
+  if (!simulation_.last_access_was_long() || (simulation_.read({}, of_slot(kSlotStatus, n)) & kCsrTimeout) == 0)
+    return true;
   slots_[n].policy = Policy::kDrop;
   remove(n, SlotState::kFaulty, "the slot did not answer a register access");
   return false;
 }
 
 std::optional<uint32_t> Device::read(size_t n, uint16_t address) {
-  const uint32_t value = fabric_.read(n, address);
+  const uint32_t value = simulation_.read(n, address);
   return answered(n) ? std::optional(value) : std::nullopt;
 }
 
 bool Device::write(size_t n, uint16_t address, uint32_t value) {
-  fabric_.write(n, address, value);
+  simulation_.write(n, address, value);
   return answered(n);
 }
 
@@ -171,7 +172,7 @@ void Device::update_counters() {
   if (!powered_) return;
   for (size_t n = 0; n < slots_.size(); ++n) {
     for (size_t i = 0; i < SlotCounters::kCount; ++i) {
-      const uint32_t value = fabric_.read({}, static_cast<uint16_t>(of_slot(kFramesIn, n) + 4 * i));
+      const uint32_t value = simulation_.read({}, static_cast<uint16_t>(of_slot(kFramesIn, n) + 4 * i));
       slots_[n].counters.value[i] += value - slots_[n].last[i];
       slots_[n].last[i] = value;
     }
@@ -180,9 +181,9 @@ void Device::update_counters() {
 
 void Device::supervise() {
   for (size_t n = 0; n < slots_.size(); ++n) {
-    if (slots_[n].state != SlotState::kActive || fabric_.refused_cycles(n) < kHangCycles) continue;
+    if (slots_[n].state != SlotState::kActive || simulation_.refused_cycles(n) < kHangCycles) continue;
     slots_[n].policy = Policy::kDrop;
-    remove(n, SlotState::kFaulty, "the slot takes no frames any more");
+    remove(n, SlotState::kFaulty, "the slot no longer accepts frames");
   }
 }
 

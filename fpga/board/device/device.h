@@ -7,61 +7,61 @@
 #include <vector>
 
 #include "board/device/slot.h"
-#include "board/sim/fabric.h"
+#include "board/sim/simulation.h"
 
 namespace orrery::board {
 
-// Drives the shell as software drives a board: through its registers. All times are board time.
+// Controls the shell as software controls a real board: through its registers. All times are board time.
 class Device {
  public:
-  using Listener = std::function<void(size_t slot)>;  // the slot's state has changed
+  using Listener = std::function<void(size_t slot)>;  // called when the slot's state has changed
 
   Device(size_t slots, uint32_t clock_mhz, Listener listener);
 
-  Fabric& fabric() { return fabric_; }
-  const Fabric& fabric() const { return fabric_; }
+  Simulation& simulation() { return simulation_; }
+  const Simulation& simulation() const { return simulation_; }
   size_t slots() const { return slots_.size(); }
   const Slot& slot(size_t n) const { return slots_[n]; }
 
   // False while the whole device is being configured: nothing runs, links are down.
   bool powered() const { return powered_; }
 
-  // No frame enters the slot any more; returns when all that had entered have left, or when that takes too long.
+  // Stops frames from entering the slot; returns once everything that had entered has left, or on timeout.
   void quiesce(size_t n, Policy policy);
 
-  // Cuts the slot off and takes its module out: `kEmpty`, `kLoading` or `kFaulty` stays behind.
+  // Decouples the slot and removes its module, leaving it in `kEmpty`, `kLoading` or `kFaulty`.
   void remove(size_t n, SlotState state, const std::string& error = {});
 
-  // Puts a module in, resets it, opens its registers and verifies its ID; then `kConfiguring`. Throws
+  // Inserts a module, resets it, connects its registers and verifies its ID; then the slot is `kConfiguring`. Throws
   // std::runtime_error, with the slot `kFaulty`.
   void insert(size_t n, const ModuleInfo& module);
 
-  // For frames that come while the slot takes none.
+  // For frames that arrive while the slot accepts none.
   void set_policy(size_t n, Policy policy) { slots_[n].policy = policy; }
 
   // Opens the slot for frames.
   void resume(size_t n);
 
-  // Takes away what waits in the slot's host stream, and lets what has entered the slot leave it. Frames of its ports
-  // wait meanwhile. False: something did not leave in time.
+  // Discards what waits in the slot's host stream, and drains the slot. Frames of its ports wait in the meantime.
+  // False: the slot did not drain in time.
   bool clear_host(size_t n);
 
-  // Full configuration: all slots are gone until power_on(), which leaves them empty. Frames that wait for a slot are
-  // counted as dropped by it.
+  // Full configuration: all slots are gone until power_on(), which leaves them empty. Frames that wait for a slot count
+  // as dropped by it.
   void power_off();
   void power_on();
 
-  // The registers of the slot's module can be used.
+  // Whether the registers of the slot's module are accessible.
   bool has_registers(size_t n) const;
 
-  // Reads and writes of a module's registers; nothing and false where it does not answer, which makes it `kFaulty`.
+  // Reads and writes of a module's registers; nullopt and false if it does not answer, which makes it `kFaulty`.
   std::optional<uint32_t> read(size_t n, uint16_t address);
   bool write(size_t n, uint16_t address, uint32_t value);
 
-  // Brings the counters of all slots up to date; at least every 2^32 bytes.
+  // Updates the counters of all slots; call it at least every 2^32 bytes.
   void update_counters();
 
-  // Looks for slots that hang.
+  // Detects slots that hang.
   void supervise();
 
  private:
@@ -70,7 +70,7 @@ class Device {
   bool drain(size_t n);
   bool answered(size_t n);
 
-  Fabric fabric_;
+  Simulation simulation_;
   Listener listener_;
   std::vector<Slot> slots_;
   bool powered_ = true;

@@ -9,7 +9,7 @@
 
 namespace orrery::board {
 
-// What became of the frames that came for a slot while it took none.
+// What happened to the frames that arrived for a slot while it accepted none.
 struct InterruptionCount {
   uint64_t held = 0;
   uint64_t lost = 0;
@@ -33,7 +33,7 @@ class Interruption {
   InterruptionCount counts() {
     device_.update_counters();
     const auto& value = device_.slot(slot_).counters.value;
-    return {ports_.backlog(device_.fabric(), slot_), value[SlotCounters::kFramesDropped] + ports_.lost(slot_),
+    return {ports_.backlog(device_.simulation(), slot_), value[SlotCounters::kFramesDropped] + ports_.lost(slot_),
             value[SlotCounters::kFramesBypassed]};
   }
 

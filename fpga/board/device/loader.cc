@@ -11,7 +11,7 @@ namespace orrery::board {
 namespace {
 
 constexpr uint64_t kPaceNs = 10'000'000;
-// Read at a stretch; other slots wait that long.
+// Bytes read in one step; other slots wait that long.
 constexpr uint64_t kChunkBytes = 1 << 20;
 
 }  // namespace
@@ -23,7 +23,7 @@ void Loader::check(const ImageHeader& header, const LoadRequest& request) const 
   const auto refuse = [](const std::string& detail) { throw ImageError(kIncompatible, detail); };
   if (header.profile != profile_.name) refuse("the image is for " + header.profile + ", the board is " + profile_.name);
   if (header.kind != request.kind)
-    refuse(std::string("the image is ") + to_string(header.kind) + ", asked was " + to_string(request.kind));
+    refuse(std::string("the image is ") + to_string(header.kind) + ", requested was " + to_string(request.kind));
   if (header.shell != shell_build(profile_.regions.size(), profile_.clock_mhz).uuid)
     refuse("the image is for another shell, " + to_string(header.shell));
   if (request.slot) {
@@ -31,7 +31,7 @@ void Loader::check(const ImageHeader& header, const LoadRequest& request) const 
     if (header.region != region) refuse("the image is for region " + header.region + ", the slot is " + region);
     if (header.modules[0] == kNoUuid) refuse("the image names no module");
   } else if (header.modules.size() != profile_.regions.size() || !header.region.empty()) {
-    refuse("the image is not of this device's slots");
+    refuse("the image does not match the slots of this device");
   }
   for (const Uuid& module : header.modules)
     if (module != kNoUuid && library_.find(module) == nullptr) refuse("unknown module " + to_string(module));
@@ -105,7 +105,7 @@ void Loader::swap() {
 }
 
 void Loader::fail(const std::string& error) {
-  // Without a whole image the device keeps its shell in flash: it comes back with nothing in its slots.
+  // Without a complete image the device still has its shell in flash: it comes back with empty slots.
   if (!device_.powered()) device_.power_on();
   for (const size_t n : targets_) {
     if (device_.slot(n).state == SlotState::kConfiguring) continue;

@@ -18,7 +18,7 @@ constexpr const char* to_string(SlotState state) {
   return kNames[static_cast<size_t>(state)];
 }
 
-// What happens to frames that come while a slot takes none; the values are those of the shell's POLICY field.
+// What happens to frames that arrive while a slot accepts none; the values are those of the shell's POLICY field.
 enum class Policy : uint8_t { kHold, kDrop, kBypass };
 
 constexpr const char* to_string(Policy policy) {
@@ -49,7 +49,7 @@ struct Slot {
   std::optional<ModuleInfo> module;
   std::string error;
   SlotCounters counters;
-  std::array<uint32_t, SlotCounters::kCount> last{};  // as the registers stood when they were last read
+  std::array<uint32_t, SlotCounters::kCount> last{};  // register values at the last reading
 };
 
 }  // namespace orrery::board

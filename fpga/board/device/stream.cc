@@ -5,18 +5,18 @@
 
 namespace orrery::board {
 
-Stream::Stream(Fabric& fabric, size_t slot, std::vector<Bytes> frames)
-    : fabric_(fabric), slot_(slot), input_(std::move(frames)), start_cycle_(fabric.cycles()) {
-  discard(fabric_, slot_);
+Stream::Stream(Simulation& simulation, size_t slot, std::vector<Bytes> frames)
+    : simulation_(simulation), slot_(slot), input_(std::move(frames)), start_cycle_(simulation.cycles()) {
+  discard(simulation_, slot_);
 }
 
-void Stream::discard(Fabric& fabric, size_t slot) {
-  FrameRing& out = fabric.queue(slot, kHost).out;
+void Stream::discard(Simulation& simulation, size_t slot) {
+  FrameRing& out = simulation.queue(slot, kHost).out;
   out.pop(out.size());
 }
 
 bool Stream::step(bool idle) {
-  Fabric::Queue& queue = fabric_.queue(slot_, kHost);
+  Simulation::Queue& queue = simulation_.queue(slot_, kHost);
   for (; !queue.out.empty(); queue.out.pop()) {
     const auto bytes = queue.out.front().view();
     output_.emplace_back(bytes.begin(), bytes.end());
@@ -32,7 +32,7 @@ bool Stream::step(bool idle) {
 }
 
 uint64_t Stream::board_cycles() const {
-  const uint64_t end = fabric_.queue(slot_, kHost).out_cycle;
+  const uint64_t end = simulation_.queue(slot_, kHost).out_cycle;
   return output_.empty() || end < start_cycle_ ? 0 : end - start_cycle_ + 1;
 }
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "board/sim/fabric.h"
+#include "board/sim/simulation.h"
 
 namespace orrery::board {
 
@@ -15,22 +15,22 @@ class Stream {
   using Bytes = std::vector<uint8_t>;
 
   // Precondition: no frame of an earlier stream waits or is in the slot (Device::clear_host).
-  Stream(Fabric& fabric, size_t slot, std::vector<Bytes> frames);
+  Stream(Simulation& simulation, size_t slot, std::vector<Bytes> frames);
 
-  // Takes away what comes out of a slot's host stream while nobody uses it.
-  static void discard(Fabric& fabric, size_t slot);
+  // Discards what comes out of a slot's host stream while it is not in use.
+  static void discard(Simulation& simulation, size_t slot);
 
-  // Moves frames in and out. True when it is over: as many have come out as went in, or `idle` says that nothing moves
-  // any more though all went in.
+  // Moves frames in and out. True when it is finished: as many frames came out as went in, or all went in and `idle`
+  // says that nothing moves any more.
   bool step(bool idle);
 
   size_t frames() const { return input_.size(); }
   const std::vector<Bytes>& output() const { return output_; }
-  // From the first beat offered to the last beat out; 0 when nothing came out.
+  // From the first beat offered to the last beat out; 0 if nothing came out.
   uint64_t board_cycles() const;
 
  private:
-  Fabric& fabric_;
+  Simulation& simulation_;
   size_t slot_;
   std::vector<Bytes> input_;
   size_t given_ = 0;

@@ -8,12 +8,12 @@ namespace {
 
 constexpr uint32_t kRead = 1u << 28, kPut = 2u << 28;
 constexpr uint32_t kBusy = 1, kValid = 2, kFull = 4;
-// Polls of TABLE_STATUS: a clear of the whole table may be in the way.
+// Polls of TABLE_STATUS: a clear of the whole table may be in progress.
 constexpr int kPolls = 10'000;
 constexpr uint32_t kDdosDetector = 0x44445331;  // DDS1
 constexpr size_t kDdosCounters = 1024;
 
-// TABLE_STATUS after the command; nothing where the module does not come to an end.
+// TABLE_STATUS after the command; nullopt if the module does not finish it.
 std::optional<uint32_t> command(Device& device, size_t slot, uint32_t word) {
   if (!device.write(slot, reg::kTableCommand, word)) return {};
   for (int i = 0; i < kPolls; ++i) {

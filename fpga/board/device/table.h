@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A module's table by its TABLE_* registers (fpga/README.md).
+// Access to a module's table through its TABLE_* registers (fpga/README.md).
 #pragma once
 
 #include <array>
@@ -13,22 +13,22 @@
 
 namespace orrery::board {
 
-// Of the largest table.
+// Size of the largest table.
 inline constexpr size_t kTableEntries = 4096;
 
-// Places of a module's table: past them a read begins again at the first one.
+// Number of places in a module's table: a read beyond them starts again at the first.
 size_t table_places(const ModuleInfo& module);
 
 using TableEntry = std::array<uint32_t, reg::kTableWords>;
 
-// Reads entries in the order of their index, a part at a time: frames may go on between parts, and change the table.
-// What is there from the first part to the last is read. IN_USE bounds nothing: it falls with entries that were read
-// and then freed, and the counters of a detector are counted at the end of a window.
+// Reads entries in order of index, in parts: frames may pass between parts and change the table. Entries that exist
+// from the first part to the last are read. IN_USE is no bound: it falls when entries that were already read are freed,
+// and the counters of a detector are counted at the end of a window.
 class TableExport {
  public:
   TableExport(size_t slot, size_t places, size_t max) : slot_(slot), places_(places), max_(max) {}
 
-  // Looks at the next `indexes` places. Whether more is to be read; nothing where the module does not answer.
+  // Reads the next `indexes` places. Returns whether there is more to read; nullopt if the module does not answer.
   std::optional<bool> step(Device& device, size_t indexes);
   const std::vector<TableEntry>& entries() const { return entries_; }
 
@@ -42,10 +42,10 @@ class TableExport {
 
 struct TableImport {
   size_t imported = 0;
-  size_t refused = 0;  // the table had no room
+  size_t refused = 0;  // entries for which the table had no room
 };
 
-// Nothing where the module does not answer. A module without a table neither takes nor refuses entries.
+// Nullopt if the module does not answer. A module without a table neither stores nor refuses entries.
 std::optional<TableImport> import_table(Device& device, size_t slot, std::span<const TableEntry> entries);
 
 }  // namespace orrery::board

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A boardd of the build directory, its control and event sockets, and images for it."""
+"""A boardd from the build directory, its control and event sockets, and images for it."""
 
 import itertools
 import json
@@ -60,7 +60,7 @@ class Board:
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         assert self.process.stdout is not None
         if not self.process.stdout.readline():
-            raise AssertionError("boardd has ended at once")
+            raise AssertionError("boardd exited at once")
         self.control = Lines(self._control_path)
         self.seen: list[dict[str, Any]] = []  # events that await_event() has read
         self.listen()
@@ -76,7 +76,7 @@ class Board:
 
     def listen(self) -> None:
         self.events = Lines(self._events_path)
-        self.describe()  # whoever subscribed before an answer gets all events after it
+        self.describe()  # anyone subscribed before an answer gets all events after it
 
     def describe(self) -> Any:
         return self.call("describe")
@@ -97,7 +97,7 @@ class Board:
         return self.await_event(lambda e: e["type"] == "slot" and e["slot"] == slot and e["state"] == state)
 
     def load(self, image: Path, slot: int | None = 0, **params: Any) -> Any:
-        """Loads and waits for the end of it; gives `last_load`."""
+        """Load an image and wait for the end; return `last_load`."""
         kind = "full" if slot is None else "partial"
         load = self.call("load", slot=slot, kind=kind, image=str(image), **params)["id"]
         ends = ("operating", "write error", "write complete error")
@@ -127,7 +127,7 @@ class Board:
 
 
 class Images:
-    """A key and containers that it has signed."""
+    """A key and containers signed with it."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -155,7 +155,7 @@ class Images:
         return ["--profile", file, "--library", LIBRARY, "--key", self.key, "--output", path]
 
     def changed(self, image: Path, at: int, value: bytes, sign: bool) -> Path:
-        """A copy with other bytes, signed again or not."""
+        """Copy with modified bytes, signed again or not."""
         data = bytearray(image.read_bytes())
         data[at : at + len(value)] = value
         if sign:

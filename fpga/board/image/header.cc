@@ -32,13 +32,13 @@ void store_name(std::span<uint8_t> bytes, size_t at, const std::string& name, co
   std::memcpy(bytes.data() + at, name.data(), name.size());
 }
 
-// A name ends at its first NUL and only NULs follow.
+// A name ends at its first NUL; only NULs follow.
 std::string load_name(Bytes bytes, size_t at, const char* field) {
   const auto field_bytes = bytes.subspan(at, kNameBytes);
   const auto end = std::find(field_bytes.begin(), field_bytes.end(), 0);
   const bool padded = end != field_bytes.end() && std::all_of(end, field_bytes.end(), [](uint8_t b) { return b == 0; });
   const bool printable = std::all_of(field_bytes.begin(), end, [](uint8_t b) { return b > ' ' && b < 127; });
-  if (!padded || !printable) throw ImageError(kIncompatible, std::string(field) + " is no name");
+  if (!padded || !printable) throw ImageError(kIncompatible, std::string(field) + " is not a valid name");
   return {field_bytes.begin(), end};
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The header of a bitstream container: what the payload behind it would configure, and who says so.
+// The header of a bitstream container: what its payload configures, and who signed it.
 //
 // All numbers are little-endian.
 //
@@ -42,14 +42,14 @@ constexpr const char* to_string(ImageKind kind) {
   return kind == ImageKind::kFull ? "full" : "partial";
 }
 
-// The `status` words of fpga_manager (Linux, Documentation/ABI/testing/sysfs-class-fpga-manager). A signature that does
-// not hold is an operation error: the image may be whole and fit, but nobody who may ask for its load has done so.
+// The `status` words of fpga_manager (Linux, Documentation/ABI/testing/sysfs-class-fpga-manager). An invalid signature
+// is an operation error: the image may be complete and compatible, but nobody entitled to load it has signed it.
 inline constexpr const char* kOperationError = "reconfig operation error";
 inline constexpr const char* kCrcError = "reconfig CRC error";
 inline constexpr const char* kIncompatible = "reconfig incompatible image";
 inline constexpr const char* kProtocolError = "reconfig IP protocol error";
 
-// An image that is refused: fpga_manager's words, then what is wrong.
+// A refused image: fpga_manager's words, then the details.
 class ImageError : public std::runtime_error {
  public:
   ImageError(const char* words, const std::string& detail)
@@ -74,10 +74,10 @@ struct SignedHeader {
   Signature signature{};
 };
 
-// Throws std::invalid_argument for what no header can say.
+// Throws std::invalid_argument for values that do not fit into a header.
 std::array<uint8_t, kSignedBytes> encode(const ImageHeader& header);
 
-// Of the first bytes of a file, which may be fewer than a header has. Says nothing yet about the signature.
+// Decodes the first bytes of a file, possibly fewer than a header. Does not check the signature.
 SignedHeader decode(std::span<const uint8_t> bytes);
 
 }  // namespace orrery::board

@@ -12,7 +12,7 @@
 namespace orrery::board {
 namespace {
 
-// Fewer bytes than asked for only at the end of the file.
+// Returns fewer bytes than requested only at the end of the file.
 size_t read_full(int fd, std::span<uint8_t> out) {
   size_t done = 0;
   while (done < out.size()) {
@@ -25,7 +25,7 @@ size_t read_full(int fd, std::span<uint8_t> out) {
   return done;
 }
 
-// Nothing that a read could wait on.
+// Regular files only: reads never block.
 int open_regular(const std::string& path) {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) throw std::system_error(errno, std::generic_category(), path);
@@ -42,7 +42,7 @@ ImageReader::ImageReader(const std::string& path, const PublicKey& key) : fd_(op
     std::array<uint8_t, kHeaderBytes> bytes{};
     const SignedHeader read = decode(std::span(bytes).first(read_full(fd_, bytes)));
     if (!key.verifies(read.signed_bytes, read.signature))
-      throw ImageError(kOperationError, "the signature is not of the key that this board trusts");
+      throw ImageError(kOperationError, "the signature is not from the key that this board trusts");
     header_ = read.header;
   } catch (...) {
     close(fd_);
@@ -73,7 +73,7 @@ void ImageReader::read_to(uint64_t offset, uint64_t limit) {
 void ImageReader::finish() {
   std::array<uint8_t, 1> more{};
   if (read_full(fd_, more) != 0) throw ImageError(kProtocolError, "bytes follow the payload");
-  if (hash_.digest() != header_.payload_sha256) throw ImageError(kCrcError, "the payload has another SHA-256");
+  if (hash_.digest() != header_.payload_sha256) throw ImageError(kCrcError, "the payload does not match its SHA-256");
 }
 
 }  // namespace orrery::board

@@ -9,11 +9,10 @@
 
 namespace orrery::board {
 
-// An image file that is open for its load. The file may change behind its open descriptor: what counts is the bytes
-// that are read.
+// An image file opened for loading. The file may change behind its descriptor: only the bytes actually read count.
 class ImageReader {
  public:
-  // Reads the header and checks its signature. Throws ImageError; std::system_error when the file cannot be read.
+  // Reads the header and verifies its signature. Throws ImageError, and std::system_error if the file cannot be read.
   ImageReader(const std::string& path, const PublicKey& key);
   ~ImageReader();
   ImageReader(const ImageReader&) = delete;
@@ -22,8 +21,8 @@ class ImageReader {
   const ImageHeader& header() const { return header_; }
   uint64_t bytes_read() const { return bytes_read_; }  // of the payload
 
-  // Takes the payload up to `offset`, at most `limit` bytes of it. Throws ImageError when the file ends before; behind
-  // the last byte, when the digest is wrong or bytes follow.
+  // Reads the payload up to `offset`, at most `limit` bytes. Throws ImageError if the file ends early and, after the
+  // last byte, if the digest is wrong or more bytes follow.
   void read_to(uint64_t offset, uint64_t limit);
 
  private:

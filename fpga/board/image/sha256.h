@@ -13,7 +13,7 @@ namespace orrery::board {
 
 using Digest = std::array<uint8_t, 32>;
 
-// SHA-256 (FIPS 180-4) of bytes that come in pieces.
+// Incremental SHA-256 (FIPS 180-4).
 class Sha256 {
  public:
   Sha256() : context_(EVP_MD_CTX_new(), &EVP_MD_CTX_free) {
@@ -22,7 +22,7 @@ class Sha256 {
 
   void update(std::span<const uint8_t> bytes) { EVP_DigestUpdate(context_.get(), bytes.data(), bytes.size()); }
 
-  // Once.
+  // May be called once.
   Digest digest() {
     Digest out{};
     EVP_DigestFinal_ex(context_.get(), out.data(), nullptr);

@@ -26,7 +26,7 @@ File open_to_read(const std::string& path) {
 std::shared_ptr<EVP_PKEY> checked(EVP_PKEY* key, const std::string& path, const char* what) {
   std::shared_ptr<EVP_PKEY> out(key, &EVP_PKEY_free);
   if (key == nullptr || EVP_PKEY_get_id(key) != EVP_PKEY_ED25519)
-    throw std::runtime_error(path + " holds no Ed25519 " + what);
+    throw std::runtime_error(path + " contains no Ed25519 " + what);
   return out;
 }
 

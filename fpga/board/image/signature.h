@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ed25519 (RFC 8032) over image headers; keys are PEM files.
+// Ed25519 signatures (RFC 8032) over image headers; keys are PEM files.
 #pragma once
 
 #include <openssl/evp.h>
@@ -14,7 +14,7 @@ namespace orrery::board {
 
 class PublicKey {
  public:
-  // Throws std::runtime_error when the file holds no Ed25519 public key.
+  // Throws std::runtime_error if the file contains no Ed25519 public key.
   static PublicKey read(const std::string& path);
 
   bool verifies(std::span<const uint8_t> message, const Signature& signature) const;
@@ -33,7 +33,7 @@ class PrivateKey {
   Signature sign(std::span<const uint8_t> message) const;
   PublicKey public_key() const;
 
-  // Mode 0600 and 0644. Throw when a file cannot be written; files that exist are replaced.
+  // Modes 0600 and 0644. Throw if a file cannot be written; existing files are replaced.
   void write_private(const std::string& path) const;
   void write_public(const std::string& path) const;
 

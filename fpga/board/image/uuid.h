@@ -14,7 +14,7 @@ using Uuid = std::array<uint8_t, 16>;
 
 inline constexpr Uuid kNoUuid{};
 
-// Version 8 (RFC 9562 5.8) of what a digest names: the same content has the same UUID on every machine.
+// Version 8 UUID (RFC 9562 5.8) derived from a digest: the same content has the same UUID on every machine.
 inline Uuid uuid_of(const Digest& digest) {
   Uuid out{};
   for (size_t i = 0; i < out.size(); ++i) out[i] = digest[i];

@@ -47,7 +47,7 @@ void write_image(const std::string& path, ImageHeader header, const PrivateKey& 
   payload.next(bytes);
   hash.update(bytes);
   write_bytes(file, bytes);
-  // Frames of the device that the module leaves alone are zero: a hole in the file.
+  // Device frames that the module does not use are zero: a hole in the file.
   std::ranges::fill(block, 0);
   for (uint64_t left = header.payload_bytes - used; left > 0; left -= bytes.size()) {
     bytes = std::span(block.data(), std::min<uint64_t>(left, block.size()));
@@ -60,7 +60,7 @@ void write_image(const std::string& path, ImageHeader header, const PrivateKey& 
   write_bytes(file, key.sign(signed_bytes));
   file.close();
   if (file) std::filesystem::resize_file(partial, kHeaderBytes + header.payload_bytes);
-  if (!file) throw std::runtime_error(partial + ": the image was not written");
+  if (!file) throw std::runtime_error(partial + ": cannot write the image");
   std::filesystem::rename(partial, path);
 }
 

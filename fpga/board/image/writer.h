@@ -8,8 +8,8 @@
 
 namespace orrery::board {
 
-// Writes a container of header.payload_bytes bytes, which are a keystream of the rest of the header: equal headers make
-// equal payloads. Fills in the digest. The file appears under its name only when it is whole.
+// Writes a container of header.payload_bytes bytes: a keystream derived from the rest of the header, so equal headers
+// have equal payloads. Fills in the digest. The file appears under its name only when it is complete.
 void write_image(const std::string& path, ImageHeader header, const PrivateKey& key);
 
 }  // namespace orrery::board

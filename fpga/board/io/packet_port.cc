@@ -34,7 +34,7 @@ void set(int fd, int level, int option, int value, const std::string& what) {
   if (setsockopt(fd, level, option, &value, sizeof(value)) != 0) throw_errno(what);
 }
 
-// The 802.1Q tag that the kernel keeps beside a frame; 0 where there is none.
+// The 802.1Q tag that the kernel keeps outside a frame; 0 if there is none.
 uint32_t tag_of(msghdr& message) {
   for (cmsghdr* c = CMSG_FIRSTHDR(&message); c != nullptr; c = CMSG_NXTHDR(&message, c)) {
     if (c->cmsg_level != SOL_PACKET || c->cmsg_type != PACKET_AUXDATA) continue;
@@ -55,7 +55,7 @@ void insert_tag(Frame& frame, uint32_t tag) {
   frame.length = static_cast<uint16_t>(frame.length + kTagBytes);
 }
 
-// Scratch of recvmmsg, kept between calls since its set-up costs more than a frame.
+// Buffers for recvmmsg, kept between calls because setting them up costs more than a frame.
 struct ReceiveBatch {
   mmsghdr messages[kBatch] = {};
   iovec vectors[kBatch] = {};
@@ -77,7 +77,7 @@ struct ReceiveBatch {
 }  // namespace
 
 PacketPort::PacketPort(std::string interface) : interface_(std::move(interface)) {
-  // Protocol 0: nothing arrives before bind() says from where.
+  // Protocol 0: no frames are received before bind() selects the interface.
   fd_ = socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (fd_ < 0) throw_errno("packet socket");
   try {

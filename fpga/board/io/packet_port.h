@@ -8,26 +8,26 @@
 
 namespace orrery::board {
 
-// Frames; all count since the start.
+// Frames; all counters start with the process.
 struct PortCounters {
-  uint64_t rx = 0;  // taken from the interface
+  uint64_t rx = 0;  // received from the interface
   uint64_t rx_bytes = 0;
-  uint64_t tx = 0;  // given to the interface
+  uint64_t tx = 0;  // sent to the interface
   uint64_t tx_bytes = 0;
   uint64_t drop_kernel = 0;     // the socket's buffer was full
-  uint64_t drop_long = 0;       // more than 2,048 bytes, such as frames that segmentation offload has joined
-  uint64_t drop_tx_full = 0;    // the interface took no more
-  uint64_t drop_oversize = 0;   // longer than the MTU of the interface on which they would leave
+  uint64_t drop_long = 0;       // more than 2,048 bytes, such as frames merged by receive offload
+  uint64_t drop_tx_full = 0;    // the interface accepted no more
+  uint64_t drop_oversize = 0;   // longer than the MTU of the egress interface
   uint64_t drop_link_down = 0;  // sent while the interface was down or absent
 };
 
-// One Ethernet port: a packet socket on an interface of this network namespace. The interface may go down, vanish and
-// come back under its name.
+// One Ethernet port: a packet socket on an interface of this network namespace. The interface may go down, disappear
+// and come back under its name.
 class PacketPort {
  public:
   static constexpr int kMaxRefusals = 1000;
 
-  // Throws std::system_error where there is no such interface or no right to a packet socket.
+  // Throws std::system_error if there is no such interface, or no permission to open a packet socket.
   explicit PacketPort(std::string interface);
   ~PacketPort();
   PacketPort(const PacketPort&) = delete;
@@ -37,20 +37,21 @@ class PacketPort {
   int fd() const { return fd_; }
   bool up() const { return up_; }
 
-  // Moves what waits in the socket to `ring` as far as it goes, at most a batch. Never waits. False: nothing waits.
+  // Moves frames waiting in the socket to `ring` while there is room, at most a batch. Never blocks. False: none is
+  // waiting.
   bool receive(FrameRing& ring);
 
-  // Takes what waits in the socket away. Returns how many frames that were, which do not count as received.
+  // Discards the frames waiting in the socket. Returns how many there were; they do not count as received.
   uint64_t discard();
 
-  // Sends `ring`, the rest at the next call where the interface takes no more for the moment; after kMaxRefusals calls
-  // in a row without a frame taken, and while the link is down, frames are dropped and counted.
+  // Sends `ring`, and keeps the rest for the next call if the interface accepts no more for now; after kMaxRefusals
+  // calls in a row without progress, and while the link is down, frames are dropped and counted.
   void send(FrameRing& ring);
 
-  // Frames that wait in the socket.
+  // Frames waiting in the socket.
   uint64_t waiting();
 
-  // To be called when links have changed.
+  // Must be called when links have changed.
   void refresh();
 
   const PortCounters& counters();
@@ -63,9 +64,9 @@ class PacketPort {
   int fd_ = -1;
   int index_ = 0;
   bool up_ = false;
-  uint64_t arrived_ = 0;  // that the kernel has put into the socket
+  uint64_t arrived_ = 0;  // frames that the kernel has put into the socket
   int refusals_ = 0;
-  uint64_t taken_ = 0;  // that were taken out of it
+  uint64_t taken_ = 0;  // frames read from it
   PortCounters counters_;
 };
 

@@ -30,29 +30,30 @@ void Ports::wake() {
     for (Port& port : ports_) port.socket->refresh();
 }
 
-void Ports::receive(Fabric& fabric) {
+void Ports::receive(Simulation& simulation) {
   for (Port& port : ports_) {
-    FrameRing& ring = fabric.queue(port.slot, port.side).in;
+    FrameRing& ring = simulation.queue(port.slot, port.side).in;
     while (port.readable && !ring.full()) port.readable = port.socket->receive(ring);
   }
 }
 
-bool Ports::more(Fabric& fabric) const {
-  return std::any_of(ports_.begin(), ports_.end(),
-                     [&](const Port& port) { return port.readable && !fabric.queue(port.slot, port.side).in.full(); });
+bool Ports::more(Simulation& simulation) const {
+  return std::any_of(ports_.begin(), ports_.end(), [&](const Port& port) {
+    return port.readable && !simulation.queue(port.slot, port.side).in.full();
+  });
 }
 
-bool Ports::send(Fabric& fabric) {
+bool Ports::send(Simulation& simulation) {
   bool all = true;
-  for (size_t slot = 0; slot < fabric.slots(); ++slot) {
+  for (size_t slot = 0; slot < simulation.slots(); ++slot) {
     for (const Side side : {kNear, kFar}) {
-      FrameRing& ring = fabric.queue(slot, side).out;
+      FrameRing& ring = simulation.queue(slot, side).out;
       if (ring.empty()) continue;
       PacketPort* socket = nullptr;
       for (Port& port : ports_)
         if (port.slot == slot && port.side == side) socket = port.socket.get();
       if (socket == nullptr) {
-        ring.pop(ring.size());  // nothing is plugged in
+        ring.pop(ring.size());  // no interface for this port
       } else {
         socket->send(ring);
       }
@@ -69,10 +70,10 @@ void Ports::discard() {
   }
 }
 
-uint64_t Ports::backlog(Fabric& fabric, size_t slot) {
+uint64_t Ports::backlog(Simulation& simulation, size_t slot) {
   uint64_t frames = 0;
   for (Port& port : ports_)
-    if (port.slot == slot) frames += fabric.queue(slot, port.side).in.size() + port.socket->waiting();
+    if (port.slot == slot) frames += simulation.queue(slot, port.side).in.size() + port.socket->waiting();
   return frames;
 }
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "board/io/packet_port.h"
-#include "board/sim/fabric.h"
+#include "board/sim/simulation.h"
 #include "support/link_watch.h"
 
 namespace orrery::board {
@@ -18,7 +18,7 @@ struct PortOption {
   std::string interface;
 };
 
-// The Ethernet ports of a board and the way of their frames to the fabric's queues.
+// The Ethernet ports of a board, connected to the simulation's queues.
 class Ports {
  public:
   struct Port {
@@ -26,7 +26,7 @@ class Ports {
     Side side;
     std::unique_ptr<PacketPort> socket;
     bool readable;      // the socket may hold frames
-    uint64_t lost_off;  // frames that came while the device was not configured
+    uint64_t lost_off;  // frames that arrived while the device was not configured
   };
 
   // Adds its descriptors to `epoll`, edge-triggered, with &this as data.
@@ -34,21 +34,21 @@ class Ports {
 
   const std::vector<Port>& all() const { return ports_; }
 
-  // After an event of any of its descriptors.
+  // Must be called after an event on any of its descriptors.
   void wake();
 
-  // Frames from sockets into the fabric's queues, as far as these have room.
-  void receive(Fabric& fabric);
-  // Frames may wait in a socket for which there is room.
-  bool more(Fabric& fabric) const;
-  // Frames from the fabric's queues to sockets. Whether all went.
-  bool send(Fabric& fabric);
+  // Moves frames from sockets into the simulation's queues while there is room.
+  void receive(Simulation& simulation);
+  // Whether frames may be waiting in a socket whose queue has room.
+  bool more(Simulation& simulation) const;
+  // Moves frames from the simulation's queues to sockets. Returns whether all were sent.
+  bool send(Simulation& simulation);
 
-  // Links are down: frames that have come are lost.
+  // Links are down: frames that have arrived are lost.
   void discard();
 
-  // Frames that have come for the slot and have not gone into the shell.
-  uint64_t backlog(Fabric& fabric, size_t slot);
+  // Frames that have arrived for the slot but not entered the shell.
+  uint64_t backlog(Simulation& simulation, size_t slot);
   // Frames for the slot that were lost before they reached the shell.
   uint64_t lost(size_t slot);
 

@@ -17,7 +17,7 @@ struct Beat {
   uint8_t keep = 0;
   uint8_t valid = 0;
   uint8_t last = 0;
-  uint8_t error = 0;  // out of the shell: the frame was cut off
+  uint8_t error = 0;  // output of the shell: the frame was cut off
   uint8_t ready = 0;
 };
 
@@ -25,15 +25,15 @@ enum Side : uint8_t { kNear, kFar, kHost };
 inline constexpr size_t kSides = 3;
 
 struct Lane {
-  std::array<Beat, kSides> rx;  // into the shell: it drives `ready`
-  std::array<Beat, kSides> tx;  // out of the shell: `ready` is driven
+  std::array<Beat, kSides> rx;  // into the shell, which drives `ready`
+  std::array<Beat, kSides> tx;  // out of the shell; the simulation drives `ready`
   nf_slot_in to_slot{};
   nf_slot_out from_slot{};
 };
 
 struct CsrPins {
   uint16_t address = 0;
-  uint8_t space = 0;  // 0 the shell's own registers, 1 + n those of slot n
+  uint8_t space = 0;  // 0: the shell's own registers, 1 + n: those of slot n
   uint32_t wdata = 0;
   uint32_t rdata = 0;
   uint8_t write = 0;
@@ -48,13 +48,13 @@ struct ShellPins {
   uint8_t link_up = 0;
 };
 
-// In power-on state at first.
+// Starts in power-on state.
 class Shell {
  public:
   virtual ~Shell() = default;
 
-  // A cycle is settle(), which takes all inputs and gives the outputs to ports and CSR, then edge(), after which
-  // to_slot stands for the next cycle.
+  // One cycle is settle(), which reads all inputs and drives the outputs to ports and CSR, then edge(), after which
+  // to_slot is valid for the next cycle.
   virtual void settle(ShellPins& pins) = 0;
   virtual void edge(ShellPins& pins) = 0;
 };

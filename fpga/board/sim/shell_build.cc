@@ -6,7 +6,7 @@
 
 namespace orrery::board {
 
-// SHELL_TABLES, from the build: one X(name) for each shell that was built.
+// SHELL_TABLES, defined by the build: one X(name) per shell.
 #define X(table) extern const ShellBuild table;
 SHELL_TABLES
 #undef X

@@ -9,15 +9,15 @@
 
 namespace orrery::board {
 
-// The shell as it was Verilated with certain parameters.
+// The shell, Verilated with specific parameters.
 struct ShellBuild {
   uint32_t slots;
   uint32_t clock_mhz;
-  Uuid uuid;  // of sources and parameters
+  Uuid uuid;  // of its sources and parameters
   std::unique_ptr<Shell> (*make)();
 };
 
-// Throws std::runtime_error where none was built with these parameters.
+// Throws std::runtime_error if none was built with these parameters.
 const ShellBuild& shell_build(size_t slots, uint32_t clock_mhz);
 
 }  // namespace orrery::board

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One build of the shell. The build defines MODEL (the Verilated class), SHELL_TABLE (a name for it), SHELL_SLOTS,
+// One build of the shell. The build defines MODEL (the Verilated class), SHELL_TABLE (its name), SHELL_SLOTS,
 // SHELL_CLOCK_MHZ and MODEL_UUID.
 #include <type_traits>
 
@@ -8,7 +8,8 @@
 namespace orrery::board {
 namespace {
 
-// Lane n of a packed vector of W bits a lane, which Verilator makes a scalar up to 64 bits and words of 32 above.
+// Lane n of a packed vector with W bits per lane; Verilator represents it as a scalar up to 64 bits and as 32-bit words
+// above.
 template <int W, typename Vector>
 uint64_t lane_of(const Vector& vector, int n) {
   if constexpr (!std::is_scalar_v<Vector>) {
@@ -26,7 +27,7 @@ uint64_t lane_of(const Vector& vector, int n) {
 template <int W, typename Vector>
 void set_lane(Vector& vector, int n, uint64_t value) {
   if constexpr (!std::is_scalar_v<Vector>) {
-    static_assert(W == 64 || W == 32, "narrow lanes of a wide vector are not set");
+    static_assert(W == 64 || W == 32, "narrow lanes of a wide vector cannot be set");
     vector.at(n * W / 32) = static_cast<uint32_t>(value);
     if constexpr (W == 64) vector.at(2 * n + 1) = static_cast<uint32_t>(value >> 32);
   } else if constexpr (W == 64) {

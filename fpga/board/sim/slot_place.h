@@ -8,7 +8,7 @@
 
 namespace orrery::board {
 
-// What is in a slot's region: a module, one that hangs, or logic that is not configured and drives anything.
+// The content of a slot's region: a module, one that hangs, or unconfigured logic that drives random levels.
 class SlotPlace {
  public:
   explicit SlotPlace(uint64_t seed) : garbage_(seed | 1) {}
@@ -17,7 +17,7 @@ class SlotPlace {
   void insert(std::unique_ptr<Module> module) { module_ = std::move(module); }
   void clear() { module_.reset(); }
 
-  // A fault that is put in: outputs stay as they are at reset and the module's clock stops.
+  // An injected fault: outputs stay as in reset and the module's clock stops.
   bool stuck() const { return stuck_; }
   void set_stuck(bool stuck) { stuck_ = stuck; }
 
@@ -43,7 +43,7 @@ class SlotPlace {
     return garbage_;
   }
 
-  // Verilator has no X: random levels show whether the decoupler hides the region.
+  // Verilator has no X: random levels test whether the decoupler isolates the region.
   void drive_garbage(nf_slot_out& out) {
     const uint64_t bits = random();
     out.m_tdata = bits;

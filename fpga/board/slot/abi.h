@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a slot module's shared object offers: the slot boundary of fpga/README.md, cycle by cycle. */
+/** The interface of a slot module's shared object: the slot boundary of fpga/README.md, cycle by cycle. */
 #ifndef ORRERY_BOARD_SLOT_ABI_H
 #define ORRERY_BOARD_SLOT_ABI_H
 
@@ -40,7 +40,7 @@ struct nf_slot_out {
   uint8_t busy;
 };
 
-/* A cycle is settle(), with the inputs of this cycle, then edge(). Outputs are those before the rising edge. */
+/** One cycle is settle(), with the inputs of this cycle, then edge(). Outputs are those before the rising edge. */
 struct nf_slot_vt {
   uint32_t abi;   /* NF_SLOT_ABI */
   uint32_t timed; /* 1: the module counts tick_us */
@@ -50,7 +50,7 @@ struct nf_slot_vt {
   void (*destroy)(void*);
   void (*settle)(void*, const struct nf_slot_in*, struct nf_slot_out*);
   void (*edge)(void*);
-  /* Only where timed: ticks that do nothing but count up the module's microseconds, and a way past that many. */
+  /** Timed modules only: the number of ticks that would only count microseconds, and a function to skip that many. */
   uint32_t (*idle_ticks)(void*);
   void (*skip_ticks)(void*, uint32_t);
 };

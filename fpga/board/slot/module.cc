@@ -12,7 +12,7 @@
 namespace orrery::board {
 namespace {
 
-constexpr int kResetCycles = 4;
+constexpr int kSlotResetCycles = 4;
 
 void cycle(Module& module, const nf_slot_in& in, nf_slot_out& out) {
   module.settle(in, out);
@@ -41,7 +41,7 @@ ModuleInfo inspect(const std::string& path) {
   nf_slot_in in{};
   nf_slot_out out{};
   in.rst = 1;
-  for (int i = 0; i < kResetCycles; ++i) cycle(module, in, out);
+  for (int i = 0; i < kSlotResetCycles; ++i) cycle(module, in, out);
   return {module.name(), module.uuid(), path, read_register(module, reg::kId), read_register(module, reg::kVersion)};
 }
 
@@ -54,7 +54,7 @@ Module::Module(const std::string& path) {
   table_ = get == nullptr ? nullptr : get();
   if (table_ == nullptr || table_->abi != NF_SLOT_ABI) {
     dlclose(handle_);
-    throw std::runtime_error(path + " is no slot module of this board");
+    throw std::runtime_error(path + " is not a slot module for this board");
   }
   instance_ = table_->create();
 }
@@ -74,7 +74,7 @@ Library::Library(const std::string& directory) {
   for (const auto& entry : std::filesystem::directory_iterator(directory)) {
     if (entry.path().extension() != ".so") continue;
     ModuleInfo info = inspect(std::filesystem::absolute(entry.path()));
-    if (find(info.uuid) != nullptr) throw std::runtime_error("modules with one UUID: " + info.name);
+    if (find(info.uuid) != nullptr) throw std::runtime_error("two modules with the same UUID: " + info.name);
     modules_.push_back(std::move(info));
   }
   std::sort(modules_.begin(), modules_.end(), [](const auto& a, const auto& b) { return a.name < b.name; });

@@ -12,10 +12,10 @@
 
 namespace orrery::board {
 
-// A slot module's shared object, loaded, and one instance of it in power-on state.
+// The shared object of a slot module, with one instance in power-on state.
 class Module {
  public:
-  // Throws std::runtime_error when the file is no slot module of this ABI.
+  // Throws std::runtime_error if the file is not a slot module of this ABI.
   explicit Module(const std::string& path);
   ~Module();
   Module(const Module&) = delete;
@@ -26,7 +26,7 @@ class Module {
   bool timed() const { return table_->timed != 0; }
 
   void settle(const nf_slot_in& in, nf_slot_out& out) { table_->settle(instance_, &in, &out); }
-  // Of a module that counts time: ticks that would only count microseconds, and a way past that many.
+  // For timed modules: the number of ticks that would only count microseconds, and a function to skip that many.
   uint32_t idle_ticks() const { return table_->idle_ticks(instance_); }
   void skip_ticks(uint32_t ticks) { table_->skip_ticks(instance_, ticks); }
 
@@ -46,11 +46,11 @@ struct ModuleInfo {
   uint32_t version = 0;  // of its VERSION register
 };
 
-// The modules that a board can run: the shared objects of one directory, which were built with it.
+// The modules that a board can run: the shared objects in one directory, built together with the board.
 class Library {
  public:
-  // Runs every module for some cycles to read its registers. Throws for a directory that cannot be read, for a file
-  // *.so that is no module, and when two have one UUID.
+  // Runs every module for some cycles to read its registers. Throws if the directory cannot be read, if a file *.so is
+  // not a module, or if two have the same UUID.
   explicit Library(const std::string& directory);
 
   const std::vector<ModuleInfo>& modules() const { return modules_; }

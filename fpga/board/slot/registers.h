@@ -6,7 +6,7 @@
 
 namespace orrery::board::reg {
 
-inline constexpr int kAckCycles = 64;  // within which a register access is answered
+inline constexpr int kAckCycles = 64;  // time limit for the answer to a register access
 
 inline constexpr uint16_t kId = 0x000;
 inline constexpr uint16_t kVersion = 0x004;

@@ -16,7 +16,7 @@ void* create() {
 
 void destroy(void* instance) {
   auto* self = static_cast<Instance*>(instance);
-  // The thread's context may be that of an instance which is gone already, and final() uses it.
+  // The thread's context may belong to an instance that is already gone, and final() uses it.
   Verilated::threadContextp(&self->context);
   self->model.final();
   delete self;
@@ -56,7 +56,7 @@ void edge(void* instance) {
 }
 
 #ifdef SLOT_MICROSECONDS
-// The module's count of microseconds within a millisecond.
+// The module's microsecond counter within a millisecond.
 constexpr uint32_t kLastMicrosecond = 999;
 
 uint32_t idle_ticks(void* instance) {

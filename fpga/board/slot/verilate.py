@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verilates one module and compiles it: a slot module into a shared object, the shell into an archive.
+"""Verilate and compile one module: a slot module to a shared object, the shell to an archive.
 
-The build system runs it; the dependency file that it writes names every source, so a change of RTL rebuilds just this.
+Run by the build system; the dependency file lists every source, so that a change of RTL rebuilds only what it affects.
 """
 
 import argparse
@@ -20,7 +20,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--top", required=True, help="module; every file has the name of its module")
     parser.add_argument("--model", required=True, help="name of the C++ class, without V")
     parser.add_argument("--search", action="append", type=Path, required=True, help="directory of sources")
-    parser.add_argument("--parameter", action="append", default=[], help="of the top module, as NAME=VALUE")
+    parser.add_argument("--parameter", action="append", default=[], help="parameter of the top module, as NAME=VALUE")
     parser.add_argument("--uuid-parameter", help="parameter of the top module that gets the UUID")
     parser.add_argument("--wrap", type=Path, required=True, help="C++ file that is compiled with the model")
     parser.add_argument("--define", action="append", default=[], help="for the C++ compiler")
@@ -38,7 +38,7 @@ def arguments() -> argparse.Namespace:
 
 
 def verilate(a: argparse.Namespace, work: Path, parameters: list[str]) -> list[Path]:
-    """Generates the C++ and returns the sources that went into it."""
+    """Generate the C++ and return the sources that it came from."""
     for stale in work.glob("*.cpp"):
         stale.unlink()
     search = [flag for directory in a.search for flag in ("-y", str(directory), f"-I{directory}")]
@@ -86,7 +86,7 @@ def compile_model(a: argparse.Namespace, work: Path, uuid: bytes) -> None:
     else:
         link = [*SHARED, f"-Wl,--version-script={a.version_script}", str(unity), str(a.runtime), "-lpthread"]
         subprocess.run([*command, *link, "-o", str(fresh)], check=True)
-    # A board that has the old file loaded keeps it: the new one is another file.
+    # A board that has the old file loaded keeps it: the new one is a different file.
     fresh.rename(a.output)
 
 

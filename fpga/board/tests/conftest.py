@@ -30,7 +30,7 @@ def network() -> Iterator[None]:
 
 
 def add_link(side: str) -> None:
-    """The board's interface `side` and the other end `side`-x, which nothing but the tests uses."""
+    """The board's interface `side` and its peer `side`-x, which only the tests use."""
     ip = ["ip", "link"]
     subprocess.run([*ip, "add", side, "mtu", "9000", "type", "veth", "peer", f"{side}-x", "mtu", "9000"], check=True)
     for end in (side, f"{side}-x"):
@@ -54,7 +54,7 @@ def images(tmp_path_factory: pytest.TempPathFactory) -> Images:
 
 @pytest.fixture
 def start(links: None, images: Images, tmp_path: Path) -> Iterator[Callable[..., Board]]:
-    """Powers a board on, with ports on as many slots as asked."""
+    """Power a board on, with ports on the requested number of slots."""
     boards: list[Board] = []
 
     def power_on(profile: str = "ecp5", time_scale: float = 0.001, slots: int = 1) -> Board:
@@ -70,7 +70,7 @@ def start(links: None, images: Images, tmp_path: Path) -> Iterator[Callable[...,
 
 @pytest.fixture
 def board(start: Callable[..., Board], images: Images) -> Any:
-    """A board with `nf_pass` at work in slot 0."""
+    """A board with `nf_pass` running in slot 0."""
     running = start()
     running.load(images.partial("ecp5"))
     running.call("resume", slot=0)

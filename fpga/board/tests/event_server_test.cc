@@ -28,7 +28,7 @@ class Subscriber {
   Subscriber(const Subscriber&) = delete;
   Subscriber& operator=(const Subscriber&) = delete;
 
-  // All lines that have come so far.
+  // All lines received so far.
   std::vector<json> lines() {
     char buffer[65536];
     for (ssize_t n = 0; (n = recv(fd_, buffer, sizeof(buffer), MSG_DONTWAIT)) > 0;)
@@ -140,7 +140,7 @@ TEST_F(Events, TakeTheirPathBackAfterACrashOnly) {
   Subscriber still(path_);
   server_.reset();
   EXPECT_FALSE(std::filesystem::exists(path_));
-  // A socket file that a killed process has left.
+  // A socket file left by a killed process.
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   path_.copy(address.sun_path, sizeof(address.sun_path) - 1);

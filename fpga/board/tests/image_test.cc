@@ -44,7 +44,7 @@ class ImageFile : public ::testing::Test {
     std::ofstream(path_, std::ios::binary).write(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   }
 
-  // fpga_manager's words with which the file is refused; empty when it is taken.
+  // fpga_manager's status for a refused file; empty if it is accepted.
   std::string refusal() {
     try {
       ImageReader reader(path_, key_.public_key());
@@ -95,7 +95,7 @@ TEST(ImageHeader, SaysNothingThatCannotBeRead) {
   EXPECT_THROW(encode(partial(0)), std::invalid_argument);
 }
 
-// Whatever the bytes are: decode() gives a header that can be written again as it stood, or refuses.
+// For arbitrary bytes: decode() returns a header that encodes to the same bytes, or refuses.
 TEST(ImageHeader, SurvivesAnyBytes) {
   std::mt19937_64 rng(1);
   const auto right = encode(partial());
@@ -113,7 +113,7 @@ TEST(ImageHeader, SurvivesAnyBytes) {
       ASSERT_LE(read.header.payload_bytes, kMaxPayloadBytes);
       ImageHeader again = read.header;
       if (again.profile.empty()) continue;
-      // Behind the modules that count, the header may hold anything: it is signed, not read.
+      // After the used module entries, the header may contain anything: it is signed, not read.
       const auto encoded = encode(again);
       const size_t unread = 96 + 16 * again.modules.size();
       ASSERT_EQ(std::memcmp(encoded.data(), bytes.data(), unread), 0);

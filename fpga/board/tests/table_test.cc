@@ -30,7 +30,7 @@ class TableTest : public ::testing::Test {
     for (size_t word = 0; word < entry.size(); ++word)
       device_.write(0, static_cast<uint16_t>(reg::kTableData + 4 * word), entry[word]);
     device_.write(0, reg::kTableCommand, kDelete);
-    device_.fabric().run(1000);
+    device_.simulation().run(1000);
   }
 
   TableExport begin() { return {0, table_places(*device_.slot(0).module), kTableEntries}; }
@@ -94,8 +94,8 @@ TEST_F(TableTest, AnEntryThatStaysIsReadWhateverGoesMeanwhile) {
 TEST_F(TableTest, CountersOfAWindowThatHasNotEndedAreReadOnce) {
   load("nf_ddos_detector");
   constexpr size_t kDestinations = 50;
-  for (uint32_t n = 0; n < kDestinations; ++n) put_syn(device_.fabric().queue(0, kNear).in, n);
-  EXPECT_TRUE(device_.fabric().run(1'000'000));
+  for (uint32_t n = 0; n < kDestinations; ++n) put_syn(device_.simulation().queue(0, kNear).in, n);
+  EXPECT_TRUE(device_.simulation().run(1'000'000));
   const auto entries = read_all();
   std::set<uint32_t> destinations;
   for (const TableEntry& entry : entries) destinations.insert(entry[0]);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests to a live board, right and wrong."""
+"""Good and bad requests to a live board."""
 
 import json
 import random

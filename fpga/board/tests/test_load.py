@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bitstreams into a live board."""
+"""Loading bitstreams into a live board."""
 
 import signal
 from collections.abc import Callable
@@ -173,7 +173,7 @@ def test_a_damaged_payload_leaves_the_slot_faulty(board: Board, images: Images) 
     assert load["error"].startswith("reconfig CRC error")
     assert board.slot()["state"] == "faulty"
     assert board.slot()["error"] == load["error"]
-    assert board.load(images.partial("ecp5"))["state"] == "operating", "a right image mends it"
+    assert board.load(images.partial("ecp5"))["state"] == "operating", "a good image repairs it"
 
 
 def test_a_truncated_payload_leaves_the_slot_faulty(board: Board, images: Images) -> None:
@@ -224,7 +224,7 @@ def test_a_slot_that_hangs_is_faulty_and_the_other_goes_on(start: Start, images:
     receivers[0].waiting()
     board.load(images.partial("ecp5"))
     board.call("resume", slot=0)
-    assert len(receivers[0].take(50)) >= 50, "a load mends it"
+    assert len(receivers[0].take(50)) >= 50, "a load repairs it"
     for sender in senders:
         sender.stop()
     for receiver in receivers:

@@ -62,7 +62,7 @@ def test_a_vlan_tag_goes_with_its_frame(board: Board) -> None:
     receiver = Receiver("far0-x")
     tagged = HEADER[:12] + struct.pack(">HH", 0x8100, 0x2005) + HEADER[12:] + bytes(46)
     send("near0-x", [tagged])
-    # The kernel takes the tag out of the frame for its receivers, this one too.
+    # The kernel removes the tag from the frame for its receivers, including this one.
     receiver.take(1)
     assert port(board, "far")["tx_bytes"] == len(tagged)
     receiver.close()
@@ -132,7 +132,7 @@ def test_events_of_modules_wait_until_somebody_listens(start: Callable[..., Boar
     send("near0-x", [udp(source_port=n) for n in range(4)])
     end = time.monotonic() + 10
     while board.call("csr_read", slot=0, addresses=[EVENT_COUNT])["values"] != [4]:
-        assert time.monotonic() < end, "events went to nobody"
+        assert time.monotonic() < end, "no subscriber got the events"
     board.listen()
     ports = [board.await_event(lambda e: e["type"] == "module")["words"][3] >> 16 for _ in range(4)]
     assert ports == [0, 1, 2, 3]
@@ -162,7 +162,7 @@ def test_an_idle_board_takes_no_processor_time(board: Board) -> None:
     assert board.cpu_ns() - cpu < 5_000_000
     after = board.status()["board"]
     passed_ns = after["board_ns"] - before["board_ns"]
-    assert abs(passed_ns - (after["wall_ns"] - before["wall_ns"])) < SLACK_NS, "board time goes on all the same"
+    assert abs(passed_ns - (after["wall_ns"] - before["wall_ns"])) < SLACK_NS, "board time still advances"
 
 
 def test_only_a_board_at_work_has_a_slowdown(board: Board) -> None:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A slot module that sends a frame of one beat every millisecond.
+// A slot module that sends a one-beat frame every millisecond.
 #include "board/slot/abi.h"
 
 namespace {

@@ -15,13 +15,13 @@ SO_TIMESTAMPNS = 35
 
 
 def frame(number: int, length: int = 60) -> bytes:
-    """A frame whose every byte follows from its number and length."""
+    """Return a frame whose bytes are determined by its number and length."""
     body = struct.pack(">QH", number, length)
     return HEADER + body + bytes([number & 0xFF]) * (length - len(HEADER) - len(body))
 
 
 def number_of(data: bytes) -> int:
-    """The number of a frame; fails for one that is not as frame() made it."""
+    """Return the number of a frame; fail if the frame differs from frame()."""
     number, length = struct.unpack_from(">QH", data, len(HEADER))
     assert data == frame(number, length), f"frame {number} of {length} bytes was changed: {data.hex()}"
     return int(number)
@@ -41,7 +41,7 @@ class Receiver:
         self._socket = packet_socket(interface)
 
     def take(self, frames: int, timeout_s: float = 20) -> list[bytes]:
-        """As many frames; fewer when they do not come in time."""
+        """Return that many frames; fewer if they do not arrive in time."""
         end = time.monotonic() + timeout_s
         out: list[bytes] = []
         while len(out) < frames and select.select([self._socket], [], [], max(0, end - time.monotonic()))[0]:
@@ -49,7 +49,7 @@ class Receiver:
         return out
 
     def stamped(self) -> list[float]:
-        """When what waits came, in seconds of time.time(), by the kernel."""
+        """Arrival times of the waiting frames by the kernel, in seconds of time.time()."""
         self._socket.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
         out = []
         while True:
@@ -73,7 +73,7 @@ class Receiver:
 
 
 class Sender(threading.Thread):
-    """Sends numbered frames at a steady pace until it is told to stop."""
+    """Send numbered frames at a steady rate until stopped."""
 
     def __init__(self, interface: str, frames_per_s: float, lengths: tuple[int, ...] = (60,)) -> None:
         super().__init__()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Source NAT (fpga/README.md; semantics of agents/engine/nfs/nat with the translations given by the host). A mapping is
+// Source NAT (fpga/README.md; semantics of agents/nfs/nat with the translations given by the host). A mapping is
 // of an inside end (address, port or echo identifier, protocol), whatever the destination (RFC 4787 4.1). Translated are
 // TCP, UDP, echo requests forward and echo replies on return; other IPv4 is `unsupported`, ICMP errors too.
 // A frame that waited and still finds no translation is dropped, after which its flow asks again. Frames that wait are

@@ -47,10 +47,10 @@ async def standard_vectors(dut: Any) -> None:
         assert slot.sink.frames.pop() == Sent(bytes.fromhex(cipher), 2)
         assert await counter_of(slot) == counter + 4
         await configure(slot, bytes.fromhex(key), counter)
-        slot.source.send(bytes.fromhex(cipher), 2)  # deciphering is the same
+        slot.source.send(bytes.fromhex(cipher), 2)  # decryption is the same operation
         await slot.settle()
         assert slot.sink.frames.pop() == Sent(bytes.fromhex(CTR_TEXT), 2)
-    for key, cipher in FIPS_197:  # the block as counter block, the text 0
+    for key, cipher in FIPS_197:  # the block as counter block, an all-zero text
         await configure(slot, bytes.fromhex(key), 0x00112233445566778899AABBCCDDEEFF)
         slot.source.send(bytes(16))
         await slot.settle()
@@ -77,7 +77,7 @@ async def disabled(dut: Any) -> None:
 @cocotb.test()
 @cocotb.parametrize((("seed", "idle", "stall"), [(1, 0.0, 0.0), (2, 0.3, 0.0), (3, 0.0, 0.5)]))
 async def random_texts(dut: Any, seed: int, idle: float, stall: float) -> None:
-    """The counter goes on between frames, and over its end; an over-long frame uses none."""
+    """The counter continues across frames and wraps; an overlong frame uses no block."""
     source = Random(seed)
     slot = Slot(dut, idle=seldom(seed, idle), stall=seldom(seed + 9, stall))
     await slot.start()

@@ -17,7 +17,7 @@ Chance = Callable[[], bool]
 
 
 def seldom(seed: int, share: float) -> Chance:
-    """True in a share of the calls."""
+    """Returns True in a given share of the calls."""
     source = random.Random(seed)
     return lambda: source.random() < share
 
@@ -35,7 +35,7 @@ class Sent:
 
 
 class Source:
-    """Drives frames into `<prefix>_t*`; between and within frames idle in the cycles where `idle()` is true."""
+    """Drives frames into `<prefix>_t*`; idle between and within frames in the cycles where `idle()` is true."""
 
     def __init__(self, dut: Any, prefix: str, clk: SimHandleBase, idle: Chance = never) -> None:
         self.idle = idle
@@ -81,7 +81,7 @@ class Source:
 
 
 class Sink:
-    """Takes frames from `<prefix>_t*`; not ready in the cycles where `stall()` is true. Checks the stream's rules."""
+    """Receives frames from `<prefix>_t*`; not ready in cycles where `stall()` is true. Checks the stream's rules."""
 
     def __init__(self, dut: Any, prefix: str, clk: SimHandleBase, stall: Chance = never) -> None:
         self.stall = stall
@@ -96,7 +96,7 @@ class Sink:
 
     def _sample(self) -> tuple[int, int, int, int]:
         keep = int(self.bus["keep"].value)
-        # Bytes that do not count may be anything, X too.
+        # Unused bytes may be anything, even X.
         data = (
             int(str(self.bus["data"].value).replace("X", "0").replace("x", "0"), 2)
             if keep != 255
@@ -115,10 +115,10 @@ class Sink:
             valid = str(self.bus["valid"].value)
             assert valid in "01", f"{self.prefix}_tvalid is {valid}"
             if valid == "0":
-                assert standing is None, f"{self.prefix}: a beat was taken back"
+                assert standing is None, f"{self.prefix}: a beat was withdrawn"
                 continue
             beat = self._sample()
-            assert standing in (None, beat), f"{self.prefix}: a standing beat changed"
+            assert standing in (None, beat), f"{self.prefix}: a waiting beat changed"
             standing = None if ready else beat
             if not ready:
                 continue

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The header parser against its golden model, every field of every frame, frames back to back."""
+"""The header parser against its golden model: every field of every frame, frames back to back."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ async def random_frames(dut: Any, seed: int) -> None:
         for at in range(0, len(frame), 8):
             await FallingEdge(dut.clk)
             part = frame[at : at + 8]
-            beyond = frames.random.randbytes(8 - len(part))  # bytes that do not count may be anything
+            beyond = frames.random.randbytes(8 - len(part))  # unused bytes may be anything
             dut.tdata.value = int.from_bytes(part + beyond, "little")
             dut.tkeep.value = (1 << len(part)) - 1
             dut.tlast.value = at + 8 >= len(frame)

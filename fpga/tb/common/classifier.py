@@ -20,7 +20,7 @@ Model = TypeVar("Model", bound=ClassifierModel)
 
 
 class Classifier(Generic[Model]):
-    """What is sent to the module is judged by the model."""
+    """Send to the module and compare with the model."""
 
     def __init__(self, slot: Slot, model: Model) -> None:
         self.slot = slot
@@ -30,7 +30,7 @@ class Classifier(Generic[Model]):
         self.sent = self.oversize = 0
 
     def send(self, frame: bytes, user: int = 0) -> int | None:
-        """The class; None where it is dropped."""
+        """The class; None if the frame is dropped."""
         self.slot.source.send(frame, user)
         self.sent += 1
         if len(frame) > FRAME_BYTES_MAX:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes frames: right ones by field, and random ones of every kind of wrong."""
+"""Build frames: valid ones by field, and random ones with every kind of error."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import struct
 from model.random_frames import randomly_tagged
 
 MAC = bytes.fromhex("020e0001000002000000000a")
-# Beyond what a slot takes, on both sides of where counters of beats and bytes might wrap.
+# Longer than a slot accepts, on both sides of where beat and byte counters might wrap.
 OVERSIZE_BYTES = (2049, 4096, 8184, 8185, 8191, 8192, 8193, 9000, 9001, 16384)
 FIN, SYN, RST, PSH, ACK = 1, 2, 4, 8, 16
 
@@ -66,12 +66,12 @@ def icmp(src: int, dst: int, kind: int, identifier: int, payload: bytes = b"", *
 
 
 def overlong(frame: bytes, size: int) -> bytes:
-    """A frame with these headers that no slot takes."""
+    """A frame with these headers that is too long for a slot."""
     return frame.ljust(size, b"\0")
 
 
 class RandomFrames:
-    """Frames among a few hosts, so that flows repeat; about a third is odd in some way."""
+    """Frames among a few hosts, so that flows recur; about a third is irregular in some way."""
 
     def __init__(self, seed: int, hosts: int = 4, ports: int = 3) -> None:
         self.random = random.Random(seed)

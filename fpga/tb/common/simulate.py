@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a cocotb bench against RTL on Icarus, for a pytest test."""
+"""Run a cocotb bench against RTL on Icarus, for a pytest test."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ RTL = FPGA / "rtl"
 
 
 def simulate(top: str, folders: Sequence[str], bench: str, parameters: Mapping[str, int] | None = None) -> None:
-    """Builds `top` from every .sv file in the folders of rtl/ and runs all tests of the module `bench`.
+    """Build `top` from every .sv file in the folders of rtl/ and run all tests of the module `bench`.
 
-    `bench` is a module path below fpga/, e.g. "tb.shell.bench_shell"; a test of it that fails, fails the caller.
+    `bench` is a module path below fpga/, e.g. "tb.shell.bench_shell"; if one of its tests fails, the caller fails.
     """
     sources = [path for folder in folders for path in sorted((RTL / folder).glob("*.sv"))]
     build = FPGA / "build" / "sim" / bench.rsplit(".", 1)[-1]

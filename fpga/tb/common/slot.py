@@ -38,7 +38,7 @@ class Slot:
         self.csr = Csr(dut, dut.clk)
 
     async def start(self) -> None:
-        """Out of reset, and the clear that follows it done."""
+        """Release reset and wait until the clear that follows it is done."""
         await ClockCycles(self.clk, 4)
         await FallingEdge(self.clk)
         self.dut.rst.value = 0
@@ -57,7 +57,7 @@ class Slot:
         await self.csr.write(self._address(name, index), value)
 
     async def pass_us(self, ticks: int) -> None:
-        """Lets board time pass."""
+        """Let board time pass."""
         await FallingEdge(self.clk)
         self.dut.tick_us.value = 1
         for _ in range(ticks):
@@ -65,7 +65,7 @@ class Slot:
         self.dut.tick_us.value = 0
 
     async def settle(self) -> None:
-        """Waits until every frame that was sent has left or was dropped."""
+        """Wait until every frame that was sent has left or was dropped."""
         quiet = 0
         while quiet < 24:
             await RisingEdge(self.clk)
@@ -76,7 +76,7 @@ class Slot:
                 quiet = 0
 
     async def pace(self, frame: bytes, count: int = 60) -> tuple[int, float]:
-        """Cycles from a lone frame's first beat in to its first beat out, and cycles a frame at full load."""
+        """Cycles from a lone frame's first beat in to its first beat out, and cycles per frame at full load."""
         await self.settle()
         self.source.send(frame)
         while self.dut.s_axis_tvalid.value != 1:
@@ -99,7 +99,7 @@ class Slot:
         return latency, gap
 
     async def table(self, operation: int, index: int = 0, entry: list[int] | None = None) -> tuple[int, list[int]]:
-        """Performs a table command; the answer is TABLE_STATUS and TABLE_DATA."""
+        """Execute a table command; return TABLE_STATUS and TABLE_DATA."""
         for n, word in enumerate(entry or []):
             await self.write("TABLE_DATA", word, n)
         await self.write("TABLE_COMMAND", operation << 28 | index)
@@ -116,7 +116,7 @@ class Slot:
     async def check_counters(
         self, sent: int, forwarded: int, drops: Mapping[str, int], oversize: int, waiting: int = 0
     ) -> None:
-        """`sent` frames have a fate; `waiting` more came in."""
+        """Check that all `sent` frames are accounted for, `waiting` of them still inside."""
         assert await self.read("FRAMES_IN") == sent + waiting
         assert await self.read("FRAMES_OUT") == forwarded
         for n, reason in enumerate(self.description.drops):

@@ -63,12 +63,13 @@ async def a_flood(dut: Any) -> None:
 
 @cocotb.test()
 async def frames_go_on_during_a_walk(dut: Any) -> None:
-    """All that is judged is the value at the end of the window, the walk takes no cycle from the frames, and no change
-    of a counter is lost where both come to it."""
+    """Only the value at the end of the window is judged, the walk takes no cycle from the frames, and no counter update
+    is lost when frames and the walk meet at it.
+    """
     d = await detector(dut, DdosDetector(minimum=60000, quarters=4))
     source = random.Random(4)
     by_index = {index_of(address): address for address in range(0x0B000000, 0x0B000000 + 6000)}
-    # The walk takes two cycles in seven, and a wrong one more: many of these are close to it.
+    # The walk takes two of seven cycles, and one more if it is wrong: many of these frames come close to it.
     paces = [source.randint(2, 7) * n + source.randint(0, 14) for n in range(400)]
     destinations = [by_index.get(index % ENTRIES, VICTIM) for index in paces]
     for destination in destinations * 2:
@@ -97,7 +98,7 @@ async def frames_go_on_during_a_walk(dut: Any) -> None:
 
 @cocotb.test()
 async def entries(dut: Any) -> None:
-    """Counters can be read, put and deleted, saturate, and are cleared."""
+    """Counters can be read, written and deleted, saturate, and are cleared."""
     d = await detector(dut, DdosDetector(minimum=1))
     await d.put(VICTIM, 65534, flagged=VICTIM)
     for flags in (SYN, SYN, SYN, ACK):
@@ -143,7 +144,7 @@ async def random_frames(dut: Any, seed: int, idle: float, stall: float) -> None:
 @cocotb.test(timeout_time=40, timeout_unit="ms")
 @cocotb.parametrize(seed=compared.SEEDS)
 async def what_software_was_compared_on(dut: Any, seed: int) -> None:
-    """Windows in which nothing is counted or flagged are left out."""
+    """Windows in which nothing is counted or flagged are skipped."""
     d = await detector(dut, compared.ddos_detector(drops=True))
     records = compared.traffic(seed)[: compared.RTL_FRAMES]
     window = 0
@@ -161,7 +162,7 @@ async def what_software_was_compared_on(dut: Any, seed: int) -> None:
 
 @cocotb.test(timeout_time=4, timeout_unit="ms")
 async def overlong_frames_leave_no_verdict(dut: Any) -> None:
-    """Each frame has its own class, whatever was discarded ahead of it."""
+    """Each frame has its own class, whatever was discarded before it."""
     d = await detector(dut, DdosDetector(drop_attacks=True))
     await d.put(VICTIM, 5, flagged=VICTIM)
     for size in OVERSIZE_BYTES:

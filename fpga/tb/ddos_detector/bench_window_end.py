@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is judged is the counter at the end of the window, whatever comes to it before the walks do."""
+"""The counter at the end of the window is judged, whatever reaches it before the walks do."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from tb.common.frames import ACK, SYN, tcp
 from tb.common.slot import CLEAR, ENABLE, PUT, VALID, Slot
 from tb.ddos_detector.detector import CLIENT, MS_US, VICTIM, Detector, colliding_with, detector
 
-Fate = int | None  # the class; None where the frame is dropped
+Fate = int | None  # the class; None if the frame is dropped
 
 
 def sharing_addresses(indices: list[int], each: int) -> dict[int, list[int]]:
-    """By counter, so many addresses that share it."""
+    """For each counter, this many addresses that share it."""
     found: dict[int, list[int]] = {index: [] for index in indices}
     for address in range(0x0B000000, 0x0B000000 + 12_000):
         found.get(index_of(address), []).append(address)
@@ -34,11 +34,11 @@ class Judged:
     destination: int
     is_syn: bool
     old: Fate  # by the flags before a judging walk
-    new: Fate  # by those after it
+    new: Fate  # by the flags after it
 
 
 class Trace:
-    """All frames that were sent; each counter turns from its old flag to the new one once in a window."""
+    """All frames that were sent; each counter switches from its old flag to the new one once per window."""
 
     def __init__(self, d: Detector) -> None:
         self.d = d
@@ -57,12 +57,12 @@ class Trace:
         self.d.slot.source.send(frame)
 
     def turn(self, first: int) -> None:
-        """The flags of the model are new; frames from `first` on may have met either."""
+        """The model's flags are new; frames from `first` on may have seen either."""
         for judged in self.frames[first:]:
             judged.new = self.fate(judged.destination, judged.is_syn)
 
     async def check(self, first: int) -> set[bool]:
-        """Returns whether frames from `first` on, whose fate the window changed, were seen to have the new one."""
+        """Return whether frames from `first` on, whose fate the window changed, were seen with the new fate."""
         seen = {sent.frame: sent.user >> 4 for sent in self.d.slot.sink.frames}
         assert list(seen) == [judged.frame for judged in self.frames if judged.frame in seen]
         turned: dict[int, bool] = {}
@@ -80,7 +80,7 @@ class Trace:
 
 
 async def events_until(slot: Slot, windows: int) -> list[list[int]]:
-    """Takes events while the walk finds them: more than wait at a time."""
+    """Drain events while the walk finds them: there are more than the FIFO holds."""
     events: list[list[int]] = []
     while await slot.read("WINDOWS") != windows:
         events += await slot.events()
@@ -98,7 +98,7 @@ async def later(dut: Any, cycles: int, action: Awaitable[None]) -> None:
 async def a_neighbour_does_not_take_the_blame(dut: Any) -> None:
     d = await detector(dut, DdosDetector(minimum=20, drop_attacks=True))
     neighbour = colliding_with(VICTIM)
-    assert index_of(VICTIM) > 100  # the walks come to it after the neighbour's frame
+    assert index_of(VICTIM) > 100  # the walks reach it after the neighbour's frame
     for _ in range(60):
         d.syn(VICTIM)
     sums = await d.end_window()
@@ -113,8 +113,9 @@ async def a_neighbour_does_not_take_the_blame(dut: Any) -> None:
 @cocotb.test(timeout_time=3, timeout_unit="ms")
 @cocotb.parametrize((("seed", "drop_attacks"), [(1, False), (2, True)]))
 async def shared_counters(dut: Any, seed: int, drop_attacks: bool) -> None:
-    """Every verdict, flag, event and counter, where three addresses share each counter and frames to all of them go on
-    during both walks."""
+    """Every verdict, flag, event and counter, with three addresses sharing each counter and frames to all of them
+    during both walks.
+    """
     d = await detector(dut, DdosDetector(minimum=5, quarters=2, drop_attacks=drop_attacks))
     source = Random(seed)
     sharing = sharing_addresses(source.sample(range(ENTRIES), 90), each=3)
@@ -147,7 +148,7 @@ async def shared_counters(dut: Any, seed: int, drop_attacks: bool) -> None:
 
 @cocotb.test(timeout_time=3, timeout_unit="ms")
 async def entries_put_while_a_window_is_judged(dut: Any) -> None:
-    """They wait for the end of the judging."""
+    """They wait until judging is over."""
     d = await detector(dut, DdosDetector(minimum=50, quarters=0))
     for n, cycles in enumerate([20, 900, 1000, 1050, 1100, 1150, 1200, 1250, 2000, 3200]):
         flooded = VICTIM + n
@@ -163,7 +164,7 @@ async def entries_put_while_a_window_is_judged(dut: Any) -> None:
 
 @cocotb.test(timeout_time=3, timeout_unit="ms")
 async def entries_put_as_a_window_ends(dut: Any) -> None:
-    """Each is judged whole in the window that ends, or comes whole after it."""
+    """Each is either judged completely in the window that ends, or arrives completely after it."""
     d = await detector(dut, DdosDetector(minimum=50, quarters=0))
     judged_put: set[bool] = set()
     for lead in range(-12, 13):
@@ -208,5 +209,5 @@ async def a_clear_while_destinations_are_flagged(dut: Any) -> None:
         await ClockCycles(dut.clk, cycles + 1)
         await d.slot.write("CONTROL", ENABLE | CLEAR)
         await d.slot.settle()
-        assert await d.slot.read("WINDOWS") == 0  # it came before the end of the walk
+        assert await d.slot.read("WINDOWS") == 0  # it arrived before the end of the walk
         assert await d.slot.read("FLAGGED") == 0

@@ -20,7 +20,7 @@ class Detector(Classifier[DdosDetector]):
         return self.send(tcp(CLIENT, destination, 5000, 80, flags))
 
     async def end_window(self) -> Sums:
-        """Without waiting for the walks."""
+        """Does not wait for the walks."""
         await self.pass_window()
         return self.model.close_window()
 
@@ -38,7 +38,7 @@ class Detector(Classifier[DdosDetector]):
         assert await self.slot.read("FLAGGED") == flagged
 
     async def check_events(self) -> list[list[int]]:
-        """By index, as a walk finds them."""
+        """By index, in the order of a walk."""
         events, self.model.events = self.model.events, []
         assert await self.slot.read("EVENT_LOST") == 0
         assert await self.slot.events() == events
@@ -70,5 +70,5 @@ async def detector(dut: Any, model: DdosDetector, **ends: Any) -> Detector:
 
 
 def colliding_with(address: int) -> int:
-    """Another address with the same counter."""
+    """Another address that shares the counter."""
     return next(other for other in range(address + 1, address + 100_000) if index_of(other) == index_of(address))

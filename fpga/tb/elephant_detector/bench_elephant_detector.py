@@ -89,7 +89,7 @@ async def threshold_and_window(dut: Any) -> None:
     await d.pass_ms(9)
     assert d.send(big) == ELEPHANT
     await d.pass_ms(20)
-    assert d.send(big) == ELEPHANT  # it stays one
+    assert d.send(big) == ELEPHANT  # it remains an elephant
     await d.pass_ms(4 * MS_PER_S)
     assert d.send(ack, 1) == ELEPHANT
     await d.pass_ms(5 * MS_PER_S)
@@ -116,7 +116,7 @@ async def random_frames(dut: Any, idle: float, stall: float) -> None:
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")
 async def pace(dut: Any) -> None:
-    """At 100 MHz: 60-byte frames of four 1 Gb/s ports' worth (1.49 Mpps each)."""
+    """At 100 MHz: 60-byte frames at the rate of four 1 Gb/s ports (1.49 Mpps each)."""
     d = await detector(dut, ElephantDetector())
     latency, gap = await d.slot.pace(udp(A, B, 1, 2, bytes(18)))
     assert latency < 60 and gap < 100 / (4 * 1.49)
@@ -139,7 +139,7 @@ async def full_set_replaces_idlest(dut: Any) -> None:
     d.send(tcp(A, B, ports[0], 80, ACK))
     await d.pass_ms(MS_PER_S)
     for port in ports[4:]:
-        d.send(tcp(A, B, port, 80, ACK))  # in place of 1 and 2
+        d.send(tcp(A, B, port, 80, ACK))  # replaces 1 and 2
     for port in (0, 3, 4, 5):
         d.send(tcp(A, B, ports[port], 80, ACK))
     assert len(d.model.events) == 6

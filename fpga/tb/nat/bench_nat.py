@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""NAT against its golden model. The bench is the host: it answers misses with translations."""
+"""NAT against its golden model. The bench plays the host: it answers misses with translations."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tb.nat.translator import IN, MS_PER_S, OUT, PUBLIC, Translator, translator
 
 
 def sums_hold(frame: bytes) -> bool:
-    """Whether the IPv4 and transport checksums are right (RFC 1071)."""
+    """Whether the IPv4 and transport checksums are correct (RFC 1071)."""
     headers = parse(frame)
     l3, l4 = headers.l3_offset, headers.l4_offset
     end = l3 + headers.ip_bytes
@@ -61,7 +61,9 @@ def udp_sum_after(frame: bytes) -> int:
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")
 async def both_ways(dut: Any) -> None:
-    """Every protocol, option length and checksum case, tagged or not, out and back; the checksums are right then."""
+    """Every protocol, option length and checksum case, tagged or not, out and back; checksums must be correct
+    afterwards.
+    """
     t = await translator(dut)
     for protocol in (TCP, UDP, ICMP):
         await t.put(protocol, End(IN, 1000), End(PUBLIC, 0xFFFE - protocol))
@@ -90,7 +92,7 @@ async def both_ways(dut: Any) -> None:
     unsummed = udp(IN, OUT, 1000, 53, b"abc", summed=False)
     assert parse(t.send(unsummed).frame).transport_checksum == 0
     frame = udp(IN, OUT, 1000, 53, b"abcd")
-    for summed in (bytes([n, n]) for n in range(1, 256)):  # a sum that comes out as 0 is sent as all ones (RFC 768)
+    for summed in (bytes([n, n]) for n in range(1, 256)):  # a sum of 0 is sent as all ones (RFC 768)
         t.send(frame[:40] + summed + frame[42:])
     fields = [n.to_bytes(2, "big") for n in range(1, 65536)]
     to_zero = [field for field in fields if udp_sum_after(frame[:40] + field + frame[42:]) == 0xFFFF]
@@ -104,7 +106,7 @@ async def both_ways(dut: Any) -> None:
 
 @cocotb.test(timeout_time=4, timeout_unit="ms")
 async def overlong_frames_leave_no_verdict(dut: Any) -> None:
-    """Each frame is treated by its own headers, whatever was discarded ahead of it."""
+    """Each frame is treated by its own headers, whatever was discarded before it."""
     t = await translator(dut)
     await t.put(UDP, End(IN, 7), End(PUBLIC, 1007))
     await t.put(TCP, End(IN, 7), End(PUBLIC, 2007))
@@ -134,7 +136,7 @@ async def what_software_was_compared_on(dut: Any, seed: int) -> None:
 
 
 async def answered_late(dut: Any, sent: list[tuple[bytes, bool]], **ends: Any) -> None:
-    """Traffic with a host that answers late: frames are as the model makes them, in the order of their flow."""
+    """Traffic with a host that answers late: frames match the model, in the order of their flow."""
     slot = Slot(dut, **ends)
     await slot.start()
     await slot.write("CONTROL", ENABLE)
@@ -162,8 +164,8 @@ async def answered_late(dut: Any, sent: list[tuple[bytes, bool]], **ends: Any) -
     assert await slot.read("FRAMES_OUT") == len(slot.sink.frames) == len(sent) - sum(drops) - oversize
     assert await slot.read("OVERSIZE") == oversize
 
-    # With all translations known, the model says what each frame becomes. A flow may lack frames that found the buffer
-    # full or came back before the translation, but what it has is in order.
+    # With all translations known, the model says what each frame becomes. A flow may lack frames that met a full buffer
+    # or returned before the translation, but the others are in order.
     expected: dict[tuple[int, bytes], list[bytes]] = defaultdict(list)
     untranslated = 0
     for frame, back in sent:
@@ -198,7 +200,7 @@ def inside_of(frame: bytes) -> bytes:
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")
 async def pace(dut: Any) -> None:
-    """At 100 MHz: 60-byte frames of two 1 Gb/s ports' worth (1.49 Mpps each)."""
+    """At 100 MHz: 60-byte frames at the rate of two 1 Gb/s ports (1.49 Mpps each)."""
     t = await translator(dut)
     await t.put(UDP, End(IN, 1), End(PUBLIC, 2))
     latency, gap = await t.slot.pace(udp(IN, OUT, 1, 2, bytes(18)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""NAT's frames that wait for a translation, and a host that answers for them, refuses them or does not answer."""
+"""NAT's frames that wait for a translation, with a host that answers, refuses or ignores them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ async def misses_wait(dut: Any) -> None:
     second = [tcp(IN, OUT, 2, 80, SYN, bytes([n])) for n in range(3)]
     for a, b in zip(first, second, strict=True):
         assert t.send(a).waits and t.send(b).waits
-        assert not t.send(udp(IN, OUT, 7, 9)).waits  # other flows go on
+        assert not t.send(udp(IN, OUT, 7, 9)).waits  # other flows continue
     await t.check()
     assert len(t.model.events) == 2
     await t.check_events()
@@ -48,7 +48,7 @@ async def misses_wait(dut: Any) -> None:
 
 @cocotb.test(timeout_time=4, timeout_unit="ms")
 async def clear_at_any_time(dut: Any) -> None:
-    """A clear within a miss, whatever the cycle, leaves a module that goes on."""
+    """A clear during a miss, in any cycle, leaves a working module."""
     t = await translator(dut)
     await t.slot.write("MISS_TIMEOUT_MS", 3)
     for delay in range(12, 22):
@@ -67,7 +67,7 @@ async def clear_at_any_time(dut: Any) -> None:
 
 @cocotb.test(timeout_time=4, timeout_unit="ms")
 async def order_of_a_flow(dut: Any) -> None:
-    """Frames of a flow that come while its first ones wait and are released stay behind them, and none is lost."""
+    """Frames of a flow that arrive while its first ones are being released stay behind them, and none is lost."""
     chance = stdlib_random.Random(8)
     idle_share = 0.0
     slot = Slot(dut, idle=lambda: chance.random() < idle_share)
@@ -95,7 +95,7 @@ async def order_of_a_flow(dut: Any) -> None:
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")
 async def waiting_ends(dut: Any) -> None:
-    """A host that never answers costs the frame, not the buffer."""
+    """A host that never answers costs the frame, not the buffer place."""
     t = await translator(dut)
     await t.slot.write("MISS_TIMEOUT_MS", 10)
     for n in range(8):
@@ -111,7 +111,7 @@ async def waiting_ends(dut: Any) -> None:
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")
 async def asks_again(dut: Any) -> None:
-    """A flow whose event is lost or never answered asks again once the frame that asked is gone, though others wait."""
+    """A flow whose event is lost or never answered asks again once the asking frame is gone, even if others wait."""
     t = await translator(dut)
     await t.slot.write("MISS_TIMEOUT_MS", 10)
     flow = [udp(IN, OUT, 1, 53, bytes([n])) for n in range(20)]
@@ -160,7 +160,7 @@ async def host_refuses(dut: Any) -> None:
 
 @cocotb.test(timeout_time=4, timeout_unit="ms")
 async def delete_is_no_refusal(dut: Any) -> None:
-    """A delete that finds a translation drops no frame, in whatever cycle the frame comes."""
+    """A delete that finds a translation drops no frame, in whichever cycle the frame arrives."""
     slot = Slot(dut)
     await slot.start()
     await slot.write("CONTROL", ENABLE)
@@ -183,7 +183,7 @@ async def delete_is_no_refusal(dut: Any) -> None:
 
 @cocotb.test(timeout_time=4, timeout_unit="ms")
 async def timeout_is_no_answer(dut: Any) -> None:
-    """A frame that comes while an older one of its flow leaves for lack of an answer waits for its own."""
+    """A frame that arrives while an older one of its flow is leaving for lack of an answer waits for its own."""
     slot = Slot(dut)
     await slot.start()
     await slot.write("CONTROL", ENABLE)
@@ -207,19 +207,20 @@ async def timeout_is_no_answer(dut: Any) -> None:
         assert [out.frame[42:43] for out in slot.sink.frames[2 * delay :]] == [b"\1", b"\2"]
         assert await slot.read("DROPS", 1) == delay + 1
         asked.append(len(await slot.events()))
-    assert asked[0] == 2 and asked[-1] == 1, "the frame asks where the one that asked is as good as gone"
+    assert asked[0] == 2 and asked[-1] == 1, "the frame asks if the one that asked has almost left"
 
 
 @cocotb.test(timeout_time=4, timeout_unit="ms")
 async def answer_is_for_the_flow(dut: Any) -> None:
-    """A frame that comes just when its flow is answered asks, or finds no place, only where one that is alone would
-    have been too early for the translation too. The flow's question is forgotten, or it has all its places."""
+    """A frame that arrives exactly when its flow is answered asks, or finds no place, only if a frame on its own would
+    also have been too early for the translation. The flow's question is forgotten, or it uses all its places.
+    """
     slot = Slot(dut)
     await slot.start()
     await slot.write("CONTROL", ENABLE)
 
     async def fate(port: int, delay: int) -> tuple[int, int]:
-        """Events and drops for a frame that comes so many cycles after the put is begun."""
+        """Events and drops for a frame that arrives this many cycles after the put begins."""
         await slot.settle()
         await slot.events()
         before = await slot.read("DROPS", 0)
@@ -272,7 +273,7 @@ async def clear_makes_ask_again(dut: Any) -> None:
 
 @cocotb.test(timeout_time=4, timeout_unit="ms")
 async def answers_in_a_row(dut: Any) -> None:
-    """An answer is of the flow that it names, though the host writes the next one's key as fast as it can."""
+    """An answer applies to the flow that it names, even if the host writes the next key as fast as it can."""
     t = await translator(dut)
     for turn in range(12):
         ends = [End(IN + 8 * turn + n, 7) for n in range(8)]
@@ -295,7 +296,7 @@ async def answers_in_a_row(dut: Any) -> None:
 
 @cocotb.test(timeout_time=8, timeout_unit="ms")
 async def others_go_on(dut: Any) -> None:
-    """Beside a flow that sends all the time and is never answered, each of 90 flows of one packet comes out."""
+    """Beside a flow that sends all the time and is never answered, each of 90 one-packet flows gets through."""
     t = await translator(dut)
     await t.slot.write("MISS_TIMEOUT_MS", 10)
     chance = stdlib_random.Random(5)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""NAT and its golden model side by side, for benches that are the host."""
+"""NAT and its golden model side by side, for benches that play the host."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Translator:
         return status
 
     async def delete(self, protocol: int, inside: End) -> bool:
-        """Where there is nothing to delete the frames that wait are refused."""
+        """If there is nothing to delete, the waiting frames are refused."""
         await self.slot.settle()
         entry = [inside.address, 0, inside.port << 16, protocol, 0, 0, 0, 0]
         status, _ = await self.slot.table(DELETE, entry=entry)

@@ -58,7 +58,7 @@ async def disabled(dut: Any) -> None:
     (("seed", "key_bytes", "idle", "stall"), [(1, None, 0.0, 0.0), (2, 20, 0.3, 0.5), (3, 64, 0.0, 0.0)])
 )
 async def random_texts(dut: Any, seed: int, key_bytes: int | None, idle: float, stall: float) -> None:
-    """Every length of the last block, and the longest; an over-long frame has no digest."""
+    """Every length of the last block, and the longest frame; an overlong frame has no digest."""
     source = Random(seed)
     slot = Slot(dut, idle=seldom(seed, idle), stall=seldom(seed + 9, stall))
     await slot.start()

@@ -22,7 +22,7 @@ SLOT = 0x10000
 
 
 def numbered(n: int, size: int) -> bytes:
-    """A frame that no other equals."""
+    """A unique frame."""
     return bytes(12) + b"\x88\xb5" + n.to_bytes(4, "big") + random.Random(n).randbytes(size - 18)
 
 
@@ -51,7 +51,7 @@ class Board:
         self.dut.rst.value = 0
 
     async def couple(self) -> None:
-        """What the agent does after a load."""
+        """The agent's steps after a load."""
         await self.write("SLOT_CONTROL", HOLD | DECOUPLE | CSR_DECOUPLE)
         await self.write("SLOT_CONTROL", HOLD | DECOUPLE)
         assert await self.csr.read(SLOT) == int.from_bytes(b"STO1", "big")
@@ -70,7 +70,7 @@ class Board:
         raise AssertionError(f"SLOT_STATUS never had {status:#x}")
 
     async def settle(self) -> None:
-        """Waits until no beat has moved for a while."""
+        """Wait until no beat has moved for a while."""
         quiet, before = 0, -1
         while quiet < 20:
             await ClockCycles(self.clk, 20)
@@ -136,7 +136,7 @@ async def ports_and_directions(dut: Any) -> None:
 @cocotb.test(timeout_time=6, timeout_unit="ms")
 @cocotb.parametrize(size=[60, 1514])
 async def freezes_under_load(dut: Any, size: int) -> None:
-    """100 loads of each size with HOLD: every frame leaves whole, in order, once."""
+    """100 loads of each size with HOLD: every frame leaves complete, in order, once."""
     b = await board(dut, stall=seldom(3, 0.05))
     await b.couple()
     chance = random.Random(size)
@@ -173,7 +173,7 @@ async def freezes_under_load(dut: Any, size: int) -> None:
 @cocotb.test(timeout_time=2, timeout_unit="ms")
 @cocotb.parametrize(policy=[DROP, BYPASS])
 async def policies(dut: Any, policy: int) -> None:
-    """Frames before a freeze pass the slot, frames within are dropped or go round it, in order."""
+    """Frames before a freeze pass the slot, frames during it are dropped or bypass it, in order."""
     b = await board(dut)
     await b.couple()
     await b.write("METADATA_MASK", 0xFFFF)
@@ -211,7 +211,7 @@ async def policies(dut: Any, policy: int) -> None:
 @cocotb.test(timeout_time=2, timeout_unit="ms")
 @cocotb.parametrize(kind=["garbage", "absent"])
 async def garbage_stays_inside(dut: Any, kind: str) -> None:
-    """An unconfigured slot toggles everything, or is X: no beat leaves, no register reads anything but 0xdeaddead."""
+    """An unconfigured slot toggles everything, or is X: no beat leaves, and all registers read 0xdeaddead."""
     b = await board(dut)
     await b.couple()
     await b.write("SLOT_CONTROL", HOLD | DECOUPLE | CSR_DECOUPLE | RESET)
@@ -235,7 +235,7 @@ async def garbage_stays_inside(dut: Any, kind: str) -> None:
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")
 async def stuck_slot(dut: Any) -> None:
-    """A slot that stops within frames: the drain times out, and the ports see no frame that is not marked bad."""
+    """A slot that stops within frames: the drain times out, and every incomplete frame at the ports is marked bad."""
     b = await board(dut)
     await b.couple()
     await b.write("DRAIN_TIMEOUT_US", 50)
@@ -275,7 +275,7 @@ async def stuck_slot(dut: Any) -> None:
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def frame_cut_by_a_load(dut: Any) -> None:
-    """A frame of which one half came before a load and one after does not reach the new module as a frame."""
+    """A frame that arrives half before and half after a load does not reach the new module as a frame."""
     b = await board(dut)
     await b.couple()
     pauses = False
@@ -323,7 +323,7 @@ async def metadata(dut: Any) -> None:
             if mac.startswith("020e") and frame_class < 4:
                 frame = frame[:4] + ((0x1234 & ~0x0FF0) | values[frame_class]).to_bytes(2, "big") + frame[6:]
             expected.append(Sent(frame))
-        b.near.send(b"\x02\x0e\0\7\x12")  # too short to have the word
+        b.near.send(b"\x02\x0e\0\7\x12")  # too short to contain the word
         expected.append(Sent(b"\x02\x0e\0\7\x12"))
         await b.settle()
     assert b.to_far.frames == expected

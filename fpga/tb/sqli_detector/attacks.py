@@ -9,7 +9,7 @@ from rtl.nf_sqli_detector.generator.expression import Bytes, Choice, Node, Repea
 
 
 def example(node: Node, source: random.Random) -> bytes:
-    """A random text of the expression."""
+    """Return a random text that matches the expression."""
     if isinstance(node, Bytes):
         return bytes([source.choice(sorted(node.members))])
     if isinstance(node, Sequence):
@@ -22,7 +22,7 @@ def example(node: Node, source: random.Random) -> bytes:
 
 
 def near(text: bytes, source: random.Random) -> bytes:
-    """The text with one byte lost, doubled, changed, or as it was, between others."""
+    """Return the text with one byte lost, doubled or changed, or unchanged, between other bytes."""
     at = source.randrange(len(text))
     change = source.choice([b"", text[at : at + 1] * 2, bytes([source.randrange(256)]), text[at : at + 1]])
     before, after = (bytes(source.choices(b"aeiou '%20=;orin", k=source.randrange(5))) for _ in range(2))

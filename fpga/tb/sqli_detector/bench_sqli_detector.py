@@ -60,7 +60,7 @@ async def registers_and_disabled(dut: Any) -> None:
 
 @cocotb.test()
 async def every_pattern(dut: Any) -> None:
-    """Each pattern by a text of its own and one near it; events beyond the FIFO's 16 are counted as lost."""
+    """Each pattern with a text that matches and one that almost does; events beyond the FIFO's 16 count as lost."""
     d = await detector(dut, SqliDetector())
     source = random.Random(3)
     for node in NODES:
@@ -91,9 +91,9 @@ async def what_is_searched(dut: Any) -> None:
     assert d.send_text(attack, fragment=0x2000) is None  # a first fragment
     assert d.send_text(attack, fragment=0x2001) == 1  # a later one
     assert d.send_text(attack[:-1]) == 1
-    assert d.send_text(b"t") == 1  # the rest of it: packets are searched one by one
+    assert d.send_text(b"t") == 1  # the rest of it: packets are searched individually
     assert d.send_text(b"") == 1
-    assert d.send(tcp(A, B, 1, 80, ACK, b"x") + b" union select") == 1  # behind the datagram
+    assert d.send(tcp(A, B, 1, 80, ACK, b"x") + b" union select") == 1  # after the end of the datagram
     assert d.send(bytes(12) + b"\x86\xdd" + attack) == 0
     for words in range(11):
         behind_tag = with_tag(tcp(A, B, 1, 80, ACK, attack, options=b"\x01" * (4 * words)), words)
@@ -112,7 +112,7 @@ async def what_is_searched(dut: Any) -> None:
 
 @cocotb.test(timeout_time=4, timeout_unit="ms")
 async def overlong_frames_leave_no_verdict(dut: Any) -> None:
-    """Each frame is searched for itself, whatever was discarded ahead of it."""
+    """Each frame is searched separately, whatever was discarded before it."""
     d = await detector(dut, SqliDetector(drop_attacks=True))
     for n, size in enumerate(OVERSIZE_BYTES):
         attack = tcp(A, B, 1, 80, ACK, b"a" * n + b"1 union select")

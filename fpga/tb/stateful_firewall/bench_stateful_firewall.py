@@ -40,7 +40,7 @@ async def write_rules(slot: Slot, model: StatefulFirewall) -> None:
 
 
 class Firewall:
-    """Module and model side by side: what is sent to one is judged by the other."""
+    """Module and model side by side: what is sent to one is checked against the other."""
 
     def __init__(self, slot: Slot, model: StatefulFirewall) -> None:
         self.slot = slot
@@ -108,7 +108,7 @@ async def a_connection(dut: Any) -> None:
     assert fw.send(tcp(B, A, 80, 9, SYN | ACK), 1) is None
     assert fw.send(tcp(A, B, 9, 80, ACK, b"x" * 100)) is None
     assert fw.send(tcp(B, A, 80, 9, ACK, b"y" * 1400), 1, host=1) is None
-    assert fw.send(tcp(B, A, 80, 9, ACK)) == "no-state"  # the exchanged tuple is another flow forward
+    assert fw.send(tcp(B, A, 80, 9, ACK)) == "no-state"  # in the forward direction, the swapped tuple is another flow
     await fw.pass_s(5)
     assert fw.send(tcp(A, B, 9, 80, ACK)) is None
     await fw.pass_s(6)
@@ -201,11 +201,11 @@ async def a_tag_hides_nothing(dut: Any) -> None:
     assert fw.send(with_tag(udp(A, B, 1, 54), 0xFFFF)) is None
     assert fw.send(with_tag(tcp(A, B, 9, 80, ACK))) == "no-state"
     assert fw.send(with_tag(tcp(A, B, 9, 80, SYN))) is None
-    assert fw.send(tcp(A, B, 9, 80, ACK)) is None  # a flow is the same with a tag and without
+    assert fw.send(tcp(A, B, 9, 80, ACK)) is None  # a flow is the same with and without a tag
     assert fw.send(with_tag(tcp(B, A, 80, 9, ACK, options=b"\x01" * 4), 5), 1) is None
     assert fw.send(with_tag(udp(A, B, 1, 54))[:45]) == "malformed"
     assert fw.send(with_tag(udp(A, B, 1, 54))[:17]) == "malformed"
-    assert fw.send(with_tag(b"\x02" * 12 + b"\x08\x06")) is None  # as every frame that is not IPv4
+    assert fw.send(with_tag(b"\x02" * 12 + b"\x08\x06")) is None  # like every frame that is not IPv4
     assert fw.send(with_tag(with_tag(udp(A, B, 1, 53)))) is None
     assert fw.send(with_tag(udp(A, B, 1, 53), tpid=SERVICE_VLAN)) is None
     await fw.check()
@@ -213,7 +213,7 @@ async def a_tag_hides_nothing(dut: Any) -> None:
 
 @cocotb.test(timeout_time=4, timeout_unit="ms")
 async def overlong_frames_leave_no_verdict(dut: Any) -> None:
-    """Each frame has its own verdict, whatever was discarded ahead of it."""
+    """Each frame has its own verdict, whatever was discarded before it."""
     fw = await firewall(dut, StatefulFirewall([Rule(False, protocol=17)]))
     for port, size in enumerate(OVERSIZE_BYTES):
         denied, allowed = udp(A, B, port, 53, b"x" * port), tcp(A, B, port, 80, SYN, b"y" * port)
@@ -226,7 +226,9 @@ async def overlong_frames_leave_no_verdict(dut: Any) -> None:
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")
 async def pace(dut: Any) -> None:
-    """At 100 MHz: 60-byte frames of so many 1 Gb/s ports (1.49 Mpps each), and 1,514-byte frames at the bus's rate."""
+    """At 100 MHz: 60-byte frames at the rate of the given 1 Gb/s ports (1.49 Mpps each), and 1,514-byte frames at the
+    bus's rate.
+    """
     fw = await firewall(dut, StatefulFirewall([Rule(False, protocol=17)] * 15))
     fw.send(tcp(A, B, 9, 80, SYN))
     for frame, ports in ((tcp(A, B, 9, 80, ACK, bytes(6)), 4), (icmp(A, B, 8, 1, bytes(18)), 3)):
@@ -259,7 +261,7 @@ async def full_set(dut: Any) -> None:
     for port in ports[1:4]:
         assert fw.send(tcp(A, B, port, 80, ACK)) is None
     await fw.pass_s(2)
-    assert fw.send(tcp(A, B, ports[4], 80, SYN)) is None  # in place of the one that went idle
+    assert fw.send(tcp(A, B, ports[4], 80, SYN)) is None  # replaces the one that went idle
     assert fw.send(tcp(A, B, ports[5], 80, SYN)) == "table-full"
     assert fw.send(tcp(A, B, ports[2], 80, RST)) is None
     assert fw.send(tcp(A, B, ports[5], 80, SYN)) is None
@@ -270,7 +272,7 @@ async def full_set(dut: Any) -> None:
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")
 async def state_moves(dut: Any) -> None:
-    """Entries read from one table and put into an empty one go on where they were."""
+    """Entries read from one table and written into an empty one continue where they were."""
     fw = await firewall(dut, StatefulFirewall(idle_timeout_s=9))
     for port in range(20):
         fw.send(tcp(A, B, port, 80, SYN))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes sqli_matcher.sv; with --check says whether the committed one is what patterns.txt gives."""
+"""Write sqli_matcher.sv; with --check, tell whether the committed file matches patterns.txt."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def main() -> int:
     text = generate()
     if sys.argv[1:] == ["--check"]:
         if OUTPUT.read_text(encoding="ascii") != text:
-            print(f"{OUTPUT.name} is not what patterns.txt gives; run python3 -m generator", file=sys.stderr)
+            print(f"{OUTPUT.name} does not match patterns.txt; run python3 -m generator", file=sys.stderr)
             return 1
         return 0
     OUTPUT.write_text(text, encoding="ascii")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Position automata (V. M. Glushkov, 1961) of many expressions in one, with one state a position.
+"""Position automata (V. M. Glushkov, 1961) of several expressions combined, with one state per position.
 
-A state is active after a byte when the byte is in its set and it is a start or a predecessor was active before.
+A state is active after a byte if the byte is in its set and it is a start state or a predecessor was active before.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class _Builder:
 
 
 def build(expressions: list[Node]) -> list[State]:
-    """Expression n is accepted in states that hold n in `accepts`."""
+    """Expression n is accepted in states that have n in `accepts`."""
     builder = _Builder()
     states: list[State] = []
     for number, expression in enumerate(expressions):
@@ -90,8 +90,9 @@ def build(expressions: list[Node]) -> list[State]:
 
 
 def merge(states: list[State]) -> list[State]:
-    """One state for all that are active at the same times: the coarsest partition whose blocks have one byte set and
-    predecessors in the same blocks. Common beginnings of expressions are so built once."""
+    """Merge states that are active at the same times: the coarsest partition whose blocks have one byte set and
+    predecessors in the same blocks. Common prefixes of expressions are thus built once.
+    """
     blocks = _number([(state.members, state.is_start) for state in states])
     while True:
         refined = _number(
@@ -114,13 +115,13 @@ def merge(states: list[State]) -> list[State]:
 
 
 def _number(keys: list[tuple[object, object]]) -> list[int]:
-    """The same number for the same key, counted in order of first appearance."""
+    """Assign the same number to the same key, in order of first appearance."""
     numbers: dict[tuple[object, object], int] = {}
     return [numbers.setdefault(key, len(numbers)) for key in keys]
 
 
 def search(states: list[State], text: bytes) -> set[int]:
-    """The expressions that occur in the text: what the matcher finds, state by state."""
+    """Return the expressions that occur in the text: what the matcher finds, state by state."""
     found: set[int] = set()
     active: set[int] = set()
     for byte in text:

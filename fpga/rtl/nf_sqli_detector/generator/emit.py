@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The automaton as SystemVerilog: states in one vector, so that a simulator and a synthesiser work on whole words."""
+"""The automaton as SystemVerilog: all states in one vector, so that simulators and synthesizers work on whole words."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from string import Template
 
 from .automaton import State
 
-# A distance between predecessor and state is worth a shift of the whole vector from this many transitions on.
+# From this many transitions on, a distance between predecessor and state is implemented as a shift of the whole vector.
 SHIFT_WORTH = 15
 
 MODULE = Template(
@@ -94,7 +94,7 @@ def _vector(width: int, bits: set[int]) -> str:
 
 
 def _symbols(states: list[State]) -> tuple[list[int], list[int]]:
-    """The symbol of each byte, and a byte of each symbol."""
+    """Return the symbol of each byte, and a byte of each symbol."""
     numbers: dict[tuple[bool, ...], int] = {}
     examples: list[int] = []
     symbol_of = []

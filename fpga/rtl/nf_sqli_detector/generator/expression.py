@@ -39,7 +39,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Repeat:
-    """`node` from `least` to `most` times; `most` None: without bound."""
+    """`node` repeated `least` to `most` times; `most` None: unbounded."""
 
     node: Node
     least: int
@@ -73,7 +73,7 @@ class _Parser:
 
     def _take(self) -> str:
         if self._at >= len(self._text):
-            raise self._error("the expression ends too early")
+            raise self._error("unexpected end of the expression")
         self._at += 1
         return self._text[self._at - 1]
 
@@ -89,7 +89,7 @@ class _Parser:
         while self._peek() not in ("", "|", ")"):
             parts.append(self._repeat(self._atom()))
         if not parts:
-            raise self._error("an alternative is empty")
+            raise self._error("empty alternative")
         return parts[0] if len(parts) == 1 else Sequence(tuple(parts))
 
     def _repeat(self, node: Node) -> Node:
@@ -128,11 +128,11 @@ class _Parser:
         if character == ".":
             return Bytes(ANY)
         if character in "?*+{}]^$":
-            raise self._error(f"{character!r} stands where a literal should, or is outside the subset")
+            raise self._error(f"{character!r} is not a literal, or is outside the subset")
         return Bytes(ignore_case(self._member(character)))
 
     def _member(self, character: str) -> frozenset[int]:
-        """The bytes that a literal, or an escape, stands for."""
+        """Return the bytes that a literal or an escape matches."""
         if character == "\\":
             character = self._take()
             if character in CLASS_ESCAPES:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "board/sim/fabric.h"
+#include "board/sim/simulation.h"
 
 #include <algorithm>
 #include <bit>
@@ -14,7 +14,7 @@ namespace {
 constexpr size_t kBeatBytes = 8;
 constexpr int kResetCycles = 16;
 
-void present(Fabric::Queue& queue, Beat& beat) {
+void present(Simulation::Queue& queue, Beat& beat) {
   beat.valid = queue.in.empty() ? 0 : 1;
   if (beat.valid == 0) return;
   const Frame& frame = queue.in.front();
@@ -24,8 +24,8 @@ void present(Fabric::Queue& queue, Beat& beat) {
   beat.keep = static_cast<uint8_t>(beat.last ? 0xff >> (kBeatBytes - left) : 0xff);
 }
 
-// Whether a beat went in.
-bool advance(Fabric::Queue& queue, const Beat& beat) {
+// Returns whether a beat went in.
+bool advance(Simulation::Queue& queue, const Beat& beat) {
   if ((beat.valid & beat.ready) == 0) return false;
   queue.in_at += kBeatBytes;
   if (beat.last != 0) {
@@ -35,13 +35,13 @@ bool advance(Fabric::Queue& queue, const Beat& beat) {
   return true;
 }
 
-// Whether a beat came out.
-bool collect(Fabric::Queue& queue, const Beat& beat, uint64_t cycle) {
+// Returns whether a beat came out.
+bool collect(Simulation::Queue& queue, const Beat& beat, uint64_t cycle) {
   if ((beat.valid & beat.ready) == 0) return false;
   Frame& frame = queue.out.back();
   if (!queue.out_in_frame) frame.length = 0;
   queue.out_in_frame = true;
-  // The shell's frames end in time; were one longer, it would be cut to what no interface takes.
+  // The shell bounds the length of frames; a longer one would be cut to a length that no interface accepts.
   if (frame.length <= kMaxFrameBytes) {
     std::memcpy(frame.bytes.data() + frame.length, &beat.data, kBeatBytes);
     frame.length = static_cast<uint16_t>(frame.length + std::popcount(beat.keep));
@@ -59,7 +59,7 @@ bool collect(Fabric::Queue& queue, const Beat& beat, uint64_t cycle) {
 
 }  // namespace
 
-Fabric::Fabric(size_t slots, uint32_t clock_mhz)
+Simulation::Simulation(size_t slots, uint32_t clock_mhz)
     : shell_(shell_build(slots, clock_mhz).make()),
       queues_(slots),
       clock_mhz_(clock_mhz),
@@ -70,7 +70,7 @@ Fabric::Fabric(size_t slots, uint32_t clock_mhz)
   reset();
 }
 
-void Fabric::reset() {
+void Simulation::reset() {
   for (auto& sides : queues_)
     for (Queue& queue : sides) {
       queue.in.pop(queue.in.size());
@@ -85,7 +85,7 @@ void Fabric::reset() {
   step();
 }
 
-Fabric::Withdrawn Fabric::withdraw(size_t slot, Side side) {
+Simulation::Withdrawn Simulation::withdraw(size_t slot, Side side) {
   Queue& queue = queues_[slot][side];
   const size_t stay = queue.in_at > 0 ? 1 : 0;
   Withdrawn out;
@@ -94,7 +94,7 @@ Fabric::Withdrawn Fabric::withdraw(size_t slot, Side side) {
   return out;
 }
 
-void Fabric::step() {
+void Simulation::step() {
   const size_t slots = places_.size();
   for (size_t s = 0; s < slots; ++s) {
     Lane& lane = pins_.lanes[s];
@@ -122,7 +122,7 @@ void Fabric::step() {
   quiet_ = moved ? 0 : quiet_ + 1;
 }
 
-bool Fabric::observe(size_t slot) {
+bool Simulation::observe(size_t slot) {
   const nf_slot_in& in = pins_.lanes[slot].to_slot;
   const nf_slot_out& out = pins_.lanes[slot].from_slot;
   const bool enters = in.s_tvalid & out.s_tready;
@@ -138,7 +138,7 @@ bool Fabric::observe(size_t slot) {
   return enters || leaves || refused || out.busy != 0;
 }
 
-bool Fabric::run(uint64_t limit) {
+bool Simulation::run(uint64_t limit) {
   quiet_ = 0;
   const uint64_t end = cycles_run_ + limit;
   while (cycles_run_ < end) {
@@ -146,14 +146,14 @@ bool Fabric::run(uint64_t limit) {
     if (quiet_ < kQuietCycles) continue;
     const bool holds = std::any_of(inside_.begin(), inside_.end(), [](int64_t n) { return n != 0; });
     if (holds && quiet_ < kQuietCyclesWithFrames) continue;
-    // What is still inside was dropped, or waits for something from outside.
+    // What is still inside was dropped, or waits for external input.
     std::fill(inside_.begin(), inside_.end(), 0);
     return true;
   }
   return false;
 }
 
-void Fabric::pass_ns(uint64_t ns) {
+void Simulation::pass_ns(uint64_t ns) {
   ns_left_ += ns;
   const uint64_t ticks = ns_left_ / 1000;
   ns_left_ %= 1000;
@@ -162,7 +162,7 @@ void Fabric::pass_ns(uint64_t ns) {
     const uint64_t done = replay_ticks(left);
     left -= done;
     cycles_ += done * clock_mhz_;
-    // A module began to work at a tick: that runs at the real pace, ticks of the shell included.
+    // A module started to work at a tick: simulate that at the real pace, including the shell's ticks.
     if (left == 0) break;
     const uint64_t before = cycles_;
     run(left * clock_mhz_);
@@ -171,7 +171,7 @@ void Fabric::pass_ns(uint64_t ns) {
   cycles_ = std::max(cycles_, end);
 }
 
-uint64_t Fabric::replay_ticks(uint64_t ticks) {
+uint64_t Simulation::replay_ticks(uint64_t ticks) {
   std::vector<size_t> timed;
   for (size_t s = 0; s < places_.size(); ++s)
     if (places_[s].module() != nullptr && places_[s].module()->timed() && !places_[s].stuck()) timed.push_back(s);
@@ -188,8 +188,8 @@ uint64_t Fabric::replay_ticks(uint64_t ticks) {
   return ticks;
 }
 
-// One tick of the modules in these slots, of which nothing enters or leaves; whether one began to work at it.
-bool Fabric::tick(const std::vector<size_t>& timed) {
+// One tick of the modules in these idle slots; returns whether one started to work.
+bool Simulation::tick(const std::vector<size_t>& timed) {
   bool busy = false;
   for (const size_t s : timed) {
     nf_slot_in in = pins_.lanes[s].to_slot;
@@ -206,7 +206,7 @@ bool Fabric::tick(const std::vector<size_t>& timed) {
   return busy;
 }
 
-uint32_t Fabric::access(std::optional<size_t> slot, uint16_t address) {
+uint32_t Simulation::access(std::optional<size_t> slot, uint16_t address) {
   pins_.csr.address = address;
   pins_.csr.space = static_cast<uint8_t>(slot ? *slot + 1 : 0);
   pins_.csr.ack = 0;
@@ -220,12 +220,12 @@ uint32_t Fabric::access(std::optional<size_t> slot, uint16_t address) {
   return value;
 }
 
-uint32_t Fabric::read(std::optional<size_t> slot, uint16_t address) {
+uint32_t Simulation::read(std::optional<size_t> slot, uint16_t address) {
   pins_.csr.read = 1;
   return access(slot, address);
 }
 
-void Fabric::write(std::optional<size_t> slot, uint16_t address, uint32_t value) {
+void Simulation::write(std::optional<size_t> slot, uint16_t address, uint32_t value) {
   pins_.csr.write = 1;
   pins_.csr.wdata = value;
   access(slot, address);

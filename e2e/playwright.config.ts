@@ -1,6 +1,6 @@
 import { defineConfig } from '@playwright/test';
 
-/** One worker: every test talks to the same twin. */
+/** One worker: all tests share one twin. */
 export default defineConfig({
   testDir: '.',
   workers: 1,

@@ -3,5 +3,11 @@ import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
   plugins: [react()],
-  test: { environment: 'jsdom', include: ['src/**/*.test.{ts,tsx}'], setupFiles: ['src/shared/testing/setup.ts'] },
+  test: {
+    name: 'console',
+    environment: 'jsdom',
+    include: ['src/**/*.test.tsx'],
+    testTimeout: 60_000,
+    setupFiles: ['src/shared/testing/setup.ts'],
+  },
 });

@@ -1,6 +1,6 @@
 import { expect, test } from '../support/orrery.js';
 
-/** A small chain that is right in every field; each case spoils one. */
+/** A small chain that is valid in every field; each case breaks one. */
 const chain = () => ({
   name: 'spoiled',
   title: 'Spoiled',
@@ -28,7 +28,7 @@ const CASES = [
     pointer: /^\/(edges|nodes)\/\d+/,
   },
   {
-    what: 'a filter on an attribute that nothing carries',
+    what: 'a filter on an attribute that no NF sets',
     spoil: (c: ReturnType<typeof chain>) => {
       c.edges[1]!.filter = [{ attribute: 'ids.verdict', op: 'is', value: 'safe' }];
     },
@@ -46,10 +46,10 @@ const CASES = [
 ];
 
 for (const { what, spoil, code, pointer } of CASES) {
-  test(`${what} is found by the validator and never deployed`, async ({ api }) => {
+  test(`${what} is rejected by the validator and never deployed`, async ({ api }) => {
     const definition = chain();
     spoil(definition);
-    const problems = (await api.ok('POST', '/pipelines/validate', definition)).problems;
+    const problems = (await api.ok('POST', '/chains/validate', definition)).problems;
     expect(problems).toContainEqual(
       expect.objectContaining({
         severity: 'error',
@@ -57,34 +57,34 @@ for (const { what, spoil, code, pointer } of CASES) {
         pointer: expect.stringMatching(pointer),
       }),
     );
-    const pipeline = await api.ok('POST', '/pipelines', definition);
+    const stored = await api.ok('POST', '/chains', definition);
     const before = await api.ok('GET', '/nf-instances');
-    const refused = await api.call('POST', '/deployments', { pipeline_id: pipeline.id });
+    const refused = await api.call('POST', '/deployments', { chain_id: stored.id });
     expect(refused.status).toBe(422);
     expect(refused.headers['content-type']).toContain('application/problem+json');
     expect(refused.body.errors.map((e: { pointer: string }) => e.pointer).join(' ')).toMatch(/edges|nodes/);
     expect(await api.ok('GET', '/nf-instances')).toEqual(before);
-    expect((await api.ok('GET', `/pipelines/${pipeline.id}`)).deployed_version).toBeNull();
-    await api.ok('DELETE', `/pipelines/${pipeline.id}`);
+    expect((await api.ok('GET', `/chains/${stored.id}`)).deployed_version).toBeNull();
+    await api.ok('DELETE', `/chains/${stored.id}`);
   });
 }
 
 test('an unknown field is named and nothing is stored', async ({ api }) => {
-  const before = await api.ok('GET', '/pipelines');
-  const { status, headers, body } = await api.call('POST', '/pipelines', { ...chain(), colour: 'red' });
+  const before = await api.ok('GET', '/chains');
+  const { status, headers, body } = await api.call('POST', '/chains', { ...chain(), colour: 'red' });
   expect(status).toBe(422);
   expect(headers['content-type']).toContain('application/problem+json');
   expect(JSON.stringify(body.errors)).toContain('colour');
-  expect(await api.ok('GET', '/pipelines')).toEqual(before);
+  expect(await api.ok('GET', '/chains')).toEqual(before);
 });
 
 test('a body of 10 MB is refused', async ({ api }) => {
-  const { status, headers } = await api.call('POST', '/pipelines', { ...chain(), description: 'x'.repeat(10_000_000) });
+  const { status, headers } = await api.call('POST', '/chains', { ...chain(), description: 'x'.repeat(10_000_000) });
   expect(status).toBe(413);
   expect(headers['content-type']).toContain('application/problem+json');
 });
 
-test('a file that is no capture is refused and not kept', async ({ api }) => {
+test('a file that is not a capture is refused and not stored', async ({ api }) => {
   const before = await api.ok('GET', '/twin/pcaps');
   const { status, body } = await api.call('POST', '/twin/pcaps?name=letter.pcap', Buffer.from('Dear Sir or Madam'), {
     'content-type': 'application/octet-stream',
@@ -94,8 +94,8 @@ test('a file that is no capture is refused and not kept', async ({ api }) => {
   expect(await api.ok('GET', '/twin/pcaps')).toEqual(before);
 });
 
-test('without a token nothing is told', async ({ request }) => {
-  for (const path of ['/pipelines', '/nodes', '/events', '/infrastructure']) {
+test('nothing is disclosed without a token', async ({ request }) => {
+  for (const path of ['/chains', '/nodes', '/events', '/infrastructure']) {
     expect((await request.get(`${process.env.E2E_URL}/api/v1${path}`)).status(), path).toBe(401);
   }
 });

@@ -1,6 +1,6 @@
 import { expect, test } from '../support/orrery.js';
 
-/** Two ways out of an IDS; `slos` and `class_slos` differ from case to case. */
+/** An IDS with two outputs; `slos` and `class_slos` vary from case to case. */
 const forked = (rest: Record<string, unknown> = {}) => ({
   name: 'planned',
   title: 'Planned',
@@ -29,14 +29,14 @@ const forked = (rest: Record<string, unknown> = {}) => ({
   ...rest,
 });
 
-test('a plan carries its quality, and a certificate proves no less', async ({ api }) => {
+test('a plan states its quality, and a certificate proves it', async ({ api }) => {
   const class_slos = [{ id: 'share', kind: 'cpu-time', a: 'safe', b: 'unsafe', ratio: 1.2 }];
-  const pipeline = await api.ok('POST', '/pipelines', forked({ class_slos }));
-  const plan = await api.ok('POST', '/plans', { pipelines: [{ pipeline_id: pipeline.id }] });
+  const chain = await api.ok('POST', '/chains', forked({ class_slos }));
+  const plan = await api.ok('POST', '/plans', { chains: [{ chain_id: chain.id }] });
   expect(plan.feasible).toBe(true);
   const parts = (it: { quality: { part: string }[] }) => it.quality.map(({ part }) => part);
   expect(new Set(parts(plan))).toEqual(new Set(['placement', 'chaining', 'parallelization', 'scheduling']));
-  expect(plan.schedules.find((it: { pipeline_id: string }) => it.pipeline_id === pipeline.id).objectives).toEqual([
+  expect(plan.schedules.find((it: { chain_id: string }) => it.chain_id === chain.id).objectives).toEqual([
     expect.objectContaining({ slo_id: 'share', wanted: 1.2, met: true }),
   ]);
   const certificate = await api.ok('POST', `/plans/${plan.id}/certificate`, { time_limit_s: 2 });
@@ -46,12 +46,12 @@ test('a plan carries its quality, and a certificate proves no less', async ({ ap
     expect(it.bound).toBeGreaterThanOrEqual(plan.quality[i].bound);
     expect(it.bound).toBeLessThanOrEqual(it.value * (1 + 1e-9));
   });
-  await api.ok('DELETE', `/pipelines/${pipeline.id}`);
+  await api.ok('DELETE', `/chains/${chain.id}`);
 });
 
-test('every strategy can be asked for, and one that nobody knows is refused by name', async ({ api }) => {
-  const pipeline = await api.ok('POST', '/pipelines', forked());
-  const pipelines = [{ pipeline_id: pipeline.id }];
+test('every strategy can be requested, and an unknown one is refused by name', async ({ api }) => {
+  const chain = await api.ok('POST', '/chains', forked());
+  const chains = [{ chain_id: chain.id }];
   const options = {
     strategy: ['e2', 'packing', 'first-fit-decreasing', 'first-fit', 'random'],
     chaining: ['hyper', 'stratos', 'function-only', 'random'],
@@ -61,39 +61,39 @@ test('every strategy can be asked for, and one that nobody knows is refused by n
   };
   for (const [option, values] of Object.entries(options)) {
     for (const value of values) {
-      const plan = await api.ok('POST', '/plans', { pipelines, [option]: value });
+      const plan = await api.ok('POST', '/plans', { chains, [option]: value });
       expect([plan.feasible, plan[option]]).toEqual([true, value]);
     }
-    const refused = await api.call('POST', '/plans', { pipelines, [option]: 'magic' });
+    const refused = await api.call('POST', '/plans', { chains, [option]: 'magic' });
     expect([refused.status, refused.body.errors[0].pointer]).toEqual([422, `/${option}`]);
   }
-  await api.ok('DELETE', `/pipelines/${pipeline.id}`);
+  await api.ok('DELETE', `/chains/${chain.id}`);
 });
 
-test('an objective that nothing can meet is said at its field, with what there is', async ({ api }) => {
+test('an objective that cannot be met is reported at its field, with what is available', async ({ api }) => {
   const slos = [{ id: 'fast', kind: 'latency', percentile: 99, max_us: 0.1 }];
-  const pipeline = await api.ok('POST', '/pipelines', forked({ slos }));
-  const plan = await api.ok('POST', '/plans', { pipelines: [{ pipeline_id: pipeline.id }] });
-  const own = (it: { pipeline_id: string }) => it.pipeline_id === pipeline.id;
+  const chain = await api.ok('POST', '/chains', forked({ slos }));
+  const plan = await api.ok('POST', '/plans', { chains: [{ chain_id: chain.id }] });
+  const own = (it: { chain_id: string }) => it.chain_id === chain.id;
   expect(plan.problems.filter(own)).toEqual([
     expect.objectContaining({ code: 'bad-objective', severity: 'warning', pointer: '/slos/0/max_us' }),
   ]);
   expect(plan.slos.find(own).constraint).toMatchObject({ constraint: 'latency', available: 0.1, unit: 'us' });
-  await api.ok('DELETE', `/pipelines/${pipeline.id}`);
+  await api.ok('DELETE', `/chains/${chain.id}`);
 });
 
-test('objectives between classes that contradict each other are not planned', async ({ api }) => {
+test('contradictory objectives between classes are not planned', async ({ api }) => {
   const class_slos = [
     { id: 'one', kind: 'cpu-time', a: 'safe', b: 'unsafe', ratio: 2 },
     { id: 'two', kind: 'cpu-time', a: 'seen', b: 'checked', ratio: 3 },
   ];
-  const pipeline = await api.ok('POST', '/pipelines', forked({ class_slos }));
-  const plan = await api.ok('POST', '/plans', { pipelines: [{ pipeline_id: pipeline.id }] });
+  const chain = await api.ok('POST', '/chains', forked({ class_slos }));
+  const plan = await api.ok('POST', '/plans', { chains: [{ chain_id: chain.id }] });
   expect(plan.feasible).toBe(false);
   expect(plan.problems).toContainEqual(
-    expect.objectContaining({ code: 'bad-objective', pointer: '/class_slos/1/ratio', pipeline_id: pipeline.id }),
+    expect.objectContaining({ code: 'bad-objective', pointer: '/class_slos/1/ratio', chain_id: chain.id }),
   );
   const refused = await api.call('POST', `/plans/${plan.id}/certificate`, {});
   expect(refused.status).toBe(409);
-  await api.ok('DELETE', `/pipelines/${pipeline.id}`);
+  await api.ok('DELETE', `/chains/${chain.id}`);
 });

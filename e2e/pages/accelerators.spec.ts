@@ -9,10 +9,7 @@ async function accessible(page: Page, what: string) {
   expect(violations.map(({ id, nodes }) => `${what}: ${id}: ${nodes[0]?.html}`)).toEqual([]);
 }
 
-test('every board slot has a lane, a row of the table beside it, and a place on the topology', async ({
-  signedIn: page,
-  api,
-}) => {
+test('every board slot has a lane, a table row and a place in the topology', async ({ signedIn: page, api }) => {
   const { items: boards } = await api.ok('GET', '/accelerators');
   expect(boards.length).toBeGreaterThan(0);
   await page.goto(url());
@@ -22,7 +19,7 @@ test('every board slot has a lane, a row of the table beside it, and a place on 
     await expect(page.getByRole('table', { name: `Slots of ${title}` }).locator('tbody tr')).toHaveCount(slots.length);
   }
   await page.getByRole('button', { name: 'Board slots: table' }).click();
-  const table = page.getByRole('region', { name: 'Board slots, table' });
+  const table = page.getByRole('table', { name: 'Board slots' });
   for (const { id, slots } of boards)
     for (const { slot } of slots)
       await expect(table.getByRole('cell', { name: `${id} slot ${slot}` }).first()).toBeVisible();
@@ -34,7 +31,7 @@ test('every board slot has a lane, a row of the table beside it, and a place on 
   await expect(page.getByRole('complementary', { name: `Details of ${boards[0].title}` })).toContainText('slot 0');
 });
 
-test('a slot is reserved and released, and everybody sees by whom', async ({ signedIn: page, api }) => {
+test('a slot is reserved and released, and every user sees by whom', async ({ signedIn: page, api }) => {
   const { items: boards } = await api.ok('GET', '/accelerators');
   const { id, title } = boards[0];
   await page.goto(url());
@@ -55,7 +52,7 @@ test('a slot is reserved and released, and everybody sees by whom', async ({ sig
 });
 
 for (const colorScheme of ['light', 'dark'] as const) {
-  test(`its parts can be used by everybody in ${colorScheme}`, async ({ signedIn: page }) => {
+  test(`its parts are accessible in ${colorScheme}`, async ({ signedIn: page }) => {
     await page.emulateMedia({ colorScheme });
     for (const view of ['boards', 'reconfigurations', 'policies', 'modules']) {
       await page.goto(url(view));

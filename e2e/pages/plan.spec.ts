@@ -45,13 +45,13 @@ async function accessible(page: Page, what: string) {
   expect(violations.map(({ id, nodes }) => `${what}: ${id}: ${nodes[0]?.html}`)).toEqual([]);
 }
 
-/** Runs `work` with a stored chain, which is gone afterwards. */
+/** Runs `work` with a stored chain that is deleted afterwards. */
 async function withChain(api: Api, name: string, rateBps: number, work: (id: string) => Promise<void>) {
-  const { id } = await api.ok('POST', '/pipelines', forked(name, rateBps));
+  const { id } = await api.ok('POST', '/chains', forked(name, rateBps));
   try {
     await work(id);
   } finally {
-    await api.ok('DELETE', `/pipelines/${id}`);
+    await api.ok('DELETE', `/chains/${id}`);
   }
 }
 
@@ -62,7 +62,7 @@ test('a plan is read, proven and compared on its own page', async ({ signedIn: p
     const errors: string[] = [];
     page.on('pageerror', (error) => errors.push(error.message));
 
-    await test.step('the editor’s key leads there, back leads to the editor', async () => {
+    await test.step('the editor’s key opens the page, back returns to the editor', async () => {
       await page.goto(`${process.env.E2E_URL}/chains/${id}`);
       await expect(page.locator('.react-flow__node').first()).toBeVisible();
       await page.keyboard.press('p');
@@ -74,7 +74,7 @@ test('a plan is read, proven and compared on its own page', async ({ signedIn: p
       await expect(page.getByText('feasible', { exact: true })).toBeVisible();
     });
 
-    await test.step('placement: an NF says why it stands where it stands', async () => {
+    await test.step('placement: an NF shows why it was placed where it is', async () => {
       await page.getByRole('button', { name: 'limiter', exact: true }).focus();
       const why = page.getByRole('complementary', { name: 'Why here' });
       await expect(why.getByText('read.limiter.0').first()).toBeVisible();
@@ -83,9 +83,25 @@ test('a plan is read, proven and compared on its own page', async ({ signedIn: p
       await expect(why.getByRole('table', { name: 'Candidates for read.ids.0' })).toBeVisible();
     });
 
-    await test.step('why: decisions by the part that took them', async () => {
+    await test.step('deployment options: options that no engine supports are disabled, with the reason', async () => {
+      for (const [label, option, reason] of [
+        ['Execution', /^Parallel/, 'No engine declares mirror or merge.'],
+        ['Cores serve', /^As scheduled/, 'No engine declares scheduler.'],
+      ] as const) {
+        await page.getByRole('combobox', { name: label }).click();
+        await expect(page.getByRole('option', { name: option })).toContainText(reason);
+        await expect(page.getByRole('option', { name: option })).toHaveAttribute('data-combobox-disabled');
+        await page.keyboard.press('Escape');
+      }
+      await page.goto(`${page.url()}&schedule=planned`);
+      await expect(page.getByRole('alert').first()).toContainText('scheduler');
+      await page.goBack();
+      await expect(page.getByText('feasible', { exact: true })).toBeVisible();
+    });
+
+    await test.step('why: decisions by the part that made them', async () => {
       await tab(page, /^Why/).click();
-      await expect(page.getByRole('heading', { name: /Where instances stand/ })).toBeVisible();
+      await expect(page.getByRole('heading', { name: /Where instances run/ })).toBeVisible();
     });
 
     await test.step('parallel form: graph, latency and dependencies of the chosen path', async () => {
@@ -99,7 +115,7 @@ test('a plan is read, proven and compared on its own page', async ({ signedIn: p
 
     await test.step('schedule: tree, tasks and the objective between classes', async () => {
       await tab(page, /^Schedule/).click();
-      await expect(page.getByRole('region', { name: /^Scheduler of (each of|the one worker)/ })).toBeVisible();
+      await expect(page.getByRole('region', { name: /^Scheduler of server-\d, core \d/ }).first()).toBeVisible();
       await expect(page.getByRole('table', { name: 'Tasks' })).toContainText('cycles/s');
       await expect(page.getByRole('table', { name: 'Objectives between classes' })).toContainText('safe-first');
     });
@@ -116,14 +132,14 @@ test('a plan is read, proven and compared on its own page', async ({ signedIn: p
       await expect(page.getByRole('list', { name: 'Changes' })).toContainText('read.ids.0');
     });
 
-    await test.step('prove: bounds are searched for and shown', async () => {
+    await test.step('prove: bounds are computed and shown', async () => {
       await page.getByRole('button', { name: 'Prove', exact: true }).click();
-      await expect(page.getByText(/got tighter in/)).toBeVisible({ timeout: 40_000 });
+      await expect(page.getByText(/improved in/)).toBeVisible({ timeout: 40_000 });
       await page.getByRole('button', { name: 'Proofs', exact: true }).click();
       await expect(page.getByRole('table', { name: 'Proofs' })).toContainText('latency of a flow');
     });
 
-    await test.step('compare: a plan for each strategy; one is taken over, back gives it up again', async () => {
+    await test.step('compare: a plan for each strategy; one is adopted, back discards it again', async () => {
       await tab(page, /^Compare/).click();
       await expect(page.getByText('5 plans of the same draft')).toBeVisible({ timeout: 30_000 });
       await page.getByRole('button', { name: 'Use First fit', exact: true }).click();
@@ -155,7 +171,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
   });
 }
 
-test('a plan that cannot be says what is short and leads to the chain', async ({ signedIn: page, api }) => {
+test('an infeasible plan shows what is missing and links to the chain', async ({ signedIn: page, api }) => {
   await withChain(api, 'short', 900e9, async (id) => {
     await page.goto(`${process.env.E2E_URL}/chains/${id}/plan`);
     await expect(page.getByText('not feasible', { exact: true })).toBeVisible();
@@ -179,7 +195,7 @@ test('an objective between classes is set in the chain’s settings', async ({ s
     await page.getByRole('option', { name: 'Throughput' }).click();
     await card.getByRole('textbox', { name: 'Ratio' }).fill('2');
     await expect
-      .poll(async () => (await api.ok('GET', `/pipelines/${id}`)).draft.class_slos.at(-1))
+      .poll(async () => (await api.ok('GET', `/chains/${id}`)).draft.class_slos.at(-1))
       .toEqual({ id: 'class-priority', kind: 'throughput', a: 'safe', b: 'unsafe', ratio: 2 });
     await accessible(page, 'inspector');
     await form.getByRole('button', { name: 'Remove objective class-priority' }).click();

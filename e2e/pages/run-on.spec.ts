@@ -5,25 +5,30 @@ import { type Api, expect, test } from '../support/orrery.js';
 
 async function offersContainers(api: Api): Promise<boolean> {
   const { items } = await api.ok('GET', '/nodes');
-  return items.some(({ capabilities }: NodeStatus) => (capabilities.drivers as string[]).includes('container'));
+  return items.some(({ capabilities }: NodeStatus) =>
+    (capabilities.drivers as string[] | undefined)?.includes('container'),
+  );
 }
 
-test('an NF is moved between its forms from its chain, with the plan of it first', async ({ signedIn: page, api }) => {
+test('an NF is moved between its implementations from its chain, after showing the plan', async ({
+  signedIn: page,
+  api,
+}) => {
   const chain = await OneNfChain.deploy(api, 'run-on', 'stateful-firewall');
-  await page.goto(`${process.env.E2E_URL}/chains/${chain.pipeline_id}?select=node:fw`);
+  await page.goto(`${process.env.E2E_URL}/chains/${chain.chain_id}?select=node:fw`);
   const runsOn = page.getByRole('region', { name: 'Runs on' });
   await expect(runsOn).toContainText(/engine software on server-\d, core \d/);
   const dialog = page.getByRole('dialog', { name: 'Change what fw runs on' });
   const deploy = dialog.getByRole('button', { name: 'Deploy' });
   const choose = async (form: string) => {
     if (!(await dialog.isVisible())) await runsOn.getByRole('button', { name: 'Change what the NF runs on' }).click();
-    // By keyboard: the chosen form has the focus, arrows change it.
+    // By keyboard: the chosen implementation has the focus, arrow keys change it.
     await dialog.getByRole('radio', { name: form }).focus();
     await page.keyboard.press('Space');
     await expect(dialog.getByRole('radio', { name: form })).toBeChecked();
   };
 
-  await test.step('nothing is planned for the form that it has', async () => {
+  await test.step('nothing is planned for its current implementation', async () => {
     await runsOn.getByRole('button', { name: 'Change what the NF runs on' }).click();
     await expect(dialog.getByRole('radio', { name: 'Software' })).toBeChecked();
     await expect(deploy).toBeDisabled();

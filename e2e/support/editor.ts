@@ -1,6 +1,6 @@
 import { expect, type Locator, type Page } from '@playwright/test';
 
-/** The chain editor as a person uses it: a mouse that drags from the palette, joins handles and fills in forms. */
+/** The chain editor as a person uses it: dragging from the palette, connecting handles and filling in forms. */
 export class Editor {
   constructor(private readonly page: Page) {}
 
@@ -13,7 +13,10 @@ export class Editor {
     return this.page.locator(`.react-flow__node[data-id="${id}"]`);
   }
 
-  /** Drags a palette entry to a place given as parts of the canvas (0 to 1); gives the id of the node that appears. */
+  /**
+   * Drags a palette entry to a position given as fractions of the canvas (0 to 1); returns the id of the node that
+   * appears.
+   */
   async drop(title: string, at: { x: number; y: number }): Promise<string> {
     const before = await this.ids();
     const entry = this.page.getByRole('button', { name: `Add ${title}`, exact: true });
@@ -40,7 +43,7 @@ export class Editor {
     await expect(this.page.locator('.react-flow__edge')).toHaveCount(edges + 1);
   }
 
-  /** Makes room: each step shows a fifth more. */
+  /** Zooms out to make room: each step shows a fifth more. */
   async zoomOut(steps: number): Promise<void> {
     for (let step = 0; step < steps; step++) await this.page.getByRole('button', { name: 'Zoom out' }).click();
     await this.page.waitForFunction(
@@ -48,7 +51,7 @@ export class Editor {
     );
   }
 
-  /** Moves a node's middle to a place given as parts of the canvas. */
+  /** Moves a node's middle to a position given as fractions of the canvas. */
   async moveTo(id: string, at: { x: number; y: number }): Promise<void> {
     const box = (await this.canvas.boundingBox())!;
     const tile = (await this.node(id).boundingBox())!;
@@ -58,7 +61,7 @@ export class Editor {
     await this.page.mouse.up();
   }
 
-  /** Selects the connection between two nodes by a click half-way between their handles, where its line runs. */
+  /** Selects the connection between two nodes by clicking half-way between their handles, where its line runs. */
   async selectEdge(from: string, to: string): Promise<void> {
     const output = (await this.node(from).locator('.react-flow__handle.source').boundingBox())!;
     const input = (await this.node(to).locator('.react-flow__handle.target').boundingBox())!;
@@ -75,7 +78,7 @@ export class Editor {
     await expect(this.page.getByRole('region', { name: 'Which packets' })).toBeVisible();
   }
 
-  /** Adds a condition to what is selected and fills it in. */
+  /** Adds a condition to the selection and fills it in. */
   async addCondition(row: number, attribute: string | RegExp, value: string): Promise<void> {
     await this.page.getByRole('button', { name: 'Add a condition' }).click();
     await this.choose(`Condition ${row}, attribute`, attribute);
@@ -97,7 +100,7 @@ export class Editor {
     await expect(this.page.getByTestId('save-state')).toHaveText(/saved/i);
   }
 
-  /** How a node is called on the canvas; its accessible name says what it is, too. */
+  /** A node's name on the canvas; its accessible name also includes its kind. */
   private async label(id: string): Promise<string> {
     const name = (await this.node(id).getAttribute('aria-label'))!;
     return name.slice(0, name.lastIndexOf(', '));

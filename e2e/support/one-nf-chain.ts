@@ -1,11 +1,12 @@
-import type { Pipeline } from '@orrery/contract';
+import type { Chain } from '@orrery/contract';
+import { ensureRunning, runToEnd } from './applications.js';
 import type { Api } from './orrery.js';
 
-/** A chain of one NF, `fw`, from `client-3` to the web server, with what a test asks of it. */
+/** A chain of one NF, `fw`, from `client-3` to the web server, with the operations that tests need. */
 export class OneNfChain {
   private constructor(
     private readonly api: Api,
-    readonly pipeline_id: string,
+    readonly chain_id: string,
   ) {}
 
   static async deploy(api: Api, name: string, nf: string): Promise<OneNfChain> {
@@ -28,15 +29,15 @@ export class OneNfChain {
         { id: 'e2', from: 'fw', to: 'out' },
       ],
     };
-    const { id }: Pipeline = await api.ok('POST', '/pipelines', draft);
+    const { id }: Chain = await api.ok('POST', '/chains', draft);
     const chain = new OneNfChain(api, id);
-    await chain.over(await api.ok('POST', '/deployments', { pipeline_id: id }));
+    await chain.over(await api.ok('POST', '/deployments', { chain_id: id }));
     return chain;
   }
 
   /** The only instance, as its agent reports it. */
   async instance() {
-    const { items } = await this.api.ok('GET', `/nf-instances?pipeline_id=${this.pipeline_id}`);
+    const { items } = await this.api.ok('GET', `/nf-instances?chain_id=${this.chain_id}`);
     return items[0];
   }
 
@@ -44,27 +45,24 @@ export class OneNfChain {
     return (await this.api.taken())[instanceId]?.packets ?? 0;
   }
 
-  /** `count` HTTP requests, each on a connection of its own; gives the finished job. */
+  /** Sends `count` HTTP requests, each on its own connection; returns their results. */
   async request(count: number) {
-    const http = { kind: 'http', from: 'client-3', to: 'web-1', count, rate_per_s: 50 };
-    const { id } = await this.api.ok('POST', '/twin/traffic', http);
-    return this.api.until('the end of the requests', async () => {
-      const now = await this.api.ok('GET', `/twin/traffic/${id}`);
-      return ['completed', 'failed'].includes(now.state) ? now : null;
-    });
+    await ensureRunning(this.api, 'web-1-http', { kind: 'http-server', node: 'web-1', config: {} });
+    const config = { to: 'web-1', count, rate_per_s: 50 };
+    return runToEnd(this.api, 'requests', { kind: 'http-client', node: 'client-3', config });
   }
 
-  /** Moves the NF to another form by a plan that is then deployed; gives the plan. */
+  /** Moves the NF to another implementation by deploying a plan; returns the plan. */
   async runOn(on: 'software' | 'container') {
-    const implementations = [{ pipeline_id: this.pipeline_id, node_id: 'fw', on }];
+    const implementations = [{ chain_id: this.chain_id, node_id: 'fw', on }];
     const plan = await this.api.ok('POST', '/plans', { implementations });
     await this.over(await this.api.ok('POST', '/deployments', { plan_id: plan.id }));
     return plan;
   }
 
   async remove(): Promise<void> {
-    await this.over(await this.api.ok('DELETE', `/deployments/${this.pipeline_id}`));
-    await this.api.ok('DELETE', `/pipelines/${this.pipeline_id}`);
+    await this.over(await this.api.ok('DELETE', `/deployments/${this.chain_id}`));
+    await this.api.ok('DELETE', `/chains/${this.chain_id}`);
   }
 
   private over({ id }: { id: string }) {

@@ -1,6 +1,6 @@
 import { type APIRequestContext, test as base, expect, type Page } from '@playwright/test';
 
-/** Of one NF instance; bytes are those of Ethernet frames without their checksums. */
+/** Counters of one NF instance; bytes are those of Ethernet frames without their checksums. */
 export interface Taken {
   packets: number;
   bytes: number;
@@ -23,14 +23,14 @@ export class Api {
     return { status: answer.status(), headers: answer.headers(), body: text ? JSON.parse(text) : null };
   }
 
-  /** Gives the body of a 2xx answer; any other fails the test. */
+  /** Returns the body of a 2xx answer; any other fails the test. */
   async ok(method: string, path: string, data?: unknown) {
     const { status, body } = await this.call(method, path, data);
     expect(status, `${method} ${path}: ${JSON.stringify(body)}`).toBeLessThan(300);
     return body;
   }
 
-  /** Polls until `read` gives a value that is not null. */
+  /** Polls until `read` returns a value that is not null. */
   async until<T>(what: string, read: () => Promise<T | null>, timeoutMs = 30_000): Promise<T> {
     let value: T | null = null;
     await expect
@@ -45,7 +45,7 @@ export class Api {
     return value as T;
   }
 
-  /** What each NF instance has taken in since it started. */
+  /** Packets that each NF instance has received since it started. */
   async taken(): Promise<Record<string, Taken>> {
     const { items } = await this.ok('GET', '/samples/counters');
     return Object.fromEntries(

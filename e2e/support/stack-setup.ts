@@ -1,8 +1,8 @@
 import { freePort } from '../../scripts/bench/measure.mjs';
-import { bringUpRack } from '../../scripts/demo-pipelines.mjs';
+import { bringUpRack } from '../../scripts/demo-chains.mjs';
 import { Stack } from '../../scripts/stack.mjs';
 
-/** Starts the real product with the rack and no pipelines; the address and secret go to the tests by environment. */
+/** Starts the real product with the rack and no chains; passes address and secret to the tests in the environment. */
 export default async function startStack() {
   const stack = new Stack({ port: await freePort(), purpose: 'e2e', twin: true });
   const stop = async () => {

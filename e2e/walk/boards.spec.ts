@@ -10,14 +10,14 @@ test('an NF moves to a board with its flows, carries real packets there, and sur
   api,
 }) => {
   const chain = await OneNfChain.deploy(api, 'boards-walk', NF);
-  const nf = { pipeline_id: chain.pipeline_id, node_id: 'fw' };
+  const nf = { chain_id: chain.chain_id, node_id: 'fw' };
   const over = (id: string): Promise<Reconfiguration> =>
     api.until('the end of the reconfiguration', async () => {
       const run = await api.ok('GET', `/reconfigurations/${id}`);
       return run.state === 'running' ? null : run;
     });
 
-  await test.step('to the board: loaded, verified, then traffic is led over', async () => {
+  await test.step('to the board: loaded, verified, then traffic is switched over', async () => {
     await chain.request(5);
     const run = await over((await api.ok('POST', '/reconfigurations', { nf, to: 'board', slot: SLOT })).id);
     expect(run).toMatchObject({ state: 'completed', loads: [{ module: NF, error: null, lost: 0 }] });
@@ -39,7 +39,7 @@ test('an NF moves to a board with its flows, carries real packets there, and sur
       const { items } = await api.ok('GET', '/reconfigurations');
       return items[0]?.cause === 'fallback' && items[0].state !== 'running' ? items[0] : null;
     });
-    expect(fallback).toMatchObject({ state: 'completed', moves: [{ nf: NF, to: 'software' }] });
+    expect(fallback).toMatchObject({ state: 'completed', moves: [{ nf: NF, to: { on: 'software' } }] });
     expect((await chain.instance()).id).toBe('boards-walk.fw.0');
     expect(await chain.request(20)).toMatchObject({ state: 'completed', received: 20, errors: 0 });
     await expect(page.getByText(/board lost|fall-?back|does not work/i).first()).toBeVisible();

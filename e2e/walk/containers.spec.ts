@@ -22,12 +22,12 @@ test('an NF moves into a container with its flows, carries real packets there, a
     expect(await flowsOf(id)).toContain('10.0.2.1');
   });
 
-  await test.step('the agent is killed: traffic goes on, and the next agent takes the container over', async () => {
+  await test.step('the agent is killed: traffic continues, and the next agent adopts the container', async () => {
     const { id, server } = await chain.instance();
     const { items: last } = await api.ok('GET', '/events?order=newest-first&limit=1');
     const fault = await api.ok('POST', '/twin/faults', { kind: 'agent-kill', target: server });
     expect(await chain.request(20)).toMatchObject({ state: 'completed', received: 20, errors: 0 });
-    // The server goes on to show what the killed agent reported until it misses it.
+    // The server still shows what the killed agent reported until it notices that the agent is gone.
     const since = `type=engine.adopted&subject=${server}&after=${last[0].id}`;
     await api.until('another agent', async () => {
       const { items } = await api.ok('GET', `/events?${since}`);

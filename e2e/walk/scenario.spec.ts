@@ -1,8 +1,8 @@
 import { expect, test } from '../support/orrery.js';
 
-test('SQL injection and DDoS detectors change places by partial and by full load, and back', async ({ api }) => {
+test('SQL injection and DDoS detectors swap places by partial and by full load, and back', async ({ api }) => {
   test.setTimeout(180_000);
-  const { id } = await api.ok('POST', '/scenarios/reconfiguration/runs');
+  const { id } = await api.ok('POST', '/scenarios/reconfiguration/runs', {});
   const run = await api.until(
     'the end of the scenario',
     async () => {
@@ -19,6 +19,6 @@ test('SQL injection and DDoS detectors change places by partial and by full load
     expect(moves.map(({ nf }: { nf: string }) => nf).sort()).toEqual(['ddos-detector', 'sqli-detector']);
   }
   expect(swaps).toHaveLength(4);
-  const { items: chains } = await api.ok('GET', '/pipelines');
+  const { items: chains } = await api.ok('GET', '/chains');
   expect(chains.map(({ draft }: { draft: { name: string } }) => draft.name)).not.toContain('scenario-sqli');
 });

@@ -1,10 +1,16 @@
+import { ensureRunning, runToEnd } from '../support/applications.js';
 import { Editor } from '../support/editor.js';
 import { expect, type Taken, test } from '../support/orrery.js';
 
 const NAT_ADDRESS = /^198\.(18|19)\./;
-/** Frames that a client sends at least for one request on a connection of its own: SYN, request, FIN; ACKs may ride on them. */
+/**
+ * Minimum number of frames that a client sends for one request on its own connection: SYN, request, FIN; ACKs may be
+ * piggybacked.
+ */
 const FRAMES_A_REQUEST = 3;
-/** A TCP frame without payload: Ethernet 14, IPv4 20, TCP 20 and at most 20 of options in what Linux sends here. */
+/**
+ * Longest TCP frame without payload: Ethernet 14, IPv4 20, TCP 20 and at most 20 of options as Linux sends them here.
+ */
 const EMPTY_FRAME_BYTES = 74;
 const ATTACK_BODY = "user=' or 1=1 union select password from users";
 
@@ -37,7 +43,7 @@ test('a chain drawn in the browser carries real packets in the twin', async ({ s
     await editor.connect(ids.nat, 'egress');
   });
 
-  await test.step('2 check: two branches for the same packet are refused until filters part them', async () => {
+  await test.step('2 check: two branches for the same packet are refused until filters separate them', async () => {
     await expect(editor.node(ids.ids!).getByRole('img', { name: /problem/ })).toBeVisible();
     await editor.selectEdge(ids.ids!, ids.firewall!);
     await editor.addCondition(1, /verdict/i, 'safe');
@@ -58,8 +64,8 @@ test('a chain drawn in the browser carries real packets in the twin', async ({ s
     await expect(editor.canvas).toBeVisible();
   });
 
-  const pipeline = await api.until('the stored chain', async () => {
-    const { items } = await api.ok('GET', '/pipelines');
+  const chain = await api.until('the stored chain', async () => {
+    const { items } = await api.ok('GET', '/chains');
     return items.find((each: { draft: { name: string } }) => each.draft.name === 'walk') ?? null;
   });
 
@@ -70,14 +76,11 @@ test('a chain drawn in the browser carries real packets in the twin', async ({ s
   });
 
   const instance = (node: string) => `walk.${ids[node]}.0`;
-  const send = async (request: object) => {
-    const job = await api.ok('POST', '/twin/traffic', request);
-    return api.until('end of the traffic', async () => {
-      const now = await api.ok('GET', `/twin/traffic/${job.id}`);
-      return ['completed', 'failed', 'stopped'].includes(now.state) ? now : null;
-    });
-  };
-  /** What each NF of the chain has taken in since `before`, as soon as `isAll` holds. */
+  await ensureRunning(api, 'web-1-http', { kind: 'http-server', node: 'web-1', config: {} });
+  await ensureRunning(api, 'web-1-probes', { kind: 'probe-server', node: 'web-1', config: {} });
+  const send = (config: object) =>
+    runToEnd(api, 'requests', { kind: 'http-client', node: 'client-1', config: { to: 'web-1', ...config } });
+  /** What each NF of the chain has received since `before`, once `isAll` is satisfied. */
   const takenSince = (before: Record<string, Taken>, isAll: (now: Record<string, Taken>) => boolean) =>
     api.until('packets of the traffic at each NF of its path', async () => {
       const now = await api.taken();
@@ -104,10 +107,10 @@ test('a chain drawn in the browser carries real packets in the twin', async ({ s
     );
     const before = await api.taken();
     const requests = 10;
-    const traffic = await send({ kind: 'http', from: 'client-1', to: 'web-1', count: requests, rate_per_s: 50 });
+    const traffic = await send({ count: requests, rate_per_s: 50 });
     expect(traffic).toMatchObject({ state: 'completed', received: requests, errors: 0 });
     const sent = requests * FRAMES_A_REQUEST;
-    // The NAT takes the replies, too: a SYN-ACK, the answer and a FIN for each request at least.
+    // The NAT also receives the replies: at least a SYN-ACK, the answer and a FIN per request.
     const taken = await takenSince(
       before,
       ({ ids, firewall, nat }) =>
@@ -127,16 +130,13 @@ test('a chain drawn in the browser carries real packets in the twin', async ({ s
     const before = await api.taken();
     const requests = 5;
     const traffic = await send({
-      kind: 'http',
-      from: 'client-1',
-      to: 'web-1',
       path: '/login?user=x%27%20or%201=1',
       body: ATTACK_BODY,
       count: requests,
       rate_per_s: 50,
     });
     expect(traffic).toMatchObject({ state: 'completed', received: requests });
-    // Each SYN still is safe, and so is an ACK before the request; from the attack on, all of a flow is unsafe.
+    // A SYN is still safe, and so is an ACK before the request; from the attack on, the whole flow is unsafe.
     const taken = await takenSince(
       before,
       ({ ids, firewall, limiter, nat }) =>
@@ -147,18 +147,14 @@ test('a chain drawn in the browser carries real packets in the twin', async ({ s
     );
     const { firewall, limiter } = taken;
     expect(limiter!.bytes).toBeGreaterThan(requests * ATTACK_BODY.length);
-    expect(firewall!.bytes, 'the firewall took frames with payload').toBeLessThanOrEqual(
+    expect(firewall!.bytes, 'the firewall received frames with payload').toBeLessThanOrEqual(
       firewall!.packets * EMPTY_FRAME_BYTES,
     );
   });
 
   await test.step('6 to 8 measure, judge, show: the chart moves and the objective has a measured value', async () => {
-    const probe = await api.ok('POST', '/twin/traffic', {
-      kind: 'probe',
-      from: 'client-1',
-      to: 'web-1',
-      rate_per_s: 100,
-    });
+    const config = { to: 'web-1', rate_per_s: 100 };
+    await ensureRunning(api, 'latency', { kind: 'probe', node: 'client-1', config });
     await page.getByRole('tab', { name: 'Live' }).click();
     const row = page.getByRole('table', { name: 'Objectives' }).getByRole('row').nth(1);
     await expect(row).toContainText(/\d\s*(µs|ms)/);
@@ -174,7 +170,7 @@ test('a chain drawn in the browser carries real packets in the twin', async ({ s
     await expect.poll(() => chart.evaluate((canvas: HTMLCanvasElement) => canvas.toDataURL())).not.toBe(picture);
     for (const title of ['Rate', 'Latency']) {
       await page.getByRole('button', { name: `${title}: table` }).click();
-      const figures = page.getByRole('region', { name: `${title}, table` }).getByRole('cell');
+      const figures = page.getByRole('table', { name: `${title}, table` }).getByRole('cell');
       await expect
         .poll(
           async () =>
@@ -185,11 +181,11 @@ test('a chain drawn in the browser carries real packets in the twin', async ({ s
         .toBeGreaterThanOrEqual(5);
       await page.getByRole('button', { name: `${title}: chart` }).click();
     }
-    await api.ok('DELETE', `/twin/traffic/${probe.id}`);
+    await api.ok('DELETE', '/applications/latency');
   });
 
-  await test.step('what was deployed can be taken down', async () => {
-    const operation = await api.ok('DELETE', `/deployments/${pipeline.id}`);
+  await test.step('the deployment can be removed', async () => {
+    const operation = await api.ok('DELETE', `/deployments/${chain.id}`);
     await api.until('the end of the undeployment', async () =>
       (await api.ok('GET', `/operations/${operation.id}`)).state === 'COMPLETED' ? true : null,
     );

@@ -11,18 +11,18 @@ import { cssVariables, theme } from '../shared/theme/theme.js';
 import '../shared/theme/tokens.css';
 import '../shared/theme/global.css';
 import { listenForKeys } from '../shared/ui/commands.js';
-import { LazyPage } from './lazy-page.js';
 import { LoginPage } from './login.js';
 import { NotFound } from './not-found.js';
 import { PAGES } from './pages.js';
 import { RouteError } from './route-error.js';
+import { pageRoutes } from './routes.js';
 import { Shell } from './shell.js';
 
 const queryClient = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 5_000,
-      // A refusal stays a refusal; a server that restarts is back in a moment.
+      // Retrying a refused request is pointless; a restarting server is soon back.
       retry: (count, error) => count < 2 && !(error instanceof ApiError && error.status >= 400 && error.status < 500),
     },
   },
@@ -33,14 +33,7 @@ const router = createBrowserRouter([
   {
     element: <Shell />,
     errorElement: <RouteError />,
-    children: [
-      ...PAGES.map(({ path, load }) => ({
-        path: path === '/' ? '/' : `${path}/*`,
-        element: <LazyPage key={path} load={load} />,
-        errorElement: <RouteError />,
-      })),
-      { path: '*', element: <NotFound /> },
-    ],
+    children: [...pageRoutes(PAGES), { path: '*', element: <NotFound /> }],
   },
 ]);
 

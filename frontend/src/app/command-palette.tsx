@@ -3,7 +3,7 @@ import '@mantine/spotlight/styles.css';
 import { IconSearch } from '@tabler/icons-react';
 import { useEffect, useState } from 'react';
 import { useNavigate } from 'react-router';
-import { usePipelines } from '../shared/api/queries.js';
+import { useChains } from '../shared/api/queries.js';
 import { useCommandList } from '../shared/ui/commands.js';
 import { Keys } from '../shared/ui/keys.js';
 import classes from './command-palette.module.css';
@@ -15,21 +15,22 @@ interface Item {
   readonly title: string;
   readonly group: string;
   readonly keys?: string;
+  readonly words?: readonly string[];
   readonly run: () => void;
 }
 
-/** Opens anew whenever `request` changes. */
+/** Reopens whenever `request` changes. */
 export default function CommandPalette({ request }: { readonly request: number }) {
   const [query, setQuery] = useState('');
   const commands = useCommandList();
-  const pipelines = usePipelines();
+  const chains = useChains();
   const navigate = useNavigate();
   // biome-ignore lint/correctness/useExhaustiveDependencies: a request opens it
   useEffect(() => palette.open(), [request]);
 
   const items: Item[] = [
     ...commands.filter(({ hidden }) => !hidden),
-    ...(pipelines.data ?? []).map(({ id, draft }) => ({
+    ...(chains.data ?? []).map(({ id, draft }) => ({
       id: `chain.${id}`,
       title: `Open chain ${draft.title}`,
       group: 'Chains',
@@ -37,9 +38,10 @@ export default function CommandPalette({ request }: { readonly request: number }
     })),
   ];
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
-  const found = items.filter(({ title, group }) =>
-    words.every((word) => `${group} ${title}`.toLowerCase().includes(word)),
-  );
+  const found = items.filter(({ title, group, words: more = [] }) => {
+    const text = [group, title, ...more].join(' ').toLowerCase();
+    return words.every((word) => text.includes(word));
+  });
   const groups = [...new Set(found.map(({ group }) => group))];
 
   return (

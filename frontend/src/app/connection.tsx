@@ -53,7 +53,7 @@ export function ConnectionState() {
   );
 }
 
-/** Says that the figures on the page are old, and since when. */
+/** Warns that the figures on the page are stale, and since when. */
 export function ConnectionBanner() {
   const state = useStreamStatus((status) => status.state);
   const since_ms = useStreamStatus((status) => status.since_ms);
@@ -65,7 +65,7 @@ export function ConnectionBanner() {
       {cut && (
         <div className={classes.banner}>
           <span>
-            The connection was lost <Age since_ms={since_ms} /> ago. What you see is from before.{' '}
+            The connection was lost <Age since_ms={since_ms} /> ago. You are looking at old data.{' '}
             {next !== null && next > now ? `Next attempt in ${Math.ceil((next - now) / 1000)} s.` : 'Trying now.'}
           </span>
           <Button variant="default" size="compact-xs" onClick={reconnectNow}>

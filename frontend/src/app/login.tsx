@@ -4,13 +4,13 @@ import { Navigate, useSearchParams } from 'react-router';
 import { useStore } from 'zustand';
 import { ApiError, call } from '../shared/api/client.js';
 import { sessionStore, signIn, useSession } from '../shared/api/session.js';
-import { useDocumentTitle } from '../shared/ui/page-header.js';
+import { useDocumentTitle } from '../shared/page/page-header.js';
 import classes from './login.module.css';
 import { Logo } from './logo.js';
 
 const ENDED = {
-  expired: 'Your session has ended. Sign in again to go on where you were.',
-  refused: 'You were signed out. Sign in again to go on where you were.',
+  expired: 'Your session has ended. Sign in again to continue.',
+  refused: 'You were signed out. Sign in again to continue.',
 };
 
 function reason(error: unknown): string {
@@ -21,7 +21,7 @@ function reason(error: unknown): string {
   return error.message;
 }
 
-/** Only paths of this console are gone to after signing in. */
+/** After sign-in, redirect only to paths of this console. */
 function safeNext(next: string | null): string {
   return next?.startsWith('/') && !next.startsWith('//') ? next : '/';
 }
@@ -39,7 +39,7 @@ export function LoginPage() {
   const submit = async (event: FormEvent) => {
     event.preventDefault();
     if (secret.trim() === '') {
-      setError('Type the secret.');
+      setError('Enter the secret.');
       return;
     }
     setBusy(true);

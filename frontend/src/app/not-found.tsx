@@ -1,6 +1,6 @@
 import { Anchor } from '@mantine/core';
 import { Link } from 'react-router';
-import { PageBody, PageHeader } from '../shared/ui/page-header.js';
+import { PageBody, PageHeader } from '../shared/page/page-header.js';
 import { EmptyState } from '../shared/ui/states.js';
 
 export function NotFound() {

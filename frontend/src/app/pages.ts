@@ -1,118 +1,49 @@
-import {
-  IconActivityHeartbeat,
-  IconBolt,
-  IconBooks,
-  IconCpu2,
-  IconHierarchy2,
-  IconLayoutDashboard,
-  IconListCheck,
-  IconPlugConnected,
-  IconTargetArrow,
-  IconTopologyStar3,
-} from '@tabler/icons-react';
-import type { ComponentType } from 'react';
+import { acceleratorsPage } from '../features/accelerators/definition.js';
+import { capabilitiesPage } from '../features/capabilities/definition.js';
+import { cataloguePage } from '../features/catalogue/definition.js';
+import { chainEditorPage } from '../features/chain-editor/definition.js';
+import { chainListPage } from '../features/chain-list/definition.js';
+import { chainPlanPage } from '../features/chain-plan/definition.js';
+import { controlLoopsPage } from '../features/control-loops/definition.js';
+import { eventsPage } from '../features/events/definition.js';
+import { operationsPage } from '../features/operations/definition.js';
+import { overviewPage } from '../features/overview/definition.js';
+import { scenarioReportPage } from '../features/scenario-report/definition.js';
+import { slosPage } from '../features/slos/definition.js';
+import { switchesPage } from '../features/switches/definition.js';
+import { topologyPage } from '../features/topology/definition.js';
+import { twinLabPage } from '../features/twin-lab/definition.js';
+import { mayAs, useSession } from '../shared/api/session.js';
+import type { PageDefinition } from '../shared/page/definition.js';
 
-export interface PageDefinition {
-  readonly path: string;
-  readonly title: string;
-  readonly section: 'main' | 'observe' | 'twin' | 'system';
-  readonly icon: ComponentType<{ size?: number; stroke?: number }>;
-  /** Typed after `g`. */
-  readonly letter: string;
-  /** The module's `Component` is the page; `/*` lets it have routes of its own. */
-  readonly load: () => Promise<{ readonly Component: ComponentType }>;
-}
-
-/** A page is one folder under `features` and one entry here, in the order of the navigation. */
+/** Every page, in the order of the navigation. A page is one folder under `features` and one line here. */
 export const PAGES: readonly PageDefinition[] = [
-  {
-    path: '/',
-    title: 'Overview',
-    section: 'main',
-    icon: IconLayoutDashboard,
-    letter: 'o',
-    load: () => import('../features/overview/page.js'),
-  },
-  {
-    path: '/chains',
-    title: 'Chains',
-    section: 'main',
-    icon: IconHierarchy2,
-    letter: 'c',
-    load: () => import('../features/chains/page.js'),
-  },
-  {
-    path: '/catalogue',
-    title: 'Catalogue',
-    section: 'main',
-    icon: IconBooks,
-    letter: 'n',
-    load: () => import('../features/catalogue/page.js'),
-  },
-  {
-    path: '/topology',
-    title: 'Topology',
-    section: 'observe',
-    icon: IconTopologyStar3,
-    letter: 't',
-    load: () => import('../features/topology/page.js'),
-  },
-  {
-    path: '/accelerators',
-    title: 'Accelerators',
-    section: 'observe',
-    icon: IconCpu2,
-    letter: 'a',
-    load: () => import('../features/accelerators/page.js'),
-  },
-  {
-    path: '/slos',
-    title: 'SLOs',
-    section: 'observe',
-    icon: IconTargetArrow,
-    letter: 's',
-    load: () => import('../features/slos/page.js'),
-  },
-  {
-    path: '/events',
-    title: 'Events',
-    section: 'observe',
-    icon: IconActivityHeartbeat,
-    letter: 'e',
-    load: () => import('../features/events/page.js'),
-  },
-  {
-    path: '/operations',
-    title: 'Operations',
-    section: 'observe',
-    icon: IconListCheck,
-    letter: 'p',
-    load: () => import('../features/operations/page.js'),
-  },
-  {
-    path: '/twin',
-    title: 'Twin lab',
-    section: 'twin',
-    icon: IconBolt,
-    letter: 'l',
-    load: () => import('../features/twin-lab/page.js'),
-  },
-  {
-    path: '/capabilities',
-    title: 'Capabilities',
-    section: 'system',
-    icon: IconPlugConnected,
-    letter: 'b',
-    load: () => import('../features/capabilities/page.js'),
-  },
+  overviewPage,
+  chainListPage,
+  chainEditorPage,
+  chainPlanPage,
+  cataloguePage,
+  topologyPage,
+  switchesPage,
+  acceleratorsPage,
+  slosPage,
+  eventsPage,
+  operationsPage,
+  controlLoopsPage,
+  twinLabPage,
+  scenarioReportPage,
+  capabilitiesPage,
 ];
 
-export const SECTIONS: readonly { readonly id: PageDefinition['section']; readonly title: string | null }[] = [
-  { id: 'main', title: null },
-  { id: 'observe', title: 'Observe' },
-  { id: 'twin', title: 'Digital twin' },
-  { id: 'system', title: 'System' },
-];
+/** The server's interactive API reference. */
+export const API_REFERENCE = { path: '/api/docs', title: 'API reference', group: 'system' } as const;
 
-/** The server's own page that describes and tries the API. */
-export const API_REFERENCE = { path: '/api/docs', title: 'API reference', section: 'system' } as const;
+type OfferedPage = PageDefinition & Required<Pick<PageDefinition, 'navigation'>>;
+
+/** The pages that navigation and palette offer to the signed-in user. */
+export function useOfferedPages(): readonly OfferedPage[] {
+  const session = useSession();
+  return PAGES.filter(
+    (page): page is OfferedPage => page.navigation !== undefined && (!page.role || mayAs(session, page.role)),
+  );
+}

@@ -1,7 +1,7 @@
 import { useRouteError } from 'react-router';
 import { ErrorState } from '../shared/ui/states.js';
 
-/** A page that threw; the rest of the console goes on. */
+/** Shown for a page that threw; the rest of the console keeps working. */
 export function RouteError() {
   const error = useRouteError();
   const gone = error instanceof TypeError && /dynamically imported module/.test(error.message);

@@ -1,8 +1,8 @@
-import type { DirectAttribute, Filter, FilterTerm, NfDescriptor, PipelineDefinition } from '@orrery/contract';
+import type { ChainDefinition, DirectAttribute, Filter, FilterTerm, NfDescriptor } from '@orrery/contract';
 import { Ipv4Prefix } from '@orrery/contract';
 import { nodeLabel, upstreamOf } from './graph.js';
 
-/** Something that a filter can ask of a packet, with what a form needs to offer values. */
+/** An attribute that a filter can test, with what a form needs to offer values. */
 export interface Attribute {
   name: string;
   title: string;
@@ -35,7 +35,7 @@ export const DIRECT_FILTER_ATTRIBUTES: readonly Attribute[] = Object.entries(DIR
 
 /** What an edge that leaves `from` can filter on: packet fields, and what `from` and every NF before it derive. */
 export function attributesAt(
-  definition: PipelineDefinition,
+  definition: ChainDefinition,
   from: string,
   descriptors: readonly NfDescriptor[],
 ): Attribute[] {
@@ -68,7 +68,7 @@ export function startValue(attribute: Pick<Attribute, 'kind' | 'values'>): strin
   return attribute.kind === 'port' ? 80 : '0.0.0.0/0';
 }
 
-/** What is wrong with a value that is being typed, or null. */
+/** The error of a value being typed, or null. */
 export function valueProblem(attribute: Attribute, value: string | number): string | null {
   const text = String(value);
   switch (attribute.kind) {
@@ -92,7 +92,7 @@ export function valueProblem(attribute: Attribute, value: string | number): stri
   }
 }
 
-/** Text of a form turned into what the contract stores: whole numbers as numbers. */
+/** Converts form text to the stored value: integers become numbers. */
 export function parseValue(text: string): string | number {
   const trimmed = text.trim();
   return /^\d{1,5}$/.test(trimmed) ? Number(trimmed) : trimmed;
@@ -105,7 +105,7 @@ const SHORT: Record<string, string> = {
   'port.dst': 'port',
 };
 
-/** A filter in few words for the label of an edge: `safe · TCP · port 80`. Empty when everything matches. */
+/** A short text of a filter for an edge label: `safe · TCP · port 80`. Empty if everything matches. */
 export function filterLabel(filter: Filter): string {
   return filter.map(termLabel).join(' · ');
 }

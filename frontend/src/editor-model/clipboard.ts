@@ -1,19 +1,19 @@
-import { PipelineDefinition, type PipelineEdge, type PipelineNode } from '@orrery/contract';
+import { ChainDefinition, type ChainEdge, type ChainNode } from '@orrery/contract';
 import { parse, stringify } from 'yaml';
 import { type Point, renameInFilter, snap } from './edit.js';
 import { edgesWithin, type Selection } from './graph.js';
 import { freshEdgeId, freshName } from './identifiers.js';
 
-/** A part of a chain that stands alone: nodes and the edges between them. */
+/** A self-contained part of a chain: nodes and the edges between them. */
 export interface Fragment {
-  nodes: PipelineNode[];
-  edges: PipelineEdge[];
+  nodes: ChainNode[];
+  edges: ChainEdge[];
 }
 
-const { nodes: Nodes, edges: Edges } = PipelineDefinition.shape;
+const { nodes: Nodes, edges: Edges } = ChainDefinition.shape;
 
 /** The selected nodes and the edges between them. */
-export function copy(definition: PipelineDefinition, selection: Pick<Selection, 'nodes'>): Fragment {
+export function copy(definition: ChainDefinition, selection: Pick<Selection, 'nodes'>): Fragment {
   const ids = new Set(selection.nodes);
   return structuredClone({
     nodes: definition.nodes.filter((node) => ids.has(node.id)),
@@ -21,12 +21,12 @@ export function copy(definition: PipelineDefinition, selection: Pick<Selection, 
   });
 }
 
-/** As text for the system clipboard; a whole chain's YAML can be pasted just the same. */
+/** As text for the system clipboard; the YAML of a whole chain can also be pasted. */
 export function fragmentToYaml(fragment: Fragment): string {
   return stringify(fragment, { lineWidth: 120 });
 }
 
-/** The fragment in a text, or null when it holds none. */
+/** The fragment in a text, or null if there is none. */
 export function fragmentFromYaml(text: string): Fragment | null {
   if (text.length > 1_000_000 || !text.includes('nodes')) return null;
   try {
@@ -39,20 +39,20 @@ export function fragmentFromYaml(text: string): Fragment | null {
   }
 }
 
-export type Pasted = { ok: true; definition: PipelineDefinition; selection: Selection } | { ok: false; reason: string };
+export type Pasted = { ok: true; definition: ChainDefinition; selection: Selection } | { ok: false; reason: string };
 
 /**
  * Adds a fragment under fresh ids: filters inside it follow their nodes, and filters on nodes outside it keep their
- * names. Ends of the chain that it already has are left out. `at` is the place of the fragment's upper left corner.
+ * names. Chain ends that already exist are omitted. `at` is the position of the fragment's upper left corner.
  */
-export function paste(definition: PipelineDefinition, fragment: Fragment, at?: Point): Pasted {
+export function paste(definition: ChainDefinition, fragment: Fragment, at?: Point): Pasted {
   const hasIngress = definition.nodes.some((node) => node.kind === 'ingress');
   const hasEgress = definition.nodes.some((node) => node.kind === 'egress');
   const nodes = fragment.nodes.filter(
     (node) => node.kind === 'nf' || !(node.kind === 'ingress' ? hasIngress : hasEgress),
   );
-  if (nodes.length === 0) return { ok: false, reason: 'There is nothing to paste that the chain does not have.' };
-  if (definition.nodes.length + nodes.length > 200) return { ok: false, reason: 'A chain holds at most 200 nodes.' };
+  if (nodes.length === 0) return { ok: false, reason: 'Nothing to paste: the chain already has all of it.' };
+  if (definition.nodes.length + nodes.length > 200) return { ok: false, reason: 'A chain can have at most 200 nodes.' };
 
   const takenNodes = new Set(definition.nodes.map((node) => node.id));
   const renamed = new Map<string, string>();
@@ -85,7 +85,7 @@ export function paste(definition: PipelineDefinition, fragment: Fragment, at?: P
     return [{ ...structuredClone(edge), id, from, to, filter }];
   });
   if (definition.edges.length + newEdges.length > 600) {
-    return { ok: false, reason: 'A chain holds at most 600 connections.' };
+    return { ok: false, reason: 'A chain can have at most 600 connections.' };
   }
   return {
     ok: true,
@@ -99,7 +99,7 @@ export function paste(definition: PipelineDefinition, fragment: Fragment, at?: P
 }
 
 /** The first diagonal step at which no pasted tile covers another exactly. */
-function freeShift(definition: PipelineDefinition, nodes: readonly PipelineNode[]): Point {
+function freeShift(definition: ChainDefinition, nodes: readonly ChainNode[]): Point {
   const key = (point: Point) => `${Math.round(point.x)},${Math.round(point.y)}`;
   const taken = new Set(definition.nodes.flatMap((node) => (node.position ? [key(node.position)] : [])));
   for (let step = 1; ; step++) {
@@ -111,8 +111,8 @@ function freeShift(definition: PipelineDefinition, nodes: readonly PipelineNode[
   }
 }
 
-/** Copies the selection beside itself. */
-export function duplicate(definition: PipelineDefinition, selection: Selection): Pasted {
+/** Duplicates the selection next to itself. */
+export function duplicate(definition: ChainDefinition, selection: Selection): Pasted {
   if (selection.nodes.length === 0) return { ok: false, reason: 'Select the nodes to duplicate first.' };
   return paste(definition, copy(definition, selection));
 }

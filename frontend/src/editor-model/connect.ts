@@ -1,4 +1,4 @@
-import type { PipelineDefinition } from '@orrery/contract';
+import type { ChainDefinition } from '@orrery/contract';
 import { downstreamOf, nodeLabel, nodeOf } from './graph.js';
 import { freshEdgeId } from './identifiers.js';
 
@@ -7,17 +7,17 @@ export type Verdict = { ok: true } | { ok: false; reason: string };
 const EDGE_LIMIT = 600;
 
 /**
- * Whether an edge `from` -> `to` may be drawn, with a sentence for the operator when not. A second edge between the same
- * two nodes is legal only beside filtered ones: two edges that both match everything would carry each packet twice.
+ * Whether an edge `from` -> `to` is allowed, with an explanation if not. A second edge between the same two nodes is allowed
+ * only if all of them have filters: two edges that both match everything would carry each packet twice.
  */
-export function canConnect(definition: PipelineDefinition, from: string, to: string): Verdict {
+export function canConnect(definition: ChainDefinition, from: string, to: string): Verdict {
   const source = nodeOf(definition, from);
   const target = nodeOf(definition, to);
   if (!source || !target) return refuse('That node is no longer in the chain.');
   if (from === to) return refuse('An NF cannot feed itself.');
   if (source.kind === 'egress') return refuse('Traffic ends at the egress: nothing can follow it.');
   if (target.kind === 'ingress') return refuse('Traffic begins at the ingress: nothing can lead to it.');
-  if (definition.edges.length >= EDGE_LIMIT) return refuse(`A chain holds at most ${EDGE_LIMIT} connections.`);
+  if (definition.edges.length >= EDGE_LIMIT) return refuse(`A chain can have at most ${EDGE_LIMIT} connections.`);
   const unfiltered = definition.edges.find((edge) => edge.from === from && edge.to === to && edge.filter.length === 0);
   if (unfiltered) {
     return refuse(
@@ -25,9 +25,7 @@ export function canConnect(definition: PipelineDefinition, from: string, to: str
     );
   }
   if (downstreamOf(definition, [to]).has(from)) {
-    return refuse(
-      `${nodeLabel(target)} already leads to ${nodeLabel(source)}: packets would go round in a circle for ever.`,
-    );
+    return refuse(`${nodeLabel(target)} already leads to ${nodeLabel(source)}: packets would loop forever.`);
   }
   return { ok: true };
 }
@@ -36,10 +34,10 @@ function refuse(reason: string): Verdict {
   return { ok: false, reason };
 }
 
-export type Connected = { ok: true; definition: PipelineDefinition; edge: string } | { ok: false; reason: string };
+export type Connected = { ok: true; definition: ChainDefinition; edge: string } | { ok: false; reason: string };
 
 /** Adds an edge that matches everything. */
-export function connect(definition: PipelineDefinition, from: string, to: string): Connected {
+export function connect(definition: ChainDefinition, from: string, to: string): Connected {
   const verdict = canConnect(definition, from, to);
   if (!verdict.ok) return verdict;
   const edge = freshEdgeId(new Set(definition.edges.map((each) => each.id)));
@@ -51,10 +49,10 @@ export function connect(definition: PipelineDefinition, from: string, to: string
 }
 
 /**
- * The order in which two selected nodes can be connected: as selected, else the other way round; with the reason of the
- * first when neither is legal.
+ * The order in which two selected nodes can be connected: as selected, otherwise reversed. If neither is allowed, the reason
+ * is that of the first.
  */
-export function connectEither(definition: PipelineDefinition, first: string, second: string): Connected {
+export function connectEither(definition: ChainDefinition, first: string, second: string): Connected {
   const forward = connect(definition, first, second);
   if (forward.ok) return forward;
   const backward = connect(definition, second, first);

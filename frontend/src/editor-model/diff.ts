@@ -1,4 +1,4 @@
-import type { PipelineDefinition, PipelineEdge, PipelineNode } from '@orrery/contract';
+import type { ChainDefinition, ChainEdge, ChainNode } from '@orrery/contract';
 import { filterLabel } from './attributes.js';
 import { nodeLabel, nodeOf } from './graph.js';
 
@@ -13,8 +13,8 @@ export interface Difference {
   summary: string;
 }
 
-/** What must be done to `before` to get `after`. Positions do not count: they change no packet. */
-export function diffDefinitions(before: PipelineDefinition, after: PipelineDefinition): Difference[] {
+/** The changes from `before` to `after`. Positions are ignored: they do not affect packets. */
+export function diffDefinitions(before: ChainDefinition, after: ChainDefinition): Difference[] {
   return [
     ...diffLists('node', before.nodes, after.nodes, {
       label: nodeLabel,
@@ -54,7 +54,7 @@ export function diffDefinitions(before: PipelineDefinition, after: PipelineDefin
 
 interface Kind<Item> {
   label: (item: Item) => string;
-  /** The part of an item whose change counts. */
+  /** The part of an item that is compared. */
   essence: (item: Item) => unknown;
   describe: (before: Item, after: Item) => string;
 }
@@ -79,11 +79,11 @@ function diffLists<Item extends { id: string }>(
   ];
 }
 
-function withoutPosition({ position: _, ...node }: PipelineNode) {
+function withoutPosition({ position: _, ...node }: ChainNode) {
   return node;
 }
 
-function nodeChange(before: PipelineNode, after: PipelineNode): string {
+function nodeChange(before: ChainNode, after: ChainNode): string {
   const parts: string[] = [];
   if (before.kind !== after.kind) parts.push('kind');
   if (before.title !== after.title) parts.push('title');
@@ -95,7 +95,7 @@ function nodeChange(before: PipelineNode, after: PipelineNode): string {
   return parts.join(', ');
 }
 
-function edgeChange(before: PipelineEdge, after: PipelineEdge): string {
+function edgeChange(before: ChainEdge, after: ChainEdge): string {
   const parts: string[] = [];
   if (before.from !== after.from || before.to !== after.to) parts.push(`was ${before.from} → ${before.to}`);
   if (!same(before.filter, after.filter)) {
@@ -105,7 +105,7 @@ function edgeChange(before: PipelineEdge, after: PipelineEdge): string {
   return parts.join(', ');
 }
 
-function classChange(before: PipelineDefinition, after: PipelineDefinition): string {
+function classChange(before: ChainDefinition, after: ChainDefinition): string {
   const names = { from: 'hosts', match: 'match', rate_bps: 'rate', packet_bytes: 'packet length' } as const;
   const changed = (Object.keys(names) as (keyof typeof names)[]).filter(
     (key) => !same(before.traffic_class[key], after.traffic_class[key]),
@@ -114,7 +114,7 @@ function classChange(before: PipelineDefinition, after: PipelineDefinition): str
 }
 
 /** An edge in words: `IDS → Firewall (safe · TCP)`. */
-export function edgeLabel(definition: PipelineDefinition, edge: PipelineEdge): string {
+export function edgeLabel(definition: ChainDefinition, edge: ChainEdge): string {
   const end = (id: string) => {
     const node = nodeOf(definition, id);
     return node ? nodeLabel(node) : id;

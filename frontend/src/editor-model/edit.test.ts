@@ -44,7 +44,7 @@ describe('canConnect', () => {
 
   it('refuses with a reason that the operator can act on', () => {
     expect(refusal(canConnect(line, 'a', 'a'))).toMatch(/feed itself/);
-    expect(refusal(canConnect(line, 'b', 'a'))).toMatch(/circle/);
+    expect(refusal(canConnect(line, 'b', 'a'))).toMatch(/loop/);
     expect(refusal(canConnect(line, 'egress', 'a'))).toMatch(/ends at the egress/);
     expect(refusal(canConnect(line, 'a', 'ingress'))).toMatch(/begins at the ingress/);
     expect(refusal(canConnect(line, 'a', 'b'))).toMatch(/already sends everything/);

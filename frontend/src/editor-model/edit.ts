@@ -1,10 +1,10 @@
 import type {
+  ChainDefinition,
+  ChainEdge,
+  ChainNode,
   ClassSlo,
   Filter,
   NfDescriptor,
-  PipelineDefinition,
-  PipelineEdge,
-  PipelineNode,
   Slo,
   TrafficClass,
 } from '@orrery/contract';
@@ -21,7 +21,7 @@ export interface Point {
 /** Size of a tile on the canvas, pixels; positions are snapped to the grid. */
 export const TILE = { width: 208, height: 76 } as const;
 /** The ends of the chain are narrower than NFs. */
-export function tileWidth(node: Pick<PipelineNode, 'kind'>): number {
+export function tileWidth(node: Pick<ChainNode, 'kind'>): number {
   return node.kind === 'nf' ? TILE.width : 128;
 }
 export const GRID = 8;
@@ -31,11 +31,11 @@ export function snap(point: Point): Point {
   return { x: Math.round(point.x / GRID) * GRID, y: Math.round(point.y / GRID) * GRID };
 }
 
-/** Layers of direct attributes: a node of this name could not be told from them in a filter. */
+/** Layers of direct attributes: a node with such a name would be ambiguous in a filter. */
 const RESERVED_IDS: ReadonlySet<string> = new Set(DIRECT_ATTRIBUTES.map((name) => name.slice(0, name.indexOf('.'))));
 
-const nodeIds = (definition: PipelineDefinition) => new Set(definition.nodes.map((node) => node.id));
-const edgeIds = (definition: PipelineDefinition) => new Set(definition.edges.map((edge) => edge.id));
+const nodeIds = (definition: ChainDefinition) => new Set(definition.nodes.map((node) => node.id));
+const edgeIds = (definition: ChainDefinition) => new Set(definition.edges.map((edge) => edge.id));
 
 /** What can be put on the canvas: an NF of the catalogue, or an end of the chain. */
 export type Part = { kind: 'nf'; descriptor: NfDescriptor } | { kind: 'ingress' } | { kind: 'egress' };
@@ -44,25 +44,26 @@ export function partName(part: Part): string {
   return part.kind === 'nf' ? part.descriptor.id : part.kind;
 }
 
-export type Added = { ok: true; definition: PipelineDefinition; node: string } | { ok: false; reason: string };
+export type Added = { ok: true; definition: ChainDefinition; node: string } | { ok: false; reason: string };
 
-/** Adds a node that keeps its descriptor's default configuration; moved aside when the place is taken. */
-export function addPart(definition: PipelineDefinition, part: Part, position?: Point): Added {
-  if (definition.nodes.length >= NODE_LIMIT) return { ok: false, reason: `A chain holds at most ${NODE_LIMIT} nodes.` };
+/** Adds a node with its descriptor's default configuration; moved aside if the place is taken. */
+export function addPart(definition: ChainDefinition, part: Part, position?: Point): Added {
+  if (definition.nodes.length >= NODE_LIMIT)
+    return { ok: false, reason: `A chain can have at most ${NODE_LIMIT} nodes.` };
   if (part.kind !== 'nf' && definition.nodes.some((node) => node.kind === part.kind)) {
     return { ok: false, reason: `The chain already has its ${part.kind}.` };
   }
   const id = freshName(partName(part), nodeIds(definition));
   const place = freePosition(definition, position ?? nextPosition(definition));
-  const node: PipelineNode =
+  const node: ChainNode =
     part.kind === 'nf'
       ? { id, kind: 'nf', nf: part.descriptor.id, position: place, config: {} }
       : { id, kind: part.kind, position: place };
   return { ok: true, node: id, definition: { ...definition, nodes: [...definition.nodes, node] } };
 }
 
-/** Right of everything that stands on the canvas, on the middle row. */
-export function nextPosition(definition: PipelineDefinition): Point {
+/** To the right of everything on the canvas, on the middle row. */
+export function nextPosition(definition: ChainDefinition): Point {
   const placed = definition.nodes.flatMap((node) => (node.position ? [node.position] : []));
   if (placed.length === 0) return { x: 0, y: 0 };
   const xs = placed.map((point) => point.x);
@@ -70,7 +71,7 @@ export function nextPosition(definition: PipelineDefinition): Point {
   return snap({ x: Math.max(...xs) + TILE.width + 48, y: (Math.min(...ys) + Math.max(...ys)) / 2 });
 }
 
-function freePosition(definition: PipelineDefinition, wish: Point): Point {
+function freePosition(definition: ChainDefinition, wish: Point): Point {
   let place = snap(wish);
   const taken = (point: Point) =>
     definition.nodes.some(
@@ -80,8 +81,8 @@ function freePosition(definition: PipelineDefinition, wish: Point): Point {
   return place;
 }
 
-/** The nearest place below a wish where a tile covers no other. */
-export function freeSpot(definition: PipelineDefinition, wish: Point): Point {
+/** The nearest position at or below the desired one where a tile overlaps no other. */
+export function freeSpot(definition: ChainDefinition, wish: Point): Point {
   const place = snap(wish);
   const covers = definition.nodes.some(
     (node) =>
@@ -93,17 +94,17 @@ export function freeSpot(definition: PipelineDefinition, wish: Point): Point {
   return covers ? freeSpot(definition, { x: place.x, y: place.y + GRID * 4 }) : place;
 }
 
-/** Space between a tile and one that is put behind it. */
+/** Space between a tile and the next one to its right. */
 const GAP = 56;
 
 /**
  * Puts a new node on an edge: the first half keeps id, filter and rate, the second matches everything. Where there is no
  * room between the two ends, what follows moves to the right.
  */
-export function insertOnEdge(definition: PipelineDefinition, edgeId: string, part: Part): Added {
+export function insertOnEdge(definition: ChainDefinition, edgeId: string, part: Part): Added {
   const edge = edgeOf(definition, edgeId);
   if (!edge) return { ok: false, reason: 'That connection is no longer in the chain.' };
-  if (part.kind !== 'nf') return { ok: false, reason: 'Only an NF can stand in the middle of a connection.' };
+  if (part.kind !== 'nf') return { ok: false, reason: 'Only an NF can be inserted into a connection.' };
   const from = nodeOf(definition, edge.from);
   const to = nodeOf(definition, edge.to);
   if (!from?.position || !to?.position) return splitEdge(definition, edge, part);
@@ -115,7 +116,7 @@ export function insertOnEdge(definition: PipelineDefinition, edgeId: string, par
   return splitEdge(room, edge, part, { x, y: (from.position.y + to.position.y) / 2 });
 }
 
-function shiftRight(definition: PipelineDefinition, ids: readonly string[], by: number): PipelineDefinition {
+function shiftRight(definition: ChainDefinition, ids: readonly string[], by: number): ChainDefinition {
   const moved = new Set(ids);
   const positions = definition.nodes.flatMap(({ id, position }) =>
     position && moved.has(id) ? [[id, { x: position.x + by, y: position.y }] as const] : [],
@@ -123,10 +124,10 @@ function shiftRight(definition: PipelineDefinition, ids: readonly string[], by: 
   return applyLayout(definition, new Map(positions));
 }
 
-function splitEdge(definition: PipelineDefinition, edge: PipelineEdge, part: Part, position?: Point): Added {
+function splitEdge(definition: ChainDefinition, edge: ChainEdge, part: Part, position?: Point): Added {
   const added = addPart(definition, part, position);
   if (!added.ok) return added;
-  const second: PipelineEdge = {
+  const second: ChainEdge = {
     id: freshEdgeId(edgeIds(definition)),
     from: added.node,
     to: edge.to,
@@ -139,30 +140,30 @@ function splitEdge(definition: PipelineDefinition, edge: PipelineEdge, part: Par
   return { ...added, definition: { ...added.definition, edges } };
 }
 
-export function removeEdges(definition: PipelineDefinition, ids: Iterable<string>): PipelineDefinition {
+export function removeEdges(definition: ChainDefinition, ids: Iterable<string>): ChainDefinition {
   const gone = new Set(ids);
   return { ...definition, edges: definition.edges.filter((edge) => !gone.has(edge.id)) };
 }
 
 /**
- * Removes nodes with their edges. With `reconnect` what led to a removed node leads on to what followed it, on the
+ * Removes nodes with their edges. With `reconnect`, predecessors of a removed node are connected to its successors, with the
  * conjunction of both filters without the attributes that the removed node derived.
  */
 export function removeNodes(
-  definition: PipelineDefinition,
+  definition: ChainDefinition,
   ids: Iterable<string>,
   { reconnect = false }: { reconnect?: boolean } = {},
-): PipelineDefinition {
+): ChainDefinition {
   let result = definition;
   for (const id of ids) result = removeNode(result, id, reconnect);
   return result;
 }
 
-function removeNode(definition: PipelineDefinition, id: string, reconnect: boolean): PipelineDefinition {
+function removeNode(definition: ChainDefinition, id: string, reconnect: boolean): ChainDefinition {
   if (!nodeOf(definition, id)) return definition;
   const before = definition.edges.filter((edge) => edge.to === id);
   const behind = definition.edges.filter((edge) => edge.from === id);
-  let result: PipelineDefinition = {
+  let result: ChainDefinition = {
     ...definition,
     nodes: definition.nodes.filter((node) => node.id !== id),
     edges: definition.edges.filter((edge) => edge.from !== id && edge.to !== id),
@@ -176,7 +177,7 @@ function removeNode(definition: PipelineDefinition, id: string, reconnect: boole
       );
       if (twin || filter.length > 16 || !canConnect(result, incoming.from, outgoing.to).ok) continue;
       const rate = outgoing.rate_bps ?? incoming.rate_bps;
-      const edge: PipelineEdge = {
+      const edge: ChainEdge = {
         id: freshEdgeId(edgeIds(result)),
         from: incoming.from,
         to: outgoing.to,
@@ -200,8 +201,8 @@ export function sameFilter(a: Filter, b: Filter): boolean {
   return a.length === b.length && key(a).join('\n') === key(b).join('\n');
 }
 
-/** Whether the node may take the id: a valid name that no other node has. */
-export function canRename(definition: PipelineDefinition, id: string, wish: string): Verdict {
+/** Whether the node can have the id: a valid name that no other node has. */
+export function canRename(definition: ChainDefinition, id: string, wish: string): Verdict {
   const parsed = Name.safeParse(wish);
   if (!parsed.success) return { ok: false, reason: `The id ${parsed.error.issues[0]?.message ?? 'is not valid'}.` };
   if (RESERVED_IDS.has(wish)) return { ok: false, reason: `${wish} names fields of the packet in filters.` };
@@ -209,8 +210,8 @@ export function canRename(definition: PipelineDefinition, id: string, wish: stri
   return { ok: true };
 }
 
-/** Gives a node another id and follows it through edges and filters. Unchanged when `canRename` refuses. */
-export function renameNode(definition: PipelineDefinition, id: string, wish: string): PipelineDefinition {
+/** Renames a node, including its edges and filters. Unchanged if `canRename` is false. */
+export function renameNode(definition: ChainDefinition, id: string, wish: string): ChainDefinition {
   if (id === wish || !nodeOf(definition, id) || !canRename(definition, id, wish).ok) return definition;
   const follow = (name: string) => (name === id ? wish : name);
   return {
@@ -235,72 +236,60 @@ export function renameInFilter(filter: Filter, follow: (node: string) => string)
   });
 }
 
-function mapNode(
-  definition: PipelineDefinition,
-  id: string,
-  change: (node: PipelineNode) => PipelineNode,
-): PipelineDefinition {
+function mapNode(definition: ChainDefinition, id: string, change: (node: ChainNode) => ChainNode): ChainDefinition {
   return { ...definition, nodes: definition.nodes.map((node) => (node.id === id ? change(node) : node)) };
 }
 
-function mapEdge(
-  definition: PipelineDefinition,
-  id: string,
-  change: (edge: PipelineEdge) => PipelineEdge,
-): PipelineDefinition {
+function mapEdge(definition: ChainDefinition, id: string, change: (edge: ChainEdge) => ChainEdge): ChainDefinition {
   return { ...definition, edges: definition.edges.map((edge) => (edge.id === id ? change(edge) : edge)) };
 }
 
 /** Sets what the tile shows; an empty title falls back to the id. */
-export function retitleNode(definition: PipelineDefinition, id: string, title: string): PipelineDefinition {
+export function retitleNode(definition: ChainDefinition, id: string, title: string): ChainDefinition {
   return mapNode(definition, id, ({ title: _, ...node }) => (title ? { ...node, title } : node));
 }
 
-/** Sets what the node's configuration holds beside or instead of its descriptor's defaults. */
+/** Sets the configuration of the node that differs from its descriptor's defaults. */
 export function updateConfig(
-  definition: PipelineDefinition,
+  definition: ChainDefinition,
   id: string,
   config: Record<string, unknown>,
-): PipelineDefinition {
+): ChainDefinition {
   return mapNode(definition, id, (node) => (node.kind === 'nf' ? { ...node, config } : node));
 }
 
-export function setFilter(definition: PipelineDefinition, edgeId: string, filter: Filter): PipelineDefinition {
+export function setFilter(definition: ChainDefinition, edgeId: string, filter: Filter): ChainDefinition {
   return mapEdge(definition, edgeId, (edge) => ({ ...edge, filter }));
 }
 
 /** Sets the estimate of an edge's traffic; `null` leaves it to the planner. */
-export function setEdgeRate(
-  definition: PipelineDefinition,
-  edgeId: string,
-  rateBps: number | null,
-): PipelineDefinition {
+export function setEdgeRate(definition: ChainDefinition, edgeId: string, rateBps: number | null): ChainDefinition {
   return mapEdge(definition, edgeId, ({ rate_bps: _, ...edge }) =>
     rateBps === null ? edge : { ...edge, rate_bps: rateBps },
   );
 }
 
-export function setClass(definition: PipelineDefinition, trafficClass: TrafficClass): PipelineDefinition {
+export function setClass(definition: ChainDefinition, trafficClass: TrafficClass): ChainDefinition {
   return { ...definition, traffic_class: trafficClass };
 }
 
-export function setSlos(definition: PipelineDefinition, slos: Slo[]): PipelineDefinition {
+export function setSlos(definition: ChainDefinition, slos: Slo[]): ChainDefinition {
   return { ...definition, slos };
 }
 
-export function setClassSlos(definition: PipelineDefinition, classSlos: ClassSlo[]): PipelineDefinition {
+export function setClassSlos(definition: ChainDefinition, classSlos: ClassSlo[]): ChainDefinition {
   return { ...definition, class_slos: classSlos };
 }
 
 export function setDetails(
-  definition: PipelineDefinition,
-  details: Partial<Pick<PipelineDefinition, 'name' | 'title' | 'description'>>,
-): PipelineDefinition {
+  definition: ChainDefinition,
+  details: Partial<Pick<ChainDefinition, 'name' | 'title' | 'description'>>,
+): ChainDefinition {
   return { ...definition, ...details };
 }
 
-/** Moves the nodes that `positions` names and snaps them to the grid. */
-export function applyLayout(definition: PipelineDefinition, positions: ReadonlyMap<string, Point>): PipelineDefinition {
+/** Moves the nodes in `positions` and snaps them to the grid. */
+export function applyLayout(definition: ChainDefinition, positions: ReadonlyMap<string, Point>): ChainDefinition {
   return {
     ...definition,
     nodes: definition.nodes.map((node) => {
@@ -310,8 +299,8 @@ export function applyLayout(definition: PipelineDefinition, positions: ReadonlyM
   };
 }
 
-/** A place for each node that has none: column by distance from the start of the chain, row by order. */
-export function withPositions(definition: PipelineDefinition): PipelineDefinition {
+/** A position for each node without one: column by distance from the start of the chain, row by order. */
+export function withPositions(definition: ChainDefinition): ChainDefinition {
   if (definition.nodes.every((node) => node.position)) return definition;
   const column = columns(definition);
   const rows = new Map<number, number>();
@@ -327,7 +316,7 @@ export function withPositions(definition: PipelineDefinition): PipelineDefinitio
 }
 
 /** Longest distance of each node from a node without predecessor; a cycle stops at the number of nodes. */
-function columns(definition: PipelineDefinition): Map<string, number> {
+function columns(definition: ChainDefinition): Map<string, number> {
   const column = new Map(definition.nodes.map((node) => [node.id, 0]));
   for (let round = 0; round < definition.nodes.length; round++) {
     let moved = false;

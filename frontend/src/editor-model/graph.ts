@@ -1,19 +1,19 @@
-import type { PipelineDefinition, PipelineEdge, PipelineNode } from '@orrery/contract';
+import type { ChainDefinition, ChainEdge, ChainNode } from '@orrery/contract';
 
-export function nodeOf(definition: PipelineDefinition, id: string): PipelineNode | undefined {
+export function nodeOf(definition: ChainDefinition, id: string): ChainNode | undefined {
   return definition.nodes.find((node) => node.id === id);
 }
 
-export function edgeOf(definition: PipelineDefinition, id: string): PipelineEdge | undefined {
+export function edgeOf(definition: ChainDefinition, id: string): ChainEdge | undefined {
   return definition.edges.find((edge) => edge.id === id);
 }
 
-/** What an operator calls the node: its title, else its id. */
-export function nodeLabel(node: PipelineNode): string {
+/** Display name of the node: its title, otherwise its id. */
+export function nodeLabel(node: ChainNode): string {
   return node.title ?? node.id;
 }
 
-function closure(definition: PipelineDefinition, start: Iterable<string>, step: 'from' | 'to'): Set<string> {
+function closure(definition: ChainDefinition, start: Iterable<string>, step: 'from' | 'to'): Set<string> {
   const next = new Map<string, string[]>();
   for (const edge of definition.edges) {
     const [here, there] = step === 'to' ? [edge.from, edge.to] : [edge.to, edge.from];
@@ -35,23 +35,23 @@ function closure(definition: PipelineDefinition, start: Iterable<string>, step: 
 }
 
 /** Nodes from which a packet can come to any of `ids`, without `ids` themselves unless they lie on a cycle. */
-export function upstreamOf(definition: PipelineDefinition, ids: Iterable<string>): Set<string> {
+export function upstreamOf(definition: ChainDefinition, ids: Iterable<string>): Set<string> {
   return closure(definition, ids, 'from');
 }
 
 /** Nodes that a packet can reach from any of `ids`, without `ids` themselves unless they lie on a cycle. */
-export function downstreamOf(definition: PipelineDefinition, ids: Iterable<string>): Set<string> {
+export function downstreamOf(definition: ChainDefinition, ids: Iterable<string>): Set<string> {
   return closure(definition, ids, 'to');
 }
 
-/** How many ways from an ingress to an egress take each edge; an edge that only one takes names a traffic class. */
-export function waysThrough(definition: PipelineDefinition): Map<string, number> {
-  const count = (end: PipelineNode['kind'], step: 'from' | 'to') => {
+/** Number of paths from an ingress to an egress through each edge; an edge on only one path names a path class. */
+export function waysThrough(definition: ChainDefinition): Map<string, number> {
+  const count = (end: ChainNode['kind'], step: 'from' | 'to') => {
     const known = new Map<string, number>();
     const visit = (id: string): number => {
       const before = known.get(id);
       if (before !== undefined) return before;
-      // On a cycle nothing is counted: the chain is refused for it anyway.
+      // Nothing is counted on a cycle: the chain is invalid anyway.
       known.set(id, 0);
       const onward = definition.edges.filter((edge) => edge[step === 'to' ? 'from' : 'to'] === id);
       const ways = onward.reduce((sum, edge) => sum + visit(edge[step]), nodeOf(definition, id)?.kind === end ? 1 : 0);
@@ -66,11 +66,11 @@ export function waysThrough(definition: PipelineDefinition): Map<string, number>
 }
 
 /** Edges with both ends in `ids`. */
-export function edgesWithin(definition: PipelineDefinition, ids: ReadonlySet<string>): PipelineEdge[] {
+export function edgesWithin(definition: ChainDefinition, ids: ReadonlySet<string>): ChainEdge[] {
   return definition.edges.filter((edge) => ids.has(edge.from) && ids.has(edge.to));
 }
 
-/** A selection of the canvas; ids of nodes and of edges live in separate name spaces. */
+/** A selection on the canvas; ids of nodes and edges are in separate namespaces. */
 export interface Selection {
   nodes: string[];
   edges: string[];
@@ -78,13 +78,13 @@ export interface Selection {
 
 export const NOTHING_SELECTED: Selection = { nodes: [], edges: [] };
 
-export function selectAll(definition: PipelineDefinition): Selection {
+export function selectAll(definition: ChainDefinition): Selection {
   return { nodes: definition.nodes.map((node) => node.id), edges: definition.edges.map((edge) => edge.id) };
 }
 
-/** The selected nodes with everything before (`upstream`) or behind them, and the edges between. */
+/** The selected nodes with everything upstream (`upstream`) or downstream of them, and the edges between. */
 export function extendSelection(
-  definition: PipelineDefinition,
+  definition: ChainDefinition,
   selection: Selection,
   towards: 'upstream' | 'downstream',
 ): Selection {
@@ -96,8 +96,8 @@ export function extendSelection(
   };
 }
 
-/** Drops from a selection what the definition no longer holds. Returns the same object when nothing is gone. */
-export function pruneSelection(definition: PipelineDefinition, selection: Selection): Selection {
+/** Removes from a selection what the definition no longer contains. Returns the same object if nothing is gone. */
+export function pruneSelection(definition: ChainDefinition, selection: Selection): Selection {
   const nodes = selection.nodes.filter((id) => nodeOf(definition, id));
   const edges = selection.edges.filter((id) => edgeOf(definition, id));
   return nodes.length === selection.nodes.length && edges.length === selection.edges.length
@@ -107,13 +107,13 @@ export function pruneSelection(definition: PipelineDefinition, selection: Select
 
 const NAMED_MOST = 20;
 
-/** A selection as it stands in an address: `node:ids,edge:e2`. Empty for none, and for more than can be read. */
+/** A selection as URL text: `node:ids,edge:e2`. Empty for none or too many. */
 export function selectionText({ nodes, edges }: Selection): string {
   const names = [...nodes.map((id) => `node:${id}`), ...edges.map((id) => `edge:${id}`)];
   return names.length > NAMED_MOST ? '' : names.join(',');
 }
 
-/** What `selectionText` wrote; null when it names nothing. */
+/** Parses what `selectionText` wrote; null if it names nothing. */
 export function parseSelection(text: string): Selection | null {
   const parts = text.split(',');
   const pick = (kind: string) => parts.flatMap((part) => (part.startsWith(kind) ? [part.slice(kind.length)] : []));

@@ -1,6 +1,6 @@
 const NAME_LENGTH = 40;
 
-/** The wish itself when it is free, else `wish-2`, `wish-3`, ...; always a valid contract `Name`. */
+/** The wish itself if it is unused, otherwise `wish-2`, `wish-3`, ...; always a valid contract `Name`. */
 export function freshName(wish: string, taken: ReadonlySet<string>): string {
   const stem = asName(wish);
   if (!taken.has(stem)) return stem;

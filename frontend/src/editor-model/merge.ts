@@ -1,8 +1,8 @@
-import type { PipelineDefinition } from '@orrery/contract';
+import type { ChainDefinition } from '@orrery/contract';
+import { pointerOf } from './chain-yaml.js';
 import { same } from './diff.js';
-import { pointerOf } from './pipeline-yaml.js';
 
-/** What both changed in different ways, by JSON Pointer with ids in place of indices; mine was kept there. */
+/** What both sides changed differently, by JSON Pointer with ids in place of indices; `mine` was kept. */
 export interface Overlap {
   pointer: string;
   mine: unknown;
@@ -10,21 +10,17 @@ export interface Overlap {
 }
 
 export interface Merged {
-  definition: PipelineDefinition;
+  definition: ChainDefinition;
   overlaps: Overlap[];
 }
 
 /**
- * Joins two drafts that began as `base`. What only one side changed is taken from that side; lists of things with ids are
- * joined thing by thing. Edges that lost an end to the other side's deletion go with it.
+ * Three-way merge of two drafts based on `base`. What only one side changed is taken from that side; lists of items with ids
+ * are merged item by item. Edges that lose an end to the other side's deletion are removed.
  */
-export function mergeDefinitions(
-  base: PipelineDefinition,
-  mine: PipelineDefinition,
-  theirs: PipelineDefinition,
-): Merged {
+export function mergeDefinitions(base: ChainDefinition, mine: ChainDefinition, theirs: ChainDefinition): Merged {
   const overlaps: Overlap[] = [];
-  const merged = merge(base, mine, theirs, [], overlaps) as PipelineDefinition;
+  const merged = merge(base, mine, theirs, [], overlaps) as ChainDefinition;
   const nodes = new Set(merged.nodes.map((node) => node.id));
   const edges = merged.edges.filter((edge) => nodes.has(edge.from) && nodes.has(edge.to));
   return { definition: { ...merged, edges }, overlaps };
@@ -68,7 +64,7 @@ function mergeThings(
   });
 }
 
-/** An overlap in words: where it is, which value stands now and which gave way. */
+/** Description of a conflict: where it is, which value was kept and which was discarded. */
 export function overlapText({ pointer, mine, theirs }: Overlap): string {
   return `${pointer.slice(1).replaceAll('/', ' / ')}: ${valueText(mine)} instead of ${valueText(theirs)}`;
 }

@@ -11,7 +11,7 @@ describe('check', () => {
     expect(check(mine, context).all).toEqual([]);
     const { all } = check(mine, { ...context, others: [other] });
     expect(all).toMatchObject([{ code: 'class-conflict', severity: 'error', pointer: '/traffic_class' }]);
-    expect(all[0]?.message).toContain('belong to "web" as well');
+    expect(all[0]?.message).toContain('belong to "web" too');
   });
 
   it('finds nothing where the classes are apart, nor what two others have between them', () => {

@@ -1,29 +1,29 @@
-import type { PipelineDefinition, PipelineProblem } from '@orrery/contract';
-import { checkTogether } from '@orrery/planner/pipeline/check-together';
-import { type PipelineContext, validatePipeline } from '@orrery/planner/pipeline/validate';
+import type { ChainDefinition, ChainProblem } from '@orrery/contract';
+import { checkTogether } from '@orrery/planner/check/check-together';
+import { type ChainContext, validateChain } from '@orrery/planner/check/validate';
+import { pathOf } from './chain-yaml.js';
 import { same } from './diff.js';
-import { pathOf } from './pipeline-yaml.js';
 
-/** Findings on a definition, sorted with errors first, and by the part of the canvas that they belong to. */
+/** Problems of a definition, errors first, and grouped by the part of the canvas that they belong to. */
 export interface ProblemIndex {
-  all: PipelineProblem[];
+  all: ChainProblem[];
   errors: number;
   warnings: number;
-  byNode: ReadonlyMap<string, PipelineProblem[]>;
-  byEdge: ReadonlyMap<string, PipelineProblem[]>;
+  byNode: ReadonlyMap<string, ChainProblem[]>;
+  byEdge: ReadonlyMap<string, ChainProblem[]>;
 }
 
-export interface CheckContext extends PipelineContext {
-  /** What else is deployed, and must run beside it. */
-  readonly others?: readonly PipelineDefinition[];
+export interface CheckContext extends ChainContext {
+  /** Other deployed chains, which must run alongside it. */
+  readonly others?: readonly ChainDefinition[];
 }
 
 /**
- * Checks a definition as the server does before it plans; only whether there is room is left to the plan itself. Lists that
- * are as in `previous` are the same objects.
+ * Checks a definition as the server does before planning; only capacity is left to the plan itself. Lists that are equal to
+ * those in `previous` are the same objects.
  */
-export function check(definition: PipelineDefinition, context: CheckContext, previous?: ProblemIndex): ProblemIndex {
-  const alone = validatePipeline(definition, context);
+export function check(definition: ChainDefinition, context: CheckContext, previous?: ProblemIndex): ProblemIndex {
+  const alone = validateChain(definition, context);
   const beside = alone.some(({ severity }) => severity === 'error') ? [] : checkBeside(definition, context);
   const found = [...alone, ...beside].map((problem) => ownerOf(definition, problem));
   const errors = found.filter((problem) => problem.severity === 'error');
@@ -37,22 +37,22 @@ export function check(definition: PipelineDefinition, context: CheckContext, pre
   };
 }
 
-/** What keeps a definition from running beside the others, as problems of its own. */
-function checkBeside(definition: PipelineDefinition, { descriptors, others = [] }: CheckContext): PipelineProblem[] {
+/** What prevents a definition from running alongside the others, as problems of this definition. */
+function checkBeside(definition: ChainDefinition, { descriptors, others = [] }: CheckContext): ChainProblem[] {
   const planned = [...others, definition].map((each, index) => ({
-    pipeline_id: String(index),
+    chain_id: String(index),
     version: 0,
     definition: each,
   }));
   const own = String(others.length);
   return checkTogether(planned, descriptors)
-    .filter(({ pipeline_id }) => pipeline_id === own)
-    .map(({ pipeline_id: _, ...problem }) => problem);
+    .filter(({ chain_id }) => chain_id === own)
+    .map(({ chain_id: _, ...problem }) => problem);
 }
 
-/** Names the node or edge that a pointer lies in where the finding itself does not. */
+/** Adds the node or edge that the pointer is in, if the problem does not name one. */
 export function ownerOf<Problem extends { pointer: string; node?: string; edge?: string }>(
-  definition: PipelineDefinition,
+  definition: ChainDefinition,
   problem: Problem,
 ): Problem {
   if (problem.node || problem.edge) return problem;
@@ -62,14 +62,14 @@ export function ownerOf<Problem extends { pointer: string; node?: string; edge?:
   return { ...problem, ...(node ? { node } : {}), ...(edge ? { edge } : {}) };
 }
 
-type Groups = ReadonlyMap<string, PipelineProblem[]>;
+type Groups = ReadonlyMap<string, ChainProblem[]>;
 
 function groupBy(
-  problems: readonly PipelineProblem[],
-  key: (problem: PipelineProblem) => string | undefined,
+  problems: readonly ChainProblem[],
+  key: (problem: ChainProblem) => string | undefined,
   previous?: Groups,
 ): Groups {
-  const groups = new Map<string, PipelineProblem[]>();
+  const groups = new Map<string, ChainProblem[]>();
   for (const problem of problems) {
     const name = key(problem);
     if (name === undefined) continue;
@@ -84,13 +84,13 @@ function groupBy(
   return groups;
 }
 
-/** Findings at a field of a node's configuration or below it; `path` is relative to the configuration. */
+/** Problems at or below a field of a node's configuration; `path` is relative to the configuration. */
 export function problemsAt(
-  definition: PipelineDefinition,
-  problems: readonly PipelineProblem[],
+  definition: ChainDefinition,
+  problems: readonly ChainProblem[],
   node: string,
   path: readonly (string | number)[],
-): PipelineProblem[] {
+): ChainProblem[] {
   const index = definition.nodes.findIndex((each) => each.id === node);
   const wanted = ['nodes', String(index), 'config', ...path.map(String)];
   return problems.filter((problem) => {

@@ -1,17 +1,17 @@
-import { PipelineDefinition } from '@orrery/contract';
+import { ChainDefinition } from '@orrery/contract';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { fromYaml, toYaml } from './chain-yaml.js';
 import { copy, fragmentFromYaml, fragmentToYaml, paste } from './clipboard.js';
 import { canConnect, connect } from './connect.js';
 import { diffDefinitions } from './diff.js';
 import { addPart, insertOnEdge, removeEdges, removeNodes, renameNode, setFilter } from './edit.js';
 import { downstreamOf } from './graph.js';
-import { fromYaml, toYaml } from './pipeline-yaml.js';
 import { chain, IDS, MONITOR } from './testing.js';
 
-type Step = (definition: PipelineDefinition) => PipelineDefinition;
+type Step = (definition: ChainDefinition) => ChainDefinition;
 const pick = <Item>(items: readonly Item[], at: number): Item | undefined => items[at % Math.max(1, items.length)];
-const kept = (before: PipelineDefinition, result: { ok: true; definition: PipelineDefinition } | { ok: false }) =>
+const kept = (before: ChainDefinition, result: { ok: true; definition: ChainDefinition } | { ok: false }) =>
   result.ok ? result.definition : before;
 
 const at = fc.nat(50);
@@ -64,7 +64,7 @@ const edited = fc
   .array(step, { maxLength: 25 })
   .map((steps) => steps.reduce((definition, each) => each(definition), chain('ingress>monitor', 'monitor>egress')));
 
-function hasCycle(definition: PipelineDefinition): boolean {
+function hasCycle(definition: ChainDefinition): boolean {
   return definition.nodes.some((node) => downstreamOf(definition, [node.id]).has(node.id));
 }
 
@@ -72,7 +72,7 @@ describe('any sequence of edits', () => {
   it('leaves a definition that the contract accepts, without a cycle, a doubled id or a loose edge', () => {
     fc.assert(
       fc.property(edited, (definition) => {
-        expect(PipelineDefinition.safeParse(definition).error).toBeUndefined();
+        expect(ChainDefinition.safeParse(definition).error).toBeUndefined();
         expect(hasCycle(definition)).toBe(false);
         const nodes = definition.nodes.map((node) => node.id);
         expect(new Set(nodes).size).toBe(nodes.length);
@@ -171,7 +171,7 @@ describe('diffDefinitions', () => {
     fc.assert(
       fc.property(edited, edited, (a, b) => {
         expect(diffDefinitions(a, a)).toEqual([]);
-        const bare = (definition: PipelineDefinition) => ({
+        const bare = (definition: ChainDefinition) => ({
           ...definition,
           nodes: definition.nodes.map(({ position: _, ...node }) => node).sort((x, y) => x.id.localeCompare(y.id)),
           edges: [...definition.edges].sort((x, y) => x.id.localeCompare(y.id)),

@@ -1,6 +1,6 @@
 const POWERS: Record<string, number> = { '': 1, k: 1e3, m: 1e6, g: 1e9, t: 1e12 };
 
-/** Reads `20M`, `1.5 Gbit/s`, `800 kbps` or plain bits a second; null when it is no rate. */
+/** Reads `20M`, `1.5 Gbit/s`, `800 kbps` or plain bits per second; null if it is not a rate. */
 export function parseRate(text: string): number | null {
   const match = /^\s*(\d+(?:[.,]\d+)?)\s*([kmgt]?)(?:bit\/s|bits?|bps|b\/s)?\s*$/i.exec(text);
   if (!match) return null;
@@ -8,7 +8,7 @@ export function parseRate(text: string): number | null {
   return rate <= 1e13 ? Math.round(rate) : null;
 }
 
-/** A rate that `parseRate` reads back exactly: `20 Mbit/s`. */
+/** A rate as text that `parseRate` reads back exactly: `20 Mbit/s`. */
 export function rateText(bps: number): string {
   for (const [unit, power] of [
     ['G', 1e9],

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { check } from './problems.js';
 import { instantiate, TEMPLATES } from './templates.js';
 
-const shipped = import.meta.glob('../../../agents/engine/nfs/*/descriptor.json', { eager: true, import: 'default' });
+const shipped = import.meta.glob('../../../agents/nfs/*/descriptor.json', { eager: true, import: 'default' });
 const descriptors = Object.values(shipped).map((each) => NfDescriptor.parse(each));
 const hosts = ['client-1', 'client-2', 'server-1', 'server-2'].map((id) => ({ id }));
 

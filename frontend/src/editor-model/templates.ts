@@ -1,4 +1,4 @@
-import { PipelineDefinition } from '@orrery/contract';
+import { ChainDefinition } from '@orrery/contract';
 import { asName, freshName } from './identifiers.js';
 import e2Figure31 from './templates/e2-figure-3-1.json' with { type: 'json' };
 import empty from './templates/empty.json' with { type: 'json' };
@@ -9,11 +9,11 @@ export interface Template {
   id: string;
   title: string;
   summary: string;
-  definition: PipelineDefinition;
+  definition: ChainDefinition;
 }
 
 function template(id: string, title: string, source: unknown, summary?: string): Template {
-  const definition = PipelineDefinition.parse(source);
+  const definition = ChainDefinition.parse(source);
   return { id, title, summary: summary ?? definition.description, definition };
 }
 
@@ -23,11 +23,7 @@ export const TEMPLATES: readonly Template[] = [
   template('linear', 'Linear: firewall → NAT → monitor', linear),
 ];
 
-/** A definition of the operator's title under a name that no other pipeline of the project has. */
-export function instantiate(
-  source: PipelineDefinition,
-  title: string,
-  takenNames: ReadonlySet<string>,
-): PipelineDefinition {
+/** A definition with the given title and an unused name. */
+export function instantiate(source: ChainDefinition, title: string, takenNames: ReadonlySet<string>): ChainDefinition {
   return { ...structuredClone(source), title, name: freshName(asName(title), takenNames) };
 }

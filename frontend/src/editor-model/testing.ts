@@ -1,4 +1,4 @@
-import type { NfDescriptor, PipelineDefinition } from '@orrery/contract';
+import type { ChainDefinition, NfDescriptor } from '@orrery/contract';
 
 /** A descriptor with as little in it as the contract allows. */
 export function descriptor(id: string, overrides: Partial<NfDescriptor> = {}): NfDescriptor {
@@ -45,7 +45,7 @@ export const IDS = descriptor('ids', {
 export const MONITOR = descriptor('monitor', { title: 'Monitor', default_config: { table_size: 1024 } });
 
 /** A chain of the given nodes; `a>b` is an edge, `ingress` and `egress` are the ends and everything else a monitor. */
-export function chain(...edges: string[]): PipelineDefinition {
+export function chain(...edges: string[]): ChainDefinition {
   const pairs = edges.map((edge) => edge.split('>') as [string, string]);
   const ids = [...new Set(pairs.flat())];
   return {

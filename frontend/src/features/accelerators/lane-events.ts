@@ -1,27 +1,26 @@
-import type { Event } from '@orrery/contract';
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useMemo, useState } from 'react';
 import { call } from '../../shared/api/client.js';
 import { EVENTS_TOPIC } from '../../shared/stream/live-store.js';
 import { live } from '../../shared/stream/stream.js';
-import { isLaneEvent, LANE_EVENTS } from './lanes.js';
+import { isLaneEvent, LANE_EVENTS, type LaneEvent } from './lanes.js';
 
 const LOGGED = 500;
 const MOST_STREAMED = 2000;
 
-/** What was told of slots and boards, and when nobody watched them: the end of the log, continued by the stream. */
-export function useLaneEvents(): { events: readonly Event[]; error: unknown } {
+/** Events of slots and boards, and times without a server: the end of the log, continued by the stream. */
+export function useLaneEvents(): { events: readonly LaneEvent[]; error: unknown } {
   const log = useQuery({
     queryKey: ['lane-events'],
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: 0,
     queryFn: async ({ signal }) => {
-      const newest = (type: string) =>
+      const newest = (type: LaneEvent['type']) =>
         call('listEvents', { query: { type, limit: LOGGED, order: 'newest-first' } }, { signal });
-      return (await Promise.all(LANE_EVENTS.map(newest))).flatMap(({ items }) => items);
+      return (await Promise.all(LANE_EVENTS.map(newest))).flatMap(({ items }) => items.filter(isLaneEvent));
     },
   });
-  const [streamed, setStreamed] = useState<readonly Event[]>(() => live.events().filter(isLaneEvent));
+  const [streamed, setStreamed] = useState<readonly LaneEvent[]>(() => live.events().filter(isLaneEvent));
   useEffect(
     () =>
       live.subscribe(EVENTS_TOPIC, () => {

@@ -1,4 +1,5 @@
 import { MantineProvider } from '@mantine/core';
+import type { SlotState } from '@orrery/contract';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { render, screen, within } from '@testing-library/react';
 import { userEvent } from '@testing-library/user-event';
@@ -6,16 +7,16 @@ import { MemoryRouter } from 'react-router';
 import { describe, expect, it } from 'vitest';
 import { LaneView } from './lane-view.js';
 import { foldLanes, type Lane } from './lanes.js';
-import { boardEvent, boardWith, slotWith } from './testing.js';
+import { boardWith, slotEvent, slotWith } from './testing.js';
 
-const nat = { module: 'nat', pipeline_id: 'pl-1', node_id: 'nat' };
+const nat = { module: 'nat', chain_id: 'pl-1', node_id: 'nat' };
 const board = boardWith({ id: 'board-1', title: 'Board 1', slots: [slotWith({ slot: 0, state: 'active', ...nat })] });
-const slot = (t: number, state: string) => boardEvent(t, { board: 'board-1', slot: 0, state, ...nat });
+const slot = (t: number, state: SlotState) => slotEvent(t, { board: 'board-1', slot: 0, state, ...nat });
 
 function show(lanes: readonly Lane[], from_s: number, to_s: number, lost_ms: number | null = null, chains?: string[]) {
   const queries = new QueryClient({ defaultOptions: { queries: { enabled: false } } });
   const listed = chains?.map((id) => ({ id, draft: { title: `Chain ${id}` } }));
-  queries.setQueryData(['pipelines', 'listPipelines'], listed);
+  queries.setQueryData(['chains', 'listChains'], listed);
   return render(
     <MantineProvider env="test">
       <MemoryRouter>
@@ -36,7 +37,7 @@ function show(lanes: readonly Lane[], from_s: number, to_s: number, lost_ms: num
 
 async function openTable() {
   await userEvent.setup().click(screen.getByRole('button', { name: 'Board slots: table' }));
-  return screen.getByRole('region', { name: 'Board slots, table' });
+  return screen.getByRole('table', { name: 'Board slots' });
 }
 
 describe('LaneView', { timeout: 30_000 }, () => {
@@ -65,8 +66,8 @@ describe('LaneView', { timeout: 30_000 }, () => {
   });
 
   it('leads from its table to chains that are there, and not to one that was deleted', async () => {
-    const other = { ...nat, pipeline_id: 'pl-2' };
-    const gone = boardEvent(10_000, { board: 'board-1', slot: 0, state: 'active', ...other });
+    const other = { ...nat, chain_id: 'pl-2' };
+    const gone = slotEvent(10_000, { board: 'board-1', slot: 0, state: 'active', ...other });
     show(foldLanes([board], 0, [gone, slot(20_000, 'active')], 0), 0, 40, null, ['pl-1']);
     const table = within(await openTable());
     expect(table.getAllByRole('link').map((link) => link.getAttribute('href'))).toEqual(['/chains/pl-1']);

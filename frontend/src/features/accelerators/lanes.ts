@@ -1,10 +1,10 @@
-import type { Accelerator, Event, LoadKind, NfRef, Reconfiguration, SlotState } from '@orrery/contract';
+import type { Accelerator, Event, EventOf, LoadKind, NfRef, Reconfiguration, SlotState } from '@orrery/contract';
 import { chainNameOf } from '../../shared/api/chains.js';
 import { compareEventIds } from '../../shared/stream/event-id.js';
 
 export type LaneState = SlotState | 'absent';
 
-/** A time in which a slot did one thing for one NF. */
+/** A period in which a slot did one thing for one NF. */
 export interface Phase {
   readonly from_ms: number;
   /** Null: still. */
@@ -12,16 +12,16 @@ export interface Phase {
   readonly state: LaneState;
   readonly module: string | null;
   readonly nf: NfRef | null;
-  /** Name of its chain then, as far as the log told. */
+  /** Name of its chain at that time, if it is in the log. */
   readonly chain: string | null;
-  /** Kind of the load that goes on, as far as the log told. */
+  /** Kind of the load in progress, if it is in the log. */
   readonly load: LoadKind | null;
 }
 
 export interface Lane {
   readonly board: string;
   readonly slot: number;
-  /** In order and without gaps from the first that is known. */
+  /** In order and without gaps from the first known one. */
   readonly phases: readonly Phase[];
 }
 
@@ -31,65 +31,50 @@ interface Change {
   readonly what: What;
 }
 
-/** Resources are read this long after an event at the earliest before they are believed more than the event. */
+/** Resources override an event only if they are read at least this long after it. */
 const SETTLE_MS = 1000;
-const SLOT_STATES: readonly string[] = [
-  'empty',
-  'quiescing',
-  'loading',
-  'configuring',
-  'active',
-  'faulty',
-  'unknown',
-] satisfies SlotState[];
-
-const text = (value: unknown) => (typeof value === 'string' ? value : null);
 
 /** Events that lanes are made of. */
 export const LANE_EVENTS = ['slot.state', 'board.state', 'server.returned'] as const;
-export const isLaneEvent = ({ type }: Event) => LANE_EVENTS.some((each) => each === type);
+export type LaneEvent = EventOf<(typeof LANE_EVENTS)[number]>;
+export const isLaneEvent = (event: Event): event is LaneEvent => LANE_EVENTS.some((each) => each === event.type);
 
-function nfOf(pipeline_id: string | null, node_id: string | null): NfRef | null {
-  return pipeline_id === null || node_id === null ? null : { pipeline_id, node_id };
+function nfOf(chain_id: string | null, node_id: string | null): NfRef | null {
+  return chain_id === null || node_id === null ? null : { chain_id, node_id };
 }
 
-function whatOfEvent({ data }: Event): What {
-  const state = text(data.state) ?? '';
-  return {
-    state: SLOT_STATES.includes(state) ? (state as SlotState) : 'unknown',
-    module: text(data.module),
-    nf: state === 'empty' ? null : nfOf(text(data.pipeline_id), text(data.node_id)),
-    chain: chainNameOf(text(data.instance_id) ?? ''),
-    load: data.load === 'full' || data.load === 'partial' ? data.load : null,
-  };
+function whatOfEvent({ data }: EventOf<'slot.state'>): What {
+  const { state, module, chain_id, node_id, instance_id, load } = data;
+  const nf = state === 'empty' ? null : nfOf(chain_id, node_id);
+  return { state, module, nf, chain: chainNameOf(instance_id ?? ''), load };
 }
 
-const isAway = (boardState: string) => boardState === 'absent' || boardState === 'failed';
+const isAway = (boardState: Accelerator['state']) => boardState === 'absent' || boardState === 'failed';
 const NOTHING = { module: null, nf: null, chain: null, load: null };
 const ABSENT: What = { state: 'absent', ...NOTHING };
 const UNKNOWN: What = { state: 'unknown', ...NOTHING };
 
-/** A slot that is empty serves nobody yet, whoever is to be on it. */
+/** An empty slot serves no NF yet, even if one is about to use it. */
 function whatOfSlot(
   { state: boardState }: Accelerator,
-  { state, module, instance_id, pipeline_id, node_id, load }: Accelerator['slots'][number],
+  { state, module, instance_id, chain_id, node_id, load }: Accelerator['slots'][number],
 ): What {
   if (isAway(boardState)) return ABSENT;
-  const nf = state === 'empty' ? null : nfOf(pipeline_id, node_id);
+  const nf = state === 'empty' ? null : nfOf(chain_id, node_id);
   return { state, module, nf, chain: chainNameOf(instance_id ?? ''), load: load?.kind ?? null };
 }
 
-/** Whether nothing changed, save that more was told. */
+/** Whether nothing has changed except for added detail. */
 function same(a: What, b: What): boolean {
-  const oneNf = !a.nf || !b.nf || (a.nf.pipeline_id === b.nf.pipeline_id && a.nf.node_id === b.nf.node_id);
+  const oneNf = !a.nf || !b.nf || (a.nf.chain_id === b.nf.chain_id && a.nf.node_id === b.nf.node_id);
   return a.state === b.state && a.module === b.module && oneNf;
 }
 
 /**
- * What the log tells of one slot; while its board is away it is absent, whatever it did before. From the time on at which
- * the server went nothing is known until the next one tells.
+ * The phases of one slot according to the log. While its board is away, the slot is absent, whatever it did before. After
+ * the server stops, the state is unknown until the next server reports it.
  */
-function changesOf(events: readonly Event[], board: string, slot: number): Change[] {
+function changesOf(events: readonly LaneEvent[], board: string, slot: number): Change[] {
   const changes: Change[] = [];
   let own = UNKNOWN;
   let away = false;
@@ -97,13 +82,13 @@ function changesOf(events: readonly Event[], board: string, slot: number): Chang
     if (event.type === 'server.returned') {
       own = UNKNOWN;
       away = false;
-      const since_ms = Number(event.data.away_since_ms);
+      const since_ms = event.data.away_since_ms;
       const last_ms = changes.at(-1)?.t_ms;
       if (last_ms !== undefined) changes.push({ t_ms: Math.max(since_ms, last_ms), what: UNKNOWN });
       continue;
     }
     if (event.data.board !== board) continue;
-    if (event.type === 'board.state') away = isAway(text(event.data.state) ?? '');
+    if (event.type === 'board.state') away = isAway(event.data.state);
     else if (event.data.slot === slot) own = whatOfEvent(event);
     else continue;
     changes.push({ t_ms: event.t_ms, what: away ? ABSENT : own });
@@ -127,16 +112,16 @@ function phasesOf(changes: readonly Change[]): Phase[] {
 }
 
 /**
- * One lane for each slot that there is now: what the log tells, ended by what the slot does now. Where the log says nothing
- * of a slot, what it does now is taken to have lasted since `from_ms`. Events may come in any order and more than once.
+ * One lane for each existing slot: the phases in the log, followed by the current state. A slot without log entries is
+ * assumed to have been in its current state since `from_ms`. Events may arrive in any order and repeatedly.
  */
 export function foldLanes(
   boards: readonly Accelerator[],
   read_ms: number,
-  log: readonly Event[],
+  log: readonly LaneEvent[],
   from_ms: number,
 ): Lane[] {
-  const byId = new Map(log.filter(isLaneEvent).map((event) => [event.id, event]));
+  const byId = new Map(log.map((event) => [event.id, event]));
   const events = [...byId.values()].sort((a, b) => compareEventIds(a.id, b.id));
   return boards.flatMap((board) =>
     board.slots.map((slot) => {
@@ -155,7 +140,7 @@ export function phaseAt({ phases }: Lane, t_ms: number): Phase | undefined {
   return phases.findLast(({ from_ms, to_ms }) => from_ms <= t_ms && (to_ms === null || to_ms > t_ms));
 }
 
-/** Kind of the load that a phase belongs to, as far as the log or a reconfiguration tells. */
+/** Kind of the load that a phase belongs to, if known from the log or a reconfiguration. */
 export function loadKindOf(
   { board, slot }: Pick<Lane, 'board' | 'slot'>,
   phase: Phase,

@@ -2,6 +2,8 @@ import type { BoardModule, NfDescriptor } from '@orrery/contract';
 import { IconPackages } from '@tabler/icons-react';
 import { Link } from 'react-router';
 import { formsText } from '../../shared/format/form.js';
+import type { Column } from '../../shared/table/column.js';
+import { DataTable } from '../../shared/table/data-table.js';
 import { EmptyState } from '../../shared/ui/states.js';
 import classes from './accelerators.module.css';
 
@@ -10,110 +12,108 @@ interface ModuleTableProps {
   readonly descriptors: readonly NfDescriptor[];
 }
 
-const whole = (value: number) => value.toLocaleString(undefined, { maximumFractionDigits: 1 });
-
-/** What boards can load: resources and clock by the open flow, for each family, beside what was published. */
-export function ModuleTable({ modules, descriptors }: ModuleTableProps) {
-  if (modules.length === 0)
-    return (
-      <EmptyState icon={IconPackages} title="No module for boards is known">
-        Modules are built with the boards; their figures come from the open flow.
-      </EmptyState>
-    );
-  return (
-    <table className={`table ${classes.modules}`} aria-label="Board modules">
-      <thead>
-        <tr>
-          <th scope="col">Module</th>
-          <th scope="col">NF</th>
-          <th scope="col">Figures of</th>
-          <th scope="col" className="number">
-            LUT
-          </th>
-          <th scope="col" className="number">
-            FF
-          </th>
-          <th scope="col" className="number">
-            BRAM
-          </th>
-          <th scope="col" className="number">
-            Fmax
-          </th>
-          <th scope="col">Note</th>
-        </tr>
-      </thead>
-      {modules.map((module) => (
-        <ModuleRows key={module.id} module={module} descriptor={descriptors.find(({ id }) => id === module.nf)} />
-      ))}
-    </table>
-  );
-}
-
-interface Figures {
-  readonly name: string;
+/** Figures of a module on one family of devices, or as published; null where there are none yet. */
+interface ModuleFigures {
+  readonly module: BoardModule;
+  readonly source: string | null;
   readonly published: boolean;
-  readonly lut: number;
-  readonly ff: number;
-  readonly bram_kib: number;
+  readonly lut: number | null;
+  readonly ff: number | null;
+  readonly bram_kib: number | null;
   readonly fmax_mhz: number | null;
   readonly note: string;
 }
 
-function figuresOf({ published, synthesis }: BoardModule): Figures[] {
+const NO_FIGURES = { source: null, published: false, lut: null, ff: null, bram_kib: null, fmax_mhz: null, note: '' };
+
+function figuresOf(module: BoardModule): readonly ModuleFigures[] {
+  const { published, synthesis } = module;
+  const figures: ModuleFigures[] = synthesis.map(({ family, ...rest }) => ({
+    module,
+    source: family,
+    published: false,
+    ...rest,
+  }));
+  if (published) {
+    const source = `published (${published.source})`;
+    figures.unshift({ module, ...published, source, published: true, fmax_mhz: null, note: '' });
+  }
+  return figures.length > 0 ? figures : [{ module, ...NO_FIGURES }];
+}
+
+function amount(
+  id: string,
+  title: string,
+  value: (figures: ModuleFigures) => number | null,
+  unit = '',
+): Column<ModuleFigures> {
+  const text = (figures: ModuleFigures) => value(figures)?.toLocaleString(undefined, { maximumFractionDigits: 1 });
+  return { id, title, number: true, value, cell: (row) => (value(row) === null ? '–' : `${text(row)}${unit}`) };
+}
+
+function columnsOf(descriptors: readonly NfDescriptor[]): readonly Column<ModuleFigures>[] {
+  const descriptorOf = ({ module }: ModuleFigures) => descriptors.find(({ id }) => id === module.nf);
   return [
-    ...(published
-      ? [{ name: `published (${published.source})`, published: true, ...published, fmax_mhz: null, note: '' }]
-      : []),
-    ...synthesis.map(({ family, ...figures }) => ({ name: family, published: false, ...figures })),
+    {
+      id: 'module',
+      title: 'Module',
+      className: classes.moduleHead,
+      value: ({ module }) => module.title,
+      cell: ({ module }) => (
+        <>
+          {module.title}
+          <code>{module.id}</code>
+        </>
+      ),
+    },
+    {
+      id: 'nf',
+      title: 'NF',
+      value: ({ module }) => module.nf,
+      cell: (row) => <ModuleNf nf={row.module.nf} descriptor={descriptorOf(row)} />,
+    },
+    {
+      id: 'source',
+      title: 'Figures from',
+      className: classes.nowrap,
+      value: ({ source }) => source,
+      cell: ({ source }) => source ?? <span className="muted">no figures yet</span>,
+    },
+    amount('lut', 'LUT', ({ lut }) => lut),
+    amount('ff', 'FF', ({ ff }) => ff),
+    amount('bram', 'BRAM', ({ bram_kib }) => bram_kib, ' KiB'),
+    amount('fmax', 'Fmax', ({ fmax_mhz }) => fmax_mhz, ' MHz'),
+    { id: 'note', title: 'Note', className: classes.note, value: ({ note }) => note },
   ];
 }
 
-function ModuleRows({ module, descriptor }: { readonly module: BoardModule; readonly descriptor?: NfDescriptor }) {
-  const rows = figuresOf(module);
-  const head = (
+function ModuleNf({ nf, descriptor }: { readonly nf: string | null; readonly descriptor: NfDescriptor | undefined }) {
+  if (!nf) return <span className="muted">none: not a hop of a chain</span>;
+  return (
     <>
-      <th scope="rowgroup" rowSpan={Math.max(1, rows.length)} className={classes.moduleHead}>
-        {module.title}
-        <code>{module.id}</code>
-      </th>
-      <td rowSpan={Math.max(1, rows.length)} className={classes.moduleNf}>
-        {module.nf ? (
-          <>
-            <Link to={`/catalogue?nf=${encodeURIComponent(module.nf)}`}>{descriptor?.title ?? module.nf}</Link>
-            <span className={classes.small}>
-              {descriptor ? `runs as ${formsText(descriptor.implementations)}` : 'not in the catalogue'}
-            </span>
-          </>
-        ) : (
-          <span className="muted">a stream, no hop of a chain</span>
-        )}
-      </td>
+      <Link to={`/catalogue?nf=${encodeURIComponent(nf)}`}>{descriptor?.title ?? nf}</Link>
+      <span className={classes.small}>
+        {descriptor ? `runs as ${formsText(descriptor.implementations)}` : 'not in the catalogue'}
+      </span>
     </>
   );
-  if (rows.length === 0)
-    return (
-      <tbody>
-        <tr>
-          {head}
-          <td colSpan={6} className="muted">
-            no figures yet
-          </td>
-        </tr>
-      </tbody>
-    );
+}
+
+/** Modules that boards can load: resources and clock from the open-source flow, per family, next to published figures. */
+export function ModuleTable({ modules, descriptors }: ModuleTableProps) {
   return (
-    <tbody>
-      {rows.map((row, index) => (
-        <tr key={row.name} data-published={row.published || undefined}>
-          {index === 0 && head}
-          <td className={classes.nowrap}>{row.name}</td>
-          <td className="number">{whole(row.lut)}</td>
-          <td className="number">{whole(row.ff)}</td>
-          <td className="number">{whole(row.bram_kib)} KiB</td>
-          <td className="number">{row.fmax_mhz === null ? '–' : `${whole(row.fmax_mhz)} MHz`}</td>
-          <td className={classes.note}>{row.note}</td>
-        </tr>
-      ))}
-    </tbody>
+    <DataTable
+      label="Board modules"
+      className={classes.modules}
+      columns={columnsOf(descriptors)}
+      rows={modules.flatMap(figuresOf)}
+      rowKey={({ module, source }) => `${module.id} ${source}`}
+      dataOf={({ published }) => ({ 'data-published': published || undefined })}
+      empty={
+        <EmptyState icon={IconPackages} title="No board modules">
+          Modules are built with the boards; their figures come from the open flow.
+        </EmptyState>
+      }
+    />
   );
 }

@@ -15,9 +15,9 @@ vi.mock('../../shared/api/client.js', async (original) => ({
 const { call, ApiError } = await import('../../shared/api/client.js');
 afterEach(() => vi.mocked(call).mockReset());
 
-const nf = (node_id: string, pipeline_id: string, slot: BoardNf['slot']): BoardNf => ({
-  id: `${pipeline_id}.${node_id}`,
-  pipeline_id,
+const nf = (node_id: string, chain_id: string, slot: BoardNf['slot']): BoardNf => ({
+  id: `${chain_id}.${node_id}`,
+  chain_id,
   node_id,
   nf: node_id,
   server: 'server-1',
@@ -83,7 +83,7 @@ describe('MoveDialog', { timeout: 30_000 }, () => {
     await user.click(program);
     await waitFor(() => expect(onStarted).toHaveBeenCalledWith('rc-7'));
     expect(asked('createReconfiguration')[0]?.[1]).toEqual({
-      body: expect.objectContaining({ to: 'board', displaces: [{ pipeline_id: 'pl-2', node_id: 'ddos' }] }),
+      body: expect.objectContaining({ to: 'board', displaces: [{ chain_id: 'pl-2', node_id: 'ddos' }] }),
     });
   });
 

@@ -3,16 +3,16 @@ import { nfKey } from '../../shared/api/chains.js';
 import type { MoveChoices } from '../../shared/plan/move-plan.js';
 import { type BoardNf, sameNf } from './nfs.js';
 
-/** A move by hand that the operator begins: onto a slot, of an NF onto whichever slot, or back. */
+/** A manual move that the operator starts: to a given slot, of an NF to any slot, or back. */
 export type MoveStart =
   | { readonly to: 'board'; readonly slot: SlotRef | null; readonly nf: string }
   | { readonly to: 'software'; readonly nf: BoardNf };
 
-/** What the form of a move by hand holds. NFs are chosen by `nfKey`. */
+/** Form state of a manual move. NFs are identified by `nfKey`. */
 export interface MoveDraft {
   readonly to: 'software' | 'board';
   readonly nf: string;
-  /** `<board> <slot>`; empty: whichever fits. */
+  /** `<board> <slot>`; empty: any that fits. */
   readonly slot: string;
   readonly load: LoadKind;
   readonly policy: LoadPolicy;
@@ -26,7 +26,7 @@ export function parseSlot(value: string): SlotRef | null {
   return board && slot ? { board, slot: Number(slot) } : null;
 }
 
-/** How the form begins. An NF that cannot be on a board is not chosen. */
+/** Initial form state. An NF that cannot run on a board is not selected. */
 export function draftOf(start: MoveStart, nfs: readonly BoardNf[]): MoveDraft {
   const base = { load: 'partial', policy: 'hold' } as const;
   if (start.to === 'software') return { ...base, to: 'software', nf: nfKey(start.nf), slot: '', displaces: [] };
@@ -35,7 +35,7 @@ export function draftOf(start: MoveStart, nfs: readonly BoardNf[]): MoveDraft {
   return { ...base, to: 'board', nf, slot, displaces: inTheWay(nfs, { nf, slot, load: base.load }).map(nfKey) };
 }
 
-const refOf = ({ pipeline_id, node_id }: NfRef): NfRef => ({ pipeline_id, node_id });
+const refOf = ({ chain_id, node_id }: NfRef): NfRef => ({ chain_id, node_id });
 
 /** NFs that the chosen slot runs now, which must make room. */
 export function inTheWay(nfs: readonly BoardNf[], draft: Pick<MoveDraft, 'nf' | 'slot' | 'load'>): BoardNf[] {
@@ -50,7 +50,7 @@ export function inTheWay(nfs: readonly BoardNf[], draft: Pick<MoveDraft, 'nf' | 
   );
 }
 
-/** The request of a draft; null while no NF is chosen that there is. */
+/** The request for a draft; null while no existing NF is selected. */
 export function moveRequest(draft: MoveDraft, nfs: readonly BoardNf[]): ReconfigurationRequest | null {
   const nf = nfs.find((each) => nfKey(each) === draft.nf);
   if (!nf) return null;
@@ -60,14 +60,14 @@ export function moveRequest(draft: MoveDraft, nfs: readonly BoardNf[]): Reconfig
   return { nf: refOf(nf), to, slot: parseSlot(draft.slot), load, policy, displaces: displaces.map(refOf) };
 }
 
-/** NFs that could make room: those in the way of a slot that is named, else all that have one. */
+/** NFs that could make room: those in the named slot, otherwise all that have a slot. */
 export function displaceable(nfs: readonly BoardNf[], draft: Pick<MoveDraft, 'nf' | 'slot' | 'load'>): BoardNf[] {
   return draft.slot ? inTheWay(nfs, draft) : nfs.filter((nf) => nf.slot && nfKey(nf) !== draft.nf);
 }
 
 /**
- * What the plans of the move must choose, one after the other: a slot is free only once its user has left. There are two
- * ways where no slot is named: nobody is displaced while there is room, else whoever is in the slot of the first that may be.
+ * Implementation choices of the successive plans of the move: a slot is free only once its user has left. If no slot is
+ * named there are two alternatives: displace nothing if there is room, otherwise the first NF that may be displaced.
  */
 export function waysOf(request: ReconfigurationRequest, nfs: readonly BoardNf[]): MoveChoices[] {
   const { nf, to, slot, load, policy, displaces } = request;

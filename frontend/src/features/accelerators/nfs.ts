@@ -1,25 +1,25 @@
-import type { Accelerator, NfDescriptor, NfInstance, NfRef, SlotRef, SlotState } from '@orrery/contract';
+import type { Accelerator, NfDescriptor, NfInstance, NfPlace, NfRef, SlotRef, SlotState } from '@orrery/contract';
 import { type Driver, formOfDriver } from '../../shared/format/form.js';
 import type { Lane } from './lanes.js';
 
 /** An NF of a deployed chain that boards can run, too. */
 export interface BoardNf extends NfRef {
-  /** `<pipeline name>.<node id>`; samples of it are `nf/<id>/<metric>`, whatever runs it. */
+  /** `<chain name>.<node id>`; subject of its samples, whatever runs it. */
   readonly id: string;
   readonly nf: string;
   readonly server: string;
   /** What runs its latest instance. */
   readonly driver: Driver;
-  /** Where a board runs it; null: a server does. */
+  /** The slot that runs it; null: it runs on a server. */
   readonly slot: SlotRef | null;
   /** What that slot does; the NF runs there while it is active. */
   readonly slotState: SlotState | null;
 }
 
-/** A chart tells six series apart. */
+/** A chart can distinguish six series. */
 export const MOST_SERIES = 6;
 
-export const sameNf = (a: NfRef, b: NfRef) => a.pipeline_id === b.pipeline_id && a.node_id === b.node_id;
+export const sameNf = (a: NfRef, b: NfRef) => a.chain_id === b.chain_id && a.node_id === b.node_id;
 export const sameSlot = (a: SlotRef, b: SlotRef) => a.board === b.board && a.slot === b.slot;
 export const slotText = ({ board, slot }: SlotRef) => `${board} slot ${slot}`;
 
@@ -31,7 +31,7 @@ function hasBoardImplementation(descriptor: NfDescriptor | undefined): boolean {
 function slotOf(boards: readonly Accelerator[], nf: NfRef): Pick<BoardNf, 'slot' | 'slotState'> {
   for (const { id, slots } of boards) {
     const found = slots.find(
-      ({ pipeline_id, node_id }) => pipeline_id !== null && node_id !== null && sameNf({ pipeline_id, node_id }, nf),
+      ({ chain_id, node_id }) => chain_id !== null && node_id !== null && sameNf({ chain_id, node_id }, nf),
     );
     if (found) return { slot: { board: id, slot: found.slot }, slotState: found.state };
   }
@@ -52,33 +52,33 @@ export function boardNfs(
   }
   return [...byId]
     .sort(([a], [b]) => a.localeCompare(b))
-    .map(([id, { pipeline_id, node_id, nf, server, driver }]) => ({
+    .map(([id, { chain_id, node_id, nf, server, driver }]) => ({
       id,
-      pipeline_id,
+      chain_id,
       node_id,
       nf,
       server,
       driver,
-      ...slotOf(boards, { pipeline_id, node_id }),
+      ...slotOf(boards, { chain_id, node_id }),
     }));
 }
 
 /** `software`, `container`, `board-1 slot 0`, `board-1 slot 0, loading` */
 export function whereText({ driver, slot, slotState }: Pick<BoardNf, 'driver' | 'slot' | 'slotState'>): string {
-  // What has left its slot is in software until its next instance is known.
+  // An NF that has left its slot counts as software until its next instance is known.
   if (!slot) return driver === 'board' ? 'software' : formOfDriver(driver);
   return slotState === 'active' ? slotText(slot) : `${slotText(slot)}, ${slotState}`;
 }
 
-/** An NF with a line of its own in the chart. */
+/** An NF with its own line in the chart. */
 export interface ChartedNf extends NfRef {
   readonly id: string;
-  /** Where it runs, or that it does not any more. */
+  /** Where it runs, or that it no longer does. */
   readonly where: string;
   readonly color: number;
 }
 
-/** NFs that slots served since `from_ms` and that are in no chain any more. */
+/** NFs that ran in slots since `from_ms` and no longer belong to any chain. */
 export function goneNfs(lanes: readonly Lane[], nfs: readonly BoardNf[], from_ms: number): (NfRef & { id: string })[] {
   const gone = new Map<string, NfRef & { id: string }>();
   for (const { nf, chain, to_ms } of lanes.flatMap(({ phases }) => phases)) {
@@ -89,7 +89,7 @@ export function goneNfs(lanes: readonly Lane[], nfs: readonly BoardNf[], from_ms
   return [...gone.values()].sort((a, b) => a.id.localeCompare(b.id));
 }
 
-/** As many NFs as a chart tells apart: first those on a board or watched by a policy, then those that are gone. Their order stays. */
+/** As many NFs as a chart can distinguish: first those on a board or watched by a policy, then removed ones; stable order. */
 export function chartedNfs(
   nfs: readonly BoardNf[],
   watched: readonly NfRef[],
@@ -103,5 +103,11 @@ export function chartedNfs(
   const chosen = new Set(all.toSorted((a, b) => b.rank - a.rank).slice(0, MOST_SERIES));
   return all
     .filter((each) => chosen.has(each))
-    .map(({ nf: { id, pipeline_id, node_id }, where }, color) => ({ id, pipeline_id, node_id, where, color }));
+    .map(({ nf: { id, chain_id, node_id }, where }, color) => ({ id, chain_id, node_id, where, color }));
+}
+
+/** `software`, `board-1 slot 0` */
+export function placeText(place: NfPlace): string {
+  if (place.on !== 'board') return place.on;
+  return place.slot ? slotText(place.slot) : 'a free slot';
 }

@@ -1,10 +1,8 @@
 import { Button, Tabs } from '@mantine/core';
 import type { ReconfigurationPolicy } from '@orrery/contract';
 import { IconPlus } from '@tabler/icons-react';
-import { useQuery } from '@tanstack/react-query';
 import { lazy, type ReactNode, Suspense, useEffect, useMemo, useState } from 'react';
 import { nfKey } from '../../shared/api/chains.js';
-import { call } from '../../shared/api/client.js';
 import {
   useAccelerators,
   useBoardModules,
@@ -14,11 +12,11 @@ import {
   useReconfigurations,
 } from '../../shared/api/queries.js';
 import { useMay } from '../../shared/api/session.js';
-import { DetailPanel, WithDetail } from '../../shared/ui/detail-panel.js';
+import { PageBody, PageHeader, Panel } from '../../shared/page/page-header.js';
+import { WithDetail } from '../../shared/ui/detail-panel.js';
 import { FormTrouble } from '../../shared/ui/form-trouble.js';
 import { notifyError } from '../../shared/ui/notify.js';
-import { PageBody, PageHeader, Panel } from '../../shared/ui/page-header.js';
-import { ErrorState, LoadingRows, QueryBoundary } from '../../shared/ui/states.js';
+import { QueryBoundary } from '../../shared/ui/states.js';
 import { useUrlParam } from '../../shared/ui/url-state.js';
 import classes from './accelerators.module.css';
 import { Boards } from './board-panel.js';
@@ -28,8 +26,8 @@ import { ModuleTable } from './module-table.js';
 import type { MoveStart } from './move-draft.js';
 import { boardNfs } from './nfs.js';
 import { PolicyTable } from './policy-table.js';
-import { ReconfigurationDetail } from './reconfiguration-detail.js';
 import { ReconfigurationTable } from './reconfiguration-table.js';
+import { SelectedReconfiguration } from './selected-reconfiguration.js';
 import { LONGEST_S, Timeline } from './timeline.js';
 
 const MoveDialog = lazy(() => import('./move-dialog.js'));
@@ -37,21 +35,6 @@ const PolicyForm = lazy(() => import('./policy-form.js'));
 
 const TABS = ['boards', 'reconfigurations', 'policies', 'modules'] as const;
 type Tab = (typeof TABS)[number];
-
-/** The selected reconfiguration; it may be older than what the list holds. */
-function Selected({ id, onClose }: { readonly id: string; readonly onClose: () => void }) {
-  const query = useQuery({
-    queryKey: ['reconfigurations', 'one', id],
-    queryFn: ({ signal }) => call('getReconfiguration', { params: { id } }, { signal }),
-    refetchInterval: ({ state }) => (state.data?.state === 'running' ? 500 : false),
-  });
-  if (query.data) return <ReconfigurationDetail reconfiguration={query.data} onClose={onClose} />;
-  return (
-    <DetailPanel label={`Reconfiguration ${id}`} title="Reconfiguration" onClose={onClose}>
-      {query.error ? <ErrorState error={query.error} retry={() => void query.refetch()} /> : <LoadingRows />}
-    </DetailPanel>
-  );
-}
 
 export function Component() {
   const accelerators = useAccelerators();
@@ -65,7 +48,7 @@ export function Component() {
   const [tabParam, setTab] = useUrlParam('view');
   const [selectedId, select] = useUrlParam('reconfiguration');
   const [move, setMove] = useState<MoveStart | null>(null);
-  // Another page sends an NF here to get a slot.
+  // Other pages link here to move an NF to a slot.
   const [programmed, setProgrammed] = useUrlParam('program');
   const [edited, setEdited] = useState<ReconfigurationPolicy | 'new' | null>(null);
   const tab: Tab = TABS.find((each) => each === tabParam) ?? 'boards';
@@ -101,7 +84,7 @@ export function Component() {
     reconfigurations: {
       title: running > 0 ? `Reconfigurations (${running} running)` : 'Reconfigurations',
       view: (
-        <Panel flush>
+        <Panel>
           <QueryBoundary query={reconfigurations}>
             <ReconfigurationTable items={moved} selectedId={selectedId} onSelect={select} />
           </QueryBoundary>
@@ -120,7 +103,6 @@ export function Component() {
               </Button>
             )
           }
-          flush
         >
           <QueryBoundary query={policies}>
             <PolicyTable policies={policies.data ?? []} onEdit={setEdited} />
@@ -131,7 +113,7 @@ export function Component() {
     modules: {
       title: 'Modules',
       view: (
-        <Panel flush>
+        <Panel>
           <QueryBoundary query={modules}>
             <ModuleTable modules={modules.data ?? []} descriptors={descriptors ?? []} />
           </QueryBoundary>
@@ -140,12 +122,13 @@ export function Component() {
     },
   };
   return (
-    <WithDetail detail={selectedId && <Selected key={selectedId} id={selectedId} onClose={() => select(null)} />}>
+    <WithDetail
+      detail={selectedId && <SelectedReconfiguration key={selectedId} id={selectedId} onClose={() => select(null)} />}
+    >
       <PageHeader
-        title="Accelerators"
         description={
           all === 0
-            ? 'FPGA boards, what their slots run for whom, and what moves NFs on and off them.'
+            ? 'FPGA boards, what their slots run, and what moves NFs to and from them.'
             : `${active} of ${all} board slots ${active === 1 ? 'is' : 'are'} active${running > 0 ? `, ${running} reconfiguration${running === 1 ? '' : 's'} running` : ''}.`
         }
       />
@@ -163,29 +146,11 @@ export function Component() {
           )}
           {logError !== null && (
             <FormTrouble
-              error={new Error('The past of the slots could not be read: lanes begin when this page was opened.')}
+              error={new Error('The history of the slots could not be read: lanes start when this page was opened.')}
               shown={[]}
             />
           )}
-          <Tabs
-            value={tab}
-            onChange={(next) => setTab(next === 'boards' ? null : next)}
-            keepMounted={false}
-            classNames={{ list: classes.tabs }}
-          >
-            <Tabs.List aria-label="Parts of the page">
-              {TABS.map((each) => (
-                <Tabs.Tab key={each} value={each}>
-                  {views[each].title}
-                </Tabs.Tab>
-              ))}
-            </Tabs.List>
-            {TABS.map((each) => (
-              <Tabs.Panel key={each} value={each} pt="md">
-                {views[each].view}
-              </Tabs.Panel>
-            ))}
-          </Tabs>
+          <PageTabs tabs={views} shown={tab} onShow={(next) => setTab(next === 'boards' ? null : next)} />
         </QueryBoundary>
       </PageBody>
       <Suspense fallback={null}>
@@ -211,5 +176,30 @@ export function Component() {
         )}
       </Suspense>
     </WithDetail>
+  );
+}
+
+interface PageTabsProps {
+  readonly tabs: Readonly<Record<Tab, { readonly title: string; readonly view: ReactNode }>>;
+  readonly shown: Tab;
+  readonly onShow: (tab: string | null) => void;
+}
+
+function PageTabs({ tabs, shown, onShow }: PageTabsProps) {
+  return (
+    <Tabs value={shown} onChange={onShow} keepMounted={false} classNames={{ list: classes.tabs }}>
+      <Tabs.List aria-label="Parts of the page">
+        {TABS.map((each) => (
+          <Tabs.Tab key={each} value={each}>
+            {tabs[each].title}
+          </Tabs.Tab>
+        ))}
+      </Tabs.List>
+      {TABS.map((each) => (
+        <Tabs.Panel key={each} value={each} pt="md">
+          {tabs[each].view}
+        </Tabs.Panel>
+      ))}
+    </Tabs>
   );
 }

@@ -1,27 +1,21 @@
-import { Button, MultiSelect, NumberInput, Select, Switch, TextInput } from '@mantine/core';
-import type { Accelerator, ReconfigurationPolicy } from '@orrery/contract';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
+import { Button } from '@mantine/core';
+import type { Accelerator, NfRef, ReconfigurationPolicy, ReconfigurationPolicyRequest } from '@orrery/contract';
+import { useQueryClient } from '@tanstack/react-query';
+import { useMemo } from 'react';
 import { nfKey } from '../../shared/api/chains.js';
 import { call } from '../../shared/api/client.js';
-import { Choice } from '../../shared/ui/choice.js';
+import type { Values } from '../../shared/form/field-values.js';
+import { SchemaFields } from '../../shared/form/schema-fields.js';
+import { useSchemaForm } from '../../shared/form/use-schema-form.js';
 import { FormDialog } from '../../shared/ui/form-dialog.js';
-import { FormTrouble, fieldErrorOf } from '../../shared/ui/form-trouble.js';
+import { FormTrouble } from '../../shared/ui/form-trouble.js';
 import { notifyDone } from '../../shared/ui/notify.js';
 import classes from './accelerators.module.css';
-import { LOADS, POLICIES } from './load-choices.js';
-import { slotChoices, useNfLabel } from './move-dialog.js';
+import { slotChoices, useNfLabel } from './move-fields.js';
+import { MOVE_WIDGETS, MoveChoicesContext } from './move-widgets.js';
 import type { BoardNf } from './nfs.js';
-import {
-  BOUNDS,
-  draftOfPolicy,
-  METRIC_UNITS,
-  type Metric,
-  NEW_POLICY,
-  type PolicyDraft,
-  policyProblems,
-  policyRequest,
-} from './policy-draft.js';
+import { NEW_POLICY, policyFields } from './policy-fields.js';
+import { ThresholdWidget } from './threshold-widget.js';
 
 interface PolicyFormProps {
   /** Null: a new one. */
@@ -31,146 +25,80 @@ interface PolicyFormProps {
   readonly onClose: () => void;
 }
 
-const POINTERS: Readonly<Record<string, string>> = {
-  title: '/title',
-  nf: '/nf',
-  metric: '/threshold/metric',
-  up: '/threshold/up',
-  down: '/threshold/down',
-  for_s: '/threshold/for_s',
-  displaces: '/displaces',
-  slot: '/slot',
-  priority: '/priority',
-  cooldown_s: '/cooldown_s',
-};
+const WIDGETS = { ...MOVE_WIDGETS, '/threshold': ThresholdWidget };
 
-/** When an NF moves to a board by itself, and when it gives it back. */
+function valuesOf(policy: ReconfigurationPolicy): Values {
+  const { id: _id, load_now: _load, state: _state, ...values } = policy;
+  return values;
+}
+
+/** Checks beyond the schema. */
+function check({ threshold }: Values): Readonly<Record<string, string>> {
+  const { up, down } = (threshold ?? {}) as { up?: number; down?: number };
+  return up !== undefined && down !== undefined && down >= up
+    ? { '/threshold/down': 'must be below the upper threshold' }
+    : {};
+}
+
+/** The NF that moves displaces others, not itself. */
+function adjust(values: Values): Values {
+  const displaces = (values.displaces as readonly NfRef[] | undefined) ?? [];
+  const moving = values.nf ? nfKey(values.nf as NfRef) : '';
+  return { ...values, displaces: displaces.filter((nf) => nfKey(nf) !== moving) };
+}
+
+/** When an NF automatically moves to a board, and when it moves back. */
 export default function PolicyForm({ policy, boards, nfs, onClose }: PolicyFormProps) {
-  const [draft, setDraft] = useState<PolicyDraft>(() => (policy ? draftOfPolicy(policy) : NEW_POLICY));
-  const [tried, setTried] = useState(false);
   const queries = useQueryClient();
-  const nfLabel = useNfLabel();
-  const set = (change: Partial<PolicyDraft>) => setDraft((before) => ({ ...before, ...change }));
-  const save = useMutation({
-    mutationFn: () => {
-      const body = policyRequest(draft);
+  const form = useSchemaForm({
+    fieldsOf: policyFields,
+    initial: policy ? valuesOf(policy) : NEW_POLICY,
+    check,
+    adjust,
+    widgets: WIDGETS,
+    send: (values) => {
+      const body = { ...values, title: String(values.title).trim() } as ReconfigurationPolicyRequest;
       return policy
         ? call('putReconfigurationPolicy', { params: { id: policy.id }, body })
         : call('createReconfigurationPolicy', { body }, { idempotencyKey: crypto.randomUUID() });
     },
-    onSuccess: () => {
+    onSent: () => {
       void queries.invalidateQueries({ queryKey: ['reconfiguration-policies'] });
       notifyDone(policy ? 'The policy was changed.' : 'The policy was added.');
       onClose();
     },
   });
-  const problems = policyProblems(draft);
-  const errorOf = (name: string) =>
-    (tried ? problems[name] : undefined) ?? fieldErrorOf(save.error, POINTERS[name] ?? `/${name}`);
-  const submit = () => {
-    setTried(true);
-    if (Object.keys(problems).length === 0) save.mutate();
-    else save.reset();
-  };
-  const { suffix } = METRIC_UNITS[draft.metric];
-  const number = (name: keyof typeof BOUNDS, label: string, more: { suffix?: string; description?: string }) => (
-    <NumberInput
-      label={label}
-      {...more}
-      inputWrapperOrder={['label', 'input', 'description', 'error']}
-      min={BOUNDS[name].min}
-      max={BOUNDS[name].max}
-      clampBehavior="none"
-      value={draft[name]}
-      error={errorOf(name)}
-      onChange={(value) => set({ [name]: value })}
-    />
-  );
-  // An NF whose chain does not run now stays chosen.
-  const known = nfs.map((nf) => ({ value: nfKey(nf), label: nfLabel(nf) }));
-  const choices = [
-    ...known,
-    ...[draft.nf, ...draft.displaces]
-      .filter((key) => key !== '' && !known.some(({ value }) => value === key))
-      .map((key) => ({ value: key, label: `${key.split(' ')[1]} (not deployed)` })),
-  ];
+  const choices = usePolicyChoices(form.values, boards, nfs);
   return (
     <FormDialog
       size={640}
       title={policy ? `Policy ${policy.title}` : 'New policy'}
       onClose={onClose}
-      onSubmit={submit}
-      trouble={<FormTrouble error={save.error} shown={Object.values(POINTERS)} />}
+      onSubmit={form.submit}
+      trouble={<FormTrouble error={form.error} shown={form.shown} />}
       action={
-        <Button type="submit" loading={save.isPending}>
+        <Button type="submit" loading={form.isPending}>
           {policy ? 'Save' : 'Add'}
         </Button>
       }
     >
-      <TextInput
-        label="Name"
-        data-autofocus
-        maxLength={80}
-        value={draft.title}
-        error={errorOf('title')}
-        onChange={(event) => set({ title: event.currentTarget.value })}
-      />
-      <Select
-        label="NF that moves to a board when its load grows"
-        placeholder={choices.length === 0 ? 'No chain that runs has an NF for boards' : 'NF of a deployed chain'}
-        data={choices}
-        value={draft.nf || null}
-        error={errorOf('nf')}
-        onChange={(nf) => set({ nf: nf ?? '', displaces: draft.displaces.filter((key) => key !== nf) })}
-      />
-      <div className={classes.pair}>
-        <Select
-          label="Load"
-          data={(Object.keys(METRIC_UNITS) as Metric[]).map((value) => ({ value, label: METRIC_UNITS[value].label }))}
-          value={draft.metric}
-          error={errorOf('metric')}
-          onChange={(metric) => metric && set({ metric: metric as Metric, up: '', down: '' })}
-        />
-        {number('for_s', 'Beyond a threshold for', { suffix: ' s' })}
-        {number('up', 'To the board above', { suffix })}
-        {number('down', 'Back to software below', { suffix })}
-      </div>
-      <MultiSelect
-        label="May displace"
-        description="NFs that may be moved to software to make room."
-        placeholder={draft.displaces.length === 0 ? 'Nothing' : undefined}
-        data={choices.filter(({ value }) => value !== draft.nf)}
-        value={[...draft.displaces]}
-        error={errorOf('displaces')}
-        onChange={(displaces) => set({ displaces })}
-      />
-      <Select
-        label="Slot"
-        placeholder="Any that fits"
-        clearable
-        data={slotChoices(boards)}
-        value={draft.slot || null}
-        error={errorOf('slot')}
-        onChange={(slot) => set({ slot: slot ?? '' })}
-      />
-      <div className={classes.pair}>
-        <Choice label="Load of the bitstream" choices={LOADS} value={draft.load} onChange={(load) => set({ load })} />
-        {draft.load === 'partial' && (
-          <Choice
-            label="Frames during the load"
-            choices={POLICIES}
-            value={draft.policy}
-            onChange={(policy) => set({ policy })}
-          />
-        )}
-        {number('priority', 'Priority', { description: 'Chains of a higher one must keep their SLOs.' })}
-        {number('cooldown_s', 'Rest between two moves', { suffix: ' s' })}
-      </div>
-      <Switch
-        label="Enabled"
-        checked={draft.enabled}
-        onChange={(event) => set({ enabled: event.currentTarget.checked })}
-      />
+      <MoveChoicesContext value={choices}>
+        <div className={classes.policyFields}>
+          <SchemaFields {...form.bound} />
+        </div>
+      </MoveChoicesContext>
     </FormDialog>
   );
+}
+
+function usePolicyChoices(values: Values, boards: readonly Accelerator[], nfs: readonly BoardNf[]) {
+  const nfLabel = useNfLabel();
+  const nf = values.nf ? nfKey(values.nf as NfRef) : '';
+  const displaces = ((values.displaces as readonly NfRef[] | undefined) ?? []).map(nfKey);
+  const known = nfs.map((each) => ({ value: nfKey(each), label: nfLabel(each) }));
+  // An NF whose chain is not running stays selected.
+  const gone = [nf, ...displaces].filter((key) => key !== '' && !known.some(({ value }) => value === key));
+  const slots = useMemo(() => slotChoices(boards), [boards]);
+  const all = [...known, ...gone.map((key) => ({ value: key, label: `${key.split(' ')[1]} (not deployed)` }))];
+  return { slots, nfs: all, displaceable: all.filter(({ value }) => value !== nf) };
 }

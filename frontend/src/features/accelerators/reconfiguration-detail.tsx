@@ -3,6 +3,8 @@ import { Link } from 'react-router';
 import { quantityText } from '../../shared/format/quantity.js';
 import { dateTimeText, durationText } from '../../shared/format/time.js';
 import { useNow } from '../../shared/stream/clock.js';
+import type { Column } from '../../shared/table/column.js';
+import { DataTable } from '../../shared/table/data-table.js';
 import { DetailPanel, DetailSection, Facts } from '../../shared/ui/detail-panel.js';
 import { StatusBadge } from '../../shared/ui/status-badge.js';
 import classes from './accelerators.module.css';
@@ -15,6 +17,45 @@ interface ReconfigurationDetailProps {
   readonly reconfiguration: Reconfiguration;
   readonly onClose: () => void;
 }
+
+/** Loads have no identity but their order. */
+type Load = Reconfiguration['loads'][number] & { readonly index: number };
+
+const LOAD_COLUMNS: readonly Column<Load>[] = [
+  {
+    id: 'load',
+    title: 'Load',
+    cell: ({ module, slot, kind, bytes, error }) => (
+      <>
+        {module ?? (slot === null ? 'the whole board' : 'nothing')}
+        <span className={classes.small}>
+          {kind}, {quantityText('bytes', bytes)}
+        </span>
+        {error && <span className={classes.trouble}>{error}</span>}
+      </>
+    ),
+  },
+  {
+    id: 'modelled',
+    title: 'Modelled',
+    hint: 'Board time, from the profile of the board',
+    number: true,
+    cell: ({ modelled_s }) => durationText(modelled_s * 1000),
+  },
+  {
+    id: 'measured',
+    title: 'Measured',
+    hint: 'Wall-clock time for which the slot was paused',
+    number: true,
+    cell: ({ measured_s }) => durationText(measured_s * 1000),
+  },
+  {
+    id: 'frames',
+    title: 'Frames during the load',
+    cell: ({ held, lost, bypassed }) =>
+      `${held.toLocaleString()} held, ${lost.toLocaleString()} lost, ${bypassed.toLocaleString()} bypassed`,
+  },
+];
 
 export function ReconfigurationDetail({ reconfiguration, onClose }: ReconfigurationDetailProps) {
   const now = useNow();
@@ -36,7 +77,9 @@ export function ReconfigurationDetail({ reconfiguration, onClose }: Reconfigurat
           ['Slot', slot ? slotText(slot) : 'none'],
           [
             'Load',
-            load === 'full' ? 'full: the board is off the network meanwhile' : `${load}, frames meanwhile: ${policy}`,
+            load === 'full'
+              ? 'full: the whole board is down during the load'
+              : `${load}, frames during the load: ${policy}`,
           ],
           ['Took', durationText(reconfigurationMs(reconfiguration, now))],
           ['Packets lost', packetsLostText(reconfiguration)],
@@ -73,40 +116,12 @@ export function ReconfigurationDetail({ reconfiguration, onClose }: Reconfigurat
       </DetailSection>
       {loads.length > 0 && (
         <DetailSection title="Loads">
-          <table className="table" aria-label="Loads">
-            <thead>
-              <tr>
-                <th>What</th>
-                <th className="number" title="Board time, by the profile of the board">
-                  Modelled
-                </th>
-                <th className="number" title="By the wall, from the freeze to the thaw">
-                  Measured
-                </th>
-                <th>Frames meanwhile</th>
-              </tr>
-            </thead>
-            <tbody>
-              {loads.map((each, index) => (
-                // biome-ignore lint/suspicious/noArrayIndexKey: in the order in which they were done
-                <tr key={index}>
-                  <td>
-                    {each.module ?? (each.slot === null ? 'the whole board' : 'nothing')}
-                    <span className={classes.small}>
-                      {each.kind}, {quantityText('bytes', each.bytes)}
-                    </span>
-                    {each.error && <span className={classes.trouble}>{each.error}</span>}
-                  </td>
-                  <td className="number">{durationText(each.modelled_s * 1000)}</td>
-                  <td className="number">{durationText(each.measured_s * 1000)}</td>
-                  <td>
-                    {each.held.toLocaleString()} held, {each.lost.toLocaleString()} lost,{' '}
-                    {each.bypassed.toLocaleString()} bypassed
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
+          <DataTable
+            label="Loads"
+            columns={LOAD_COLUMNS}
+            rows={loads.map((each, index) => ({ ...each, index }))}
+            rowKey={({ index }) => String(index)}
+          />
         </DetailSection>
       )}
     </DetailPanel>

@@ -3,10 +3,13 @@ import { IconReplace } from '@tabler/icons-react';
 import { deletedChain, useChainTitle } from '../../shared/api/chains.js';
 import { durationText } from '../../shared/format/time.js';
 import { useNow } from '../../shared/stream/clock.js';
+import type { Column } from '../../shared/table/column.js';
+import { DataTable } from '../../shared/table/data-table.js';
 import { RelativeTime } from '../../shared/ui/relative-time.js';
 import { EmptyState } from '../../shared/ui/states.js';
 import { StatusBadge } from '../../shared/ui/status-badge.js';
 import classes from './accelerators.module.css';
+import { placeText } from './nfs.js';
 import { StageBar } from './stage-bar.js';
 import { causeText, reconfigurationMs } from './stages.js';
 
@@ -26,70 +29,82 @@ export function Moves({ moves }: Pick<Reconfiguration, 'moves'>) {
   if (moves.length === 0) return <span className="muted">nothing</span>;
   return (
     <ul className={classes.moves}>
-      {moves.map(({ pipeline_id, node_id, from, to }) => (
-        <li key={`${pipeline_id}${node_id}`}>
-          {node_id} <span className="muted">of {titleOf(pipeline_id)}:</span> {from} → {to}
+      {moves.map(({ chain_id, node_id, from, to }) => (
+        <li key={`${chain_id}${node_id}`}>
+          {node_id} <span className="muted">of {titleOf(chain_id)}:</span> {placeText(from)} → {placeText(to)}
         </li>
       ))}
     </ul>
   );
 }
 
-/** What moved, why, and what each of the four steps took; the newest first. */
+const columnsOf = (now_ms: number): readonly Column<Reconfiguration>[] => [
+  {
+    id: 'started',
+    title: 'Started',
+    className: classes.nowrap,
+    value: ({ started_ms }) => started_ms,
+    cell: ({ started_ms }) => <RelativeTime t_ms={started_ms} />,
+  },
+  { id: 'moves', title: 'Moves', className: classes.movesCell, cell: ({ moves }) => <Moves moves={moves} /> },
+  {
+    id: 'cause',
+    title: 'Cause',
+    className: classes.causeCell,
+    value: ({ cause }) => causeText(cause),
+    cell: ({ cause, trigger }) => (
+      <>
+        {causeText(cause)}
+        <span className={classes.small}>{trigger}</span>
+      </>
+    ),
+  },
+  { id: 'stages', title: 'Stages', cell: (item) => <StageBar reconfiguration={item} now={now_ms} /> },
+  {
+    id: 'duration',
+    title: 'Duration',
+    number: true,
+    value: (item) => reconfigurationMs(item, now_ms),
+    cell: (item) => durationText(reconfigurationMs(item, now_ms)),
+  },
+  {
+    id: 'lost',
+    title: 'Packets lost',
+    hint: 'Frames lost while the slot was loaded',
+    number: true,
+    value: ({ packets_lost }) => packets_lost,
+    cell: ({ packets_lost }) => packets_lost?.toLocaleString() ?? <span className="muted">–</span>,
+  },
+  {
+    id: 'result',
+    title: 'Result',
+    className: classes.resultCell,
+    value: ({ state }) => state,
+    cell: ({ state, detail }) => (
+      <>
+        <ReconfigurationBadge state={state} />
+        {detail && <span className={classes.small}>{detail}</span>}
+      </>
+    ),
+  },
+];
+
+/** What moved, why, and the duration of each of the four stages; newest first. */
 export function ReconfigurationTable({ items, selectedId, onSelect }: ReconfigurationTableProps) {
   const now = useNow();
-  if (items.length === 0)
-    return (
-      <EmptyState icon={IconReplace} title="Nothing was moved yet">
-        An NF moves when a policy sees its load beyond a threshold, or when you program or drain a slot.
-      </EmptyState>
-    );
   return (
-    <table className="table" aria-label="Reconfigurations">
-      <thead>
-        <tr>
-          <th scope="col">Started</th>
-          <th scope="col">Moves</th>
-          <th scope="col">Cause</th>
-          <th scope="col">Stages</th>
-          <th scope="col" className="number">
-            Took
-          </th>
-          <th scope="col" className="number" title="Frames that the load of the slot lost">
-            Packets lost
-          </th>
-          <th scope="col">Result</th>
-        </tr>
-      </thead>
-      <tbody>
-        {items.map((item) => (
-          <tr key={item.id} data-clickable="true" data-selected={item.id === selectedId}>
-            <td className={classes.nowrap}>
-              <button type="button" className="row-link" onClick={() => onSelect(item.id)}>
-                <RelativeTime t_ms={item.started_ms} />
-              </button>
-            </td>
-            <td className={classes.movesCell}>
-              <Moves moves={item.moves} />
-            </td>
-            <td className={classes.causeCell}>
-              {causeText(item.cause)}
-              <span className={classes.small}>{item.trigger}</span>
-            </td>
-            <td>
-              <StageBar reconfiguration={item} now={now} />
-            </td>
-            <td className="number">{durationText(reconfigurationMs(item, now))}</td>
-            <td className="number">
-              {item.packets_lost === null ? <span className="muted">–</span> : item.packets_lost.toLocaleString()}
-            </td>
-            <td className={classes.resultCell}>
-              <ReconfigurationBadge state={item.state} />
-              {item.detail && <span className={classes.small}>{item.detail}</span>}
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <DataTable
+      label="Reconfigurations"
+      columns={columnsOf(now)}
+      rows={items}
+      rowKey={({ id }) => id}
+      selectedKey={selectedId}
+      onSelect={({ id }) => onSelect(id)}
+      empty={
+        <EmptyState icon={IconReplace} title="No reconfigurations yet">
+          An NF moves when a policy sees its load cross a threshold, or when you program or drain a slot.
+        </EmptyState>
+      }
+    />
   );
 }

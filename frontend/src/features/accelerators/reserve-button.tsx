@@ -7,7 +7,7 @@ import { FormDialog } from '../../shared/ui/form-dialog.js';
 import { FormTrouble, fieldErrorOf } from '../../shared/ui/form-trouble.js';
 import { notifyError } from '../../shared/ui/notify.js';
 
-/** As long as a reason may be. */
+/** Maximum length of a reason. */
 const REASON_CHARACTERS = 120;
 
 interface ReserveProps {
@@ -15,7 +15,7 @@ interface ReserveProps {
   readonly slot: Accelerator['slots'][number];
 }
 
-/** Keeps a slot from plans that do not name it, for a reason that everybody sees, or gives it back. */
+/** Reserves a slot for plans that name it, with a reason visible to everybody, or releases it. */
 export function ReserveButton({ board, slot }: ReserveProps) {
   const [asking, setAsking] = useState(false);
   const queries = useQueryClient();
@@ -32,7 +32,9 @@ export function ReserveButton({ board, slot }: ReserveProps) {
         variant="default"
         size="compact-xs"
         loading={release.isPending}
-        title={reserved ? 'Let plans use the slot again' : 'Keep the slot from being used by plans that do not name it'}
+        title={
+          reserved ? 'Release the slot for planning' : 'Reserve the slot: plans use it only when a request names it'
+        }
         aria-label={`${word} slot ${slot.slot} of ${board.title}`}
         onClick={() => (reserved ? release.mutate() : setAsking(true))}
       >
@@ -67,7 +69,7 @@ function ReserveDialog({ board, slot, onClose }: ReserveProps & { readonly onClo
     >
       <TextInput
         label="Reason"
-        description="Plans that do not name the slot leave it alone. Everybody sees who reserved it, and why."
+        description="Plans use the slot only when a request names it. Everyone can see who reserved it, and why."
         placeholder="Optional, e.g. firmware test"
         data-autofocus
         maxLength={REASON_CHARACTERS}

@@ -3,7 +3,7 @@ import { durationText } from '../../shared/format/time.js';
 import classes from './accelerators.module.css';
 import { STAGE_NAMES, stageSegments } from './stages.js';
 
-/** The four steps side by side, as wide as they lasted. */
+/** The four stages side by side, with widths proportional to their durations. */
 export function StageBar({
   reconfiguration,
   now,

@@ -7,12 +7,12 @@ export const STAGE_NAMES: Record<ReconfigurationStage, string> = {
   response: 'Response',
 };
 
-/** What each step does (CoNFV IV-D). */
+/** What each stage does (CoNFV IV-D). */
 export const STAGE_WORDS: Record<ReconfigurationStage, string> = {
-  detection: 'a load above its threshold is seen, or a move is asked for',
-  update: 'what the slot runs is moved or stopped, and traffic goes around it',
+  detection: 'a load crosses its threshold, or a move is requested',
+  update: 'the slot is vacated, and traffic is routed around it',
   configuration: 'the bitstream is loaded and the module is configured',
-  response: 'traffic goes to where the NF runs now',
+  response: 'traffic is routed to the new place',
 };
 
 interface StageSpan {
@@ -22,7 +22,7 @@ interface StageSpan {
   readonly to_ms: number;
 }
 
-/** Stages that have begun, with the one that runs lasting until now. */
+/** Stages that have begun; the running one lasts until now. */
 export function stageSpans({ stages }: Pick<Reconfiguration, 'stages'>, now: number): StageSpan[] {
   return stages.flatMap(({ stage, state, started_ms, ended_ms }) => {
     if (started_ms === null || state === 'skipped') return [];
@@ -36,10 +36,10 @@ interface StageSegment extends StageSpan {
   readonly share: number;
 }
 
-/** A stage that took next to no time is still seen. */
+/** Minimum width, to keep very short stages visible. */
 const LEAST_SHARE = 0.03;
 
-/** Stages side by side, as wide as they lasted. */
+/** Stages side by side, with widths proportional to their durations. */
 export function stageSegments(reconfiguration: Pick<Reconfiguration, 'stages'>, now: number): StageSegment[] {
   const spans = stageSpans(reconfiguration, now).map((span) => ({ ...span, duration_ms: span.to_ms - span.from_ms }));
   const whole = spans.reduce((sum, { duration_ms }) => sum + duration_ms, 0);
@@ -56,21 +56,21 @@ export function reconfigurationMs({ started_ms, ended_ms }: Reconfiguration, now
 const CAUSES: Record<Reconfiguration['cause'], string> = {
   'load-high': 'load above its threshold',
   'load-low': 'load below its threshold',
-  manual: 'asked for by hand',
+  manual: 'requested by hand',
   fallback: 'fall-back: the board cannot serve',
 };
 export function causeText(cause: Reconfiguration['cause']): string {
   return CAUSES[cause];
 }
 
-/** Reconfigurations as times on a chart. */
+/** Reconfigurations as marked periods on a chart. */
 export function bandsOf(reconfigurations: readonly Reconfiguration[], now: number) {
   return reconfigurations
     .filter(({ state }) => state !== 'refused')
     .map(({ started_ms, ended_ms }) => ({ from_ms: started_ms, to_ms: ended_ms ?? now }));
 }
 
-/** Frames that loads lost; what is told of a load comes at its end, or never where its agent went. */
+/** Frames lost during loads; reported when a load ends, or never if its agent disconnects. */
 export function packetsLostText({
   packets_lost,
   state,

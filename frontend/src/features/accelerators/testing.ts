@@ -1,10 +1,10 @@
-import type { Accelerator, Event, Reconfiguration } from '@orrery/contract';
+import type { Accelerator, EventData, EventOf, Reconfiguration } from '@orrery/contract';
 
 type Slot = Accelerator['slots'][number];
 
 export function slotWith(change: Partial<Slot> & Pick<Slot, 'slot'>): Slot {
   const idle = { state: 'empty', module: null, instance_id: null, load: null, detail: null } as const;
-  return { ...idle, pipeline_id: null, node_id: null, reservation: null, ...change };
+  return { ...idle, chain_id: null, node_id: null, reservation: null, ...change };
 }
 
 export function boardWith(change: Partial<Accelerator> & Pick<Accelerator, 'id'>): Accelerator {
@@ -26,19 +26,26 @@ export function boardWith(change: Partial<Accelerator> & Pick<Accelerator, 'id'>
   };
 }
 
-/** An event of a slot or, without `slot`, of its board; `t_ms` is also its place in the log. */
-export function boardEvent(t_ms: number, data: Record<string, unknown>): Event {
-  return {
-    id: `${t_ms}-0`,
-    t_ms,
-    project: 'default',
-    type: 'slot' in data ? 'slot.state' : 'board.state',
-    severity: 'info',
-    subject: String(data.board),
-    message: '',
-    actor: 'server',
-    data,
-  };
+/** `t_ms` is also the place of the event in the log. */
+const headOf = (t_ms: number, subject: string) =>
+  ({ id: `${t_ms}-0`, t_ms, project: 'default', severity: 'info', subject, message: '', actor: 'server' }) as const;
+
+type SlotData = EventData<'slot.state'>;
+
+export function slotEvent(
+  t_ms: number,
+  data: Partial<SlotData> & Pick<SlotData, 'board' | 'slot' | 'state'>,
+): EventOf<'slot.state'> {
+  const nothing = { module: null, instance_id: null, chain_id: null, node_id: null, load: null, policy: null };
+  return { ...headOf(t_ms, data.board), type: 'slot.state', data: { ...nothing, ...data } };
+}
+
+export function boardEvent(t_ms: number, board: string, state: Accelerator['state']): EventOf<'board.state'> {
+  return { ...headOf(t_ms, board), type: 'board.state', data: { board, state, detail: null, first: false } };
+}
+
+export function returnedEvent(t_ms: number, away_since_ms: number): EventOf<'server.returned'> {
+  return { ...headOf(t_ms, 'server'), type: 'server.returned', data: { away_since_ms } };
 }
 
 export function reconfigurationWith(change: Partial<Reconfiguration>): Reconfiguration {

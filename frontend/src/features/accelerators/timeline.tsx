@@ -1,9 +1,10 @@
 import { SegmentedControl } from '@mantine/core';
 import type { Accelerator, Reconfiguration, ReconfigurationPolicy } from '@orrery/contract';
+import { sampleKey } from '@orrery/contract/sample-keys';
 import { useRecentRange } from '../../shared/charts/time-range.js';
 import { TimeSeriesChart } from '../../shared/charts/time-series-chart.js';
+import { Panel } from '../../shared/page/page-header.js';
 import { useStreamStatus } from '../../shared/stream/hooks.js';
-import { Panel } from '../../shared/ui/page-header.js';
 import { EmptyState } from '../../shared/ui/states.js';
 import { useUrlParam } from '../../shared/ui/url-state.js';
 import classes from './accelerators.module.css';
@@ -22,7 +23,7 @@ const WINDOWS = [
 const METRICS = [
   { value: '', label: 'bit/s', metric: 'bps', quantity: 'bps', title: 'Throughput of NFs' },
   { value: 'pps', label: 'pkt/s', metric: 'pps', quantity: 'pps', title: 'Packets of NFs' },
-  { value: 'cpu', label: 'CPU', metric: 'cpu', quantity: 'share', title: 'Cores that NFs take' },
+  { value: 'cpu', label: 'CPU', metric: 'cpu', quantity: 'share', title: 'CPU cores used by NFs' },
 ] as const;
 
 interface TimelineProps {
@@ -35,14 +36,14 @@ interface TimelineProps {
   readonly emulated: boolean;
 }
 
-/** Load of each NF above what each board slot did for whom, on one time axis (CoNFV Figures 9 and 10, live). */
+/** Load of each NF above the activity of each board slot, on one time axis (CoNFV Figures 9 and 10, live). */
 export function Timeline({ boards, nfs, lanes, policies, reconfigurations, emulated }: TimelineProps) {
   const [windowParam, setWindow] = useUrlParam('window');
   const [metricParam, setMetric] = useUrlParam('metric');
   const { seconds } = WINDOWS.find(({ value }) => value === windowParam) ?? WINDOWS[0]!;
   const { metric, quantity, title } = METRICS.find(({ value }) => value === metricParam) ?? METRICS[0];
   const range = useRecentRange(seconds);
-  // What happens is told as it does: nothing is known of the time without a connection.
+  // Events arrive live: the state is unknown for the time without a connection.
   const lost_ms = useStreamStatus(({ state, since_ms }) => (state === 'reconnecting' ? since_ms : null));
   const gone = nfs === null ? [] : goneNfs(lanes, nfs, range.from_s * 1000);
   const watched = policies.map(({ nf }) => nf);
@@ -80,7 +81,7 @@ export function Timeline({ boards, nfs, lanes, policies, reconfigurations, emula
         <TimeSeriesChart
           title={title}
           quantity={quantity}
-          series={shown.map((nf) => ({ key: `nf/${nf.id}/${metric}`, label: `${nf.id} (${nf.where})` }))}
+          series={shown.map((nf) => ({ key: sampleKey('nf', nf.id, metric), label: `${nf.id} (${nf.where})` }))}
           windowS={seconds}
           keepS={LONGEST_S}
           height={190}
@@ -93,7 +94,7 @@ export function Timeline({ boards, nfs, lanes, policies, reconfigurations, emula
           }`}
         />
       ) : (
-        <EmptyState title="No chain that runs has an NF that a board could run">
+        <EmptyState title="No running chain has an NF that a board could run">
           NFs with a board implementation are marked in the catalogue. Their load appears here as soon as one is
           deployed.
         </EmptyState>

@@ -1,69 +1,75 @@
+import type { Capability } from '@orrery/contract';
 import { IconPlugConnected } from '@tabler/icons-react';
 import { useCapabilities } from '../../shared/api/queries.js';
-import { PageBody, PageHeader, Panel } from '../../shared/ui/page-header.js';
-import { EmptyState, QueryBoundary } from '../../shared/ui/states.js';
-import { StatusBadge } from '../../shared/ui/status-badge.js';
+import { PageBody, PageHeader, Panel } from '../../shared/page/page-header.js';
+import type { Column } from '../../shared/table/column.js';
+import { DataTable } from '../../shared/table/data-table.js';
+import { useTableAddress } from '../../shared/table/table-settings.js';
+import { EmptyState } from '../../shared/ui/states.js';
+import { type Status, StatusBadge } from '../../shared/ui/status-badge.js';
 import classes from './capabilities.module.css';
+
+function stateOf({ available, fallback }: Capability): readonly [state: string, status: Status] {
+  if (available) return ['available', 'healthy'];
+  return fallback ? ['replaced', 'degraded'] : ['missing', 'failed'];
+}
+
+const COLUMNS: readonly Column<Capability>[] = [
+  { id: 'title', title: 'Capability', className: classes.title, value: ({ title }) => title },
+  {
+    id: 'state',
+    title: 'State',
+    value: (capability) => stateOf(capability)[0],
+    cell: (capability) => {
+      const [state, status] = stateOf(capability);
+      return <StatusBadge state={state} status={status} />;
+    },
+  },
+  { id: 'where', title: 'Where', className: classes.where, value: ({ where }) => where },
+  { id: 'detail', title: 'Found', className: classes.detail, value: ({ detail }) => detail },
+  {
+    id: 'fallback',
+    title: 'Replaced by',
+    className: classes.detail,
+    value: ({ fallback }) => fallback,
+    cell: ({ fallback, available }) => fallback ?? <span className="muted">{available ? '' : 'nothing'}</span>,
+  },
+];
 
 export function Component() {
   const query = useCapabilities();
-  // Missing parts first: they are what one comes here for.
+  const settings = useTableAddress();
+  // Missing ones first: they matter most.
   const items = [...(query.data ?? [])].sort(
     (a, b) => Number(a.available) - Number(b.available) || a.title.localeCompare(b.title),
   );
   const missing = items.filter(({ available }) => !available);
+  const replaced = missing.filter(({ fallback }) => fallback).length;
   return (
     <>
       <PageHeader
-        title="Capabilities"
         description={
           query.data
-            ? `${items.length - missing.length} of ${items.length} are available; of the ${missing.length} missing ones ${missing.filter(({ fallback }) => fallback).length} are replaced.`
-            : 'What this installation can do, probed when it started, and what stands in for a missing part.'
+            ? `${items.length - missing.length} of ${items.length} are available. ${replaced} of the ${missing.length} missing ones have a replacement.`
+            : 'What this installation can do, and what replaces what is missing.'
         }
       />
       <PageBody>
-        <Panel flush>
-          <QueryBoundary query={query}>
-            {items.length === 0 ? (
+        <Panel>
+          <DataTable
+            label="Capabilities"
+            query={query}
+            settings={settings}
+            cards={620}
+            columns={COLUMNS}
+            rows={items}
+            rowKey={({ where, id }) => `${where}/${id}`}
+            empty={
               <EmptyState icon={IconPlugConnected} title="Nothing was probed yet">
-                The list fills when the server has looked at this machine.
+                The list fills when the server has examined this machine.
               </EmptyState>
-            ) : (
-              <table className="table">
-                <thead>
-                  <tr>
-                    <th scope="col">Capability</th>
-                    <th scope="col">State</th>
-                    <th scope="col">Where</th>
-                    <th scope="col">Found</th>
-                    <th scope="col">Replaced by</th>
-                  </tr>
-                </thead>
-                <tbody>
-                  {items.map(({ id, title, where, available, detail, fallback }) => (
-                    <tr key={`${where}/${id}`}>
-                      <td className={classes.title}>{title}</td>
-                      <td>
-                        {available ? (
-                          <StatusBadge state="available" status="healthy" />
-                        ) : fallback ? (
-                          <StatusBadge state="replaced" status="degraded" />
-                        ) : (
-                          <StatusBadge state="missing" status="failed" />
-                        )}
-                      </td>
-                      <td className={classes.where}>{where}</td>
-                      <td className={classes.detail}>{detail}</td>
-                      <td className={classes.detail}>
-                        {fallback ?? <span className="muted">{available ? '' : 'nothing'}</span>}
-                      </td>
-                    </tr>
-                  ))}
-                </tbody>
-              </table>
-            )}
-          </QueryBoundary>
+            }
+          />
         </Panel>
       </PageBody>
     </>

@@ -28,7 +28,7 @@ export function DescriptorDetail({ descriptor }: { readonly descriptor: NfDescri
           ['Version', descriptor.version],
           ['Category', descriptor.category],
           ['Instances', `at most ${scaling.max_instances}`],
-          ['Replies', descriptor.return_traffic ? 'must come back through the same instance' : 'need not pass it'],
+          ['Replies', descriptor.return_traffic ? 'must return through the same instance' : 'may bypass it'],
         ]}
       />
       <DetailSection title="Packets">
@@ -68,14 +68,16 @@ export function DescriptorDetail({ descriptor }: { readonly descriptor: NfDescri
         >
           <Facts
             items={[
-              ...(kind === 'board' ? ([['Needs of a slot', resourcesText(resources) || 'not told']] as const) : []),
-              ['Cycles a packet', cost.cycles_per_packet],
-              ['Cycles a byte', cost.cycles_per_byte],
+              ...(kind === 'board'
+                ? ([['Slot resources needed', resourcesText(resources) || 'not specified']] as const)
+                : []),
+              ['Cycles per packet', cost.cycles_per_packet],
+              ['Cycles per byte', cost.cycles_per_byte],
               ['Base latency', quantityText('us', cost.base_latency_us)],
               ...(kind === 'board' ? [] : [['Memory', quantityText('bytes', cost.memory_bytes)] as const]),
               [
                 'Estimate',
-                `${quantityText('pps', rateOfOneCore(cost))} ${kind === 'board' ? 'a GHz of the board’s clock' : 'a core and GHz'} at ${REFERENCE_PACKET_BYTES} bytes`,
+                `${quantityText('pps', rateOfOneCore(cost))} ${kind === 'board' ? 'per GHz of the board’s clock' : 'per core and GHz'} at ${REFERENCE_PACKET_BYTES} bytes`,
               ],
             ]}
           />

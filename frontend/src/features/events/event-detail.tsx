@@ -1,5 +1,5 @@
 import { ActionIcon, CopyButton, Tooltip } from '@mantine/core';
-import type { Event } from '@orrery/contract';
+import { EVENTS, type Event } from '@orrery/contract';
 import { IconCheck, IconCopy } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { call } from '../../shared/api/client.js';
@@ -13,7 +13,7 @@ import classes from './events.module.css';
 
 interface EventDetailProps {
   readonly id: string;
-  /** Absent when the address names an event that the table has not read. */
+  /** Absent if the URL names an event that the table has not loaded. */
   readonly loaded: Event | undefined;
   readonly onClose: () => void;
 }
@@ -31,12 +31,13 @@ export function EventDetail({ id, loaded, onClose }: EventDetailProps) {
   });
   const event = loaded ?? query.data;
   return (
-    <DetailPanel title={event?.type ?? 'Event'} label={`Event ${id}`} onClose={onClose}>
+    <DetailPanel title={event ? EVENTS[event.type].title : 'Event'} label={`Event ${id}`} onClose={onClose}>
       {event ? (
         <>
           <p className={classes.message}>{event.message}</p>
           <Facts
             items={[
+              ['Type', <code key="type">{event.type}</code>],
               ['Severity', <StatusBadge key="severity" state={event.severity} />],
               ['Time', dateTimeText(event.t_ms)],
               ['Subject', event.subject],

@@ -2,17 +2,16 @@ import type { Event } from '@orrery/contract';
 import { describe, expect, it } from 'vitest';
 import { matchesFilter, matchesText, mergeNewestFirst, takeLive } from './feed.js';
 
-const event = (id: string, rest: Partial<Event> = {}): Event => ({
+const event = (id: string): Event => ({
   id,
   t_ms: 0,
   project: 'default',
   type: 'link.down',
-  severity: 'error',
+  severity: 'warning',
   subject: 'server-1-fabric',
   message: 'Link went down',
   actor: 'system',
   data: {},
-  ...rest,
 });
 const ids = (events: readonly Event[]) => events.map(({ id }) => id);
 
@@ -48,7 +47,7 @@ describe('filters', () => {
 
   it('compare type and severity as a whole', () => {
     expect(matchesFilter(event('1-0'), { type: 'link.down', severity: '' })).toBe(true);
-    expect(matchesFilter(event('1-0'), { type: 'link', severity: '' })).toBe(false);
+    expect(matchesFilter(event('1-0'), { type: 'link.up', severity: '' })).toBe(false);
     expect(matchesFilter(event('1-0'), { type: '', severity: 'info' })).toBe(false);
   });
 });

@@ -1,4 +1,4 @@
-import type { Event } from '@orrery/contract';
+import type { Event, EventType, Severity } from '@orrery/contract';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { useEffect, useMemo, useState } from 'react';
 import { type Answer, callFull, followPage } from '../../shared/api/client.js';
@@ -7,12 +7,12 @@ import { EVENTS_TOPIC, RECENT_EVENTS } from '../../shared/stream/live-store.js';
 import { live } from '../../shared/stream/stream.js';
 
 const PAGE_EVENTS = 200;
-/** Live events that are kept before the page reads the log anew. */
+/** Maximum number of live events before the page reloads the log. */
 const MOST_LIVE = 4000;
 
 export interface FeedFilter {
-  readonly type: string;
-  readonly severity: string;
+  readonly type: EventType | '';
+  readonly severity: Severity | '';
 }
 
 export function matchesFilter(event: Event, { type, severity }: FeedFilter): boolean {
@@ -35,8 +35,8 @@ export function mergeNewestFirst(...lists: readonly (readonly Event[])[]): Event
 }
 
 /**
- * Adds what the stream has kept to what the page has. `gap` says that the stream forgot events in between (a tab that slept
- * through more than it keeps), so that the log must be read again.
+ * Appends the stream's buffer to the page's events. `gap`: the stream has dropped events in between (a tab that was suspended
+ * for too long), so the log must be reloaded.
  */
 export function takeLive(
   have: readonly Event[],
@@ -67,7 +67,7 @@ export function useEventFeed(filter: FeedFilter) {
                 limit: PAGE_EVENTS,
                 order: 'newest-first',
                 ...(filter.type ? { type: filter.type } : {}),
-                ...(filter.severity ? { severity: filter.severity as Event['severity'] } : {}),
+                ...(filter.severity ? { severity: filter.severity } : {}),
               },
             },
             { signal },

@@ -1,27 +1,30 @@
 import { Button, Select, TextInput } from '@mantine/core';
+import { EventType, Severity } from '@orrery/contract';
 import { IconPlayerPause, IconPlayerPlay, IconSearch } from '@tabler/icons-react';
 import { useEffect, useMemo, useState } from 'react';
 import { useChainTitle } from '../../shared/api/chains.js';
+import { PageHeader } from '../../shared/page/page-header.js';
 import { compareEventIds } from '../../shared/stream/event-id.js';
 import { useStreamStatus } from '../../shared/stream/hooks.js';
 import { useCommands } from '../../shared/ui/commands.js';
 import { WithDetail } from '../../shared/ui/detail-panel.js';
-import { PageHeader } from '../../shared/ui/page-header.js';
 import { QueryBoundary } from '../../shared/ui/states.js';
 import { useUrlParam } from '../../shared/ui/url-state.js';
 import { EventDetail } from './event-detail.js';
 import { EventTable } from './event-table.js';
 import classes from './events.module.css';
-import { matchesText, useEventFeed } from './feed.js';
+import { type FeedFilter, matchesText, useEventFeed } from './feed.js';
 
-const SEVERITIES = ['info', 'warning', 'error'];
+const TYPES = [...EventType.options].sort();
 
 export function Component() {
-  const [type, setType] = useUrlParam('type');
-  const [severity, setSeverity] = useUrlParam('severity');
+  const [typeParam, setType] = useUrlParam('type');
+  const [severityParam, setSeverity] = useUrlParam('severity');
+  const type = EventType.safeParse(typeParam).data ?? '';
+  const severity = Severity.safeParse(severityParam).data ?? '';
   const [text, setText] = useUrlParam('q');
   const [selectedId, select] = useUrlParam('event');
-  const filter = useMemo(() => ({ type, severity }), [type, severity]);
+  const filter = useMemo((): FeedFilter => ({ type, severity }), [type, severity]);
   const { query, events } = useEventFeed(filter);
   const titleOf = useChainTitle();
   const connected = useStreamStatus(({ state }) => state === 'connected');
@@ -29,7 +32,7 @@ export function Component() {
   const [scrolled, setScrolled] = useState(false);
   const [heldAt, setHeldAt] = useState<string | null>(null);
 
-  // While the reader is not at the top, nothing may move under their eyes.
+  // While the reader is not at the top, rows must not move.
   const held = paused || scrolled;
   const newest = events[0]?.id ?? null;
   // biome-ignore lint/correctness/useExhaustiveDependencies: only the moment of holding counts
@@ -44,16 +47,12 @@ export function Component() {
     [found, heldAt],
   );
   const waiting = found.length - shown.length;
-  const types = useMemo(
-    () => [...new Set([...events.map((event) => event.type), ...(type ? [type] : [])])].sort(),
-    [events, type],
-  );
   const filtered = type !== '' || severity !== '' || text !== '';
 
   useCommands([
     {
       id: 'events.pause',
-      title: paused ? 'Go on with events' : 'Pause events',
+      title: paused ? 'Resume events' : 'Pause events',
       group: 'Events',
       keys: 'p',
       run: () => setPaused(!paused),
@@ -74,8 +73,7 @@ export function Component() {
       }
     >
       <PageHeader
-        title="Events"
-        description="Everything that happened, in one order. A cut connection is resumed behind the last event, so that none is missed."
+        description="Everything that happened, in order. After a lost connection the list resumes without gaps."
         actions={
           <Button
             variant="default"
@@ -100,7 +98,7 @@ export function Component() {
           placeholder="Every type"
           clearable
           searchable
-          data={types}
+          data={TYPES}
           value={type || null}
           onChange={setType}
         />
@@ -108,7 +106,7 @@ export function Component() {
           aria-label="Severity"
           placeholder="Every severity"
           clearable
-          data={SEVERITIES}
+          data={Severity.options}
           value={severity || null}
           onChange={setSeverity}
         />

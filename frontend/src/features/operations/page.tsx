@@ -1,20 +1,18 @@
 import { Select } from '@mantine/core';
-import type { Operation } from '@orrery/contract';
 import { IconListCheck } from '@tabler/icons-react';
+import { useMemo } from 'react';
 import { Link } from 'react-router';
 import { deletedChain, useChainTitle } from '../../shared/api/chains.js';
 import { useOperation, useOperations } from '../../shared/api/queries.js';
-import { durationText } from '../../shared/format/time.js';
+import { PageBody, PageHeader, Panel } from '../../shared/page/page-header.js';
 import { useNow } from '../../shared/stream/clock.js';
+import { DataTable } from '../../shared/table/data-table.js';
+import { useTableAddress } from '../../shared/table/table-settings.js';
 import { DetailPanel, WithDetail } from '../../shared/ui/detail-panel.js';
-import { PageBody, PageHeader, Panel } from '../../shared/ui/page-header.js';
-import { RelativeTime } from '../../shared/ui/relative-time.js';
-import { EmptyState, ErrorState, LoadingRows, QueryBoundary } from '../../shared/ui/states.js';
-import { StatusBadge } from '../../shared/ui/status-badge.js';
+import { EmptyState, ErrorState, LoadingRows } from '../../shared/ui/states.js';
 import { useUrlParam } from '../../shared/ui/url-state.js';
+import { operationColumns, operationTitle } from './columns.js';
 import { OperationDetail } from './operation-detail.js';
-import classes from './operations.module.css';
-import { durationMs, progressOf } from './progress.js';
 
 const STATES = [
   'PROCESSING',
@@ -26,32 +24,7 @@ const STATES = [
   'ROLLED_BACK',
 ] as const;
 
-const KINDS: Record<Operation['kind'], string> = {
-  deploy: 'Deploy',
-  undeploy: 'Take down',
-  infrastructure: 'Change infrastructure',
-  reconfigure: 'Reconfigure',
-};
-
-export function operationTitle(operation: Operation, titleOf: (id: string) => string): string {
-  return `${KINDS[operation.kind]} ${operation.kind === 'infrastructure' ? operation.subject : titleOf(operation.subject)}`;
-}
-
-function ProgressBar({ operation }: { readonly operation: Operation }) {
-  const { done, total, failed, share } = progressOf(operation);
-  return (
-    <span className={classes.progress}>
-      <span className={classes.track} data-failed={failed > 0 || undefined}>
-        <span style={{ width: `${share * 100}%` }} />
-      </span>
-      <span className="muted tabular">
-        {done} of {total}
-      </span>
-    </span>
-  );
-}
-
-/** The selected operation; it may be older than what the list holds. */
+/** The selected operation; it may be older than those in the list. */
 function Selected({ id, onClose }: { readonly id: string; readonly onClose: () => void }) {
   const query = useOperation(id);
   const titleOf = useChainTitle(deletedChain);
@@ -78,16 +51,15 @@ export function Component() {
   const now = useNow();
   const [state, setState] = useUrlParam('state');
   const [selectedId, select] = useUrlParam('op');
+  const settings = useTableAddress();
+  const columns = useMemo(() => operationColumns(titleOf, now), [titleOf, now]);
   const items = (query.data?.items ?? []).filter((operation) => state === '' || operation.state === state);
   return (
     <WithDetail detail={selectedId && <Selected key={selectedId} id={selectedId} onClose={() => select(null)} />}>
-      <PageHeader
-        title="Operations"
-        description="Work that outlives its request: deployments and changes of the infrastructure, step by step."
-      >
+      <PageHeader description="Deployments, reconfigurations and infrastructure changes, step by step.">
         <Select
           aria-label="State"
-          placeholder="Every state"
+          placeholder="All states"
           clearable
           data={STATES.map((value) => ({ value, label: value.toLowerCase().replaceAll('_', ' ') }))}
           value={state || null}
@@ -95,9 +67,18 @@ export function Component() {
         />
       </PageHeader>
       <PageBody>
-        <Panel flush>
-          <QueryBoundary query={query}>
-            {items.length === 0 ? (
+        <Panel>
+          <DataTable
+            label="Operations"
+            query={query}
+            settings={settings}
+            cards={620}
+            columns={columns}
+            rows={items}
+            rowKey={({ id }) => id}
+            selectedKey={selectedId}
+            onSelect={({ id }) => select(id)}
+            empty={
               <EmptyState
                 icon={IconListCheck}
                 title={state ? 'No operation is in this state' : 'Nothing was deployed yet'}
@@ -108,56 +89,8 @@ export function Component() {
                   </>
                 )}
               </EmptyState>
-            ) : (
-              <table className="table">
-                <thead>
-                  <tr>
-                    <th scope="col">Operation</th>
-                    <th scope="col">State</th>
-                    <th scope="col">Steps</th>
-                    <th scope="col" className="number">
-                      Duration
-                    </th>
-                    <th scope="col" className="number" title="From the start until a packet crossed the whole chain">
-                      First packet
-                    </th>
-                    <th scope="col">Started</th>
-                    <th scope="col">By</th>
-                  </tr>
-                </thead>
-                <tbody>
-                  {items.map((operation) => (
-                    <tr key={operation.id} data-clickable="true" data-selected={operation.id === selectedId}>
-                      <td>
-                        <button type="button" className="row-link" onClick={() => select(operation.id)}>
-                          {operationTitle(operation, titleOf)}
-                        </button>
-                        {operation.error && <div className={classes.error}>{operation.error.detail}</div>}
-                      </td>
-                      <td>
-                        <StatusBadge state={operation.state} />
-                      </td>
-                      <td>
-                        <ProgressBar operation={operation} />
-                      </td>
-                      <td className="number">{durationText(durationMs(operation, now))}</td>
-                      <td className="number">
-                        {operation.first_packet_ms === null ? (
-                          <span className="muted">–</span>
-                        ) : (
-                          durationText(operation.first_packet_ms - operation.started_ms)
-                        )}
-                      </td>
-                      <td>
-                        <RelativeTime t_ms={operation.started_ms} />
-                      </td>
-                      <td>{operation.by}</td>
-                    </tr>
-                  ))}
-                </tbody>
-              </table>
-            )}
-          </QueryBoundary>
+            }
+          />
         </Panel>
       </PageBody>
     </WithDetail>

@@ -9,8 +9,8 @@ const health = (status: Health['status'], parts: Health['parts'] = []): Health =
   parts,
 });
 const instance = (id: string, state: NfInstance['state'], detail: string | null = null) =>
-  ({ id, pipeline_id: 'pl-1', state, detail }) as NfInstance;
-const deployment = (pipeline_id: string, state: Deployment['state']) => ({ pipeline_id, state }) as Deployment;
+  ({ id, chain_id: 'pl-1', state, detail }) as NfInstance;
+const deployment = (chain_id: string, state: Deployment['state']) => ({ chain_id, state }) as Deployment;
 const titleOf = (id: string) => `Chain ${id}`;
 
 describe('the state of the system', () => {

@@ -6,12 +6,12 @@ export interface Trouble {
   readonly detail: string;
 }
 
-/** What is not well: parts of the server, NFs that failed, and chains that suffer although each of their NFs runs. */
+/** Problems: failed parts of the server, failed NFs, and degraded chains whose NFs all run. */
 export function troublesOf(
   health: Health | undefined,
   instances: readonly NfInstance[],
   deployments: readonly Deployment[],
-  titleOf: (pipelineId: string) => string,
+  titleOf: (chainId: string) => string,
 ): Trouble[] {
   const parts = (health?.parts ?? []).flatMap(({ name, status, detail }): Trouble[] =>
     status === 'degraded' || status === 'failed' ? [{ name, status, detail }] : [],
@@ -20,16 +20,16 @@ export function troublesOf(
   const nfs = failed.map(
     ({ id, detail }): Trouble => ({ name: id, status: 'degraded', detail: detail ?? 'The NF failed.' }),
   );
-  const chains = deployments.flatMap(({ pipeline_id, state }): Trouble[] => {
-    const told = failed.some((instance) => instance.pipeline_id === pipeline_id);
+  const chains = deployments.flatMap(({ chain_id, state }): Trouble[] => {
+    const told = failed.some((instance) => instance.chain_id === chain_id);
     if (told || (state !== 'degraded' && state !== 'failed')) return [];
-    const detail = state === 'failed' ? 'It was not deployed as asked for.' : 'Its events say what it suffers from.';
-    return [{ name: titleOf(pipeline_id), status: 'degraded', detail }];
+    const detail = state === 'failed' ? 'Its deployment failed.' : 'Its events tell why.';
+    return [{ name: titleOf(chain_id), status: 'degraded', detail }];
   });
   return [...parts, ...nfs, ...chains];
 }
 
-/** The server's own word, lowered by whatever of the network is not well. */
+/** The server's own status, lowered by any problem in the network. */
 export function systemState(health: Health, troubles: readonly Trouble[]): Health['status'] {
   return health.status === 'ok' && troubles.length > 0 ? 'degraded' : health.status;
 }

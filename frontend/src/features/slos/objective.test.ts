@@ -4,7 +4,7 @@ import { mergeSlos } from '../../shared/stream/slo-rows.js';
 import { errorText, predictionError, usedShare } from './objective.js';
 
 const slo = (rest: Partial<SloStatus>): SloStatus => ({
-  pipeline_id: 'pl',
+  chain_id: 'pl',
   slo_id: 'latency',
   kind: 'latency',
   state: 'met',

@@ -1,41 +1,31 @@
 import { SegmentedControl } from '@mantine/core';
 import type { SloStatus } from '@orrery/contract';
 import { IconTargetArrow } from '@tabler/icons-react';
+import { useCallback, useMemo } from 'react';
 import { Link } from 'react-router';
-import { chainPath, useChainTitle } from '../../shared/api/chains.js';
-import { usePipelines } from '../../shared/api/queries.js';
-import { TimeSeriesChart } from '../../shared/charts/time-series-chart.js';
-import { quantityOfUnit, quantityText } from '../../shared/format/quantity.js';
+import { useChainTitle } from '../../shared/api/chains.js';
+import { useChains } from '../../shared/api/queries.js';
+import { PageBody, PageHeader, Panel } from '../../shared/page/page-header.js';
 import { useSloRows } from '../../shared/stream/slo-rows.js';
-import { DetailPanel, Facts, WithDetail } from '../../shared/ui/detail-panel.js';
-import { EmulatedMark } from '../../shared/ui/emulated-mark.js';
-import { PageBody, PageHeader, Panel } from '../../shared/ui/page-header.js';
-import { RateText } from '../../shared/ui/rate-text.js';
-import { EmptyState, QueryBoundary } from '../../shared/ui/states.js';
-import { StatusBadge } from '../../shared/ui/status-badge.js';
+import { DataTable } from '../../shared/table/data-table.js';
+import { useTableAddress } from '../../shared/table/table-settings.js';
+import { WithDetail } from '../../shared/ui/detail-panel.js';
+import { EmptyState } from '../../shared/ui/states.js';
 import { useUrlParam } from '../../shared/ui/url-state.js';
-import { errorText, objectiveSeries, objectiveText, predictionError } from './objective.js';
-import classes from './slos.module.css';
-import { TargetBar } from './target-bar.js';
+import { objectiveColumns } from './columns.js';
+import { ObjectiveDetail } from './objective-detail.js';
 
-const keyOf = (slo: SloStatus) => `${slo.pipeline_id}/${slo.slo_id}`;
-
-function ErrorText({ slo }: { readonly slo: SloStatus }) {
-  const error = predictionError(slo);
-  return (
-    <span className={error === null ? 'muted' : undefined} title="Measured against predicted">
-      {error === null ? '–' : errorText(error)}
-    </span>
-  );
-}
+const keyOf = (slo: SloStatus) => `${slo.chain_id}/${slo.slo_id}`;
 
 export function Component() {
   const { query, rows } = useSloRows();
-  const pipelines = usePipelines();
+  const chains = useChains();
   const titleOf = useChainTitle();
   const [state, setState] = useUrlParam('state');
   const [selectedKey, select] = useUrlParam('slo');
-  const definitionOf = (id: string) => pipelines.data?.find((pipeline) => pipeline.id === id)?.draft;
+  const definitionOf = useCallback((id: string) => chains.data?.find((chain) => chain.id === id)?.draft, [chains.data]);
+  const columns = useMemo(() => objectiveColumns({ titleOf, definitionOf }), [titleOf, definitionOf]);
+  const settings = useTableAddress();
   const shown = rows.filter((slo) => state === '' || slo.state === state);
   const selected = rows.find((slo) => keyOf(slo) === selectedKey);
   const violated = rows.filter((slo) => slo.state === 'violated').length;
@@ -44,53 +34,21 @@ export function Component() {
     <WithDetail
       detail={
         selected && (
-          <DetailPanel
+          <ObjectiveDetail
             key={selectedKey}
-            label={`Objective ${selected.slo_id}`}
-            title={`${titleOf(selected.pipeline_id)}: ${selected.slo_id}`}
+            slo={selected}
+            definition={definitionOf(selected.chain_id)}
             onClose={() => select(null)}
-          >
-            <Facts
-              items={[
-                ['State', <StatusBadge key="state" state={selected.state} />],
-                [
-                  'Chain',
-                  <Link key="chain" to={chainPath(selected.pipeline_id)}>
-                    {titleOf(selected.pipeline_id)}
-                  </Link>,
-                ],
-                [
-                  objectiveText(selected, definitionOf(selected.pipeline_id)),
-                  quantityText(quantityOfUnit(selected.unit), selected.target),
-                ],
-                ['Predicted', quantityText(quantityOfUnit(selected.unit), selected.predicted)],
-                ['Measured', quantityText(quantityOfUnit(selected.unit), selected.measured)],
-                ['Error', <ErrorText key="error" slo={selected} />],
-                ['Window', `${selected.window_s} s, ${selected.packets.toLocaleString()} packets`],
-                ['Measured in', selected.origin === 'twin' ? <EmulatedMark key="origin" /> : 'real equipment'],
-              ]}
-            />
-            <TimeSeriesChart
-              title={selected.kind === 'latency' ? 'Latency' : 'Throughput'}
-              quantity={quantityOfUnit(selected.unit)}
-              series={objectiveSeries(selected)}
-              threshold={selected.target}
-              windowS={300}
-              height={180}
-              emulated={selected.origin === 'twin'}
-              note="The dashed red line is the target."
-            />
-          </DetailPanel>
+          />
         )
       }
     >
       <PageHeader
-        title="SLOs"
         description={
           rows.length === 0
-            ? 'What running chains promise, what the plan predicted and what is measured.'
+            ? 'The objectives of running chains: target, prediction of the plan and measurement.'
             : violated === 0
-              ? `No objective of ${rows.length} is violated.`
+              ? `None of ${rows.length} objectives is violated.`
               : `${violated} of ${rows.length} objectives ${violated === 1 ? 'is' : 'are'} violated.`
         }
       >
@@ -108,9 +66,18 @@ export function Component() {
         />
       </PageHeader>
       <PageBody>
-        <Panel flush>
-          <QueryBoundary query={query}>
-            {shown.length === 0 ? (
+        <Panel>
+          <DataTable
+            label="Objectives"
+            query={query}
+            settings={settings}
+            cards={620}
+            columns={columns}
+            rows={shown}
+            rowKey={keyOf}
+            selectedKey={selectedKey}
+            onSelect={(slo) => select(keyOf(slo))}
+            empty={
               <EmptyState
                 icon={IconTargetArrow}
                 title={state ? `No objective is “${state.replace('-', ' ')}”` : 'No running chain has an objective'}
@@ -121,72 +88,8 @@ export function Component() {
                   </>
                 )}
               </EmptyState>
-            ) : (
-              <table className="table">
-                <thead>
-                  <tr>
-                    <th scope="col">Chain</th>
-                    <th scope="col">Objective</th>
-                    <th scope="col">State</th>
-                    <th scope="col" className="number">
-                      Target
-                    </th>
-                    <th scope="col" className="number">
-                      Predicted
-                    </th>
-                    <th scope="col" className="number">
-                      Measured
-                    </th>
-                    <th scope="col">Against target</th>
-                    <th scope="col" className="number">
-                      Error
-                    </th>
-                    <th scope="col" className="number">
-                      Window
-                    </th>
-                    <th scope="col">Origin</th>
-                  </tr>
-                </thead>
-                <tbody>
-                  {shown.map((slo) => {
-                    const quantity = quantityOfUnit(slo.unit);
-                    return (
-                      <tr key={keyOf(slo)} data-clickable="true" data-selected={keyOf(slo) === selectedKey}>
-                        <td className={classes.chain}>
-                          <button type="button" className="row-link" onClick={() => select(keyOf(slo))}>
-                            {titleOf(slo.pipeline_id)}
-                          </button>
-                        </td>
-                        <td className={classes.objective}>{objectiveText(slo, definitionOf(slo.pipeline_id))}</td>
-                        <td>
-                          <StatusBadge state={slo.state} />
-                        </td>
-                        <td className="number">
-                          <RateText quantity={quantity} value={slo.target} />
-                        </td>
-                        <td className="number">
-                          <RateText quantity={quantity} value={slo.predicted} />
-                        </td>
-                        <td className="number">
-                          <RateText quantity={quantity} value={slo.measured} stale={slo.state === 'stale'} />
-                        </td>
-                        <td>
-                          <TargetBar slo={slo} />
-                        </td>
-                        <td className="number">
-                          <ErrorText slo={slo} />
-                        </td>
-                        <td className="number">
-                          {slo.window_s} s <span className="muted">{quantityText('count', slo.packets)} packets</span>
-                        </td>
-                        <td>{slo.origin === 'twin' ? <EmulatedMark /> : 'live'}</td>
-                      </tr>
-                    );
-                  })}
-                </tbody>
-              </table>
-            )}
-          </QueryBoundary>
+            }
+          />
         </Panel>
       </PageBody>
     </WithDetail>

@@ -2,10 +2,10 @@ import type { SloStatus } from '@orrery/contract';
 import { usedShare } from './objective.js';
 import classes from './slos.module.css';
 
-/** Right end of the bar, as a part of the target. */
+/** Right end of the bar, relative to the target. */
 const FULL = 1.5;
 
-/** Measured as a bar, predicted as a tick, the target as a line: all as parts of the target. */
+/** Measured as a bar, predicted as a tick, the target as a line, all relative to the target. */
 export function TargetBar({ slo }: { readonly slo: SloStatus }) {
   const used = usedShare(slo);
   const predicted = slo.predicted === null ? null : usedShare({ ...slo, measured: slo.predicted });

@@ -6,14 +6,14 @@ import { boardOf, buildScene, chipOf, rateKey } from './model.js';
 
 const network = {
   name: 'test',
-  servers: [{ id: 'server-1', origin: 'twin', cores: 2, nics: [] }],
+  servers: [{ id: 'server-1', origin: 'twin', cores: 2, nics: [], addresses: [] }],
   boards: [{ id: 'board-1', title: 'Board 1', origin: 'twin', server: 'server-1', device: 'DE5-Net', slots: 2 }],
   switches: [],
   hosts: [],
   links: [],
 } as unknown as Infrastructure;
 const instance = (id: string) =>
-  ({ id, pipeline_id: 'pl', node_id: 'nat', nf: 'nat', server: 'server-1', core: 0, state: 'running' }) as NfInstance;
+  ({ id, chain_id: 'pl', node_id: 'nat', nf: 'nat', server: 'server-1', core: 0, state: 'running' }) as NfInstance;
 const boards = [
   {
     id: 'board-1',

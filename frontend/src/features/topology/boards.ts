@@ -31,12 +31,12 @@ const GAP = 6;
 
 const heightOf = (slots: number) => BOARD_HEADER_H + slots * SLOT_H + 2;
 
-/** Room that the boards of a server take below its cores. */
+/** Height of a server's boards below its cores. */
 export function boardsHeight(boards: readonly BoardNode[]): number {
   return boards.reduce((sum, { slots }) => sum + heightOf(slots) + GAP, 0);
 }
 
-/** Boards one below the other from `top` on, with what their slots do as far as an agent told. */
+/** Boards stacked from `top` down, with the state of their slots as reported by agents. */
 export function boardBoxes(
   boards: readonly BoardNode[],
   accelerators: readonly Accelerator[],

@@ -13,12 +13,12 @@ export interface ViewEvents {
   readonly moved: (id: string, to: Point) => void;
 }
 
-/** A pointer that moved less than this has clicked. */
+/** A pointer movement below this is a click. */
 const CLICK_PX = 4;
 const LINK_SLACK_PX = 8;
 const MARGIN_PX = 32;
 
-/** Topology on a canvas: draws when something changed, at most once a frame; zooms, pans, drags nodes, tells what is hit. */
+/** Topology on a canvas: redraws on changes, at most once per frame; zoom, pan, node dragging and hit testing. */
 export class CanvasView {
   readonly #canvas: HTMLCanvasElement;
   readonly #context: CanvasRenderingContext2D;
@@ -28,7 +28,7 @@ export class CanvasView {
   #frame: Frame;
   #places: Map<string, Point>;
   #scheduled = 0;
-  /** The whole network stays in sight when the window changes, until the operator zooms or pans. */
+  /** The whole network stays in view when the window is resized, until the user zooms or pans. */
   #follows = true;
   #ended = new AbortController();
 
@@ -95,7 +95,7 @@ export class CanvasView {
     this.#change(change);
   }
 
-  /** Something measured has changed. */
+  /** Measurements have changed. */
   invalidate(): void {
     if (this.#scheduled) return;
     this.#scheduled = requestAnimationFrame(() => {
@@ -120,7 +120,7 @@ export class CanvasView {
     select(this.#canvas).transition().duration(duration).call(this.#zoom.scaleBy, factor);
   }
 
-  /** Brings a target to the middle if it is out of sight. */
+  /** Centres a target if it is out of view. */
   reveal(target: Target): void {
     const at = this.#middleOf(target);
     if (!at) return;
@@ -133,7 +133,7 @@ export class CanvasView {
     this.#go(zoomIdentity.translate(width / 2 - at.x * k, height / 2 - at.y * k).scale(k), 120);
   }
 
-  /** What is at a place of the scene; boxes before lines. */
+  /** The element at a position of the scene; boxes take precedence over lines. */
   hit(point: Point): Target | null {
     const { scene, lines, transform } = this.#frame;
     for (const node of scene.nodes.values()) {
@@ -187,7 +187,7 @@ export class CanvasView {
     this.#canvas.height = Math.round(height * ratio);
     this.#change({ width, height });
     if (this.#follows) this.fit(0);
-    // The canvas is blank until it is drawn; waiting for the next frame would flicker.
+    // Drawn immediately: waiting for the next frame would flicker.
     drawFrame(this.#context, this.#frame, ratio);
   }
 

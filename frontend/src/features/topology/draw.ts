@@ -1,8 +1,10 @@
+import { sampleKey } from '@orrery/contract/sample-keys';
 import { interpolateLab } from 'd3-interpolate';
 import { quantityText } from '../../shared/format/quantity.js';
 import type { Palette } from '../../shared/theme/palette.js';
 import { BOARD_HEADER_H, type BoardBox, slotWords } from './boards.js';
 import { type Box, curve, facingSide, offsetLine, type Point, placeOnSide } from './geometry.js';
+import { JOINT_PATH, type Joint, jointBox } from './joints.js';
 import { HEADER_H, rateKey, type Scene, type SceneNode } from './model.js';
 import type { Overlay, OverlayEdge } from './overlay.js';
 
@@ -12,14 +14,14 @@ export type Target =
   | { readonly kind: 'nf'; readonly id: string }
   | { readonly kind: 'board'; readonly id: string };
 
-/** What is measured, asked for at each frame. */
+/** Measurements, read on each frame. */
 export interface LiveView {
-  /** Bits a second in each direction; null where nothing is known. */
+  /** Bits per second in each direction; null if unknown. */
   link(id: string): { up: boolean; a_to_b_bps: number; b_to_a_bps: number; stale: boolean } | null;
   value(key: string): { value: number; stale: boolean } | null;
   /** State of a server's agent, as on the wire. */
   agent(server: string): string | null;
-  /** Whether states are told as they change; if not, all of them are stale. */
+  /** Whether state updates arrive; if not, all states are stale. */
   connected(): boolean;
 }
 
@@ -28,7 +30,7 @@ export interface Frame {
   readonly places: ReadonlyMap<string, Point>;
   readonly lines: ReadonlyMap<string, readonly Point[]>;
   readonly overlay: Overlay | null;
-  readonly chainColor: (pipelineId: string) => string;
+  readonly chainColor: (chainId: string) => string;
   readonly hover: Target | null;
   readonly selected: Target | null;
   readonly palette: Palette;
@@ -47,7 +49,7 @@ const TEXT_SCALE = 0.45;
 
 const ramps = new Map<string, string[]>();
 
-/** Colour of a utilization from 0 to 1; more is drawn as 1. */
+/** Colour of a utilization from 0 to 1, clamped. */
 export function utilizationColor(share: number, palette: Palette): string {
   const key = palette['util-0'] + palette['util-3'];
   let ramp = ramps.get(key);
@@ -95,7 +97,7 @@ function arrow(context: CanvasRenderingContext2D, line: readonly Point[], size: 
 
 const cuts = new Map<string, string>();
 
-/** The text, shortened to a width; measured once. */
+/** The text truncated to a width; cached. */
 function fitted(context: CanvasRenderingContext2D, text: string, width: number): string {
   const key = `${context.font}|${Math.round(width)}|${text}`;
   const known = cuts.get(key);
@@ -133,7 +135,7 @@ function stateColor(state: string, { live, palette }: Frame): string {
   return palette[live.connected() ? (STATE_COLOR[state] ?? 'stale') : 'stale'];
 }
 
-/** A figure with its right end at a place; struck through when it is stale. */
+/** A right-aligned figure; struck through if it is stale. */
 function drawFigure(context: CanvasRenderingContext2D, frame: Frame, text: string, at: Point, stale: boolean): void {
   context.textAlign = 'right';
   context.font = `12px ${FONT}`;
@@ -251,7 +253,7 @@ function drawServer(context: CanvasRenderingContext2D, frame: Frame, node: Scene
     context.fillStyle = palette.text;
     context.font = `600 13px ${FONT}`;
     context.fillText(fitted(context, node.title, 116), left + 26, top + HEADER_H / 2 + 0.5);
-    const cpu = live.value(`node/${node.id}/cpu`);
+    const cpu = live.value(sampleKey('node', node.id, 'cpu'));
     const figure = cpu ? `${quantityText('share', cpu.value)} CPU` : node.subtitle;
     drawFigure(context, frame, figure, { x: left + node.w - 10, y: top + HEADER_H / 2 + 0.5 }, cpu?.stale ?? false);
     context.textAlign = 'left';
@@ -279,7 +281,7 @@ function drawServer(context: CanvasRenderingContext2D, frame: Frame, node: Scene
     context.beginPath();
     context.roundRect(chipBox.x - chip.w / 2, chipBox.y - chip.h / 2, 4, chip.h, [3, 0, 0, 3]);
     context.fill();
-    context.fillStyle = frame.chainColor(chip.instance.pipeline_id);
+    context.fillStyle = frame.chainColor(chip.instance.chain_id);
     context.beginPath();
     context.arc(chipBox.x - chip.w / 2 + 14, chipBox.y, 3.5, 0, 2 * Math.PI);
     context.fill();
@@ -298,7 +300,7 @@ function drawServer(context: CanvasRenderingContext2D, frame: Frame, node: Scene
   }
 }
 
-/** A board in its server: name and state, and a row for each slot; what a slot runs is a chip of its own. */
+/** A board in its server: name and state, and a row for each slot; the NF in a slot is a separate chip. */
 function drawBoard(context: CanvasRenderingContext2D, frame: Frame, board: BoardBox, server: Point): void {
   const { palette } = frame;
   const box = { x: server.x + board.x, y: server.y + board.y, w: board.w, h: board.h };
@@ -357,6 +359,12 @@ function boxOf(frame: Frame, end: OverlayEdge['from']): Box | null {
     const at = frame.places.get(end.node);
     return node && at ? { ...at, w: node.w, h: node.h } : null;
   }
+  if ('joint' in end) {
+    const joint = frame.overlay?.joints.get(end.joint);
+    const node = joint && frame.scene.nodes.get(joint.server);
+    const at = joint && frame.places.get(joint.server);
+    return node && at ? jointBox(node, at, joint.index) : null;
+  }
   const server = frame.scene.serverOfInstance.get(end.chip);
   const node = server === undefined ? undefined : frame.scene.nodes.get(server);
   const at = server === undefined ? undefined : frame.places.get(server);
@@ -372,7 +380,7 @@ export function overlayLine(frame: Frame, edge: OverlayEdge): Point[] | null {
   if (!edge.cut) return curve(placeOnSide(from, 'right', 1, 3), 'right', placeOnSide(to, 'right', 1, 3), 'right');
   // A chip is entered and left at its sides: above and below are other chips.
   const sideOf = (end: OverlayEdge['from'], box: Box, other: Box) =>
-    'chip' in end ? (other.x < box.x ? 'left' : 'right') : facingSide(box, other);
+    !('node' in end) ? (other.x < box.x ? 'left' : 'right') : facingSide(box, other);
   const fromSide = sideOf(edge.from, from, to);
   const toSide = sideOf(edge.to, to, from);
   return curve(placeOnSide(from, fromSide, 0, 1), fromSide, placeOnSide(to, toSide, 0, 1), toSide);
@@ -395,9 +403,22 @@ function drawOverlay(context: CanvasRenderingContext2D, frame: Frame, overlay: O
     context.setLineDash([]);
     arrow(context, line, 8 + width);
   }
+  for (const joint of overlay.joints.values()) drawJoint(context, frame, joint);
 }
 
-/** Draws one frame. Lines first, then boxes, then the path of the chosen chain. */
+function drawJoint(context: CanvasRenderingContext2D, frame: Frame, { id, kind }: Joint): void {
+  const box = boxOf(frame, { joint: id });
+  if (!box) return;
+  const shape = new Path2D();
+  shape.addPath(new Path2D(JOINT_PATH[kind]), new DOMMatrix([1, 0, 0, 1, box.x, box.y]));
+  context.fillStyle = frame.palette.surface;
+  context.strokeStyle = frame.palette.accent;
+  context.lineWidth = 1.5;
+  context.fill(shape);
+  context.stroke(shape);
+}
+
+/** Draws one frame: lines, then boxes, then the path of the selected chain. */
 export function drawFrame(context: CanvasRenderingContext2D, frame: Frame, ratio: number): void {
   const { transform, width, height, scene, places, overlay } = frame;
   context.setTransform(ratio, 0, 0, ratio, 0, 0);

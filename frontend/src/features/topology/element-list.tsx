@@ -1,4 +1,5 @@
 import { TextInput } from '@mantine/core';
+import { sampleKey } from '@orrery/contract/sample-keys';
 import { IconSearch } from '@tabler/icons-react';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { type KeyboardEvent, useMemo, useRef, useState } from 'react';
@@ -88,7 +89,7 @@ function Figure({ target, scene }: { readonly target: Target; readonly scene: Sc
   }
   if (target.kind === 'board') return <BoardFigure board={boardOf(scene, target.id)} />;
   const node = scene.nodes.get(target.id);
-  if (node?.kind === 'server') return <LiveRate sampleKey={`node/${target.id}/cpu`} quantity="share" />;
+  if (node?.kind === 'server') return <LiveRate sampleKey={sampleKey('node', target.id, 'cpu')} quantity="share" />;
   return <span className="muted tabular">{node?.kind === 'host' ? node.subtitle : ''}</span>;
 }
 
@@ -98,7 +99,7 @@ interface ElementListProps {
   readonly onSelect: (target: Target) => void;
 }
 
-/** The same things as on the canvas, for the keyboard and for screen readers; arrow keys walk, Enter selects. */
+/** The elements of the canvas for keyboard and screen readers; arrow keys move, Enter selects. */
 export function ElementList({ scene, selected, onSelect }: ElementListProps) {
   const [text, setText] = useState('');
   const rows = useMemo(() => rowsOf(scene, text), [scene, text]);

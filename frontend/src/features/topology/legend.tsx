@@ -1,12 +1,18 @@
 import { usePalette } from '../../shared/theme/palette.js';
 import { rateWidth, utilizationColor } from './draw.js';
+import { JOINT_PATH, JOINT_SIZE, JOINT_TEXT, type JointKind } from './joints.js';
 import classes from './topology.module.css';
 
 const WIDTHS = [0.02, 0.25, 1];
 const STEPS = 24;
 
-/** What width, colour and dashes mean. */
-export function Legend() {
+interface LegendProps {
+  /** What is drawn besides NFs. */
+  readonly joints: readonly JointKind[];
+}
+
+/** What width, colour, dashes and shapes mean. */
+export function Legend({ joints }: LegendProps) {
   const palette = usePalette();
   return (
     <dl className={classes.legend}>
@@ -33,15 +39,8 @@ export function Legend() {
         <dd>
           <span className="tabular">0</span>
           <svg width="72" height="8" aria-hidden="true">
-            {Array.from({ length: STEPS }, (_, step) => (
-              <rect
-                // biome-ignore lint/suspicious/noArrayIndexKey: a fixed scale
-                key={step}
-                x={step * 3}
-                width="3"
-                height="8"
-                fill={utilizationColor(step / (STEPS - 1), palette)}
-              />
+            {[...Array(STEPS).keys()].map((step) => (
+              <rect key={step} x={step * 3} width="3" height="8" fill={utilizationColor(step / (STEPS - 1), palette)} />
             ))}
           </svg>
           <span className="tabular">100 %</span>
@@ -63,6 +62,16 @@ export function Legend() {
           </svg>
         </dd>
       </div>
+      {joints.map((kind) => (
+        <div key={kind}>
+          <dt>{JOINT_TEXT[kind]}</dt>
+          <dd>
+            <svg width={JOINT_SIZE + 2} height={JOINT_SIZE + 2} viewBox="-7 -7 14 14" aria-hidden="true">
+              <path d={JOINT_PATH[kind]} fill="none" stroke={palette.accent} strokeWidth="1.5" />
+            </svg>
+          </dd>
+        </div>
+      ))}
     </dl>
   );
 }

@@ -1,4 +1,4 @@
-import type { Infrastructure, NfInstance, Pipeline, Plan } from '@orrery/contract';
+import type { Chain, Infrastructure, NfInstance, Plan } from '@orrery/contract';
 import { describe, expect, it } from 'vitest';
 import { rowsOf } from './element-list.js';
 import { type Box, contains } from './geometry.js';
@@ -12,7 +12,7 @@ function network(servers: number, clients: number): Infrastructure {
     id: `host-${index}`,
     origin,
     role: index % 2 === 0 ? ('client' as const) : ('server' as const),
-    address: `10.0.0.${index}`,
+    addresses: [{ address: `10.0.0.${index}` }],
     mac: '02:00:00:00:00:01',
   }));
   const nodes = Array.from({ length: servers }, (_, index) => ({
@@ -22,6 +22,7 @@ function network(servers: number, clients: number): Infrastructure {
     ghz: 2,
     memory_bytes: 1,
     nics: [{ name: 'eth0', bandwidth_bps: 1e9 }],
+    addresses: [],
   }));
   return {
     name: 'test',
@@ -35,13 +36,15 @@ function network(servers: number, clients: number): Infrastructure {
       b: { node: 'fabric', port: 'p' },
       bandwidth_bps: 1e9,
       delay_us: 0,
+      jitter_us: 0,
+      loss: 0,
     })),
   };
 }
 
 const instance = (id: string, server: string, core: number): NfInstance => ({
   id,
-  pipeline_id: 'pl',
+  chain_id: 'pl',
   node_id: id.split('.')[1]!,
   nf: 'ids',
   driver: 'engine',
@@ -132,20 +135,23 @@ describe('routeLinks', () => {
 describe('overlayOf', () => {
   const scene = buildScene(network(2, 1), [instance('web.ids.0', 'server-0', 0), instance('web.fw.0', 'server-1', 0)]);
   const plan = {
-    instances: [
-      { id: 'web.ids.0', pipeline_id: 'pl', server: 'server-0' },
-      { id: 'web.fw.0', pipeline_id: 'pl', server: 'server-1' },
-      { id: 'other.fw.0', pipeline_id: 'other', server: 'server-1' },
-    ],
-    edges: [
-      { id: 'in', from: null, to: 'web.ids.0', rate_bps: 1, crosses_switch: true },
-      { id: 'mid', from: 'web.ids.0', to: 'web.fw.0', rate_bps: 1, crosses_switch: true },
-      { id: 'out', from: 'web.fw.0', to: null, rate_bps: 1, crosses_switch: true },
-      { id: 'foreign', from: null, to: 'other.fw.0', rate_bps: 1, crosses_switch: true },
-    ],
-    pipelines: [{ pipeline_id: 'pl', definition: { traffic_class: { from: ['host-0'] } } }],
+    graph: {
+      nodes: [
+        { kind: 'nf', id: 'web.ids.0', chain_id: 'pl', server: 'server-0' },
+        { kind: 'nf', id: 'web.fw.0', chain_id: 'pl', server: 'server-1' },
+        { kind: 'nf', id: 'other.fw.0', chain_id: 'other', server: 'server-1' },
+        { kind: 'exit', id: 'web.exit', chain_id: 'pl', direction: 'forward' },
+      ],
+      edges: [
+        { id: 'in', from: null, to: 'web.ids.0', from_server: null, to_server: 'server-0' },
+        { id: 'mid', from: 'web.ids.0', to: 'web.fw.0', from_server: 'server-0', to_server: 'server-1' },
+        { id: 'out', from: 'web.fw.0', to: 'web.exit', from_server: 'server-1', to_server: 'server-1' },
+        { id: 'foreign', from: null, to: 'other.fw.0', from_server: null, to_server: 'server-1' },
+      ].map((edge) => ({ ...edge, direction: 'forward', rate_bps: 1 })),
+    },
+    chains: [{ chain_id: 'pl', definition: { traffic_class: { from: ['host-0'] } } }],
   } as unknown as Plan;
-  const overlay = overlayOf(scene, plan, { id: 'pl' } as Pipeline);
+  const overlay = overlayOf(scene, plan, { id: 'pl' } as Chain);
 
   it('has the edges of its chain only, from the hosts of the class to the switch', () => {
     expect(overlay.edges.map(({ from, to }) => [from, to])).toEqual([
@@ -153,6 +159,38 @@ describe('overlayOf', () => {
       [{ chip: 'web.ids.0' }, { chip: 'web.fw.0' }],
       [{ chip: 'web.fw.0' }, { node: 'fabric' }],
     ]);
+  });
+
+  it('follows copies from a mirror to their merge, which have places of their own', () => {
+    const nodes = [
+      { kind: 'mirror', id: 'web.mirror', chain_id: 'pl', server: 'server-0' },
+      { kind: 'merge', id: 'web.merge', chain_id: 'pl', server: 'server-1' },
+      { kind: 'queue', id: 'web.e1.queue', chain_id: 'pl', server: 'server-1' },
+    ];
+    const ways = [
+      ['web.ids.0', 'web.mirror', 'server-0', 'server-0'],
+      ['web.mirror', 'web.merge', 'server-0', 'server-1'],
+      ['web.merge', 'web.e1.queue', 'server-1', 'server-1'],
+      ['web.e1.queue', 'web.fw.0', 'server-1', 'server-1'],
+    ].map(([from, to, from_server, to_server]) => ({
+      ...{ id: `${from} ${to}`, from, to, from_server, to_server },
+      direction: 'forward',
+      rate_bps: 1,
+    }));
+    const parallel = { ...plan, graph: { nodes: [...plan.graph.nodes, ...nodes], edges: ways } } as unknown as Plan;
+    const { edges, joints, chips } = overlayOf(scene, parallel, { id: 'pl' } as Chain);
+    expect(edges.map(({ from, to, cut }) => [from, to, cut])).toEqual([
+      [{ chip: 'web.ids.0' }, { joint: 'web.mirror' }, false],
+      [{ joint: 'web.mirror' }, { joint: 'web.merge' }, true],
+      [{ joint: 'web.merge' }, { joint: 'web.e1.queue' }, false],
+      [{ joint: 'web.e1.queue' }, { chip: 'web.fw.0' }, false],
+    ]);
+    expect([...joints.values()].map(({ kind, server, index }) => [kind, server, index])).toEqual([
+      ['mirror', 'server-0', 0],
+      ['merge', 'server-1', 0],
+      ['queue', 'server-1', 1],
+    ]);
+    expect([...chips]).toEqual(['web.ids.0', 'web.fw.0']);
   });
 
   it('lights the links on the path and no other', () => {

@@ -1,4 +1,13 @@
-import type { Accelerator, Infrastructure, NfInstance, Origin, SlotRef } from '@orrery/contract';
+import {
+  type Accelerator,
+  type Infrastructure,
+  type Link,
+  type NfInstance,
+  type Origin,
+  primaryAddress,
+  type SlotRef,
+} from '@orrery/contract';
+import { sampleKey } from '@orrery/contract/sample-keys';
 import { type BoardBox, boardBoxes, boardsHeight } from './boards.js';
 import type { Point } from './geometry.js';
 
@@ -32,6 +41,7 @@ export interface SceneNode {
   readonly subtitle: string;
   readonly origin: Origin;
   readonly role: 'client' | 'server' | null;
+  readonly addresses: readonly string[];
   readonly w: number;
   readonly h: number;
   readonly chips: readonly Chip[];
@@ -39,16 +49,13 @@ export interface SceneNode {
   readonly boards: readonly BoardBox[];
 }
 
-export interface SceneLink {
-  readonly id: string;
+export interface SceneLink extends Pick<Link, 'id' | 'bandwidth_bps' | 'delay_us' | 'jitter_us' | 'loss'> {
   readonly a: string;
   readonly b: string;
-  readonly bandwidth_bps: number;
-  readonly delay_us: number;
   readonly origin: Origin;
 }
 
-/** What is drawn, without places. */
+/** What is drawn, without positions. */
 export interface Scene {
   readonly name: string;
   readonly nodes: ReadonlyMap<string, SceneNode>;
@@ -69,7 +76,7 @@ const SWITCH_H = 44;
 const HOST_W = 132;
 const HOST_H = 44;
 
-/** `ids.0` of `demo.ids.0`: the chain is told by colour. */
+/** `ids.0` of `demo.ids.0`: the colour shows the chain. */
 export function chipLabel(id: string): string {
   const parts = id.split('.');
   return parts.length > 2 ? parts.slice(1).join('.') : id;
@@ -77,7 +84,7 @@ export function chipLabel(id: string): string {
 
 /** Where the packets of an instance are counted. */
 export function rateKey({ id, slot }: Pick<Chip, 'id' | 'slot'>): string {
-  return slot ? `slot/${slot.board}.${slot.slot}/pps` : `instance/${id}/pps`;
+  return slot ? sampleKey('slot', slot, 'pps') : sampleKey('instance', id, 'pps');
 }
 
 function serverNode(
@@ -144,6 +151,7 @@ function serverNode(
     subtitle: `${server.cores} cores`,
     origin: server.origin,
     role: null,
+    addresses: server.addresses.map(({ address }) => address),
     w: SERVER_W,
     h,
     chips,
@@ -183,6 +191,7 @@ export function buildScene(
       subtitle: driver === 'ovs' ? 'Open vSwitch' : driver,
       origin,
       role: null,
+      addresses: [],
       w: Math.min(900, Math.max(180, (degree.get(id) ?? 0) * 40)),
       h: SWITCH_H,
       chips: [],
@@ -190,14 +199,15 @@ export function buildScene(
       boards: [],
     });
   }
-  for (const { id, title, address, role, origin } of infrastructure.hosts) {
+  for (const { id, title, addresses, role, origin } of infrastructure.hosts) {
     nodes.set(id, {
       id,
       kind: 'host',
       title: title ?? id,
-      subtitle: address,
+      subtitle: primaryAddress({ addresses }),
       origin,
       role,
+      addresses: addresses.map(({ address }) => address),
       w: HOST_W,
       h: HOST_H,
       chips: [],
@@ -206,11 +216,11 @@ export function buildScene(
     });
   }
   const links = new Map<string, SceneLink>();
-  for (const { id, a, b, bandwidth_bps, delay_us } of infrastructure.links) {
+  for (const { id, a, b, bandwidth_bps, delay_us, jitter_us, loss } of infrastructure.links) {
     const ends = [nodes.get(a.node), nodes.get(b.node)];
     if (!ends[0] || !ends[1]) continue;
     const origin = ends.some((end) => end?.origin === 'twin') ? 'twin' : 'live';
-    links.set(id, { id, a: a.node, b: b.node, bandwidth_bps, delay_us, origin });
+    links.set(id, { id, a: a.node, b: b.node, bandwidth_bps, delay_us, jitter_us, loss, origin });
   }
   const maxBandwidth_bps = Math.max(1, ...infrastructure.links.map(({ bandwidth_bps }) => bandwidth_bps));
   return { name: infrastructure.name, nodes, links, serverOfInstance, serverOfBoard, maxBandwidth_bps };
@@ -266,7 +276,7 @@ function columnBeside(
   }
 }
 
-/** Servers above, switches below them, clients at the left, server hosts at the right. The same scene, the same places. */
+/** Servers on top, switches below, clients on the left, server hosts on the right. Deterministic. */
 export function autoLayout({ nodes }: Scene): Map<string, Point> {
   const all = [...nodes.values()];
   const servers = all.filter(({ kind }) => kind === 'server');
@@ -286,7 +296,7 @@ export function autoLayout({ nodes }: Scene): Map<string, Point> {
   const others = hosts.filter(({ role }) => role !== 'client');
   const hostsY = switchY + SWITCH_H / 2 + 20;
   const tallest = Math.min(HOSTS_IN_COLUMN, Math.max(clients.length, others.length)) * (HOST_H + HOST_GAP);
-  // A column that is taller than the room under the servers stands beside them.
+  // A column too tall for the space below the servers is placed next to them.
   const beside = tallest / 2 > hostsY - GAP / 2;
   const edge = Math.max(switchW / 2 + 110, beside ? width / 2 + GAP : Math.min(width / 2 - HOST_W / 2, 420));
   columnBeside(clients, -1, edge, hostsY, places);
@@ -294,7 +304,7 @@ export function autoLayout({ nodes }: Scene): Map<string, Point> {
   return places;
 }
 
-/** Places of the layout, except where the operator has put a node. */
+/** Positions from the layout, overridden by those that the user has set. */
 export function placesWith(scene: Scene, moved: ReadonlyMap<string, Point>): Map<string, Point> {
   const places = autoLayout(scene);
   for (const [id, point] of moved) if (places.has(id)) places.set(id, point);

@@ -1,57 +1,78 @@
-import type { Pipeline, Plan } from '@orrery/contract';
+import { type Chain, crossesServers, type ExitNode, type GraphNode, type Plan } from '@orrery/contract';
+import type { Joint, JointKind } from './joints.js';
 import type { Scene } from './model.js';
 
-/** One edge of a chain between what is drawn: instances, or hosts and switches where it begins and ends. */
+/** End of a chain's edge: an instance, a mirror, merge or queue, a host, or a switch. */
+export type OverlayEnd = { readonly chip: string } | { readonly joint: string } | { readonly node: string };
+
+/** One edge of a chain between drawn elements. */
 export interface OverlayEdge {
   readonly id: string;
-  readonly from: { readonly chip: string } | { readonly node: string };
-  readonly to: { readonly chip: string } | { readonly node: string };
+  readonly from: OverlayEnd;
+  readonly to: OverlayEnd;
   readonly rate_bps: number;
-  /** Leaves its server: carried by the switch. */
+  /** Leaves its server through the switch. */
   readonly cut: boolean;
 }
 
 /** Where one chain runs. */
 export interface Overlay {
-  readonly pipelineId: string;
+  readonly chainId: string;
   readonly edges: readonly OverlayEdge[];
   readonly chips: ReadonlySet<string>;
+  readonly joints: ReadonlyMap<string, Joint>;
   readonly nodes: ReadonlySet<string>;
   readonly links: ReadonlySet<string>;
 }
 
-/** The path of a pipeline by the plan that runs, over what the scene has. */
-export function overlayOf(scene: Scene, plan: Plan, pipeline: Pipeline): Overlay {
-  const ofPipeline = new Map(
-    plan.instances.filter(({ pipeline_id }) => pipeline_id === pipeline.id).map((instance) => [instance.id, instance]),
-  );
-  const planned = plan.pipelines.find(({ pipeline_id }) => pipeline_id === pipeline.id);
-  const sources = (planned?.definition ?? pipeline.draft).traffic_class.from.filter((id) => scene.nodes.has(id));
+/** The path of a chain according to the running plan, over the elements of the scene. */
+export function overlayOf(scene: Scene, plan: Plan, chain: Chain): Overlay {
+  const own = plan.graph.nodes.filter((node) => node.kind !== 'exit').filter(({ chain_id }) => chain_id === chain.id);
+  const joints = jointsOf(own);
+  const ends = new Map(own.map(({ id }): [string, OverlayEnd] => [id, joints.has(id) ? { joint: id } : { chip: id }]));
+  const planned = plan.chains.find(({ chain_id }) => chain_id === chain.id);
+  const sources = (planned?.definition ?? chain.draft).traffic_class.from.filter((id) => scene.nodes.has(id));
   const switches = [...scene.nodes.values()].filter(({ kind }) => kind === 'switch').map(({ id }) => id);
   const exit = switches[0];
   const edges: OverlayEdge[] = [];
-  for (const edge of plan.edges) {
-    const from = edge.from === null ? null : ofPipeline.get(edge.from);
-    const to = edge.to === null ? null : ofPipeline.get(edge.to);
+  const exits = new Set(plan.graph.nodes.flatMap(({ kind, id }) => (kind === 'exit' ? [id] : [])));
+  for (const edge of plan.graph.edges.filter(({ direction }) => direction === 'forward')) {
+    const from = edge.from === null ? null : ends.get(edge.from);
+    const to = exits.has(edge.to) ? null : ends.get(edge.to);
     if (from === undefined || to === undefined || (from === null && to === null)) continue;
-    const base = { rate_bps: edge.rate_bps, cut: edge.crosses_switch };
+    const base = { rate_bps: edge.rate_bps, cut: crossesServers(edge) };
     if (from === null) {
       for (const host of sources) {
-        edges.push({ ...base, id: `${edge.id} ${host}`, from: { node: host }, to: { chip: to!.id }, cut: true });
+        edges.push({ ...base, id: `${edge.id} ${host}`, from: { node: host }, to: to!, cut: true });
       }
     } else if (to === null) {
-      if (exit) edges.push({ ...base, id: edge.id, from: { chip: from.id }, to: { node: exit }, cut: true });
+      if (exit) edges.push({ ...base, id: edge.id, from, to: { node: exit }, cut: true });
     } else {
-      edges.push({ ...base, id: edge.id, from: { chip: from.id }, to: { chip: to.id } });
+      edges.push({ ...base, id: edge.id, from, to });
     }
   }
   const drawn = edges.filter(({ from, to }) =>
     [from, to].every((end) => !('chip' in end) || scene.serverOfInstance.has(end.chip)),
   );
-  const servers = new Set([...ofPipeline.values()].map(({ server }) => server));
+  const servers = new Set(own.map(({ server }) => server));
   const nodes = new Set([...servers, ...sources, ...switches]);
   const links = new Set(
     [...scene.links.values()].filter(({ a, b }) => nodes.has(a) && nodes.has(b)).map(({ id }) => id),
   );
-  return { pipelineId: pipeline.id, edges: drawn, chips: new Set(ofPipeline.keys()), nodes, links };
+  const chips = new Set(own.flatMap(({ id }) => (joints.has(id) ? [] : [id])));
+  return { chainId: chain.id, edges: drawn, chips, joints, nodes, links };
+}
+
+export function jointKinds({ joints }: Overlay): JointKind[] {
+  return [...new Set([...joints.values()].map(({ kind }) => kind))];
+}
+
+function jointsOf(nodes: readonly Exclude<GraphNode, ExitNode>[]): Map<string, Joint> {
+  const joints = new Map<string, Joint>();
+  for (const { kind, id, server } of nodes) {
+    if (kind === 'nf') continue;
+    const index = [...joints.values()].filter((joint) => joint.server === server).length;
+    joints.set(id, { id, kind, server, index });
+  }
+  return joints;
 }

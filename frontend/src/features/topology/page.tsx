@@ -1,4 +1,5 @@
 import { ActionIcon, Button, Select, Tooltip } from '@mantine/core';
+import { samplePrefix } from '@orrery/contract/sample-keys';
 import {
   IconLayoutSidebarLeftCollapse,
   IconLayoutSidebarLeftExpand,
@@ -8,37 +9,37 @@ import {
   IconZoomIn,
   IconZoomOut,
 } from '@tabler/icons-react';
-import { useCallback, useMemo, useRef, useState } from 'react';
+import { type RefObject, useCallback, useMemo, useRef, useState } from 'react';
 import {
   useAccelerators,
+  useChains,
   useDeployments,
   useInfrastructure,
   useNfInstances,
   useNodes,
-  usePipelines,
   usePlan,
   useTwin,
 } from '../../shared/api/queries.js';
+import { PageHeader } from '../../shared/page/page-header.js';
 import { useWantSamples } from '../../shared/stream/hooks.js';
 import { seriesColor, usePalette } from '../../shared/theme/palette.js';
-import { useCommands } from '../../shared/ui/commands.js';
 import { WithDetail } from '../../shared/ui/detail-panel.js';
 import { EmulatedMark } from '../../shared/ui/emulated-mark.js';
-import { PageHeader } from '../../shared/ui/page-header.js';
 import { EmptyState, QueryBoundary } from '../../shared/ui/states.js';
 import { useUrlParam } from '../../shared/ui/url-state.js';
-import { Details } from './details.js';
+import { Details } from './details/details.js';
 import type { Target } from './draw.js';
 import { ElementList } from './element-list.js';
 import { Legend } from './legend.js';
 import { buildScene } from './model.js';
-import { overlayOf } from './overlay.js';
+import { jointKinds, overlayOf } from './overlay.js';
 import { loadPlaces, savePlaces } from './saved-places.js';
 import { useSelection } from './selection.js';
 import classes from './topology.module.css';
 import { type CanvasHandle, TopologyCanvas } from './topology-canvas.js';
+import { useTopologyCommands } from './use-topology-commands.js';
 
-const SAMPLES = ['link/', 'node/', 'instance/', 'slot/'];
+const SAMPLES = [samplePrefix('link'), samplePrefix('node'), samplePrefix('instance'), samplePrefix('slot')];
 
 export function Component() {
   const infrastructure = useInfrastructure();
@@ -46,11 +47,11 @@ export function Component() {
   const accelerators = useAccelerators();
   const nodes = useNodes();
   const twin = useTwin();
-  const pipelines = usePipelines();
+  const chains = useChains();
   const deployments = useDeployments();
   const palette = usePalette();
   const [selected, select] = useSelection();
-  const [chain, setChain] = useUrlParam('chain');
+  const [chainId, setChainId] = useUrlParam('chain');
   const [list, setList] = useUrlParam('list');
   const canvas = useRef<CanvasHandle>(null);
   useWantSamples(SAMPLES);
@@ -65,16 +66,16 @@ export function Component() {
   if (name !== '' && places.name !== name) setPlaces({ name, moved: loadPlaces(name) });
 
   const deployed = useMemo(() => deployments.data ?? [], [deployments.data]);
-  const deployment = deployed.find(({ pipeline_id }) => pipeline_id === chain);
-  const pipeline = pipelines.data?.find(({ id }) => id === chain);
+  const deployment = deployed.find(({ chain_id }) => chain_id === chainId);
+  const chain = chains.data?.find(({ id }) => id === chainId);
   const plan = usePlan(deployment?.plan_id);
   const overlay = useMemo(
-    () => (scene && plan.data && pipeline && deployment ? overlayOf(scene, plan.data, pipeline) : null),
-    [scene, plan.data, pipeline, deployment],
+    () => (scene && plan.data && chain && deployment ? overlayOf(scene, plan.data, chain) : null),
+    [scene, plan.data, chain, deployment],
   );
   const chainColor = useCallback(
     (id: string) => {
-      const index = deployed.findIndex(({ pipeline_id }) => pipeline_id === id);
+      const index = deployed.findIndex(({ chain_id }) => chain_id === id);
       return index < 0 ? palette.stale : seriesColor(palette, index);
     },
     [deployed, palette],
@@ -96,42 +97,7 @@ export function Component() {
   };
   const listShown = list !== 'off';
 
-  useCommands([
-    {
-      id: 'topology.fit',
-      title: 'Show the whole network',
-      group: 'Topology',
-      keys: 'f',
-      run: () => canvas.current?.fit(),
-    },
-    { id: 'topology.zoom-in', title: 'Zoom in', group: 'Topology', keys: '+', run: () => canvas.current?.zoomBy(1.3) },
-    {
-      id: 'topology.zoom-out',
-      title: 'Zoom out',
-      group: 'Topology',
-      keys: '-',
-      run: () => canvas.current?.zoomBy(1 / 1.3),
-    },
-    { id: 'topology.reset', title: 'Reset the layout', group: 'Topology', run: reset },
-    {
-      id: 'topology.list',
-      title: listShown ? 'Hide the list' : 'Show the list',
-      group: 'Topology',
-      keys: 'l',
-      run: () => setList(listShown ? 'off' : null),
-    },
-    ...(selected
-      ? [
-          {
-            id: 'topology.clear',
-            title: 'Clear the selection',
-            group: 'Topology',
-            keys: 'Escape',
-            run: () => select(null),
-          },
-        ]
-      : []),
-  ]);
+  useTopologyCommands({ canvas, reset, listShown, setList, clear: selected ? () => select(null) : null });
 
   return (
     <WithDetail
@@ -149,7 +115,6 @@ export function Component() {
       }
     >
       <PageHeader
-        title="Topology"
         actions={
           network &&
           [...network.servers, ...network.switches].some(({ origin }) => origin === 'twin') && <EmulatedMark />
@@ -170,12 +135,12 @@ export function Component() {
           placeholder={deployed.length === 0 ? 'No chain is deployed' : 'Show the path of a chain'}
           disabled={deployed.length === 0}
           clearable
-          data={deployed.map(({ pipeline_id: id }) => ({
+          data={deployed.map(({ chain_id: id }) => ({
             value: id,
-            label: pipelines.data?.find((one) => one.id === id)?.draft.title ?? id,
+            label: chains.data?.find((one) => one.id === id)?.draft.title ?? id,
           }))}
-          value={chain || null}
-          onChange={setChain}
+          value={chainId || null}
+          onChange={setChainId}
         />
         {overlay && (
           <span className="muted">
@@ -186,22 +151,12 @@ export function Component() {
           <Button variant="default" leftSection={<IconRefresh size={14} />} onClick={reset}>
             Reset layout
           </Button>
-          <ActionIcon.Group>
-            <ActionIcon variant="default" aria-label="Zoom out" onClick={() => canvas.current?.zoomBy(1 / 1.3)}>
-              <IconZoomOut size={16} />
-            </ActionIcon>
-            <ActionIcon variant="default" aria-label="Zoom in" onClick={() => canvas.current?.zoomBy(1.3)}>
-              <IconZoomIn size={16} />
-            </ActionIcon>
-            <ActionIcon variant="default" aria-label="Show the whole network" onClick={() => canvas.current?.fit()}>
-              <IconMaximize size={16} />
-            </ActionIcon>
-          </ActionIcon.Group>
+          <ZoomButtons canvas={canvas} />
         </div>
       </PageHeader>
       <QueryBoundary query={infrastructure}>
         {scene && scene.nodes.size === 0 ? (
-          <EmptyState icon={IconTopologyStar3} title="There is no network yet">
+          <EmptyState icon={IconTopologyStar3} title="No network yet">
             The twin, or real servers whose agents join, appear here.
           </EmptyState>
         ) : (
@@ -221,12 +176,28 @@ export function Component() {
                   nodes={nodes.data ?? []}
                   links={twin.data?.state?.links ?? []}
                 />
-                <Legend />
+                <Legend joints={overlay ? jointKinds(overlay) : []} />
               </div>
             </div>
           )
         )}
       </QueryBoundary>
     </WithDetail>
+  );
+}
+
+function ZoomButtons({ canvas }: { readonly canvas: RefObject<CanvasHandle | null> }) {
+  return (
+    <ActionIcon.Group>
+      <ActionIcon variant="default" aria-label="Zoom out" onClick={() => canvas.current?.zoomBy(1 / 1.3)}>
+        <IconZoomOut size={16} />
+      </ActionIcon>
+      <ActionIcon variant="default" aria-label="Zoom in" onClick={() => canvas.current?.zoomBy(1.3)}>
+        <IconZoomIn size={16} />
+      </ActionIcon>
+      <ActionIcon variant="default" aria-label="Show the whole network" onClick={() => canvas.current?.fit()}>
+        <IconMaximize size={16} />
+      </ActionIcon>
+    </ActionIcon.Group>
   );
 }

@@ -8,7 +8,7 @@ interface End {
   readonly side: Side;
 }
 
-/** Line of each link from `a` to `b`. Links at one side of a node are spread along it, in the order of where they go. */
+/** Line of each link from `a` to `b`. Links at one side of a node are spread along it, ordered by their far ends. */
 export function routeLinks(scene: Scene, places: ReadonlyMap<string, Point>): Map<string, Point[]> {
   const boxOf = (id: string): Box => ({ ...places.get(id)!, w: scene.nodes.get(id)!.w, h: scene.nodes.get(id)!.h });
   const bySide = new Map<string, End[]>();

@@ -2,7 +2,7 @@ import type { Point } from './geometry.js';
 
 const keyOf = (name: string) => `orrery.topology.${name}`;
 
-/** Where the operator has put nodes, by the infrastructure's name; this browser's own. */
+/** User-set node positions by infrastructure name, stored in this browser. */
 export function loadPlaces(name: string): Map<string, Point> {
   try {
     const stored = JSON.parse(localStorage.getItem(keyOf(name)) ?? '{}') as Record<string, Point>;

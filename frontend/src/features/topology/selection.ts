@@ -4,7 +4,7 @@ import type { Target } from './draw.js';
 
 const PARAMS = ['node', 'link', 'nf', 'board'] as const;
 
-/** The selected thing, in the address as `?node=`, `?link=`, `?nf=` or `?board=`. */
+/** The selected element, in the URL as `?node=`, `?link=`, `?nf=` or `?board=`. */
 export function useSelection(): [Target | null, (target: Target | null) => void] {
   const [search, setSearch] = useSearchParams();
   const kind = PARAMS.find((param) => search.has(param));

@@ -1,3 +1,4 @@
+import { type SampleMetric, sampleKey } from '@orrery/contract/sample-keys';
 import { useChainTitle } from '../../shared/api/chains.js';
 import { runsOnText } from '../../shared/format/form.js';
 import { quantityText } from '../../shared/format/quantity.js';
@@ -38,13 +39,13 @@ export function Tooltip({ target, scene }: { readonly target: Target; readonly s
     const chip = chipOf(scene, target.id);
     if (!chip) return null;
     const { instance } = chip;
-    const key = (metric: string) => `instance/${target.id}/${metric}`;
+    const key = (metric: SampleMetric<'instance'>) => sampleKey('instance', target.id, metric);
     return (
       <>
         <strong>{instance.id}</strong>
         <StatusBadge state={instance.state} />
         <span className="muted">
-          {titleOf(instance.pipeline_id)}, {runsOnText(instance)}
+          {titleOf(instance.chain_id)}, {runsOnText(instance)}
         </span>
         <span className={classes.tipRow}>
           packets <LiveRate sampleKey={rateKey(chip)} quantity="pps" />
@@ -88,7 +89,7 @@ export function Tooltip({ target, scene }: { readonly target: Target; readonly s
       </span>
       {node.kind === 'server' && (
         <span className={classes.tipRow}>
-          engine CPU <LiveRate sampleKey={`node/${node.id}/cpu`} quantity="share" />
+          engine CPU <LiveRate sampleKey={sampleKey('node', node.id, 'cpu')} quantity="share" />
         </span>
       )}
     </>

@@ -23,15 +23,15 @@ interface TopologyCanvasProps {
   readonly moved: ReadonlyMap<string, Point>;
   readonly onMoved: (id: string, to: Point) => void;
   readonly overlay: Overlay | null;
-  readonly chainColor: (pipelineId: string) => string;
+  readonly chainColor: (chainId: string) => string;
   readonly selected: Target | null;
   readonly onSelect: (target: Target | null) => void;
   readonly nodes: readonly NodeStatus[];
-  /** Last known state of the links, until the stream tells a newer one. */
+  /** Last known state of the links, until the stream delivers a newer one. */
   readonly links: readonly LinkSample[];
 }
 
-/** Redrawn this often without news, so that what has become stale looks so. */
+/** Redraw interval without updates, so that stale elements become visible as such. */
 const STALE_TICK_MS = 1000;
 
 export function TopologyCanvas(props: TopologyCanvasProps) {
@@ -109,7 +109,7 @@ export function TopologyCanvas(props: TopologyCanvasProps) {
         ref={canvas}
         className={classes.canvas}
         role="img"
-        aria-label={`Topology ${scene.name}: ${scene.nodes.size} nodes and ${scene.links.size} links. The list of elements has the same, for the keyboard.`}
+        aria-label={`Topology ${scene.name}: ${scene.nodes.size} nodes and ${scene.links.size} links. The element list contains the same data.`}
       />
       <div ref={tooltip} className={classes.tooltip} hidden={hover === null}>
         {hover && <Tooltip target={hover} scene={scene} />}

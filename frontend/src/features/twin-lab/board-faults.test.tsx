@@ -21,10 +21,10 @@ describe('BoardFaults', { timeout: 30_000 }, () => {
     const { actions, user } = show([]);
     await user.click(screen.getByRole('button', { name: 'Slot 1 stuck: board-1' }));
     expect(actions.inject).not.toHaveBeenCalled();
-    await user.click(await screen.findByRole('button', { name: 'Make it hang' }));
+    await user.click(await screen.findByRole('button', { name: 'Hang the slot' }));
     expect(actions.inject).toHaveBeenLastCalledWith('slot-stuck', 'board-1', 1);
     await user.click(screen.getByRole('button', { name: 'Board power loss: board-1' }));
-    await user.click(await screen.findByRole('button', { name: 'Cut its power' }));
+    await user.click(await screen.findByRole('button', { name: 'Power off' }));
     expect(actions.inject).toHaveBeenLastCalledWith('board-kill', 'board-1');
   });
 
@@ -33,7 +33,7 @@ describe('BoardFaults', { timeout: 30_000 }, () => {
       { id: 'f-1', kind: 'board-kill', target: 'board-1', since_ms: 0 },
       { id: 'f-2', kind: 'slot-stuck', target: 'board-1', slot: 0, since_ms: 0 },
     ]);
-    await user.click(screen.getByRole('button', { name: 'Give board-1 power again' }));
+    await user.click(screen.getByRole('button', { name: 'Power on board-1' }));
     expect(actions.clear).toHaveBeenLastCalledWith('f-1');
     await user.click(screen.getByRole('button', { name: 'Free slot 0' }));
     expect(actions.clear).toHaveBeenLastCalledWith('f-2');

@@ -11,7 +11,7 @@ interface BoardFaultsProps {
   readonly actions: FaultActions;
 }
 
-/** Power loss of a board and slots that do nothing more, with how to mend them. */
+/** Faults of boards (power loss) and slots (hang), and how to clear them. */
 export function BoardFaults({ boards, actions }: BoardFaultsProps) {
   const now = useNow();
   if (boards.length === 0) return null;
@@ -36,33 +36,32 @@ export function BoardFaults({ boards, actions }: BoardFaultsProps) {
           <div key={id} className={classes.boardFaults}>
             <span>{id}</span>
             {dark ? (
-              mend(dark.id, `Give ${id} power again`, dark.since_ms)
+              mend(dark.id, `Power on ${id}`, dark.since_ms)
             ) : (
               <ConfirmButton
                 size="compact-xs"
                 disabled={!actions.may}
                 aria-label={`Board power loss: ${id}`}
-                message={`${id} loses its power. Its slots forget what they were loaded with; NFs on it must run elsewhere until it is back.`}
-                confirmLabel="Cut its power"
+                message={`${id} loses power. Its slots lose what they were loaded with; its NFs must run elsewhere until it is back.`}
+                confirmLabel="Power off"
                 onConfirm={() => actions.inject('board-kill', id)}
               >
                 Board power loss
               </ConfirmButton>
             )}
-            {Array.from({ length: slots }, (_, slot) => {
+            {[...Array(slots).keys()].map((slot) => {
               const stuck = faults.find(
                 (fault) => fault.kind === 'slot-stuck' && fault.target === id && fault.slot === slot,
               );
               if (stuck) return mend(stuck.id, `Free slot ${slot}`, stuck.since_ms);
               return (
                 <ConfirmButton
-                  // biome-ignore lint/suspicious/noArrayIndexKey: a slot is its number
                   key={slot}
                   size="compact-xs"
                   disabled={!actions.may || dark !== undefined}
                   aria-label={`Slot ${slot} stuck: ${id}`}
-                  message={`Slot ${slot} of ${id} takes no more frames and answers no register, as a module that hangs.`}
-                  confirmLabel="Make it hang"
+                  message={`Slot ${slot} of ${id} accepts no frames and answers no register access, like a hung module.`}
+                  confirmLabel="Hang the slot"
                   onConfirm={() => actions.inject('slot-stuck', id, slot)}
                 >
                   Slot {slot} stuck

@@ -7,8 +7,10 @@ import { call } from '../../shared/api/client.js';
 import { useMay } from '../../shared/api/session.js';
 import { type Entry, numberProblem } from '../../shared/format/number.js';
 import { clockTextMs } from '../../shared/format/time.js';
+import { Panel } from '../../shared/page/page-header.js';
+import type { Column } from '../../shared/table/column.js';
+import { DataTable } from '../../shared/table/data-table.js';
 import { FormTrouble, fieldErrorOf } from '../../shared/ui/form-trouble.js';
-import { Panel } from '../../shared/ui/page-header.js';
 import { EmptyState } from '../../shared/ui/states.js';
 import { StatusBadge } from '../../shared/ui/status-badge.js';
 import classes from './twin-lab.module.css';
@@ -19,10 +21,21 @@ const SECONDS = { min: 1, max: 300, whole: true };
 const endPoint = (address: string | null, port: number | null) =>
   address === null ? '–' : port === null ? address : `${address}:${port}`;
 
+/** A packet's only identity is its index; the list only grows. */
+type CapturedPacket = CaptureStatus['packets'][number] & { readonly index: number };
+
+const PACKET_COLUMNS: readonly Column<CapturedPacket>[] = [
+  { id: 'time', title: 'Time', value: ({ t_ms }) => t_ms, cell: ({ t_ms }) => clockTextMs(t_ms) },
+  { id: 'from', title: 'From', value: ({ src, src_port }) => endPoint(src, src_port) },
+  { id: 'to', title: 'To', value: ({ dst, dst_port }) => endPoint(dst, dst_port) },
+  { id: 'protocol', title: 'Protocol', value: ({ protocol }) => protocol },
+  { id: 'bytes', title: 'Bytes', number: true, value: ({ length }) => length },
+];
+
 function Packets({ capture }: { readonly capture: CaptureStatus }) {
   const { packets, state, detail, request } = capture;
   return (
-    <>
+    <div>
       <p className={classes.captured}>
         <StatusBadge state={state} /> {packets.length.toLocaleString()} packets at {request.host}
         {detail && <span className="muted"> {detail}</span>}
@@ -30,36 +43,15 @@ function Packets({ capture }: { readonly capture: CaptureStatus }) {
       {packets.length === 0 ? (
         state === 'completed' && <EmptyState title="No packet matched" />
       ) : (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
-        <section className={classes.packets} tabIndex={0} aria-label="Captured packets">
-          <table className="table">
-            <thead>
-              <tr>
-                <th scope="col">Time</th>
-                <th scope="col">From</th>
-                <th scope="col">To</th>
-                <th scope="col">Protocol</th>
-                <th scope="col" className="number">
-                  Bytes
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {packets.map((packet, index) => (
-                // biome-ignore lint/suspicious/noArrayIndexKey: packets have no identity, and the list only grows
-                <tr key={index}>
-                  <td>{clockTextMs(packet.t_ms)}</td>
-                  <td>{endPoint(packet.src, packet.src_port)}</td>
-                  <td>{endPoint(packet.dst, packet.dst_port)}</td>
-                  <td>{packet.protocol}</td>
-                  <td className="number">{packet.length}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </section>
+        <DataTable
+          label="Captured packets"
+          className={classes.packets}
+          columns={PACKET_COLUMNS}
+          rows={packets.map((packet, index) => ({ ...packet, index }))}
+          rowKey={({ index }) => String(index)}
+        />
       )}
-    </>
+    </div>
   );
 }
 
@@ -89,7 +81,7 @@ export function Capture({ hosts }: { readonly hosts: readonly HostNode[] }) {
     if (host && !secondsProblem) start.mutate();
   };
   return (
-    <Panel title="Look at packets">
+    <Panel title="Capture packets">
       <form className={classes.form} onSubmit={submit} noValidate>
         <div className={classes.pair}>
           <Select

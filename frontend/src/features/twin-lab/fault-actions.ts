@@ -13,7 +13,7 @@ export interface FaultActions {
   readonly clear: (id: string) => void;
 }
 
-/** Breaks and mends parts of the twin; `busy` is what it is about now. */
+/** Injects and clears faults; `busy` is the current target. */
 export function useFaultActions(): FaultActions & { query: ReturnType<typeof useFaults> } {
   const query = useFaults();
   const queries = useQueryClient();
@@ -22,12 +22,12 @@ export function useFaultActions(): FaultActions & { query: ReturnType<typeof use
   const inject = useMutation({
     mutationFn: (body: Omit<Fault, 'id' | 'since_ms'>) =>
       call('injectFault', { body }, { idempotencyKey: crypto.randomUUID() }),
-    onError: (error) => notifyError('Nothing was broken', error),
+    onError: (error) => notifyError('No fault was injected', error),
     onSettled,
   });
   const clear = useMutation({
     mutationFn: (id: string) => call('clearFault', { params: { id } }),
-    onError: (error) => notifyError('The fault was not mended', error),
+    onError: (error) => notifyError('The fault was not cleared', error),
     onSettled,
   });
   const busy = inject.isPending ? inject.variables.target : clear.isPending ? clear.variables : null;

@@ -1,10 +1,13 @@
 import { Button } from '@mantine/core';
-import type { BoardNode, Link, LinkSample, ServerNode } from '@orrery/contract';
+import type { BoardNode, Fault, Link, LinkSample, ServerNode } from '@orrery/contract';
+import { sampleKey, samplePrefix } from '@orrery/contract/sample-keys';
 import { durationText } from '../../shared/format/time.js';
+import { Panel } from '../../shared/page/page-header.js';
 import { useNow } from '../../shared/stream/clock.js';
 import { useLink, useWantSamples } from '../../shared/stream/hooks.js';
+import type { Column } from '../../shared/table/column.js';
+import { DataTable } from '../../shared/table/data-table.js';
 import { ConfirmButton } from '../../shared/ui/confirm-button.js';
-import { Panel } from '../../shared/ui/page-header.js';
 import { RateText } from '../../shared/ui/rate-text.js';
 import { QueryBoundary } from '../../shared/ui/states.js';
 import { StatusBadge } from '../../shared/ui/status-badge.js';
@@ -16,49 +19,91 @@ function Since({ t_ms }: { readonly t_ms: number }) {
   return <span className="tabular">{durationText(useNow() - t_ms)}</span>;
 }
 
-function LinkRow({ link, sample, actions }: { link: Link; sample: LinkSample | undefined; actions: FaultActions }) {
-  const live = useLink(link.id) ?? sample;
-  const fault = actions.faults.find(({ kind, target }) => kind === 'link-down' && target === link.id);
-  const up = live?.up ?? true;
+interface LinkRow {
+  readonly link: Link;
+  readonly sample: LinkSample | undefined;
+  readonly fault: Fault | undefined;
+}
+
+const useLive = ({ link, sample }: LinkRow) => useLink(link.id) ?? sample;
+
+function LinkState({ row }: { readonly row: LinkRow }) {
+  const up = useLive(row)?.up ?? true;
+  return <StatusBadge state={row.fault || !up ? 'down' : 'up'} />;
+}
+
+function LinkRate({ row, from, to }: { readonly row: LinkRow; readonly from: 'a' | 'b'; readonly to: 'a' | 'b' }) {
+  const live = useLive(row);
   return (
-    <tr>
-      <td className={`${classes.link} ${classes.cardHead}`}>{link.id}</td>
-      <td data-label="State">{fault || !up ? <StatusBadge state="down" /> : <StatusBadge state="up" />}</td>
-      <td className="number" data-label="Rate">
-        <RateText quantity="bps" value={live?.a_to_b_bps} />
-        <span className={classes.small}>to {link.b.node}</span>
-      </td>
-      <td className="number" data-label="Rate">
-        <RateText quantity="bps" value={live?.b_to_a_bps} />
-        <span className={classes.small}>to {link.a.node}</span>
-      </td>
-      <td data-label={fault && 'Down for'}>{fault && <Since t_ms={fault.since_ms} />}</td>
-      <td className={`${classes.action} ${classes.cardAction}`}>
-        {fault ? (
-          <Button
-            size="compact-xs"
-            disabled={!actions.may}
-            loading={actions.busy === fault.id}
-            aria-label={`Mend ${link.id}`}
-            onClick={() => actions.clear(fault.id)}
-          >
-            Mend
-          </Button>
-        ) : (
-          <Button
-            variant="default"
-            size="compact-xs"
-            disabled={!actions.may}
-            loading={actions.busy === link.id}
-            aria-label={`Take down ${link.id}`}
-            onClick={() => actions.inject('link-down', link.id)}
-          >
-            Take down
-          </Button>
-        )}
-      </td>
-    </tr>
+    <>
+      <RateText quantity="bps" value={from === 'a' ? live?.a_to_b_bps : live?.b_to_a_bps} />
+      <span className={classes.small}>to {row.link[to].node}</span>
+    </>
   );
+}
+
+function LinkAction({ row: { link, fault }, actions }: { readonly row: LinkRow; readonly actions: FaultActions }) {
+  return fault ? (
+    <Button
+      size="compact-xs"
+      disabled={!actions.may}
+      loading={actions.busy === fault.id}
+      aria-label={`Restore ${link.id}`}
+      onClick={() => actions.clear(fault.id)}
+    >
+      Restore
+    </Button>
+  ) : (
+    <Button
+      variant="default"
+      size="compact-xs"
+      disabled={!actions.may}
+      loading={actions.busy === link.id}
+      aria-label={`Take down ${link.id}`}
+      onClick={() => actions.inject('link-down', link.id)}
+    >
+      Take down
+    </Button>
+  );
+}
+
+function linkColumns(actions: FaultActions): readonly Column<LinkRow>[] {
+  return [
+    { id: 'link', title: 'Link', className: classes.link, value: ({ link }) => link.id },
+    {
+      id: 'state',
+      title: 'State',
+      value: ({ fault }) => (fault ? 'down' : 'up'),
+      cell: (row) => <LinkState row={row} />,
+    },
+    {
+      id: 'there',
+      title: 'Rate',
+      number: true,
+      sampleKey: ({ link }) => sampleKey('link', link.id, 'a_to_b_bps'),
+      cell: (row) => <LinkRate row={row} from="a" to="b" />,
+    },
+    {
+      id: 'back',
+      title: 'Rate back',
+      number: true,
+      sampleKey: ({ link }) => sampleKey('link', link.id, 'b_to_a_bps'),
+      cell: (row) => <LinkRate row={row} from="b" to="a" />,
+    },
+    {
+      id: 'since',
+      title: 'Down for',
+      value: ({ fault }) => fault && -fault.since_ms,
+      cell: ({ fault }) => fault && <Since t_ms={fault.since_ms} />,
+    },
+    {
+      id: 'actions',
+      title: 'Actions',
+      untitled: true,
+      className: classes.action,
+      cell: (row) => <LinkAction row={row} actions={actions} />,
+    },
+  ];
 }
 
 interface FaultsProps {
@@ -70,36 +115,22 @@ interface FaultsProps {
 
 export function Faults({ links, servers, boards, samples }: FaultsProps) {
   const { query, ...actions } = useFaultActions();
-  useWantSamples(['link/']);
+  useWantSamples([samplePrefix('link')]);
   const emulated = servers.filter(({ origin }) => origin === 'twin');
   return (
-    <Panel title="Faults" flush>
+    <Panel title="Faults">
       <QueryBoundary query={query} rows={3}>
-        <table className={`table ${classes.cards}`}>
-          <thead>
-            <tr>
-              <th scope="col">Link</th>
-              <th scope="col">State</th>
-              <th scope="colgroup" colSpan={2} className="number">
-                Rate each way
-              </th>
-              <th scope="col">Down for</th>
-              <th scope="col">
-                <span className="sr-only">Actions</span>
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {links.map((link) => (
-              <LinkRow
-                key={link.id}
-                link={link}
-                sample={samples.find(({ link_id }) => link_id === link.id)}
-                actions={actions}
-              />
-            ))}
-          </tbody>
-        </table>
+        <DataTable
+          label="Links"
+          cards={560}
+          columns={linkColumns(actions)}
+          rows={links.map((link) => ({
+            link,
+            sample: samples.find(({ link_id }) => link_id === link.id),
+            fault: actions.faults.find(({ kind, target }) => kind === 'link-down' && target === link.id),
+          }))}
+          rowKey={({ link }) => link.id}
+        />
         {emulated.length > 0 && (
           <div className={classes.kills}>
             {emulated.map(({ id }) => (
@@ -109,7 +140,7 @@ export function Faults({ links, servers, boards, samples }: FaultsProps) {
                   size="compact-xs"
                   disabled={!actions.may}
                   aria-label={`Kill agent of ${id}`}
-                  message={`The agent of ${id} is killed. Its engine goes on forwarding; the agent is started again and takes it over.`}
+                  message={`The agent of ${id} is killed. Its engine keeps forwarding; the agent is restarted and takes over.`}
                   confirmLabel="Kill agent"
                   onConfirm={() => actions.inject('agent-kill', id)}
                 >
@@ -119,7 +150,7 @@ export function Faults({ links, servers, boards, samples }: FaultsProps) {
                   size="compact-xs"
                   disabled={!actions.may}
                   aria-label={`Kill engine of ${id}`}
-                  message={`The data plane of ${id} is killed. Packets on it are lost until its agent has started it again.`}
+                  message={`The data plane of ${id} is killed. Its packets are lost until the agent has restarted it.`}
                   confirmLabel="Kill engine"
                   onConfirm={() => actions.inject('engine-kill', id)}
                 >

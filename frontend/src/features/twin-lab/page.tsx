@@ -1,24 +1,23 @@
 import { IconBolt } from '@tabler/icons-react';
 import { useInfrastructure, useTwin } from '../../shared/api/queries.js';
 import { quantityText } from '../../shared/format/quantity.js';
+import { PageBody, PageHeader, Panel } from '../../shared/page/page-header.js';
 import { EmulatedMark } from '../../shared/ui/emulated-mark.js';
 import { FormTrouble } from '../../shared/ui/form-trouble.js';
-import { PageBody, PageHeader, Panel } from '../../shared/ui/page-header.js';
 import { EmptyState, ErrorState, QueryBoundary } from '../../shared/ui/states.js';
 import { StatusBadge } from '../../shared/ui/status-badge.js';
+import { Applications } from './applications.js';
 import { Capture } from './capture.js';
 import { Faults } from './faults.js';
 import { Pcaps } from './pcaps.js';
 import { Scenarios } from './scenarios.js';
-import { StartTraffic } from './start-traffic.js';
-import { TrafficTable } from './traffic-table.js';
 import classes from './twin-lab.module.css';
 
 const DAEMON = {
   off: 'The twin is switched off. Planning works; nothing is emulated.',
   starting: 'The twin is starting.',
   running: 'The twin runs.',
-  lost: 'The twin does not answer. What is shown is from before.',
+  lost: 'The twin does not answer. The data shown is old.',
 };
 
 export function Component() {
@@ -31,8 +30,7 @@ export function Component() {
   return (
     <>
       <PageHeader
-        title="Twin lab"
-        description="Send traffic through the emulated network, break it, and look at what its hosts see."
+        description="Run applications in the emulated network, break it, and look at what its hosts see."
         actions={<EmulatedMark />}
       />
       <PageBody>
@@ -81,7 +79,7 @@ export function Component() {
             <div className={classes.lab}>
               <div className={classes.column}>
                 <Scenarios />
-                <TrafficTable />
+                {infrastructure.data && <Applications infrastructure={infrastructure.data} />}
                 <Faults
                   links={infrastructure.data?.links ?? []}
                   servers={infrastructure.data?.servers ?? []}
@@ -90,7 +88,6 @@ export function Component() {
                 />
               </div>
               <div className={classes.column}>
-                <StartTraffic hosts={hosts} />
                 <Pcaps />
                 <Capture hosts={hosts} />
               </div>

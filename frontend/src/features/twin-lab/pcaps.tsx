@@ -5,12 +5,30 @@ import { call, uploadPcap } from '../../shared/api/client.js';
 import { usePcaps } from '../../shared/api/queries.js';
 import { useMay } from '../../shared/api/session.js';
 import { quantityText } from '../../shared/format/quantity.js';
+import { Panel } from '../../shared/page/page-header.js';
+import type { Column } from '../../shared/table/column.js';
+import { DataTable } from '../../shared/table/data-table.js';
+import { quantityColumn } from '../../shared/table/quantity-column.js';
 import { ConfirmButton } from '../../shared/ui/confirm-button.js';
 import { FormTrouble } from '../../shared/ui/form-trouble.js';
 import { notifyDone, notifyError } from '../../shared/ui/notify.js';
-import { Panel } from '../../shared/ui/page-header.js';
-import { EmptyState, QueryBoundary } from '../../shared/ui/states.js';
+import { EmptyState } from '../../shared/ui/states.js';
 import classes from './twin-lab.module.css';
+
+type Pcap = NonNullable<ReturnType<typeof usePcaps>['data']>[number];
+
+const FIGURES: readonly Column<Pcap>[] = [
+  { id: 'name', title: 'Name', className: classes.breaking, value: ({ name }) => name },
+  {
+    id: 'packets',
+    title: 'Packets',
+    number: true,
+    value: ({ packets }) => packets,
+    cell: ({ packets }) => packets.toLocaleString(),
+  },
+  quantityColumn({ id: 'size', title: 'Size', quantity: 'bytes', value: ({ bytes }) => bytes }),
+  quantityColumn({ id: 'length', title: 'Length', quantity: 'ms', value: ({ duration_s }) => duration_s * 1000 }),
+];
 
 const LIMIT_BYTES = 64 * 1024 * 1024;
 
@@ -34,11 +52,32 @@ export function Pcaps() {
     onError: (error) => notifyError('The capture was not deleted', error),
     onSettled: () => queries.invalidateQueries({ queryKey: ['twin'] }),
   });
-  const items = query.data ?? [];
+  const columns: readonly Column<Pcap>[] = [
+    ...FIGURES,
+    {
+      id: 'actions',
+      title: 'Actions',
+      untitled: true,
+      className: classes.action,
+      cell: ({ id, name }) => (
+        <ConfirmButton
+          size="compact-xs"
+          leftSection={<IconTrash size={12} />}
+          disabled={!mayOperate}
+          loading={remove.isPending && remove.variables === id}
+          aria-label={`Delete ${name}`}
+          message={`The capture ${name} is deleted. It cannot be replayed any more.`}
+          confirmLabel="Delete capture"
+          onConfirm={() => remove.mutate(id)}
+        >
+          Delete
+        </ConfirmButton>
+      ),
+    },
+  ];
   return (
     <Panel
       title="Captures for replay"
-      flush
       actions={
         <FileButton
           accept=".pcap,.pcapng,.cap,application/vnd.tcpdump.pcap"
@@ -64,55 +103,14 @@ export function Pcaps() {
           <FormTrouble error={upload.error} shown={[]} />
         </div>
       )}
-      <QueryBoundary query={query} rows={2}>
-        {items.length === 0 ? (
-          <EmptyState title="No capture yet">Upload a file in pcap or pcapng format, at most 64 MB.</EmptyState>
-        ) : (
-          <table className="table">
-            <thead>
-              <tr>
-                <th scope="col">Name</th>
-                <th scope="col" className="number">
-                  Packets
-                </th>
-                <th scope="col" className="number">
-                  Size
-                </th>
-                <th scope="col" className="number">
-                  Length
-                </th>
-                <th scope="col">
-                  <span className="sr-only">Actions</span>
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {items.map(({ id, name, packets, bytes, duration_s }) => (
-                <tr key={id}>
-                  <td className={classes.breaking}>{name}</td>
-                  <td className="number">{packets.toLocaleString()}</td>
-                  <td className="number">{quantityText('bytes', bytes)}</td>
-                  <td className="number">{quantityText('ms', duration_s * 1000)}</td>
-                  <td className={classes.action}>
-                    <ConfirmButton
-                      size="compact-xs"
-                      leftSection={<IconTrash size={12} />}
-                      disabled={!mayOperate}
-                      loading={remove.isPending && remove.variables === id}
-                      aria-label={`Delete ${name}`}
-                      message={`The capture ${name} is deleted. It cannot be replayed any more.`}
-                      confirmLabel="Delete capture"
-                      onConfirm={() => remove.mutate(id)}
-                    >
-                      Delete
-                    </ConfirmButton>
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        )}
-      </QueryBoundary>
+      <DataTable
+        label="Captures for replay"
+        query={query}
+        columns={columns}
+        rows={query.data ?? []}
+        rowKey={({ id }) => id}
+        empty={<EmptyState title="No capture yet">Upload a file in pcap or pcapng format, at most 64 MB.</EmptyState>}
+      />
     </Panel>
   );
 }

@@ -1,30 +1,11 @@
 import type { ScenarioRun } from '@orrery/contract';
 import { describe, expect, it } from 'vitest';
-import { aboutText, figureText, newestRun, ratioText, runShare } from './scenario-text.js';
+import { aboutText, newestRun, runShare } from './scenario-text.js';
 
 const run = (id: string, started_ms: number, more: object = {}) =>
   ({ id, scenario_id: 'swap', started_ms, steps: [], figures: [], ...more }) as unknown as ScenarioRun;
 
-describe('figures of a run', () => {
-  it.each([
-    [2.5, 's', '2.5 s'],
-    [0.2613, 'ms', '0.261 ms'],
-    [898, 'Mbit/s', '898 Mbit/s'],
-    [null, 's', '–'],
-    [0, '', '0'],
-  ])('tells %s %s as %s', (value, unit, text) => expect(figureText(value, unit)).toBe(text));
-
-  it.each([
-    [898, 901, '1×'],
-    [898, 3.1, '< 0.01×'],
-    [2.5, 2.75, '1.1×'],
-    [null, 3, '–'],
-    [0, 3, '–'],
-    [5, 0, '0×'],
-  ])('of %s published and %s here is %s', (published, here, text) => expect(ratioText({ published, here })).toBe(text));
-
-  it('tells durations roughly', () => expect([aboutText(90), aboutText(300)]).toEqual(['90 s', '5 min']));
-});
+it('tells durations roughly', () => expect([aboutText(90), aboutText(300)]).toEqual(['90 s', '5 min']));
 
 describe('runs of a scenario', () => {
   it('are shown by the newest of those that count', () => {

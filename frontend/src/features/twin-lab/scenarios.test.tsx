@@ -22,14 +22,34 @@ const scenario: Scenario = {
   source: 'CoNFV, Figure 9',
   duration_s: 120,
   needs: ['one board'],
+  parameters: {
+    type: 'object',
+    properties: {
+      rate: { type: 'number', minimum: 1, default: 5, description: 'requests a second' },
+      fast: { type: 'boolean', default: false, description: 'no pauses' },
+    },
+  },
+};
+const figure = {
+  name: 'Partial load',
+  unit: 's',
+  published: 2.5,
+  here: 2.75,
+  source: 'CoNFV Fig. 9',
+  modelled: true,
+  bar: null,
+  pass: null,
+  note: 'the load',
 };
 const done: ScenarioRun = {
   id: 'run-1',
   scenario_id: 'swap',
+  parameters: {},
+  by: 'a',
   state: 'completed',
-  steps: [{ title: 'Make the chains', state: 'done', started_ms: 0, ended_ms: 5000, detail: null }],
-  figures: [{ name: 'Partial load', unit: 's', published: 2.5, here: 2.75, note: 'modelled' }],
-  pipelines: [],
+  steps: [{ title: 'Make the chains', state: 'done', progress: null, started_ms: 0, ended_ms: 5000, detail: null }],
+  figures: [figure],
+  chains: [],
   detail: null,
   started_ms: 0,
   ended_ms: 60_000,
@@ -70,6 +90,7 @@ describe('Scenarios', { timeout: 30_000 }, () => {
     const refusal = new ApiError({ type: 'about:blank', title: 'Conflict', status: 409, detail: 'Another one runs.' });
     const user = show([], 'operator', refusal);
     await user.click(await screen.findByRole('button', { name: `Run ${scenario.title}` }));
+    await user.click(await screen.findByRole('button', { name: 'Run' }));
     expect((await screen.findByRole('alert')).textContent).toContain('Another one runs.');
   });
 
@@ -77,18 +98,38 @@ describe('Scenarios', { timeout: 30_000 }, () => {
     show([running, done], 'operator');
     expect(await screen.findByRole('button', { name: `Stop ${scenario.title}` })).toBeTruthy();
     expect(within(screen.getByRole('list', { name: 'Steps of the run' })).getByText('Make the chains')).toBeTruthy();
-    expect(screen.getByText(/Figures of the run before/)).toBeTruthy();
+    expect(screen.getByText(/Figures of the previous run/)).toBeTruthy();
     const row = screen.getByRole('row', { name: /Partial load/ });
     expect(
       within(row)
         .getAllByRole('cell')
         .map(({ textContent }) => textContent),
-    ).toEqual(['Partial load', '2.5 s', '2.75 s', '1.1×', 'modelled']);
+    ).toEqual(['Partial load', '2.5 s', '2.75 s', '1.1×', '', 'CoNFV Fig. 9', 'modelled: the load']);
+  });
+
+  it('asks for the parameters, with their defaults, and sends what was changed', async () => {
+    const user = show([], 'operator');
+    await user.click(await screen.findByRole('button', { name: `Run ${scenario.title}` }));
+    const rate = await screen.findByRole('textbox', { name: /rate/i });
+    await user.clear(rate);
+    await user.type(rate, '7');
+    await user.click(screen.getByRole('button', { name: 'Run' }));
+    await vi.waitFor(() =>
+      expect(vi.mocked(call)).toHaveBeenCalledWith('startScenario', {
+        params: { id: 'swap' },
+        body: { parameters: { rate: 7, fast: false } },
+      }),
+    );
+  });
+
+  it('leads to the report of a run', async () => {
+    show([done], 'viewer');
+    expect((await screen.findByRole('link', { name: 'Report' })).getAttribute('href')).toBe('/scenarios/runs/run-1');
   });
 
   it('lets a viewer look only', async () => {
     show([done], 'viewer');
     expect(await screen.findByText('Partial load')).toBeTruthy();
-    expect(screen.queryAllByRole('button')).toEqual([]);
+    expect(screen.queryAllByRole('button', { name: /^(Run|Stop)/ })).toEqual([]);
   });
 });

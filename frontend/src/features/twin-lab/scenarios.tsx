@@ -1,4 +1,5 @@
 import { Button } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
 import type { Scenario, ScenarioRun } from '@orrery/contract';
 import { IconFlask, IconPlayerPlay } from '@tabler/icons-react';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
@@ -8,15 +9,17 @@ import { call } from '../../shared/api/client.js';
 import { listAll } from '../../shared/api/queries.js';
 import { useMay } from '../../shared/api/session.js';
 import { durationText } from '../../shared/format/time.js';
+import { Panel } from '../../shared/page/page-header.js';
+import { FiguresTable } from '../../shared/scenario/figures-table.js';
+import { RunSteps } from '../../shared/scenario/run-steps.js';
 import { useNow } from '../../shared/stream/clock.js';
 import { ConfirmButton } from '../../shared/ui/confirm-button.js';
-import { FormTrouble } from '../../shared/ui/form-trouble.js';
 import { notifyError } from '../../shared/ui/notify.js';
-import { Panel } from '../../shared/ui/page-header.js';
 import { RelativeTime } from '../../shared/ui/relative-time.js';
 import { EmptyState, QueryBoundary } from '../../shared/ui/states.js';
 import { StatusBadge } from '../../shared/ui/status-badge.js';
-import { aboutText, figureText, newestRun, ratioText, runShare } from './scenario-text.js';
+import { ScenarioForm } from './scenario-form.js';
+import { aboutText, newestRun, runShare } from './scenario-text.js';
 import classes from './scenarios.module.css';
 
 function useScenarioRuns() {
@@ -27,7 +30,7 @@ function useScenarioRuns() {
   });
 }
 
-/** Published experiments that the twin runs again, with what came out here beside what was published. */
+/** Published experiments that the twin reproduces, with results next to the published ones. */
 export function Scenarios() {
   const scenarios = useQuery({
     queryKey: ['scenarios'],
@@ -40,7 +43,7 @@ export function Scenarios() {
       <QueryBoundary query={scenarios} rows={3}>
         {scenarios.data?.length === 0 ? (
           <EmptyState icon={IconFlask} title="There is no scenario">
-            A scenario makes chains, sends traffic and prints its figures beside the published ones.
+            A scenario creates chains, sends traffic and shows its figures next to the published ones.
           </EmptyState>
         ) : (
           <ul className={classes.list}>
@@ -70,10 +73,7 @@ function ScenarioItem({ scenario, run, told }: ScenarioItemProps) {
   const queries = useQueryClient();
   const may = useMay('operator');
   const again = () => queries.invalidateQueries({ queryKey: ['scenario-runs'] });
-  const start = useMutation({
-    mutationFn: () => call('startScenario', { params: { id: scenario.id } }),
-    onSettled: again,
-  });
+  const [opened, { open, close }] = useDisclosure(false);
   const stop = useMutation({
     mutationFn: (id: string) => call('stopScenarioRun', { params: { id } }),
     onError: (error) => notifyError('The run was not stopped', error),
@@ -87,8 +87,13 @@ function ScenarioItem({ scenario, run, told }: ScenarioItemProps) {
           <h3>{scenario.title}</h3>
           <p>{scenario.summary}</p>
           <p className="muted">
-            {scenario.source} · about {aboutText(scenario.duration_s)}
-            {scenario.needs.length > 0 && ` · needs ${scenario.needs.join(', ')}`}
+            {[
+              scenario.source,
+              `about ${aboutText(scenario.duration_s)}`,
+              scenario.needs.length > 0 && `needs ${scenario.needs.join(', ')}`,
+            ]
+              .filter(Boolean)
+              .join(' · ')}
           </p>
         </div>
         {may &&
@@ -107,24 +112,32 @@ function ScenarioItem({ scenario, run, told }: ScenarioItemProps) {
             <Button
               size="compact-xs"
               leftSection={<IconPlayerPlay size={13} aria-hidden />}
-              loading={start.isPending}
               aria-label={`Run ${scenario.title}`}
-              onClick={() => start.mutate()}
+              onClick={open}
             >
-              Run
+              Run…
             </Button>
           ))}
       </div>
-      <FormTrouble error={start.error} shown={[]} />
+      {opened && (
+        <ScenarioForm
+          scenario={scenario}
+          onClose={close}
+          onStarted={() => {
+            close();
+            void again();
+          }}
+        />
+      )}
       {run && <Run run={run} />}
       {told && (
         <>
           {told !== run && (
             <p className={`muted ${classes.before}`}>
-              Figures of the run before, <RelativeTime t_ms={told.started_ms} />
+              Figures of the previous run, <RelativeTime t_ms={told.started_ms} />
             </p>
           )}
-          <Figures run={told} />
+          <FiguresTable figures={told.figures} />
         </>
       )}
     </li>
@@ -148,6 +161,7 @@ function Run({ run }: { readonly run: ScenarioRun }) {
             </>
           )}
         </span>
+        <Link to={`/scenarios/runs/${run.id}`}>Report</Link>
         {run.state === 'running' && (
           <>
             <span className={classes.track}>
@@ -160,26 +174,11 @@ function Run({ run }: { readonly run: ScenarioRun }) {
       {run.detail && !run.steps.some(({ detail }) => detail === run.detail) && (
         <p className={classes.detail}>{run.detail}</p>
       )}
-      {run.state !== 'completed' && run.steps.length > 0 && (
-        <ol className={classes.steps} aria-label="Steps of the run">
-          {run.steps.map((step) => (
-            <li key={step.title} data-state={step.state}>
-              <StatusBadge state={step.state} status={step.state === 'running' ? 'working' : undefined} compact />
-              <span>
-                {step.title}
-                {step.detail && <span className="muted"> · {step.detail}</span>}
-              </span>
-              <span className="muted tabular">
-                {step.started_ms === null ? step.state : durationText((step.ended_ms ?? now) - step.started_ms)}
-              </span>
-            </li>
-          ))}
-        </ol>
-      )}
-      {run.pipelines.length > 0 && run.state === 'running' && (
+      {run.state !== 'completed' && run.steps.length > 0 && <RunSteps run={run} />}
+      {run.chains.length > 0 && run.state === 'running' && (
         <p className="muted">
           Chains of the run:{' '}
-          {run.pipelines.map((id, index) => (
+          {run.chains.map((id, index) => (
             <span key={id}>
               {index > 0 && ', '}
               <Link to={chainPath(id)}>{titleOf(id)}</Link>
@@ -188,41 +187,5 @@ function Run({ run }: { readonly run: ScenarioRun }) {
         </p>
       )}
     </div>
-  );
-}
-
-function Figures({ run }: { readonly run: ScenarioRun }) {
-  return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
-    <section className={classes.figures} tabIndex={0} aria-label="Figures, published and here">
-      <table className="table">
-        <thead>
-          <tr>
-            <th scope="col">Figure</th>
-            <th scope="col" className="number">
-              Published
-            </th>
-            <th scope="col" className="number">
-              Here
-            </th>
-            <th scope="col" className="number">
-              Ratio
-            </th>
-            <th scope="col">Note</th>
-          </tr>
-        </thead>
-        <tbody>
-          {run.figures.map((figure) => (
-            <tr key={figure.name}>
-              <td>{figure.name}</td>
-              <td className="number">{figureText(figure.published, figure.unit)}</td>
-              <td className="number">{figureText(figure.here, figure.unit)}</td>
-              <td className="number">{ratioText(figure)}</td>
-              <td className={classes.note}>{figure.note || 'measured'}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </section>
   );
 }

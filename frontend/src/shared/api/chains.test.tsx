@@ -8,7 +8,7 @@ describe('useChainTitle', () => {
     const queries = new QueryClient({ defaultOptions: { queries: { staleTime: Number.POSITIVE_INFINITY } } });
     const list = (...chains: [string, string][]) =>
       queries.setQueryData(
-        ['pipelines', 'listPipelines'],
+        ['chains', 'listChains'],
         chains.map(([id, title]) => ({ id, draft: { title } })),
       );
     const titleOf = () => {

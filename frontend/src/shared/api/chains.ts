@@ -1,49 +1,49 @@
 import type { NfRef } from '@orrery/contract';
 import { useMemo } from 'react';
-import { usePipelines } from './queries.js';
+import { useChains } from './queries.js';
 
-/** Titles seen since the page was loaded, because a chain that is deleted is no longer listed. */
+/** Titles seen since the page was loaded, because deleted chains are no longer listed. */
 const seen = new Map<string, string>();
 
 const asItIs = (id: string) => id;
 const SHORT_ID = 6;
-/** For places where an id can be nothing but that of a chain; its end is enough to tell two of them apart. */
+/** For places where an id can only be that of a chain; its end is enough to distinguish two chains. */
 export const deletedChain = (id: string) =>
   `a deleted chain (${id.length > 2 * SHORT_ID ? `…${id.slice(-SHORT_ID)}` : id})`;
 
-/** Name of the chain of an instance: what its id begins with, before node and ordinal. */
+/** Name of the chain of an instance: the first part of its id, before node and ordinal. */
 export const chainNameOf = (instanceId: string) => instanceId.split('.').slice(0, -2).join('.') || null;
 
-/** Tells what a chain is called; `name` is what is known of one that may be deleted. */
-export type ChainTitle = (pipelineId: string, name?: string | null) => string;
+/** Title of a chain; `name` is the fallback for one that may have been deleted. */
+export type ChainTitle = (chainId: string, name?: string | null) => string;
 
-/** Titles of the chains by pipeline id, also of those deleted since; `unknown` says what an id is that names no chain. */
+/** Titles by chain id, including chains deleted since; `unknown` gives the text for an unknown id. */
 export function useChainTitle(unknown: (id: string) => string = asItIs): ChainTitle {
-  const { data } = usePipelines();
+  const { data } = useChains();
   return useMemo(() => {
     const listed = new Set(data?.map(({ id }) => id));
     for (const { id, draft } of data ?? []) seen.set(id, draft.title);
-    return (pipelineId, name) => {
-      const title = seen.get(pipelineId) ?? name;
-      if (!data || listed.has(pipelineId)) return title ?? pipelineId;
-      return title ? `${title} (deleted)` : unknown(pipelineId);
+    return (chainId, name) => {
+      const title = seen.get(chainId) ?? name;
+      if (!data || listed.has(chainId)) return title ?? chainId;
+      return title ? `${title} (deleted)` : unknown(chainId);
     };
   }, [data, unknown]);
 }
 
-export function chainPath(pipelineId: string): string {
-  return `/chains/${encodeURIComponent(pipelineId)}`;
+export function chainPath(chainId: string): string {
+  return `/chains/${encodeURIComponent(chainId)}`;
 }
 
 /** The plan of the chain's draft. */
-export function planPath(pipelineId: string): string {
-  return `${chainPath(pipelineId)}/plan`;
+export function planPath(chainId: string): string {
+  return `${chainPath(chainId)}/plan`;
 }
 
-/** Tells an NF of a chain in lists and addresses. */
-export const nfKey = ({ pipeline_id, node_id }: NfRef) => `${pipeline_id} ${node_id}`;
+/** Identifies an NF of a chain in lists and URLs. */
+export const nfKey = ({ chain_id, node_id }: NfRef) => `${chain_id} ${node_id}`;
 
-/** Where an NF is given a board's slot. */
+/** Link to the page that moves an NF to a board slot. */
 export function programPath(nf: NfRef): string {
   return `/accelerators?program=${encodeURIComponent(nfKey(nf))}`;
 }

@@ -4,7 +4,7 @@ import { sessionStore, signOut } from './session.js';
 
 export const API = '/api/v1';
 
-/** A refused or failed request. `errors` name the fields at fault by JSON Pointer. */
+/** A refused or failed request. `errors` name the invalid fields by JSON Pointer. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   constructor(
@@ -25,7 +25,7 @@ export class ApiError extends Error {
 export interface CallOptions {
   /** ETag that the resource must still have. */
   readonly ifMatch?: string;
-  /** Makes a repeated request the same request. */
+  /** Makes a repeated request idempotent. */
   readonly idempotencyKey?: string;
   readonly signal?: AbortSignal;
 }
@@ -40,7 +40,7 @@ interface Wire extends CallOptions {
 export interface Answer<T> {
   readonly data: T;
   readonly etag: string | null;
-  /** Of the operation that carries the request out (202). */
+  /** Id of the operation that carries out the request (202). */
   readonly location: string | null;
   /** Whole path of the next page of a collection. */
   readonly next: string | null;
@@ -102,7 +102,7 @@ async function send<T>(path: string, wire: Wire): Promise<Answer<T>> {
   };
 }
 
-/** One call of the API by its name in the contract, with the headers of the answer. Throws `ApiError`. */
+/** One call of the API by its name in the contract, with the response headers. Throws `ApiError`. */
 export function callFull<N extends RouteName>(
   name: N,
   input: CallInput<N>,
@@ -124,7 +124,7 @@ export async function call<N extends RouteName>(
   return (await callFull(name, input, options)).data;
 }
 
-/** The next page of a collection, by `next` of the answer before. */
+/** The next page of a collection, by `next` of the previous response. */
 export function followPage<T>(next: string, signal?: AbortSignal): Promise<Answer<T>> {
   return send<T>(next, { method: 'GET', signal });
 }

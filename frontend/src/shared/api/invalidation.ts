@@ -1,40 +1,49 @@
-/** Resources that an event may have changed, by the subject kind at the start of its type. */
-const CHANGED_BY: Record<string, readonly string[]> = {
-  pipeline: ['pipelines'],
-  plan: ['plans'],
-  operation: ['operations', 'pipelines', 'deployments', 'nf-instances', 'slos'],
-  deployment: ['deployments', 'pipelines', 'nf-instances', 'operations', 'slos'],
-  instance: ['nf-instances', 'deployments', 'pipelines'],
-  node: ['nodes', 'nf-instances', 'health'],
-  agent: ['nodes', 'nf-instances', 'health'],
+import type { EventKind, EventType } from '@orrery/contract';
+
+/** Resources that events of a kind may have changed. */
+const CHANGED_BY: Record<EventKind, readonly string[]> = {
+  application: ['applications'],
+  chain: ['chains'],
+  operation: ['operations', 'chains', 'deployments', 'nf-instances', 'slos'],
+  deployment: ['deployments', 'chains', 'nf-instances', 'operations', 'slos'],
+  instance: ['nf-instances', 'deployments', 'chains'],
+  node: ['nodes', 'switches', 'nf-instances', 'health'],
+  agent: ['nodes', 'switches', 'nf-instances', 'health'],
   engine: ['nodes', 'nf-instances'],
-  infrastructure: ['infrastructure', 'nodes', 'twin'],
+  docker: ['nodes', 'nf-instances'],
+  container: ['nodes'],
+  port: ['nodes'],
+  loop: ['loops'],
+  slo: ['slos'],
+  infrastructure: ['infrastructure', 'nodes', 'switches', 'twin'],
   twin: ['twin', 'health', 'nodes'],
-  fabric: ['twin'],
+  'container-engine': ['twin', 'capabilities'],
+  'delay-line': ['twin'],
+  switch: ['twin', 'nodes', 'switches'],
   link: ['twin'],
+  links: ['twin'],
+  watch: ['twin'],
   fault: ['twin'],
-  traffic: ['twin'],
   capture: ['twin'],
   pcap: ['twin'],
   slot: ['accelerators'],
   board: ['accelerators', 'twin'],
-  reservation: ['accelerators'],
   reconfiguration: ['reconfigurations', 'accelerators', 'reconfiguration-policies', 'nf-instances', 'deployments'],
   policy: ['reconfiguration-policies'],
-  scenario: ['scenario-runs', 'pipelines'],
-  slo: ['slos'],
-  capability: ['capabilities'],
-  port: ['nodes'],
+  scenario: ['scenario-runs', 'chains'],
+  sqli: [],
+  ddos: [],
+  elephant: [],
   server: ['health'],
 };
 
 /** Events that change less than their kind. */
-const CHANGED_LITTLE: Record<string, readonly string[]> = {
+const CHANGED_LITTLE: Partial<Record<EventType, readonly string[]>> = {
   'operation.step': ['operations'],
   'operation.first-packet': ['operations'],
   'reconfiguration.stage': ['reconfigurations', 'reconfiguration-policies'],
 };
 
-export function queryKeysOf(eventType: string): readonly string[] {
-  return CHANGED_LITTLE[eventType] ?? CHANGED_BY[eventType.slice(0, eventType.indexOf('.'))] ?? [];
+export function queryKeysOf(type: EventType): readonly string[] {
+  return CHANGED_LITTLE[type] ?? CHANGED_BY[type.slice(0, type.indexOf('.')) as EventKind] ?? [];
 }

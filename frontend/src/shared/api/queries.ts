@@ -16,9 +16,10 @@ export async function listAll<N extends ListRoute>(
   name: N,
   query: Record<string, unknown> = {},
   signal?: AbortSignal,
+  params?: Readonly<Record<string, string>>,
 ): Promise<readonly ItemOf<N>[]> {
   type Page = { items: readonly ItemOf<N>[]; total: number };
-  const input = { query: { limit: PAGE_ITEMS, ...query } } as unknown as CallInput<N>;
+  const input = { params, query: { limit: PAGE_ITEMS, ...query } } as unknown as CallInput<N>;
   let { data, next } = (await callFull(name, input, { signal })) as unknown as { data: Page; next: string | null };
   const items = [...data.items];
   while (next !== null && items.length < MOST_ITEMS) {
@@ -37,13 +38,33 @@ function useList<N extends ListRoute>(name: N, resource: string, refetchInterval
 }
 
 export const useNfDescriptors = () => useList('listNfDescriptors', 'nf-descriptors');
-export const usePipelines = () => useList('listPipelines', 'pipelines');
+export const useChains = () => useList('listChains', 'chains');
 export const useDeployments = () => useList('listDeployments', 'deployments');
 export const useNfInstances = () => useList('listNfInstances', 'nf-instances');
 export const useNodes = () => useList('listNodes', 'nodes');
+/** Counters and installed entries change without an event. */
+export const useSwitches = () => useList('listSwitches', 'switches', 2000);
+export const useSwitchRules = (id: string) =>
+  useQuery({
+    queryKey: ['switches', 'rules', id],
+    queryFn: ({ signal }) => listAll('listSwitchRules', {}, signal, { id }),
+    refetchInterval: 2000,
+  });
+export const useSwitchEntries = (id: string, filter: Readonly<Record<'table' | 'rule_id', string>>) =>
+  useQuery({
+    queryKey: ['switches', 'entries', id, filter],
+    queryFn: ({ signal }) => {
+      const given = Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== ''));
+      return listAll('listSwitchEntries', given, signal, { id });
+    },
+    refetchInterval: 2000,
+  });
 export const useCapabilities = () => useList('listCapabilities', 'capabilities');
+export const useLoops = () => useList('listLoops', 'loops', 2000);
 export const useSlos = () => useList('listSlos', 'slos', 10_000);
-export const useTraffic = () => useList('listTraffic', 'twin', 1000);
+/** Metrics change without an event. */
+export const useApplications = () => useList('listApplications', 'applications', 1000);
+export const useApplicationKinds = () => useList('listApplicationKinds', 'application-kinds');
 export const useFaults = () => useList('listFaults', 'twin', 10_000);
 export const usePcaps = () => useList('listPcaps', 'twin');
 
@@ -51,7 +72,7 @@ export const useBoardModules = () => useList('listBoardModules', 'board-modules'
 export const useReconfigurationPolicies = () =>
   useList('listReconfigurationPolicies', 'reconfiguration-policies', 2000);
 
-/** Boards as they are now. Bytes of a load come without an event of their own. */
+/** Current state of boards. The progress of a load has no events. */
 export function useAccelerators() {
   return useQuery({
     queryKey: ['accelerators', 'list'],
@@ -75,7 +96,7 @@ export function useOperations(limit = 200) {
   return useQuery({
     queryKey: ['operations', 'list', limit],
     queryFn: ({ signal }) => call('listOperations', { query: { limit } }, { signal }),
-    // Steps may end without an event of their own.
+    // Steps may end without an event.
     refetchInterval: ({ state }) => (state.data?.items.some(({ state }) => state === 'PROCESSING') ? 1000 : false),
   });
 }
@@ -90,36 +111,36 @@ export function useOperation(id: string | null | undefined) {
   });
 }
 
-/** A pipeline and the ETag that a save of its draft must name. */
-export function usePipeline(id: string | undefined) {
+/** A chain and the ETag that a save of its draft must name. */
+export function useChain(id: string | undefined) {
   return useQuery({
-    queryKey: ['pipelines', 'one', id],
+    queryKey: ['chains', 'one', id],
     enabled: id !== undefined,
     queryFn: async ({ signal }) => {
-      const { data, etag } = await callFull('getPipeline', { params: { id: id! } }, { signal });
-      return { pipeline: data, etag };
+      const { data, etag } = await callFull('getChain', { params: { id: id! } }, { signal });
+      return { chain: data, etag };
     },
   });
 }
 
-export function usePipelineVersions(id: string | undefined) {
+export function useChainVersions(id: string | undefined) {
   return useQuery({
-    queryKey: ['pipelines', 'versions', id],
+    queryKey: ['chains', 'versions', id],
     enabled: id !== undefined,
-    queryFn: ({ signal }) => call('listPipelineVersions', { params: { id: id! }, query: {} }, { signal }),
+    queryFn: ({ signal }) => call('listChainVersions', { params: { id: id! }, query: {} }, { signal }),
   });
 }
 
-/** A published version; it never changes, so that it is read once. */
+/** A published version; immutable, so it is read once. */
 export const versionQuery = (id: string, version: number | null) => ({
-  queryKey: ['pipelines', 'version', id, version],
+  queryKey: ['chains', 'version', id, version],
   enabled: version !== null,
   staleTime: Number.POSITIVE_INFINITY,
   queryFn: ({ signal }: { signal: AbortSignal }) =>
-    call('getPipelineVersion', { params: { id, version: version! } }, { signal }),
+    call('getChainVersion', { params: { id, version: version! } }, { signal }),
 });
 
-/** Plans never change once made. */
+/** Plans are immutable. */
 export function usePlan(id: string | null | undefined) {
   return useQuery({
     queryKey: ['plans', 'one', id],
@@ -130,10 +151,10 @@ export function usePlan(id: string | null | undefined) {
 }
 
 /** Counters of one chain's instances since they started. */
-export function useCounters(pipelineId: string) {
+export function useCounters(chainId: string) {
   return useQuery({
-    queryKey: ['counters', pipelineId],
-    queryFn: ({ signal }) => listAll('listCounters', { pipeline_id: pipelineId }, signal),
+    queryKey: ['counters', chainId],
+    queryFn: ({ signal }) => listAll('listCounters', { chain_id: chainId }, signal),
     refetchInterval: 2000,
   });
 }
@@ -161,7 +182,7 @@ export function useHealth() {
   });
 }
 
-/** What the server remembers of some sample keys, at most ten minutes; the stream goes on from there. */
+/** The server's history of some sample keys, at most ten minutes; the stream continues it. */
 export function useSeries(keys: readonly string[]) {
   return useQuery({
     queryKey: ['samples', keys],

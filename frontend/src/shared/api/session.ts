@@ -36,7 +36,12 @@ export function useSession(): Session | null {
   return useStore(sessionStore, (state) => state.session);
 }
 
+/** Whether the user of a session may do what `role` may. */
+export function mayAs(session: Session | null, role: Role): boolean {
+  return session !== null && RANK[session.role] >= RANK[role];
+}
+
 /** Whether the signed-in user may do what `role` may. */
 export function useMay(role: Role): boolean {
-  return useStore(sessionStore, ({ session }) => session !== null && RANK[session.role] >= RANK[role]);
+  return useStore(sessionStore, ({ session }) => mayAs(session, role));
 }

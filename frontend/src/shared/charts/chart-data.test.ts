@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { toCsv } from '../files/csv.js';
 import { align, extend } from './chart-data.js';
-import { toCsv } from './csv.js';
 
 describe('align', () => {
   it('joins series on the union of their times, with holes where one has none', () => {

@@ -27,7 +27,7 @@ export function align(series: readonly (readonly (readonly [number, number])[])[
   return [axis.map((t) => t / 1000), ...columns];
 }
 
-/** Adds the points of `more` that are newer than the last of `points`, and forgets those before `fromMs`. */
+/** Adds the points of `more` that are newer than the last of `points`, and drops those before `fromMs`. */
 export function extend(points: [number, number][], more: readonly (readonly [number, number])[], fromMs: number): void {
   let last = points.at(-1)?.[0] ?? Number.NEGATIVE_INFINITY;
   for (const [t, value] of more) {

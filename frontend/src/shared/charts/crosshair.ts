@@ -3,11 +3,11 @@ import { createStore, useStore } from 'zustand';
 interface Crosshair {
   /** Seconds since the Unix epoch; null while the pointer is elsewhere. */
   readonly t_s: number | null;
-  /** Charts share a crosshair among themselves; what is drawn otherwise joins them here. */
+  /** Charts share a crosshair; other time displays join it here. */
   readonly from: 'chart' | 'lanes';
 }
 
-/** The moment under the pointer, on whatever shows time. */
+/** The time under the pointer, on any time display. */
 export const crosshair = createStore<Crosshair>(() => ({ t_s: null, from: 'chart' }));
 
 export function pointAt(t_s: number | null, from: Crosshair['from']): void {

@@ -1,4 +1,4 @@
-/** A dashed level across a chart, in the colour of the series that it is about. */
+/** A dashed level across a chart, in the colour of its series. */
 export interface ChartLevel {
   readonly value: number;
   /** What crossing it means: upwards or downwards. */
@@ -8,7 +8,7 @@ export interface ChartLevel {
   readonly series: number;
 }
 
-/** A time that is set off, over the whole height. */
+/** A highlighted period, over the whole height. */
 export interface ChartBand {
   readonly from_ms: number;
   readonly to_ms: number;
@@ -21,8 +21,8 @@ interface LabelBox {
 }
 
 /**
- * Right edges of labels of one height, which stand on lines that may be close to each other: as far right as they go
- * without lying on one another. Null: there is no room between `left` and `right`.
+ * Right edges of equally high labels on lines that may be close together: as far right as possible without overlap. Null: no
+ * room between `left` and `right`.
  */
 export function placeLabels(
   labels: readonly LabelBox[],
@@ -31,7 +31,7 @@ export function placeLabels(
   const placed: { y: number; from: number }[] = [];
   return labels.map(({ y, width }) => {
     const near = placed.filter((other) => Math.abs(other.y - y) < height);
-    // Boxes fill up from the right, so that the leftmost of those beside it is where there is room.
+    // Boxes are filled from the right, so there is room left of the leftmost neighbour.
     const end = near.reduce((least, { from }) => Math.min(least, from - gap), right);
     if (end - width < left) return null;
     placed.push({ y, from: end - width });

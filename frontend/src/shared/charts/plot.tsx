@@ -31,7 +31,7 @@ interface PlotProps {
   readonly onCursor: (index: number | null) => void;
 }
 
-/** Dashes tell series apart without colour. */
+/** Dashes distinguish series without colour. */
 const DASHES: (number[] | undefined)[] = [undefined, [6, 3], [2, 2], [8, 3, 2, 3], [12, 4], [4, 6]];
 
 /** Part of the plot, from the left, that stays free of labels. */
@@ -48,7 +48,7 @@ function level({ ctx, bbox }: uPlot, y: number, color: string): void {
   ctx.stroke();
 }
 
-/** Lines of all levels, then their labels, so that no line goes through one. A label without room is left to the legend. */
+/** Draws the lines of all levels, then their labels on top. A label without room appears only in the legend. */
 function drawLevels(plot: uPlot, levels: readonly ChartLevel[], quantity: Quantity, palette: Palette): void {
   const { ctx, bbox } = plot;
   const size = 10 * devicePixelRatio;
@@ -176,7 +176,7 @@ function options(
   };
 }
 
-/** uPlot in a box of its own; every plot on the page shares one crosshair. */
+/** uPlot in its own box; all plots on the page share one crosshair. */
 export default function Plot(props: PlotProps) {
   const { series, data, quantity, height, threshold, windowS, range } = props;
   const box = useRef<HTMLDivElement>(null);

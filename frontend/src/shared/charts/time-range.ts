@@ -9,7 +9,7 @@ export interface TimeRange {
 const TICK_MS = 250;
 const STILL_TICK_MS = 1000;
 
-/** The last `windowS` seconds until now, moving on; in steps of a second for who asked for less motion. */
+/** The last `windowS` seconds until now, moving on; in steps of a second with reduced motion. */
 export function useRecentRange(windowS: number): TimeRange {
   const [to, setTo] = useState(() => Date.now() / 1000);
   useEffect(() => {

@@ -1,26 +1,19 @@
 import { ActionIcon, Tooltip } from '@mantine/core';
 import { IconChartLine, IconDownload, IconTable } from '@tabler/icons-react';
 import { lazy, type ReactNode, Suspense, useState } from 'react';
-import { type Quantity, quantityText } from '../format/quantity.js';
+import { download, toCsv } from '../files/csv.js';
+import type { Quantity } from '../format/quantity.js';
 import { clockTextMs } from '../format/time.js';
-import { seriesColor, usePalette } from '../theme/palette.js';
 import { EmulatedMark } from '../ui/emulated-mark.js';
-import { RateText } from '../ui/rate-text.js';
 import { type AlignedData, useChartData } from './chart-data.js';
-import { download, toCsv } from './csv.js';
+import { ChartLegend } from './chart-legend.js';
+import type { ChartSeries } from './chart-series.js';
+import { ChartTable } from './chart-table.js';
 import type { ChartBand, ChartLevel } from './marks.js';
 import type { TimeRange } from './time-range.js';
 import classes from './time-series-chart.module.css';
 
 const Plot = lazy(() => import('./plot.js'));
-const TABLE_ROWS = 200;
-
-export interface ChartSeries {
-  /** Sample key, e.g. `instance/demo.ids.0/pps`. */
-  readonly key: string;
-  readonly label: string;
-  readonly dashed?: boolean;
-}
 
 interface TimeSeriesChartProps {
   readonly title: string;
@@ -68,7 +61,6 @@ export function TimeSeriesChart(props: TimeSeriesChartProps) {
   const { keepS, emulated = false, note } = props;
   const [table, setTable] = useState(false);
   const [cursor, setCursor] = useState<number | null>(null);
-  const palette = usePalette();
   const { data, error } = useChartData(
     series.map(({ key }) => key),
     windowS,
@@ -103,63 +95,18 @@ export function TimeSeriesChart(props: TimeSeriesChartProps) {
           </Tooltip>
         </span>
       </figcaption>
-      <ul className={classes.legend}>
-        {series.map(({ key, label }, index) => (
-          <li key={key}>
-            <svg width="16" height="8" aria-hidden="true">
-              <line
-                x1="0"
-                x2="16"
-                y1="4"
-                y2="4"
-                stroke={seriesColor(palette, index)}
-                strokeWidth="2"
-                strokeDasharray={[undefined, '6 3', '2 2', '8 3 2 3', '12 4', '4 6'][index % 6]}
-              />
-            </svg>
-            <span>{label}</span>
-            <RateText quantity={quantity} value={valueAt(columns[index], at)} />
-            <LevelsOf levels={levels?.filter((level) => level.series === index) ?? []} quantity={quantity} />
-          </li>
-        ))}
-      </ul>
+      <ChartLegend
+        series={series}
+        quantity={quantity}
+        values={columns.map((column) => valueAt(column, at))}
+        levels={levels ?? []}
+      />
       {table ? (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
-        <section className={classes.table} style={{ height }} tabIndex={0} aria-label={`${title}, table`}>
-          <table className="table">
-            <thead>
-              <tr>
-                <th scope="col">Time</th>
-                {series.map(({ key, label }) => (
-                  <th key={key} scope="col" className="number">
-                    {label}
-                  </th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {times.slice(-TABLE_ROWS).map((_, offset, { length }) => {
-                const row = times.length - 1 - offset;
-                return length === 0 ? null : (
-                  <tr key={times[row]}>
-                    <td>{clockTextMs(times[row]! * 1000)}</td>
-                    {columns.map((column, index) => (
-                      <td key={series[index]!.key} className="number">
-                        <RateText quantity={quantity} value={column[row]} />
-                      </td>
-                    ))}
-                  </tr>
-                );
-              })}
-            </tbody>
-          </table>
-        </section>
+        <ChartTable title={title} series={series} data={data} quantity={quantity} height={height} />
       ) : (
         <div className={classes.plot} style={{ height }}>
           {times.length === 0 && (
-            <span className={classes.empty}>
-              {error ? 'No history, and nothing measured yet' : 'Nothing measured yet'}
-            </span>
+            <span className={classes.empty}>{error ? 'No data yet' : 'Nothing measured yet'}</span>
           )}
           <Suspense fallback={null}>
             <Plot
@@ -179,15 +126,5 @@ export function TimeSeriesChart(props: TimeSeriesChartProps) {
       )}
       {note && <p className={classes.note}>{note}</p>}
     </figure>
-  );
-}
-
-/** Levels of one series, which a narrow plot has no room to name. */
-function LevelsOf({ levels, quantity }: { readonly levels: readonly ChartLevel[]; readonly quantity: Quantity }) {
-  if (levels.length === 0) return null;
-  return (
-    <span className={`${classes.levels} tabular`}>
-      {levels.map(({ sign, value }) => `${sign} ${quantityText(quantity, value)}`).join(', ')}
-    </span>
   );
 }

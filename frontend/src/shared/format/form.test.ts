@@ -13,7 +13,7 @@ const implementations: NfDescriptor['implementations'] = [
 describe('where an instance runs', () => {
   it.each([
     [{ ...at, driver: 'engine' as const }, 'engine software on server-1, core 2', 'core 2'],
-    [{ ...at, driver: 'process' as const }, 'a process of its own on server-1, core 2', 'core 2'],
+    [{ ...at, driver: 'process' as const }, 'a separate process on server-1, core 2', 'core 2'],
     [{ ...at, driver: 'container' as const }, 'a container on server-1', 'container'],
     [
       { ...at, driver: 'board' as const, slot: { board: 'board-1', slot: 0 } },

@@ -2,7 +2,7 @@ import type { NfDescriptor, NfInstance } from '@orrery/contract';
 
 type Implementation = NfDescriptor['implementations'][number];
 export type Driver = Implementation['driver'];
-/** On what an NF runs, as it is asked for. */
+/** Requested implementation of an NF. */
 export type Form = Implementation['kind'];
 
 export const FORM_NAMES: Readonly<Record<Form, string>> = {
@@ -13,7 +13,7 @@ export const FORM_NAMES: Readonly<Record<Form, string>> = {
 
 const DRIVER_WORDS: Readonly<Record<Driver, string>> = {
   engine: 'engine software',
-  process: 'a process of its own',
+  process: 'a separate process',
   container: 'a container',
   board: 'a board',
 };
@@ -27,7 +27,7 @@ export function formOfDriver(driver: Driver): Form {
   return driver === 'container' || driver === 'board' ? driver : 'software';
 }
 
-/** Whether the latency within the NF is measured: the engine alone takes the time before and behind it. */
+/** Whether the latency of the NF is measured: only the engine takes timestamps before and after an NF. */
 export function measuresLatency(driver: Driver): boolean {
   return driver === 'engine';
 }
@@ -48,7 +48,7 @@ export function runsOnText({ driver, slot, server, core }: Placed): string {
 
 const ORDER: readonly Form[] = ['software', 'container', 'board'];
 
-/** The forms in which an NF can run, the plainest first. */
+/** The implementations that an NF can have, simplest first. */
 export function formsOf(implementations: readonly Implementation[]): Form[] {
   return ORDER.filter((form) => implementations.some(({ kind }) => kind === form));
 }

@@ -1,4 +1,4 @@
-/** A number as it stands in its field: text as long as it is none, empty text when nothing is there. */
+/** State of a number field: text while it is not a valid number, empty text if it is blank. */
 export type Entry = number | string;
 
 export interface NumberBounds {
@@ -8,7 +8,7 @@ export interface NumberBounds {
   readonly whole?: boolean;
 }
 
-/** What is wrong with an entry, or nothing. */
+/** The error of an entry, if any. */
 export function numberProblem({ min, max = Number.POSITIVE_INFINITY, whole }: NumberBounds, entry: Entry) {
   const sound = typeof entry === 'number' && entry >= min && entry <= max && !(whole && !Number.isInteger(entry));
   if (sound) return undefined;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { formatQuantity, type Quantity, quantityOfKey, quantityText, VALUE_WIDTH_CH } from './quantity.js';
+import { formatQuantity, type Quantity, quantityText, VALUE_WIDTH_CH } from './quantity.js';
 
 describe('formatQuantity', () => {
   it.each<[Quantity, number, string]>([
@@ -38,13 +38,5 @@ describe('formatQuantity', () => {
         expect(value.length, `${quantity} ${10 ** exponent} is ${value}`).toBeLessThanOrEqual(VALUE_WIDTH_CH);
       }
     }
-  });
-});
-
-describe('quantityOfKey', () => {
-  it('follows the last part of the key', () => {
-    expect(quantityOfKey('instance/demo.ids.0/latency_p99_us')).toBe('us');
-    expect(quantityOfKey('link/a/a_to_b_bps')).toBe('bps');
-    expect(quantityOfKey('node/server-1/cpu')).toBe('share');
   });
 });

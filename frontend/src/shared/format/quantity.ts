@@ -72,25 +72,7 @@ export function quantityText(quantity: Quantity, value: number | null | undefine
   return unit ? `${digits} ${unit}` : digits;
 }
 
-const METRIC_QUANTITY: Record<string, Quantity> = {
-  pps: 'pps',
-  drops_pps: 'pps',
-  lost_pps: 'pps',
-  bps: 'bps',
-  a_to_b_bps: 'bps',
-  b_to_a_bps: 'bps',
-  cpu: 'share',
-  latency_p50_us: 'us',
-  latency_p99_us: 'us',
-  queue: 'count',
-};
-
-/** Quantity of a sample by the last part of its key, e.g. `instance/demo.ids.0/pps`. */
-export function quantityOfKey(key: string): Quantity {
-  return METRIC_QUANTITY[key.slice(key.lastIndexOf('/') + 1)] ?? 'count';
-}
-
-const UNIT_QUANTITY: Record<string, Quantity> = { us: 'us', bps: 'bps', pps: 'pps', bytes: 'bytes' };
+const UNIT_QUANTITY: Record<string, Quantity> = { us: 'us', bps: 'bps', pps: 'pps', bytes: 'bytes', share: 'share' };
 
 /** Quantity of a unit name on the wire. */
 export function quantityOfUnit(unit: string): Quantity {

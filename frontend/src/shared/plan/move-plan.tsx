@@ -14,8 +14,8 @@ import { Predictions } from './predictions.js';
 export type MoveChoices = readonly (readonly ImplementationChoice[])[];
 
 /**
- * Plans of a move by the first of the ways that can be gone, else by the last, up to the first plan that is not feasible;
- * made anew for each thing that is asked for.
+ * Plans of a move, using the first feasible alternative or otherwise the last one, up to the first infeasible plan; new plans
+ * for each request.
  */
 export function useMovePlans(ways: readonly MoveChoices[] | null): UseQueryResult<readonly Plan[]> {
   return useQuery({
@@ -24,7 +24,7 @@ export function useMovePlans(ways: readonly MoveChoices[] | null): UseQueryResul
     staleTime: 0,
     gcTime: 0,
     retry: false,
-    // What is shown is what is deployed: no other plan takes its place unasked.
+    // The plan that is shown is the plan that is deployed: it is never replaced automatically.
     refetchOnWindowFocus: false,
     refetchOnReconnect: false,
     queryFn: ({ signal }) => firstFeasible(ways!, signal),
@@ -51,7 +51,7 @@ async function plansOf(choices: MoveChoices, signal: AbortSignal): Promise<reado
   return plans;
 }
 
-/** Whether all of a move can be done and something is to be done. */
+/** Whether the whole move is feasible and changes something. */
 export function canMove({ data, isFetching }: UseQueryResult<readonly Plan[]>): boolean {
   return (
     !isFetching &&
@@ -63,13 +63,13 @@ export function canMove({ data, isFetching }: UseQueryResult<readonly Plan[]>): 
 
 interface MovePreviewProps {
   readonly query: UseQueryResult<readonly Plan[]>;
-  /** What to do first, while nothing can be planned; null: it can. */
+  /** What to do before planning is possible; null: it is possible. */
   readonly first: string | null;
   /** Headings of the plans, where there are several. */
   readonly headings?: readonly string[];
 }
 
-/** What a move would do, before it is done. */
+/** Preview of a move. */
 export function MovePreview({ query, first, headings = [] }: MovePreviewProps) {
   const plans = query.data ?? [];
   return (
@@ -92,7 +92,7 @@ export function MovePreview({ query, first, headings = [] }: MovePreviewProps) {
   );
 }
 
-/** What a plan would do and what it expects of objectives, beside what is expected now; why not, where it is not feasible. */
+/** Changes and predicted objectives of a plan, next to the current predictions; or why it is infeasible. */
 function MovePlan({ plan }: { readonly plan: Plan }) {
   const { data: base } = usePlan(plan.base_plan);
   return (
@@ -108,7 +108,7 @@ function MovePlan({ plan }: { readonly plan: Plan }) {
             </li>
           ))}
           {plan.problems.map((problem) => (
-            <li key={`${problem.pipeline_id}${problem.pointer}${problem.message}`}>{sentence(problem.message)}</li>
+            <li key={`${problem.chain_id}${problem.pointer}${problem.message}`}>{sentence(problem.message)}</li>
           ))}
         </ul>
       )}

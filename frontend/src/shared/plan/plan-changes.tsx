@@ -14,7 +14,7 @@ export function changesOf(plan: Plan): number {
   return CHANGES.reduce((sum, [kind]) => sum + plan.diff[kind].length, 0);
 }
 
-/** What will be done in which order, and what it changes about what runs. */
+/** The steps of the plan in order, and its changes to what runs. */
 export function PlanChanges({ plan }: { readonly plan: Plan }) {
   const titleOf = useChainTitle();
   const changed = CHANGES.flatMap(([kind, sign, verb]) => plan.diff[kind].map((id) => ({ id, sign, verb, kind })));
@@ -45,7 +45,7 @@ export function PlanChanges({ plan }: { readonly plan: Plan }) {
         {plan.diff.kept.length > 0 && (
           <span className="muted">
             {' '}
-            · {plan.diff.kept.length === 1 ? 'one stays as it is' : `${plan.diff.kept.length} stay as they are`}
+            · {plan.diff.kept.length === 1 ? 'one unchanged' : `${plan.diff.kept.length} unchanged`}
           </span>
         )}
       </h2>
@@ -68,7 +68,7 @@ function Migrations({ plan }: { readonly plan: Plan }) {
   if (plan.migrations.length === 0) return null;
   return (
     <>
-      <h2 className={classes.subtitle}>Flow state that goes over</h2>
+      <h2 className={classes.subtitle}>Flow state that moves</h2>
       <ul className={classes.diff} aria-label="Migrations">
         {plan.migrations.map(({ from, from_server, to, to_server }) => (
           <li key={`${from}${to}`}>

@@ -27,7 +27,7 @@ describe('constraintText', () => {
       where: 'x',
     } as const;
     expect(constraintText(ratio)).toBe(
-      'Processor time between classes: a ratio of 500 is asked for, 5.18 is possible on x',
+      'Processor time between classes: a ratio of 500 is required, 5.18 is possible on x',
     );
   });
 });
@@ -44,10 +44,10 @@ describe('objectivesMet', () => {
     const plan = {
       slos: [{ met: true }, { met: false }],
       schedules: [
-        { pipeline_id: 'a', feasible: true, objectives: [{ met: true }] },
-        { pipeline_id: 'b', feasible: false, objectives: [] },
+        { chain_id: 'a', feasible: true, objectives: [{ met: true }] },
+        { chain_id: 'b', feasible: false, objectives: [] },
       ],
-      pipelines: [{ pipeline_id: 'b', definition: { class_slos: [{}, {}] } }],
+      chains: [{ chain_id: 'b', definition: { class_slos: [{}, {}] } }],
     } as unknown as Plan;
     expect(objectivesMet(plan)).toEqual({ met: 2, all: 5 });
   });
@@ -57,11 +57,11 @@ describe('expectedPps', () => {
   it('adds up the classes of the chain by its mean packet', () => {
     const plan = {
       classes: [
-        { pipeline_id: 'a', rate_bps: 6400 },
-        { pipeline_id: 'b', rate_bps: 1 },
-        { pipeline_id: 'a', rate_bps: 6400 },
+        { chain_id: 'a', rate_bps: 6400 },
+        { chain_id: 'b', rate_bps: 1 },
+        { chain_id: 'a', rate_bps: 6400 },
       ],
-      pipelines: [{ pipeline_id: 'a', definition: { traffic_class: { packet_bytes: 800 } } }],
+      chains: [{ chain_id: 'a', definition: { traffic_class: { packet_bytes: 800 } } }],
     } as unknown as Plan;
     expect(expectedPps(plan, 'a')).toBe(2);
   });

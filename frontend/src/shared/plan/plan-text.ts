@@ -13,7 +13,7 @@ const SINGULAR: Record<string, string> = {
   'usable boards': 'usable board',
 };
 
-/** A figure of a plan with its unit, as it is told. */
+/** Text of a figure of a plan with its unit. */
 export function amount(value: number, unit: string): string {
   const quantity = UNITS[unit];
   if (quantity) return quantityText(quantity, value);
@@ -22,7 +22,7 @@ export function amount(value: number, unit: string): string {
   return name === '' ? digits : `${digits} ${name}`;
 }
 
-/** Cores to two digits; a trace of load is not nothing. */
+/** Cores to two digits; a small load is never shown as zero. */
 export function coresText(cores: number): string {
   return cores > 0 && cores < 0.01 ? '< 0.01' : cores.toFixed(2);
 }
@@ -31,14 +31,14 @@ export function cyclesText(cyclesPerSecond: number): string {
   return amount(cyclesPerSecond, 'cycles/s');
 }
 
-/** A phrase as a sentence of its own. */
+/** A phrase as a sentence. */
 export function sentence(phrase: string): string {
   const begun = phrase.slice(0, 1).toUpperCase() + phrase.slice(1);
   return /[.!?]$/.test(begun) ? begun : `${begun}.`;
 }
 
 interface Words {
-  /** Of what there is too little. */
+  /** The scarce resource. */
   readonly name: string;
   /** What to change. */
   readonly remedy: string;
@@ -49,20 +49,25 @@ const CONSTRAINTS: Record<Constraint['constraint'], Words> = {
   memory: { name: 'Memory', remedy: 'Take a function out or give the server more memory.' },
   'nic-bandwidth': { name: 'Bandwidth of the network card', remedy: 'Lower the expected rate or use a faster card.' },
   'link-bandwidth': { name: 'Bandwidth of the link', remedy: 'Lower the expected rate or use a faster link.' },
-  'switch-table': { name: 'Room in the switch’s table', remedy: 'Split traffic by fewer conditions.' },
-  affinity: { name: 'Affinity', remedy: 'Let the function split its flows in another way.' },
+  'switch-table': { name: 'Entries in the switch’s table', remedy: 'Split traffic by fewer conditions.' },
+  'engine-ability': {
+    name: 'What the data plane can run',
+    remedy: 'Run the chain in sequence and its instances in turn, or use servers whose engine can do more.',
+  },
+  'switch-ability': { name: 'What the switch can do', remedy: 'Use another switch, or ask for less in the filter.' },
+  affinity: { name: 'Affinity', remedy: 'Use another flow key for the function.' },
   'max-instances': {
     name: 'Number of instances',
     remedy: 'Lower the expected rate: the function allows no more copies.',
   },
   latency: { name: 'Latency', remedy: 'Relax the objective or shorten the chain.' },
   throughput: { name: 'Throughput', remedy: 'Relax the objective or lower the rate of the other chains.' },
-  metadata: { name: 'Room for what filters carry', remedy: 'Use fewer attributes of NFs in filters.' },
+  metadata: { name: 'Metadata bits for filters', remedy: 'Use fewer attributes of NFs in filters.' },
   hops: { name: 'Number of hops', remedy: 'Shorten the chain.' },
   implementation: { name: 'Implementation', remedy: 'Choose a function that this hardware can run.' },
   'switch-action': { name: 'Action of the switch', remedy: 'Keep the function on a server.' },
-  'cpu-time': { name: 'Processor time between classes', remedy: 'Choose a ratio nearer to what arrives.' },
-  classifier: { name: 'Telling classes apart', remedy: 'Let the classes part at an earlier NF.' },
+  'cpu-time': { name: 'Processor time between classes', remedy: 'Choose a ratio closer to the offered load.' },
+  classifier: { name: 'Telling classes apart', remedy: 'Let the classes split at an earlier NF.' },
   function: { name: 'Function', remedy: 'Place an instance of it.' },
   connection: { name: 'Connection', remedy: 'Join the two places by a link.' },
   capacity: { name: 'Capacity', remedy: 'Lower the expected rate or allow more instances.' },
@@ -76,12 +81,12 @@ export function constraintName(constraint: Constraint['constraint']): string {
 /** What is short, by how much and where: `Processor on server-1: needs 1.20 cores, has 0.85 cores`. */
 export function constraintText({ constraint, needed, available, unit, where }: Constraint): string {
   if (unit.startsWith('ratio'))
-    return `${constraintName(constraint)}: a ratio of ${amount(needed, '')} is asked for, ${amount(available, '')} is possible on ${where}`;
+    return `${constraintName(constraint)}: a ratio of ${amount(needed, '')} is required, ${amount(available, '')} is possible on ${where}`;
   return `${constraintName(constraint)} on ${where}: needs ${amount(needed, unit)}, has ${amount(available, unit)}`;
 }
 
 export function remedyText({ constraint, unit }: Pick<Constraint, 'constraint' | 'unit'>): string {
-  if (unit === 'free slots') return 'Choose another slot, or let who is in it be displaced.';
+  if (unit === 'free slots') return 'Choose another slot, or allow its NF to be displaced.';
   return CONSTRAINTS[constraint]?.remedy ?? '';
 }
 
@@ -89,12 +94,12 @@ export function candidateFigure({ figure, unit }: Candidate): string {
   return figure === null ? '' : amount(figure, unit);
 }
 
-/** The share that a better answer could save at most; never rounded to nothing. */
+/** Share that a better result could save at most; never rounded to zero. */
 export function gapText(gap: number): string {
   return gap > 0 ? quantityText('share', Math.max(gap, 0.0001)) : '0 %';
 }
 
-/** How good answers are proven to be, as one phrase for all of them. */
+/** Proven quality of all results, as one phrase. */
 export function qualityText(answers: readonly Quality[]): string {
   if (answers.length === 0) return 'nothing to decide';
   const open = answers.filter(({ optimal }) => !optimal);
@@ -108,7 +113,7 @@ export function wayText(nodes: readonly string[]): string {
   return nodes.length === 0 ? 'no NF' : nodes.join(' → ');
 }
 
-/** The part of a class id behind its chain's name: the edges that the class takes. */
+/** The part of a class id after the chain's name: the edges of the class. */
 export function edgesOfClass(id: string): string {
   return id.slice(id.indexOf('.') + 1);
 }
@@ -120,10 +125,10 @@ export function classText(plan: Plan, id: string): string {
 }
 
 /** How many objectives a plan predicts to be met: of latency and throughput, and between classes. */
-export function objectivesMet({ slos, schedules, pipelines }: Plan): { readonly met: number; readonly all: number } {
-  const between = schedules.map(({ feasible, objectives, pipeline_id }) => {
-    const definition = pipelines.find((each) => each.pipeline_id === pipeline_id)?.definition;
-    // Where no schedule keeps them together, none is kept for sure.
+export function objectivesMet({ slos, schedules, chains }: Plan): { readonly met: number; readonly all: number } {
+  const between = schedules.map(({ feasible, objectives, chain_id }) => {
+    const definition = chains.find((each) => each.chain_id === chain_id)?.definition;
+    // If no schedule meets all of them, none counts as met.
     return feasible
       ? { met: objectives.filter(({ met }) => met).length, all: objectives.length }
       : { met: 0, all: definition?.class_slos.length ?? 0 };
@@ -135,8 +140,8 @@ export function objectivesMet({ slos, schedules, pipelines }: Plan): { readonly 
 }
 
 /** Packets per second that are expected on all classes of a chain. */
-export function expectedPps({ classes, pipelines }: Plan, pipelineId: string): number {
-  const definition = pipelines.find(({ pipeline_id }) => pipeline_id === pipelineId)?.definition;
-  const bps = classes.reduce((sum, each) => sum + (each.pipeline_id === pipelineId ? each.rate_bps : 0), 0);
+export function expectedPps({ classes, chains }: Plan, chainId: string): number {
+  const definition = chains.find(({ chain_id }) => chain_id === chainId)?.definition;
+  const bps = classes.reduce((sum, each) => sum + (each.chain_id === chainId ? each.rate_bps : 0), 0);
   return definition ? bps / (8 * definition.traffic_class.packet_bytes) : 0;
 }

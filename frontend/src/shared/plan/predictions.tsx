@@ -1,6 +1,9 @@
 import type { Plan } from '@orrery/contract';
-import { useChainTitle } from '../api/chains.js';
+import { useMemo } from 'react';
+import { type ChainTitle, useChainTitle } from '../api/chains.js';
 import { quantityText } from '../format/quantity.js';
+import type { Column } from '../table/column.js';
+import { DataTable } from '../table/data-table.js';
 import { EmptyState } from '../ui/states.js';
 import { StatusBadge } from '../ui/status-badge.js';
 import classes from './plan-parts.module.css';
@@ -9,73 +12,58 @@ type Slo = Plan['slos'][number];
 
 interface PredictionsProps {
   readonly slos: readonly Slo[];
-  /** What the plan that runs predicts of the same; absent: not to be compared. */
+  /** Prediction of the running plan; absent: no comparison. */
   readonly before?: readonly Slo[];
 }
 
-/** What each objective is expected to be, by which model. */
-export function Predictions({ slos, before }: PredictionsProps) {
-  const titleOf = useChainTitle();
-  if (slos.length === 0)
-    return <EmptyState title="No objectives to predict">Add one in the chain’s settings.</EmptyState>;
-  return (
-    <div className={classes.predictions}>
-      <table className="table" aria-label="Predicted objectives">
-        <thead>
-          <tr>
-            <th scope="col">Chain</th>
-            <th scope="col">Objective</th>
-            <th scope="col">Prediction</th>
-            <th scope="col" className="number">
-              Target
-            </th>
-            {before && (
-              <th scope="col" className="number">
-                So far
-              </th>
-            )}
-            <th scope="col" className="number">
-              Predicted
-            </th>
-            <th scope="col" className="number" title="What the best placement on this hardware could reach">
-              Attainable
-            </th>
-            <th scope="col">Model</th>
-          </tr>
-        </thead>
-        <tbody>
-          {slos.map((slo) => (
-            <tr key={`${slo.pipeline_id}${slo.slo_id}`}>
-              <td className={classes.objectiveChain}>{titleOf(slo.pipeline_id)}</td>
-              <td data-label="Objective" className={classes.objective}>
-                {slo.slo_id}
-              </td>
-              <td data-label="Prediction">
-                <StatusBadge state={slo.met ? 'met' : 'violated'} label={slo.met ? 'will be met' : 'will be missed'} />
-              </td>
-              <td data-label="Target" className="number">
-                {slo.kind === 'latency' ? '≤' : '≥'} {quantityText(slo.unit, slo.target)}
-              </td>
-              {before && (
-                <td data-label="So far" className="number">
-                  {quantityText(slo.unit, before.find((each) => isSame(each, slo))?.predicted)}
-                </td>
-              )}
-              <td data-label="Predicted" className="number">
-                {quantityText(slo.unit, slo.predicted)}
-              </td>
-              <td data-label="Attainable" className="number">
-                {quantityText(slo.unit, slo.attainable)}
-              </td>
-              <td data-label="Model" className={classes.model}>
-                {slo.model}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-  );
+const isSame = (a: Slo, b: Slo) => a.chain_id === b.chain_id && a.slo_id === b.slo_id;
+
+/** A figure in the unit of its objective. */
+function figure(id: string, title: string, value: (slo: Slo) => number | null | undefined, hint?: string): Column<Slo> {
+  return { id, title, hint, number: true, value, cell: (slo) => quantityText(slo.unit, value(slo)) };
 }
 
-const isSame = (a: Slo, b: Slo) => a.pipeline_id === b.pipeline_id && a.slo_id === b.slo_id;
+function columnsOf(titleOf: ChainTitle, before: readonly Slo[] | undefined): readonly Column<Slo>[] {
+  const soFar = (slo: Slo) => before?.find((each) => isSame(each, slo))?.predicted;
+  return [
+    { id: 'chain', title: 'Chain', className: classes.objectiveChain, value: ({ chain_id }) => titleOf(chain_id) },
+    { id: 'objective', title: 'Objective', className: classes.objective, value: ({ slo_id }) => slo_id },
+    {
+      id: 'prediction',
+      title: 'Prediction',
+      value: ({ met }) => (met ? 'will be met' : 'will be missed'),
+      cell: ({ met }) => (
+        <StatusBadge state={met ? 'met' : 'violated'} label={met ? 'will be met' : 'will be missed'} />
+      ),
+    },
+    {
+      ...figure('target', 'Target', ({ target }) => target),
+      cell: ({ kind, unit, target }) => `${kind === 'latency' ? '≤' : '≥'} ${quantityText(unit, target)}`,
+    },
+    ...(before ? [figure('before', 'So far', soFar)] : []),
+    figure('predicted', 'Predicted', ({ predicted }) => predicted),
+    figure(
+      'attainable',
+      'Attainable',
+      ({ attainable }) => attainable,
+      'What the best placement on this hardware could reach',
+    ),
+    { id: 'model', title: 'Model', className: classes.model, value: ({ model }) => model },
+  ];
+}
+
+/** The prediction for each objective, and the model it comes from. */
+export function Predictions({ slos, before }: PredictionsProps) {
+  const titleOf = useChainTitle();
+  const columns = useMemo(() => columnsOf(titleOf, before), [titleOf, before]);
+  return (
+    <DataTable
+      label="Predicted objectives"
+      cards={860}
+      columns={columns}
+      rows={slos}
+      rowKey={(slo) => `${slo.chain_id} ${slo.slo_id}`}
+      empty={<EmptyState title="No objectives to predict">Add one in the chain’s settings.</EmptyState>}
+    />
+  );
+}

@@ -19,7 +19,7 @@ function subscribe(listener: () => void): () => void {
   };
 }
 
-/** The time, renewed once a second by one timer for the whole page. */
+/** The time, updated once a second by one timer for the whole page. */
 export function useNow(): number {
   return useSyncExternalStore(subscribe, () => {
     // Without a timer the value may be old, e.g. at the first rendering of a page.

@@ -5,7 +5,7 @@ export function compareEventIds(a: string, b: string): number {
   return Number(aMs) - Number(bMs) || Number(aSeq) - Number(bSeq);
 }
 
-/** A resume point right before this event, so that reading behind it begins with the event itself. */
+/** A resume point just before this event, so that reading after it starts with the event itself. */
 export function pointBefore(id: string): string {
   const [ms = '0', seq = '0'] = id.split('-');
   return Number(seq) > 0 ? `${ms}-${Number(seq) - 1}` : `${Math.max(0, Number(ms) - 1)}-999999999`;

@@ -32,12 +32,12 @@ export function useWantSamples(prefixes: readonly string[]): void {
   useEffect(() => (text === '' ? undefined : wantSamples(text.split('\n'))), [text]);
 }
 
-/** Newest value of one key. The component must be under a `useWantSamples` that covers it. */
+/** Latest value of one key. Precondition: a `useWantSamples` above the component covers it. */
 export function useSample(key: string): LiveSample | undefined {
   return useTopic(sampleTopic(key), () => live.sample(key));
 }
 
-/** What `read` makes of the newest values that are known of several keys: a plain value, since a render follows its change. */
+/** Result of `read` on the latest known values of several keys; must be a primitive, because changes trigger a render. */
 export function useSamples<T extends string | number | boolean | null>(
   keys: readonly string[],
   read: (samples: readonly LiveSample[]) => T,
@@ -67,8 +67,8 @@ export function useLink(id: string): LiveLink | undefined {
 export function useLinks(): readonly LiveLink[] {
   return useTopic(LINKS_TOPIC, () => live.links());
 }
-export function useLiveSlo(pipelineId: string, sloId: string): SloStatus | undefined {
-  return useTopic(sloTopic(pipelineId, sloId), () => live.slo(pipelineId, sloId));
+export function useLiveSlo(chainId: string, sloId: string): SloStatus | undefined {
+  return useTopic(sloTopic(chainId, sloId), () => live.slo(chainId, sloId));
 }
 export function useLiveSlos(): readonly SloStatus[] {
   return useTopic(SLOS_TOPIC, () => live.slos());
@@ -78,7 +78,7 @@ export function useLiveEvents(): readonly Event[] {
   return useTopic(EVENTS_TOPIC, () => live.events());
 }
 
-/** Whether a figure received at this time is no longer to be trusted. */
+/** Whether a figure received at this time is stale. */
 export function useStale(received_ms: number | undefined): boolean {
   return useNowSelect((now) => received_ms !== undefined && now - received_ms > STALE_AFTER_MS);
 }

@@ -10,7 +10,7 @@ export const RECENT_EVENTS = 500;
 export const STALE_AFTER_MS = 5_000;
 
 export interface LiveSample extends Sample {
-  /** When this browser got it; ages are told by this clock, not the server's. */
+  /** When this browser received it; ages use this clock, not the server's. */
   readonly received_ms: number;
 }
 export interface LiveLink extends LinkSample {
@@ -21,15 +21,15 @@ type Listener = () => void;
 
 export const sampleTopic = (key: string) => `sample:${key}`;
 export const linkTopic = (id: string) => `link:${id}`;
-export const sloTopic = (pipelineId: string, sloId: string) => `slo:${pipelineId}/${sloId}`;
+export const sloTopic = (chainId: string, sloId: string) => `slo:${chainId}/${sloId}`;
 export const LINKS_TOPIC = 'links';
 export const SLOS_TOPIC = 'slos';
 export const EVENTS_TOPIC = 'events';
 export const SAMPLES_TOPIC = 'samples';
 
 /**
- * Newest values of the stream. Whatever arrives between two frames is told to the listeners of its own topic once, at the
- * next frame, so that a burst costs one rendering of what it changed and nothing else.
+ * Latest values of the stream. Whatever arrives between two frames is delivered to the listeners of its topic once, at the
+ * next frame, so that a burst costs one render of what it changed.
  */
 export class LiveStore {
   readonly #samples = new Map<string, { latest: LiveSample | undefined; ring: Ring }>();
@@ -62,8 +62,8 @@ export class LiveStore {
   }
 
   /**
-   * Puts history before what the stream has brought, so that a sparkline is not empty when a page opens. It makes no newest
-   * value: that comes from the stream, with the time it was received.
+   * Prepends history to the stream's data, so that a sparkline is not empty when a page opens. Does not set a latest value:
+   * that comes from the stream, with its time of receipt.
    */
   seed(key: string, points: readonly (readonly [number, number])[]): void {
     const entry = this.#entry(key);
@@ -91,8 +91,8 @@ export class LiveStore {
   addSlos(slos: readonly SloStatus[]): void {
     if (slos.length === 0) return;
     for (const slo of slos) {
-      this.#slos.set(`${slo.pipeline_id}/${slo.slo_id}`, slo);
-      this.#dirty.add(sloTopic(slo.pipeline_id, slo.slo_id));
+      this.#slos.set(`${slo.chain_id}/${slo.slo_id}`, slo);
+      this.#dirty.add(sloTopic(slo.chain_id, slo.slo_id));
     }
     this.#sloList = [...this.#slos.values()];
     this.#dirty.add(SLOS_TOPIC);
@@ -105,7 +105,7 @@ export class LiveStore {
     this.#plan();
   }
 
-  /** Everything is forgotten: another user, or history that cannot be joined to what is here. */
+  /** Drops everything: the user has changed, or there is a gap in the history. */
   clear(): void {
     for (const key of this.#samples.keys()) this.#dirty.add(sampleTopic(key));
     for (const id of this.#links.keys()) this.#dirty.add(linkTopic(id));
@@ -132,8 +132,8 @@ export class LiveStore {
   links(): readonly LiveLink[] {
     return this.#linkList;
   }
-  slo(pipelineId: string, sloId: string): SloStatus | undefined {
-    return this.#slos.get(`${pipelineId}/${sloId}`);
+  slo(chainId: string, sloId: string): SloStatus | undefined {
+    return this.#slos.get(`${chainId}/${sloId}`);
   }
   slos(): readonly SloStatus[] {
     return this.#sloList;
@@ -164,7 +164,7 @@ export class LiveStore {
     });
   }
 
-  /** The place of a key, made when it is new; undefined when there are too many. */
+  /** The entry of a key, created if new; undefined if there are too many. */
   #entry(key: string) {
     const known = this.#samples.get(key);
     if (known) return known;

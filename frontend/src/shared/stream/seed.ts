@@ -5,7 +5,7 @@ import { live } from './stream.js';
 
 const SEED_MS = 35_000;
 
-/** As `useWantSamples`, and reads the last half minute, so that sparklines are not empty at first. */
+/** Like `useWantSamples`, but also reads the last half minute, so that sparklines are not empty at first. */
 export function useSeededSamples(prefixes: readonly string[]): void {
   useWantSamples(prefixes);
   const text = prefixes.join(',');

@@ -3,11 +3,11 @@ import { useMemo } from 'react';
 import { useSlos } from '../api/queries.js';
 import { useLiveSlos } from './hooks.js';
 
-/** The resource says which objectives exist; the stream, as far as it is newer, how they stand. */
+/** The resource determines which objectives exist; newer statuses come from the stream. */
 export function mergeSlos(known: readonly SloStatus[], streamed: readonly SloStatus[]): SloStatus[] {
-  const newest = new Map(streamed.map((slo) => [`${slo.pipeline_id}/${slo.slo_id}`, slo]));
+  const newest = new Map(streamed.map((slo) => [`${slo.chain_id}/${slo.slo_id}`, slo]));
   return known.map((slo) => {
-    const live = newest.get(`${slo.pipeline_id}/${slo.slo_id}`);
+    const live = newest.get(`${slo.chain_id}/${slo.slo_id}`);
     return live && live.t_ms >= slo.t_ms ? live : slo;
   });
 }

@@ -28,7 +28,7 @@ const event = (id: string): Event => ({
   subject: 'server-1',
   message: '',
   actor: 'system',
-  data: {},
+  data: { origin: 'twin' },
 });
 
 describe('StreamClient', () => {

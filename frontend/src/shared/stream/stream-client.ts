@@ -11,7 +11,7 @@ export interface StreamStatus {
   readonly next_attempt_ms: number | null;
   readonly server_version: string | null;
   readonly detail: string | null;
-  /** Sample values that the server replaced by newer ones before this browser could take them. */
+  /** Sample values that the server replaced with newer ones before this browser could receive them. */
   readonly coalesced: number;
   /** Events that came a second time and were ignored. */
   readonly duplicates: number;
@@ -52,8 +52,8 @@ export function retryDelayMs(attempt: number, random: number): number {
 }
 
 /**
- * One connection to `/api/v1/stream`. After a cut it resumes behind the last event it handed on, and hands on no event
- * twice, whatever the server repeats.
+ * One connection to `/api/v1/stream`. After an interruption it resumes after the last event that it delivered, and never
+ * delivers an event twice, even if the server repeats it.
  */
 export class StreamClient {
   #socket: Socket | null = null;
@@ -94,7 +94,7 @@ export class StreamClient {
     this.#connect('connecting');
   }
 
-  /** Ends the connection and forgets the place in the log. */
+  /** Closes the connection and drops the position in the log. */
   stop(): void {
     this.#token = null;
     this.#lastEventId = null;
@@ -102,13 +102,13 @@ export class StreamClient {
     this.#set({ state: 'idle', attempt: 0, next_attempt_ms: null, detail: null });
   }
 
-  /** Key prefixes of the samples wanted from now on. */
+  /** Sets the key prefixes to subscribe to. */
   subscribe(prefixes: readonly string[]): void {
     this.#prefixes = prefixes;
     if (this.#ready) this.#send({ type: 'subscribe', samples: [...prefixes] });
   }
 
-  /** Does not wait for the next attempt, e.g. when the operator asks or the network came back. */
+  /** Reconnects immediately, e.g. at the user's request or when the network is back. */
   retryNow(): void {
     if (this.#status.state === 'reconnecting' && this.#cancelRetry) this.#connect('reconnecting');
   }

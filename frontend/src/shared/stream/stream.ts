@@ -45,7 +45,7 @@ const client = new StreamClient(
     status: (status) => {
       const before = streamStore.getState().state;
       streamStore.setState(status);
-      // What changed while the connection was away may have left no event (a server that restarted).
+      // Changes during an interruption may have no event (e.g. after a server restart).
       if (status.state === 'connected' && before === 'reconnecting') void queries?.invalidateQueries();
     },
     event: (event) => {
@@ -67,7 +67,7 @@ const client = new StreamClient(
 
 export const streamStore = createStore<StreamStatus>(() => client.status);
 
-/** Follows the session: connects when somebody signs in, ends and forgets when they leave. Call once. */
+/** Follows the session: connects on sign-in, disconnects and clears on sign-out. Call once. */
 export function startStream(queryClient: QueryClient): void {
   queries = queryClient;
   const follow = () => {
@@ -89,7 +89,7 @@ export const reconnectNow = () => client.retryNow();
 
 const wanted = new Map<string, number>();
 
-/** Asks for the samples under these key prefixes until the returned function is called. Equal wishes are counted. */
+/** Asks for the samples under these key prefixes until the returned function is called. Equal requests are reference-counted. */
 export function wantSamples(prefixes: readonly string[]): () => void {
   for (const prefix of prefixes) wanted.set(prefix, (wanted.get(prefix) ?? 0) + 1);
   announce();

@@ -1,6 +1,8 @@
-import { cleanup } from '@testing-library/react';
+import { cleanup, configure } from '@testing-library/react';
 import { afterEach } from 'vitest';
 
+// `findBy` and `waitFor` return at once when met; a busy machine needs longer than the default second.
+configure({ asyncUtilTimeout: 15_000 });
 afterEach(cleanup);
 
 window.matchMedia ??= (query: string) =>

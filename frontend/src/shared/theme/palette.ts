@@ -53,7 +53,7 @@ export function usePalette(): Palette {
   return useSyncExternalStore(subscribe, read);
 }
 
-/** Colour of the nth series; after six they repeat, so that a chart should hold no more. */
+/** Colour of the nth series; they repeat after six, so a chart should have no more. */
 export function seriesColor(palette: Palette, index: number): string {
   return palette[`series-${(index % 6) + 1}` as PaletteName];
 }

@@ -70,7 +70,7 @@ export const theme = createTheme({
     TextInput: { defaultProps: { size: 'xs' } },
     NumberInput: { defaultProps: { size: 'xs' } },
     Select: {
-      // A choice is taken back by the clear button where there is one, not by choosing it again.
+      // A selection is cleared with the clear button, not by selecting it again.
       defaultProps: {
         size: 'xs',
         allowDeselect: false,

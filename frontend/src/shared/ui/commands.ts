@@ -1,11 +1,13 @@
 import { useEffect, useRef } from 'react';
 import { createStore, useStore } from 'zustand';
 
-/** Something the operator can do: listed in the palette and, with `keys`, in the shortcut help. `id` never changes. */
+/** An action of the user: listed in the palette and, with `keys`, in the shortcut help. `id` is stable. */
 export interface Command {
   readonly id: string;
   readonly title: string;
   readonly group: string;
+  /** Additional search terms in the palette. */
+  readonly words?: readonly string[];
   /** `mod+s`, `shift+?`, `Delete`, or a sequence as `g t`. `mod` is Ctrl, on a Mac the command key. */
   readonly keys?: string;
   /** Also while the cursor is in a field. */
@@ -87,7 +89,7 @@ export function listenForKeys(target: Window = window): () => void {
   return () => target.removeEventListener('keydown', onKeyDown);
 }
 
-/** Keys as they are printed on the keyboard, by stroke. */
+/** Key labels as printed on the keyboard, by stroke. */
 export function keyLabels(keys: string): string[][] {
   return keys.split(' ').map((one) =>
     one.split('+').map((part) => {

@@ -20,7 +20,7 @@ interface DetailPanelProps {
   readonly children: ReactNode;
 }
 
-/** What is known of the selected thing. Takes the focus when it opens; Escape closes it and gives the focus back. */
+/** Details of the selected element. Gets the focus when it opens; Escape closes it and returns the focus. */
 export function DetailPanel({ title, label, onClose, children }: DetailPanelProps) {
   const panel = useRef<HTMLElement>(null);
   useEffect(() => {

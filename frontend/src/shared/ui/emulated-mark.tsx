@@ -1,7 +1,7 @@
 import type { Origin } from '@orrery/contract';
 import classes from './emulated-mark.module.css';
 
-/** Says that a figure or a thing is the twin's. Nothing for real equipment. */
+/** Marks a figure or element as emulated. Nothing for real equipment. */
 export function EmulatedMark({ origin = 'twin' }: { readonly origin?: Origin }) {
   if (origin !== 'twin') return null;
   return (

@@ -6,15 +6,15 @@ interface FormDialogProps {
   readonly title: string;
   readonly size: number;
   readonly children: ReactNode;
-  /** What went wrong with the whole of it; stands beside the buttons, which are always in view. */
+  /** Error of the whole form; shown next to the buttons, which are always visible. */
   readonly trouble?: ReactNode;
-  /** What does it, on the right of Cancel. */
+  /** The action button, right of Cancel. */
   readonly action: ReactNode;
   readonly onSubmit: () => void;
   readonly onClose: () => void;
 }
 
-/** A dialog with a form: what is in it scrolls, its buttons stay in view. */
+/** A dialog with a form: the content scrolls, the buttons stay visible. */
 export function FormDialog({ title, size, children, trouble, action, onSubmit, onClose }: FormDialogProps) {
   const submit = (event: FormEvent) => {
     event.preventDefault();

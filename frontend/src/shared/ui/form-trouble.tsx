@@ -2,7 +2,7 @@ import { ApiError } from '../api/client.js';
 import { FieldErrors } from './states.js';
 import classes from './states.module.css';
 
-/** What the server said of one field of the body, for the field itself to show. */
+/** The server's error for one field of the body, to be shown at the field. */
 export function fieldErrorOf(error: unknown, pointer: string): string | undefined {
   return error instanceof ApiError ? error.errors.find((each) => each.pointer === pointer)?.detail : undefined;
 }
@@ -13,7 +13,7 @@ interface FormTroubleProps {
   readonly shown: readonly string[];
 }
 
-/** Why a form was not taken, below its fields; nothing when the fields themselves say all of it. */
+/** Why a form was rejected, below its fields; nothing if the fields already show all errors. */
 export function FormTrouble({ error, shown }: FormTroubleProps) {
   if (!error) return null;
   const fields = error instanceof ApiError ? error.errors : [];

@@ -29,7 +29,7 @@ import type { ComponentType } from 'react';
 
 type Icon = ComponentType<{ size?: number | string; stroke?: number; className?: string }>;
 
-/** Icons that descriptors may name; another name is drawn as a box. Named one by one so that only these are shipped. */
+/** Icons that descriptors may use; others are drawn as a box. Imported individually, to bundle only these. */
 const ICONS: Record<string, Icon> = {
   activity: IconActivity,
   'arrows-exchange': IconArrowsExchange,

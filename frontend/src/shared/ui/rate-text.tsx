@@ -27,7 +27,7 @@ export function RateText({ quantity, value, stale = false }: RateTextProps) {
   );
 }
 
-/** The newest value of a sample key; renders when that key changes and at no other time. */
+/** The latest value of a sample key; renders only when that key changes. */
 export function LiveRate({ sampleKey, quantity }: { readonly sampleKey: string; readonly quantity: Quantity }) {
   const sample = useSample(sampleKey);
   const stale = useStale(sample?.received_ms);

@@ -1,7 +1,7 @@
 import { ageText, dateTimeText } from '../format/time.js';
 import { useNow } from '../stream/clock.js';
 
-/** Age of a moment, renewed each second; the moment itself on hover. */
+/** Age of a time, updated every second; the time itself on hover. */
 export function RelativeTime({ t_ms }: { readonly t_ms: number }) {
   const now = useNow();
   return (

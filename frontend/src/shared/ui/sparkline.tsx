@@ -7,7 +7,7 @@ import { usePalette } from '../theme/palette.js';
 interface SparklineProps {
   readonly sampleKey: string;
   readonly quantity: Quantity;
-  /** What is drawn, for a screen reader: "IDS, packets a second". */
+  /** What is drawn, for a screen reader: "IDS, packets per second". */
   readonly label: string;
   readonly width?: number;
   readonly height?: number;

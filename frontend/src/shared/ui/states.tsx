@@ -29,7 +29,7 @@ interface ErrorStateProps {
   readonly title?: string;
 }
 
-/** What went wrong, in the server's words, with the field that is at fault and the request's id. */
+/** The server's error message, with the invalid fields and the request id. */
 export function ErrorState({ error, retry, title }: ErrorStateProps) {
   const api = error instanceof ApiError ? error : null;
   const Icon = api?.unreachable ? IconPlugConnectedX : IconAlertTriangle;
@@ -59,7 +59,7 @@ export function ErrorState({ error, retry, title }: ErrorStateProps) {
   );
 }
 
-/** The fields at fault; what concerns the whole body, or is the message itself, was said already. */
+/** The invalid fields; errors of the whole body, or equal to the message, are already shown. */
 export function FieldErrors({ error }: { readonly error: unknown }) {
   const fields =
     error instanceof ApiError
@@ -80,15 +80,14 @@ export function FieldErrors({ error }: { readonly error: unknown }) {
 export function LoadingRows({ rows = 6 }: { readonly rows?: number }) {
   return (
     <div className={classes.loading} role="status" aria-label="Loading">
-      {Array.from({ length: rows }, (_, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: rows without identity
-        <Skeleton key={index} height={12} width={`${92 - ((index * 17) % 40)}%`} />
+      {[...Array(rows).keys()].map((row) => (
+        <Skeleton key={row} height={12} width={`${92 - ((row * 17) % 40)}%`} />
       ))}
     </div>
   );
 }
 
-interface QueryLike {
+export interface QueryLike {
   readonly data?: unknown;
   readonly isPending: boolean;
   readonly error: unknown;

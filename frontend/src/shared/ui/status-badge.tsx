@@ -10,7 +10,7 @@ import classes from './status-badge.module.css';
 
 export type Status = 'healthy' | 'degraded' | 'failed' | 'stale' | 'working' | 'idle';
 
-/** Shape and colour both tell the state. */
+/** Both shape and colour indicate the state. */
 const ICONS = {
   healthy: IconCircleCheckFilled,
   degraded: IconAlertTriangleFilled,
@@ -33,6 +33,7 @@ const STATUS_OF: Record<string, Status> = {
   operating: 'healthy',
   active: 'healthy',
   info: 'idle',
+  unresponsive: 'degraded',
   degraded: 'degraded',
   warning: 'degraded',
   PARTIALLY_COMPLETED: 'degraded',
@@ -78,7 +79,7 @@ const WORDS: Record<string, string> = {
 };
 
 interface StatusBadgeProps {
-  /** A resource's state as on the wire, or a status of its own. */
+  /** A resource's state as in the API, or a custom status. */
   readonly state: string;
   readonly status?: Status;
   readonly label?: string;

@@ -1,21 +1,30 @@
 import { useCallback } from 'react';
 import { useSearchParams } from 'react-router';
 
-/** A part of the page's state that lives in the address. An empty value is left out; the history gets no entry. */
-export function useUrlParam(name: string): [string, (value: string | null) => void] {
-  const [search, setSearch] = useSearchParams();
-  const set = useCallback(
-    (value: string | null) =>
+/** Changes several parts of the page state in the URL at once: of two successive changes only the second would persist. */
+export function useSetUrlParams(): (changes: Readonly<Record<string, string | null>>) => void {
+  const [, setSearch] = useSearchParams();
+  return useCallback(
+    (changes) =>
       setSearch(
         (before) => {
           const after = new URLSearchParams(before);
-          if (value) after.set(name, value);
-          else after.delete(name);
+          for (const [name, value] of Object.entries(changes)) {
+            if (value) after.set(name, value);
+            else after.delete(name);
+          }
           return after;
         },
         { replace: true },
       ),
-    [name, setSearch],
+    [setSearch],
   );
+}
+
+/** A part of the page state that is kept in the URL. Empty values are omitted; no history entry is created. */
+export function useUrlParam(name: string): [string, (value: string | null) => void] {
+  const [search] = useSearchParams();
+  const setParams = useSetUrlParams();
+  const set = useCallback((value: string | null) => setParams({ [name]: value }), [name, setParams]);
   return [search.get(name) ?? '', set];
 }

@@ -1,0 +1,164 @@
+import { Button } from '@mantine/core';
+import type { Accelerator } from '@orrery/contract';
+import { type SampleMetric, sampleKey } from '@orrery/contract/sample-keys';
+import { type ChainTitle, useChainTitle } from '../../shared/api/chains.js';
+import { useMay } from '../../shared/api/session.js';
+import { quantityText } from '../../shared/format/quantity.js';
+import type { Column } from '../../shared/table/column.js';
+import { DataTable } from '../../shared/table/data-table.js';
+import { LiveRate } from '../../shared/ui/rate-text.js';
+import { RelativeTime } from '../../shared/ui/relative-time.js';
+import { StatusBadge } from '../../shared/ui/status-badge.js';
+import classes from './accelerators.module.css';
+import { ChainLink } from './chain-link.js';
+import { laneWord } from './lanes.js';
+import type { MoveStart } from './move-draft.js';
+import type { BoardNf } from './nfs.js';
+import { ReserveButton } from './reserve-button.js';
+
+type Slot = Accelerator['slots'][number];
+
+interface SlotTableProps {
+  readonly board: Accelerator;
+  readonly nfs: readonly BoardNf[];
+  /** A manual move that the operator starts: of an NF, or to a slot. */
+  readonly onMove: (start: MoveStart) => void;
+}
+
+/** Whether the agent reports the board; otherwise the state of the board says more than those of its slots. */
+export function isSeen({ state, slots }: Accelerator): boolean {
+  return state === 'absent' || !slots.every((slot) => slot.state === 'unknown');
+}
+
+const keyOf = (board: Accelerator, { slot }: Slot, metric: SampleMetric<'slot'>) =>
+  sampleKey('slot', { board: board.id, slot }, metric);
+
+function columnsOf(board: Accelerator, titleOf: ChainTitle): readonly Column<Slot>[] {
+  return [
+    { id: 'slot', title: 'Slot', className: classes.nowrap, value: ({ slot }) => `slot ${slot}` },
+    {
+      id: 'state',
+      title: 'State',
+      value: ({ state }) => laneWord(state),
+      cell: ({ state, load, detail }) => (
+        <>
+          <StatusBadge state={state} label={laneWord(state)} />
+          {load && (
+            <span className={classes.small}>
+              {load.kind}, {Math.floor((100 * load.bytes) / load.bytes_total)} % of{' '}
+              {quantityText('bytes', load.bytes_total)}
+            </span>
+          )}
+          {detail && <span className={classes.small}>{detail}</span>}
+        </>
+      ),
+    },
+    {
+      id: 'module',
+      title: 'Module',
+      value: ({ module }) => module,
+      cell: ({ module }) => module ?? <span className="muted">none</span>,
+    },
+    {
+      id: 'serves',
+      title: 'Serves',
+      value: ({ chain_id }) => chain_id && titleOf(chain_id),
+      cell: ({ chain_id, node_id }) =>
+        chain_id ? (
+          <>
+            <ChainLink id={chain_id} title={titleOf(chain_id)} />
+            <span className={classes.small}>{node_id}</span>
+          </>
+        ) : (
+          <span className="muted">none</span>
+        ),
+    },
+    {
+      id: 'throughput',
+      title: 'Throughput',
+      number: true,
+      sampleKey: (slot) => keyOf(board, slot, 'bps'),
+      cell: (slot) => (
+        <>
+          <LiveRate sampleKey={keyOf(board, slot, 'bps')} quantity="bps" />
+          <span className={classes.small}>
+            <LiveRate sampleKey={keyOf(board, slot, 'pps')} quantity="pps" />
+          </span>
+        </>
+      ),
+    },
+    {
+      id: 'lost',
+      title: 'Lost',
+      number: true,
+      sampleKey: (slot) => keyOf(board, slot, 'lost_pps'),
+      cell: (slot) => <LiveRate sampleKey={keyOf(board, slot, 'lost_pps')} quantity="pps" />,
+    },
+    {
+      id: 'reserved',
+      title: 'Reserved',
+      value: ({ reservation }) => reservation?.by,
+      cell: ({ reservation }) =>
+        reservation ? (
+          <>
+            by {reservation.by}, <RelativeTime t_ms={reservation.since_ms} />
+            {reservation.reason && <span className={classes.reason}>{reservation.reason}</span>}
+          </>
+        ) : (
+          <span className="muted">no</span>
+        ),
+    },
+  ];
+}
+
+export function SlotTable({ board, nfs, onMove }: SlotTableProps) {
+  const may = useMay('operator');
+  const titleOf = useChainTitle();
+  const actions: Column<Slot> = {
+    id: 'actions',
+    title: 'Actions',
+    untitled: true,
+    className: classes.actions,
+    cell: (slot) => <SlotActions board={board} slot={slot} nfs={nfs} onMove={onMove} />,
+  };
+  const columns = columnsOf(board, titleOf);
+  return (
+    <DataTable
+      label={`Slots of ${board.title}`}
+      cards={820}
+      columns={may ? [...columns, actions] : columns}
+      rows={board.slots}
+      rowKey={({ slot }) => String(slot)}
+    />
+  );
+}
+
+function SlotActions({ board, slot, nfs, onMove }: SlotTableProps & { readonly slot: Slot }) {
+  const moving = ['quiescing', 'loading', 'configuring'].includes(slot.state);
+  const nf = nfs.find((each) => each.slot?.board === board.id && each.slot.slot === slot.slot);
+  return (
+    <span>
+      {nf && (
+        <Button
+          variant="default"
+          size="compact-xs"
+          disabled={moving || !isSeen(board)}
+          aria-label={`Drain slot ${slot.slot} of ${board.title}: move ${nf.id} to software`}
+          onClick={() => onMove({ to: 'software', nf })}
+        >
+          Drain
+        </Button>
+      )}
+      <Button
+        variant="default"
+        size="compact-xs"
+        disabled={moving || !isSeen(board) || board.state === 'absent' || board.state === 'failed'}
+        aria-label={`Program slot ${slot.slot} of ${board.title}`}
+        onClick={() => onMove({ to: 'board', slot: { board: board.id, slot: slot.slot }, nf: '' })}
+      >
+        Program
+      </Button>
+      <ReserveButton board={board} slot={slot} />
+    </span>
+  );
+}

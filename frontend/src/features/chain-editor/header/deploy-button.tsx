@@ -1,0 +1,53 @@
+import { Button, Tooltip } from '@mantine/core';
+import { IconRocket } from '@tabler/icons-react';
+import { useState } from 'react';
+import { useMay } from '../../../shared/api/session.js';
+import { useChainActions } from '../../../shared/chain/use-chain-actions.js';
+import { useDerived, useEditorContext } from '../../../shared/chain-draft/context.js';
+import { useSaver } from '../../../shared/chain-draft/saver-context.js';
+import { refuse } from '../actions/use-editor-actions.js';
+import { useHindrance } from '../actions/use-hindrance.js';
+import type { DockTab } from '../dock/dock.js';
+
+/** Saves the draft and deploys it, or says why it cannot. */
+export function DeployButton({ showTab }: { readonly showTab: (tab: DockTab) => void }) {
+  const saver = useSaver();
+  const { chain } = useEditorContext();
+  const { problems, differences, deployed } = useDerived((derived) => derived);
+  const mayOperate = useMay('operator');
+  const hindrance = useHindrance();
+  const actions = useChainActions();
+  const [busy, setBusy] = useState(false);
+  const working = chain.deployment_state === 'deploying' || chain.deployment_state === 'undeploying';
+  const unchanged = deployed !== null && differences.length === 0 && chain.deployment_state === 'running';
+  const why = !mayOperate
+    ? 'Deploying needs the role operator.'
+    : (hindrance ??
+      (problems.errors > 0
+        ? `${problems.errors === 1 ? 'One error has' : `${problems.errors} errors have`} to be fixed first.`
+        : unchanged
+          ? 'No changes since the last deployment.'
+          : null));
+  const deploy = async () => {
+    setBusy(true);
+    if (await saver.flush()) await actions.deploy({ chain_id: chain.id });
+    else refuse('The draft is not saved yet, so it cannot be deployed.');
+    setBusy(false);
+  };
+  return (
+    <Tooltip label={why} disabled={why === null}>
+      <Button
+        leftSection={<IconRocket size={14} aria-hidden />}
+        loading={busy || working}
+        aria-disabled={why !== null || undefined}
+        data-disabled={why !== null || undefined}
+        onClick={() => {
+          if (why === null) void deploy();
+          else if (problems.errors > 0) showTab('problems');
+        }}
+      >
+        {deployed && !unchanged ? 'Deploy changes' : 'Deploy'}
+      </Button>
+    </Tooltip>
+  );
+}

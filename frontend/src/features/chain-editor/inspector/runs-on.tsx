@@ -1,0 +1,80 @@
+import { Button } from '@mantine/core';
+import type { NfInstance } from '@orrery/contract';
+import { sampleKey } from '@orrery/contract/sample-keys';
+import { lazy, Suspense, useState } from 'react';
+import { useMay } from '../../../shared/api/session.js';
+import { useDescriptor } from '../../../shared/chain-draft/context.js';
+import { formsOf, measuresLatency, runsOnText } from '../../../shared/format/form.js';
+import { EmulatedMark } from '../../../shared/ui/emulated-mark.js';
+import { LiveRate } from '../../../shared/ui/rate-text.js';
+import { StatusBadge } from '../../../shared/ui/status-badge.js';
+import classes from './inspector.module.css';
+import { Section } from './section.js';
+
+const RunOnDialog = lazy(() => import('./run-on-dialog.js'));
+
+/** What runs an NF of the deployed chain, and its state; users with the role can move it. */
+export function RunsOn({ instances }: { readonly instances: readonly NfInstance[] }) {
+  const [changing, setChanging] = useState(false);
+  const mayOperate = useMay('operator');
+  const descriptor = useDescriptor(instances[0]?.nf);
+  const choice = mayOperate && descriptor && formsOf(descriptor.implementations).length > 1;
+  return (
+    <Section
+      title={instances.length === 1 ? 'Runs on' : `Runs on, in ${instances.length} instances`}
+      actions={
+        choice && (
+          <Button
+            variant="default"
+            size="compact-xs"
+            aria-label="Change what the NF runs on"
+            onClick={() => setChanging(true)}
+          >
+            Change…
+          </Button>
+        )
+      }
+    >
+      {instances.map((instance) => (
+        <Instance key={instance.id} instance={instance} />
+      ))}
+      <Suspense fallback={null}>
+        {changing && descriptor && (
+          <RunOnDialog instances={instances} descriptor={descriptor} onClose={() => setChanging(false)} />
+        )}
+      </Suspense>
+    </Section>
+  );
+}
+
+const FIGURES = [
+  ['Rate', 'pps', 'pps'],
+  ['Drops', 'drops_pps', 'pps'],
+  ['CPU', 'cpu', 'share'],
+  ['Latency p99', 'latency_p99_us', 'us'],
+  ['Queue', 'queue', 'count'],
+] as const;
+
+function Instance({ instance }: { readonly instance: NfInstance }) {
+  const figures = FIGURES.filter(([, metric]) => metric !== 'latency_p99_us' || measuresLatency(instance.driver));
+  return (
+    <div className={classes.instance}>
+      <div>
+        <StatusBadge state={instance.state} />
+        <span className="muted tabular">{runsOnText(instance)}</span>
+        <EmulatedMark origin={instance.origin} />
+      </div>
+      {instance.detail && <p className={classes.error}>{instance.detail}</p>}
+      <dl className={classes.figures}>
+        {figures.map(([name, metric, quantity]) => (
+          <div key={metric}>
+            <dt>{name}</dt>
+            <dd>
+              <LiveRate sampleKey={sampleKey('instance', instance.id, metric)} quantity={quantity} />
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </div>
+  );
+}

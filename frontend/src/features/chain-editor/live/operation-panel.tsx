@@ -1,0 +1,99 @@
+import { Button } from '@mantine/core';
+import type { Operation } from '@orrery/contract';
+import { useOperation } from '../../../shared/api/queries.js';
+import { useMay } from '../../../shared/api/session.js';
+import { useChainActions } from '../../../shared/chain/use-chain-actions.js';
+import { useEditorContext } from '../../../shared/chain-draft/context.js';
+import { useSaver } from '../../../shared/chain-draft/saver-context.js';
+import { durationText } from '../../../shared/format/time.js';
+import { useNow } from '../../../shared/stream/clock.js';
+import { RelativeTime } from '../../../shared/ui/relative-time.js';
+import { EmptyState } from '../../../shared/ui/states.js';
+import { StatusBadge } from '../../../shared/ui/status-badge.js';
+import classes from './operation-panel.module.css';
+
+const TITLES: Record<Operation['kind'], string> = {
+  deploy: 'Deploy',
+  undeploy: 'Take down',
+  infrastructure: 'Change of the infrastructure',
+  reconfigure: 'Reconfigure',
+};
+
+/** The newest operation on this chain, step by step. */
+export function OperationPanel({ operation: listed }: { readonly operation: Operation | null }) {
+  const { data } = useOperation(listed?.id);
+  const operation = data ?? listed;
+  if (!operation) {
+    return <EmptyState title="No operations on this chain yet">Deploy it to see one here.</EmptyState>;
+  }
+  return <Progress operation={operation} />;
+}
+
+function Progress({ operation }: { readonly operation: Operation }) {
+  const { chain } = useEditorContext();
+  const saver = useSaver();
+  const actions = useChainActions();
+  const mayOperate = useMay('operator');
+  const running = operation.state === 'PROCESSING' || operation.state === 'ROLLING_BACK';
+  const now = useNow();
+  const end = running ? now : operation.updated_ms;
+  const failed = operation.state === 'FAILED' || operation.state === 'FAILED_TEMP' || operation.error !== null;
+  const retry = async () => {
+    if (operation.kind === 'undeploy') await actions.undeploy(chain.id);
+    else if (await saver.flush()) await actions.deploy({ chain_id: chain.id });
+  };
+  return (
+    <div className={classes.panel}>
+      <div className={classes.head}>
+        <strong>{TITLES[operation.kind]}</strong>
+        <StatusBadge state={operation.state} />
+        <span className="muted tabular">{durationText(Math.max(0, end - operation.started_ms))}</span>
+        {operation.first_packet_ms !== null && (
+          <span className="muted tabular">
+            first packet after {durationText(operation.first_packet_ms - operation.started_ms)}
+          </span>
+        )}
+        <span className={classes.by}>
+          {operation.by}, <RelativeTime t_ms={operation.started_ms} />
+        </span>
+        {failed && mayOperate && (
+          <Button variant="default" onClick={() => void retry()}>
+            Try again
+          </Button>
+        )}
+      </div>
+      {operation.error && (
+        <div className={classes.error} role="alert">
+          {operation.error.detail}
+          {operation.error.errors.length > 0 && (
+            <ul>
+              {operation.error.errors.map(({ pointer, detail }) => (
+                <li key={`${pointer}${detail}`}>
+                  <code>{pointer}</code> {detail}
+                </li>
+              ))}
+            </ul>
+          )}
+        </div>
+      )}
+      <ol className={classes.steps} aria-label="Steps">
+        {operation.steps.map((step) => (
+          <li key={step.ordinal} data-state={step.state}>
+            <StatusBadge
+              state={step.state}
+              status={step.state === 'running' ? 'working' : undefined}
+              label={step.state}
+              compact
+            />
+            <span className={classes.summary}>{step.summary}</span>
+            <span className="muted">{step.subject}</span>
+            <span className={classes.duration}>
+              {step.started_ms === null ? '' : durationText((step.ended_ms ?? now) - step.started_ms)}
+            </span>
+            {step.detail && <span className={classes.detail}>{step.detail}</span>}
+          </li>
+        ))}
+      </ol>
+    </div>
+  );
+}

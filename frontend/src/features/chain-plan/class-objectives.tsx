@@ -1,0 +1,80 @@
+import type { ScheduleForm } from '@orrery/contract';
+import { Panel } from '../../shared/page/page-header.js';
+import type { Column } from '../../shared/table/column.js';
+import { DataTable } from '../../shared/table/data-table.js';
+import { EmptyState } from '../../shared/ui/states.js';
+import { StatusBadge } from '../../shared/ui/status-badge.js';
+import { classObjectiveText, objectiveOf } from './class-objective-text.js';
+import classes from './plan.module.css';
+import type { ScheduleFormProps } from './schedule-props.js';
+
+type Objective = ScheduleForm['objectives'][number];
+
+/** Met despite a different ratio: both classes get everything they offer, so there is nothing to share. */
+function nothingScarce({ wanted, predicted }: Objective): boolean {
+  return predicted !== null && Math.abs(predicted / wanted - 1) > 0.011;
+}
+
+function predictionText(objective: Objective): string {
+  if (!objective.met) return 'will be missed';
+  return nothingScarce(objective) ? 'no contention: both get what they offer' : 'will be met';
+}
+
+/** The objectives that one traffic class has relative to another. */
+export function ClassObjectives({ plan, schedule: { chain_id, objectives } }: ScheduleFormProps) {
+  const ratio = (id: string, value: number | null) => {
+    if (objectiveOf(plan, chain_id, id).slo?.kind === 'priority') return value === 1 ? 'first' : 'not first';
+    return value === null ? '–' : String(Number(value.toPrecision(3)));
+  };
+  const columns: readonly Column<Objective>[] = [
+    {
+      id: 'objective',
+      title: 'Objective',
+      className: classes.words,
+      value: ({ slo_id }) => classObjectiveText(plan, chain_id, slo_id),
+      cell: ({ slo_id }) => (
+        <>
+          {classObjectiveText(plan, chain_id, slo_id)}
+          <div className="muted">
+            <code>{slo_id}</code>
+          </div>
+        </>
+      ),
+    },
+    {
+      id: 'wanted',
+      title: 'Target',
+      number: true,
+      value: ({ wanted }) => wanted,
+      cell: ({ slo_id, wanted }) => ratio(slo_id, wanted),
+    },
+    {
+      id: 'predicted',
+      title: 'Predicted',
+      number: true,
+      value: ({ predicted }) => predicted,
+      cell: ({ slo_id, predicted }) => ratio(slo_id, predicted),
+    },
+    {
+      id: 'prediction',
+      title: 'Prediction',
+      value: predictionText,
+      cell: (objective) => <StatusBadge state={objective.met ? 'met' : 'violated'} label={predictionText(objective)} />,
+    },
+  ];
+  return (
+    <Panel title="Objectives between classes">
+      <DataTable
+        label="Objectives between classes"
+        columns={columns}
+        rows={objectives}
+        rowKey={({ slo_id }) => slo_id}
+        empty={
+          <EmptyState title="No objectives between classes">
+            Set one in the chain’s settings: CPU time, throughput or priority of one class over another.
+          </EmptyState>
+        }
+      />
+    </Panel>
+  );
+}

@@ -1,0 +1,117 @@
+import type { Plan, ScheduleForm } from '@orrery/contract';
+import { useMemo } from 'react';
+import { useChainTitle } from '../../shared/api/chains.js';
+import { quantityText } from '../../shared/format/quantity.js';
+import { Panel } from '../../shared/page/page-header.js';
+import type { Column } from '../../shared/table/column.js';
+import { DataTable } from '../../shared/table/data-table.js';
+import { EmptyState } from '../../shared/ui/states.js';
+import { StatusBadge } from '../../shared/ui/status-badge.js';
+import type { PlanAddress } from './address.js';
+import { FeasibleSchedule } from './feasible-schedule.js';
+import { InfeasibleSchedule } from './infeasible-schedule.js';
+import { LeftOut, leftOutOf } from './left-out.js';
+import { choiceLabel } from './options.js';
+import { ownFirst } from './own-first.js';
+import classes from './plan.module.css';
+
+interface ScheduleProps {
+  readonly plan: Plan;
+  readonly chainId: string;
+  readonly address: PlanAddress;
+}
+
+/** Tasks and scheduler of each chain, and the predicted objectives between its traffic classes. */
+export function ScheduleView({ plan, chainId, address }: ScheduleProps) {
+  const titleOf = useChainTitle();
+  const schedules = useMemo(() => ownFirst(plan.schedules, chainId), [plan, chainId]);
+  const [first] = schedules;
+  const leftOut = <LeftOut plan={plan} part="scheduling" chainId={chainId} />;
+  if (!first)
+    return leftOutOf(plan, 'scheduling', chainId).length > 0 ? (
+      leftOut
+    ) : (
+      <EmptyState title="Nothing to schedule">No traffic class is expected to carry packets.</EmptyState>
+    );
+  const chosen = schedules.find((each) => each.chain_id === address.selected('chain')) ?? first;
+  return (
+    <div className={classes.groups}>
+      <p className={classes.honest}>
+        {isPlanned(plan, chosen.chain_id) ? (
+          <>
+            <span className={classes.label}>schedule</span> The cores of the chain serve its tasks as shown.
+          </>
+        ) : (
+          <>
+            <span className={classes.label}>what-if</span> The cores of the chain serve its instances in turn.
+          </>
+        )}
+      </p>
+      {leftOut}
+      {schedules.length > 1 && (
+        <Panel title="Chains">
+          <DataTable
+            label="Schedules"
+            columns={scheduleColumns(titleOf)}
+            rows={schedules}
+            rowKey={({ chain_id }) => chain_id}
+            selectedKey={chosen.chain_id}
+            onSelect={({ chain_id }) => address.select('chain', chain_id)}
+          />
+        </Panel>
+      )}
+      {chosen.feasible ? (
+        <FeasibleSchedule plan={plan} schedule={chosen} />
+      ) : (
+        <InfeasibleSchedule plan={plan} schedule={chosen} address={address} />
+      )}
+    </div>
+  );
+}
+
+function isPlanned(plan: Plan, chainId: string): boolean {
+  return plan.chains.find(({ chain_id }) => chain_id === chainId)?.schedule === 'planned';
+}
+
+function scheduleColumns(titleOf: (id: string) => string): readonly Column<ScheduleForm>[] {
+  const whenFeasible = (
+    id: string,
+    title: string,
+    value: (form: ScheduleForm) => number,
+    text: (value: number) => string = String,
+  ): Column<ScheduleForm> => ({
+    id,
+    title,
+    number: true,
+    value: (form: ScheduleForm) => (form.feasible ? value(form) : null),
+    cell: (form: ScheduleForm) => (form.feasible ? text(value(form)) : '–'),
+  });
+  return [
+    { id: 'chain', title: 'Chain', value: ({ chain_id }) => titleOf(chain_id) },
+    {
+      id: 'schedule',
+      title: 'Schedule',
+      value: ({ feasible, strategy }) => (feasible ? choiceLabel('scheduling', strategy) : 'not feasible'),
+      cell: ({ feasible, strategy }) => (
+        <StatusBadge
+          state={feasible ? 'ok' : 'failed'}
+          label={feasible ? choiceLabel('scheduling', strategy) : 'not feasible'}
+        />
+      ),
+    },
+    { id: 'workers', title: 'Workers', number: true, value: ({ workers }) => workers },
+    whenFeasible('tasks', 'Tasks', ({ tasks }) => tasks.length),
+    whenFeasible(
+      'idle',
+      'Idle share',
+      ({ idle_share }) => idle_share,
+      (value) => quantityText('share', value),
+    ),
+    whenFeasible(
+      'throughput',
+      'Throughput',
+      ({ throughput_pps }) => throughput_pps,
+      (value) => quantityText('pps', value),
+    ),
+  ];
+}

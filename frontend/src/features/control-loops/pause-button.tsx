@@ -1,0 +1,38 @@
+import { Button } from '@mantine/core';
+import type { Loop } from '@orrery/contract';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { call } from '../../shared/api/client.js';
+import { ConfirmButton } from '../../shared/ui/confirm-button.js';
+import { notifyError } from '../../shared/ui/notify.js';
+
+export function PauseButton({ loop: { id, title, state } }: { readonly loop: Loop }) {
+  const client = useQueryClient();
+  const change = useMutation({
+    mutationFn: (route: 'pauseLoop' | 'resumeLoop') => call(route, { params: { id } }),
+    onError: (error) => notifyError(`${title} was not changed`, error),
+    onSettled: () => client.invalidateQueries({ queryKey: ['loops'] }),
+  });
+  if (state === 'paused')
+    return (
+      <Button
+        size="compact-xs"
+        aria-label={`Resume ${title}`}
+        loading={change.isPending}
+        onClick={() => change.mutate('resumeLoop')}
+      >
+        Resume
+      </Button>
+    );
+  return (
+    <ConfirmButton
+      size="compact-xs"
+      aria-label={`Pause ${title}`}
+      loading={change.isPending}
+      message="It finishes its run and begins no other until it is resumed, also after a restart of the server."
+      confirmLabel="Pause"
+      onConfirm={() => change.mutate('pauseLoop')}
+    >
+      Pause
+    </ConfirmButton>
+  );
+}

@@ -1,0 +1,87 @@
+import { Link } from 'react-router';
+import { useChainTitle } from '../../shared/api/chains.js';
+import { useDeployments, useHealth, useNfInstances, useNodes, useTwin } from '../../shared/api/queries.js';
+import { useSloRows } from '../../shared/stream/slo-rows.js';
+import { StatusBadge } from '../../shared/ui/status-badge.js';
+import classes from './overview.module.css';
+import { systemState, troublesOf } from './system-state.js';
+
+function useTroubles() {
+  const { data: health } = useHealth();
+  const { data: instances = [] } = useNfInstances();
+  const { data: deployments = [] } = useDeployments();
+  return troublesOf(health, instances, deployments, useChainTitle());
+}
+
+export function HealthStrip() {
+  const health = useHealth();
+  const troubles = useTroubles();
+  const deployments = useDeployments();
+  const instances = useNfInstances();
+  const nodes = useNodes();
+  const twin = useTwin();
+  const { rows } = useSloRows();
+  const running = instances.data?.filter(({ state }) => state === 'running').length;
+  const connected = nodes.data?.filter(({ state }) => state === 'connected').length;
+  const met = rows.filter(({ state }) => state === 'met').length;
+  const violated = rows.some(({ state }) => state === 'violated');
+  const phase = twin.data?.state?.phase ?? twin.data?.daemon;
+  return (
+    <dl className={`panel ${classes.strip}`}>
+      <div>
+        <dt>System</dt>
+        <dd>{health.data ? <StatusBadge state={systemState(health.data, troubles)} /> : '–'}</dd>
+      </div>
+      <div>
+        <dt>Chains</dt>
+        <dd>
+          <Link to="/chains">{deployments.data?.length ?? '–'} deployed</Link>
+        </dd>
+      </div>
+      <div>
+        <dt>NF instances</dt>
+        <dd className="tabular">{instances.data ? `${running} of ${instances.data.length} running` : '–'}</dd>
+      </div>
+      <div>
+        <dt>Servers</dt>
+        <dd className="tabular">{nodes.data ? `${connected} of ${nodes.data.length} connected` : '–'}</dd>
+      </div>
+      <div>
+        <dt>SLOs</dt>
+        <dd>
+          <Link to="/slos">
+            {rows.length === 0 ? (
+              'none'
+            ) : (
+              <StatusBadge
+                state={violated ? 'violated' : 'met'}
+                status={violated ? 'failed' : met === rows.length ? 'healthy' : 'stale'}
+                label={`${met} of ${rows.length} met`}
+              />
+            )}
+          </Link>
+        </dd>
+      </div>
+      <div>
+        <dt>Twin</dt>
+        <dd>
+          <Link to="/twin">{phase ? <StatusBadge state={phase} label={phase.replace('-', ' ')} /> : '–'}</Link>
+        </dd>
+      </div>
+    </dl>
+  );
+}
+
+export function Troubles() {
+  const troubles = useTroubles();
+  if (troubles.length === 0) return null;
+  return (
+    <ul className={classes.troubles} aria-label="Problems">
+      {troubles.map(({ name, status, detail }) => (
+        <li key={name} data-status={status}>
+          <StatusBadge state={status} label={name} /> <span>{detail}</span>
+        </li>
+      ))}
+    </ul>
+  );
+}

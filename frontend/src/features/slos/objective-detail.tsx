@@ -1,0 +1,51 @@
+import type { ChainDefinition, SloStatus } from '@orrery/contract';
+import { Link } from 'react-router';
+import { chainPath, useChainTitle } from '../../shared/api/chains.js';
+import { TimeSeriesChart } from '../../shared/charts/time-series-chart.js';
+import { quantityOfUnit, quantityText } from '../../shared/format/quantity.js';
+import { DetailPanel, Facts } from '../../shared/ui/detail-panel.js';
+import { EmulatedMark } from '../../shared/ui/emulated-mark.js';
+import { StatusBadge } from '../../shared/ui/status-badge.js';
+import { ErrorText } from './error-text.js';
+import { objectiveSeries, objectiveText } from './objective.js';
+
+interface ObjectiveDetailProps {
+  readonly slo: SloStatus;
+  readonly definition: ChainDefinition | undefined;
+  readonly onClose: () => void;
+}
+
+export function ObjectiveDetail({ slo, definition, onClose }: ObjectiveDetailProps) {
+  const titleOf = useChainTitle();
+  return (
+    <DetailPanel label={`Objective ${slo.slo_id}`} title={`${titleOf(slo.chain_id)}: ${slo.slo_id}`} onClose={onClose}>
+      <Facts
+        items={[
+          ['State', <StatusBadge key="state" state={slo.state} />],
+          [
+            'Chain',
+            <Link key="chain" to={chainPath(slo.chain_id)}>
+              {titleOf(slo.chain_id)}
+            </Link>,
+          ],
+          [objectiveText(slo, definition), quantityText(quantityOfUnit(slo.unit), slo.target)],
+          ['Predicted', quantityText(quantityOfUnit(slo.unit), slo.predicted)],
+          ['Measured', quantityText(quantityOfUnit(slo.unit), slo.measured)],
+          ['Error', <ErrorText key="error" slo={slo} />],
+          ['Window', `${slo.window_s} s, ${slo.packets.toLocaleString()} packets`],
+          ['Measured in', slo.origin === 'twin' ? <EmulatedMark key="origin" /> : 'real equipment'],
+        ]}
+      />
+      <TimeSeriesChart
+        title={slo.kind === 'latency' ? 'Latency' : 'Throughput'}
+        quantity={quantityOfUnit(slo.unit)}
+        series={objectiveSeries(slo)}
+        threshold={slo.target}
+        windowS={300}
+        height={180}
+        emulated={slo.origin === 'twin'}
+        note="The dashed red line is the target."
+      />
+    </DetailPanel>
+  );
+}

@@ -1,0 +1,74 @@
+import type { EntryAction, FieldMatch, SwitchField, SwitchMatch } from '@orrery/contract';
+import { SWITCH_FIELD_BITS } from '@orrery/contract';
+
+const ETHER_TYPES: Readonly<Record<number, string>> = { 2048: 'IPv4', 2054: 'ARP', 34525: 'IPv6' };
+const PROTOCOLS: Readonly<Record<number, string>> = { 1: 'ICMP', 6: 'TCP', 17: 'UDP', 50: 'ESP' };
+
+const hex = (value: number) => `0x${value.toString(16)}`;
+const mac = (value: number) => value.toString(16).padStart(12, '0').match(/../g)!.join(':');
+const address = (value: number) => [24, 16, 8, 0].map((shift) => Math.floor(value / 2 ** shift) % 256).join('.');
+
+/** Formats a value of a field; hexadecimal unless the field has a common notation. */
+const VALUE_TEXT: Readonly<Record<SwitchField, (value: number) => string>> = {
+  'eth.dst': mac,
+  'eth.type': (value) => ETHER_TYPES[value] ?? hex(value),
+  'ip.src': address,
+  'ip.dst': address,
+  'ip.proto': (value) => PROTOCOLS[value] ?? String(value),
+  'ip.fragment': (value) => (value === 1 ? 'yes' : 'no'),
+  'port.src': String,
+  'port.dst': String,
+  from_host: (value) => (value === 1 ? 'yes' : 'no'),
+};
+
+/** Prefix length of a mask; null if it is not contiguous. */
+function prefixLength(mask: number, bits: number): number | null {
+  const free = 2 ** bits - mask;
+  const length = bits - Math.log2(free);
+  return Number.isInteger(length) ? length : null;
+}
+
+function fieldText(field: SwitchField, match: FieldMatch): string {
+  const text = VALUE_TEXT[field];
+  const bits = SWITCH_FIELD_BITS[field];
+  const not = match.not ? 'not ' : '';
+  if ('lo' in match) return `${field} ${not}${text(match.lo)}–${text(match.hi)}`;
+  const { value, mask } = match;
+  const length = prefixLength(mask, bits);
+  if (length === bits) return `${field} ${not}${text(value)}`;
+  if (length !== null && field.startsWith('ip.')) return `${field} ${not}${text(value)}/${length}`;
+  if (length !== null && field.startsWith('port.'))
+    return `${field} ${not}${value}–${value + 2 ** (bits - length) - 1}`;
+  return `${field} ${not}${text(value)}/${field === 'eth.dst' ? mac(mask) : hex(mask)}`;
+}
+
+/** Text of a match, e.g. `in host-1, ip.proto TCP, port.dst 80`. Implied terms are omitted. */
+export function matchText({ port, ipv6_dst, fields }: SwitchMatch): string {
+  const names = Object.keys(fields) as SwitchField[];
+  const hasIp = ipv6_dst !== undefined || names.some((name) => name.startsWith('ip.'));
+  const hasPort = names.some((name) => name.startsWith('port.'));
+  const shown = names.filter((name) => !(name === 'eth.type' && hasIp) && !(name === 'ip.fragment' && hasPort));
+  const terms = [
+    ...(port === undefined ? [] : [`in ${port}`]),
+    ...(ipv6_dst === undefined ? [] : [`ip.dst ${ipv6_dst}`]),
+    ...shown.map((name) => fieldText(name, fields[name]!)),
+  ];
+  return terms.length > 0 ? terms.join(', ') : 'every packet';
+}
+
+export function actionText(action: EntryAction): string {
+  switch (action.do) {
+    case 'set-mac':
+      return `${action.field} := ${action.mac}`;
+    case 'mark-from-host':
+      return 'mark as from a host';
+    case 'decrement-ttl':
+      return 'decrement TTL';
+    case 'output':
+      return `output ${action.port}`;
+    case 'group':
+      return `group ${action.group}`;
+    case 'next-table':
+      return `table ${action.table}`;
+  }
+}

@@ -1,0 +1,72 @@
+import type { SwitchRuleState } from '@orrery/contract';
+import { sampleKey, samplePrefix } from '@orrery/contract/sample-keys';
+import { IconRoute } from '@tabler/icons-react';
+import { useMemo } from 'react';
+import { Link } from 'react-router';
+import { type ChainTitle, chainPath, useChainTitle } from '../../shared/api/chains.js';
+import { useSwitchRules } from '../../shared/api/queries.js';
+import { useWantSamples } from '../../shared/stream/hooks.js';
+import type { Column } from '../../shared/table/column.js';
+import { DataTable } from '../../shared/table/data-table.js';
+import { liveColumn } from '../../shared/table/live-column.js';
+import { quantityColumn } from '../../shared/table/quantity-column.js';
+import { useLocalSettings } from '../../shared/table/table-settings.js';
+import { EmptyState } from '../../shared/ui/states.js';
+import { kindText } from './rule-text.js';
+
+function ruleColumns(switchId: string, titleOf: ChainTitle): readonly Column<SwitchRuleState>[] {
+  const rate = (metric: 'pps' | 'bps', title: string) =>
+    liveColumn<SwitchRuleState>({
+      id: metric,
+      title,
+      quantity: metric,
+      sampleKey: ({ rule_id }) => sampleKey('rule', `${switchId} ${rule_id}`, metric),
+    });
+  return [
+    { id: 'rule', title: 'Rule', value: ({ rule_id }) => rule_id },
+    {
+      id: 'chain',
+      title: 'Chain',
+      value: ({ chain_id }) => chain_id && titleOf(chain_id),
+      cell: ({ chain_id }) => (chain_id ? <Link to={chainPath(chain_id)}>{titleOf(chain_id)}</Link> : '–'),
+    },
+    { id: 'kind', title: 'Purpose', value: kindText },
+    { id: 'entries', title: 'Entries', number: true, value: ({ entries }) => entries },
+    rate('pps', 'Packet rate'),
+    rate('bps', 'Bit rate'),
+    quantityColumn({ id: 'packets', title: 'Packets', quantity: 'count', value: ({ packets }) => packets }),
+    quantityColumn({ id: 'bytes', title: 'Bytes', quantity: 'bytes', value: ({ bytes }) => bytes }),
+  ];
+}
+
+interface RuleTableProps {
+  readonly switchId: string;
+  /** Shows the entries of a rule. */
+  readonly onSelect: (ruleId: string) => void;
+}
+
+/** The rules of chains at a switch, with their traffic. */
+export function RuleTable({ switchId, onSelect }: RuleTableProps) {
+  const query = useSwitchRules(switchId);
+  useWantSamples([samplePrefix('rule')]);
+  const titleOf = useChainTitle();
+  const settings = useLocalSettings();
+  const columns = useMemo(() => ruleColumns(switchId, titleOf), [switchId, titleOf]);
+  return (
+    <DataTable
+      label={`Rules of ${switchId}`}
+      query={query}
+      settings={settings}
+      cards={620}
+      columns={columns}
+      rows={query.data ?? []}
+      rowKey={({ rule_id }) => rule_id}
+      onSelect={({ rule_id }) => onSelect(rule_id)}
+      empty={
+        <EmptyState icon={IconRoute} title="No chain uses this switch">
+          Its entries only forward between hosts. Deploy a <Link to="/chains">chain</Link>; its rules appear here.
+        </EmptyState>
+      }
+    />
+  );
+}

@@ -1,0 +1,11 @@
+import type { SwitchRuleState } from '@orrery/contract';
+
+const KINDS: Readonly<Record<NonNullable<SwitchRuleState['kind']>, string>> = {
+  classify: 'classification',
+  hop: 'hop',
+  return: 'return traffic',
+};
+
+/** What a rule is for. */
+export const kindText = ({ kind }: Pick<SwitchRuleState, 'kind'>): string =>
+  kind === null ? 'forwarding' : KINDS[kind];

@@ -1,0 +1,79 @@
+import type { SwitchState } from '@orrery/contract';
+import { quantityText } from '../../shared/format/quantity.js';
+import { installedText, switchHealth, usedShare } from '../../shared/switches/switch-text.js';
+import type { Column } from '../../shared/table/column.js';
+import { EmulatedMark } from '../../shared/ui/emulated-mark.js';
+import { StatusBadge } from '../../shared/ui/status-badge.js';
+import classes from './switches.module.css';
+
+export const SWITCH_COLUMNS: readonly Column<SwitchState>[] = [
+  { id: 'switch', title: 'Switch', value: ({ id }) => id },
+  {
+    id: 'state',
+    title: 'State',
+    value: (each) => switchHealth(each).text,
+    cell: (each) => {
+      const { status, text } = switchHealth(each);
+      return (
+        <>
+          <StatusBadge state={text} status={status} />
+          {each.observed?.error && <span className={classes.small}>{each.observed.error}</span>}
+        </>
+      );
+    },
+  },
+  {
+    id: 'driver',
+    title: 'Driver',
+    value: ({ description }) => description?.driver,
+    cell: ({ description }) => (
+      <>
+        {description?.driver ?? '–'}
+        {description?.software && <span className={classes.small}>{description.software}</span>}
+      </>
+    ),
+  },
+  {
+    id: 'installed',
+    title: 'Entries installed',
+    hint: 'Entries that the switch holds, of those that are planned',
+    number: true,
+    value: ({ observed }) => observed?.entries,
+    cell: (each) => (
+      <span
+        data-differs={(each.observed && each.observed.entries !== each.planned?.entries) || undefined}
+        className={classes.installed}
+      >
+        {installedText(each)}
+      </span>
+    ),
+  },
+  {
+    id: 'used',
+    title: 'Table used',
+    hint: 'Planned entries as a part of all that the switch has room for',
+    number: true,
+    value: usedShare,
+    cell: (each) => quantityText('share', usedShare(each)),
+  },
+  {
+    id: 'repairs',
+    title: 'Repairs',
+    hint: 'How often the agent restored entries that something else had changed',
+    number: true,
+    value: ({ observed }) => observed?.repairs,
+  },
+  {
+    id: 'generation',
+    title: 'Generation',
+    hidden: true,
+    value: ({ observed }) => observed?.generation,
+    cell: ({ observed, planned }) => `${observed?.generation ?? '–'} of ${planned?.generation ?? '–'}`,
+  },
+  {
+    id: 'origin',
+    title: 'Origin',
+    value: ({ origin }) => (origin === 'twin' ? 'emulated' : 'real'),
+    cell: ({ origin }) => (origin === 'twin' ? <EmulatedMark /> : 'real equipment'),
+  },
+];

@@ -1,0 +1,45 @@
+import { sampleKey } from '@orrery/contract/sample-keys';
+import { Link } from 'react-router';
+import { TimeSeriesChart } from '../../../shared/charts/time-series-chart.js';
+import { DetailSection, Facts } from '../../../shared/ui/detail-panel.js';
+import { StatusBadge } from '../../../shared/ui/status-badge.js';
+import { type BoardBox, slotWords } from '../boards.js';
+import type { Scene } from '../model.js';
+import { originFact } from './origin-fact.js';
+
+export function BoardDetail({ board, scene }: { readonly board: BoardBox; readonly scene: Scene }) {
+  const server = scene.serverOfBoard.get(board.id) ?? '';
+  return (
+    <>
+      <Facts
+        items={[
+          ['State', <StatusBadge key="state" state={board.state} />],
+          ['Device', board.device],
+          [
+            'Server',
+            <Link key="server" to={`/topology?node=${encodeURIComponent(server)}`}>
+              {server}
+            </Link>,
+          ],
+          originFact(board.emulated ? 'twin' : 'live'),
+        ]}
+      />
+      <DetailSection title={`Slots (${board.slots.length})`}>
+        <Facts items={board.slots.map((row) => [`slot ${row.slot}`, row.instance?.id ?? slotWords(row)] as const)} />
+      </DetailSection>
+      <TimeSeriesChart
+        title="Throughput of slots"
+        quantity="bps"
+        emulated={board.emulated}
+        height={130}
+        series={board.slots.map(({ slot }) => ({
+          key: sampleKey('slot', { board: board.id, slot }, 'bps'),
+          label: `slot ${slot}`,
+        }))}
+      />
+      <p className="muted">
+        Program and drain it on <Link to="/accelerators">Accelerators</Link>.
+      </p>
+    </>
+  );
+}

@@ -1,0 +1,48 @@
+import type { NodeStatus } from '@orrery/contract';
+import { DetailPanel } from '../../../shared/ui/detail-panel.js';
+import { EmptyState } from '../../../shared/ui/states.js';
+import type { Target } from '../draw.js';
+import { boardOf, chipOf, type Scene } from '../model.js';
+import { BoardDetail } from './board-detail.js';
+import { HostDetail } from './host-detail.js';
+import { InstanceDetail } from './instance-detail.js';
+import { LinkDetail } from './link-detail.js';
+import { ServerDetail } from './server-detail.js';
+import { SwitchDetail } from './switch-detail.js';
+
+interface DetailsProps {
+  readonly target: Target;
+  readonly scene: Scene;
+  readonly nodes: readonly NodeStatus[];
+  readonly onSelect: (target: Target | null) => void;
+}
+
+/** Everything about the selected element, with its charts. */
+export function Details({ target, scene, nodes, onSelect }: DetailsProps) {
+  const close = () => onSelect(null);
+  const node = target.kind === 'node' ? scene.nodes.get(target.id) : undefined;
+  const link = target.kind === 'link' ? scene.links.get(target.id) : undefined;
+  const chip = target.kind === 'nf' ? chipOf(scene, target.id) : undefined;
+  const board = target.kind === 'board' ? boardOf(scene, target.id) : undefined;
+  const status = nodes.find(({ id }) => id === node?.id);
+  const title = node?.title ?? board?.title ?? target.id;
+  return (
+    <DetailPanel title={title} label={`Details of ${title}`} onClose={close}>
+      {link ? (
+        <LinkDetail link={link} />
+      ) : chip ? (
+        <InstanceDetail chip={chip} />
+      ) : board ? (
+        <BoardDetail board={board} scene={scene} />
+      ) : node?.kind === 'server' ? (
+        <ServerDetail node={node} status={status} onSelect={onSelect} />
+      ) : node?.kind === 'switch' ? (
+        <SwitchDetail node={node} status={status} scene={scene} onSelect={onSelect} />
+      ) : node ? (
+        <HostDetail node={node} scene={scene} onSelect={onSelect} />
+      ) : (
+        <EmptyState title="This is no longer in the network" />
+      )}
+    </DetailPanel>
+  );
+}

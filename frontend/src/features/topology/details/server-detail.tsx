@@ -1,0 +1,59 @@
+import type { NodeStatus } from '@orrery/contract';
+import { sampleKey } from '@orrery/contract/sample-keys';
+import { TimeSeriesChart } from '../../../shared/charts/time-series-chart.js';
+import { spotText } from '../../../shared/format/form.js';
+import { DetailSection, Facts } from '../../../shared/ui/detail-panel.js';
+import { LiveRate } from '../../../shared/ui/rate-text.js';
+import { StatusBadge } from '../../../shared/ui/status-badge.js';
+import type { Target } from '../draw.js';
+import { rateKey, type SceneNode } from '../model.js';
+import classes from '../topology.module.css';
+import { agentFacts } from './agent-facts.js';
+import { originFact } from './origin-fact.js';
+
+interface ServerDetailProps {
+  readonly node: SceneNode;
+  readonly status: NodeStatus | undefined;
+  readonly onSelect: (target: Target) => void;
+}
+
+export function ServerDetail({ node, status, onSelect }: ServerDetailProps) {
+  return (
+    <>
+      <Facts
+        items={[
+          ['Engine', <StatusBadge key="engine" state={status?.engine ?? 'unknown'} />],
+          ...agentFacts(status),
+          ['Cores', node.subtitle],
+          ...(node.addresses.length > 0 ? [['Addresses', node.addresses.join(', ')] as const] : []),
+          originFact(node.origin),
+        ]}
+      />
+      <TimeSeriesChart
+        title="Engine CPU"
+        quantity="share"
+        emulated={node.origin === 'twin'}
+        height={110}
+        series={[{ key: sampleKey('node', node.id, 'cpu'), label: 'of one core' }]}
+      />
+      <DetailSection title={`NF instances (${node.chips.length})`}>
+        {node.chips.length === 0 ? (
+          <span className="muted">none</span>
+        ) : (
+          <ul className={classes.instances}>
+            {node.chips.map((chip) => (
+              <li key={chip.id}>
+                <button type="button" onClick={() => onSelect({ kind: 'nf', id: chip.id })}>
+                  <StatusBadge state={chip.instance.state} compact />
+                  <span>{chip.id}</span>
+                  <span className="muted">{spotText(chip.instance)}</span>
+                  <LiveRate sampleKey={rateKey(chip)} quantity="pps" />
+                </button>
+              </li>
+            ))}
+          </ul>
+        )}
+      </DetailSection>
+    </>
+  );
+}

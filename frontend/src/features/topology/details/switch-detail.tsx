@@ -1,0 +1,61 @@
+import type { NodeStatus, SwitchState } from '@orrery/contract';
+import { Link } from 'react-router';
+import { useSwitches } from '../../../shared/api/queries.js';
+import { quantityText } from '../../../shared/format/quantity.js';
+import { installedText, switchHealth, usedShare } from '../../../shared/switches/switch-text.js';
+import { Facts } from '../../../shared/ui/detail-panel.js';
+import { StatusBadge } from '../../../shared/ui/status-badge.js';
+import type { Target } from '../draw.js';
+import type { Scene, SceneNode } from '../model.js';
+import { agentFacts } from './agent-facts.js';
+import { LinkList, LinkRates, linksOf, receivedKey } from './links-of-node.js';
+import { originFact } from './origin-fact.js';
+
+interface SwitchDetailProps {
+  readonly node: SceneNode;
+  readonly status: NodeStatus | undefined;
+  readonly scene: Scene;
+  readonly onSelect: (target: Target) => void;
+}
+
+export function SwitchDetail({ node, status, scene, onSelect }: SwitchDetailProps) {
+  const links = linksOf(node, scene);
+  const state = useSwitches().data?.find(({ id }) => id === node.id);
+  return (
+    <>
+      <Facts
+        items={[
+          ...(state ? tableFacts(state) : [['Driver', node.subtitle] as const]),
+          ...agentFacts(status),
+          originFact(node.origin),
+        ]}
+      />
+      <p className="muted">
+        Rules and entries with their counters are on{' '}
+        <Link to={`/switches?switch=${encodeURIComponent(node.id)}`}>Switches</Link>.
+      </p>
+      <LinkRates
+        title="Towards the switch"
+        node={node}
+        links={links}
+        series={(link) => [{ key: receivedKey(link, node), label: link.a === node.id ? link.b : link.a }]}
+      />
+      <LinkList links={links} onSelect={onSelect} />
+    </>
+  );
+}
+
+function tableFacts(state: SwitchState) {
+  const { status, text } = switchHealth(state);
+  const { description, planned, observed } = state;
+  return [
+    ['Table', <StatusBadge key="state" state={text} status={status} />],
+    ['Driver', [description?.driver, description?.software].filter(Boolean).join(', ') || '–'],
+    ['Entries installed', installedText(state)],
+    [
+      'Table used',
+      planned ? `${quantityText('share', usedShare(state))} of ${planned.available.toLocaleString()}` : '–',
+    ],
+    ['Repairs', observed?.repairs.toLocaleString() ?? '–'],
+  ] as const;
+}

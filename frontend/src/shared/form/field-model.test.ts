@@ -1,0 +1,114 @@
+import { describe, expect, it } from 'vitest';
+import { formFields, titleOf } from './field-model.js';
+import { fieldProblem, formProblems } from './field-problems.js';
+import { initialValue, newRow, textValue } from './field-values.js';
+
+const schema = {
+  type: 'object',
+  required: ['rules'],
+  properties: {
+    default_action: { type: 'string', enum: ['allow', 'deny'], default: 'allow', title: 'Otherwise' },
+    rate_bps: { type: 'integer', minimum: 1000, maximum: 1e9 },
+    learn: { type: 'boolean', default: true },
+    rules: {
+      type: 'array',
+      maxItems: 3,
+      items: { $ref: '#/$defs/rule' },
+    },
+    prefixes: { type: 'array', minItems: 1, items: { type: 'string', pattern: '^\\d+\\.', examples: ['10.0.0.0/8'] } },
+    mode: { oneOf: [{ const: 'fast', title: 'Fast path' }, { const: 'slow' }] },
+    dst_port: { type: ['string', 'integer'], pattern: '^\\d+(-\\d+)?$', maximum: 65535, examples: ['80', '1-9'] },
+    strange: { type: ['string', 'null'] },
+    nested: { type: 'object', properties: { window_s: { type: 'number', exclusiveMinimum: 0 } } },
+  },
+  $defs: {
+    rule: {
+      type: 'object',
+      required: ['action', 'src'],
+      properties: {
+        action: { type: 'string', enum: ['allow', 'deny'] },
+        src: { type: 'string', default: '0.0.0.0/0' },
+        port: { type: 'integer', minimum: 1 },
+      },
+    },
+  },
+};
+const fields = formFields(schema);
+const field = (key: string) => fields.find((each) => each.key === key)!;
+
+describe('formFields', () => {
+  it('gives each property the form of its type, in order', () => {
+    expect(fields.map(({ key, kind }) => [key, kind])).toEqual([
+      ['default_action', 'choice'],
+      ['rate_bps', 'number'],
+      ['learn', 'boolean'],
+      ['rules', 'rows'],
+      ['prefixes', 'list'],
+      ['mode', 'choice'],
+      ['dst_port', 'text'],
+      ['strange', 'raw'],
+      ['nested', 'group'],
+    ]);
+    expect(field('rules')).toMatchObject({
+      required: true,
+      maxItems: 3,
+      columns: [
+        { key: 'action', kind: 'choice' },
+        { key: 'src', kind: 'text' },
+        { key: 'port', kind: 'number', min: 1 },
+      ],
+    });
+    expect(field('mode')).toMatchObject({ options: [{ value: 'fast', title: 'Fast path' }, { value: 'slow' }] });
+  });
+
+  it('labels a property with its unit', () => {
+    expect(titleOf('rate_bps')).toBe('Rate (bit/s)');
+    expect(titleOf('default-action')).toBe('Default action');
+    expect(field('default_action').title).toBe('Otherwise');
+  });
+
+  it('starts rows with what is required or has a default', () => {
+    const rules = field('rules');
+    expect(rules.kind === 'rows' && newRow(rules.columns)).toEqual({ action: 'allow', src: '0.0.0.0/0' });
+    expect(initialValue(field('prefixes'))).toEqual(['']);
+    expect(initialValue(field('rate_bps'))).toBe(1000);
+  });
+
+  it('takes a name or a number where the schema allows both', () => {
+    const port = field('dst_port');
+    if (port.kind !== 'text') throw new Error(port.kind);
+    expect([textValue(port, '80'), textValue(port, '80-90')]).toEqual([80, '80-90']);
+    expect(fieldProblem(port, 70_000)).toMatch(/65535/);
+    expect(fieldProblem(port, 'http')).toMatch(/80 or 1-9/);
+    expect(fieldProblem(port, 80)).toBeNull();
+  });
+
+  it('names what is wrong with a value', () => {
+    expect(fieldProblem(field('rate_bps'), 10)).toMatch(/at least 1000/);
+    expect(fieldProblem(field('rate_bps'), 1000.5)).toMatch(/whole/);
+    expect(fieldProblem(field('rules'), [1, 2, 3, 4])).toMatch(/at most 3/);
+    expect(fieldProblem(field('rules'), undefined)).toMatch(/must be given/);
+    const prefixes = field('prefixes');
+    expect(prefixes.kind === 'list' && fieldProblem(prefixes.item, 'x')).toMatch(/10\.0\.0\.0\/8/);
+    expect(fieldProblem(field('mode'), 'medium')).toMatch(/options/);
+    expect(fieldProblem(field('default_action'), 'deny')).toBeNull();
+  });
+
+  it('takes null for a value that the schema lets be null', () => {
+    const [slot] = formFields({ properties: { slot: { anyOf: [{ type: 'integer', minimum: 0 }, { type: 'null' }] } } });
+    expect(slot).toMatchObject({ kind: 'number', nullable: true, min: 0 });
+    expect(fieldProblem(slot!, null)).toBeNull();
+  });
+
+  it('finds what is wrong anywhere in a form, by JSON pointer', () => {
+    const values = {
+      rules: [
+        { action: 'allow', src: 'x' },
+        { action: 'maybe', src: 'y', port: 0 },
+      ],
+      prefixes: ['x'],
+    };
+    expect([...formProblems(fields, values).keys()]).toEqual(['/rules/1/action', '/rules/1/port', '/prefixes/0']);
+    expect([...formProblems(fields, {}).keys()]).toEqual(['/rules']);
+  });
+});

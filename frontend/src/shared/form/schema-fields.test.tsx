@@ -1,0 +1,106 @@
+import { MantineProvider } from '@mantine/core';
+import { render, screen } from '@testing-library/react';
+import { userEvent } from '@testing-library/user-event';
+import { useState } from 'react';
+import { describe, expect, it } from 'vitest';
+import { formFields } from './field-model.js';
+import { SchemaFields } from './schema-fields.js';
+
+const schema = {
+  type: 'object',
+  properties: {
+    rate_bps: { type: 'integer', title: 'Rate (bit/s)', minimum: 1 },
+    limit: { type: 'integer', title: 'Limit', minimum: 1, maximum: 9 },
+    rules: {
+      type: 'array',
+      title: 'Rules',
+      maxItems: 2,
+      items: {
+        type: 'object',
+        required: ['action'],
+        properties: {
+          action: { type: 'string', enum: ['allow', 'deny'], default: 'deny', title: 'Action' },
+          port: { type: ['string', 'integer'], title: 'Port', examples: ['80'] },
+        },
+      },
+    },
+    addresses: { type: 'array', title: 'Addresses', items: { type: 'string', title: 'Address' } },
+  },
+};
+
+function Form({ initial, changes }: { initial: Record<string, unknown>; changes: string[] }) {
+  const [values, setValues] = useState(initial);
+  return (
+    <MantineProvider env="test">
+      <SchemaFields
+        fields={formFields(schema)}
+        values={values}
+        path={[]}
+        form={{
+          readOnly: false,
+          problemAt: (path) => (path.join('/') === 'limit' && values.limit === 7 ? 'seven is taken' : null),
+          onChange: (path, next) => {
+            changes.push(path.join('/'));
+            setValues(next);
+          },
+        }}
+      />
+      <output>{JSON.stringify(values)}</output>
+    </MantineProvider>
+  );
+}
+
+function show(initial: Record<string, unknown> = {}) {
+  const changes: string[] = [];
+  render(<Form initial={initial} changes={changes} />);
+  return { user: userEvent.setup(), values: () => JSON.parse(screen.getByRole('status').textContent ?? ''), changes };
+}
+
+describe('SchemaFields', { timeout: 30_000 }, () => {
+  it('edits rows, with names or numbers as typed', async () => {
+    const { user, values } = show();
+    await user.click(screen.getByRole('button', { name: 'Add rule' }));
+    await user.type(screen.getByRole('textbox', { name: 'rule 1, Port' }), '443');
+    expect(values()).toEqual({ rules: [{ action: 'deny', port: 443 }] });
+    await user.type(screen.getByRole('textbox', { name: 'rule 1, Port' }), '-445');
+    expect(values()).toEqual({ rules: [{ action: 'deny', port: '443-445' }] });
+    expect(screen.getByRole('button', { name: 'rule 1: deny · 443-445' }).getAttribute('aria-expanded')).toBe('true');
+    await user.click(screen.getByRole('button', { name: 'Remove rule 1' }));
+    expect(values()).toEqual({ rules: [] });
+  });
+
+  it('offers no more rows than the schema allows', async () => {
+    show({ rules: [{ action: 'allow' }, { action: 'deny' }] });
+    expect(screen.queryByRole('button', { name: 'Add rule' })).toBeNull();
+  });
+
+  it('edits lists of values', async () => {
+    const { user, values } = show({ addresses: ['a'] });
+    await user.click(screen.getByRole('button', { name: 'Add address' }));
+    await user.type(screen.getByRole('textbox', { name: 'address 2' }), 'b');
+    expect(values().addresses).toEqual(['a', 'b']);
+  });
+
+  it('takes rates as people write them and leaves the value alone while they are not rates', async () => {
+    const { user, values } = show({ rate_bps: 1_000_000 });
+    const field = screen.getByRole('textbox', { name: 'Rate' });
+    await user.clear(field);
+    await user.type(field, '2.5 M');
+    expect(values().rate_bps).toBe(2_500_000);
+    await user.clear(field);
+    await user.type(field, 'fast');
+    expect(values().rate_bps).toBe(2_500_000);
+    expect(screen.getByText('A rate such as 20 Mbit/s')).toBeTruthy();
+  });
+
+  it('says what is wrong: its own finding first, then the validator’s', async () => {
+    const { user, changes } = show({ limit: 1 });
+    const field = screen.getByRole('textbox', { name: 'Limit' });
+    await user.type(field, '2');
+    expect(screen.getByText('must be at most 9')).toBeTruthy();
+    await user.clear(field);
+    await user.type(field, '7');
+    expect(screen.getByText('seven is taken')).toBeTruthy();
+    expect(new Set(changes)).toEqual(new Set(['limit']));
+  });
+});

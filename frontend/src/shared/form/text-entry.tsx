@@ -1,0 +1,34 @@
+import { TextInput, type TextInputProps } from '@mantine/core';
+import { useEffect, useState } from 'react';
+
+interface TextEntryProps extends Omit<TextInputProps, 'value' | 'onChange' | 'error'> {
+  readonly value: string;
+  /** What is wrong with a text, or null. */
+  readonly problemOf: (text: string) => string | null;
+  readonly onCommit: (text: string) => void;
+  /** Passes on each valid text while typing, not only the final one. */
+  readonly live?: boolean;
+}
+
+/** A text with a required format. Invalid input stays in the field with an error and changes nothing. */
+export function TextEntry({ value, problemOf, onCommit, live = false, ...rest }: TextEntryProps) {
+  const [text, setText] = useState(value);
+  useEffect(() => setText(value), [value]);
+  const commit = (next: string) => {
+    if (next !== value && problemOf(next) === null) onCommit(next);
+  };
+  return (
+    <TextInput
+      {...rest}
+      value={text}
+      error={problemOf(text)}
+      onChange={(event) => {
+        const next = event.currentTarget.value;
+        setText(next);
+        if (live) commit(next);
+      }}
+      onBlur={() => commit(text)}
+      onKeyDown={(event) => event.key === 'Enter' && commit(text)}
+    />
+  );
+}

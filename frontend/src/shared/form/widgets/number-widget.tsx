@@ -1,0 +1,56 @@
+import { NumberInput } from '@mantine/core';
+import { useEffect, useState } from 'react';
+import type { Entry } from '../../format/number.js';
+import { type NumberField, unitText } from '../field-model.js';
+import { fieldProblem } from '../field-problems.js';
+import { RateInput } from '../rate-input.js';
+import { emptyOf, INPUT_ORDER, inputProps, type WidgetProps } from '../widget.js';
+
+export function NumberWidget(props: WidgetProps<NumberField>) {
+  const { key, unit } = props.field;
+  return unit === 'bps' || key.endsWith('_bps') ? <RateWidget {...props} /> : <PlainWidget {...props} />;
+}
+
+/** A number of the schema. Invalid input stays in the field with an error and changes nothing. */
+function PlainWidget(props: WidgetProps<NumberField>) {
+  const { field, form, onChange, problem, hideLabel } = props;
+  const value: Entry = typeof props.value === 'number' ? props.value : '';
+  const [entry, setEntry] = useState<Entry>(value);
+  useEffect(() => setEntry(value), [value]);
+  const mayBeEmpty = !field.required || form.takesGaps === true;
+  const takes = (next: Entry) =>
+    typeof next === 'number' ? !form.strict || fieldProblem(field, next) === null : next === '' && mayBeEmpty;
+  return (
+    <NumberInput
+      {...inputProps(props)}
+      min={field.min ?? undefined}
+      max={field.max ?? undefined}
+      clampBehavior="none"
+      hideControls={hideLabel}
+      thousandSeparator=" "
+      suffix={field.unit && ` ${unitText(field.unit)}`}
+      placeholder={field.default === undefined ? undefined : String(field.default)}
+      value={entry}
+      error={takes(entry) ? problem : fieldProblem(field, entry)}
+      onChange={(next) => {
+        setEntry(next);
+        if (takes(next)) onChange(next === '' ? emptyOf(field) : next);
+      }}
+    />
+  );
+}
+
+function RateWidget({ field, value, label, hideLabel, compact, problem, form, onChange }: WidgetProps<NumberField>) {
+  return (
+    <RateInput
+      label={hideLabel ? label : field.title.replace(' (bit/s)', '')}
+      hideLabel={hideLabel}
+      description={hideLabel || compact ? undefined : field.description || undefined}
+      inputWrapperOrder={INPUT_ORDER}
+      error={problem}
+      disabled={form.readOnly || field.readOnly}
+      value={typeof value === 'number' ? value : typeof field.default === 'number' ? field.default : null}
+      onChange={(rate) => rate !== null && onChange(rate)}
+    />
+  );
+}

@@ -1,0 +1,35 @@
+import { JsonInput } from '@mantine/core';
+import { useEffect, useState } from 'react';
+import type { RawField } from '../field-model.js';
+import { inputProps, type WidgetProps } from '../widget.js';
+
+/** JSON, applied on blur. */
+export function RawWidget(props: WidgetProps<RawField>) {
+  const { value, onChange } = props;
+  const common = inputProps(props);
+  const shown = value === undefined ? '' : JSON.stringify(value, null, 2);
+  const [text, setText] = useState(shown);
+  const [bad, setBad] = useState(false);
+  useEffect(() => setText(shown), [shown]);
+  const take = () => {
+    try {
+      const next: unknown = text.trim() === '' ? undefined : JSON.parse(text);
+      setBad(false);
+      if (JSON.stringify(next) !== JSON.stringify(value)) onChange(next);
+    } catch {
+      setBad(true);
+    }
+  };
+  return (
+    <JsonInput
+      {...common}
+      size="xs"
+      autosize
+      maxRows={10}
+      value={text}
+      error={bad ? 'must be JSON' : common.error}
+      onChange={setText}
+      onBlur={take}
+    />
+  );
+}

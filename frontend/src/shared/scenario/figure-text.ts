@@ -1,0 +1,30 @@
+import type { ScenarioFigure } from '@orrery/contract';
+
+/** A figure with three significant digits, as published tables have them, and its unit. */
+export function figureText(value: number | null, unit: string): string {
+  if (value === null) return '–';
+  const digits = Math.abs(value) >= 1000 ? Math.round(value) : Number(value.toPrecision(3));
+  return `${digits.toLocaleString()}${unit && ` ${unit}`}`;
+}
+
+/** `1.04×`: result here relative to the published one. */
+export function ratioText({ published, here }: Pick<ScenarioFigure, 'published' | 'here'>): string {
+  if (published === null || here === null || published === 0) return '–';
+  const ratio = here / published;
+  return ratio !== 0 && ratio < 0.01 ? '< 0.01×' : `${Number(ratio.toPrecision(3))}×`;
+}
+
+/** `0.9 to 1.1`, `at most 7 s`; empty without a bar. */
+export function barText({ bar, unit }: Pick<ScenarioFigure, 'bar' | 'unit'>): string {
+  if (!bar) return '';
+  const { least, most } = bar;
+  if (least === null) return most === null ? '' : `at most ${figureText(most, unit)}`;
+  return most === null
+    ? `at least ${figureText(least, unit)}`
+    : `${figureText(least, '')} to ${figureText(most, unit)}`;
+}
+
+/** Caveats of a figure. */
+export function originText({ modelled, note }: Pick<ScenarioFigure, 'modelled' | 'note'>): string {
+  return `${modelled ? 'modelled' : 'measured'}${note && `: ${note}`}`;
+}

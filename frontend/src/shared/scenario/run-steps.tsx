@@ -1,0 +1,33 @@
+import type { ScenarioRun } from '@orrery/contract';
+import { durationText } from '../format/time.js';
+import { useNow } from '../stream/clock.js';
+import { StatusBadge } from '../ui/status-badge.js';
+import classes from './run-steps.module.css';
+
+type Step = ScenarioRun['steps'][number];
+
+/** Detail of a step, with its progress if known. */
+function detailOf({ state, detail, progress }: Step): string {
+  const share = state === 'running' && progress !== null ? `${Math.round(progress * 100)} %` : '';
+  return [detail, share].filter(Boolean).join(', ');
+}
+
+export function RunSteps({ run }: { readonly run: Pick<ScenarioRun, 'steps'> }) {
+  const now = useNow();
+  return (
+    <ol className={classes.steps} aria-label="Steps of the run">
+      {run.steps.map((step) => (
+        <li key={step.title} data-state={step.state}>
+          <StatusBadge state={step.state} status={step.state === 'running' ? 'working' : undefined} compact />
+          <span>
+            {step.title}
+            {detailOf(step) && <span className="muted"> · {detailOf(step)}</span>}
+          </span>
+          <span className="muted tabular">
+            {step.started_ms === null ? step.state : durationText((step.ended_ms ?? now) - step.started_ms)}
+          </span>
+        </li>
+      ))}
+    </ol>
+  );
+}

@@ -1,0 +1,21 @@
+import type { SwitchState } from '@orrery/contract';
+import type { Status } from '../ui/status-badge.js';
+
+/** State of a switch: as last reported, while its agent is connected. */
+export function switchHealth({ connected, description, observed }: SwitchState): { status: Status; text: string } {
+  if (!description) return { status: 'idle', text: 'never connected' };
+  if (!connected) return { status: 'failed', text: 'disconnected' };
+  if (observed?.state === 'failed') return { status: 'failed', text: 'failed' };
+  if (observed?.state === 'progressing') return { status: 'working', text: 'updating' };
+  return observed ? { status: 'healthy', text: 'in sync' } : { status: 'stale', text: 'no report' };
+}
+
+/** `42 of 42`: installed entries of the planned ones. */
+export function installedText({ planned, observed }: SwitchState): string {
+  const installed = observed?.entries?.toLocaleString() ?? '–';
+  return planned ? `${installed} of ${planned.entries.toLocaleString()}` : installed;
+}
+
+/** Share of the switch's capacity that the planned entries use; null: nothing planned. */
+export const usedShare = ({ planned }: SwitchState): number | null =>
+  planned && planned.available > 0 ? planned.entries / planned.available : null;

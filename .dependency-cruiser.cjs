@@ -15,6 +15,13 @@ module.exports = {
   forbidden: [
     { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true } },
     {
+      name: 'no-folder-cycles-in-the-console',
+      severity: 'error',
+      scope: 'folder',
+      from: { path: '^frontend/src/' },
+      to: { circular: true },
+    },
+    {
       name: 'everything-resolves',
       comment: 'An import that leads nowhere would slip through every rule about where it leads.',
       severity: 'error',
@@ -64,7 +71,7 @@ module.exports = {
       '^frontend/src/(editor-model|shared)/',
       CONTRACT,
     ),
-    mayImport('shared-knows-no-page', '^frontend/src/shared/', '^frontend/src/shared/', CONTRACT),
+    mayImport('shared-knows-no-page', '^frontend/src/shared/', '^frontend/src/(shared|editor-model)/', CONTRACT),
     mayImport('agent-imports-contract-only', '^agents/node/', '^agents/node/', CONTRACT),
     {
       name: 'agent-drivers-know-their-port-only',

@@ -9,7 +9,7 @@ import { bench as twin } from './bench/twin.mjs';
 import { setUp } from './setup/main.mjs';
 import { SetupError } from './setup/progress.mjs';
 
-/** All but those that say `twin: false` run the twin or reserve memory, which needs root. */
+/** All except those with `twin: false` run the twin or reserve memory, which needs root. */
 const BENCHES = { planner, engine, containers, boards, deploy, twin };
 
 const HELP = `npm run bench -- NAME [--json]
@@ -17,11 +17,11 @@ const HELP = `npm run bench -- NAME [--json]
 ${Object.entries(BENCHES)
   .map(([name, { title }]) => `  ${name.padEnd(10)} ${title}`)
   .join('\n')}
-  all        every one of them
+  all        all of them
 
-Prints a table, or with --json one object a figure: {name, value, unit, better, bar, baseline, ratio, pass}.`;
+Prints a table, or with --json one object per figure: {name, value, unit, better, bar, baseline, ratio, pass}.`;
 
-/** Fills what follows from the rest of a figure: the ratio to the baseline and whether the bar is met. */
+/** Derives the remaining fields of a figure: the ratio to the baseline and whether the bar is met. */
 function complete({ name, value, unit, better, bar = null, baseline = null }) {
   const ratio = baseline ? value / baseline : null;
   const pass = bar === null ? null : better === 'lower' ? value <= bar : value >= bar;
@@ -68,7 +68,7 @@ async function main() {
   const needsTwin = chosen.some((bench) => bench.twin !== false);
   if (needsTwin && process.getuid?.() !== 0)
     throw new SetupError('This benchmark runs the twin or reserves memory, which needs root.');
-  await setUp({ twin: needsTwin });
+  await setUp(needsTwin ? 'bench' : 'planning');
   const figures = [];
   for (const { run } of chosen) {
     for (const figure of await run()) figures.push(complete(figure));

@@ -1,7 +1,7 @@
 import { mkdirSync, statSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 
-/** The directory is another process's; `told` is what that one says of itself. */
+/** Another process holds the directory; `told` is what that process says about itself. */
 export class ClaimedError extends Error {
   constructor(directory, told) {
     super(`${directory} is in use ${told}`);
@@ -10,9 +10,9 @@ export class ClaimedError extends Error {
 }
 
 /**
- * Makes a directory if it is absent and takes it for this process, until the function that it gives is called or the
- * process ends in whatever way: the claim is a socket name in the kernel, so a kill leaves none behind.
- * Throws ClaimedError when another process has it. Whoever finds it claimed is told what `tell` gives at that moment.
+ * Creates a directory if it is absent and claims it for this process, until the returned function is called or the
+ * process ends, however it ends: the claim is a socket name in the kernel, so nothing is left behind by a kill. Throws
+ * ClaimedError if another process holds it. Whoever finds it claimed gets the current value of `tell`.
  */
 export async function claim(directory, tell) {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
@@ -32,7 +32,7 @@ export async function claim(directory, tell) {
   return () => new Promise((resolve) => server.close(resolve));
 }
 
-/** What the holder of a claim says; a holder that is stopped or just ending says nothing. */
+/** What the holder of a claim says; a stopped or ending holder says nothing. */
 function ask(name) {
   return new Promise((resolve) => {
     let told = '';

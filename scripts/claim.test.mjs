@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { ClaimedError, claim } from './claim.mjs';
 
-test('a directory is one process’s until that one lets go or is killed', async (t) => {
+test('a directory belongs to one process until it is released or the process is killed', async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'orrery-claim-'));
   t.after(() => rmSync(directory, { recursive: true }));
   const release = await claim(directory, () => 'by the first');

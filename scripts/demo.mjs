@@ -1,6 +1,14 @@
 import { createServer } from 'node:net';
 import { parseArgs } from 'node:util';
-import { bringUpRack, deploy, judgedSlos, loadPipelines, packetsPerInstance, startTraffic } from './demo-pipelines.mjs';
+import {
+  boardsUp,
+  bringUpRack,
+  declareApplications,
+  deploy,
+  judgedSlos,
+  loadChains,
+  packetsPerInstance,
+} from './demo-chains.mjs';
 import { everyPage } from './pages.mjs';
 import { setUp } from './setup/main.mjs';
 import { SetupError, step } from './setup/progress.mjs';
@@ -8,11 +16,11 @@ import { isInterrupted, onInterrupt, Stack } from './stack.mjs';
 
 const HELP = `npm run demo [-- OPTIONS]
 
-Installs and builds what is missing, starts Orrery with its twin, deploys the demo pipelines and sends traffic through them.
+Installs and builds what is missing, starts Orrery with its twin, deploys the demo chains and sends traffic through them.
 
   --no-twin     the console with planning only; needs no root
-  --check       bring everything up, wait for packets, met SLOs and every page, print one JSON line, take everything down
-  --empty       do not load the demo pipelines and traffic
+  --check       start everything, wait for packets, met SLOs and every page, print one JSON line, stop everything
+  --empty       do not load the demo chains and applications
   --port N      port of the console on 127.0.0.1 (default 8080; 0 chooses a free one)
   --help        this text`;
 
@@ -36,7 +44,7 @@ function options() {
   }
 }
 
-/** The port, or a free one for 0. Throws when it is taken. */
+/** The port, or a free one for 0. Throws if it is in use. */
 function choosePort(port) {
   return new Promise((resolve, reject) => {
     const probe = createServer();
@@ -63,7 +71,7 @@ async function main() {
   const twin = !noTwin;
   if (twin && process.getuid?.() !== 0) {
     throw new SetupError(
-      'The twin makes network namespaces, which only root may: run this as root, or `npm run demo -- --no-twin` for the console with planning.',
+      'The twin creates network namespaces, which needs root: run this as root, or `npm run demo -- --no-twin` for the console with planning.',
     );
   }
   const seconds = {};
@@ -80,7 +88,7 @@ async function main() {
 
   try {
     const begin = performance.now();
-    await setUp({ twin });
+    const { later } = await setUp(twin ? 'demo' : 'planning');
     seconds.setup = Math.round(performance.now() - begin) / 1000;
     stack.port = await choosePort(check ? 0 : wantedPort);
     await timed('server', 'Server and store', () => stack.start());
@@ -89,17 +97,17 @@ async function main() {
     );
     let report = {};
     if (!empty) {
-      const pipelines = await timed('pipelines', 'Demo pipelines', () => loadPipelines(stack));
+      const chains = await timed('chains', 'Demo chains', () => loadChains(stack));
       if (twin) {
-        await timed('deploy', 'Deployment', () => deploy(stack, pipelines));
-        await timed('traffic', 'Traffic', () => startTraffic(stack));
+        await timed('deploy', 'Deployment', () => deploy(stack, chains));
+        await timed('applications', 'Applications', () => declareApplications(stack));
         if (check) {
           const packets = await timed('packets', 'Packets through every NF', () => packetsPerInstance(stack));
           const slos = await timed('slos', 'SLOs measured and met', () => judgedSlos(stack));
           report = {
             packets,
-            slos: slos.map(({ pipeline_id, slo_id, target, predicted, measured, unit, state }) => ({
-              pipeline_id,
+            slos: slos.map(({ chain_id, slo_id, target, predicted, measured, unit, state }) => ({
+              chain_id,
               slo_id,
               target,
               predicted,
@@ -112,12 +120,16 @@ async function main() {
       }
     }
     if (check) {
+      await timed('boards', 'FPGA boards', async () => {
+        await later;
+        if (twin) await boardsUp(stack);
+      });
       const pages = await timed('pages', 'Every page', () => everyPage(stack));
       await timed('down', 'Taking everything down', () => stack.stop());
       const leftovers = await stack.leftovers();
       const unmet = (report.slos ?? []).filter(({ state }) => state !== 'met');
       const ok = leftovers.length === 0 && unmet.length === 0;
-      const failed = unmet.map(({ pipeline_id, slo_id, state }) => `SLO ${slo_id} of ${pipeline_id} is ${state}`);
+      const failed = unmet.map(({ chain_id, slo_id, state }) => `SLO ${slo_id} of ${chain_id} is ${state}`);
       console.log(
         JSON.stringify({ ok, twin, seconds, ...report, pages, leftovers, failed: failed.join('; ') || null }),
       );
@@ -126,10 +138,11 @@ async function main() {
     console.log(
       `\n  Orrery        ${stack.url}\n  First-run admin secret   ${stack.secret}\n\n  Ctrl-C takes everything down.`,
     );
+    later.catch((error) => console.error(`\nThere are no FPGA boards: ${error.message}`));
     const code = await stack.exited;
     if (!isInterrupted())
       throw new SetupError(
-        `The server ended with ${code}, and the twin with it; its log is ${stack.logFile}.\nWhat was deployed is kept: \`npm run demo\` starts it again.`,
+        `The server ended with ${code}, and the twin with it; its log is ${stack.logFile}.\nDeployments are kept: \`npm run demo\` starts them again.`,
       );
     await new Promise(() => {});
   } catch (error) {

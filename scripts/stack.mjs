@@ -33,7 +33,7 @@ export async function until(what, probe, { timeoutMs = 30_000, everyMs = 100 } =
   }
 }
 
-/** Names of what the machine has that a twin could leave behind. */
+/** What a twin could leave behind on the machine, by name. */
 const machine = () => ({
   interfaces: new Set(readdirSync('/sys/class/net')),
   hugepages: readFileSync('/proc/sys/vm/nr_hugepages', 'utf8').trim(),
@@ -44,9 +44,9 @@ const PROCESS_END_MS = 3000;
 const VANISH_MS = 3000;
 
 /**
- * The running product: the server process (which owns Redis and the twin) and a client of its API. For any purpose but
- * `demo` its state is its own, private store and all, and goes when it stops. There is one of a purpose in a checkout at
- * a time; it removes only what it took for itself.
+ * The running product: the server process (which owns Redis and the twin) and a client of its API. Except for the
+ * purpose `demo`, its state, including the store, is private and is removed when it stops. Only one stack per purpose
+ * runs in a checkout; it removes only what it claimed itself.
  */
 export class Stack {
   #child;
@@ -55,7 +55,7 @@ export class Stack {
   #before;
   #releases = [];
 
-  /** `port` is that of the console; it may be set later, until `start`. */
+  /** `port` is that of the console; it may be set later, before `start`. */
   constructor({ port, purpose, twin }) {
     this.port = port;
     this.runDir = runDir(purpose);
@@ -69,7 +69,9 @@ export class Stack {
     return `http://127.0.0.1:${this.port}`;
   }
 
-  /** Takes the directories of this stack, unless it has them. Throws, and harms nothing, when another one runs in them. */
+  /**
+   * Claims the directories of this stack, unless it has them. Throws, and changes nothing, if another one runs in them.
+   */
   async claim() {
     if (this.#releases.length > 0) return;
     const tell = () => `by process ${process.pid}${this.port ? `, ${this.url}` : ''}`;
@@ -80,7 +82,7 @@ export class Stack {
       await this.#release();
       if (error instanceof ClaimedError)
         throw new SetupError(
-          `Orrery already runs from this checkout (${error.told}). Use that one, or end it first with Ctrl-C.`,
+          `Orrery already runs from this checkout (${error.told}). Use that one, or stop it first with Ctrl-C.`,
         );
       throw error;
     }
@@ -91,22 +93,22 @@ export class Stack {
     await Promise.all(this.#releases.splice(0).map((release) => release()));
   }
 
-  /** The server outlives a command that was killed. */
+  /** The server may outlive a killed command. */
   async #noOrphans() {
     const deadline = Date.now() + PROCESS_END_MS;
     for (let found = this.processes(); found.length > 0; found = this.processes()) {
       if (Date.now() > deadline) {
-        // The server ends everything else with it.
+        // The server stops everything else with itself.
         const servers = found.filter((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(SERVER));
         throw new SetupError(
-          `The server of an earlier command, which was killed, still runs from this checkout. End it: kill ${(servers.length > 0 ? servers : found).join(' ')}`,
+          `The server of an earlier command, which was killed, still runs from this checkout. Stop it: kill ${(servers.length > 0 ? servers : found).join(' ')}`,
         );
       }
       await new Promise((done) => setTimeout(done, 100));
     }
   }
 
-  /** State that a failed run kept for its logs goes with the next run of the same purpose. */
+  /** State that a failed run kept for its logs is removed by the next run with the same purpose. */
   #removeStatesOfTheDead() {
     const stem = basename(this.stateDir).replace(/\d+$/, '');
     for (const name of readdirSync(dirname(this.stateDir))) {
@@ -116,7 +118,7 @@ export class Stack {
     }
   }
 
-  /** Starts the server and waits until it is healthy. Throws when it ends before that. */
+  /** Starts the server and waits until it is healthy. Throws if it ends before that. */
   async start() {
     await this.claim();
     this.#before = machine();
@@ -159,7 +161,7 @@ export class Stack {
     return this.#exit;
   }
 
-  /** Calls the API; gives the parsed body, throws ApiError on any other status than 2xx. */
+  /** Calls the API; returns the parsed body, throws ApiError unless the status is 2xx. */
   async api(method, path, body, headers = {}) {
     const { data } = await this.request(method, path, body, headers);
     return data;
@@ -196,7 +198,7 @@ export class Stack {
     return done;
   }
 
-  /** Waits until a packet was seen to cross what the operation deployed; gives the operation. */
+  /** Waits until a packet was seen to cross what the operation deployed; returns the operation. */
   firstPacket(id, timeoutMs = 30_000) {
     return until(
       `first packet of operation ${id}`,
@@ -209,8 +211,8 @@ export class Stack {
   }
 
   /**
-   * Ends the server and everything that it started, also when it is dead already; may be called again. State that is not
-   * the demo's goes with it unless `keepState`. Does nothing when this stack never had its directories.
+   * Stops the server and everything that it started, even if it is already dead; may be called again. State that is not
+   * the demo's is removed unless `keepState`. Does nothing if this stack never claimed its directories.
    */
   async stop({ graceMs = 10_000, keepState = this.kept } = {}) {
     if (this.#releases.length === 0) return;
@@ -226,7 +228,7 @@ export class Stack {
     await this.#release();
   }
 
-  /** The twin outlives a killed server so that traffic does; here nothing is to outlive it. */
+  /** The twin outlives a killed server so that traffic continues; here nothing may outlive the server. */
   #killGroup() {
     try {
       process.kill(-this.#child.pid, 'SIGKILL');
@@ -235,7 +237,7 @@ export class Stack {
     }
   }
 
-  /** Ids of the processes that have this stack's run directory in their arguments or environment, by /proc. */
+  /** PIDs of the processes that have this stack's run directory in their arguments or environment, from /proc. */
   processes() {
     return readdirSync('/proc')
       .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
@@ -250,8 +252,8 @@ export class Stack {
   }
 
   /**
-   * What should be gone after `stop` and is not. What the kernel still takes down has time for it, and so has what some
-   * other program made meanwhile and will take away.
+   * What should be gone after `stop` and is not. Waits for what the kernel is still removing, and for what other
+   * programs created in the meantime and will remove.
    */
   async leftovers() {
     const deadline = Date.now() + VANISH_MS;
@@ -287,7 +289,7 @@ export class Stack {
 const cleanUps = [];
 let interrupted = false;
 
-/** Runs `cleanUp`, and what was given before, when the user or the system ends this command; says so, and exits. */
+/** Runs `cleanUp`, and earlier ones, when the user or the system interrupts this command; reports it, and exits. */
 export function onInterrupt(cleanUp) {
   cleanUps.push(cleanUp);
   if (cleanUps.length > 1) return;
@@ -306,5 +308,5 @@ export function onInterrupt(cleanUp) {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, begin);
 }
 
-/** Whether the clean-up of an interrupt is under way, so that failures are only its echo. */
+/** Whether the clean-up after an interrupt is in progress, so that failures are only its consequences. */
 export const isInterrupted = () => interrupted;

@@ -1,22 +1,34 @@
 import { spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { stripVTControlCharacters } from 'node:util';
 import { ROOT } from './setup/paths.mjs';
+import { yieldAndEndWithUs } from './setup/progress.mjs';
 
-/** Time that a stage has to take down what it started, before it is killed. */
+/** Time that a stage gets to clean up before it is killed. */
 const GRACE_S = 20;
-const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
+const PIPES_MS = 500;
+/** How Vitest, pytest and Playwright, then Meson, report what they skipped. */
+const SKIPPED = [/(\d+) skipped/g, /^Skipped:\s+(\d+)/gm];
+
+/** The running stages: how to end each, and when it has ended. */
+const running = new Set();
 
 /**
- * Runs one stage's command line. One that takes longer than `limitS` is interrupted, as is one whose user interrupts
- * this command, and killed with all that it started when it does not end then.
- * @param {[name: string, command: string]} stage
+ * Runs one stage's command line and collects its output. One that takes longer than `limitS` is interrupted, and if it
+ * does not end then, killed with all that it started. With `background` it runs at low priority.
+ * @param {{ name: string, command: string, background?: boolean }} stage
  */
-export function runStage([name, command], limitS, graceS = GRACE_S) {
+export async function runStage({ name, command, background = false }, limitS, graceS = GRACE_S) {
   const start = Date.now();
-  console.log(`\n=== ${name}: ${command}`);
-  const child = spawn('bash', ['-c', command], { cwd: ROOT, stdio: ['ignore', 'inherit', 'inherit'], detached: true });
+  const child = spawn('bash', ['-c', command], { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+  const forget = background ? yieldAndEndWithUs(child) : () => undefined;
+  let output = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text) => {
+      output += text;
+    });
   let timedOut = false;
-  let interrupted = false;
   let kill;
   const end = () => {
     if (kill) return;
@@ -25,36 +37,51 @@ export function runStage([name, command], limitS, graceS = GRACE_S) {
       for (const pid of [...descendants(child.pid), -child.pid]) signal(pid, 'SIGKILL');
     }, graceS * 1000);
   };
-  const onSignal = () => {
-    interrupted = true;
-    end();
-  };
   const limit = setTimeout(() => {
     timedOut = true;
-    console.error(`\n${name} takes longer than ${limitS} s: it is ended.`);
+    output += `\n${name} takes longer than ${limitS} s: stopping it.\n`;
     end();
   }, limitS * 1000);
-  for (const each of SIGNALS) process.on(each, onSignal);
-  return new Promise((resolve) => {
-    child.on('exit', (code) => {
-      clearTimeout(limit);
-      clearTimeout(kill);
-      for (const each of SIGNALS) process.off(each, onSignal);
-      if (interrupted) process.exit(130);
-      resolve({ name, ok: code === 0 && !timedOut, timedOut, seconds: (Date.now() - start) / 1000 });
-    });
-  });
+  const exited = new Promise((resolve) => child.on('exit', resolve));
+  const closed = new Promise((resolve) => child.on('close', resolve));
+  const stage = { end, exited };
+  running.add(stage);
+  const code = await exited;
+  clearTimeout(limit);
+  clearTimeout(kill);
+  running.delete(stage);
+  forget();
+  // Processes left running by a test may hold the pipes open forever.
+  await Promise.race([closed, sleep(PIPES_MS)]);
+  const seconds = (Date.now() - start) / 1000;
+  return { name, ok: code === 0 && !timedOut, timedOut, seconds, output, skipped: skippedIn(output) };
+}
+
+/** Interrupts every running stage; resolves when all have ended. */
+export async function endStages() {
+  await Promise.all(
+    [...running].map(({ end, exited }) => {
+      end();
+      return exited;
+    }),
+  );
+}
+
+/** Number of tests that the runners report as skipped. */
+export function skippedIn(output) {
+  const plain = stripVTControlCharacters(output);
+  return SKIPPED.flatMap((pattern) => [...plain.matchAll(pattern)]).reduce((sum, [, count]) => sum + Number(count), 0);
 }
 
 function signal(pid, name) {
   try {
     process.kill(pid, name);
   } catch {
-    // It has ended.
+    // Already ended.
   }
 }
 
-/** What a process started and what that started, also in groups and sessions of their own. */
+/** All descendants of a process, also in groups and sessions of their own. */
 function descendants(root) {
   const parents = new Map();
   for (const pid of readdirSync('/proc').filter((entry) => /^\d+$/.test(entry))) {
@@ -62,7 +89,7 @@ function descendants(root) {
       const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
       parents.set(Number(pid), Number(text.slice(text.lastIndexOf(')') + 2).split(' ')[1]));
     } catch {
-      // It has ended.
+      // Already ended.
     }
   }
   const found = [root];

@@ -3,11 +3,11 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { runStage } from './stage.mjs';
+import { endStages, runStage, skippedIn } from './stage.mjs';
 
-test('a stage tells how it ended', async () => {
-  assert.equal((await runStage(['good', 'true'], 10)).ok, true);
-  assert.equal((await runStage(['bad', 'false'], 10)).ok, false);
+test('a stage reports how it ended', async () => {
+  assert.equal((await runStage({ name: 'good', command: 'true' }, 10)).ok, true);
+  assert.equal((await runStage({ name: 'bad', command: 'false' }, 10)).ok, false);
 });
 
 test('a stage over its limit is ended with all that it started, even what ignores the interrupt', async (t) => {
@@ -15,11 +15,30 @@ test('a stage over its limit is ended with all that it started, even what ignore
   t.after(() => rmSync(folder, { recursive: true }));
   const file = join(folder, 'pid');
   const stubborn = `trap "" INT; setsid sleep 600 & echo $! > ${file}; wait; sleep 600`;
-  const { ok, timedOut, seconds } = await runStage(['stubborn', stubborn], 0.5, 0.5);
+  const { ok, timedOut, seconds } = await runStage({ name: 'stubborn', command: stubborn }, 0.5, 0.5);
   assert.deepEqual([ok, timedOut], [false, true]);
   assert.ok(seconds < 30);
   const pid = readFileSync(file, 'utf8').trim();
   const running = () => existsSync(`/proc/${pid}`) && !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
   for (let attempt = 0; running() && attempt < 50; attempt++) await new Promise((done) => setTimeout(done, 100));
   assert.equal(running(), false);
+});
+
+test('a stage in the background gives the same output', async () => {
+  const { ok, output } = await runStage({ name: 'told', command: 'echo one; echo two >&2', background: true }, 10);
+  assert.equal(ok, true);
+  assert.deepEqual(output.trim().split('\n').toSorted(), ['one', 'two']);
+});
+
+test('running stages can be interrupted together', async () => {
+  const stages = ['a', 'b'].map((name) => runStage({ name, command: 'sleep 600' }, 600));
+  await endStages();
+  for (const { ok } of await Promise.all(stages)) assert.equal(ok, false);
+});
+
+test('what the runners skipped is counted', () => {
+  assert.equal(skippedIn('12 passed, 3 skipped in 4.1s\n'), 3);
+  assert.equal(skippedIn('\x1b[2m      Tests \x1b[22m 5 passed | \x1b[33m2 skipped\x1b[39m (7)\n'), 2);
+  assert.equal(skippedIn('Ok:                 5\nSkipped:            1\n'), 1);
+  assert.equal(skippedIn('all passed'), 0);
 });

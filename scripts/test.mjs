@@ -1,75 +1,95 @@
 import { parseArgs } from 'node:util';
-import { setUp } from './setup/main.mjs';
-import { ROOT, VENV } from './setup/paths.mjs';
-import { SetupError } from './setup/progress.mjs';
-import { runStage } from './stage.mjs';
-
-const BIN = `${ROOT}/node_modules/.bin`;
-
-/** In the order of running: the cheap and telling first. Each is one command line that prints its own result. */
-const STAGES = [
-  ['format', `${BIN}/biome ci --error-on-warnings .`],
-  [
-    'imports',
-    `${BIN}/depcruise --config .dependency-cruiser.cjs backend frontend/src agents/node e2e && node --test --test-reporter=dot scripts/imports.test.mjs`,
-  ],
-  [
-    'python-lint',
-    `${VENV}/bin/ruff check twin fpga && ${VENV}/bin/ruff format --check twin fpga && ${VENV}/bin/mypy --config-file twin/pyproject.toml twin/src/orrery_twin`,
-  ],
-  [
-    'cpp-format',
-    "git ls-files -z 'agents/*.h' 'agents/*.cc' 'fpga/*.h' 'fpga/*.cc' | xargs -0 clang-format-14 --dry-run --Werror",
-  ],
-  ['scripts', 'node --test --test-reporter=dot scripts/claim.test.mjs scripts/stage.test.mjs'],
-  ['unit', `${BIN}/vitest run`],
-  ['nf-cores', 'meson test -C agents/build-asan --print-errorlogs'],
-  ['engine', 'meson test -C agents/build --print-errorlogs'],
-  ['rtl', `${VENV}/bin/python -m pytest fpga --ignore=fpga/board -q && ${VENV}/bin/python fpga/syn/run.py --check`],
-  ['boards', `meson test -C fpga/build --print-errorlogs && ${VENV}/bin/python -m pytest fpga/board -q`],
-  ['twin', `${VENV}/bin/python -m pytest twin -q`],
-  ['e2e', 'npm run --silent test -w e2e'],
-];
+import { claimCheckout, setUpTasks } from './setup/main.mjs';
+import { print, SetupError, step } from './setup/progress.mjs';
+import { endStages, runStage } from './stage.mjs';
+import { STAGES } from './stages.mjs';
+import { TaskGraph } from './task-graph.mjs';
 
 const HELP = `npm test [-- --only STAGE[,STAGE]] [--limit MINUTES] [--help]
 
-Sets up like \`npm run demo\`, then runs every test. Stages: ${STAGES.map(([name]) => name).join(', ')}.
-A stage that takes longer than the limit (25 minutes) is ended and has failed.`;
+Sets up like \`npm run demo\`, then runs every test; each stage starts as soon as its parts are built.
+Stages: ${STAGES.map(({ name }) => name).join(', ')}.
+A stage that takes longer than the limit (40 minutes) is stopped and fails.`;
 
-async function main() {
+function options() {
   const { values } = parseArgs({
     options: {
       only: { type: 'string' },
-      limit: { type: 'string', default: '25' },
+      limit: { type: 'string', default: '40' },
       help: { type: 'boolean', default: false },
     },
   });
-  if (values.help) {
+  if (values.help) return { help: true };
+  const only = values.only?.split(',') ?? STAGES.map(({ name }) => name);
+  const unknown = only.filter((name) => !STAGES.some((stage) => stage.name === name));
+  if (unknown.length > 0) throw new SetupError(`No such stage: ${unknown.join(', ')}.\n\n${HELP}`);
+  const limitS = Number(values.limit) * 60;
+  if (!(limitS > 0)) throw new SetupError(`--limit: ${values.limit} is not a number of minutes.\n\n${HELP}`);
+  return { stages: STAGES.filter(({ name }) => only.includes(name)), limitS };
+}
+
+/** A stage as a task: its output is printed whole when it ends, so that concurrent stages do not mix theirs. */
+function stageTask({ name, command, needs, timed = false }, limitS) {
+  const run = () =>
+    step(`Stage ${name}`, async () => {
+      const result = await runStage({ name, command, background: !timed }, limitS);
+      print(`\n=== ${name}: ${command}\n${result.output}`);
+      return result;
+    });
+  return { name: `stage ${name}`, needs, lane: timed ? 'timed' : 'beside', run };
+}
+
+async function main() {
+  const { help, stages, limitS } = options();
+  if (help) {
     console.log(HELP);
     return 0;
   }
-  const only = values.only?.split(',');
-  const unknown = only?.filter((name) => !STAGES.some(([stage]) => stage === name));
-  const minutes = Number(values.limit);
-  if (!(minutes > 0)) throw new SetupError(`--limit: ${values.limit} is not a number of minutes.\n\n${HELP}`);
-  if (unknown?.length) throw new SetupError(`No such stage: ${unknown.join(', ')}.\n\n${HELP}`);
-
-  if (process.getuid?.() !== 0) {
-    throw new SetupError('The tests of the twin, the agent and the browser make network namespaces: run this as root.');
-  }
-  await setUp({ twin: true, test: true });
-  const results = [];
-  for (const stage of STAGES) if (!only || only.includes(stage[0])) results.push(await runStage(stage, minutes * 60));
-  console.log('');
-  for (const { name, ok, timedOut, seconds } of results)
-    console.log(
-      `${ok ? 'passed' : 'FAILED'}  ${name} (${seconds.toFixed(1)} s${timedOut ? ', over its time limit' : ''})`,
+  if (process.getuid?.() !== 0)
+    throw new SetupError(
+      'The tests of the twin, the agent and the browser create network namespaces: run this as root.',
     );
-  const failed = results.filter(({ ok }) => !ok).length;
-  console.log(`stages: ${results.length - failed} passed, ${failed} failed`);
-  return failed === 0 ? 0 : 1;
+
+  const start = Date.now();
+  const release = await claimCheckout();
+  const parts = setUpTasks(
+    'test',
+    stages.flatMap(({ needs }) => needs),
+  );
+  const graph = new TaskGraph([...parts, ...stages.map((stage) => stageTask(stage, limitS))]).start();
+  const outcomes = await graph.outcomes();
+  await release();
+
+  const setUpFailed = outcomes.find(({ name, ok, ran }) => !ok && ran && !name.startsWith('stage '));
+  if (setUpFailed) console.error(`\n${describe(setUpFailed.error)}`);
+  const rows = stages.map(({ name }) =>
+    rowOf(
+      name,
+      outcomes.find((outcome) => outcome.name === `stage ${name}`),
+    ),
+  );
+  console.log(`\n${rows.map(({ text }) => text).join('\n')}`);
+  console.log(`total ${((Date.now() - start) / 1000).toFixed(0)} s, set-up included`);
+  const failed = rows.filter(({ ok }) => !ok).length;
+  console.log(`stages: ${rows.length - failed} passed, ${failed} failed`);
+  return failed === 0 && !setUpFailed ? 0 : 1;
 }
 
+function rowOf(name, { ok: ended, ran, value, error }) {
+  if (!ran) return { ok: false, text: `NOT RUN ${name}: its set-up failed` };
+  if (!ended) return { ok: false, text: `FAILED  ${name}: ${describe(error)}` };
+  const notes = [
+    `${value.seconds.toFixed(0)} s`,
+    ...(value.skipped > 0 ? [`${value.skipped} skipped`] : []),
+    ...(value.timedOut ? ['over its time limit'] : []),
+  ];
+  return { ok: value.ok, text: `${value.ok ? 'passed ' : 'FAILED '} ${name} (${notes.join(', ')})` };
+}
+
+const describe = (error) => (error instanceof SetupError ? error.message : String(error.stack));
+
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'])
+  process.on(signal, () => endStages().then(() => process.exit(130)));
 main().then(
   (code) => process.exit(code),
   (error) => {

@@ -6,7 +6,7 @@ import { ROOT, VENV } from '../setup/paths.mjs';
 import { step } from '../setup/progress.mjs';
 
 const FPGA = resolve(ROOT, 'fpga');
-const ENGINE = resolve(ROOT, 'agents/build/engine');
+const AGENTS = resolve(ROOT, 'agents/build');
 const RESULTS = resolve(FPGA, 'syn/results');
 const BITS_PER_FRAME = 1514 * 8;
 
@@ -17,7 +17,7 @@ const TABLE_II = {
   nf_ddos_detector: { fpga: [908, 135], vm: [442, 5040] },
   nf_stateful_firewall: {},
 };
-/** Names of the software NFs' figures in orrery-nf-bench; the engine's own benchmark has the NAT's. */
+/** Names of the software NFs' figures in orrery-nf-bench; NAT's is in the engine's own benchmark. */
 const SOFTWARE = {
   nf_sqli_detector: { short: 'sqli-detector 60 B', long: 'sqli-detector 1514 B' },
   nf_ddos_detector: { short: 'ddos-detector ACKs to 1024 destinations' },
@@ -48,7 +48,7 @@ const jsonLines = (text) =>
     .filter((line) => line.startsWith('{'))
     .map((line) => JSON.parse(line));
 
-/** Every module alone in the emulated device: {tsc_mhz, modules: {name: {swap_us, 60: {...}, 1514: {...}}}}. */
+/** Every module on its own in the emulated device: {tsc_mhz, modules: {name: {swap_us, 60: {...}, 1514: {...}}}}. */
 async function emulated() {
   const lines = jsonLines(
     await output(resolve(FPGA, 'build/board/board-bench'), ['--json', resolve(FPGA, 'build/board/slot')]),
@@ -64,15 +64,15 @@ async function emulated() {
   return { tsc_mhz: lines.find((line) => line.tsc_mhz).tsc_mhz, modules };
 }
 
-/** Service time of the software NFs in ns a packet of 60 and of 1,514 bytes. */
+/** Service time of the software NFs in ns per packet of 60 and of 1,514 bytes. */
 async function software(tsc_mhz) {
   const cycles = new Map(
-    [...(await output(resolve(ENGINE, 'nfs/orrery-nf-bench'), [])).matchAll(/^(.+?) +([\d.]+) cycles a packet$/gm)].map(
-      ([, name, value]) => [name, Number(value)],
-    ),
+    [
+      ...(await output(resolve(AGENTS, 'nfs/orrery-nf-bench'), [])).matchAll(/^(.+?) +([\d.]+) cycles per packet$/gm),
+    ].map(([, name, value]) => [name, Number(value)]),
   );
   const [nat] = jsonLines(
-    await output(resolve(ENGINE, 'orrery-engine-bench'), ['--json', '--no-huge', '--only', 'nat 1024 flows']),
+    await output(resolve(AGENTS, 'engine/orrery-engine-bench'), ['--json', '--no-huge', '--only', 'nat 1024 flows']),
   );
   const ns = (name) => {
     if (!cycles.has(name)) throw new Error(`orrery-nf-bench has no figure ${name}`);
@@ -94,7 +94,7 @@ const live = ({ modules }) =>
     ]),
   );
 
-/** CoNFV's Table II; the published latencies do not say for which frames. */
+/** CoNFV's Table II; the paper does not give the frame size of its latencies. */
 function tableTwo({ modules }, services) {
   return Object.entries(TABLE_II).flatMap(([name, { fpga = [], vm = [] }]) => {
     const nf = short(name);
@@ -151,7 +151,7 @@ const swaps = ({ modules }) =>
     figure(`${short(name)}, slot swapped (dlopen, reset, ID)`, swap_us.median, 'us', 'lower'),
   );
 
-/** What the open flow found; other families than CoNFV's Stratix V, so nothing to divide by. */
+/** Results of the open-source flow; the FPGA families differ from CoNFV's Stratix V, so there is no ratio. */
 const resources = () =>
   readdirSync(RESULTS)
     .filter((file) => file.endsWith('.json'))

@@ -10,8 +10,8 @@ import { onInterrupt } from '../stack.mjs';
 import { cpuSeconds, median } from './measure.mjs';
 
 const BUILD = resolve(ROOT, 'agents/build');
-const BOX = resolve(BUILD, 'box/orrery-nf-box');
-const LOAD = resolve(BUILD, 'box/orrery-wire-load');
+const PROGRAM = resolve(BUILD, 'container-nf/orrery-container-nf');
+const LOAD = resolve(BUILD, 'container-nf/orrery-wire-load');
 const ENGINE = resolve(BUILD, 'engine/orrery-engine');
 
 const ROUNDS = 3;
@@ -22,14 +22,14 @@ const NFS = {
   'stateful-firewall': { max_flows: 4096 },
   nat: { external_addresses: ['198.18.0.1'] },
 };
-/** Frames under way at a time: one tells the latency, many the rate. */
+/** Frames in flight at once: one measures latency, many the rate. */
 const LOADS = {
   latency: { window: 1, bytes: 60 },
   '60 B': { window: 256, bytes: 60 },
   '1514 B': { window: 256, bytes: 1514 },
 };
 
-/** First line of a child's output; rejects when it ends before. */
+/** First line of a child's output; rejects if the child ends before. */
 function firstLine(child) {
   return new Promise((done, fail) => {
     createInterface({ input: child.stdout }).once('line', done);
@@ -44,9 +44,11 @@ async function end(child) {
   await ended;
 }
 
-/** A network namespace with the two pairs between load and subject; `run` gives a command's output, `start` a child. */
+/**
+ * A network namespace with the two pairs between load and subject; `run` returns a command's output, `start` a child.
+ */
 async function network() {
-  const holder = spawn('unshare', ['--net', BOX, 'hold'], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const holder = spawn('unshare', ['--net', PROGRAM, 'hold'], { stdio: ['ignore', 'pipe', 'inherit'] });
   onInterrupt(() => end(holder));
   await firstLine(holder);
   const inside = (command, args) => ['nsenter', [`--net=/proc/${holder.pid}/ns/net`, command, ...args]];
@@ -82,7 +84,7 @@ function request(socket, method, params) {
   });
 }
 
-/** The NF between its ports as the agent draws it: hop, queue, NF, hop. */
+/** The NF between its ports as the agent wires it: hop, queue, NF, hop. */
 function graph(nf, config) {
   const modules = [
     ['in', 'port_in', { port: 'near' }],
@@ -108,17 +110,27 @@ const SUBJECTS = {
     await request(socket, 'apply', graph(nf, config));
     return { child, cyclesPerSecond: (await request(socket, 'stats', {})).cycles_per_second };
   },
-  async box({ start }, directory, nf, config) {
+  async container({ start }, directory, nf, config) {
     const instance = resolve(directory, 'instance.json');
     writeFileSync(instance, JSON.stringify({ nf, config, metadata: {} }));
-    const control = resolve(directory, 'box.sock');
+    const control = resolve(directory, 'nf.sock');
     return {
-      child: await start(BOX, ['run', '--near', 'near', '--far', 'far', '--instance', instance, '--control', control]),
+      child: await start(PROGRAM, [
+        'run',
+        '--near',
+        'near',
+        '--far',
+        'far',
+        '--instance',
+        instance,
+        '--control',
+        control,
+      ]),
     };
   },
 };
 
-/** One subject under every load: {load: {pps, p50_us, p99_us, cpu_ns a packet}}. */
+/** One subject under every load: {load: {pps, p50_us, p99_us, CPU time in ns per packet}}. */
 async function measure({ run }, child) {
   const result = {};
   for (const [name, { window, bytes }] of Object.entries(LOADS)) {
@@ -140,15 +152,15 @@ function figures(nf, of, cyclesPerSecond) {
   return [
     ...['60 B', '1514 B'].flatMap((load) => [
       figure(
-        `${nf}, ${load}, box beside engine`,
-        of('box', load, 'packets_per_s') / 1e3,
+        `${nf}, ${load}, container beside engine`,
+        of('container', load, 'packets_per_s') / 1e3,
         'kpps',
         'higher',
         of('engine', load, 'packets_per_s') / 1e3,
       ),
       figure(
-        `${nf}, ${load}, CPU of the box beside the engine's`,
-        cycles('box', load),
+        `${nf}, ${load}, CPU of the container beside the engine's`,
+        cycles('container', load),
         'cycles/packet',
         'lower',
         cycles('engine', load),
@@ -156,8 +168,8 @@ function figures(nf, of, cyclesPerSecond) {
     ]),
     ...['p50_us', 'p99_us'].map((field) =>
       figure(
-        `${nf}, 60 B, one at a time, ${field.replace('_us', '')}, box beside engine`,
-        of('box', 'latency', field),
+        `${nf}, 60 B, one at a time, ${field.replace('_us', '')}, container beside engine`,
+        of('container', 'latency', field),
         'us',
         'lower',
         of('engine', 'latency', field),
@@ -165,7 +177,7 @@ function figures(nf, of, cyclesPerSecond) {
     ),
     figure(
       `${nf}, frames lost`,
-      Object.keys(LOADS).reduce((sum, load) => sum + of('box', load, 'lost'), 0),
+      Object.keys(LOADS).reduce((sum, load) => sum + of('container', load, 'lost'), 0),
       'frames',
       'lower',
     ),
@@ -173,10 +185,11 @@ function figures(nf, of, cyclesPerSecond) {
 }
 
 export const bench = {
-  title: 'container NFs: an NF alone in its box beside the same NF in an engine, over the same kind of veth pairs',
+  title:
+    'container NFs: an NF alone in its container beside the same NF in an engine, over the same kind of veth pairs',
   run: () =>
     step('Containers', async (note) => {
-      const directory = mkdtempSync('/tmp/orrery-box-');
+      const directory = mkdtempSync('/tmp/orrery-container-');
       const wires = await network();
       const results = new Map();
       let cyclesPerSecond = 0;

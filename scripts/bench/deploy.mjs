@@ -1,4 +1,4 @@
-import { bringUpRack, deploy, loadPipelines, packetsPerInstance, startTraffic } from '../demo-pipelines.mjs';
+import { bringUpRack, declareApplications, deploy, loadChains, packetsPerInstance } from '../demo-chains.mjs';
 import { step } from '../setup/progress.mjs';
 import { onInterrupt, Stack } from '../stack.mjs';
 import { cpuSecondsOf, freePort, median } from './measure.mjs';
@@ -8,28 +8,29 @@ const SETTLE_S = 15;
 const IDLE_S = 10;
 
 /**
- * Seconds from just before the request to deploy until the first packet left the chain, traffic running before. Client and
- * server read one clock: they are on one machine.
+ * Seconds from just before the deploy request until the first packet leaves the chain, with traffic already running.
+ * Client and server share one clock: they are on one machine.
  */
-async function deployOnce(stack, pipelines) {
-  for (const { id } of pipelines) {
+async function deployOnce(stack, chains) {
+  for (const { id } of chains) {
     const { data } = await stack.request('DELETE', `/deployments/${id}`).catch(() => ({ data: null }));
     if (data) await stack.operation(data.id);
   }
   const clicked_ms = Date.now();
-  const operation = await stack.api('POST', '/deployments', { pipeline_id: pipelines[0].id });
+  const operation = await stack.api('POST', '/deployments', { chain_id: chains[0].id });
   const seen = await stack.firstPacket(operation.id);
   await stack.operation(operation.id);
-  await deploy(stack, pipelines);
+  await deploy(stack, chains);
   return (seen.first_packet_ms - clicked_ms) / 1000;
 }
 
-/** Latency in us at a percentile of what left the pipeline's chain, from the newest samples. */
-async function latencies(stack, pipelines) {
+/** Latency in us at a percentile, over the packets that left the chain, from the newest samples. */
+async function latencies(stack, chains) {
+  const { sampleKey } = await import('@orrery/contract/sample-keys');
   const figures = [];
-  for (const { id, draft } of pipelines) {
+  for (const { id, draft } of chains) {
     for (const percentile of ['p50', 'p99']) {
-      const key = `pipeline/${id}/latency_${percentile}_us`;
+      const key = sampleKey('chain', id, `latency_${percentile}_us`);
       const { items } = await stack.api('GET', `/samples?keys=${encodeURIComponent(key)}`);
       const values = items[0].points.map(([, value]) => value);
       figures.push({
@@ -53,18 +54,18 @@ export const bench = {
         await stack.start();
         await bringUpRack(stack);
       });
-      const pipelines = await loadPipelines(stack);
-      await startTraffic(stack);
+      const chains = await loadChains(stack);
+      await declareApplications(stack);
       const rounds = await step(`${ROUNDS} deployments`, async () => {
         const seconds = [];
-        for (let round = 0; round < ROUNDS; round++) seconds.push(await deployOnce(stack, pipelines));
+        for (let round = 0; round < ROUNDS; round++) seconds.push(await deployOnce(stack, chains));
         return seconds;
       });
       await packetsPerInstance(stack);
       const busy = await step(`${SETTLE_S} s of demo traffic`, () => cpuSecondsOf(stack, SETTLE_S));
-      const latency = await latencies(stack, pipelines);
-      for (const { id } of (await stack.api('GET', '/twin/traffic')).items)
-        await stack.api('DELETE', `/twin/traffic/${id}`);
+      const latency = await latencies(stack, chains);
+      for (const { id } of (await stack.api('GET', '/applications')).items)
+        await stack.api('DELETE', `/applications/${id}`);
       const idle = await step(`${IDLE_S} s idle`, () => cpuSecondsOf(stack, IDLE_S));
       return [
         { name: 'deploy to first packet, median', value: median(rounds), unit: 's', better: 'lower', bar: 2 },

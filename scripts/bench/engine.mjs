@@ -13,7 +13,9 @@ const SECONDS = 2;
 const HUGEPAGES = '/proc/sys/vm/nr_hugepages';
 const PAGES_WANTED = 512;
 
-/** Millions of packets a second of CPU time that DPDK's own testpmd forwards on one core between two virtual ports. */
+/**
+ * Millions of packets per second of CPU time that DPDK's own testpmd forwards on one core between two virtual ports.
+ */
 async function testpmd(vdevs, memory, extra) {
   const name = `orrery-bench-${process.pid}`;
   const args = ['-l', '0,1', ...memory, '--no-pci', '--no-telemetry', ...vdevs.flatMap((v) => ['--vdev', v])];
@@ -44,7 +46,7 @@ async function testpmd(vdevs, memory, extra) {
     .map((tid) => `/proc/${child.pid}/task/${tid}`)
     .find((task) => /worker/.test(readFileSync(`${task}/comm`, 'utf8')));
   child.kill('SIGINT');
-  // It forwards, and counts, for up to a second more: the CPU time that goes with its count is the last it has used.
+  // It keeps forwarding and counting for up to a second: the matching CPU time is the last reading.
   const used = () => {
     try {
       return cpuSeconds(worker);
@@ -80,7 +82,7 @@ async function ours(memoryFlag) {
     .map((line) => JSON.parse(line));
 }
 
-/** Reserves hugepages for `work` and gives them back; `null` when the machine has none to give. */
+/** Reserves hugepages for `work` and releases them; `null` if the machine has none. */
 async function withHugepages(work) {
   if (!existsSync(HUGEPAGES)) return null;
   const before = readFileSync(HUGEPAGES, 'utf8').trim();
@@ -101,7 +103,7 @@ async function withHugepages(work) {
 const PLAIN = { label: 'no hugepages', ours: '--no-huge', testpmd: ['--no-huge', '-m', '256'] };
 const HUGE = { label: 'hugepages', ours: '--hugepages', testpmd: ['--in-memory', '-m', '256'] };
 
-/** Our figures beside testpmd's with each kind of memory, in turn, so that all meet the same state of the machine. */
+/** Our figures and testpmd's with each kind of memory, in turn, so that all see the same state of the machine. */
 async function rounds(memories) {
   const values = new Map();
   const baselines = new Map();

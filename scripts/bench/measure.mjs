@@ -27,7 +27,7 @@ export function cpuSeconds(path) {
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
 }
 
-/** CPU time in seconds that every process of the stack uses during `seconds`. */
+/** CPU time in seconds that all processes of the stack use during `seconds`. */
 export async function cpuSecondsOf(stack, seconds) {
   const read = () => new Map(stack.processes().map((pid) => [pid, cpuSeconds(`/proc/${pid}`)]));
   const before = read();

@@ -7,7 +7,7 @@ import { SetupError, step } from '../setup/progress.mjs';
 const TSX = join(ROOT, 'node_modules/tsx/dist/cli.mjs');
 const MAIN = join(ROOT, 'backend/planner/bench/main.ts');
 
-/** Figures that the planner's own benchmark prints, one a line. */
+/** Figures printed by the planner's own benchmark, one per line. */
 async function figuresOf(child) {
   const figures = [];
   const lines = createInterface({ input: child.stdout });

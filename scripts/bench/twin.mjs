@@ -1,4 +1,4 @@
-import { bringUpRack } from '../demo-pipelines.mjs';
+import { bringUpRack } from '../demo-chains.mjs';
 import { step } from '../setup/progress.mjs';
 import { onInterrupt, Stack, until } from '../stack.mjs';
 import { freePort, median } from './measure.mjs';

@@ -1,39 +1,56 @@
-import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import { fingerprint, unlessDone } from './fingerprint.mjs';
+import { mesonBuild } from './native.mjs';
 import { ROOT } from './paths.mjs';
 import { run, step } from './progress.mjs';
 
 const FPGA = resolve(ROOT, 'fpga');
 const BUILD = resolve(FPGA, 'build/board');
+/** Progress of a running build; read by `twin/src/orrery_twin/adapters/board_build.py`. */
+const BUILDING = resolve(FPGA, 'build/building');
+/** Interval at which it is rewritten; the twin considers an old one abandoned. */
+const ALIVE_MS = 5000;
 const LIBRARY = resolve(BUILD, 'slot');
-/** Modules that are no hop of a chain: partial images are enough. */
+/** Modules that are not hops of a chain: partial images are enough. */
 const STREAMS = ['nf_aes_ctr', 'nf_sha256_hmac'];
 const NFS = ['nf_stateful_firewall', 'nf_nat', 'nf_sqli_detector', 'nf_ddos_detector', 'nf_elephant_detector'];
 /** Profiles for which bitstreams are made: those of the default topology. */
 const PROFILES = ['de5', 'onetcard'];
 
-/** Runs Verilator over shell and modules and compiles the board process. */
-export async function boardsBuild() {
+/**
+ * Runs Verilator over shell and modules, compiles the board process and creates bitstreams. During the build,
+ * `BUILDING` contains its progress for the twin, which starts the boards once the file is gone.
+ */
+export async function boardsBuild({ background = false } = {}) {
   const print = fingerprint(['fpga/meson.build', 'fpga/board', 'fpga/rtl', 'agents/support']);
-  await unlessDone('boards', print, ['fpga/build/board/boardd'], () =>
-    step('FPGA boards', async (note) => {
-      const configured = { cwd: FPGA };
-      const reconfigure = existsSync(resolve(FPGA, 'build/build.ninja')) ? ['--reconfigure'] : [];
-      await run('meson-boards', 'meson', ['setup', ...reconfigure, 'build'], configured);
-      await run('ninja-boards', 'ninja', ['-C', 'build'], {
-        ...configured,
-        onLine: (line) => {
-          const match = /^\[(\d+)\/(\d+)\]/.exec(line);
-          if (match) note(`${match[1]} of ${match[2]}`);
-        },
-      });
-    }),
-  );
-  await unlessDone('bitstreams', print, ['fpga/build/board/images/de5'], () => step('Bitstreams', bitstreams));
+  try {
+    await unlessDone('boards', print, ['fpga/build/board/boardd', 'fpga/build/board/images/de5'], () =>
+      step('FPGA boards', async (note) => {
+        let progress = 'configuring';
+        const tell = () => writeFileSync(BUILDING, progress);
+        const advance = (text) => {
+          progress = text;
+          note(text);
+          tell();
+        };
+        mkdirSync(dirname(BUILDING), { recursive: true });
+        tell();
+        const alive = setInterval(tell, ALIVE_MS);
+        try {
+          await mesonBuild('boards', 'fpga', 'build', { targets: ['demo'], background, note: advance });
+          await bitstreams((profile) => advance(`bitstreams for ${profile}`));
+        } finally {
+          clearInterval(alive);
+        }
+      }),
+    );
+  } finally {
+    rmSync(BUILDING, { force: true });
+  }
 }
 
-/** One key for this checkout; for each slot every module alone, and whole-device images with the other slots empty. */
+/** One key for this checkout; every module alone for each slot, and whole-device images with the other slots empty. */
 async function bitstreams(note) {
   const key = resolve(BUILD, 'images.key');
   const images = resolve(BUILD, 'images');

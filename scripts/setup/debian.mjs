@@ -4,13 +4,13 @@ import { resolve } from 'node:path';
 import { ROOT } from './paths.mjs';
 import { run, SetupError, step } from './progress.mjs';
 
-/** Whether a command is where programs lie, those for root included. */
+/** Whether a command is in a directory of programs, including those for root. */
 function hasCommand(name) {
   const directories = [...(process.env.PATH ?? '').split(':').filter(Boolean), '/usr/local/sbin', '/usr/sbin', '/sbin'];
   return directories.some((directory) => existsSync(resolve(directory, name)));
 }
 
-/** Names of the packages in the given groups, but for those that stand down for a command that is there. */
+/** Names of the packages in the given groups, except those replaced by a command that is already installed. */
 function wanted(groups) {
   return readFileSync(resolve(ROOT, 'scripts/debian-packages.txt'), 'utf8')
     .split('\n')
@@ -26,7 +26,9 @@ function missing(names) {
     encoding: 'utf8',
   });
   if (query.error) {
-    throw new SetupError(`This is not a Debian system (no dpkg-query). Install what stands for: ${names.join(', ')}.`);
+    throw new SetupError(
+      `This is not a Debian system (no dpkg-query). Install the equivalents of: ${names.join(', ')}.`,
+    );
   }
   const installed = new Set();
   for (const line of query.stdout.split('\n')) {
@@ -36,7 +38,7 @@ function missing(names) {
   return names.filter((name) => !installed.has(name));
 }
 
-/** Installs what is missing of the groups. Services of new packages are not started. Needs root only when one is missing. */
+/** Installs the missing packages of the groups. Does not start their services. Needs root only if one is missing. */
 export async function debianPackages(groups) {
   const names = missing(wanted(groups));
   if (names.length === 0) return;
@@ -49,7 +51,7 @@ export async function debianPackages(groups) {
   await step(`Debian packages (${names.length} missing)`, async (note) => {
     const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', SYSTEMD_OFFLINE: '1', LC_ALL: 'C.UTF-8' };
     const lock = ['-o', 'DPkg::Lock::Timeout=600'];
-    note('mending an interrupted installation');
+    note('repairing an interrupted installation');
     await run('dpkg-configure', 'dpkg', ['--configure', '-a'], { env });
     note('reading lists');
     await run('apt-update', 'apt-get', [...lock, 'update'], { env });

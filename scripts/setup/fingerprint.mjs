@@ -8,7 +8,7 @@ import { SetupError } from './progress.mjs';
 const STAMPS = resolve(WORK_DIR, 'stamps.json');
 const read = () => (existsSync(STAMPS) ? JSON.parse(readFileSync(STAMPS, 'utf8')) : {});
 
-/** Hash of the source files under the given paths (as git sees them, changes included) and of `extra`. */
+/** Hash of the source files under the given paths (as git sees them, including local changes) and of `extra`. */
 export function fingerprint(paths, extra = '') {
   const list = execFileSync('git', ['ls-files', '-co', '--exclude-standard', '-z', '--', ...paths], {
     cwd: ROOT,
@@ -28,13 +28,13 @@ export function isDone(name, print, products) {
 }
 
 /**
- * Runs `work` unless the step last succeeded on the same fingerprint and its products still exist.
- * Throws SetupError when `work` leaves a product out.
+ * Runs `work` unless the step last succeeded on the same fingerprint and its products still exist. Throws SetupError if
+ * a product is missing after `work`.
  */
 export async function unlessDone(name, print, products, work) {
   if (isDone(name, print, products)) return false;
   await work();
-  // npm, for one, may end with 0 half-way when its registry cannot be reached.
+  // npm, for one, may exit with 0 half-way when its registry is unreachable.
   const missing = products.find((product) => !existsSync(resolve(ROOT, product)));
   if (missing)
     throw new SetupError(`The step "${name}" ended without an error but left no ${missing}; its log is in ${LOG_DIR}.`);

@@ -1,130 +1,111 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ClaimedError, claim } from '../claim.mjs';
+import { TaskGraph, withNeeds } from '../task-graph.mjs';
 import { boardsBuild } from './boards.mjs';
 import { debianPackages } from './debian.mjs';
-import { fingerprint, isDone, unlessDone } from './fingerprint.mjs';
-import { ROOT, VENV, WORK_DIR } from './paths.mjs';
-import { run, SetupError, step } from './progress.mjs';
+import { nativeBuild } from './native.mjs';
+import { npmPackages, typeScript } from './node.mjs';
+import { ROOT, WORK_DIR } from './paths.mjs';
+import { SetupError, step } from './progress.mjs';
+import { pythonEnvironment } from './python.mjs';
 
-const NODE_BIN = resolve(ROOT, 'node_modules/.bin');
+/**
+ * What each purpose needs: groups of Debian packages, and parts that are installed or built. `planning` is the console
+ * without a twin; `later` names parts that are not waited for.
+ */
+const PURPOSES = {
+  planning: { groups: ['base'], parts: ['typescript'] },
+  twin: { groups: ['base', 'twin'], parts: ['typescript', 'python', 'engine', 'linkd', 'boards'] },
+  bench: { groups: ['base', 'twin'], parts: ['typescript', 'python', 'benches', 'linkd', 'boards'] },
+  demo: { groups: ['base', 'twin'], parts: ['typescript', 'python', 'engine', 'linkd'], later: ['boards'] },
+  test: {
+    groups: ['base', 'twin', 'test'],
+    parts: [
+      'typescript',
+      'python',
+      'engine',
+      'linkd',
+      'boards',
+      'engine-tests',
+      'board-tests',
+      'sanitized',
+      'linkd-sanitized',
+    ],
+  },
+};
 
-function checkNode() {
-  const [major, minor] = process.versions.node.split('.').map(Number);
-  if (major < 20 || (major === 20 && minor < 19)) {
-    throw new SetupError(`Orrery needs Node 20.19 or newer; this is ${process.versions.node}.`);
-  }
-}
-
-async function npmPackages() {
-  const manifests = [
-    'package.json',
-    'package-lock.json',
-    'backend/*/package.json',
-    'frontend/package.json',
-    'agents/node/package.json',
-    'e2e/package.json',
+/**
+ * The parts of the product as tasks, in order of importance. Parts that have not changed since their last success take
+ * no time. Parts in `later`, and builds needed only by tests, run at low priority.
+ */
+function partsFor({ groups, later = [] }) {
+  const test = groups.includes('test');
+  const part = (name, needs, run) => ({ name, needs, run });
+  return [
+    part('debian', [], () => debianPackages(groups)),
+    part('npm', [], npmPackages),
+    part('typescript', ['npm'], typeScript),
+    part('engine', ['debian'], () => nativeBuild('engine')),
+    part('benches', ['engine'], () => nativeBuild('benches')),
+    part('python', ['debian'], () => pythonEnvironment(test)),
+    part('linkd', ['debian'], () => nativeBuild('linkd')),
+    // The engine first: two large C++ builds at once would only delay the first.
+    part('boards', ['debian', 'engine'], () => boardsBuild({ background: later.includes('boards') })),
+    part('engine-tests', ['engine', 'boards'], () => nativeBuild('engine-tests', { background: true })),
+    part('board-tests', ['boards', 'engine-tests'], () => nativeBuild('board-tests', { background: true })),
+    part('linkd-sanitized', ['linkd', 'board-tests'], () => nativeBuild('linkd-sanitized', { background: true })),
+    part('sanitized', ['linkd-sanitized'], () => nativeBuild('sanitized', { background: true })),
   ];
-  const print = fingerprint(manifests, process.versions.modules);
-  await unlessDone('npm', print, ['node_modules/.bin/tsc'], () =>
-    step('npm packages', () =>
-      run('npm-install', 'npm', ['install', '--no-save', '--no-audit', '--no-fund', '--include=dev'], { cwd: ROOT }),
-    ),
-  );
-}
-
-/** The development set holds the run-time set, so it serves both. */
-async function pythonEnvironment(dev) {
-  const products = ['.venv/bin/python'];
-  const print = fingerprint(['twin/requirements*.txt', 'twin/pyproject.toml', 'fpga/requirements.txt']);
-  if (!dev && isDone('python-dev', print, products)) return;
-  await unlessDone(dev ? 'python-dev' : 'python', print, products, () =>
-    step('Python environment', async (note) => {
-      note('making it');
-      await run('venv', '/usr/bin/python3', ['-m', 'venv', '--system-site-packages', VENV]);
-      note('installing packages');
-      const requirements = dev
-        ? ['-r', 'twin/requirements-dev.txt', '-r', 'fpga/requirements.txt']
-        : ['-r', 'twin/requirements.txt'];
-      await run(
-        'pip',
-        `${VENV}/bin/pip`,
-        ['install', '--disable-pip-version-check', '-q', ...requirements, '-e', 'twin'],
-        {
-          cwd: ROOT,
-        },
-      );
-    }),
-  );
-}
-
-async function buildTypeScript() {
-  const print = fingerprint(['tsconfig*.json', 'backend', 'agents/node', 'frontend', 'package-lock.json']);
-  await unlessDone(
-    'typescript',
-    print,
-    ['backend/server/dist/main.js', 'frontend/dist/index.html', 'agents/node/dist/agent.mjs'],
-    () =>
-      step('Server, agent and console', async (note) => {
-        note('compiling');
-        await run('tsc', `${NODE_BIN}/tsc`, ['-b'], { cwd: ROOT });
-        note('bundling the agent');
-        await run('agent-bundle', 'npm', ['run', 'bundle', '-w', 'agents/node'], { cwd: ROOT });
-        note('bundling the console');
-        await run('console-bundle', 'npm', ['run', 'build', '-w', 'frontend'], { cwd: ROOT });
-      }),
-  );
 }
 
 /**
- * @param {string} directory of the build, below agents/
- * @param {string[]} products of the build, below `directory`
+ * Tasks that install and build what a purpose needs: those named by `only` with their dependencies, or all. Run them
+ * while holding `claimCheckout`.
  */
-async function mesonBuild(title, directory, products, options) {
-  const print = fingerprint(
-    ['agents/meson*', 'agents/box', 'agents/engine', 'agents/support', 'fpga/rtl/nf_sqli_detector/patterns.txt'],
-    options.join(' '),
-  );
-  const files = products.map((product) => `agents/${directory}/${product}`);
-  await unlessDone(directory, print, files, () =>
-    step(title, async (note) => {
-      const configured = { cwd: resolve(ROOT, 'agents') };
-      const reconfigure = existsSync(resolve(ROOT, `agents/${directory}/build.ninja`));
-      await run(
-        `meson-${directory}`,
-        'meson',
-        ['setup', ...(reconfigure ? ['--reconfigure'] : []), directory, ...options],
-        configured,
-      );
-      await run(`ninja-${directory}`, 'ninja', ['-C', directory], {
-        ...configured,
-        onLine: (line) => {
-          const match = /^\[(\d+)\/(\d+)\]/.exec(line);
-          if (match) note(`${match[1]} of ${match[2]}`);
-        },
-      });
-    }),
-  );
+export function setUpTasks(purpose, only = null) {
+  const { parts, later = [] } = PURPOSES[purpose];
+  return withNeeds(partsFor(PURPOSES[purpose]), only ?? [...parts, ...later]);
 }
 
 /**
- * Installs and builds what is missing for a purpose. Whatever has not changed since the last success is left alone.
- * @param {{twin: boolean, test?: boolean}} need
+ * Installs and builds what is missing for a purpose. Resolves when all but its `later` parts are ready, with a promise
+ * for those. Throws SetupError.
+ * @param {keyof typeof PURPOSES} purpose
+ * @returns {Promise<{ later: Promise<void> }>}
  */
-export async function setUp(need) {
-  checkNode();
-  const release = await alone();
-  try {
-    await installAndBuild(need);
-  } finally {
+export async function setUp(purpose) {
+  const { parts } = PURPOSES[purpose];
+  const release = await claimCheckout();
+  const graph = new TaskGraph(setUpTasks(purpose)).start();
+  const all = graph.outcomes().then(async (outcomes) => {
     await release();
+    const failed = outcomes.find(({ ok }) => !ok);
+    if (failed) throw failed.error;
+  });
+  all.catch(() => undefined);
+  try {
+    await Promise.all(parts.map((name) => graph.result(name)));
+  } catch (error) {
+    await all.catch(() => undefined);
+    throw error;
   }
+  return { later: all };
 }
 
-/** One set-up of a checkout at a time, since two would write the same files. Gives what ends the claim. */
-async function alone() {
+/**
+ * Checks that this is a checkout and that Node is new enough, and waits until no other command is setting it up, since
+ * two would write the same files. Returns a function that ends the claim. Throws SetupError.
+ */
+export async function claimCheckout() {
+  const [major, minor] = process.versions.node.split('.').map(Number);
+  if (major < 20 || (major === 20 && minor < 19))
+    throw new SetupError(`Orrery needs Node 20.19 or newer; this is ${process.versions.node}.`);
+  try {
+    execFileSync('git', ['rev-parse', '--git-dir'], { cwd: ROOT, stdio: ['ignore', 'ignore', 'pipe'] });
+  } catch (error) {
+    throw new SetupError(`git cannot read this folder: ${String(error.stderr ?? error.message).trim()}`);
+  }
   const attempt = () =>
     claim(WORK_DIR, () => `by process ${process.pid}`).catch((error) => {
       if (error instanceof ClaimedError) return null;
@@ -140,26 +121,4 @@ async function alone() {
       }
     })
   );
-}
-
-async function installAndBuild({ twin, test = false }) {
-  try {
-    execFileSync('git', ['rev-parse', '--git-dir'], { cwd: ROOT, stdio: ['ignore', 'ignore', 'pipe'] });
-  } catch (error) {
-    throw new SetupError(`git does not answer for this folder: ${String(error.stderr ?? error.message).trim()}`);
-  }
-  await debianPackages(['base', ...(twin || test ? ['twin'] : []), ...(test ? ['test'] : [])]);
-  await npmPackages();
-  if (twin || test) await pythonEnvironment(test);
-  await buildTypeScript();
-  if (twin || test)
-    await mesonBuild('Data-plane engine', 'build', ['build.ninja', 'box/nf-box.tar'], ['--buildtype=release']);
-  if (twin || test) await boardsBuild();
-  if (test)
-    await mesonBuild(
-      'NF cores with sanitizers',
-      'build-asan',
-      ['build.ninja'],
-      ['--buildtype=debug', '-Doptimization=1', '-Db_sanitize=address,undefined', '-Dengine=false'],
-    );
 }

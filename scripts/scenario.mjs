@@ -1,0 +1,94 @@
+import { readArguments, readParameters, UsageError } from './scenario/arguments.mjs';
+import { isGood, tableOf } from './scenario/report.mjs';
+import { targetAt } from './scenario/target.mjs';
+import { SetupError, step } from './setup/progress.mjs';
+import { ApiError, isInterrupted, onInterrupt } from './stack.mjs';
+
+const HELP = `npm run scenario -- NAME [--set key=value]... [--json] [--url URL]
+npm run scenario -- --list [--json]
+
+Runs a scenario on the Orrery at URL or on this machine or, if none is running, on one of its own that is stopped afterwards.
+
+  --set key=value   a parameter, can be repeated; --list shows the parameters
+  --json            print the report as one JSON object instead of a table
+  --list            print the scenarios and their parameters
+  --url URL         a running server; its secret is read from ORRERY_SECRET
+  --help            this text
+
+Exit status: 0 every figure is within its bar, 1 the run failed or a figure is not, 2 the command line is invalid.`;
+
+const POLL_MS = 500;
+
+function describe({ id, title, source, duration_s, needs, parameters }) {
+  const lines = Object.entries(parameters.properties ?? {}).map(
+    ([key, schema]) => `    --set ${`${key}=${schema.default}`.padEnd(32)} ${schema.description ?? ''}`,
+  );
+  const from = source ? ` (${source})` : '';
+  return [`${id}: ${title}${from}, about ${duration_s} s`, `    needs ${needs.join('; ')}`, ...lines].join('\n');
+}
+
+async function follow(target, id) {
+  let told = -1;
+  for (;;) {
+    const run = await target.api('GET', `/scenario-runs/${id}`);
+    for (const [index, { state, title, detail }] of run.steps.entries()) {
+      if (index <= told || state === 'pending' || state === 'running') continue;
+      process.stderr.write(`  ${state.padEnd(8)}${title}${detail ? `: ${detail}` : ''}\n`);
+      told = index;
+    }
+    if (run.state !== 'running') return run;
+    await new Promise((done) => setTimeout(done, POLL_MS));
+  }
+}
+
+async function runOn(target, { name, set, json }) {
+  const { items } = await target.api('GET', '/scenarios?limit=1000');
+  const scenario = items.find(({ id }) => id === name);
+  if (!scenario) throw new UsageError(`No scenario ${name}; known scenarios: ${items.map(({ id }) => id).join(', ')}.`);
+  const parameters = readParameters(set, scenario.parameters);
+  const { id } = await target.api('POST', `/scenarios/${name}/runs`, { parameters });
+  onInterrupt(() => target.api('DELETE', `/scenario-runs/${id}`).catch(() => null));
+  const report = await step(scenario.title, () => follow(target, id));
+  const good = isGood(report);
+  if (json) console.log(JSON.stringify({ ok: good, ...report }));
+  else {
+    console.log(`\n${tableOf(report)}\n`);
+    if (report.state !== 'completed')
+      console.log(`The run ${report.state}${report.detail ? `: ${report.detail}` : ''}`);
+  }
+  return good ? 0 : 1;
+}
+
+async function list(target, { json }) {
+  const { items } = await target.api('GET', '/scenarios?limit=1000');
+  console.log(json ? JSON.stringify(items) : items.map(describe).join('\n\n'));
+  return 0;
+}
+
+async function main() {
+  const options = readArguments(process.argv.slice(2));
+  if (options.help) {
+    console.log(HELP);
+    return 0;
+  }
+  const target = await targetAt(options.url, { twin: !options.list });
+  try {
+    return await (options.list ? list(target, options) : runOn(target, options));
+  } finally {
+    if (!isInterrupted()) await target.stop();
+  }
+}
+
+/** A refused parameter is the caller's fault; any other refusal is a failure of the run. */
+const isUsage = (error) => error instanceof UsageError || (error instanceof ApiError && error.status === 422);
+
+main().then(
+  (code) => process.exit(code),
+  async (error) => {
+    if (isInterrupted()) await new Promise(() => {});
+    const known = error instanceof SetupError || error instanceof ApiError || error instanceof UsageError;
+    console.error(known ? `\n${error.message}` : error);
+    if (error instanceof UsageError) console.error(`\n${HELP}`);
+    process.exit(isUsage(error) ? 2 : 1);
+  },
+);

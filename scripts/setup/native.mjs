@@ -1,0 +1,111 @@
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { fingerprint, unlessDone } from './fingerprint.mjs';
+import { ROOT } from './paths.mjs';
+import { run, step } from './progress.mjs';
+
+const SANITIZERS = ['--buildtype=debug', '-Doptimization=1', '-Db_sanitize=address,undefined'];
+const AGENTS = {
+  source: 'agents',
+  depends: [
+    'agents/meson*',
+    'agents/container-nf',
+    'agents/nfs',
+    'agents/engine',
+    'agents/support',
+    'fpga/rtl/nf_sqli_detector/patterns.txt',
+  ],
+};
+const LINKD = { source: 'twin/linkd', depends: ['twin/linkd', 'agents/support'] };
+const BOARDS = { source: 'fpga', depends: ['fpga/meson.build', 'fpga/board', 'fpga/rtl', 'agents/support'] };
+
+/**
+ * Builds of meson projects: `source` is the project's folder, `directory` the build directory in it, `targets` are
+ * ninja's, or its default ones; `products` are in the build directory.
+ */
+const BUILDS = {
+  engine: {
+    ...AGENTS,
+    title: 'Data-plane engine',
+    directory: 'build',
+    options: ['--buildtype=release'],
+    targets: ['demo'],
+    products: ['engine/orrery-engine', 'container-nf/container-nf.tar'],
+  },
+  benches: {
+    ...AGENTS,
+    title: 'Benchmarks of the data plane',
+    directory: 'build',
+    options: ['--buildtype=release'],
+    targets: [],
+    products: ['engine/orrery-engine-bench'],
+  },
+  'engine-tests': {
+    ...AGENTS,
+    title: 'Tests of the data plane',
+    directory: 'build',
+    options: ['--buildtype=release'],
+    targets: ['tests'],
+    products: ['engine/engine_test'],
+  },
+  sanitized: {
+    ...AGENTS,
+    title: 'NF cores with sanitizers',
+    directory: 'build-asan',
+    options: [...SANITIZERS, '-Dengine=false'],
+    targets: ['tests'],
+    products: ['nfs/nfs_test'],
+  },
+  linkd: {
+    ...LINKD,
+    title: 'Delay line of the twin',
+    directory: 'build',
+    options: [],
+    targets: ['orrery-linkd'],
+    products: ['orrery-linkd'],
+  },
+  'linkd-sanitized': {
+    ...LINKD,
+    title: 'Delay line with sanitizers',
+    directory: 'build-asan',
+    options: SANITIZERS,
+    targets: ['linkd_test'],
+    products: ['linkd_test'],
+  },
+  'board-tests': {
+    ...BOARDS,
+    title: 'Tests of the boards',
+    directory: 'build',
+    options: [],
+    targets: ['tests'],
+    products: ['board/board_test'],
+  },
+};
+
+/** @param {keyof typeof BUILDS} name */
+export async function nativeBuild(name, { background = false } = {}) {
+  const { title, source, depends, directory, options, targets, products } = BUILDS[name];
+  const print = fingerprint(depends, [...options, ...targets].join(' '));
+  const files = products.map((product) => `${source}/${directory}/${product}`);
+  await unlessDone(name, print, files, () =>
+    step(title, (note) => mesonBuild(name, source, directory, { options, targets, background, note })),
+  );
+}
+
+/**
+ * Configures a meson build, or reconfigures an existing one, and runs ninja on it.
+ * @param {string} log name of its log files
+ * @param {string} source folder of the meson project, below the checkout; `directory` is in it
+ */
+export async function mesonBuild(log, source, directory, { options = [], targets = [], background = false, note }) {
+  const at = { cwd: resolve(ROOT, source), background };
+  const reconfigure = existsSync(resolve(ROOT, source, directory, 'build.ninja')) ? ['--reconfigure'] : [];
+  await run(`meson-${log}`, 'meson', ['setup', ...reconfigure, directory, ...options], at);
+  await run(`ninja-${log}`, 'ninja', ['-C', directory, ...targets], {
+    ...at,
+    onLine: (line) => {
+      const match = /^\[(\d+)\/(\d+)\]/.exec(line);
+      if (match) note(`${match[1]} of ${match[2]}`);
+    },
+  });
+}

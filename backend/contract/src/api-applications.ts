@@ -39,7 +39,6 @@ export const APPLICATION_ROUTES = defineRoutes({
     body: ApplicationDefinition,
     status: 201,
     response: Application,
-    problems: [409, 413, 415, 422],
     location: true,
     creates: true,
     etag: true,
@@ -66,7 +65,7 @@ export const APPLICATION_ROUTES = defineRoutes({
     body: ApplicationDefinition,
     status: 200,
     response: Application,
-    problems: [409, 412, 413, 415, 422],
+    problems: [404, 409],
     etag: true,
   },
   restartApplication: {
@@ -78,7 +77,7 @@ export const APPLICATION_ROUTES = defineRoutes({
     params: byName,
     status: 202,
     response: Application,
-    problems: [404, 409, 412],
+    problems: [404, 409],
     etag: true,
   },
   deleteApplication: {
@@ -89,7 +88,7 @@ export const APPLICATION_ROUTES = defineRoutes({
     role: 'operator',
     params: byName,
     status: 204,
-    problems: [404, 412],
+    problems: [404],
     etag: true,
   },
 });

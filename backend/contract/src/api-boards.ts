@@ -45,7 +45,7 @@ export const BOARD_ROUTES = defineRoutes({
     body: ReservationRequest,
     status: 200,
     response: SlotReservation,
-    problems: [404, 415, 422],
+    problems: [404, 409],
   },
   releaseSlot: {
     method: 'DELETE',
@@ -76,7 +76,6 @@ export const BOARD_ROUTES = defineRoutes({
     body: ReconfigurationPolicyRequest,
     status: 201,
     response: ReconfigurationPolicy,
-    problems: [409, 415, 422],
     location: true,
     creates: true,
   },
@@ -90,7 +89,7 @@ export const BOARD_ROUTES = defineRoutes({
     body: ReconfigurationPolicyRequest,
     status: 200,
     response: ReconfigurationPolicy,
-    problems: [404, 415, 422],
+    problems: [404],
   },
   deleteReconfigurationPolicy: {
     method: 'DELETE',
@@ -132,7 +131,6 @@ export const BOARD_ROUTES = defineRoutes({
     body: ReconfigurationRequest,
     status: 202,
     response: Reconfiguration,
-    problems: [409, 415, 422],
     location: true,
     creates: true,
   },

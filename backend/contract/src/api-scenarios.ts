@@ -26,7 +26,7 @@ export const SCENARIO_ROUTES = defineRoutes({
     body: ScenarioRequest,
     status: 202,
     response: ScenarioRun,
-    problems: [404, 409, 415, 422, 502],
+    problems: [404, 409],
     location: true,
   },
   listScenarioRuns: {

@@ -57,7 +57,6 @@ export const ROUTES = defineRoutes({
     body: SessionRequest,
     status: 201,
     response: Session,
-    problems: [415, 422],
   },
   getSession: {
     method: 'GET',
@@ -135,7 +134,7 @@ export const ROUTES = defineRoutes({
     body: Infrastructure,
     status: 200,
     response: Infrastructure,
-    problems: [409, 412, 413, 415, 422],
+    problems: [409],
     etag: true,
   },
   listChains: {
@@ -157,7 +156,6 @@ export const ROUTES = defineRoutes({
     body: ChainDefinition,
     status: 201,
     response: Chain,
-    problems: [409, 413, 415, 422],
     location: true,
     creates: true,
     etag: true,
@@ -171,7 +169,6 @@ export const ROUTES = defineRoutes({
     body: ChainDefinition,
     status: 200,
     response: ValidationResult,
-    problems: [413, 415, 422],
   },
   getChain: {
     method: 'GET',
@@ -195,7 +192,7 @@ export const ROUTES = defineRoutes({
     body: ChainDefinition,
     status: 200,
     response: Chain,
-    problems: [404, 409, 412, 413, 415, 422],
+    problems: [404, 409],
     etag: true,
   },
   deleteChain: {
@@ -206,7 +203,7 @@ export const ROUTES = defineRoutes({
     role: 'designer',
     params: byId,
     status: 204,
-    problems: [404, 409, 412],
+    problems: [404, 409],
     etag: true,
   },
   listChainVersions: {
@@ -231,7 +228,7 @@ export const ROUTES = defineRoutes({
     body: PublishRequest,
     status: 201,
     response: ChainVersion,
-    problems: [404, 409, 412, 415, 422],
+    problems: [404],
     location: true,
     creates: true,
     etag: true,
@@ -256,7 +253,7 @@ export const ROUTES = defineRoutes({
     body: PlanRequest,
     status: 201,
     response: Plan,
-    problems: [404, 409, 415, 422],
+    problems: [404],
     location: true,
     creates: true,
   },
@@ -269,7 +266,7 @@ export const ROUTES = defineRoutes({
     body: PlanRequest,
     status: 200,
     response: Plan,
-    problems: [404, 415, 422],
+    problems: [404],
   },
   certifyPlan: {
     method: 'POST',
@@ -281,7 +278,7 @@ export const ROUTES = defineRoutes({
     body: CertificateRequest,
     status: 200,
     response: PlanCertificate,
-    problems: [404, 409, 415, 422],
+    problems: [404, 409],
   },
   getPlan: {
     method: 'GET',
@@ -318,7 +315,7 @@ export const ROUTES = defineRoutes({
     body: DeployRequest,
     status: 202,
     response: Operation,
-    problems: [404, 409, 415, 422],
+    problems: [404],
     location: true,
     creates: true,
   },
@@ -427,7 +424,6 @@ export const ROUTES = defineRoutes({
     body: JoinTokenRequest,
     status: 201,
     response: JoinToken,
-    problems: [415, 422],
   },
   listEvents: {
     method: 'GET',
@@ -507,7 +503,7 @@ export const ROUTES = defineRoutes({
     query: page,
     status: 200,
     response: pageOf(Fault),
-    problems: [502],
+    twin: true,
   },
   injectFault: {
     method: 'POST',
@@ -518,7 +514,8 @@ export const ROUTES = defineRoutes({
     body: FaultRequest,
     status: 201,
     response: Fault,
-    problems: [404, 409, 415, 422, 502],
+    problems: [404],
+    twin: true,
     creates: true,
   },
   clearFault: {
@@ -529,7 +526,8 @@ export const ROUTES = defineRoutes({
     role: 'operator',
     params: byId,
     status: 204,
-    problems: [404, 502],
+    problems: [404],
+    twin: true,
   },
   listPcaps: {
     method: 'GET',
@@ -540,6 +538,7 @@ export const ROUTES = defineRoutes({
     query: page,
     status: 200,
     response: pageOf(PcapInfo),
+    problems: [502],
   },
   uploadPcap: {
     method: 'POST',
@@ -551,7 +550,7 @@ export const ROUTES = defineRoutes({
     body_type: 'application/octet-stream',
     status: 201,
     response: PcapInfo,
-    problems: [409, 413, 415, 422, 502],
+    twin: true,
   },
   deletePcap: {
     method: 'DELETE',
@@ -561,7 +560,8 @@ export const ROUTES = defineRoutes({
     role: 'operator',
     params: byId,
     status: 204,
-    problems: [404, 409, 502],
+    problems: [404],
+    twin: true,
   },
   startCapture: {
     method: 'POST',
@@ -572,7 +572,8 @@ export const ROUTES = defineRoutes({
     body: CaptureRequest,
     status: 201,
     response: CaptureStatus,
-    problems: [404, 409, 415, 422, 502],
+    problems: [404, 429],
+    twin: true,
     location: true,
     creates: true,
   },
@@ -585,6 +586,7 @@ export const ROUTES = defineRoutes({
     params: byId,
     status: 200,
     response: CaptureStatus,
-    problems: [404, 502],
+    problems: [404],
+    twin: true,
   },
 });

@@ -45,13 +45,14 @@ export const Port = z.int().min(0).max(65535);
 
 /** One reason for a rejected request, with a JSON Pointer (RFC 6901) to the invalid field. */
 export const FieldError = z.strictObject({
-  pointer: z.string(),
+  pointer: z.string().describe('empty: the whole body, or the header'),
+  header: z.string().optional().describe('the invalid request header'),
   detail: z.string(),
   code: z.string().optional(),
 });
 export type FieldError = z.infer<typeof FieldError>;
 
-/** RFC 9457 problem details; `errors` lists each invalid field. */
+/** RFC 9457 problem details; `errors` lists each invalid field, and status 422 always has it. */
 export const Problem = z.object({
   type: z.string(),
   title: z.string(),

@@ -40,6 +40,7 @@ export * from './plan-options.js';
 export * from './reconfiguration.js';
 export * from './route-definition.js';
 export { PAGE_LIMIT } from './route-parameters.js';
+export { problemStatuses } from './route-problems.js';
 export * from './route-types.js';
 export * from './sample-keys.js';
 export * from './scenario.js';

@@ -1,6 +1,24 @@
 import type { z } from 'zod';
 import type { Role } from './lifecycle.js';
 
+export type ProblemStatus =
+  | 400
+  | 401
+  | 403
+  | 404
+  | 408
+  | 409
+  | 412
+  | 413
+  | 414
+  | 415
+  | 422
+  | 429
+  | 431
+  | 500
+  | 502
+  | 503;
+
 export interface RouteDefinition {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** Below `API_PREFIX`, with `{parameters}`. */
@@ -17,8 +35,10 @@ export interface RouteDefinition {
   readonly status: 200 | 201 | 202 | 204;
   readonly response?: z.ZodType;
   readonly response_type?: 'text/event-stream' | 'application/json';
-  /** Problem statuses beyond those that any route may return (400, 401, 403, 429, 500, 503). */
-  readonly problems?: readonly (404 | 409 | 412 | 413 | 415 | 422 | 502)[];
+  /** Problem statuses beyond those that follow from the rest of the definition (`problemStatuses`). */
+  readonly problems?: readonly (404 | 409 | 422 | 429 | 502)[];
+  /** Asks twind: 409 if there is no twin, 502 if it does not answer. */
+  readonly twin?: boolean;
   /** The response has `Location`. */
   readonly location?: boolean;
   /** `Idempotency-Key` is honoured; not with a `body_type`, because the key is bound to the JSON body. */

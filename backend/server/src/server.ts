@@ -11,11 +11,14 @@ import type { FastifyInstance } from 'fastify';
 import { appModule } from './app.module.js';
 import { ensureAdminSecret } from './modules/sessions/admin-secret.js';
 import type { Config } from './platform/config.js';
+import { MAX_PARAM_LENGTH, refuseAddress, refuseConnection, responseHeaders } from './platform/early-refusals.js';
 import { type Log, NestLog } from './platform/log.js';
 import { METRICS, type Metrics } from './platform/metrics.js';
 import { sendConsole, servePages } from './platform/pages.js';
 import { ProblemFilter } from './platform/problem.filter.js';
+import { badHeader } from './platform/problem.js';
 import { Store } from './platform/redis.js';
+import { readBodies } from './platform/request-bodies.js';
 import type { ApiRequest } from './platform/route.js';
 import { claimRunDir } from './platform/run-dir.js';
 import { SOCKETS, type Sockets } from './platform/sockets.js';
@@ -64,7 +67,8 @@ export async function startServer(config: Config, log: Log): Promise<RunningServ
 
 async function makeApp(config: Config, log: Log, store: Store): Promise<NestFastifyApplication> {
   const adapter = new FastifyAdapter({
-    ...(config.tls ? { https: config.tls } : {}),
+    // Node would refuse a request without Host by itself, without a body; `observeRequests` does.
+    ...(config.tls ? { https: { ...config.tls, requireHostHeader: false } } : { http: { requireHostHeader: false } }),
     bodyLimit: BODY_LIMIT_BYTES,
     forceCloseConnections: true,
     requestIdHeader: false,
@@ -72,40 +76,33 @@ async function makeApp(config: Config, log: Log, store: Store): Promise<NestFast
       const given = String(request.headers['x-request-id'] ?? '');
       return /^[A-Za-z0-9._-]{1,80}$/.test(given) ? given : randomUUID();
     },
-    routerOptions: { ignoreTrailingSlash: true, maxParamLength: 300 },
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: MAX_PARAM_LENGTH },
+    frameworkErrors: refuseAddress,
+    clientErrorHandler: refuseConnection,
   });
   const app = await NestFactory.create<NestFastifyApplication>(appModule({ config, log, store }), adapter, {
     logger: new NestLog(log),
     bodyParser: false,
     abortOnError: false,
   });
+  const http = app.getHttpServer() as Server;
+  // An expectation other than 100-continue may be ignored (RFC 9110 10.1.1).
+  http.on('checkExpectation', (request, response) => http.emit('request', request, response));
   const fastify = app.getHttpAdapter().getInstance() as unknown as FastifyInstance;
   readBodies(fastify);
   observeRequests(fastify, app.get<Metrics>(METRICS));
   await servePages(fastify, config);
   app.setGlobalPrefix(API_PREFIX.slice(1), { exclude: ['healthz', 'metrics'] });
   app.useGlobalFilters(new ProblemFilter(log, (reply) => sendConsole(config, reply)));
-  app.get<Sockets>(SOCKETS).attach(app.getHttpServer() as Server, 'tcp');
+  app.get<Sockets>(SOCKETS).attach(http, 'tcp');
   return app;
-}
-
-/** JSON is parsed, octet streams are passed to their handler, everything else is refused with 415. */
-function readBodies(fastify: FastifyInstance): void {
-  fastify.removeAllContentTypeParsers();
-  const parse = fastify.getDefaultJsonParser('error', 'error');
-  fastify.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
-    if (body === '') done(null, undefined);
-    else parse(request, body as string, done);
-  });
-  fastify.addContentTypeParser('application/octet-stream', (_request, payload, done) => done(null, payload));
 }
 
 function observeRequests(fastify: FastifyInstance, metrics: Metrics): void {
   fastify.addHook('onRequest', async (request, reply) => {
-    reply.header('x-request-id', request.id);
-    reply.header('x-content-type-options', 'nosniff');
-    reply.header('referrer-policy', 'no-referrer');
-    if (request.url.startsWith('/api/v1/')) reply.header('cache-control', 'no-store');
+    reply.headers(responseHeaders(request));
+    const { headers, httpVersion } = request.raw;
+    if (headers.host === undefined && httpVersion !== '1.0') throw badHeader(400, 'Host', 'is missing', 'bad-header');
   });
   fastify.addHook('onResponse', async (request, reply) => {
     const route = (request as ApiRequest).routeName ?? 'other';

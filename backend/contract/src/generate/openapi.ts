@@ -1,19 +1,24 @@
 import type { z } from 'zod';
 import { API_PREFIX, ROUTES } from '../api.js';
-import type { RouteDefinition } from '../route-definition.js';
+import type { ProblemStatus, RouteDefinition } from '../route-definition.js';
+import { problemStatuses } from '../route-problems.js';
 import { SchemaWriter } from './json-schema.js';
 
-const PROBLEM_TITLES: Record<number, string> = {
+const PROBLEM_TITLES: Readonly<Record<ProblemStatus, string>> = {
   400: 'Malformed request',
   401: 'No valid session',
   403: 'Not allowed for this role',
   404: 'No such resource',
+  408: 'The request did not arrive in time',
   409: 'Conflict with the current state',
   412: 'The resource has changed since it was read (If-Match)',
   413: 'Body too large',
+  414: 'A part of the path is too long',
   415: 'Unsupported media type',
   422: 'Well-formed, but a field is invalid; see `errors`',
   429: 'Too many attempts',
+  431: 'Headers too large',
+  500: 'Internal error',
   502: 'The twin or an agent failed or rejected the request',
   503: 'The store is temporarily unavailable',
 };
@@ -35,7 +40,8 @@ export function openApi(version: string): Record<string, unknown> {
       summary: 'Network function virtualization with a live digital twin',
       description:
         'Collections return `{items, total}` and `Link: rel="next"`. Errors are problem details (RFC 9457) whose ' +
-        '`errors[].pointer` points at each invalid field. `X-Request-Id` is echoed and included in each problem.',
+        '`errors[].pointer` points at each invalid field; 422 always has `errors`. A number beyond ±(2^53 - 1) is refused ' +
+        'with 422. `X-Request-Id` is echoed and included in each problem.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/' }],
@@ -52,6 +58,7 @@ export function openApi(version: string): Record<string, unknown> {
         Location: { description: 'the resource that was created', schema: { type: 'string' } },
         Link: { description: 'the next page, `rel="next"`', schema: { type: 'string' } },
       },
+      responses: problemResponses(),
       schemas: writer.named(),
     },
   };
@@ -107,14 +114,16 @@ function success(route: RouteDefinition, writer: SchemaWriter): Record<string, u
 }
 
 function problems(route: RouteDefinition): Record<string, unknown> {
-  const statuses = [400, ...(route.role ? [401, 403] : [401, 429]), ...(route.problems ?? []), 503];
   return Object.fromEntries(
-    statuses.map((status) => [
+    problemStatuses(route).map((status) => [status, { $ref: `#/components/responses/${status}` }]),
+  );
+}
+
+function problemResponses(): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(PROBLEM_TITLES).map(([status, description]) => [
       status,
-      {
-        description: PROBLEM_TITLES[status],
-        content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
-      },
+      { description, content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } } },
     ]),
   );
 }

@@ -11,7 +11,7 @@ import type { FastifyReply } from 'fastify';
 import { from, lastValueFrom, type Observable } from 'rxjs';
 import { newId, sha256 } from './ids.js';
 import { LOG, type Log } from './log.js';
-import { conflict, invalid, ProblemError } from './problem.js';
+import { badHeader, conflict, ProblemError } from './problem.js';
 import { STORE, type Store } from './redis.js';
 import { KEYS } from './redis-keys.js';
 import { type ApiRequest, routeOf } from './route.js';
@@ -49,7 +49,7 @@ export class IdempotencyInterceptor implements NestInterceptor {
     if (!route?.creates || given === undefined) return next.handle();
     const key = String(given);
     if (key.length < 1 || key.length > 200)
-      throw new ProblemError(400, 'Idempotency-Key must have 1 to 200 characters.');
+      throw badHeader(400, 'Idempotency-Key', 'must have 1 to 200 characters', 'bad-header');
     const reply = context.switchToHttp().getResponse<FastifyReply>();
     const redisKey = KEYS.idempotency(sha256(`${request.session?.name}\n${request.url}\n${key}`));
     const bodyHash = sha256(JSON.stringify(request.body ?? null));
@@ -97,7 +97,7 @@ export class IdempotencyInterceptor implements NestInterceptor {
     if (claimed) return null;
     const stored = await this.store.json<StoredAnswer>(redisKey);
     if (stored && stored.body_hash !== claim.body_hash)
-      throw invalid([], 'This Idempotency-Key was used with another body.');
+      throw badHeader(422, 'Idempotency-Key', 'was used with another body', 'key-reused');
     if (!stored?.answer)
       throw conflict(
         'The outcome of the request with this Idempotency-Key is unknown; read the resource, and use another key to repeat it.',

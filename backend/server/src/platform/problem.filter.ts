@@ -2,7 +2,7 @@ import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '
 import { API_PREFIX, ROUTES } from '@orrery/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Log } from './log.js';
-import { ProblemError, problemBody, unavailable } from './problem.js';
+import { PROBLEM_TYPE, ProblemError, problemBody, unavailable } from './problem.js';
 import { isStoreAway } from './redis.js';
 
 /** Maximum bytes of a refused body that are read and discarded. */
@@ -38,7 +38,7 @@ export class ProblemFilter implements ExceptionFilter {
       void reply
         .status(problem.status)
         .headers(problem.headers)
-        .header('content-type', 'application/problem+json')
+        .header('content-type', PROBLEM_TYPE)
         .send(JSON.stringify(problemBody(problem, path, request.id)));
     if (problem.status === 413) void restDiscarded(request).then(answer);
     else answer();

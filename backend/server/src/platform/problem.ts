@@ -7,16 +7,21 @@ const TITLES: Record<number, string> = {
   403: 'Not allowed',
   404: 'Not found',
   405: 'Method not allowed',
+  408: 'Request timed out',
   409: 'Conflict',
   412: 'Changed since it was read',
   413: 'Body too large',
+  414: 'Address too long',
   415: 'Unsupported media type',
   422: 'Invalid content',
   429: 'Too many attempts',
+  431: 'Headers too large',
   500: 'Internal error',
   502: 'Upstream failed',
   503: 'Temporarily unavailable',
 };
+
+export const PROBLEM_TYPE = 'application/problem+json';
 
 /** An error that is answered with problem details (RFC 9457). */
 export class ProblemError extends Error {
@@ -34,15 +39,18 @@ export function titleOf(status: number): string {
   return TITLES[status] ?? 'Error';
 }
 
-export function problemBody(error: ProblemError, instance: string, requestId: string): Problem {
+/** A 422 without field errors concerns the body as a whole. */
+export function problemBody(error: ProblemError, instance: string | undefined, requestId: string): Problem {
+  const whole = error.status === 422 ? [{ pointer: '', detail: error.message }] : [];
+  const errors = error.errors.length > 0 ? [...error.errors] : whole;
   return {
     type: 'about:blank',
     title: titleOf(error.status),
     status: error.status,
     detail: error.message,
-    instance,
+    ...(instance === undefined ? {} : { instance }),
     request_id: requestId,
-    ...(error.errors.length > 0 ? { errors: [...error.errors] } : {}),
+    ...(errors.length > 0 ? { errors } : {}),
   };
 }
 
@@ -54,6 +62,11 @@ export function invalid(errors: readonly FieldError[], detail?: string): Problem
   const first = errors[0];
   const summary = first ? `${first.pointer || 'The body'}: ${first.detail}` : 'The content is not valid.';
   return new ProblemError(422, detail ?? summary, errors.slice(0, 100));
+}
+
+/** `status` 400: the header is malformed; 422: it contradicts the rest of the request. */
+export function badHeader(status: 400 | 422, header: string, detail: string, code: string): ProblemError {
+  return new ProblemError(status, `${header} ${detail}.`, [{ pointer: '', header, detail, code }]);
 }
 
 /** Parses, or throws 422 for a body and 400 for parameters. */

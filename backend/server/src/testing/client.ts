@@ -1,4 +1,12 @@
-import { API_PREFIX, ROUTES, type RouteDefinition, type RouteName, type RouteResponse } from '@orrery/contract';
+import {
+  API_PREFIX,
+  Problem,
+  problemStatuses,
+  ROUTES,
+  type RouteDefinition,
+  type RouteName,
+  type RouteResponse,
+} from '@orrery/contract';
 import { type Dispatcher, fetch, type Headers } from 'undici';
 
 export interface Answer<T = unknown> {
@@ -14,7 +22,7 @@ export interface CallOptions {
   readonly headers?: Record<string, string>;
 }
 
-/** Calls the API and validates each successful response against the contract. */
+/** Calls the API and validates each response against the contract. */
 export class ApiClient {
   constructor(
     readonly url: string,
@@ -49,7 +57,7 @@ export class ApiClient {
     if (response.ok) {
       if (response.status !== route.status) throw new Error(`${name} answered ${response.status}, not ${route.status}`);
       route.response?.parse(body);
-    }
+    } else requireProblem(name, response, body);
     return { status: response.status, headers: response.headers, body };
   }
 
@@ -61,4 +69,20 @@ export class ApiClient {
     if (answer.status >= 300) throw new Error(`${name}: ${answer.status} ${JSON.stringify(answer.body)}`);
     return answer.body as RouteResponse<N>;
   }
+}
+
+/** Every refusal is problem details, with a status that OpenAPI declares for the route. */
+export function requireProblem(
+  name: RouteName,
+  response: { status: number; headers: Headers },
+  body: unknown,
+): Problem {
+  const { status, headers } = response;
+  const type = headers.get('content-type');
+  if (!type?.startsWith('application/problem+json')) throw new Error(`${name} answered ${status} with ${type}`);
+  const problem = Problem.parse(body);
+  const declared: readonly number[] = problemStatuses(ROUTES[name]);
+  if (problem.status !== status || !declared.includes(status)) throw new Error(`${name} does not declare ${status}`);
+  if (status === 422 && !problem.errors?.length) throw new Error(`${name} names no field: ${problem.detail}`);
+  return problem;
 }

@@ -39,7 +39,10 @@ class FieldError(BaseModel):
     model_config = ConfigDict(
         extra="forbid",
     )
-    pointer: str
+    pointer: Annotated[str, Field(description="empty: the whole body, or the header")]
+    header: Annotated[str | None, Field(description="the invalid request header")] = (
+        None
+    )
     detail: str
     code: str | None = None
 

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { Inject, Injectable } from '@nestjs/common';
 import type { EventDraft } from '@orrery/contract';
 import {
+  type Constraint,
   type Deployment,
   type DeployRequest,
   type FieldError,
@@ -93,7 +94,7 @@ export class DeploymentsService implements Deployer {
     caller: Caller,
     about?: Pick<Operation, 'id' | 'kind' | 'subject'>,
   ): Promise<Operation> {
-    this.requireDeployable(plan);
+    this.requireDeployable(plan, about ? '' : asked === null ? '/plan_id' : '/chain_id');
     return this.chains.publishing(this.withRunningVersions(plan), caller.name, async (publication) => {
       if (publication.isNew && !mayAct(caller.role, 'designer'))
         throw new ProblemError(403, `Publishing a draft needs the role designer; the session has ${caller.role}.`);
@@ -171,7 +172,8 @@ export class DeploymentsService implements Deployer {
     });
   }
 
-  private requireDeployable(plan: Plan): void {
+  /** `pointer`: what the request named the plan by. */
+  private requireDeployable(plan: Plan, pointer: string): void {
     const coming = this.state.comingPlan;
     if (plan.base_plan !== (coming?.id ?? null))
       throw conflict('Something else was deployed since this was planned; plan again.', [
@@ -181,7 +183,7 @@ export class DeploymentsService implements Deployer {
           code: 'stale-plan',
         },
       ]);
-    if (!plan.feasible) throw invalid(planErrors(plan), planRefusal(plan));
+    if (!plan.feasible) throw invalid(planErrors(plan, pointer), planRefusal(plan));
     this.requireResources(plan);
     const { servers } = this.infrastructure.current.infrastructure;
     const emulated = new Set(servers.filter(({ origin }) => origin === 'twin').map(({ id }) => id));
@@ -228,17 +230,21 @@ function subjectOf({ implementations = [] }: PlanChange, { abandoned, graph, id 
   return nfInstances(graph).find(({ pgraph_node }) => pgraph_node === lost)?.chain_id ?? id;
 }
 
-function planErrors(plan: Plan): FieldError[] {
-  return plan.problems
-    .filter(({ severity }) => severity === 'error')
-    .map(({ pointer, message, code }) => ({ pointer, detail: message, code }));
+/** Errors of the definitions, and the shortages that leave no plan. */
+function planErrors({ problems, conflicts }: Plan, pointer: string): FieldError[] {
+  const errors = problems.filter(({ severity }) => severity === 'error');
+  return [
+    ...errors.map((problem) => ({ pointer: problem.pointer, detail: problem.message, code: problem.code })),
+    ...conflicts.map((conflict) => ({ pointer, detail: shortage(conflict), code: conflict.constraint })),
+  ];
 }
 
-function planRefusal(plan: Plan): string {
-  const [problem] = plan.problems.filter(({ severity }) => severity === 'error');
+function planRefusal({ problems, conflicts: [conflict] }: Plan): string {
+  const problem = problems.find(({ severity }) => severity === 'error');
   if (problem) return `${problem.pointer}: ${problem.message}`;
-  const [conflict] = plan.conflicts;
-  if (!conflict) return 'The plan is not feasible.';
-  const { constraint, needed, available, unit, where } = conflict;
-  return `The plan is not feasible: ${constraint} at ${where} needs ${needed} ${unit}, but only ${available} ${unit} available.`;
+  return conflict ? `The plan is not feasible: ${shortage(conflict)}.` : 'The plan is not feasible.';
+}
+
+function shortage({ constraint, needed, available, unit, where }: Constraint): string {
+  return `${constraint} at ${where} needs ${needed} ${unit}, but only ${available} ${unit} available`;
 }

@@ -14,7 +14,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { bearerToken } from '../../platform/auth.guard.js';
 import { CONFIG, type Config } from '../../platform/config.js';
 import { METRICS, type Metrics } from '../../platform/metrics.js';
-import { ProblemError } from '../../platform/problem.js';
+import { badHeader, ProblemError } from '../../platform/problem.js';
 import { Caller, Input, Route } from '../../platform/route.js';
 import { SOCKETS, type Sockets } from '../../platform/sockets.js';
 import { EVENT_SOURCE, type EventSource } from '../../ports/event-log.js';
@@ -108,7 +108,7 @@ class EventStreamController {
   ): void {
     const resume = request.headers['last-event-id'];
     if (resume !== undefined && !/^\d+-\d+$/.test(String(resume)))
-      throw new ProblemError(400, 'Last-Event-ID is not the id of an event.');
+      throw badHeader(400, 'Last-Event-ID', 'is not the id of an event', 'bad-header');
     // It disconnected during the session look-up: there will be no `close` event to release the place.
     if (reply.raw.destroyed) return void reply.hijack();
     if (!this.places.take())

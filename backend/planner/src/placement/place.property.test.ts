@@ -6,6 +6,7 @@ import { crossTrafficBound } from './lower-bound.js';
 import { depthFirstOrder, fillInOrder, pack } from './packing.js';
 import { type Placement, place } from './place.js';
 import type { PlacementProblem } from './problem.js';
+import { PlacementState } from './state.js';
 
 const STRATEGIES = ['e2', 'packing', 'first-fit-decreasing', 'first-fit', 'random'] as const;
 const run = (problem: PlacementProblem, options: Partial<Parameters<typeof place>[1]> = {}): Placement =>
@@ -55,6 +56,34 @@ describe('place, beside every assignment there is', () => {
     expect(seen.tight).toBeGreaterThan(5);
     expect(seen.best / seen.solved).toBeGreaterThan(0.97);
     expect(seen.missed / (seen.solved + seen.missed)).toBeLessThan(0.05);
+  });
+
+  it('states no traffic below zero, and none where nothing crosses, with rates that do not add up exactly', () => {
+    let together = 0;
+    fc.assert(
+      fc.property(arbitraryProblem(6, 3), fc.array(fc.nat(40), { maxLength: 12 }), (problem, moves) => {
+        const flows = problem.flows.map((flow) => ({ ...flow, rate_bps: flow.rate_bps / 7 + 1e-3 }));
+        const bins = problem.bins.map((bin) => ({ ...bin, cores: 10, link_bps: 1e12, memory_bytes: 1e12 }));
+        const state = new PlacementState(
+          { ...problem, flows, bins },
+          problem.items.map(() => null),
+        );
+        for (const move of moves) {
+          const item = move % problem.items.length;
+          if (state.bin[item]! >= 0) state.remove(item);
+          state.tryAdd(item, Math.floor(move / 6) % bins.length);
+          expect(state.cut).toBeGreaterThanOrEqual(0);
+        }
+        const crosses = flows.some(
+          ({ from, to }) => Math.min(state.bin[from]!, state.bin[to]!) >= 0 && state.bin[from] !== state.bin[to],
+        );
+        if (crosses) return;
+        expect(state.cut).toBe(0);
+        together++;
+      }),
+      { numRuns: 500, seed: 3 },
+    );
+    expect(together).toBeGreaterThan(50);
   });
 
   it('keeps every core within its budget, on the core that it names', () => {

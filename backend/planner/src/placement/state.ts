@@ -203,7 +203,7 @@ export class PlacementState {
   /** Traffic that would cross if the item stood there and all else stayed. Precondition: the item is placed. */
   cutIf(item: number, bin: number): number {
     const s = this.problem.bins.length;
-    return this.cut + this.traffic[item * s + this.bin[item]!]! - this.traffic[item * s + bin]!;
+    return Math.max(0, this.cut + this.traffic[item * s + this.bin[item]!]! - this.traffic[item * s + bin]!);
   }
 
   private mayStand(item: number, bin: number): boolean {
@@ -312,6 +312,12 @@ export class PlacementState {
       else if (before + sign === 0) this.hops--;
     }
     this.bin[item] = sign === 1 ? bin : NOWHERE;
+    if (sign === -1) this.roundCut();
+  }
+
+  /** Rates of different size that are added and taken away again leave a remainder, which may be below zero. */
+  private roundCut(): void {
+    this.cut = this.hops === 0 ? 0 : Math.max(0, this.cut);
   }
 
   private linkFault(item: number, bin: number): number | null {

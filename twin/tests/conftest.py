@@ -35,6 +35,7 @@ def make_rule() -> Callable[..., dict[str, Any]]:
             "kind": kind,
             "priority": 100,
             "from_hosts": [],
+            "from_servers": [],
             "match": [],
             "hop": hop if kind == "hop" else None,
             "key": [],

@@ -10,6 +10,9 @@ export const FabricRule = z.strictObject({
   kind: z.enum(['classify', 'hop', 'return']),
   priority: z.int().min(1).max(60000),
   from_hosts: z.array(Name).describe('hosts whose port the rule applies to; empty: every port'),
+  from_servers: z
+    .array(Name)
+    .describe('kind `hop`: servers that send packets with the tag; switches that tag packets are not listed'),
   match: z.array(MatchTerm),
   hop: HopId.nullable().describe('kind `hop`: the tag that is matched'),
   key: FlowKey,

@@ -43,7 +43,7 @@ export const SloPrediction = z.strictObject({
 
 export const PlanStep = z.strictObject({
   ordinal: z.int().min(0),
-  kind: z.enum(['prepare-node', 'steer-fabric', 'switch-node', 'clean-node', 'settle-fabric']),
+  kind: z.enum(['prepare-node', 'extend-fabric', 'steer-fabric', 'switch-node', 'clean-node', 'settle-fabric']),
   subject: z.string(),
   summary: z.string(),
   interrupts: z.array(Id).describe('chains whose packets the step may lose or delay'),

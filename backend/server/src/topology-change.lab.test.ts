@@ -62,6 +62,22 @@ function grown(rack: Infrastructure): Infrastructure {
   });
 }
 
+/** Two more switches: client-1 is at one and two of the servers at the other. */
+function spread(rack: Infrastructure): Infrastructure {
+  const [leaf] = rack.switches;
+  const at = (node: string) =>
+    node === 'client-1' ? 'edge' : ['server-1', 'server-2'].includes(node) ? 'core' : leaf!.id;
+  return Infrastructure.parse({
+    ...rack,
+    switches: [...rack.switches, { ...leaf, id: 'edge', title: 'Edge' }, { ...leaf, id: 'core', title: 'Core' }],
+    links: [
+      { id: 'edge-core', a: { node: 'edge', port: 'up' }, b: { node: 'core', port: 'down' }, bandwidth_bps: 1e9 },
+      { id: 'core-leaf', a: { node: 'core', port: 'up' }, b: { node: leaf!.id, port: 'up' }, bandwidth_bps: 1e9 },
+      ...rack.links.map((link) => ({ ...link, b: { ...link.b, node: at(link.a.node) } })),
+    ],
+  });
+}
+
 function without(rack: Infrastructure, node: string): Infrastructure {
   const stays = ({ id }: { id: string }) => id !== node;
   return Infrastructure.parse({
@@ -202,6 +218,34 @@ describe.skipIf(missing)(`a chain while the topology changes${missing ? ` (${mis
       expect(await counters()).toMatchObject([passed, passed]);
       const after = engines();
       for (const name of used) expect(after[name]).toBe(before[name]);
+    },
+    LIMIT_MS,
+  );
+
+  it(
+    'is carried over several switches, there and back, before and after servers move to other switches',
+    async () => {
+      const [input, first, second, output] = CHAIN.nodes;
+      const body = { ...CHAIN, nodes: [input!, first!, { ...second!, nf: 'nat' }, output!] };
+      await change(spread(RACK));
+      const { id } = await server.api.call('createChain', { body: ChainDefinition.parse(body) });
+      const accepted = await server.api.call('createDeployment', { body: { chain_id: id } });
+      const done = await server.finished(accepted.id);
+      expect(done, done.error?.detail).toMatchObject({ state: 'COMPLETED' });
+      await server.api.call('createApplication', {
+        body: { id: 'echo', kind: 'probe-server', node: 'web-1', config: {} },
+      });
+      for (const infrastructure of [spread(RACK), RACK]) {
+        await change(infrastructure);
+        const config = { to: 'web-1', rate_per_s: 50, duration_s: 1 };
+        await server.api.call('createApplication', { body: { id: 'probe', kind: 'probe', node: 'client-1', config } });
+        await until('the probes end', async () => (await probe()).state === 'completed');
+        const { sent, received } = await probe();
+        expect(sent).toBeGreaterThan(10);
+        expect(received).toBe(sent);
+        await server.api.request('deleteApplication', { params: { id: 'probe' } });
+      }
+      for (const { packets_in } of await counters()) expect(packets_in).toBeGreaterThan(20);
     },
     LIMIT_MS,
   );

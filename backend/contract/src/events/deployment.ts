@@ -23,7 +23,7 @@ export const DEPLOYMENT_EVENTS = {
     about: 'operation',
     data: z.object({
       ...ofOperation.shape,
-      phase: z.enum(['prepare', 'steer', 'switch', 'clean', 'settle', 'settled']),
+      phase: z.enum(['prepare', 'extend', 'steer', 'switch', 'clean', 'settle', 'settled']),
     }),
   }),
   'operation.waiting': event({

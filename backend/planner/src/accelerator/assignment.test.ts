@@ -178,7 +178,7 @@ describe('what boards run', () => {
     const kinds = steps.map(({ kind }) => kind);
     const order = PHASES.flatMap((phase) => kinds.filter((kind) => kind.startsWith(phase)));
     expect(kinds).toEqual(order);
-    expect(kinds.slice(0, 2)).toEqual(['prepare-node', 'steer-fabric']);
+    expect(kinds.slice(0, 3)).toEqual(['prepare-node', 'extend-fabric', 'steer-fabric']);
     expect(kinds).toContain('clean-node');
   });
 

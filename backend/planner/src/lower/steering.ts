@@ -3,7 +3,6 @@ import { graphOf } from '../check/graph.js';
 import { matchTerms } from '../check/resolve-filter.js';
 import { grouped } from '../grouped.js';
 import { WHOLE_RANGE } from '../igraph/flow-range.js';
-import { placedNodes } from '../igraph/graph.js';
 import { sortAddresses } from './addresses.js';
 import type { LoweringInput } from './input.js';
 import type { MetadataLayout } from './metadata.js';
@@ -39,12 +38,15 @@ export function classMatches({ chain_id, definition }: PlannedChain, layout: Met
     }));
 }
 
-/** Steering of a placed graph: classes to their first hop, hops between servers, replies to the NF that rewrote them. */
+/**
+ * Steering of a placed graph: classes to their first hop, hops to their server, replies to the NF that rewrote them. Every
+ * hop has a rule, because the switch that tags a packet may not be the one at which its server is attached.
+ */
 export function steeringRules(input: LoweringInput): SteeringRule[] {
   return [...classRules(input), ...hopRules(input), ...returnRules(input)];
 }
 
-const BLANK = { from_hosts: [], match: [], hop: null, key: [] };
+const BLANK = { from_hosts: [], from_servers: [], match: [], hop: null, key: [] };
 
 /** The flow ranges of the edge and their targets. */
 function target({ range, hop, to_server }: GraphEdge): SteeringRule['targets'][number] {
@@ -60,20 +62,29 @@ function classRules({ graph, chains, layouts }: LoweringInput): SteeringRule[] {
     classMatches(chain, layouts.get(chain.definition.name)!).flatMap(({ pgraph_edge, ...rule }): SteeringRule[] => {
       const edges = entering.get(pgraph_edge) ?? [];
       if (edges.length === 0) return [];
-      return [{ ...rule, kind: 'classify', hop: null, key: edges[0]!.key, targets: edges.map(target) }];
+      return [{ ...BLANK, ...rule, kind: 'classify', key: edges[0]!.key, targets: edges.map(target) }];
     }),
   );
 }
 
 function hopRules({ graph }: LoweringInput): SteeringRule[] {
-  const crossing = new Map(graph.edges.filter(crossesServers).map((edge) => [edge.to, edge]));
-  return placedNodes(graph).flatMap(({ id, chain_id }): SteeringRule[] => {
-    const edge = crossing.get(id);
-    if (!edge) return [];
-    const to = { ...target(edge), range: WHOLE_RANGE };
-    return [
-      { ...BLANK, id: `hop/${to.hop}`, chain_id, kind: 'hop', priority: PRIORITY.hop, hop: to.hop, targets: [to] },
-    ];
+  const arriving = grouped(
+    graph.edges.filter(({ hop }) => hop !== null),
+    ({ hop }) => String(hop),
+  );
+  return [...arriving.values()].map((edges): SteeringRule => {
+    const [edge] = edges as [GraphEdge];
+    const senders = edges.filter(crossesServers).map(({ from_server }) => from_server!);
+    return {
+      ...BLANK,
+      id: `hop/${edge.hop}`,
+      chain_id: edge.chain_id,
+      kind: 'hop',
+      priority: PRIORITY.hop,
+      from_servers: [...new Set(senders)].sort(),
+      hop: edge.hop,
+      targets: [{ ...target(edge), range: WHOLE_RANGE }],
+    };
   });
 }
 

@@ -79,8 +79,21 @@ describe('makePlan', () => {
         kind: 'classify',
         priority: 30000,
         from_hosts: ['client-1'],
+        from_servers: [],
         match: [],
         hop: null,
+        key: [],
+        targets: [{ range: { lo: 0, hi: 65536 }, hop: 1, server: 'server-1' }],
+      },
+      {
+        id: 'hop/1',
+        chain_id: 'id-fig31',
+        kind: 'hop',
+        priority: 40000,
+        from_hosts: [],
+        from_servers: [],
+        match: [],
+        hop: 1,
         key: [],
         targets: [{ range: { lo: 0, hi: 65536 }, hop: 1, server: 'server-1' }],
       },
@@ -194,6 +207,7 @@ describe('makePlan beside a plan that runs', () => {
     const steps = more.steps.map(({ kind, subject, interrupts }) => [kind, subject, interrupts]);
     expect(steps).toEqual([
       ['prepare-node', nfInstances(more.graph).find(({ id }) => id === 'n.nat.0')!.server, []],
+      ['extend-fabric', 'fabric', []],
       ['steer-fabric', 'fabric', []],
     ]);
     expect(more.fabric.generation).toBe(base.fabric.generation + 1);
@@ -203,7 +217,7 @@ describe('makePlan beside a plan that runs', () => {
     const base = plan([FIGURE_3_1, natChain('n', 'client-2')]);
     const less = plan([natChain('n', 'client-2')], { base });
     expect(less.diff.removed).toHaveLength(4);
-    expect(less.steps.map(({ kind }) => kind)).toEqual(['steer-fabric', 'clean-node']);
+    expect(less.steps.map(({ kind }) => kind)).toEqual(['steer-fabric', 'clean-node', 'settle-fabric']);
   });
 
   it('keeps hops, metadata and addresses, and gives no hop of the running plan to another instance', () => {

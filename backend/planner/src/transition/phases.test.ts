@@ -35,6 +35,7 @@ const hopRule = (hop: number): FabricSpec['rules'][number] => ({
   kind: 'hop',
   priority: 2,
   from_hosts: [],
+  from_servers: [],
   match: [],
   hop,
   key: [],
@@ -86,8 +87,26 @@ describe('the way from what runs to what is wanted', () => {
       'steer',
       { generation: 1, rules: [classify('c1', 1), hopRule(1), hopRule(2)] },
       { generation: 2, rules: [classify('c2', 1), hopRule(1), hopRule(3)] },
+      () => true,
     );
     expect(fabric.rules.map(({ id }) => id)).toEqual(['c2', 'hop/1', 'hop/3', 'hop/2']);
+  });
+
+  it('tells the switches the new hops before any classifier leads to them, and keeps every sender of a hop', () => {
+    const from = (hop: number, ...from_servers: string[]) => ({ ...hopRule(hop), from_servers });
+    const running = { generation: 1, rules: [classify('c1', 1), from(1, 'b'), from(2)] };
+    const wanted = { generation: 2, rules: [classify('c1', 3), from(1, 'a'), from(3)] };
+    const extended = fabricIn('extend', running, wanted, () => true);
+    expect(extended.rules).toEqual([classify('c1', 1), from(1, 'a', 'b'), from(2), from(3)]);
+    const steered = fabricIn('steer', extended, wanted, () => true);
+    expect(steered.rules).toEqual([classify('c1', 3), from(1, 'a', 'b'), from(3), from(2)]);
+    expect(fabricIn('settle', steered, wanted, () => true).rules).toEqual(wanted.rules);
+  });
+
+  it('takes a class from a removed server at once', () => {
+    const running = { generation: 1, rules: [classify('c1', 1), classify('c2', 1)] };
+    const wanted = { generation: 2, rules: [classify('c1', 3), hopRule(3)] };
+    expect(fabricIn('extend', running, wanted, () => false).rules).toEqual([classify('c1', 3), hopRule(3)]);
   });
 
   it('never leads traffic to a hop that is not there, whatever changes', () => {

@@ -6,17 +6,20 @@ export type Nodes = Readonly<Record<string, NodeSpec>>;
 
 /**
  * The phases from what runs to a plan, ordered so that traffic is never steered to something that does not exist:
- * `prepare` adds new instances alongside the old, `steer` (fabric) steers new traffic to them while old hops stay valid,
+ * `prepare` adds new instances alongside the old, `extend` (fabric) makes every switch forward to their hops, `steer` (fabric)
+ * steers new traffic to them while old hops stay valid,
  * `switch` gives remaining instances their new outputs and settings, `clean` removes what is no longer referenced,
  * `settle` (fabric) removes the old hops.
  */
-export const PHASES = ['prepare', 'steer', 'switch', 'clean', 'settle', 'settled'] as const;
+export const PHASES = ['prepare', 'extend', 'steer', 'switch', 'clean', 'settle', 'settled'] as const;
 export type Phase = (typeof PHASES)[number];
 export type NodePhase = 'prepare' | 'switch' | 'clean';
-export type FabricPhase = 'steer' | 'settle';
+export const FABRIC_PHASES = ['extend', 'steer', 'settle'] as const;
+export type FabricPhase = (typeof FABRIC_PHASES)[number];
 
 export const STEP_KIND: Readonly<Record<NodePhase | FabricPhase, PlanStep['kind']>> = {
   prepare: 'prepare-node',
+  extend: 'extend-fabric',
   steer: 'steer-fabric',
   switch: 'switch-node',
   clean: 'clean-node',
@@ -24,7 +27,7 @@ export const STEP_KIND: Readonly<Record<NodePhase | FabricPhase, PlanStep['kind'
 };
 
 export function isFabricPhase(phase: Phase): phase is FabricPhase {
-  return phase === 'steer' || phase === 'settle';
+  return (FABRIC_PHASES as readonly Phase[]).includes(phase);
 }
 
 /**
@@ -59,9 +62,18 @@ export function nodesIn(
   return result;
 }
 
-/** Desired state of the fabric in a phase; the same object if unchanged. */
-export function fabricIn(phase: FabricPhase, running: FabricSpec, wanted: FabricSpec): FabricSpec {
-  const after = phase === 'steer' ? steered(running, wanted) : wanted;
+/** Desired state of the fabric in a phase; the same object if unchanged. `exists`: whether a server is still there. */
+export function fabricIn(
+  phase: FabricPhase,
+  running: FabricSpec,
+  wanted: FabricSpec,
+  exists: (server: string) => boolean,
+): FabricSpec {
+  const after = { extend: extended, steer: steered, settle: (_old: FabricSpec, next: FabricSpec) => next }[phase](
+    running,
+    wanted,
+    exists,
+  );
   return sameFabric(running, after) ? running : after;
 }
 
@@ -99,10 +111,37 @@ function both<T extends { readonly id: string }>(first: T[] = [], second: T[] = 
   return [...first, ...without(second, first, ({ id }) => id)];
 }
 
+/**
+ * What runs, and the new hops of the plan. Switches change one after the other: all must know a hop before one of them
+ * tags packets for it. A class that enters at a removed server, which no switch can be told, is already as in the plan.
+ */
+function extended(running: FabricSpec, wanted: FabricSpec, exists: (server: string) => boolean): FabricSpec {
+  const planned = new Map(wanted.rules.map((rule) => [rule.id, rule]));
+  const kept = running.rules.flatMap((rule) =>
+    rule.kind !== 'classify' || rule.targets.every(({ server }) => exists(server))
+      ? rule
+      : (planned.get(rule.id) ?? []),
+  );
+  const hops = wanted.rules.filter(({ kind }) => kind === 'hop');
+  return { ...wanted, rules: unionOfRules(kept, hops) };
+}
+
 /** The plan's rules and the hops and returns that may still carry packets. */
 function steered(running: FabricSpec, wanted: FabricSpec): FabricSpec {
   const kept = running.rules.filter(({ kind }) => kind !== 'classify');
-  return { ...wanted, rules: [...wanted.rules, ...without(kept, wanted.rules, ruleIdentity)] };
+  return { ...wanted, rules: unionOfRules(wanted.rules, kept) };
+}
+
+/** Of what both have, the first's; a hop with the senders of both. */
+function unionOfRules(first: FabricSpec['rules'], second: FabricSpec['rules']): FabricSpec['rules'] {
+  const senders = new Map(second.map(({ hop, from_servers }) => [hop, from_servers]));
+  const joined = first.map((rule) => {
+    const more = rule.kind === 'hop' ? (senders.get(rule.hop) ?? []) : [];
+    return more.every((server) => rule.from_servers.includes(server))
+      ? rule
+      : { ...rule, from_servers: [...new Set([...rule.from_servers, ...more])].sort() };
+  });
+  return [...joined, ...without(second, first, ruleIdentity)];
 }
 
 function ruleIdentity(rule: FabricSpec['rules'][number]): string {

@@ -28,12 +28,13 @@ export function stepsBetween(
   servers: readonly string[],
   abandoned: ReadonlySet<string> = new Set(),
 ): PlanStep[] {
+  const present = new Set(servers);
   let { nodes, fabric } = base ?? NOTHING;
   const steps: Step[] = [];
   for (const phase of PHASES) {
     if (phase === 'settled') break;
     if (isFabricPhase(phase)) {
-      const after = fabricIn(phase, fabric, next.fabric);
+      const after = fabricIn(phase, fabric, next.fabric, (server) => present.has(server));
       if (after !== fabric) steps.push(fabricStep(phase, fabric, after));
       fabric = after;
     } else {
@@ -76,7 +77,7 @@ function fabricStep(phase: FabricPhase, was: FabricSpec, is: FabricSpec): Step {
   const kept = new Set(is.rules.map(({ id }) => id));
   const written = is.rules.filter((rule) => !sameContent(before.get(rule.id), rule));
   const removed = was.rules.filter(({ id }) => !kept.has(id));
-  const rerouted = phase === 'settle' ? [] : [...removed, ...written.filter(({ id }) => before.has(id))];
+  const rerouted = phase === 'steer' ? [...removed, ...written.filter(({ id }) => before.has(id))] : [];
   const parts = [
     [written.length, 'written'],
     [removed.length, 'removed'],

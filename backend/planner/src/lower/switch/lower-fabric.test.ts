@@ -62,6 +62,7 @@ const rule = (kind: FabricRule['kind'], targets: Target[], more: Partial<FabricR
     kind,
     priority: 100,
     from_hosts: [],
+    from_servers: [],
     match: [],
     hop: kind === 'hop' ? targets[0]!.hop : null,
     key: [],
@@ -214,9 +215,24 @@ describe('a class', () => {
 
 describe('a hop', () => {
   it('goes to its server with any metadata, also back where it came from', () => {
-    const { switches } = lowerFabric(row(2), NONE, [rule('hop', [{ hop: 0x203, server: 'server-2' }])]);
+    const hop = rule('hop', [{ hop: 0x203, server: 'server-2' }], { from_servers: ['server-2'] });
+    const { switches } = lowerFabric(row(2), NONE, [hop]);
     const { sent } = runSwitch(switches.get('sw-2')!, 'ps', frame({ 'eth.dst': tagged(0x203, 0xbeef) }));
     expect(sent.map(({ port }) => port)).toEqual(['ps']);
+  });
+
+  it('has an entry only where its tag arrives: from a server that sends it, or from another switch', () => {
+    const counts = (target: string, from_servers: string[], switches = 4) => {
+      const lowered = lowerFabric(row(switches), NONE, [rule('hop', [{ hop: 1, server: target }], { from_servers })]);
+      return [...lowered.switches.values()].map(
+        ({ entries }) => entries.filter(({ rule_id }) => rule_id === 'hop/1').length,
+      );
+    };
+    expect(counts('server-1', [], 1)).toEqual([0]);
+    expect(counts('server-1', ['server-1'], 1)).toEqual([1]);
+    expect(counts('server-1', [])).toEqual([1, 1, 1, 0]);
+    expect(counts('server-1', ['server-4'])).toEqual([1, 1, 1, 1]);
+    expect(counts('server-2', [])).toEqual([0, 1, 1, 0]);
   });
 });
 
@@ -235,6 +251,7 @@ describe('a return', () => {
 });
 
 describe('what cannot be', () => {
+  const hopFromItself = (hop: number) => rule('hop', [{ hop, server: 'server-1' }], { from_servers: ['server-1'] });
   const classify = rule('classify', [{ hop: 1, server: 'server-1' }]);
   const lacking = (part: Partial<SwitchAbilities>) => new Map([['sw-1', { ...ASSUMED_ABILITIES, ...part }]]);
   const two = rule('classify', [
@@ -274,13 +291,13 @@ describe('what cannot be', () => {
 
   it('is told: more than an assumed switch takes in one message', () => {
     const most = ASSUMED_ABILITIES.entries!;
-    const hops = Array.from({ length: most }, (_, i) => rule('hop', [{ hop: i + 1, server: 'server-1' }]));
+    const hops = Array.from({ length: most }, (_, i) => hopFromItself(i + 1));
     const [conflict] = lowerFabric(row(1, 1_000_000), NONE, hops).conflicts;
     expect(conflict).toMatchObject({ constraint: 'switch-table', available: most, where: 'sw-1' });
   });
 
   it('is told: more than a switch has room for, by its own word or the operator’s, or in one table', () => {
-    const hops = Array.from({ length: 20 }, (_, i) => rule('hop', [{ hop: i + 1, server: 'server-1' }]));
+    const hops = Array.from({ length: 20 }, (_, i) => hopFromItself(i + 1));
     const needed = lowerFabric(row(1), NONE, hops).tables[0]!.entries;
     const conflict = { constraint: 'switch-table', needed, available: 16, unit: 'entries', where: 'sw-1' };
     expect(lowerFabric(row(1, 16), NONE, hops).conflicts).toEqual([conflict]);

@@ -132,8 +132,11 @@ export class SwitchProgram {
     this.entries.push({ table, priority, rule_id: null, match, actions });
   }
 
-  private hopClaims({ hop, targets }: FabricRule): Claim[] {
-    if (hop === null || this.portOf(targets[0]!) === undefined) return [];
+  /** None where no frame with the tag can arrive: from an attached server that sends it, or from another switch. */
+  private hopClaims({ hop, targets, from_servers }: FabricRule): Claim[] {
+    const { dataPlanes, transit } = this.place;
+    const arrives = transit.has(targets[0]!.server) || from_servers.some((id) => dataPlanes.has(id));
+    if (hop === null || !arrives || this.portOf(targets[0]!) === undefined) return [];
     const tag = this.abilities.match['eth.dst']?.kind;
     if (tag !== 'mask' && tag !== 'prefix') throw new Inability('match the hop in eth.dst apart from the metadata');
     const match = { fields: { 'eth.dst': tagMatch(hop) } };

@@ -20,7 +20,7 @@ export function tableBeforeHops(
 ): TableBeforeHops {
   const [server] = infrastructure.servers;
   const targets = server ? [{ range: WHOLE_RANGE, hop: 1, server: server.id }] : [];
-  const common = { hop: null, key: [], targets };
+  const common = { hop: null, from_servers: [], key: [], targets };
   const rules: FabricRule[] = [
     ...classes.map(({ pgraph_edge: _, ...rule }): FabricRule => ({ ...rule, ...common, kind: 'classify' })),
     ...returned.map(
@@ -52,16 +52,20 @@ export function tableUse(
   before: FabricSpec | null,
   planned: FabricSpec,
 ): { readonly tables: Plan['tables']; readonly conflicts: readonly Constraint[] } {
+  const servers = new Set(infrastructure.servers.map(({ id }) => id));
   const after = lowerFabric(infrastructure, abilities, planned.rules);
-  const steered = before ? fabricIn('steer', before, planned).rules : planned.rules;
-  const between = lowerFabric(infrastructure, abilities, steered);
+  const between = before
+    ? (['extend', 'steer'] as const).map((phase) =>
+        lowerFabric(infrastructure, abilities, fabricIn(phase, before, planned, (id) => servers.has(id)).rules),
+      )
+    : [];
   return {
     tables: after.tables.map(({ id, entries, available }, i) => ({
       switch: id,
       entries,
-      most_entries: Math.max(entries, between.tables[i]!.entries),
+      most_entries: Math.max(entries, ...between.map(({ tables }) => tables[i]!.entries)),
       available,
     })),
-    conflicts: after.conflicts.length > 0 ? after.conflicts : between.conflicts,
+    conflicts: [after, ...between].find(({ conflicts }) => conflicts.length > 0)?.conflicts ?? [],
   };
 }

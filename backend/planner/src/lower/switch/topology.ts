@@ -20,6 +20,10 @@ export interface SwitchPlace {
   readonly distant: readonly { readonly port: string; readonly endpoint: Endpoint }[];
   /** By server: the port that leads to its data plane. */
   readonly towards: ReadonlyMap<string, string>;
+  /** Servers whose data plane is attached here. */
+  readonly dataPlanes: ReadonlySet<string>;
+  /** Servers to whose data plane another switch forwards through this one. */
+  readonly transit: ReadonlySet<string>;
 }
 
 /** Where a link ends at a switch. */
@@ -44,6 +48,19 @@ export function switchPlaces(infrastructure: Infrastructure): SwitchPlace[] {
     const found = interfacesOf(server, infrastructure).find(({ port }) => port === server.nics[0]!.name);
     return found && ports.has(found.peer.node) ? [{ id: server.id, at: found.peer.node, port: found.peer.port }] : [];
   });
+  const towards = new Map(
+    switches.map(({ id }) => {
+      const reached = dataPlanes.flatMap(({ id: server, ...attachment }) => {
+        const port = leading(id, attachment);
+        return port === undefined ? [] : [[server, port] as const];
+      });
+      return [id, new Map(reached)] as const;
+    }),
+  );
+  const nextSwitch = (from: string, server: string) => {
+    const port = towards.get(from)!.get(server);
+    return ports.get(from)!.find(({ name }) => name === port)?.neighbour;
+  };
   return switches.map(({ id, table_entries }) => {
     const reached = endpoints.flatMap(({ endpoint, ...attachment }) => {
       const port = leading(id, attachment);
@@ -57,11 +74,12 @@ export function switchPlaces(infrastructure: Infrastructure): SwitchPlace[] {
       ports: ports.get(id)!,
       attached: which(true),
       distant: which(false),
-      towards: new Map(
-        dataPlanes.flatMap(({ id: server, ...attachment }) => {
-          const port = leading(id, attachment);
-          return port === undefined ? [] : [[server, port] as const];
-        }),
+      towards: towards.get(id)!,
+      dataPlanes: new Set(dataPlanes.filter(({ at }) => at === id).map((server) => server.id)),
+      transit: new Set(
+        dataPlanes
+          .map((server) => server.id)
+          .filter((server) => switches.some((other) => nextSwitch(other.id, server) === id)),
       ),
     };
   });

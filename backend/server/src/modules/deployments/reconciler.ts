@@ -124,7 +124,7 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
       const before = this.state.desired;
       const index = PHASES.slice(PHASES.indexOf(wanted)).findIndex((phase) => this.changes(before, phase, head));
       const phase = PHASES[PHASES.indexOf(wanted) + index]!;
-      const desired = desiredIn(before, phase, head);
+      const desired = this.desiredIn(before, phase, head);
       const now = Date.now();
       let operation = resumed(this.current(head), now);
       for (const over of PHASES.slice(0, PHASES.indexOf(phase)))
@@ -136,9 +136,13 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
 
   private changes(before: Desired, phase: Phase, head: Accepted): boolean {
     if (phase === 'settled') return true;
-    const after = desiredIn(before, phase, head);
+    const after = this.desiredIn(before, phase, head);
     if (isFabricPhase(phase)) return after.fabric !== before.fabric;
     return after.waiting_for.length > 0;
+  }
+
+  private desiredIn(before: Desired, phase: Phase, head: Accepted): Desired {
+    return desiredIn(before, phase, head, (server) => this.fleet.status(server) !== undefined);
   }
 
   private tellNodes(): void {
@@ -337,7 +341,12 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
 }
 
 /** Desired state in a phase, derived from the previous desired state. */
-function desiredIn(before: Desired, phase: Phase, { plan, operation }: Accepted): Desired {
+function desiredIn(
+  before: Desired,
+  phase: Phase,
+  { plan, operation }: Accepted,
+  exists: (server: string) => boolean,
+): Desired {
   const generation = before.generation + 1;
   const base: Desired = {
     ...before,
@@ -348,7 +357,7 @@ function desiredIn(before: Desired, phase: Phase, { plan, operation }: Accepted)
     waiting_for: [],
   };
   if (isFabricPhase(phase)) {
-    const fabric = fabricIn(phase, before.fabric, plan.fabric);
+    const fabric = fabricIn(phase, before.fabric, plan.fabric, exists);
     return { ...base, fabric: numbered(before.fabric, fabric, generation) };
   }
   if (phase === 'settled') return { ...base, generation: before.generation };
@@ -373,6 +382,7 @@ function numbered<S extends NodeSpec | FabricSpec>(before: S | undefined, next: 
 function stepEvent(operation: Operation, phase: Phase): EventDraft {
   const titles: Record<Phase, string> = {
     prepare: 'New instances start',
+    extend: 'Every switch forwards to them',
     steer: 'Traffic is steered to them',
     switch: 'Instances that stay are switched over',
     clean: 'Instances that are no longer needed end',

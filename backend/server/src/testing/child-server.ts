@@ -4,6 +4,13 @@ import { promisify } from 'node:util';
 import type { Scratch, TestOptions } from './server.js';
 
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
+const KILL_PRELOAD = new URL('./kill-preload.mjs', import.meta.url).href;
+
+/** Where a server ends itself with SIGKILL: before its n-th step (`kill-preload.mjs`) from now on, or right after it. */
+export interface KillStep {
+  readonly step: number;
+  readonly when: 'before' | 'after';
+}
 
 /** The built server in a separate process, to be killed. */
 export class ChildServer {
@@ -18,7 +25,8 @@ export class ChildServer {
   /** Does not wait until it is ready. */
   static begin(scratch: Scratch, options: TestOptions = {}): ChildServer {
     const env = { ...process.env, ...scratch.env(options) };
-    return new ChildServer(spawn(process.execPath, [MAIN], { env, stdio: ['ignore', 'pipe', 'inherit'] }));
+    const args = ['--import', KILL_PRELOAD, MAIN];
+    return new ChildServer(spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'inherit', 'ipc'] }));
   }
 
   static async start(scratch: Scratch, options: TestOptions = {}): Promise<ChildServer> {
@@ -29,6 +37,22 @@ export class ChildServer {
       child.stdout!.on('data', () => server.url && resolve());
     });
     return server;
+  }
+
+  /** Resolves once steps count, or it has ended. Step 0: it goes on living. */
+  async killAt(point: KillStep): Promise<void> {
+    const armed = new Promise((resolve) => {
+      this.child.once('message', resolve);
+      this.child.once('exit', resolve);
+    });
+    if (this.isGone) return;
+    this.child.send(point, () => undefined);
+    await armed;
+  }
+
+  /** Whether it has ended. */
+  get isGone(): boolean {
+    return this.child.exitCode !== null || this.child.signalCode !== null;
   }
 
   get output(): string {
@@ -42,7 +66,7 @@ export class ChildServer {
 
   /** Ends it and returns its exit code; null if it was killed. */
   async end(signal: 'SIGTERM' | 'SIGKILL'): Promise<number | null> {
-    if (this.child.exitCode !== null || this.child.signalCode !== null) return this.child.exitCode;
+    if (this.isGone) return this.child.exitCode;
     const exited = new Promise<number | null>((resolve) => this.child.once('exit', resolve));
     this.child.kill(signal);
     return exited;

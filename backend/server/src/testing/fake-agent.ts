@@ -27,6 +27,7 @@ export class FakeAgent {
   readonly told: NodeSpec[] = [];
   readonly calls: Extract<ServerMessage, { type: 'call' }>[] = [];
   applications: ApplicationsSpec | null = null;
+  readonly toldApplications: ApplicationsSpec[] = [];
   credential: string | null = null;
   hold = false;
   protocol: number = AGENT_PROTOCOL;
@@ -74,6 +75,7 @@ export class FakeAgent {
         if (!this.hold) this.reach();
       } else if (message.type === 'applications') {
         this.applications = message.spec;
+        this.toldApplications.push(message.spec);
       } else if (message.type === 'call') {
         this.calls.push(message);
         this.send({ type: 'reply', id: message.id, result: { of: message.instance_id }, error: null });

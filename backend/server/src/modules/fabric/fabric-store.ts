@@ -31,6 +31,6 @@ export class FabricStore {
   }
 
   async write(fabric: StoredFabric): Promise<void> {
-    await this.store.redis.set(KEYS.fabric, JSON.stringify(fabric));
+    await this.store.transact((transaction) => transaction.set(KEYS.fabric, JSON.stringify(fabric)));
   }
 }

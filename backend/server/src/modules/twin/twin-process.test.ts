@@ -18,7 +18,7 @@ afterEach(() => {
 
 it('ends an adopted launcher whose parent does not reap it', async () => {
   // The shell becomes `tail`, which never reaps its dead child.
-  const script = `${process.execPath} -e 'setInterval(() => 0, 1e6)' "$0" & echo $!; exec tail -f /dev/null`;
+  const script = `${process.execPath} -e 'setInterval(() => 0, 1e6)' -- --run-dir "$0" & echo $!; exec tail -f /dev/null`;
   parent = spawn('/bin/sh', ['-c', script, runDir], { stdio: ['ignore', 'pipe', 'ignore'] });
   const [pid] = await once(parent.stdout!, 'data');
   writeFileSync(join(runDir, 'twin.pid'), String(pid).trim());

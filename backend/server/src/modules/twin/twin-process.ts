@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { BoundedLog } from '../../platform/bounded-log.js';
+import { isAlive, livingLauncher } from './living-launcher.js';
 
 const START_LIMIT_MS = 30_000;
 const STOP_LIMIT_MS = 5000;
@@ -99,12 +100,8 @@ export class TwinProcess {
     }
   }
 
-  /** The launcher that an earlier server started, if it is still alive. */
   private async livingPid(): Promise<number | null> {
-    const pid = Number(await readFile(this.pidFile, 'utf8').catch(() => ''));
-    if (!Number.isInteger(pid) || pid < 2) return null;
-    const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
-    return command.split('\0').includes(this.launch.runDir) ? pid : null;
+    return livingLauncher(this.launch.runDir, Number(await readFile(this.pidFile, 'utf8').catch(() => '')));
   }
 }
 
@@ -121,11 +118,4 @@ async function endProcess(pid: number): Promise<void> {
     }
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
-}
-
-/** A zombie counts as dead: only its parent, not this process, can reap it. The state follows the name (proc(5)). */
-async function isAlive(pid: number): Promise<boolean> {
-  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
-  const state = stat.slice(stat.lastIndexOf(')') + 2)[0];
-  return state !== undefined && state !== 'Z';
 }

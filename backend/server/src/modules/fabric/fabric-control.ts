@@ -130,7 +130,7 @@ export class FabricControl
       const { switches, faults } = lowerFabric(this.infrastructure.current.infrastructure, abilities, wanted.rules);
       this.faults = faults;
       if (faults.length === 0) {
-        const next = { rules: wanted, ...numbered(this.told, switches) };
+        const next = { rules: wanted, ...numbered(this.told, switches, Date.now()) };
         if (!sameContent(next, this.told)) await this.store.write(next);
         this.told = next;
         this.tellSwitches();
@@ -212,17 +212,21 @@ export class FabricControl
   }
 }
 
-/** New and changed specs get generations that no switch has had; the others keep theirs. Removed switches are dropped. */
+/**
+ * New and changed specs get generations that no switch has had; the others keep theirs. Removed switches are dropped.
+ * Generations are not below `nowMs`: where the state is restored from a backup, switches may have had later ones than it knows.
+ */
 export function numbered(
   before: Pick<StoredFabric, 'switches' | 'last_generation'>,
   now: ReadonlyMap<string, Omit<SwitchSpec, 'generation'>>,
+  nowMs: number,
 ): Pick<StoredFabric, 'switches' | 'last_generation'> {
   const used = Object.values(before.switches).map(({ generation }) => generation);
   let last = Math.max(before.last_generation, ...used);
   const switches = [...now].map(([id, content]) => {
     const old = before.switches[id];
     if (old && sameContent(old, { generation: old.generation, ...content })) return [id, old] as const;
-    last += 1;
+    last = Math.max(last + 1, nowMs);
     return [id, { generation: last, ...content }] as const;
   });
   return { switches: Object.fromEntries(switches), last_generation: last };

@@ -1,67 +1,57 @@
-// Runs clang-tidy over the C++ of the agents, and remembers what was found clean: a file is checked again when it, a
-// header that it includes, or the configuration has changed. Files that reach nlohmann/json.hpp are left out (.clang-tidy).
+// Runs clang-tidy over all C++ of agents, boards and linkd, and remembers what was found clean: files are checked again when
+// they, a header that they include, or the configuration have changed. See docs/decisions/0028-clang-tidy.md.
 import { execFile, execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { isAbsolute, join } from 'node:path';
 import { promisify } from 'node:util';
+import { generate } from './cpp-lint/generated.mjs';
+import { closureOf, groupsOf } from './cpp-lint/translation-units.mjs';
 import { ROOT } from './setup/paths.mjs';
 
 const TIDY = 'clang-tidy-19';
 const JOBS = 2;
 const CACHE = join(ROOT, 'node_modules/.cache/cpp-lint');
-const INCLUDE_DIRS = ['agents', 'agents/engine', 'agents/container-nf/tests', 'fpga', 'twin'];
+const GENERATED = join(CACHE, 'generated');
+const INCLUDE_DIRS = ['agents', 'agents/engine', 'fpga', 'twin', GENERATED];
+const SYSTEM_DIRS = ['/usr/include/dpdk', '/usr/include/x86_64-linux-gnu/dpdk', '/usr/include/hs'];
+// Paths that the builds define: their values do not matter here.
+const PATHS = ['NFS_SOURCE_DIR', 'NF_REPLAY', 'CONTAINER_NF', 'PROFILES', 'LIBRARY', 'TICK_SENDER'];
+const at = (path) => (isAbsolute(path) ? path : join(ROOT, path));
 const FLAGS = [
   '-std=c++20',
   '-march=native',
-  ...INCLUDE_DIRS.map((dir) => `-I${join(ROOT, dir)}`),
-  '-isystem',
-  '/usr/include/dpdk',
-  '-isystem',
-  '/usr/include/x86_64-linux-gnu/dpdk',
-  '-isystem',
-  '/usr/include/hs',
+  ...INCLUDE_DIRS.map((dir) => `-I${at(dir)}`),
+  ...SYSTEM_DIRS.flatMap((dir) => ['-isystem', dir]),
+  ...PATHS.map((name) => `-D${name}=""`),
+  '-DSHELL_TABLES= X(shell)',
 ];
+// What a test allocates does not matter.
+const NOT_IN_TESTS = '--checks=-performance-inefficient-vector-operation,-performance-inefficient-string-concatenation';
 
-const readOf = new Map();
+const texts = new Map();
 function textOf(path) {
-  if (!readOf.has(path)) readOf.set(path, readFileSync(join(ROOT, path), 'utf8'));
-  return readOf.get(path);
+  if (!texts.has(path)) texts.set(path, readFileSync(at(path), 'utf8'));
+  return texts.get(path);
 }
 
-/** The file and the headers of the repository that it reaches; null when it reaches one that is left out or generated. */
-function closureOf(path) {
-  const seen = new Set([path]);
-  const ahead = [path];
-  while (ahead.length > 0) {
-    const file = ahead.pop();
-    for (const [, system, own] of textOf(file).matchAll(/^#include (?:<([^>]+)>|"([^"]+)")/gm)) {
-      if (system !== undefined) {
-        if (system === 'nlohmann/json.hpp' || system.startsWith('verilated')) return null;
-        continue;
-      }
-      const found = [dirname(file), ...INCLUDE_DIRS]
-        .map((dir) => join(dir, own))
-        .find((each) => existsSync(join(ROOT, each)));
-      if (found === undefined) return null;
-      if (!seen.has(found)) {
-        seen.add(found);
-        ahead.push(found);
-      }
-    }
-  }
-  return [...seen].sort();
+/** What is given to clang-tidy for a group, and the file that remembers that it was clean. */
+function unitOf({ paths, tests }, overModel, configuration) {
+  const model = overModel[paths[0]];
+  const flags = [...FLAGS, ...(model?.flags ?? [])];
+  const text = `// NOLINTBEGIN(bugprone-suspicious-include): a group is made of its files.
+${paths.map((path) => `#include "${at(path)}"\n`).join('')}// NOLINTEND(bugprone-suspicious-include)\n`;
+  const hash = createHash('sha256').update(JSON.stringify([configuration, tests, flags, model?.headers, text]));
+  for (const path of closureOf(paths, INCLUDE_DIRS, textOf, (each) => existsSync(at(each)))) hash.update(textOf(path));
+  const name = hash.digest('hex');
+  return { paths, tests, flags, text, source: join(CACHE, `${name}.cc`), mark: join(CACHE, name) };
 }
 
-function markOf(path, closure, configuration) {
-  const hash = createHash('sha256').update(configuration).update(path);
-  for (const each of closure) hash.update(each).update(textOf(each));
-  return join(CACHE, hash.digest('hex'));
-}
-
-async function check(path, mark) {
+async function check({ tests, flags, text, source, mark }) {
+  writeFileSync(source, text);
+  const options = ['--quiet', `--config-file=${at('.clang-tidy')}`, ...(tests ? [NOT_IN_TESTS] : [])];
   try {
-    await promisify(execFile)(TIDY, ['--quiet', join(ROOT, path), '--', ...FLAGS], { cwd: ROOT });
+    await promisify(execFile)(TIDY, [...options, source, '--', ...flags], { cwd: ROOT, maxBuffer: 1 << 26 });
     writeFileSync(mark, '');
     return true;
   } catch (error) {
@@ -70,28 +60,20 @@ async function check(path, mark) {
   }
 }
 
-const configuration = [
-  execFileSync(TIDY, ['--version']),
-  readFileSync(join(ROOT, '.clang-tidy')),
-  FLAGS.join(' '),
-].join('\n');
-const sources = execFileSync('git', ['ls-files', 'agents/*.cc'], {
+const overModel = generate(GENERATED);
+const configuration = [execFileSync(TIDY, ['--version'], { encoding: 'utf8' }), textOf('.clang-tidy'), NOT_IN_TESTS];
+const sources = execFileSync('git', ['ls-files', 'agents/*.cc', 'fpga/*.cc', 'twin/*.cc'], {
   cwd: ROOT,
   encoding: 'utf8',
-})
-  .trim()
-  .split('\n');
-const linted = sources.map((path) => ({ path, closure: closureOf(path) })).filter(({ closure }) => closure !== null);
-mkdirSync(CACHE, { recursive: true });
-const stale = linted
-  .map(({ path, closure }) => ({ path, mark: markOf(path, closure, configuration) }))
-  .filter(({ mark }) => !existsSync(mark));
+});
+const groups = groupsOf(sources.trim().split('\n'), textOf, new Set(Object.keys(overModel)));
+const units = groups.map((group) => unitOf(group, overModel, configuration));
+const stale = units.filter(({ mark }) => !existsSync(mark));
+const summary = `${units.flatMap(({ paths }) => paths).length} files, ${stale.flatMap(({ paths }) => paths).length} checked now`;
 let bad = 0;
 async function work() {
-  for (let next = stale.shift(); next !== undefined; next = stale.shift())
-    if (!(await check(next.path, next.mark))) bad += 1;
+  for (let next = stale.shift(); next !== undefined; next = stale.shift()) if (!(await check(next))) bad += 1;
 }
-const checked = stale.length;
 await Promise.all(Array.from({ length: JOBS }, work));
-process.stdout.write(`${linted.length} of ${sources.length} files, ${checked} checked now, ${bad} with findings\n`);
+process.stdout.write(`${summary}, ${bad} of ${units.length} groups with findings\n`);
 process.exitCode = bad === 0 ? 0 : 1;

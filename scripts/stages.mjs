@@ -20,7 +20,7 @@ export const STAGES = [
     name: 'scripts',
     needs: ['npm'],
     command:
-      'node --test --test-reporter=dot scripts/claim.test.mjs scripts/component-size.test.mjs scripts/scenario.test.mjs scripts/stage.test.mjs scripts/task-graph.test.mjs',
+      'node --test --test-reporter=dot scripts/claim.test.mjs scripts/component-size.test.mjs scripts/cpp-lint.test.mjs scripts/scenario.test.mjs scripts/stage.test.mjs scripts/task-graph.test.mjs',
   },
   {
     name: 'python-lint',

@@ -7,7 +7,6 @@
 #include <charconv>
 #include <cstdio>
 #include <exception>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,19 +41,17 @@ struct Options {
   bool abilities = false;
 };
 
-std::optional<uint32_t> number(std::string_view text, uint32_t lo, uint32_t hi) {
-  uint32_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || value < lo || value > hi) return std::nullopt;
-  return value;
+bool parse_number(std::string_view text, uint32_t lo, uint32_t hi, uint32_t& number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc{} && end == text.data() + text.size() && number >= lo && number <= hi;
 }
 
 bool parse_cpus(std::string_view text, std::vector<int>& cpus) {
   while (true) {
     const size_t comma = text.find(',');
-    const auto cpu = number(text.substr(0, comma), 0, CPU_SETSIZE - 1);
-    if (!cpu) return false;
-    cpus.push_back(static_cast<int>(*cpu));
+    uint32_t cpu = 0;
+    if (!parse_number(text.substr(0, comma), 0, CPU_SETSIZE - 1, cpu)) return false;
+    cpus.push_back(static_cast<int>(cpu));
     if (comma == std::string_view::npos) return true;
     text.remove_prefix(comma + 1);
   }
@@ -88,14 +85,12 @@ std::string parse_options(int argc, char** argv, Options& options) {
   };
   for (int c = 0; (c = getopt_long(argc, argv, "", kLong, nullptr)) != -1;) {
     const std::string_view value = optarg == nullptr ? "" : optarg;
-    std::optional<uint32_t> n;
     switch (c) {
       case 's':
         options.socket = value;
         break;
       case 'w':
-        if (!(n = number(value, 1, 64))) return "--workers must be from 1 to 64";
-        options.engine.workers = *n;
+        if (!parse_number(value, 1, 64, options.engine.workers)) return "--workers must be from 1 to 64";
         break;
       case 'l':
         if (!parse_cpus(value, options.engine.cpus)) return "--lcores must be CPU numbers joined by commas";
@@ -104,10 +99,9 @@ std::string parse_options(int argc, char** argv, Options& options) {
         if (!parse_memory(value, options.eal.memory)) return "--memory must be auto, hugepages or no-huge";
         break;
       case 'M':
-        if (!(n = number(value, orrery::kMinMemoryMb, orrery::kMaxMemoryMb)))
+        if (!parse_number(value, orrery::kMinMemoryMb, orrery::kMaxMemoryMb, options.eal.memory_mb))
           return "--memory-mb must be from " + std::to_string(orrery::kMinMemoryMb) + " to " +
                  std::to_string(orrery::kMaxMemoryMb);
-        options.eal.memory_mb = *n;
         break;
       case 'n':
         options.nfs = true;

@@ -11,9 +11,9 @@
 namespace orrery {
 
 struct JsonLineServerOptions {
-  std::string path;                           // at most 107 bytes; created with mode 0600
-  size_t line_limit_bytes = 4 * 1024 * 1024;  // of a request and of a response, without the newline
-  size_t max_clients = 16;                    // further connections are closed at once
+  std::string path;                                   // at most 107 bytes; created with mode 0600
+  size_t line_limit_bytes = size_t{4} * 1024 * 1024;  // of a request and of a response, without the newline
+  size_t max_clients = 16;                            // further connections are closed at once
 };
 
 // Answers of the server itself have the form of EngineResponse (contract) with code `bad-request` or `internal`:

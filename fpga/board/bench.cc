@@ -143,6 +143,7 @@ class Bench {
   void learn_flows() {
     if (module_.name == "nf_nat") {
       std::vector<TableEntry> entries;
+      entries.reserve(kFlows);
       for (uint32_t n = 0; n < kFlows; ++n)
         entries.push_back({kInside + n, kOutside, kSourcePort << 16 | (kSourcePort + n), kTcp, 0, 0, 0, 0});
       import_table(device_, 0, entries);

@@ -82,6 +82,7 @@ Options parse(int argc, char** argv) {
 std::vector<std::vector<uint8_t>> make_frames(const Options& options) {
   constexpr size_t kHeaders = 14 + 20 + 20;
   std::vector<std::vector<uint8_t>> frames;
+  frames.reserve(options.flows);
   for (uint64_t flow = 0; flow < options.flows; ++flow)
     frames.push_back(testing::tcp_frame({.src = static_cast<uint32_t>(0x0a000000 + flow),
                                          .src_port = static_cast<uint16_t>(1024 + flow),

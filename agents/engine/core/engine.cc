@@ -94,6 +94,7 @@ Engine::~Engine() {
 void Engine::apply(const nlohmann::json& params) {
   const GraphSpec spec = parse_graph(params, static_cast<uint32_t>(workers_.size()), more_kinds_);
   std::vector<Waker*> wakers;
+  wakers.reserve(workers_.size());
   for (auto& worker : workers_) wakers.push_back(&worker->waker());
   std::unique_ptr<Graph> next = build_graph(spec, graph_.get(), eal_.pool(), wakers);
   for (size_t i = 0; i < next->ports.size(); ++i) {

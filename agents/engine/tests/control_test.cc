@@ -178,7 +178,7 @@ TEST_F(ControlTest, ALineBeyondTheLimitEndsOnlyItsConnection) {
   Connection other(path());
   {
     Connection c(path());
-    c.write(std::string(5 * 1024 * 1024, 'x'));
+    c.write(std::string(size_t{5} * 1024 * 1024, 'x'));
     EXPECT_EQ(code_and_pointer(c.read()), "bad-request -");
   }
   EXPECT_TRUE(other.call("describe", json::object()).contains("result"));

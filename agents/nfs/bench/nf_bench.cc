@@ -67,6 +67,7 @@ Frame frame_of(const FrameShape& shape, uint32_t n) {
 
 std::vector<Frame> frames_of(const FrameShape& shape) {
   std::vector<Frame> frames;
+  frames.reserve(kFlows);
   for (uint32_t n = 0; n < kFlows; ++n) frames.push_back(frame_of(shape, n));
   return frames;
 }

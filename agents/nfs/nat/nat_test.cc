@@ -17,7 +17,7 @@ using nlohmann::json;
 constexpr uint32_t kExternal = 0xc6120001;  // 198.18.0.1
 constexpr uint64_t kSecond = 1'000'000'000;
 
-json config(json changes = json::object()) {
+json config(const json& changes = json::object()) {
   json c = {{"external_addresses", {"198.18.0.1", "198.18.0.2"}}, {"max_flows", 5000}};
   c.update(changes);
   return c;

@@ -22,7 +22,7 @@ TEST(RateLimiter, PassesTheRateOverSimulatedTime) {
   for (uint64_t rate_bps : {uint64_t{1'000}, uint64_t{999'983}, uint64_t{100'000'000}, uint64_t{1'000'000'000'000}}) {
     constexpr uint64_t kBurst = 20'000;  // too much to fill up under this load
     const auto nf = make_nf("rate-limiter", {{"rate_bps", rate_bps}, {"burst_bytes", kBurst}});
-    const uint64_t packet_ns = 800 * 8 * kSecond / rate_bps + 1;
+    const uint64_t packet_ns = uint64_t{800} * 8 * kSecond / rate_bps + 1;
     const uint64_t start = kSecond;
     uint64_t now = start;
     uint64_t passed = 0;

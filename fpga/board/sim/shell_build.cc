@@ -12,7 +12,7 @@ SHELL_TABLES
 #undef X
 
 const ShellBuild& shell_build(size_t slots, uint32_t clock_mhz) {
-#define X(table) &table,
+#define X(table) &(table),
   for (const ShellBuild* build : {SHELL_TABLES})
     if (build->slots == slots && build->clock_mhz == clock_mhz) return *build;
 #undef X

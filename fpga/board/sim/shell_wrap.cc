@@ -65,17 +65,17 @@ class VerilatedShell final : public Shell {
   }
 
  private:
-#define RX(side, beat)                                 \
-  set_lane<64>(model_.side##_rx_tdata, n, beat.data);  \
-  set_lane<8>(model_.side##_rx_tkeep, n, beat.keep);   \
-  set_lane<1>(model_.side##_rx_tvalid, n, beat.valid); \
-  set_lane<1>(model_.side##_rx_tlast, n, beat.last)
-#define TX(side, beat)                                                       \
-  beat.valid = static_cast<uint8_t>(lane_of<1>(model_.side##_tx_tvalid, n)); \
-  if (beat.valid != 0) {                                                     \
-    beat.data = lane_of<64>(model_.side##_tx_tdata, n);                      \
-    beat.keep = static_cast<uint8_t>(lane_of<8>(model_.side##_tx_tkeep, n)); \
-    beat.last = static_cast<uint8_t>(lane_of<1>(model_.side##_tx_tlast, n)); \
+#define RX(side, beat)                                   \
+  set_lane<64>(model_.side##_rx_tdata, n, (beat).data);  \
+  set_lane<8>(model_.side##_rx_tkeep, n, (beat).keep);   \
+  set_lane<1>(model_.side##_rx_tvalid, n, (beat).valid); \
+  set_lane<1>(model_.side##_rx_tlast, n, (beat).last)
+#define TX(side, beat)                                                         \
+  (beat).valid = static_cast<uint8_t>(lane_of<1>(model_.side##_tx_tvalid, n)); \
+  if ((beat).valid != 0) {                                                     \
+    (beat).data = lane_of<64>(model_.side##_tx_tdata, n);                      \
+    (beat).keep = static_cast<uint8_t>(lane_of<8>(model_.side##_tx_tkeep, n)); \
+    (beat).last = static_cast<uint8_t>(lane_of<1>(model_.side##_tx_tlast, n)); \
   }
 
   void drive(const Lane& lane, int n) {

@@ -6,10 +6,11 @@
 #include <cmath>
 #include <vector>
 
+#include "linkd/tests/units.h"
+
 namespace orrery::linkd {
 namespace {
 
-constexpr uint64_t kMs = 1'000'000;
 constexpr LineSettings kLine{.rate_bps = 8e6, .delay_ns = 10 * kMs, .queue_bytes = 10'000};
 
 TEST(Line, AFrameComesOutAfterItsRateAndTheDelay) {

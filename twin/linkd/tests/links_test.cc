@@ -7,12 +7,11 @@
 #include <thread>
 
 #include "linkd/pump.h"
+#include "linkd/tests/units.h"
 #include "support/clock.h"
 
 namespace orrery::linkd {
 namespace {
-
-constexpr uint64_t kMs = 1'000'000;
 
 class OwnNetwork : public ::testing::Environment {
  public:

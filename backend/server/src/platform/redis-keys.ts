@@ -52,9 +52,8 @@ export const KEYS = {
   scenarioRuns: `${project}:scenario-runs`,
   /** durable collection, by run: what the run created and has not been removed yet (scenarios/ledger.ts). */
   scenarioMade: `${project}:scenario-made`,
-  /** durable collection of Lease, by claim and resource, and the latest fence. */
+  /** durable collection of Lease, by claim and resource. */
   leases: `${project}:leases`,
-  leaseFence: `${project}:lease-fence`,
   /** durable collection of PausedLoop, by loop. */
   pausedLoops: `${project}:paused-loops`,
   /** stream: the event log, fields `e` (Event without id) and `n` (nonce against duplicates). */

@@ -5,8 +5,8 @@ export const FABRIC_VIEW = Symbol('FabricView');
 
 /** The switches between the servers. */
 export interface FabricDriver {
-  /** Resolves when the rules are installed; from then on they are maintained. Rejects with the error. */
-  apply(spec: FabricSpec): Promise<void>;
+  /** Resolves when the rules are installed; from then on they are maintained. Rejects with the error, and on abort. */
+  apply(spec: FabricSpec, signal: AbortSignal): Promise<void>;
 }
 
 /** State of the switches, for other modules. */

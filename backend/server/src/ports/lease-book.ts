@@ -26,8 +26,6 @@ export interface Lease {
   readonly purpose: string;
   /** Requester. */
   readonly by: string;
-  /** Grows with every grant: a holder with a smaller fence has lost the lease. */
-  readonly fence: number;
   readonly since_ms: number;
   /** Null: until it is released. */
   readonly until_ms: number | null;
@@ -38,7 +36,10 @@ export interface LeaseRequest extends Pick<Lease, 'claim' | 'holder' | 'purpose'
   readonly until_ms?: number | null;
 }
 
-/** Exclusive leases: two with the same claim do not overlap unless their holder is the same. */
+/**
+ * Exclusive leases: two with the same claim do not overlap unless their holder is the same. A holder is a record of this
+ * server, which acquires and releases in the transactions that begin and end it, so no holder acts on a lease that it has lost.
+ */
 export interface LeaseBook {
   /** Those that have not expired. */
   all(): readonly Lease[];
@@ -47,8 +48,8 @@ export interface LeaseBook {
   conflictOf(request: Pick<LeaseRequest, 'claim' | 'holder' | 'resources'>): Lease | null;
   /** Throws 409 that names the holder. */
   requireFree(request: Pick<LeaseRequest, 'claim' | 'holder' | 'resources'>): void;
-  /** Leases all resources or none, in the same batch; returns the fence. Throws 409 that names the holder. */
-  acquireIn(batch: Batch, request: LeaseRequest): number;
+  /** Leases all resources or none, in the same batch. Throws 409 that names the holder. */
+  acquireIn(batch: Batch, request: LeaseRequest): void;
   /** Absent `resources`: everything that the holder has. */
   releaseIn(batch: Batch, claim: Claim, holder: string, resources?: readonly Resource[]): void;
   onChange(listener: () => void): void;

@@ -38,8 +38,14 @@ export interface NodeFleet {
   setApplications(node: string, spec: ApplicationsSpec): void;
   /** The agent's last report about its applications; null: none. */
   observedApplications(node: string): ObservedApplications | null;
-  /** Throws 502 if the agent is away, refuses or does not answer in time. */
-  call(node: string, method: CallMethod, instanceId: string, params: Record<string, unknown>): Promise<unknown>;
+  /** Throws 502 if the agent is away, refuses or does not answer in time, and if `signal` aborts: the answer is then ignored. */
+  call(
+    node: string,
+    method: CallMethod,
+    instanceId: string,
+    params: Record<string, unknown>,
+    signal?: AbortSignal,
+  ): Promise<unknown>;
   issueJoinToken(node: string): Promise<JoinToken>;
   /** Called with the node whose connection or report has changed. */
   onChange(listener: (node: string) => void): void;

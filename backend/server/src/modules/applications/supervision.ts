@@ -126,7 +126,7 @@ export class Supervision implements OnApplicationBootstrap, OnApplicationShutdow
     const handover = { spec, incarnation };
     this.tell(run, this.taken?.spec, spec);
     this.failed = handover;
-    await run.step(this.twin.put(spec));
+    await run.step(this.twin.put(spec, run.signal));
     this.failed = null;
     this.taken = handover;
   }

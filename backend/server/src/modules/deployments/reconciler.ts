@@ -182,7 +182,7 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
     try {
       const steers = this.state.desired.phase === 'steer';
       if (steers) await run.step(this.migration.copy(head.plan, 'before', run.signal));
-      await run.step(this.fabric.apply(this.state.desired.fabric));
+      await run.step(this.fabric.apply(this.state.desired.fabric, run.signal));
       if (steers) await run.step(this.migration.copy(head.plan, 'after', run.signal));
       return 'reached';
     } catch (error) {
@@ -284,7 +284,7 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
     const fabric = this.fabricBefore;
     if (!fabric || fabric.generation === 0 || this.state.desired.fabric !== fabric) return { again: 'done' };
     try {
-      await run.step(this.fabric.apply(fabric));
+      await run.step(this.fabric.apply(fabric, run.signal));
       return { again: 'done' };
     } catch (error) {
       if (run.signal.aborted) throw error;

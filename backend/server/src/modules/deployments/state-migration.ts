@@ -27,7 +27,7 @@ export class StateMigration {
     @Inject(DESCRIPTORS) private readonly catalogue: DescriptorCatalogue,
   ) {}
 
-  /** Makes no further call once `signal` is aborted, so that copies do not overlap; it then rejects with the reason. */
+  /** Makes no further call once `signal` is aborted, and waits for none; it then rejects with the reason. */
   async copy({ id, migrations = [], graph }: Plan, when: 'before' | 'after', signal: AbortSignal): Promise<void> {
     const moved = this.moved.get(id) ?? new Map<string, ReadonlySet<string>>();
     if (migrations.length > 0) this.moved.set(id, moved);
@@ -67,7 +67,7 @@ export class StateMigration {
   ): Promise<void> {
     const { from, from_server, to, to_server } = migration;
     const began = performance.now();
-    const exported = (await this.fleet.call(from_server, 'export_state', from, {})) as FlowState;
+    const exported = (await this.fleet.call(from_server, 'export_state', from, {}, signal)) as FlowState;
     signal.throwIfAborted();
     const { identities, only } = tableOf(exported, columns);
     const known = when === 'after' ? moved.get(to) : undefined;
@@ -75,7 +75,7 @@ export class StateMigration {
     if (when === 'after') moved.delete(to);
     if (fresh.length > 0) {
       const state = fresh.length < identities.length ? only(fresh) : exported;
-      await this.fleet.call(to_server, 'import_state', to, { state });
+      await this.fleet.call(to_server, 'import_state', to, { state }, signal);
       signal.throwIfAborted();
     }
     if (when === 'before') moved.set(to, new Set(identities));

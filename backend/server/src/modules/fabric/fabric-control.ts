@@ -40,7 +40,6 @@ export class FabricControl
   /** Why the switches cannot implement the applied rules, one sentence each. */
   private faults: readonly string[] = [];
   private abilities = '';
-  private closed = false;
   private readonly loop: ControlLoop;
 
   constructor(
@@ -80,7 +79,6 @@ export class FabricControl
   }
 
   onApplicationShutdown(): Promise<void> {
-    this.closed = true;
     return this.loop.stop();
   }
 
@@ -103,14 +101,14 @@ export class FabricControl
     this.listeners.add(listener);
   }
 
-  async apply(spec: FabricSpec): Promise<void> {
+  async apply(spec: FabricSpec, signal: AbortSignal): Promise<void> {
     const isOff = this.switches().length < this.infrastructure.current.infrastructure.switches.length;
     if (isOff && spec.rules.length > 0) throw new Error('the twin is off');
     await this.lower(spec);
     const began = Date.now();
     const deadline = began + this.config.timing.stepTimeoutMs;
     for (;;) {
-      if (this.closed) throw new Error('the server is stopping');
+      signal.throwIfAborted();
       if (this.faults.length > 0) throw new Error(this.faults.join('; '));
       const waiting = this.switches().filter((id) => !this.hasReached(id));
       if (waiting.length === 0) return;

@@ -13,13 +13,9 @@ const StoredLease = z.strictObject({
   holder: z.string(),
   purpose: z.string(),
   by: z.string(),
-  fence: z.int().min(1),
   since_ms: TimestampMs,
   until_ms: TimestampMs.nullable(),
 });
-/** The latest fence; survives restarts and releases. */
-const Fence = z.strictObject({ id: z.string(), fence: z.int().min(0) });
-const NEWEST = 'newest';
 
 const MAX_LEASES = 4096;
 
@@ -28,29 +24,21 @@ const idOf = ({ claim, resource }: Pick<Lease, 'claim' | 'resource'>) => `${clai
 @Injectable()
 export class LeaseBookService implements LeaseBook, OnModuleInit {
   private readonly leases: DurableCollection<Lease>;
-  private readonly fences: DurableCollection<z.infer<typeof Fence>>;
 
   constructor(@Inject(COLLECTIONS) collections: Collections) {
     this.leases = collections.open<Lease>({
       key: KEYS.leases,
       noun: 'lease',
       schema: StoredLease,
-      version: 1,
+      version: 2,
+      migrate: withoutFence,
       idOf,
       bound: { most: MAX_LEASES, policy: 'refuse' },
     });
-    this.fences = collections.open({
-      key: KEYS.leaseFence,
-      noun: 'fence',
-      schema: Fence,
-      version: 1,
-      idOf: ({ id }) => id,
-      bound: { most: 1, policy: 'refuse' },
-    });
   }
 
-  async onModuleInit(): Promise<void> {
-    await Promise.all([this.leases.load(), this.fences.load()]);
+  onModuleInit(): Promise<void> {
+    return this.leases.load();
   }
 
   all(): readonly Lease[] {
@@ -73,15 +61,12 @@ export class LeaseBookService implements LeaseBook, OnModuleInit {
     if (taken) throw conflict(`The ${taken.purpose} ${taken.holder} holds ${inWords(taken)}; wait for its end.`);
   }
 
-  acquireIn(batch: Batch, { claim, holder, purpose, by, resources, until_ms = null }: LeaseRequest): number {
+  acquireIn(batch: Batch, { claim, holder, purpose, by, resources, until_ms = null }: LeaseRequest): void {
     this.requireFree({ claim, holder, resources });
     const nowMs = Date.now();
     for (const lease of this.leases.all()) if (hasExpired(lease, nowMs)) batch.remove(this.leases, idOf(lease));
-    const fence = (this.fences.find(NEWEST)?.fence ?? 0) + 1;
-    batch.put(this.fences, { id: NEWEST, fence });
     for (const resource of new Set(resources))
-      batch.put(this.leases, { resource, claim, holder, purpose, by, fence, since_ms: nowMs, until_ms });
-    return fence;
+      batch.put(this.leases, { resource, claim, holder, purpose, by, since_ms: nowMs, until_ms });
   }
 
   releaseIn(batch: Batch, claim: Claim, holder: string, resources?: readonly Resource[]): void {
@@ -107,4 +92,10 @@ function hasExpired({ until_ms }: Lease, nowMs: number): boolean {
 
 function overlap(a: string, b: string): boolean {
   return a === b || a.startsWith(`${b}/`) || b.startsWith(`${a}/`);
+}
+
+/** Leases of version 1 had a number that nobody checked. */
+function withoutFence(stored: unknown): unknown {
+  const { fence: _fence, ...lease } = stored as Record<string, unknown>;
+  return lease;
 }

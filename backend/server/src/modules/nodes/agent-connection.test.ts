@@ -4,6 +4,26 @@ import type { WebSocket } from 'ws';
 import type { CallMethod } from '../../ports/node-fleet.js';
 import { AgentConnection, type ConnectionHandlers } from './agent-connection.js';
 
+function connect(): AgentConnection {
+  const socket = Object.assign(new EventEmitter(), { OPEN: 1, readyState: 1, bufferedAmount: 0, send: vi.fn() });
+  return new AgentConnection(
+    Object.assign(socket, { terminate: vi.fn() }) as unknown as WebSocket,
+    { serverVersion: '1', pingMs: 3_600_000 },
+    {} as ConnectionHandlers,
+  );
+}
+
+it('waits for no call that was cancelled, and makes none afterwards', async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const connection = connect();
+  const cancel = new AbortController();
+  const calling = connection.call('export_state', 'p.nat.0', {}, cancel.signal);
+  cancel.abort(new Error('took too long'));
+  await expect(calling).rejects.toMatchObject({ message: expect.stringContaining('cancelled') });
+  expect(() => connection.call('import_state', 'p.nat.0', {}, cancel.signal)).toThrow('took too long');
+});
+
 it.each<[CallMethod, number]>([
   ['get_instance_state', 10_000],
   ['export_state', 30_000],
@@ -11,13 +31,7 @@ it.each<[CallMethod, number]>([
 ])('waits for %s longer than an agent does (%i ms), but not for ever', async (method, agentLimitMs) => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
-  const socket = Object.assign(new EventEmitter(), { OPEN: 1, readyState: 1, bufferedAmount: 0, send: vi.fn() });
-  const settings = { serverVersion: '1', pingMs: 3_600_000 };
-  const calling = new AgentConnection(
-    Object.assign(socket, { terminate: vi.fn() }) as unknown as WebSocket,
-    settings,
-    {} as ConnectionHandlers,
-  ).call(method, 'p.nat.0', {});
+  const calling = connect().call(method, 'p.nat.0', {});
   const failed = vi.fn();
   calling.catch(failed);
   await vi.advanceTimersByTimeAsync(agentLimitMs);

@@ -80,18 +80,27 @@ export class AgentConnection {
     this.send({ type: 'applications', spec });
   }
 
-  /** Throws 502 if the agent refuses, disconnects or does not answer in time. */
-  call(method: CallMethod, instanceId: string, params: Record<string, unknown>): Promise<unknown> {
+  /** Throws 502 if the agent refuses, disconnects or does not answer in time, and when `signal` aborts. */
+  call(
+    method: CallMethod,
+    instanceId: string,
+    params: Record<string, unknown>,
+    signal?: AbortSignal,
+  ): Promise<unknown> {
+    signal?.throwIfAborted();
     if (this.calls.size >= MAX_CALLS) throw new ProblemError(502, `${this.node} has ${MAX_CALLS} calls pending.`);
     const id = randomUUID();
     return new Promise((resolve, reject) => {
       const settle = ({ result, error }: { result?: unknown; error: string | null }) => {
         clearTimeout(late);
+        signal?.removeEventListener('abort', abort);
         this.calls.delete(id);
         if (error === null) resolve(result);
         else reject(new ProblemError(502, `${this.node}: ${error}`));
       };
       const late = setTimeout(settle, CALL_LIMIT_MS[method], { error: 'no answer in time' });
+      const abort = () => settle({ error: 'the call was cancelled' });
+      signal?.addEventListener('abort', abort);
       this.calls.set(id, settle);
       this.send({ type: 'call', id, method, instance_id: instanceId, params });
     });

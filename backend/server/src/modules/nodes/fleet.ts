@@ -187,10 +187,16 @@ export class Fleet implements NodeFleet, SwitchFleet, OnModuleInit, OnApplicatio
     return this.nodes.get(node)?.observedApplications ?? null;
   }
 
-  async call(node: string, method: CallMethod, instanceId: string, params: Record<string, unknown>): Promise<unknown> {
+  async call(
+    node: string,
+    method: CallMethod,
+    instanceId: string,
+    params: Record<string, unknown>,
+    signal?: AbortSignal,
+  ): Promise<unknown> {
     const connection = this.nodes.get(node)?.connection;
     if (!connection) throw new ProblemError(502, `The agent of ${node} is not connected.`);
-    return connection.call(method, instanceId, params);
+    return connection.call(method, instanceId, params, signal);
   }
 
   issueJoinToken(node: string): Promise<JoinToken> {

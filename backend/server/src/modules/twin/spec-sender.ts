@@ -28,11 +28,12 @@ export class SpecSender {
   }
 
   /** Sends the latest infrastructure; serialized, so that it arrives last. Rejects if twind refuses or does not answer. */
-  send(): Promise<void> {
-    return this.sending.run(() => this.put());
+  send(signal: AbortSignal): Promise<void> {
+    return this.sending.run(() => this.put(signal));
   }
 
-  private async put(): Promise<void> {
+  private async put(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
     const { revision, infrastructure } = this.infrastructure.current;
     const { servers, switches } = infrastructure;
     const emulated = [...servers, ...switches].filter(({ origin }) => origin === 'twin');
@@ -46,7 +47,7 @@ export class SpecSender {
       },
     };
     try {
-      await this.client.json('PUT', '/spec', spec);
+      await this.client.json('PUT', '/spec', spec, signal);
     } catch (error) {
       // What twind cannot build is not sent again.
       if (error instanceof ProblemError && error.status === 422) this.answeredRevision = revision;

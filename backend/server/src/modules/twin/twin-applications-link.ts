@@ -37,8 +37,8 @@ export class TwinApplicationsLink implements TwinApplications, OnModuleInit {
     return daemon === 'running' ? null : `the twin does not answer${detail ? `: ${detail}` : ''}`;
   }
 
-  async put(spec: ApplicationsSpec): Promise<void> {
-    this.observed = await this.client.json<ObservedApplications>('PUT', '/applications', spec);
+  async put(spec: ApplicationsSpec, signal: AbortSignal): Promise<void> {
+    this.observed = await this.client.json<ObservedApplications>('PUT', '/applications', spec, signal);
   }
 
   onIncarnation(listener: () => void): void {

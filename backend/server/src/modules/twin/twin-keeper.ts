@@ -135,7 +135,7 @@ export class TwinKeeper implements TwinView, OnApplicationBootstrap, OnApplicati
 
   private async bringUp(run: LoopRun): Promise<void> {
     const started = await this.process.ensure(() => this.client.answers(), run.signal);
-    await run.step(this.specs.send());
+    await run.step(this.specs.send(run.signal));
     this.become('running', null);
     this.wasRunning = true;
     const why = started ? 'the infrastructure has emulated parts' : 'it was already running';
@@ -172,7 +172,7 @@ export class TwinKeeper implements TwinView, OnApplicationBootstrap, OnApplicati
   /** Rejects if twind did not answer, so that the loop sends it again. */
   private async sendNewSpec(run: LoopRun): Promise<undefined> {
     try {
-      await run.step(this.specs.send());
+      await run.step(this.specs.send(run.signal));
       this.detail = null;
     } catch (error) {
       if (this.closing.signal.aborted) throw error;

@@ -20,11 +20,16 @@ export class TwindClient {
     });
   }
 
-  /** Throws 502 if twind is away or fails, or its own problem if it rejects the request. */
-  async json<T>(method: 'GET' | 'PUT' | 'POST' | 'DELETE', path: string, body?: unknown): Promise<T> {
+  /** Throws 502 if twind is away or fails, or `signal` aborts, or its own problem if it rejects the request. */
+  async json<T>(
+    method: 'GET' | 'PUT' | 'POST' | 'DELETE',
+    path: string,
+    body?: unknown,
+    signal?: AbortSignal,
+  ): Promise<T> {
     const payload =
       body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } };
-    return this.answer<T>(method, path, payload);
+    return this.answer<T>(method, path, { ...payload, ...(signal ? { signal } : {}) });
   }
 
   /** Whether twind serves. */
@@ -62,7 +67,7 @@ export class TwindClient {
   private async answer<T>(
     method: 'GET' | 'PUT' | 'POST' | 'DELETE',
     path: string,
-    payload: { body?: string | Buffer | Readable; headers?: Record<string, string> },
+    payload: { body?: string | Buffer | Readable; headers?: Record<string, string>; signal?: AbortSignal },
   ): Promise<T> {
     let statusCode: number;
     let text: string;

@@ -27,7 +27,11 @@ export interface LoopRun {
   readonly key: string;
   /** Aborted at the deadline and when the loop stops. */
   readonly signal: AbortSignal;
-  /** Settles with the work, or rejects when the run is cancelled: a hanging step ends at the deadline. */
+  /**
+   * Settles with the work, or rejects when the run is cancelled: a hanging step ends at the deadline. The work itself ends
+   * with it only where it is given `signal`, as calls to agents and twind are. What such a call has already asked for may
+   * still happen: a receiver must accept the same state twice.
+   */
   step<T>(work: Promise<T>): Promise<T>;
   decide(decision: Decision): void;
 }

@@ -19,14 +19,15 @@ interface Item {
   readonly run: () => void;
 }
 
-/** Reopens whenever `request` changes. */
+/** Opens for each request; `request` counts them. */
 export default function CommandPalette({ request }: { readonly request: number }) {
   const [query, setQuery] = useState('');
   const commands = useCommandList();
   const chains = useChains();
   const navigate = useNavigate();
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a request opens it
-  useEffect(() => palette.open(), [request]);
+  useEffect(() => {
+    if (request > 0) palette.open();
+  }, [request]);
 
   const items: Item[] = [
     ...commands.filter(({ hidden }) => !hidden),

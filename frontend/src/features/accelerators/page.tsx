@@ -1,4 +1,4 @@
-import { Button, Tabs } from '@mantine/core';
+import { Button } from '@mantine/core';
 import type { ReconfigurationPolicy } from '@orrery/contract';
 import { IconPlus } from '@tabler/icons-react';
 import { lazy, type ReactNode, Suspense, useEffect, useMemo, useState } from 'react';
@@ -13,12 +13,12 @@ import {
 } from '../../shared/api/queries.js';
 import { useMay } from '../../shared/api/session.js';
 import { PageBody, PageHeader, Panel } from '../../shared/page/page-header.js';
+import { PageTabs } from '../../shared/page/page-tabs.js';
 import { WithDetail } from '../../shared/ui/detail-panel.js';
 import { FormTrouble } from '../../shared/ui/form-trouble.js';
 import { notifyError } from '../../shared/ui/notify.js';
 import { QueryBoundary } from '../../shared/ui/states.js';
 import { useUrlParam } from '../../shared/ui/url-state.js';
-import classes from './accelerators.module.css';
 import { Boards } from './board-panel.js';
 import { useLaneEvents } from './lane-events.js';
 import { foldLanes } from './lanes.js';
@@ -150,7 +150,12 @@ export function Component() {
               shown={[]}
             />
           )}
-          <PageTabs tabs={views} shown={tab} onShow={(next) => setTab(next === 'boards' ? null : next)} />
+          <PageTabs
+            label="Parts of the page"
+            tabs={views}
+            shown={tab}
+            onShow={(next) => setTab(next === 'boards' ? null : next)}
+          />
         </QueryBoundary>
       </PageBody>
       <Suspense fallback={null}>
@@ -176,30 +181,5 @@ export function Component() {
         )}
       </Suspense>
     </WithDetail>
-  );
-}
-
-interface PageTabsProps {
-  readonly tabs: Readonly<Record<Tab, { readonly title: string; readonly view: ReactNode }>>;
-  readonly shown: Tab;
-  readonly onShow: (tab: string | null) => void;
-}
-
-function PageTabs({ tabs, shown, onShow }: PageTabsProps) {
-  return (
-    <Tabs value={shown} onChange={onShow} keepMounted={false} classNames={{ list: classes.tabs }}>
-      <Tabs.List aria-label="Parts of the page">
-        {TABS.map((each) => (
-          <Tabs.Tab key={each} value={each}>
-            {tabs[each].title}
-          </Tabs.Tab>
-        ))}
-      </Tabs.List>
-      {TABS.map((each) => (
-        <Tabs.Panel key={each} value={each} pt="md">
-          {tabs[each].view}
-        </Tabs.Panel>
-      ))}
-    </Tabs>
   );
 }

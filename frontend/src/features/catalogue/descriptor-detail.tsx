@@ -55,7 +55,7 @@ export function DescriptorDetail({ descriptor }: { readonly descriptor: NfDescri
         <DetailSection title="Derived attributes">
           <Facts
             items={attributes.map(({ name, title, values }) => [
-              <code key="name">{`${descriptor.id}.${name}`}</code>,
+              `${descriptor.id}.${name}`,
               `${title}: ${values.map(({ value }) => value).join(', ')}`,
             ])}
           />

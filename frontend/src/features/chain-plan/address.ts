@@ -23,7 +23,7 @@ export function usePlanAddress() {
       );
     return {
       tab: TABS.find((tab) => tab === search.get('tab')) ?? 'placement',
-      setTab: (tab: string | null) => set('tab', tab === 'placement' ? null : tab, false),
+      setTab: (tab: Tab) => set('tab', tab === 'placement' ? null : tab, false),
       options: optionsOf(search),
       setOptions: (options: PlanOptions) => setSearch((before) => withOptions(before, options)),
       deployment: deploymentOf(search),

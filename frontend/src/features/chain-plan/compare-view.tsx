@@ -1,11 +1,12 @@
 import { Button, Select } from '@mantine/core';
 import type { Plan, PlanOptions } from '@orrery/contract';
-import { IconCheck, IconStarFilled } from '@tabler/icons-react';
+import { IconCheck } from '@tabler/icons-react';
 import { useQueries } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { Panel } from '../../shared/page/page-header.js';
 import type { PlanAddress } from './address.js';
-import { alike, bestOf, deltaText, type Figure, figuresFor } from './compare.js';
+import { figuresFor } from './compare.js';
+import { FigureRow } from './figure-row.js';
 import { DIMENSION_NAMES, DIMENSIONS, type Dimension } from './options.js';
 import classes from './plan.module.css';
 import { type Draft, planQuery, previewQuery } from './plan-query.js';
@@ -150,42 +151,4 @@ function Outcome({ plan, error, isFetching }: OutcomeProps) {
     );
   if (!plan) return <span className="muted">{isFetching ? 'planning …' : 'waits'}</span>;
   return plan.feasible ? 'feasible' : <span className={classes.bad}>not feasible</span>;
-}
-
-interface FigureRowProps {
-  readonly figure: Figure;
-  readonly plans: readonly (Plan | undefined)[];
-  readonly names: readonly string[];
-  readonly chosenAt: number;
-  readonly chainId: string;
-}
-
-function FigureRow({ figure, plans, names, chosenAt, chainId }: FigureRowProps) {
-  const values = plans.map((plan) => (plan?.feasible ? figure.value(plan, chainId) : null));
-  const best = bestOf(figure.better, values);
-  const chosen = values[chosenAt] ?? null;
-  return (
-    <tr>
-      <th scope="row">{figure.label}</th>
-      {values.map((value, index) => {
-        const isBest = value !== null && best !== null && alike(value, best);
-        return (
-          <td key={names[index]} className="number" data-chosen={index === chosenAt || undefined}>
-            {value === null ? (
-              <span className="muted">–</span>
-            ) : (
-              <>
-                <span className={isBest ? classes.best : undefined}>
-                  {isBest && <IconStarFilled size={10} aria-label="best" />} {figure.text(value)}
-                </span>
-                {index !== chosenAt && chosen !== null && (
-                  <div className={classes.delta}>{deltaText(figure, value, chosen)}</div>
-                )}
-              </>
-            )}
-          </td>
-        );
-      })}
-    </tr>
-  );
 }

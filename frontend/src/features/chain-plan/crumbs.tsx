@@ -1,15 +1,10 @@
 import { IconChevronRight } from '@tabler/icons-react';
-import { useEffect, useRef } from 'react';
-import { Link, useLocation } from 'react-router';
+import { Link } from 'react-router';
+import { useHeadingFocus } from '../../shared/page/heading-focus.js';
 import classes from './plan.module.css';
 
 export function Crumbs({ title, back }: { readonly title: string; readonly back: string }) {
-  const heading = useRef<HTMLHeadingElement>(null);
-  const navigated = useLocation().key !== 'default';
-  // biome-ignore lint/correctness/useExhaustiveDependencies: when the page appears, not when its options change
-  useEffect(() => {
-    if (navigated) heading.current?.focus({ preventScroll: true });
-  }, []);
+  const heading = useHeadingFocus();
   return (
     <nav aria-label="Breadcrumb" className={classes.crumbs}>
       <Link to="/chains">Chains</Link>

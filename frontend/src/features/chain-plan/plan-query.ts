@@ -1,6 +1,6 @@
 import type { DeploymentOptions, Plan, PlanOptions } from '@orrery/contract';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { useCallback, useEffect, useState } from 'react';
+import { useCallback, useEffect, useRef, useState } from 'react';
 import { call, callFull } from '../../shared/api/client.js';
 import { useDeployments } from '../../shared/api/queries.js';
 import { useEditorContext } from '../../shared/chain-draft/context.js';
@@ -57,27 +57,29 @@ interface SavedDraft {
 export function useSavedDraft(): SavedDraft {
   const { chain } = useEditorContext();
   const saver = useSaver();
-  const [round, setRound] = useState(0);
+  const newest = useRef(0);
   const [state, setState] = useState<{ draft: Draft | null; revision: number | null; failed: boolean }>({
     draft: null,
     revision: null,
     failed: false,
   });
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `round` asks for another one
-  useEffect(() => {
-    let left = false;
+  const again = useCallback(() => {
+    const mine = ++newest.current;
     void saver.flush().then((saved) => {
-      if (left) return;
+      if (mine !== newest.current) return;
       const draft = { chainId: chain.id, saved_ms: Date.now() };
       setState(
         saved ? { draft, revision: saver.revision, failed: false } : { draft: null, revision: null, failed: true },
       );
     });
+  }, [chain.id, saver]);
+  useEffect(() => {
+    again();
     return () => {
-      left = true;
+      newest.current++;
     };
-  }, [chain.id, saver, round]);
-  return { ...state, again: useCallback(() => setRound((before) => before + 1), []) };
+  }, [again]);
+  return { ...state, again };
 }
 
 /** The plan with the given options; the previous one is a placeholder until the new one arrives. */

@@ -1,7 +1,7 @@
 import { Button, Select, TextInput } from '@mantine/core';
 import { EventType, Severity } from '@orrery/contract';
 import { IconPlayerPause, IconPlayerPlay, IconSearch } from '@tabler/icons-react';
-import { useEffect, useMemo, useState } from 'react';
+import { useMemo, useState } from 'react';
 import { useChainTitle } from '../../shared/api/chains.js';
 import { PageHeader } from '../../shared/page/page-header.js';
 import { compareEventIds } from '../../shared/stream/event-id.js';
@@ -30,13 +30,16 @@ export function Component() {
   const connected = useStreamStatus(({ state }) => state === 'connected');
   const [paused, setPaused] = useState(false);
   const [scrolled, setScrolled] = useState(false);
+  const [wasHeld, setWasHeld] = useState(false);
   const [heldAt, setHeldAt] = useState<string | null>(null);
 
   // While the reader is not at the top, rows must not move.
   const held = paused || scrolled;
   const newest = events[0]?.id ?? null;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: only the moment of holding counts
-  useEffect(() => setHeldAt(held ? newest : null), [held]);
+  if (held !== wasHeld) {
+    setWasHeld(held);
+    setHeldAt(held ? newest : null);
+  }
 
   const found = useMemo(
     () => events.filter((event) => matchesText(event, titleOf(event.subject), text)),

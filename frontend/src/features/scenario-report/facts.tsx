@@ -40,7 +40,7 @@ export function RunFacts({ report }: { readonly report: ScenarioReport }) {
           ['Started', dateTimeText(started_ms)],
           ['Duration', durationText((ended_ms ?? now) - started_ms)],
           ['By', by || '–'],
-          ...Object.entries(parameters).map(([key, value]) => [<code key={key}>{key}</code>, String(value)] as const),
+          ...Object.entries(parameters).map(([key, value]) => [key, String(value)] as const),
           ['Run it again', <Command key="command" text={commandOf(report)} />],
         ]}
       />

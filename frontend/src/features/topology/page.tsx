@@ -1,15 +1,6 @@
-import { ActionIcon, Button, Select, Tooltip } from '@mantine/core';
 import { samplePrefix } from '@orrery/contract/sample-keys';
-import {
-  IconLayoutSidebarLeftCollapse,
-  IconLayoutSidebarLeftExpand,
-  IconMaximize,
-  IconRefresh,
-  IconTopologyStar3,
-  IconZoomIn,
-  IconZoomOut,
-} from '@tabler/icons-react';
-import { type RefObject, useCallback, useMemo, useRef, useState } from 'react';
+import { IconTopologyStar3 } from '@tabler/icons-react';
+import { useCallback, useMemo, useRef, useState } from 'react';
 import {
   useAccelerators,
   useChains,
@@ -37,6 +28,7 @@ import { loadPlaces, savePlaces } from './saved-places.js';
 import { useSelection } from './selection.js';
 import classes from './topology.module.css';
 import { type CanvasHandle, TopologyCanvas } from './topology-canvas.js';
+import { TopologyTools } from './topology-tools.js';
 import { useTopologyCommands } from './use-topology-commands.js';
 
 const SAMPLES = [samplePrefix('link'), samplePrefix('node'), samplePrefix('instance'), samplePrefix('slot')];
@@ -120,39 +112,19 @@ export function Component() {
           [...network.servers, ...network.switches].some(({ origin }) => origin === 'twin') && <EmulatedMark />
         }
       >
-        <Tooltip label={listShown ? 'Hide the list' : 'Show the list'}>
-          <ActionIcon
-            aria-label={listShown ? 'Hide the list' : 'Show the list'}
-            aria-expanded={listShown}
-            onClick={() => setList(listShown ? 'off' : null)}
-          >
-            {listShown ? <IconLayoutSidebarLeftCollapse size={16} /> : <IconLayoutSidebarLeftExpand size={16} />}
-          </ActionIcon>
-        </Tooltip>
-        <Select
-          className={classes.chain}
-          aria-label="Show the path of a chain"
-          placeholder={deployed.length === 0 ? 'No chain is deployed' : 'Show the path of a chain'}
-          disabled={deployed.length === 0}
-          clearable
-          data={deployed.map(({ chain_id: id }) => ({
+        <TopologyTools
+          canvas={canvas}
+          listShown={listShown}
+          onList={(shown) => setList(shown ? null : 'off')}
+          chains={deployed.map(({ chain_id: id }) => ({
             value: id,
             label: chains.data?.find((one) => one.id === id)?.draft.title ?? id,
           }))}
-          value={chainId || null}
-          onChange={setChainId}
+          chainId={chainId}
+          onChain={setChainId}
+          overlay={overlay}
+          onReset={reset}
         />
-        {overlay && (
-          <span className="muted">
-            {overlay.edges.filter(({ cut }) => cut).length} of {overlay.edges.length} edges cross the switch (dotted)
-          </span>
-        )}
-        <div className={classes.tools}>
-          <Button variant="default" leftSection={<IconRefresh size={14} />} onClick={reset}>
-            Reset layout
-          </Button>
-          <ZoomButtons canvas={canvas} />
-        </div>
       </PageHeader>
       <QueryBoundary query={infrastructure}>
         {scene && scene.nodes.size === 0 ? (
@@ -183,21 +155,5 @@ export function Component() {
         )}
       </QueryBoundary>
     </WithDetail>
-  );
-}
-
-function ZoomButtons({ canvas }: { readonly canvas: RefObject<CanvasHandle | null> }) {
-  return (
-    <ActionIcon.Group>
-      <ActionIcon variant="default" aria-label="Zoom out" onClick={() => canvas.current?.zoomBy(1 / 1.3)}>
-        <IconZoomOut size={16} />
-      </ActionIcon>
-      <ActionIcon variant="default" aria-label="Zoom in" onClick={() => canvas.current?.zoomBy(1.3)}>
-        <IconZoomIn size={16} />
-      </ActionIcon>
-      <ActionIcon variant="default" aria-label="Show the whole network" onClick={() => canvas.current?.fit()}>
-        <IconMaximize size={16} />
-      </ActionIcon>
-    </ActionIcon.Group>
   );
 }

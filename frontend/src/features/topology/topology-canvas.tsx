@@ -41,10 +41,10 @@ export function TopologyCanvas(props: TopologyCanvasProps) {
   const view = useRef<CanvasView | null>(null);
   const [hover, setHover] = useState<Target | null>(null);
   const palette = usePalette();
-  const latest = useRef(props);
-  latest.current = props;
+  const latest = useRef({ ...props, palette });
+  latest.current = { ...props, palette };
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: made once; what changes is handed on below
+  // Made once; what changes is handed on below.
   useEffect(() => {
     const element = canvas.current!;
     const fresh = (received_ms: number) => Date.now() - received_ms <= STALE_AFTER_MS;
@@ -74,6 +74,7 @@ export function TopologyCanvas(props: TopologyCanvasProps) {
       pick: (target) => latest.current.onSelect(target),
       moved: (id, to) => latest.current.onMoved(id, to),
     };
+    const { palette, scene, moved } = latest.current;
     const made = new CanvasView(element, measured, palette, events, scene, placesWith(scene, moved));
     view.current = made;
     const redraw = () => made.invalidate();

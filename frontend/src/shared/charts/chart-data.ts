@@ -52,11 +52,6 @@ export function useChartData(
   const [version, setVersion] = useState(0);
   const buffers = useRef(new Map<string, [number, number][]>());
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: other keys are another chart
-  useEffect(() => {
-    buffers.current = new Map();
-  }, [list]);
-
   useEffect(() => {
     for (const { key, points } of history.data?.items ?? []) {
       const newer = buffers.current.get(key) ?? [];
@@ -75,7 +70,9 @@ export function useChartData(
         setVersion((count) => count + 1);
       }, REDRAW_MS);
     };
-    const ends = list.split('\n').map((key) => {
+    const shown = list.split('\n');
+    for (const key of buffers.current.keys()) if (!shown.includes(key)) buffers.current.delete(key);
+    const ends = shown.map((key) => {
       const take = () => {
         const points = buffers.current.get(key) ?? [];
         extend(points, live.ring(key)?.points() ?? [], Date.now() - keepS * 1000 - 5000);

@@ -1,6 +1,7 @@
 import { type ReactNode, useEffect, useRef, useState } from 'react';
-import { Link, useLocation } from 'react-router';
+import { Link } from 'react-router';
 import { useCurrentPage } from './current-page.js';
+import { useHeadingFocus } from './heading-focus.js';
 import classes from './page.module.css';
 
 export function useDocumentTitle(title: string): void {
@@ -18,18 +19,12 @@ interface PageHeaderProps {
   readonly children?: ReactNode;
 }
 
-/** Title of a page; gets the focus after navigation, so that a screen reader announces the page. */
+/** Title of a page, which gets the focus after navigation. */
 export function PageHeader({ title: own, description, actions, children }: PageHeaderProps) {
   const page = useCurrentPage();
   const title = own ?? page?.title ?? '';
   useDocumentTitle(title);
-  const heading = useRef<HTMLHeadingElement>(null);
-  // The first page of a visit leaves the focus where the browser puts it.
-  const navigated = useLocation().key !== 'default';
-  // biome-ignore lint/correctness/useExhaustiveDependencies: when the page appears, not when its filters change
-  useEffect(() => {
-    if (navigated) heading.current?.focus({ preventScroll: true });
-  }, []);
+  const heading = useHeadingFocus();
   return (
     <header className={classes.header}>
       <div className={classes.headerRow}>

@@ -55,10 +55,10 @@ export function useSamples<T extends string | number | boolean | null>(
   return useSyncExternalStore(subscribe, () => read(keys.flatMap((key) => live.sample(key) ?? [])));
 }
 
-/** The last points of one key, for drawing; a render for each change. */
-export function useSampleRing(key: string): { ring: Ring | undefined; version: number } {
-  const version = useTopic(sampleTopic(key), () => live.ring(key)?.version ?? 0);
-  return { ring: live.ring(key), version };
+/** The last points of one key, for drawing; a render for each change, also where the ring is the same object. */
+export function useSampleRing(key: string): Ring | undefined {
+  useTopic(sampleTopic(key), () => live.ring(key)?.version ?? 0);
+  return live.ring(key);
 }
 
 export function useLink(id: string): LiveLink | undefined {

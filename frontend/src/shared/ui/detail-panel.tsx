@@ -53,13 +53,12 @@ export function DetailPanel({ title, label, onClose, children }: DetailPanelProp
   );
 }
 
-/** Names and values in two columns. */
-export function Facts({ items }: { readonly items: readonly (readonly [ReactNode, ReactNode])[] }) {
+/** Names and values in two columns; no two have the same name. */
+export function Facts({ items }: { readonly items: readonly (readonly [string, ReactNode])[] }) {
   return (
     <dl className={classes.facts}>
-      {items.map(([name, value], index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: a fixed list
-        <div key={index}>
+      {items.map(([name, value]) => (
+        <div key={name}>
           <dt>{name}</dt>
           <dd>{value}</dd>
         </div>

@@ -72,12 +72,12 @@ export function Sparkline(props: SparklineProps) {
   const { sampleKey, quantity, label, width = 72, height = 20, color, windowS = 30 } = props;
   const canvas = useRef<HTMLCanvasElement>(null);
   const palette = usePalette();
-  const { ring, version } = useSampleRing(sampleKey);
+  const ring = useSampleRing(sampleKey);
   const stroke = color ?? palette['series-1'];
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the ring is the same object when its content changes
+  // With every render: the ring is the same object when its content changes.
   useEffect(() => {
     if (canvas.current) draw(canvas.current, ring, stroke, windowS);
-  }, [ring, version, stroke, windowS, width, height]);
+  });
   const last = ring && ring.length > 0 ? ring.valueAt(ring.length - 1) : null;
   return (
     <canvas

@@ -55,9 +55,10 @@ export const FlowEdge = memo(function FlowEdge(props: EdgeProps<FlowEdgeType>) {
           style={{ transform: `translate(-50%, -50%) translate(${label.x}px, ${label.y}px)` }}
         >
           {(filter || (selected && edge.rate_bps !== undefined)) && (
-            // biome-ignore lint/a11y/useKeyWithClickEvents: the edge itself takes the focus and Enter
-            // biome-ignore lint/a11y/noStaticElementInteractions: same
-            <span
+            // Not in the order of Tab: the edge itself takes the focus and Enter.
+            <button
+              type="button"
+              tabIndex={-1}
               className={classes.chip}
               title={found.map((each) => each.message).join('\n') || words}
               onClick={() => store.select({ edges: [id] })}
@@ -66,7 +67,7 @@ export const FlowEdge = memo(function FlowEdge(props: EdgeProps<FlowEdgeType>) {
               {edge.rate_bps !== undefined && (
                 <span className={classes.rate}>{quantityText('bps', edge.rate_bps)}</span>
               )}
-            </span>
+            </button>
           )}
           {!readOnly && (
             <button

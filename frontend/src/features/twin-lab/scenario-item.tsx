@@ -1,0 +1,98 @@
+import { Button } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import type { Scenario, ScenarioRun } from '@orrery/contract';
+import { IconPlayerPlay } from '@tabler/icons-react';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { call } from '../../shared/api/client.js';
+import { useMay } from '../../shared/api/session.js';
+import { FiguresTable } from '../../shared/scenario/figures-table.js';
+import { ConfirmButton } from '../../shared/ui/confirm-button.js';
+import { notifyError } from '../../shared/ui/notify.js';
+import { RelativeTime } from '../../shared/ui/relative-time.js';
+import { ScenarioForm } from './scenario-form.js';
+import { RunProgress } from './scenario-run.js';
+import { aboutText } from './scenario-text.js';
+import classes from './scenarios.module.css';
+
+interface ScenarioItemProps {
+  readonly scenario: Scenario;
+  readonly run: ScenarioRun | undefined;
+  /** The newest run that has figures. */
+  readonly told: ScenarioRun | undefined;
+}
+
+/** A scenario with its newest run: started, stopped and read here. */
+export function ScenarioItem({ scenario, run, told }: ScenarioItemProps) {
+  const queries = useQueryClient();
+  const may = useMay('operator');
+  const again = () => queries.invalidateQueries({ queryKey: ['scenario-runs'] });
+  const [opened, { open, close }] = useDisclosure(false);
+  const stop = useMutation({
+    mutationFn: (id: string) => call('stopScenarioRun', { params: { id } }),
+    onError: (error) => notifyError('The run was not stopped', error),
+    onSettled: again,
+  });
+  const running = run?.state === 'running';
+  return (
+    <li className={classes.scenario}>
+      <div className={classes.head}>
+        <div>
+          <h3>{scenario.title}</h3>
+          <p>{scenario.summary}</p>
+          <p className="muted">
+            {[
+              scenario.source,
+              `about ${aboutText(scenario.duration_s)}`,
+              scenario.needs.length > 0 && `needs ${scenario.needs.join(', ')}`,
+            ]
+              .filter(Boolean)
+              .join(' · ')}
+          </p>
+        </div>
+        {may &&
+          (running ? (
+            <ConfirmButton
+              size="compact-xs"
+              loading={stop.isPending}
+              aria-label={`Stop ${scenario.title}`}
+              message="The run ends and what it made is removed."
+              confirmLabel="Stop"
+              onConfirm={() => stop.mutate(run.id)}
+            >
+              Stop
+            </ConfirmButton>
+          ) : (
+            <Button
+              size="compact-xs"
+              leftSection={<IconPlayerPlay size={13} aria-hidden />}
+              aria-label={`Run ${scenario.title}`}
+              onClick={open}
+            >
+              Run…
+            </Button>
+          ))}
+      </div>
+      {opened && (
+        <ScenarioForm
+          scenario={scenario}
+          onClose={close}
+          onStarted={() => {
+            close();
+            void again();
+          }}
+        />
+      )}
+      {run && <RunProgress run={run} />}
+      {told && (
+        <>
+          {told !== run && (
+            <p className={`muted ${classes.before}`}>
+              Figures of the previous run, <RelativeTime t_ms={told.started_ms} />
+            </p>
+          )}
+          <FiguresTable figures={told.figures} />
+        </>
+      )}
+    </li>
+  );
+}

@@ -1,0 +1,57 @@
+import type { ScenarioRun } from '@orrery/contract';
+import { Link } from 'react-router';
+import { chainPath, useChainTitle } from '../../shared/api/chains.js';
+import { durationText } from '../../shared/format/time.js';
+import { RunSteps } from '../../shared/scenario/run-steps.js';
+import { useNow } from '../../shared/stream/clock.js';
+import { RelativeTime } from '../../shared/ui/relative-time.js';
+import { StatusBadge } from '../../shared/ui/status-badge.js';
+import { runShare } from './scenario-text.js';
+import classes from './scenarios.module.css';
+
+/** Progress or outcome of a run, with its steps until it has completed. */
+export function RunProgress({ run }: { readonly run: ScenarioRun }) {
+  const now = useNow();
+  const titleOf = useChainTitle();
+  const share = runShare(run);
+  return (
+    <div className={classes.run}>
+      <div className={classes.runHead} role="status">
+        <StatusBadge state={run.state} status={run.state === 'running' ? 'working' : undefined} />
+        <span className="muted tabular">
+          {run.ended_ms === null ? (
+            durationText(now - run.started_ms)
+          ) : (
+            <>
+              <RelativeTime t_ms={run.ended_ms} />, took {durationText(run.ended_ms - run.started_ms)}
+            </>
+          )}
+        </span>
+        <Link to={`/scenarios/runs/${run.id}`}>Report</Link>
+        {run.state === 'running' && (
+          <>
+            <span className={classes.track}>
+              <span style={{ width: `${share * 100}%` }} />
+            </span>
+            <Link to="/accelerators">Watch it on Accelerators</Link>
+          </>
+        )}
+      </div>
+      {run.detail && !run.steps.some(({ detail }) => detail === run.detail) && (
+        <p className={classes.detail}>{run.detail}</p>
+      )}
+      {run.state !== 'completed' && run.steps.length > 0 && <RunSteps run={run} />}
+      {run.chains.length > 0 && run.state === 'running' && (
+        <p className="muted">
+          Chains of the run:{' '}
+          {run.chains.map((id, index) => (
+            <span key={id}>
+              {index > 0 && ', '}
+              <Link to={chainPath(id)}>{titleOf(id)}</Link>
+            </span>
+          ))}
+        </p>
+      )}
+    </div>
+  );
+}

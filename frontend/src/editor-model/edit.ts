@@ -71,8 +71,8 @@ export function nextPosition(definition: ChainDefinition): Point {
   return snap({ x: Math.max(...xs) + TILE.width + 48, y: (Math.min(...ys) + Math.max(...ys)) / 2 });
 }
 
-function freePosition(definition: ChainDefinition, wish: Point): Point {
-  let place = snap(wish);
+function freePosition(definition: ChainDefinition, preferred: Point): Point {
+  let place = snap(preferred);
   const taken = (point: Point) =>
     definition.nodes.some(
       ({ position }) => position && Math.abs(position.x - point.x) < 24 && Math.abs(position.y - point.y) < 24,
@@ -82,8 +82,8 @@ function freePosition(definition: ChainDefinition, wish: Point): Point {
 }
 
 /** The nearest position at or below the desired one where a tile overlaps no other. */
-export function freeSpot(definition: ChainDefinition, wish: Point): Point {
-  const place = snap(wish);
+export function freeSpot(definition: ChainDefinition, preferred: Point): Point {
+  const place = snap(preferred);
   const covers = definition.nodes.some(
     (node) =>
       node.position &&
@@ -202,21 +202,21 @@ export function sameFilter(a: Filter, b: Filter): boolean {
 }
 
 /** Whether the node can have the id: a valid name that no other node has. */
-export function canRename(definition: ChainDefinition, id: string, wish: string): Verdict {
-  const parsed = Name.safeParse(wish);
+export function canRename(definition: ChainDefinition, id: string, newId: string): Verdict {
+  const parsed = Name.safeParse(newId);
   if (!parsed.success) return { ok: false, reason: `The id ${parsed.error.issues[0]?.message ?? 'is not valid'}.` };
-  if (RESERVED_IDS.has(wish)) return { ok: false, reason: `${wish} names fields of the packet in filters.` };
-  if (wish !== id && nodeOf(definition, wish)) return { ok: false, reason: `Another node is called ${wish}.` };
+  if (RESERVED_IDS.has(newId)) return { ok: false, reason: `${newId} names fields of the packet in filters.` };
+  if (newId !== id && nodeOf(definition, newId)) return { ok: false, reason: `Another node is called ${newId}.` };
   return { ok: true };
 }
 
 /** Renames a node, including its edges and filters. Unchanged if `canRename` is false. */
-export function renameNode(definition: ChainDefinition, id: string, wish: string): ChainDefinition {
-  if (id === wish || !nodeOf(definition, id) || !canRename(definition, id, wish).ok) return definition;
-  const follow = (name: string) => (name === id ? wish : name);
+export function renameNode(definition: ChainDefinition, id: string, newId: string): ChainDefinition {
+  if (id === newId || !nodeOf(definition, id) || !canRename(definition, id, newId).ok) return definition;
+  const follow = (name: string) => (name === id ? newId : name);
   return {
     ...definition,
-    nodes: definition.nodes.map((node) => (node.id === id ? { ...node, id: wish } : node)),
+    nodes: definition.nodes.map((node) => (node.id === id ? { ...node, id: newId } : node)),
     edges: definition.edges.map((edge) => ({
       ...edge,
       from: follow(edge.from),

@@ -1,8 +1,8 @@
 const NAME_LENGTH = 40;
 
-/** The wish itself if it is unused, otherwise `wish-2`, `wish-3`, ...; always a valid contract `Name`. */
-export function freshName(wish: string, taken: ReadonlySet<string>): string {
-  const stem = asName(wish);
+/** The preferred name if it is unused, otherwise with `-2`, `-3`, ...; always a valid contract `Name`. */
+export function freshName(preferred: string, taken: ReadonlySet<string>): string {
+  const stem = asName(preferred);
   if (!taken.has(stem)) return stem;
   for (let ordinal = 2; ; ordinal++) {
     const suffix = `-${ordinal}`;

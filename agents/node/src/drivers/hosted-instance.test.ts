@@ -1,9 +1,16 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { instance } from '../testing/specs.js';
-import { type Body, type End, HostedInstance, type InstanceRecord, type Runner, recordOf } from './hosted-instance.js';
+import {
+  type End,
+  HostedInstance,
+  type InstanceRecord,
+  type Runner,
+  type RunningInstance,
+  recordOf,
+} from './hosted-instance.js';
 import { DriverError } from './nf-driver.js';
 
-class FakeBody implements Body {
+class FakeInstance implements RunningInstance {
   readonly ends = { near: 'n', far: 'f' };
   end: (end: End) => void = () => undefined;
   readonly ended = new Promise<End>((resolve) => {
@@ -22,8 +29,8 @@ class FakeBody implements Body {
 }
 
 /** Fails as often as told; configures in place unless told otherwise. */
-class FakeRunner implements Runner<FakeBody> {
-  readonly bodies: FakeBody[] = [];
+class FakeRunner implements Runner<FakeInstance> {
+  readonly instances: FakeInstance[] = [];
   readonly starts: number[] = [];
   failures: Error[] = [];
   inPlace: () => boolean = () => true;
@@ -38,8 +45,8 @@ class FakeRunner implements Runner<FakeBody> {
     this.starts.push(Date.now());
     const failure = this.failures.shift();
     if (failure) throw failure;
-    this.bodies.push(new FakeBody());
-    return this.bodies.at(-1)!;
+    this.instances.push(new FakeInstance());
+    return this.instances.at(-1)!;
   }
 
   async configure() {
@@ -91,7 +98,7 @@ describe('HostedInstance', () => {
     expect(one.observed).toMatchObject({ state: 'starting', ends: null });
     await one.launch();
     expect(one.observed).toMatchObject({ state: 'running', detail: null, ends: { near: 'n', far: 'f' } });
-    runner.bodies[0]!.end({ how: 'exit code 1' });
+    runner.instances[0]!.end({ how: 'exit code 1' });
     await settle();
     expect(one.observed).toMatchObject({ state: 'failed', detail: 'exit code 1', ends: { near: 'n' } });
     expect(told).toEqual(['exit code 1']);
@@ -103,7 +110,7 @@ describe('HostedInstance', () => {
     const { runner, one } = setUp();
     await one.launch();
     runner.failures = [new DriverError('no')];
-    runner.bodies[0]!.end({ how: 'gone', unlinked: true });
+    runner.instances[0]!.end({ how: 'gone', unlinked: true });
     await settle();
     expect(one.observed.ends).toBeNull();
     await vi.advanceTimersByTimeAsync(250);
@@ -116,7 +123,7 @@ describe('HostedInstance', () => {
     const { runner, one } = setUp();
     await one.launch();
     runner.failures = [new DriverError('first'), new DriverError('second')];
-    runner.bodies[0]!.end({ how: 'exit code 1' });
+    runner.instances[0]!.end({ how: 'exit code 1' });
     await vi.advanceTimersByTimeAsync(250);
     expect(one.observed).toMatchObject({ detail: 'first', ends: { near: 'n' } });
     runner.isLinked = false;
@@ -133,7 +140,7 @@ describe('HostedInstance', () => {
     expect(pauses).toEqual([250, 500, 1000, 2000, 4000, 8000, 15_000, 15_000]);
     expect(told).toEqual(['Docker does not answer']);
     expect(one.restarts).toBe(8);
-    runner.bodies[0]!.end({ how: 'exit code 1' });
+    runner.instances[0]!.end({ how: 'exit code 1' });
     await vi.advanceTimersByTimeAsync(250);
     expect([runner.starts.length, one.restarts]).toEqual([10, 1]);
   });
@@ -147,7 +154,7 @@ describe('HostedInstance', () => {
     await vi.advanceTimersByTimeAsync(60_000);
     expect(runner.starts.length).toBe(4);
     runner.failures = [new DriverError('unknown NF', null, true)];
-    runner.bodies[0]!.end({ how: 'exit code 1' });
+    runner.instances[0]!.end({ how: 'exit code 1' });
     await vi.advanceTimersByTimeAsync(60_000);
     expect(one.observed).toMatchObject({ state: 'failed', permanent: true });
     await one.retry();
@@ -175,7 +182,7 @@ describe('HostedInstance', () => {
     expect(runner.starts.length).toBe(1);
     runner.inPlace = () => false;
     await configure('d3');
-    expect(runner.bodies.map(({ stopped }) => stopped)).toEqual([true, false]);
+    expect(runner.instances.map(({ stopped }) => stopped)).toEqual([true, false]);
     expect(one.observed).toMatchObject({ state: 'running', digest: 'd3' });
     expect([runner.starts.length, taken]).toEqual([2, ['d2', 'd3']]);
   });
@@ -189,8 +196,8 @@ describe('HostedInstance', () => {
     await configure('d2');
     const refused = { state: 'failed', permanent: true, detail: 'bad rule', digest: 'd2', ends: { near: 'n' } };
     expect(one.observed).toMatchObject(refused);
-    expect([one.body, one.record.digest, taken]).toEqual([runner.bodies[0], 'd1', []]);
-    runner.bodies[0]!.end({ how: 'exit code 1' });
+    expect([one.running, one.record.digest, taken]).toEqual([runner.instances[0], 'd1', []]);
+    runner.instances[0]!.end({ how: 'exit code 1' });
     await vi.advanceTimersByTimeAsync(60_000);
     expect([runner.starts.length, one.record.digest]).toEqual([2, 'd1']);
     expect(one.observed).toMatchObject(refused);
@@ -259,8 +266,8 @@ describe('HostedInstance', () => {
     const { runner, one } = setUp();
     await one.launch();
     one.release();
-    runner.bodies[0]!.end({ how: 'exit code 1' });
+    runner.instances[0]!.end({ how: 'exit code 1' });
     await vi.advanceTimersByTimeAsync(60_000);
-    expect([runner.starts.length, runner.bodies[0]!.released]).toEqual([1, true]);
+    expect([runner.starts.length, runner.instances[0]!.released]).toEqual([1, true]);
   });
 });

@@ -31,8 +31,8 @@ export interface End {
   unlinked?: boolean;
 }
 
-/** A running instance. */
-export interface Body {
+/** The process or container of an instance that runs. */
+export interface RunningInstance {
   readonly ends: EngineEnds;
   readonly ended: Promise<End>;
   stop(): Promise<void>;
@@ -40,13 +40,13 @@ export interface Body {
   release(): void;
 }
 
-export interface Runner<B extends Body> {
+export interface Runner<I extends RunningInstance> {
   /** Adopts what an earlier agent started, if it still runs. */
-  adopt(record: InstanceRecord): Promise<B | null>;
+  adopt(record: InstanceRecord): Promise<I | null>;
   /** Creates interfaces and starts it, replacing whatever is left of an earlier start. */
-  start(record: InstanceRecord): Promise<B>;
+  start(record: InstanceRecord): Promise<I>;
   /** Reconfigures it while it runs; false: it must be restarted. */
-  configure(body: B, record: InstanceRecord): Promise<boolean>;
+  configure(running: I, record: InstanceRecord): Promise<boolean>;
   /** Whether its interfaces exist, whether it runs or not. */
   linked(instanceId: string): Promise<boolean>;
   /** Removes what `start` created. */
@@ -73,8 +73,8 @@ const RETRY = { first_ms: 250, most_ms: 15_000 };
  * Brings one instance to its desired state. Operations on it run one after the other, so that none sees it half done;
  * failed ones are retried automatically.
  */
-export class HostedInstance<B extends Body> {
-  body: B | null = null;
+export class HostedInstance<I extends RunningInstance> {
+  running: I | null = null;
   restarts = 0;
   private target: InstanceRecord;
   private leaving = false;
@@ -91,7 +91,7 @@ export class HostedInstance<B extends Body> {
   /** `record`: what it was last made from. */
   constructor(
     public record: InstanceRecord,
-    private readonly runner: Runner<B>,
+    private readonly runner: Runner<I>,
     private readonly watcher: Watcher,
   ) {
     this.target = record;
@@ -116,8 +116,8 @@ export class HostedInstance<B extends Body> {
   /** Adopts what an earlier agent started, if it still runs. Never rejects. */
   adopt(): Promise<void> {
     return this.inTurn(async () => {
-      const body = await this.runner.adopt(this.record).catch(() => null);
-      if (body) this.attach(body);
+      const running = await this.runner.adopt(this.record).catch(() => null);
+      if (running) this.attach(running);
     });
   }
 
@@ -133,7 +133,7 @@ export class HostedInstance<B extends Body> {
     this.refusal = null;
     this.permanent = false;
     this.restarts = 0;
-    if (!this.body) this.state = 'starting';
+    if (!this.running) this.state = 'starting';
     return this.launch();
   }
 
@@ -154,15 +154,15 @@ export class HostedInstance<B extends Body> {
   release(): void {
     this.released = true;
     this.rest();
-    this.body?.release();
+    this.running?.release();
   }
 
   private async advance(): Promise<void> {
     if (this.released) return;
     this.rest();
     try {
-      if (this.body && this.record !== this.target) await this.change(this.body);
-      if (!this.body) await this.start();
+      if (this.running && this.record !== this.target) await this.change(this.running);
+      if (!this.running) await this.start();
     } catch (error) {
       const { message, permanent } = error as Error & { permanent?: boolean };
       const unlinked = !(await this.runner.linked(this.record.instance_id));
@@ -177,12 +177,12 @@ export class HostedInstance<B extends Body> {
     this.attach(await this.runner.start(this.record));
   }
 
-  private async change(body: B): Promise<void> {
+  private async change(running: I): Promise<void> {
     const { target } = this;
     try {
-      const inPlace = target.nf === this.record.nf && (await this.runner.configure(body, target));
+      const inPlace = target.nf === this.record.nf && (await this.runner.configure(running, target));
       this.take(target);
-      if (inPlace && this.body) this.runs();
+      if (inPlace && this.running) this.runs();
       if (inPlace) return;
     } catch (error) {
       const { message, permanent } = error as Error & { permanent?: boolean };
@@ -190,8 +190,8 @@ export class HostedInstance<B extends Body> {
       if (target === this.target) this.refuse(message);
       return;
     }
-    this.body = null;
-    await body.stop();
+    this.running = null;
+    await running.stop();
   }
 
   private take(record: InstanceRecord): void {
@@ -204,11 +204,11 @@ export class HostedInstance<B extends Body> {
     // It is wanted again, or is gone.
     if (!this.leaving || this.released) return;
     this.rest();
-    const { body } = this;
-    this.body = null;
+    const { running } = this;
+    this.running = null;
     this.state = 'starting';
     try {
-      await body?.stop();
+      await running?.stop();
       await this.runner.clear(this.record.instance_id);
     } catch (error) {
       this.detail = (error as Error).message;
@@ -233,15 +233,15 @@ export class HostedInstance<B extends Body> {
     this.timer = setTimeout(() => void this.launch(), wait_ms).unref();
   }
 
-  private attach(body: B): void {
-    if (this.released) body.release();
-    this.body = body;
-    this.ends = body.ends;
+  private attach(running: I): void {
+    if (this.released) running.release();
+    this.running = running;
+    this.ends = running.ends;
     this.since_ms = Date.now();
-    body.ended.then((end) => {
-      if (this.body !== body || this.released || this.leaving) return;
+    running.ended.then((end) => {
+      if (this.running !== running || this.released || this.leaving) return;
       if (Date.now() - this.since_ms > STABLE_MS) this.restarts = 0;
-      this.body = null;
+      this.running = null;
       this.failed(end);
     });
     this.runs();

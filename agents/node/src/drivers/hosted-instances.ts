@@ -4,22 +4,22 @@ import type { InstanceSpec } from '@orrery/contract';
 import type { Emit } from '../link/agent-event.js';
 import { readJsonFile, writeDurably } from '../platform/durable-file.js';
 import { log } from '../platform/log.js';
-import { type Body, HostedInstance, InstanceRecord, type Runner } from './hosted-instance.js';
+import { HostedInstance, InstanceRecord, type Runner, type RunningInstance } from './hosted-instance.js';
 import { type Change, DriverError, type HostedView } from './nf-driver.js';
 import { stemOf } from './veth-names.js';
 
 /** The instances of one driver, kept running, each with a folder that outlives the agent. */
-export class HostedInstances<B extends Body> {
-  private readonly instances = new Map<string, HostedInstance<B>>();
+export class HostedInstances<I extends RunningInstance> {
+  private readonly instances = new Map<string, HostedInstance<I>>();
 
   constructor(
-    private readonly runner: Runner<B>,
+    private readonly runner: Runner<I>,
     private readonly folder: string,
     private readonly emit: Emit,
     private readonly onChange: () => void,
   ) {}
 
-  get all(): readonly HostedInstance<B>[] {
+  get all(): readonly HostedInstance<I>[] {
     return [...this.instances.values()];
   }
 
@@ -27,7 +27,7 @@ export class HostedInstances<B extends Body> {
     return this.instances.has(id);
   }
 
-  get(id: string): HostedInstance<B> {
+  get(id: string): HostedInstance<I> {
     const instance = this.instances.get(id);
     if (!instance) throw new DriverError(`${id} is not here`, id);
     return instance;
@@ -80,7 +80,7 @@ export class HostedInstances<B extends Body> {
     return join(this.folder, stemOf(id));
   }
 
-  private begin(record: InstanceRecord): HostedInstance<B> {
+  private begin(record: InstanceRecord): HostedInstance<I> {
     const { instance_id: id } = record;
     const instance = new HostedInstance(record, this.runner, {
       changed: this.onChange,

@@ -1,16 +1,16 @@
 import { type NfDescriptor, nfInstances, type Plan } from '@orrery/contract';
-import type { Form, Forms } from '../check/forms.js';
+import type { AssignedImplementation, AssignedImplementations } from '../check/assigned-implementation.js';
 import { boardImplementation } from '../check/implementation.js';
 import { binsOf } from '../placement/problem.js';
 import { fillSlots, type SlotDemand } from './fill-slots.js';
+import { type AssignmentInput, type ImplementationRequest, requestsOf } from './implementation-requests.js';
 import { choiceFor } from './infrastructure-reasons.js';
 import { freeSlots, isUsable } from './usable-slots.js';
-import { type AssignmentInput, type Wish, wishesOf } from './wishes.js';
 
 type PGraphNode = Plan['pgraph']['nodes'][number];
 
 export interface Assignment {
-  readonly forms: Forms;
+  readonly implementations: AssignedImplementations;
   /** Why an NF has its implementation, if not simply by the rule "software if possible". */
   readonly because: ReadonlyMap<string, string>;
   readonly problems: Plan['problems'];
@@ -23,22 +23,22 @@ export interface Assignment {
  * empty plan are packed together (offline, bin completion); later ones take the tightest fit (online). A slot in use is not
  * free even if its user leaves with this plan, because a module is loaded before traffic is steered to it.
  */
-export function assignForms(input: AssignmentInput, pgraph: Plan['pgraph']): Assignment {
-  const wishes = wishesOf(input, pgraph);
-  const forms = new Map<string, Form>();
+export function assignImplementations(input: AssignmentInput, pgraph: Plan['pgraph']): Assignment {
+  const requests = requestsOf(input, pgraph);
+  const implementations = new Map<string, AssignedImplementation>();
   const because = new Map<string, string>();
   const demands: SlotDemand[] = [];
-  for (const { node, descriptor, wish } of wishes.list) {
-    if (wish.because) because.set(node.id, wish.because);
-    if (wish.form) forms.set(node.id, wish.form);
-    else demands.push(demandOf(input, pgraph, node, descriptor, wish));
+  for (const { node, descriptor, request } of requests.list) {
+    if (request.because) because.set(node.id, request.because);
+    if (request.implementation) implementations.set(node.id, request.implementation);
+    else demands.push(demandOf(input, pgraph, node, descriptor, request));
   }
   const filled = fillSlots(demands, freeSlots(input), { offline: input.base === null });
   for (const [node, { board, slot }] of filled.slots) {
     const { load, policy } = demands.find((demand) => demand.node === node)!;
-    forms.set(node, { driver: 'board', board: { board, slot, load, policy } });
+    implementations.set(node, { driver: 'board', board: { board, slot, load, policy } });
   }
-  return { forms, because, problems: wishes.problems, conflicts: [...filled.conflicts] };
+  return { implementations, because, problems: requests.problems, conflicts: [...filled.conflicts] };
 }
 
 function demandOf(
@@ -46,7 +46,7 @@ function demandOf(
   pgraph: Plan['pgraph'],
   node: PGraphNode,
   descriptor: NfDescriptor,
-  { slot, load, policy }: Extract<Wish, { form: null }>,
+  { slot, load, policy }: Extract<ImplementationRequest, { implementation: null }>,
 ): SlotDemand {
   const { bound_us, others_us } = choiceFor({ ...input, bins: binsOf(input.infrastructure), pgraph }, node, descriptor);
   return {

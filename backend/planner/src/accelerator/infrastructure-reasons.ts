@@ -8,8 +8,12 @@ import {
   type Plan,
   type PlannedChain,
 } from '@orrery/contract';
+import {
+  type AssignedImplementation,
+  type AssignedImplementations,
+  implementationOf,
+} from '../check/assigned-implementation.js';
 import { indexDescriptors } from '../check/attributes.js';
-import { type Form, type Forms, formOf } from '../check/forms.js';
 import { pathsOf } from '../check/paths.js';
 import { CORE_BUDGET } from '../igraph/sizing.js';
 import type { Bin } from '../placement/problem.js';
@@ -32,17 +36,17 @@ const NO_BOUND_US = 1e9;
 
 /** As what NFs run, and why where more than the decision tree decided; both by node of the PGraph. */
 interface Assigned {
-  readonly forms: Forms;
+  readonly implementations: AssignedImplementations;
   readonly because: ReadonlyMap<string, string>;
 }
 
 /**
  * On what each NF runs, software unless it cannot (HYPER Figure 2): for NFs with several implementations, for those
- * whose software cannot meet the objectives of its chain, and for those that had to leave their form.
+ * whose software cannot meet the objectives of its chain, and for those that had to leave their implementation.
  */
 export function infrastructureReasons(
   input: InfrastructureInput & Pick<Plan, 'graph'>,
-  { forms, because }: Assigned,
+  { implementations, because }: Assigned,
 ): Plan['reasons'] {
   const catalogue = indexDescriptors(input.descriptors);
   return input.pgraph.nodes.flatMap((node) => {
@@ -53,7 +57,7 @@ export function infrastructureReasons(
     if (descriptor.implementations.length === 1 && kind === 'software' && !why) return [];
     const reason = reasonOf(node.id, question, choice, kind, { bound_us, others_us });
     const own = nfInstances(input.graph).filter(({ pgraph_node }) => pgraph_node === node.id);
-    const taken = takenBy(formOf(forms, node.id, descriptor), own, kind);
+    const taken = takenBy(implementationOf(implementations, node.id, descriptor), own, kind);
     return [{ ...reason, ...(taken ? choosing(reason, taken) : {}), because: why ?? reason.because }];
   });
 }
@@ -65,12 +69,16 @@ interface Taken {
 }
 
 /** What the plan took where that is not, or says more than, the decision tree's `kind`; `null` where it is just that. */
-function takenBy(form: Form, instances: readonly Instance[], kind: Implementation['kind'] | null): Taken | null {
-  if (form.driver === 'board') {
-    const { board, slot } = form.board;
+function takenBy(
+  implementation: AssignedImplementation,
+  instances: readonly Instance[],
+  kind: Implementation['kind'] | null,
+): Taken | null {
+  if (implementation.driver === 'board') {
+    const { board, slot } = implementation.board;
     return { decision: `board on ${board} slot ${slot}`, chosen: [`board on ${board}`] };
   }
-  if (form.driver === 'container') {
+  if (implementation.driver === 'container') {
     const servers = [...new Set(instances.map(({ server }) => server))];
     return { decision: `container on ${servers.join(', ')}`, chosen: servers.map((id) => `container on ${id}`) };
   }

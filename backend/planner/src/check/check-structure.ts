@@ -1,6 +1,6 @@
 import type { ChainDefinition, ChainProblem } from '@orrery/contract';
+import { defaultImplementation } from './assigned-implementation.js';
 import type { DescriptorIndex } from './attributes.js';
-import { usualForm } from './forms.js';
 import { type ChainGraph, findCycles, reachableFrom } from './graph.js';
 
 const error = (
@@ -27,7 +27,7 @@ export function checkReferences(
     const descriptor = descriptors.get(node.nf);
     if (!descriptor) {
       problems.push(error('unknown-nf', `/nodes/${i}/nf`, `the catalogue has no NF "${node.nf}"`, at));
-    } else if (!usualForm(descriptor)) {
+    } else if (!defaultImplementation(descriptor)) {
       problems.push(
         error('unknown-nf', `/nodes/${i}/nf`, `"${node.nf}" has no implementation that the servers can run`, at),
       );

@@ -1,7 +1,12 @@
 import type { ExitNode, FlowKey, FlowRange, NfDescriptor, Plan } from '@orrery/contract';
 import { BadProblem } from '../bad-problem.js';
+import {
+  type AssignedImplementation,
+  type AssignedImplementations,
+  costOnCore,
+  implementationOf,
+} from '../check/assigned-implementation.js';
 import { type DescriptorIndex, indexDescriptors } from '../check/attributes.js';
-import { costOnCore, type Form, type Forms, formOf } from '../check/forms.js';
 import { directFields } from '../check/resolve-filter.js';
 import { grouped } from '../grouped.js';
 import type { ChainForm, FormEdge, FormNode } from './chain-form.js';
@@ -35,7 +40,7 @@ export function exitId(chain: string, direction: ExitNode['direction']): string 
 export function buildInstanceGraph(
   chainForms: readonly ChainForm[],
   descriptors: readonly NfDescriptor[],
-  forms: Forms = new Map(),
+  implementations: AssignedImplementations = new Map(),
   referenceGhz = Number.POSITIVE_INFINITY,
 ): BuiltGraph {
   const catalogue = indexDescriptors(descriptors);
@@ -45,7 +50,7 @@ export function buildInstanceGraph(
   const edges: UnplacedEdge[] = [];
   for (const form of chainForms) {
     const { definition, chain_id } = form.chain;
-    const split = splitNodes(form, catalogue, forms, referenceGhz, conflicts);
+    const split = splitNodes(form, catalogue, implementations, referenceGhz, conflicts);
     for (const it of split.values()) if (it.node.kind === 'nf') partitions.set(it.id, it.partition);
     for (const { id } of form.nodes) nodes.push(...workOf(split.get(id)!, form));
     for (const edge of form.edges) {
@@ -68,7 +73,7 @@ export function buildInstanceGraph(
 interface SplitNode extends CountedNode {
   readonly node: FormNode;
   /** Of each instance. */
-  readonly form: Form | null;
+  readonly implementation: AssignedImplementation | null;
   /** Its chain has a planned schedule. */
   readonly scheduled: boolean;
   readonly cyclesPerPacket: number;
@@ -78,7 +83,7 @@ interface SplitNode extends CountedNode {
 function splitNodes(
   chainForm: ChainForm,
   catalogue: DescriptorIndex,
-  forms: Forms,
+  implementations: AssignedImplementations,
   referenceGhz: number,
   conflicts: Constraint[],
 ): Map<string, SplitNode> {
@@ -96,17 +101,25 @@ function splitNodes(
       if (needed > 1)
         conflicts.push({ constraint: 'max-instances', needed, available: 1, unit: 'instances', where: id });
       const one = { count: 1, partition: { kind: 'single' }, affinity: [], written: [] } as const;
-      split.set(id, { id, node, form: null, scheduled: false, ...one, cyclesPerPacket: cycles, memory_bytes: 0 });
+      split.set(id, {
+        id,
+        node,
+        implementation: null,
+        scheduled: false,
+        ...one,
+        cyclesPerPacket: cycles,
+        memory_bytes: 0,
+      });
       continue;
     }
     const descriptor = catalogue.get(node.node.nf)!;
-    const form = formOf(forms, id, descriptor);
-    const cost = costOnCore(descriptor, form.driver);
+    const implementation = implementationOf(implementations, id, descriptor);
+    const cost = costOnCore(descriptor, implementation.driver);
     const counted = countNf(node, descriptor, upstream, chainForm, catalogue, conflicts);
     split.set(id, {
       ...counted,
       node,
-      form,
+      implementation,
       scheduled: chain.schedule === 'planned',
       cyclesPerPacket: cyclesPerPacket(cost, bytes),
       memory_bytes: cost.memory_bytes,
@@ -177,15 +190,15 @@ function written({ actions }: NfDescriptor): string[] {
  * An NF that changes its implementation, slot, parallel step or schedule becomes a new instance: both run while traffic is
  * moved over.
  */
-function instanceId({ id, node, form, scheduled }: SplitNode, ordinal: number): string {
+function instanceId({ id, node, implementation, scheduled }: SplitNode, ordinal: number): string {
   if (node.kind !== 'nf') return id;
-  if (form?.driver === 'board') return `${id}.${form.board.board}-${form.board.slot}`;
-  const kind = `${form?.driver === 'container' ? 'container-' : ''}${node.branch ? 'parallel-' : ''}${scheduled ? 'scheduled-' : ''}`;
+  if (implementation?.driver === 'board') return `${id}.${implementation.board.board}-${implementation.board.slot}`;
+  const kind = `${implementation?.driver === 'container' ? 'container-' : ''}${node.branch ? 'parallel-' : ''}${scheduled ? 'scheduled-' : ''}`;
   return `${id}.${kind}${ordinal}`;
 }
 
 function workOf(it: SplitNode, { chain }: ChainForm): WorkNode[] {
-  const { node, count, form, memory_bytes } = it;
+  const { node, count, implementation, memory_bytes } = it;
   const { chain_id, definition } = chain;
   return Array.from({ length: count }, (_, ordinal): WorkNode => {
     const total = node.kind === 'nf' ? node.node.load_bps : node.load_bps;
@@ -196,7 +209,7 @@ function workOf(it: SplitNode, { chain }: ChainForm): WorkNode[] {
     if (node.kind === 'mirror') return { kind: 'mirror', id, chain_id, ...work };
     if (node.kind === 'merge') return { kind: 'merge', id, chain_id, mirror: node.mirror, ...work };
     const { node_id, nf } = node.node;
-    return { kind: 'nf', id, pgraph_node: node.id, chain_id, node_id, nf, ordinal, ...form!, ...work };
+    return { kind: 'nf', id, pgraph_node: node.id, chain_id, node_id, nf, ordinal, ...implementation!, ...work };
   });
 }
 

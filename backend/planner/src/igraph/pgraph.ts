@@ -1,6 +1,6 @@
 import type { ChainDefinition, NfDescriptor, Plan, PlannedChain } from '@orrery/contract';
+import { type AssignedImplementations, costOnCore, implementationOf } from '../check/assigned-implementation.js';
 import { indexDescriptors } from '../check/attributes.js';
-import { costOnCore, type Forms, formOf } from '../check/forms.js';
 import { type ChainGraph, graphOf, topologicalOrder } from '../check/graph.js';
 import { cyclesPerPacket, instancesFor, packetRate } from './sizing.js';
 
@@ -22,7 +22,7 @@ export function buildPGraph(
   chains: readonly PlannedChain[],
   descriptors: readonly NfDescriptor[],
   referenceGhz: number,
-  forms: Forms = new Map(),
+  implementations: AssignedImplementations = new Map(),
 ): PGraph {
   const catalogue = indexDescriptors(descriptors);
   const nodes: PGraphNode[] = [];
@@ -38,7 +38,7 @@ export function buildPGraph(
       const load_pps = packetRate(load_bps, bytes);
       const id = pgraphNodeId(definition.name, node.id);
       const descriptor = catalogue.get(node.nf)!;
-      const { driver } = formOf(forms, id, descriptor);
+      const { driver } = implementationOf(implementations, id, descriptor);
       const cost = costOnCore(descriptor, driver);
       const cores_needed = (load_pps * cyclesPerPacket(cost, bytes)) / (referenceGhz * 1e9);
       nodes.push({

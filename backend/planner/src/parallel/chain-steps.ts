@@ -1,5 +1,5 @@
 import type { NfDescriptor, ParallelStrategy } from '@orrery/contract';
-import type { Forms } from '../check/forms.js';
+import type { AssignedImplementations } from '../check/assigned-implementation.js';
 import { type Path, pathName } from '../check/paths.js';
 import { grouped } from '../grouped.js';
 import type { ChainForm, FormEdge, FormNode } from '../igraph/chain-form.js';
@@ -10,7 +10,7 @@ import { SPG_STEPS, spgProblem } from './parallel-forms.js';
 
 interface StepInput {
   readonly descriptors: readonly NfDescriptor[];
-  readonly forms: Forms;
+  readonly implementations: AssignedImplementations;
   /** Clock for which latencies are calculated. */
   readonly ghz: number;
   readonly strategy: ParallelStrategy;

@@ -6,8 +6,8 @@ import type {
   PlannedChain,
   Quality,
 } from '@orrery/contract';
+import { type AssignedImplementations, costOfWork } from '../check/assigned-implementation.js';
 import { indexDescriptors } from '../check/attributes.js';
-import { costOfWork, type Forms } from '../check/forms.js';
 import { descriptorsByNode } from '../check/graph.js';
 import { type Path, pathsOf } from '../check/paths.js';
 import { pgraphNodeId } from '../igraph/pgraph.js';
@@ -31,7 +31,7 @@ interface ParallelInput {
   readonly strategy: ParallelStrategy;
   readonly seed: number;
   readonly infrastructure: Infrastructure;
-  readonly forms: Forms;
+  readonly implementations: AssignedImplementations;
   readonly rateOf: (chain: PlannedChain, path: Path) => number;
   readonly expired: () => boolean;
   /** Graphs that were found, by problem. */
@@ -73,7 +73,7 @@ export function linearChains({ definition }: PlannedChain): Path[] {
 }
 
 export function spgProblem(
-  { descriptors, forms, ghz }: Pick<ParallelInput, 'descriptors' | 'forms' | 'ghz'>,
+  { descriptors, implementations, ghz }: Pick<ParallelInput, 'descriptors' | 'implementations' | 'ghz'>,
   { definition }: PlannedChain,
   path: Path,
 ): { problem: SpgProblem; pairs: readonly Pair[] } {
@@ -84,7 +84,7 @@ export function spgProblem(
   const chain = nodes.map((id) => ({ id, nf: nf.get(id)! }));
   const pairs = decidedPairs(dependencies(chain, descriptors), definition, path, catalogue);
   const nfs = nodes.map((id) => {
-    const cost = costOfWork(forms, pgraphNodeId(definition.name, id), catalogue.get(nf.get(id)!)!);
+    const cost = costOfWork(implementations, pgraphNodeId(definition.name, id), catalogue.get(nf.get(id)!)!);
     return { id, latency_us: cost.base_latency_us + cyclesPerPacket(cost, bytes) / (ghz * 1e3) };
   });
   const each_us = mergeCostUs(bytes);

@@ -1,7 +1,7 @@
 import type { Infrastructure, NfDescriptor, ParallelProvisioning, PlannedChain, Quality } from '@orrery/contract';
+import { type AssignedImplementations, costOfWork } from '../check/assigned-implementation.js';
 import { indexDescriptors } from '../check/attributes.js';
 import { slowestGhz } from '../check/clock.js';
-import { costOfWork, type Forms } from '../check/forms.js';
 import { descriptorsByNode } from '../check/graph.js';
 import type { Path } from '../check/paths.js';
 import { pgraphNodeId } from '../igraph/pgraph.js';
@@ -27,7 +27,7 @@ const COMPARED: readonly ProvisionStrategy[] = ['annealing', 'greedy', 'linear',
 interface ProvisionInput {
   readonly descriptors: readonly NfDescriptor[];
   readonly infrastructure: Infrastructure;
-  readonly forms: Forms;
+  readonly implementations: AssignedImplementations;
   readonly seed: number;
 }
 
@@ -94,7 +94,7 @@ export function provisioningQuality(subject: string, found: Extract<Provisioning
 }
 
 function provisioningProblem(
-  { descriptors, infrastructure, forms }: ProvisionInput,
+  { descriptors, infrastructure, implementations }: ProvisionInput,
   { definition }: PlannedChain,
   nodes: readonly string[],
   series: Series,
@@ -106,7 +106,7 @@ function provisioningProblem(
   const nf = descriptorsByNode(definition);
   const nfs = nodes.map((id, i): ProvisionedNf => {
     const descriptor = catalogue.get(nf.get(id)!)!;
-    const cost = costOfWork(forms, pgraphNodeId(definition.name, id), descriptor);
+    const cost = costOfWork(implementations, pgraphNodeId(definition.name, id), descriptor);
     const instance_rate_bps = ((CORE_BUDGET * hz) / cyclesPerPacket(cost, bytes)) * 8 * bytes;
     const count = instancesNeeded(rate_bps, instance_rate_bps);
     return {

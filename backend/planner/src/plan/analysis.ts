@@ -2,8 +2,8 @@ import type { Plan, PlannedChain, PlanOptions, Quality } from '@orrery/contract'
 import type { Assignment } from '../accelerator/assignment.js';
 import { type InfrastructureInput, infrastructureReasons } from '../accelerator/infrastructure-reasons.js';
 import { flowWay } from '../chaining/flow-ways.js';
+import type { AssignedImplementations } from '../check/assigned-implementation.js';
 import { slowestGhz } from '../check/clock.js';
-import type { Forms } from '../check/forms.js';
 import { MAX_PATHS, type Path, pathsOf } from '../check/paths.js';
 import { parallelForm } from '../parallel/parallel-forms.js';
 import type { PlacementBound } from '../placement/bound.js';
@@ -31,7 +31,7 @@ export function analyse(
   const instances = { ...input, graph: unscheduled };
   const { classes, quality, reasons } = classesWithWays(input, instances, options, attempts);
   const schedules = found.map(scheduleForm);
-  const parallel = parallelForms(input, assignment.forms, options, expired, attempts);
+  const parallel = parallelForms(input, assignment.implementations, options, expired, attempts);
   const infrastructure =
     attempts.run('infrastructure', 'infrastructure', () => infrastructureReasons(input, assignment)) ?? [];
   const { offloads, reasons: offloadReasons } = chooseOffloads({ ...instances, entries_used });
@@ -70,14 +70,14 @@ function classesWithWays(
 
 function parallelForms(
   input: PlacedInput,
-  forms: Forms,
+  implementations: AssignedImplementations,
   { parallelization: strategy, seed }: PlanOptions,
   expired: () => boolean,
   attempts: Attempts,
 ) {
   const ghz = slowestGhz(input.infrastructure);
   const rateOf = (chain: PlannedChain, path: Path) => analysedRate(input.pgraph, chain, path);
-  const common = { ...input, forms, ghz, rateOf, strategy, seed };
+  const common = { ...input, implementations, ghz, rateOf, strategy, seed };
   const possible = { ...common, expired, known: new Map() };
   // Formed without a time limit, so that what is shown is what runs.
   const formed = { ...common, expired: () => false, known: new Map() };

@@ -6,9 +6,9 @@ import {
   type PlanOptions,
   type Quality,
 } from '@orrery/contract';
+import { implementationsOf } from '../check/assigned-implementation.js';
 import { indexDescriptors } from '../check/attributes.js';
 import { slowestGhz } from '../check/clock.js';
-import { formsOf } from '../check/forms.js';
 import { buildSpg } from '../parallel/construction/build.js';
 import { certifySpg } from '../parallel/construction/certify.js';
 import { SPG_STEPS, spgProblem } from '../parallel/parallel-forms.js';
@@ -63,7 +63,7 @@ export async function certifyPlan(
   if (!areOffered(input)) return null;
   const { pgraph } = sizedGraphs(
     { ...input, chains: plan.chains, options: optionsOf(plan) },
-    formsOf(nfInstances(plan.graph)),
+    implementationsOf(nfInstances(plan.graph)),
   );
   if (!sameContent(pgraph, plan.pgraph)) return null;
   const quality: Quality[] = [];
@@ -116,7 +116,7 @@ function placementProof(
   const expired = () => elapsed_s() > PLACEMENT_SHARE * time_limit_s;
   const { graph } = sizedGraphs(
     { chains: plan.chains, descriptors, infrastructure, options: optionsOf(plan) },
-    formsOf(nfInstances(plan.graph)),
+    implementationsOf(nfInstances(plan.graph)),
   );
   const table = { fixed: 0, available: Number.MAX_SAFE_INTEGER, where: 'fabric' };
   const problem = problemOf(graph, binsOf(infrastructure), table);
@@ -144,7 +144,7 @@ async function provisioningProof(
   const { chain, path, spg } = graph;
   const { seed, pgraph } = input.plan;
   const problem = provisioningOf(
-    { ...input, seed, forms: formsOf(nfInstances(input.plan.graph)) },
+    { ...input, seed, implementations: implementationsOf(nfInstances(input.plan.graph)) },
     { chain, path, series: spg.series, rate_bps: analysedRate(pgraph, chain, path) },
   );
   if (!problem) return known;
@@ -164,7 +164,11 @@ function graphOf(input: CertifyInput, id: string) {
   const at = chainOf(input.plan, id);
   if (!at) return null;
   const ghz = slowestGhz(input.infrastructure);
-  const { problem } = spgProblem({ ...input, forms: formsOf(nfInstances(input.plan.graph)), ghz }, at.chain, at.path);
+  const { problem } = spgProblem(
+    { ...input, implementations: implementationsOf(nfInstances(input.plan.graph)), ghz },
+    at.chain,
+    at.path,
+  );
   const { parallelization: strategy, seed } = input.plan;
   return { ...at, problem, spg: buildSpg(problem, { strategy, seed, budget: { steps: SPG_STEPS } }) };
 }

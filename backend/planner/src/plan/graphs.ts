@@ -1,6 +1,6 @@
 import { type Plan, PlanOptions } from '@orrery/contract';
+import type { AssignedImplementations } from '../check/assigned-implementation.js';
 import { slowestGhz } from '../check/clock.js';
-import type { Forms } from '../check/forms.js';
 import { type BuiltGraph, buildInstanceGraph } from '../igraph/build.js';
 import { type ChainForm, drawnForm } from '../igraph/chain-form.js';
 import { unplacedInstances } from '../igraph/graph.js';
@@ -17,23 +17,23 @@ interface SplitChains {
 }
 
 /** The policy graph of all chains, sized for the slowest server, and the instance graph into which it splits. */
-export function sizedGraphs(input: Input, forms: Forms = new Map()): SplitChains {
-  const pgraph = buildPGraph(input.chains, input.descriptors, slowestGhz(input.infrastructure), forms);
-  return splitChains(input, pgraph, formedChains(input, pgraph, forms), forms);
+export function sizedGraphs(input: Input, implementations: AssignedImplementations = new Map()): SplitChains {
+  const pgraph = buildPGraph(input.chains, input.descriptors, slowestGhz(input.infrastructure), implementations);
+  return splitChains(input, pgraph, formedChains(input, pgraph, implementations), implementations);
 }
 
 /** What each chain runs in which order. */
 export function formedChains(
   { chains, descriptors, infrastructure, options }: Input,
   pgraph: PGraph,
-  forms: Forms,
+  implementations: AssignedImplementations,
 ): ChainForm[] {
   const ghz = slowestGhz(infrastructure);
   const { parallelization: strategy, seed } = PlanOptions.parse(options ?? {});
   return chains.map((chain) => {
     const drawn = drawnForm(chain, pgraph);
     if (chain.execution !== 'parallel') return drawn;
-    return withParallelSteps(drawn, { descriptors, forms, ghz, strategy, seed });
+    return withParallelSteps(drawn, { descriptors, implementations, ghz, strategy, seed });
   });
 }
 
@@ -41,9 +41,9 @@ export function splitChains(
   { descriptors, infrastructure }: Input,
   pgraph: PGraph,
   chainForms: readonly ChainForm[],
-  forms: Forms,
+  implementations: AssignedImplementations,
 ): SplitChains {
-  const graph = buildInstanceGraph(chainForms, descriptors, forms, slowestGhz(infrastructure));
+  const graph = buildInstanceGraph(chainForms, descriptors, implementations, slowestGhz(infrastructure));
   const counts = new Map<string, number>();
   for (const { pgraph_node } of unplacedInstances(graph)) counts.set(pgraph_node, (counts.get(pgraph_node) ?? 0) + 1);
   const nodes = pgraph.nodes.map((node) => ({ ...node, instances: counts.get(node.id)! }));

@@ -19,7 +19,7 @@ const cases = fc.record({
   cores: fc.integer({ min: 1, max: 4 }),
   scheduling: fc.constantFrom<SchedulingStrategy>('alpine', 'alpine', 'semi-manual', 'run-to-completion', 'manual'),
   scheduling_mode: fc.constantFrom('constrained' as const, 'free' as const),
-  wishes: fc.array(
+  slos: fc.array(
     fc.record({
       a: fc.nat(63),
       b: fc.nat(63),
@@ -35,10 +35,10 @@ describe('a planned schedule', () => {
   it('is the same in graph, scheduler trees and prediction', () => {
     const seen = { plans: 0, cuts: 0, cores: 0, shared: 0, objectives: 0, refused: 0 };
     fc.assert(
-      fc.property(cases, ({ definition, rate_bps, servers, cores, scheduling, scheduling_mode, wishes, neighbour }) => {
+      fc.property(cases, ({ definition, rate_bps, servers, cores, scheduling, scheduling_mode, slos, neighbour }) => {
         const chain = {
           ...definition,
-          class_slos: objectivesFor(definition, wishes),
+          class_slos: objectivesFor(definition, slos),
           traffic_class: { ...definition.traffic_class, rate_bps },
         };
         const infrastructure = rack({ servers, cores, ghz: 1, nic_bps: 1e12, link_bps: 1e12 });
@@ -87,7 +87,7 @@ function sharesCore({ graph }: Plan): boolean {
   return cores('p-1').some((core) => cores('p-2').includes(core));
 }
 
-interface Wish {
+interface DrawnObjective {
   readonly a: number;
   readonly b: number;
   readonly kind: string;
@@ -95,11 +95,11 @@ interface Wish {
 }
 
 /** Objectives between edges that one path alone takes. */
-function objectivesFor(definition: Parameters<typeof pathsOf>[0], wishes: readonly Wish[]): ClassSlo[] {
+function objectivesFor(definition: Parameters<typeof pathsOf>[0], slos: readonly DrawnObjective[]): ClassSlo[] {
   const paths = pathsOf(definition) ?? [];
   const alone = definition.edges.filter(({ id }) => paths.filter(({ edges }) => edges.includes(id)).length === 1);
   const used = new Set<string>();
-  return wishes.flatMap(({ a, b, kind, ratio }, i): ClassSlo[] => {
+  return slos.flatMap(({ a, b, kind, ratio }, i): ClassSlo[] => {
     if (alone.length < 2) return [];
     const [x, y] = [alone[a % alone.length]!.id, alone[b % alone.length]!.id];
     const classOf = (edge: string) => paths.findIndex(({ edges }) => edges.includes(edge));

@@ -89,7 +89,7 @@ export interface ScheduleOptions {
   readonly budget: Budget;
 }
 
-/** What cannot be had: how much a wish needs and the most that there is, which would leave another class without any service. */
+/** An objective that cannot be met: how much it needs, and the most that leaves every class some service. */
 export interface ScheduleConflict {
   readonly constraint: 'cpu-time' | 'classifier';
   readonly needed: number;

@@ -10,8 +10,8 @@ import {
   type SchedulingMode,
   type SchedulingStrategy,
 } from '@orrery/contract';
+import { costOfWork, implementationsOf } from '../check/assigned-implementation.js';
 import { indexDescriptors } from '../check/attributes.js';
-import { costOfWork, formsOf } from '../check/forms.js';
 import { type Path, pathsOf } from '../check/paths.js';
 import { pgraphNodeId } from '../igraph/pgraph.js';
 import { cyclesPerPacket, packetRate, QUEUE_CYCLES } from '../igraph/sizing.js';
@@ -95,8 +95,9 @@ export function scheduleProblem(input: ScheduleInput, chain: PlannedChain): Name
   const used = new Set(paths.flatMap(({ nodes }) => nodes));
   const nfs = definition.nodes.flatMap((node) => (node.kind === 'nf' && used.has(node.id) ? [node] : []));
   const gates = definition.edges.filter(({ id }) => paths.some(({ edges }) => edges.includes(id)));
-  const forms = formsOf(own);
-  const costOf = (id: string, nf: string) => costOfWork(forms, pgraphNodeId(definition.name, id), catalogue.get(nf)!);
+  const implementations = implementationsOf(own);
+  const costOf = (id: string, nf: string) =>
+    costOfWork(implementations, pgraphNodeId(definition.name, id), catalogue.get(nf)!);
   const modules = [
     ...nfs.map(({ id, nf }) => ({
       id,

@@ -26,11 +26,10 @@ export interface Targets {
   readonly from: Int32Array;
 }
 
-/** Classes and their SLOs. */
-type Wishes = Pick<ScheduleProblem, 'slos'> & { readonly classes: readonly unknown[] };
+type ClassesAndSlos = Pick<ScheduleProblem, 'slos'> & { readonly classes: readonly unknown[] };
 
 /** Errors: `BadProblem` for SLOs that contradict each other or mix measures in one priority level. */
-export function targetsOf(problem: Wishes): Omit<Targets, 'target' | 'wanted'> & { weight: Float64Array } {
+export function targetsOf(problem: ClassesAndSlos): Omit<Targets, 'target' | 'wanted'> & { weight: Float64Array } {
   const { classes, slos } = problem;
   const weight = new Float64Array(classes.length).fill(0);
   const via = new Int32Array(classes.length).fill(-1);
@@ -81,7 +80,7 @@ function mixed(slo: number): BadProblem {
 }
 
 /** Level of each group of tied classes: below everything that has priority over it; the lowest one if nothing is said. */
-function levelsOf({ slos }: Wishes, group: Int32Array, groups: number): Int32Array {
+function levelsOf({ slos }: ClassesAndSlos, group: Int32Array, groups: number): Int32Array {
   const below: { group: number; slo: number }[][] = Array.from({ length: groups }, () => []);
   const above = new Int32Array(groups);
   const mentioned = new Uint8Array(groups);

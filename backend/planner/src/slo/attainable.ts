@@ -1,7 +1,7 @@
 import { type ChainDefinition, nfInstances } from '@orrery/contract';
+import { costOnCore } from '../check/assigned-implementation.js';
 import { indexDescriptors } from '../check/attributes.js';
 import { fastestGhz } from '../check/clock.js';
-import { costOnCore } from '../check/forms.js';
 import { descriptorsByNode, graphOf, topologicalOrder } from '../check/graph.js';
 import {
   boardImplementation,

@@ -1,5 +1,5 @@
 import type { CostProfile, Infrastructure, Instance, NfDescriptor } from '@orrery/contract';
-import { costOnCore } from '../check/forms.js';
+import { costOnCore } from '../check/assigned-implementation.js';
 import { boardImplementation, slotTimeUs } from '../check/implementation.js';
 import type { PlacedNode } from '../igraph/graph.js';
 import { copyCycles, QUEUE_CYCLES } from '../igraph/sizing.js';

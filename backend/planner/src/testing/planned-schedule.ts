@@ -1,6 +1,6 @@
 import type { CoreScheduler, Infrastructure, NfDescriptor, NodeSpec, Plan, Target } from '@orrery/contract';
 import { expect } from 'vitest';
-import { costOnCore } from '../check/forms.js';
+import { costOnCore } from '../check/assigned-implementation.js';
 import { placedNodes } from '../igraph/graph.js';
 import { cyclesPerPacket, QUEUE_CYCLES } from '../igraph/sizing.js';
 import { settle } from '../schedule/fluid.js';

@@ -123,10 +123,10 @@ function useSelectionInUrl(): void {
     latest.current = setSelected;
   });
   useEffect(() => {
-    const wish = parseSelection(opened.current);
-    if (wish) {
-      store.select(pruneSelection(store.getState().definition, wish));
-      store.setState({ reveal: { node: wish.nodes[0], edge: wish.edges[0], at: Date.now() } });
+    const selection = parseSelection(opened.current);
+    if (selection) {
+      store.select(pruneSelection(store.getState().definition, selection));
+      store.setState({ reveal: { node: selection.nodes[0], edge: selection.edges[0], at: Date.now() } });
     }
     return store.subscribe((state, before) => {
       if (state.selection !== before.selection) latest.current(selectionText(state.selection) || null);

@@ -9,14 +9,14 @@ export function heldOrder(fresh: readonly string[], kept: readonly string[]): re
 
 /**
  * The order in which rows are shown. While `held`, the previous order, so that rows do not move under the pointer or focus.
- * A different `wish` (sort or filter) applies immediately.
+ * A different `sorting` (sort or filter) applies immediately.
  */
-export function useHeldOrder(fresh: readonly string[], held: boolean, wish: string): readonly string[] {
-  const shown = useRef<{ wish: string; keys: readonly string[] }>({ wish, keys: fresh });
+export function useHeldOrder(fresh: readonly string[], held: boolean, sorting: string): readonly string[] {
+  const shown = useRef<{ sorting: string; keys: readonly string[] }>({ sorting, keys: fresh });
   const { current } = shown;
-  const keys = held && current.wish === wish ? heldOrder(fresh, current.keys) : fresh;
+  const keys = held && current.sorting === sorting ? heldOrder(fresh, current.keys) : fresh;
   useLayoutEffect(() => {
-    shown.current = { wish, keys };
+    shown.current = { sorting, keys };
   });
   return keys;
 }

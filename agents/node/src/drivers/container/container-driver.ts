@@ -7,8 +7,8 @@ import { recordOf } from '../hosted-instance.js';
 import { HostedInstances } from '../hosted-instances.js';
 import { containerDigest } from '../instance-digest.js';
 import { type Change, DriverError, type HostedDriver, type HostedView } from '../nf-driver.js';
-import type { ContainerBody } from './container-body.js';
 import { INSTANCE_LABEL } from './container-config.js';
+import type { ContainerInstance } from './container-instance.js';
 import { ContainerRunner } from './container-runner.js';
 import { type ContainerDeath, DockerClient } from './docker-client.js';
 import { DockerHost } from './docker-host.js';
@@ -28,7 +28,7 @@ interface ContainerOptions {
   sweep_pause_ms?: number;
 }
 
-type Instance = HostedInstances<ContainerBody>['all'][number];
+type Instance = HostedInstances<ContainerInstance>['all'][number];
 
 /** How long the sampler waits for a slow NF. */
 const READ_LIMIT_MS = 100;
@@ -47,7 +47,7 @@ export class ContainerDriver implements HostedDriver {
   private readonly docker: DockerClient;
   private readonly host: DockerHost;
   private readonly runner: ContainerRunner;
-  private readonly instances: HostedInstances<ContainerBody>;
+  private readonly instances: HostedInstances<ContainerInstance>;
   /** Containers without an instance that Docker did not remove. */
   private readonly left = new Set<string>();
   private sweepTimer: NodeJS.Timeout | null = null;
@@ -128,7 +128,7 @@ export class ContainerDriver implements HostedDriver {
   /** Reads the figures of all that respond in time; late ones go into the next reading. */
   async refresh(): Promise<void> {
     // The loss of a container is detected separately.
-    const read = Promise.allSettled(this.instances.all.map(({ body }) => body?.sample()));
+    const read = Promise.allSettled(this.instances.all.map(({ running }) => running?.sample()));
     await Promise.race([read, sleep(READ_LIMIT_MS, undefined, { ref: false })]);
   }
 
@@ -136,7 +136,7 @@ export class ContainerDriver implements HostedDriver {
   figures(instanceId: string): { drops: Record<string, number>; cpu_share: number } {
     if (!this.instances.has(instanceId)) return NO_FIGURES;
     const { drops } = this.runner.totalOf(instanceId);
-    return { drops, cpu_share: this.instances.get(instanceId).body?.cpu_share ?? 0 };
+    return { drops, cpu_share: this.instances.get(instanceId).running?.cpu_share ?? 0 };
   }
 
   /** Leaves the containers unchanged for the next agent, or removes them with their interfaces. */
@@ -147,10 +147,10 @@ export class ContainerDriver implements HostedDriver {
     this.host.stop();
   }
 
-  private running(instanceId: string): ContainerBody {
-    const { body, observed } = this.instances.get(instanceId);
-    if (!body) throw new DriverError(`${instanceId} does not run: ${observed.detail}`, instanceId);
-    return body;
+  private running(instanceId: string): ContainerInstance {
+    const { running, observed } = this.instances.get(instanceId);
+    if (!running) throw new DriverError(`${instanceId} does not run: ${observed.detail}`, instanceId);
+    return running;
   }
 
   private up(): void {
@@ -208,11 +208,11 @@ export class ContainerDriver implements HostedDriver {
 
   private check(instance: Instance): Promise<void> {
     return instance.inTurn(async () => {
-      const { body, record } = instance;
-      if (!body) return;
-      const { held } = body;
-      await this.runner.verify(record.instance_id, body);
-      if (held && !body.held) this.tellUnheld(record.instance_id);
+      const { running, record } = instance;
+      if (!running) return;
+      const { held } = running;
+      await this.runner.verify(record.instance_id, running);
+      if (held && !running.held) this.tellUnheld(record.instance_id);
     });
   }
 

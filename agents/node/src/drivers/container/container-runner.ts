@@ -5,8 +5,8 @@ import type { InstanceRecord, Runner } from '../hosted-instance.js';
 import { DriverError, unknownNf } from '../nf-driver.js';
 import { linksExist, makeLinksInto, raiseLinksInto, removeLinks } from '../veth.js';
 import { stemOf, vethLinks } from '../veth-names.js';
-import { ContainerBody } from './container-body.js';
 import { holderConfig, MEMORY_MIB, nfConfig } from './container-config.js';
+import { ContainerInstance } from './container-instance.js';
 import type { Container } from './docker-client.js';
 import type { DockerHost } from './docker-host.js';
 import { ownPid } from './docker-trial.js';
@@ -22,7 +22,7 @@ const UNUSABLE = 2;
 const DROPS_FILE = 'drops.json';
 
 /** Runs an NF in a container, beside another that holds its network namespace. */
-export class ContainerRunner implements Runner<ContainerBody> {
+export class ContainerRunner implements Runner<ContainerInstance> {
   private readonly totals = new Map<string, DropTotal>();
 
   constructor(
@@ -34,19 +34,19 @@ export class ContainerRunner implements Runner<ContainerBody> {
   ) {}
 
   /** Through its control socket, so that a running one is found while Docker is down. */
-  async adopt({ instance_id, nf }: InstanceRecord): Promise<ContainerBody | null> {
+  async adopt({ instance_id, nf }: InstanceRecord): Promise<ContainerInstance | null> {
     if (!(await this.linked(instance_id))) return null;
     try {
-      const body = await this.meet(instance_id, null);
-      if ((await body.control.nf()) === nf) return body;
-      body.release();
+      const instance = await this.meet(instance_id, null);
+      if ((await instance.control.nf()) === nf) return instance;
+      instance.release();
     } catch {
       // It will be recreated.
     }
     return null;
   }
 
-  async start(record: InstanceRecord): Promise<ContainerBody> {
+  async start(record: InstanceRecord): Promise<ContainerInstance> {
     const { instance_id, nf } = record;
     await this.host.looked;
     const image = await this.host.provideImage();
@@ -64,9 +64,9 @@ export class ContainerRunner implements Runner<ContainerBody> {
   }
 
   /** An NF that does not respond is restarted with the new configuration. */
-  async configure(body: ContainerBody, record: InstanceRecord): Promise<boolean> {
+  async configure(instance: ContainerInstance, record: InstanceRecord): Promise<boolean> {
     try {
-      await body.control.configure(record);
+      await instance.control.configure(record);
       return true;
     } catch (error) {
       if (error instanceof Unreachable) return false;
@@ -95,12 +95,12 @@ export class ContainerRunner implements Runner<ContainerBody> {
   }
 
   /** Compares the assumed state of a container with what Docker reports. */
-  async verify(instanceId: string, body: ContainerBody): Promise<void> {
+  async verify(instanceId: string, instance: ContainerInstance): Promise<void> {
     const { docker } = this.host;
-    body.held = (await docker.inspect(this.holderOf(instanceId)))?.running === true;
+    instance.held = (await docker.inspect(this.holderOf(instanceId)))?.running === true;
     const found = await docker.inspect(this.nameOf(instanceId));
-    if (found?.running) body.container = found.id;
-    else body.end(found ? await this.diagnose(found) : { how: 'its container is gone' });
+    if (found?.running) instance.container = found.id;
+    else instance.end(found ? await this.diagnose(found) : { how: 'its container is gone' });
   }
 
   /** Why a container ended. */
@@ -143,7 +143,7 @@ export class ContainerRunner implements Runner<ContainerBody> {
     return name;
   }
 
-  private async awaitAnswer(instanceId: string, container: string): Promise<ContainerBody> {
+  private async awaitAnswer(instanceId: string, container: string): Promise<ContainerInstance> {
     const deadline = Date.now() + START_LIMIT_MS;
     for (;;) {
       try {
@@ -165,18 +165,21 @@ export class ContainerRunner implements Runner<ContainerBody> {
     return new DriverError(how, null, permanent || found.out_of_memory);
   }
 
-  private async meet(instanceId: string, container: string | null): Promise<ContainerBody> {
+  private async meet(instanceId: string, container: string | null): Promise<ContainerInstance> {
     const { near, far } = vethLinks(instanceId);
-    let body: ContainerBody | null = null;
-    const control = await this.connect(instanceId, (error) => body && void this.onUnreachable(instanceId, body, error));
+    let instance: ContainerInstance | null = null;
+    const control = await this.connect(
+      instanceId,
+      (error) => instance && void this.onUnreachable(instanceId, instance, error),
+    );
     const ends = { near: near.engine, far: far.engine };
-    const met = new ContainerBody(ends, control, container, true, this.totalOf(instanceId));
+    const met = new ContainerInstance(ends, control, container, true, this.totalOf(instanceId));
     // Before its figures are read.
     await met.sample().catch((error) => {
       met.release();
       throw error;
     });
-    body = met;
+    instance = met;
     return met;
   }
 
@@ -196,13 +199,13 @@ export class ContainerRunner implements Runner<ContainerBody> {
   }
 
   /** Docker tells why a container died; one that is alive but unreachable is given up. */
-  private async onUnreachable(instanceId: string, body: ContainerBody, error: Error): Promise<void> {
+  private async onUnreachable(instanceId: string, instance: ContainerInstance, error: Error): Promise<void> {
     await sleep(DEATH_NEWS_MS, undefined, { ref: false });
-    if (!body.alive) return;
+    if (!instance.alive) return;
     try {
-      body.control = await this.connect(instanceId, (next) => void this.onUnreachable(instanceId, body, next));
+      instance.control = await this.connect(instanceId, (next) => void this.onUnreachable(instanceId, instance, next));
     } catch {
-      body.end({ how: error.message });
+      instance.end({ how: error.message });
     }
   }
 }

@@ -5,14 +5,14 @@ import { recordOf } from '../hosted-instance.js';
 import { HostedInstances } from '../hosted-instances.js';
 import { processDigest } from '../instance-digest.js';
 import { type Change, DriverError, type HostedDriver, type HostedView } from '../nf-driver.js';
-import { type ProcessBody, ProcessRunner } from './process-runner.js';
+import { type ProcessInstance, ProcessRunner } from './process-runner.js';
 import type { ProcessNf } from './registry.js';
 
 /** Runs NFs that are ordinary Linux processes between two interfaces ("legacy" in E2 3.6), and keeps them running. */
 export class ProcessDriver implements HostedDriver {
   readonly kind = 'process';
   readonly nfs: readonly string[];
-  private readonly instances: HostedInstances<ProcessBody>;
+  private readonly instances: HostedInstances<ProcessInstance>;
 
   constructor(nfs: readonly ProcessNf[], run_dir: string, emit: Emit, onChange: () => void) {
     const registry = new Map(nfs.map((nf) => [nf.nf, nf]));
@@ -39,8 +39,8 @@ export class ProcessDriver implements HostedDriver {
   }
 
   async getInstanceState(instanceId: string): Promise<Record<string, unknown>> {
-    const { record, body, restarts, observed } = this.instances.get(instanceId);
-    return { nf: record.nf, config: record.config, state: observed.state, restarts, pid: body?.pid ?? null };
+    const { record, running, restarts, observed } = this.instances.get(instanceId);
+    return { nf: record.nf, config: record.config, state: observed.state, restarts, pid: running?.pid ?? null };
   }
 
   async exportState(instanceId: string): Promise<Record<string, unknown>> {

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { DetachedProcess } from '../../platform/detached-process.js';
 import { writeDurably } from '../../platform/durable-file.js';
-import type { Body, End, InstanceRecord, Runner } from '../hosted-instance.js';
+import type { End, InstanceRecord, Runner, RunningInstance } from '../hosted-instance.js';
 import { type EngineEnds, unknownNf } from '../nf-driver.js';
 import { ensureLinks, linksExist, removeLinks } from '../veth.js';
 import { stemOf, vethLinks } from '../veth-names.js';
@@ -9,7 +9,7 @@ import { commandOf, type ProcessNf } from './registry.js';
 
 const STOP_GRACE_MS = 2000;
 
-export class ProcessBody implements Body {
+export class ProcessInstance implements RunningInstance {
   readonly ends: EngineEnds;
   readonly ended: Promise<End>;
 
@@ -36,18 +36,18 @@ export class ProcessBody implements Body {
 }
 
 /** Runs an NF as a process in the agent's network namespace. */
-export class ProcessRunner implements Runner<ProcessBody> {
+export class ProcessRunner implements Runner<ProcessInstance> {
   constructor(
     private readonly registry: ReadonlyMap<string, ProcessNf>,
     private readonly folder: string,
   ) {}
 
-  async adopt({ instance_id }: InstanceRecord): Promise<ProcessBody | null> {
+  async adopt({ instance_id }: InstanceRecord): Promise<ProcessInstance | null> {
     const process = DetachedProcess.adopt(this.files(instance_id));
-    return process && new ProcessBody(instance_id, process);
+    return process && new ProcessInstance(instance_id, process);
   }
 
-  async start({ instance_id, nf, config }: InstanceRecord): Promise<ProcessBody> {
+  async start({ instance_id, nf, config }: InstanceRecord): Promise<ProcessInstance> {
     const known = this.registry.get(nf);
     if (!known) throw unknownNf('process', nf, [...this.registry.keys()]);
     const configFile = join(this.directory(instance_id), 'config.json');
@@ -56,7 +56,7 @@ export class ProcessRunner implements Runner<ProcessBody> {
     await ensureLinks(links);
     const [command, ...args] = commandOf(known, links.near.nf, links.far.nf, configFile);
     const process = await DetachedProcess.start({ command: command!, args, ...this.files(instance_id) });
-    return new ProcessBody(instance_id, process);
+    return new ProcessInstance(instance_id, process);
   }
 
   /** A process reads its configuration when it starts. */

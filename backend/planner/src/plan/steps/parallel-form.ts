@@ -4,5 +4,5 @@ import { formedChains } from '../graphs.js';
 /** Chains as drawn, or with parallel steps if they run in parallel (HydraNF 6). */
 export function formChains(draft: AssignedDraft): FormedDraft {
   const { input, pgraph, assignment } = draft;
-  return { ...draft, chainForms: formedChains(input, pgraph, assignment.forms) };
+  return { ...draft, chainForms: formedChains(input, pgraph, assignment.implementations) };
 }

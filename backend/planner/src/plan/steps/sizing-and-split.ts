@@ -7,7 +7,7 @@ import { splitChains } from '../graphs.js';
 /** As many instances of each NF as its load needs, joined so that flows keep theirs (E2 3.4.1 steps 2 and 3). */
 export function split(draft: FormedDraft): SplitDraft {
   const { input, assignment, chainForms } = draft;
-  const { pgraph, graph: unplaced } = splitChains(input, draft.pgraph, chainForms, assignment.forms);
+  const { pgraph, graph: unplaced } = splitChains(input, draft.pgraph, chainForms, assignment.implementations);
   const reasons = pgraph.nodes.map((node) => splitReason(node, unplaced.partitions.get(node.id)!));
   const after = { ...draft, pgraph, reasons: [...draft.reasons, ...reasons], unplaced };
   const conflicts = [

@@ -4,34 +4,40 @@ import { boardImplementation, containerImplementation, softwareImplementation } 
 type Driver = Instance['driver'];
 
 /** Implementation of an NF of the PGraph, the same for all instances; for a board with the slot. */
-export type Form =
+export type AssignedImplementation =
   | { readonly driver: Exclude<Driver, 'board'> }
   | { readonly driver: 'board'; readonly board: BoardPlace };
 
-/** By node of the PGraph; NFs that are not named have their usual form. */
-export type Forms = ReadonlyMap<string, Form>;
+/** By node of the PGraph; NFs that are not named have their default implementation. */
+export type AssignedImplementations = ReadonlyMap<string, AssignedImplementation>;
 
-export const CONTAINER: Form = { driver: 'container' };
+export const CONTAINER: AssignedImplementation = { driver: 'container' };
 
 /** Core cycles for a packet that goes to a slot and back: two port crossings. */
 const LOOK_ASIDE = { cycles_per_packet: 900, cycles_per_byte: 0.1, memory_bytes: 0 } as const;
 
 /** Software; a container where there is none; `null` for an NF that no server's core can run. */
-export function usualForm(descriptor: NfDescriptor): Form | null {
+export function defaultImplementation(descriptor: NfDescriptor): AssignedImplementation | null {
   const software = softwareImplementation(descriptor);
   if (software) return { driver: software.driver };
   return containerImplementation(descriptor) && CONTAINER;
 }
 
-/** Precondition: the descriptor has a form that a core can run. */
-export function formOf(forms: Forms, node: string, descriptor: NfDescriptor): Form {
-  return forms.get(node) ?? usualForm(descriptor)!;
+/** Precondition: the descriptor has an implementation that a core can run. */
+export function implementationOf(
+  implementations: AssignedImplementations,
+  node: string,
+  descriptor: NfDescriptor,
+): AssignedImplementation {
+  return implementations.get(node) ?? defaultImplementation(descriptor)!;
 }
 
-/** The forms of what a plan runs. */
-export function formsOf(instances: readonly Pick<Instance, 'pgraph_node' | 'driver' | 'board'>[]): Forms {
+/** The implementations of what a plan runs. */
+export function implementationsOf(
+  instances: readonly Pick<Instance, 'pgraph_node' | 'driver' | 'board'>[],
+): AssignedImplementations {
   return new Map(
-    instances.map(({ pgraph_node, driver, board }): [string, Form] => [
+    instances.map(({ pgraph_node, driver, board }): [string, AssignedImplementation] => [
       pgraph_node,
       driver === 'board' ? { driver, board: board! } : { driver },
     ]),
@@ -46,8 +52,15 @@ export function costOnCore(descriptor: NfDescriptor, driver: Driver): CostProfil
   return softwareImplementation(descriptor)!.cost;
 }
 
-/** What the NF costs where all of its work is a core's: for one in a slot, what its usual form would. */
-export function costOfWork(forms: Forms, node: string, descriptor: NfDescriptor): CostProfile {
-  const form = formOf(forms, node, descriptor);
-  return costOnCore(descriptor, form.driver === 'board' ? usualForm(descriptor)!.driver : form.driver);
+/** What the NF costs where all of its work is a core's: for one in a slot, what its default implementation would. */
+export function costOfWork(
+  implementations: AssignedImplementations,
+  node: string,
+  descriptor: NfDescriptor,
+): CostProfile {
+  const implementation = implementationOf(implementations, node, descriptor);
+  return costOnCore(
+    descriptor,
+    implementation.driver === 'board' ? defaultImplementation(descriptor)!.driver : implementation.driver,
+  );
 }

@@ -6,8 +6,13 @@ import {
   type Plan,
   type SlotRef,
 } from '@orrery/contract';
+import {
+  type AssignedImplementation,
+  CONTAINER,
+  defaultImplementation,
+  implementationsOf,
+} from '../check/assigned-implementation.js';
 import { indexDescriptors } from '../check/attributes.js';
-import { CONTAINER, type Form, formsOf, usualForm } from '../check/forms.js';
 import { boardImplementation, containerImplementation, softwareImplementation } from '../check/implementation.js';
 import { binsOf } from '../placement/problem.js';
 import type { OfferedInput } from '../plan/offered.js';
@@ -28,22 +33,22 @@ export type AssignmentInput = Pick<
 >;
 
 /** The requested implementation of an NF; for a board, a given slot or any. */
-export type Wish =
-  | { readonly form: Form; readonly because: string | null }
-  | ({ readonly form: null; readonly slot: SlotRef | null; readonly because: string | null } & Pick<
+export type ImplementationRequest =
+  | { readonly implementation: AssignedImplementation; readonly because: string | null }
+  | ({ readonly implementation: null; readonly slot: SlotRef | null; readonly because: string | null } & Pick<
       BoardPlace,
       'load' | 'policy'
     >);
 
-interface NodeWish {
+interface NodeRequest {
   readonly node: PGraphNode;
   readonly descriptor: NfDescriptor;
-  readonly wish: Wish;
+  readonly request: ImplementationRequest;
 }
 
-/** A form that a plan in force gave an NF, and the servers of its instances. */
+/** An implementation that a plan in force gave an NF, and the servers of its instances. */
 interface Running {
-  readonly form: Form;
+  readonly implementation: AssignedImplementation;
   readonly servers: readonly string[];
 }
 
@@ -51,10 +56,10 @@ const AS_USUAL = { load: 'partial', policy: 'hold' } as const;
 const ASKED = 'Requested.';
 
 /** Requests for the NFs with several implementations, and the errors of invalid requests. */
-export function wishesOf(
+export function requestsOf(
   input: AssignmentInput,
   pgraph: Plan['pgraph'],
-): { list: NodeWish[]; problems: Plan['problems'] } {
+): { list: NodeRequest[]; problems: Plan['problems'] } {
   const catalogue = indexDescriptors(input.descriptors);
   const asked = new Map<string, ImplementationChoice>();
   const problems: Plan['problems'] = [];
@@ -73,19 +78,19 @@ export function wishesOf(
     const pointer = `/implementations/${i}/${wrong.field}`;
     problems.push({ severity: 'error', pointer, code: 'bad-implementation', message: wrong.message, chain_id });
   });
-  const running = runningForms(input.base);
+  const running = runningImplementations(input.base);
   const list = pgraph.nodes.flatMap((node) => {
     const descriptor = catalogue.get(node.nf)!;
     const before = running.get(node.id);
-    if (!hasChoice(descriptor) && before?.form.driver !== 'container') return [];
-    return [{ node, descriptor, wish: wishOf(input, pgraph, node, descriptor, asked.get(node.id), before) }];
+    if (!hasChoice(descriptor) && before?.implementation.driver !== 'container') return [];
+    return [{ node, descriptor, request: requestOf(input, pgraph, node, descriptor, asked.get(node.id), before) }];
   });
   return { list, problems };
 }
 
 function hasChoice(descriptor: NfDescriptor): boolean {
-  const forms = [softwareImplementation, containerImplementation, boardImplementation];
-  return forms.filter((implementation) => implementation(descriptor)).length > 1;
+  const kinds = [softwareImplementation, containerImplementation, boardImplementation];
+  return kinds.filter((implementation) => implementation(descriptor)).length > 1;
 }
 
 function whatIsWrong(
@@ -116,48 +121,61 @@ function whatIsWrong(
   return null;
 }
 
-function wishOf(
+function requestOf(
   input: AssignmentInput,
   pgraph: Plan['pgraph'],
   node: PGraphNode,
   descriptor: NfDescriptor,
   asked: ImplementationChoice | undefined,
   running: Running | undefined,
-): Wish {
+): ImplementationRequest {
   const forbidden = running ? whatForbids(input, descriptor, running) : null;
-  const stays = running && forbidden === null ? running.form : null;
+  const stays = running && forbidden === null ? running.implementation : null;
   if (asked) return askedFor(asked, descriptor, stays);
-  if (stays) return { form: stays, because: 'It already runs there.' };
-  if (running) return { form: usualForm(descriptor)!, because: forbidden };
+  if (stays) return { implementation: stays, because: 'It already runs there.' };
+  if (running) return { implementation: defaultImplementation(descriptor)!, because: forbidden };
   return chosenFor(input, pgraph, node, descriptor);
 }
 
-function askedFor(asked: ImplementationChoice, descriptor: NfDescriptor, stays: Form | null): Wish {
+function askedFor(
+  asked: ImplementationChoice,
+  descriptor: NfDescriptor,
+  stays: AssignedImplementation | null,
+): ImplementationRequest {
   const { on, slot, load, policy } = asked;
-  if (on === 'software') return { form: usualForm(descriptor)!, because: ASKED };
+  if (on === 'software') return { implementation: defaultImplementation(descriptor)!, because: ASKED };
   const place = stays?.driver === 'board' ? stays.board : null;
   const elsewhere = slot && place && (slot.board !== place.board || slot.slot !== place.slot);
-  if (stays?.driver === on && !elsewhere) return { form: stays, because: 'It already runs there.' };
-  if (on === 'container') return { form: CONTAINER, because: ASKED };
-  return { form: null, slot: slot ?? null, load, policy, because: ASKED };
+  if (stays?.driver === on && !elsewhere) return { implementation: stays, because: 'It already runs there.' };
+  if (on === 'container') return { implementation: CONTAINER, because: ASKED };
+  return { implementation: null, slot: slot ?? null, load, policy, because: ASKED };
 }
 
 /** What the decision tree says of an NF that is new, as far as a slot may be used. */
-function chosenFor(input: AssignmentInput, pgraph: Plan['pgraph'], node: PGraphNode, descriptor: NfDescriptor): Wish {
-  const usual: Wish = { form: usualForm(descriptor)!, because: null };
+function chosenFor(
+  input: AssignmentInput,
+  pgraph: Plan['pgraph'],
+  node: PGraphNode,
+  descriptor: NfDescriptor,
+): ImplementationRequest {
+  const usual: ImplementationRequest = { implementation: defaultImplementation(descriptor)!, because: null };
   const slots = boardImplementation(descriptor) ? usableSlots(input).length : 0;
   if (slots === 0 && !containerImplementation(descriptor)) return usual;
   const { choice } = choiceFor({ ...input, bins: binsOf(input.infrastructure), pgraph }, node, descriptor);
   const kind = choice.chosen && descriptor.implementations[choice.chosen.implementation]!.kind;
-  if (kind === 'container') return { form: CONTAINER, because: null };
-  return kind === 'board' && slots > 0 ? { form: null, slot: null, ...AS_USUAL, because: null } : usual;
+  if (kind === 'container') return { implementation: CONTAINER, because: null };
+  return kind === 'board' && slots > 0 ? { implementation: null, slot: null, ...AS_USUAL, because: null } : usual;
 }
 
 /** Why an NF cannot keep its implementation; `null` if it can. */
-function whatForbids(input: AssignmentInput, descriptor: NfDescriptor, { form, servers }: Running): string | null {
+function whatForbids(
+  input: AssignmentInput,
+  descriptor: NfDescriptor,
+  { implementation, servers }: Running,
+): string | null {
   const { title } = descriptor;
-  if (form.driver === 'board') {
-    const { board, slot } = form.board;
+  if (implementation.driver === 'board') {
+    const { board, slot } = implementation.board;
     if (!boardImplementation(descriptor)) return `${title} no longer has an implementation for boards.`;
     return isUsable(input, { board, slot }) ? null : `${board} slot ${slot} cannot be used.`;
   }
@@ -167,10 +185,15 @@ function whatForbids(input: AssignmentInput, descriptor: NfDescriptor, { form, s
 }
 
 /** Implementations that stay because they are running: all but software, which is the default. */
-function runningForms(base: Plan | null): Map<string, Running> {
+function runningImplementations(base: Plan | null): Map<string, Running> {
   const instances = nfInstances(base?.graph).filter(({ driver }) => driver === 'container' || driver === 'board');
   const servers = new Map<string, string[]>();
   for (const { pgraph_node, server } of instances)
     servers.set(pgraph_node, [...(servers.get(pgraph_node) ?? []), server]);
-  return new Map([...formsOf(instances)].map(([node, form]) => [node, { form, servers: servers.get(node)! }]));
+  return new Map(
+    [...implementationsOf(instances)].map(([node, implementation]) => [
+      node,
+      { implementation, servers: servers.get(node)! },
+    ]),
+  );
 }

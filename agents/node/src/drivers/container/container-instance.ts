@@ -1,10 +1,10 @@
-import type { Body, End } from '../hosted-instance.js';
+import type { End, RunningInstance } from '../hosted-instance.js';
 import type { EngineEnds } from '../nf-driver.js';
 import type { DropTotal } from './drop-total.js';
 import type { NfClient, NfStats } from './nf-client.js';
 
 /** A running container NF that responds. The ID of its container is known once Docker has been asked. */
-export class ContainerBody implements Body {
+export class ContainerInstance implements RunningInstance {
   readonly ended: Promise<End>;
   private resolveEnded!: (end: End) => void;
   private over = false;

@@ -101,7 +101,7 @@ describe('invalid bodies', () => {
     ],
     ['a board twice', 'putInfrastructure', rack((r) => r.boards.push(board('b'), board('b'))), '/boards/1/id'],
     ['a bad secret type', 'createSession', { secret: 5 }, '/secret'],
-    ['a plan of an undeployed removal', 'createPlan', { remove: ['pl-none'] }, '/remove/0'],
+    ['a plan of an undeployed removal', 'createPlan', { remove: ['ch-none'] }, '/remove/0'],
     [
       'a plan that excludes an unknown board',
       'createPlan',

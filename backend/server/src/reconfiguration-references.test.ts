@@ -15,7 +15,7 @@ afterEach(() => bench.stop());
 
 const threshold = { metric: 'pps', up: 400, down: 100 };
 const policyOf = (more: object) => ({ title: 'p', nf: alpha, threshold, ...more });
-const gone = { chain_id: 'pl-gone', node_id: 'nf' };
+const gone = { chain_id: 'ch-gone', node_id: 'nf' };
 
 /** Errors, as `pointer code`. */
 async function faults(answer: Promise<{ status: number; body: unknown }>): Promise<string[]> {

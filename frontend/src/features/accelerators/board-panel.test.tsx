@@ -21,7 +21,7 @@ afterEach(() => vi.mocked(call).mockClear());
 
 const nat: BoardNf = {
   id: 'web.nat',
-  chain_id: 'pl-1',
+  chain_id: 'ch-1',
   node_id: 'nat',
   nf: 'nat',
   server: 'server-1',
@@ -33,7 +33,7 @@ const board = boardWith({
   id: 'board-1',
   title: 'Board 1',
   slots: [
-    slotWith({ slot: 0, state: 'active', module: 'nat', chain_id: 'pl-1', node_id: 'nat' }),
+    slotWith({ slot: 0, state: 'active', module: 'nat', chain_id: 'ch-1', node_id: 'nat' }),
     slotWith({ slot: 1, reservation: { board: 'board-1', slot: 1, by: 'amara', reason: 'bench', since_ms: 0 } }),
   ],
 });
@@ -73,11 +73,11 @@ describe('Boards', { timeout: 30_000 }, () => {
   });
 
   it('leads from a slot to the chain that it serves, unless that is deleted', async () => {
-    const chain = { id: 'pl-1', draft: { title: 'Web guard' } };
+    const chain = { id: 'ch-1', draft: { title: 'Web guard' } };
     vi.mocked(callFull).mockResolvedValueOnce({ data: { items: [chain], total: 1 }, next: null } as never);
     show('viewer');
     const link = await screen.findByRole('link', { name: 'Web guard' });
-    expect(link.getAttribute('href')).toBe('/chains/pl-1');
+    expect(link.getAttribute('href')).toBe('/chains/ch-1');
     cleanup();
     show('viewer');
     await waitFor(() => expect(screen.queryByRole('link', { name: /Web guard/ })).toBeNull());

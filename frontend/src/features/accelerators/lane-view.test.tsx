@@ -9,7 +9,7 @@ import { LaneView } from './lane-view.js';
 import { foldLanes, type Lane } from './lanes.js';
 import { boardWith, slotEvent, slotWith } from './testing.js';
 
-const nat = { module: 'nat', chain_id: 'pl-1', node_id: 'nat' };
+const nat = { module: 'nat', chain_id: 'ch-1', node_id: 'nat' };
 const board = boardWith({ id: 'board-1', title: 'Board 1', slots: [slotWith({ slot: 0, state: 'active', ...nat })] });
 const slot = (t: number, state: SlotState) => slotEvent(t, { board: 'board-1', slot: 0, state, ...nat });
 
@@ -66,11 +66,11 @@ describe('LaneView', { timeout: 30_000 }, () => {
   });
 
   it('leads from its table to chains that are there, and not to one that was deleted', async () => {
-    const other = { ...nat, chain_id: 'pl-2' };
+    const other = { ...nat, chain_id: 'ch-2' };
     const gone = slotEvent(10_000, { board: 'board-1', slot: 0, state: 'active', ...other });
-    show(foldLanes([board], 0, [gone, slot(20_000, 'active')], 0), 0, 40, null, ['pl-1']);
+    show(foldLanes([board], 0, [gone, slot(20_000, 'active')], 0), 0, 40, null, ['ch-1']);
     const table = within(await openTable());
-    expect(table.getAllByRole('link').map((link) => link.getAttribute('href'))).toEqual(['/chains/pl-1']);
-    expect(table.getByText(/a deleted chain \(pl-2\)/)).toBeTruthy();
+    expect(table.getAllByRole('link').map((link) => link.getAttribute('href'))).toEqual(['/chains/ch-1']);
+    expect(table.getByText(/a deleted chain \(ch-2\)/)).toBeTruthy();
   });
 });

@@ -7,10 +7,10 @@ import { boardEvent, boardWith, reconfigurationWith, returnedEvent, slotEvent, s
 const idle = boardWith({ id: 'board-1' });
 const active = boardWith({
   id: 'board-1',
-  slots: [slotWith({ slot: 0, state: 'active', module: 'nat', chain_id: 'pl-1', node_id: 'nat' })],
+  slots: [slotWith({ slot: 0, state: 'active', module: 'nat', chain_id: 'ch-1', node_id: 'nat' })],
 });
 const slot = (t: number, state: SlotState, more = {}) => slotEvent(t, { board: 'board-1', slot: 0, state, ...more });
-const nat = { module: 'nat', chain_id: 'pl-1', node_id: 'nat' };
+const nat = { module: 'nat', chain_id: 'ch-1', node_id: 'nat' };
 const told = (phases: readonly { state: string; from_ms: number; to_ms: number | null }[] | undefined) =>
   phases?.map(({ state, from_ms, to_ms }) => [state, from_ms, to_ms]);
 
@@ -29,7 +29,7 @@ describe('foldLanes', () => {
       ['configuring', 4000, 5000],
       ['active', 5000, null],
     ]);
-    expect(lane?.phases.at(-1)?.nf).toEqual({ chain_id: 'pl-1', node_id: 'nat' });
+    expect(lane?.phases.at(-1)?.nf).toEqual({ chain_id: 'ch-1', node_id: 'nat' });
   });
 
   it('takes what a slot does now to have lasted when the log tells nothing of it', () => {
@@ -82,7 +82,7 @@ describe('foldLanes', () => {
   });
 
   it('parts two NFs that one slot serves one after the other', () => {
-    const log = [slot(1000, 'active', nat), slot(2000, 'active', { ...nat, chain_id: 'pl-2' })];
+    const log = [slot(1000, 'active', nat), slot(2000, 'active', { ...nat, chain_id: 'ch-2' })];
     expect(foldLanes([active], 2500, log, 0)[0]?.phases).toHaveLength(2);
   });
 
@@ -100,7 +100,7 @@ describe('foldLanes', () => {
   });
 
   it('says of an empty slot that it serves nobody, although a plan has it for somebody', () => {
-    const planned = slotWith({ slot: 0, chain_id: 'pl-1', node_id: 'nat' });
+    const planned = slotWith({ slot: 0, chain_id: 'ch-1', node_id: 'nat' });
     const [lane] = foldLanes([boardWith({ id: 'board-1', slots: [planned] })], 9000, [slot(1000, 'empty')], 0);
     expect(lane?.phases).toMatchObject([{ state: 'empty', to_ms: null, nf: null }]);
   });

@@ -25,7 +25,7 @@ const nf = (node_id: string, chain_id: string, slot: BoardNf['slot']): BoardNf =
   slot,
   slotState: slot && 'active',
 });
-const nfs = [nf('sqli', 'pl-1', null), nf('ddos', 'pl-2', { board: 'board-1', slot: 0 })];
+const nfs = [nf('sqli', 'ch-1', null), nf('ddos', 'ch-2', { board: 'board-1', slot: 0 })];
 const plan = {
   id: 'pn-1',
   feasible: true,
@@ -34,7 +34,7 @@ const plan = {
   slos: [],
   migrations: [],
   steps: [{ ordinal: 0, kind: 'switch-node', subject: 'server-1', summary: 'Load sqli', interrupts: [] }],
-  diff: { added: [], removed: [], moved: ['pl-1.sqli.0'], reconfigured: [], kept: [] },
+  diff: { added: [], removed: [], moved: ['ch-1.sqli.0'], reconfigured: [], kept: [] },
 };
 
 function show(answers: Record<string, unknown>) {
@@ -83,7 +83,7 @@ describe('MoveDialog', { timeout: 30_000 }, () => {
     await user.click(program);
     await waitFor(() => expect(onStarted).toHaveBeenCalledWith('rc-7'));
     expect(asked('createReconfiguration')[0]?.[1]).toEqual({
-      body: expect.objectContaining({ to: 'board', displaces: [{ chain_id: 'pl-2', node_id: 'ddos' }] }),
+      body: expect.objectContaining({ to: 'board', displaces: [{ chain_id: 'ch-2', node_id: 'ddos' }] }),
     });
   });
 

@@ -8,7 +8,7 @@ const nf = (id: string, slot: BoardNf['slot']): BoardNf => {
   const [chain = '', node_id = ''] = id.split('.');
   return {
     id,
-    chain_id: `pl-${chain}`,
+    chain_id: `ch-${chain}`,
     node_id,
     nf: node_id,
     server: 'server-1',
@@ -43,12 +43,12 @@ describe('a move by hand', () => {
   it('asks for a slot and for what it displaces, as the contract has it', () => {
     const request = moveRequest(draft, nfs)!;
     expect(request).toEqual({
-      nf: { chain_id: 'pl-web', node_id: 'sqli' },
+      nf: { chain_id: 'ch-web', node_id: 'sqli' },
       to: 'board',
       slot: { board: 'board-1', slot: 0 },
       load: 'partial',
       policy: 'hold',
-      displaces: [{ chain_id: 'pl-edge', node_id: 'ddos' }],
+      displaces: [{ chain_id: 'ch-edge', node_id: 'ddos' }],
     });
     expect(ReconfigurationRequest.parse(request)).toEqual(request);
   });

@@ -8,7 +8,7 @@ const descriptor = (id: string, ...kinds: string[]) =>
 const instance = (id: string, nf: string, driver: NfInstance['driver'] = 'engine') =>
   ({
     id,
-    chain_id: `pl-${id.split('.')[0]}`,
+    chain_id: `ch-${id.split('.')[0]}`,
     node_id: id.split('.')[1],
     nf,
     driver,
@@ -20,7 +20,7 @@ describe('boardNfs', () => {
   it('has each NF that a board could run once, with the slot that runs it', () => {
     const board = boardWith({
       id: 'board-1',
-      slots: [slotWith({ slot: 0 }), slotWith({ slot: 1, state: 'active', chain_id: 'pl-web', node_id: 'nat' })],
+      slots: [slotWith({ slot: 0 }), slotWith({ slot: 1, state: 'active', chain_id: 'ch-web', node_id: 'nat' })],
     });
     const instances = ['web.nat.0', 'web.nat.board-1-1', 'edge.nat.0'].map((id) => instance(id, 'nat'));
     const nfs = boardNfs([...instances, instance('web.ids.0', 'ids')], descriptors, [board]);
@@ -41,13 +41,13 @@ describe('chartedNfs', () => {
     [],
   );
   it('draws no more than colours tell apart, those with a policy first, in the order of all', () => {
-    const shown = chartedNfs(nfs, [{ chain_id: 'pl-c7', node_id: 'nat' }]);
+    const shown = chartedNfs(nfs, [{ chain_id: 'ch-c7', node_id: 'nat' }]);
     expect(shown.map(({ id }) => id)).toEqual(['c0', 'c1', 'c2', 'c3', 'c4', 'c7'].map((chain) => `${chain}.nat`));
     expect(shown.map(({ color }) => color)).toEqual([0, 1, 2, 3, 4, 5]);
   });
 
   it('keeps those that are gone, as far as there is room beside those that matter more', () => {
-    const gone = ['old.nat', 'older.nat'].map((id) => ({ id, chain_id: `pl-${id}`, node_id: 'nat' }));
+    const gone = ['old.nat', 'older.nat'].map((id) => ({ id, chain_id: `ch-${id}`, node_id: 'nat' }));
     const shown = chartedNfs(nfs.slice(0, 5), [], gone);
     expect(shown.map(({ id, where, color }) => `${color} ${id} ${where}`).slice(3)).toEqual([
       '3 c3.nat software',
@@ -67,13 +67,13 @@ describe('goneNfs', () => {
         to_ms,
         state: 'active',
         module: 'nat',
-        nf: { chain_id: 'pl-web', node_id },
+        nf: { chain_id: 'ch-web', node_id },
         chain: 'web',
         load: null,
       }) as const;
     const phases = [phase('nat', 5000), phase('early', 900), phase('late', 5000), phase('now', null)];
     const lanes = [{ board: 'board-1', slot: 0, phases: [...phases, phase('late', 6000)] }];
     const nfs = boardNfs([instance('web.nat.0', 'nat')], descriptors, []);
-    expect(goneNfs(lanes, nfs, 1000)).toEqual([{ id: 'web.late', chain_id: 'pl-web', node_id: 'late' }]);
+    expect(goneNfs(lanes, nfs, 1000)).toEqual([{ id: 'web.late', chain_id: 'ch-web', node_id: 'late' }]);
   });
 });

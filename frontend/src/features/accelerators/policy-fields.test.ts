@@ -6,9 +6,9 @@ import { NEW_POLICY, policyFields } from './policy-fields.js';
 const filled = {
   ...NEW_POLICY,
   title: 'SQL detector onto the board',
-  nf: { chain_id: 'pl-1', node_id: 'sqli' },
+  nf: { chain_id: 'ch-1', node_id: 'sqli' },
   threshold: { metric: 'bps', up: 408e6, down: 300.5e6, for_s: 3 },
-  displaces: [{ chain_id: 'pl-2', node_id: 'ddos' }],
+  displaces: [{ chain_id: 'ch-2', node_id: 'ddos' }],
 };
 const wrong = (change: object) => {
   const values = { ...filled, ...change };

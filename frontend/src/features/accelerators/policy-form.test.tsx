@@ -18,7 +18,7 @@ afterEach(() => vi.mocked(call).mockReset());
 const nfs: BoardNf[] = [
   {
     id: 'web.sqli',
-    chain_id: 'pl-1',
+    chain_id: 'ch-1',
     node_id: 'sqli',
     nf: 'sqli',
     server: 's',
@@ -80,7 +80,7 @@ describe('PolicyForm', { timeout: 30_000 }, () => {
       {
         body: expect.objectContaining({
           title: 'Onto the board',
-          nf: { chain_id: 'pl-1', node_id: 'sqli' },
+          nf: { chain_id: 'ch-1', node_id: 'sqli' },
           threshold: { metric: 'bps', up: 408e6, down: 300e6, for_s: 3 },
           slot: null,
         }),

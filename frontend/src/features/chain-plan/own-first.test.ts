@@ -5,11 +5,11 @@ import { ownFirst, splitReasons } from './own-first.js';
 const plan = {
   pgraph: {
     nodes: [
-      { id: 'web.fw', chain_id: 'pl-1' },
-      { id: 'web.fw2', chain_id: 'pl-2' },
+      { id: 'web.fw', chain_id: 'ch-1' },
+      { id: 'web.fw2', chain_id: 'ch-2' },
     ],
   },
-  classes: [{ id: 'web.in/out', chain_id: 'pl-1' }],
+  classes: [{ id: 'web.in/out', chain_id: 'ch-1' }],
   parallel: [],
   reasons: [
     { subject: 'web.fw2' },
@@ -17,22 +17,22 @@ const plan = {
     { subject: 'web.fw2.0' },
     { subject: 'web.fw.1' },
     { subject: 'web.in/out' },
-    { subject: 'pl-1' },
-    { subject: 'pl-2' },
+    { subject: 'ch-1' },
+    { subject: 'ch-2' },
   ],
 } as unknown as Plan;
 
 describe('splitReasons', () => {
   it('keeps what concerns a chain apart from what concerns others', () => {
-    const { own, others } = splitReasons(plan, 'pl-1');
-    expect(own.map(({ subject }) => subject)).toEqual(['web.fw', 'web.fw.1', 'web.in/out', 'pl-1']);
-    expect(others.map(({ subject }) => subject)).toEqual(['web.fw2', 'web.fw2.0', 'pl-2']);
+    const { own, others } = splitReasons(plan, 'ch-1');
+    expect(own.map(({ subject }) => subject)).toEqual(['web.fw', 'web.fw.1', 'web.in/out', 'ch-1']);
+    expect(others.map(({ subject }) => subject)).toEqual(['web.fw2', 'web.fw2.0', 'ch-2']);
   });
 });
 
 describe('ownFirst', () => {
   it('puts the chain’s own objectives first', () => {
-    const slos = [{ chain_id: 'pl-2' }, { chain_id: 'pl-1' }] as Plan['slos'];
-    expect(ownFirst(slos, 'pl-1').map(({ chain_id }) => chain_id)).toEqual(['pl-1', 'pl-2']);
+    const slos = [{ chain_id: 'ch-2' }, { chain_id: 'ch-1' }] as Plan['slos'];
+    expect(ownFirst(slos, 'ch-1').map(({ chain_id }) => chain_id)).toEqual(['ch-1', 'ch-2']);
   });
 });

@@ -9,21 +9,21 @@ const health = (status: Health['status'], parts: Health['parts'] = []): Health =
   parts,
 });
 const instance = (id: string, state: NfInstance['state'], detail: string | null = null) =>
-  ({ id, chain_id: 'pl-1', state, detail }) as NfInstance;
+  ({ id, chain_id: 'ch-1', state, detail }) as NfInstance;
 const deployment = (chain_id: string, state: Deployment['state']) => ({ chain_id, state }) as Deployment;
 const titleOf = (id: string) => `Chain ${id}`;
 
 describe('the state of the system', () => {
   it('is ok only while parts, NFs and chains are', () => {
     const ok = health('ok', [{ name: 'redis', status: 'ok', detail: '' }]);
-    const none = troublesOf(ok, [instance('a.ids.0', 'running')], [deployment('pl-1', 'running')], titleOf);
+    const none = troublesOf(ok, [instance('a.ids.0', 'running')], [deployment('ch-1', 'running')], titleOf);
     expect(none).toEqual([]);
     expect(systemState(ok, none)).toBe('ok');
   });
 
   it('is degraded when an NF failed, which is told once and not again for its chain', () => {
     const failed = [instance('a.ids.0', 'failed', 'out of memory'), instance('a.nat.0', 'starting')];
-    const troubles = troublesOf(health('ok'), failed, [deployment('pl-1', 'degraded')], titleOf);
+    const troubles = troublesOf(health('ok'), failed, [deployment('ch-1', 'degraded')], titleOf);
     expect(troubles).toEqual([{ name: 'a.ids.0', status: 'degraded', detail: 'out of memory' }]);
     expect(systemState(health('ok'), troubles)).toBe('degraded');
   });
@@ -32,10 +32,10 @@ describe('the state of the system', () => {
     const troubles = troublesOf(
       undefined,
       [],
-      [deployment('pl-2', 'degraded'), deployment('pl-3', 'deploying')],
+      [deployment('ch-2', 'degraded'), deployment('ch-3', 'deploying')],
       titleOf,
     );
-    expect(troubles.map(({ name }) => name)).toEqual(['Chain pl-2']);
+    expect(troubles.map(({ name }) => name)).toEqual(['Chain ch-2']);
   });
 
   it('is never better than the server says of itself', () => {

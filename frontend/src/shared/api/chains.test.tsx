@@ -17,15 +17,15 @@ describe('useChainTitle', () => {
       );
       return renderHook(() => useChainTitle(deletedChain), { wrapper }).result.current;
     };
-    list(['pl-1', 'Web guard'], ['pl-2', 'Probe']);
-    expect(titleOf()('pl-1')).toBe('Web guard');
-    list(['pl-2', 'Probe']);
-    expect(titleOf()('pl-1')).toBe('Web guard (deleted)');
-    expect(titleOf()('pl-2')).toBe('Probe');
-    expect(titleOf()('pl-9')).toBe('a deleted chain (pl-9)');
-    expect(titleOf()('pl-mi8k2abc1234567890')).toBe('a deleted chain (…567890)');
-    expect(titleOf()('pl-9', 'edge')).toBe('edge (deleted)');
-    expect(titleOf()('pl-2', 'probe')).toBe('Probe');
+    list(['ch-1', 'Web guard'], ['ch-2', 'Probe']);
+    expect(titleOf()('ch-1')).toBe('Web guard');
+    list(['ch-2', 'Probe']);
+    expect(titleOf()('ch-1')).toBe('Web guard (deleted)');
+    expect(titleOf()('ch-2')).toBe('Probe');
+    expect(titleOf()('ch-9')).toBe('a deleted chain (ch-9)');
+    expect(titleOf()('ch-mi8k2abc1234567890')).toBe('a deleted chain (…567890)');
+    expect(titleOf()('ch-9', 'edge')).toBe('edge (deleted)');
+    expect(titleOf()('ch-2', 'probe')).toBe('Probe');
   });
 });
 

@@ -95,7 +95,7 @@ export class ChainsService implements ChainStore, OnModuleInit {
       if (this.chains.size >= MAX_CHAINS) throw conflict(`There are ${MAX_CHAINS} chains; delete some first.`);
       const now = Date.now();
       const chain: StoredChain = {
-        id: newId('pl'),
+        id: newId('ch'),
         project: PROJECT,
         draft,
         revision: 1,

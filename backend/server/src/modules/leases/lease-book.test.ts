@@ -45,7 +45,7 @@ beforeEach(() => {
 });
 afterEach(() => void vi.useRealTimers());
 
-const CHAIN = chainResource('pl-1');
+const CHAIN = chainResource('ch-1');
 const BOARD = boardResource('board-1');
 const SLOT = slotResource({ board: 'board-1', slot: 0 });
 const OTHER_SLOT = slotResource({ board: 'board-1', slot: 1 });
@@ -56,7 +56,7 @@ it('grants all requested resources or none, and names the holder', async () => {
   await acquire('first', [CHAIN, SLOT]);
   await expect(acquire('second', [OTHER_SLOT, CHAIN])).rejects.toMatchObject({
     status: 409,
-    message: 'The test first holds chain pl-1; wait for its end.',
+    message: 'The test first holds chain ch-1; wait for its end.',
   });
   expect(book.all().map(({ holder }) => holder)).toEqual(['first', 'first']);
   await acquire('first', [SLOT]);

@@ -121,7 +121,7 @@ class World {
       case 'listChains':
         return { items: [...this.chains] };
       case 'createChain':
-        this.chains.push({ id: `pl-${this.calls}`, created_ms: Date.now(), draft: body });
+        this.chains.push({ id: `ch-${this.calls}`, created_ms: Date.now(), draft: body });
         return this.chains.at(-1);
       case 'createDeployment':
         if (!this.takesDeployments) throw new Error(`${name}: refused`);
@@ -291,7 +291,7 @@ const missing = async (world: World) =>
 it('starts nothing if a prerequisite is missing, and names all that are', async () => {
   const world = new World(1000, 'before');
   world.twinIsOn = false;
-  world.chains.push({ id: 'pl-own', created_ms: 1, draft: { name: 'scenario-sqli' } });
+  world.chains.push({ id: 'ch-own', created_ms: 1, draft: { name: 'scenario-sqli' } });
   const refused = await missing(world);
   expect(refused).toMatchObject({ status: 409 });
   expect(refused?.errors.map(({ detail }) => detail)).toEqual([

@@ -42,10 +42,10 @@ const { signal } = new AbortController();
 
 it('finds the resource that was recorded, and leaves an older one with the same name alone', async () => {
   for (const [created_ms, gone] of [
-    [1001, ['pl-1']],
+    [1001, ['ch-1']],
     [999, []],
   ] as const) {
-    const { api, deleted } = apiWith({ id: 'pl-1', created_ms });
+    const { api, deleted } = apiWith({ id: 'ch-1', created_ms });
     const { ledger, entries } = ledgerWith(noted);
     expect(await new Sweeper(log, ledger).sweep(api, RUN, signal)).toBe(true);
     expect(deleted).toEqual(gone);
@@ -136,7 +136,7 @@ it('looks for no faults if nothing is emulated', async () => {
 });
 
 it('fails and can be retried while a dependency is away', async () => {
-  const { api } = apiWith({ id: 'pl-1', created_ms: 1001 });
+  const { api } = apiWith({ id: 'ch-1', created_ms: 1001 });
   const away = { ...api, call: async () => Promise.reject(new Unavailable('away')) } as unknown as Api;
   const { ledger, entries } = ledgerWith(noted);
   await expect(new Sweeper(log, ledger).sweep(away, RUN, signal)).rejects.toThrow('away');
@@ -145,7 +145,7 @@ it('fails and can be retried while a dependency is away', async () => {
 });
 
 it('records a resource before creating it', async () => {
-  const { api } = apiWith({ id: 'pl-1', created_ms: 1001 });
+  const { api } = apiWith({ id: 'ch-1', created_ms: 1001 });
   const { ledger, entries } = ledgerWith();
   await expect(new Sweeper(log, ledger).make(api, RUN, 'chain', synChain())).rejects.toThrow('killed');
   expect(entries.get(RUN)).toMatchObject([{ kind: 'chain', id: null }]);
@@ -161,8 +161,8 @@ it('records everything that is created concurrently', async () => {
 });
 
 it('keeps the record of what it could not remove', async () => {
-  const { api } = apiWith({ id: 'pl-1', created_ms: 1001, locked: true });
-  const { ledger, entries } = ledgerWith({ ...noted, id: 'pl-1' });
+  const { api } = apiWith({ id: 'ch-1', created_ms: 1001, locked: true });
+  const { ledger, entries } = ledgerWith({ ...noted, id: 'ch-1' });
   expect(await new Sweeper(log, ledger).sweep(api, RUN, signal)).toBe(false);
   expect(entries.get(RUN)).toHaveLength(1);
 });

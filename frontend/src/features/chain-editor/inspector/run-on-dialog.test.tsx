@@ -26,7 +26,7 @@ const descriptor = {
 } as unknown as NfDescriptor;
 const instance = {
   id: 'web.ids.0',
-  chain_id: 'pl-1',
+  chain_id: 'ch-1',
   node_id: 'ids',
   nf: 'ids',
   driver: 'engine',
@@ -35,7 +35,7 @@ const instance = {
   core: 1,
 } as NfInstance;
 const slo = {
-  chain_id: 'pl-1',
+  chain_id: 'ch-1',
   slo_id: 'fast',
   kind: 'latency',
   unit: 'us',
@@ -87,7 +87,7 @@ describe('RunOnDialog', { timeout: 30_000 }, () => {
     await user.click(screen.getByRole('radio', { name: 'Container' }));
     expect(await screen.findByText('Start a container')).toBeTruthy();
     expect(asked('createPlan')[0]?.[1]).toEqual({
-      body: { implementations: [expect.objectContaining({ chain_id: 'pl-1', node_id: 'ids', on: 'container' })] },
+      body: { implementations: [expect.objectContaining({ chain_id: 'ch-1', node_id: 'ids', on: 'container' })] },
     });
     const moved = within(screen.getByRole('list', { name: 'Migrations' })).getByRole('listitem');
     expect(moved.textContent).toBe('web.ids.0 on server-1 to web.ids.container-0 on server-2');
@@ -107,7 +107,7 @@ describe('RunOnDialog', { timeout: 30_000 }, () => {
   });
 
   it('says why it cannot be, and cannot be deployed then', async () => {
-    const problem = { chain_id: 'pl-1', pointer: '/nodes/1', message: 'no server offers containers' };
+    const problem = { chain_id: 'ch-1', pointer: '/nodes/1', message: 'no server offers containers' };
     const { user } = show({ createPlan: { ...plan, feasible: false, steps: [], problems: [problem] }, getPlan: base });
     await user.click(screen.getByRole('radio', { name: 'Container' }));
     expect(await screen.findByText('No server offers containers.')).toBeTruthy();
@@ -118,7 +118,7 @@ describe('RunOnDialog', { timeout: 30_000 }, () => {
     const { user } = show({});
     await user.click(screen.getByRole('radio', { name: 'Board' }));
     const link = screen.getByRole<HTMLAnchorElement>('link', { name: 'Choose a slot' });
-    expect(link.getAttribute('href')).toBe('/accelerators?program=pl-1%20ids');
+    expect(link.getAttribute('href')).toBe('/accelerators?program=ch-1%20ids');
     expect(asked('createPlan')).toEqual([]);
   });
 

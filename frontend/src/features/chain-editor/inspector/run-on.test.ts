@@ -29,7 +29,7 @@ describe('formNow', () => {
 });
 
 describe('runOnChoice', () => {
-  const nf = { chain_id: 'pl-1', node_id: 'ids' };
+  const nf = { chain_id: 'ch-1', node_id: 'ids' };
   it('is of the NF alone, for a server', () => {
     expect(runOnChoice(nf, 'container', 'software')).toMatchObject({ ...nf, on: 'container' });
     expect(runOnChoice({ ...nf, id: 'x' } as typeof nf, 'software', 'board')).not.toHaveProperty('id');

@@ -15,7 +15,7 @@ const container = { kind: 'container', driver: 'container', cost, resources: {} 
 const instance = (driver: NfInstance['driver']) =>
   ({
     id: 'web.ids.0',
-    chain_id: 'pl-1',
+    chain_id: 'ch-1',
     node_id: 'ids',
     nf: 'ids',
     driver,

@@ -23,7 +23,7 @@ describe('objectives that a reconfiguration would break', () => {
 });
 
 describe('the way back', () => {
-  const ref = (node_id: string) => ({ chain_id: 'pl-1', node_id });
+  const ref = (node_id: string) => ({ chain_id: 'ch-1', node_id });
   const place = { board: 'board-1', slot: 0, load: 'partial', policy: 'hold' } as const;
   const plan = {
     graph: {

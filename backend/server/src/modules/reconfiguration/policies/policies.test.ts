@@ -9,7 +9,7 @@ import { Policies } from './policies.js';
 const request = (title: string, node_id: string, displaces: string[] = []) =>
   ReconfigurationPolicyRequest.parse({
     title,
-    nf: { chain_id: 'pl-1', node_id },
+    nf: { chain_id: 'ch-1', node_id },
     threshold: { metric: 'pps', up: 2, down: 1 },
     displaces: displaces.map((chain_id) => ({ chain_id, node_id: 'nf' })),
   });
@@ -33,10 +33,10 @@ const free = () => undefined;
 
 it('keeps a concurrent user change while a deleted chain is removed from a policy', async () => {
   const { policies, hold, release } = held();
-  await policies.add(request('first', 'a', ['pl-gone']), 'user');
-  await policies.add(request('second', 'b', ['pl-gone']), 'user');
+  await policies.add(request('first', 'a', ['ch-gone']), 'user');
+  await policies.add(request('second', 'b', ['ch-gone']), 'user');
   hold();
-  const forgotten = policies.forget('pl-gone');
+  const forgotten = policies.forget('ch-gone');
   const replaced = policies.all().map(({ id, nf }) => policies.replace(id, request('mine', nf.node_id), 'user', free));
   release();
   await Promise.all([forgotten, ...replaced]);
@@ -48,9 +48,9 @@ it('keeps a concurrent user change while a deleted chain is removed from a polic
 
 it('does not restore a concurrently removed policy, and checks against the current state', async () => {
   const { policies, hold, release } = held();
-  const { id } = await policies.add(request('old', 'a', ['pl-gone']), 'user');
+  const { id } = await policies.add(request('old', 'a', ['ch-gone']), 'user');
   hold();
-  const forgotten = policies.forget('pl-gone');
+  const forgotten = policies.forget('ch-gone');
   let known: unknown;
   const replaced = policies.replace(id, request('new', 'a'), 'user', ({ displaces }) => {
     known = displaces;

@@ -14,8 +14,8 @@ const log = { warn: () => undefined, error: () => undefined } as unknown as Log;
 
 /** Policies of two undeployed chains, and how often the store was asked for a chain. */
 function bench() {
-  const policies = ['pl-1', 'pl-2'].map((chain_id) => ({ nf: { chain_id, node_id: 'nf' }, displaces: [] }));
-  const stored = new Set(['pl-1', 'pl-2']);
+  const policies = ['ch-1', 'ch-2'].map((chain_id) => ({ nf: { chain_id, node_id: 'nf' }, displaces: [] }));
+  const stored = new Set(['ch-1', 'ch-2']);
   const told: Event[] = [];
   const forgotten: string[] = [];
   let wake = () => {};
@@ -58,21 +58,21 @@ it('asks for chains at start and when one is deleted, not for every event', asyn
     await until('the event was looked at', () => seen.looks === n + 1);
   }
   expect(seen.reads).toBe(2);
-  stored.delete('pl-2');
-  tell('chain.deleted', 'pl-2');
+  stored.delete('ch-2');
+  tell('chain.deleted', 'ch-2');
   await until('it is forgotten', () => forgotten.length > 0);
-  expect(forgotten).toEqual(['pl-2']);
+  expect(forgotten).toEqual(['ch-2']);
   expect(seen.reads).toBe(4);
   await sweeper.onApplicationShutdown();
 });
 
 it('retries after the store was away, without another event', async () => {
   const { sweeper, stored, forgotten, seen } = bench();
-  stored.delete('pl-1');
+  stored.delete('ch-1');
   seen.faults = 1;
   sweeper.onApplicationBootstrap();
   await until('it is forgotten', () => forgotten.length > 0);
-  expect(forgotten).toEqual(['pl-1']);
+  expect(forgotten).toEqual(['ch-1']);
   await sweeper.onApplicationShutdown();
 });
 
@@ -80,12 +80,12 @@ it('remembers a deletion if a later page of events cannot be read', async () => 
   const { sweeper, stored, forgotten, seen, told, tell } = bench();
   sweeper.onApplicationBootstrap();
   await until('the first look', () => seen.reads === 2);
-  stored.delete('pl-2');
+  stored.delete('ch-2');
   for (let n = 1; n < 500; n++)
-    told.push({ id: `${n}-0`, type: n === 1 ? 'chain.deleted' : 'slot.state', subject: 'pl-2' } as Event);
+    told.push({ id: `${n}-0`, type: n === 1 ? 'chain.deleted' : 'slot.state', subject: 'ch-2' } as Event);
   seen.failsAt = seen.looks + 2;
   tell('slot.state', 'board-1');
   await until('it is forgotten', () => forgotten.length > 0);
-  expect(forgotten).toEqual(['pl-2']);
+  expect(forgotten).toEqual(['ch-2']);
   await sweeper.onApplicationShutdown();
 });

@@ -64,11 +64,10 @@ export const SWITCH_COLUMNS: readonly Column<SwitchState>[] = [
     value: ({ observed }) => observed?.repairs,
   },
   {
-    id: 'generation',
-    title: 'Generation',
+    id: 'desired',
+    title: 'Desired state',
     hidden: true,
-    value: ({ observed }) => observed?.generation,
-    cell: ({ observed, planned }) => `${observed?.generation ?? '–'} of ${planned?.generation ?? '–'}`,
+    value: ({ observed, planned }) => (observed?.generation === planned?.generation ? 'reached' : 'not reached yet'),
   },
   {
     id: 'origin',

@@ -31,28 +31,28 @@ void FramePump::run() {
       pass(Direction::kReturn);
     }
   } catch (...) {
-    errand_.close();
+    calls_.close();
     throw;
   }
-  errand_.close();
+  calls_.close();
 }
 
 void FramePump::stop() {
   stopped_ = true;
-  eventfd_write(errand_.fd(), 1);
+  eventfd_write(calls_.fd(), 1);
 }
 
 // Until a frame or something else has come; serves all but frames.
 void FramePump::wait() {
   pollfd fds[] = {
-      {ports_[0].fd(), POLLIN, 0}, {ports_[1].fd(), POLLIN, 0}, {links_.fd(), POLLIN, 0}, {errand_.fd(), POLLIN, 0}};
+      {ports_[0].fd(), POLLIN, 0}, {ports_[1].fd(), POLLIN, 0}, {links_.fd(), POLLIN, 0}, {calls_.fd(), POLLIN, 0}};
   if (poll(fds, std::size(fds), -1) < 0) return;
   for (size_t i = 0; i < ports_.size(); ++i)
     if ((fds[i].revents & POLLERR) != 0) ports_[i].clear_error();
   if (fds[2].revents != 0 && links_.clear())
     for (const PacketPort& port : ports_)
       if (!port.present()) throw std::runtime_error("interface " + port.interface() + " is gone");
-  if (fds[3].revents != 0) errand_.serve();
+  if (fds[3].revents != 0) calls_.serve();
 }
 
 void FramePump::pass(Direction in) {

@@ -10,7 +10,7 @@
 #include <memory>
 #include <string>
 
-#include "container-nf/errand.h"
+#include "container-nf/cross_thread_call.h"
 #include "container-nf/packet_port.h"
 #include "nfs/nf_core.h"
 #include "support/link_watch.h"
@@ -39,7 +39,7 @@ class FramePump {
   void stop();
 
   // From the control thread: has work done between two batches, on the thread of run(). Throws what the work throws.
-  void between_batches(std::function<void()> work) { errand_.call(std::move(work)); }
+  void between_batches(std::function<void()> work) { calls_.call(std::move(work)); }
 
   // What NfCore does while the worker is parked is called between batches.
   NfCore& nf() { return *nf_; }
@@ -69,7 +69,7 @@ class FramePump {
   Batch batch_;
   LinkWatch links_;                  // before the ports, so that nothing is missed that happens to them
   std::array<PacketPort, 2> ports_;  // by the direction that begins there
-  Errand errand_;
+  CrossThreadCall calls_;
   std::atomic<bool> stopped_ = false;
   std::array<DirectionCounters, 2> counters_;
   uint64_t runts_ = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "container-nf/errand.h"
+#include "container-nf/cross_thread_call.h"
 
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -11,15 +11,15 @@
 
 namespace orrery::container_nf {
 
-Errand::Errand() : event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+CrossThreadCall::CrossThreadCall() : event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   if (event_ < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
 }
 
-Errand::~Errand() {
+CrossThreadCall::~CrossThreadCall() {
   ::close(event_);
 }
 
-void Errand::call(std::function<void()> work) {
+void CrossThreadCall::call(std::function<void()> work) {
   std::packaged_task<void()> task(std::move(work));
   auto done = task.get_future();
   {
@@ -31,7 +31,7 @@ void Errand::call(std::function<void()> work) {
   done.get();
 }
 
-void Errand::serve() {
+void CrossThreadCall::serve() {
   eventfd_t count = 0;
   eventfd_read(event_, &count);
   std::packaged_task<void()> task;
@@ -42,7 +42,7 @@ void Errand::serve() {
   if (task.valid()) task();
 }
 
-void Errand::close() {
+void CrossThreadCall::close() {
   {
     const std::lock_guard lock(mutex_);
     closed_ = true;

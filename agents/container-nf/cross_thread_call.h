@@ -8,12 +8,12 @@
 namespace orrery::container_nf {
 
 // Has work of one thread done by another, which waits for file descriptors.
-class Errand {
+class CrossThreadCall {
  public:
-  Errand();
-  ~Errand();
-  Errand(const Errand&) = delete;
-  Errand& operator=(const Errand&) = delete;
+  CrossThreadCall();
+  ~CrossThreadCall();
+  CrossThreadCall(const CrossThreadCall&) = delete;
+  CrossThreadCall& operator=(const CrossThreadCall&) = delete;
 
   // Readable when serve() has something to do.
   int fd() const { return event_; }

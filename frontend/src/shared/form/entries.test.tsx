@@ -3,7 +3,6 @@ import { render, screen } from '@testing-library/react';
 import { userEvent } from '@testing-library/user-event';
 import { type ReactNode, useState } from 'react';
 import { describe, expect, it } from 'vitest';
-import { NumberEntry } from './number-entry.js';
 import { RateInput } from './rate-input.js';
 import { TextEntry } from './text-entry.js';
 
@@ -47,19 +46,6 @@ describe('fields that a value must fit', { timeout: 30_000 }, () => {
     await replace('3M');
     expect(input.value).toBe('3 Mbit/s');
     expect(value()).toBe(3e6);
-  });
-
-  it('keep a number that is empty or out of bounds in sight with the reason', async () => {
-    const { input, value, replace } = show<number>(800, (size, set) => (
-      <NumberEntry label="Packet" min={64} max={9000} whole value={size} onChange={set} />
-    ));
-    await replace('');
-    expect(input.value).toBe('');
-    expect(screen.getByText('A whole number from 64 to 9000')).toBeTruthy();
-    expect(value()).toBe(800);
-    await replace('100');
-    expect(value()).toBe(100);
-    expect(screen.queryByText(/whole number/)).toBeNull();
   });
 
   it('keep a name of the wrong form in sight with the reason', async () => {

@@ -8,6 +8,7 @@ export type FormField =
   | ListField
   | GroupField
   | ReferenceField
+  | ReferencesField
   | RawField;
 
 interface FieldBase {
@@ -76,6 +77,13 @@ export interface ReferenceField extends FieldBase {
   kind: 'reference';
   /** What it refers to, as the schema's keyword `reference` says. */
   to: string;
+}
+/** The ids of existing resources of one kind. */
+export interface ReferencesField extends FieldBase {
+  kind: 'references';
+  to: string;
+  minItems: number;
+  maxItems: number;
 }
 /** Fallback: anything without a form of its own is edited as text, so that every setting is accessible. */
 export interface RawField extends FieldBase {
@@ -210,6 +218,7 @@ function fieldOf(root: Schema, unresolved: Schema, key: string, required: boolea
         return columns.length > 0 ? { ...base, ...limits, itemTitle, kind: 'rows', columns } : raw;
       }
       const item = fieldOf(root, items, '', true, depth + 1);
+      if (item.kind === 'reference') return { ...base, ...limits, kind: 'references', to: item.to };
       return item.kind === 'text' || item.kind === 'number' || item.kind === 'choice'
         ? { ...base, ...limits, itemTitle, kind: 'list', item }
         : raw;

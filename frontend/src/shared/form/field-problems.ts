@@ -31,7 +31,8 @@ export function fieldProblem(field: FormField, value: unknown): string | null {
     case 'choice':
       return field.options.some((option) => option.value === value) ? null : 'must be one of the options';
     case 'rows':
-    case 'list': {
+    case 'list':
+    case 'references': {
       const length = Array.isArray(value) ? value.length : 0;
       if (length < field.minItems) return `needs at least ${field.minItems}`;
       return length > field.maxItems ? `holds at most ${field.maxItems}` : null;

@@ -30,6 +30,8 @@ export function initialValue(field: FormField): unknown {
       return Array.from({ length: field.minItems }, () => initialValue(field.item));
     case 'group':
       return newRow(field.fields);
+    case 'references':
+      return [];
     case 'raw':
       return null;
   }

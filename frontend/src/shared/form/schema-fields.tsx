@@ -9,6 +9,7 @@ import { ListWidget } from './widgets/list-widget.js';
 import { NumberWidget } from './widgets/number-widget.js';
 import { RawWidget } from './widgets/raw-widget.js';
 import { ReferenceWidget } from './widgets/reference-widget.js';
+import { ReferencesWidget } from './widgets/references-widget.js';
 import { RowsWidget } from './widgets/rows-widget.js';
 import { TextWidget } from './widgets/text-widget.js';
 
@@ -22,6 +23,7 @@ const WIDGETS: { readonly [K in FormField['kind']]: ComponentType<WidgetProps<Ex
   list: ListWidget,
   group: GroupWidget,
   reference: ReferenceWidget,
+  references: ReferencesWidget,
   raw: RawWidget,
 };
 

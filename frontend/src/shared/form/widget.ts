@@ -25,7 +25,7 @@ export interface FormBinding {
   readonly readOnly: boolean;
   /** Whether an emptied field counts as absent; otherwise the last value stays in effect. */
   readonly takesGaps?: boolean;
-  /** A rejected number stays in the field and changes nothing. */
+  /** A rejected number or text stays in the field and changes nothing. */
   readonly strict?: boolean;
   /** Pointer of the field that has the focus when the dialog opens. */
   readonly autoFocus?: string;

@@ -23,3 +23,5 @@ window.ResizeObserver ??= class {
 };
 // jsdom lays nothing out, so that nothing can be scrolled to.
 Element.prototype.scrollIntoView = () => {};
+// A text area that grows with its content measures again when a font arrives.
+Object.defineProperty(document, 'fonts', { value: new EventTarget() });

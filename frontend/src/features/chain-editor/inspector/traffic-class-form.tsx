@@ -1,39 +1,45 @@
-import { MultiSelect } from '@mantine/core';
-import { type ChainDefinition, primaryAddress } from '@orrery/contract';
+import { type ChainDefinition, primaryAddress, type TrafficClass } from '@orrery/contract';
 import { DIRECT_FILTER_ATTRIBUTES } from '../../../editor-model/attributes.js';
 import { setClass } from '../../../editor-model/edit.js';
 import { useDerived, useEditorContext } from '../../../shared/chain-draft/context.js';
-import { NumberEntry } from '../../../shared/form/number-entry.js';
-import { RateInput } from '../../../shared/form/rate-input.js';
+import { SchemaFields } from '../../../shared/form/schema-fields.js';
+import { type FormBinding, pointerOf } from '../../../shared/form/widget.js';
 import { FilterRows } from './filter-rows.js';
 import classes from './inspector.module.css';
 import { Section } from './section.js';
+import { RATE_FIELDS, SOURCE_FIELDS } from './traffic-class-fields.js';
+
+const PATH = ['traffic_class'];
 
 /** Which traffic the chain processes, and its expected rate. */
 export function TrafficClassForm({ definition }: { readonly definition: ChainDefinition }) {
   const { store, infrastructure, readOnly } = useEditorContext();
   const problems = useDerived((derived) => derived.problems);
   const { traffic_class: cls } = definition;
-  const hosts = (infrastructure?.hosts ?? []).map((host) => ({
-    value: host.id,
-    label: `${host.title ?? host.id} (${primaryAddress(host)})`,
-  }));
-  const unknown = cls.from.filter((id) => !hosts.some((host) => host.value === id));
-  const at = (pointer: string) => problems.all.find((each) => each.pointer.startsWith(pointer))?.message ?? null;
-  const set = (change: Partial<typeof cls>, field: string) =>
+  const problemIn = (pointer: string) =>
+    problems.all.find((each) => `${each.pointer}/`.startsWith(`${pointer}/`))?.message ?? null;
+  const set = (change: Partial<TrafficClass>, field: string) =>
     store.apply((before) => setClass(before, { ...before.traffic_class, ...change }), `class:${field}`);
+  const form: FormBinding = {
+    readOnly,
+    strict: true,
+    references: {
+      host: {
+        options: (infrastructure?.hosts ?? []).map((host) => ({
+          value: host.id,
+          label: `${host.title ?? host.id} (${primaryAddress(host)})`,
+        })),
+      },
+    },
+    problemAt: (path) => problemIn(pointerOf(path)),
+    onChange: (path, next) => {
+      const field = String(path.at(-1));
+      set({ [field]: next[field] }, field);
+    },
+  };
   return (
     <Section title="Traffic class">
-      <MultiSelect
-        label="From hosts"
-        description="Traffic enters at the switch ports of these hosts."
-        data={[...hosts, ...unknown.map((id) => ({ value: id, label: `${id} (unknown)` }))]}
-        value={cls.from}
-        disabled={readOnly}
-        searchable
-        error={at('/traffic_class/from')}
-        onChange={(from) => from.length > 0 && set({ from }, 'from')}
-      />
+      <SchemaFields form={form} fields={SOURCE_FIELDS} values={cls} path={PATH} />
       <div>
         <div className={classes.label}>Match</div>
         <FilterRows
@@ -41,29 +47,12 @@ export function TrafficClassForm({ definition }: { readonly definition: ChainDef
           attributes={DIRECT_FILTER_ATTRIBUTES}
           readOnly={readOnly}
           empty="All traffic of these hosts."
-          problemOf={(row) => at(`/traffic_class/match/${row}/`)}
+          problemOf={(row) => problemIn(`/traffic_class/match/${row}`)}
           onChange={(match, row) => set({ match }, `match:${row}`)}
         />
       </div>
       <div className={classes.pair}>
-        <RateInput
-          label="Expected rate"
-          description="0: no estimate, one instance of each NF."
-          inputWrapperOrder={['label', 'input', 'description', 'error']}
-          value={cls.rate_bps}
-          disabled={readOnly}
-          onChange={(rate) => rate !== null && set({ rate_bps: rate }, 'rate')}
-        />
-        <NumberEntry
-          label="Mean packet"
-          suffix=" bytes"
-          min={64}
-          max={9000}
-          whole
-          value={cls.packet_bytes}
-          disabled={readOnly}
-          onChange={(bytes) => set({ packet_bytes: bytes }, 'packet')}
-        />
+        <SchemaFields form={form} fields={RATE_FIELDS} values={cls} path={PATH} />
       </div>
     </Section>
   );

@@ -88,7 +88,7 @@ function columnsOf(descriptors: readonly NfDescriptor[]): readonly Column<Module
 }
 
 function ModuleNf({ nf, descriptor }: { readonly nf: string | null; readonly descriptor: NfDescriptor | undefined }) {
-  if (!nf) return <span className="muted">none: not a hop of a chain</span>;
+  if (!nf) return <span className="muted">none: not an NF</span>;
   return (
     <>
       <Link to={`/catalogue?nf=${encodeURIComponent(nf)}`}>{descriptor?.title ?? nf}</Link>
@@ -104,6 +104,7 @@ export function ModuleTable({ modules, descriptors }: ModuleTableProps) {
   return (
     <DataTable
       label="Board modules"
+      cards={620}
       className={classes.modules}
       columns={columnsOf(descriptors)}
       rows={modules.flatMap(figuresOf)}

@@ -14,6 +14,13 @@ function stateOf({ available, fallback }: Capability): readonly [state: string, 
   return fallback ? ['replaced', 'degraded'] : ['missing', 'failed'];
 }
 
+function replacedText(missing: number, replaced: number): string {
+  if (missing === 0) return 'None is missing.';
+  if (missing === replaced)
+    return missing === 1 ? 'The missing one is replaced.' : `All ${missing} missing ones are replaced.`;
+  return `${replaced} of the ${missing} missing ones are replaced.`;
+}
+
 const COLUMNS: readonly Column<Capability>[] = [
   { id: 'title', title: 'Capability', className: classes.title, value: ({ title }) => title },
   {
@@ -50,7 +57,7 @@ export function Component() {
       <PageHeader
         description={
           query.data
-            ? `${items.length - missing.length} of ${items.length} are available. ${replaced} of the ${missing.length} missing ones have a replacement.`
+            ? `${items.length - missing.length} of ${items.length} are available. ${replacedText(missing.length, replaced)}`
             : 'What this installation can do, and what replaces what is missing.'
         }
       />

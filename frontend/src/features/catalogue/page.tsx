@@ -37,7 +37,7 @@ export function Component() {
             label="Network functions"
             query={query}
             settings={settings}
-            cards={620}
+            cards={800}
             columns={COLUMNS}
             rows={all}
             rowKey={({ id }) => id}

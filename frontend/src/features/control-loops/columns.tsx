@@ -23,10 +23,15 @@ export function nextRun({ state, at_work, next_run_ms }: Loop, now: number): str
   if (state === 'paused') return 'when resumed';
   if (at_work.length > 0) return 'now';
   if (next_run_ms === null) return 'on a change';
-  return `in ${durationText(Math.max(0, next_run_ms - now))}`;
+  return next_run_ms - now < 1000 ? 'now' : `in ${durationText(next_run_ms - now)}`;
 }
 
-export function loopColumns(now: number, mayPause: boolean): readonly Column<Loop>[] {
+/** `titleOf` gives the title of a subject that has one, else its id. */
+export function loopColumns(
+  now: number,
+  mayPause: boolean,
+  titleOf: (subject: string) => string,
+): readonly Column<Loop>[] {
   return [
     {
       id: 'title',
@@ -60,8 +65,10 @@ export function loopColumns(now: number, mayPause: boolean): readonly Column<Loo
       cell: ({ last_decision }) =>
         last_decision ? (
           <>
-            {last_decision.what} <RelativeTime t_ms={last_decision.at_ms} />
-            <span className={classes.small}>{last_decision.why}</span>
+            {last_decision.what}
+            <span className={classes.small}>
+              <RelativeTime t_ms={last_decision.at_ms} />: {last_decision.why}
+            </span>
           </>
         ) : (
           <span className="muted">none yet</span>
@@ -71,13 +78,15 @@ export function loopColumns(now: number, mayPause: boolean): readonly Column<Loo
       id: 'subject',
       title: 'About',
       className: classes.text,
-      value: ({ last_decision }) => last_decision?.subject,
+      value: ({ last_decision }) => last_decision && titleOf(last_decision.subject),
     },
     {
       id: 'last-run',
       title: 'Last run',
       value: ({ last_run_ms }) => last_run_ms,
-      cell: ({ last_run_ms }) => last_run_ms !== null && <RelativeTime t_ms={last_run_ms} />,
+      className: classes.last,
+      cell: ({ last_run_ms }) =>
+        last_run_ms === null ? <span className="muted">never</span> : <RelativeTime t_ms={last_run_ms} />,
     },
     { id: 'next-run', title: 'Next run', className: classes.next, value: (loop) => nextRun(loop, now) },
     { id: 'runs', title: 'Runs', hint: 'Since the server started', number: true, value: ({ runs }) => runs },

@@ -2,6 +2,7 @@ import { IconRepeat } from '@tabler/icons-react';
 import { useMemo } from 'react';
 import { useLoops } from '../../shared/api/queries.js';
 import { useMay } from '../../shared/api/session.js';
+import { useSubjectTitle } from '../../shared/api/subject-title.js';
 import { PageBody, PageHeader, Panel } from '../../shared/page/page-header.js';
 import { useNow } from '../../shared/stream/clock.js';
 import { DataTable } from '../../shared/table/data-table.js';
@@ -14,7 +15,8 @@ export function Component() {
   const settings = useTableAddress();
   const now = useNow();
   const mayPause = useMay('operator');
-  const columns = useMemo(() => loopColumns(now, mayPause), [now, mayPause]);
+  const titleOf = useSubjectTitle();
+  const columns = useMemo(() => loopColumns(now, mayPause, titleOf), [now, mayPause, titleOf]);
   return (
     <>
       <PageHeader description="What the server decides automatically, why, and when it checks again." />

@@ -35,7 +35,18 @@ export function eventColumns(titleOf: (subject: string) => string): readonly Col
       value: ({ subject }) => titleOf(subject),
       cell: ({ subject }) => <span title={subject}>{titleOf(subject)}</span>,
     },
-    { id: 'message', title: 'Message', control: true, value: ({ message }) => message },
+    {
+      id: 'message',
+      title: 'Message',
+      control: true,
+      value: ({ message }) => message,
+      cell: ({ message, subject }) => (
+        <>
+          <span className={classes.about}>{titleOf(subject)}: </span>
+          {message}
+        </>
+      ),
+    },
     { id: 'actor', title: 'By', className: classes.actor, value: ({ actor }) => actor },
   ];
 }

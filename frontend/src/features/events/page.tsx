@@ -2,7 +2,7 @@ import { Button, Select, TextInput } from '@mantine/core';
 import { EventType, Severity } from '@orrery/contract';
 import { IconPlayerPause, IconPlayerPlay, IconSearch } from '@tabler/icons-react';
 import { useMemo, useState } from 'react';
-import { useChainTitle } from '../../shared/api/chains.js';
+import { useSubjectTitle } from '../../shared/api/subject-title.js';
 import { PageHeader } from '../../shared/page/page-header.js';
 import { compareEventIds } from '../../shared/stream/event-id.js';
 import { useStreamStatus } from '../../shared/stream/hooks.js';
@@ -26,7 +26,7 @@ export function Component() {
   const [selectedId, select] = useUrlParam('event');
   const filter = useMemo((): FeedFilter => ({ type, severity }), [type, severity]);
   const { query, events } = useEventFeed(filter);
-  const titleOf = useChainTitle();
+  const titleOf = useSubjectTitle();
   const connected = useStreamStatus(({ state }) => state === 'connected');
   const [paused, setPaused] = useState(false);
   const [scrolled, setScrolled] = useState(false);
@@ -84,7 +84,7 @@ export function Component() {
             aria-pressed={paused}
             onClick={() => setPaused(!paused)}
           >
-            {paused ? 'Go on' : 'Pause'}
+            {paused ? 'Resume' : 'Pause'}
           </Button>
         }
       >
@@ -114,8 +114,7 @@ export function Component() {
           onChange={setSeverity}
         />
         <span className={`${classes.count} muted tabular`} role="status">
-          {query.data && `${shown.length.toLocaleString()} shown`}
-          {paused ? ', paused' : connected ? '' : ', not live'}
+          {paused ? 'paused' : connected ? '' : 'not live'}
         </span>
       </PageHeader>
       <QueryBoundary query={query} rows={10}>

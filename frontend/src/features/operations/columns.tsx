@@ -1,21 +1,11 @@
 import type { Operation } from '@orrery/contract';
+import { operationTitle } from '../../shared/format/operation.js';
 import { durationText } from '../../shared/format/time.js';
 import type { Column } from '../../shared/table/column.js';
 import { RelativeTime } from '../../shared/ui/relative-time.js';
 import { StatusBadge } from '../../shared/ui/status-badge.js';
 import classes from './operations.module.css';
 import { durationMs, progressOf } from './progress.js';
-
-const KINDS: Record<Operation['kind'], string> = {
-  deploy: 'Deploy',
-  undeploy: 'Take down',
-  infrastructure: 'Change infrastructure',
-  reconfigure: 'Reconfigure',
-};
-
-export function operationTitle(operation: Operation, titleOf: (id: string) => string): string {
-  return `${KINDS[operation.kind]} ${operation.kind === 'infrastructure' ? operation.subject : titleOf(operation.subject)}`;
-}
 
 function ProgressBar({ operation }: { readonly operation: Operation }) {
   const { done, total, failed, share } = progressOf(operation);
@@ -71,6 +61,7 @@ export function operationColumns(titleOf: (id: string) => string, now_ms: number
     {
       id: 'started',
       title: 'Started',
+      className: classes.started,
       value: ({ started_ms }) => started_ms,
       cell: ({ started_ms }) => <RelativeTime t_ms={started_ms} />,
     },

@@ -1,5 +1,6 @@
 import type { Operation } from '@orrery/contract';
 import { Link } from 'react-router';
+import { stepText } from '../../shared/format/operation.js';
 import { dateTimeText, durationText } from '../../shared/format/time.js';
 import { useNow } from '../../shared/stream/clock.js';
 import { DetailSection, Facts } from '../../shared/ui/detail-panel.js';
@@ -56,7 +57,7 @@ export function OperationDetail({ operation }: { readonly operation: Operation }
               <li key={step.ordinal} data-state={step.state}>
                 <div className={classes.stepHead}>
                   <StatusBadge state={step.state} compact />
-                  <span className={classes.stepText}>{step.summary}</span>
+                  <span className={classes.stepText}>{stepText(step)}</span>
                   <span className="muted tabular">
                     {bar.duration_ms === null ? step.state : durationText(bar.duration_ms)}
                   </span>

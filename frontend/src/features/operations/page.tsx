@@ -4,6 +4,7 @@ import { useMemo } from 'react';
 import { Link } from 'react-router';
 import { deletedChain, useChainTitle } from '../../shared/api/chains.js';
 import { useOperation, useOperations } from '../../shared/api/queries.js';
+import { operationTitle } from '../../shared/format/operation.js';
 import { PageBody, PageHeader, Panel } from '../../shared/page/page-header.js';
 import { useNow } from '../../shared/stream/clock.js';
 import { DataTable } from '../../shared/table/data-table.js';
@@ -11,7 +12,7 @@ import { useTableAddress } from '../../shared/table/table-settings.js';
 import { DetailPanel, WithDetail } from '../../shared/ui/detail-panel.js';
 import { EmptyState, ErrorState, LoadingRows } from '../../shared/ui/states.js';
 import { useUrlParam } from '../../shared/ui/url-state.js';
-import { operationColumns, operationTitle } from './columns.js';
+import { operationColumns } from './columns.js';
 import { OperationDetail } from './operation-detail.js';
 
 const STATES = [

@@ -43,7 +43,7 @@ export function HealthStrip() {
         <dd className="tabular">{instances.data ? `${running} of ${instances.data.length} running` : '–'}</dd>
       </div>
       <div>
-        <dt>Servers</dt>
+        <dt>Agents</dt>
         <dd className="tabular">{nodes.data ? `${connected} of ${nodes.data.length} connected` : '–'}</dd>
       </div>
       <div>

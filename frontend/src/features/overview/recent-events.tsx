@@ -2,6 +2,7 @@ import { IconActivityHeartbeat } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'react-router';
 import { call } from '../../shared/api/client.js';
+import { useSubjectTitle } from '../../shared/api/subject-title.js';
 import { PageLink, Panel } from '../../shared/page/page-header.js';
 import { compareEventIds } from '../../shared/stream/event-id.js';
 import { useLiveEvents } from '../../shared/stream/hooks.js';
@@ -17,6 +18,7 @@ export function RecentEvents() {
     queryKey: ['events', 'recent'],
     queryFn: ({ signal }) => call('listEvents', { query: { limit: SHOWN, order: 'newest-first' } }, { signal }),
   });
+  const titleOf = useSubjectTitle();
   const streamed = useLiveEvents();
   const all = new Map([...(query.data?.items ?? []), ...streamed.slice(-SHOWN)].map((event) => [event.id, event]));
   const events = [...all.values()].sort((a, b) => compareEventIds(b.id, a.id)).slice(0, SHOWN);
@@ -30,7 +32,9 @@ export function RecentEvents() {
             {events.map((event) => (
               <li key={event.id}>
                 <StatusBadge state={event.severity} compact />
-                <Link to={`/events?event=${event.id}`}>{event.message}</Link>
+                <Link to={`/events?event=${event.id}`}>
+                  {titleOf(event.subject)}: {event.message}
+                </Link>
                 <RelativeTime t_ms={event.t_ms} />
               </li>
             ))}

@@ -85,6 +85,7 @@ export function RunningChains() {
       <DataTable
         label="Running chains"
         query={query}
+        cards={620}
         columns={columnsOf({ titleOf, slos, instances })}
         rows={deployments}
         rowKey={({ chain_id }) => chain_id}

@@ -52,6 +52,7 @@ export function Servers() {
       <DataTable
         label="Servers"
         query={query}
+        cards={480}
         columns={COLUMNS}
         rows={nodes}
         rowKey={({ id }) => id}

@@ -4,6 +4,7 @@ import { DataTable } from '../../shared/table/data-table.js';
 import { Facts } from '../../shared/ui/detail-panel.js';
 import { EmptyState } from '../../shared/ui/states.js';
 import { StatusBadge } from '../../shared/ui/status-badge.js';
+import { useNeighbours } from './ports.js';
 import classes from './switches.module.css';
 
 type TableUse = NonNullable<SwitchState['planned']>['tables'][number];
@@ -17,12 +18,13 @@ const TABLE_COLUMNS: readonly Column<TableUse>[] = [
     title: 'Size',
     number: true,
     value: ({ available }) => available,
-    cell: ({ available }) => available?.toLocaleString() ?? 'no own limit',
+    cell: ({ available }) => available?.toLocaleString() ?? 'that of the switch',
   },
 ];
 
-const PORT_COLUMNS: readonly Column<Port>[] = [
+const portColumns = (neighbours: ReadonlyMap<string, string>): readonly Column<Port>[] => [
   { id: 'port', title: 'Port', value: ({ name }) => name },
+  { id: 'neighbour', title: 'Connected to', value: ({ name }) => neighbours.get(name) },
   { id: 'number', title: 'Number', number: true, value: ({ number }) => number },
   {
     id: 'state',
@@ -38,6 +40,7 @@ const listText = (items: readonly string[]) => (items.length > 0 ? items.join(',
 /** What the driver of a switch declares, the room in its tables, and its ports. */
 export function Abilities({ state }: { readonly state: SwitchState }) {
   const { description, planned, observed } = state;
+  const neighbours = useNeighbours(state.id);
   return (
     <div className={classes.abilities}>
       <section aria-label="Abilities">
@@ -47,7 +50,7 @@ export function Abilities({ state }: { readonly state: SwitchState }) {
         <DataTable label="Tables" columns={TABLE_COLUMNS} rows={planned.tables} rowKey={({ table }) => table} />
       )}
       {observed && observed.ports.length > 0 && (
-        <DataTable label="Ports" columns={PORT_COLUMNS} rows={observed.ports} rowKey={({ name }) => name} />
+        <DataTable label="Ports" columns={portColumns(neighbours)} rows={observed.ports} rowKey={({ name }) => name} />
       )}
     </div>
   );

@@ -10,16 +10,17 @@ import { useLocalSettings } from '../../shared/table/table-settings.js';
 import { EmptyState } from '../../shared/ui/states.js';
 import { useUrlParam } from '../../shared/ui/url-state.js';
 import { actionText, matchText } from './entry-text.js';
+import { type PortText, portText, useNeighbours } from './ports.js';
 import { kindText } from './rule-text.js';
 import classes from './switches.module.css';
 
-function entryColumns(titleOf: ChainTitle): readonly Column<SwitchEntryState>[] {
+function entryColumns(titleOf: ChainTitle, port: PortText): readonly Column<SwitchEntryState>[] {
   const chainOf = ({ chain_id }: SwitchEntryState) => chain_id && titleOf(chain_id);
-  const actionsOf = ({ actions }: SwitchEntryState) => actions.map(actionText).join(', ');
+  const actionsOf = ({ actions }: SwitchEntryState) => actions.map((action) => actionText(action, port)).join(', ');
   return [
     { id: 'table', title: 'Table', value: ({ table }) => table },
     { id: 'priority', title: 'Priority', number: true, value: ({ priority }) => priority },
-    { id: 'match', title: 'Match', className: classes.code, value: ({ match }) => matchText(match) },
+    { id: 'match', title: 'Match', className: classes.code, value: ({ match }) => matchText(match, port) },
     { id: 'actions', title: 'Actions', className: classes.code, value: actionsOf },
     { id: 'purpose', title: 'Purpose', value: kindText },
     { id: 'chain', title: 'Chain', value: chainOf },
@@ -29,6 +30,13 @@ function entryColumns(titleOf: ChainTitle): readonly Column<SwitchEntryState>[] 
   ];
 }
 
+/** As the switch looks them up: table after table, the highest priority first. */
+function inOrderOfLookup(a: SwitchEntryState, b: SwitchEntryState): number {
+  return (
+    SWITCH_TABLES.indexOf(a.table) - SWITCH_TABLES.indexOf(b.table) || b.priority - a.priority || a.index - b.index
+  );
+}
+
 /** The entries of a switch in the order of its tables, or those of one rule, each with its counters. */
 export function EntryTable({ switchId }: { readonly switchId: string }) {
   const [table, setTable] = useUrlParam('table');
@@ -36,7 +44,9 @@ export function EntryTable({ switchId }: { readonly switchId: string }) {
   const query = useSwitchEntries(switchId, { table, rule_id: rule });
   const titleOf = useChainTitle();
   const settings = useLocalSettings();
-  const columns = useMemo(() => entryColumns(titleOf), [titleOf]);
+  const neighbours = useNeighbours(switchId);
+  const columns = useMemo(() => entryColumns(titleOf, portText(neighbours)), [titleOf, neighbours]);
+  const entries = useMemo(() => [...(query.data ?? [])].sort(inOrderOfLookup), [query.data]);
   return (
     <>
       <div className={classes.filters}>
@@ -61,7 +71,7 @@ export function EntryTable({ switchId }: { readonly switchId: string }) {
         settings={settings}
         cards={620}
         columns={columns}
-        rows={query.data ?? []}
+        rows={entries}
         rowKey={({ index }) => String(index)}
         empty={<EmptyState title={table || rule ? 'No entry matches' : 'Nothing is planned for this switch yet'} />}
       />

@@ -39,6 +39,6 @@ it('says each action', () => {
       { do: 'next-table', table: 'steer' } as const,
       { do: 'group', group: 7 } as const,
       { do: 'output', port: 's-1' } as const,
-    ].map(actionText),
+    ].map((action) => actionText(action)),
   ).toEqual(['eth.dst := 02:0e:00:01:00:00', 'table steer', 'group 7', 'output s-1']);
 });

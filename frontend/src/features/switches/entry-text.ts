@@ -1,9 +1,11 @@
 import type { EntryAction, FieldMatch, SwitchField, SwitchMatch } from '@orrery/contract';
 import { SWITCH_FIELD_BITS } from '@orrery/contract';
+import type { PortText } from './ports.js';
 
 const ETHER_TYPES: Readonly<Record<number, string>> = { 2048: 'IPv4', 2054: 'ARP', 34525: 'IPv6' };
 const PROTOCOLS: Readonly<Record<number, string>> = { 1: 'ICMP', 6: 'TCP', 17: 'UDP', 50: 'ESP' };
 
+const asItIs: PortText = (port) => port;
 const hex = (value: number) => `0x${value.toString(16)}`;
 const mac = (value: number) => value.toString(16).padStart(12, '0').match(/../g)!.join(':');
 const address = (value: number) => [24, 16, 8, 0].map((shift) => Math.floor(value / 2 ** shift) % 256).join('.');
@@ -43,20 +45,20 @@ function fieldText(field: SwitchField, match: FieldMatch): string {
 }
 
 /** Text of a match, e.g. `in host-1, ip.proto TCP, port.dst 80`. Implied terms are omitted. */
-export function matchText({ port, ipv6_dst, fields }: SwitchMatch): string {
+export function matchText({ port, ipv6_dst, fields }: SwitchMatch, portText: PortText = asItIs): string {
   const names = Object.keys(fields) as SwitchField[];
   const hasIp = ipv6_dst !== undefined || names.some((name) => name.startsWith('ip.'));
   const hasPort = names.some((name) => name.startsWith('port.'));
   const shown = names.filter((name) => !(name === 'eth.type' && hasIp) && !(name === 'ip.fragment' && hasPort));
   const terms = [
-    ...(port === undefined ? [] : [`in ${port}`]),
+    ...(port === undefined ? [] : [`in ${portText(port)}`]),
     ...(ipv6_dst === undefined ? [] : [`ip.dst ${ipv6_dst}`]),
     ...shown.map((name) => fieldText(name, fields[name]!)),
   ];
   return terms.length > 0 ? terms.join(', ') : 'every packet';
 }
 
-export function actionText(action: EntryAction): string {
+export function actionText(action: EntryAction, portText: PortText = asItIs): string {
   switch (action.do) {
     case 'set-mac':
       return `${action.field} := ${action.mac}`;
@@ -65,7 +67,7 @@ export function actionText(action: EntryAction): string {
     case 'decrement-ttl':
       return 'decrement TTL';
     case 'output':
-      return `output ${action.port}`;
+      return `output ${portText(action.port)}`;
     case 'group':
       return `group ${action.group}`;
     case 'next-table':

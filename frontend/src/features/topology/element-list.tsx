@@ -17,6 +17,8 @@ type Row =
       readonly kind: 'item';
       readonly target: Target;
       readonly label: string;
+      /** The chain of an NF. */
+      readonly of?: string;
       readonly depth: 0 | 1;
       readonly state?: string;
     };
@@ -28,6 +30,7 @@ export function rowsOf(scene: Scene, text: string): Row[] {
   const rows: Row[] = [];
   const match = (label: string) => label.toLowerCase().includes(text.toLowerCase());
   const nodes = [...scene.nodes.values()];
+  const titleOf = (id: string) => scene.nodes.get(id)?.title ?? id;
   const group = (title: string, items: Row[]) => {
     if (items.length > 0) rows.push({ kind: 'group', title, count: items.length }, ...items);
   };
@@ -40,7 +43,8 @@ export function rowsOf(scene: Scene, text: string): Row[] {
       servers.push({ kind: 'item', target: { kind: 'node', id }, label: title, depth: 0 });
     for (const chip of match(title) ? chips : inside) {
       const target: Target = { kind: 'nf', id: chip.id };
-      servers.push({ kind: 'item', target, label: chip.id, depth: 1, state: chip.instance.state });
+      const chain = chip.id.slice(0, -chip.label.length - 1);
+      servers.push({ kind: 'item', target, label: chip.label, of: chain, depth: 1, state: chip.instance.state });
     }
     for (const board of boards) {
       if (!match(`${title} ${board.title} ${board.id}`)) continue;
@@ -57,8 +61,9 @@ export function rowsOf(scene: Scene, text: string): Row[] {
   group(
     'Links',
     [...scene.links.values()]
-      .filter(({ id, a, b }) => match(`${id} ${a} ${b}`))
-      .map(({ id }) => ({ kind: 'item', target: { kind: 'link', id }, label: id, depth: 0 })),
+      .map(({ id, a, b }) => ({ id, ends: `${titleOf(a)} – ${titleOf(b)}` }))
+      .filter(({ id, ends }) => match(`${id} ${ends}`))
+      .map(({ id, ends }) => ({ kind: 'item', target: { kind: 'link', id }, label: ends, depth: 0 })),
   );
   return rows;
 }
@@ -132,7 +137,7 @@ export function ElementList({ scene, selected, onSelect }: ElementListProps) {
       <TextInput
         className={classes.listSearch}
         aria-label="Search elements"
-        placeholder="Find a server, NF, board, host or link"
+        placeholder="Search"
         leftSection={<IconSearch size={14} />}
         value={text}
         onChange={(event) => setText(event.currentTarget.value)}
@@ -157,7 +162,10 @@ export function ElementList({ scene, selected, onSelect }: ElementListProps) {
                     onFocus={() => setCurrent(index)}
                     onClick={() => onSelect(row.target)}
                   >
-                    <span className={classes.listLabel}>{row.label}</span>
+                    <span className={classes.listLabel} title={row.of && `${row.label} of ${row.of}`}>
+                      {row.label}
+                      {row.of && <span className="muted"> {row.of}</span>}
+                    </span>
                     {row.state && row.state !== 'running' ? (
                       <StatusBadge state={row.state} />
                     ) : (

@@ -208,6 +208,6 @@ describe('rowsOf', () => {
 
   it('keeps the server of an instance that is found', () => {
     const labels = rowsOf(scene, 'ids').flatMap((row) => (row.kind === 'item' ? [row.label] : []));
-    expect(labels).toEqual(['server-1', 'web.ids.0']);
+    expect(labels).toEqual(['server-1', 'ids.0']);
   });
 });

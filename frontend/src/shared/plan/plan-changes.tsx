@@ -1,5 +1,6 @@
 import type { Plan } from '@orrery/contract';
 import { useChainTitle } from '../api/chains.js';
+import { stepText } from '../format/operation.js';
 import { EmptyState } from '../ui/states.js';
 import classes from './plan-parts.module.css';
 
@@ -31,7 +32,7 @@ export function PlanChanges({ plan }: { readonly plan: Plan }) {
         {plan.steps.map((step) => (
           <li key={step.ordinal}>
             <span className={classes.ordinal}>{step.ordinal + 1}</span>
-            <span>{step.summary}</span>
+            <span>{stepText(step)}</span>
             <span className="muted">
               {step.interrupts.length === 0
                 ? 'interrupts nothing'

@@ -4,11 +4,12 @@ import {
   IconCircleDashed,
   IconCircleXFilled,
   IconClockPause,
+  IconInfoCircle,
   IconLoader2,
 } from '@tabler/icons-react';
 import classes from './status-badge.module.css';
 
-export type Status = 'healthy' | 'degraded' | 'failed' | 'stale' | 'working' | 'idle';
+export type Status = 'healthy' | 'degraded' | 'failed' | 'stale' | 'working' | 'info' | 'idle';
 
 /** Both shape and colour indicate the state. */
 const ICONS = {
@@ -17,6 +18,7 @@ const ICONS = {
   failed: IconCircleXFilled,
   stale: IconClockPause,
   working: IconLoader2,
+  info: IconInfoCircle,
   idle: IconCircleDashed,
 };
 
@@ -32,7 +34,7 @@ const STATUS_OF: Record<string, Status> = {
   completed: 'healthy',
   operating: 'healthy',
   active: 'healthy',
-  info: 'idle',
+  info: 'info',
   unresponsive: 'degraded',
   degraded: 'degraded',
   warning: 'degraded',

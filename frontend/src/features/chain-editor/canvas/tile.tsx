@@ -140,9 +140,7 @@ function EndBody({ node }: { readonly node: ChainNode }) {
         <span className={classes.title}>{node.title ?? (node.kind === 'ingress' ? 'Ingress' : 'Egress')}</span>
       </div>
       <div className={classes.sub}>
-        <span className={classes.hosts}>
-          {node.kind === 'ingress' ? `from ${hosts.join(', ')}` : 'to the destination'}
-        </span>
+        <span className={classes.hosts}>{node.kind === 'ingress' ? `from ${hosts.join(', ')}` : 'to destination'}</span>
       </div>
     </>
   );

@@ -51,7 +51,15 @@ const plan = {
   conflicts: [],
   slos: [{ ...slo, predicted: 60, met: true }],
   migrations: [{ from: 'web.ids.0', from_server: 'server-1', to: 'web.ids.container-0', to_server: 'server-2' }],
-  steps: [{ ordinal: 0, kind: 'prepare-node', subject: 'server-2', summary: 'Start a container', interrupts: [] }],
+  steps: [
+    {
+      ordinal: 0,
+      kind: 'prepare-node',
+      subject: 'server-2',
+      summary: '1 instance started on server-2',
+      interrupts: [],
+    },
+  ],
   diff: { added: ['web.ids.container-0'], removed: ['web.ids.0'], moved: [], reconfigured: [], kept: [] },
 };
 const base = { ...plan, id: 'pn-1', slos: [{ ...slo, predicted: 40, met: true }] };
@@ -85,7 +93,7 @@ describe('RunOnDialog', { timeout: 30_000 }, () => {
     expect(deploy().disabled).toBe(true);
     expect(asked('createPlan')).toEqual([]);
     await user.click(screen.getByRole('radio', { name: 'Container' }));
-    expect(await screen.findByText('Start a container')).toBeTruthy();
+    expect(await screen.findByText('Prepare: 1 instance started on server-2')).toBeTruthy();
     expect(asked('createPlan')[0]?.[1]).toEqual({
       body: { implementations: [expect.objectContaining({ chain_id: 'ch-1', node_id: 'ids', on: 'container' })] },
     });
@@ -126,7 +134,7 @@ describe('RunOnDialog', { timeout: 30_000 }, () => {
     const stale = new ApiError({ type: 'about:blank', title: 'Conflict', status: 409, detail: 'Plan again.' });
     const { user, onClose } = show({ createPlan: plan, getPlan: base, createDeployment: stale });
     await user.click(screen.getByRole('radio', { name: 'Container' }));
-    await screen.findByText('Start a container');
+    await screen.findByText('Prepare: 1 instance started on server-2');
     await user.click(deploy());
     expect((await screen.findByRole('alert')).textContent).toContain('Plan again.');
     expect(onClose).not.toHaveBeenCalled();

@@ -5,19 +5,13 @@ import { useMay } from '../../../shared/api/session.js';
 import { useChainActions } from '../../../shared/chain/use-chain-actions.js';
 import { useEditorContext } from '../../../shared/chain-draft/context.js';
 import { useSaver } from '../../../shared/chain-draft/saver-context.js';
+import { OPERATION_WORDS, stepText } from '../../../shared/format/operation.js';
 import { durationText } from '../../../shared/format/time.js';
 import { useNow } from '../../../shared/stream/clock.js';
 import { RelativeTime } from '../../../shared/ui/relative-time.js';
 import { EmptyState } from '../../../shared/ui/states.js';
 import { StatusBadge } from '../../../shared/ui/status-badge.js';
 import classes from './operation-panel.module.css';
-
-const TITLES: Record<Operation['kind'], string> = {
-  deploy: 'Deploy',
-  undeploy: 'Take down',
-  infrastructure: 'Change of the infrastructure',
-  reconfigure: 'Reconfigure',
-};
 
 /** The newest operation on this chain, step by step. */
 export function OperationPanel({ operation: listed }: { readonly operation: Operation | null }) {
@@ -45,7 +39,7 @@ function Progress({ operation }: { readonly operation: Operation }) {
   return (
     <div className={classes.panel}>
       <div className={classes.head}>
-        <strong>{TITLES[operation.kind]}</strong>
+        <strong>{OPERATION_WORDS[operation.kind]}</strong>
         <StatusBadge state={operation.state} />
         <span className="muted tabular">{durationText(Math.max(0, end - operation.started_ms))}</span>
         {operation.first_packet_ms !== null && (
@@ -85,7 +79,7 @@ function Progress({ operation }: { readonly operation: Operation }) {
               label={step.state}
               compact
             />
-            <span className={classes.summary}>{step.summary}</span>
+            <span className={classes.summary}>{stepText(step)}</span>
             <span className="muted">{step.subject}</span>
             <span className={classes.duration}>
               {step.started_ms === null ? '' : durationText((step.ended_ms ?? now) - step.started_ms)}

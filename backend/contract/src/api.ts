@@ -13,7 +13,7 @@ import {
 import { SCENARIO_ROUTES } from './api-scenarios.js';
 import { SWITCH_ROUTES } from './api-switches.js';
 import { Chain, ChainDefinition, ChainVersion, PublishRequest } from './chain.js';
-import { Id, Name } from './common.js';
+import { Id, Name, StreamId } from './common.js';
 import { Severity } from './events/declare.js';
 import { Event, EventType } from './events/event.js';
 import { Infrastructure } from './infrastructure.js';
@@ -44,7 +44,6 @@ export const BODY_LIMIT_BYTES = 1024 * 1024;
 export const PCAP_LIMIT_BYTES = 64 * 1024 * 1024;
 
 const byChain = z.strictObject({ chain_id: Id });
-const StreamId = z.string().regex(/^\d+-\d+$/, 'must be the id of an event, e.g. 1700000000000-0');
 
 /** Every route of the API. OpenAPI, the server's handlers and checks, and the clients derive from this table. */
 export const ROUTES = defineRoutes({
@@ -222,7 +221,7 @@ export const ROUTES = defineRoutes({
     method: 'POST',
     path: '/chains/{id}/versions',
     tag: 'chains',
-    summary: 'Publish the draft as an immutable version; refused while it has errors',
+    summary: 'Publish the draft as an immutable version; refused while it has errors or equals the newest version',
     role: 'designer',
     params: byId,
     body: PublishRequest,

@@ -15,6 +15,17 @@ export const Id = z
   .regex(/^[A-Za-z0-9][A-Za-z0-9._:/-]{0,119}$/, 'must be an identifier of at most 120 characters');
 export type Id = z.infer<typeof Id>;
 
+/** Largest part of an id in a Redis Stream. */
+const STREAM_ID_MOST = 2n ** 64n - 1n;
+export const StreamId = z
+  .string()
+  .regex(/^\d{1,20}-\d{1,20}$/, 'must be the id of an event, e.g. 1700000000000-0')
+  .refine((id) => id.split('-').every((part) => BigInt(part) <= STREAM_ID_MOST), {
+    error: 'each part must be below 2^64',
+    when: ({ issues }) => issues.length === 0,
+  })
+  .describe('id in the Redis Stream of events: defines the order and is the resume point');
+
 export const RateBps = z.number().min(0).max(1e13).describe('bits per second');
 export const Generation = z
   .int()

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { StreamId } from './common.js';
 import { Event } from './events/event.js';
 import { LinkSample, Sample, SloStatus } from './telemetry.js';
 
@@ -10,10 +11,7 @@ export const StreamClientMessage = z.discriminatedUnion('type', [
   z.strictObject({
     type: z.literal('authenticate'),
     token: z.string().max(400),
-    after: z
-      .string()
-      .regex(/^\d+-\d+$/)
-      .optional(),
+    after: StreamId.optional(),
   }),
   z.strictObject({ type: z.literal('subscribe'), samples: z.array(z.string().max(200)).max(500) }),
 ]);

@@ -70,7 +70,7 @@ const MALFORMED: readonly Malformed[] = [
     body: '{}',
   },
   { title: 'a body that is not JSON', status: 400, of: readsBody, body: '{"a":' },
-  { title: 'a body with a prototype', status: 400, of: readsBody, body: '{"__proto__":{}}' },
+  { title: 'a body with a prototype', status: 422, of: readsBody, body: '{"__proto__":{}}' },
   { title: 'YAML', status: 415, of: readsBody, headers: { 'content-type': 'application/yaml' }, body: 'a: 1' },
   { title: 'a body of 2 MB', status: 413, of: readsBody, body: JSON.stringify('x'.repeat(2_000_000)) },
   { title: 'a number that cannot be kept', status: 422, of: readsBody, body: '{"a":[9007199254740993]}' },

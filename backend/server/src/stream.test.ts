@@ -138,6 +138,7 @@ describe('the stream', () => {
     ['a wrong token', { type: 'authenticate', token: 'wrong' }],
     ['an unknown message', { type: 'shout' }],
     ['a bad resume point', { type: 'authenticate', token: 'x', after: 'yesterday' }],
+    ['a resume point beyond every event id', { type: 'authenticate', token: 'x', after: `1-${2n ** 64n}` }],
   ])('refuses %s', async (_, message) => {
     const one = new Console();
     await until('the socket opens', () => one.socket.readyState === WebSocket.OPEN);
@@ -145,6 +146,17 @@ describe('the stream', () => {
     await until('the end', () => one.closed !== null);
     expect(one.messages.map(({ type }) => type)).toEqual(['refused']);
     expect(one.closed).toBe(1008);
+  });
+
+  it('takes a subscription that follows authentication without waiting for its answer', async () => {
+    const one = new Console();
+    await until('the socket opens', () => one.socket.readyState === WebSocket.OPEN);
+    one.send({ type: 'authenticate', token: server.api.token });
+    one.send({ type: 'subscribe', samples: [] });
+    await until('ready', () => one.of('ready').length > 0);
+    await makeEvents(0, 1);
+    await until('an event', () => one.events.length > 0);
+    expect(one.of('refused')).toEqual([]);
   });
 
   it('sends only subscribed samples, and only the newest per key', async () => {

@@ -100,6 +100,8 @@ describe('the twin', () => {
     await server.bringUp();
     const fault = await server.api.call('injectFault', { body: { kind: 'link-down', target: 'server-1-leaf-1' } });
     expect((await server.api.call('listFaults')).items).toEqual([fault]);
+    const isDown = async () => (await server.api.call('getTwin')).state?.links.some(({ up }) => !up);
+    await until('the state shows the link down', async () => (await isDown()) === true);
     expect((await server.api.request('clearFault', { params: { id: 'fault-9' } })).status).toBe(404);
     const capture = Buffer.alloc(24 + 16 + 60);
     capture.write('d4c3b2a1', 'hex');

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Name, TimestampMs } from '../common.js';
+import { Name, StreamId, TimestampMs } from '../common.js';
 import { APPLICATION_EVENTS, SUPERVISION_EVENTS } from './application.js';
 import { BOARD_AGENT_EVENTS, BOARD_EVENTS } from './board.js';
 import { CHAIN_EVENTS } from './chain.js';
@@ -58,10 +58,7 @@ export const TwinEventType = z.enum(typesOf(FROM_TWIN));
 export type TwinEventType = z.infer<typeof TwinEventType>;
 
 const head = {
-  id: z
-    .string()
-    .regex(/^\d+-\d+$/)
-    .describe('id in the Redis Stream: defines the order and is the resume point'),
+  id: StreamId,
   t_ms: TimestampMs,
   project: Name,
   severity: Severity,

@@ -68,6 +68,10 @@ const routes = {
   'POST /faults': (body) => {
     const fault = { id: `fault-${state.faults.length + 1}`, ...body, since_ms: 1 };
     state.faults.push(fault);
+    if (body.kind === 'link-down') {
+      const idle = { a_to_b_bps: 0, b_to_a_bps: 0, utilization: 0, drops: 0 };
+      tell({ type: 'links', links: [{ link_id: body.target, t_ms: 1, up: false, ...idle }] });
+    }
     return [201, fault];
   },
   'GET /pcaps': () => [200, { items: [...pcaps.values()], total: pcaps.size }],

@@ -157,6 +157,8 @@ export class ChainsService implements ChainStore, OnModuleInit {
     return this.mutex.run(async () => {
       const before = await this.stored(id);
       requireRevision(before, ifMatch);
+      const newest = before.versions.at(-1);
+      if (newest && !before.draft_differs) throw conflict(`Version ${newest.version} is already equal to the draft.`);
       const next = this.nextVersion(before, note, by);
       await this.collections.commit((batch) => this.putVersionIn(batch, next));
       return next.version;

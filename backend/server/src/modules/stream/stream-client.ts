@@ -75,7 +75,7 @@ export class StreamClient {
       return this.refuse(`${first?.pointer} ${first?.detail}`);
     }
     if (parsed.data.type === 'subscribe') {
-      if (!this.ready) return this.refuse('authenticate first');
+      if (!this.authenticating) return this.refuse('authenticate first');
       return this.mailbox.subscribe(parsed.data.samples);
     }
     await this.authenticate(parsed.data.token, parsed.data.after);

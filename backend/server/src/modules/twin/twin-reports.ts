@@ -59,6 +59,7 @@ export class TwinReports {
         for (const listener of this.stateListeners) listener();
         return;
       case 'links':
+        if (this.state) this.state = { ...this.state, links: line.links };
         this.telemetry.takeLinks(line.links);
         return;
       case 'applications':

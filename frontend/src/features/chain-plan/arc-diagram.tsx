@@ -82,16 +82,25 @@ export function ArcDiagram({ label, nodes, arcs, pointed = null, onPoint }: ArcD
               className={classes.head}
               d={`M ${end - 4} ${y + sign * 7} L ${end} ${y} L ${end + 4} ${y + sign * 7} Z`}
             />
-            <text
-              className={classes.arcLabel}
-              x={(start + end) / 2}
-              y={y + sign * (span * RISE + 5)}
-              dy={forward ? '-0.15em' : '0.85em'}
-              textAnchor="middle"
-            >
-              {arc.label}
-            </text>
           </g>
+        );
+      })}
+      {/* Above all arcs, so that none crosses out the label of another. */}
+      {drawn.map(({ arc, from, to, span }) => {
+        const forward = to > from;
+        const y = forward ? top - span * RISE - 5 : top + BOX.height + span * RISE + 5;
+        return (
+          <text
+            key={arc.id}
+            className={classes.arcLabel}
+            data-pointed={pointed === arc.id || undefined}
+            x={(middle(from) + middle(to)) / 2}
+            y={y}
+            dy={forward ? '-0.15em' : '0.85em'}
+            textAnchor="middle"
+          >
+            {arc.label}
+          </text>
         );
       })}
     </svg>

@@ -1,10 +1,12 @@
 import { Modal } from '@mantine/core';
 import { useCommandList } from '../shared/ui/commands.js';
+import { useFocusReturn } from '../shared/ui/focus-return.js';
 import { Keys } from '../shared/ui/keys.js';
 import classes from './shortcut-help.module.css';
 
 /** Every shortcut that works on this page. */
 export default function ShortcutHelp({ onClose }: { readonly onClose: () => void }) {
+  useFocusReturn();
   const commands = useCommandList().filter(({ keys }) => keys);
   const groups = [...new Set(commands.map(({ group }) => group))];
   return (

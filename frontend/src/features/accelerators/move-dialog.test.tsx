@@ -33,7 +33,7 @@ const plan = {
   conflicts: [],
   slos: [],
   migrations: [],
-  steps: [{ ordinal: 0, kind: 'switch-node', subject: 'server-1', summary: 'Load sqli', interrupts: [] }],
+  steps: [{ ordinal: 0, kind: 'switch-node', subject: 'server-1', summary: 'sqli loaded', interrupts: [] }],
   diff: { added: [], removed: [], moved: ['ch-1.sqli.0'], reconfigured: [], kept: [] },
 };
 
@@ -72,7 +72,7 @@ describe('MoveDialog', { timeout: 30_000 }, () => {
     expect(program.disabled).toBe(true);
     await user.click(screen.getByRole('combobox', { name: 'NF' }));
     await user.click(screen.getByRole('option', { name: /^sqli/ }));
-    expect(await screen.findAllByText('Load sqli')).toHaveLength(2);
+    expect(await screen.findAllByText('Switch: sqli loaded')).toHaveLength(2);
     const first = [expect.objectContaining({ node_id: 'ddos', on: 'software' })];
     const then = [expect.objectContaining({ node_id: 'sqli', on: 'board', slot: { board: 'board-1', slot: 0 } })];
     expect(asked('createPlan').map(([, options]) => options)).toEqual([
@@ -115,7 +115,7 @@ describe('MoveDialog', { timeout: 30_000 }, () => {
     const { user, onStarted } = show({ createPlan: both, createReconfiguration: refusal });
     await user.click(screen.getByRole('combobox', { name: 'NF' }));
     await user.click(screen.getByRole('option', { name: /^sqli/ }));
-    await screen.findAllByText('Load sqli');
+    await screen.findAllByText('Switch: sqli loaded');
     await user.click(screen.getByRole('button', { name: 'Program' }));
     expect((await screen.findByRole('alert')).textContent).toContain('A move is under way.');
     expect(onStarted).not.toHaveBeenCalled();

@@ -5,6 +5,7 @@ import { asName, freshName } from '../../editor-model/identifiers.js';
 import { instantiate, TEMPLATES } from '../../editor-model/templates.js';
 import { chainPath } from '../../shared/api/chains.js';
 import { useChainActions } from '../../shared/chain/use-chain-actions.js';
+import { useFocusReturn } from '../../shared/ui/focus-return.js';
 import { ChainThumbnail } from './chain-thumbnail.js';
 import classes from './new-chain.module.css';
 
@@ -21,6 +22,7 @@ export default function NewChain({ names, onClose }: NewChainProps) {
   const [title, setTitle] = useState(TEMPLATES[0]!.definition.title);
   const [busy, setBusy] = useState(false);
   const actions = useChainActions();
+  useFocusReturn();
   const navigate = useNavigate();
 
   const create = async (event: FormEvent) => {

@@ -5,7 +5,7 @@ import { lazy, Suspense, useMemo, useState } from 'react';
 import { useChains } from '../../shared/api/queries.js';
 import { useMay } from '../../shared/api/session.js';
 import { PageBody, PageHeader, Panel } from '../../shared/page/page-header.js';
-import { useWantSamples } from '../../shared/stream/hooks.js';
+import { useSeededSamples } from '../../shared/stream/seed.js';
 import { DataTable } from '../../shared/table/data-table.js';
 import { useTableAddress } from '../../shared/table/table-settings.js';
 import { useCommands } from '../../shared/ui/commands.js';
@@ -20,7 +20,7 @@ export function Component() {
   const mayDesign = useMay('designer');
   const [creating, setCreating] = useState(false);
   const [question, setQuestion] = useState<Question | null>(null);
-  useWantSamples([samplePrefix('chain')]);
+  useSeededSamples([samplePrefix('chain')]);
   useCommands(
     mayDesign
       ? [{ id: 'chains.new', title: 'New chain', group: 'Chains', keys: 'n', run: () => setCreating(true) }]

@@ -1,6 +1,6 @@
 import { useMemo } from 'react';
 import { operationTitle } from '../format/operation.js';
-import { useChainTitle } from './chains.js';
+import { deletedChain, useChainTitle } from './chains.js';
 import { useOperations } from './queries.js';
 
 /**
@@ -9,13 +9,14 @@ import { useOperations } from './queries.js';
  */
 export function useSubjectTitle(): (subject: string) => string {
   const titleOf = useChainTitle();
+  const chainTitleOf = useChainTitle(deletedChain);
   const { data } = useOperations();
   return useMemo(() => {
     const operations = new Map(data?.items.map((operation) => [operation.id, operation]));
     const ofId = (id: string) => {
       const operation = operations.get(id);
-      return operation ? operationTitle(operation, titleOf) : titleOf(id);
+      return operation ? operationTitle(operation, chainTitleOf) : titleOf(id);
     };
     return (subject) => subject.split(' ').map(ofId).join(' ');
-  }, [data, titleOf]);
+  }, [data, titleOf, chainTitleOf]);
 }

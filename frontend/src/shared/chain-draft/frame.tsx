@@ -9,7 +9,7 @@ import { check } from '../../editor-model/problems.js';
 import { ApiError } from '../api/client.js';
 import { useChain, useInfrastructure, useNfDescriptors, useNfInstances, versionQuery } from '../api/queries.js';
 import { useMay } from '../api/session.js';
-import { useWantSamples } from '../stream/hooks.js';
+import { useSeededSamples } from '../stream/seed.js';
 import { ErrorState, LoadingRows, QueryBoundary } from '../ui/states.js';
 import { type Derived, EditorContext, type EditorContextValue } from './context.js';
 import { type LoadedChain, useDraftSession } from './draft-session.js';
@@ -63,7 +63,7 @@ function Draft({ loaded, deleted }: { readonly loaded: LoadedChain; readonly del
   const mayDesign = useMay('designer');
   const deployed = useDeployedDefinition(id, chain.deployed_version);
   const others = useOtherChains(id);
-  useWantSamples([samplePrefix('chain', id), instancesPrefix(deployed?.name ?? definition.name)]);
+  useSeededSamples([samplePrefix('chain', id), instancesPrefix(deployed?.name ?? definition.name)]);
 
   // Deferred: a keystroke in a large chain is rendered before it is validated.
   const settled = useDeferredValue(definition);

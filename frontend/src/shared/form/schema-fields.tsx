@@ -49,6 +49,8 @@ export function SchemaFields({ form, fields, values, path, context = '', compact
 function FieldInput(props: FieldInputProps) {
   const { field, value, path, form } = props;
   const Widget = (form.widgets?.[pointerOf(path)] ?? WIDGETS[field.kind]) as ComponentType<WidgetProps<FormField>>;
-  const problem = (value === undefined ? null : fieldProblem(field, value)) ?? form.problemAt(path);
+  // What may be left open is not wrong before the form is sent.
+  const open = value === undefined || (form.takesGaps === true && value === '');
+  const problem = (open ? null : fieldProblem(field, value)) ?? form.problemAt(path);
   return <Widget {...props} problem={problem} Fields={SchemaFields} FieldInput={FieldInput} />;
 }

@@ -56,6 +56,7 @@ export function useSchemaForm<Answer>(options: SchemaFormOptions<Answer>): Schem
     widgets,
     references: references?.(values),
     takesGaps: true,
+    autoFocus: fields[0] && pointerOf([fields[0].key]),
     onChange: (_, next) => setValues(adjust ? adjust(next, values) : next),
     problemAt: (path) => {
       const pointer = pointerOf(path);

@@ -2,6 +2,7 @@ import { ActionIcon } from '@mantine/core';
 import { IconX } from '@tabler/icons-react';
 import { type ReactNode, useEffect, useRef } from 'react';
 import classes from './detail-panel.module.css';
+import { useFocusReturn } from './focus-return.js';
 
 /** Page content with room for a detail panel at its side, over it where the window is narrow. */
 export function WithDetail({ children, detail }: { readonly children: ReactNode; readonly detail: ReactNode }) {
@@ -23,12 +24,9 @@ interface DetailPanelProps {
 /** Details of the selected element. Gets the focus when it opens; Escape closes it and returns the focus. */
 export function DetailPanel({ title, label, onClose, children }: DetailPanelProps) {
   const panel = useRef<HTMLElement>(null);
+  useFocusReturn();
   useEffect(() => {
-    const before = document.activeElement;
     panel.current?.focus({ preventScroll: true });
-    return () => {
-      if (before instanceof HTMLElement && before.isConnected) before.focus({ preventScroll: true });
-    };
   }, []);
   return (
     <aside

@@ -1,5 +1,6 @@
 import { Button, Modal } from '@mantine/core';
 import type { FormEvent, ReactNode } from 'react';
+import { useFocusReturn } from './focus-return.js';
 import classes from './form-dialog.module.css';
 
 interface FormDialogProps {
@@ -14,8 +15,9 @@ interface FormDialogProps {
   readonly onClose: () => void;
 }
 
-/** A dialog with a form: the content scrolls, the buttons stay visible. */
+/** A dialog with a form: the content scrolls, the buttons stay visible. The focus returns to what opened it. */
 export function FormDialog({ title, size, children, trouble, action, onSubmit, onClose }: FormDialogProps) {
+  useFocusReturn();
   const submit = (event: FormEvent) => {
     event.preventDefault();
     onSubmit();

@@ -118,6 +118,7 @@ export function ReconfigurationDetail({ reconfiguration, onClose }: Reconfigurat
         <DetailSection title="Loads">
           <DataTable
             label="Loads"
+            cards={480}
             columns={LOAD_COLUMNS}
             rows={loads.map((each, index) => ({ ...each, index }))}
             rowKey={({ index }) => String(index)}

@@ -95,6 +95,7 @@ export function ReconfigurationTable({ items, selectedId, onSelect }: Reconfigur
   return (
     <DataTable
       label="Reconfigurations"
+      cards={860}
       columns={columnsOf(now)}
       rows={items}
       rowKey={({ id }) => id}

@@ -31,7 +31,7 @@ export function HostDetail({ node, scene, onSelect }: HostDetailProps) {
           { key: receivedKey(link, node), label: named('received', link.id) },
         ]}
       />
-      <LinkList links={links} onSelect={onSelect} />
+      <LinkList node={node} links={links} onSelect={onSelect} />
     </>
   );
 }

@@ -41,18 +41,20 @@ export const receivedKey = ({ id, a }: SceneLink, node: SceneNode) =>
   sampleKey('link', id, a === node.id ? 'b_to_a_bps' : 'a_to_b_bps');
 
 interface LinkListProps {
+  readonly node: SceneNode;
   readonly links: readonly SceneLink[];
   readonly onSelect: (target: Target) => void;
 }
 
-export function LinkList({ links, onSelect }: LinkListProps) {
+/** Links of a node by their other end. */
+export function LinkList({ node, links, onSelect }: LinkListProps) {
   return (
     <DetailSection title={`Links (${links.length})`}>
       <ul className={classes.instances}>
-        {links.map(({ id, bandwidth_bps }) => (
+        {links.map(({ id, a, b, bandwidth_bps }) => (
           <li key={id}>
             <button type="button" onClick={() => onSelect({ kind: 'link', id })}>
-              <span>{id}</span>
+              <span title={id}>to {a === node.id ? b : a}</span>
               <span className="muted">{quantityText('bps', bandwidth_bps)}</span>
             </button>
           </li>

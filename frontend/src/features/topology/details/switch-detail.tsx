@@ -40,7 +40,7 @@ export function SwitchDetail({ node, status, scene, onSelect }: SwitchDetailProp
         links={links}
         series={(link) => [{ key: receivedKey(link, node), label: link.a === node.id ? link.b : link.a }]}
       />
-      <LinkList links={links} onSelect={onSelect} />
+      <LinkList node={node} links={links} onSelect={onSelect} />
     </>
   );
 }

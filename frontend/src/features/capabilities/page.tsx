@@ -17,7 +17,7 @@ function stateOf({ available, fallback }: Capability): readonly [state: string, 
 function replacedText(missing: number, replaced: number): string {
   if (missing === 0) return 'None is missing.';
   if (missing === replaced)
-    return missing === 1 ? 'The missing one is replaced.' : `All ${missing} missing ones are replaced.`;
+    return missing === 1 ? 'The missing one is replaced.' : `Each of the ${missing} missing ones is replaced.`;
   return `${replaced} of the ${missing} missing ones are replaced.`;
 }
 
@@ -39,7 +39,7 @@ const COLUMNS: readonly Column<Capability>[] = [
     title: 'Replaced by',
     className: classes.detail,
     value: ({ fallback }) => fallback,
-    cell: ({ fallback, available }) => fallback ?? <span className="muted">{available ? '' : 'nothing'}</span>,
+    cell: ({ fallback, available }) => fallback ?? <span className="muted">{available ? '–' : 'nothing'}</span>,
   },
 ];
 

@@ -11,7 +11,13 @@ import type { FastifyInstance } from 'fastify';
 import { appModule } from './app.module.js';
 import { ensureAdminSecret } from './modules/sessions/admin-secret.js';
 import type { Config } from './platform/config.js';
-import { MAX_PARAM_LENGTH, refuseAddress, refuseConnection, responseHeaders } from './platform/early-refusals.js';
+import {
+  ROUTER_PARAM_LENGTH,
+  refuseAddress,
+  refuseConnection,
+  requireShortParts,
+  responseHeaders,
+} from './platform/early-refusals.js';
 import { type Log, NestLog } from './platform/log.js';
 import { METRICS, type Metrics } from './platform/metrics.js';
 import { sendConsole, servePages } from './platform/pages.js';
@@ -76,7 +82,7 @@ async function makeApp(config: Config, log: Log, store: Store): Promise<NestFast
       const given = String(request.headers['x-request-id'] ?? '');
       return /^[A-Za-z0-9._-]{1,80}$/.test(given) ? given : randomUUID();
     },
-    routerOptions: { ignoreTrailingSlash: true, maxParamLength: MAX_PARAM_LENGTH },
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: ROUTER_PARAM_LENGTH },
     frameworkErrors: refuseAddress,
     clientErrorHandler: refuseConnection,
   });
@@ -103,6 +109,7 @@ function observeRequests(fastify: FastifyInstance, metrics: Metrics): void {
     reply.headers(responseHeaders(request));
     const { headers, httpVersion } = request.raw;
     if (headers.host === undefined && httpVersion !== '1.0') throw badHeader(400, 'Host', 'is missing', 'bad-header');
+    requireShortParts(request);
   });
   fastify.addHook('onResponse', async (request, reply) => {
     const route = (request as ApiRequest).routeName ?? 'other';

@@ -91,8 +91,8 @@ def test_a_class_crosses_two_hops_of_one_server_and_one_of_another(
     fabric.put(
         make_rule("classify", from_hosts=["client-1"], match=TO_WEB),
         make_rule("hop", hop=1, server="server-1"),
-        make_rule("hop", hop=2, server="server-1"),
-        make_rule("hop", hop=3, server="server-2"),
+        make_rule("hop", hop=2, server="server-1", from_servers=["server-1"]),
+        make_rule("hop", hop=3, server="server-2", from_servers=["server-1"]),
     )
 
     assert requests(lab)["received"] == 5

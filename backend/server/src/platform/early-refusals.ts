@@ -4,15 +4,21 @@ import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { PROBLEM_TYPE, ProblemError, problemBody } from './problem.js';
 
-/** Longest parameter in a path, in characters. */
-export const MAX_PARAM_LENGTH = 300;
+/** Longest part of a path, in characters as sent. */
+const MAX_PART_LENGTH = 400;
+/** For Fastify's router: no limit, because it would look for another route instead of refusing. */
+export const ROUTER_PARAM_LENGTH = 65_536;
 
-/** Answers a request whose address Fastify's router rejects. No hook has seen it. */
-export function refuseAddress(error: Error & { code?: string }, request: FastifyRequest, reply: FastifyReply): void {
-  const problem =
-    error.code === 'FST_ERR_MAX_PARAM_LENGTH'
-      ? new ProblemError(414, `A part of the path is longer than ${MAX_PARAM_LENGTH} characters.`)
-      : new ProblemError(400, 'The path is not a valid URL.');
+/** Throws 414. */
+export function requireShortParts({ url }: Pick<FastifyRequest, 'url'>): void {
+  const parts = url.split('?', 1)[0]!.split('/');
+  if (parts.some(({ length }) => length > MAX_PART_LENGTH))
+    throw new ProblemError(414, `A part of the path is longer than ${MAX_PART_LENGTH} characters.`);
+}
+
+/** Answers a request whose address Fastify's router cannot read. No hook has seen it. */
+export function refuseAddress(_error: Error, request: FastifyRequest, reply: FastifyReply): void {
+  const problem = new ProblemError(400, 'The path is not a valid URL.');
   void reply
     .status(problem.status)
     .headers(responseHeaders(request))

@@ -16,13 +16,12 @@ process.on('message', (message) => {
   process.send('armed');
 });
 
-/** Returns whether to end after the step. */
+/** Ends the server before the step, or returns what to call after it. A step that outlasts its point ends nothing. */
 function beginStep() {
-  if (point === null) return false;
-  steps += 1;
-  const isIt = steps === point.step;
-  if (isIt && point.when === 'before') die();
-  return isIt;
+  const here = point;
+  if (here === null || ++steps !== here.step) return () => undefined;
+  if (here.when === 'before') die();
+  return () => here === point && die();
 }
 
 function die() {
@@ -33,9 +32,9 @@ function asStep(owner, name, isStep) {
   const original = owner[name];
   owner[name] = async function (...args) {
     if (!isStep(...args)) return original.apply(this, args);
-    const isLast = beginStep();
+    const endStep = beginStep();
     const result = await original.apply(this, args);
-    if (isLast) die();
+    endStep();
     return result;
   };
 }
@@ -47,7 +46,7 @@ syncBuiltinESMExports();
 
 const { send } = AgentConnection.prototype;
 AgentConnection.prototype.send = function (message) {
-  const isLast = HAND_OVERS.has(message.type) && beginStep();
+  const endStep = HAND_OVERS.has(message.type) ? beginStep() : () => undefined;
   send.call(this, message);
-  if (isLast) die();
+  endStep();
 };

@@ -44,8 +44,11 @@ export function print(text) {
   if (tty) draw();
 }
 
-/** Runs one step and reports it on one line: its name, progress while it runs, its duration. Returns its result. */
-export async function step(title, work) {
+/**
+ * Runs one step and reports it on one line: its name, progress while it runs, its duration. Returns its result, which may
+ * itself be a failure.
+ */
+export async function step(title, work, hasSucceeded = () => true) {
   const here = { title, note: '', start: Date.now(), told: null, toldAt: Date.now() };
   steps.add(here);
   timer ??= setInterval(tty ? draw : tell, tty ? 250 : 15_000);
@@ -63,7 +66,7 @@ export async function step(title, work) {
     const result = await work((text) => {
       here.note = text;
     });
-    finish('✓');
+    finish(hasSucceeded(result) ? '✓' : '✗');
     return result;
   } catch (error) {
     finish('✗');

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { chmodSync, mkdirSync } from 'node:fs';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { EVENTS, NodeSpec, type Observed } from '@orrery/contract';
@@ -28,7 +27,6 @@ const DOCKER_LIMIT_MS = 3000;
 
 /** Composition root: joins the link, the reconciler, the drivers and the sampler of one node. */
 export class Agent {
-  private readonly boot_id = randomUUID();
   private readonly engine: EngineDriver;
   private readonly processes: ProcessDriver;
   private readonly containers: ContainerDriver;
@@ -152,7 +150,6 @@ export class Agent {
       type: 'hello' as const,
       origin,
       version: VERSION,
-      boot_id: this.boot_id,
       capabilities,
       observed: this.reconciler.observed,
     };

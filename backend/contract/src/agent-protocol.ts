@@ -10,7 +10,7 @@ import { SwitchSpec } from './switch-spec.js';
 import { NodeSamples } from './telemetry.js';
 
 /** Raised on every change that older agents or servers do not understand. */
-export const AGENT_PROTOCOL = 2;
+export const AGENT_PROTOCOL = 3;
 
 export const ObservedInstance = z.strictObject({ id: Id, state: InstanceState, detail: z.string().nullable() });
 export const Observed = z.strictObject({
@@ -51,14 +51,13 @@ const identity = {
   node: Name,
   origin: Origin,
   version: z.string(),
-  boot_id: z.string().max(64),
   join_token: z.string().max(200).nullable(),
-  credential: z.string().max(200).nullable(),
+  credential: z.string().min(32).max(200).describe('a secret that the agent made and stored before it first connected'),
 };
 
 /**
- * Agent to server. The first message is `hello` (server) or `switch-hello` (switch). A join token works once; later
- * connections authenticate with the credential. `switch-*` messages are the switch counterparts of the server messages.
+ * Agent to server. The first message is `hello` (server) or `switch-hello` (switch). A join token works once, for
+ * one credential; from then on the credential alone authenticates the node. `switch-*` messages are the switch counterparts of the server messages.
  */
 export const AgentMessage = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('hello'), ...identity, capabilities: AgentCapabilities, observed: Observed }),
@@ -90,12 +89,11 @@ export const AgentMessage = z.discriminatedUnion('type', [
 ]);
 export type AgentMessage = z.infer<typeof AgentMessage>;
 
-/** Server to agent. `credential` is sent once, when a join token is accepted. */
+/** Server to agent. */
 export const ServerMessage = z.discriminatedUnion('type', [
   z.strictObject({
     type: z.literal('welcome'),
     node: Name,
-    credential: z.string().nullable(),
     server_version: z.string(),
   }),
   z.strictObject({ type: z.literal('desired'), spec: NodeSpec }),

@@ -127,7 +127,10 @@ describe.skipIf(missing)(`live servers and a live switch${missing ? ` (${missing
       );
       expect(waiting.error?.detail).toMatch(new RegExp(`(${lost.join('|')}): its agent is not connected`));
       regain(lost);
-      expect((await server.finished(accepted.id)).state).toBe('COMPLETED');
+      const done = await server.finished(accepted.id).catch((error: Error) => {
+        throw new Error(`${error.message}\n${site.log.slice(-2000)}`);
+      });
+      expect(done.state).toBe('COMPLETED');
       await until('packets through the chain', isAnswered, 20_000);
       await until('the switch has counted them', () => site.steering().packets >= 3);
 

@@ -1,11 +1,15 @@
+import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { readJsonFile, writeDurably } from '../platform/durable-file.js';
 import { log } from '../platform/log.js';
 
-const Credential = z.strictObject({ node: z.string(), credential: z.string().min(1).max(200) });
+const Credential = z.strictObject({ node: z.string(), credential: z.string().min(32).max(200) });
 
-/** The credential that authenticates this node to the server, readable only by its owner. */
+/**
+ * The secret that authenticates this node to the server, readable only by its owner. It is stored before the server first
+ * sees it: an agent killed at any moment of joining has joined, or can still use its token.
+ */
 export class CredentialStore {
   private readonly path: string;
   private current: string | null = null;
@@ -17,8 +21,13 @@ export class CredentialStore {
     this.path = join(stateDir, 'credential.json');
   }
 
-  read(): string | null {
-    if (this.current !== null) return this.current;
+  /** The stored credential of this node, or else a new one, which lasts at least as long as this process. */
+  get(): string {
+    this.current ??= this.read() ?? this.create();
+    return this.current;
+  }
+
+  private read(): string | null {
     const stored = readJsonFile(this.path, Credential, (why) => log('warning', why));
     if (stored && stored.node !== this.node) {
       log('warning', `${this.path} belongs to node ${stored.node} and is not used`);
@@ -27,13 +36,13 @@ export class CredentialStore {
     return stored?.credential ?? null;
   }
 
-  /** Kept at least for this process, even if it cannot be stored. */
-  write(credential: string): void {
-    this.current = credential;
+  private create(): string {
+    const credential = randomBytes(32).toString('base64url');
     try {
       writeDurably(this.path, `${JSON.stringify({ node: this.node, credential })}\n`);
     } catch (error) {
       log('error', `the credential is not stored, so a restart needs a new join token: ${(error as Error).message}`);
     }
+    return credential;
   }
 }

@@ -1,6 +1,6 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { NodeSamples, NodeSpec } from '@orrery/contract';
+import { AGENT_PROTOCOL, type NodeSamples, type NodeSpec } from '@orrery/contract';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { scratchDirectory, until } from '../testing/scratch.js';
 import { TestServer, welcome } from '../testing/server.js';
@@ -74,7 +74,6 @@ function connect({ server, state_dir = scratchDirectory(), join_token = 'once', 
         type: 'hello' as const,
         origin: 'twin',
         version: '0',
-        boot_id: 'b',
         capabilities,
         observed,
       }),
@@ -95,17 +94,25 @@ async function listening(at?: string): Promise<TestServer> {
 }
 
 describe('ServerLink', () => {
-  it('says hello with the join token, then with a stored credential that only its owner can read', async () => {
+  it('has stored its credential, which only its owner can read, before the server sees it', async () => {
     const server = await listening();
-    server.onHello = ({ credential }) => welcome(credential === null ? 'secret-1' : null);
-    const { link, state_dir } = connect({ server });
-    expect(await server.next('hello')).toMatchObject({ node: 'n1', protocol: 2, join_token: 'once', credential: null });
-    await until('welcome', () => link.connected);
+    const state_dir = scratchDirectory();
     const path = join(state_dir, 'credential.json');
-    expect(JSON.parse(readFileSync(path, 'utf8'))).toEqual({ node: 'n1', credential: 'secret-1' });
+    let stored = '';
+    server.onHello = () => {
+      stored = readFileSync(path, 'utf8');
+      return welcome();
+    };
+    const { link } = connect({ server, state_dir });
+    await until('welcome', () => link.connected);
+    const { credential } = server.all('hello')[0]!;
+    expect(server.all('hello')[0]).toMatchObject({ node: 'n1', protocol: AGENT_PROTOCOL, join_token: 'once' });
+    expect(JSON.parse(stored)).toEqual({ node: 'n1', credential });
     expect(statSync(path).mode & 0o777).toBe(0o600);
     for (const socket of server.sockets) socket.terminate();
-    await server.next('hello', ({ credential }) => credential === 'secret-1');
+    await until('it is back', () => server.all('hello').length === 2);
+    expect(server.all('hello')[1]!.credential).toBe(credential);
+    expect(new CredentialStore(state_dir, 'n1').get()).toBe(credential);
   });
 
   it('works over a unix socket', async () => {
@@ -234,15 +241,15 @@ describe('ServerLink', () => {
     expect(await server.next('reply', ({ id }) => id === 'c2')).toMatchObject({ error: 'no such instance' });
   });
 
-  it('joins with its token again when the server has forgotten its credential', async () => {
+  it('connects with the same credential, even if it cannot be stored', async () => {
     const server = await listening();
-    const state_dir = scratchDirectory();
-    writeFileSync(join(state_dir, 'credential.json'), JSON.stringify({ node: 'n1', credential: 'old' }));
-    server.onHello = () => welcome('new');
-    const { link } = connect({ server, state_dir });
+    const file = join(scratchDirectory(), 'file');
+    writeFileSync(file, '');
+    const { link } = connect({ server, state_dir: join(file, 'state') });
     await until('welcome', () => link.connected);
-    expect(server.all('hello')[0]).toMatchObject({ join_token: 'once', credential: 'old' });
-    expect(new CredentialStore(state_dir, 'n1').read()).toBe('new');
+    for (const socket of server.sockets) socket.terminate();
+    await until('it is back', () => server.all('hello').length === 2);
+    expect(new Set(server.all('hello').map(({ credential }) => credential)).size).toBe(1);
   });
 
   it('reconnects after a refusal', async () => {
@@ -256,8 +263,8 @@ describe('ServerLink', () => {
 
   it('does not use the credential of another node', () => {
     const state_dir = scratchDirectory();
-    writeFileSync(join(state_dir, 'credential.json'), JSON.stringify({ node: 'n2', credential: 'theirs' }));
-    expect(new CredentialStore(state_dir, 'n1').read()).toBeNull();
+    const theirs = new CredentialStore(state_dir, 'n2').get();
+    expect(new CredentialStore(state_dir, 'n1').get()).not.toBe(theirs);
   });
 
   it('disconnects from a server that is silently gone', async () => {

@@ -204,12 +204,11 @@ export class ServerLink {
       node: this.options.node,
       // Both: a server that lost its state knows no credential but may know a new token.
       join_token: this.options.join_token,
-      credential: this.credentials.read(),
+      credential: this.credentials.get(),
     });
   }
 
-  private welcome({ credential, server_version }: Extract<ServerMessage, { type: 'welcome' }>): void {
-    if (credential !== null) this.credentials.write(credential);
+  private welcome({ server_version }: Extract<ServerMessage, { type: 'welcome' }>): void {
     this.attempt = 0;
     this.welcomed = true;
     if (this.renewing) {

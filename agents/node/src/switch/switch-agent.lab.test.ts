@@ -29,7 +29,7 @@ async function bench() {
   await lab.setUp(['p1', 'p2']);
   const server = new TestServer();
   await server.listen(join(lab.directory, 's'));
-  server.onHello = () => ({ type: 'welcome', node: 'tor', credential: 'c', server_version: '0' });
+  server.onHello = () => ({ type: 'welcome', node: 'tor', server_version: '0' });
   const file = join(lab.directory, 'switches.json');
   writeFileSync(file, JSON.stringify([{ node: 'tor', driver: 'ovs', bridge: lab.bridge, run_dir: lab.run_dir }]));
   const start = (): ChildProcess => {

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { chmodSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
@@ -18,7 +17,6 @@ import { switchSamples } from './switch-samples.js';
 
 /** One switch: its keeper, its saved state and its own connection to the server. */
 export class SwitchAgent {
-  private readonly boot_id = randomUUID();
   private readonly store: DesiredStore<typeof SwitchSpec>;
   private readonly keeper: SwitchKeeper;
   private readonly link: ServerLink;
@@ -78,7 +76,6 @@ export class SwitchAgent {
       type: 'switch-hello' as const,
       origin: this.options.origin,
       version: VERSION,
-      boot_id: this.boot_id,
       description: { driver: kind.kind, software, abilities: kind.abilities },
       observed: this.keeper.observed,
     };

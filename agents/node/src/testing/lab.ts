@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { onTestFinished } from 'vitest';
 import { PACKAGE_ROOT } from '../package-root.js';
 import { scratchDirectory, until } from './scratch.js';
-import { TestServer, welcome } from './server.js';
+import { TestServer } from './server.js';
 
 const run = promisify(execFile);
 
@@ -58,7 +58,6 @@ export class Lab {
     for (const namespace of [this.node, this.outside]) this.run('ip', 'netns', 'add', namespace);
     this.plug();
     mkdirSync(this.run_dir);
-    this.server.onHello = ({ credential }) => welcome(credential === null ? 'lab' : null);
     await this.server.listen(join(this.directory, 's'));
   }
 

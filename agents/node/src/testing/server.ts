@@ -66,9 +66,8 @@ export class TestServer {
   }
 }
 
-export const welcome = (credential: string | null = null): ServerMessage => ({
+export const welcome = (): ServerMessage => ({
   type: 'welcome',
   node: 'n1',
-  credential,
   server_version: '0',
 });

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import {
   AGENT_PROTOCOL,
   type AgentMessage,
@@ -28,7 +29,7 @@ export class FakeAgent {
   readonly calls: Extract<ServerMessage, { type: 'call' }>[] = [];
   applications: ApplicationsSpec | null = null;
   readonly toldApplications: ApplicationsSpec[] = [];
-  credential: string | null = null;
+  credential = randomBytes(32).toString('base64url');
   hold = false;
   protocol: number = AGENT_PROTOCOL;
   refused: string | null = null;
@@ -51,7 +52,6 @@ export class FakeAgent {
     private readonly serverUrl: string,
     readonly node: string,
     private readonly token: string | null,
-    readonly bootId = 'boot-1',
   ) {}
 
   get spec(): NodeSpec | undefined {
@@ -67,10 +67,8 @@ export class FakeAgent {
     let welcomed = false;
     socket.on('message', (data) => {
       const message = ServerMessage.parse(JSON.parse(data.toString()));
-      if (message.type === 'welcome') {
-        welcomed = true;
-        this.credential = message.credential ?? this.credential;
-      } else if (message.type === 'desired') {
+      if (message.type === 'welcome') welcomed = true;
+      else if (message.type === 'desired') {
         this.told.push(message.spec);
         if (!this.hold) this.reach();
       } else if (message.type === 'applications') {
@@ -89,8 +87,7 @@ export class FakeAgent {
       node: this.node,
       origin: 'twin',
       version: '0.1.0',
-      boot_id: this.bootId,
-      join_token: this.credential === null ? this.token : null,
+      join_token: this.token,
       credential: this.credential,
       capabilities: {
         cores: 2,
@@ -162,7 +159,7 @@ export class FakeAgent {
     this.counters = { packets: this.counters.packets + packets, bytes: this.counters.bytes + 1000 * packets };
     const { packets: total, bytes } = this.counters;
     const samples: NodeSamples = {
-      epoch: this.bootId,
+      epoch: 'boot-1',
       seq: this.seq++,
       t_ms: Date.now(),
       interval_ms: 200,

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import {
   AGENT_PROTOCOL,
   type AgentMessage,
@@ -13,7 +14,7 @@ import { until } from './wait.js';
 /** Speaks the protocol of a switch's agent. Converges immediately unless `hold` is set. */
 export class FakeSwitch {
   readonly told: SwitchSpec[] = [];
-  credential: string | null = null;
+  credential = randomBytes(32).toString('base64url');
   hold = false;
   /** Why it cannot converge; null: it can. */
   trouble: string | null = null;
@@ -50,10 +51,8 @@ export class FakeSwitch {
     let welcomed = false;
     socket.on('message', (data) => {
       const message = ServerMessage.parse(JSON.parse(data.toString()));
-      if (message.type === 'welcome') {
-        welcomed = true;
-        this.credential = message.credential ?? this.credential;
-      } else if (message.type === 'switch-desired') {
+      if (message.type === 'welcome') welcomed = true;
+      else if (message.type === 'switch-desired') {
         this.told.push(message.spec);
         if (!this.hold) this.reach();
       }
@@ -66,8 +65,7 @@ export class FakeSwitch {
       node: this.node,
       origin: 'twin',
       version: '0.1.0',
-      boot_id: 'boot-1',
-      join_token: this.credential === null ? this.token : null,
+      join_token: this.token,
       credential: this.credential,
       description: { driver: 'ovs', software: 'fake', abilities: ASSUMED_ABILITIES },
       observed: this.observed,

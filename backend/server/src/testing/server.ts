@@ -117,10 +117,14 @@ export class TestServer {
   }
 
   /** Waits until the operation has finished. */
-  finished(id: string) {
-    return until(`end of ${id}`, async () => {
-      const operation = await this.operation(id);
+  async finished(id: string) {
+    let operation = await this.operation(id);
+    const end = async () => {
+      operation = await this.operation(id);
       return ['PROCESSING', 'FAILED_TEMP'].includes(operation.state) ? null : operation;
+    };
+    return until(`end of ${id}`, end).catch((error: Error) => {
+      throw new Error(`${error.message}; it is ${JSON.stringify(operation)}`);
     });
   }
 

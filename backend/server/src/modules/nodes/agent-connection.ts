@@ -126,7 +126,6 @@ export class AgentConnection {
     this.send({
       type: 'welcome',
       node: hello.node,
-      credential: admission.credential,
       server_version: this.settings.serverVersion,
     });
     const desired = this.handlers.welcomed(this, hello);

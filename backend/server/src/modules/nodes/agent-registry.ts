@@ -13,12 +13,10 @@ import { COLLECTIONS, type Collections } from '../../platform/durable-collection
 import type { DurableCollection } from '../../platform/durable-collection/durable-collection.js';
 import { newToken, sha256 } from '../../platform/ids.js';
 import { Mutex } from '../../platform/mutex.js';
-import { STORE, type Store, type Transaction } from '../../platform/redis.js';
+import { STORE, type Store } from '../../platform/redis.js';
 import { KEYS } from '../../platform/redis-keys.js';
 
 const TOKEN_LIFETIME_MS = 24 * 3600 * 1000;
-/** How long an agent whose welcome was lost may retry the same token. */
-const RETRY_MS = 60_000;
 
 const MAX_AGENTS = 10_000;
 
@@ -38,14 +36,10 @@ export type AgentRecord = z.infer<typeof AgentRecord>;
 
 interface TokenRecord {
   readonly node: string;
-  /** The agent process that used it; null: unused. */
-  readonly boot_id: string | null;
 }
 
 export type Hello = Extract<AgentMessage, { type: 'hello' | 'switch-hello' }>;
-export type Admission =
-  | { readonly admitted: true; readonly credential: string | null }
-  | { readonly admitted: false; readonly why: string };
+export type Admission = { readonly admitted: true } | { readonly admitted: false; readonly why: string };
 
 /** Decides who may act as a node. Credentials and tokens are stored as hashes. */
 @Injectable()
@@ -75,7 +69,7 @@ export class AgentRegistry {
 
   async issueToken(node: string): Promise<JoinToken> {
     const token = newToken();
-    const record: TokenRecord = { node, boot_id: null };
+    const record: TokenRecord = { node };
     await this.store.redis.set(KEYS.joinToken(sha256(token)), JSON.stringify(record), 'PX', TOKEN_LIFETIME_MS);
     return { node, token, expires_ms: Date.now() + TOKEN_LIFETIME_MS };
   }
@@ -87,34 +81,21 @@ export class AgentRegistry {
 
   private async decide(hello: Hello): Promise<Admission> {
     await this.collections.certain();
-    const known = this.agents.find(hello.node);
-    const { join_token } = hello;
-    if (hello.credential !== null && known?.credential_hash === sha256(hello.credential)) {
-      await this.remember(hello, known.credential_hash, (transaction) => {
-        if (join_token !== null) transaction.del(KEYS.joinToken(sha256(join_token)));
+    const { node, join_token } = hello;
+    const credential_hash = sha256(hello.credential);
+    const isKnown = this.agents.find(node)?.credential_hash === credential_hash;
+    if (!isKnown && join_token === null)
+      return { admitted: false, why: `the credential is not that of ${node}; join with a new token` };
+    const token = join_token === null ? null : KEYS.joinToken(sha256(join_token));
+    if (!isKnown && (await this.store.json<TokenRecord>(token!))?.node !== node)
+      return { admitted: false, why: `the join token is not valid for ${node}, or was already used` };
+    await this.collections.commit((batch) => {
+      batch.put(this.agents, { node, credential_hash, seen_ms: Date.now(), ...describedBy(hello) });
+      batch.also((transaction) => {
+        if (token !== null) transaction.del(token);
       });
-      return { admitted: true, credential: null };
-    }
-    if (join_token === null)
-      return { admitted: false, why: `the credential is not that of ${hello.node}; join with a new token` };
-    const key = KEYS.joinToken(sha256(join_token));
-    const token = await this.store.json<TokenRecord>(key);
-    if (!token || token.node !== hello.node || (token.boot_id !== null && token.boot_id !== hello.boot_id))
-      return { admitted: false, why: `the join token is not valid for ${hello.node}, or was already used` };
-    const credential = newToken();
-    const used: TokenRecord = { node: hello.node, boot_id: hello.boot_id };
-    await this.remember(hello, sha256(credential), (transaction) => {
-      transaction.set(key, JSON.stringify(used), 'PX', RETRY_MS);
     });
-    return { admitted: true, credential };
-  }
-
-  /** Together with what becomes of its token. */
-  private remember(hello: Hello, credential_hash: string, writeToken: (transaction: Transaction) => void) {
-    return this.collections.commit((batch) => {
-      batch.put(this.agents, { node: hello.node, credential_hash, seen_ms: Date.now(), ...describedBy(hello) });
-      batch.also(writeToken);
-    });
+    return { admitted: true };
   }
 }
 

@@ -1,5 +1,5 @@
 import { AGENT_PROTOCOL } from '@orrery/contract';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { FakeAgent } from '../../testing/fake-agent.js';
 import { TestServer } from '../../testing/server.js';
 import { until } from '../../testing/wait.js';
@@ -55,5 +55,41 @@ it('an agent of another protocol version is refused with both versions, whatever
   expect(other.refused).toBe(
     `the agent speaks protocol ${AGENT_PROTOCOL - 1}, the server protocol ${AGENT_PROTOCOL}; install the same version of both`,
   );
-  expect(other.credential).toBeNull();
+});
+
+describe('a join token', () => {
+  const tokenOf = async (node: string) => (await server.api.call('createJoinToken', { body: { node } })).token;
+  /** Connects, and says why it is refused; null: it is admitted. */
+  const join = async (node: string, token: string | null, credential?: string): Promise<string | null> => {
+    const joining = new FakeAgent(server.running.url, node, token);
+    joining.credential = credential ?? joining.credential;
+    await joining.connect();
+    await joining.kill();
+    return joining.refused;
+  };
+  const [first, second] = ['first'.padEnd(32, '.'), 'second'.padEnd(32, '.')];
+
+  it('admits one credential, which then needs no token', async () => {
+    const token = await tokenOf('server-2');
+    expect(await join('server-2', token, first)).toBeNull();
+    // As after a kill at any moment of joining: the server may know the credential or not.
+    expect(await join('server-2', token, first)).toBeNull();
+    expect(await join('server-2', null, first)).toBeNull();
+    expect(await join('server-2', token, second)).toMatch('not valid for server-2, or was already used');
+    expect(await join('server-2', null, second)).toMatch('not that of server-2; join with a new token');
+  });
+
+  it('admits its node only, and stays unused when it is refused', async () => {
+    const token = await tokenOf('server-2');
+    expect(await join('server-3', token)).toMatch('not valid for server-3');
+    expect(await join('server-2', token)).toBeNull();
+  });
+
+  it('replaces the credential of its node, and no other', async () => {
+    expect(await join('server-2', await tokenOf('server-2'), first)).toBeNull();
+    expect(await join('server-2', await tokenOf('server-2'), second)).toBeNull();
+    expect(await join('server-2', null, first)).toMatch('not that of server-2');
+    expect(await join('server-2', null, second)).toBeNull();
+    expect(agent.refused).toBeNull();
+  });
 });

@@ -3,7 +3,9 @@ import { useEffect, useState } from 'react';
 
 interface TextEntryProps extends Omit<TextInputProps, 'value' | 'onChange' | 'error'> {
   readonly value: string;
-  /** What is wrong with a text, or null. */
+  /** What is wrong with the value, shown until the text differs from it. */
+  readonly error?: string | null;
+  /** Why a text cannot become the value, or null. */
   readonly problemOf: (text: string) => string | null;
   readonly onCommit: (text: string) => void;
   /** Passes on each valid text while typing, not only the final one. */
@@ -11,7 +13,7 @@ interface TextEntryProps extends Omit<TextInputProps, 'value' | 'onChange' | 'er
 }
 
 /** A text with a required format. Invalid input stays in the field with an error and changes nothing. */
-export function TextEntry({ value, problemOf, onCommit, live = false, ...rest }: TextEntryProps) {
+export function TextEntry({ value, error = null, problemOf, onCommit, live = false, ...rest }: TextEntryProps) {
   const [text, setText] = useState(value);
   useEffect(() => setText(value), [value]);
   const commit = (next: string) => {
@@ -21,7 +23,7 @@ export function TextEntry({ value, problemOf, onCommit, live = false, ...rest }:
     <TextInput
       {...rest}
       value={text}
-      error={problemOf(text)}
+      error={problemOf(text) ?? (text === value ? error : null)}
       onChange={(event) => {
         const next = event.currentTarget.value;
         setText(next);

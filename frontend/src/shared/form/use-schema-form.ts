@@ -1,5 +1,5 @@
 import { useMutation } from '@tanstack/react-query';
-import { useMemo, useState } from 'react';
+import { useCallback, useMemo, useRef, useState } from 'react';
 import { ApiError } from '../api/client.js';
 import { fieldErrorOf } from '../ui/form-trouble.js';
 import type { FormField } from './field-model.js';
@@ -46,6 +46,11 @@ export function useSchemaForm<Answer>(options: SchemaFormOptions<Answer>): Schem
   const [values, setValues] = useState(initial);
   const fields = useMemo(() => fieldsOf(values), [fieldsOf, values]);
   const [tried, setTried] = useState(false);
+  const rejected = useRef(new Set<string>());
+  const onRejected = useCallback((pointer: string, isRejected: boolean) => {
+    if (isRejected) rejected.current.add(pointer);
+    else rejected.current.delete(pointer);
+  }, []);
   const { mutate, reset, error, isPending } = useMutation({ mutationFn: send, onSuccess: onSent, onSettled });
   const problems = useMemo(
     () => new Map([...formProblems(fields, values), ...Object.entries(check?.(values) ?? {})]),
@@ -56,6 +61,7 @@ export function useSchemaForm<Answer>(options: SchemaFormOptions<Answer>): Schem
     widgets,
     references: references?.(values),
     takesGaps: true,
+    onRejected,
     autoFocus: fields[0] && pointerOf([fields[0].key]),
     onChange: (_, next) => setValues(adjust ? adjust(next, values) : next),
     problemAt: (path) => {
@@ -65,7 +71,7 @@ export function useSchemaForm<Answer>(options: SchemaFormOptions<Answer>): Schem
   };
   const submit = () => {
     setTried(true);
-    if (problems.size === 0) mutate(values);
+    if (problems.size === 0 && rejected.current.size === 0) mutate(values);
     else reset();
   };
   const shown = error instanceof ApiError ? error.errors.map(({ pointer }) => pointer).filter(hasField(fields)) : [];

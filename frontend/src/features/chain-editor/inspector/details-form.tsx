@@ -27,7 +27,7 @@ function NameWidget(props: WidgetProps<FormField>) {
     <TextEntry
       {...inputProps(props)}
       value={String(props.value)}
-      problemOf={(name) => Name.safeParse(name).error?.issues[0]?.message ?? props.problem}
+      problemOf={(name) => Name.safeParse(name).error?.issues[0]?.message ?? null}
       onCommit={props.onChange}
     />
   );

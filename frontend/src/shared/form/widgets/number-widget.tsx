@@ -4,7 +4,7 @@ import type { Entry } from '../../format/number.js';
 import { type NumberField, unitText } from '../field-model.js';
 import { fieldProblem } from '../field-problems.js';
 import { RateInput } from '../rate-input.js';
-import { emptyOf, INPUT_ORDER, inputProps, type WidgetProps } from '../widget.js';
+import { emptyOf, INPUT_ORDER, inputProps, useRejected, type WidgetProps } from '../widget.js';
 
 export function NumberWidget(props: WidgetProps<NumberField>) {
   const { key, unit } = props.field;
@@ -20,6 +20,7 @@ function PlainWidget(props: WidgetProps<NumberField>) {
   const mayBeEmpty = !field.required || form.takesGaps === true;
   const takes = (next: Entry) =>
     typeof next === 'number' ? !form.strict || fieldProblem(field, next) === null : next === '' && mayBeEmpty;
+  useRejected(props, !takes(entry));
   return (
     <NumberInput
       {...inputProps(props)}
@@ -40,7 +41,10 @@ function PlainWidget(props: WidgetProps<NumberField>) {
   );
 }
 
-function RateWidget({ field, value, label, hideLabel, compact, problem, form, onChange }: WidgetProps<NumberField>) {
+function RateWidget(props: WidgetProps<NumberField>) {
+  const { field, value, label, hideLabel, compact, problem, form, onChange } = props;
+  const [isRate, setRate] = useState(true);
+  useRejected(props, !isRate);
   return (
     <RateInput
       label={hideLabel ? label : field.title.replace(' (bit/s)', '')}
@@ -51,6 +55,7 @@ function RateWidget({ field, value, label, hideLabel, compact, problem, form, on
       disabled={form.readOnly || field.readOnly}
       value={typeof value === 'number' ? value : typeof field.default === 'number' ? field.default : null}
       onChange={(rate) => rate !== null && onChange(rate)}
+      onValid={setRate}
     />
   );
 }

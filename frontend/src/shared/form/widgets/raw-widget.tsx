@@ -1,7 +1,7 @@
 import { JsonInput } from '@mantine/core';
 import { useEffect, useState } from 'react';
 import type { RawField } from '../field-model.js';
-import { inputProps, type WidgetProps } from '../widget.js';
+import { inputProps, useRejected, type WidgetProps } from '../widget.js';
 
 /** JSON, applied on blur. */
 export function RawWidget(props: WidgetProps<RawField>) {
@@ -11,6 +11,7 @@ export function RawWidget(props: WidgetProps<RawField>) {
   const [text, setText] = useState(shown);
   const [bad, setBad] = useState(false);
   useEffect(() => setText(shown), [shown]);
+  useRejected(props, bad);
   const take = () => {
     try {
       const next: unknown = text.trim() === '' ? undefined : JSON.parse(text);

@@ -6,7 +6,7 @@ import { TextEntry } from '../text-entry.js';
 import { emptyOf, inputProps, type WidgetProps } from '../widget.js';
 
 export function TextWidget(props: WidgetProps<TextField>) {
-  const { field, value, problem, form, onChange } = props;
+  const { field, value, form, onChange } = props;
   const common = {
     ...inputProps(props),
     value: typeof value === 'string' || typeof value === 'number' ? String(value) : '',
@@ -18,7 +18,7 @@ export function TextWidget(props: WidgetProps<TextField>) {
       <TextEntry
         {...common}
         maxLength={field.maxLength}
-        problemOf={(typed) => fieldProblem(field, textValue(field, typed)) ?? problem}
+        problemOf={(typed) => fieldProblem(field, textValue(field, typed))}
         live
         onCommit={take}
       />

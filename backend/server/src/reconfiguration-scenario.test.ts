@@ -5,7 +5,7 @@ import { ChildServer } from './testing/child-server.js';
 import type { ApiClient } from './testing/client.js';
 import { FakeAgent } from './testing/fake-agent.js';
 import { FakeSwitch } from './testing/fake-switch.js';
-import { RACK } from './testing/fixtures.js';
+import { monitorChain, RACK } from './testing/fixtures.js';
 import { Scratch, signIn } from './testing/server.js';
 import { until } from './testing/wait.js';
 
@@ -165,5 +165,19 @@ describe('a scenario run that is interrupted by the end of the server', () => {
     expect((await api.call('listScenarioRuns')).items).toEqual([]);
     await killAndRestart();
     expect((await api.call('listChains')).items.map(({ draft }) => draft.title)).toEqual(['my own']);
+  });
+
+  it('is refused before it makes anything while a running chain has its traffic', async () => {
+    const { id } = await api.call('createChain', { body: monitorChain('mine', 'client-3') });
+    const start = () => api.request('startScenario', { params: { id: 'reconfiguration' }, body: '{}' });
+    const accepted = await api.call('createDeployment', { body: { chain_id: id } });
+    await until('it runs', async () => {
+      const { state } = await api.call('getOperation', { params: { id: accepted.id } });
+      return state === 'COMPLETED';
+    });
+    const detail = expect.stringMatching(/packets from "client-3" belong to "mine" too.*: remove that chain/);
+    expect(await start()).toMatchObject({ status: 409, body: { detail } });
+    expect((await api.call('listScenarioRuns')).items).toEqual([]);
+    expect((await api.call('listChains')).items.map(({ draft }) => draft.name)).toEqual(['mine']);
   });
 });

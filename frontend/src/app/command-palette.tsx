@@ -39,10 +39,13 @@ export default function CommandPalette({ request }: { readonly request: number }
     })),
   ];
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
-  const found = items.filter(({ title, group, words: more = [] }) => {
-    const text = [group, title, ...more].join(' ').toLowerCase();
+  const hasAll = (texts: readonly string[]) => {
+    const text = texts.join(' ').toLowerCase();
     return words.every((word) => text.includes(word));
-  });
+  };
+  const matching = items.filter(({ title, group, words: more = [] }) => hasAll([group, title, ...more]));
+  const [inTitle, elsewhere] = [true, false].map((of) => matching.filter(({ title }) => hasAll([title]) === of));
+  const found = [...inTitle!, ...elsewhere!];
   const groups = [...new Set(found.map(({ group }) => group))];
 
   return (

@@ -1,3 +1,5 @@
+import type { ChainDefinition } from '@orrery/contract';
+import { checkTogether } from '@orrery/planner/check/check-together';
 import type { Api } from './api-caller.js';
 
 /** A prerequisite of a scenario. */
@@ -51,6 +53,25 @@ export function freeNames(...names: readonly string[]): Need {
       const taken = new Set((await api.call('listChains', EVERY)).items.map(({ draft }) => draft.name));
       const found = names.filter((name) => taken.has(name));
       return found.length > 0 ? `a chain called ${found.join(' and ')} is there already: remove it` : null;
+    },
+  };
+}
+
+/** A packet belongs to one chain: no running chain may take traffic of the scenario's chains. */
+export function freeTraffic(chainsOf: (api: Api) => Promise<readonly ChainDefinition[]>): Need {
+  return {
+    title: 'no running chain with the same traffic',
+    async missing(api) {
+      const descriptors = (await api.call('listNfDescriptors', EVERY)).items;
+      const running = await Promise.all(
+        (await api.call('listDeployments', EVERY)).items.map(async ({ chain_id, version }) => {
+          const params = { id: chain_id, version: String(version) };
+          return { chain_id, version, definition: (await api.call('getChainVersion', { params })).definition };
+        }),
+      );
+      const own = (await chainsOf(api)).map((definition) => ({ chain_id: definition.name, version: 0, definition }));
+      const conflict = checkTogether([...running, ...own], descriptors).find(({ code }) => code === 'class-conflict');
+      return conflict ? `${conflict.message}: remove that chain` : null;
     },
   };
 }

@@ -82,5 +82,5 @@ export default function RunOnDialog({ instances, descriptor, onClose }: RunOnDia
 function firstText(to: Form, now: Form): string {
   if (to === 'board')
     return 'Choose the slot, the load and the NFs that make room on Accelerators; the plan is shown there.';
-  return `It runs as ${FORM_NAMES[now].toLowerCase()} now. Choose another form to see what the change would do.`;
+  return `It runs as ${FORM_NAMES[now].toLowerCase()} now. Choose another implementation to see what the change would do.`;
 }

@@ -11,6 +11,9 @@ export function NumberWidget(props: WidgetProps<NumberField>) {
   return unit === 'bps' || key.endsWith('_bps') ? <RateWidget {...props} /> : <PlainWidget {...props} />;
 }
 
+/** Numbers up to it, such as ports, have no separators. */
+const LARGEST_PORT = 65_535;
+
 /** A number of the schema. Invalid input stays in the field with an error and changes nothing. */
 function PlainWidget(props: WidgetProps<NumberField>) {
   const { field, form, onChange, problem, hideLabel } = props;
@@ -28,7 +31,7 @@ function PlainWidget(props: WidgetProps<NumberField>) {
       max={field.max ?? undefined}
       clampBehavior="none"
       hideControls={hideLabel}
-      thousandSeparator=" "
+      thousandSeparator={field.max !== null && field.max <= LARGEST_PORT ? '' : ' '}
       suffix={field.unit && ` ${unitText(field.unit)}`}
       placeholder={field.default === undefined ? undefined : String(field.default)}
       value={entry}

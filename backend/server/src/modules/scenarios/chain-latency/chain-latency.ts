@@ -1,8 +1,9 @@
 import { ChainDefinition, Name, sampleKey } from '@orrery/contract';
 import { z } from 'zod';
+import type { Api } from '../api-caller.js';
 import { deployChain } from '../deploy-chain.js';
 import { ensureServer } from '../load.js';
-import { freeNames, hosts, nfs, runningTwin } from '../needs.js';
+import { freeNames, freeTraffic, hosts, nfs, runningTwin } from '../needs.js';
 import { defineScenario, type Stage } from '../scenario.js';
 import { historyOf } from '../series.js';
 import { judgementOf, observeCores } from './judgement.js';
@@ -42,14 +43,25 @@ export const CHAIN_LATENCY = defineScenario({
   source: '',
   duration_s: 35,
   parameters: Parameters,
-  needs: ({ from, to, nf }) => [runningTwin(), nfs(nf), hosts(from, to), freeNames(CHAIN)],
+  needs: (parameters) => [
+    runningTwin(),
+    nfs(parameters.nf),
+    hosts(parameters.from, parameters.to),
+    freeNames(CHAIN),
+    freeTraffic(async (api) => {
+      const address = await ipv4Of(api, parameters.to);
+      return address ? [definitionOf(address, parameters)] : [];
+    }),
+  ],
   steps: (parameters) => {
     const memory: Memory = { chain: '', busyShare: 0 };
     return [
       {
         title: `Deploy ${parameters.length} × ${parameters.nf}`,
         async run(stage) {
-          memory.chain = await stage.make('chain', await definitionOf(stage, parameters));
+          const address = await ipv4Of(stage.api, parameters.to);
+          if (!address) throw new Error(`${parameters.to} has no IPv4 address`);
+          memory.chain = await stage.make('chain', definitionOf(address, parameters));
           await deployChain(stage, memory.chain);
         },
       },
@@ -71,10 +83,12 @@ export const CHAIN_LATENCY = defineScenario({
   },
 });
 
-async function definitionOf({ api }: Stage, { from, to, nf, length }: Parameters): Promise<ChainDefinition> {
+async function ipv4Of(api: Api, host: string): Promise<string | undefined> {
   const { hosts: all } = await api.call('getInfrastructure');
-  const address = all.find(({ id }) => id === to)?.addresses.find((each) => !each.address.includes(':'))?.address;
-  if (!address) throw new Error(`${to} has no IPv4 address`);
+  return all.find(({ id }) => id === host)?.addresses.find(({ address }) => !address.includes(':'))?.address;
+}
+
+function definitionOf(address: string, { from, nf, length }: Parameters): ChainDefinition {
   const ids = Array.from({ length }, (_, n) => `nf-${n + 1}`);
   const path = ['in', ...ids, 'out'];
   return ChainDefinition.parse({

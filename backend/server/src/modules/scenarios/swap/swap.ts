@@ -2,7 +2,7 @@ import { type AcceleratorSlot, type LoadKind, type Reconfiguration, type SlotRef
 import { z } from 'zod';
 import { deployChain } from '../deploy-chain.js';
 import { webLoad } from '../load.js';
-import { findFreeBoard, freeBoard, freeNames, hosts, nfs, runningTwin } from '../needs.js';
+import { findFreeBoard, freeBoard, freeNames, freeTraffic, hosts, nfs, runningTwin } from '../needs.js';
 import { defineScenario, type ScenarioStep, type Stage } from '../scenario.js';
 import { historyOf } from '../series.js';
 import { attackChain, synChain } from './chains.js';
@@ -56,6 +56,7 @@ export const SWAP = defineScenario({
     hosts('client-3', 'client-4', 'web-1', 'web-2'),
     freeBoard(),
     freeNames(attackChain().name, synChain().name),
+    freeTraffic(async () => [attackChain(), synChain()]),
   ],
   steps: ({ limit_bps, loads }) => {
     const memory: Memory = { limit_bps, sqli: '', ddos: '', slot: null, policy: '', setRate: null, took: {} };

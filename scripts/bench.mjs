@@ -1,11 +1,11 @@
 import { cpus } from 'node:os';
-import { parseArgs } from 'node:util';
 import { bench as boards } from './bench/boards.mjs';
 import { bench as containers } from './bench/containers.mjs';
 import { bench as deploy } from './bench/deploy.mjs';
 import { bench as engine } from './bench/engine.mjs';
 import { bench as planner } from './bench/planner.mjs';
 import { bench as twin } from './bench/twin.mjs';
+import { readCommandLine } from './command-line.mjs';
 import { setUp } from './setup/main.mjs';
 import { SetupError } from './setup/progress.mjs';
 
@@ -54,11 +54,10 @@ function table(figures) {
 }
 
 async function main() {
-  const { values, positionals } = parseArgs({
-    allowPositionals: true,
-    options: { json: { type: 'boolean', default: false }, help: { type: 'boolean', default: false } },
-  });
-  const [name] = positionals;
+  const options = { json: { type: 'boolean', default: false }, help: { type: 'boolean', default: false } };
+  const { values, positionals } = readCommandLine({ allowPositionals: true, options }, HELP);
+  const [name, ...more] = positionals;
+  if (more.length > 0) throw new SetupError(`One benchmark at a time, or all: ${positionals.join(' ')}\n\n${HELP}`);
   if (values.help || !name) {
     console.log(HELP);
     return values.help ? 0 : 1;

@@ -1,4 +1,4 @@
-import { mkdirSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 
 /** Another process holds the directory; `told` is what that process says about itself. */
@@ -16,8 +16,7 @@ export class ClaimedError extends Error {
  */
 export async function claim(directory, tell) {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
-  const { dev, ino } = statSync(directory);
-  const name = `\0orrery-claim-${dev}-${ino}`;
+  const name = nameOf(directory);
   const server = createServer((socket) => {
     socket.on('error', () => undefined);
     socket.end(tell());
@@ -27,18 +26,28 @@ export async function claim(directory, tell) {
     server.once('error', (error) => (error.code === 'EADDRINUSE' ? resolve(true) : reject(error)));
     server.listen(name);
   });
-  if (taken) throw new ClaimedError(directory, await ask(name));
+  if (taken) throw new ClaimedError(directory, (await ask(name)) || 'by a command that does not answer');
   server.unref();
   return () => new Promise((resolve) => server.close(resolve));
 }
 
-/** What the holder of a claim says; a stopped or ending holder says nothing. */
+/** What the process that holds the directory says about itself; empty if none does. */
+export async function holderOf(directory) {
+  return existsSync(directory) ? ask(nameOf(directory)) : '';
+}
+
+function nameOf(directory) {
+  const { dev, ino } = statSync(directory);
+  return `\0orrery-claim-${dev}-${ino}`;
+}
+
+/** What the holder of a claim says; empty if there is none, or it is stopped or ending. */
 function ask(name) {
   return new Promise((resolve) => {
     let told = '';
     const finish = () => {
       socket.destroy();
-      resolve(told || 'by a command that does not answer');
+      resolve(told);
     };
     const socket = connect(name);
     socket.setTimeout(1000, finish);

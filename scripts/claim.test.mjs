@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { ClaimedError, claim } from './claim.mjs';
+import { ClaimedError, claim, holderOf } from './claim.mjs';
 
 test('a directory belongs to one process until it is released or the process is killed', async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'orrery-claim-'));
@@ -15,7 +15,10 @@ test('a directory belongs to one process until it is released or the process is 
     claim(directory, () => ''),
     (error) => error instanceof ClaimedError && error.told === 'by the first',
   );
+  assert.equal(await holderOf(directory), 'by the first');
   await release();
+  assert.equal(await holderOf(directory), '');
+  assert.equal(await holderOf(join(directory, 'absent')), '');
 
   const program = `import { claim } from ${JSON.stringify(import.meta.resolve('./claim.mjs'))};
     await claim(${JSON.stringify(directory)}, () => 'by a child');

@@ -1,5 +1,5 @@
 import { createServer } from 'node:net';
-import { parseArgs } from 'node:util';
+import { readCommandLine } from './command-line.mjs';
 import {
   boardsUp,
   bringUpRack,
@@ -25,23 +25,18 @@ Installs and builds what is missing, starts Orrery with its twin, deploys the de
   --help        this text`;
 
 function options() {
-  try {
-    const { values } = parseArgs({
-      options: {
-        'no-twin': { type: 'boolean', default: false },
-        check: { type: 'boolean', default: false },
-        empty: { type: 'boolean', default: false },
-        port: { type: 'string', default: process.env.ORRERY_PORT ?? '8080' },
-        help: { type: 'boolean', default: false },
-      },
-    });
-    const port = Number(values.port);
-    if (!Number.isInteger(port) || port < 0 || port > 65535)
-      throw new Error(`--port: ${values.port} is not a port number`);
-    return { ...values, port };
-  } catch (error) {
-    throw new SetupError(`${error.message}\n\n${HELP}`);
-  }
+  const config = {
+    'no-twin': { type: 'boolean', default: false },
+    check: { type: 'boolean', default: false },
+    empty: { type: 'boolean', default: false },
+    port: { type: 'string', default: process.env.ORRERY_PORT ?? '8080' },
+    help: { type: 'boolean', default: false },
+  };
+  const { values } = readCommandLine({ options: config }, HELP);
+  const port = Number(values.port);
+  if (!Number.isInteger(port) || port < 0 || port > 65535)
+    throw new SetupError(`--port: ${values.port} is not a port number\n\n${HELP}`);
+  return { ...values, port };
 }
 
 /** The port, or a free one for 0. Throws if it is in use. */

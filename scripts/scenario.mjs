@@ -1,5 +1,5 @@
 import { readArguments, readParameters, UsageError } from './scenario/arguments.mjs';
-import { isGood, tableOf } from './scenario/report.mjs';
+import { isGood, missesOf, tableOf } from './scenario/report.mjs';
 import { targetAt } from './scenario/target.mjs';
 import { SetupError, step } from './setup/progress.mjs';
 import { ApiError, isInterrupted, onInterrupt } from './stack.mjs';
@@ -46,16 +46,14 @@ async function runOn(target, { name, set, json }) {
   const scenario = items.find(({ id }) => id === name);
   if (!scenario) throw new UsageError(`No scenario ${name}; known scenarios: ${items.map(({ id }) => id).join(', ')}.`);
   const parameters = readParameters(set, scenario.parameters);
+  await target.prepare();
   const { id } = await target.api('POST', `/scenarios/${name}/runs`, { parameters });
   onInterrupt(() => target.api('DELETE', `/scenario-runs/${id}`).catch(() => null));
-  const report = await step(scenario.title, () => follow(target, id));
+  const report = await step(scenario.title, () => follow(target, id), isGood);
   const good = isGood(report);
   if (json) console.log(JSON.stringify({ ok: good, ...report }));
-  else {
-    console.log(`\n${tableOf(report)}\n`);
-    if (report.state !== 'completed')
-      console.log(`The run ${report.state}${report.detail ? `: ${report.detail}` : ''}`);
-  }
+  else console.log(`\n${tableOf(report)}\n`);
+  for (const miss of missesOf(report)) console.error(miss);
   return good ? 0 : 1;
 }
 

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { resolve } from 'node:path';
 import { test } from 'node:test';
 import { readArguments, readParameters, UsageError } from './scenario/arguments.mjs';
-import { isGood, tableOf } from './scenario/report.mjs';
+import { isGood, missesOf, tableOf } from './scenario/report.mjs';
 import { ROOT } from './setup/paths.mjs';
 
 const SCHEMA = {
@@ -51,6 +51,12 @@ test('a run passes if it completed and each figure is within its bar', () => {
   assert.ok(isGood(run('completed', figure(7, { least: null, most: 7 }, true))));
   assert.ok(!isGood(run('completed', figure(8, { least: null, most: 7 }, false))));
   assert.ok(!isGood(run('failed')));
+});
+
+test('a run that does not pass says why', () => {
+  const late = figure(8, { least: null, most: 7 }, false);
+  assert.deepEqual(missesOf({ state: 'completed', figures: [figure(7), late] }), ['loss: 8 %, must be <= 7']);
+  assert.deepEqual(missesOf({ state: 'failed', detail: 'no board', figures: [late] }), ['The run failed: no board']);
 });
 
 test('the table shows published beside here, and marks what is modelled', () => {

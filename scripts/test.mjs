@@ -1,4 +1,4 @@
-import { parseArgs } from 'node:util';
+import { readCommandLine } from './command-line.mjs';
 import { claimCheckout, setUpTasks } from './setup/main.mjs';
 import { print, SetupError, step } from './setup/progress.mjs';
 import { endStages, runStage } from './stage.mjs';
@@ -12,13 +12,12 @@ Stages: ${STAGES.map(({ name }) => name).join(', ')}.
 A stage that takes longer than the limit (40 minutes) is stopped and fails.`;
 
 function options() {
-  const { values } = parseArgs({
-    options: {
-      only: { type: 'string' },
-      limit: { type: 'string', default: '40' },
-      help: { type: 'boolean', default: false },
-    },
-  });
+  const config = {
+    only: { type: 'string' },
+    limit: { type: 'string', default: '40' },
+    help: { type: 'boolean', default: false },
+  };
+  const { values } = readCommandLine({ options: config }, HELP);
   if (values.help) return { help: true };
   const only = values.only?.split(',') ?? STAGES.map(({ name }) => name);
   const unknown = only.filter((name) => !STAGES.some((stage) => stage.name === name));

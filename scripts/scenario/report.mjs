@@ -5,17 +5,12 @@ const number = (value) => {
   return Math.abs(value) >= 1000 ? value.toFixed(0) : String(Number(value.toPrecision(3)));
 };
 
-function barText({ bar, pass }) {
-  if (!bar) return '';
-  const { least, most } = bar;
-  const range =
-    least === null
-      ? `<= ${number(most)}`
-      : most === null
-        ? `>= ${number(least)}`
-        : `${number(least)} to ${number(most)}`;
-  return `${range} ${pass ? 'yes' : 'NO'}`;
+function rangeText({ least, most }) {
+  if (least === null) return `<= ${number(most)}`;
+  return most === null ? `>= ${number(least)}` : `${number(least)} to ${number(most)}`;
 }
+
+const barText = ({ bar, pass }) => (bar ? `${rangeText(bar)} ${pass ? 'yes' : 'NO'}` : '');
 
 /** The table *published | here* of a run. */
 export function tableOf({ figures }) {
@@ -37,6 +32,14 @@ export function tableOf({ figures }) {
         .trimEnd(),
     )
     .join('\n');
+}
+
+/** A line for each figure that misses its bar, or why the run did not complete. */
+export function missesOf({ state, detail, figures }) {
+  if (state !== 'completed') return [`The run ${state}${detail ? `: ${detail}` : ''}`];
+  return figures
+    .filter(({ pass }) => pass === false)
+    .map(({ name, here, unit, bar }) => `${name}: ${number(here)} ${unit}, must be ${rangeText(bar)}`);
 }
 
 /** Whether the run completed and every figure is within its bar. */

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { freePort } from '../bench/measure.mjs';
+import { holderOf } from '../claim.mjs';
 import { bringUpRack } from '../demo-chains.mjs';
 import { setUp } from '../setup/main.mjs';
 import { STATE_DIR } from '../setup/paths.mjs';
@@ -34,6 +35,8 @@ class Running {
     return data;
   }
 
+  async prepare() {}
+
   stop() {}
 }
 
@@ -51,11 +54,18 @@ function secretOf() {
   return secret;
 }
 
+/** Address of the demo that runs from this checkout; otherwise the usual one. */
+async function localAddress() {
+  const told = await holderOf(STATE_DIR);
+  return /http:\/\/\S+/.exec(told)?.[0] ?? `http://127.0.0.1:${process.env.ORRERY_PORT ?? 8080}`;
+}
+
 /**
  * The server at `url` or, if none is given and none is running, one started by this command, with or without a twin.
+ * `prepare` brings up what scenarios need; until then the server can be asked about them.
  */
 export async function targetAt(url, { twin }) {
-  const address = (url ?? `http://127.0.0.1:${process.env.ORRERY_PORT ?? 8080}`).replace(/\/$/, '');
+  const address = (url ?? (await localAddress())).replace(/\/$/, '');
   if (await isUp(address)) {
     const running = new Running(address);
     await running.signIn(secretOf());
@@ -71,6 +81,9 @@ export async function targetAt(url, { twin }) {
   onInterrupt(() => stack.stop());
   await setUp(twin ? 'twin' : 'planning');
   await step('Server and store', () => stack.start());
-  if (twin) await step('Twin: switch, servers, hosts, agents', () => bringUpRack(stack));
-  return stack;
+  return {
+    api: (...request) => stack.api(...request),
+    prepare: () => twin && step('Twin: switch, servers, hosts, agents', () => bringUpRack(stack)),
+    stop: () => stack.stop(),
+  };
 }

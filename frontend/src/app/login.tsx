@@ -1,4 +1,5 @@
-import { Button, PasswordInput } from '@mantine/core';
+import { Button, NativeSelect, PasswordInput } from '@mantine/core';
+import type { Role } from '@orrery/contract';
 import { type FormEvent, useState } from 'react';
 import { Navigate, useSearchParams } from 'react-router';
 import { useStore } from 'zustand';
@@ -12,6 +13,14 @@ const ENDED = {
   expired: 'Your session has ended. Sign in again to continue.',
   refused: 'You were signed out. Sign in again to continue.',
 };
+
+/** From all rights to none. A session may have fewer rights than its secret grants. */
+const ROLES: readonly { readonly value: Role; readonly label: string }[] = [
+  { value: 'admin', label: 'Admin: everything' },
+  { value: 'designer', label: 'Designer: edit chains, run scenarios' },
+  { value: 'operator', label: 'Operator: deploy, move NFs, send traffic' },
+  { value: 'viewer', label: 'Viewer: look only' },
+];
 
 function reason(error: unknown): string {
   if (!(error instanceof ApiError)) return 'The console failed to read the answer.';
@@ -32,6 +41,7 @@ export function LoginPage() {
   const ended = useStore(sessionStore, (state) => state.ended);
   const [search] = useSearchParams();
   const [secret, setSecret] = useState('');
+  const [role, setRole] = useState<Role>('admin');
   const [error, setError] = useState<string | null>(null);
   const [busy, setBusy] = useState(false);
   if (session) return <Navigate to={safeNext(search.get('next'))} replace />;
@@ -45,7 +55,7 @@ export function LoginPage() {
     setBusy(true);
     setError(null);
     try {
-      signIn(await call('createSession', { body: { secret: secret.trim() } }));
+      signIn(await call('createSession', { body: { secret: secret.trim(), role } }));
     } catch (caught) {
       setError(reason(caught));
     } finally {
@@ -74,6 +84,13 @@ export function LoginPage() {
           value={secret}
           error={error}
           onChange={(event) => setSecret(event.currentTarget.value)}
+        />
+        <NativeSelect
+          label="Role"
+          name="role"
+          data={[...ROLES]}
+          value={role}
+          onChange={(event) => setRole(event.currentTarget.value as Role)}
         />
         <Button type="submit" size="sm" fullWidth loading={busy}>
           Sign in

@@ -1,8 +1,9 @@
+import { Button } from '@mantine/core';
 import type { NfInstance } from '@orrery/contract';
 import { instancesPrefix, samplePrefix } from '@orrery/contract/sample-keys';
 import { useQuery } from '@tanstack/react-query';
 import { useDeferredValue, useEffect, useMemo, useState } from 'react';
-import { Outlet, useParams } from 'react-router';
+import { Link, Outlet, useParams } from 'react-router';
 import { createStore, useStore } from 'zustand';
 import { diffDefinitions } from '../../editor-model/diff.js';
 import { check } from '../../editor-model/problems.js';
@@ -10,7 +11,7 @@ import { ApiError } from '../api/client.js';
 import { useChain, useInfrastructure, useNfDescriptors, useNfInstances, versionQuery } from '../api/queries.js';
 import { useMay } from '../api/session.js';
 import { useSeededSamples } from '../stream/seed.js';
-import { ErrorState, LoadingRows, QueryBoundary } from '../ui/states.js';
+import { EmptyState, ErrorState, LoadingRows, QueryBoundary } from '../ui/states.js';
 import { type Derived, EditorContext, type EditorContextValue } from './context.js';
 import { type LoadedChain, useDraftSession } from './draft-session.js';
 import { SaverContext } from './saver-context.js';
@@ -22,12 +23,26 @@ export function Component() {
   const loaded = useChain(id);
   const descriptors = useNfDescriptors();
   if (!loaded.data) {
+    if (isGone(loaded.error)) return <NoChain />;
     return loaded.error ? <ErrorState error={loaded.error} retry={() => void loaded.refetch()} /> : <LoadingRows />;
   }
   return (
     <QueryBoundary query={descriptors}>
       <Draft key={id} loaded={loaded.data} deleted={isGone(loaded.error)} />
     </QueryBoundary>
+  );
+}
+
+function NoChain() {
+  const action = (
+    <Button component={Link} to="/chains" variant="default">
+      All chains
+    </Button>
+  );
+  return (
+    <EmptyState title="There is no such chain" action={action}>
+      It has been deleted, or the address is wrong.
+    </EmptyState>
   );
 }
 

@@ -51,7 +51,7 @@ export class Supervision implements OnApplicationBootstrap, OnApplicationShutdow
     this.loop = loops.add({
       id: 'applications',
       title: 'Applications',
-      purpose: 'Tells twind and the agents which applications to run.',
+      purpose: 'Tells the twin and the agents which applications to run.',
       tickMs: null,
       backoff: BACKOFF,
       deadlineMs: DEADLINE_MS,

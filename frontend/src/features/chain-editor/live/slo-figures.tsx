@@ -12,6 +12,9 @@ function useSloStatus(chainId: string, sloId: string): SloStatus | undefined {
   return rows.find((each) => each.chain_id === chainId && each.slo_id === sloId);
 }
 
+/** A prediction that is further off was made for other traffic than is sent. */
+const LARGEST_ERROR = 10;
+
 /** Predicted next to measured, with the prediction error; nothing while the chain is not deployed. */
 export function SloFigures({ sloId }: { readonly sloId: string }) {
   const { chain } = useEditorContext();
@@ -40,7 +43,7 @@ export function SloFigures({ sloId }: { readonly sloId: string }) {
         <dt>Predicted</dt>
         <dd>
           <RateText quantity={quantity} value={status.predicted} />
-          {error !== null && (
+          {error !== null && error < LARGEST_ERROR && (
             <span className="muted tabular"> ({`${error > 0 ? '+' : '−'}${Math.abs(error * 100).toFixed(0)} %`})</span>
           )}
         </dd>

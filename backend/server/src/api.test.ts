@@ -395,7 +395,7 @@ describe('without a twin', () => {
     });
     const body = { chains: [{ chain_id: id, schedule: 'fastest' }] };
     const problem = await refusal('createPlan', { body: json(body) }, 422);
-    expect(problem.errors[0]?.pointer).toBe('/chains/0/schedule');
+    expect(pointers(problem)[0]).toBe('/chains/0/schedule');
   });
 
   it('does not store a preview, but stores the same plan once it is requested', async () => {

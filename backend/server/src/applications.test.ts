@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type AgentMessage, type ApplicationDefinition, type ApplicationsSpec, sampleKey } from '@orrery/contract';
+import { type AgentMessage, type ApplicationDefinition, sampleKey } from '@orrery/contract';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { RACK } from './testing/fixtures.js';
 import { TestServer } from './testing/server.js';
@@ -15,10 +15,10 @@ afterEach(() => server.stop());
 
 const WEB = { id: 'web', kind: 'http-server', node: 'web-1', enabled: true, config: { port: 80 } } as const;
 const PROBE = { id: 'probe', kind: 'probe', node: 'client-1', config: { to: 'web-1' } } as const;
-const told = () => server.scratch.twinJournal().filter(({ call }) => call === 'PUT /applications');
-const newest = () => told().at(-1)?.body as ApplicationsSpec | undefined;
+const told = () => server.scratch.toldTwin('PUT /applications');
+const newest = () => told().at(-1)?.body;
 const post = (body: object) => server.api.request('createApplication', { body: JSON.stringify(body) });
-const put = (body: { id: string }, ifMatch?: string) =>
+const put = (body: { id: string } & Record<string, unknown>, ifMatch?: string) =>
   server.api.request('putApplication', {
     params: { id: body.id },
     body: JSON.stringify(body),
@@ -49,9 +49,9 @@ describe('applications', () => {
     const same = await put(WEB, etag);
     expect(same.headers.get('etag')).toBe(etag);
     await until('at the twin', () => newest()?.applications.length === 1);
-    const [{ revision }] = newest()!.applications as [{ revision: number }];
-    expect((await put({ ...WEB, config: { port: 81 } } as typeof WEB, '"9"')).status).toBe(412);
-    const changed = await put({ ...WEB, enabled: false } as unknown as typeof WEB, etag);
+    const { revision } = newest()!.applications[0]!;
+    expect((await put({ ...WEB, config: { port: 81 } }, '"9"')).status).toBe(412);
+    const changed = await put({ ...WEB, enabled: false }, etag);
     expect(changed.status).toBe(200);
     await until('stopped', async () => (await state('web')) === 'stopped');
     expect(newest()!.applications[0]!.revision).toBeGreaterThan(revision);

@@ -93,7 +93,9 @@ describe('a deployment', () => {
     await until('the first packet is noted', isNoted);
     expect((await server.operation(operation!.id)).state).toBe('COMPLETED');
     const { items } = await server.api.call('listEvents', { query: { subject: operation!.id, limit: 1000 } });
-    const told = items.map(({ type, data }) => `${type} ${data.phase ?? ''}`).filter((it) => !it.includes('waiting'));
+    const told = items
+      .map(({ type, data }) => `${type} ${'phase' in data ? data.phase : ''}`)
+      .filter((it) => !it.includes('waiting'));
     expect(told).toEqual([...new Set(told)]);
     expect(told).toContain('operation.completed ');
     expect(answers.lost).toBeGreaterThan(4);

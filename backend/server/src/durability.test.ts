@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { TwinKeeper } from './modules/twin/twin-keeper.js';
 import { ChildServer, isAlive } from './testing/child-server.js';
 import type { ApiClient } from './testing/client.js';
+import { eventsOf } from './testing/events.js';
 import { FakeAgent } from './testing/fake-agent.js';
 import { FakeSwitch } from './testing/fake-switch.js';
 import { monitorChain, RACK } from './testing/fixtures.js';
@@ -61,7 +62,7 @@ describe('when Redis is killed', () => {
     });
     const ticks = events.filter(({ type }) => type === 'port.up').map(({ message }) => message);
     expect(ticks).toEqual(Array.from({ length: reported }, (_, index) => `tick ${index}`));
-    const created = events.filter(({ type }) => type === 'chain.created').map(({ data }) => data.name);
+    const created = eventsOf(events, 'chain.created').map(({ data }) => data.name);
     expect(created.toSorted()).toEqual([...stored].toSorted());
   });
 });
@@ -135,7 +136,7 @@ describe('when the server is killed', () => {
     expect(new Set(journal.map(({ pid }) => pid)).size).toBe(1);
     expect(leaves.flatMap(({ rules }) => rules)).not.toEqual([]);
     const events = await allEvents(api);
-    const returned = events.filter(({ type }) => type === 'server.returned').map(({ data }) => data.away_since_ms);
+    const returned = eventsOf(events, 'server.returned').map(({ data }) => data.away_since_ms);
     expect(returned).toEqual([expect.toSatisfy((t_ms) => t_ms >= started_ms - 1000 && t_ms <= goneMs)]);
     const types = events.map(({ type }) => type);
     expect(types.filter((type) => type === 'operation.started')).toHaveLength(1);

@@ -1,6 +1,7 @@
-import { type ApplicationsSpec, type Infrastructure, type Operation } from '@orrery/contract';
+import type { ApplicationsSpec, Infrastructure, Operation } from '@orrery/contract';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { KillStep } from './testing/child-server.js';
+import { eventsOf } from './testing/events.js';
 import { monitorChain, RACK } from './testing/fixtures.js';
 import { type Kill, KilledSite } from './testing/killed-site.js';
 import { until } from './testing/wait.js';
@@ -60,8 +61,8 @@ describe('a deployment that kills of the server interrupt', () => {
         const told = events.filter(({ subject }) => subject === operation.id).map(({ type }) => type);
         for (const type of ['operation.started', 'operation.completed'])
           expect(told.filter((each) => each === type)).toHaveLength(1);
-        const phases = events
-          .filter(({ type, subject }) => type === 'operation.step' && subject === operation.id)
+        const phases = eventsOf(events, 'operation.step')
+          .filter(({ subject }) => subject === operation.id)
           .map(({ data }) => data.phase);
         expect(phases).toEqual([...new Set(phases)]);
         const outcome = to === 'running' ? 'deployment.running' : 'deployment.removed';
@@ -96,7 +97,7 @@ const LARGER: Infrastructure = {
 const EMPTY: Infrastructure = { name: 'empty', servers: [], boards: [], switches: [], hosts: [], links: [] };
 
 describe('a new infrastructure that kills of the server interrupt', () => {
-  const specs = () => site.scratch.twinJournal().filter(({ call }) => call === 'PUT /spec');
+  const specs = () => site.scratch.toldTwin('PUT /spec');
   const current = async () => {
     const { headers, body } = await site.api.request('getInfrastructure');
     return { revision: Number(headers.get('etag')!.replaceAll('"', '')), infrastructure: body as Infrastructure };
@@ -165,10 +166,7 @@ describe('applications that kills of the server interrupt', () => {
   const newest = (node: string): ApplicationsSpec | undefined =>
     node === 'server-1'
       ? site.agents[0]!.toldApplications.at(-1)
-      : (site.scratch
-          .twinJournal()
-          .filter(({ call }) => call === 'PUT /applications')
-          .at(-1)?.body as unknown as ApplicationsSpec | undefined);
+      : site.scratch.toldTwin('PUT /applications').at(-1)?.body;
   const declared = async () => (await site.api.call('listApplications')).items;
 
   describe.each(['web-1', 'server-1'])('on %s', (node) => {
@@ -201,10 +199,7 @@ describe('applications that kills of the server interrupt', () => {
         const runs = new Set(
           (node === 'server-1'
             ? site.agents[0]!.toldApplications
-            : site.scratch
-                .twinJournal()
-                .filter(({ call }) => call === 'PUT /applications')
-                .map(({ body }) => body as unknown as ApplicationsSpec)
+            : site.scratch.toldTwin('PUT /applications').map(({ body }) => body)
           ).flatMap(({ applications }) => applications.map(({ revision }) => revision)),
         );
         const told = await site.eventsOf('application.');

@@ -1,6 +1,7 @@
 import type { Reconfiguration } from '@orrery/contract';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { BoardBench, type DeployedNf, SLOT, stagesOf } from './testing/board-bench.js';
+import { eventsOf } from './testing/events.js';
 import { type KillPoint, killAt } from './testing/kill-point.js';
 import { until } from './testing/wait.js';
 
@@ -86,8 +87,7 @@ describe('a reconfiguration that a kill of the server interrupts', () => {
       await expectOnce(run, ['update', 'configuration']);
       const told = (await bench.eventsOf('reconfiguration.')).filter(({ subject }) => subject === run.id);
       expect(told.filter(({ type }) => type === 'reconfiguration.completed')).toHaveLength(1);
-      for (const { data } of told.filter(({ type }) => type === 'reconfiguration.resumed'))
-        interrupted.add(String(data.stage));
+      for (const { data } of eventsOf(told, 'reconfiguration.resumed')) interrupted.add(String(data.stage));
       if (!reached) break;
     }
     expect([...interrupted].sort()).toEqual(['configuration', 'detection', 'response', 'update']);

@@ -103,7 +103,7 @@ describe('the stream', () => {
     const one = await Console.open();
     await makeEvents(2, 3);
     await until('the event', () => one.events.length > 0);
-    expect(one.events.map(({ type, data }) => [type, data.name])).toEqual([['chain.created', 'p2']]);
+    expect(one.events).toMatchObject([{ type: 'chain.created', data: { name: 'p2' } }]);
   });
 
   it('reports when the log after the resume point was trimmed, and continues from now', async () => {

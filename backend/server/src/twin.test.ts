@@ -13,7 +13,7 @@ beforeEach(async () => {
 });
 afterEach(() => server.stop());
 
-const told = (call: string) => server.scratch.twinJournal().filter((entry) => entry.call === call);
+const specs = () => server.scratch.toldTwin('PUT /spec');
 const daemon = async () => (await server.api.call('getTwin')).daemon;
 const pid = () => {
   const file = join(server.scratch.runDir, 'twin.pid');
@@ -24,7 +24,7 @@ describe('the twin', () => {
   it('starts with the first emulated node and passes tokens to the agents', async () => {
     expect(await daemon()).toBe('off');
     await server.bringUp();
-    const spec = await until('its spec', async () => told('PUT /spec').find(({ body }) => body.generation === 1));
+    const spec = await until('its spec', async () => specs().find(({ body }) => body.generation === 1));
     expect(spec.body).toMatchObject({
       generation: 1,
       agents: {
@@ -51,8 +51,8 @@ describe('the twin', () => {
     await server.finished((await server.api.call('createDeployment', { body: { chain_id: id } })).id);
     const was = pid();
     process.kill(was, 'SIGKILL');
-    await until('another twin', () => pid() !== was && told('PUT /spec').some((entry) => entry.pid === pid()));
-    expect(told('PUT /spec').at(-1)).toMatchObject({ pid: pid(), body: { infrastructure: { name: RACK.name } } });
+    await until('another twin', () => pid() !== was && specs().some((entry) => entry.pid === pid()));
+    expect(specs().at(-1)).toMatchObject({ pid: pid(), body: { infrastructure: { name: RACK.name } } });
     await until('it runs', async () => (await daemon()) === 'running');
     const types = (await server.api.call('listEvents')).items.map(({ type }) => type);
     expect(types).toContain('twin.lost');
@@ -69,7 +69,7 @@ describe('the twin', () => {
     await server.bringUp();
     expect((await refused()).status).toBe(422);
     expect(await server.api.call('getInfrastructure')).toEqual(RACK);
-    expect(told('PUT /spec').filter(({ body }) => body.infrastructure?.name === 'refused')).toEqual([]);
+    expect(specs().filter(({ body }) => body.infrastructure?.name === 'refused')).toEqual([]);
   });
 
   it('reports why it refuses an infrastructure that it accepted before, and accepts the next', async () => {
@@ -78,7 +78,7 @@ describe('the twin', () => {
     await until('the reason', async () => (await server.api.call('getTwin')).detail?.includes('cannot be built'));
     await server.api.call('putInfrastructure', { body: RACK });
     await until('no reason', async () => (await server.api.call('getTwin')).detail === null);
-    expect(told('PUT /spec').at(-1)!.body.generation).toBe(3);
+    expect(specs().at(-1)!.body.generation).toBe(3);
   });
 
   it('does not allow removal of a server that runs chains', async () => {
@@ -131,7 +131,10 @@ describe('the twin', () => {
     await server.api.call('createApplication', {
       body: { id: 'replay', kind: 'pcap-replay', node: 'client-1', config },
     });
-    await until('the twin replays it', () => told('PUT /applications').at(-1)?.body.applications.length === 1);
+    await until(
+      'the twin replays it',
+      () => server.scratch.toldTwin('PUT /applications').at(-1)?.body.applications.length === 1,
+    );
     const remove = async (id: string) => (await server.api.request('deletePcap', { params: { id } })).status;
     expect([await remove(used.id), await remove(unused.id), await remove(unused.id)]).toEqual([409, 204, 404]);
     expect((await server.api.call('listPcaps')).items).toEqual([used]);

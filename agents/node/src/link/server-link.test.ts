@@ -16,6 +16,7 @@ const observed = {
   engine: 'stopped' as const,
   engine_pid: null,
   instances: [],
+  boards: [],
   error: null,
 };
 const capabilities = {
@@ -28,6 +29,7 @@ const capabilities = {
   nfs: ['nat'],
   iface: 'eth0',
   iface_mac: '02:00:00:00:00:01',
+  boards: [],
 };
 const samples: NodeSamples = {
   epoch: 'e',
@@ -64,6 +66,7 @@ function connect({ server, state_dir = scratchDirectory(), join_token = 'once', 
       url: server.url,
       node: 'n1',
       join_token,
+      ca: undefined,
       retry: { first_ms: 5, most_ms: 20 },
       silence_ms: given.silence_ms ?? 5000,
     },

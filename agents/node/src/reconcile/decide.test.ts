@@ -4,7 +4,8 @@ import { compile } from '../drivers/engine/compile.js';
 import { digestOf, processDigest } from '../drivers/instance-digest.js';
 import type { HostedView } from '../drivers/nf-driver.js';
 import { allEnds, ENGINE_TRAITS, instance, linearChain, nodeSpec, output } from '../testing/specs.js';
-import { decide, type Step, type World } from './decide.js';
+import { decide, type World } from './decide.js';
+import type { Step } from './steps.js';
 
 const idle = {
   status: 'stopped' as const,

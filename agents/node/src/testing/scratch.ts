@@ -15,8 +15,14 @@ export function scratchDirectory(): string {
   return directory;
 }
 
+type Falsy = null | undefined | false | 0 | '';
+
 /** Resolves with the first truthy answer; on timeout the test fails with `what`. */
-export async function until<T>(what: string, probe: () => T | Promise<T>, limit_ms = 15_000): Promise<NonNullable<T>> {
+export async function until<T>(
+  what: string,
+  probe: () => Promise<T | Falsy> | T | Falsy,
+  limit_ms = 15_000,
+): Promise<T> {
   const deadline = Date.now() + limit_ms;
   for (;;) {
     const value = await probe();

@@ -16,8 +16,8 @@ const profile = fc.record({
   actions: fc.record({
     reads: fields,
     writes: fc.subarray([...FIELDS], { maxLength: 2 }),
-    adds: fc.constant([]),
-    removes: fc.constant([]),
+    adds: fc.constant<NfDescriptor['actions']['adds']>([]),
+    removes: fc.constant<NfDescriptor['actions']['removes']>([]),
     may_drop: fc.boolean(),
   }),
   kind: fc.constantFrom('none', 'static', 'flow', 'aggregate' as const),

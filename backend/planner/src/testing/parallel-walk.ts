@@ -90,6 +90,7 @@ export function walkParallel(
       for (const output of module.copies) send(server, [output], copy);
       return;
     }
+    if (module.kind !== 'merge') throw new Error(`${id} is a ${module.kind}, which no parallel step has`);
     const there = [...(merges.get(id) ?? []), copy];
     merges.set(id, there);
     if (there.length === module.arrivals) send(server, module.outputs, there.reduce(xor));

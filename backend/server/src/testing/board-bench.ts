@@ -2,7 +2,6 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   ChainDefinition,
-  type Event,
   Infrastructure,
   type NfDescriptor,
   type Operation,
@@ -10,6 +9,7 @@ import {
   type RouteName,
 } from '@orrery/contract';
 import { REPOSITORY_ROOT } from '../platform/config.js';
+import { type EventsOf, eventsOf } from './events.js';
 import { FakeAgent } from './fake-agent.js';
 import { FakeSwitch } from './fake-switch.js';
 import { RACK } from './fixtures.js';
@@ -185,9 +185,9 @@ export class BoardBench {
   }
 
   /** Recent events whose type has the prefix, oldest first. */
-  async eventsOf(prefix: string): Promise<Event[]> {
+  async eventsOf<Prefix extends string>(prefix: Prefix): Promise<EventsOf<Prefix>[]> {
     const { items } = await this.api.call('listEvents', { query: { limit: 1000, order: 'newest-first' } });
-    return items.filter(({ type }) => type.startsWith(prefix)).reverse();
+    return eventsOf(items, prefix).reverse();
   }
 
   /** Operations that a reconfiguration requested, oldest first. */

@@ -7,7 +7,7 @@ import {
   type RouteName,
   type RouteResponse,
 } from '@orrery/contract';
-import { type Dispatcher, fetch, type Headers } from 'undici';
+import { type BodyInit, type Dispatcher, fetch, type Headers } from 'undici';
 
 export interface Answer<T = unknown> {
   readonly status: number;

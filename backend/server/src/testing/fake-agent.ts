@@ -77,7 +77,7 @@ export class FakeAgent {
       } else if (message.type === 'call') {
         this.calls.push(message);
         this.send({ type: 'reply', id: message.id, result: { of: message.instance_id }, error: null });
-      } else this.refused = message.detail;
+      } else if (message.type === 'refused') this.refused = message.detail;
     });
     socket.on('error', () => undefined);
     await until(`connection of ${this.node}`, () => socket.readyState === WebSocket.OPEN);

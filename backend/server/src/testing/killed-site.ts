@@ -1,9 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { type Event, Infrastructure } from '@orrery/contract';
+import { Infrastructure } from '@orrery/contract';
 import { ChildServer, type KillStep } from './child-server.js';
 import { type Answer, ApiClient } from './client.js';
+import { type EventsOf, eventsOf } from './events.js';
 import { FakeAgent } from './fake-agent.js';
 import { FakeSwitch } from './fake-switch.js';
 import { RACK } from './fixtures.js';
@@ -95,9 +96,9 @@ export class KilledSite {
   }
 
   /** Recent events whose type has the prefix, oldest first. */
-  async eventsOf(prefix: string): Promise<Event[]> {
+  async eventsOf<Prefix extends string>(prefix: Prefix): Promise<EventsOf<Prefix>[]> {
     const { items } = await this.api.call('listEvents', { query: { limit: 1000, order: 'newest-first' } });
-    return items.filter(({ type }) => type.startsWith(prefix)).reverse();
+    return eventsOf(items, prefix).reverse();
   }
 
   /**
@@ -105,14 +106,11 @@ export class KilledSite {
    * kept the wrong one.
    */
   get contradictions(): string[] {
-    const journal = this.scratch.twinJournal();
-    const toTwin = (call: string, contentOf: (body: Record<string, unknown>) => unknown): Numbered[] =>
-      journal
-        .filter((line) => line.call === call)
-        .map(({ body }) => ({ generation: Number(body.generation), content: contentOf(body) }));
     const told: Record<string, readonly Numbered[]> = {
-      'twind, infrastructure': toTwin('PUT /spec', ({ infrastructure }) => infrastructure),
-      'twind, applications': toTwin('PUT /applications', ({ applications }) => applications),
+      'twind, infrastructure': this.scratch
+        .toldTwin('PUT /spec')
+        .map(({ body: { generation, infrastructure } }) => ({ generation, infrastructure })),
+      'twind, applications': this.scratch.toldTwin('PUT /applications').map(({ body }) => body),
     };
     for (const { node, told: specs } of [...this.agents, ...this.switches]) told[node] = specs;
     for (const { node, toldApplications } of this.agents) told[`${node}, applications`] = toldApplications;

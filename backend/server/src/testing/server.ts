@@ -2,7 +2,7 @@ import 'reflect-metadata';
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Role } from '@orrery/contract';
+import type { ApplicationsSpec, Role, TwinSpec } from '@orrery/contract';
 import { Agent } from 'undici';
 import { type Config, configFrom } from '../platform/config.js';
 import { makeLog } from '../platform/log.js';
@@ -20,6 +20,12 @@ export interface TestOptions {
   readonly env?: Record<string, string>;
   /** Certificate authority (PEM) of the server's certificate. */
   readonly ca?: string;
+}
+
+/** What the server sends twind, by request. */
+interface TwinBodies {
+  'PUT /spec': TwinSpec;
+  'PUT /applications': ApplicationsSpec;
 }
 
 /** A directory for one test's sockets and state. */
@@ -54,7 +60,7 @@ export class Scratch {
   }
 
   /** Requests to the fake twind, in order. */
-  twinJournal(): { pid: number; call: string; body: Record<string, unknown> }[] {
+  twinJournal(): { pid: number; call: string; body: unknown }[] {
     try {
       const text = readFileSync(join(this.stateDir, 'twin/told.jsonl'), 'utf8');
       return text
@@ -64,6 +70,13 @@ export class Scratch {
     } catch {
       return [];
     }
+  }
+
+  /** Requests of one kind to the fake twind, in order. */
+  toldTwin<C extends keyof TwinBodies>(call: C): { pid: number; body: TwinBodies[C] }[] {
+    return this.twinJournal()
+      .filter((entry) => entry.call === call)
+      .map(({ pid, body }) => ({ pid, body: body as TwinBodies[C] }));
   }
 }
 

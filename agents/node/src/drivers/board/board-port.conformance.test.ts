@@ -90,8 +90,9 @@ const rigs: Record<string, RigKind> = {
       board.writeImage('good.bit', 'partial', ['elephant-detector']);
       const bad = join(directory, 'bad.txt');
       writeFileSync(bad, 'x');
+      const { control, events } = board;
       return {
-        port: new SimulatedBoard({ id: 'b1', backend: 'simulated', images: directory, slots: [], ...board }),
+        port: new SimulatedBoard({ id: 'b1', backend: 'simulated', images: directory, slots: [], control, events }),
         refusal: /^reconfig incompatible image/,
         bad,
         lose: () => board.kill(),

@@ -10,13 +10,14 @@ const setUp = () => {
 
 it('keeps rising however often the NF restarts', () => {
   const { total } = setUp();
-  const seen = [
+  const readings: Parameters<DropTotal['take']>[0][] = [
     { epoch: 'a', drops: { denied: 4 } },
     { epoch: 'a', drops: { denied: 7 } },
     { epoch: 'b', drops: {} },
     { epoch: 'b', drops: { denied: 1, runt: 2 } },
     { epoch: 'c', drops: { runt: 1 } },
-  ].map((stats) => {
+  ];
+  const seen = readings.map((stats) => {
     total.take(stats);
     return total.drops;
   });

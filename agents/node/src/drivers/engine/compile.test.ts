@@ -1,4 +1,4 @@
-import { EngineGraph, type InstanceSpec, type NodeSpec, type Target } from '@orrery/contract';
+import { type EngineAbility, EngineGraph, type InstanceSpec, type NodeSpec, type Target } from '@orrery/contract';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { allEnds, ENGINE_TRAITS, instance, linearChain, nodeSpec, output, WHOLE } from '../../testing/specs.js';
@@ -221,7 +221,7 @@ describe('compile', () => {
     expect(refusal(nodeSpec(over)).pointer).toBe(pointer);
   });
 
-  it.each([
+  it.each<[Partial<NodeSpec>, EngineAbility, RegExp, RegExp]>([
     [{ modules: [MIRROR] }, 'mirror', /it has no module mirror/, /this agent cannot build .* module mirror/],
     [
       {
@@ -231,8 +231,8 @@ describe('compile', () => {
       /the engine serves tasks in turn/,
       /this agent cannot build scheduler trees/,
     ],
-  ] as const)('says whether the engine or the agent lacks an ability', (over, ability, engine, agent) => {
-    const spec = nodeSpec({ instances: [instance('a.b.0')], ...over } as Partial<NodeSpec>);
+  ])('says whether the engine or the agent lacks an ability', (over, ability, engine, agent) => {
+    const spec = nodeSpec({ instances: [instance('a.b.0')], ...over });
     expect(() => compile(spec, ENGINE_TRAITS)).toThrow(engine);
     expect(() => compile(spec, { ...ENGINE_TRAITS, declared: [ability] })).toThrow(agent);
   });
@@ -313,6 +313,8 @@ function sharedByWorkers(graph: EngineGraph): string[] {
 }
 
 function gatesOf(module: EngineGraph['modules'][number]): number[] {
+  // Only NFs have metadata; their gates may stay unlinked.
+  if ('metadata' in module) return [];
   switch (module.kind) {
     case 'classify':
       return module.config.rules.map(({ gate }) => gate);

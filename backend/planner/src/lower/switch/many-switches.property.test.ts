@@ -161,8 +161,9 @@ describe('chains over many switches', () => {
           }
         for (const { kind, match, targets } of plan.fabric.rules) {
           if (kind !== 'return') continue;
-          const [{ prefix }] = match as [{ prefix: string }];
-          const address = prefix
+          const [owned] = match;
+          if (owned?.field !== 'ip.dst') throw new Error(`rule ${kind} matches ${owned?.field}`);
+          const address = owned.prefix
             .split(/[./]/)
             .slice(0, 4)
             .reduce((n, part) => n * 256 + Number(part), 0);

@@ -24,7 +24,13 @@ function bench(nf: string) {
     if (method === 'import_state') imported.push(state as State);
     return exported;
   };
-  const migration = new StateMigration({ call } as NodeFleet, { append: (event) => events.push(event) } as EventLog, {
+  const log: EventLog = {
+    append: (event) => events.push(event),
+    appendIn: () => {
+      throw new Error('a migration changes nothing that is stored');
+    },
+  };
+  const migration = new StateMigration({ call } as NodeFleet, log, {
     all: () => descriptors,
     find: (id) => descriptors.find((it) => it.id === id),
   });

@@ -26,6 +26,7 @@ function set(seq: number, packets: number, change: Partial<NodeSamples> = {}): N
       },
     ],
     exits: [{ exit_id: 'p.exit', packets, bytes: 100 * packets, latency_ns: [] }],
+    boards: [],
     ...change,
   };
 }

@@ -16,6 +16,7 @@ export const STAGES = [
     needs: ['typescript'],
     command: `${BIN}/depcruise --config .dependency-cruiser.cjs backend frontend/src agents/node e2e && node --test --test-reporter=dot scripts/imports.test.mjs scripts/typed-wire.test.mjs`,
   },
+  { name: 'types', needs: ['typescript'], command: `${BIN}/tsc -b tsconfig.test.json` },
   {
     name: 'scripts',
     needs: ['npm'],

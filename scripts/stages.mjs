@@ -41,6 +41,11 @@ export const STAGES = [
     command: `${BIN}/vitest run --project contract --project planner --project console --project console-model`,
   },
   {
+    name: 'restarts',
+    needs: ['debian', 'typescript'],
+    command: `${BIN}/vitest run --project server restart.test`,
+  },
+  {
     name: 'rtl',
     needs: ['python', 'engine-tests', 'boards'],
     command: `${VENV}/bin/python -m pytest fpga --ignore=fpga/board -q && ${VENV}/bin/python fpga/syn/run.py --check`,
@@ -65,7 +70,7 @@ export const STAGES = [
     name: 'services',
     timed: true,
     needs: ['typescript', 'python', 'engine', 'linkd', 'boards'],
-    command: `${BIN}/vitest run --project server --project agent`,
+    command: `${BIN}/vitest run --project server --project agent --exclude '**/*-restart.test.ts'`,
   },
   {
     name: 'twin',

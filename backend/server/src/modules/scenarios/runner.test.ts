@@ -133,6 +133,7 @@ class World {
         if (!this.listsPolicies) throw new Error(`${name}: refused`);
         return { items: [] };
       case 'listReconfigurations':
+      case 'listDeployments':
         return { items: [] };
       case 'getChain':
         return { deployment_state: 'none' };
@@ -244,7 +245,7 @@ it('leaves nothing behind and is closed, wherever the server is killed and resta
 
 it('does not retry forever when the server stops', async () => {
   // The store goes away after the needs were checked, when the run is stored.
-  const world = new World(10, 'before');
+  const world = new World(12, 'before');
   const { runner, loop } = await serverIn(world);
   await runner.start('reconfiguration', {}, 'user');
   await loop.onApplicationShutdown();

@@ -135,9 +135,9 @@ function because(
   if (judged.length === 0) return 'No site takes any implementation of the NF.';
   if (!chosen) return 'No implementation meets every requirement on any site.';
   const kind = kindOf(chosen);
-  const where = sites[chosen.site]!.id;
   const cheaper = judged.filter((it) => PREFERENCE.indexOf(kindOf(it)) < PREFERENCE.indexOf(kind));
-  if (kind === 'software') return `Software on ${where} meets every requirement and is the cheapest and most flexible.`;
+  if (kind === 'software') return 'Software meets every requirement and is the cheapest and most flexible.';
+  const where = sites[chosen.site]!.id;
   if (kind === 'container' && cheaper.length === 0) return 'Only a container is offered; it meets every requirement.';
   if (cheaper.length === 0) return `Only a ${kind} is offered; ${where} meets every requirement.`;
   const lacks = [...new Set(cheaper.map(({ shortages }) => shortages[0]!.constraint))].join(' and ');

@@ -78,11 +78,10 @@ function takenBy(
     const { board, slot } = implementation.board;
     return { decision: `board on ${board} slot ${slot}`, chosen: [`board on ${board}`] };
   }
-  if (implementation.driver === 'container') {
-    const servers = [...new Set(instances.map(({ server }) => server))];
-    return { decision: `container on ${servers.join(', ')}`, chosen: servers.map((id) => `container on ${id}`) };
-  }
-  return kind === 'software' || kind === null ? null : { decision: 'software', chosen: [] };
+  const servers = [...new Set(instances.map(({ server }) => server))];
+  const how = implementation.driver === 'container' ? 'container' : 'software';
+  if (how === 'software' && (kind === null || (kind === 'software' && servers.length === 0))) return null;
+  return { decision: `${how} on ${servers.join(', ')}`, chosen: servers.map((id) => `${how} on ${id}`) };
 }
 
 function choosing({ candidates }: Plan['reasons'][number], { decision, chosen }: Taken) {

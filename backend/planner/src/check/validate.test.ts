@@ -264,7 +264,7 @@ describe('validateChain', () => {
       ],
     ]);
     const problem = check(definition).find(({ code }) => code === 'ambiguous-edges');
-    expect(problem?.message).toContain('TCP 10.1.2.0:40000 to 10.0.0.2:443');
+    expect(problem?.message).toContain('TCP from 10.1.2.0 to port 443');
   });
 
   it('does not call edges ambiguous that no packet of the class can both match', () => {

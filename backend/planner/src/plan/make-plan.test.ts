@@ -404,7 +404,7 @@ describe('makePlan when it cannot be done', () => {
     expect(both.problems).toEqual([
       expect.objectContaining({ code: 'class-conflict', chain_id: 'id-y', pointer: '/traffic_class' }),
     ]);
-    expect(both.problems[0]!.message).toContain(':90');
+    expect(both.problems[0]!.message).toContain('TCP to port 90');
     expect(plan([web('x', 'client-1', '80-90'), web('y', 'client-1', '91-99')]).feasible).toBe(true);
     expect(plan([web('x', 'client-1', '80-90'), web('y', 'client-2', '80-90')]).feasible).toBe(true);
   });

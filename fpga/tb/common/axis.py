@@ -11,7 +11,7 @@ from typing import Any
 
 import cocotb
 from cocotb.handle import SimHandleBase
-from cocotb.triggers import Event, FallingEdge, ReadOnly
+from cocotb.triggers import Event, FallingEdge, ReadOnly, ValueChange
 
 Chance = Callable[[], bool]
 
@@ -40,6 +40,7 @@ class Source:
     def __init__(self, dut: Any, prefix: str, clk: SimHandleBase, idle: Chance = never) -> None:
         self.idle = idle
         self.waiting: deque[Sent] = deque()
+        self.more = Event()
         self.sent = 0
         self.clk = clk
         self.bus = {name: getattr(dut, f"{prefix}_t{name}") for name in ("data", "keep", "valid", "ready", "last")}
@@ -49,13 +50,16 @@ class Source:
 
     def send(self, frame: bytes, user: int = 0) -> None:
         self.waiting.append(Sent(frame, user))
+        self.more.set()
 
     async def _run(self) -> None:
         while True:
             if not self.waiting:
                 await FallingEdge(self.clk)
                 self.bus["valid"].value = 0
-                continue
+            while not self.waiting:
+                self.more.clear()
+                await self.more.wait()
             item = self.waiting.popleft()
             for at in range(0, len(item.frame), 8):
                 part = item.frame[at : at + 8]
@@ -107,11 +111,19 @@ class Sink:
     async def _run(self) -> None:
         standing: tuple[int, int, int, int] | None = None
         frame, user = bytearray(), 0
+        was_ready: bool | None = None
         while True:
             await FallingEdge(self.clk)
             ready = not self.stall()
-            self.bus["ready"].value = ready
+            if ready != was_ready:
+                self.bus["ready"].value = was_ready = ready
             await ReadOnly()
+            if self.stall is never and standing is None and str(self.bus["valid"].value) == "0":
+                await ValueChange(self.bus["valid"])
+                # Whatever happens while the clock is low happened at its falling edge.
+                if self.clk.value == 1:
+                    await FallingEdge(self.clk)
+                await ReadOnly()
             valid = str(self.bus["valid"].value)
             assert valid in "01", f"{self.prefix}_tvalid is {valid}"
             if valid == "0":

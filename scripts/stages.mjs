@@ -41,11 +41,6 @@ export const STAGES = [
     command: `${BIN}/vitest run --project contract --project planner --project console --project console-model`,
   },
   {
-    name: 'restarts',
-    needs: ['debian', 'typescript'],
-    command: `${BIN}/vitest run --project server restart.test`,
-  },
-  {
     name: 'rtl',
     needs: ['python', 'engine-tests', 'boards'],
     command: `${VENV}/bin/python -m pytest fpga --ignore=fpga/board -q && ${VENV}/bin/python fpga/syn/run.py --check`,
@@ -59,6 +54,13 @@ export const STAGES = [
     name: 'linkd',
     needs: ['linkd-sanitized'],
     command: 'meson test -C twin/linkd/build-asan --no-rebuild --print-errorlogs',
+  },
+  // First, while what the others need is still being built.
+  {
+    name: 'restarts',
+    timed: true,
+    needs: ['debian', 'typescript'],
+    command: `${BIN}/vitest run --project server restart.test`,
   },
   {
     name: 'e2e',

@@ -17,6 +17,9 @@ export const StreamClientMessage = z.discriminatedUnion('type', [
 ]);
 export type StreamClientMessage = z.infer<typeof StreamClientMessage>;
 
+/** The server sends `alive` when it has sent nothing else for this long; a client that hears nothing for longer has lost it. */
+export const STREAM_ALIVE_MS = 1000;
+
 /**
  * Server to client. Events are never dropped or duplicated; `reset` means that the log before `snapshot_at` was trimmed
  * and the client must read resources again. Samples contain only the newest value per key and are never queued.
@@ -32,6 +35,7 @@ export const StreamServerMessage = z.discriminatedUnion('type', [
     slos: z.array(SloStatus),
     coalesced: z.int().min(0),
   }),
+  z.strictObject({ type: z.literal('alive') }),
   z.strictObject({ type: z.literal('refused'), detail: z.string() }),
 ]);
 export type StreamServerMessage = z.infer<typeof StreamServerMessage>;

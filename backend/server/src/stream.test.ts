@@ -1,4 +1,4 @@
-import { API_PREFIX, type Event, StreamServerMessage } from '@orrery/contract';
+import { API_PREFIX, type Event, STREAM_ALIVE_MS, StreamServerMessage } from '@orrery/contract';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import { FakeAgent } from './testing/fake-agent.js';
@@ -96,6 +96,15 @@ describe('the stream', () => {
     expect(one.of('refused').at(-1)).toMatchObject({ detail: 'the session is over' });
     expect(one.closed).toBe(1008);
     expect(await read).toContain('stream of events');
+  });
+
+  it('sends something every second or so, even if there is nothing to tell', async () => {
+    const beganMs = performance.now();
+    const one = await Console.open();
+    await until('signs of life', () => one.of('alive').length >= 3);
+    expect(performance.now() - beganMs).toBeGreaterThanOrEqual(3 * STREAM_ALIVE_MS);
+    await makeEvents(0, 1);
+    await until('the event', () => one.events.length > 0);
   });
 
   it('starts from now without a resume point', async () => {

@@ -55,8 +55,8 @@ export const DIMENSIONS: Readonly<Record<Dimension, { readonly label: string; re
       label: 'Scheduling',
       choices: [
         { value: 'alpine', label: 'Alpine', note: 'The fewest tasks that meet every objective between classes.' },
-        { value: 'semi-manual', label: 'Semi-manual', note: 'A task for each class, weighted by hand.' },
-        { value: 'manual', label: 'Manual', note: 'A task for each module, weighted by hand.' },
+        { value: 'semi-manual', label: 'Semi-manual', note: 'A queue at every branch.' },
+        { value: 'manual', label: 'Manual', note: 'Classifies first, then one task for each class.' },
         { value: 'run-to-completion', label: 'Run to completion', note: 'One task carries each packet to the end.' },
       ],
     },

@@ -1,6 +1,6 @@
 import type { Event, StreamServerMessage } from '@orrery/contract';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { retryDelayMs, type Socket, StreamClient } from './stream-client.js';
+import { retryDelayMs, SILENCE_LIMIT_MS, type Socket, StreamClient } from './stream-client.js';
 
 class FakeSocket implements Socket {
   readonly sent: Record<string, unknown>[] = [];
@@ -81,7 +81,12 @@ describe('StreamClient', () => {
   };
   const cut = () => {
     last().onclose?.();
-    timers.shift()?.run();
+    expire();
+  };
+  /** Lets the only running timer end. */
+  const expire = () => {
+    expect(timers).toHaveLength(1);
+    timers.shift()!.run();
   };
 
   it('authenticates without a place in the log at first, and resumes behind the last event after a cut', () => {
@@ -191,7 +196,47 @@ describe('StreamClient', () => {
     last().onclose?.();
     client.retryNow();
     expect(sockets).toHaveLength(2);
-    expect(timers).toEqual([]);
+  });
+
+  it('takes a connection for lost on which nothing arrives, and resumes on the next', () => {
+    client.start('secret');
+    connect('5-0');
+    last().receive({ type: 'event', event: event('6-0') });
+    for (let n = 0; n < 3; n++) {
+      last().receive({ type: 'alive' });
+      expect(timers.map(({ ms }) => ms)).toEqual([SILENCE_LIMIT_MS]);
+      expect(client.status.state).toBe('connected');
+    }
+    const silent = last();
+    expire();
+    expect(client.status).toMatchObject({ state: 'reconnecting', detail: 'The server was silent for 2.5 s.' });
+    expect(silent.closed).toBe(true);
+    expire();
+    expect(last()).not.toBe(silent);
+    connect();
+    expect(last().sent[0]).toMatchObject({ after: '6-0' });
+    expect(client.status).toMatchObject({ state: 'connected', detail: null });
+  });
+
+  it('takes a connection for lost that never opens, or opens and is never ready', () => {
+    client.start('secret');
+    expire();
+    expect(client.status.state).toBe('reconnecting');
+    expire();
+    last().onopen?.();
+    expire();
+    expect(client.status).toMatchObject({ state: 'reconnecting', attempt: 2 });
+  });
+
+  it('replaces a connection that may be dead, but does not wait for less when it is away already', () => {
+    client.start('secret');
+    connect('5-0');
+    client.renew();
+    expect(sockets).toHaveLength(2);
+    expect(sockets[0]!.closed).toBe(true);
+    last().onclose?.();
+    client.renew();
+    expect(sockets).toHaveLength(2);
   });
 });
 

@@ -42,6 +42,9 @@ export interface StreamEnvironment {
   after(ms: number, run: () => void): () => void;
 }
 
+/** A connection on which nothing arrives for this long is lost, also while the browser still calls it open. */
+export const SILENCE_LIMIT_MS = 2500;
+const CONNECT_LIMIT_MS = 10_000;
 const FIRST_RETRY_MS = 250;
 const LONGEST_RETRY_MS = 8_000;
 
@@ -59,6 +62,7 @@ export class StreamClient {
   #socket: Socket | null = null;
   #token: string | null = null;
   #cancelRetry: (() => void) | null = null;
+  #cancelWatch: (() => void) | null = null;
   #lastEventId: string | null = null;
   #prefixes: readonly string[] = [];
   #ready = false;
@@ -113,6 +117,11 @@ export class StreamClient {
     if (this.#status.state === 'reconnecting' && this.#cancelRetry) this.#connect('reconnecting');
   }
 
+  /** Replaces a connection that may be dead, e.g. because the browser says that it is offline. */
+  renew(): void {
+    if (this.#ready) this.#connect('reconnecting');
+  }
+
   #connect(state: StreamState): void {
     this.#drop();
     this.#set({ state, next_attempt_ms: null });
@@ -123,7 +132,18 @@ export class StreamClient {
       this.#send({ type: 'authenticate', token: this.#token!, ...(after ? { after } : {}) });
     };
     socket.onclose = () => this.#lost();
-    socket.onmessage = ({ data }) => this.#receive(JSON.parse(String(data)) as StreamServerMessage);
+    socket.onmessage = ({ data }) => {
+      this.#watch(SILENCE_LIMIT_MS);
+      this.#receive(JSON.parse(String(data)) as StreamServerMessage);
+    };
+    this.#watch(CONNECT_LIMIT_MS);
+  }
+
+  #watch(limitMs: number): void {
+    this.#cancelWatch?.();
+    this.#cancelWatch = this.environment.after(limitMs, () =>
+      this.#lost(`The server was silent for ${limitMs / 1000} s.`),
+    );
   }
 
   #receive(message: StreamServerMessage): void {
@@ -167,18 +187,20 @@ export class StreamClient {
     }
   }
 
-  #lost(): void {
+  #lost(detail: string | null = null): void {
     this.#drop();
     if (this.#token === null) return;
     const attempt = this.#status.attempt + 1;
     const delay = retryDelayMs(attempt, this.environment.random());
-    this.#set({ state: 'reconnecting', attempt, next_attempt_ms: this.environment.now() + delay });
+    this.#set({ state: 'reconnecting', attempt, next_attempt_ms: this.environment.now() + delay, detail });
     this.#cancelRetry = this.environment.after(delay, () => this.#connect('reconnecting'));
   }
 
   #drop(): void {
     this.#cancelRetry?.();
     this.#cancelRetry = null;
+    this.#cancelWatch?.();
+    this.#cancelWatch = null;
     this.#ready = false;
     const socket = this.#socket;
     this.#socket = null;

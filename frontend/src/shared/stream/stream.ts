@@ -82,6 +82,8 @@ export function startStream(queryClient: QueryClient): void {
   };
   sessionStore.subscribe(follow);
   window.addEventListener('online', () => client.retryNow());
+  // A server on this machine may still be there: a new connection tells.
+  window.addEventListener('offline', () => client.renew());
   follow();
 }
 

@@ -1,4 +1,4 @@
-import { fieldErrors, StreamClientMessage, type StreamServerMessage } from '@orrery/contract';
+import { fieldErrors, STREAM_ALIVE_MS, StreamClientMessage, type StreamServerMessage } from '@orrery/contract';
 import type { WebSocket } from 'ws';
 import type { EventSource } from '../../ports/event-log.js';
 import type { SessionVerifier } from '../../ports/session-verifier.js';
@@ -31,6 +31,8 @@ export class StreamClient {
   private authenticating = false;
   private ready = false;
   private heardMs = Date.now();
+  /** Monotonic clock. */
+  private sentMs = performance.now();
   private readonly pings: NodeJS.Timeout;
 
   constructor(
@@ -55,11 +57,12 @@ export class StreamClient {
     });
   }
 
-  /** Sends new samples unless the client is behind. */
-  flushSamples(): void {
+  /** Sends new samples, or a sign of life where nothing else was sent for a while, unless the client is behind. */
+  flush(): void {
     if (this.socket.bufferedAmount > SAMPLES_BACKLOG_BYTES) return;
     const message = this.mailbox.take();
     if (message) this.send(message);
+    else if (performance.now() - this.sentMs >= STREAM_ALIVE_MS) this.send({ type: 'alive' });
   }
 
   private async take(text: string | null): Promise<void> {
@@ -129,6 +132,8 @@ export class StreamClient {
   }
 
   private send(message: StreamServerMessage): void {
-    if (this.socket.readyState === this.socket.OPEN) this.socket.send(JSON.stringify(message));
+    if (this.socket.readyState !== this.socket.OPEN) return;
+    this.socket.send(JSON.stringify(message));
+    this.sentMs = performance.now();
   }
 }

@@ -81,7 +81,7 @@ class StreamGateway implements OnModuleInit, OnApplicationShutdown {
       for (const { mailbox } of this.clients) mailbox.putSlos(statuses);
     });
     this.flush = setInterval(() => {
-      for (const client of this.clients) client.flushSamples();
+      for (const client of this.clients) client.flush();
     }, FLUSH_MS);
   }
 

@@ -21,6 +21,7 @@ export const SAMPLE_METRICS = {
   instance: {
     pps,
     bps,
+    out_pps: { unit: 'pps', label: 'Packet rate out' },
     drops_pps: { unit: 'pps', label: 'Drops' },
     cpu,
     ...latency,

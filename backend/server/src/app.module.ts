@@ -3,6 +3,7 @@ import { APP_GUARD, APP_INTERCEPTOR } from '@nestjs/core';
 import { AcceleratorsModule } from './modules/accelerators/accelerators.module.js';
 import { ApplicationsModule } from './modules/applications/applications.module.js';
 import { ChainsModule } from './modules/chains/chains.module.js';
+import { DataPathModule } from './modules/data-path/data-path.module.js';
 import { DeploymentsModule } from './modules/deployments/deployments.module.js';
 import { EventsModule } from './modules/events/events.module.js';
 import { FabricModule } from './modules/fabric/fabric.module.js';
@@ -46,6 +47,7 @@ export function appModule(parts: PlatformParts): DynamicModule {
       NodesModule,
       FabricModule,
       AcceleratorsModule,
+      DataPathModule,
       SlosModule,
       OperationsModule,
       PlansModule,

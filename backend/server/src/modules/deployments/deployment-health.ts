@@ -4,6 +4,7 @@ import { CONFIG, type Config } from '../../platform/config.js';
 import type { ControlLoop } from '../../platform/control-loop/control-loop.js';
 import { CONTROL_LOOPS, type ControlLoops } from '../../platform/control-loop/control-loops.js';
 import type { Decision, LoopRun, RunOutcome } from '../../platform/control-loop/definition.js';
+import { DATA_PATH, type DataPath } from '../../ports/data-path.js';
 import { FABRIC_VIEW, type FabricView } from '../../ports/fabric-driver.js';
 import { FLEET, type NodeFleet } from '../../ports/node-fleet.js';
 import { TWIN, type TwinView } from '../../ports/twin-view.js';
@@ -20,8 +21,8 @@ interface Trouble {
 }
 
 /**
- * Marks a running chain degraded because of an unhealthy agent, engine, instance or switch, and running again once all of
- * its instances run and its servers have converged.
+ * Marks a running chain degraded because of an unhealthy agent, engine, instance or switch, or because it loses every packet, and
+ * running again once all of its instances run, its servers have converged and packets get through.
  */
 @Injectable()
 export class DeploymentHealth implements OnApplicationBootstrap, OnApplicationShutdown {
@@ -36,6 +37,7 @@ export class DeploymentHealth implements OnApplicationBootstrap, OnApplicationSh
     @Inject(FLEET) private readonly fleet: NodeFleet,
     @Inject(TWIN) private readonly twin: TwinView,
     @Inject(FABRIC_VIEW) private readonly fabric: FabricView,
+    @Inject(DATA_PATH) private readonly dataPath: DataPath,
   ) {
     this.startedByMs = performance.now() + config.timing.agentStaleMs;
     this.loop = loops.add({
@@ -50,7 +52,8 @@ export class DeploymentHealth implements OnApplicationBootstrap, OnApplicationSh
   }
 
   onApplicationBootstrap(): void {
-    for (const source of [this.fleet, this.state, this.twin, this.fabric]) source.onChange(() => this.loop.wake());
+    for (const source of [this.fleet, this.state, this.twin, this.fabric, this.dataPath])
+      source.onChange(() => this.loop.wake());
     this.loop.wake();
   }
 
@@ -108,7 +111,8 @@ export class DeploymentHealth implements OnApplicationBootstrap, OnApplicationSh
   private troubleOf(chainId: string): Trouble[] {
     const fabric = this.fabric.troubles.map((what) => ({ what: `fabric: ${what}`, isExpected: this.isStarting }));
     const nodes = Object.entries(this.state.desired.nodes);
-    return [...fabric, ...nodes.flatMap(([node, spec]) => this.troubleAt(node, spec, chainId))];
+    const breaks = this.dataPath.breaksOf(chainId).map((what) => ({ what, isExpected: false }));
+    return [...fabric, ...breaks, ...nodes.flatMap(([node, spec]) => this.troubleAt(node, spec, chainId))];
   }
 
   private troubleAt(node: string, spec: NodeSpec, chainId: string): Trouble[] {

@@ -54,6 +54,7 @@ export class CounterRates {
         values.push([sampleKey('instance', now.instance_id, metric), value]);
       put('pps', delta(now.packets_in, past?.packets_in) / seconds);
       put('bps', (8 * delta(now.bytes_in, past?.bytes_in)) / seconds);
+      put('out_pps', delta(now.packets_out, past?.packets_out) / seconds);
       put('drops_pps', delta(total(now.drops), past && total(past.drops)) / seconds);
       put('cpu', now.cpu_share);
       put('queue', now.queue_depth);

@@ -41,6 +41,7 @@ describe('CounterRates', () => {
       'node/s/cpu': 0.5,
       'instance/p.n.0/pps': 500,
       'instance/p.n.0/bps': 400_000,
+      'instance/p.n.0/out_pps': 500,
       'instance/p.n.0/drops_pps': 50,
       'instance/p.n.0/cpu': 0.25,
       'instance/p.n.0/queue': 3,

@@ -16,8 +16,8 @@ const window = (change: Partial<ExitWindow> = {}): ExitWindow => ({
   origin: 'twin',
   ...change,
 });
-const judge = (slo: Slo, given: ExitWindow | null, stale = false) =>
-  evaluateSlo(slo, { chainId: 'p', window: given, prediction: undefined, stale, origin: 'live', nowMs: 1 });
+const judge = (slo: Slo, given: ExitWindow | null, { stale = false, blackout = false } = {}) =>
+  evaluateSlo(slo, { chainId: 'p', window: given, blackout, prediction: undefined, stale, origin: 'live', nowMs: 1 });
 
 describe('evaluateSlo', () => {
   it('compares the percentile with the bound', () => {
@@ -37,7 +37,13 @@ describe('evaluateSlo', () => {
     expect(judge(throughput, window({ covered_s: 1 }))).toMatchObject({ state: 'no-data' });
   });
 
+  it('is violated while the chain loses every packet, whatever was measured before, and nothing is measured', () => {
+    const status = { state: 'violated', measured: null };
+    expect(judge(latency, window(), { blackout: true })).toMatchObject(status);
+    expect(judge(throughput, null, { blackout: true })).toMatchObject(status);
+  });
+
   it('is stale while a measuring agent is away, whatever has been measured', () => {
-    expect(judge(latency, window(), true)).toMatchObject({ state: 'stale', measured: expect.any(Number) });
+    expect(judge(latency, window(), { stale: true })).toMatchObject({ state: 'stale', measured: expect.any(Number) });
   });
 });

@@ -8,6 +8,8 @@ const LEAST_COVER_S = 2;
 export interface SloContext {
   readonly chainId: string;
   readonly window: ExitWindow | null;
+  /** It loses every packet that is offered: what was measured before says nothing. */
+  readonly blackout: boolean;
   readonly prediction: Plan['slos'][number] | undefined;
   /** An agent that measures the chain is away. */
   readonly stale: boolean;
@@ -15,17 +17,17 @@ export interface SloContext {
   readonly nowMs: number;
 }
 
-/** Current status of an objective; `no-data` without packets. */
+/** Current status of an objective; `no-data` without packets, except where all are lost. */
 export function evaluateSlo(slo: Slo, context: SloContext): SloStatus {
-  const { window } = context;
-  const measured = window && window.packets > 0 ? measure(slo, window) : null;
+  const { window, blackout } = context;
+  const measured = window && window.packets > 0 && !blackout ? measure(slo, window) : null;
   const target = slo.kind === 'latency' ? slo.max_us : slo.min_bps;
   const met = measured !== null && (slo.kind === 'latency' ? measured <= target : measured >= target);
   return {
     chain_id: context.chainId,
     slo_id: slo.id,
     kind: slo.kind,
-    state: context.stale ? 'stale' : measured === null ? 'no-data' : met ? 'met' : 'violated',
+    state: context.stale ? 'stale' : blackout ? 'violated' : measured === null ? 'no-data' : met ? 'met' : 'violated',
     target,
     measured,
     predicted: context.prediction?.predicted ?? null,

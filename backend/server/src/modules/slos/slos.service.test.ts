@@ -26,6 +26,7 @@ it('shows every objective as out of date while its loop is paused', async () => 
     { window: () => window } as unknown as Telemetry,
     {} as NodeFleet,
     view,
+    { breaksOf: () => [], onChange: () => undefined },
     { append: () => undefined } as unknown as EventLog,
   );
   const told: SloStatus['state'][] = [];

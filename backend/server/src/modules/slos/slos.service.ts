@@ -4,6 +4,7 @@ import { CONFIG, type Config } from '../../platform/config.js';
 import type { ControlLoop } from '../../platform/control-loop/control-loop.js';
 import { CONTROL_LOOPS, type ControlLoops } from '../../platform/control-loop/control-loops.js';
 import type { LoopRun } from '../../platform/control-loop/definition.js';
+import { DATA_PATH, type DataPath } from '../../ports/data-path.js';
 import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
 import { EVENT_LOG, type EventLog } from '../../ports/event-log.js';
 import { FLEET, type NodeFleet } from '../../ports/node-fleet.js';
@@ -25,6 +26,7 @@ export class SlosService implements SloBoard, OnApplicationBootstrap, OnApplicat
     @Inject(TELEMETRY) private readonly telemetry: Telemetry,
     @Inject(FLEET) private readonly fleet: NodeFleet,
     @Inject(DEPLOYMENT_VIEW) private readonly view: DeploymentView,
+    @Inject(DATA_PATH) private readonly dataPath: DataPath,
     @Inject(EVENT_LOG) private readonly events: EventLog,
   ) {
     const { sloPeriodMs } = config.timing;
@@ -84,10 +86,12 @@ export class SlosService implements SloBoard, OnApplicationBootstrap, OnApplicat
         .filter((exit) => exit.chain_id === chainId && exit.direction === 'forward')
         .flatMap((exit) => exit.servers);
       const window = this.telemetry.window(chainId, WINDOW_S);
+      const blackout = this.dataPath.breaksOf(chainId).length > 0;
       return definition.slos.map((slo) =>
         evaluateSlo(slo, {
           chainId,
           window,
+          blackout,
           prediction: plan.slos.find((each) => each.chain_id === chainId && each.slo_id === slo.id),
           stale: servers.some((server) => !this.fleet.isConnected(server)),
           origin: servers[0] ? this.fleet.originOf(servers[0]) : 'twin',

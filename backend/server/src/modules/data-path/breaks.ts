@@ -1,0 +1,55 @@
+import type { Count, PacketMeter } from './packet-meter.js';
+import type { Section } from './sections.js';
+
+/** Reports of the same packets may lie this far apart. */
+const REPORT_LAG_MS = 500;
+/** How far back packets are looked for. */
+const LOOKBACK_MS = 10_000;
+/** Fewer packets may have been lost by chance. */
+const LEAST_PACKETS = 3;
+/** A counter that was not reported for this long counts nothing. */
+const SILENT_MS = 2000;
+
+/** A section in which the last packets were all lost. */
+export interface Break {
+  readonly section: Section;
+  readonly packets: number;
+}
+
+/** The break of a section at this time; null: none. */
+export function breakIn(section: Section, meter: PacketMeter, nowMs: number): Break | null {
+  const passed = lastPassedOn(section, meter, nowMs);
+  if (!passed) return null;
+  for (const key of section.to.receives) {
+    if (packetsOf(meter.reported(key, passed.fromMs, nowMs)) > 0) return null;
+    const reportedMs = meter.reported(key, nowMs - LOOKBACK_MS, nowMs).at(-1)?.toMs ?? Number.NEGATIVE_INFINITY;
+    if (reportedMs < passed.toMs && nowMs - reportedMs < SILENT_MS) return null;
+  }
+  return { section, packets: Math.round(passed.packets) };
+}
+
+/** Whether packets arrive again where they were lost, or none has been passed on for a while. */
+export function isOver({ section }: Break, meter: PacketMeter, nowMs: number): boolean {
+  const arrive = section.to.receives.some((key) => packetsOf(meter.reported(key, nowMs - SILENT_MS, nowMs)) > 0);
+  const offered = section.from.passes.some((key) => packetsOf(meter.reported(key, nowMs - LOOKBACK_MS, nowMs)) > 0);
+  return arrive || !offered;
+}
+
+/** The latest reports of at least so many packets passed on that some would have arrived; null: not so many. */
+function lastPassedOn({ from }: Section, meter: PacketMeter, nowMs: number): Count | null {
+  const passes = from.passes
+    .flatMap((key) => meter.reported(key, nowMs - LOOKBACK_MS, nowMs - REPORT_LAG_MS))
+    .sort((a, b) => b.toMs - a.toMs);
+  let packets = 0;
+  for (const [n, count] of passes.entries()) {
+    packets += count.packets;
+    if (packets < LEAST_PACKETS) continue;
+    const fromMs = Math.min(...passes.slice(0, n + 1).map((each) => each.fromMs));
+    return { fromMs, toMs: passes[0]!.toMs, packets };
+  }
+  return null;
+}
+
+function packetsOf(counts: readonly Count[]): number {
+  return counts.reduce((total, { packets }) => total + packets, 0);
+}

@@ -1,0 +1,126 @@
+import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import type { Sample } from '@orrery/contract';
+import type { ControlLoop } from '../../platform/control-loop/control-loop.js';
+import { CONTROL_LOOPS, type ControlLoops } from '../../platform/control-loop/control-loops.js';
+import type { LoopRun } from '../../platform/control-loop/definition.js';
+import type { DataPath } from '../../ports/data-path.js';
+import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
+import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastructure-store.js';
+import { TELEMETRY, type Telemetry } from '../../ports/telemetry.js';
+import { type Break, breakIn, isOver } from './breaks.js';
+import { PacketMeter } from './packet-meter.js';
+import { type Section, sectionsOf } from './sections.js';
+
+const TICK_MS = 500;
+const BACKOFF = { firstMs: TICK_MS, mostMs: 5000 };
+const DEADLINE_MS = 5000;
+/** A chain is judged when its counters have been the same ones for this long. */
+const SETTLE_MS = 3000;
+
+interface ChainPath {
+  readonly sections: readonly Section[];
+  /** When it became this; monotonic clock. */
+  readonly sinceMs: number;
+}
+
+/** Compares what each part of a deployed chain passes on with what arrives at the next one. */
+@Injectable()
+export class DataPathService implements DataPath, OnApplicationBootstrap, OnApplicationShutdown {
+  private readonly loop: ControlLoop;
+  private readonly meter = new PacketMeter();
+  private readonly listeners: (() => void)[] = [];
+  private paths: ReadonlyMap<string, ChainPath> = new Map();
+  private counters: ReadonlySet<string> = new Set();
+  private breaks: ReadonlyMap<string, readonly Break[]> = new Map();
+
+  constructor(
+    @Inject(CONTROL_LOOPS) loops: ControlLoops,
+    @Inject(TELEMETRY) private readonly telemetry: Telemetry,
+    @Inject(DEPLOYMENT_VIEW) private readonly view: DeploymentView,
+    @Inject(INFRASTRUCTURE) private readonly infrastructure: InfrastructureStore,
+  ) {
+    this.loop = loops.add({
+      id: 'data-path',
+      title: 'Data path',
+      purpose: 'Compares what each part of a chain passes on with what arrives at the next one.',
+      tickMs: TICK_MS,
+      backoff: BACKOFF,
+      deadlineMs: DEADLINE_MS,
+      onPause: () => this.set(new Map()),
+      run: async (run) => this.look(run, performance.now()),
+    });
+  }
+
+  onApplicationBootstrap(): void {
+    this.telemetry.onSamples((samples) => this.count(samples, performance.now()));
+    this.loop.wake();
+  }
+
+  onApplicationShutdown(): Promise<void> {
+    return this.loop.stop();
+  }
+
+  breaksOf(chainId: string): readonly string[] {
+    return (this.breaks.get(chainId) ?? []).map(textOf);
+  }
+
+  onChange(listener: () => void): void {
+    this.listeners.push(listener);
+  }
+
+  private count(samples: readonly Sample[], nowMs: number): void {
+    for (const { key, value } of samples) if (this.counters.has(key)) this.meter.take(key, value, nowMs);
+  }
+
+  private look({ decide }: LoopRun, nowMs: number): undefined {
+    if (this.loop.status().paused) return;
+    this.follow(nowMs);
+    const breaks = new Map<string, readonly Break[]>();
+    for (const [chainId, { sections, sinceMs }] of this.paths) {
+      if (nowMs - sinceMs < SETTLE_MS) continue;
+      const before = this.breaks.get(chainId) ?? [];
+      const found = sections.flatMap((section) => {
+        const last = before.find((each) => each.section === section);
+        return breakIn(section, this.meter, nowMs) ?? (last && !isOver(last, this.meter, nowMs) ? last : []);
+      });
+      if (found.length > 0) breaks.set(chainId, found);
+      if (textsOf(found) === textsOf(before)) continue;
+      const inputs = { packets: found[0]?.packets ?? 0 };
+      if (found[0]) decide({ subject: chainId, what: 'Packets are lost', why: textsOf(found), inputs });
+      else decide({ subject: chainId, what: 'Packets arrive', why: 'No section loses every packet', inputs });
+    }
+    this.set(breaks);
+  }
+
+  /** Takes over the sections of what is deployed; those of a chain that has not changed stay. */
+  private follow(nowMs: number): void {
+    const { plan } = this.view;
+    const { switches } = this.infrastructure.current.infrastructure;
+    const sections = plan ? sectionsOf(plan, switches) : [];
+    const ids = [...new Set(sections.map(({ chain_id }) => chain_id))];
+    this.paths = new Map(
+      ids.map((id) => {
+        const own = sections.filter(({ chain_id }) => chain_id === id);
+        const past = this.paths.get(id);
+        const isSame = past && JSON.stringify(past.sections) === JSON.stringify(own);
+        return [id, isSame ? past : { sections: own, sinceMs: nowMs }];
+      }),
+    );
+    this.counters = new Set(sections.flatMap(({ from, to }) => [...from.passes, ...to.receives]));
+    this.meter.keepOnly(this.counters);
+  }
+
+  private set(breaks: ReadonlyMap<string, readonly Break[]>): void {
+    const before = this.breaks;
+    this.breaks = breaks;
+    const ids = new Set([...before.keys(), ...breaks.keys()]);
+    if ([...ids].every((id) => textsOf(before.get(id) ?? []) === textsOf(breaks.get(id) ?? []))) return;
+    for (const listener of this.listeners) listener();
+  }
+}
+
+function textOf({ section: { from, to } }: Break): string {
+  return `no packet from ${from.label} arrives at ${to.label}`;
+}
+
+const textsOf = (breaks: readonly Break[]) => breaks.map(textOf).join('; ');

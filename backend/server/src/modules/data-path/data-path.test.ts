@@ -1,0 +1,63 @@
+import { expect, it, onTestFinished } from 'vitest';
+import type { FakeSwitch } from '../../testing/fake-switch.js';
+import { monitorChain } from '../../testing/fixtures.js';
+import { TestServer } from '../../testing/server.js';
+import { until } from '../../testing/wait.js';
+
+const PACKETS_PER_S = 50;
+
+/** Reports what the switch classified and, while `arrives`, the same from the engines, as often as the agents do. */
+function traffic(server: TestServer, leaf: FakeSwitch) {
+  const state = { sent: true, arrives: true };
+  let packets = 0;
+  const classified = setInterval(() => {
+    if (state.sent) packets += PACKETS_PER_S;
+    const samples = {
+      t_ms: Date.now(),
+      interval_ms: 1000,
+      lost: 0,
+      generation: leaf.spec!.generation,
+      entries: [],
+      rules: leaf.rules.map((rule_id) => ({ rule_id, packets, bytes: 100 * packets })),
+    };
+    leaf.send({ type: 'switch-samples', samples });
+  }, 1000);
+  const processed = setInterval(() => {
+    for (const agent of server.agents.values()) agent.sample(state.sent && state.arrives ? PACKETS_PER_S / 5 : 0);
+  }, 200);
+  onTestFinished(() => {
+    clearInterval(classified);
+    clearInterval(processed);
+  });
+  return state;
+}
+
+it('a chain that loses every packet is degraded, and its objectives are violated, until packets arrive', async () => {
+  const server = await TestServer.start({ twin: true });
+  onTestFinished(() => server.stop());
+  await server.bringUp();
+  const { id: chain_id } = await server.api.call('createChain', { body: monitorChain('a') });
+  const { id } = await server.api.call('createDeployment', { body: { chain_id } });
+  await server.finished(id);
+  const state = traffic(server, server.switches.values().next().value!);
+  const deployment = () => server.api.call('getDeployment', { params: { chain_id } });
+  const objective = async () => (await server.api.call('listSlos', { query: { chain_id } })).items[0]!;
+  await until('its objective is met', async () => (await objective()).state === 'met');
+
+  state.arrives = false;
+  await until('it is degraded', async () => (await deployment()).state === 'degraded');
+  await until('its objective is violated', async () => (await objective()).state === 'violated');
+  expect(await objective()).toMatchObject({ measured: null });
+  const { items } = await server.api.call('listEvents', { query: { subject: chain_id, type: 'deployment.degraded' } });
+  expect(items.map(({ message }) => message)).toEqual([
+    expect.stringMatching(/^no packet from the switch arrives at a\.monitor\.0 \(server-\d\)$/),
+  ]);
+
+  state.arrives = true;
+  await until('it recovers', async () => (await deployment()).state === 'running');
+  await until('its objective is met again', async () => (await objective()).state === 'met');
+
+  state.sent = false;
+  await until('nothing is measured', async () => (await objective()).state === 'no-data');
+  expect((await deployment()).state).toBe('running');
+});

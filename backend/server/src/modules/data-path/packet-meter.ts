@@ -1,0 +1,35 @@
+/** How long counts are kept. */
+const KEEP_MS = 15_000;
+/** A first rate, or one after a gap, stands for this time at most. */
+const LONGEST_INTERVAL_MS = 2000;
+
+/** Packets counted by one counter, as reported at `toMs`. */
+export interface Count {
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly packets: number;
+}
+
+/** Packets by counter over the last seconds, from the rates that are reported. Times are of one monotonic clock. */
+export class PacketMeter {
+  private readonly counts = new Map<string, Count[]>();
+
+  take(counter: string, pps: number, nowMs: number): void {
+    const counts = this.counts.get(counter) ?? [];
+    this.counts.set(counter, counts);
+    const lastMs = counts.at(-1)?.toMs ?? nowMs - LONGEST_INTERVAL_MS;
+    const fromMs = Math.max(lastMs, nowMs - LONGEST_INTERVAL_MS);
+    counts.push({ fromMs, toMs: nowMs, packets: (pps * (nowMs - fromMs)) / 1000 });
+    while (counts[0] && counts[0].toMs < nowMs - KEEP_MS) counts.shift();
+  }
+
+  /** Counts that were reported after `afterMs` and not after `untilMs`. */
+  reported(counter: string, afterMs: number, untilMs: number): readonly Count[] {
+    return (this.counts.get(counter) ?? []).filter(({ toMs }) => toMs > afterMs && toMs <= untilMs);
+  }
+
+  /** Forgets counters that are not among these. */
+  keepOnly(counters: ReadonlySet<string>): void {
+    for (const counter of this.counts.keys()) if (!counters.has(counter)) this.counts.delete(counter);
+  }
+}

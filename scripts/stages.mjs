@@ -55,10 +55,8 @@ export const STAGES = [
     needs: ['linkd-sanitized'],
     command: 'meson test -C twin/linkd/build-asan --no-rebuild --print-errorlogs',
   },
-  // First, while what the others need is still being built.
   {
     name: 'restarts',
-    timed: true,
     needs: ['debian', 'typescript'],
     command: `${BIN}/vitest run --project server restart.test`,
   },

@@ -1,5 +1,5 @@
 import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
-import type { Sample } from '@orrery/contract';
+import type { Infrastructure, Plan, Sample } from '@orrery/contract';
 import type { ControlLoop } from '../../platform/control-loop/control-loop.js';
 import { CONTROL_LOOPS, type ControlLoops } from '../../platform/control-loop/control-loops.js';
 import type { LoopRun } from '../../platform/control-loop/definition.js';
@@ -9,7 +9,7 @@ import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastruc
 import { TELEMETRY, type Telemetry } from '../../ports/telemetry.js';
 import { type Break, breakIn, isOver } from './breaks.js';
 import { PacketMeter } from './packet-meter.js';
-import { type Section, sectionsOf } from './sections.js';
+import { grouped, type Section, sectionsOf } from './sections.js';
 
 const TICK_MS = 500;
 const BACKOFF = { firstMs: TICK_MS, mostMs: 5000 };
@@ -29,6 +29,10 @@ export class DataPathService implements DataPath, OnApplicationBootstrap, OnAppl
   private readonly loop: ControlLoop;
   private readonly meter = new PacketMeter();
   private readonly listeners: (() => void)[] = [];
+  private followed: { readonly plan: Plan | null; readonly switches: Infrastructure['switches'] } = {
+    plan: null,
+    switches: [],
+  };
   private paths: ReadonlyMap<string, ChainPath> = new Map();
   private counters: ReadonlySet<string> = new Set();
   private breaks: ReadonlyMap<string, readonly Break[]> = new Map();
@@ -96,11 +100,11 @@ export class DataPathService implements DataPath, OnApplicationBootstrap, OnAppl
   private follow(nowMs: number): void {
     const { plan } = this.view;
     const { switches } = this.infrastructure.current.infrastructure;
+    if (plan === this.followed.plan && switches === this.followed.switches) return;
+    this.followed = { plan, switches };
     const sections = plan ? sectionsOf(plan, switches) : [];
-    const ids = [...new Set(sections.map(({ chain_id }) => chain_id))];
     this.paths = new Map(
-      ids.map((id) => {
-        const own = sections.filter(({ chain_id }) => chain_id === id);
+      [...grouped(sections, ({ chain_id }) => chain_id)].map(([id, own]) => {
         const past = this.paths.get(id);
         const isSame = past && JSON.stringify(past.sections) === JSON.stringify(own);
         return [id, isSame ? past : { sections: own, sinceMs: nowMs }];

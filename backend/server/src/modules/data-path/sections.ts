@@ -13,37 +13,37 @@ export function sectionsOf(
   switches: Infrastructure['switches'],
 ): Section[] {
   const nodes = new Map(graph.nodes.map((node) => [node.id, node]));
-  const after = (id: string | null): GraphNode[] =>
-    graph.edges.flatMap(({ from, to, direction }) => {
-      const next = nodes.get(to);
-      return from === id && direction === 'forward' && next ? [next] : [];
-    });
-  return chains.flatMap(({ chain_id }) => {
-    const first = graph.edges
-      .filter((edge) => edge.chain_id === chain_id && edge.from === null && edge.direction === 'forward')
-      .flatMap(({ to }) => nodes.get(to) ?? []);
-    const rules = fabric.rules.filter((rule) => rule.chain_id === chain_id && rule.kind === 'classify');
-    const classified = switches.flatMap(({ id }) => rules.map((rule) => sampleKey('rule', `${id} ${rule.id}`, 'pps')));
-    const entry: Section = {
-      chain_id,
-      from: { label: 'the switch', passes: classified },
-      to: endOf(chain_id, counted(first, after)),
-    };
-    const own = graph.nodes.flatMap((node): Section[] => {
-      if (node.chain_id !== chain_id || node.kind !== 'nf') return [];
-      // What it passes on includes replies, which leave by an exit that is not counted here.
-      if (graph.edges.some(({ from, direction }) => from === node.id && direction === 'return')) return [];
-      const next = counted(after(node.id), after);
-      if (next.length === 0) return [];
-      const from = { label: labelOf(node), passes: [sampleKey('instance', node.id, 'out_pps')] };
-      return [{ chain_id, from, to: endOf(chain_id, next) }];
-    });
-    return [entry, ...own];
+  const edges = grouped(graph.edges, ({ from }) => from);
+  const after: After = (id) =>
+    (edges.get(id) ?? []).flatMap(({ to, direction }) => (direction === 'forward' ? (nodes.get(to) ?? []) : []));
+  const first = grouped(after(null), ({ chain_id }) => chain_id);
+  const rules = grouped(
+    fabric.rules.filter(({ kind }) => kind === 'classify'),
+    ({ chain_id }) => chain_id,
+  );
+  const entries = chains.map(({ chain_id }): Section => {
+    const passes = switches.flatMap(({ id }) =>
+      (rules.get(chain_id) ?? []).map((rule) => sampleKey('rule', `${id} ${rule.id}`, 'pps')),
+    );
+    const next = counted(first.get(chain_id) ?? [], after);
+    return { chain_id, from: { label: 'the switch', passes }, to: endOf(chain_id, next) };
   });
+  const ofNfs = graph.nodes.flatMap((node): Section[] => {
+    if (node.kind !== 'nf') return [];
+    // What it passes on includes replies, which leave by an exit that is not counted here.
+    if (edges.get(node.id)?.some(({ direction }) => direction === 'return')) return [];
+    const next = counted(after(node.id), after);
+    if (next.length === 0) return [];
+    const from = { label: labelOf(node), passes: [sampleKey('instance', node.id, 'out_pps')] };
+    return [{ chain_id: node.chain_id, from, to: endOf(node.chain_id, next) }];
+  });
+  return [...entries, ...ofNfs];
 }
 
+type After = (id: string | null) => GraphNode[];
+
 /** The nearest nodes that count packets: NFs and exits. None behind a merge: it drops what another branch has dropped. */
-function counted(nodes: readonly GraphNode[], after: (id: string) => GraphNode[]): GraphNode[] {
+function counted(nodes: readonly GraphNode[], after: After): GraphNode[] {
   return nodes.flatMap((node) => {
     if (node.kind === 'merge') return [];
     return node.kind === 'nf' || node.kind === 'exit' ? [node] : counted(after(node.id), after);
@@ -59,4 +59,15 @@ function endOf(chainId: string, nodes: readonly GraphNode[]): Section['to'] {
 
 function labelOf(node: GraphNode): string {
   return node.kind === 'exit' ? 'the exit' : `${node.id} (${node.server})`;
+}
+
+/** Items by key, in order. */
+export function grouped<T, K>(items: readonly T[], keyOf: (item: T) => K): Map<K, T[]> {
+  const groups = new Map<K, T[]>();
+  for (const item of items) {
+    const group = groups.get(keyOf(item));
+    if (group) group.push(item);
+    else groups.set(keyOf(item), [item]);
+  }
+  return groups;
 }

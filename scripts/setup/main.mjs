@@ -17,7 +17,7 @@ import { pythonEnvironment } from './python.mjs';
 const PURPOSES = {
   planning: { groups: ['base'], parts: ['typescript'] },
   twin: { groups: ['base', 'twin'], parts: ['typescript', 'python', 'engine', 'linkd', 'boards'] },
-  bench: { groups: ['base', 'twin'], parts: ['typescript', 'python', 'benches', 'linkd', 'boards'] },
+  bench: { groups: ['base', 'twin', 'bench'], parts: ['typescript', 'python', 'benches', 'linkd', 'boards'] },
   demo: { groups: ['base', 'twin'], parts: ['typescript', 'python', 'engine', 'linkd'], later: ['boards'] },
   test: {
     groups: ['base', 'twin', 'test'],

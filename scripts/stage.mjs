@@ -8,8 +8,13 @@ import { yieldAndEndWithUs } from './setup/progress.mjs';
 /** Time that a stage gets to clean up before it is killed. */
 const GRACE_S = 20;
 const PIPES_MS = 500;
-/** How Vitest, pytest and Playwright, then Meson, report what they skipped. */
-const SKIPPED = [/(\d+) skipped/g, /^Skipped:\s+(\d+)/gm];
+/** How Vitest, pytest, Playwright and Meson report in all what they skipped. */
+const SKIPPED = [
+  /^ *Tests .*?(\d+) skipped/gm,
+  /(\d+) skipped.* in [\d.]+s/g,
+  /^ *(\d+) skipped$/gm,
+  /^Skipped:\s+(\d+)/gm,
+];
 
 /** The running stages: how to end each, and when it has ended. */
 const running = new Set();

@@ -38,6 +38,10 @@ test('running stages can be interrupted together', async () => {
 
 test('what the runners skipped is counted', () => {
   assert.equal(skippedIn('12 passed, 3 skipped in 4.1s\n'), 3);
+  assert.equal(skippedIn('  3 skipped\n  12 passed (4.1s)\n'), 3);
+  const file = ' \x1b[32m✓\x1b[39m board-port.test.ts (40 tests | \x1b[33m2 skipped\x1b[39m) 2659ms\n';
+  const files = ' Test Files  7 passed | 1 skipped (8)\n';
+  assert.equal(skippedIn(`${file}${files}      Tests  38 passed | \x1b[33m2 skipped\x1b[39m (40)\n`), 2);
   assert.equal(skippedIn('\x1b[2m      Tests \x1b[22m 5 passed | \x1b[33m2 skipped\x1b[39m (7)\n'), 2);
   assert.equal(skippedIn('Ok:                 5\nSkipped:            1\n'), 1);
   assert.equal(skippedIn('all passed'), 0);

@@ -17,7 +17,7 @@ import { pythonEnvironment } from './python.mjs';
 const PURPOSES = {
   planning: { groups: ['base'], parts: ['typescript'] },
   twin: { groups: ['base', 'twin'], parts: ['typescript', 'python', 'engine', 'linkd', 'boards'] },
-  bench: { groups: ['base', 'twin', 'bench'], parts: ['typescript', 'python', 'benches', 'linkd', 'boards'] },
+  bench: { groups: ['base', 'twin', 'bench'], parts: ['typescript', 'python', 'benches', 'linkd', 'board-benches'] },
   demo: { groups: ['base', 'twin'], parts: ['typescript', 'python', 'engine', 'linkd'], later: ['boards'] },
   test: {
     groups: ['base', 'twin', 'test'],
@@ -52,6 +52,7 @@ function partsFor({ groups, later = [] }) {
     part('linkd', ['debian'], () => nativeBuild('linkd')),
     // The engine first: two large C++ builds at once would only delay the first.
     part('boards', ['debian', 'engine'], () => boardsBuild({ background: later.includes('boards') })),
+    part('board-benches', ['boards'], () => nativeBuild('board-benches')),
     part('engine-tests', ['engine', 'boards'], () => nativeBuild('engine-tests', { background: true })),
     part('board-tests', ['boards', 'engine-tests'], () => nativeBuild('board-tests', { background: true })),
     part('linkd-sanitized', ['linkd', 'board-tests'], () => nativeBuild('linkd-sanitized', { background: true })),

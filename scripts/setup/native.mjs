@@ -78,6 +78,14 @@ const BUILDS = {
     targets: ['linkd_test'],
     products: ['linkd_test'],
   },
+  'board-benches': {
+    ...BOARDS,
+    title: 'Benchmark of the boards',
+    directory: 'build',
+    options: [],
+    targets: ['board/board-bench'],
+    products: ['board/board-bench'],
+  },
   'board-tests': {
     ...BOARDS,
     title: 'Tests of the boards',

@@ -111,7 +111,7 @@ void run(std::string_view only) {
                         const FrameShape& then) {
     if (name.find(only) == std::string::npos) return;
     const auto nf = find_nf(kind)(config, {});
-    std::printf("%-44s %8.1f cycles a packet\n", name.c_str(), median_cycles(*nf, frames_of(first), frames_of(then)));
+    std::printf("%-44s %8.1f cycles per packet\n", name.c_str(), median_cycles(*nf, frames_of(first), frames_of(then)));
   };
   const FrameShape syn{kTcp, kSyn, 60}, ack{kTcp, kAck, 60}, udp{kUdp, 0, 60};
   const FrameShape syns{kTcp, kSyn, 60, true}, acks{kTcp, kAck, 60, true};

@@ -80,8 +80,9 @@ function takenBy(
   }
   const servers = [...new Set(instances.map(({ server }) => server))];
   const how = implementation.driver === 'container' ? 'container' : 'software';
-  if (how === 'software' && (kind === null || (kind === 'software' && servers.length === 0))) return null;
-  return { decision: `${how} on ${servers.join(', ')}`, chosen: servers.map((id) => `${how} on ${id}`) };
+  if (how === 'software' && kind === null) return null;
+  const chosen = servers.map((id) => `${how} on ${id}`);
+  return { decision: servers.length > 0 ? `${how} on ${servers.join(', ')}` : how, chosen };
 }
 
 function choosing({ candidates }: Plan['reasons'][number], { decision, chosen }: Taken) {

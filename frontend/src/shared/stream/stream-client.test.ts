@@ -1,6 +1,6 @@
 import type { Event, StreamServerMessage } from '@orrery/contract';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { retryDelayMs, SILENCE_LIMIT_MS, type Socket, StreamClient } from './stream-client.js';
+import { CONNECT_LIMIT_MS, retryDelayMs, SILENCE_LIMIT_MS, type Socket, StreamClient } from './stream-client.js';
 
 class FakeSocket implements Socket {
   readonly sent: Record<string, unknown>[] = [];
@@ -196,6 +196,7 @@ describe('StreamClient', () => {
     last().onclose?.();
     client.retryNow();
     expect(sockets).toHaveLength(2);
+    expect(timers.map(({ ms }) => ms)).toEqual([CONNECT_LIMIT_MS]);
   });
 
   it('takes a connection for lost on which nothing arrives, and resumes on the next', () => {

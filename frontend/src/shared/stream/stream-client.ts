@@ -44,7 +44,7 @@ export interface StreamEnvironment {
 
 /** A connection on which nothing arrives for this long is lost, also while the browser still calls it open. */
 export const SILENCE_LIMIT_MS = 2500;
-const CONNECT_LIMIT_MS = 10_000;
+export const CONNECT_LIMIT_MS = 10_000;
 const FIRST_RETRY_MS = 250;
 const LONGEST_RETRY_MS = 8_000;
 

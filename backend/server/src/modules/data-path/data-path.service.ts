@@ -1,5 +1,6 @@
 import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import type { Infrastructure, Plan, Sample } from '@orrery/contract';
+import { grouped } from '@orrery/planner/grouped';
 import type { ControlLoop } from '../../platform/control-loop/control-loop.js';
 import { CONTROL_LOOPS, type ControlLoops } from '../../platform/control-loop/control-loops.js';
 import type { LoopRun } from '../../platform/control-loop/definition.js';
@@ -9,7 +10,7 @@ import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastruc
 import { TELEMETRY, type Telemetry } from '../../ports/telemetry.js';
 import { type Break, breakIn, isOver } from './breaks.js';
 import { PacketMeter } from './packet-meter.js';
-import { grouped, type Section, sectionsOf } from './sections.js';
+import { type Section, sectionsOf } from './sections.js';
 
 const TICK_MS = 500;
 const BACKOFF = { firstMs: TICK_MS, mostMs: 5000 };
@@ -50,7 +51,6 @@ export class DataPathService implements DataPath, OnApplicationBootstrap, OnAppl
       tickMs: TICK_MS,
       backoff: BACKOFF,
       deadlineMs: DEADLINE_MS,
-      onPause: () => this.set(new Map()),
       run: async (run) => this.look(run, performance.now()),
     });
   }

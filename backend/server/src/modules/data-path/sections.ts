@@ -1,4 +1,5 @@
 import { type FabricSpec, type GraphNode, type Infrastructure, type Plan, sampleKey } from '@orrery/contract';
+import { grouped } from '@orrery/planner/grouped';
 
 /** From where packets are passed on to where they should arrive next. Counters are sample keys. */
 export interface Section {
@@ -7,19 +8,22 @@ export interface Section {
   readonly to: { readonly label: string; readonly receives: readonly string[] };
 }
 
+/** Stands for the hosts, which no edge names. */
+const HOSTS = '';
+
 /** The sections of every chain of a plan, in the forward direction. */
 export function sectionsOf(
   { graph, fabric, chains }: { graph: Plan['graph']; fabric: FabricSpec; chains: readonly { chain_id: string }[] },
   switches: Infrastructure['switches'],
 ): Section[] {
   const nodes = new Map(graph.nodes.map((node) => [node.id, node]));
-  const edges = grouped(graph.edges, ({ from }) => from);
+  const edges = grouped(graph.edges, ({ from }) => from ?? HOSTS);
   const after: After = (id) =>
     (edges.get(id) ?? []).flatMap(({ to, direction }) => (direction === 'forward' ? (nodes.get(to) ?? []) : []));
-  const first = grouped(after(null), ({ chain_id }) => chain_id);
+  const first = grouped(after(HOSTS), ({ chain_id }) => chain_id);
   const rules = grouped(
     fabric.rules.filter(({ kind }) => kind === 'classify'),
-    ({ chain_id }) => chain_id,
+    ({ chain_id }) => chain_id ?? '',
   );
   const entries = chains.map(({ chain_id }): Section => {
     const passes = switches.flatMap(({ id }) =>
@@ -33,14 +37,14 @@ export function sectionsOf(
     // What it passes on includes replies, which leave by an exit that is not counted here.
     if (edges.get(node.id)?.some(({ direction }) => direction === 'return')) return [];
     const next = counted(after(node.id), after);
-    if (next.length === 0) return [];
     const from = { label: labelOf(node), passes: [sampleKey('instance', node.id, 'out_pps')] };
     return [{ chain_id: node.chain_id, from, to: endOf(node.chain_id, next) }];
   });
-  return [...entries, ...ofNfs];
+  return [...entries, ...ofNfs].filter(({ to }) => to.receives.length > 0);
 }
 
-type After = (id: string | null) => GraphNode[];
+/** The nodes to which a node, or the hosts, send packets in the forward direction. */
+type After = (id: string) => GraphNode[];
 
 /** The nearest nodes that count packets: NFs and exits. None behind a merge: it drops what another branch has dropped. */
 function counted(nodes: readonly GraphNode[], after: After): GraphNode[] {
@@ -59,15 +63,4 @@ function endOf(chainId: string, nodes: readonly GraphNode[]): Section['to'] {
 
 function labelOf(node: GraphNode): string {
   return node.kind === 'exit' ? 'the exit' : `${node.id} (${node.server})`;
-}
-
-/** Items by key, in order. */
-export function grouped<T, K>(items: readonly T[], keyOf: (item: T) => K): Map<K, T[]> {
-  const groups = new Map<K, T[]>();
-  for (const item of items) {
-    const group = groups.get(keyOf(item));
-    if (group) group.push(item);
-    else groups.set(keyOf(item), [item]);
-  }
-  return groups;
 }

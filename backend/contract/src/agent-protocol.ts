@@ -10,17 +10,26 @@ import { SwitchSpec } from './switch-spec.js';
 import { NodeSamples } from './telemetry.js';
 
 /** Raised on every change that older agents or servers do not understand. */
-export const AGENT_PROTOCOL = 3;
+export const AGENT_PROTOCOL = 4;
 
-export const ObservedInstance = z.strictObject({ id: Id, state: InstanceState, detail: z.string().nullable() });
+/** Longest text of an agent, in characters; it shortens what is longer. */
+export const TEXT_MOST = 4000;
+const Text = z.string().max(TEXT_MOST);
+
+export const ObservedInstance = z.strictObject({ id: Id, state: InstanceState, detail: Text.nullable() });
 export const Observed = z.strictObject({
   generation: Generation.describe('newest generation that is fully applied'),
   state: z.enum(['converged', 'progressing', 'failed']),
-  engine: z.enum(['running', 'starting', 'failed', 'stopped']),
+  engine: z.enum(['running', 'starting', 'unresponsive', 'failed', 'stopped']),
   engine_pid: z.int().min(0).nullable(),
-  instances: z.array(ObservedInstance),
+  instances: z.array(ObservedInstance).max(10_000),
   boards: z.array(ObservedBoard).max(16).default([]),
-  error: z.string().nullable(),
+  error: Text.nullable(),
+  troubles: z
+    .array(z.string().max(300))
+    .max(32)
+    .default([])
+    .describe('what disturbs the data plane of the node although it is applied, such as an interface without a link'),
 });
 export type Observed = z.infer<typeof Observed>;
 
@@ -28,13 +37,13 @@ export const AgentCapabilities = z.strictObject({
   cores: z.int().min(1),
   memory_bytes: z.int().min(0),
   hugepages_bytes: z.int().min(0),
-  dpdk: z.string().nullable(),
+  dpdk: z.string().max(200).nullable(),
   engine_memory: z.enum(['hugepages', 'no-huge']).nullable(),
-  drivers: z.array(z.string()),
-  nfs: z.array(Name),
+  drivers: z.array(z.string().max(40)).max(100),
+  nfs: z.array(Name).max(1000),
   abilities: z.array(EngineAbility).optional().describe('abilities of its engine; absent: none'),
-  iface: z.string(),
-  iface_mac: z.string(),
+  iface: z.string().max(40),
+  iface_mac: z.string().max(40),
   boards: z.array(BoardDescription).max(16).default([]),
   containers: z
     .strictObject({
@@ -50,7 +59,7 @@ const identity = {
   protocol: z.int(),
   node: Name,
   origin: Origin,
-  version: z.string(),
+  version: z.string().max(100),
   join_token: z.string().max(200).nullable(),
   credential: z.string().min(32).max(200).describe('a secret that the agent made and stored before it first connected'),
 };
@@ -73,8 +82,8 @@ export const AgentMessage = z.discriminatedUnion('type', [
   z.strictObject({
     type: z.literal('event'),
     event: z.string().max(100).describe('an `AgentEventType`'),
-    subject: z.string(),
-    message: z.string(),
+    subject: z.string().max(200),
+    message: z.string().max(TEXT_MOST),
     t_ms: TimestampMs,
     data: z.record(z.string(), z.unknown()).describe('fields as declared by the event type'),
   }),
@@ -106,6 +115,13 @@ export const ServerMessage = z.discriminatedUnion('type', [
     instance_id: Id,
     params: z.record(z.string(), z.unknown()),
   }),
-  z.strictObject({ type: z.literal('refused'), detail: z.string() }),
+  z.strictObject({
+    type: z.literal('refused'),
+    detail: z.string(),
+    credential_revoked: z
+      .boolean()
+      .default(false)
+      .describe('the agent is to make a new credential and to present it with a new token'),
+  }),
 ]);
 export type ServerMessage = z.infer<typeof ServerMessage>;

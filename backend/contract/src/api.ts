@@ -1,15 +1,9 @@
 import { z } from 'zod';
 import { APPLICATION_ROUTES } from './api-applications.js';
 import { BOARD_ROUTES } from './api-boards.js';
+import { DEPLOYMENT_ROUTES } from './api-deployments.js';
 import { LOOP_ROUTES } from './api-loops.js';
-import {
-  InstanceStateDump,
-  JoinToken,
-  JoinTokenRequest,
-  SessionInfo,
-  TwinStatus,
-  ValidationResult,
-} from './api-resources.js';
+import { JoinToken, JoinTokenRequest, SessionInfo, TwinStatus, ValidationResult } from './api-resources.js';
 import { SCENARIO_ROUTES } from './api-scenarios.js';
 import { SWITCH_ROUTES } from './api-switches.js';
 import { Chain, ChainDefinition, ChainVersion, PublishRequest } from './chain.js';
@@ -17,24 +11,11 @@ import { Id, Name, StreamId } from './common.js';
 import { Severity } from './events/declare.js';
 import { Event, EventType } from './events/event.js';
 import { Infrastructure } from './infrastructure.js';
-import {
-  Capability,
-  Deployment,
-  DeployRequest,
-  Health,
-  InstanceState,
-  NfInstance,
-  NodeStatus,
-  Operation,
-  OperationState,
-  pageOf,
-  Session,
-  SessionRequest,
-} from './lifecycle.js';
+import { Capability, Health, NodeStatus, pageOf, Session, SessionRequest } from './lifecycle.js';
 import { NfDescriptor } from './nf-descriptor.js';
 import { CertificateRequest, Plan, PlanCertificate, PlanRequest } from './plan.js';
 import { defineRoutes } from './route-definition.js';
-import { byId, page, pageWith } from './route-parameters.js';
+import { byId, logPageWith, page, pageWith } from './route-parameters.js';
 import { InstanceSample, Series, SloStatus } from './telemetry.js';
 import { CaptureRequest, CaptureStatus, Fault, FaultRequest, PcapInfo } from './twin-api.js';
 
@@ -42,8 +23,6 @@ export const API_PREFIX = '/api/v1';
 /** Largest JSON body that the server accepts. */
 export const BODY_LIMIT_BYTES = 1024 * 1024;
 export const PCAP_LIMIT_BYTES = 64 * 1024 * 1024;
-
-const byChain = z.strictObject({ chain_id: Id });
 
 /** Every route of the API. OpenAPI, the server's handlers and checks, and the clients derive from this table. */
 export const ROUTES = defineRoutes({
@@ -295,104 +274,7 @@ export const ROUTES = defineRoutes({
   ...SCENARIO_ROUTES,
   ...LOOP_ROUTES,
   ...SWITCH_ROUTES,
-  listDeployments: {
-    method: 'GET',
-    path: '/deployments',
-    tag: 'deployments',
-    summary: 'List deployments, one per chain',
-    role: 'viewer',
-    query: pageWith({ state: Deployment.shape.state.optional() }),
-    status: 200,
-    response: pageOf(Deployment),
-  },
-  createDeployment: {
-    method: 'POST',
-    path: '/deployments',
-    tag: 'deployments',
-    summary: 'Deploy a plan, or plan and deploy one chain',
-    role: 'operator',
-    body: DeployRequest,
-    status: 202,
-    response: Operation,
-    problems: [404],
-    location: true,
-    creates: true,
-  },
-  getDeployment: {
-    method: 'GET',
-    path: '/deployments/{chain_id}',
-    tag: 'deployments',
-    summary: 'Get the deployment of a chain',
-    role: 'viewer',
-    params: byChain,
-    status: 200,
-    response: Deployment,
-    problems: [404],
-  },
-  deleteDeployment: {
-    method: 'DELETE',
-    path: '/deployments/{chain_id}',
-    tag: 'deployments',
-    summary: 'Undeploy a chain',
-    role: 'operator',
-    params: byChain,
-    status: 202,
-    response: Operation,
-    problems: [404, 409],
-    location: true,
-  },
-  listNfInstances: {
-    method: 'GET',
-    path: '/nf-instances',
-    tag: 'deployments',
-    summary: 'List the NF instances of the running plan with the state that their agents report',
-    role: 'viewer',
-    query: pageWith({
-      chain_id: Id.optional(),
-      server: Name.optional(),
-      nf: Name.optional(),
-      state: InstanceState.optional(),
-    }),
-    status: 200,
-    response: pageOf(NfInstance),
-  },
-  getNfInstanceState: {
-    method: 'GET',
-    path: '/nf-instances/{id}/state',
-    tag: 'deployments',
-    summary: 'Get the internal state of an instance, e.g. the flows of a monitor',
-    role: 'operator',
-    params: byId,
-    query: z.strictObject({ limit: z.coerce.number().int().min(1).max(10_000).default(100) }),
-    status: 200,
-    response: InstanceStateDump,
-    problems: [404, 502],
-  },
-  listOperations: {
-    method: 'GET',
-    path: '/operations',
-    tag: 'operations',
-    summary: 'List operations, newest first',
-    role: 'viewer',
-    query: pageWith({
-      state: OperationState.optional(),
-      kind: Operation.shape.kind.optional(),
-      subject: Id.optional(),
-    }),
-    status: 200,
-    response: pageOf(Operation),
-  },
-  getOperation: {
-    method: 'GET',
-    path: '/operations/{id}',
-    tag: 'operations',
-    summary: 'Get an operation with its steps',
-    role: 'viewer',
-    params: byId,
-    status: 200,
-    response: Operation,
-    problems: [404],
-  },
+  ...DEPLOYMENT_ROUTES,
   listNodes: {
     method: 'GET',
     path: '/nodes',
@@ -418,11 +300,21 @@ export const ROUTES = defineRoutes({
     method: 'POST',
     path: '/nodes/join-tokens',
     tag: 'nodes',
-    summary: 'Create a one-time token with which an agent joins as a node',
+    summary: 'Create a one-time token with which an agent joins as a node of the infrastructure',
     role: 'admin',
     body: JoinTokenRequest,
     status: 201,
     response: JoinToken,
+  },
+  revokeCredential: {
+    method: 'DELETE',
+    path: '/nodes/{id}/credential',
+    tag: 'nodes',
+    summary: 'Revoke the credential of an agent of a real node; it is disconnected and needs a new token',
+    role: 'admin',
+    params: z.strictObject({ id: Name }),
+    status: 204,
+    problems: [404, 409],
   },
   listEvents: {
     method: 'GET',
@@ -430,7 +322,7 @@ export const ROUTES = defineRoutes({
     tag: 'events',
     summary: 'List events in order; `total` counts the whole log',
     role: 'viewer',
-    query: pageWith({
+    query: logPageWith({
       after: StreamId.optional().describe('only events after this one'),
       type: EventType.optional(),
       subject: z.string().max(120).optional(),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Id, Name, RateBps } from './common.js';
+import { Id, Name, RateBps, TimestampMs } from './common.js';
 
 /** `full` replaces shell and slots and takes the links down; `partial` replaces one slot while the others run (CoNFV IV-D). */
 export const LoadKind = z.enum(['full', 'partial']);
@@ -53,6 +53,7 @@ export const ObservedSlot = z.strictObject({
   module: Name.nullable(),
   instance_id: Id.nullable(),
   load: SlotLoad.nullable(),
+  reloads: z.boolean().describe('it is being loaded again with what it has run and lost'),
   detail: z.string().nullable(),
 });
 export type ObservedSlot = z.infer<typeof ObservedSlot>;
@@ -82,7 +83,7 @@ export const ObservedBoard = z.strictObject({
 });
 export type ObservedBoard = z.infer<typeof ObservedBoard>;
 
-/** Counters since the board was powered on. Board time is cycles / clock, never wall-clock time. */
+/** Counters since the agent first read the board, over power failures. Board time is cycles / clock, never wall-clock time. */
 export const BoardSample = z.strictObject({
   board: Name,
   cycles: z.int().min(0),
@@ -99,7 +100,7 @@ export const BoardSample = z.strictObject({
       frames_out: z.int().min(0),
       bytes_in: z.int().min(0),
       bytes_out: z.int().min(0),
-      lost: z.int().min(0).describe('during loads and while the slot could not accept them'),
+      lost: z.int().min(0).describe('dropped by the slot or its ports, or lost with the power of the board'),
       bypassed: z.int().min(0),
     }),
   ),
@@ -134,7 +135,7 @@ export const SlotReservation = z.strictObject({
   ...SlotRef.shape,
   by: z.string().max(60),
   reason: z.string().max(120),
-  since_ms: z.number().min(0),
+  since_ms: TimestampMs.describe('when it was made or last renewed; the ETag'),
 });
 export type SlotReservation = z.infer<typeof SlotReservation>;
 export const ReservationRequest = z.strictObject({ reason: z.string().max(120).default('') });

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { Id, Name, RateBps, TimestampMs } from './common.js';
+import { DelayUs, Id, Name, RateBps, TimestampMs } from './common.js';
 import { Filter } from './filter.js';
 import { Execution, ScheduleMode } from './plan-options.js';
 
-const Position = z.strictObject({ x: z.number(), y: z.number() });
+const Position = z.strictObject({ x: z.number().min(-1e6).max(1e6), y: z.number().min(-1e6).max(1e6) });
 const nodeBase = { id: Name, title: z.string().max(60).optional(), position: Position.optional() };
 
 /** One node of the DAG: where traffic enters, an NF, or where it leaves. */
@@ -36,6 +36,10 @@ export const TrafficClass = z.strictObject({
   match: Filter.default([]).describe('direct attributes only'),
   rate_bps: RateBps.default(10_000_000),
   packet_bytes: z.int().min(64).max(9000).default(800).describe('mean packet length'),
+  fail_closed: z
+    .boolean()
+    .optional()
+    .describe('whether switches drop packets of the class that they do not steer into the chain; absent: no'),
 });
 export type TrafficClass = z.infer<typeof TrafficClass>;
 
@@ -44,13 +48,13 @@ export const Slo = z.discriminatedUnion('kind', [
     id: Name,
     kind: z.literal('latency'),
     percentile: z.number().min(1).max(99.99),
-    max_us: z.number().positive(),
+    max_us: DelayUs.min(0.001),
   }),
   z.strictObject({ id: Name, kind: z.literal('throughput'), min_bps: RateBps }),
 ]);
 export type Slo = z.infer<typeof Slo>;
 
-const ratio = z.number().positive().max(1000);
+const ratio = z.number().min(0.001).max(1000);
 /**
  * An objective between two path classes of a chain (Alpine 5.2.1). A class is named by an edge that is on only one path
  * from ingress to egress.
@@ -74,6 +78,13 @@ export const ClassSlo = z.discriminatedUnion('kind', [
 ]);
 export type ClassSlo = z.infer<typeof ClassSlo>;
 
+/** What an operator wrote beside one part of the chain's YAML: one line for each `#`, without the `#`. */
+export const ChainComment = z.strictObject({
+  before: z.string().max(4000).optional().describe('on the lines above'),
+  after: z.string().max(4000).optional().describe('on the same line, or below the last item of a list'),
+});
+export type ChainComment = z.infer<typeof ChainComment>;
+
 /** NSD: what an operator draws. Pure content, without identity or version. */
 export const ChainDefinition = z.strictObject({
   name: Name,
@@ -84,6 +95,11 @@ export const ChainDefinition = z.strictObject({
   edges: z.array(ChainEdge).max(600),
   slos: z.array(Slo).max(16).default([]),
   class_slos: z.array(ClassSlo).max(16).default([]),
+  comments: z
+    .record(z.string().max(400), ChainComment)
+    .refine((comments) => Object.keys(comments).length <= 1000, 'at most 1000 comments')
+    .optional()
+    .describe('of the YAML, by JSON Pointer with ids in place of indices; they change nothing that runs'),
 });
 export type ChainDefinition = z.infer<typeof ChainDefinition>;
 

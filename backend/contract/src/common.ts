@@ -27,6 +27,15 @@ export const StreamId = z
   .describe('id in the Redis Stream of events: defines the order and is the resume point');
 
 export const RateBps = z.number().min(0).max(1e13).describe('bits per second');
+/** Sizes of memory: up to 1 PiB. */
+export const Bytes = z
+  .int()
+  .min(0)
+  .max(2 ** 50);
+/** Delays and latencies that a plan can be asked to reckon with: up to 1000 s. */
+export const DelayUs = z.number().min(0).max(1e9);
+/** What a slot of a board has, or an NF takes, of each of its resources. */
+export const SlotResources = z.record(Name, z.number().min(0).max(1e9));
 export const Generation = z
   .int()
   .min(0)

@@ -4,8 +4,14 @@ import { FlowKey, FlowRange, MatchTerm, MetadataField } from './filter.js';
 import { HopId } from './node-spec.js';
 import { SparseHistogram } from './telemetry.js';
 
-/** Engine control: one JSON object per line over a unix stream socket. Longest line in bytes. */
+/**
+ * Engine control: one JSON object per line over a unix stream socket. Longest line in bytes. A second socket, with
+ * `HEARTBEAT_SUFFIX` added to the path, answers only the method `heartbeat`, without waiting for other requests;
+ * container NFs and boards have one too.
+ */
 export const ENGINE_LINE_LIMIT = 4 * 1024 * 1024;
+
+export const HEARTBEAT_SUFFIX = '.beat';
 
 export const EnginePort = z.discriminatedUnion('driver', [
   z.strictObject({ name: Id, driver: z.literal('af_packet'), iface: z.string().min(1).max(15) }),
@@ -157,8 +163,9 @@ export const ModuleStats = z.strictObject({
 });
 export const EngineStats = z.strictObject({
   epoch: z.string(),
-  t_ns: z.int(),
+  t_ns: z.number().min(0),
   generation: Generation,
+  graph_digest: z.string().max(64).describe('of the graph that runs, as in the answer of its `apply`; empty: none'),
   cycles_per_second: z.number(),
   workers: z.array(z.strictObject({ worker: z.int(), busy_cycles: z.int(), cpu_ns: z.int() })),
   modules: z.array(ModuleStats),

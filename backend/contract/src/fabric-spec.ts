@@ -3,11 +3,11 @@ import { Generation, Id, Name } from './common.js';
 import { FlowKey, FlowRange, MatchTerm } from './filter.js';
 import { HopId } from './node-spec.js';
 
-/** First hop of a class at the switch. With several targets, the switch hashes `key` and picks by the width of their ranges. */
-export const FabricRule = z.strictObject({
+export const FabricRuleKind = z.enum(['classify', 'hop', 'return', 'guard']);
+
+const RuleFields = z.strictObject({
   id: Id,
   chain_id: Id.nullable(),
-  kind: z.enum(['classify', 'hop', 'return']),
   priority: z.int().min(1).max(60000),
   from_hosts: z.array(Name).describe('hosts whose port the rule applies to; empty: every port'),
   from_servers: z
@@ -16,8 +16,19 @@ export const FabricRule = z.strictObject({
   match: z.array(MatchTerm),
   hop: HopId.nullable().describe('kind `hop`: the tag that is matched'),
   key: FlowKey,
-  targets: z.array(z.strictObject({ range: FlowRange, hop: HopId, server: Name })).min(1),
 });
+const Targets = z.array(z.strictObject({ range: FlowRange, hop: HopId, server: Name }));
+
+/**
+ * What switches do with some packets. `classify` sends a class to its first hop; with several targets, the switch hashes
+ * `key` and picks by the width of their ranges. `hop` forwards by tag, `return` sends replies to the NF that owns their
+ * destination, and `guard` keeps packets of a class that were not classified from being forwarded between hosts.
+ */
+export const FabricRule = z.discriminatedUnion('kind', [
+  RuleFields.extend({ kind: FabricRuleKind.extract(['classify']), targets: Targets.min(1) }),
+  RuleFields.extend({ kind: FabricRuleKind.extract(['hop', 'return']), targets: Targets.length(1) }),
+  RuleFields.extend({ kind: FabricRuleKind.extract(['guard']), targets: Targets.max(0) }),
+]);
 export type FabricRule = z.infer<typeof FabricRule>;
 
 export const FabricSpec = z.strictObject({ generation: Generation, rules: z.array(FabricRule) });

@@ -6,14 +6,18 @@ export function pointerOf(path: readonly PropertyKey[]): string {
   return path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 }
 
-/** Every error with its pointer; for an unknown field the pointer is that of the field, not of its owner. */
+/** More errors than this are not listed. */
+const MOST = 100;
+
+/** The first hundred errors with their pointers; for an unknown field the pointer is that of the field, not of its owner. */
 export function fieldErrors(error: z.ZodError): FieldError[] {
   const errors: FieldError[] = [];
   const visit = (issues: readonly z.core.$ZodIssue[], base: readonly PropertyKey[]): void => {
     for (const issue of issues) {
+      if (errors.length >= MOST) return;
       const path = [...base, ...issue.path];
       if (issue.code === 'unrecognized_keys') {
-        for (const key of issue.keys)
+        for (const key of issue.keys.slice(0, MOST - errors.length))
           errors.push({ pointer: pointerOf([...path, key]), detail: 'is not a known field', code: 'unknown-field' });
       } else if (issue.code === 'invalid_union' && issue.errors.length > 0) {
         visit(nearestBranch(issue.errors), path);

@@ -14,7 +14,7 @@ export type DirectAttribute = z.infer<typeof DirectAttribute>;
 export const FilterTerm = z.strictObject({
   attribute: z.string().regex(/^[a-z][a-z0-9-]*\.[a-z][a-z0-9_-]*$/, 'must be <layer or node>.<attribute>'),
   op: z.enum(['is', 'is-not']).default('is'),
-  value: z.union([z.string().min(1).max(64), z.number()]),
+  value: z.union([z.string().min(1).max(64), z.number().min(0).max(65_535)]),
 });
 export type FilterTerm = z.infer<typeof FilterTerm>;
 

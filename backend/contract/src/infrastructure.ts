@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { IpAddress, MacAddress, Name, Origin, RateBps } from './common.js';
+import { Bytes, DelayUs, IpAddress, MacAddress, Name, Origin, RateBps, SlotResources } from './common.js';
 
 /** An address of a host or server. The fabric delivers it to one interface of the node. */
 export const NodeAddress = z.strictObject({
@@ -14,8 +14,8 @@ export const ServerNode = z.strictObject({
   title: z.string().max(60).optional(),
   origin: Origin,
   cores: z.int().min(1).max(512),
-  ghz: z.number().positive().max(10),
-  memory_bytes: z.int().min(0),
+  ghz: z.number().min(0.01).max(10),
+  memory_bytes: Bytes,
   nics: z.array(Nic).min(1).max(16).describe('the data plane uses the first one'),
   addresses: z.array(NodeAddress).max(16).default([]).describe('on NICs other than the first'),
 });
@@ -44,15 +44,15 @@ export const BoardNode = z.strictObject({
   profile: Name.default('de5').describe('sizes, bandwidths and clock; the twin builds the board from it'),
   device: z.string().max(60),
   slots: z.int().min(1).max(16),
-  clock_mhz: z.number().positive().max(2000).default(200),
-  resources: z.record(Name, z.number().min(0)).describe('of each slot: lut, ff, bram-kib'),
+  clock_mhz: z.number().min(1).max(2000).default(200),
+  resources: SlotResources.describe('of each slot: lut, ff, bram-kib'),
   bandwidth_bps: RateBps,
-  latency_us: z.number().min(0),
+  latency_us: DelayUs,
   load_s: z
-    .strictObject({ full: z.number().min(0), partial: z.number().min(0) })
+    .strictObject({ full: z.number().min(0).max(86_400), partial: z.number().min(0).max(86_400) })
     .default({ full: 12, partial: 2.5 })
     .describe('time to load a bitstream (CoNFV VI)'),
-  cost: z.number().positive().default(1).describe('power and purchase as one figure, relative to other boards'),
+  cost: z.number().min(1e-6).max(1e9).default(1).describe('power and purchase as one figure, relative to other boards'),
 });
 export type BoardNode = z.infer<typeof BoardNode>;
 

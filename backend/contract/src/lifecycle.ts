@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { SlotRef } from './boards.js';
 import { FieldError, Generation, Id, Name, Origin, TimestampMs } from './common.js';
 import { Implementation } from './nf-descriptor.js';
+import { RequestedChange } from './plan.js';
 import { DeploymentOptions } from './plan-options.js';
 
 /** States of an LCM operation occurrence (ETSI SOL005). */
@@ -21,12 +22,20 @@ export const OperationStep = z.strictObject({
   kind: z.string(),
   subject: z.string(),
   summary: z.string(),
-  state: z.enum(['pending', 'running', 'done', 'failed', 'skipped']),
+  state: z.enum(['pending', 'running', 'done', 'failed', 'skipped', 'undone']),
   started_ms: TimestampMs.nullable(),
   ended_ms: TimestampMs.nullable(),
   detail: z.string().nullable(),
 });
 export type OperationStep = z.infer<typeof OperationStep>;
+
+/** What an operation changes for one chain; null: the chain does not run. */
+export const VersionChange = z.strictObject({
+  chain_id: Id,
+  from_version: z.int().min(1).nullable(),
+  to_version: z.int().min(1).nullable(),
+});
+export type VersionChange = z.infer<typeof VersionChange>;
 
 /** Work that outlives its request, which returns `202` with its `Location`. */
 export const Operation = z.strictObject({
@@ -36,6 +45,18 @@ export const Operation = z.strictObject({
   state: OperationState,
   subject: Id.describe('the chain or infrastructure being changed'),
   plan_id: Id.nullable(),
+  request: RequestedChange.describe(
+    'what was asked for, with the versions that were chosen; planned again where something else runs when its turn comes',
+  ),
+  chains: z
+    .array(VersionChange)
+    .describe('the versions that it changes; a chain that keeps its version is planned anew'),
+  set_aside: z
+    .strictObject({ waiting_for: z.array(Name), since_ms: TimestampMs })
+    .nullable()
+    .describe(
+      'in FAILED_TEMP: its change is out of the desired state, so that others go on, until these nodes are back',
+    ),
   by: z.string(),
   steps: z.array(OperationStep),
   error: z.strictObject({ detail: z.string(), errors: z.array(FieldError).default([]) }).nullable(),
@@ -62,6 +83,7 @@ export const Deployment = z.strictObject({
   operation_id: Id,
   state: z.enum(['deploying', 'running', 'degraded', 'undeploying', 'failed']),
   since_ms: TimestampMs,
+  reason: z.string().max(2000).optional().describe('why it is degraded; absent in every other state'),
 });
 export type Deployment = z.infer<typeof Deployment>;
 
@@ -89,7 +111,9 @@ export const NodeStatus = z.strictObject({
   kind: z.enum(['server', 'switch']),
   origin: Origin,
   state: z.enum(['connected', 'disconnected', 'never-seen']),
-  engine: z.enum(['running', 'starting', 'failed', 'stopped', 'unknown']).describe('`unknown` at a switch'),
+  engine: z
+    .enum(['running', 'starting', 'unresponsive', 'failed', 'stopped', 'unknown'])
+    .describe('`unknown` at a switch'),
   generation: z.strictObject({ desired: Generation, observed: Generation }),
   version: z.string().nullable(),
   capabilities: z.record(z.string(), z.unknown()),

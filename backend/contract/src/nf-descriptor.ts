@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Name } from './common.js';
+import { Bytes, DelayUs, Name, SlotResources } from './common.js';
 import { FlowKey } from './filter.js';
 import { SwitchAction } from './infrastructure.js';
 
@@ -33,10 +33,10 @@ export type DerivedAttribute = z.infer<typeof DerivedAttribute>;
 
 /** Cost of one packet; rates follow from the cycles and the server's clock. */
 export const CostProfile = z.strictObject({
-  cycles_per_packet: z.number().positive(),
-  cycles_per_byte: z.number().min(0).default(0),
-  base_latency_us: z.number().min(0),
-  memory_bytes: z.int().min(0),
+  cycles_per_packet: z.number().min(0.001).max(1e9),
+  cycles_per_byte: z.number().min(0).max(1e6).default(0),
+  base_latency_us: DelayUs,
+  memory_bytes: Bytes,
 });
 export type CostProfile = z.infer<typeof CostProfile>;
 
@@ -44,16 +44,14 @@ export const Implementation = z.strictObject({
   kind: z.enum(['software', 'container', 'board']),
   driver: z.enum(['engine', 'process', 'container', 'board']),
   cost: CostProfile,
-  resources: z
-    .record(Name, z.number().min(0))
-    .default({})
-    .describe('resources that a board slot must have; empty for software'),
+  source: z.string().max(200).optional().describe('what measured the cycles, when and on which machine'),
+  resources: SlotResources.default({}).describe('resources that a board slot must have; empty for software'),
 });
 export type Implementation = z.infer<typeof Implementation>;
 
 /** What a switch needs to run the NF in its tables (E2 3.4.1 step 5). */
 export const SwitchOffload = z.strictObject({
-  entries: z.int().min(1).describe('table entries needed with any configuration'),
+  entries: z.int().min(1).max(1_000_000).describe('table entries needed with any configuration'),
   entries_per: z.string().optional().describe('configuration field; each of its items takes one more entry'),
   actions: z.array(SwitchAction).min(1),
 });
@@ -87,7 +85,7 @@ export const NfDescriptor = z.strictObject({
     .default(false)
     .describe('the NF rewrites addresses, so replies must come back through it'),
   scaling: z.strictObject({ max_instances: z.int().min(1).max(1024) }),
-  implementations: z.array(Implementation).min(1),
+  implementations: z.array(Implementation).min(1).max(16),
   offload: SwitchOffload.optional(),
   config_schema: z.record(z.string(), z.unknown()),
   default_config: z.record(z.string(), z.unknown()),

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { LoadKind, LoadPolicy, SlotRef } from './boards.js';
+import { Calibration } from './calibration.js';
 import { ChainProblem, PlannedChain } from './chain.js';
 import { Id, Name, RateBps, TimestampMs } from './common.js';
 import { FabricSpec } from './fabric-spec.js';
@@ -8,6 +9,7 @@ import { InstanceGraph } from './instance-graph.js';
 import { NodeSpec } from './node-spec.js';
 import { ClassForecast, Constraint, Offload, ParallelForm, Quality, Reason, ScheduleForm } from './plan-analysis.js';
 import { DeploymentOptions, PlanOptions } from './plan-options.js';
+import { PredictionBand } from './prediction-band.js';
 
 /** A node of the policy graph, the union of all chains (E2 3.4.1 step 1), after sizing (step 2). */
 export const PGraphNode = z.strictObject({
@@ -34,6 +36,9 @@ export const SloPrediction = z.strictObject({
   kind: z.enum(['latency', 'throughput']),
   target: z.number(),
   predicted: z.number(),
+  band: PredictionBand.nullable().describe(
+    'latency: what single windows of measurement are expected to show; null: throughput',
+  ),
   unit: z.enum(['us', 'bps']),
   met: z.boolean(),
   attainable: z.number().describe('best value that any placement on this hardware could reach'),
@@ -50,6 +55,51 @@ export const PlanStep = z.strictObject({
 });
 export type PlanStep = z.infer<typeof PlanStep>;
 
+/** What an NF must run on. By default an NF stays where it is, and a new one runs in software if it can. */
+export const ImplementationChoice = z.strictObject({
+  chain_id: Id,
+  node_id: Name,
+  on: z.enum(['software', 'container', 'board']),
+  slot: SlotRef.optional().describe('with `board`; absent: the slot with the tightest fit'),
+  load: LoadKind.default('partial'),
+  policy: LoadPolicy.default('hold'),
+});
+export type ImplementationChoice = z.infer<typeof ImplementationChoice>;
+
+/** A change of what runs: `chains` added or replaced and `remove` removed. */
+export const RequestedChange = z.strictObject({
+  chains: z
+    .array(
+      z.strictObject({
+        chain_id: Id,
+        version: z.int().min(0).optional().describe('0 or absent: the draft'),
+        ...DeploymentOptions.shape,
+      }),
+    )
+    .max(64)
+    .default([]),
+  remove: z.array(Id).max(64).default([]),
+  implementations: z.array(ImplementationChoice).max(256).default([]),
+  without_slots: z.array(SlotRef).max(256).default([]).describe('faulty slots, which must not be used'),
+  ...PlanOptions.shape,
+});
+export type RequestedChange = z.infer<typeof RequestedChange>;
+
+/** Longest time that a request may give to a plan. */
+export const MOST_TIME_LIMIT_S = 15;
+
+/** Plans the running chains with a change. */
+export const PlanRequest = RequestedChange.extend({
+  time_limit_s: z
+    .number()
+    .min(1)
+    .max(MOST_TIME_LIMIT_S)
+    .optional()
+    .describe('time that making the plan may take; 10 if absent. There is no plan after it'),
+  on_top_of: Id.optional().describe('a plan to build on that is not running yet; this plan can be deployed after it'),
+});
+export type PlanRequest = z.infer<typeof PlanRequest>;
+
 /** Immutable result of planning; a dry run shows exactly this object and a deployment applies it. */
 export const Plan = z.strictObject({
   id: Id,
@@ -57,6 +107,8 @@ export const Plan = z.strictObject({
   ...PlanOptions.shape,
   infrastructure_revision: z.int().min(0).describe('revision of the infrastructure that was planned for'),
   base_plan: Id.nullable().describe('the plan in effect when this one was made'),
+  request: RequestedChange.describe('what was asked for'),
+  calibration: Calibration.describe('what the latencies were predicted with'),
   chains: z.array(PlannedChain),
   feasible: z.boolean(),
   problems: z.array(ChainProblem.extend({ chain_id: Id })),
@@ -110,37 +162,6 @@ export const Plan = z.strictObject({
   }),
 });
 export type Plan = z.infer<typeof Plan>;
-
-/** What an NF must run on. By default an NF stays where it is, and a new one runs in software if it can. */
-export const ImplementationChoice = z.strictObject({
-  chain_id: Id,
-  node_id: Name,
-  on: z.enum(['software', 'container', 'board']),
-  slot: SlotRef.optional().describe('with `board`; absent: the slot with the tightest fit'),
-  load: LoadKind.default('partial'),
-  policy: LoadPolicy.default('hold'),
-});
-export type ImplementationChoice = z.infer<typeof ImplementationChoice>;
-
-/** Plans the running chains, with `chains` added or replaced and `remove` removed. */
-export const PlanRequest = z.strictObject({
-  chains: z
-    .array(
-      z.strictObject({
-        chain_id: Id,
-        version: z.int().min(0).optional().describe('0 or absent: the draft'),
-        ...DeploymentOptions.shape,
-      }),
-    )
-    .max(64)
-    .default([]),
-  remove: z.array(Id).max(64).default([]),
-  on_top_of: Id.optional().describe('a plan to build on that is not running yet; this plan can be deployed after it'),
-  implementations: z.array(ImplementationChoice).max(256).default([]),
-  without_slots: z.array(SlotRef).max(256).default([]).describe('faulty slots, which must not be used'),
-  ...PlanOptions.shape,
-});
-export type PlanRequest = z.infer<typeof PlanRequest>;
 
 /** Requests bounds on the figures of a plan, as tight as the time limit allows. */
 export const CertificateRequest = z.strictObject({ time_limit_s: z.number().min(1).max(30).default(10) });

@@ -52,6 +52,7 @@ export type ReconfigurationPolicyRequest = z.infer<typeof ReconfigurationPolicyR
 export const ReconfigurationPolicy = z.strictObject({
   id: Id,
   ...policyFields,
+  revision: z.int().min(1).describe('the ETag'),
   load_now: z.number().nullable().describe('current load of the NF, in the unit of the metric; null: not measured'),
   state: z.enum(['watching', 'above', 'below', 'cooling', 'disabled', 'not-deployed']),
 });
@@ -94,9 +95,12 @@ export const Reconfiguration = z.strictObject({
   policy: LoadPolicy,
   moves: z.array(NfMove),
   stages: z.array(StageRecord).describe('always all four, in order'),
-  loads: z.array(LoadResult),
+  loads: z.array(LoadResult).describe('in order; one that was cut off has an error'),
   packets_lost: z.int().min(0).nullable().describe('frames lost during loads; null: nothing was loaded'),
-  detail: z.string().nullable().describe('why it was refused or rolled back, or failed'),
+  detail: z
+    .string()
+    .nullable()
+    .describe('why it was refused or rolled back, or failed; if it completed, what went wrong on the way'),
   started_ms: TimestampMs,
   ended_ms: TimestampMs.nullable(),
 });

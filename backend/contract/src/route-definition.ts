@@ -13,6 +13,7 @@ export type ProblemStatus =
   | 414
   | 415
   | 422
+  | 428
   | 429
   | 431
   | 500
@@ -43,7 +44,7 @@ export interface RouteDefinition {
   readonly location?: boolean;
   /** `Idempotency-Key` is honoured; not with a `body_type`, because the key is bound to the JSON body. */
   readonly creates?: boolean;
-  /** The response has `ETag`; methods other than GET honour `If-Match`. */
+  /** The response has `ETag`; methods other than GET honour `If-Match`, and PUT requires it to overwrite. */
   readonly etag?: boolean;
 }
 

@@ -14,6 +14,7 @@ export function problemStatuses(route: RouteDefinition): ProblemStatus[] {
     ...(route.params ? ([414] as const) : []),
     ...(route.method === 'GET' ? [] : ([413, 415, 422] as const)),
     ...(route.etag && route.method !== 'GET' ? ([412] as const) : []),
+    ...(route.etag && route.method === 'PUT' ? ([428] as const) : []),
     ...(route.creates ? ([409] as const) : []),
     ...(route.twin ? ([409, 502] as const) : []),
     ...(route.problems ?? []),

@@ -22,6 +22,7 @@ export const SAMPLE_METRICS = {
     pps,
     bps,
     out_pps: { unit: 'pps', label: 'Packet rate out' },
+    out_bps: { unit: 'bps', label: 'Bit rate out' },
     drops_pps: { unit: 'pps', label: 'Drops' },
     cpu,
     ...latency,

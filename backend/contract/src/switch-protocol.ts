@@ -9,12 +9,19 @@ export const ObservedPort = z.strictObject({
 });
 export type ObservedPort = z.infer<typeof ObservedPort>;
 
+export const MOST_REPAIRED_RULES = 1000;
+
 /** The state of a switch as its agent sees it. */
 export const ObservedSwitch = z.strictObject({
   generation: Generation.describe('newest generation that is installed'),
   state: z.enum(['converged', 'progressing', 'failed']),
   entries: z.int().min(0).nullable().describe('installed entries; null: not reported'),
   repairs: z.int().min(0).describe('times that the agent reverted foreign changes'),
+  repaired_rules: z
+    .array(Id)
+    .max(MOST_REPAIRED_RULES)
+    .default([])
+    .describe('rules whose entries or groups the last repair restored'),
   ports: z.array(ObservedPort).max(1024),
   error: z.string().max(2000).nullable(),
 });

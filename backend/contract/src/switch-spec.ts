@@ -3,15 +3,19 @@ import { Generation, Id, IpAddress, MacAddress, Name } from './common.js';
 import { DirectAttribute, FlowKey } from './filter.js';
 
 /**
- * Tables in the order in which a packet passes them: `admit` drops packets that no host, gateway or hop may send, `steer`
- * steers classes and replies into chains, `route` forwards by destination address. A table miss drops the packet.
+ * Tables in the order in which a packet passes them: `admit` lists what each port may send, `steer` steers classes and
+ * replies into chains, `route` forwards by destination address. A table miss drops the packet.
  */
 export const SWITCH_TABLES = ['admit', 'steer', 'route'] as const;
 export const SwitchTable = z.enum(SWITCH_TABLES);
 export type SwitchTable = z.infer<typeof SwitchTable>;
 
-/** Width in bits of each numeric field. `ip.fragment` is 1 for every fragment, including the first. */
+/**
+ * Width in bits of each numeric field. `eth.type` follows the source address on the wire: of a frame with a VLAN tag, it is
+ * that of the tag. `ip.fragment` is 1 for every fragment, including the first.
+ */
 export const SWITCH_FIELD_BITS = {
+  'eth.src': 48,
   'eth.dst': 48,
   'eth.type': 16,
   'ip.src': 32,
@@ -54,6 +58,7 @@ export const EntryAction = z.discriminatedUnion('do', [
   z.strictObject({ do: z.literal('output'), port: Name }),
   z.strictObject({ do: z.literal('group'), group: z.int().min(1).max(0x7fff_ffff) }),
   z.strictObject({ do: z.literal('next-table'), table: SwitchTable }),
+  z.strictObject({ do: z.literal('drop') }),
 ]);
 export type EntryAction = z.infer<typeof EntryAction>;
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Generation, Id, Name, Origin, TimestampMs } from './common.js';
-import { FabricRule } from './fabric-spec.js';
+import { FabricRuleKind } from './fabric-spec.js';
 import { ObservedSwitch, SwitchDescription } from './switch-protocol.js';
 import { SwitchEntry, SwitchTable } from './switch-spec.js';
 
@@ -37,7 +37,7 @@ export type SwitchState = z.infer<typeof SwitchState>;
 
 const owner = {
   chain_id: Id.nullable().describe('null: forwarding between hosts, or a rule without a chain'),
-  kind: FabricRule.shape.kind.nullable().describe('kind of its rule; null: forwarding between hosts'),
+  kind: FabricRuleKind.nullable().describe('kind of its rule; null: forwarding between hosts'),
 };
 const counters = {
   packets: Count.nullable().describe('since installation; null: not read yet'),

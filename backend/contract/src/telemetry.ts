@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { BoardSample } from './boards.js';
 import { Id, Name, Origin, TimestampMs } from './common.js';
+import { PredictionBand } from './prediction-band.js';
 import { sampleKey } from './sample-keys.js';
 
 /** Counts by log-linear bucket of nanoseconds, `[bucket, count]`, ascending; bounds in `histogram.ts`. */
@@ -14,7 +15,7 @@ export const InstanceSample = z.strictObject({
   packets_out: z.int().min(0),
   bytes_in: z.int().min(0),
   bytes_out: z.int().min(0),
-  drops: z.record(z.string(), z.int().min(0)).describe('by reason'),
+  drops: z.record(z.string().max(60), z.int().min(0)).describe('by reason'),
   queue_depth: z.int().min(0),
   cpu_share: z.number().min(0).describe('share of one core over the interval'),
   latency_ns: SparseHistogram.describe('from entering the queue to leaving the NF, over the interval'),
@@ -34,11 +35,12 @@ export const NodeSamples = z.strictObject({
   epoch: z.string().max(64).describe('changes when counters restart from zero'),
   seq: z.int().min(0),
   t_ms: TimestampMs,
+  clock_ms: z.number().min(0).describe("the engine's monotonic clock: increases within an epoch"),
   interval_ms: z.number().positive(),
   lost: z.int().min(0).describe('sample sets dropped since the epoch began because there was no receiver'),
   cpu_share: z.number().min(0).describe('of the engine process, over the interval'),
-  instances: z.array(InstanceSample),
-  exits: z.array(ExitSample),
+  instances: z.array(InstanceSample).max(10_000),
+  exits: z.array(ExitSample).max(10_000),
   boards: z.array(BoardSample).max(16).default([]),
 });
 export type NodeSamples = z.infer<typeof NodeSamples>;
@@ -70,10 +72,21 @@ export const SloStatus = z.strictObject({
   chain_id: Id,
   slo_id: Name,
   kind: z.enum(['latency', 'throughput']),
-  state: z.enum(['met', 'violated', 'no-data', 'stale']),
+  state: z.enum(['met', 'violated', 'no-data', 'warming-up', 'stale']),
   target: z.number(),
   measured: z.number().nullable(),
-  predicted: z.number().nullable(),
+  predicted: z
+    .number()
+    .nullable()
+    .describe('latency: what should be measured; throughput: the rate at which the first resource saturates'),
+  band: PredictionBand.nullable().describe('around `predicted`; null: a throughput'),
+  offered: z.number().nullable().describe('throughput that the switches let in; null: not counted, or a latency'),
+  carried: z
+    .number()
+    .min(0)
+    .max(1)
+    .nullable()
+    .describe('share of the offered packets that left the chain or that an NF refused; null where `offered` is'),
   unit: z.enum(['us', 'bps']),
   window_s: z.number(),
   packets: z.int().min(0).describe('packets that the figure is based on'),

@@ -62,8 +62,8 @@ export type PcapInfo = z.infer<typeof PcapInfo>;
 export const CaptureRequest = z.strictObject({
   host: Name,
   filter: z.string().max(200).default('').describe('pcap filter expression'),
-  packets: z.int().min(1).max(10_000).default(100),
-  duration_s: z.number().min(1).max(300).default(10),
+  packets: z.int().min(1).max(10_000).default(1000).describe('stops after so many packets'),
+  duration_s: z.number().min(1).max(300).default(10).describe('or after this time, whichever comes first'),
 });
 export type CaptureRequest = z.infer<typeof CaptureRequest>;
 export const CaptureStatus = z.strictObject({
@@ -81,6 +81,8 @@ export const CaptureStatus = z.strictObject({
       length: z.int(),
     }),
   ),
+  stopped_by: z.enum(['packets', 'duration']).nullable().describe('which limit ended it; null: none, or not yet'),
+  elapsed_s: z.number().min(0).nullable().describe('how long it has captured; null: not ended'),
   detail: z.string().nullable(),
 });
 export type CaptureStatus = z.infer<typeof CaptureStatus>;

@@ -47,7 +47,7 @@ export const BOARD_AGENT_EVENTS = {
   'board.back': agentEvent({
     title: 'Board back',
     about: 'board',
-    data: { ...ofBoard, lost: z.int().describe('frames lost while it was without power') },
+    data: { ...ofBoard, lost: z.int().describe('frames lost while it had no power or did not answer') },
   }),
   'board.poll-failed': agentEvent({ title: 'Board not readable', about: 'board', severity: 'error', data: ofBoard }),
   'board.events-lost': agentEvent({

@@ -12,5 +12,9 @@ export const CHAIN_EVENTS = {
     about: 'chain',
     data: z.object({ version: z.int(), note: z.string() }),
   }),
-  'chain.deleted': event({ title: 'Chain deleted', about: 'chain', data: z.object({ name: Name }) }),
+  'chain.deleted': event({
+    title: 'Chain deleted',
+    about: 'chain',
+    data: z.object({ name: Name, title: z.string().default('') }),
+  }),
 };

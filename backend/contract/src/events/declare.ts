@@ -23,6 +23,7 @@ export type EventSubject =
   | 'reconfiguration'
   | 'scenario-run'
   | 'server'
+  | 'session'
   | 'switch'
   | 'twin';
 

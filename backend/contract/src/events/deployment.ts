@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Id } from '../common.js';
+import { Id, Name } from '../common.js';
 import { event } from './declare.js';
 
 const ofOperation = z.object({ chain_id: Id.describe('subject of the operation') });
@@ -34,6 +34,32 @@ export const DEPLOYMENT_EVENTS = {
   }),
   'operation.completed': event({ title: 'Operation completed', about: 'operation', data: planned }),
   'operation.failed': event({ title: 'Operation failed', about: 'operation', severity: 'error', data: ofOperation }),
+  'operation.replanned': event({ title: 'Operation planned again', about: 'operation', data: planned }),
+  'operation.set-aside': event({
+    title: 'Operation set aside',
+    about: 'operation',
+    severity: 'warning',
+    data: z.object({ ...ofOperation.shape, waiting_for: z.array(Name) }),
+  }),
+  'operation.retried': event({ title: 'Operation tried again', about: 'operation', data: ofOperation }),
+  'operation.rolling-back': event({
+    title: 'Operation is taken back',
+    about: 'operation',
+    severity: 'warning',
+    data: ofOperation,
+  }),
+  'operation.rolled-back': event({
+    title: 'Operation taken back',
+    about: 'operation',
+    severity: 'warning',
+    data: ofOperation,
+  }),
+  'operation.partially-completed': event({
+    title: 'Operation partially completed',
+    about: 'operation',
+    severity: 'warning',
+    data: planned,
+  }),
   'operation.first-packet': event({
     title: 'First packet',
     about: 'operation',

@@ -11,6 +11,7 @@ import { AGENT_EVENTS, NODE_EVENTS } from './node.js';
 import { RECONFIGURATION_EVENTS } from './reconfiguration.js';
 import { SCENARIO_EVENTS } from './scenario.js';
 import { SERVER_EVENTS } from './server.js';
+import { SESSION_EVENTS } from './session.js';
 import { SLO_EVENTS } from './slo.js';
 import { SWITCH_AGENT_EVENTS } from './switch.js';
 import { TWIN_CONTROL_EVENTS, TWIN_EVENTS } from './twin.js';
@@ -37,6 +38,7 @@ export const EVENTS = {
   ...SCENARIO_EVENTS,
   ...TWIN_CONTROL_EVENTS,
   ...SERVER_EVENTS,
+  ...SESSION_EVENTS,
   ...FROM_AGENTS,
   ...FROM_TWIN,
 };

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Generation, Id, Origin } from '../common.js';
+import { Generation, Id, Origin, TimestampMs } from '../common.js';
 import { agentEvent, event } from './declare.js';
 
 /** What the server observes about agents. */
@@ -17,6 +17,27 @@ export const NODE_EVENTS = {
     severity: 'error',
     data: z.object({}),
   }),
+  'node.join-token-created': event({
+    title: 'Join token created',
+    about: 'node',
+    data: z.object({ expires_ms: TimestampMs }),
+  }),
+  'node.joined': event({ title: 'Agent joined with a token', about: 'node', data: z.object({ origin: Origin }) }),
+  'node.refused': event({
+    title: 'Agent refused',
+    about: 'node',
+    severity: 'warning',
+    data: z.object({
+      address: z.string().describe('of the client'),
+      unrecorded: z.int().describe('further refusals since the last such event'),
+    }),
+  }),
+  'node.credential-revoked': event({
+    title: 'Credential of an agent revoked',
+    about: 'node',
+    severity: 'warning',
+    data: z.object({}),
+  }),
   'node.event': event({
     title: 'Event of an unknown type',
     about: 'node',
@@ -26,6 +47,8 @@ export const NODE_EVENTS = {
 };
 
 const process = { pid: z.int() };
+/** `part`: the interface, engine or instance that differs from what was applied to it. */
+const drift = { part: z.string().max(100), difference: z.string().max(300) };
 
 /** What agents report about themselves, the engine and instances. */
 export const AGENT_EVENTS = {
@@ -51,6 +74,18 @@ export const AGENT_EVENTS = {
     data: { generation: Generation, instance_id: Id.nullable() },
   }),
 
+  'drift.found': agentEvent({
+    title: 'Changed by somebody else',
+    about: 'node',
+    severity: 'warning',
+    data: { ...drift, blocked: z.string().nullable().describe('why it is not repaired; null: it is') },
+  }),
+  'drift.repaired': agentEvent({
+    title: 'As desired again',
+    about: 'node',
+    data: { ...drift, ms: z.number().describe('since it was found') },
+  }),
+
   'engine.started': agentEvent({
     title: 'Engine started',
     about: 'node',
@@ -62,6 +97,11 @@ export const AGENT_EVENTS = {
     about: 'node',
     severity: 'error',
     data: process,
+  }),
+  'engine.answers': agentEvent({
+    title: 'Engine responding again',
+    about: 'node',
+    data: { ...process, silent_ms: z.number() },
   }),
   'engine.ended': agentEvent({
     title: 'Engine ended',
@@ -78,6 +118,12 @@ export const AGENT_EVENTS = {
     about: 'instance',
     severity: 'error',
     data: { how: z.string() },
+  }),
+  'instance.unresponsive': agentEvent({ title: 'Instance not responding', about: 'instance', severity: 'error' }),
+  'instance.answers': agentEvent({
+    title: 'Instance responding again',
+    about: 'instance',
+    data: { silent_ms: z.number() },
   }),
   'instance.refused': agentEvent({
     title: 'Configuration refused',

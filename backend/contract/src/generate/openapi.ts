@@ -16,6 +16,7 @@ const PROBLEM_TITLES: Readonly<Record<ProblemStatus, string>> = {
   414: 'A part of the path is too long',
   415: 'Unsupported media type',
   422: 'Well-formed, but a field is invalid; see `errors`',
+  428: 'If-Match is required to overwrite the resource',
   429: 'Too many attempts',
   431: 'Headers too large',
   500: 'Internal error',
@@ -68,9 +69,7 @@ function operation(name: string, route: RouteDefinition, writer: SchemaWriter): 
   const parameters = [
     ...fields(route.params, 'path', writer),
     ...fields(route.query, 'query', writer),
-    ...(route.etag && route.method !== 'GET'
-      ? [header('If-Match', 'the ETag that was read; 412 if the resource has changed since')]
-      : []),
+    ...(route.etag && route.method !== 'GET' ? [header('If-Match', ifMatchText(route))] : []),
     ...(route.creates ? [header('Idempotency-Key', 'repeating a key within a day returns the same response')] : []),
   ];
   return {
@@ -86,6 +85,11 @@ function operation(name: string, route: RouteDefinition, writer: SchemaWriter): 
     ...(route.body_type ? { requestBody: { required: true, content: { [route.body_type]: {} } } } : {}),
     responses: { ...success(route, writer), ...problems(route) },
   };
+}
+
+function ifMatchText({ method }: RouteDefinition): string {
+  const text = 'the ETag that was read, or `*`; 412 if the resource has changed since';
+  return method === 'PUT' ? `${text}; required if the resource exists (428)` : text;
 }
 
 function success(route: RouteDefinition, writer: SchemaWriter): Record<string, unknown> {

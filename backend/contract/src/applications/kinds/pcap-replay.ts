@@ -14,7 +14,7 @@ export type PcapReplayConfig = z.infer<typeof PcapReplayConfig>;
 export const PCAP_REPLAY = defineKind({
   kind: 'pcap-replay',
   title: 'Capture replay',
-  description: "Sends the frames of an uploaded capture from the node's interface.",
+  description: "Sends the frames of an uploaded capture from the node's interface, with its MAC addresses.",
   runs_on: ['host'],
   config: PcapReplayConfig,
   metrics: ['sent', 'errors', 'bits_per_second'],

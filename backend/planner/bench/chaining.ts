@@ -4,9 +4,9 @@ import { serveInTurn } from '../src/chaining/serve.js';
 import { CHAIN_STRATEGIES } from '../src/chaining/strategies.js';
 import { seededRandom } from '../src/random.js';
 import { bestPath, mixedNetwork, randomSla } from '../src/testing/chaining.js';
-import { cpuMs, type Figure } from './measure.js';
+import { cpuMs, type Figure, sized } from './measure.js';
 
-const SLAS = 10_000;
+const SLAS = sized(10_000, 200);
 const HYPER: ChainOptions = { strategy: 'hyper', seed: 1 };
 
 /** 10,000 random SLAs over 20 instances (HYPER VII-C). */
@@ -23,20 +23,21 @@ export function chainingFigures(): Figure[] {
   const answers = (options: ChainOptions) => {
     for (const sla of slas) chain(network, sla, options);
   };
-  const sample = slas.slice(0, 500);
+  const sample = slas.slice(0, sized(500, 20));
   const equal = sample.filter((sla) => {
     const best = bestPath(source, sla);
     const { latency_us, status } = chain(network, sla, HYPER);
     return best === null ? status === 'impossible' : Math.abs(best.latency_us - latency_us!) < 1e-6;
   });
+  const served = slas.slice(0, 1000);
   const kept = (strategy: ChainOptions['strategy']) =>
     (100 *
       serveInTurn(
         network,
-        slas.slice(0, 1000).map((request, i) => ({ request, ended: i < 20 ? [] : [i - 20] })),
+        served.map((request, i) => ({ request, ended: i < 20 ? [] : [i - 20] })),
         { strategy, seed: 1 },
       ).qualified) /
-    1000;
+    served.length;
   const functionOnly = perSla(paths, { strategy: 'function-only', seed: 1 });
   return [
     {

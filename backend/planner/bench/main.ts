@@ -6,14 +6,14 @@ import { placementFigures } from './placement.js';
 import { planFigures } from './plan.js';
 import { scheduleFigures } from './schedule.js';
 
-/** One figure a line, as JSON. */
+/** One figure a line, as JSON. Plans come first, as in a process that makes nothing else. */
 const solver = await testSolver();
 const figures = [
+  ...planFigures(),
   ...placementFigures(),
   ...chainingFigures(),
   ...(await packingFigures(solver)),
   ...(await parallelFigures(solver)),
   ...scheduleFigures(),
-  ...planFigures(),
 ];
 for (const figure of figures) console.log(JSON.stringify(figure));

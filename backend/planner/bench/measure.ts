@@ -9,9 +9,16 @@ export interface Figure {
 }
 
 const WARM_UP_MS = 300;
+/** Tiny parameters, to see that everything runs; the figures mean nothing then. */
+const SMOKE = process.argv.includes('--smoke');
+
+export function sized<T>(whole: T, smoke: T): T {
+  return SMOKE ? smoke : whole;
+}
 
 /** CPU time in ms of one call, the mean over calls of at least `least_ms` in all, after as many to warm up. */
 export function cpuMs(run: () => void, least_ms = 300): number {
+  if (SMOKE) return spend(run, 0);
   spend(run, WARM_UP_MS);
   return spend(run, least_ms);
 }
@@ -42,5 +49,5 @@ export function fittedExponent(points: readonly (readonly [n: number, value: num
 }
 
 export function seeds(count: number): number[] {
-  return Array.from({ length: count }, (_, i) => i + 1);
+  return Array.from({ length: sized(count, 1) }, (_, i) => i + 1);
 }

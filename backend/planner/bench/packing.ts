@@ -3,7 +3,7 @@ import { DEFAULT_PACK_BUDGET, type PackStrategy, packOffline } from '../src/acce
 import type { AcceleratorProblem } from '../src/accelerator/problem.js';
 import type { Solver } from '../src/solver/linear-model.js';
 import { ITEM_MIXES, type ItemMix, mixedDemands } from '../src/testing/accelerators.js';
-import { cpuMs, type Figure, mean, seeds } from './measure.js';
+import { cpuMs, type Figure, mean, seeds, sized } from './measure.js';
 
 const MIXES = Object.keys(ITEM_MIXES) as ItemMix[];
 
@@ -13,14 +13,22 @@ function pack(problem: AcceleratorProblem, strategy: PackStrategy) {
   return packed;
 }
 
-/** Devices for demands in two dimensions (HYPER VII-D), ours beside first-fit decreasing on the same demands. */
+/** Demands: for what is proven, and for what is only fast. */
+const SIZES = sized<readonly [number, number]>([100, 500], [20, 30]);
+/** About 5 % fewer devices than first-fit decreasing (HYPER VII-D). */
+const PUBLISHED_GAIN = 0.95;
+
+/**
+ * Devices for demands in two dimensions (HYPER VII-D), ours beside first-fit decreasing on the same demands by whichever
+ * of its keys (TCAM, throughput, their sum) needs fewest.
+ */
 export async function packingFigures(solver: Solver): Promise<Figure[]> {
-  const ratios = [100, 500].flatMap((n) =>
+  const ratios = SIZES.flatMap((n) =>
     MIXES.map((mix): Figure => {
       const problems = seeds(3).map((seed) => mixedDemands(mix, n, seed));
       const devices = (strategy: PackStrategy) => mean(problems.map((it) => pack(it, strategy).devices.length));
-      const baseline = devices('ffd');
-      const bar = mix === 'uniform' ? { bar: 0.87 * baseline } : {};
+      const baseline = devices('best-of-3-ffd');
+      const bar = mix === 'uniform' ? { bar: PUBLISHED_GAIN * baseline } : {};
       return {
         name: `HYPER devices, ${n} ${mix}`,
         value: devices('bin-completion'),
@@ -34,12 +42,12 @@ export async function packingFigures(solver: Solver): Promise<Figure[]> {
   const above: number[] = [];
   for (const mix of MIXES) {
     for (const seed of seeds(2)) {
-      const problem = mixedDemands(mix, 100, seed);
+      const problem = mixedDemands(mix, SIZES[0], seed);
       const packed = await certifyPacking(problem, pack(problem, 'bin-completion'), solver);
       above.push(packed.status === 'packed' ? packed.devices.length - packed.lower_bound : Number.NaN);
     }
   }
-  const large = mixedDemands('uniform', 500, 1);
+  const large = mixedDemands('uniform', SIZES[1], 1);
   return [
     ...ratios,
     {

@@ -6,7 +6,10 @@ import { seededRandom } from '../src/random.js';
 import type { Solver } from '../src/solver/linear-model.js';
 import { dependent } from '../src/testing/parallel.js';
 import { randomProvisioning } from '../src/testing/provisioning.js';
-import { cpuMs, type Figure, mean, seeds } from './measure.js';
+import { cpuMs, type Figure, mean, seeds, sized } from './measure.js';
+
+/** Moves of the annealing. */
+const STEPS = sized(60_000, 500);
 
 /** A chain whose NFs take 1 to 10 us and of which one pair in four depends on each other. */
 function randomChain(nfs: number, seed: number) {
@@ -19,7 +22,7 @@ function randomChain(nfs: number, seed: number) {
 
 /** Parallel forms of random chains and their instances over servers (HydraNF 6.4). */
 export async function parallelFigures(solver: Solver): Promise<Figure[]> {
-  const chains = seeds(20).map((seed) => randomChain(10, seed));
+  const chains = seeds(20).map((seed) => randomChain(sized(10, 5), seed));
   const build = (strategy: SpgStrategy) =>
     chains.map((it) => buildSpg(it, { strategy, seed: 1, budget: { steps: 500 }, threshold: 0 }));
   const [ours, parabox] = [build('orrery'), build('parabox')];
@@ -27,7 +30,7 @@ export async function parallelFigures(solver: Solver): Promise<Figure[]> {
   const critical = mean(ours.map(({ critical_path }) => critical_path.latency_us));
   const bins = (strategy: SpgStrategy) => mean(build(strategy).map(({ packing }) => packing!.bins.length));
   const ten = chains[0]!;
-  const thirteen = randomChain(13, 1);
+  const thirteen = randomChain(sized(13, 6), 1);
   return [
     {
       name: 'HydraNF latency, 10 NFs, to sequential',
@@ -98,20 +101,20 @@ export async function parallelFigures(solver: Solver): Promise<Figure[]> {
 async function provisioningFigures(solver: Solver): Promise<Figure[]> {
   const problems = seeds(10).map((seed) => randomProvisioning(6, 4, seededRandom(seed)));
   const overhead = (problem: ProvisioningProblem, strategy: ProvisionStrategy) => {
-    const found = provision(problem, { strategy, seed: 1, budget: { steps: 60_000 } });
+    const found = provision(problem, { strategy, seed: 1, budget: { steps: STEPS } });
     return found.feasible ? found.overhead_bits : null;
   };
   const rows: { ours: number; greedy: number; random: number; least: number }[] = [];
   for (const problem of problems) {
-    const found = provision(problem, { strategy: 'annealing', seed: 1, budget: { steps: 60_000 } });
+    const found = provision(problem, { strategy: 'annealing', seed: 1, budget: { steps: STEPS } });
     const [greedy, random] = [overhead(problem, 'greedy'), overhead(problem, 'random')];
     if (!found.feasible || greedy === null || random === null) continue;
-    const exact = await certifyProvisioning(problem, found, solver, { time_limit_s: 10 });
+    const exact = await certifyProvisioning(problem, found, solver, { time_limit_s: sized(10, 1) });
     if (!exact.feasible) continue;
     rows.push({ ours: found.overhead_bits, greedy, random, least: exact.lower_bound_bits });
   }
   const sum = (key: 'ours' | 'greedy' | 'random' | 'least') => mean(rows.map((row) => row[key])) / 1e6;
-  const large = randomProvisioning(20, 12, seededRandom(1));
+  const large = randomProvisioning(sized(20, 4), sized(12, 3), seededRandom(1));
   return [
     {
       name: 'HydraNF overhead, 6 NFs x 4, to greedy',
@@ -138,7 +141,7 @@ async function provisioningFigures(solver: Solver): Promise<Figure[]> {
     },
     {
       name: 'HydraNF provisioning, 20 NFs x 12',
-      value: cpuMs(() => provision(large, { strategy: 'annealing', seed: 1, budget: { steps: 60_000 } })),
+      value: cpuMs(() => provision(large, { strategy: 'annealing', seed: 1, budget: { steps: STEPS } })),
       unit: 'ms',
       better: 'lower',
     },

@@ -3,16 +3,16 @@ import { boundPlacement } from '../src/placement/bound.js';
 import { place } from '../src/placement/place.js';
 import type { PlacementProblem } from '../src/placement/problem.js';
 import { randomIGraph } from '../src/testing/igraphs.js';
-import { cpuMs, type Figure, fittedExponent, mean, seeds } from './measure.js';
+import { cpuMs, type Figure, fittedExponent, mean, seeds, sized } from './measure.js';
 
 /** Descents of the search: with so many a placement of 100 instances stays below 2 ms. */
 const STEPS = 25;
-const SIZES = [20, 50, 100, 200, 500, 1000];
+const SIZES = sized([20, 50, 100, 200, 500, 1000], [20, 100, 120]);
 
 function cutOf(problem: PlacementProblem, strategy: PlanStrategy, steps: number): number {
   const placement = place(problem, { strategy, seed: 1, budget: { steps }, pinned: problem.items.map(() => null) });
   if (!placement.feasible) throw new Error('the instances must fit');
-  return placement.state.cut;
+  return placement.cut_bps;
 }
 
 /** Placement of random instance graphs (E2 3.6.2), ours beside the strawmen on the same graphs. */
@@ -39,7 +39,7 @@ export function placementFigures(): Figure[] {
     },
     {
       name: 'E2 cut, 100 instances, 2,000 descents',
-      value: cut('e2', 2000) / 1e6,
+      value: cut('e2', sized(2000, 30)) / 1e6,
       unit: 'Mb/s',
       better: 'lower',
       baseline: ours / 1e6,
@@ -70,8 +70,10 @@ function proofFigures(hundred: readonly PlacementProblem[]): Figure[] {
     return lower_bound_bps >= cut * (1 - 1e-9);
   });
   const gaps = hundred.slice(0, 3).map((problem) => {
-    const cut = cutOf(problem, 'e2', 2000);
-    return boundPlacement(problem, cut, { exact: { steps: 0 }, spectral: { steps: 100 } }).lower_bound_bps / cut;
+    const cut = cutOf(problem, 'e2', sized(2000, 30));
+    return (
+      boundPlacement(problem, cut, { exact: { steps: 0 }, spectral: { steps: sized(100, 1) } }).lower_bound_bps / cut
+    );
   });
   return [
     {
@@ -95,8 +97,7 @@ function incremental(): Figure {
     pinned: problem.items.map(() => null),
   });
   if (!running.feasible) throw new Error('the instances must fit');
-  const { bin, core } = running.state;
-  const pinned = problem.items.map((_, i) => (i === 100 ? null : { bin: bin[i]!, core: core[i]! }));
+  const pinned = running.places.map((place, i) => (i === 100 ? null : place));
   const value = cpuMs(() => place(problem, { strategy: 'e2', seed: 1, budget: { steps: 1 }, pinned }));
   return { name: 'E2 one more instance beside 100', value, unit: 'ms', better: 'lower', bar: 1.76 };
 }
@@ -107,7 +108,7 @@ function growth(): Figure[] {
     return [n, cpuMs(() => cutOf(problem, 'e2', 1), 200)] as const;
   });
   const before = process.memoryUsage().heapUsed;
-  const large = randomIGraph(1000, 1);
+  const large = randomIGraph(SIZES.at(-1)!, 1);
   const kept = place(large, { strategy: 'e2', seed: 1, budget: { steps: 1 }, pinned: large.items.map(() => null) });
   const heap = (process.memoryUsage().heapUsed - before) / 2 ** 20;
   if (!kept.feasible) throw new Error('the instances must fit');

@@ -1,7 +1,7 @@
 import { planSchedule } from '../src/schedule/plan-schedule.js';
 import type { Mode, ScheduleProblem, StrategyName } from '../src/schedule/problem.js';
 import { binaryTree, randomTree, withRatios } from '../src/testing/schedules.js';
-import { cpuMs, type Figure, fittedExponent, mean, seeds } from './measure.js';
+import { cpuMs, type Figure, fittedExponent, mean, seeds, sized } from './measure.js';
 
 const COSTS = { queue_cycles_per_packet: 0.4, classifier_cycles_per_packet: 0.6 };
 
@@ -19,11 +19,12 @@ function possibleWithoutPolling(problem: ScheduleProblem): boolean {
 /** Trees with CPU-time ratios between all classes (Alpine 5.5). */
 export function scheduleFigures(): Figure[] {
   const eight = seeds(20).map((seed) => withRatios(randomTree(seed, 8, false), 'cpu-time'));
-  const large = binaryTree(9, 1);
+  const large = binaryTree(sized(9, 4), 1);
   const found = eight.map((it) => schedule(it));
   const times = eight.map((it) => cpuMs(() => schedule(it), 20));
   const big = schedule(large);
-  const growth = [3, 5, 7, 9].map((depth) => {
+  const eighteen = seeds(10).map((seed) => withRatios(randomTree(seed, sized(18, 9), true), 'cpu-time'));
+  const growth = sized([3, 5, 7, 9], [2, 3]).map((depth) => {
     const tree = binaryTree(depth, 1);
     return [2 ** (depth + 1) - 1, cpuMs(() => schedule(tree), 100)] as const;
   });
@@ -44,6 +45,19 @@ export function scheduleFigures(): Figure[] {
     {
       name: 'Alpine 8 modules, proven fewest tasks',
       value: (100 * found.filter(({ bound }) => bound.proven_optimal).length) / found.length,
+      unit: '%',
+      better: 'higher',
+      bar: 100,
+    },
+    {
+      name: 'Alpine 18 modules, mean',
+      value: mean(eighteen.map((it) => cpuMs(() => schedule(it), 20))),
+      unit: 'ms',
+      better: 'lower',
+    },
+    {
+      name: 'Alpine 18 modules, proven fewest tasks',
+      value: (100 * eighteen.filter((it) => schedule(it).bound.proven_optimal).length) / eighteen.length,
       unit: '%',
       better: 'higher',
       bar: 100,

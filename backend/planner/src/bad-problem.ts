@@ -10,10 +10,22 @@ export class BadProblem extends Error {
   }
 }
 
-/** Errors: `BadProblem` unless the value is a finite number above or, where allowed, at the least. */
+/** Beyond these, sums, products and quotients of a few figures leave the range in which arithmetic means something. */
+const MOST = 1e30;
+const LEAST_ABOVE_ZERO = 1e-30;
+
+/** Errors: `BadProblem` unless the value is a number above or, where allowed, at the least, and of a size to reckon with. */
 export function requireAtLeast(field: string, value: number, least: number, exclusive = false): void {
-  const sound = Number.isFinite(value) && (exclusive ? value > least : value >= least);
+  const sound = exclusive ? value > least : value >= least;
   if (!sound) throw new BadProblem(field, `must be ${exclusive ? 'above' : 'at least'} ${least}, not ${value}`);
+  if (value > MOST || (value > 0 && value < LEAST_ABOVE_ZERO))
+    throw new BadProblem(field, `must be 0, or from ${LEAST_ABOVE_ZERO} to ${MOST}, not ${value}`);
+}
+
+/** Errors: `BadProblem` unless the value is a whole number in the range. */
+export function requireWhole(field: string, value: number, least: number, most: number): void {
+  if (!Number.isInteger(value) || value < least || value > most)
+    throw new BadProblem(field, `must be a whole number from ${least} to ${most}, not ${value}`);
 }
 
 /** Errors: `BadProblem` when there are more of something than a search can take. */

@@ -8,6 +8,8 @@ import {
 } from '@orrery/contract';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { LOOK_ASIDE } from '../engine-costs.js';
+import { CORE_BUDGET, cyclesPerPacket } from '../igraph/sizing.js';
 import { makePlan } from '../plan/make-plan.js';
 import { board, withBoard } from '../testing/boards.js';
 import { chainOf } from '../testing/chains.js';
@@ -65,6 +67,9 @@ function plan({
   });
 }
 
+/** Of a core that a slot takes per bit per second of packets of the plan's length. */
+const PER_BPS = cyclesPerPacket(LOOK_ASIDE, 800) / (8 * 800 * 1e9);
+
 const choose = (chain: string, on: 'software' | 'board', slot?: SlotRef): ImplementationChoice => ({
   chain_id: `p-${chain}`,
   node_id: 's',
@@ -102,8 +107,37 @@ describe('what boards run', () => {
     expect(placesOf(made)).toEqual([{ id: 'a.s.board-1-0', driver: 'board', server: 'server-1' }]);
     expect(made.reasons.find(({ part }) => part === 'infrastructure')).toMatchObject({
       decision: 'board on board-1 slot 0',
-      because: 'Requested.',
+      because: expect.stringMatching(
+        /^Requested\. board-1 slot 0: .* cycles per packet to forward to it; software needs \d+\.$/,
+      ),
     });
+  });
+
+  describe('rated by module', () => {
+    const bytewise = {
+      ...SLOW,
+      implementations: SLOW.implementations.map((it) =>
+        it.kind === 'board' ? { ...it, cost: { ...it.cost, cycles_per_packet: 1, cycles_per_byte: 1 } } : it,
+      ),
+    };
+    const onBoards = (rate_bps: number, ...chains: string[]) =>
+      plan({
+        chains: chains.map((id) => ({ id, rate_bps })),
+        descriptors: [bytewise, PLAIN],
+        boards: TWO_BOARDS.map((it) => ({ ...it, clock_mhz: 100 })),
+        implementations: chains.map((id) => choose(id, 'board')),
+      });
+
+    it.each([['one'], ['one', 'another']])(
+      'refuses what the module does not carry, though the port would: %s %s',
+      (...chains) => {
+        const made = onBoards(1e9, ...chains.filter(Boolean));
+        expect(made.feasible).toBe(false);
+        expect(made.conflicts[0]).toMatchObject({ constraint: 'throughput', needed: 1e9, unit: 'bps' });
+        expect(made.conflicts[0]!.available).toBeCloseTo(0.799e9, -6);
+        expect(onBoards(0.7e9, ...chains.filter(Boolean)).feasible).toBe(true);
+      },
+    );
   });
 
   it('goes round reserved slots and boards that may not be used', () => {
@@ -146,22 +180,37 @@ describe('what boards run', () => {
   });
 
   it('takes any core of the server of its board, and no more than there is', () => {
-    const boards = [TWO_BOARDS[0]!, board('board-2', 'server-1', { slots: 1 })];
-    const implementations = [choose('a', 'board', BOARD_1), choose('b', 'board', BOARD_2)];
-    const at = (rate_bps: number) =>
-      plan({ chains: ['a', 'b'].map((id) => ({ id, rate_bps })), boards, implementations });
-    const per_bps = nfInstances(at(1e6).graph)[0]!.core_share / 1e6;
-    const instances = nfInstances(at(0.6 / per_bps).graph);
-    expect(instances.map(({ server }) => server)).toEqual(['server-1', 'server-1']);
-    expect(instances[0]!.core).not.toBe(instances[1]!.core);
-    const { feasible, conflicts } = at(1.1 / per_bps);
+    const boards = ['board-1', 'board-2', 'board-3'].map((id) => board(id, 'server-1'));
+    const ids = ['a', 'b', 'c', 'd', 'e'];
+    const at = (count: number, rate_bps: number) => {
+      const chains = ids.slice(0, count).map((id) => ({ id, rate_bps }));
+      return plan({ chains, boards, implementations: chains.map(({ id }) => choose(id, 'board')) });
+    };
+    const rate_bps = 0.6 / PER_BPS;
+    const instances = nfInstances(at(4, rate_bps).graph);
+    expect(instances.map(({ server }) => server)).toEqual(instances.map(() => 'server-1'));
+    expect(new Set(instances.map(({ core }) => core)).size).toBe(4);
+    const { feasible, conflicts } = at(5, rate_bps);
     expect(feasible).toBe(false);
     expect(conflicts).toContainEqual(expect.objectContaining({ constraint: 'cpu', where: 'server-1' }));
   });
 
+  it('takes no more than one core forwards to it', () => {
+    const budget_bps = CORE_BUDGET / PER_BPS;
+    const at = (rate_bps: number, on: readonly ImplementationChoice[] = []) =>
+      plan({ chains: [{ id: 'a', max_us: 150, rate_bps }], implementations: on });
+    // Only the board is fast enough: software takes 200 us.
+    expect(placesOf(at(0.99 * budget_bps))).toMatchObject([{ driver: 'board' }]);
+    expect(placesOf(at(1.01 * budget_bps)).every(({ driver }) => driver === 'engine')).toBe(true);
+    const { feasible, conflicts } = at(1.01 * budget_bps, [choose('a', 'board', BOARD_1)]);
+    expect(feasible).toBe(false);
+    expect(conflicts).toMatchObject([{ constraint: 'throughput', where: 'board-1 slot 0' }]);
+    expect(conflicts[0]!.available).toBeCloseTo(budget_bps, 0);
+  });
+
   it('finds no room where what runs would have to leave its server for it', () => {
-    const descriptors = [withBoard(descriptor('sqli'), 5000), PLAIN];
-    const share = nfInstances(plan({ chains: [{ id: 'b', nf: 'plain' }] }).graph)[0]!.core_share;
+    const descriptors = [withBoard(descriptor('sqli'), 5000), descriptor('plain', { cycles: 10_000 })];
+    const share = nfInstances(plan({ chains: [{ id: 'b', nf: 'plain' }], descriptors }).graph)[0]!.core_share;
     const rate_bps = (0.8 / share) * 1e6;
     const running = ['b', 'c', 'd', 'e'].map((id) => ({ id, nf: 'plain', rate_bps }));
     const asked = { id: 'a', rate_bps };

@@ -1,10 +1,13 @@
 import { type NfDescriptor, nfInstances, type Plan } from '@orrery/contract';
+import { type Budget, requireTime } from '../budget.js';
 import type { AssignedImplementation, AssignedImplementations } from '../check/assigned-implementation.js';
+import { chainsById } from '../check/chains-by-id.js';
 import { boardImplementation } from '../check/implementation.js';
 import { binsOf } from '../placement/problem.js';
 import { fillSlots, type SlotDemand } from './fill-slots.js';
 import { type AssignmentInput, type ImplementationRequest, requestsOf } from './implementation-requests.js';
 import { choiceFor } from './infrastructure-reasons.js';
+import { type BoardHosts, boardHosts, offeredRateBps } from './slot-rate.js';
 import { freeSlots, isUsable } from './usable-slots.js';
 
 type PGraphNode = Plan['pgraph']['nodes'][number];
@@ -22,20 +25,28 @@ export interface Assignment {
  * containers or on boards stay there while they may; everything else runs in software if it can. Several new NFs in an
  * empty plan are packed together (offline, bin completion); later ones take the tightest fit (online). A slot in use is not
  * free even if its user leaves with this plan, because a module is loaded before traffic is steered to it.
+ * Errors: `OutOfTime`.
  */
-export function assignImplementations(input: AssignmentInput, pgraph: Plan['pgraph']): Assignment {
-  const requests = requestsOf(input, pgraph);
+export function assignImplementations(
+  input: AssignmentInput,
+  pgraph: Plan['pgraph'],
+  time: Pick<Budget, 'expired'> = {},
+): Assignment {
+  const requests = requestsOf(input, pgraph, time);
   const implementations = new Map<string, AssignedImplementation>();
   const because = new Map<string, string>();
   const demands: SlotDemand[] = [];
+  const hosts = boardHosts(binsOf(input.infrastructure));
   for (const { node, descriptor, request } of requests.list) {
+    requireTime(time);
     if (request.because) because.set(node.id, request.because);
     if (request.implementation) implementations.set(node.id, request.implementation);
-    else demands.push(demandOf(input, pgraph, node, descriptor, request));
+    else demands.push(demandOf(input, pgraph, node, descriptor, request, hosts));
   }
-  const filled = fillSlots(demands, freeSlots(input), { offline: input.base === null });
+  const filled = fillSlots(demands, freeSlots(input), { offline: input.base === null, ...time });
+  const demanded = new Map(demands.map((demand) => [demand.node, demand]));
   for (const [node, { board, slot }] of filled.slots) {
-    const { load, policy } = demands.find((demand) => demand.node === node)!;
+    const { load, policy } = demanded.get(node)!;
     implementations.set(node, { driver: 'board', board: { board, slot, load, policy } });
   }
   return { implementations, because, problems: requests.problems, conflicts: [...filled.conflicts] };
@@ -47,13 +58,17 @@ function demandOf(
   node: PGraphNode,
   descriptor: NfDescriptor,
   { slot, load, policy }: Extract<ImplementationRequest, { implementation: null }>,
+  hosts: BoardHosts,
 ): SlotDemand {
+  const module = boardImplementation(descriptor)!;
+  const { definition } = chainsById(input.chains).get(node.chain_id)!;
   const { bound_us, others_us } = choiceFor({ ...input, bins: binsOf(input.infrastructure), pgraph }, node, descriptor);
   return {
     node: node.id,
     nf: node.nf,
-    need: boardImplementation(descriptor)!.resources,
+    need: module.resources,
     throughput_bps: node.load_bps,
+    rateOn: (board) => offeredRateBps(module, definition.traffic_class.packet_bytes, board, hosts),
     // A requested implementation is used even if it misses an objective, which the plan then reports.
     latency_us: slot ? Number.MAX_SAFE_INTEGER : Math.max(0, bound_us - others_us),
     slot,
@@ -68,8 +83,9 @@ function demandOf(
  */
 export function abandonedBy(input: AssignmentInput, graph: Plan['graph']): string[] {
   const stay = new Set(nfInstances(graph).map(({ id }) => id));
-  return nfInstances(input.base?.graph).flatMap(({ id, driver, server, board }) => {
+  const gone = nfInstances(input.base?.graph).filter(({ id, driver, server, board }) => {
     const lost = driver === 'container' && !input.container_servers.includes(server);
-    return lost || (board && !isUsable(input, board) && !stay.has(id)) ? [id] : [];
+    return lost || (board && !isUsable(input, board) && !stay.has(id));
   });
+  return gone.map(({ id }) => id);
 }

@@ -21,11 +21,12 @@ const MOST_EMPTIED = 7;
 export function binCompletion(model: PackingModel, random: Random, budget: Budget): OpenDevice[] | null {
   const search = new Search(model, random);
   const bound = dimensionBound(model);
-  const spent = () => search.steps >= budget.steps || (budget.expired?.() ?? false);
+  const expired = () => budget.expired?.() ?? false;
+  const spent = () => search.steps >= budget.steps || expired();
   const all = Int32Array.from({ length: model.n }, (_, i) => i);
   let best: OpenDevice[] | null = null;
   let bestCost = Number.POSITIVE_INFINITY;
-  for (let r = 0; r < RESTARTS && bestCost > bound && (best === null || !spent()); r++) {
+  for (let r = 0; r < RESTARTS && bestCost > bound && !(best === null ? expired() : spent()); r++) {
     const packed = search.pack(all, model.count, r === 0 ? 0 : PERTURBATION);
     if (!packed) continue;
     const cost = costOf(model, packed);

@@ -40,14 +40,16 @@ export async function certifyPacking(
   if (packed.status !== 'packed') throw new BadProblem('/devices', 'must hold a packing');
   const model = modelOf(problem);
   checkPacking(model, packed.devices);
-  const simple = Math.max(dimensionBound(model), packed.proof === 'exhaustive search' ? packed.lower_bound : 0);
-  if (solver === null || model.n === 0 || packed.cost <= simple * (1 + 1e-9))
-    return packedAs(problem, packed.devices, simple, packed.proof);
+  const { unit } = model;
+  const simple = Math.max(dimensionBound(model), packed.proof === 'exhaustive search' ? packed.lower_bound / unit : 0);
+  const known = costOf(model, packed.devices);
+  if (solver === null || model.n === 0 || known <= simple * (1 + 1e-9))
+    return packedAs(problem, packed.devices, simple * unit, packed.proof);
   const generation = new ColumnGeneration(model, packed.devices, solver, limits);
   const bound = await generation.bound(simple);
-  const polished = packed.cost > bound * (1 + 1e-9) ? await generation.polish() : null;
-  const better = polished && costOf(model, polished) < packed.cost - 1e-9 ? polished : packed.devices;
-  return packedAs(problem, better, bound, bound > simple ? 'column generation' : packed.proof);
+  const polished = known > bound * (1 + 1e-9) ? await generation.polish() : null;
+  const better = polished && costOf(model, polished) < known * (1 - 1e-9) ? polished : packed.devices;
+  return packedAs(problem, better, bound * unit, bound > simple ? 'column generation' : packed.proof);
 }
 
 function checkPacking(model: PackingModel, devices: readonly OpenDevice[]): void {

@@ -1,6 +1,8 @@
 import { type ImplementationChoice, type NfDescriptor, nfInstances, type Plan } from '@orrery/contract';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { LOOK_ASIDE } from '../engine-costs.js';
+import { cyclesPerPacket } from '../igraph/sizing.js';
 import type { PlanInput } from '../plan/input.js';
 import { makePlan } from '../plan/make-plan.js';
 import { board, withBoard } from '../testing/boards.js';
@@ -9,6 +11,7 @@ import { withContainer } from '../testing/containers.js';
 import { descriptor } from '../testing/descriptors.js';
 import { rack } from '../testing/infrastructure.js';
 import { nodesIn } from '../transition/phases.js';
+import { forwardedRateBps } from './slot-rate.js';
 
 const NF = withContainer(descriptor('nf'));
 const OFFERING = ['server-2'];
@@ -90,7 +93,11 @@ describe('what runs in a container', () => {
     const infrastructure = { ...rack({ servers: 3, ghz: 1, cores: 4 }), boards: [board('board-1', 'server-1')] };
     const made = plan({ nf, max_us: 150, infrastructure });
     expect(placesOf(made)).toEqual(IN_CONTAINER);
-    expect(reasonOf(made)!.because).toBe('Software falls short in latency; a container meets every requirement.');
+    const gbps = (forwardedRateBps(1e9, 800) / 1e9).toPrecision(2);
+    const forwards = Math.round(cyclesPerPacket(LOOK_ASIDE, 800));
+    expect(reasonOf(made)!.because).toBe(
+      `Software falls short in latency; a container meets every requirement. A slot of board-1: ${gbps} Gb/s with packets of 800 bytes; the engine spends ${forwards} cycles per packet to forward to it; software needs 200000.`,
+    );
   });
 
   it('is an NF that has no other form, and cannot be planned where nobody offers containers', () => {
@@ -121,11 +128,11 @@ describe('what runs in a container', () => {
   it('moves to another server that offers containers when that is asked for and its own does not any more', () => {
     const base = plan(inContainer('a'));
     const moved = plan({ base, ...inContainer('a'), container_servers: ['server-3'] });
-    expect(placesOf(moved)).toEqual([{ ...IN_CONTAINER[0], server: 'server-3' }]);
+    expect(placesOf(moved)).toEqual([{ ...IN_CONTAINER[0], id: 'p.a.container-0-2', server: 'server-3' }]);
     expect(moved.abandoned).toEqual(['p.a.container-0']);
     const first = nodesIn('prepare', base.nodes, moved.nodes, new Set(moved.abandoned));
     expect(first['server-2']!.instances).toEqual([]);
-    expect(first['server-3']!.instances.map(({ id }) => id)).toEqual(['p.a.container-0']);
+    expect(first['server-3']!.instances.map(({ id }) => id)).toEqual(['p.a.container-0-2']);
   });
 
   it('takes its flows along from software and back', () => {

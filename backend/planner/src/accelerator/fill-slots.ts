@@ -1,4 +1,5 @@
 import type { BoardNode, BoardPlace, Constraint, LoadKind, SlotRef } from '@orrery/contract';
+import { type Budget, requireTime } from '../budget.js';
 import { type Fleet, placeOnline, withDemand } from './online.js';
 import { DEFAULT_PACK_BUDGET, packOffline } from './pack.js';
 import type { Demand, Dimension, Shortage } from './problem.js';
@@ -19,6 +20,8 @@ export interface SlotDemand extends Pick<BoardPlace, 'load' | 'policy'> {
   readonly nf: string;
   readonly need: Readonly<Record<string, number>>;
   readonly throughput_bps: number;
+  /** Most that a slot of the board carries of it. */
+  readonly rateOn: (board: BoardNode) => number;
   readonly latency_us: number;
   /** The requested slot. */
   readonly slot: SlotRef | null;
@@ -35,12 +38,12 @@ const SLOT: Dimension = { name: 'slots', unit: 'slots' };
 /**
  * Gives each demand a slot: first those that name one, then the rest together by bin completion (`offline`), or one after
  * the other by fitness (HYPER V-A, V-B). A full load replaces the contents of all slots, so it needs a board with nothing
- * but full loads of the same plan. With a conflict the slots are meaningless.
+ * but full loads of the same plan. With a conflict the slots are meaningless. Errors: `OutOfTime`.
  */
 export function fillSlots(
   demands: readonly SlotDemand[],
   slots: readonly FreeSlot[],
-  { offline }: { readonly offline: boolean },
+  { offline, expired }: { readonly offline: boolean } & Pick<Budget, 'expired'>,
 ): Filled {
   const chosen = new Map<string, SlotRef>();
   const open = new Set(slots.filter(({ taken }) => !taken));
@@ -57,7 +60,7 @@ export function fillSlots(
   for (const kind of ['full', 'partial'] as const) {
     const rest = demands.filter(({ slot, load }) => slot === null && load === kind);
     const fit = [...open].filter(({ board, reserved }) => !reserved && loads.allow(board.id, kind));
-    const found = offline && rest.length > 1 ? packed(rest, fit) : online(rest, fit);
+    const found = offline && rest.length > 1 ? packed(rest, fit, { expired }) : online(rest, fit, { expired });
     for (const [node, ref] of found.slots) {
       chosen.set(node, ref);
       loads.add(ref.board, kind);
@@ -108,10 +111,8 @@ function namedConflict(
     const available = slot.board.resources[name] ?? 0;
     if (exceeds(needed, available)) return short('capacity', needed, available, name);
   }
-  const { bandwidth_bps } = slot.board;
-  return exceeds(demand.throughput_bps, bandwidth_bps)
-    ? short('throughput', demand.throughput_bps, bandwidth_bps, 'bps')
-    : null;
+  const rate_bps = demand.rateOn(slot.board);
+  return exceeds(demand.throughput_bps, rate_bps) ? short('throughput', demand.throughput_bps, rate_bps, 'bps') : null;
 }
 
 function dimensionsOf(demands: readonly SlotDemand[]): Dimension[] {
@@ -135,7 +136,7 @@ function capacityOf({ resources }: BoardNode, dims: readonly Dimension[]): numbe
   return dims.map((dimension) => (dimension === SLOT ? 1 : (resources[dimension.name] ?? 0) || ALMOST_NOTHING));
 }
 
-function online(demands: readonly SlotDemand[], free: readonly FreeSlot[]): Filled {
+function online(demands: readonly SlotDemand[], free: readonly FreeSlot[], time: Pick<Budget, 'expired'>): Filled {
   const dimensions = dimensionsOf(demands);
   const functions = [...new Set(demands.map(({ nf }) => nf))];
   const all = [...functions.keys()];
@@ -152,38 +153,52 @@ function online(demands: readonly SlotDemand[], free: readonly FreeSlot[]): Fill
       throughput_free_bps: board.bandwidth_bps,
     })),
   };
+  /** A slot takes one NF, whose module sets its rate. */
+  const ratedFor = ({ rateOn }: SlotDemand): Fleet => ({
+    ...fleet,
+    devices: fleet.devices.map((device, h) => {
+      const rate_bps = rateOn(free[h]!.board);
+      return { ...device, throughput_bps: rate_bps, throughput_free_bps: rate_bps };
+    }),
+  });
   const slots = new Map<string, SlotRef>();
   for (const demand of demands) {
+    requireTime(time);
     const wanted = asDemand(demand, functions.indexOf(demand.nf), dimensions);
-    const { device, conflicts } = placeOnline(fleet, wanted, { strategy: 'best-fit', seed: 1 });
+    const rated = ratedFor(demand);
+    const { device, conflicts } = placeOnline(rated, wanted, { strategy: 'best-fit', seed: 1 });
     if (device === null) return { slots, conflicts: conflicts.map(constraintOf) };
-    fleet = withDemand(fleet, device, wanted);
+    fleet = withDemand(rated, device, wanted);
     slots.set(demand.node, { board: free[device]!.board.id, slot: free[device]!.slot });
   }
   return { slots, conflicts: [] };
 }
 
-function packed(demands: readonly SlotDemand[], free: readonly FreeSlot[]): Filled {
+function packed(demands: readonly SlotDemand[], free: readonly FreeSlot[], time: Pick<Budget, 'expired'>): Filled {
   const dimensions = dimensionsOf(demands);
-  const functions = [...new Set(demands.map(({ nf }) => nf))];
   const boards = [...new Set(free.map(({ board }) => board))];
+  const tooFast = demands.flatMap((demand) => tooFastFor(demand, boards));
+  if (tooFast.length > 0) return { slots: new Map(), conflicts: tooFast };
   const found = packOffline(
     {
-      functions,
+      // By demand, since rates depend on the NF and on the length of its packets.
+      functions: demands.map(({ nf }) => nf),
       dimensions,
       types: boards.map((board) => ({
         id: board.id,
         cost: board.cost / board.slots,
         count: free.filter((it) => it.board === board).length,
         latency_us: board.latency_us,
-        throughput_bps: board.bandwidth_bps,
+        throughput_bps: Math.max(...demands.map(({ rateOn }) => rateOn(board))),
         capacity: capacityOf(board, dimensions),
-        functions: [...functions.keys()],
+        functions: [...demands.keys()].filter((i) => !exceeds(demands[i]!.throughput_bps, demands[i]!.rateOn(board))),
       })),
-      demands: demands.map((demand) => asDemand(demand, functions.indexOf(demand.nf), dimensions)),
+      demands: demands.map((demand, i) => asDemand(demand, i, dimensions)),
     },
-    { strategy: 'bin-completion', seed: 1, budget: { ...DEFAULT_PACK_BUDGET, steps: PACK_STEPS } },
+    { strategy: 'bin-completion', seed: 1, budget: { ...DEFAULT_PACK_BUDGET, ...time, steps: PACK_STEPS } },
   );
+  // What the clock ended does not say that nothing fits.
+  if (found.status === 'unknown') requireTime(time);
   const slots = new Map<string, SlotRef>();
   if (found.status !== 'packed')
     return { slots, conflicts: (found.conflict?.shortages ?? [NO_PACKING]).map(constraintOf) };
@@ -193,6 +208,14 @@ function packed(demands: readonly SlotDemand[], free: readonly FreeSlot[]): Fill
     for (const demand of here) slots.set(demands[demand]!.node, { board: board.id, slot });
   }
   return { slots, conflicts: [] };
+}
+
+/** The shortage of a demand that no board is fast enough for, at the fastest one. */
+function tooFastFor({ throughput_bps, rateOn }: SlotDemand, boards: readonly BoardNode[]): Constraint[] {
+  const [fastest] = boards.toSorted((a, b) => rateOn(b) - rateOn(a));
+  if (!fastest || !exceeds(throughput_bps, rateOn(fastest))) return [];
+  const available = rateOn(fastest);
+  return [{ constraint: 'throughput', needed: throughput_bps, available, unit: 'bps', where: fastest.id }];
 }
 
 /** A few tens of milliseconds. */

@@ -6,6 +6,7 @@ import {
   type Plan,
   type SlotRef,
 } from '@orrery/contract';
+import { type Budget, requireTime } from '../budget.js';
 import {
   type AssignedImplementation,
   CONTAINER,
@@ -14,6 +15,7 @@ import {
 } from '../check/assigned-implementation.js';
 import { indexDescriptors } from '../check/attributes.js';
 import { boardImplementation, containerImplementation, softwareImplementation } from '../check/implementation.js';
+import { grouped } from '../grouped.js';
 import { binsOf } from '../placement/problem.js';
 import type { OfferedInput } from '../plan/offered.js';
 import { choiceFor } from './infrastructure-reasons.js';
@@ -55,17 +57,19 @@ interface Running {
 const AS_USUAL = { load: 'partial', policy: 'hold' } as const;
 const ASKED = 'Requested.';
 
-/** Requests for the NFs with several implementations, and the errors of invalid requests. */
+/** Requests for the NFs with several implementations, and the errors of invalid requests. Errors: `OutOfTime`. */
 export function requestsOf(
   input: AssignmentInput,
   pgraph: Plan['pgraph'],
+  time: Pick<Budget, 'expired'> = {},
 ): { list: NodeRequest[]; problems: Plan['problems'] } {
   const catalogue = indexDescriptors(input.descriptors);
   const asked = new Map<string, ImplementationChoice>();
   const problems: Plan['problems'] = [];
+  const ofChain = grouped(pgraph.nodes, ({ chain_id }) => chain_id);
   (input.implementations ?? []).forEach((choice, i) => {
     const { chain_id, node_id } = choice;
-    const nodes = pgraph.nodes.filter((it) => it.chain_id === chain_id);
+    const nodes = ofChain.get(chain_id) ?? [];
     const node = nodes.find((it) => it.node_id === node_id);
     const wrong =
       nodes.length === 0
@@ -79,10 +83,12 @@ export function requestsOf(
     problems.push({ severity: 'error', pointer, code: 'bad-implementation', message: wrong.message, chain_id });
   });
   const running = runningImplementations(input.base);
+  const choosable = new Set(input.descriptors.filter(hasChoice));
   const list = pgraph.nodes.flatMap((node) => {
+    requireTime(time);
     const descriptor = catalogue.get(node.nf)!;
     const before = running.get(node.id);
-    if (!hasChoice(descriptor) && before?.implementation.driver !== 'container') return [];
+    if (!choosable.has(descriptor) && before?.implementation.driver !== 'container') return [];
     return [{ node, descriptor, request: requestOf(input, pgraph, node, descriptor, asked.get(node.id), before) }];
   });
   return { list, problems };

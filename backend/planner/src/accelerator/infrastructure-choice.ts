@@ -95,8 +95,10 @@ interface Judged {
   readonly shortages: readonly Shortage[];
 }
 
-function candidateOf({ shortages, ...it }: Judged, chosen: boolean): InfrastructureCandidate {
-  return { ...it, chosen, feasible: shortages.length === 0, constraint: shortages[0] ?? null };
+function candidateOf(it: Judged, chosen: boolean): InfrastructureCandidate {
+  const { implementation, site, latency_us, throughput_bps, shortages } = it;
+  const feasible = shortages.length === 0;
+  return { implementation, site, latency_us, throughput_bps, chosen, feasible, constraint: shortages[0] ?? null };
 }
 
 function judge(

@@ -14,13 +14,21 @@ import {
   implementationOf,
 } from '../check/assigned-implementation.js';
 import { indexDescriptors } from '../check/attributes.js';
+import { chainsById } from '../check/chains-by-id.js';
+import { boardImplementation } from '../check/implementation.js';
 import { pathsOf } from '../check/paths.js';
+import { grouped } from '../grouped.js';
+import { partOf } from '../igraph/parts.js';
+import { pgraphOfChain } from '../igraph/pgraph.js';
 import { CORE_BUDGET } from '../igraph/sizing.js';
 import type { Bin } from '../placement/problem.js';
+import type { Recall } from '../recall.js';
 import { leastTimeUs } from '../slo/attainable.js';
+import { boardCostText } from './board-cost-text.js';
 import { constraintOf } from './fill-slots.js';
 import { chooseInfrastructure, type InfrastructureChoice, type Site } from './infrastructure-choice.js';
 import type { Shortage } from './problem.js';
+import { boardHosts, forwardedRateBps } from './slot-rate.js';
 
 export interface InfrastructureInput {
   readonly chains: readonly PlannedChain[];
@@ -46,9 +54,25 @@ interface Assigned {
  */
 export function infrastructureReasons(
   input: InfrastructureInput & Pick<Plan, 'graph'>,
+  assigned: Assigned,
+  recall: Recall,
+): Plan['reasons'] {
+  return input.chains.flatMap((chain) => {
+    const pgraph = pgraphOfChain(input.pgraph, chain);
+    const graph = partOf(input.graph, chain.chain_id);
+    const decided = pgraph.nodes.map(({ id }) => [assigned.implementations.get(id), assigned.because.get(id)]);
+    const from = [recall.nameOf(chain), recall.nameOf(pgraph), recall.nameOf(graph), decided];
+    return recall.of('infrastructure', from, () => chainReasons({ ...input, pgraph, graph }, assigned));
+  });
+}
+
+/** As `infrastructureReasons`, of the NFs in the policy graph of one chain. */
+function chainReasons(
+  input: InfrastructureInput & Pick<Plan, 'graph'>,
   { implementations, because }: Assigned,
 ): Plan['reasons'] {
   const catalogue = indexDescriptors(input.descriptors);
+  const instances = grouped(nfInstances(input.graph), ({ pgraph_node }) => pgraph_node);
   return input.pgraph.nodes.flatMap((node) => {
     const descriptor = catalogue.get(node.nf)!;
     const { question, choice, bound_us, others_us } = choiceFor(input, node, descriptor);
@@ -56,10 +80,62 @@ export function infrastructureReasons(
     const why = because.get(node.id);
     if (descriptor.implementations.length === 1 && kind === 'software' && !why) return [];
     const reason = reasonOf(node.id, question, choice, kind, { bound_us, others_us });
-    const own = nfInstances(input.graph).filter(({ pgraph_node }) => pgraph_node === node.id);
-    const taken = takenBy(implementationOf(implementations, node.id, descriptor), own, kind);
-    return [{ ...reason, ...(taken ? choosing(reason, taken) : {}), because: why ?? reason.because }];
+    const own = instances.get(node.id) ?? [];
+    const implementation = implementationOf(implementations, node.id, descriptor);
+    const split = choice.chosen ? null : splitOver(own, reason);
+    const taken = takenBy(implementation, own, kind);
+    const told = split ?? { ...reason, ...(taken ? choosing(reason, taken) : {}) };
+    const offer = slotOffer(input, descriptor, implementation, question, choice);
+    const text = [why ?? told.because, ...(offer ? [boardCostText(descriptor, offer)] : [])].join(' ');
+    return [{ ...told, because: text }];
   });
+}
+
+/** The slot that the plan takes for an NF, else one that it could; `null` without a board for it. */
+function slotOffer(
+  { infrastructure: { boards }, bins }: InfrastructureInput,
+  descriptor: NfDescriptor,
+  implementation: AssignedImplementation,
+  { packet_bytes, implementations }: Question,
+  { candidates }: InfrastructureChoice,
+) {
+  const place = implementation.driver === 'board' ? implementation.board : null;
+  const board = place ? boards.find(({ id }) => id === place.board) : boards[0];
+  if (!board || !boardImplementation(descriptor)) return null;
+  return {
+    name: place ? `${board.id} slot ${place.slot}` : `A slot of ${board.id}`,
+    board,
+    packet_bytes,
+    hosts: boardHosts(bins),
+    software_meets: candidates.some((it) => it.feasible && implementations[it.implementation]!.kind === 'software'),
+    taken: place !== null,
+  };
+}
+
+/** The reason where several servers together carry what none carries alone; `null` where they lack more than throughput. */
+function splitOver(instances: readonly Instance[], reason: Plan['reasons'][number]): Plan['reasons'][number] | null {
+  const servers = [...new Set(instances.map(({ server }) => server))];
+  if (servers.length < 2) return null;
+  const chosen = new Set(instances.map(({ driver, server }) => `${kindOf(driver)} on ${server}`));
+  const parts = reason.candidates.filter(({ name }) => chosen.has(name));
+  if (
+    parts.length < chosen.size ||
+    parts.some(({ constraint }) => constraint && constraint.constraint !== 'throughput')
+  )
+    return null;
+  return {
+    ...reason,
+    decision: `${kindOf(instances[0]!.driver)} on ${servers.join(', ')}`,
+    because: `No server carries all of its traffic alone; its ${instances.length} instances on ${servers.length} servers share it.`,
+    candidates: reason.candidates.map((it) =>
+      chosen.has(it.name) ? { ...it, chosen: true, feasible: true, constraint: null } : it,
+    ),
+    constraint: null,
+  };
+}
+
+function kindOf(driver: Instance['driver']): Implementation['kind'] {
+  return driver === 'container' || driver === 'board' ? driver : 'software';
 }
 
 interface Taken {
@@ -93,7 +169,7 @@ type Question = Parameters<typeof chooseInfrastructure>[0];
 
 /** What the decision tree says of an NF, with the latency objective and what the rest of its chain takes of it. */
 export function choiceFor(input: InfrastructureInput, node: Plan['pgraph']['nodes'][number], descriptor: NfDescriptor) {
-  const { definition } = input.chains.find(({ chain_id }) => chain_id === node.chain_id)!;
+  const { definition } = chainsById(input.chains).get(node.chain_id)!;
   const { boards } = input.infrastructure;
   const names = [...new Set(boards.flatMap(({ resources }) => Object.keys(resources)))];
   const { bound_us, others_us } = latencyLeft(input, definition, node.node_id);
@@ -106,7 +182,7 @@ export function choiceFor(input: InfrastructureInput, node: Plan['pgraph']['node
       cost,
       need: names.map((name) => resources[name] ?? 0),
     })),
-    sites: sitesOf(input, descriptor, names),
+    sites: sitesOf(input, descriptor, names, definition.traffic_class.packet_bytes),
     throughput_bps: Math.max(1, node.load_bps),
     packet_bytes: definition.traffic_class.packet_bytes,
     latency_us: Math.max(0, bound_us - others_us),
@@ -139,6 +215,7 @@ function sitesOf(
   { infrastructure, container_servers, bins }: InfrastructureInput,
   { scaling }: NfDescriptor,
   dimensions: readonly string[],
+  packetBytes: number,
 ): Site[] {
   const servers = infrastructure.servers.map(
     ({ id, ghz, cores, memory_bytes }, i): Site => ({
@@ -152,15 +229,20 @@ function sitesOf(
       capacity_free: dimensions.map(() => 0),
     }),
   );
+  const hosts = boardHosts(bins);
+  const carriedTo = (server: string) => {
+    const host = hosts.get(server);
+    return host ? Math.min(host.link_bps, forwardedRateBps(host.hz, packetBytes)) : Number.POSITIVE_INFINITY;
+  };
   const boards = infrastructure.boards.map(
-    ({ id, clock_mhz, bandwidth_bps, resources }): Site => ({
+    ({ id, clock_mhz, bandwidth_bps, resources, server }): Site => ({
       id,
       kinds: ['board'],
       functions: [0],
       hz: clock_mhz * 1e6,
       cores_free: 1,
       memory_free_bytes: Number.MAX_SAFE_INTEGER,
-      throughput_free_bps: bandwidth_bps,
+      throughput_free_bps: Math.min(bandwidth_bps, carriedTo(server)),
       capacity_free: dimensions.map((name) => resources[name] ?? 0),
     }),
   );

@@ -13,7 +13,10 @@ export interface PackingModel {
   readonly m: number;
   readonly d: number;
   readonly need: Float64Array;
+  /** In units of `unit`, the dearest between 1 and 2: tolerances are the same whatever costs are measured in. */
   readonly cost: Float64Array;
+  /** A power of two. */
+  readonly unit: number;
   readonly count: Int32Array;
   /** 1 at `t * n + i` where an empty device of type t can carry demand i. */
   readonly fits: Uint8Array;
@@ -38,15 +41,18 @@ export function modelOf({ dimensions, types, demands }: AcceleratorProblem): Pac
       fits[t * n + i] = able ? 1 : 0;
     });
   });
+  const dearest = Math.max(...types.map(({ cost }) => cost));
+  const unit = types.length > 0 ? 2 ** Math.floor(Math.log2(dearest)) : 1;
   return {
     n,
     m,
     d,
     need,
-    cost: Float64Array.from(types, ({ cost }) => cost),
+    cost: Float64Array.from(types, ({ cost }) => cost / unit),
+    unit,
     count: Int32Array.from(types, ({ count }) => Math.min(count, n)),
     fits,
-    grain: grainOf(types.map(({ cost }) => cost)),
+    grain: grainOf(types.map(({ cost }) => cost)) / unit,
   };
 }
 
@@ -67,6 +73,7 @@ export function roundedUp(bound: number, grain: number): number {
   return grain > 0 ? Math.ceil(bound / grain - 1e-6) * grain : bound;
 }
 
+/** In units of the model. */
 export function costOf({ cost }: PackingModel, devices: readonly OpenDevice[]): number {
   return devices.reduce((sum, { type }) => sum + cost[type]!, 0);
 }

@@ -42,6 +42,41 @@ describe('packOffline, beside every packing there is', () => {
     expect(Math.min(seen.packed, seen.impossible, seen.exhausted, seen.mixed)).toBeGreaterThan(50);
   });
 
+  it('names a minimum conflict of the fewest kinds, each short of something', () => {
+    const seen = { one: 0, more: 0 };
+    fc.assert(
+      fc.property(arbitraryAccelerators(6), (problem) => {
+        const { conflict } = pack(problem);
+        if (!conflict) return;
+        for (const { needed, available } of conflict.shortages) expect(needed).toBeGreaterThan(available);
+        if (!conflict.minimum) return;
+        const kinds = [...new Set(conflict.shortages.map(({ constraint }) => constraint))];
+        seen[kinds.length === 1 ? 'one' : 'more']++;
+        if (kinds.some((kind) => kind === 'count')) return;
+        expect(leastCost(withOnly(problem, kinds))).toBeNull();
+        for (const fewer of kindsOf(problem).flatMap((kind) => (kinds.length > 1 ? [[kind]] : [])))
+          expect(leastCost(withOnly(problem, fewer))).not.toBeNull();
+      }),
+      { numRuns: 600, seed: 31 },
+    );
+    expect(Math.min(...Object.values(seen))).toBeGreaterThan(3);
+  });
+
+  it('packs the same in any unit of cost', () => {
+    fc.assert(
+      fc.property(arbitraryAccelerators(8), fc.constantFrom(2 ** -40, 2 ** -33, 2 ** 40), (problem, unit) => {
+        const scaled = { ...problem, types: problem.types.map((type) => ({ ...type, cost: type.cost * unit })) };
+        const [plain, other] = [pack(problem), pack(scaled)];
+        expect(other.status).toBe(plain.status);
+        expect(other.cost / unit).toBeCloseTo(plain.cost, 9);
+        // Where there is no packing, every bound is one.
+        if (plain.status === 'impossible') return;
+        expect(other.lower_bound).toBeLessThanOrEqual(Math.max(other.cost, plain.lower_bound * unit) * (1 + 1e-9));
+      }),
+      { numRuns: 150, seed: 37 },
+    );
+  });
+
   it('finds the least cost of eight demands with as many devices as they like', () => {
     fc.assert(
       fc.property(arbitraryAccelerators(8, true), (problem) => {
@@ -166,3 +201,27 @@ describe('packOffline, when nothing fits', () => {
     );
   });
 });
+
+const kindsOf = ({ dimensions }: AcceleratorProblem) => [
+  'function',
+  'latency',
+  'throughput',
+  ...dimensions.map(({ name }) => name),
+];
+
+/** The problem with only some kinds of constraints. */
+function withOnly(problem: AcceleratorProblem, kinds: readonly string[]): AcceleratorProblem {
+  return {
+    ...problem,
+    types: problem.types.map((type) => ({
+      ...type,
+      functions: kinds.includes('function') ? type.functions : [...problem.functions.keys()],
+      latency_us: kinds.includes('latency') ? type.latency_us : 0,
+    })),
+    demands: problem.demands.map((demand) => ({
+      ...demand,
+      need: demand.need.map((need, k) => (kinds.includes(problem.dimensions[k]!.name) ? need : 0)),
+      throughput_bps: kinds.includes('throughput') ? demand.throughput_bps : 0,
+    })),
+  };
+}

@@ -57,7 +57,7 @@ export interface Packed {
   readonly gap: number;
   readonly proof: 'dimension bound' | 'exhaustive search' | 'column generation';
   readonly reasons: readonly DemandReason[];
-  /** Why nothing can be packed. */
+  /** Why nothing can be packed; `null` also where there was no time to tell. */
   readonly conflict: Conflict | null;
 }
 
@@ -68,10 +68,15 @@ export interface Packed {
 export function packOffline(problem: AcceleratorProblem, { strategy, seed, budget }: PackOptions): Packed {
   checkProblem(problem);
   const model = modelOf(problem);
-  const bound = dimensionBound(model);
+  const bound = dimensionBound(model) * model.unit;
   const { devices, exhausted } = STRATEGIES[strategy](model, seededRandom(seed), budget);
-  if (!devices) return nothingPacked(problem, bound, exhausted);
-  return packedAs(problem, devices, exhausted ? costOf(model, devices) : bound, exhausted ? 'exhaustive search' : null);
+  if (!devices) return nothingPacked(problem, bound, exhausted, budget);
+  return packedAs(
+    problem,
+    devices,
+    exhausted ? costOf(model, devices) * model.unit : bound,
+    exhausted ? 'exhaustive search' : null,
+  );
 }
 
 /** A packing with its cost, its gap to a bound and the reasons. */
@@ -108,8 +113,13 @@ export function packedAs(
   };
 }
 
-function nothingPacked(problem: AcceleratorProblem, lower_bound: number, exhausted: boolean): Packed {
-  const conflict = conflictOf(problem);
+function nothingPacked(
+  problem: AcceleratorProblem,
+  lower_bound: number,
+  exhausted: boolean,
+  { expired }: Budget,
+): Packed {
+  const conflict = expired?.() ? null : conflictOf(problem);
   const reasons = problem.demands.map((_, i): DemandReason => {
     const candidates = candidatesOf(problem, i, null);
     const able = candidates.some(({ constraint }) => constraint === null);
@@ -117,7 +127,7 @@ function nothingPacked(problem: AcceleratorProblem, lower_bound: number, exhaust
     return { demand: i, device: null, because: why, candidates };
   });
   return {
-    status: exhausted || conflict.minimum ? 'impossible' : 'unknown',
+    status: exhausted || conflict?.minimum ? 'impossible' : 'unknown',
     devices: [],
     cost: 0,
     lower_bound,

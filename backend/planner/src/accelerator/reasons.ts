@@ -1,3 +1,4 @@
+import { threeDigits } from '../figures.js';
 import { exactPacking } from './exact.js';
 import { modelOf, TOLERANCE } from './model.js';
 import type { AcceleratorProblem, Demand, DeviceType, OpenDevice, Shortage } from './problem.js';
@@ -57,7 +58,17 @@ export function exceeds(need: number, available: number): boolean {
  * first for a demand that no empty device can carry, then for sums, then by searches in which the others are lifted.
  */
 export function conflictOf(problem: AcceleratorProblem): Conflict {
-  return loneConflict(problem) ?? totalConflict(problem) ?? searchedConflict(problem);
+  const lone = loneConflict(problem);
+  if (lone && kindsIn(lone) === 1) return lone;
+  const total = totalConflict(problem);
+  if (total) return total;
+  const searched = searchedConflict(problem);
+  if (!lone || (searched.found && kindsIn(searched) < kindsIn(lone))) return searched;
+  return { ...lone, minimum: searched.minimum };
+}
+
+function kindsIn({ shortages }: Conflict): number {
+  return new Set(shortages.map(({ constraint }) => constraint)).size;
 }
 
 function loneConflict(problem: AcceleratorProblem): Conflict | null {
@@ -97,7 +108,8 @@ function totalConflict({ dimensions, types, demands }: AcceleratorProblem): Conf
   return { shortages: [{ constraint: name, needed, available, unit, where: 'all devices' }], minimum: true };
 }
 
-function searchedConflict(problem: AcceleratorProblem): Conflict {
+/** `found`: whether the kinds are known to rule every packing out. */
+function searchedConflict(problem: AcceleratorProblem): Conflict & { readonly found: boolean } {
   const kinds = ['function', 'latency', ...problem.dimensions.map(({ name }) => name), 'throughput'];
   let sure = true;
   let searches = 0;
@@ -111,15 +123,38 @@ function searchedConflict(problem: AcceleratorProblem): Conflict {
     return complete && devices === null;
   };
   const set = smallest(kinds, rulesOut);
-  const devices = problem.types.reduce((sum, { count }) => sum + count, 0);
+  const placed = placeable(lifted(problem, set ?? kinds));
   return {
-    shortages: (set ?? kinds).map((kind) => totalOf(problem, kind, devices)),
+    shortages: (set ?? kinds).map((kind) => shortageOf(problem, kind, placed)),
     minimum: set !== null && sure,
+    found: set !== null,
   };
 }
 
+/** Demands that were packed together, the largest left out first; fewer than all where nothing packs all. */
+function placeable(problem: AcceleratorProblem): number {
+  const part = ({ need, throughput_bps }: Demand) =>
+    Math.max(
+      ...problem.dimensions.map((_, k) => need[k]! / Math.max(...problem.types.map(({ capacity }) => capacity[k]!))),
+      throughput_bps / Math.max(...problem.types.map((type) => type.throughput_bps)),
+    );
+  const demands = [...problem.demands].sort((a, b) => part(b) - part(a));
+  while (demands.length > 0) {
+    demands.shift();
+    if (exactPacking(modelOf({ ...problem, demands }), null, { steps: CONFLICT_STEPS }).devices) break;
+  }
+  return demands.length;
+}
+
+/** What there is too little of, of a kind of constraint: in all, or for one demand more than were packed. */
+function shortageOf(problem: AcceleratorProblem, kind: string, placed: number): Shortage {
+  const total = totalOf(problem, kind);
+  if (exceeds(total.needed, total.available)) return total;
+  return { ...total, needed: placed + 1, available: placed, unit: 'demands' };
+}
+
 /** The figures of a kind of constraint over all demands and devices. */
-function totalOf(problem: AcceleratorProblem, kind: string, devices: number): Shortage {
+function totalOf(problem: AcceleratorProblem, kind: string): Shortage {
   const { dimensions, types, demands } = problem;
   const where = types.map(({ id }) => id).join(', ');
   const k = dimensions.findIndex(({ name }) => name === kind);
@@ -137,7 +172,7 @@ function totalOf(problem: AcceleratorProblem, kind: string, devices: number): Sh
   const able = (demand: Demand, type: DeviceType) =>
     kind === 'function' ? type.functions.includes(demand.function) : type.latency_us <= demand.latency_us;
   const scarcest = Math.min(
-    devices,
+    types.reduce((sum, { count }) => sum + count, 0),
     ...demands.map((demand) => types.reduce((sum, type) => sum + (able(demand, type) ? type.count : 0), 0)),
   );
   return { constraint: kind, needed: demands.length, available: scarcest, unit: 'devices', where };
@@ -207,5 +242,5 @@ export function because({ types, demands }: AcceleratorProblem, item: number, de
   const beside = device.demands.length - 1;
   const { id, cost } = types[device.type]!;
   const company = beside === 0 ? 'alone' : `beside ${beside} other${beside === 1 ? '' : 's'}`;
-  return `${demands[item]!.id} stands ${company} on a ${id} of cost ${cost}.`;
+  return `${demands[item]!.id} stands ${company} on a ${id} of cost ${threeDigits(cost)}.`;
 }

@@ -2,10 +2,19 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { BadProblem } from '../bad-problem.js';
 import { seededRandom } from '../random.js';
-import { arbitraryChaining, bestPath, candidatesOf, figuresOf, mixedNetwork, randomSla } from '../testing/chaining.js';
+import {
+  arbitraryChaining,
+  bestPath,
+  candidatesOf,
+  figuresOf,
+  keepsParts,
+  mixedNetwork,
+  randomSla,
+} from '../testing/chaining.js';
 import { type ChainOptions, chain } from './chain.js';
+import type { ChainConflict, ConflictPart } from './conflicts.js';
 import { prepareNetwork } from './network.js';
-import type { ChainNetwork, ChainRequest } from './problem.js';
+import type { ChainInstance, ChainNetwork, ChainRequest } from './problem.js';
 import { type Arrival, serveInTurn } from './serve.js';
 import { CHAIN_STRATEGIES } from './strategies.js';
 
@@ -29,7 +38,7 @@ describe('chain, beside every path there is', () => {
         }
         expect(answer.status).toBe('qualifies');
         const figures = figuresOf(network, request, answer.path);
-        expect(figures).toEqual({ ...best, sound: true });
+        expect(figures).toEqual({ ...best, fits: true, sound: true });
         expect(answer.latency_us).toBe(best.latency_us);
         expect(answer.lower_bound_us).toBe(best.latency_us);
         expect(answer.slack_us).toBe(request.latency_us - best.latency_us);
@@ -60,6 +69,73 @@ describe('chain, beside every path there is', () => {
       }),
       { numRuns: 1500, seed: 19 },
     );
+  });
+
+  it('names a conflict of the fewest parts, each of them short of something', () => {
+    const seen = { one: 0, two: 0, more: 0 };
+    fc.assert(
+      fc.property(arbitraryChaining(), ({ network, request }) => {
+        const { conflict } = run(network, request);
+        if (!conflict || conflict.parts.some((part) => part === 'function' || part === 'connection')) return;
+        const { parts, shortages } = conflict;
+        seen[parts.length === 1 ? 'one' : parts.length === 2 ? 'two' : 'more']++;
+        expect(keepsParts(network, request, parts)).toBe(false);
+        expect(conflict.minimum).toBe(parts.length <= 4);
+        const every = ['latency' as const, ...request.functions.keys()];
+        for (const set of subsets(every).filter((set) => isSmaller(set, conflict)))
+          expect(keepsParts(network, request, set)).toBe(true);
+        expect(shortages).toHaveLength(parts.length);
+        for (const { needed, available } of shortages) expect(needed).toBeGreaterThan(available);
+      }),
+      { numRuns: 1200, seed: 23 },
+    );
+    expect(Math.min(...Object.values(seen))).toBeGreaterThan(5);
+  });
+
+  it('says the same in any unit of rate, capacity and cost', () => {
+    fc.assert(
+      fc.property(
+        arbitraryChaining(),
+        fc.constantFrom(2 ** -50, 2 ** -34, 2 ** 30),
+        fc.constantFrom(1e-14, 1e-10, 1e10),
+        ({ network, request }, unit, price) => {
+          const scaled = {
+            ...network,
+            nodes: network.nodes.map((it) => ({ ...it, capacity_free: it.capacity_free * unit })),
+            instances: network.instances.map((it) => inUnits(it, unit)),
+            options: network.options.map((it) => ({
+              ...inUnits(it, unit),
+              cost: it.cost * price,
+              capacity_fixed: it.capacity_fixed * unit,
+            })),
+          };
+          const [plain, other] = [
+            run(network, request),
+            run(scaled, { ...request, throughput_bps: request.throughput_bps * unit }),
+          ];
+          expect(other.status).toBe(plain.status);
+          expect(other.path).toEqual(plain.path);
+          expect(other.conflict?.parts).toEqual(plain.conflict?.parts);
+        },
+      ),
+      { numRuns: 250, seed: 29 },
+    );
+  });
+
+  it('ends when its time is over, whatever the steps that are left', () => {
+    const network = mixedNetwork(3, 100);
+    const request = {
+      functions: Array.from({ length: 40 }, (_, k) => k % 4),
+      ingress: 0,
+      egress: 1,
+      throughput_bps: 5e8,
+      latency_us: 1e6,
+    };
+    let looks = 0;
+    const expired = () => ++looks > 20;
+    const { status } = run(network, request, { ...HYPER, budget: { steps: Number.MAX_SAFE_INTEGER, expired } });
+    expect(['unknown', 'qualifies']).toContain(status);
+    expect(looks).toBeLessThan(25);
   });
 
   it('never breaks an SLA unawares, whatever the strategy', () => {
@@ -115,6 +191,23 @@ describe('chain, beside every path there is', () => {
     );
   });
 });
+
+function inUnits<T extends ChainInstance>(it: T, unit: number): T {
+  return {
+    ...it,
+    throughput_free_bps: it.throughput_free_bps * unit,
+    capacity_per_chain: it.capacity_per_chain * unit,
+  };
+}
+
+/** Whether what is said of a conflict says that the set is none: a part of it, or, where it is a minimum, any with fewer parts. */
+function isSmaller(set: readonly ConflictPart[], { parts, minimum }: ChainConflict): boolean {
+  return set.length < parts.length && (minimum || set.every((part) => parts.includes(part)));
+}
+
+function subsets<T>(values: readonly T[]): T[][] {
+  return Array.from({ length: 2 ** values.length }, (_, code) => values.filter((_value, i) => code & (1 << i)));
+}
 
 describe('serveInTurn', () => {
   const network = mixedNetwork(1);

@@ -153,6 +153,7 @@ describe('chain, when no path qualifies', () => {
     const { conflict } = run(network([instance('a', 0, 1)]), request([0], 2));
     expect(conflict).toEqual({
       shortages: [{ constraint: 'latency', needed: 3, available: 2, unit: 'us', where: 'n0 to n0' }],
+      parts: ['latency'],
       minimum: true,
     });
   });

@@ -9,10 +9,13 @@ import { type Attempt, type ChainStrategy, type Round, STRATEGIES } from './stra
 export interface ChainOptions {
   readonly strategy: ChainStrategy;
   readonly seed: number;
+  /** A step is one label of a partial path. Absent: a number of steps that takes about a second. */
   readonly budget?: Budget;
 }
 
 const DEFAULT_BUDGET: Budget = { steps: 500_000 };
+/** Steps for the smallest set of constraints that rules every path out, at least. */
+const CONFLICT_STEPS = 1_000_000;
 
 /** A candidate that a stage rejected, and why. */
 export interface Rejected {
@@ -57,7 +60,7 @@ export interface ChainAnswer {
 /** Chains one request over the free capacity without reserving it. Errors: `BadProblem`. */
 export function chain(network: PreparedNetwork, request: ChainRequest, options: ChainOptions): ChainAnswer {
   const attempt = attemptOf(network, request, options);
-  if (!attempt.path) return withoutPath(network, request, attempt);
+  if (!attempt.path) return withoutPath(network, request, attempt, options.budget ?? DEFAULT_BUDGET);
   return answerOf(network, request, attempt, attempt.path);
 }
 
@@ -76,7 +79,12 @@ function attemptOf(network: PreparedNetwork, request: ChainRequest, options: Cha
   return STRATEGIES[options.strategy](network, request, random, options.budget ?? DEFAULT_BUDGET);
 }
 
-function withoutPath(network: PreparedNetwork, request: ChainRequest, { rounds, proven }: Attempt): ChainAnswer {
+function withoutPath(
+  network: PreparedNetwork,
+  request: ChainRequest,
+  { rounds, proven }: Attempt,
+  budget: Budget,
+): ChainAnswer {
   const least = shortestPath(network, request, true);
   return {
     status: proven ? 'impossible' : 'unknown',
@@ -91,7 +99,9 @@ function withoutPath(network: PreparedNetwork, request: ChainRequest, { rounds, 
     deployments: [],
     rounds,
     violations: [],
-    conflict: proven ? conflictOf(network, request) : null,
+    conflict: proven
+      ? conflictOf(network, request, { ...budget, steps: Math.max(budget.steps, CONFLICT_STEPS) })
+      : null,
   };
 }
 

@@ -1,60 +1,63 @@
+import { type Budget, Spending } from '../budget.js';
 import { bestByLabels } from './labels.js';
-import { capacityNeed, idOf, lacking, type PreparedNetwork } from './network.js';
+import { lacking, overbookedBy, type PreparedNetwork } from './network.js';
 import type { ChainRequest, Shortage } from './problem.js';
 
-/** Labels of each search for a smaller set, and work of all; sets above a size are only made minimal, not minimum. */
-const CONFLICT_STEPS = 50_000;
-const ALL_STEPS = 1_000_000;
+/** Of the budget, for each search for a smaller set; sets above a size are only made minimal, not minimum. */
+const SHARE_A_SEARCH = 1 / 20;
 const MAX_ENUMERATED = 3;
 
 export interface ChainConflict {
   readonly shortages: readonly Shortage[];
+  /** What rules every path out, in the order of `shortages`. */
+  readonly parts: readonly ConflictPart[];
   /** No smaller set of constraints rules every path out. */
   readonly minimum: boolean;
 }
 
-/** The latency bound, or what one stage needs of its instance and node, by its index. */
+/** Something without which no path exists whatever is lifted, the latency bound, or the needs of a stage by its index. */
+export type ConflictPart = 'function' | 'connection' | Part;
 type Part = 'latency' | number;
 
-/** The smallest set of constraints (latency bound, needs of single stages) under which no path is left. */
-export function conflictOf(network: PreparedNetwork, request: ChainRequest): ChainConflict {
+/**
+ * The smallest set of constraints (latency bound, needs of single stages) under which no path is left, as far as the
+ * budget goes; a step is one label or comparison of labels.
+ */
+export function conflictOf(network: PreparedNetwork, request: ChainRequest, budget: Budget): ChainConflict {
+  const spending = new Spending(budget);
   const missing = request.functions.find((f) => network.byFunction[f]!.length === 0);
   if (missing !== undefined) {
     const where = network.source.functions[missing]!;
     const shortage: Shortage = { constraint: 'function', needed: 1, available: 0, unit: 'instances', where };
-    return { shortages: [shortage], minimum: true };
+    return { shortages: [shortage], parts: ['function'], minimum: true };
   }
-  if (leastLatency(network, request, []) === null) {
+  const { found, complete } = search(network, request, [], Number.POSITIVE_INFINITY, spending);
+  if (complete && found === null) {
     const where = `${nodeId(network, request.ingress)} to ${nodeId(network, request.egress)}`;
     return {
       shortages: [{ constraint: 'connection', needed: 1, available: 0, unit: 'paths', where }],
+      parts: ['connection'],
       minimum: true,
     };
   }
   const parts: Part[] = ['latency', ...request.functions.keys()];
-  const { set, minimum } = smallestConflict(network, request, parts);
-  return { shortages: set.map((part) => shortageOf(network, request, part, set)), minimum };
+  const { set, minimum } = smallestConflict(network, request, parts, spending);
+  return { shortages: set.map((part) => shortageOf(network, request, part, set, spending)), parts: set, minimum };
 }
 
 function nodeId({ source }: PreparedNetwork, node: number): string {
   return source.nodes[node]!.id;
 }
 
-function smallestConflict(network: PreparedNetwork, request: ChainRequest, parts: readonly Part[]) {
+function smallestConflict(network: PreparedNetwork, request: ChainRequest, parts: readonly Part[], spending: Spending) {
   let sure = true;
-  let left = ALL_STEPS;
   const relaxations = request.functions.reduce((sum, f) => sum + network.byFunction[f]!.length ** 2, 0);
-  const rulesOut = (set: readonly Part[]): boolean => {
-    const bound = set.includes('latency') ? request.latency_us : Number.POSITIVE_INFINITY;
-    const { found, complete, steps } = search(network, request, set, bound);
-    left -= steps + relaxations;
-    if (!complete) sure = false;
-    return complete && found === null;
-  };
   const conflicts = (set: readonly Part[]): boolean => {
-    if (left > 0) return rulesOut(set);
-    sure = false;
-    return false;
+    const bound = set.includes('latency') ? request.latency_us : Number.POSITIVE_INFINITY;
+    const within = spending.spend(relaxations);
+    const result = within ? search(network, request, set, bound, spending) : null;
+    if (!result?.complete) sure = false;
+    return result?.complete === true && result.found === null;
   };
   for (let size = 1; size <= Math.min(MAX_ENUMERATED, parts.length); size++) {
     const set = firstOfSize(parts, size, 0, [], conflicts);
@@ -63,7 +66,7 @@ function smallestConflict(network: PreparedNetwork, request: ChainRequest, parts
   let set = [...parts];
   for (const part of parts) {
     const without = set.filter((it) => it !== part);
-    if (rulesOut(without)) set = without;
+    if (conflicts(without)) set = without;
   }
   return { set, minimum: sure && set.length === MAX_ENUMERATED + 1 };
 }
@@ -83,66 +86,68 @@ function firstOfSize(
   return null;
 }
 
-function search(network: PreparedNetwork, request: ChainRequest, kept: readonly Part[], latency_us: number) {
+function search(
+  network: PreparedNetwork,
+  request: ChainRequest,
+  kept: readonly Part[],
+  latency_us: number,
+  spending: Spending,
+): ReturnType<typeof bestByLabels> {
+  if (spending.isOver) return { found: null, complete: false };
   const lifted = Uint8Array.from(request.functions, (_, k) => (kept.includes(k) ? 0 : 1));
-  return bestByLabels(network, request, { withOptions: true, latency_us, lifted, steps: CONFLICT_STEPS });
+  const part = spending.part(SHARE_A_SEARCH);
+  return bestByLabels(network, request, { withOptions: true, latency_us, lifted, spending: part });
 }
 
 /** The least latency when only some stages need anything, whatever the deployments cost; `null`: no path. */
-function leastLatency(network: PreparedNetwork, request: ChainRequest, kept: readonly Part[]): number | null {
+function leastLatency(
+  network: PreparedNetwork,
+  request: ChainRequest,
+  kept: readonly Part[],
+  spending: Spending,
+): number | null {
   const free = { ...network, cost: new Float64Array(network.candidates) };
-  return search(free, request, kept, Number.POSITIVE_INFINITY).found?.latency_us ?? null;
+  return search(free, request, kept, Number.POSITIVE_INFINITY, spending).found?.latency_us ?? null;
 }
 
-function shortageOf(network: PreparedNetwork, request: ChainRequest, part: Part, set: readonly Part[]): Shortage {
-  if (part !== 'latency') return stageShortage(network, request, part, set);
+function shortageOf(
+  network: PreparedNetwork,
+  request: ChainRequest,
+  part: Part,
+  set: readonly Part[],
+  spending: Spending,
+): Shortage {
+  if (part !== 'latency') return stageShortage(network, request, part, set, spending);
   const others = set.filter((it) => it !== 'latency');
   const where = `${nodeId(network, request.ingress)} to ${nodeId(network, request.egress)}`;
-  const needed = leastLatency(network, request, others) ?? request.latency_us;
+  const needed = leastLatency(network, request, others, spending) ?? request.latency_us;
   return { constraint: 'latency', needed, available: request.latency_us, unit: 'us', where };
 }
 
 /**
- * What the stage lacks at the candidate that comes nearest to enough; when each would do alone, what the stages of the
- * set need together where they can meet.
+ * What the stage lacks at the candidate that comes nearest to enough; when each would do alone, what is overbooked on the
+ * path that the rest of the set leaves once the need of the stage comes on top.
  */
-function stageShortage(network: PreparedNetwork, request: ChainRequest, stage: number, set: readonly Part[]): Shortage {
+function stageShortage(
+  network: PreparedNetwork,
+  request: ChainRequest,
+  stage: number,
+  set: readonly Part[],
+  spending: Spending,
+): Shortage {
   const here = [...network.byFunction[request.functions[stage]!]!];
   const lacks = here.flatMap((c) => lacking(network, c, request.throughput_bps) ?? []);
   const part = ({ available, needed }: Shortage) => available / needed;
   const nearest = lacks.sort((a, b) => part(b) - part(a))[0];
   if (nearest && (set.length === 1 || lacks.length === here.length)) return nearest;
-  const together = here.map((c) => meeting(network, request, c, set)).sort((a, b) => part(a) - part(b));
-  return together[0]!;
-}
-
-/** What the stages of a set need at most on the node, or in the instance, of a candidate. */
-function meeting(network: PreparedNetwork, request: ChainRequest, candidate: number, set: readonly Part[]): Shortage {
-  const { node, nodeFree, byFunction, source, free_bps } = network;
-  const rate = request.throughput_bps;
+  const others = set.filter((it) => it !== stage);
+  const bound = set.includes('latency') ? request.latency_us : Number.POSITIVE_INFINITY;
+  const { found } = search(network, request, others, bound, spending);
   const stages = set.filter((it): it is number => it !== 'latency');
-  const v = node[candidate]!;
-  let needed = 0;
-  let passes = 0;
-  for (const k of stages) {
-    const there = [...byFunction[request.functions[k]!]!].filter((c) => node[c] === v);
-    if (there.length > 0) needed += Math.max(...there.map((c) => capacityNeed(network, c, rate)));
-    if (there.includes(candidate)) passes++;
+  const met = found && overbookedBy(network, found.path, request.throughput_bps, new Set(stages));
+  return met ?? nearest ?? { constraint: 'function', needed: 1, available: 0, unit: 'instances', where: nameOf() };
+
+  function nameOf(): string {
+    return network.source.functions[request.functions[stage]!]!;
   }
-  const capacity: Shortage = {
-    constraint: 'capacity',
-    needed,
-    available: nodeFree[v]!,
-    unit: source.nodes[v]!.capacity_unit,
-    where: source.nodes[v]!.id,
-  };
-  const throughput: Shortage = {
-    constraint: 'throughput',
-    needed: passes * rate,
-    available: free_bps[candidate]!,
-    unit: 'bps',
-    where: idOf(network, candidate),
-  };
-  const nearer = throughput.available * needed < capacity.available * throughput.needed;
-  return nearer ? throughput : capacity;
 }

@@ -9,6 +9,7 @@ import {
 } from '@orrery/contract';
 import { indexDescriptors } from '../check/attributes.js';
 import type { Path } from '../check/paths.js';
+import { threeDigits } from '../figures.js';
 import { CORE_BUDGET } from '../igraph/sizing.js';
 import { costOf } from '../slo/instance-cost.js';
 import { hopDelay, serviceUs } from '../slo/latency.js';
@@ -19,6 +20,8 @@ import type { ChainInstance, ChainNetwork } from './problem.js';
 
 /** Assumed demand of a flow without other information. */
 const FLOW_BPS = 1_000_000;
+/** Labels looked at for the way of a flow. */
+const FLOW_STEPS = 500_000;
 /** Latency limit if no objective sets one. */
 const NO_BOUND_US = 1e9;
 
@@ -33,7 +36,11 @@ export function flowWay(
   input: PlacedInput,
   planned: PlannedChain,
   path: Path,
-  { strategy, seed }: { readonly strategy: ChainingStrategy; readonly seed: number },
+  {
+    strategy,
+    seed,
+    expired,
+  }: { readonly strategy: ChainingStrategy; readonly seed: number; readonly expired?: () => boolean },
 ): FlowWay {
   if (path.nodes.length === 0) return { way: null, quality: null, reason: null };
   const { instances, network } = networkOf(input, planned, path);
@@ -48,7 +55,7 @@ export function flowWay(
       throughput_bps: Math.max(1, Math.min(FLOW_BPS, rate_bps)),
       latency_us: NO_BOUND_US,
     },
-    { strategy, seed },
+    { strategy, seed, budget: { steps: FLOW_STEPS, expired } },
   );
   if (answer.latency_us === null || answer.latency_us > NO_BOUND_US)
     return { way: null, quality: null, reason: noWay(path, answer) };
@@ -113,7 +120,7 @@ function networkOf(input: PlacedInput, chain: PlannedChain, path: Path) {
     const to = exits.has(edge.to) ? outside : index.get(edge.to);
     if (from === undefined || to === undefined) continue;
     transit_us[from]![to] = crossesServers(edge)
-      ? hopDelay(input.infrastructure, edge.from_server!, edge.to_server)
+      ? hopDelay(input.infrastructure, edge.from_server!, edge.to_server, input.calibration)
       : 0;
   }
   const network: ChainNetwork = { functions: [...path.nodes], nodes, instances, options: [], transit_us };
@@ -164,7 +171,7 @@ function reasonOf(
     part: 'chaining',
     subject: path.id,
     decision: names.join(', '),
-    because: `With queueing only at its cores, a flow takes ${Number(answer.latency_us!.toPrecision(3))} µs.`,
+    because: `With queueing only at its cores, a flow takes ${threeDigits(answer.latency_us!)} µs.`,
     candidates,
     constraint: null,
   };

@@ -1,3 +1,4 @@
+import type { Spending } from '../budget.js';
 import { exceeds, type PreparedNetwork } from './network.js';
 import type { ChainRequest } from './problem.js';
 import { remainingLatency } from './stages.js';
@@ -8,9 +9,8 @@ interface Scope {
   readonly latency_us: number;
   /** 1 for stages that need neither throughput nor capacity, to see what conflicts; `null`: none. */
   readonly lifted: Uint8Array | null;
-  /** Maximum number of labels. */
-  readonly steps: number;
-  readonly expired?: (() => boolean) | undefined;
+  /** A step is one label, or a few comparisons of labels. */
+  readonly spending: Spending;
 }
 
 export interface Found {
@@ -24,8 +24,10 @@ export interface Found {
 interface LabelResult {
   readonly found: Found | null;
   readonly complete: boolean;
-  readonly steps: number;
 }
+
+/** Comparisons of labels that take as long as making one. */
+const COMPARISONS_A_STEP = 16;
 
 interface Label {
   readonly candidate: number;
@@ -48,7 +50,6 @@ export function bestByLabels(network: PreparedNetwork, request: ChainRequest, sc
 
 class LabelSearch {
   private readonly shared: SharedResources;
-  private steps = 0;
   private stopped = false;
 
   constructor(
@@ -68,10 +69,10 @@ class LabelSearch {
       const next: Label[] = [];
       const here = byFunction[functions[k]!]!;
       for (let p = 0; p < here.length; p++) next.push(...this.reach(layer, k, p, here[p]!));
-      if (this.stopped) return { found: null, complete: false, steps: this.steps };
+      if (this.stopped) return { found: null, complete: false };
       layer = next;
     }
-    return { found: this.bestOf(layer!), complete: true, steps: this.steps };
+    return { found: this.bestOf(layer!), complete: true };
   }
 
   /** Labels at a candidate from those of the stage before, or from the ingress. */
@@ -84,7 +85,7 @@ class LabelSearch {
     const step = (before: Label | null, from: number) => {
       const latency = (before?.latency ?? 0) + transit_us[from * nodes + at]! + latency_us[candidate]!;
       if (!Number.isFinite(latency) || exceeds(latency + left, this.scope.latency_us)) return;
-      if (++this.steps > this.scope.steps || (this.steps % 1024 === 0 && this.scope.expired?.())) this.stopped = true;
+      if (!this.scope.spending.spend(1 + kept.length / COMPARISONS_A_STEP)) this.stopped = true;
       const label = this.shared.extended(before, candidate, stage, latency);
       if (label) this.keep(kept, label, stage);
     };
@@ -220,7 +221,7 @@ class SharedResources {
       used[r]! += this.request.throughput_bps;
       if (exceeds(used[r]!, this.free[r]!)) return null;
     }
-    if (flag >= 0) used[flag] = 1;
+    if (flag >= 0 && !this.scope.lifted?.[stage]) used[flag] = 1;
     const price = this.network.running[candidate] || deployed ? 0 : this.network.cost[candidate]!;
     return { candidate, latency, cost: (before?.cost ?? 0) + price, before, used };
   }

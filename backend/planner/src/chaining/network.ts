@@ -1,6 +1,6 @@
 import { type ChainNetwork, type ChainRequest, checkNetwork, MAX_STAGES, type Shortage } from './problem.js';
 
-/** Rounding tolerance, relative to the free capacity. */
+/** Rounding tolerance, relative: what is left after many chains may be slightly less than what the next one needs. */
 const TOLERANCE = 1e-9;
 
 /** A network in flat arrays, made once for many requests. Candidates are its instances, then its options. */
@@ -81,7 +81,7 @@ export function idOf({ source }: PreparedNetwork, candidate: number): string {
 }
 
 export function exceeds(need: number, free: number): boolean {
-  return need > free + TOLERANCE * Math.abs(free) + 1e-12;
+  return need > 0 && need * (1 - TOLERANCE) > free;
 }
 
 /** Node capacity that a chain uses at a candidate, running or not. */
@@ -118,17 +118,24 @@ function capacityShortage({ source, nodeFree }: PreparedNetwork, node: number, n
 
 /**
  * The first thing that a path overbooks, or `null`. Stages on one node add up there, stages in one instance add up in
- * it, and an option that several stages use is deployed once.
+ * it, and an option that several stages use is deployed once. `stages`: those that need anything; absent: all.
  */
-export function overbookedBy(network: PreparedNetwork, path: ArrayLike<number>, rate_bps: number): Shortage | null {
+export function overbookedBy(
+  network: PreparedNetwork,
+  path: ArrayLike<number>,
+  rate_bps: number,
+  stages: ReadonlySet<number> | null = null,
+): Shortage | null {
   const { node, free_bps, nodeFree } = network;
   for (let k = 0; k < path.length; k++) {
+    if (stages && !stages.has(k)) continue;
     const c = path[k]!;
     let through = rate_bps;
-    let capacity = additional(network, path, k, rate_bps);
+    let capacity = additional(network, path, k, rate_bps, stages);
     for (let j = 0; j < k; j++) {
+      if (stages && !stages.has(j)) continue;
       if (path[j] === c) through += rate_bps;
-      if (node[path[j]!] === node[c]) capacity += additional(network, path, j, rate_bps);
+      if (node[path[j]!] === node[c]) capacity += additional(network, path, j, rate_bps, stages);
     }
     if (exceeds(through, free_bps[c]!)) return throughputShortage(network, c, through);
     if (exceeds(capacity, nodeFree[node[c]!]!)) return capacityShortage(network, node[c]!, capacity);
@@ -137,11 +144,17 @@ export function overbookedBy(network: PreparedNetwork, path: ArrayLike<number>, 
 }
 
 /** What a stage uses of its node, in addition to earlier stages. */
-function additional(network: PreparedNetwork, path: ArrayLike<number>, stage: number, rate_bps: number): number {
+function additional(
+  network: PreparedNetwork,
+  path: ArrayLike<number>,
+  stage: number,
+  rate_bps: number,
+  stages: ReadonlySet<number> | null,
+): number {
   const c = path[stage]!;
   const need = capacityNeed(network, c, rate_bps);
   if (network.running[c]) return need;
-  for (let j = 0; j < stage; j++) if (path[j] === c) return need - network.fixed[c]!;
+  for (let j = 0; j < stage; j++) if (path[j] === c && (!stages || stages.has(j))) return need - network.fixed[c]!;
   return need;
 }
 

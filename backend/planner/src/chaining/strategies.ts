@@ -1,4 +1,4 @@
-import type { Budget } from '../budget.js';
+import { type Budget, Spending } from '../budget.js';
 import { type Random, shuffled } from '../random.js';
 import { bestByLabels } from './labels.js';
 import { isAble, lacking, overbookedBy, type PreparedNetwork } from './network.js';
@@ -56,7 +56,8 @@ function hyper(network: PreparedNetwork, request: ChainRequest, _: Random, budge
   const scopes = inBound ? [false, true] : [true];
   for (const withOptions of scopes) {
     if (withOptions && network.source.options.length === 0 && rounds.length > 1) break;
-    const scope = { withOptions, latency_us: request.latency_us, lifted: null, ...budget };
+    const spending = new Spending(budget);
+    const scope = { withOptions, latency_us: request.latency_us, lifted: null, spending };
     const { found, complete } = bestByLabels(network, request, scope);
     rounds.push({
       over: withOptions ? 'running and deployable' : 'running, capacity shared',
@@ -140,7 +141,16 @@ function printedSearch(network: PreparedNetwork, request: ChainRequest, barred: 
 
 /** The first instance of each function, whatever its free capacity. */
 function functionOnly(network: PreparedNetwork, request: ChainRequest): Attempt {
-  return stageByStage(network, request, (running) => running[0]);
+  const { byFunction, running } = network;
+  const path: number[] = [];
+  for (const f of request.functions) {
+    const all = byFunction[f]!;
+    const runs = all.find((c) => running[c] === 1);
+    const chosen = runs ?? all.find((c) => !lacking(network, c, request.throughput_bps));
+    if (chosen === undefined) return { path: null, rounds: [], proven: false };
+    path.push(chosen);
+  }
+  return { path, rounds: [], proven: false };
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { BoardPlace, CostProfile, Instance, NfDescriptor } from '@orrery/contract';
+import { LOOK_ASIDE } from '../engine-costs.js';
 import { boardImplementation, containerImplementation, softwareImplementation } from './implementation.js';
 
 type Driver = Instance['driver'];
@@ -12,9 +13,6 @@ export type AssignedImplementation =
 export type AssignedImplementations = ReadonlyMap<string, AssignedImplementation>;
 
 export const CONTAINER: AssignedImplementation = { driver: 'container' };
-
-/** Core cycles for a packet that goes to a slot and back: two port crossings. */
-const LOOK_ASIDE = { cycles_per_packet: 900, cycles_per_byte: 0.1, memory_bytes: 0 } as const;
 
 /** Software; a container where there is none; `null` for an NF that no server's core can run. */
 export function defaultImplementation(descriptor: NfDescriptor): AssignedImplementation | null {
@@ -47,7 +45,11 @@ export function implementationsOf(
 /** What an instance costs the core that it is bound to. Precondition: the descriptor has the implementation. */
 export function costOnCore(descriptor: NfDescriptor, driver: Driver): CostProfile {
   if (driver === 'board')
-    return { ...LOOK_ASIDE, base_latency_us: boardImplementation(descriptor)!.cost.base_latency_us };
+    return {
+      ...LOOK_ASIDE,
+      memory_bytes: 0,
+      base_latency_us: boardImplementation(descriptor)!.cost.base_latency_us,
+    };
   if (driver === 'container') return containerImplementation(descriptor)!.cost;
   return softwareImplementation(descriptor)!.cost;
 }

@@ -4,8 +4,15 @@ import { type DerivedDomains, isDirect } from './packet-space.js';
 
 export type DescriptorIndex = ReadonlyMap<string, NfDescriptor>;
 
+const INDICES = new WeakMap<readonly NfDescriptor[], DescriptorIndex>();
+
+/** By id; made once for each catalogue. */
 export function indexDescriptors(descriptors: readonly NfDescriptor[]): DescriptorIndex {
-  return new Map(descriptors.map((descriptor) => [descriptor.id, descriptor]));
+  const known = INDICES.get(descriptors);
+  if (known) return known;
+  const index = new Map(descriptors.map((descriptor) => [descriptor.id, descriptor]));
+  INDICES.set(descriptors, index);
+  return index;
 }
 
 /** The values of the attribute `<node>.<name>`, in declared order; `null` when the node's NF does not derive it. */

@@ -31,7 +31,8 @@ interface Finding {
 
 function schemaFindings(descriptor: NfDescriptor, config: Record<string, unknown>): Finding[] {
   try {
-    const validator = new Validator(descriptor.config_schema, '2020-12', false);
+    // A copy: the validator writes into the schema.
+    const validator = new Validator(JSON.parse(JSON.stringify(descriptor.config_schema)), '2020-12', false);
     const { valid, errors } = validator.validate(config);
     return valid
       ? []

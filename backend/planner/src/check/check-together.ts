@@ -1,19 +1,32 @@
 import type { ChainProblem, NfDescriptor, PlannedChain } from '@orrery/contract';
+import { type Budget, requireTime } from '../budget.js';
 import { configuredAddresses } from '../lower/addresses.js';
 import { indexDescriptors } from './attributes.js';
+import { earlierThatMayOverlap } from './class-pairs.js';
 import { describePacket } from './describe-packet.js';
-import { allPackets, intersectBoxes } from './packet-space.js';
+import { allPackets, type Box, intersectBoxes } from './packet-space.js';
 import { overlap } from './reach.js';
 import { filterBox } from './resolve-filter.js';
 
 type LocatedProblem = ChainProblem & { chain_id: string };
 
-/** What prevents individually valid chains from running together. */
-export function checkTogether(chains: readonly PlannedChain[], descriptors: readonly NfDescriptor[]): LocatedProblem[] {
+/**
+ * What prevents individually valid chains from running together.
+ * Errors: `OutOfTime` when the time is over before all are compared.
+ */
+export function checkTogether(
+  chains: readonly PlannedChain[],
+  descriptors: readonly NfDescriptor[],
+  time: Pick<Budget, 'expired'> = {},
+): LocatedProblem[] {
   const catalogue = indexDescriptors(descriptors);
   const problems: LocatedProblem[] = [];
   const owners = new Map<string, string>();
+  const boxes = chains.map(({ definition }) => filterBox(definition.traffic_class.match, nothingDerived, NO_DOMAINS));
+  const mayOverlap = earlierThatMayOverlap(boxes);
+  const named = new Map<string, number[]>();
   chains.forEach(({ chain_id, definition }, i) => {
+    requireTime(time);
     const error = (code: ChainProblem['code'], pointer: string, message: string, node?: string) =>
       problems.push({
         chain_id,
@@ -24,15 +37,19 @@ export function checkTogether(chains: readonly PlannedChain[], descriptors: read
         ...(node === undefined ? {} : { node }),
       });
     const { name, traffic_class } = definition;
-    for (const { definition: other } of chains.slice(0, i)) {
+    const namesakes = named.get(name) ?? [];
+    for (const j of [...new Set([...namesakes, ...mayOverlap(i)])].sort((a, b) => a - b)) {
+      requireTime(time);
+      const other = chains[j]!.definition;
       if (other.name === name) error('duplicate-id', '/name', `another chain is called "${name}"`);
       const host = traffic_class.from.find((id) => other.traffic_class.from.includes(id));
       if (host === undefined) continue;
-      const common = commonPacket(traffic_class.match, other.traffic_class.match);
+      const common = commonPacket(boxes[i]!, boxes[j]!);
       if (common === null) continue;
       const message = `packets from "${host}" belong to "${other.name}" too, for example ${common}`;
       error('class-conflict', '/traffic_class', message);
     }
+    named.set(name, [...namesakes, i]);
     definition.nodes.forEach((node, k) => {
       const descriptor = node.kind === 'nf' ? catalogue.get(node.nf) : undefined;
       if (node.kind !== 'nf' || !descriptor?.return_traffic) return;
@@ -47,15 +64,12 @@ export function checkTogether(chains: readonly PlannedChain[], descriptors: read
   return problems;
 }
 
-type ClassFilter = PlannedChain['definition']['traffic_class']['match'];
+const nothingDerived = () => null;
+const NO_DOMAINS: ReadonlyMap<string, number> = new Map();
 
 /** A packet of both classes in words; `null` when there is none. */
-function commonPacket(a: ClassFilter, b: ClassFilter): string | null {
-  const nothingDerived = () => null;
-  const none = new Map<string, number>();
-  const first = filterBox(a, nothingDerived, none);
-  const second = filterBox(b, nothingDerived, none);
-  const both = first && second ? intersectBoxes(first, second) : null;
-  const box = both ? overlap(allPackets(none), both)[0] : undefined;
+function commonPacket(a: Box | null, b: Box | null): string | null {
+  const both = a && b ? intersectBoxes(a, b) : null;
+  const box = both ? overlap(allPackets(NO_DOMAINS), both)[0] : undefined;
   return box ? describePacket(box, nothingDerived) : null;
 }

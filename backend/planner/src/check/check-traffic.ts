@@ -1,8 +1,9 @@
 import type { ChainDefinition, ChainEdge, ChainProblem } from '@orrery/contract';
+import { type Budget, Spending } from '../budget.js';
 import { type DescriptorIndex, derivedValues } from './attributes.js';
 import { describePacket } from './describe-packet.js';
 import type { ChainGraph } from './graph.js';
-import { type Box, type DerivedDomains, intersectBoxes, mergeBoxes, subtractBox } from './packet-space.js';
+import { type Box, type DerivedDomains, intersectBoxes, mergeBoxes, stepsOf, subtractBox } from './packet-space.js';
 import { overlap, packetsLeaving } from './reach.js';
 import { faultOf, filterBox } from './resolve-filter.js';
 
@@ -12,26 +13,37 @@ const MAX_PIECES = 1000;
 
 /**
  * Decides for each node whether one packet can match two of its edges, whether some packet matches none, and
- * whether some edge is never taken: over intervals, prefixes and declared values, for the packets that get there.
+ * whether some edge is never taken: over intervals, prefixes and declared values, for the packets that get there. What the
+ * budget does not reach is an error that says so: a chain is not taken for sound because its check ended.
  */
 export function checkTraffic(
   definition: ChainDefinition,
   graph: ChainGraph,
   descriptors: DescriptorIndex,
   derived: DerivedDomains,
+  budget: Budget,
 ): ChainProblem[] {
+  const spending = new Spending(budget);
   const problems: ChainProblem[] = [];
   const valuesOf = (attribute: string) => derivedValues(attribute, graph, descriptors);
-  const leaving = packetsLeaving(definition, graph, descriptors, derived);
+  const leaving = packetsLeaving(definition, graph, descriptors, derived, spending);
+  const unproven: string[] = [];
   const nodeIndex = new Map(definition.nodes.map(({ id }, i) => [id, i]));
   const edgeIndex = new Map(definition.edges.map((edge, i) => [edge, i]));
 
   for (const [id, edges] of graph.outgoing) {
     if (edges.some(({ filter }) => filter.some((term) => faultOf(term, valuesOf)))) continue;
     const boxes = new Map(edges.map((edge) => [edge, filterBox(edge.filter, valuesOf, derived)]));
-    const packets = leaving.get(id)!;
+    if (edges.length === 0 || (edges.length === 1 && edges[0]!.filter.length === 0)) continue;
+    const packets = leaving.get(id);
+    if (!packets || spending.isOver) {
+      unproven.push(id);
+      continue;
+    }
     if (packets.length === 0) continue;
+    const found = problems.length;
     for (const [a, b, both] of overlappingPairs(edges, boxes)) {
+      if (!spending.spend(stepsOf(packets))) break;
       const common = overlap(packets, both)[0];
       if (!common) continue;
       problems.push({
@@ -42,12 +54,14 @@ export function checkTraffic(
         node: id,
         edge: b.id,
       });
-      if (problems.filter(({ code, node }) => code === 'ambiguous-edges' && node === id).length >= MAX_PAIRS_A_NODE)
-        break;
+      if (problems.length - found >= MAX_PAIRS_A_NODE) break;
     }
-    if (edges.length === 0) continue;
     const covers = edges.map((edge) => boxes.get(edge)).filter((box) => box !== null && box !== undefined);
-    const left = uncovered(packets, covers, derived);
+    const left = uncovered(packets, covers, derived, spending);
+    if (spending.isOver) {
+      unproven.push(id);
+      continue;
+    }
     if (left === 'too many') {
       const message = `"${id}" has too many filters to tell whether they cover its traffic`;
       problems.push({ ...warning(nodeIndex.get(id)!, id), message });
@@ -66,6 +80,17 @@ export function checkTraffic(
         edge: edge.id,
       });
     }
+  }
+  const [first] = unproven;
+  if (first !== undefined) {
+    const others = unproven.length === 1 ? '' : ` and ${unproven.length - 1} more`;
+    problems.push({
+      code: 'ambiguous-edges',
+      severity: 'error',
+      message: `not proven: the check ended before it could tell whether each packet of "${first}"${others} follows one edge only; use fewer or simpler filters`,
+      pointer: `/nodes/${nodeIndex.get(first)}`,
+      node: first,
+    });
   }
   return problems;
 }
@@ -93,14 +118,16 @@ export function uncovered(
   packets: readonly Box[],
   filters: readonly Box[],
   derived: DerivedDomains,
+  spending: Spending,
 ): readonly Box[] | 'too many' {
   let left = packets;
   let mergeAt = 64;
   for (const filter of filters) {
+    if (!spending.spend(stepsOf(left))) return 'too many';
     left = left.flatMap((box) => subtractBox(box, filter, derived));
     if (left.length > MAX_PIECES) return 'too many';
     if (left.length <= mergeAt) continue;
-    left = mergeBoxes(left, derived);
+    left = mergeBoxes(left, derived, spending);
     mergeAt = Math.max(64, 2 * left.length);
   }
   return left;

@@ -3,9 +3,18 @@ import type { Infrastructure } from '@orrery/contract';
 /** The contract's limit, used if there is no server. */
 const MOST_GHZ = 10;
 
-/** The clock for which plans are sized, so that they hold on any server. */
+/** The clock for which plans are sized at first, so that they hold on any server. */
 export function slowestGhz({ servers }: Pick<Infrastructure, 'servers'>): number {
   return Math.min(MOST_GHZ, ...servers.map(({ ghz }) => ghz));
+}
+
+/**
+ * The clocks for which a plan can be sized, slowest first. What is sized for a clock fits no slower core, yet a plan may
+ * need it: the faster the clock, the fewer instances.
+ */
+export function clocksOf({ servers }: Pick<Infrastructure, 'servers'>): number[] {
+  const clocks = [...new Set(servers.map(({ ghz }) => ghz))].sort((a, b) => a - b);
+  return clocks.length > 0 ? clocks : [MOST_GHZ];
 }
 
 /** The clock that no placement can beat. */

@@ -1,4 +1,5 @@
 import { DIRECT_ATTRIBUTES, type DirectAttribute } from '@orrery/contract';
+import type { Spending } from '../budget.js';
 import { contains, EMPTY, equalSets, type IntervalSet, intersect, interval, subtract, union } from './interval-set.js';
 
 /**
@@ -53,14 +54,14 @@ export function allPackets(derived: DerivedDomains): Box[] {
 
 /** The common part, or `null` when there is none. */
 export function intersectBoxes(a: Box, b: Box): Box | null {
-  const out = new Map(a);
+  const both: [Dimension, IntervalSet][] = [];
   for (const [dimension, set] of b) {
-    const own = out.get(dimension);
+    const own = a.get(dimension);
     const common = own ? intersect(own, set) : set;
     if (common.length === 0) return null;
-    out.set(dimension, common);
+    both.push([dimension, common]);
   }
-  return out;
+  return new Map([...a, ...both]);
 }
 
 /** `a` without `b`, as disjoint boxes. */
@@ -77,15 +78,35 @@ export function subtractBox(a: Box, b: Box, derived: DerivedDomains): Box[] {
   return pieces;
 }
 
-/** Joins boxes that differ in one dimension only, until none do; drops boxes that lie inside another. */
-export function mergeBoxes(boxes: readonly Box[], derived: DerivedDomains): Box[] {
+/** Intervals that a look at a box takes in one step: those of five fields with a few each. */
+const INTERVALS_A_STEP = 16;
+
+/** Steps that a look at each of the boxes takes: one, or more for a box of many dimensions or intervals. */
+export function stepsOf(boxes: readonly Box[]): number {
+  let steps = 0;
+  for (const box of boxes) {
+    let intervals = 0;
+    for (const set of box.values()) intervals += set.length;
+    steps += Math.max(1, intervals / INTERVALS_A_STEP);
+  }
+  return steps;
+}
+
+/**
+ * Joins boxes that differ in one dimension only, until none do; drops boxes that lie inside another. The boxes as they are
+ * when the budget ends; a look at two boxes takes the steps of the one that is joined (`stepsOf`).
+ */
+export function mergeBoxes(boxes: readonly Box[], derived: DerivedDomains, spending: Spending): readonly Box[] {
   const out: Box[] = [];
   for (const box of boxes) {
     let candidate = box;
+    let steps = stepsOf([candidate]);
     for (let i = 0; i < out.length; ) {
+      if (!spending.spend(steps)) return boxes;
       const joined = join(out[i]!, candidate, derived);
       if (joined) {
         candidate = joined;
+        steps = stepsOf([candidate]);
         out.splice(i, 1);
         i = 0;
       } else i++;

@@ -1,5 +1,5 @@
 import type { ChainDefinition } from '@orrery/contract';
-import { type ChainGraph, graphOf } from './graph.js';
+import { type ChainGraph, graphOf, reachableFrom } from './graph.js';
 
 /** A path class: the packets of the chain that take one path from ingress to egress. */
 export interface Path {
@@ -18,15 +18,36 @@ export const MAX_PATHS = 64;
  * Precondition: the definition has no cycle.
  */
 export function pathsOf(definition: ChainDefinition): readonly Path[] | null {
-  const graph = graphOf(definition);
-  const paths: Path[] = [];
-  const starts = [...graph.nodes.values()].filter(({ kind }) => kind === 'ingress');
-  for (const { id } of starts) if (!walk(graph, definition.name, id, [], [], paths)) return null;
+  const known = KNOWN.get(definition);
+  if (known !== undefined) return known;
+  const paths = foundPaths(definition);
+  KNOWN.set(definition, paths);
   return paths;
 }
 
-/** `false` if there are too many. */
-function walk(graph: ChainGraph, chain: string, at: string, edges: string[], nodes: string[], paths: Path[]): boolean {
+/** Every step of planning asks for them. */
+const KNOWN = new WeakMap<ChainDefinition, readonly Path[] | null>();
+
+function foundPaths(definition: ChainDefinition): readonly Path[] | null {
+  const graph = graphOf(definition);
+  const paths: Path[] = [];
+  const ends = [...graph.nodes.values()].filter(({ kind }) => kind === 'egress');
+  const leads = new Set(ends.flatMap(({ id }) => [...reachableFrom(graph, id, 'against')]));
+  const starts = [...graph.nodes.values()].filter(({ kind, id }) => kind === 'ingress' && leads.has(id));
+  for (const { id } of starts) if (!walk(graph, leads, definition.name, id, [], [], paths)) return null;
+  return paths;
+}
+
+/** `false` if there are too many. `leads`: nodes from which a path leads to the egress, so that no step is in vain. */
+function walk(
+  graph: ChainGraph,
+  leads: ReadonlySet<string>,
+  chain: string,
+  at: string,
+  edges: string[],
+  nodes: string[],
+  paths: Path[],
+): boolean {
   const { kind } = graph.nodes.get(at)!;
   if (kind === 'egress') {
     paths.push({ id: `${chain}.${pathName(edges, paths.length + 1)}`, edges: [...edges], nodes: [...nodes] });
@@ -35,8 +56,10 @@ function walk(graph: ChainGraph, chain: string, at: string, edges: string[], nod
   if (kind === 'nf') nodes.push(at);
   let few = true;
   for (const edge of graph.outgoing.get(at)!) {
+    if (!few) break;
+    if (!leads.has(edge.to)) continue;
     edges.push(edge.id);
-    few &&= walk(graph, chain, edge.to, edges, nodes, paths);
+    few = walk(graph, leads, chain, edge.to, edges, nodes, paths);
     edges.pop();
   }
   if (kind === 'nf') nodes.pop();

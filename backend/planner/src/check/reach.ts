@@ -1,4 +1,5 @@
 import type { ChainDefinition } from '@orrery/contract';
+import type { Spending } from '../budget.js';
 import { type DescriptorIndex, derivedValues } from './attributes.js';
 import { type ChainGraph, topologicalOrder } from './graph.js';
 import { interval } from './interval-set.js';
@@ -11,6 +12,7 @@ import {
   hull,
   intersectBoxes,
   mergeBoxes,
+  stepsOf,
 } from './packet-space.js';
 import { filterBox } from './resolve-filter.js';
 
@@ -19,13 +21,15 @@ const MAX_BOXES = 200;
 
 /**
  * The packets that may leave each node, exactly where no NF rewrites headers: a rewritten field may hold any value.
- * An NF that derives an attribute sets it on every packet. With a cycle, all packets may leave every node.
+ * An NF that derives an attribute sets it on every packet. With a cycle, all packets may leave every node. Nodes that the
+ * budget does not reach are absent; a look at a box takes its `stepsOf`.
  */
 export function packetsLeaving(
   definition: ChainDefinition,
   graph: ChainGraph,
   descriptors: DescriptorIndex,
   derived: DerivedDomains,
+  spending: Spending,
 ): ReadonlyMap<string, readonly Box[]> {
   const valuesOf = (attribute: string) => derivedValues(attribute, graph, descriptors);
   const order = topologicalOrder(graph);
@@ -44,7 +48,9 @@ export function packetsLeaving(
     if (node.kind === 'ingress' && classBox) arriving.push(...overlap(allPackets(derived), classBox));
     for (const edge of graph.incoming.get(id)!) {
       const box = filterBox(edge.filter, valuesOf, derived);
-      if (box) arriving.push(...overlap(leaving.get(edge.from)!, box));
+      const before = leaving.get(edge.from)!;
+      if (!spending.spend(stepsOf(before))) return leaving;
+      if (box) arriving.push(...overlap(before, box));
     }
     let boxes = arriving;
     const descriptor = node.kind === 'nf' ? descriptors.get(node.nf) : undefined;
@@ -57,7 +63,9 @@ export function packetsLeaving(
         if (count !== undefined) boxes = boxes.map((box) => new Map(box).set(`${id}.${name}`, interval(1, count)));
       }
     }
-    leaving.set(id, bounded(boxes, derived));
+    const known = bounded(boxes, derived, spending);
+    if (spending.isOver) return leaving;
+    leaving.set(id, known);
   }
   return leaving;
 }
@@ -66,8 +74,8 @@ export function overlap(boxes: readonly Box[], with_: Box): Box[] {
   return boxes.map((box) => intersectBoxes(box, with_)).filter((box) => box !== null);
 }
 
-function bounded(boxes: readonly Box[], derived: DerivedDomains): Box[] {
-  const merged = boxes.length > 4 * MAX_BOXES ? boxes : mergeBoxes(boxes, derived);
+function bounded(boxes: readonly Box[], derived: DerivedDomains, spending: Spending): Box[] {
+  const merged = boxes.length > 4 * MAX_BOXES ? boxes : mergeBoxes(boxes, derived, spending);
   if (merged.length <= MAX_BOXES) return [...merged];
   const regions = [merged.filter((box) => hasPorts(box)), merged.filter((box) => !hasPorts(box))];
   return regions.filter((region) => region.length > 0).map((region) => hull(region, derived));

@@ -8,12 +8,14 @@ import {
 } from '../check/assigned-implementation.js';
 import { type DescriptorIndex, indexDescriptors } from '../check/attributes.js';
 import { directFields } from '../check/resolve-filter.js';
+import { COPY, MERGE } from '../engine-costs.js';
 import { grouped } from '../grouped.js';
 import type { ChainForm, FormEdge, FormNode } from './chain-form.js';
 import { equalRange, portion, WHOLE_RANGE } from './flow-range.js';
 import { inOrder, type UnplacedEdge, type UnplacedGraph, type WorkNode } from './graph.js';
 import { type CountedNode, choosePartition, fullKey, type Partition, pairs } from './partition.js';
-import { copyCycles, cyclesPerPacket, instancesForCycles, packetRate } from './sizing.js';
+import { joined } from './parts.js';
+import { cyclesPerPacket, instancesForCycles, packetRate } from './sizing.js';
 
 type Constraint = Plan['conflicts'][number];
 
@@ -43,30 +45,57 @@ export function buildInstanceGraph(
   implementations: AssignedImplementations = new Map(),
   referenceGhz = Number.POSITIVE_INFINITY,
 ): BuiltGraph {
+  return joinedGraph(chainForms, (form) => chainGraph(form, descriptors, implementations, referenceGhz));
+}
+
+/** The instance graph of all forms, given that of each. Errors: `BadProblem` for too many edges. */
+export function joinedGraph(chainForms: readonly ChainForm[], graphOf: (form: ChainForm) => BuiltGraph): BuiltGraph {
+  const parts: [chain_id: string, part: BuiltGraph][] = [];
+  let edges = 0;
+  for (const form of chainForms) {
+    const part = graphOf(form);
+    edges += part.edges.length;
+    requireFewEdges(edges);
+    parts.push([form.chain.chain_id, part]);
+  }
+  return Object.assign(joined<BuiltGraph['nodes'][number], UnplacedEdge>(parts), {
+    partitions: new Map(parts.flatMap(([, { partitions }]) => [...partitions])),
+    conflicts: parts.flatMap(([, { conflicts }]) => conflicts),
+  });
+}
+
+function requireFewEdges(count: number): void {
+  if (count > MAX_INSTANCE_EDGES)
+    throw new BadProblem('/chains', `need more than ${MAX_INSTANCE_EDGES} edges between instances`);
+}
+
+/** The instance graph of one chain; otherwise as `buildInstanceGraph`. */
+export function chainGraph(
+  form: ChainForm,
+  descriptors: readonly NfDescriptor[],
+  implementations: AssignedImplementations,
+  referenceGhz: number,
+): BuiltGraph {
   const catalogue = indexDescriptors(descriptors);
   const partitions = new Map<string, Partition>();
   const conflicts: Constraint[] = [];
-  const nodes: BuiltGraph['nodes'][number][] = [];
+  const { definition, chain_id } = form.chain;
+  const split = splitNodes(form, catalogue, implementations, referenceGhz, conflicts);
+  for (const it of split.values()) if (it.node.kind === 'nf') partitions.set(it.id, it.partition);
+  const nodes: BuiltGraph['nodes'][number][] = form.nodes.flatMap(({ id }) => workOf(split.get(id)!, form));
   const edges: UnplacedEdge[] = [];
-  for (const form of chainForms) {
-    const { definition, chain_id } = form.chain;
-    const split = splitNodes(form, catalogue, implementations, referenceGhz, conflicts);
-    for (const it of split.values()) if (it.node.kind === 'nf') partitions.set(it.id, it.partition);
-    for (const { id } of form.nodes) nodes.push(...workOf(split.get(id)!, form));
-    for (const edge of form.edges) {
-      const [from, to] = [edge.from, edge.to].map((end) => (end === null ? 1 : split.get(end)!.count));
-      if (edges.length + from! * to! > MAX_INSTANCE_EDGES)
-        throw new BadProblem('/chains', `need more than ${MAX_INSTANCE_EDGES} edges between instances`);
-      edges.push(...wire(edge, form, split));
-    }
-    if (form.edges.some(({ to }) => to === null))
-      nodes.push({ kind: 'exit', id: exitId(definition.name, 'forward'), chain_id, direction: 'forward' });
-    const returning = form.nodes.filter((node) => node.kind === 'nf' && catalogue.get(node.node.nf)!.return_traffic);
-    if (returning.length === 0) continue;
-    const exit: ExitNode = { kind: 'exit', id: exitId(definition.name, 'return'), chain_id, direction: 'return' };
-    nodes.push(exit);
-    for (const { id } of returning) edges.push(...replies(split.get(id)!, form, exit));
+  for (const edge of form.edges) {
+    const [from, to] = [edge.from, edge.to].map((end) => (end === null ? 1 : split.get(end)!.count));
+    requireFewEdges(edges.length + from! * to!);
+    edges.push(...wire(edge, form, split));
   }
+  if (form.edges.some(({ to }) => to === null))
+    nodes.push({ kind: 'exit', id: exitId(definition.name, 'forward'), chain_id, direction: 'forward' });
+  const returning = form.nodes.filter((node) => node.kind === 'nf' && catalogue.get(node.node.nf)!.return_traffic);
+  if (returning.length === 0) return { nodes, edges, partitions, conflicts };
+  const exit: ExitNode = { kind: 'exit', id: exitId(definition.name, 'return'), chain_id, direction: 'return' };
+  nodes.push(exit);
+  for (const { id } of returning) edges.push(...replies(split.get(id)!, form, exit));
   return { nodes, edges, partitions, conflicts };
 }
 
@@ -96,7 +125,7 @@ function splitNodes(
     const node = byId.get(id)!;
     const upstream = (entering.get(id) ?? []).map(({ from }) => (from === null ? null : split.get(from)!));
     if (node.kind !== 'nf') {
-      const cycles = copyCycles(bytes) * node.copies;
+      const cycles = cyclesPerPacket(node.kind === 'mirror' ? COPY : MERGE, bytes) * node.copies;
       const needed = instancesForCycles(packetRate(node.load_bps, bytes) * cycles, referenceGhz);
       if (needed > 1)
         conflicts.push({ constraint: 'max-instances', needed, available: 1, unit: 'instances', where: id });

@@ -1,5 +1,5 @@
 import type { Filter, Plan, PlannedChain } from '@orrery/contract';
-import { type PGraph, type PGraphNode, pgraphNodeId } from './pgraph.js';
+import { indexOf, type PGraph, type PGraphNode, pgraphNodeId } from './pgraph.js';
 
 /** A node of a chain, which stands for all of its instances. */
 export type FormNode =
@@ -40,8 +40,7 @@ export interface ChainForm {
 /** The chain as drawn, without traffic that no NF processes, because it never reaches a server. */
 export function drawnForm(chain: PlannedChain, pgraph: PGraph): ChainForm {
   const { definition } = chain;
-  const nodes = new Map(pgraph.nodes.map((node) => [node.id, node]));
-  const edges = new Map(pgraph.edges.map((edge) => [edge.id, edge]));
+  const { nodes, edges } = indexOf(pgraph);
   return {
     chain,
     nodes: definition.nodes.flatMap(({ id }): FormNode[] => {

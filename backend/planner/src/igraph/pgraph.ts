@@ -12,6 +12,44 @@ export function pgraphNodeId(chain: string, node: string): string {
   return `${chain}.${node}`;
 }
 
+interface PGraphIndex {
+  readonly nodes: ReadonlyMap<string, PGraphNode>;
+  readonly edges: ReadonlyMap<string, PGraphEdge>;
+}
+const INDICES = new WeakMap<PGraph, PGraphIndex>();
+
+/** Nodes and edges by id; made once for each graph. */
+export function indexOf(pgraph: PGraph): PGraphIndex {
+  const known = INDICES.get(pgraph);
+  if (known) return known;
+  const index = {
+    nodes: new Map(pgraph.nodes.map((node) => [node.id, node])),
+    edges: new Map(pgraph.edges.map((edge) => [edge.id, edge])),
+  };
+  INDICES.set(pgraph, index);
+  return index;
+}
+
+const PARTS = new WeakMap<PGraph, ReadonlyMap<string, PGraph>>();
+
+/** The union of the chains, given what each is in it (E2 3.4.1 step 1). */
+export function joinedPGraph(parts: readonly (readonly [chain_id: string, part: PGraph])[]): PGraph {
+  const pgraph = { nodes: parts.flatMap(([, { nodes }]) => nodes), edges: parts.flatMap(([, { edges }]) => edges) };
+  PARTS.set(pgraph, new Map(parts));
+  return pgraph;
+}
+
+/** What of the policy graph belongs to the chain: where it was joined, the very part. */
+export function pgraphOfChain(pgraph: PGraph, { chain_id, definition }: PlannedChain): PGraph {
+  const known = PARTS.get(pgraph)?.get(chain_id);
+  if (known) return known;
+  const { nodes, edges } = indexOf(pgraph);
+  return {
+    nodes: definition.nodes.flatMap(({ id }) => nodes.get(pgraphNodeId(definition.name, id)) ?? []),
+    edges: definition.edges.flatMap(({ id }) => edges.get(`${definition.name}.${id}`) ?? []),
+  };
+}
+
 /**
  * The union of the chains with one node for each NF of each (E2 3.4.1 step 1), its load from the rate estimates, and
  * the instances that carry it on cores of `referenceGhz` (step 2), before the descriptor's limit on instances; one in
@@ -24,44 +62,53 @@ export function buildPGraph(
   referenceGhz: number,
   implementations: AssignedImplementations = new Map(),
 ): PGraph {
+  return joinedPGraph(
+    chains.map((chain) => [chain.chain_id, chainPGraph(chain, descriptors, referenceGhz, implementations)]),
+  );
+}
+
+/** What one chain is in the policy graph. */
+export function chainPGraph(
+  { chain_id, definition }: PlannedChain,
+  descriptors: readonly NfDescriptor[],
+  referenceGhz: number,
+  implementations: AssignedImplementations,
+): PGraph {
   const catalogue = indexDescriptors(descriptors);
+  const graph = graphOf(definition);
+  const { edgeRates, nodeRates } = estimateRates(definition, graph);
+  const endOf = (id: string) => (graph.nodes.get(id)!.kind === 'nf' ? pgraphNodeId(definition.name, id) : null);
   const nodes: PGraphNode[] = [];
-  const edges: PGraphEdge[] = [];
-  for (const { chain_id, definition } of chains) {
-    const graph = graphOf(definition);
-    const { edgeRates, nodeRates } = estimateRates(definition, graph);
-    const endOf = (id: string) => (graph.nodes.get(id)!.kind === 'nf' ? pgraphNodeId(definition.name, id) : null);
-    for (const node of graph.nodes.values()) {
-      if (node.kind !== 'nf') continue;
-      const bytes = definition.traffic_class.packet_bytes;
-      const load_bps = nodeRates.get(node.id)!;
-      const load_pps = packetRate(load_bps, bytes);
-      const id = pgraphNodeId(definition.name, node.id);
-      const descriptor = catalogue.get(node.nf)!;
-      const { driver } = implementationOf(implementations, id, descriptor);
-      const cost = costOnCore(descriptor, driver);
-      const cores_needed = (load_pps * cyclesPerPacket(cost, bytes)) / (referenceGhz * 1e9);
-      nodes.push({
-        id,
-        chain_id,
-        node_id: node.id,
-        nf: node.nf,
-        load_bps,
-        load_pps,
-        cores_needed,
-        instances: driver === 'board' ? 1 : instancesFor(cores_needed),
-      });
-    }
-    for (const edge of graph.edges) {
-      edges.push({
-        id: `${definition.name}.${edge.id}`,
-        from: endOf(edge.from),
-        to: endOf(edge.to),
-        filter: edge.filter,
-        rate_bps: edgeRates.get(edge.id)!,
-      });
-    }
+  for (const node of graph.nodes.values()) {
+    if (node.kind !== 'nf') continue;
+    const bytes = definition.traffic_class.packet_bytes;
+    const load_bps = nodeRates.get(node.id)!;
+    const load_pps = packetRate(load_bps, bytes);
+    const id = pgraphNodeId(definition.name, node.id);
+    const descriptor = catalogue.get(node.nf)!;
+    const { driver } = implementationOf(implementations, id, descriptor);
+    const cost = costOnCore(descriptor, driver);
+    const cores_needed = (load_pps * cyclesPerPacket(cost, bytes)) / (referenceGhz * 1e9);
+    nodes.push({
+      id,
+      chain_id,
+      node_id: node.id,
+      nf: node.nf,
+      load_bps,
+      load_pps,
+      cores_needed,
+      instances: driver === 'board' ? 1 : instancesFor(cores_needed),
+    });
   }
+  const edges = graph.edges.map(
+    (edge): PGraphEdge => ({
+      id: `${definition.name}.${edge.id}`,
+      from: endOf(edge.from),
+      to: endOf(edge.to),
+      filter: edge.filter,
+      rate_bps: edgeRates.get(edge.id)!,
+    }),
+  );
   return { nodes, edges };
 }
 

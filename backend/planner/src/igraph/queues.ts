@@ -1,5 +1,6 @@
 import type { GraphEdge, InstanceGraph, QueueNode } from '@orrery/contract';
 import { grouped } from '../grouped.js';
+import { keepingParts } from './parts.js';
 
 /** A queue with its edge of the policy graph. */
 export interface QueueOnEdge {
@@ -8,24 +9,27 @@ export interface QueueOnEdge {
 }
 
 /** The placed graph with queues on its forward edges; several on one edge in the order given. */
-export function withQueues({ nodes, edges }: InstanceGraph, queues: readonly QueueOnEdge[]): InstanceGraph {
+export function withQueues(graph: InstanceGraph, queues: readonly QueueOnEdge[]): InstanceGraph {
+  if (queues.length === 0) return graph;
+  const { nodes, edges } = graph;
   const onEdge = grouped(queues, ({ pgraph_edge }) => pgraph_edge);
-  return {
+  const queued = {
     nodes: [...nodes, ...queues.map(({ node }) => node)],
     edges: edges.flatMap((edge) => {
       const along = edge.direction === 'forward' ? (onEdge.get(edge.pgraph_edge ?? '') ?? []) : [];
       return along.length === 0
         ? [edge]
-        : partsOf(
+        : piecesOf(
             edge,
             along.map(({ node }) => node),
           );
     }),
   };
+  return keepingParts(queued, graph, new Set(queues.map(({ node }) => node.chain_id)));
 }
 
 /** The edge up to the first queue, which selects and carries packets as before, and what leads on from each. */
-function partsOf(edge: GraphEdge, along: readonly QueueNode[]): GraphEdge[] {
+function piecesOf(edge: GraphEdge, along: readonly QueueNode[]): GraphEdge[] {
   const first = along[0]!;
   return [
     { ...edge, to: first.id, to_server: first.server },

@@ -1,5 +1,5 @@
-import { type CostProfile, FLOW_SPACE } from '@orrery/contract';
-import { mergeCostUs } from '../parallel/construction/problem.js';
+import { FLOW_SPACE } from '@orrery/contract';
+import type { EngineCost } from '../engine-costs.js';
 
 /**
  * Part of a core that plans hand out. The rest is for the engine's own work and for estimates that are too low; without
@@ -8,7 +8,7 @@ import { mergeCostUs } from '../parallel/construction/problem.js';
 export const CORE_BUDGET = 0.85;
 
 /** Cycles that one packet of this length costs. */
-export function cyclesPerPacket(cost: CostProfile, packetBytes: number): number {
+export function cyclesPerPacket(cost: EngineCost, packetBytes: number): number {
   return cost.cycles_per_packet + cost.cycles_per_byte * packetBytes;
 }
 
@@ -26,18 +26,7 @@ export function instancesFor(coresNeeded: number): number {
   return count;
 }
 
-/** Clock at which a copy and an xor were measured (docs/benchmarks.md). */
-const MEASURED_GHZ = 2.5;
-
-/** Cycles that one copy of a packet costs, where it is made or merged. */
-export function copyCycles(packetBytes: number): number {
-  return mergeCostUs(packetBytes) * MEASURED_GHZ * 1e3;
-}
-
 /** Instances needed for the cycles per second on cores of this clock. */
 export function instancesForCycles(cyclesPerSecond: number, ghz: number): number {
   return instancesFor(cyclesPerSecond / (ghz * 1e9));
 }
-
-/** Cost of enqueueing and dequeueing a packet, including cache misses (DPDK ring, batch of 32). */
-export const QUEUE_CYCLES = 40;

@@ -1,12 +1,13 @@
 import type { Plan } from '@orrery/contract';
+import { threeDigits } from '../figures.js';
 import type { Partition } from './partition.js';
 import type { PGraphNode } from './pgraph.js';
 import { CORE_BUDGET } from './sizing.js';
 
 /** Why a node has its number of instances, and how flows are assigned to them. */
 export function splitReason(node: PGraphNode, partition: Partition): Plan['reasons'][number] {
-  const cores = Number(node.cores_needed.toPrecision(3));
-  const pps = Math.round(node.load_pps);
+  const cores = threeDigits(node.cores_needed);
+  const pps = threeDigits(node.load_pps);
   return {
     part: 'sizing',
     subject: node.id,

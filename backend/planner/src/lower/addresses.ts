@@ -2,6 +2,7 @@ import { EXTERNAL_PREFIX, type NfDescriptor, type Plan, type PlannedChain } from
 import { indexDescriptors } from '../check/attributes.js';
 import { addressToNumber, isAddress, numberToAddress, parsePrefix } from '../check/ipv4.js';
 import { type UnplacedGraph, unplacedInstances } from '../igraph/graph.js';
+import { partOf } from '../igraph/parts.js';
 
 /** Instances of one address-rewriting NF and the addresses that its configuration gives them. */
 interface AddressOwner {
@@ -93,12 +94,12 @@ export function addressOwners(
   graph: UnplacedGraph,
 ): AddressOwner[] {
   const catalogue = indexDescriptors(descriptors);
-  return chains.flatMap(({ definition }) =>
+  return chains.flatMap(({ chain_id, definition }) =>
     definition.nodes.flatMap((node) => {
       const descriptor = node.kind === 'nf' ? catalogue.get(node.nf)! : null;
       if (node.kind !== 'nf' || !descriptor?.return_traffic) return [];
       const id = `${definition.name}.${node.id}`;
-      const instances = unplacedInstances(graph)
+      const instances = unplacedInstances(partOf(graph, chain_id))
         .filter(({ pgraph_node }) => pgraph_node === id)
         .map((it) => it.id);
       return [{ node: id, instances, configured: configuredAddresses(node.config) }];

@@ -1,5 +1,7 @@
 import { type Constraint, crossesServers, type GraphEdge, type InstanceGraph, type Plan } from '@orrery/contract';
 import { placedNodes } from '../igraph/graph.js';
+import { withEdges } from '../igraph/parts.js';
+import { NOTHING_KNOWN, type Recall } from '../recall.js';
 
 const MAX_HOP = 0xfffe;
 /** Maximum number of hops of one server's engine. */
@@ -80,12 +82,12 @@ export function hopConflict(
 }
 
 /** The graph with the hop of each edge along which the fabric brings packets. Precondition: every one has a hop. */
-export function withHops({ nodes, edges }: InstanceGraph, hops: HopTable): InstanceGraph {
-  return {
-    nodes,
-    edges: edges.map((edge) => ({
-      ...edge,
-      hop: isOverFabric(edge) ? hops.get(hopKey(edge.to, edge.direction))! : null,
-    })),
-  };
+export function withHops(graph: InstanceGraph, hops: HopTable, recall: Recall = NOTHING_KNOWN): InstanceGraph {
+  return withEdges(graph, (part) => {
+    const own = part.edges.map((edge) => (isOverFabric(edge) ? hops.get(hopKey(edge.to, edge.direction))! : null));
+    return recall.of('hops', [recall.nameOf(part), own], () => ({
+      nodes: part.nodes,
+      edges: part.edges.map((edge, i) => ({ ...edge, hop: own[i]! })),
+    }));
+  });
 }

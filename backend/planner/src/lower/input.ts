@@ -1,4 +1,15 @@
-import type { Infrastructure, InstanceGraph, NfDescriptor, Plan, PlannedChain } from '@orrery/contract';
+import type {
+  FabricRule,
+  Infrastructure,
+  InstanceGraph,
+  InstanceSpec,
+  ModuleSpec,
+  NfDescriptor,
+  NodeSpec,
+  Plan,
+  PlannedChain,
+} from '@orrery/contract';
+import type { Recall } from '../recall.js';
 import type { PlannedSchedule } from '../schedule/task-queues.js';
 import type { MetadataLayout } from './metadata.js';
 
@@ -14,5 +25,36 @@ export interface LoweringInput {
   readonly addresses: ReadonlyMap<string, readonly string[]>;
   /** Of the chains with a planned schedule. */
   readonly schedules: readonly PlannedSchedule[];
+  /** Of the chains that fail closed. */
+  readonly guards: readonly FabricRule[];
   readonly base: Plan | null;
+  readonly recall: Recall;
+}
+
+/** What a chain is lowered from. */
+export interface ChainToLower {
+  readonly chain: PlannedChain;
+  readonly descriptors: readonly NfDescriptor[];
+  /** Its part of the graph. */
+  readonly graph: InstanceGraph;
+  /** What its packets carry. */
+  readonly layout: MetadataLayout;
+  /** External addresses by instance. */
+  readonly addresses: ReadonlyMap<string, readonly string[]>;
+}
+
+/** What a chain is on one server. */
+export interface ChainOnServer {
+  readonly instances: InstanceSpec[];
+  readonly modules: ModuleSpec[];
+  /** Of all nodes but queues. */
+  readonly hops: NodeSpec['hops'];
+  readonly queueHops: NodeSpec['hops'];
+  readonly exits: NodeSpec['exits'];
+}
+
+/** What servers and switches run of one chain. */
+export interface LoweredChain {
+  readonly servers: ReadonlyMap<string, ChainOnServer>;
+  readonly rules: Readonly<Record<'classify' | 'hop' | 'return', readonly FabricRule[]>>;
 }

@@ -1,6 +1,7 @@
 import type { ChainDefinition, MetadataField, NfDescriptor, Plan, PlannedChain } from '@orrery/contract';
 import { derivedValues, indexDescriptors, usedDerived } from '../check/attributes.js';
 import { graphOf } from '../check/graph.js';
+import type { Recall } from '../recall.js';
 
 /** Bits of the word that travels with a packet, in its hop tag between servers. */
 export const METADATA_BITS = 16;
@@ -64,16 +65,18 @@ export function layOutMetadata(
   }
 }
 
-/** The layout that a chain has in a plan. */
-function runningLayout(plan: Plan | null, chainId: string): MetadataLayout {
-  const layout = new Map<string, MetadataField>();
+/** The metadata fields of each chain in a plan, by attribute. */
+function runningFields(plan: Plan | null): Map<string, [attribute: string, field: MetadataField][]> {
+  const fields = new Map<string, [string, MetadataField][]>();
   for (const { instances } of Object.values(plan?.nodes ?? {})) {
     for (const { chain_id, node_id, metadata } of instances) {
-      if (chain_id !== chainId) continue;
-      for (const [name, field] of Object.entries(metadata)) layout.set(`${node_id}.${name}`, field);
+      for (const [name, field] of Object.entries(metadata)) {
+        const own = fields.get(chain_id) ?? [];
+        if (own.push([`${node_id}.${name}`, field]) === 1) fields.set(chain_id, own);
+      }
     }
   }
-  return layout;
+  return fields;
 }
 
 /** The layout of each chain, by its name. Precondition: `checkMetadata` finds nothing wrong with any. */
@@ -81,11 +84,19 @@ export function metadataLayouts(
   chains: readonly PlannedChain[],
   descriptors: readonly NfDescriptor[],
   base: Plan | null,
+  recall: Recall,
 ): Map<string, MetadataLayout> {
+  const running = runningFields(base);
   return new Map(
-    chains.map(({ chain_id, definition }) => [
-      definition.name,
-      layOutMetadata(definition, descriptors, runningLayout(base, chain_id)).layout!,
-    ]),
+    chains.map((chain) => {
+      const { chain_id, definition } = chain;
+      const own = running.get(chain_id) ?? [];
+      const layout = recall.of(
+        'layout',
+        [recall.nameOf(chain), own],
+        () => layOutMetadata(definition, descriptors, new Map(own)).layout!,
+      );
+      return [definition.name, layout];
+    }),
   );
 }

@@ -1,16 +1,9 @@
-import {
-  FLOW_SPACE,
-  type FlowRange,
-  type GraphEdge,
-  type OutputSpec,
-  type PlannedChain,
-  type Target,
-} from '@orrery/contract';
+import { FLOW_SPACE, type FlowRange, type GraphEdge, type OutputSpec, type Target } from '@orrery/contract';
 import { derivedValues, indexDescriptors } from '../check/attributes.js';
 import { graphOf } from '../check/graph.js';
 import { matchTerms } from '../check/resolve-filter.js';
 import { grouped } from '../grouped.js';
-import type { LoweringInput } from './input.js';
+import type { ChainToLower } from './input.js';
 
 /** What leaves each node of one chain. */
 export class Outputs {
@@ -18,15 +11,11 @@ export class Outputs {
   private readonly leaving: ReadonlyMap<string | null, readonly GraphEdge[]>;
   private readonly match: (edge: GraphEdge) => OutputSpec['match'];
 
-  constructor({ graph, descriptors, layouts }: LoweringInput, { chain_id, definition }: PlannedChain) {
+  constructor({ graph, descriptors, layout, chain: { definition } }: ChainToLower) {
     this.exits = new Set(graph.nodes.filter(({ kind }) => kind === 'exit').map(({ id }) => id));
-    this.leaving = grouped(
-      graph.edges.filter((edge) => edge.chain_id === chain_id),
-      ({ from }) => from ?? '',
-    );
+    this.leaving = grouped(graph.edges, ({ from }) => from ?? '');
     const catalogue = indexDescriptors(descriptors);
     const drawn = graphOf(definition);
-    const layout = layouts.get(definition.name)!;
     this.match = ({ filter }) => matchTerms(filter, (attribute) => derivedValues(attribute, drawn, catalogue), layout);
   }
 

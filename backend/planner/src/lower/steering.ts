@@ -4,7 +4,7 @@ import { matchTerms } from '../check/resolve-filter.js';
 import { grouped } from '../grouped.js';
 import { WHOLE_RANGE } from '../igraph/flow-range.js';
 import { sortAddresses } from './addresses.js';
-import type { LoweringInput } from './input.js';
+import type { ChainToLower, LoweredChain } from './input.js';
 import type { MetadataLayout } from './metadata.js';
 
 /** What the fabric does with one kind of packet, independent of how a switch expresses it: `switch/` turns it into table entries. */
@@ -13,9 +13,11 @@ export type SteeringRule = FabricRule;
 /**
  * Packets in transit carry a hop tag and must not be reclassified. A class takes precedence over the return of replies, so
  * that a class of reply traffic is processed before the fabric returns it to the NF that rewrote it. Among classes,
- * the order of the edges in the definition decides.
+ * the order of the edges in the definition decides. Guards take what nothing else steers.
  */
-export const PRIORITY = { hop: 40_000, classify: 30_000, return: 10_000 } as const;
+export const PRIORITY = { hop: 40_000, classify: 30_000, return: 10_000, guard: 1 } as const;
+
+const BLANK = { from_hosts: [], from_servers: [], match: [], hop: null, key: [] };
 
 /** Match of a class rule; independent of placement. */
 export type ClassMatch = Pick<SteeringRule, 'id' | 'chain_id' | 'priority' | 'from_hosts' | 'match'> & {
@@ -38,36 +40,56 @@ export function classMatches({ chain_id, definition }: PlannedChain, layout: Met
     }));
 }
 
+/** The guards of the chains that fail closed. They match the whole class, also what no edge of the ingress takes. */
+export function guardRules({ chain_id, definition }: PlannedChain, layout: MetadataLayout): SteeringRule[] {
+  const { from, match, fail_closed } = definition.traffic_class;
+  if (!fail_closed) return [];
+  return [
+    {
+      ...BLANK,
+      id: `guard/${definition.name}`,
+      chain_id,
+      kind: 'guard',
+      priority: PRIORITY.guard,
+      from_hosts: from,
+      match: matchTerms(match, () => null, layout),
+      targets: [],
+    },
+  ];
+}
+
 /**
  * Steering of a placed graph: classes to their first hop, hops to their server, replies to the NF that rewrote them. Every
  * hop has a rule, because the switch that tags a packet may not be the one at which its server is attached.
  */
-export function steeringRules(input: LoweringInput): SteeringRule[] {
-  return [...classRules(input), ...hopRules(input), ...returnRules(input)];
+export function steeringRules(chains: readonly LoweredChain[], guards: readonly SteeringRule[]): SteeringRule[] {
+  const of = (kind: keyof LoweredChain['rules']) => chains.flatMap(({ rules }) => rules[kind]);
+  return [...of('classify'), ...of('hop'), ...of('return'), ...guards];
 }
 
-const BLANK = { from_hosts: [], from_servers: [], match: [], hop: null, key: [] };
+/** The rules of one chain, but for its guards. */
+export function chainRules(input: ChainToLower): LoweredChain['rules'] {
+  return { classify: classRules(input), hop: hopRules(input), return: returnRules(input) };
+}
 
 /** The flow ranges of the edge and their targets. */
 function target({ range, hop, to_server }: GraphEdge): SteeringRule['targets'][number] {
   return { range, hop: hop!, server: to_server };
 }
 
-function classRules({ graph, chains, layouts }: LoweringInput): SteeringRule[] {
+function classRules({ graph, chain, layout }: ChainToLower): SteeringRule[] {
   const entering = grouped(
     graph.edges.filter(({ from, direction }) => from === null && direction === 'forward'),
     ({ pgraph_edge }) => pgraph_edge!,
   );
-  return chains.flatMap((chain) =>
-    classMatches(chain, layouts.get(chain.definition.name)!).flatMap(({ pgraph_edge, ...rule }): SteeringRule[] => {
-      const edges = entering.get(pgraph_edge) ?? [];
-      if (edges.length === 0) return [];
-      return [{ ...BLANK, ...rule, kind: 'classify', key: edges[0]!.key, targets: edges.map(target) }];
-    }),
-  );
+  return classMatches(chain, layout).flatMap(({ pgraph_edge, ...rule }): SteeringRule[] => {
+    const edges = entering.get(pgraph_edge) ?? [];
+    if (edges.length === 0) return [];
+    return [{ ...BLANK, ...rule, kind: 'classify', key: edges[0]!.key, targets: edges.map(target) }];
+  });
 }
 
-function hopRules({ graph }: LoweringInput): SteeringRule[] {
+function hopRules({ graph }: ChainToLower): SteeringRule[] {
   const arriving = grouped(
     graph.edges.filter(({ hop }) => hop !== null),
     ({ hop }) => String(hop),
@@ -88,7 +110,7 @@ function hopRules({ graph }: LoweringInput): SteeringRule[] {
   });
 }
 
-function returnRules({ graph, addresses }: LoweringInput): SteeringRule[] {
+function returnRules({ graph, addresses }: ChainToLower): SteeringRule[] {
   const replies = graph.edges.filter(({ from, direction }) => from === null && direction === 'return');
   return replies.flatMap((edge) =>
     sortAddresses(addresses.get(edge.to) ?? []).map(

@@ -1,11 +1,11 @@
-import type { ChainDefinition } from '@orrery/contract';
+import { type Calibration, type ChainDefinition, Overhead } from '@orrery/contract';
 import { describe, expect, it } from 'vitest';
 import { makePlan } from '../plan/make-plan.js';
 import { chainOf, FIGURE_3_1 } from '../testing/chains.js';
 import { CATALOGUE, descriptor } from '../testing/descriptors.js';
 import { rack } from '../testing/infrastructure.js';
 
-const formsOf = (definition: ChainDefinition, descriptors = CATALOGUE) => {
+const planOf = (definition: ChainDefinition, descriptors = CATALOGUE, calibration?: Calibration) => {
   const plan = makePlan({
     id: 'plan',
     created_ms: 0,
@@ -13,11 +13,13 @@ const formsOf = (definition: ChainDefinition, descriptors = CATALOGUE) => {
     descriptors,
     infrastructure: rack(),
     base: null,
+    calibration,
     budget: { steps: 10 },
   });
   expect(plan.feasible).toBe(true);
-  return plan.parallel;
+  return plan;
 };
+const formsOf = (definition: ChainDefinition, descriptors = CATALOGUE) => planOf(definition, descriptors).parallel;
 
 const idle = { reads: [], writes: [], adds: [], removes: [], may_drop: false };
 const free = ['a', 'b', 'c'].map((id) => descriptor(id, { actions: idle, state: { kind: 'none', key: [] } }));
@@ -47,6 +49,17 @@ describe('the parallel form of a chain in a plan', () => {
     expect(form!.graph.vertices.map(({ kind }) => kind).sort()).toEqual(['merge', 'mirror', 'nf', 'nf', 'nf']);
     expect(form!.provisioning!.counts.map(({ node }) => node).sort()).toEqual(['a', 'b', 'c']);
     expect(form!.provisioning!.merges).toHaveLength(1);
+  });
+
+  it('has as much under way between servers as a hop takes on these machines', () => {
+    const wide = { ...chain(), traffic_class: { ...chain().traffic_class, rate_bps: 1e10 } };
+    const under_way = (mean_us: number) => {
+      const hop = { mean_us, mean_error_us: 0, sd_us: 1, sd_error_us: 0, windows: 10, packets: 1000, measured_ms: 0 };
+      const { quality } = planOf(wide, free, { entries: {}, hop: Overhead.parse(hop) });
+      return quality.find(({ part }) => part === 'provisioning')!.value;
+    };
+    expect(under_way(100)).toBeGreaterThan(0);
+    expect(under_way(300)).toBeCloseTo(3 * under_way(100), 3);
   });
 
   it('keeps an NF behind the one that decides whether packets are led to it', () => {

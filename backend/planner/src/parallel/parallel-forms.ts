@@ -1,4 +1,5 @@
 import type {
+  Calibration,
   Infrastructure,
   NfDescriptor,
   ParallelForm,
@@ -10,11 +11,13 @@ import { type AssignedImplementations, costOfWork } from '../check/assigned-impl
 import { indexDescriptors } from '../check/attributes.js';
 import { descriptorsByNode } from '../check/graph.js';
 import { type Path, pathsOf } from '../check/paths.js';
+import { COPY, type EngineCost, MERGE } from '../engine-costs.js';
 import { pgraphNodeId } from '../igraph/pgraph.js';
 import { cyclesPerPacket } from '../igraph/sizing.js';
+import type { Recall } from '../recall.js';
 import { buildSpg, type Spg } from './construction/build.js';
 import { diagramOf, widestBranches } from './construction/diagram.js';
-import { mergeCostUs, type SpgProblem } from './construction/problem.js';
+import type { SpgProblem } from './construction/problem.js';
 import { spgText } from './construction/series.js';
 import { decidedPairs } from './dependency/decided-pairs.js';
 import { dependencies, type Pair } from './dependency/dependencies.js';
@@ -31,11 +34,13 @@ interface ParallelInput {
   readonly strategy: ParallelStrategy;
   readonly seed: number;
   readonly infrastructure: Infrastructure;
+  readonly calibration?: Calibration;
   readonly implementations: AssignedImplementations;
   readonly rateOf: (chain: PlannedChain, path: Path) => number;
   readonly expired: () => boolean;
   /** Graphs that were found, by problem. */
   readonly known: Map<string, Spg>;
+  readonly recall: Recall;
 }
 
 /** The parallel form of one linear chain. Errors: `BadProblem` for too long a chain. */
@@ -53,11 +58,11 @@ export function parallelForm(
 }
 
 /** Cache: many chains have the same graph problem. */
-function graphFor({ strategy, seed, expired, known }: ParallelInput, problem: SpgProblem): Spg {
+function graphFor({ strategy, seed, expired, known, recall }: ParallelInput, problem: SpgProblem): Spg {
   const key = JSON.stringify(problem);
   const before = known.get(key);
   if (before) return before;
-  const spg = buildSpg(problem, { strategy, seed, budget: { steps: SPG_STEPS, expired } });
+  const spg = recall.of('spg', key, () => buildSpg(problem, { strategy, seed, budget: { steps: SPG_STEPS, expired } }));
   known.set(key, spg);
   return spg;
 }
@@ -83,12 +88,12 @@ export function spgProblem(
   const bytes = definition.traffic_class.packet_bytes;
   const chain = nodes.map((id) => ({ id, nf: nf.get(id)! }));
   const pairs = decidedPairs(dependencies(chain, descriptors), definition, path, catalogue);
+  const usOf = (cost: EngineCost) => cyclesPerPacket(cost, bytes) / (ghz * 1e3);
   const nfs = nodes.map((id) => {
     const cost = costOfWork(implementations, pgraphNodeId(definition.name, id), catalogue.get(nf.get(id)!)!);
-    return { id, latency_us: cost.base_latency_us + cyclesPerPacket(cost, bytes) / (ghz * 1e3) };
+    return { id, latency_us: cost.base_latency_us + usOf(cost) };
   });
-  const each_us = mergeCostUs(bytes);
-  return { problem: { nfs, pairs, mirror_us: each_us, merge_us: each_us }, pairs };
+  return { problem: { nfs, pairs, mirror_us: usOf(COPY), merge_us: usOf(MERGE) }, pairs };
 }
 
 function formOf(

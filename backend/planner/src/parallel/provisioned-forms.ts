@@ -1,4 +1,11 @@
-import type { Infrastructure, NfDescriptor, ParallelProvisioning, PlannedChain, Quality } from '@orrery/contract';
+import type {
+  Calibration,
+  Infrastructure,
+  NfDescriptor,
+  ParallelProvisioning,
+  PlannedChain,
+  Quality,
+} from '@orrery/contract';
 import { type AssignedImplementations, costOfWork } from '../check/assigned-implementation.js';
 import { indexDescriptors } from '../check/attributes.js';
 import { slowestGhz } from '../check/clock.js';
@@ -27,6 +34,7 @@ const COMPARED: readonly ProvisionStrategy[] = ['annealing', 'greedy', 'linear',
 interface ProvisionInput {
   readonly descriptors: readonly NfDescriptor[];
   readonly infrastructure: Infrastructure;
+  readonly calibration?: Calibration;
   readonly implementations: AssignedImplementations;
   readonly seed: number;
 }
@@ -94,7 +102,7 @@ export function provisioningQuality(subject: string, found: Extract<Provisioning
 }
 
 function provisioningProblem(
-  { descriptors, infrastructure, implementations }: ProvisionInput,
+  { descriptors, infrastructure, calibration, implementations }: ProvisionInput,
   { definition }: PlannedChain,
   nodes: readonly string[],
   series: Series,
@@ -135,7 +143,7 @@ function provisioningProblem(
       link_bps,
     })),
     delay_us: largest.map(({ id: from }) =>
-      largest.map(({ id: to }) => (from === to ? 0 : hopDelay(infrastructure, from, to))),
+      largest.map(({ id: to }) => (from === to ? 0 : hopDelay(infrastructure, from, to, calibration))),
     ),
   };
 }

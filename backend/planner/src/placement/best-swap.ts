@@ -1,15 +1,16 @@
+import type { Budget } from '../budget.js';
 import type { PlacementState } from './state.js';
 
 /**
  * Takes the move or swap of two items that cuts cross traffic most, until none cuts any: E2's form of Kernighan-Lin
  * (E2 3.4.1 step 4), to which moves of one item are added. Items that are not `movable` stay. A round looks at every pair
- * that may still win, O(n^2) at worst. Returns the rounds used, at most `rounds`.
+ * that may still win, O(n^2) at worst. A step of the budget is a round. Returns the rounds used.
  */
-export function descendByBestSwap(state: PlacementState, movable: readonly number[], rounds: number): number {
+export function descendByBestSwap(state: PlacementState, movable: readonly number[], budget: Budget): number {
   const least = leastGain(state);
   const scan = new Scan(state, movable, least);
   let used = 0;
-  while (used < rounds && state.cut > least) {
+  while (used < budget.steps && state.cut > least && !budget.expired?.()) {
     used++;
     if (!scan.improve()) break;
   }

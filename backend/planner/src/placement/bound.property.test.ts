@@ -108,7 +108,7 @@ describe('bounds of cross traffic', () => {
       const problem = randomIGraph(20, seed);
       const placement = run(problem, 200);
       expect(placement.feasible).toBe(true);
-      const { cut } = placement.state;
+      const { cut_bps: cut } = placement;
       const bound = boundPlacement(problem, cut, { exact: { steps: 1e6 }, spectral: { steps: 1 } });
       expect(bound).toEqual({ lower_bound_bps: cut, method: 'branch and bound' });
       const exact = await solve(cutModel(problem), { time_limit_s: 20 });
@@ -120,7 +120,7 @@ describe('bounds of cross traffic', () => {
   it('come within a factor of three of 60 instances, which nobody solves exactly', () => {
     for (const seed of [1, 2, 3]) {
       const problem = randomIGraph(60, seed);
-      const { cut } = run(problem, 300).state;
+      const { cut_bps: cut } = run(problem, 300);
       const bound = boundPlacement(problem, cut, { exact: { steps: 0 }, spectral: { steps: 60 } });
       expect(bound.method).toBe('eigenvalues');
       expect(bound.lower_bound_bps).toBeLessThan(cut);

@@ -27,7 +27,7 @@ export function boundPlacement(problem: PlacementProblem, cut_bps: number, effor
     const { complete, lower_bound_bps } = searchExactly(problem, cut_bps, effort.exact);
     if (complete) return { lower_bound_bps: Math.max(0, lower_bound_bps), method: 'branch and bound' };
   }
-  const simple = crossTrafficBound(problem);
+  const simple = crossTrafficBound(problem, effort.spectral);
   const spectral = spectralBound(problem, cut_bps, effort.spectral);
   return spectral > simple
     ? { lower_bound_bps: Math.min(spectral, cut_bps), method: 'eigenvalues' }

@@ -1,4 +1,5 @@
 import type { EngineAbility, Infrastructure, InstanceGraph, Plan } from '@orrery/contract';
+import type { Budget } from '../budget.js';
 import {
   type PlacedNode,
   placedNodes,
@@ -7,17 +8,14 @@ import {
   type WorkNode,
   workNodes,
 } from '../igraph/graph.js';
+import { withParts } from '../igraph/parts.js';
+import { NOTHING_KNOWN, type Recall } from '../recall.js';
 import type { BoundEffort } from './bound.js';
-import type { Bin, Hosts, Place } from './problem.js';
-import type { PlacementState } from './state.js';
+import type { Hosts, Place, PlacementProblem } from './problem.js';
 
-/** Where the nodes of plans in force stand, the later ones first; by item, `null` for new ones. */
-export function runningPlaces(
-  graph: UnplacedGraph,
-  plans: readonly (Plan | null)[],
-  { servers }: Infrastructure,
-): (Place | null)[] {
-  const standing = plans.flatMap((plan) => (plan ? placedNodes(plan.graph) : []));
+/** Where the nodes of the plan in force stand; by item, `null` for new ones. */
+export function runningPlaces(graph: UnplacedGraph, plan: Plan | null, { servers }: Infrastructure): (Place | null)[] {
+  const standing = plan ? placedNodes(plan.graph) : [];
   const running = new Map(standing.map((node) => [node.id, node]));
   const bins = new Map(servers.map(({ id }, i) => [id, i]));
   return workNodes(graph).map((node) => {
@@ -37,7 +35,11 @@ export function missingAbilities(
   abilities: Abilities,
   planned: ReadonlySet<string> = new Set(),
 ): Plan['conflicts'] {
-  const needed = new Set(workNodes(graph).flatMap((node) => abilityFor(node, planned) ?? []));
+  const needed = new Set<EngineAbility>();
+  for (const node of workNodes(graph)) {
+    const ability = abilityFor(node, planned);
+    if (ability) needed.add(ability);
+  }
   return [...needed]
     .filter((ability) => !servers.some(({ id }) => abilities[id]?.includes(ability)))
     .flatMap((unit) =>
@@ -66,10 +68,17 @@ export function hostsOf(
   const those = (ids: readonly string[]) => new Set(servers.flatMap(({ id }, bin) => (ids.includes(id) ? [bin] : [])));
   const containers: Hosts = { bins: those(containerServers), lack: 'container runtime' };
   const beside = new Map(boards.map(({ id, server }): [string, Hosts] => [id, { bins: those([server]), lack: id }]));
-  const withAbility = (ability: EngineAbility): Hosts => ({
-    bins: those(servers.flatMap(({ id }) => (abilities[id]?.includes(ability) ? [id] : []))),
-    lack: ability,
-  });
+  const able = new Map<EngineAbility, Hosts>();
+  const withAbility = (ability: EngineAbility): Hosts => {
+    const known = able.get(ability);
+    if (known) return known;
+    const hosts = {
+      bins: those(servers.flatMap(({ id }) => (abilities[id]?.includes(ability) ? [id] : []))),
+      lack: ability,
+    };
+    able.set(ability, hosts);
+    return hosts;
+  };
   return workNodes(graph).map((node) => {
     const ability = abilityFor(node, planned);
     if (ability) return withAbility(ability);
@@ -79,16 +88,33 @@ export function hostsOf(
   });
 }
 
-/** The graph with the places that the search found. */
-export function placedGraph(graph: UnplacedGraph, state: PlacementState, bins: readonly Bin[]): InstanceGraph {
-  const places = workNodes(graph).map((_, item) => {
-    const bin = state.bin[item]!;
-    return { server: bins[bin]!.id, core: state.core[item]!, core_share: state.share(item, bin) };
+/** The graph with the places that the search found, by item. */
+export function placedGraph(
+  graph: UnplacedGraph,
+  { bins }: Pick<PlacementProblem, 'bins'>,
+  places: readonly Place[],
+  recall: Recall = NOTHING_KNOWN,
+): InstanceGraph {
+  let item = 0;
+  return withParts<UnplacedGraph, InstanceGraph>(graph, (part) => {
+    const work = workNodes(part);
+    const own = places.slice(item, item + work.length);
+    item += work.length;
+    return recall.of('placed', [recall.nameOf(part), own.flatMap(({ bin, core }) => [bin, core])], () => {
+      const placed = own.map(({ bin, core }, i) => {
+        const { id: server, hz } = bins[bin]!;
+        return { server, core, core_share: work[i]!.cycles_per_second / hz };
+      });
+      return placeGraph(part, placed);
+    });
   });
-  return placeGraph(graph, places);
 }
 
-/** Effort for a bound while a plan waits: some tens of milliseconds for any size. */
-export function quickEffort(items: number): BoundEffort {
-  return { exact: { steps: 20_000 }, spectral: { steps: Math.min(40, Math.floor(4e6 / items ** 3)) } };
+/**
+ * Effort for a bound while a plan waits: some tens of milliseconds for any size, less where most of it runs already. The
+ * certificate of a plan has more time.
+ */
+export function quickEffort(items: number, running: number, { expired }: Pick<Budget, 'expired'> = {}): BoundEffort {
+  const spectral = running > items / 2 ? 0 : Math.min(40, Math.floor(4e6 / items ** 3));
+  return { exact: { steps: 20_000, expired }, spectral: { steps: spectral, expired } };
 }

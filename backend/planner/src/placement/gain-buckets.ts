@@ -1,3 +1,4 @@
+import type { Budget } from '../budget.js';
 import type { PlacementState } from './state.js';
 
 const BUCKETS = 512;
@@ -63,10 +64,10 @@ export class GainBuckets {
     if (bucket > this.top) this.top = bucket;
   }
 
-  /** Improves until no item that was looked at gains, in at most so many steps. Returns the steps left. */
-  descend(steps: number): number {
+  /** Improves until no item that was looked at gains, or the budget ends. Returns the steps left. */
+  descend({ steps, expired }: Budget): number {
     let left = steps;
-    for (let item = this.pop(); item !== NONE && left > 0; item = this.pop(), left--) {
+    for (let item = this.pop(); item !== NONE && left > 0 && !expired?.(); item = this.pop(), left--) {
       const other = this.improve(item);
       if (other === null) continue;
       this.lookAround(item);

@@ -1,3 +1,4 @@
+import type { Budget } from '../budget.js';
 import { MAX_EXACT_ITEMS, searchExactly } from './exact.js';
 import type { Place, PlacementProblem } from './problem.js';
 import { PlacementState } from './state.js';
@@ -8,16 +9,21 @@ const EXACT_STEPS = 20_000;
 type Pinned = readonly (Place | null)[];
 
 /** For few items: the way that no packing found, or the proof that there is none. */
-export function lastResort(problem: PlacementProblem, pinned: Pinned) {
-  const { better, complete } = exactly(problem, Number.POSITIVE_INFINITY, pinned);
+export function lastResort(problem: PlacementProblem, pinned: Pinned, time: Pick<Budget, 'expired'>) {
+  const { better, complete } = exactly(problem, Number.POSITIVE_INFINITY, pinned, time);
   const free = pinned.every((pin) => pin === null);
   return { state: better && realised(problem, better, pinned), proven: free && complete && better === null };
 }
 
-export function exactly(problem: PlacementProblem, known_bps: number, stay: Pinned) {
+export function exactly(
+  problem: PlacementProblem,
+  known_bps: number,
+  stay: Pinned,
+  { expired }: Pick<Budget, 'expired'>,
+) {
   if (problem.items.length > MAX_EXACT_ITEMS) return { better: null, complete: false };
   const fixed = stay.map((pin) => pin?.bin ?? null);
-  return searchExactly(problem, known_bps, { steps: EXACT_STEPS }, fixed);
+  return searchExactly(problem, known_bps, { steps: EXACT_STEPS, expired }, fixed);
 }
 
 /** The assignment as a placement, if cores, links and tables allow it too. */

@@ -1,3 +1,4 @@
+import type { Budget } from '../budget.js';
 import { CORE_BUDGET } from '../igraph/sizing.js';
 import type { PlacementProblem } from './problem.js';
 
@@ -12,8 +13,12 @@ const ROUNDING = 1 - 1e-9;
  *   least the part's minimum cut, and every crossing flow is cut by two: m / 2 minimum cuts (one at least);
  * - beside an item there is room for some of its neighbours only; the fractional knapsack says how much of its traffic
  *   can stay at best, and every crossing flow is counted at both of its ends.
+ * Parts for which there is no time count nothing.
  */
-export function crossTrafficBound({ items, flows, bins }: PlacementProblem): number {
+export function crossTrafficBound(
+  { items, flows, bins }: PlacementProblem,
+  { expired }: Pick<Budget, 'expired'> = {},
+): number {
   const cycles = bins.map(({ cores, hz }) => cores * hz * CORE_BUDGET);
   const memory = bins.map(({ memory_bytes }) => memory_bytes);
   const weight = items.map(() => new Map<number, number>());
@@ -24,6 +29,7 @@ export function crossTrafficBound({ items, flows, bins }: PlacementProblem): num
   }
   let bound = 0;
   for (const part of components(weight)) {
+    if (expired?.()) break;
     const needs = (of: (item: PlacementProblem['items'][number]) => number) =>
       part.reduce((sum, item) => sum + of(items[item]!), 0);
     const servers = Math.max(

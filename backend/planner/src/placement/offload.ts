@@ -9,7 +9,9 @@ import {
   type Plan,
   type PlannedChain,
 } from '@orrery/contract';
+import { type Budget, requireTime } from '../budget.js';
 import { indexDescriptors } from '../check/attributes.js';
+import { partOf } from '../igraph/parts.js';
 import type { Constraint } from './problem.js';
 
 interface OffloadInput {
@@ -28,9 +30,9 @@ interface OffloadChoice {
 
 /**
  * Instances that a switch could run as well: those next to a switch port at the end of the placement whose NF the switch
- * has actions and table entries left for, most traffic saved first (E2 3.4.1 step 5).
+ * has actions and table entries left for, most traffic saved first (E2 3.4.1 step 5). Errors: `OutOfTime`.
  */
-export function chooseOffloads(input: OffloadInput): OffloadChoice {
+export function chooseOffloads(input: OffloadInput, time: Pick<Budget, 'expired'> = {}): OffloadChoice {
   const { infrastructure } = input;
   const left = new Map(
     infrastructure.switches.map(({ id, table_entries }) => [id, table_entries - input.entries_used] as const),
@@ -38,6 +40,7 @@ export function chooseOffloads(input: OffloadInput): OffloadChoice {
   const offloads: Offload[] = [];
   const reasons: Plan['reasons'] = [];
   for (const { instance, entries, actions, saved_bps: saved } of candidates(input)) {
+    requireTime(time);
     const tried = infrastructure.switches.map((it) => ({ it, constraint: obstacle(it, entries, actions, left) }));
     const chosen = saved === 0 ? undefined : tried.find(({ constraint }) => constraint === null)?.it.id;
     if (chosen !== undefined) {
@@ -81,6 +84,7 @@ interface OffloadCandidate {
 
 /** Instances whose NF a switch can run, most traffic saved first. */
 function candidates({ chains, descriptors, graph }: OffloadInput): OffloadCandidate[] {
+  if (!descriptors.some(({ offload }) => offload)) return [];
   const catalogue = indexDescriptors(descriptors);
   const configs = new Map(
     chains.flatMap(({ chain_id, definition }) =>
@@ -94,13 +98,14 @@ function candidates({ chains, descriptors, graph }: OffloadInput): OffloadCandid
       const config = { ...default_config, ...configs.get(`${instance.chain_id}/${instance.node_id}`) };
       const items = offload.entries_per === undefined ? undefined : config[offload.entries_per];
       const entries = offload.entries + (Array.isArray(items) ? items.length : 0);
-      return [{ instance, entries, actions: offload.actions, saved_bps: savedTraffic(instance.id, graph) }];
+      return [{ instance, entries, actions: offload.actions, saved_bps: savedTraffic(instance, graph) }];
     })
     .sort((a, b) => b.saved_bps - a.saved_bps);
 }
 
 /** Traffic that goes over a switch to the instance or from it, whichever is more. */
-function savedTraffic(id: string, { nodes, edges }: InstanceGraph): number {
+function savedTraffic({ id, chain_id }: Instance, graph: InstanceGraph): number {
+  const { nodes, edges } = partOf(graph, chain_id);
   const exits = new Set(nodes.filter(({ kind }) => kind === 'exit').map((node) => node.id));
   const forward = edges.filter(({ direction }) => direction === 'forward');
   const over = (those: typeof forward) => those.reduce((sum, { rate_bps }) => sum + rate_bps, 0);

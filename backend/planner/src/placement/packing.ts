@@ -1,3 +1,4 @@
+import { type Budget, requireTime } from '../budget.js';
 import { type Random, shuffled } from '../random.js';
 import type { Place, PlacementProblem } from './problem.js';
 import { PlacementState } from './state.js';
@@ -32,17 +33,16 @@ export interface Packing {
   readonly stuck: number | null;
 }
 
-export type Packer = (state: PlacementState, order: readonly number[]) => number | null;
+/** Errors: `OutOfTime`. */
+export type Packer = (state: PlacementState, order: readonly number[], time: Pick<Budget, 'expired'>) => number | null;
 
-/**
- * Puts the bound items where they run; one that no longer fits there is left to the packer, and those that only some
- * servers host come first.
- */
+/** Puts the bound items where they run; of the others, those that only some servers host come first. */
 export function pack(
   problem: PlacementProblem,
   pinned: readonly (Place | null)[],
   order: readonly number[],
   packer: Packer,
+  time: Pick<Budget, 'expired'> = {},
 ): Packing {
   const state = new PlacementState(problem, pinned);
   pinned.forEach((place, item) => {
@@ -50,17 +50,23 @@ export function pack(
   });
   const open = order.filter((item) => state.bin[item]! < 0);
   const isChoosy = (item: number) => problem.items[item]!.hosts !== undefined;
-  const stuck = packer(state, [...open.filter(isChoosy), ...open.filter((item) => !isChoosy(item))]);
+  const stuck = packer(state, [...open.filter(isChoosy), ...open.filter((item) => !isChoosy(item))], time);
   return { state, stuck };
 }
 
 /** E2's bin packing: fills a server as far as the order goes, then the next that has room (E2 3.4.1 step 4). */
-export const fillInOrder: Packer = (state, order) => fillFrom(state, order, 0);
+export const fillInOrder: Packer = (state, order, time) => fillFrom(state, order, 0, time);
 
-function fillFrom(state: PlacementState, order: readonly number[], start: number): number | null {
+function fillFrom(
+  state: PlacementState,
+  order: readonly number[],
+  start: number,
+  time: Pick<Budget, 'expired'>,
+): number | null {
   const bins = state.problem.bins.length;
   let current = start;
   for (const item of order) {
+    requireTime(time);
     let tried = 0;
     while (tried < bins && !state.tryAdd(item, (current + tried) % bins)) tried++;
     if (tried === bins) return item;
@@ -70,26 +76,23 @@ function fillFrom(state: PlacementState, order: readonly number[], start: number
 }
 
 /** Fills servers with one connected part of the graph after the other, each from the server that leaves it least cut. */
-export const fillByParts: Packer = (state, order) => {
+export const fillByParts: Packer = (state, order, time) => {
   const bins = state.problem.bins.length;
   let current = 0;
   for (const part of connectedParts(state, order)) {
-    const before = state.snapshot();
-    let best: { cut: number; placed: ReturnType<PlacementState['snapshot']>; last: number } | null = null;
+    const mark = state.mark();
+    let best: { cut: number; start: number } | null = null;
     let stuck = part[0]!;
     for (let k = 0; k < bins; k++) {
       const start = (current + k) % bins;
-      const failed = fillFrom(state, part, start);
+      const failed = fillFrom(state, part, start, time);
       if (failed !== null) stuck = failed;
-      else if (!best || state.cut < best.cut) {
-        best = { cut: state.cut, placed: state.snapshot(), last: state.bin[part.at(-1)!]! };
-      }
-      state.restore(before);
+      else if (!best || state.cut < best.cut) best = { cut: state.cut, start };
+      state.rollback(mark);
       if (best && best.cut <= state.cut) break;
     }
-    if (!best) return stuck;
-    state.restore(best.placed);
-    current = best.last;
+    if (!best || fillFrom(state, part, best.start, time) !== null) return stuck;
+    current = state.bin[part.at(-1)!]!;
   }
   return null;
 };
@@ -118,8 +121,9 @@ function connectedParts(state: PlacementState, order: readonly number[]): number
 }
 
 /** Each item on the first server with room. */
-export const firstFit: Packer = (state, order) => {
+export const firstFit: Packer = (state, order, time) => {
   for (const item of order) {
+    requireTime(time);
     let bin = 0;
     while (bin < state.problem.bins.length && !state.tryAdd(item, bin)) bin++;
     if (bin === state.problem.bins.length) return item;
@@ -128,13 +132,14 @@ export const firstFit: Packer = (state, order) => {
 };
 
 /** Each item where it adds the least crossing traffic, then where most of the processor is free (E2 3.4.1). */
-export const leastCrossTraffic: Packer = (state, order) => {
+export const leastCrossTraffic: Packer = (state, order, time) => {
   const { bins } = state.problem;
   const free = bins.map(({ cores, hz }) => cores * hz);
   state.bin.forEach((bin, item) => {
     if (bin >= 0) free[bin]! -= state.problem.items[item]!.cycles_per_second;
   });
   for (const item of order) {
+    requireTime(time);
     const near = (bin: number) => state.traffic[item * bins.length + bin]!;
     const ranked = [...bins.keys()].sort((a, b) => near(b) - near(a) || free[b]! - free[a]! || a - b);
     const chosen = ranked.find((bin) => state.tryAdd(item, bin));
@@ -146,8 +151,9 @@ export const leastCrossTraffic: Packer = (state, order) => {
 
 /** Each item on a uniformly random server with room. */
 export function anywhere(random: Random): Packer {
-  return (state, order) => {
+  return (state, order, time) => {
     for (const item of order) {
+      requireTime(time);
       if (!shuffled([...state.problem.bins.keys()], random).some((bin) => state.tryAdd(item, bin))) return item;
     }
     return null;

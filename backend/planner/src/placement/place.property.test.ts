@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { arbitraryProblem, BUDGET, bestCut, cutOf, overbooked, withHosts } from '../testing/placements.js';
+import { arbitraryProblem, BUDGET, bestCut, binsOf, cutOf, overbooked, withHosts } from '../testing/placements.js';
 import { searchExactly } from './exact.js';
 import { crossTrafficBound } from './lower-bound.js';
 import { depthFirstOrder, fillInOrder, pack } from './packing.js';
@@ -35,10 +35,10 @@ describe('place, beside every assignment there is', () => {
           else seen.missed++;
           return;
         }
-        const { bin } = placement.state;
+        const bin = binsOf(placement);
         const cut = cutOf(problem.flows, bin);
         expect(overbooked(problem, bin)).toEqual([]);
-        expect(placement.state.cut).toBeCloseTo(cut, 6);
+        expect(placement.cut_bps).toBeCloseTo(cut, 6);
         expect(best).not.toBeNull();
         expect(cut).toBeGreaterThanOrEqual(best!);
         const bound = crossTrafficBound(problem);
@@ -91,11 +91,11 @@ describe('place, beside every assignment there is', () => {
       fc.property(arbitraryProblem(12, 4), fc.constantFrom(...STRATEGIES), fc.nat(), (problem, strategy, seed) => {
         const placement = run(problem, { strategy, seed });
         fc.pre(placement.feasible);
-        const { bin, core } = placement.state;
+        const { places } = placement;
         problem.bins.forEach((server, b) => {
           const load = new Array<number>(server.cores).fill(0);
           problem.items.forEach((item, i) => {
-            if (bin[i] === b) load[core[i]!]! += item.cycles_per_second / server.hz;
+            if (places[i]!.bin === b) load[places[i]!.core]! += item.cycles_per_second / server.hz;
           });
           for (const used of load) expect(used).toBeLessThanOrEqual(BUDGET + 1e-9);
         });
@@ -117,8 +117,8 @@ describe('place, beside every assignment there is', () => {
         fc.pre(packed.stuck === null);
         const placement = run(problem);
         expect(placement.feasible).toBe(true);
-        expect(placement.state.cut).toBeLessThanOrEqual(packed.state.cut + 1e-6);
-        if (placement.state.cut < packed.state.cut - 1e-6) better++;
+        expect(placement.cut_bps).toBeLessThanOrEqual(packed.state.cut + 1e-6);
+        if (placement.cut_bps < packed.state.cut - 1e-6) better++;
       }),
       { numRuns: 300 },
     );
@@ -134,9 +134,8 @@ describe('place, beside every assignment there is', () => {
           bins: problem.bins.map((bin, i) => ({ ...bin, id: `aa${53 - i}` })),
         };
         const [a, b, c] = [problem, problem, renamed].map((it) => run(it, { strategy, seed, budget: { steps: 40 } }));
-        expect([...b!.state.bin]).toEqual([...a!.state.bin]);
-        expect([...c!.state.bin]).toEqual([...a!.state.bin]);
-        expect([...c!.state.core]).toEqual([...a!.state.core]);
+        expect(b!.places).toEqual(a!.places);
+        expect(c!.places).toEqual(a!.places);
       }),
       { numRuns: 150 },
     );
@@ -153,16 +152,14 @@ describe('place, beside every assignment there is', () => {
           flows: problem.flows.filter(({ from, to }) => Math.max(from, to) < running.items.length),
         });
         fc.pre(before.feasible);
-        const pinned = problem.items.map((_, i) =>
-          i < running.items.length ? { bin: before.state.bin[i]!, core: before.state.core[i]! } : null,
-        );
+        const pinned = problem.items.map((_, i) => (i < running.items.length ? before.places[i]! : null));
         const after = run(problem, { pinned, strategy });
         fc.pre(after.feasible);
-        expect(overbooked(problem, after.state.bin)).toEqual([]);
+        expect(overbooked(problem, binsOf(after))).toEqual([]);
         pinned.forEach((place, i) => {
           if (!place || (after.feasible && after.displaced.includes(i))) return;
           pinnedItems++;
-          expect([after.state.bin[i], after.state.core[i]]).toEqual([place.bin, place.core]);
+          expect(after.places[i]).toEqual(place);
         });
         if (after.feasible) expect(after.displaced).toEqual([]);
       }),
@@ -179,7 +176,7 @@ describe('place, beside every assignment there is', () => {
         const bins = [...problem.bins, { ...problem.bins[0]!, id: 'more' }];
         expect(bestCut({ ...problem, bins })).toBeLessThanOrEqual(best!);
         const placement = run({ ...problem, bins });
-        if (placement.feasible) expect(placement.state.cut).toBeLessThanOrEqual(best! + 1e-6);
+        if (placement.feasible) expect(placement.cut_bps).toBeLessThanOrEqual(best! + 1e-6);
       }),
       { numRuns: 200, seed: 11 },
     );

@@ -2,8 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { BadProblem } from '../bad-problem.js';
 import { seededRandom } from '../random.js';
+import { Clock } from '../testing/clock.js';
 import { randomIGraph } from '../testing/igraphs.js';
-import { arbitraryProblem, cutOf } from '../testing/placements.js';
+import { arbitraryProblem, binsOf, cutOf, overbooked } from '../testing/placements.js';
 import { leastGain } from './best-swap.js';
 import { GainBuckets } from './gain-buckets.js';
 import { depthFirstOrder, fillInOrder, pack } from './packing.js';
@@ -47,7 +48,7 @@ describe('the search', () => {
         const buckets = new GainBuckets(state, items, least);
         for (let pass = 0; pass < 5; pass++) {
           for (const i of items) buckets.look(i);
-          buckets.descend(1000);
+          buckets.descend({ steps: 1000 });
         }
         const before = state.cut;
         expect(before).toBeCloseTo(cutOf(problem.flows, state.bin), 6);
@@ -93,7 +94,7 @@ describe('the search', () => {
       const problem = randomIGraph(100, seed);
       const options = { seed, budget: { steps: 50 }, pinned: free(problem) };
       const [ours, random, packing] = (['e2', 'random', 'packing'] as const).map(
-        (strategy) => place(problem, { ...options, strategy }).state.cut,
+        (strategy) => place(problem, { ...options, strategy }).cut_bps,
       );
       return [ours! / random!, ours! / packing!];
     });
@@ -102,15 +103,29 @@ describe('the search', () => {
       expect(toPacking).toBeLessThan(0.8);
     }
     const large = randomIGraph(500, 1);
-    expect(run(large, 20).state.cut).toBeLessThan(0.8 * packed(large).state.cut);
+    expect(run(large, 20).cut_bps).toBeLessThan(0.8 * packed(large).state.cut);
+  });
+
+  it('leaves nothing of the search in its answer: plain data, equal to what a thread would receive', () => {
+    const fits = { items: ['a', 'b'].map((id) => item(id, {})), flows: [], bins: [bin('s1')], table };
+    const tooLarge = { ...fits, bins: [bin('s1', { memory_bytes: 0 })] };
+    const stuck = { ...fits, items: fits.items.map((it) => ({ ...it, memory_bytes: 60 })) };
+    for (const problem of [fits, tooLarge, stuck]) {
+      const answer = run(problem);
+      expect(structuredClone(answer)).toStrictEqual(answer);
+    }
   });
 
   it('ends when its time is over', () => {
-    let asked = 0;
-    const problem = randomIGraph(100, 1);
-    const { state } = packed(problem);
-    const used = search(state, [...problem.items.keys()], { steps: 1e9, expired: () => ++asked > 3 }, seededRandom(1));
-    expect(used).toBe(4);
+    for (const instances of [100, 500]) {
+      const clock = new Clock(200);
+      const problem = randomIGraph(instances, 1);
+      const { state } = packed(problem);
+      search(state, [...problem.items.keys()], { steps: 1e9, expired: clock.expired }, seededRandom(1));
+      expect(clock.askedInVain).toBeLessThan(4);
+      const places = problem.items.map((_, i) => state.placeOf(i)!);
+      expect(overbooked(problem, binsOf({ places }))).toEqual([]);
+    }
   });
 });
 

@@ -55,8 +55,21 @@ export interface Place {
   readonly core: number;
 }
 
-/** Servers with what their first NIC and its link to a switch can carry; without a link they carry nothing. */
-export function binsOf(infrastructure: Infrastructure): Bin[] {
+const KNOWN_BINS = new WeakMap<Infrastructure, readonly Bin[]>();
+
+/**
+ * Servers with what their first NIC and its link to a switch can carry; without a link they carry nothing. Made once for
+ * each infrastructure.
+ */
+export function binsOf(infrastructure: Infrastructure): readonly Bin[] {
+  const known = KNOWN_BINS.get(infrastructure);
+  if (known) return known;
+  const bins = foundBins(infrastructure);
+  KNOWN_BINS.set(infrastructure, bins);
+  return bins;
+}
+
+function foundBins(infrastructure: Infrastructure): Bin[] {
   const switches = new Set(infrastructure.switches.map(({ id }) => id));
   return infrastructure.servers.map(({ id, cores, ghz, memory_bytes, nics }) => {
     const nic = nics[0]!;

@@ -1,53 +1,76 @@
 import type { Plan, PlanStrategy } from '@orrery/contract';
+import { type Budget, Spending } from '../budget.js';
+import { rateText } from '../figures.js';
 import type { Constraint } from './problem.js';
 import type { PlacementState } from './state.js';
 
 type Reason = Plan['reasons'][number];
 
+type Candidate = Reason['candidates'][number] & { readonly figure: number };
+
 /** Servers looked at for one reason; those with which the instance has most traffic come first. */
 const MAX_CANDIDATES = 64;
 
+/** Servers looked at for all reasons of a plan; what is placed after that is told without its candidates. */
+export const MOST_LOOKS = 50_000;
+
+/** Whether an item is new or stays where it runs, or else the place that it leaves. */
+export type History = 'new' | 'stays' | (string & {});
+
+/** Why each item is placed where it is, in their order, as far as looks and time suffice. */
+export function placementReasons(
+  state: PlacementState,
+  strategy: PlanStrategy,
+  historyOf: (item: number) => History,
+  { expired }: Pick<Budget, 'expired'>,
+): Reason[] {
+  const looks = new Spending({ steps: MOST_LOOKS, expired });
+  const { items, bins } = state.problem;
+  return items.map((_, item) =>
+    looks.spend(bins.length)
+      ? placementReason(state, item, strategy, historyOf(item))
+      : { ...placedAt(state, item), because: unexplained(historyOf(item)), candidates: [], constraint: null },
+  );
+}
+
 /** Why an item is placed where it is: every candidate with its cost or the constraint that rules it out. */
-export function placementReason(state: PlacementState, item: number, strategy: PlanStrategy, stays: boolean): Reason {
+function placementReason(state: PlacementState, item: number, strategy: PlanStrategy, history: History): Reason {
   const chosen = state.bin[item]!;
   const { bins, items } = state.problem;
-  const core = state.core[item]!;
-  const before = state.snapshot();
-  const cross = bins.map((_, bin) => Math.max(0, state.cutIf(item, bin)));
-  state.remove(item);
-  const candidates = candidateBins(state, item, chosen).map((bin) => {
-    const constraint = bin === chosen ? null : state.obstacle(item, bin);
-    return {
-      name: bins[bin]!.id,
-      chosen: bin === chosen,
-      feasible: constraint === null,
-      figure: cross[bin]!,
-      unit: 'bps',
-      constraint,
-    };
+  const mine = state.cutIf(item, chosen);
+  const looked = candidateBins(state, item, chosen);
+  const candidates = looked.map((bin): Candidate => {
+    const name = bins[bin]!.id;
+    const figure = state.cutIf(item, bin);
+    return { name, chosen: bin === chosen, feasible: true, figure, unit: 'bps', constraint: null };
   });
-  state.restore(before);
-  const mine = cross[chosen]!;
-  const others = candidates.filter((it) => !it.chosen);
-  const better = others.filter((it) => !it.feasible && it.figure < mine * (1 - 1e-9));
-  const binding = better.reduce<(typeof better)[number] | null>(
-    (best, it) => (best === null || it.figure < best.figure ? it : best),
-    null,
-  );
+  /** Takes less than the chosen one and is ruled out: of these, the one that takes the least. */
+  let binding: Candidate | null = null;
+  const before = state.mark();
+  state.remove(item);
+  for (let i = 0; i < looked.length; i++) {
+    const candidate = candidates[i]!;
+    const constraint = candidate.chosen ? null : state.obstacle(item, looked[i]!);
+    if (!constraint) continue;
+    candidate.feasible = false;
+    candidate.constraint = constraint;
+    const { figure } = candidate;
+    if (figure < mine * (1 - 1e-9) && (binding === null || figure < binding.figure)) binding = candidate;
+  }
+  state.rollback(before);
   return {
-    part: 'placement',
-    subject: items[item]!.id,
-    decision: `${bins[chosen]!.id}, core ${core}`,
-    because: because(),
+    ...placedAt(state, item),
+    because: [...left(history), because(binding)].join(' '),
     candidates,
     constraint: binding?.constraint ?? null,
   };
 
-  function because(): string {
-    if (stays) return 'It runs there now; elsewhere its flows would lose their state (E2 3.4.4).';
+  function because(binding: Candidate | null): string {
+    if (history === 'stays') return STAYS;
     if (strategy === 'random') return 'Picked at random among the servers with room.';
     if (strategy === 'first-fit' || strategy === 'first-fit-decreasing') return 'The first server with room.';
     if (strategy === 'packing') return 'Packed depth first: the server that was being filled, or the next with room.';
+    const others = candidates.filter((it) => !it.chosen);
     const open = others.filter((it) => it.feasible);
     const short = binding ? ` ${binding.name} would take less but lacks ${nameOf(binding.constraint!)}.` : '';
     if (others.length === 0) return 'There is no other server.';
@@ -57,11 +80,30 @@ export function placementReason(state: PlacementState, item: number, strategy: P
     if (open.length === 0) return `No other server has room.${short}`;
     const next = open.reduce((a, b) => (b.figure < a.figure ? b : a));
     if (next.figure > mine * (1 + 1e-9) + 1e-6)
-      return `Least traffic between servers: ${rate(mine)}; on ${next.name} it would be ${rate(next.figure)}.${short}`;
+      return `Least traffic between servers: ${rateText(mine)}; on ${next.name} it would be ${rateText(next.figure)}.${short}`;
     if (next.figure < mine * (1 - 1e-9) - 1e-6)
-      return `Found within the budget of the search; alone on ${next.name} it would cut traffic to ${rate(next.figure)}.`;
-    return `No server gives less traffic between servers than ${rate(mine)}; ${next.name} gives as much.${short}`;
+      return `Found within the budget of the search; alone on ${next.name} it would cut traffic to ${rateText(next.figure)}.`;
+    return `No server gives less traffic between servers than ${rateText(mine)}; ${next.name} gives as much.${short}`;
   }
+}
+
+const STAYS = 'It runs there now; elsewhere its flows would lose their state (E2 3.4.4).';
+
+function left(history: History): string[] {
+  if (history === 'new' || history === 'stays') return [];
+  return [`It leaves ${history}, where its load has no room any more; its flow state goes with it.`];
+}
+
+function unexplained(history: History): string {
+  if (history === 'stays') return STAYS;
+  return [...left(history), 'The plan is large: the other servers are compared for its first decisions only.'].join(
+    ' ',
+  );
+}
+
+function placedAt({ problem, bin, core }: PlacementState, item: number): Pick<Reason, 'part' | 'subject' | 'decision'> {
+  const decision = `${problem.bins[bin[item]!]!.id}, core ${core[item]!}`;
+  return { part: 'placement', subject: problem.items[item]!.id, decision };
 }
 
 /** Why nothing could be planned: the item that found no server, and what every server lacks. */
@@ -101,11 +143,4 @@ function candidateBins(state: PlacementState, item: number, chosen: number | nul
 function nameOf({ constraint, unit }: Constraint): string {
   if (constraint === 'implementation') return unit;
   return constraint === 'cpu' ? 'processor' : constraint.replace('-', ' ');
-}
-
-/** Text of a rate with its unit. */
-export function rate(bps: number): string {
-  const [scale, unit] =
-    bps >= 1e9 ? [1e9, 'Gbit/s'] : bps >= 1e6 ? [1e6, 'Mbit/s'] : bps >= 1e3 ? [1e3, 'kbit/s'] : [1, 'bit/s'];
-  return `${Number((bps / scale).toPrecision(3))} ${unit}`;
 }

@@ -1,10 +1,11 @@
-import { BadProblem, requireAtLeast, requireAtMost, requireIndex } from '../bad-problem.js';
+import { BadProblem, requireAtLeast, requireAtMost, requireIndex, requireWhole } from '../bad-problem.js';
 import type { PlacementProblem } from './problem.js';
 
 /** Larger problems are refused: a state alone would take gigabytes. */
 const MAX_ITEMS = 10_000;
 export const MAX_FLOWS = 500_000;
 const MAX_BINS = 1000;
+const MAX_CORES = 4096;
 
 /** Errors: `BadProblem` with the invalid field. */
 export function requireSound({ items, flows, bins, table }: PlacementProblem): void {
@@ -26,7 +27,8 @@ export function requireSound({ items, flows, bins, table }: PlacementProblem): v
   });
   bins.forEach((bin, i) => {
     requireAtLeast(`/bins/${i}/hz`, bin.hz, 0, true);
-    for (const field of ['cores', 'memory_bytes'] as const) requireAtLeast(`/bins/${i}/${field}`, bin[field], 0);
+    requireWhole(`/bins/${i}/cores`, bin.cores, 0, MAX_CORES);
+    requireAtLeast(`/bins/${i}/memory_bytes`, bin.memory_bytes, 0);
     if (!(bin.link_bps >= 0)) throw new BadProblem(`/bins/${i}/link_bps`, `must be at least 0, not ${bin.link_bps}`);
   });
   requireAtLeast('/table/fixed', table.fixed, 0);

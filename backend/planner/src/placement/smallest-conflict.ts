@@ -1,3 +1,4 @@
+import { type Budget, improving, inTime } from '../budget.js';
 import { seededRandom } from '../random.js';
 import { lastResort } from './last-resort.js';
 import type { Packing } from './packing.js';
@@ -18,18 +19,24 @@ const LIMITS: Readonly<Record<string, (problem: PlacementProblem) => PlacementPr
 
 /**
  * The fewest limits under which alone no placement is found any more, with what each lacks where the item that found no
- * place comes nearest: lifting any of the others does not help. Precondition: under all limits no placement was found.
+ * place comes nearest: lifting any of the others does not help. All limits where the time ends the search for fewer.
+ * Precondition: under all limits no placement was found.
  */
-export function smallestConflict(problem: PlacementProblem, all: Packing): Constraint[] {
+export function smallestConflict(problem: PlacementProblem, all: Packing, budget: Budget): Constraint[] {
+  return inTime(() => fewestLimits(problem, budget)) ?? obstaclesOf(all);
+}
+
+/** `null`: lifting any limit helps. Errors: `OutOfTime`. */
+function fewestLimits(problem: PlacementProblem, budget: Budget): Constraint[] | null {
   for (const kept of subsetsBySize(Object.keys(LIMITS))) {
     const lifted = Object.keys(LIMITS).filter((name) => !kept.includes(name));
     const eased = lifted.reduce((it, name) => LIMITS[name]!(it), problem);
     const short = shortages(eased);
     if (short.length > 0) return short;
-    const [first] = packingsOf(eased, [], 'e2', seededRandom(1));
-    if (first!.stuck !== null && !lastResort(eased, []).state) return obstaclesOf(first!);
+    const [first] = packingsOf(eased, [], 'e2', seededRandom(1), improving(budget));
+    if (first!.stuck !== null && !lastResort(eased, [], budget).state) return obstaclesOf(first!);
   }
-  return obstaclesOf(all);
+  return null;
 }
 
 /** What keeps the item that found no place off each server, each kind of limit once a server. */

@@ -55,6 +55,26 @@ export class PlacementState {
     this.linkOut = new Float64Array(s);
   }
 
+  /** The state in which items stand there. Precondition: that overbooks nothing. */
+  static of(
+    problem: PlacementProblem,
+    pinned: readonly (Place | null)[],
+    places: readonly (Place | null)[],
+  ): PlacementState {
+    const state = new PlacementState(problem, pinned);
+    places.forEach((place, item) => {
+      if (place) state.add(item, place.bin, place.core);
+    });
+    state.commit();
+    return state;
+  }
+
+  /** Where the item stands; `null`: nowhere. */
+  placeOf(item: number): Place | null {
+    const bin = this.bin[item]!;
+    return bin === NOWHERE ? null : { bin, core: this.core[item]! };
+  }
+
   share(item: number, bin: number): number {
     return this.cycles[item]! / this.problem.bins[bin]!.hz;
   }

@@ -1,4 +1,5 @@
 import type { PlanStrategy } from '@orrery/contract';
+import { type Budget, improving, inTime } from '../budget.js';
 import { type Random, shuffled } from '../random.js';
 import {
   anywhere,
@@ -55,16 +56,24 @@ export const STRATEGIES: Readonly<Record<PlanStrategy, Strategy>> = {
   },
 };
 
-/** Complete placements by the strategy, or by other packers where it finds none; only incomplete ones if none is found. */
+/**
+ * Complete placements by the strategy, or by other packers where it finds none; only incomplete ones if none is found.
+ * Errors: `OutOfTime` when the time is over before one is complete or all were tried.
+ */
 export function packingsOf(
   problem: PlacementProblem,
   pinned: Pinned,
   strategy: PlanStrategy,
   random: Random,
+  budget: Budget,
 ): readonly Packing[] {
-  const run = (order: readonly number[], packer: Packer) => pack(problem, pinned, order, packer);
-  const all = STRATEGIES[strategy].starts(problem, pinned, random).map(([order, packer]) => run(order, packer));
+  const all: Packing[] = [];
   const complete = () => all.filter(({ stuck }) => stuck === null);
+  const run = (order: readonly number[], packer: Packer) => pack(problem, pinned, order, packer, budget);
+  for (const [order, packer] of STRATEGIES[strategy].starts(problem, pinned, random)) {
+    if (complete().length === 0) all.push(run(order, packer));
+    else all.push(...(inTime(() => [pack(problem, pinned, order, packer, improving(budget))]) ?? []));
+  }
   if (complete().length === 0) all.push(run(decreasingOrder(problem), firstFit));
   if (complete().length === 0) all.push(run(decreasingOrder(problem), leastCrossTraffic));
   const tries = Math.min(RANDOM_PACKINGS, RANDOM_WORK / (problem.items.length * problem.bins.length));

@@ -1,62 +1,92 @@
 import type { Plan, PlannedChain, PlanOptions, Quality } from '@orrery/contract';
 import type { Assignment } from '../accelerator/assignment.js';
 import { type InfrastructureInput, infrastructureReasons } from '../accelerator/infrastructure-reasons.js';
+import { type Budget, isLate } from '../budget.js';
 import { flowWay } from '../chaining/flow-ways.js';
 import type { AssignedImplementations } from '../check/assigned-implementation.js';
-import { slowestGhz } from '../check/clock.js';
 import { MAX_PATHS, type Path, pathsOf } from '../check/paths.js';
 import { parallelForm } from '../parallel/parallel-forms.js';
 import type { PlacementBound } from '../placement/bound.js';
 import { chooseOffloads } from '../placement/offload.js';
+import type { Recall } from '../recall.js';
 import { scheduleForm } from '../schedule/schedule-forms.js';
+import { leastTimeUs } from '../slo/attainable.js';
 import { classForecasts } from '../slo/class-forecasts.js';
+import { latencyOf } from '../slo/latency.js';
+import { NOT_CALIBRATED } from '../slo/overhead.js';
 import type { PlacedInput } from '../slo/placed.js';
-import { predictSlos } from '../slo/predict.js';
+import { percentileUs, predictSlos } from '../slo/predict.js';
 import { analysedPaths, analysedRate } from './analysed-paths.js';
 import { Attempts } from './attempts.js';
+import { chainNames, unplacedName } from './chain-parts.js';
 import type { ScheduledDraft } from './draft.js';
 
 type Analysis = Pick<Plan, 'quality' | 'classes' | 'parallel' | 'schedules' | 'offloads' | 'slos' | 'reasons'>;
 
-/** Analysis of a placed plan: predictions, parallel forms, schedules, and how far each result can be from the optimum. */
+/**
+ * Analysis of a placed plan: predictions, parallel forms, schedules, and how far each result can be from the optimum.
+ * Errors: `OutOfTime` when the time is over before all latencies and objectives are predicted.
+ */
 export function analyse(
   input: PlacedInput & InfrastructureInput,
-  { unscheduled, schedules: found }: Pick<ScheduledDraft, 'unscheduled' | 'schedules'>,
+  { unscheduled, schedules: found, ghz }: Pick<ScheduledDraft, 'unscheduled' | 'schedules' | 'ghz'>,
   assignment: Assignment,
   options: PlanOptions,
   entries_used: number,
-  expired: () => boolean = () => false,
+  recall: Recall,
+  time: Omit<Budget, 'steps'> = {},
 ): Analysis {
-  const attempts = new Attempts(expired);
+  const attempts = new Attempts(time);
+  const expired = () => isLate(time);
   const instances = { ...input, graph: unscheduled };
-  const { classes, quality, reasons } = classesWithWays(input, instances, options, attempts);
-  const schedules = found.map(scheduleForm);
-  const parallel = parallelForms(input, assignment.implementations, options, expired, attempts);
+  const { classes, quality, reasons } = classesWithWays(input, instances, options, expired, attempts, recall);
+  const schedules = found.map((it) => recall.of('schedule form', recall.nameOf(it), () => scheduleForm(it)));
+  const parallel = parallelForms(input, assignment.implementations, options, ghz, expired, attempts, recall);
   const infrastructure =
-    attempts.run('infrastructure', 'infrastructure', () => infrastructureReasons(input, assignment)) ?? [];
-  const { offloads, reasons: offloadReasons } = chooseOffloads({ ...instances, entries_used });
+    attempts.run('infrastructure', 'infrastructure', () => infrastructureReasons(input, assignment, recall)) ?? [];
+  const { offloads, reasons: offloadReasons } =
+    attempts.run('offload', 'offloads', () => chooseOffloads({ ...instances, entries_used }, time)) ?? NO_OFFLOADS;
   return {
     quality: [...quality, ...[...parallel, ...schedules].flatMap((it) => it.quality)],
     classes,
     parallel: parallel.map(({ form }) => form),
     schedules: schedules.map(({ form }) => form),
     offloads,
-    slos: predictSlos(input),
+    slos: predictSlos(input, time),
     reasons: [...infrastructure, ...reasons, ...offloadReasons, ...attempts.reasons],
   };
 }
+
+const NO_OFFLOADS = { offloads: [], reasons: [] };
 
 /** Routes are over instances; queues between them do not matter. */
 function classesWithWays(
   input: PlacedInput,
   instances: PlacedInput,
   { chaining, seed }: PlanOptions,
+  expired: () => boolean,
   attempts: Attempts,
+  recall: Recall,
 ) {
   const quality: Quality[] = [];
   const reasons: Plan['reasons'] = [];
-  const classes = classForecasts(input, (chain, path) => {
-    const flow = attempts.run('chaining', path.id, () => flowWay(instances, chain, path, { strategy: chaining, seed }));
+  const nameOf = chainNames(recall, input.pgraph, input.graph);
+  const calibration = recall.nameOf(input.calibration ?? NOT_CALIBRATED);
+  const latencyFor = (chain: PlannedChain, path: Path) =>
+    recall.of('latency', [nameOf(chain), path, calibration], () => {
+      const latency = latencyOf(input, chain.chain_id, path);
+      return {
+        mean_us: latency.mean_us,
+        p99_us: percentileUs(latency, 0.99),
+        least_us: leastTimeUs(input, chain.definition, path.nodes),
+      };
+    });
+  const classes = classForecasts(input, latencyFor, (chain, path) => {
+    const flow = attempts.run('chaining', path.id, () =>
+      recall.of('way', [nameOf(chain), path, calibration], () =>
+        flowWay(instances, chain, path, { strategy: chaining, seed, expired }),
+      ),
+    );
     if (flow?.quality) quality.push(flow.quality);
     if (flow?.reason) reasons.push(flow.reason);
     return flow?.way ?? null;
@@ -72,23 +102,28 @@ function parallelForms(
   input: PlacedInput,
   implementations: AssignedImplementations,
   { parallelization: strategy, seed }: PlanOptions,
+  ghz: number,
   expired: () => boolean,
   attempts: Attempts,
+  recall: Recall,
 ) {
-  const ghz = slowestGhz(input.infrastructure);
   const rateOf = (chain: PlannedChain, path: Path) => analysedRate(input.pgraph, chain, path);
+  const calibration = recall.nameOf(input.calibration ?? NOT_CALIBRATED);
   const common = { ...input, implementations, ghz, rateOf, strategy, seed };
-  const possible = { ...common, expired, known: new Map() };
+  const possible = { ...common, expired, known: new Map(), recall };
   // Formed without a time limit, so that what is shown is what runs.
-  const formed = { ...common, expired: () => false, known: new Map() };
-  return input.chains.flatMap((chain) =>
-    analysedPaths(input.pgraph, chain).flatMap((path) => {
+  const formed = { ...common, expired: () => false, known: new Map(), recall };
+  return input.chains.flatMap((chain) => {
+    const name = unplacedName(recall, input.pgraph, implementations, chain);
+    return analysedPaths(input.pgraph, chain).flatMap((path) => {
       const found = attempts.run('parallelization', path.id, () =>
-        parallelForm(chain.execution === 'parallel' ? formed : possible, chain, path),
+        recall.of('parallel', [name, path, ghz, calibration], () =>
+          parallelForm(chain.execution === 'parallel' ? formed : possible, chain, path),
+        ),
       );
       return found ? [found] : [];
-    }),
-  );
+    });
+  });
 }
 
 /** How far the placement can be from the optimum. */

@@ -8,7 +8,7 @@ import {
 } from '@orrery/contract';
 import { implementationsOf } from '../check/assigned-implementation.js';
 import { indexDescriptors } from '../check/attributes.js';
-import { slowestGhz } from '../check/clock.js';
+import { clocksOf } from '../check/clock.js';
 import { buildSpg } from '../parallel/construction/build.js';
 import { certifySpg } from '../parallel/construction/certify.js';
 import { SPG_STEPS, spgProblem } from '../parallel/parallel-forms.js';
@@ -61,17 +61,14 @@ export async function certifyPlan(
   const { plan } = input;
   const { time_limit_s, elapsed_s } = limits;
   if (!areOffered(input)) return null;
-  const { pgraph } = sizedGraphs(
-    { ...input, chains: plan.chains, options: optionsOf(plan) },
-    implementationsOf(nfInstances(plan.graph)),
-  );
-  if (!sameContent(pgraph, plan.pgraph)) return null;
+  const ghz = clockOf(input);
+  if (ghz === null) return null;
   const quality: Quality[] = [];
   let left = plan.quality.filter(({ part }) => part !== 'placement' && part !== 'chaining').length;
   for (const known of plan.quality) {
     const over = elapsed_s() >= time_limit_s;
     const each = { time_limit_s: Math.max(0.05, (time_limit_s - elapsed_s()) / Math.max(1, left)) };
-    const found = over ? known : await PROOFS[known.part]?.(input, known, solver, each, limits);
+    const found = over ? known : await PROOFS[known.part]?.({ ...input, ghz }, known, solver, each, limits);
     if (known.part !== 'placement' && known.part !== 'chaining') left--;
     quality.push(found && isTighter(found, known) ? found : known);
   }
@@ -86,8 +83,23 @@ function areOffered({ plan, descriptors }: CertifyInput): boolean {
   );
 }
 
+/** The clock for which the plan was sized; `null`: none gives it, so it was made from something else. */
+function clockOf(input: CertifyInput): number | null {
+  const { plan, infrastructure } = input;
+  const sized = (ghz: number) => graphsAt(input, ghz).pgraph;
+  return clocksOf(infrastructure).find((ghz) => sameContent(sized(ghz), plan.pgraph)) ?? null;
+}
+
+function graphsAt({ plan, descriptors }: CertifyInput, ghz: number) {
+  const implementations = implementationsOf(nfInstances(plan.graph));
+  return sizedGraphs({ chains: plan.chains, descriptors, options: optionsOf(plan) }, ghz, implementations);
+}
+
+/** What is certified, and the clock for which it was sized. */
+type SizedInput = CertifyInput & { readonly ghz: number };
+
 type Proof = (
-  input: CertifyInput,
+  input: SizedInput,
   known: Quality,
   solver: Solver,
   each: Limits,
@@ -107,24 +119,21 @@ function isTighter(found: Quality, known: Quality): boolean {
 }
 
 function placementProof(
-  { plan, infrastructure, descriptors }: CertifyInput,
+  input: SizedInput,
   known: Quality,
   _solver: Solver,
   _each: Limits,
   { time_limit_s, elapsed_s }: CertifyLimits,
 ): Quality {
   const expired = () => elapsed_s() > PLACEMENT_SHARE * time_limit_s;
-  const { graph } = sizedGraphs(
-    { chains: plan.chains, descriptors, infrastructure, options: optionsOf(plan) },
-    implementationsOf(nfInstances(plan.graph)),
-  );
+  const { graph } = graphsAt(input, input.ghz);
   const table = { fixed: 0, available: Number.MAX_SAFE_INTEGER, where: 'fabric' };
-  const problem = problemOf(graph, binsOf(infrastructure), table);
+  const problem = problemOf(graph, binsOf(input.infrastructure), table);
   const effort = { exact: { steps: EXACT_STEPS, expired }, spectral: { steps: SPECTRAL_STEPS, expired } };
   return placementQuality(known.value, boundPlacement(problem, known.value, effort), known.method);
 }
 
-async function parallelProof(input: CertifyInput, known: Quality, solver: Solver, limits: Limits): Promise<Quality> {
+async function parallelProof(input: SizedInput, known: Quality, solver: Solver, limits: Limits): Promise<Quality> {
   const graph = graphOf(input, known.subject);
   if (!graph || graph.path.nodes.length > MAX_PROVEN_NFS) return known;
   const certificate = await certifySpg(graph.problem, graph.spg, solver, limits);
@@ -133,18 +142,13 @@ async function parallelProof(input: CertifyInput, known: Quality, solver: Solver
   return { ...known, ...distance(known.value, bound), proof: 'critical path, proven by HiGHS' };
 }
 
-async function provisioningProof(
-  input: CertifyInput,
-  known: Quality,
-  solver: Solver,
-  limits: Limits,
-): Promise<Quality> {
+async function provisioningProof(input: SizedInput, known: Quality, solver: Solver, limits: Limits): Promise<Quality> {
   const graph = graphOf(input, known.subject);
   if (!graph || known.optimal || graph.path.nodes.length > MAX_PROVEN_NFS) return known;
   const { chain, path, spg } = graph;
-  const { seed, pgraph } = input.plan;
+  const { seed, pgraph, calibration } = input.plan;
   const problem = provisioningOf(
-    { ...input, seed, implementations: implementationsOf(nfInstances(input.plan.graph)) },
+    { ...input, seed, calibration, implementations: implementationsOf(nfInstances(input.plan.graph)) },
     { chain, path, series: spg.series, rate_bps: analysedRate(pgraph, chain, path) },
   );
   if (!problem) return known;
@@ -160,12 +164,11 @@ function distance(value: number, bound: number): Pick<Quality, 'bound' | 'gap' |
 }
 
 /** Rebuilds the chain's graph as in the plan. */
-function graphOf(input: CertifyInput, id: string) {
+function graphOf(input: SizedInput, id: string) {
   const at = chainOf(input.plan, id);
   if (!at) return null;
-  const ghz = slowestGhz(input.infrastructure);
   const { problem } = spgProblem(
-    { ...input, implementations: implementationsOf(nfInstances(input.plan.graph)), ghz },
+    { ...input, implementations: implementationsOf(nfInstances(input.plan.graph)) },
     at.chain,
     at.path,
   );
@@ -181,7 +184,7 @@ function chainOf({ chains, pgraph }: Plan, id: string) {
   return null;
 }
 
-async function scheduleProof(input: CertifyInput, known: Quality, solver: Solver, limits: Limits): Promise<Quality> {
+async function scheduleProof(input: SizedInput, known: Quality, solver: Solver, limits: Limits): Promise<Quality> {
   const { plan } = input;
   const chain = plan.chains.find(({ chain_id }) => chain_id === known.subject);
   const { scheduling: strategy, scheduling_mode: mode } = plan;

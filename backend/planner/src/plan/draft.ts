@@ -1,9 +1,10 @@
-import type { InstanceGraph, Plan, PlanOptions } from '@orrery/contract';
+import type { FabricRule, InstanceGraph, Plan, PlanOptions } from '@orrery/contract';
 import type { Assignment } from '../accelerator/assignment.js';
 import type { BuiltGraph } from '../igraph/build.js';
 import type { ChainForm } from '../igraph/chain-form.js';
 import type { MetadataLayout } from '../lower/metadata.js';
 import type { PlacementBound } from '../placement/bound.js';
+import type { Recall } from '../recall.js';
 import type { ChainSchedule } from '../schedule/schedule-forms.js';
 import type { PlannedSchedule } from '../schedule/task-queues.js';
 import type { OfferedInput } from './offered.js';
@@ -12,9 +13,12 @@ import type { OfferedInput } from './offered.js';
 export interface Draft {
   readonly input: OfferedInput;
   readonly options: PlanOptions;
+  /** Clock of the cores for which NFs are sized. */
+  readonly ghz: number;
   readonly problems: Plan['problems'];
   readonly reasons: Plan['reasons'];
   readonly pgraph: Plan['pgraph'];
+  readonly recall: Recall;
 }
 
 /** What each NF runs on is chosen. */
@@ -38,6 +42,8 @@ export interface PlacedDraft extends FormedDraft {
   readonly bound: PlacementBound;
   /** What packets carry, by chain name. */
   readonly layouts: ReadonlyMap<string, MetadataLayout>;
+  /** Of the chains that fail closed. */
+  readonly guards: readonly FabricRule[];
   /** External addresses by instance. */
   readonly addresses: ReadonlyMap<string, readonly string[]>;
 }

@@ -1,51 +1,119 @@
-import { type Plan, PlanOptions } from '@orrery/contract';
-import type { AssignedImplementations } from '../check/assigned-implementation.js';
-import { slowestGhz } from '../check/clock.js';
-import { type BuiltGraph, buildInstanceGraph } from '../igraph/build.js';
+import { type Plan, type PlannedChain, PlanOptions } from '@orrery/contract';
+import type { AssignedImplementation, AssignedImplementations } from '../check/assigned-implementation.js';
+import { type BuiltGraph, chainGraph, joinedGraph } from '../igraph/build.js';
 import { type ChainForm, drawnForm } from '../igraph/chain-form.js';
 import { unplacedInstances } from '../igraph/graph.js';
-import { buildPGraph, type PGraph } from '../igraph/pgraph.js';
+import { chainPGraph, joinedPGraph, type PGraph, pgraphNodeId, pgraphOfChain } from '../igraph/pgraph.js';
+import { splitReason } from '../igraph/split-reason.js';
 import { withParallelSteps } from '../parallel/chain-steps.js';
+import { NOTHING_KNOWN, type Recall } from '../recall.js';
 import type { PlanInput } from './input.js';
 
-type Input = Pick<PlanInput, 'chains' | 'descriptors' | 'infrastructure' | 'options'>;
+type Input = Pick<PlanInput, 'chains' | 'descriptors' | 'options'>;
 
 interface SplitChains {
   /** With the number of instances of each node. */
   readonly pgraph: Plan['pgraph'];
   readonly graph: BuiltGraph;
+  /** By node of the policy graph, in their order. */
+  readonly reasons: Plan['reasons'];
 }
 
-/** The policy graph of all chains, sized for the slowest server, and the instance graph into which it splits. */
-export function sizedGraphs(input: Input, implementations: AssignedImplementations = new Map()): SplitChains {
-  const pgraph = buildPGraph(input.chains, input.descriptors, slowestGhz(input.infrastructure), implementations);
-  return splitChains(input, pgraph, formedChains(input, pgraph, implementations), implementations);
+/** The policy graph of all chains, sized for cores of this clock, and the instance graph into which it splits. */
+export function sizedGraphs(
+  input: Input,
+  ghz: number,
+  implementations: AssignedImplementations = new Map(),
+): SplitChains {
+  const pgraph = policyGraph(input, ghz, implementations);
+  return splitChains(input, ghz, pgraph, formedChains(input, ghz, pgraph, implementations), implementations);
+}
+
+/** The union of the chains, with the load and the cores of each node (E2 3.4.1 step 1). */
+export function policyGraph(
+  { chains, descriptors }: Input,
+  ghz: number,
+  implementations: AssignedImplementations = new Map(),
+  recall: Recall = NOTHING_KNOWN,
+): PGraph {
+  return joinedPGraph(
+    chains.map((chain) => [
+      chain.chain_id,
+      recall.of('pgraph', [recall.nameOf(chain), ghz, assignedIn(chain, implementations)], () =>
+        chainPGraph(chain, descriptors, ghz, implementations),
+      ),
+    ]),
+  );
 }
 
 /** What each chain runs in which order. */
 export function formedChains(
-  { chains, descriptors, infrastructure, options }: Input,
+  { chains, descriptors, options }: Input,
+  ghz: number,
   pgraph: PGraph,
   implementations: AssignedImplementations,
+  recall: Recall = NOTHING_KNOWN,
 ): ChainForm[] {
-  const ghz = slowestGhz(infrastructure);
   const { parallelization: strategy, seed } = PlanOptions.parse(options ?? {});
   return chains.map((chain) => {
-    const drawn = drawnForm(chain, pgraph);
-    if (chain.execution !== 'parallel') return drawn;
-    return withParallelSteps(drawn, { descriptors, implementations, ghz, strategy, seed });
+    const own = pgraphOfChain(pgraph, chain);
+    const from = [recall.nameOf(chain), recall.nameOf(own), ghz, assignedIn(chain, implementations)];
+    return recall.of('form', from, () => {
+      const drawn = drawnForm(chain, own);
+      if (chain.execution !== 'parallel') return drawn;
+      return withParallelSteps(drawn, { descriptors, implementations, ghz, strategy, seed });
+    });
   });
 }
 
 export function splitChains(
-  { descriptors, infrastructure }: Input,
+  { descriptors }: Input,
+  ghz: number,
   pgraph: PGraph,
   chainForms: readonly ChainForm[],
   implementations: AssignedImplementations,
+  recall: Recall = NOTHING_KNOWN,
 ): SplitChains {
-  const graph = buildInstanceGraph(chainForms, descriptors, implementations, slowestGhz(infrastructure));
+  const parts: [chain_id: string, part: PGraph][] = [];
+  const reasons: Plan['reasons'] = [];
+  const graph = joinedGraph(chainForms, (form) => {
+    const { chain } = form;
+    const drawn = pgraphOfChain(pgraph, chain);
+    const from = [recall.nameOf(form), recall.nameOf(drawn), ghz, assignedIn(chain, implementations)];
+    const part = recall.of('split', from, () => splitChain(form, drawn, descriptors, implementations, ghz));
+    parts.push([chain.chain_id, part.pgraph]);
+    for (const reason of part.reasons) reasons.push(reason);
+    return part.graph;
+  });
+  return { pgraph: joinedPGraph(parts), graph, reasons };
+}
+
+function splitChain(
+  form: ChainForm,
+  drawn: PGraph,
+  descriptors: Input['descriptors'],
+  implementations: AssignedImplementations,
+  ghz: number,
+): SplitChains {
+  const graph = chainGraph(form, descriptors, implementations, ghz);
+  const pgraph = withCounts(drawn, graph);
+  return { graph, pgraph, reasons: pgraph.nodes.map((node) => splitReason(node, graph.partitions.get(node.id)!)) };
+}
+
+function withCounts(pgraph: PGraph, graph: Pick<BuiltGraph, 'nodes' | 'edges'>): PGraph {
   const counts = new Map<string, number>();
   for (const { pgraph_node } of unplacedInstances(graph)) counts.set(pgraph_node, (counts.get(pgraph_node) ?? 0) + 1);
-  const nodes = pgraph.nodes.map((node) => ({ ...node, instances: counts.get(node.id)! }));
-  return { pgraph: { ...pgraph, nodes }, graph };
+  return { ...pgraph, nodes: pgraph.nodes.map((node) => ({ ...node, instances: counts.get(node.id)! })) };
+}
+
+/** The chain's NFs that are not left to the default, with what they run as. */
+export function assignedIn(
+  { definition }: PlannedChain,
+  implementations: AssignedImplementations,
+): readonly (readonly [node_id: string, AssignedImplementation])[] {
+  if (implementations.size === 0) return [];
+  return definition.nodes.flatMap(({ id }) => {
+    const assigned = implementations.get(pgraphNodeId(definition.name, id));
+    return assigned ? [[id, assigned] as const] : [];
+  });
 }

@@ -1,4 +1,5 @@
 import type {
+  Calibration,
   EngineAbility,
   ImplementationChoice,
   Infrastructure,
@@ -6,15 +7,19 @@ import type {
   Plan,
   PlannedChain,
   PlanOptions,
+  RequestedChange,
   SlotRef,
 } from '@orrery/contract';
 import type { Budget } from '../budget.js';
 import type { AbilitiesOf } from '../lower/switch/lower-fabric.js';
+import type { Memo } from '../memo.js';
 
 /** Everything that a plan depends on: the same input gives the same plan. */
 export interface PlanInput {
   readonly id: string;
   readonly created_ms: number;
+  /** What was asked for, to be kept with the plan; it does not influence it. */
+  readonly request?: RequestedChange;
   /** Absent ones have the contract's defaults. */
   readonly options?: Partial<PlanOptions>;
   /** All chains that must run afterwards, not only those that change. */
@@ -26,8 +31,6 @@ export interface PlanInput {
   readonly infrastructure_revision?: number;
   /** The feasible plan that runs now: its instances stay where they are. */
   readonly base: Plan | null;
-  /** A plan before `base` that is still partly in effect: its instances are kept, too. */
-  readonly before?: Plan | null;
   /** Required implementations. NFs not listed keep theirs; new ones run in software if they can. */
   readonly implementations?: readonly ImplementationChoice[];
   /** Servers that offer containers: the only ones on which an NF runs as one. */
@@ -40,6 +43,10 @@ export interface PlanInput {
   readonly reserved_slots?: readonly SlotRef[];
   /** Faulty slots: what they ran moves back to software. */
   readonly without_slots?: readonly SlotRef[];
-  /** Steps of the placement search; 0: the initial packing is kept. */
+  /** What the model of latency lacks on these machines; absent: the built-in figures. */
+  readonly calibration?: Calibration;
+  /** `steps`: of the placement search; 0: the initial packing is kept. */
   readonly budget: Budget;
+  /** Parts of earlier plans, to be taken over where nothing they depend on changed. The plan is the same without it. */
+  readonly memo?: Memo;
 }

@@ -270,11 +270,13 @@ describe('makePlan beside a plan that runs', () => {
     const base = plan(at(rateFor(0.9)), { infrastructure });
     expect(nfInstances(base.graph).map(({ server }) => server)).toEqual(['server-1', 'server-1']);
     const next = plan(at(rateFor(1.4)), { infrastructure, base });
-    expect(next.diff).toMatchObject({ moved: ['q.a.0'], kept: ['p.a.0'] });
+    expect(next.diff).toMatchObject({ moved: ['q.a.0-2'], kept: ['p.a.0'], removed: [] });
     expect(next.steps.map(({ kind, interrupts }) => [kind, interrupts])).toEqual([
       ['prepare-node', []],
+      ['extend-fabric', []],
       ['steer-fabric', ['id-q']],
       ['clean-node', []],
+      ['settle-fabric', []],
     ]);
   });
 

@@ -1,8 +1,11 @@
 import type { Plan } from '@orrery/contract';
-import { Infeasible } from './draft.js';
+import { requireTime } from '../budget.js';
+import { clocksOf } from '../check/clock.js';
+import { type Draft, Infeasible } from './draft.js';
 import { infeasible } from './infeasible.js';
 import type { PlanInput } from './input.js';
 import { offeredBy } from './offered.js';
+import { parsedInput } from './parsed-input.js';
 import { check } from './steps/check.js';
 import { lowerGraph } from './steps/lowering.js';
 import { formChains } from './steps/parallel-form.js';
@@ -15,22 +18,43 @@ import { chooseWhereNfsRun } from './steps/where-nfs-run.js';
 
 /**
  * Plans without side effects: a dry run shows the result and a deployment applies it. An infeasible plan names the shortages
- * or errors, keeps exactly what runs now, and has no steps.
+ * or errors, keeps exactly what runs now, and has no steps. From `late` on the budget's time a plan omits what is not needed
+ * to deploy it, and says so. Errors: `BadProblem` for input that the contract does not allow or that is too large;
+ * `OutOfTime` when the time is over before the plan is whole.
  */
 export function makePlan(asked: PlanInput): Plan {
-  const input = offeredBy(asked);
+  const input = offeredBy(parsedInput(asked));
   try {
-    const checked = check(input);
-    const drawn = drawPolicyGraph(checked);
-    const assigned = chooseWhereNfsRun(drawn);
-    const formed = formChains(assigned);
-    const sized = split(formed);
-    const placed = placeNodes(sized);
-    const scheduled = scheduleTasks(placed);
-    const lowered = lowerGraph(scheduled);
-    return predictPlan(lowered);
+    return sizedForSomeClock(check(input));
   } catch (error) {
     if (error instanceof Infeasible) return infeasible(input, error.found);
     throw error;
   }
+}
+
+/** Sized for the slowest cores, or where that leaves no plan for faster ones: a server more never makes a plan impossible. */
+function sizedForSomeClock(checked: Draft): Plan {
+  const { budget, infrastructure } = checked.input;
+  let last: unknown;
+  for (const ghz of clocksOf(infrastructure)) {
+    if (last) requireTime(budget);
+    try {
+      return planned({ ...checked, ghz });
+    } catch (error) {
+      if (!(error instanceof Infeasible)) throw error;
+      last = error;
+    }
+  }
+  throw last;
+}
+
+function planned(checked: Draft): Plan {
+  const drawn = drawPolicyGraph(checked);
+  const assigned = chooseWhereNfsRun(drawn);
+  const formed = formChains(assigned);
+  const sized = split(formed);
+  const placed = placeNodes(sized);
+  const scheduled = scheduleTasks(placed);
+  const lowered = lowerGraph(scheduled);
+  return predictPlan(lowered);
 }

@@ -1,11 +1,13 @@
 import type { InstanceGraph, Plan, PlanOptions } from '@orrery/contract';
+import { improving, inTime } from '../budget.js';
 import { plannedChains } from '../check/planned-chains.js';
 import { type UnplacedGraph, workNodes } from '../igraph/graph.js';
 import { boundPlacement, type PlacementBound } from '../placement/bound.js';
 import { hostsOf, placedGraph, quickEffort, runningPlaces } from '../placement/from-graph.js';
-import { type PlacementProblem, problemOf } from '../placement/problem.js';
-import { placementReason, stuckReason } from '../placement/reasons.js';
-import type { PlacementState } from '../placement/state.js';
+import { type Place, type PlacementProblem, problemOf } from '../placement/problem.js';
+import { type History, placementReasons, stuckReason } from '../placement/reasons.js';
+import { PlacementState } from '../placement/state.js';
+import type { Recall } from '../recall.js';
 import type { PlacedInput } from '../slo/placed.js';
 import { predictSlos } from '../slo/predict.js';
 import type { OfferedInput } from './offered.js';
@@ -17,17 +19,23 @@ type Placed =
       readonly graph: InstanceGraph;
       readonly reasons: Plan['reasons'];
       readonly cut_bps: number;
+      /** Nodes that run and leave their core. */
+      readonly displaced: readonly string[];
       readonly bound: PlacementBound;
     }
   | { readonly feasible: false; readonly reasons: Plan['reasons']; readonly conflicts: Plan['conflicts'] };
 
-/** Gives every node of the graph a core, so that latency objectives are met where they can be (E2 3.4.1 step 4). */
+/**
+ * Gives every node of the graph a core, so that latency objectives are met where they can be (E2 3.4.1 step 4).
+ * Errors: `OutOfTime` when the time is over before every node has one.
+ */
 export function placeInstances(
-  { chains, before = null, base, infrastructure, container_servers, abilities = {}, budget }: OfferedInput,
+  { chains, base, infrastructure, container_servers, abilities = {}, budget }: OfferedInput,
   { strategy, seed }: PlanOptions,
   about: Omit<PlacedInput, 'graph'>,
   graph: UnplacedGraph,
   table: PlacementProblem['table'],
+  recall: Recall,
 ): Placed {
   const { bins } = about;
   const problem = problemOf(
@@ -36,29 +44,43 @@ export function placeInstances(
     table,
     hostsOf(graph, infrastructure, container_servers, abilities, plannedChains(chains)),
   );
-  const pinned = runningPlaces(graph, [before, base], infrastructure);
-  const missed = (state: PlacementState) =>
-    predictSlos({ ...about, graph: placedGraph(graph, state, bins) }).filter(
-      ({ kind, met }) => kind === 'latency' && !met,
-    ).length;
+  const pinned = runningPlaces(graph, base, infrastructure);
+  const bounded = chains.some(({ definition }) => definition.slos.some(({ kind }) => kind === 'latency'));
+  const missed = (places: readonly Place[]): number | null => {
+    if (!bounded) return 0;
+    const slos = inTime(() =>
+      predictSlos({ ...about, graph: placedGraph(graph, problem, places, recall) }, improving(budget)),
+    );
+    return slos?.filter(({ kind, met }) => kind === 'latency' && !met).length ?? null;
+  };
   const { placement, reasons } = placeForObjectives(problem, { strategy, seed, budget, pinned }, missed);
+  const state = PlacementState.of(problem, pinned, placement.places);
   if (!placement.feasible) {
-    const { stuck, conflicts, proven, state } = placement;
+    const { stuck, conflicts, proven } = placement;
     return {
       feasible: false,
       reasons: stuck === null ? [] : [stuckReason(state, stuck, proven)],
       conflicts: [...conflicts],
     };
   }
-  const { state } = placement;
-  const { cut: cut_bps } = state;
+  const displaced = new Set(placement.displaced);
+  const { cut_bps } = placement;
   const work = workNodes(graph);
-  const stays = (item: number) => pinned[item] !== null && pinned[item]!.bin === state.bin[item];
+  const history = (item: number): History => {
+    const ran = pinned[item];
+    if (!ran) return 'new';
+    return displaced.has(item) ? `${bins[ran.bin]!.id}, core ${ran.core}` : 'stays';
+  };
   return {
     feasible: true,
-    graph: placedGraph(graph, state, bins),
-    reasons: [...reasons, ...work.map((_, item) => placementReason(state, item, strategy, stays(item)))],
+    graph: placedGraph(graph, problem, placement.places, recall),
+    reasons: [...reasons, ...placementReasons(state, strategy, history, improving(budget))],
     cut_bps,
-    bound: boundPlacement(problem, cut_bps, quickEffort(work.length)),
+    displaced: work.flatMap(({ id }, item) => (displaced.has(item) ? [id] : [])),
+    bound: boundPlacement(
+      problem,
+      cut_bps,
+      quickEffort(work.length, pinned.filter((place) => place !== null).length, improving(budget)),
+    ),
   };
 }

@@ -5,7 +5,7 @@ import { conflictsIn, fewestTasks, type Layout, settingOf } from './layout.js';
 import { solvePartition } from './partition.js';
 import { scheduleOf } from './plan-schedule.js';
 import type { Mode, Schedule, ScheduleProblem } from './problem.js';
-import { countOf, headsOf, type Region } from './region.js';
+import { countOf, FREE, headsOf, type Region } from './region.js';
 import { unfold } from './tree.js';
 
 /** What a solver says of a schedule. */
@@ -99,7 +99,9 @@ async function confirmConflict(regions: readonly Region[], solver: Solver, limit
 
 async function boundOf(region: Region, mode: Mode, solver: Solver, limits: Limits) {
   const forced = countOf(region.forced);
-  if (countOf(region.forced) === region.forced.length) return { lower_bound: forced, found: null };
+  const nothingToCut = region.forced.every((it, v) => it || !region.binds[v]);
+  // A factor of a group has no upper limit, which the programme needs.
+  if (nothingToCut || region.groups > 1) return { lower_bound: forced, found: null };
   const { model, cuts } = linearForm(region, mode, true);
   const { status, bound, values } = await solver(model, limits);
   const lower_bound = forced + Math.max(0, Math.ceil((bound ?? 0) - 1e-6));
@@ -114,7 +116,11 @@ async function boundOf(region: Region, mode: Mode, solver: Solver, limits: Limit
 function linearForm(region: Region, mode: Mode, counting: boolean): { model: ModelBuilder; cuts: Int32Array } {
   const model = new ModelBuilder();
   const descends = mode === 'constrained' || region.kind === 'throughput';
-  const upper = Float64Array.from(region.parent, (_, v) => mostService(region, v));
+  const upper = new Float64Array(region.parent.length);
+  region.parent.forEach((up, v) => {
+    upper[v] = counting && region.binds[v] ? mostService(region, v) : (upper[up] ?? Number.POSITIVE_INFINITY);
+  });
+  const factors = Array.from({ length: region.groups }, (_, group) => (group > 0 ? model.column({}) : -1));
   const x = Array.from(upper, (it) => model.column({ upper: it }));
   const cuts = new Int32Array(x.length).fill(-1);
   region.parent.forEach((up, v) => {
@@ -124,18 +130,20 @@ function linearForm(region: Region, mode: Mode, counting: boolean): { model: Mod
       [x[v]!, -1],
     ];
     if (descends) model.row(difference, { lower: 0 });
-    if (region.forced[v] || !counting) return;
+    if (region.forced[v] || !region.binds[v] || !counting) return;
     const cut = model.binary(1);
     cuts[v] = cut;
     model.row([...difference, [cut, -upper[up]!]], { upper: 0 });
     if (!descends) model.row([...difference, [cut, upper[v]!]], { lower: 0 });
   });
   region.leaf.forEach((leaf, k) => {
-    const target = region.target[k]!;
-    const terms: Term[] = [];
+    const [target, group] = [region.target[k]!, region.group[k]!];
+    if (group === FREE) return;
+    const terms: Term[] = group > 0 ? [[factors[group]!, -1]] : [];
     if (region.kind === 'throughput') terms.push([x[leaf]!, 1 / target]);
     else for (let v = leaf; v >= 0; v = region.parent[v]!) terms.push([x[v]!, region.cycles[v]! / target]);
-    model.row(terms, { lower: 1, upper: 1 });
+    const wanted = group > 0 ? 0 : 1;
+    model.row(terms, { lower: wanted, upper: wanted });
   });
   return { model, cuts };
 }
@@ -146,6 +154,6 @@ function mostService(region: Region, v: number): number {
   if (region.kind === 'throughput') for (const target of region.target) most = Math.max(most, target);
   else
     for (let k = region.first[v]!; k < region.last[v]!; k++)
-      most = Math.min(most, region.target[k]! / region.cycles[v]!);
+      if (region.group[k] !== FREE) most = Math.min(most, region.target[k]! / region.cycles[v]!);
   return most;
 }

@@ -1,6 +1,7 @@
-import { obstacle } from './cpu-time.js';
+import { boundClasses } from './cpu-time.js';
+import { obstacle } from './group-factors.js';
 import type { ScheduleConflict, ScheduleProblem } from './problem.js';
-import type { Region } from './region.js';
+import { FREE, type Region } from './region.js';
 import type { Targets } from './targets.js';
 import type { Tree } from './tree.js';
 
@@ -11,7 +12,7 @@ export function conflictOf(
   targets: Targets,
   region: Region,
 ): ScheduleConflict | null {
-  if (region.kind === 'throughput' || obstacle(region) === null) return null;
+  if (region.kind === 'throughput' || obstacle(region) === 0) return null;
   const pair = worstPair(region);
   const set = pair ?? leastSet(region);
   const { needy, other } = extremes(region, set);
@@ -58,10 +59,10 @@ function worstPair(region: Region): number[] | null {
   const m = region.leaf.length;
   for (let a = 0; a < m; a++) {
     for (let b = 0; b < m; b++) {
-      if (a === b) continue;
+      if (a === b || region.group[a] === FREE || region.group[a] !== region.group[b]) continue;
       const over = region.target[a]! / region.target[b]! / pairLimit(region, a, b);
       if (over <= excess) continue;
-      if (obstacle(region, only(m, [a, b])) === null) continue;
+      if (obstacle(region, only(m, [a, b])) === 0) continue;
       excess = over;
       worst = [a, b];
     }
@@ -72,12 +73,12 @@ function worstPair(region: Region): number[] | null {
 /** Classes that conflict although any one fewer would not. */
 function leastSet(region: Region): number[] {
   const m = region.leaf.length;
-  const kept = new Uint8Array(m).fill(1);
+  const kept = boundClasses(region);
   for (let step = Math.max(1, m >> 2); step >= 1; step >>= 1) {
     for (let from = 0; from < m; from += step) {
       const before = kept.slice(from, from + step);
       kept.fill(0, from, from + step);
-      if (obstacle(region, kept) === null) kept.set(before, from);
+      if (obstacle(region, kept) === 0) kept.set(before, from);
     }
   }
   return [...kept.keys()].filter((k) => kept[k] === 1);
@@ -89,7 +90,7 @@ function only(m: number, set: readonly number[]): Uint8Array {
   return out;
 }
 
-/** The classes of a set that want most and least for what their paths cost. */
+/** The classes of a set, tied to each other, that want most and least for what their paths cost. */
 function extremes(region: Region, set: readonly number[]): { needy: number; other: number } {
   const want = (k: number) => region.target[k]! / region.depth[region.leaf[k]!]!;
   if (set.length === 2) {
@@ -97,8 +98,11 @@ function extremes(region: Region, set: readonly number[]): { needy: number; othe
     const over = (x: number, y: number) => region.target[x]! / region.target[y]! / pairLimit(region, x, y);
     return over(a, b) >= over(b, a) ? { needy: a, other: b } : { needy: b, other: a };
   }
-  const needy = set.reduce((a, b) => (want(b) > want(a) ? b : a));
-  return { needy, other: set.filter((k) => k !== needy).reduce((a, b) => (want(b) < want(a) ? b : a), set[0]!) };
+  const groups = [...new Set(set.map((k) => region.group[k]!))].map((group) => {
+    const tied = set.filter((k) => region.group[k] === group).sort((a, b) => want(b) - want(a));
+    return { needy: tied[0]!, other: tied.at(-1)! };
+  });
+  return groups.reduce((a, b) => (want(b.needy) / want(b.other) > want(a.needy) / want(a.other) ? b : a));
 }
 
 /** The target of one class, nearest to what it wants, with which the set would not conflict. */
@@ -107,7 +111,7 @@ function mostFor(region: Region, set: readonly number[], needy: number): number 
   const target = Float64Array.from(region.target);
   const excess = (value: number) => {
     target[needy] = value;
-    return obstacle({ ...region, target }, considered)?.excess ?? 0;
+    return obstacle({ ...region, target }, considered);
   };
   let [low, high] = [0, region.target[needy]!];
   for (let i = 0; i < 100; i++) {

@@ -1,8 +1,9 @@
 import { conflictOf } from './conflicts.js';
 import { constructServices } from './cpu-time.js';
 import { type Allowance, BOUND_PART, enumerate, MAX_ENUMERATED, partsBound } from './enumerate.js';
+import { atBestScale } from './group-factors.js';
 import type { Mode, ScheduleConflict, ScheduleProblem, TaskBound } from './problem.js';
-import { countOf, headsOf, type Region, regionsOf, type Service } from './region.js';
+import { countOf, FREE, headsOf, type Region, regionsOf, type Service } from './region.js';
 import { nodeLevels, scaleTargets, type Targets, targetsOf } from './targets.js';
 import { throughputServices } from './throughput.js';
 import type { Tree } from './tree.js';
@@ -80,16 +81,19 @@ interface RegionAnswer {
   readonly proof: string;
 }
 
-function solveRegion(region: Region, mode: Mode, left: Allowance): RegionAnswer {
-  if (region.kind === 'throughput') {
-    const service = throughputServices(region);
+function solveRegion(asked: Region, mode: Mode, left: Allowance): RegionAnswer {
+  if (asked.kind === 'throughput') {
+    const service = throughputServices(asked);
+    const single = asked.groups < 2;
+    const alone = [...new Array(asked.groups).keys()].map((group) => tasksOfGroup(asked, group));
     return {
       service,
-      lower_bound: countOf(headsOf(region, service)),
+      lower_bound: single ? countOf(headsOf(asked, service)) : Math.max(...alone),
       method: 'dynamic-programme',
-      proof: 'dynamic programme over all services that classes ask for',
+      proof: `dynamic programme over all services that ${single ? 'classes' : 'the classes of one group'} ask for`,
     };
   }
+  const region = mode === 'constrained' ? atBestScale(asked) : asked;
   const service = constructServices(region, mode);
   const heads = headsOf(region, service);
   if (region.parent.length <= MAX_ENUMERATED) {
@@ -103,4 +107,10 @@ function solveRegion(region: Region, mode: Mode, left: Allowance): RegionAnswer 
     method: 'constructive',
     proof: `parts of up to ${BOUND_PART} modules need that many, every way to cut them was tried`,
   };
+}
+
+/** The fewest tasks if only one group of tied classes had targets. */
+function tasksOfGroup(region: Region, only: number): number {
+  const relaxed = { ...region, group: region.group.map((group) => (group === only ? group : FREE)) };
+  return countOf(headsOf(relaxed, throughputServices(relaxed)));
 }

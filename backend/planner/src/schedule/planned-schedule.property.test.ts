@@ -75,9 +75,9 @@ describe('a planned schedule', () => {
         if (neighbour && sharesCore(plan)) seen.shared++;
         if (plan.schedules[0]!.objectives.length > 0) seen.objectives++;
       }),
-      { numRuns: 2000, seed: 1 },
+      { numRuns: 1000, seed: 1 },
     );
-    for (const [what, count] of Object.entries(seen)) expect(count, what).toBeGreaterThan(50);
+    for (const [what, count] of Object.entries(seen)) expect(count, what).toBeGreaterThan(25);
   });
 });
 

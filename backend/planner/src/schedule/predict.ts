@@ -80,17 +80,17 @@ function classAccounts(
   });
 }
 
-/** Shares in what each level is measured by; a level that gets nothing has shares of 0. */
+/** Shares of what the classes get that are tied to each other; those of a group that gets nothing are 0. */
 function sharesOf({ targets }: Layout, classes: readonly ClassAccount[]) {
   const byTime = (c: number) => targets.kind[targets.level[c]!] === 'cpu-time';
   const granted = classes.map((it, c) => (byTime(c) ? it.ownGranted : it.throughput_pps));
   const useful = classes.map((it, c) => (byTime(c) ? it.ownUseful : it.throughput_pps));
   const within = (values: readonly number[]) => {
-    const sums = new Float64Array(targets.levels);
+    const sums = new Float64Array(classes.length);
     values.forEach((value, c) => {
-      sums[targets.level[c]!]! += value;
+      sums[targets.group[c]!]! += value;
     });
-    return values.map((value, c) => (sums[targets.level[c]!]! > 0 ? value / sums[targets.level[c]!]! : 0));
+    return values.map((value, c) => (sums[targets.group[c]!]! > 0 ? value / sums[targets.group[c]!]! : 0));
   };
   return { shares: within(granted), usefulShares: within(useful), targets: within([...targets.wanted]) };
 }

@@ -145,8 +145,8 @@ export interface WorkerSchedule {
 
 interface ClassPrediction {
   /**
-   * Share in what the class's priority level is measured by: cycles granted to modules at that level (polling included,
-   * as in Alpine 5.3.2), or packets that leave.
+   * Share in what the classes get that ratio SLOs tie to this one, itself included: cycles granted to modules at its
+   * priority level (polling included, as in Alpine 5.3.2), or packets that leave.
    */
   readonly share: number;
   readonly share_target: number;
@@ -183,7 +183,7 @@ export interface Prediction {
   readonly overhead_cycles_per_second: number;
   /** Capacity that no task may use or could use. */
   readonly unused_cycles_per_second: number;
-  /** Sum over classes of the absolute difference between share and target share (Alpine 5.5.1); 0 to 2 for each level. */
+  /** Sum over classes of the absolute difference between share and target share (Alpine 5.5.1); 0 to 2 for each group of classes tied by ratios. */
   readonly slo_error: number;
   /** The same for useful cycles: what is left of the SLO when polling does not count as service. */
   readonly useful_slo_error: number;

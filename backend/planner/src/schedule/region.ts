@@ -23,22 +23,72 @@ export interface Region {
   readonly classes: Int32Array;
   readonly leaf: Int32Array;
   readonly target: Float64Array;
+  /**
+   * For each leaf `FREE`, or which targets it keeps its ratio to: those of group 0 are as they stand, those of another
+   * group hold up to a factor common to the group.
+   */
+  readonly group: Int32Array;
+  readonly groups: number;
+  /** 1 for nodes that a class with a target passes. */
+  readonly binds: Uint8Array;
   readonly first: Int32Array;
   readonly last: Int32Array;
 }
+
+/** The group of a class that no ratio ties: it may get any share above 0. */
+export const FREE = -1;
 
 /** Packets served per packet offered at each node of a region; equal inside a task. */
 export type Service = Float64Array;
 
 export function regionsOf(tree: Tree, nodeLevel: Int32Array, targets: Targets): Region[] {
-  const out: Region[] = [];
+  const out: Omit<Region, 'group' | 'groups' | 'binds'>[] = [];
   tree.parent.forEach((parent, v) => {
     if (parent < 0 || nodeLevel[parent] !== nodeLevel[v]) out.push(regionAt(tree, nodeLevel, targets, v));
   });
-  return out;
+  const home = new Map<number, number>();
+  const spread = new Set<number>();
+  out.forEach(({ classes }, i) => {
+    for (const c of classes) {
+      const group = targets.group[c]!;
+      if ((home.get(group) ?? i) !== i) spread.add(group);
+      home.set(group, i);
+    }
+  });
+  return out.map((region) => ({ ...region, ...bindingOf(region, targets.group, spread) }));
 }
 
-function regionAt(tree: Tree, nodeLevel: Int32Array, targets: Targets, root: number): Region {
+/** Groups with classes in several regions keep their scale, since it ties these; without one, the first group does. */
+function bindingOf(
+  { classes, parent, leaf }: Pick<Region, 'classes' | 'parent' | 'leaf'>,
+  groupOf: Int32Array,
+  spread: ReadonlySet<number>,
+): Pick<Region, 'group' | 'groups' | 'binds'> {
+  const size = new Map<number, number>();
+  for (const c of classes) size.set(groupOf[c]!, (size.get(groupOf[c]!) ?? 0) + 1);
+  const scalable = [...size].flatMap(([group, count]) => (count > 1 && !spread.has(group) ? [group] : []));
+  const fixed = [...size.keys()].some((group) => spread.has(group));
+  const number = new Map(scalable.map((group, i) => [group, fixed ? i + 1 : i]));
+  const group = classes.map((c) => (spread.has(groupOf[c]!) ? 0 : (number.get(groupOf[c]!) ?? FREE)));
+  return { group, groups: number.size + (fixed ? 1 : 0), binds: bindingNodes(parent, leaf, group) };
+}
+
+/** 1 for nodes on the path of a class that is not free. */
+function bindingNodes(parent: Int32Array, leaf: Int32Array, group: Int32Array): Uint8Array {
+  const binds = new Uint8Array(parent.length);
+  leaf.forEach((v, k) => {
+    if (group[k] !== FREE) binds[v] = 1;
+  });
+  for (let v = binds.length - 1; v > 0; v--) if (binds[v]) binds[parent[v]!] = 1;
+  return binds;
+}
+
+function regionAt(
+  tree: Tree,
+  nodeLevel: Int32Array,
+  targets: Targets,
+  root: number,
+): Omit<Region, 'group' | 'groups' | 'binds'> {
   const level = nodeLevel[root]!;
   const local = new Map<number, number>();
   const nodes: number[] = [];
@@ -101,8 +151,14 @@ export function countOf(heads: Uint8Array): number {
   return heads.reduce((sum, head) => sum + head, 0);
 }
 
-/** Packets of the region's classes that leave per second when a queue cannot give more than it got. */
-export function goodput(region: Region, service: Service): number {
+/** Packets of the region's classes that leave, per cycle granted, when a queue cannot give more than it got. */
+export function packetsPerCycle(region: Region, service: Service): number {
+  const { cycles, rate_pps } = region;
+  const granted = service.reduce((sum, value, v) => sum + value * cycles[v]! * rate_pps[v]!, 0);
+  return goodput(region, service) / granted;
+}
+
+function goodput(region: Region, service: Service): number {
   const useful = Float64Array.from(service);
   for (let v = 1; v < useful.length; v++) useful[v] = Math.min(useful[v]!, useful[region.parent[v]!]!);
   return region.leaf.reduce((sum, leaf) => sum + useful[leaf]! * region.rate_pps[leaf]!, 0);

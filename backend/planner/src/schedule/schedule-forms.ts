@@ -13,18 +13,14 @@ import {
 import { costOfWork, implementationsOf } from '../check/assigned-implementation.js';
 import { indexDescriptors } from '../check/attributes.js';
 import { type Path, pathsOf } from '../check/paths.js';
+import { CLASSIFIER, GATE, QUEUE } from '../engine-costs.js';
 import { pgraphNodeId } from '../igraph/pgraph.js';
-import { cyclesPerPacket, packetRate, QUEUE_CYCLES } from '../igraph/sizing.js';
+import { cyclesPerPacket, packetRate } from '../igraph/sizing.js';
 import { coreKey, coreUse } from '../slo/placed.js';
 import { planSchedule } from './plan-schedule.js';
 import type { Schedule, ScheduleProblem } from './problem.js';
 import { flattenTree } from './scheduler-tree.js';
 
-/** What the engine spends on a packet at an output before the next module or port sees it (docs/benchmarks.md, engine). */
-export const GATE_CYCLES = 10;
-/** To tell the class of a packet at its source by its header. */
-const CLASSIFIER_CYCLES = 60;
-const COSTS = { queue_cycles_per_packet: QUEUE_CYCLES, classifier_cycles_per_packet: CLASSIFIER_CYCLES };
 /** Of a core that other chains have booked. */
 const LEAST_SHARE = 0.05;
 /** Maximum number of cuts that are tried. */
@@ -103,7 +99,7 @@ export function scheduleProblem(input: ScheduleInput, chain: PlannedChain): Name
       id,
       cycles_per_packet: cyclesPerPacket(costOf(id, nf), bytes),
     })),
-    ...gates.map(({ id }) => ({ id: `output ${id}`, cycles_per_packet: GATE_CYCLES })),
+    ...gates.map(({ id }) => ({ id: `output ${id}`, cycles_per_packet: cyclesPerPacket(GATE, bytes) })),
   ];
   const nfIndex = new Map(nfs.map(({ id }, i) => [id, i]));
   const gateIndex = new Map(gates.map(({ id }, i) => [id, nfs.length + i]));
@@ -125,7 +121,11 @@ export function scheduleProblem(input: ScheduleInput, chain: PlannedChain): Name
     count: cores.length,
     cycles_per_second: free.reduce((sum, cycles) => sum + cycles, 0) / free.length,
   };
-  const problem = { modules, edges: [...joins.values()], classes, slos, costs: COSTS };
+  const costs = {
+    queue_cycles_per_packet: cyclesPerPacket(QUEUE, bytes),
+    classifier_cycles_per_packet: cyclesPerPacket(CLASSIFIER, bytes),
+  };
+  const problem = { modules, edges: [...joins.values()], classes, slos, costs };
   const named = { paths, slos: names, edge: [...nfs.map(() => null), ...gates.map(({ id }) => id)] };
   const workerOf = onePlaceEach(own, nfs, cores);
   if (!workerOf) return { ...named, problem: { ...problem, workers: { ...workers, sharing: 'replicate' } }, cores: [] };

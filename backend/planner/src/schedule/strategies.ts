@@ -1,8 +1,9 @@
-import { constructServices, obstacle } from './cpu-time.js';
+import { constructServices } from './cpu-time.js';
 import type { Allowance } from './enumerate.js';
+import { atBestScale, obstacle } from './group-factors.js';
 import { conflictsIn, fewestTasks, type Layout, settingOf } from './layout.js';
 import type { Mode, ScheduleConflict, ScheduleProblem, StrategyName, TaskBound } from './problem.js';
-import { countOf, headsOf } from './region.js';
+import { countOf, headsOf, type Region, type Service } from './region.js';
 import { throughputServices } from './throughput.js';
 import { childrenOf, classifiedTree, type Tree, unfold } from './tree.js';
 
@@ -60,11 +61,7 @@ function semiManual(problem: ScheduleProblem, mode: Mode): Outcome {
   const service = new Float64Array(tree.parent.length);
   const heads = new Uint8Array(service.length);
   for (const region of regions) {
-    const descends = region.kind === 'cpu-time' && obstacle(region) === null;
-    const own =
-      region.kind === 'cpu-time'
-        ? constructServices(region, descends ? 'constrained' : 'free')
-        : throughputServices(region);
+    const own = region.kind === 'cpu-time' ? servicesByHand(region) : throughputServices(region);
     const cut = headsOf(region, own);
     region.node.forEach((v, i) => {
       service[v] = own[i]!;
@@ -76,6 +73,13 @@ function semiManual(problem: ScheduleProblem, mode: Mode): Outcome {
     if (children.length > 1) for (const w of children) heads[w] = 1;
   });
   return { layout: { tree, nodeLevel, targets, heads, service, bound: fixed(heads, BY_HAND) } };
+}
+
+/** Services that never rise where these exist. */
+function servicesByHand(region: Region): Service {
+  return obstacle(region) === 0
+    ? constructServices(atBestScale(region), 'constrained')
+    : constructServices(region, 'free');
 }
 
 const BY_HAND = 'the cuts are given';

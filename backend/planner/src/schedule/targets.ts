@@ -15,8 +15,9 @@ export interface Targets {
   readonly kind: readonly RatioSlo['kind'][];
   /**
    * For CPU time: cycles to spend on a class per packet that it offers; for throughput: packets to let through per packet
-   * offered. Scaled so that classes tied to each other get together what they offer; a class that no SLO ties therefore
-   * gets what it would without a scheduler. Counts cycles of the class's own level only.
+   * offered. Only the ratios among the classes of a group bind: a group as a whole may get more or less, so that one
+   * class by itself binds nothing. Scaled here so that each group gets what it offers. Counts cycles of the class's own
+   * level only.
    */
   readonly target: Float64Array;
   /** The same times the packets that the class offers: cycles or packets per second, in ratio. */
@@ -24,6 +25,8 @@ export interface Targets {
   /** Ratio SLOs from which each class's target was derived, and the class at their other end; -1 for the first of a group. */
   readonly via: Int32Array;
   readonly from: Int32Array;
+  /** Classes that ratio SLOs tie to each other, directly or over others, have the same number. */
+  readonly group: Int32Array;
 }
 
 type ClassesAndSlos = Pick<ScheduleProblem, 'slos'> & { readonly classes: readonly unknown[] };
@@ -69,7 +72,7 @@ export function targetsOf(problem: ClassesAndSlos): Omit<Targets, 'target' | 'wa
   const ofGroup = levelsOf(problem, group, groups);
   const level = Int32Array.from(classes, (_, c) => ofGroup[group[c]!]!);
   const levels = Math.max(...level) + 1;
-  return { level, levels, kind: kindsOf(slos, level, levels), weight, via, from };
+  return { level, levels, kind: kindsOf(slos, level, levels), weight, via, from, group };
 }
 
 function mixed(slo: number): BadProblem {

@@ -1,8 +1,9 @@
 import { type Infrastructure, type InstanceGraph, nfInstances, type PlannedChain } from '@orrery/contract';
 import { pathsOf } from '../check/paths.js';
+import { QUEUE } from '../engine-costs.js';
 import { grouped } from '../grouped.js';
 import type { QueueOnEdge } from '../igraph/queues.js';
-import { packetRate, QUEUE_CYCLES } from '../igraph/sizing.js';
+import { cyclesPerPacket, packetRate } from '../igraph/sizing.js';
 import type { Schedule } from './problem.js';
 import type { ChainSchedule } from './schedule-forms.js';
 
@@ -67,7 +68,8 @@ export function queuesOf(
     for (const task of tasks) queueOf[task] = id;
     const place = cores[problem.workers.placed!.worker[module]!]!;
     const load_bps = byEdge.get(pgraph_edge)!.reduce((sum, { rate_bps }) => sum + rate_bps, 0);
-    const cycles = packetRate(load_bps, traffic_class.packet_bytes) * QUEUE_CYCLES;
+    const { packet_bytes } = traffic_class;
+    const cycles = packetRate(load_bps, packet_bytes) * cyclesPerPacket(QUEUE, packet_bytes);
     const core_share = cycles / (ghz.get(place.server)! * 1e9);
     const names = tasks.map((task) => schedule.tasks[task]!.id);
     const node = { kind: 'queue', id, chain_id: chain.chain_id, tasks: names, ...place, load_bps, core_share } as const;

@@ -1,14 +1,16 @@
-import type { Region, Service } from './region.js';
+import { FREE, type Region, type Service } from './region.js';
 
 /**
  * Services that let through of every class what its target says, with the fewest tasks and among these the least work:
- * a class gets out what its leaf serves, so that services never rise along a path, and only leaves are given. Exact, by a
+ * a class gets out what its leaf serves, so that services never rise along a path, and only leaves of classes that are
+ * not free are given. Groups of classes keep the scale that they have. Exact for one group, by a
  * dynamic programme over the distinct targets, in O(modules * distinct targets). Fewer tasks than classes suffice where
  * targets agree; the document's "exactly M" (Alpine 5.3.2) is what it takes to invert its matrix for *every* ratio.
  */
 export function throughputServices(region: Region): Service {
   const n = region.parent.length;
-  const values = distinct(region.target);
+  const values = distinct(region.target.filter((_, k) => region.group[k] !== FREE));
+  if (values.length === 0) return new Float64Array(n).fill(1);
   const m = values.length;
   const tasks = new Int32Array(n * m);
   const work = new Float64Array(n * m);
@@ -16,11 +18,13 @@ export function throughputServices(region: Region): Service {
   const best = new Int32Array(n * m);
   for (let v = n - 1; v >= 0; v--) {
     const isLeaf = region.end[v] === v + 1;
-    const wanted = isLeaf ? indexOf(values, region.target[region.first[v]!]!) : -1;
+    const k = region.first[v]!;
+    const given = isLeaf && region.group[k] !== FREE;
+    const wanted = given ? indexOf(values, region.target[k]!) : -1;
     for (let i = 0; i < m; i++) {
       const at = v * m + i;
       work[at]! += values[i]! * region.cycles[v]! * region.rate_pps[v]!;
-      if (isLeaf && i !== wanted) tasks[at] = IMPOSSIBLE;
+      if (given && i !== wanted) tasks[at] = IMPOSSIBLE;
       best[at] = i > 0 && !better(at, v * m + best[at - 1]!) ? best[at - 1]! : i;
       const up = region.parent[v]!;
       if (up < 0) continue;

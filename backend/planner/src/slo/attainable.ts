@@ -1,6 +1,7 @@
 import { type ChainDefinition, nfInstances } from '@orrery/contract';
 import { costOnCore } from '../check/assigned-implementation.js';
 import { indexDescriptors } from '../check/attributes.js';
+import { chainsById } from '../check/chains-by-id.js';
 import { fastestGhz } from '../check/clock.js';
 import { descriptorsByNode, graphOf, topologicalOrder } from '../check/graph.js';
 import {
@@ -9,6 +10,8 @@ import {
   slotTimeUs,
   softwareImplementation,
 } from '../check/implementation.js';
+import { partOf } from '../igraph/parts.js';
+import { pgraphOfChain } from '../igraph/pgraph.js';
 import { serviceUs } from './latency.js';
 import type { PlacedInput } from './placed.js';
 
@@ -74,14 +77,13 @@ function leastOfEach({ descriptors, infrastructure }: Hardware, definition: Chai
  * carries more. Traffic that no NF treats crosses no link to a server.
  */
 export function mostThroughputBps({ bins, graph, chains, pgraph }: PlacedInput, chainId: string): number {
-  const { definition } = chains.find(({ chain_id }) => chain_id === chainId)!;
-  const rate = definition.traffic_class.rate_bps;
+  const chain = chainsById(chains).get(chainId)!;
+  const rate = chain.definition.traffic_class.rate_bps;
   const hz = new Map(bins.map((bin) => [bin.id, bin.hz]));
-  const own = nfInstances(graph).filter(({ chain_id }) => chain_id === chainId);
+  const own = nfInstances(partOf(graph, chainId));
   const cycles = own.reduce((sum, { core_share, server }) => sum + core_share * hz.get(server)!, 0);
-  const nodes = new Set(own.map(({ pgraph_node }) => pgraph_node));
-  const entering = pgraph.edges
-    .filter(({ from, to }) => from === null && to !== null && nodes.has(to))
+  const entering = pgraphOfChain(pgraph, chain)
+    .edges.filter(({ from, to }) => from === null && to !== null)
     .reduce((sum, { rate_bps }) => sum + rate_bps, 0);
   const all = bins.reduce((sum, { cores, hz: each }) => sum + cores * each, 0);
   const links = bins.reduce((sum, { link_bps }) => sum + link_bps, 0);

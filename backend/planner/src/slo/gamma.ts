@@ -55,3 +55,29 @@ export function gammaQuantile(p: number, mean: number, variance: number): number
   }
   return hi * scale;
 }
+
+const NARROWEST = 1e4;
+const WIDEST = 0.05;
+
+/**
+ * Mean and variance of the gamma distribution with these quantiles, 0 < low < high. Ratios beyond those of shapes from 0.05
+ * to 10,000 are taken as these; then `high` does not match.
+ */
+export function gammaThrough(
+  low: { readonly p: number; readonly value: number },
+  high: { readonly p: number; readonly value: number },
+): { readonly mean: number; readonly variance: number } {
+  const ratio = high.value / low.value;
+  let lo = Math.log(WIDEST);
+  let hi = Math.log(NARROWEST);
+  for (let i = 0; i < 50; i++) {
+    const middle = (lo + hi) / 2;
+    const shape = Math.exp(middle);
+    // Wider distributions, those of small shapes, have larger ratios.
+    if (gammaQuantile(high.p, shape, shape) / gammaQuantile(low.p, shape, shape) > ratio) lo = middle;
+    else hi = middle;
+  }
+  const shape = Math.exp(hi);
+  const scale = low.value / gammaQuantile(low.p, shape, shape);
+  return { mean: shape * scale, variance: shape * scale * scale };
+}

@@ -1,16 +1,17 @@
 import type { Plan, PlannedChain } from '@orrery/contract';
+import { chainsById } from '../check/chains-by-id.js';
+import { rateText, threeDigits } from '../figures.js';
 
 /** A warning for each objective that no placement on the infrastructure can meet, with its field in the definition. */
 export function hopelessObjectives({ slos }: Pick<Plan, 'slos'>, chains: readonly PlannedChain[]): Plan['problems'] {
   return slos.flatMap(({ constraint, chain_id, slo_id, kind }) => {
     if (!constraint) return [];
-    const { definition } = chains.find((it) => it.chain_id === chain_id)!;
+    const { definition } = chainsById(chains).get(chain_id)!;
     const index = definition.slos.findIndex(({ id }) => id === slo_id);
-    const figure = (value: number) => Number(value.toPrecision(3));
     const message =
       kind === 'latency'
-        ? `no placement on this infrastructure takes less than ${figure(constraint.needed)} µs`
-        : `no placement on this infrastructure carries more than ${figure(constraint.available / 1e6)} Mbit/s`;
+        ? `no placement on this infrastructure takes less than ${threeDigits(constraint.needed)} µs`
+        : `no placement on this infrastructure carries more than ${rateText(constraint.available)}`;
     return [
       {
         chain_id,

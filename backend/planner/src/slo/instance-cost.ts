@@ -1,8 +1,8 @@
 import type { CostProfile, Infrastructure, Instance, NfDescriptor } from '@orrery/contract';
 import { costOnCore } from '../check/assigned-implementation.js';
 import { boardImplementation, slotTimeUs } from '../check/implementation.js';
+import { COPY, MERGE, QUEUE } from '../engine-costs.js';
 import type { PlacedNode } from '../igraph/graph.js';
-import { copyCycles, QUEUE_CYCLES } from '../igraph/sizing.js';
 
 /**
  * What an instance costs its core, with the fixed time that each packet takes: for one in a slot the board's own latency
@@ -21,6 +21,8 @@ export function costOf(
   return { ...cost, base_latency_us: board.latency_us + slot_us };
 }
 
+const ENGINE_COSTS = { queue: QUEUE, mirror: COPY, merge: MERGE };
+
 /** What any node of the graph costs its core. A mirror or merge adds one copy's time; a queue's wait is its core's. */
 export function costOfNode(
   node: PlacedNode,
@@ -29,6 +31,5 @@ export function costOfNode(
   packetBytes: number,
 ): CostProfile {
   if (node.kind === 'nf') return costOf(node, catalogue.get(node.nf)!, infrastructure, packetBytes);
-  const cycles_per_packet = node.kind === 'queue' ? QUEUE_CYCLES : copyCycles(packetBytes);
-  return { cycles_per_packet, cycles_per_byte: 0, memory_bytes: 0, base_latency_us: 0 };
+  return { ...ENGINE_COSTS[node.kind], memory_bytes: 0, base_latency_us: 0 };
 }

@@ -1,4 +1,5 @@
 import {
+  type Calibration,
   type CostProfile,
   crossesServers,
   type GraphEdge,
@@ -6,39 +7,38 @@ import {
   type MergeNode,
 } from '@orrery/contract';
 import { indexDescriptors } from '../check/attributes.js';
+import { chainsById } from '../check/chains-by-id.js';
 import type { Path } from '../check/paths.js';
 import { grouped } from '../grouped.js';
 import { formNodeOf, inOrder, type PlacedNode } from '../igraph/graph.js';
+import { partOf } from '../igraph/parts.js';
 import { cyclesPerPacket } from '../igraph/sizing.js';
 import { costOfNode } from './instance-cost.js';
 import { later, type Moments, minus, mixture, NO_TIME, plus } from './moments.js';
+import { type Overheads, overheadsOf, type Spread } from './overhead.js';
 import { coreKey, coreUse, type PlacedInput } from './placed.js';
 
-/** Engine to switch to engine without the links' own delay: two port crossings and one rule. */
-export const FABRIC_HOP_US = 50;
-
-/**
- * Mean of what the first packet of a core that slept waits beyond its service: caches are cold and the worker has to run
- * again. Exponential; measured in the twin on a quiet machine (docs/benchmarks.md, chain latency).
- */
-export const WAKE_UP_US = 8;
+export type LatencyInput = Pick<PlacedInput, 'chains' | 'descriptors' | 'infrastructure' | 'graph' | 'calibration'>;
 
 /**
  * The time from the first engine to the exit over all packets of a chain, or of one of its paths, as the placed graph
  * leads them. Each core is an M/G/1 queue that shares its processor among the packets that it has (M/G/1-PS), so that the
  * mean sojourn is service / (1 - load) whatever the distribution of service; sojourns are taken as independent and
- * exponential, and a core that sleeps adds an exponential wake-up. A merge waits for the last of its branches.
+ * exponential, and a core that sleeps adds a wake-up. A merge waits for the last of its branches.
  */
-export function latencyOf(input: PlacedInput, chainId: string, path: Path | null = null): Moments {
-  const { definition } = input.chains.find(({ chain_id }) => chain_id === chainId)!;
+export function latencyOf(
+  input: LatencyInput,
+  chainId: string,
+  path: Path | null = null,
+  overheads: Overheads = overheadsOf(input.calibration),
+): Moments {
+  const { definition } = chainsById(input.chains).get(chainId)!;
   const onPath = path && new Set(path.edges.map((edge) => `${definition.name}.${edge}`));
-  const edges = input.graph.edges.filter(
-    ({ chain_id, direction, pgraph_edge }) =>
-      chain_id === chainId && direction === 'forward' && (!onPath || onPath.has(pgraph_edge!)),
+  const part = partOf(input.graph, chainId);
+  const edges = part.edges.filter(
+    ({ direction, pgraph_edge }) => direction === 'forward' && (!onPath || onPath.has(pgraph_edge!)),
   );
-  const nodes = new Map(
-    input.graph.nodes.filter(({ chain_id }) => chain_id === chainId).map((node) => [node.id, node]),
-  );
+  const nodes = new Map(part.nodes.map((node) => [node.id, node]));
   const entering = grouped(edges, ({ to }) => to);
   const busy = coreUse(input.graph);
   const work = workOf(input, definition.traffic_class.packet_bytes, busy);
@@ -48,10 +48,12 @@ export function latencyOf(input: PlacedInput, chainId: string, path: Path | null
     const { from, to, from_server, to_server } = edge;
     const over = from_server === null || crossesServers(edge);
     const there = over ? (nodes.get(to) as PlacedNode) : null;
-    const wake = there ? wakeUp(busy.get(coreKey(there))!) : NO_TIME;
-    const hop = crossesServers(edge) ? hopDelay(input.infrastructure, from_server!, to_server) : 0;
+    const wake = there ? wakeUp(busy.get(coreKey(there))!, overheads.entry(there.server)) : NO_TIME;
+    const hop = crossesServers(edge)
+      ? hopTime(linkDelay(input.infrastructure, from_server!, to_server), overheads.hop)
+      : NO_TIME;
     const before = from === null ? NO_TIME : left.get(from)!;
-    return plus(plus(before, wake), { mean_us: hop, variance_us2: 0, least_us: hop });
+    return plus(plus(before, wake), hop);
   };
   const mixed = (those: readonly GraphEdge[]) =>
     mixture(those.map((edge) => ({ weight: weightOf(edge), time: arrival(edge) })));
@@ -75,9 +77,9 @@ export function latencyOf(input: PlacedInput, chainId: string, path: Path | null
 }
 
 /** What a packet spends in a node: the fixed part, and the sojourn on its core. */
-function workOf(input: PlacedInput, packetBytes: number, busy: ReadonlyMap<string, number>) {
+function workOf(input: LatencyInput, packetBytes: number, busy: ReadonlyMap<string, number>) {
   const catalogue = indexDescriptors(input.descriptors);
-  const ghz = new Map(input.infrastructure.servers.map((server) => [server.id, server.ghz]));
+  const ghz = clocksByServer(input.infrastructure);
   return (node: PlacedNode): Moments => {
     const cost = costOfNode(node, catalogue, input.infrastructure, packetBytes);
     const service = serviceUs(cost, packetBytes, ghz.get(node.server)!);
@@ -87,11 +89,31 @@ function workOf(input: PlacedInput, packetBytes: number, busy: ReadonlyMap<strin
   };
 }
 
+const KNOWN_CLOCKS = new WeakMap<Infrastructure, ReadonlyMap<string, number>>();
+
+/** In GHz; made once for each infrastructure. */
+function clocksByServer(infrastructure: Infrastructure): ReadonlyMap<string, number> {
+  const known = KNOWN_CLOCKS.get(infrastructure);
+  if (known) return known;
+  const clocks = new Map(infrastructure.servers.map(({ id, ghz }) => [id, ghz]));
+  KNOWN_CLOCKS.set(infrastructure, clocks);
+  return clocks;
+}
+
 /** Wait for a core that is busy for this share of the time and sleeps otherwise. */
-function wakeUp(share: number): Moments {
+function wakeUp(share: number, wake: Spread): Moments {
   const asleep = Math.max(0, 1 - share);
-  const mean_us = asleep * WAKE_UP_US;
-  return { mean_us, variance_us2: 2 * asleep * WAKE_UP_US ** 2 - mean_us ** 2, least_us: 0 };
+  const mean_us = asleep * wake.mean_us;
+  return { mean_us, variance_us2: asleep * (wake.sd_us ** 2 + wake.mean_us ** 2) - mean_us ** 2, least_us: 0 };
+}
+
+/** A hop that always takes the same time takes at least that. */
+function hopTime(links_us: number, { mean_us, sd_us }: Spread): Moments {
+  return {
+    mean_us: links_us + mean_us,
+    variance_us2: sd_us ** 2,
+    least_us: links_us + (sd_us === 0 ? mean_us : 0),
+  };
 }
 
 /** A branch without traffic still counts a little, so that its latency is not undefined. */
@@ -99,10 +121,27 @@ function weightOf(edge: GraphEdge): number {
   return Math.max(edge.rate_bps, 1e-6);
 }
 
-/** Mean time from one server to another, or from a host's switch port when one is named. */
-export function hopDelay({ links }: Infrastructure, ...servers: string[]): number {
-  const delay = (server: string) => links.find(({ a, b }) => a.node === server || b.node === server)?.delay_us ?? 0;
-  return servers.reduce((sum, server) => sum + delay(server), FABRIC_HOP_US);
+/** Mean time from one server to another; without a calibration by the built-in figures. */
+export function hopDelay(infrastructure: Infrastructure, from: string, to: string, calibration?: Calibration): number {
+  return linkDelay(infrastructure, from, to) + overheadsOf(calibration).hop.mean_us;
+}
+
+function linkDelay(infrastructure: Infrastructure, from: string, to: string): number {
+  const delays = delaysByNode(infrastructure);
+  return (delays.get(from) ?? 0) + (delays.get(to) ?? 0);
+}
+
+const KNOWN_DELAYS = new WeakMap<Infrastructure, ReadonlyMap<string, number>>();
+
+/** Delay of the first link of each node; made once for each infrastructure. */
+function delaysByNode(infrastructure: Infrastructure): ReadonlyMap<string, number> {
+  const known = KNOWN_DELAYS.get(infrastructure);
+  if (known) return known;
+  const delays = new Map<string, number>();
+  for (const { a, b, delay_us } of infrastructure.links)
+    for (const { node } of [a, b]) if (!delays.has(node)) delays.set(node, delay_us);
+  KNOWN_DELAYS.set(infrastructure, delays);
+  return delays;
 }
 
 /** What one packet of the length needs on an idle core of this clock. */

@@ -1,12 +1,15 @@
-import type { ChainDefinition } from '@orrery/contract';
+import { ChainDefinition } from '@orrery/contract';
 import { describe, expect, it } from 'vitest';
+import { OutOfTime } from '../budget.js';
+import { binsOf } from '../placement/problem.js';
 import { makePlan } from '../plan/make-plan.js';
 import { seededRandom } from '../random.js';
-import { chainOf } from '../testing/chains.js';
-import { descriptor } from '../testing/descriptors.js';
+import { chainOf, ofOwnPort } from '../testing/chains.js';
+import { CATALOGUE, descriptor } from '../testing/descriptors.js';
 import { rack } from '../testing/infrastructure.js';
 import { gammaQuantile } from './gamma.js';
-import { FABRIC_HOP_US, WAKE_UP_US } from './latency.js';
+import { FABRIC_HOP_US, WAKE_UP_US } from './overhead.js';
+import { predictSlos } from './predict.js';
 
 /** One microsecond a packet at 1 GHz, without base latency. */
 const nf = (id: string) => {
@@ -185,5 +188,56 @@ describe('an objective that cannot hold', () => {
     const { plan, slo } = hopeless([{ id: 'tail', kind: 'latency', percentile: 99, max_us: 3 }]);
     expect(slo.tail).toMatchObject({ met: false, constraint: null });
     expect(plan.problems).toEqual([]);
+  });
+});
+
+describe('predictSlos of many chains', () => {
+  /** Every field of the plan's graph, chains and infrastructure that is read. */
+  function reads(count: number): number {
+    const chains = Array.from({ length: count }, (_, i) => {
+      const chain = ofOwnPort(i, 1e7);
+      return { ...chain, definition: ChainDefinition.parse({ ...chain.definition, slos: SLOS }) };
+    });
+    const infrastructure = rack({ servers: 4, cores: 8 });
+    const about = { chains, descriptors: CATALOGUE, infrastructure };
+    const plan = makePlan({ id: 'plan', created_ms: 0, ...about, base: null, budget: { steps: 0 } });
+    expect(plan.feasible).toBe(true);
+    let seen = 0;
+    const get = (target: object, field: string | symbol) => {
+      seen++;
+      return Reflect.get(target, field);
+    };
+    const counted = <T extends object>(all: readonly T[]) => all.map((it): T => new Proxy<T>(it, { get }));
+    const { graph, pgraph } = plan;
+    const slo = predictSlos({
+      ...about,
+      chains: counted(chains),
+      bins: binsOf(infrastructure),
+      pgraph: { nodes: counted(pgraph.nodes), edges: counted(pgraph.edges) },
+      graph: { nodes: counted(graph.nodes), edges: counted(graph.edges) },
+    });
+    expect(slo).toEqual(plan.slos);
+    return seen;
+  }
+
+  it('looks at each of them, not at all for each', () => {
+    expect(reads(80) / reads(20)).toBeLessThan(4.5);
+  });
+
+  it('ends with the time', () => {
+    const { plan } = predict(
+      chainOf(
+        { a: 'a' },
+        [
+          ['in', 'a'],
+          ['a', 'out'],
+        ],
+        { rate_bps: rateFor(0.5), slos: SLOS },
+      ),
+    );
+    const infrastructure = rack({ servers: 1, cores: 1, ghz: 1 });
+    const { chains, graph, pgraph } = plan;
+    const about = { chains, graph, pgraph, descriptors: [nf('a')], infrastructure, bins: binsOf(infrastructure) };
+    expect(() => predictSlos(about, { expired: () => true })).toThrow(OutOfTime);
   });
 });

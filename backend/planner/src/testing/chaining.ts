@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import type { ConflictPart } from '../chaining/conflicts.js';
 import type { ChainNetwork, ChainRequest, DeployOption } from '../chaining/problem.js';
 import { type Random, seededRandom } from '../random.js';
 
@@ -27,6 +28,22 @@ export function bestPath(network: ChainNetwork, request: ChainRequest): { cost: 
   return best;
 }
 
+/** Whether some path keeps these parts of the SLA, of all there are, from the definitions alone. */
+export function keepsParts(network: ChainNetwork, request: ChainRequest, parts: readonly ConflictPart[]): boolean {
+  const all = candidatesOf(network);
+  const needing = (path: readonly number[]) => path.filter((_, k) => parts.includes(k));
+  const bound = parts.includes('latency') ? request.latency_us : Number.MAX_VALUE;
+  const walk = (path: number[]): boolean => {
+    const f = request.functions[path.length];
+    if (f === undefined) {
+      const { fits } = figuresOf(network, request, needing(path));
+      return fits && figuresOf(network, request, path).latency_us <= bound;
+    }
+    return [...all.keys()].some((c) => all[c]!.function === f && walk([...path, c]));
+  };
+  return walk([]);
+}
+
 /** Latency, deployment cost and whether the SLA holds, of one path. */
 export function figuresOf(network: ChainNetwork, request: ChainRequest, path: readonly number[]) {
   const all = candidatesOf(network);
@@ -49,6 +66,7 @@ export function figuresOf(network: ChainNetwork, request: ChainRequest, path: re
   return {
     latency_us,
     cost: deployed.reduce((sum, it) => sum + it.cost, 0),
+    fits: fitsInstances && fitsNodes,
     sound: fitsInstances && fitsNodes && latency_us <= request.latency_us,
   };
 }

@@ -1,4 +1,4 @@
-import { ChainDefinition } from '@orrery/contract';
+import { ChainDefinition, type PlannedChain } from '@orrery/contract';
 
 type Term = [attribute: string, op: 'is' | 'is-not', value: string | number];
 type Edge = [from: string, to: string, filter?: Term[], rate_bps?: number];
@@ -34,6 +34,19 @@ export function chainOf(nfs: Record<string, string>, edges: Edge[], rest: Rest =
     })),
     slos,
   });
+}
+
+/** Chain `p-<i>`: a monitor, a firewall and an IDS for the traffic to a port of its own. */
+export function ofOwnPort(i: number, rate_bps: number, version = 1): PlannedChain {
+  const definition = chainOf({ mon: 'monitor', fw: 'firewall', ids: 'ids' }, [
+    ['in', 'mon'],
+    ['mon', 'fw'],
+    ['fw', 'ids'],
+    ['ids', 'out'],
+  ]);
+  const match = [{ attribute: 'port.dst', op: 'is' as const, value: 1000 + i }];
+  const traffic_class = { ...definition.traffic_class, match, rate_bps, packet_bytes: 800 };
+  return { chain_id: `p-${i}`, version, definition: { ...definition, name: `c${i}`, traffic_class } };
 }
 
 /** E2 figure 3.1. */

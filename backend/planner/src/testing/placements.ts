@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import type { Placement } from '../placement/place.js';
 import type { Bin, Flow, Item, PlacementProblem } from '../placement/problem.js';
 
 export const BUDGET = 0.85;
@@ -59,6 +60,11 @@ export function withHosts(problem: PlacementProblem): fc.Arbitrary<PlacementProb
       drawn[i] ? { ...item, hosts: { bins: new Set(drawn[i]), lack: 'container runtime' } } : item,
     ),
   }));
+}
+
+/** Server by item; -1: none. */
+export function binsOf({ places }: Pick<Placement, 'places'>): number[] {
+  return places.map((place) => place?.bin ?? -1);
 }
 
 /** Crossing traffic of an assignment of items to bins, from the flows alone. */

@@ -1,10 +1,10 @@
 import type { CoreScheduler, Infrastructure, NfDescriptor, NodeSpec, Plan, Target } from '@orrery/contract';
 import { expect } from 'vitest';
 import { costOnCore } from '../check/assigned-implementation.js';
+import { GATE, QUEUE } from '../engine-costs.js';
 import { placedNodes } from '../igraph/graph.js';
-import { cyclesPerPacket, QUEUE_CYCLES } from '../igraph/sizing.js';
+import { cyclesPerPacket } from '../igraph/sizing.js';
 import { settle } from '../schedule/fluid.js';
-import { GATE_CYCLES } from '../schedule/schedule-forms.js';
 
 /** What begins at a queue, as the node specs say it. */
 interface Task {
@@ -48,6 +48,7 @@ export function checkPlannedSchedule(
     expect(leaves).toEqual(start.map(({ id }) => id).sort());
   }
 
+  const { packet_bytes } = plan.chains.find(({ chain_id }) => chain_id === chainId)!.definition.traffic_class;
   const tasks = walk(plan, chainId, catalogue);
   expect([...tasks.keys()].sort()).toEqual(queues.map(({ id }) => id).sort());
   for (const { id, tasks: names } of queues) {
@@ -80,7 +81,7 @@ export function checkPlannedSchedule(
     });
     const limit = available.map((cycles, w) => Math.min(cycles, limitOf(cores.get(keys[w]!)!)));
     const shapes = order.map(({ work, pps }, i) => {
-      const overhead = upstream[i]! >= 0 ? QUEUE_CYCLES * pps : 0;
+      const overhead = upstream[i]! >= 0 ? pps * cyclesPerPacket(QUEUE, packet_bytes) : 0;
       return {
         head: i,
         nodes: [],
@@ -207,20 +208,20 @@ function walk(plan: Plan, chainId: string, catalogue: readonly NfDescriptor[]): 
         pps,
       };
       tasks.set(module.id, task);
-      if (!module.id.endsWith('-nf')) task.work += pps * GATE_CYCLES;
+      if (!module.id.endsWith('-nf')) task.work += pps * cyclesPerPacket(GATE, bytes);
       follow(task, spec, server, module.outputs[0]!.targets[0]!.to, pps, true);
     }
   return tasks;
 
   function follow(task: Task, spec: NodeSpec, server: string, to: Target, pps: number, counted: boolean): void {
     if (to.kind === 'exit') {
-      if (!counted) task.work += pps * GATE_CYCLES;
+      if (!counted) task.work += pps * cyclesPerPacket(GATE, bytes);
       return;
     }
     const id = to.kind === 'hop' ? across(to.hop) : to.instance_id;
     const node = nodes.get(id)!;
     if (node.kind === 'queue') {
-      if (!counted && id.endsWith('-nf')) task.work += pps * GATE_CYCLES;
+      if (!counted && id.endsWith('-nf')) task.work += pps * cyclesPerPacket(GATE, bytes);
       task.fills.set(id, (task.fills.get(id) ?? 0) + pps);
       return;
     }
@@ -228,7 +229,7 @@ function walk(plan: Plan, chainId: string, catalogue: readonly NfDescriptor[]): 
     expect(to.kind).toBe('instance');
     const instance = spec.instances.find((it) => it.id === id)!;
     expect(instance).toMatchObject({ queued: false, core: task.core });
-    if (!counted) task.work += pps * GATE_CYCLES;
+    if (!counted) task.work += pps * cyclesPerPacket(GATE, bytes);
     const descriptor = catalogue.find((it) => it.id === instance.nf)!;
     task.work += pps * cyclesPerPacket(costOnCore(descriptor, instance.driver), bytes);
     task.nfs.add(instance.node_id);

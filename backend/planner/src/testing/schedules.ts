@@ -222,3 +222,73 @@ export async function fewestTasksBySolver(
   if (solution.status !== 'optimal') throw new Error(`the solver says ${solution.status}`);
   return 1 + Math.round(solution.objective!);
 }
+
+/**
+ * Ratios within up to two groups of classes drawn at random; other classes are in none. `whole` makes them coincide often.
+ */
+export function withSomeRatios(
+  tree: RandomTree,
+  seed: number,
+  whole: boolean,
+  kind: 'cpu-time' | 'throughput',
+): ScheduleProblem {
+  const random = seededRandom(seed);
+  const bare = treeProblem(tree.parents, tree.cycles, tree.rates, []);
+  const last: (number | undefined)[] = [];
+  const slos = bare.classes.flatMap((_, c): Slo[] => {
+    const group = Math.floor(random() * 3);
+    const before = last[group];
+    if (group > 1) return [];
+    last[group] = c;
+    const ratio = whole ? (1 + Math.floor(random() * 2)) / (1 + Math.floor(random() * 2)) : 0.6 + random();
+    return before === undefined ? [] : [{ kind, a: c, b: before, ratio }];
+  });
+  return { ...bare, slos };
+}
+
+/**
+ * The fewest tasks that keep what each SLO of one kind says of its two classes, and nothing else, by a solver: a service
+ * of at least `least` times the mean for each module and a binary for each edge of a tree. `null`: there are none.
+ */
+export async function fewestTasksForSlos(
+  problem: ScheduleProblem,
+  { parents, cycles }: RandomTree,
+  mode: Mode,
+  solver: Solver,
+  least: number,
+): Promise<number | null> {
+  const model = new ModelBuilder();
+  const most = parents.length;
+  const byTime = problem.slos[0]?.kind === 'cpu-time';
+  const x = parents.map(() => model.column({ lower: least, upper: most }));
+  model.row(
+    x.map((column) => [column, 1] as const),
+    { lower: most, upper: most },
+  );
+  parents.forEach((up, v) => {
+    if (up < 0) return;
+    const [above, here, cut] = [x[up]!, x[v]!, model.binary(1)];
+    const difference = [[above, 1] as const, [here, -1] as const];
+    model.row([...difference, [cut, -most]], { upper: 0 });
+    model.row([...difference, [cut, most]], { lower: 0 });
+    if (mode === 'constrained' || !byTime) model.row(difference, { lower: 0 });
+  });
+  for (const slo of problem.slos) {
+    if (slo.kind === 'priority') throw new Error('ratios only');
+    const gets = (c: number, factor: number) => {
+      const { path, rate_pps } = problem.classes[c]!;
+      const modules = byTime ? path : path.slice(-1);
+      return modules.map((v) => [v, ((byTime ? cycles[v]! : 1) * rate_pps * factor) / 1e6] as const);
+    };
+    const sums = new Map<number, number>();
+    for (const [v, value] of [...gets(slo.a, 1), ...gets(slo.b, -slo.ratio)]) sums.set(v, (sums.get(v) ?? 0) + value);
+    model.row(
+      [...sums].map(([v, value]) => [x[v]!, value] as const),
+      { lower: 0, upper: 0 },
+    );
+  }
+  const solution = await solver(model, { time_limit_s: 20 });
+  if (solution.status === 'infeasible') return null;
+  if (solution.status !== 'optimal') throw new Error(`the solver says ${solution.status}`);
+  return 1 + Math.round(solution.objective!);
+}

@@ -42,7 +42,7 @@ export function runSwitch(
   start: Frame,
   pick: (group: SwitchSpec['groups'][number], frame: Frame) => number = () => 0,
 ): { readonly sent: Sent[]; readonly rules: (string | null)[] } {
-  let frame: Frame = { ...start, fields: { ...start.fields, from_host: 0 } };
+  let frame: Frame = { ...start, fields: { ...start.fields, 'eth.src': numberOf(start.source), from_host: 0 } };
   let table: SwitchEntry['table'] | null = 'admit';
   const sent: Sent[] = [];
   const rules: (string | null)[] = [];
@@ -69,6 +69,8 @@ export function runSwitch(
       }
       case 'next-table':
         table = action.table;
+        return;
+      case 'drop':
     }
   };
   while (table !== null) {
@@ -78,7 +80,8 @@ export function runSwitch(
     const priority = Math.max(...taking.map((entry) => entry.priority));
     const [entry, ...rivals] = taking.filter((one) => one.priority === priority);
     if (!entry) break;
-    if (rivals.length > 0) throw new Error(`${rivals.length + 1} entries of one priority take the frame`);
+    if (rivals.some(({ actions }) => JSON.stringify(actions) !== JSON.stringify(entry.actions)))
+      throw new Error(`${rivals.length + 1} entries of one priority take the frame`);
     rules.push(entry.rule_id);
     entry.actions.forEach(perform);
   }

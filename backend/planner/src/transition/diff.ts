@@ -1,21 +1,33 @@
-import { nfInstances, type Plan } from '@orrery/contract';
+import { type InstanceSpec, nfInstances, type Plan } from '@orrery/contract';
 import { sameContent } from './same-spec.js';
+import { predecessorsByMove } from './succession.js';
 
-/** Instances by what happens to them; one that keeps running with changed outputs counts as reconfigured. */
+/** Instances by what happens to them; one that moves is told by its new id, and one that keeps running with changed outputs counts as reconfigured. */
 export function diffOf(base: Plan | null, graph: Plan['graph'], nodes: Plan['nodes']): Plan['diff'] {
   const before = new Map(nfInstances(base?.graph).map(({ id, server }) => [id, server]));
   const instances = nfInstances(graph);
   const now = new Set(instances.map(({ id }) => id));
+  const moved = predecessorsByMove(base, [...now]);
+  const left = new Set(moved.values());
   const diff: Plan['diff'] = { added: [], removed: [], moved: [], reconfigured: [], kept: [] };
-  const specOf = (plan: Plan['nodes'] | undefined, server: string, id: string) =>
-    plan?.[server]?.instances.find((instance) => instance.id === id);
+  const was = specsIn(base?.nodes ?? {});
+  const is = specsIn(nodes);
   for (const { id, server } of instances) {
-    const was = before.get(id);
-    if (was === undefined) diff.added.push(id);
-    else if (was !== server) diff.moved.push(id);
-    else if (sameContent(specOf(base?.nodes, server, id), specOf(nodes, server, id))) diff.kept.push(id);
+    const ran = before.get(id);
+    if (ran === undefined && !moved.has(id)) diff.added.push(id);
+    else if (ran !== server) diff.moved.push(id);
+    else if (sameContent(was.get(`${server}/${id}`), is.get(`${server}/${id}`))) diff.kept.push(id);
     else diff.reconfigured.push(id);
   }
-  for (const id of before.keys()) if (!now.has(id)) diff.removed.push(id);
+  for (const id of before.keys()) if (!now.has(id) && !left.has(id)) diff.removed.push(id);
   return diff;
+}
+
+/** By server and instance. */
+function specsIn(nodes: Plan['nodes']): ReadonlyMap<string, InstanceSpec> {
+  return new Map(
+    Object.entries(nodes).flatMap(([server, { instances }]) =>
+      instances.map((it) => [`${server}/${it.id}`, it] as const),
+    ),
+  );
 }

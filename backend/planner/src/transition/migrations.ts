@@ -1,17 +1,19 @@
 import { type Instance, type NfDescriptor, nfInstances, type Plan } from '@orrery/contract';
+import { grouped } from '../grouped.js';
+import { predecessorsByMove } from './succession.js';
 
 type Named = Pick<Instance, 'id' | 'pgraph_node' | 'nf' | 'driver'>;
 
-/** For instances that replace exactly one instance with another implementation: the replaced one. */
+/** For instances that moved, or replace exactly one instance with another implementation: the one that they follow. */
 export function predecessors(base: Plan | null, instances: readonly Named[]): Map<string, string> {
-  const out = new Map<string, string>();
-  for (const it of instances) {
-    const before = nfInstances(base?.graph).filter(
-      ({ pgraph_node, nf }) => pgraph_node === it.pgraph_node && nf === it.nf,
-    );
-    const now = instances.filter(({ pgraph_node }) => pgraph_node === it.pgraph_node);
-    if (before.length !== 1 || now.length !== 1 || before[0]!.id === it.id) continue;
-    out.set(it.id, before[0]!.id);
+  const ids = instances.map(({ id }) => id);
+  const out = predecessorsByMove(base, ids);
+  const ran = grouped(nfInstances(base?.graph), ({ pgraph_node }) => pgraph_node);
+  for (const [node, now] of grouped(instances, ({ pgraph_node }) => pgraph_node)) {
+    const [it] = now;
+    if (now.length !== 1 || out.has(it!.id)) continue;
+    const before = (ran.get(node) ?? []).filter(({ nf }) => nf === it!.nf);
+    if (before.length === 1 && before[0]!.id !== it!.id) out.set(it!.id, before[0]!.id);
   }
   return out;
 }

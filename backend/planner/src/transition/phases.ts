@@ -45,6 +45,10 @@ export function nodesIn(
   const result: Record<string, NodeSpec> = {};
   for (const name of new Set([...Object.keys(running), ...Object.keys(wanted)])) {
     const before = running[name];
+    if (before && before === wanted[name] && !before.instances.some(({ id }) => abandoned.has(id))) {
+      result[name] = before;
+      continue;
+    }
     const template = (wanted[name] ?? before)!;
     const empty: NodeSpec = {
       ...template,
@@ -126,9 +130,9 @@ function extended(running: FabricSpec, wanted: FabricSpec, exists: (server: stri
   return { ...wanted, rules: unionOfRules(kept, hops) };
 }
 
-/** The plan's rules and the hops and returns that may still carry packets. */
+/** The plan's rules and the hops and returns that may still carry packets. Guards come and go with their classes. */
 function steered(running: FabricSpec, wanted: FabricSpec): FabricSpec {
-  const kept = running.rules.filter(({ kind }) => kind !== 'classify');
+  const kept = running.rules.filter(({ kind }) => kind === 'hop' || kind === 'return');
   return { ...wanted, rules: unionOfRules(wanted.rules, kept) };
 }
 

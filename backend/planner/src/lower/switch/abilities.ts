@@ -6,6 +6,7 @@ import type { SwitchAbilities } from '@orrery/contract';
  */
 export const ASSUMED_ABILITIES: SwitchAbilities = {
   match: {
+    'eth.src': { kind: 'mask', negation: false },
     'eth.dst': { kind: 'mask', negation: false },
     'eth.type': { kind: 'exact', negation: false },
     'ip.src': { kind: 'mask', negation: false },

@@ -70,7 +70,7 @@ const rule = (kind: FabricRule['kind'], targets: Target[], more: Partial<FabricR
     ...more,
   });
 
-const frame = (fields: Frame['fields'] = {}): Frame => ({
+const frame = (fields: Frame['fields'] = {}, host = 'host-1'): Frame => ({
   fields: {
     'eth.dst': GATEWAY,
     'eth.type': 0x0800,
@@ -82,7 +82,7 @@ const frame = (fields: Frame['fields'] = {}): Frame => ({
     'port.dst': 80,
     ...fields,
   },
-  source: '06:00:00:00:00:aa',
+  source: host.replace('host-', '02:00:00:00:00:0'),
   ttl: 64,
 });
 const tagged = (hop: number, word = 0) => 0x020e_0000_0000 + hop * 65536 + word;
@@ -90,14 +90,14 @@ const entriesOf = (lowered: ReturnType<typeof lowerFabric>, id: string, ruleId: 
   lowered.switches.get(id)!.entries.filter(({ rule_id }) => rule_id === ruleId);
 
 describe('without rules', () => {
-  it('every host reaches every other over any number of switches, and cannot forge what engines read', () => {
+  it('every host reaches every other over any number of switches', () => {
     const infrastructure = row(4);
     const { switches, conflicts } = lowerFabric(infrastructure, NONE, []);
     expect(conflicts).toEqual([]);
     for (const from of infrastructure.hosts)
       for (const [i, to] of infrastructure.hosts.entries()) {
         if (from === to) continue;
-        const there = carry(switches, infrastructure, from.id, frame({ 'ip.dst': 0x0a000001 + i }));
+        const there = carry(switches, infrastructure, from.id, frame({ 'ip.dst': 0x0a000001 + i }, from.id));
         expect(there?.node).toBe(to.id);
         expect(there?.frame.source).toBe(from.mac);
         expect(there?.frame.fields['eth.dst']).toBe(Number(`0x${to.mac.replaceAll(':', '')}`));
@@ -145,12 +145,10 @@ describe('without rules', () => {
     expect(at('sw-2').map(({ port, frame: out }) => [port, out.fields['eth.dst'] !== GATEWAY])).toEqual([['x', true]]);
   });
 
-  it('a host sends nothing that looks like a hop, and other than IP goes nowhere', () => {
-    const infrastructure = row(2);
-    const { switches } = lowerFabric(infrastructure, NONE, [rule('hop', [{ hop: 1, server: 'server-2' }])]);
-    expect(carry(switches, infrastructure, 'host-1', frame({ 'eth.dst': tagged(1) }))?.node).toBe('host-2');
-    expect(carry(switches, infrastructure, 'server-1', frame({ 'eth.dst': 0xffff_ffff_ffff }))).toBeNull();
-    expect(carry(switches, infrastructure, 'host-1', frame({ 'eth.type': 0x0806 }))).toBeNull();
+  it('needs switches that can match the source address', () => {
+    const { 'eth.src': _, ...match } = ASSUMED_ABILITIES.match;
+    const { faults } = lowerFabric(row(1), new Map([['sw-1', { ...ASSUMED_ABILITIES, match }]]), []);
+    expect(faults).toEqual([expect.stringMatching(/^sw-1 cannot match eth.src/)]);
   });
 });
 
@@ -164,7 +162,7 @@ describe('a class', () => {
     const lowered = lowerFabric(infrastructure, NONE, rules);
     const there = carry(lowered.switches, infrastructure, 'host-1', frame());
     expect(there).toMatchObject({ node: 'server-3', frame: { fields: { 'eth.dst': tagged(7) } } });
-    expect(carry(lowered.switches, infrastructure, 'host-3', frame())?.node).toBe('host-2');
+    expect(carry(lowered.switches, infrastructure, 'host-3', frame({}, 'host-3'))?.node).toBe('host-2');
     expect(entriesOf(lowered, 'sw-1', 'class')).toHaveLength(1);
     expect(entriesOf(lowered, 'sw-2', 'class')).toEqual([]);
   });
@@ -232,7 +230,8 @@ describe('a hop', () => {
     expect(counts('server-1', ['server-1'], 1)).toEqual([1]);
     expect(counts('server-1', [])).toEqual([1, 1, 1, 0]);
     expect(counts('server-1', ['server-4'])).toEqual([1, 1, 1, 1]);
-    expect(counts('server-2', [])).toEqual([0, 1, 1, 0]);
+    expect(counts('server-2', [])).toEqual([0, 2, 1, 0]);
+    expect(counts('server-2', ['server-1', 'server-2'])).toEqual([1, 3, 1, 0]);
   });
 });
 
@@ -243,10 +242,54 @@ describe('a return', () => {
       match: [{ field: 'ip.dst', prefix: '198.18.0.0/24', not: false }],
     });
     const { switches } = lowerFabric(infrastructure, NONE, [one, rule('hop', [{ hop: 9, server: 'server-2' }])]);
-    const reply = frame({ 'ip.dst': 0xc6120004 });
+    const reply = frame({ 'ip.dst': 0xc6120004 }, 'host-2');
     const there = carry(switches, infrastructure, 'host-2', reply);
     expect(there).toMatchObject({ node: 'server-2', frame: { ttl: 63, fields: { 'eth.dst': tagged(9) } } });
     expect(runSwitch(switches.get('sw-2')!, 'ps', { ...reply, ttl: 1 }).sent).toEqual([]);
+  });
+});
+
+describe('a class that fails closed', () => {
+  const web: FabricRule['match'] = [{ field: 'port.dst', lo: 80, hi: 80, not: false }];
+  const guarded = (from_hosts: string[]) => {
+    const classify = rule('classify', [{ hop: 7, server: 'server-3' }], { from_hosts, match: web });
+    const guard = FabricRule.parse({ ...classify, id: 'guard/c', kind: 'guard', targets: [] });
+    return [classify, rule('hop', [{ hop: 7, server: 'server-3' }]), guard];
+  };
+
+  it.each([[['host-1']], [[]]])('reaches its destination by no other way, whichever entry is lost: from %j', (from) => {
+    const infrastructure = row(3);
+    const { switches, faults } = lowerFabric(infrastructure, NONE, guarded(from));
+    expect(faults).toEqual([]);
+    const arrives = (specs: typeof switches, it: Frame) => carry(specs, infrastructure, 'host-1', it)?.node ?? null;
+    expect(arrives(switches, frame())).toBe('server-3');
+    let stopped = 0;
+    for (const [id, spec] of switches) {
+      for (const lost of spec.entries) {
+        const entries = spec.entries.filter((entry) => entry !== lost);
+        const end = arrives(new Map([...switches, [id, { ...spec, entries }]]), frame());
+        expect([null, 'server-3']).toContain(end);
+        stopped += end === null ? 1 : 0;
+      }
+    }
+    expect(stopped).toBeGreaterThan(0);
+    expect(arrives(switches, frame({ 'port.dst': 81 }))).toBe('host-2');
+    expect(carry(switches, infrastructure, 'server-3', frame())?.node).toBe('host-2');
+  });
+
+  it('is dropped where its first hop is out of reach', () => {
+    const infrastructure = row(3);
+    const cut = { ...infrastructure, links: infrastructure.links.filter(({ id }) => id !== 's-3') };
+    const { switches } = lowerFabric(cut, NONE, guarded(['host-1']));
+    expect(carry(switches, cut, 'host-1', frame())).toBeNull();
+  });
+
+  it('may be the same as that of another', () => {
+    const [classify, hop, guard] = guarded(['host-1']);
+    const one = lowerFabric(row(3), NONE, [classify!, hop!, guard!]);
+    const both = lowerFabric(row(3), NONE, [classify!, hop!, guard!, { ...guard!, id: 'guard/d' }]);
+    expect(both).toEqual(one);
+    expect(one.faults).toEqual([]);
   });
 });
 

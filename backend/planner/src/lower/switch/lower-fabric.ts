@@ -1,5 +1,6 @@
 import type { Constraint, FabricRule, Infrastructure, SwitchAbilities, SwitchSpec } from '@orrery/contract';
 import { SWITCH_TABLES } from '@orrery/contract';
+import { type Budget, requireTime } from '../../budget.js';
 import { ASSUMED_ABILITIES } from './abilities.js';
 import { availableEntries } from './available-entries.js';
 import { Inability, Shortage } from './match.js';
@@ -28,12 +29,13 @@ export interface LoweredFabric {
 
 /**
  * The exact entries of every switch, for the rules and for forwarding between hosts. A hop or return to a removed server has
- * none.
+ * none. Errors: `OutOfTime`.
  */
 export function lowerFabric(
   infrastructure: Infrastructure,
   abilitiesOf: AbilitiesOf,
   rules: readonly FabricRule[],
+  time: Pick<Budget, 'expired'> = {},
 ): LoweredFabric {
   const conflicts: Constraint[] = [];
   const faults: string[] = [];
@@ -43,8 +45,17 @@ export function lowerFabric(
     conflicts.push(conflict);
     faults.push(words);
   };
+  for (const { place } of programs) {
+    if (abilities(place.id).match['eth.src']) continue;
+    lack(
+      { constraint: 'switch-ability', needed: 1, available: 0, unit: 'abilities', where: place.id },
+      `${place.id} cannot match eth.src, which keeps hosts from sending in the name of others`,
+    );
+  }
+  const known = namesOf(infrastructure);
   for (const rule of rules) {
-    const unknown = unknownName(rule, infrastructure);
+    requireTime(time);
+    const unknown = unknownName(rule, known);
     if (unknown && rule.kind !== 'classify') continue;
     if (unknown) {
       lack(
@@ -100,8 +111,11 @@ function overfull(entries: SwitchSpec['entries'], configured: number, abilities:
   return limits.filter(({ needed, available }) => needed > available);
 }
 
-function unknownName({ from_hosts, targets }: FabricRule, { hosts, servers }: Infrastructure): string | null {
-  const known = { host: new Set(hosts.map(({ id }) => id)), server: new Set(servers.map(({ id }) => id)) };
+function namesOf({ hosts, servers }: Infrastructure) {
+  return { host: new Set(hosts.map(({ id }) => id)), server: new Set(servers.map(({ id }) => id)) };
+}
+
+function unknownName({ from_hosts, targets }: FabricRule, known: ReturnType<typeof namesOf>): string | null {
   const host = from_hosts.find((id) => !known.host.has(id));
   const server = targets.find((target) => !known.server.has(target.server))?.server;
   return host ?? server ?? null;

@@ -76,7 +76,8 @@ type Switches = ReadonlyMap<string, Pick<SwitchSpec, 'entries' | 'groups'>>;
 const tagOf = (hop: number) => 0x020e_0000_0000 + hop * 65536;
 const hopOf = (frame: Frame) => Math.floor((frame.fields['eth.dst']! - 0x020e_0000_0000) / 65536);
 
-function frameOf(it: Packet, destination: number): Frame {
+/** As a host sends it, or a server, whose source address is of no account. */
+function frameOf(it: Packet, destination: number, source = '06:00:00:00:00:aa'): Frame {
   const ports = it['port.src'] === null ? {} : { 'port.src': it['port.src'], 'port.dst': it['port.dst']! };
   return {
     fields: {
@@ -88,17 +89,19 @@ function frameOf(it: Packet, destination: number): Frame {
       'ip.fragment': 0,
       ...ports,
     },
-    source: '06:00:00:00:00:aa',
+    source,
     ttl: 64,
   };
 }
+
+const macOf = ({ hosts }: Infrastructure, host: string) => hosts.find(({ id }) => id === host)!.mac;
 
 /** Carries the packet of a walk over the switches, from hop to hop, to the host that has its destination. */
 function follow(switches: Switches, infrastructure: Infrastructure, plan: Plan, host: string, walk: Walk): number {
   const [first] = walk.passed;
   if (!first) return 0;
   let carried = 1;
-  const entered = carry(switches, infrastructure, host, frameOf(first.packet, GATEWAY));
+  const entered = carry(switches, infrastructure, host, frameOf(first.packet, GATEWAY, macOf(infrastructure, host)));
   const served = plan.nodes[entered?.node ?? '']?.hops.find(({ hop }) => hop === hopOf(entered!.frame));
   const node = (id: string) => id.replace(/\.\d+$/, '');
   expect(node(served?.instance_id ?? `nothing at ${entered?.node}`)).toBe(node(first.instance.id));
@@ -167,7 +170,7 @@ describe('chains over many switches', () => {
             .split(/[./]/)
             .slice(0, 4)
             .reduce((n, part) => n * 256 + Number(part), 0);
-          const reply: Frame = frameOf({ ...packets[0]!, 'ip.dst': address }, GATEWAY);
+          const reply: Frame = frameOf({ ...packets[0]!, 'ip.dst': address }, GATEWAY, macOf(infrastructure, WEB.id));
           expect(carry(switches, infrastructure, WEB.id, reply)).toMatchObject({
             node: targets[0]!.server,
             frame: { fields: { 'eth.dst': tagOf(targets[0]!.hop) } },
@@ -184,7 +187,12 @@ describe('chains over many switches', () => {
           );
           for (const walk of walks('client-1')) seen.mixed += follow(mixed, infrastructure, plan, 'client-1', walk);
           for (const start of packets) {
-            const entered = carry(mixed, infrastructure, 'client-2', frameOf(start, GATEWAY));
+            const entered = carry(
+              mixed,
+              infrastructure,
+              'client-2',
+              frameOf(start, GATEWAY, macOf(infrastructure, 'client-2')),
+            );
             if (!entered || infrastructure.hosts.some(({ id }) => id === entered.node)) continue;
             const hops = plan.nodes[entered.node]!.hops.map(({ hop }) => hop);
             expect(hops).toContain(hopOf(entered.frame));

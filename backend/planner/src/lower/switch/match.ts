@@ -33,12 +33,29 @@ interface Sets {
   readonly needsPorts: boolean;
 }
 
+interface Known {
+  readonly abilities: SwitchAbilities;
+  readonly most: number;
+  readonly matches: readonly Fields[];
+}
+
+/** A rule is lowered for every switch and every phase of a change. */
+const KNOWN = new WeakMap<readonly MatchTerm[], Known>();
+
 /**
  * Disjoint matches on IPv4 packets that together hold where all terms hold. A term on a port holds only for an unfragmented
  * TCP or UDP packet; a negated term holds wherever the term does not, so "not port 80" holds for ICMP. Throws an Inability,
  * or a Shortage when there are more than `most`.
  */
-export function matchesOf(terms: readonly MatchTerm[], abilities: SwitchAbilities, most: number): Fields[] {
+export function matchesOf(terms: readonly MatchTerm[], abilities: SwitchAbilities, most: number): readonly Fields[] {
+  const known = KNOWN.get(terms);
+  if (known?.abilities === abilities && known.most === most) return known.matches;
+  const matches = disjointMatches(terms, abilities, most);
+  KNOWN.set(terms, { abilities, most, matches });
+  return matches;
+}
+
+function disjointMatches(terms: readonly MatchTerm[], abilities: SwitchAbilities, most: number): readonly Fields[] {
   const sets = setsOf(terms);
   const heads = protocolHeads(sets, abilities);
   const sources = fieldMatches('ip.src', sets.addresses['ip.src'], abilities);

@@ -14,7 +14,7 @@ import { GroupTable } from './groups.js';
 import { ETHERTYPE, exactly, type Fields, Inability, matchesOf } from './match.js';
 import type { Endpoint, SwitchPlace } from './topology.js';
 
-const PRIORITY = { fromHost: 400, hop: 300, gateway: 200, host: 200, unsteered: 0 } as const;
+const PRIORITY = { fromHost: 400, hop: 300, guard: 300, gateway: 200, host: 200, unsteered: 0 } as const;
 /** Rules with more entries than this are not expanded for counting. */
 const MOST_ENTRIES_A_RULE = 65_536;
 
@@ -43,14 +43,33 @@ export function macNumber(mac: string): number {
 type Target = FabricRule['targets'][number];
 /** The packets that an entry takes. */
 type Claim = Pick<SwitchEntry, 'table' | 'priority' | 'match'>;
+interface KeyedClaim {
+  readonly claim: Claim;
+  /** The same for two claims of the same packets. */
+  readonly key: string;
+}
+interface Known {
+  /** Content of the abilities. */
+  readonly abilities: string;
+  readonly claims: readonly KeyedClaim[];
+}
+const KNOWN = new WeakMap<SwitchPlace, WeakMap<FabricRule, Known>>();
+const KNOWN_FORWARDING = new WeakMap<
+  SwitchPlace,
+  { readonly abilities: string; readonly entries: readonly SwitchEntry[] }
+>();
 
 /**
  * The content of one switch, entry by entry.
  *
- * - From a host's port everything continues to `steer`; the source MAC becomes the host's own, so no host can forge the
- *   ingress time that engines read from it.
- * - A frame tagged with a hop goes to that hop's server, also back through the port it came from.
- * - Other frames are admitted only when addressed to the gateway: they left a chain, or cross from another switch.
+ * `admit` lists what each port may send; everything else is dropped.
+ * - A host: IP packets without VLAN tags, from its own MAC to the gateway's. So no host can forge a hop, or the ingress
+ *   time that engines read from the source MAC.
+ * - A server's data plane and another switch: packets tagged with a hop that they have reason to send, which go to that
+ *   hop's server, also back through the port they came from; and packets to the gateway, which left a chain or cross.
+ *
+ * A class that fails closed has its `guard` in `route`, behind all that steers: losing an entry of either table lets no
+ * packet of the class pass.
  *
  * A `return` rule also takes frames that left a chain, and may send them to the server they came from. It decrements the
  * TTL as a router does, so a data plane that never restores the address cannot make a packet circle for ever.
@@ -60,12 +79,21 @@ export class SwitchProgram {
   private readonly groups = new GroupTable();
   /** Rule by what its entries match, to find two that claim the same packets. */
   private readonly owners = new Map<string, string>();
+  /** The same for equal abilities, also where they come as copies. */
+  private readonly content: string;
 
   constructor(
     readonly place: SwitchPlace,
     private readonly abilities: SwitchAbilities,
   ) {
+    this.content = JSON.stringify(abilities);
+    const known = KNOWN_FORWARDING.get(place);
+    if (known?.abilities === this.content) {
+      this.entries.push(...known.entries);
+      return;
+    }
     this.addForwarding();
+    KNOWN_FORWARDING.set(place, { abilities: this.content, entries: [...this.entries] });
   }
 
   get spec(): Omit<SwitchSpec, 'generation'> {
@@ -81,32 +109,42 @@ export class SwitchProgram {
    * rule is attached. Throws an Inability or a Shortage, and has added nothing then.
    */
   add(rule: FabricRule): number {
-    const claims = rule.kind === 'hop' ? this.hopClaims(rule) : this.steeringClaims(rule);
+    const all = this.knownClaims(rule);
+    // Packets that the guard of another chain drops already are left to it.
+    const claims = rule.kind === 'guard' ? all.filter(({ key }) => !this.owners.has(key)) : all;
     if (claims.length === 0) return 0;
-    const keys = claims.map((claim) => JSON.stringify(claim));
-    const rival = keys.flatMap((key) => this.owners.get(key) ?? [])[0];
-    if (rival !== undefined) throw new Inability(`tell it from ${rival}: both match the same packets at one priority`);
-    const actions = rule.kind === 'hop' ? [output(this.portOf(rule.targets[0]!)!)] : this.steer(rule);
-    for (const key of keys) this.owners.set(key, rule.id);
-    for (const { table, priority, match } of claims)
+    for (const { key } of claims) {
+      const rival = this.owners.get(key);
+      if (rival !== undefined)
+        throw new Inability(`tell it from ${rival}: both match the same packets at one priority`);
+    }
+    const actions = this.actions(rule);
+    for (const { claim, key } of claims) {
+      const { table, priority, match } = claim;
+      this.owners.set(key, rule.id);
       this.entries.push({ table, priority, rule_id: rule.id, match, actions });
+    }
     return claims.length;
   }
 
   private addForwarding(): void {
-    const { attached, distant } = this.place;
+    const { attached, distant, dataPlanes, ports } = this.place;
     const addresses = [...attached, ...distant].flatMap(({ endpoint }) => endpoint.addresses);
     const families = this.abilities.ipv6 && addresses.some(isIpv6) ? [IPV4, IPV6] : [IPV4];
+    const gateway = exactly('eth.dst', macNumber(FABRIC_GATEWAY_MAC));
     for (const { port, endpoint } of attached) {
-      const admitted = [{ do: 'mark-from-host' } as const, setMac('eth.src', endpoint.mac), nextTable('steer')];
-      for (const fields of families) this.forward('admit', PRIORITY.fromHost, { port, fields }, admitted);
+      const own = { ...exactly('eth.src', macNumber(endpoint.mac)), ...gateway };
+      const admitted = [{ do: 'mark-from-host' } as const, nextTable('steer')];
+      for (const family of families)
+        this.forward('admit', PRIORITY.fromHost, { port, fields: { ...family, ...own } }, admitted);
       this.route(endpoint, [setMac('eth.dst', endpoint.mac), output(port)]);
     }
     for (const { port, endpoint } of distant)
       this.route(endpoint, [setMac('eth.dst', FABRIC_GATEWAY_MAC), output(port)]);
-    const gateway = exactly('eth.dst', macNumber(FABRIC_GATEWAY_MAC));
-    for (const family of families)
-      this.forward('admit', PRIORITY.gateway, { fields: { ...family, ...gateway } }, [nextTable('steer')]);
+    const trunks = ports.filter(({ role }) => role === 'switch').map(({ name }) => name);
+    for (const port of [...dataPlanes.values(), ...trunks])
+      for (const family of families)
+        this.forward('admit', PRIORITY.gateway, { port, fields: { ...family, ...gateway } }, [nextTable('steer')]);
     this.forward('steer', PRIORITY.unsteered, { fields: {} }, [nextTable('route')]);
   }
 
@@ -132,26 +170,60 @@ export class SwitchProgram {
     this.entries.push({ table, priority, rule_id: null, match, actions });
   }
 
-  /** None where no frame with the tag can arrive: from an attached server that sends it, or from another switch. */
-  private hopClaims({ hop, targets, from_servers }: FabricRule): Claim[] {
-    const { dataPlanes, transit } = this.place;
-    const arrives = transit.has(targets[0]!.server) || from_servers.some((id) => dataPlanes.has(id));
-    if (hop === null || !arrives || this.portOf(targets[0]!) === undefined) return [];
-    const tag = this.abilities.match['eth.dst']?.kind;
-    if (tag !== 'mask' && tag !== 'prefix') throw new Inability('match the hop in eth.dst apart from the metadata');
-    const match = { fields: { 'eth.dst': tagMatch(hop) } };
-    return [{ table: 'admit', priority: PRIORITY.hop, match }];
+  /** Made once for each rule, switch and abilities: it is lowered for every phase of a change, and most rules stay. */
+  private knownClaims(rule: FabricRule): readonly KeyedClaim[] {
+    const known = KNOWN.get(this.place) ?? new WeakMap<FabricRule, Known>();
+    KNOWN.set(this.place, known);
+    const before = known.get(rule);
+    if (before?.abilities === this.content) return before.claims;
+    const claims = this.claims(rule).map((claim) => ({ claim, key: JSON.stringify(claim) }));
+    known.set(rule, { abilities: this.content, claims });
+    return claims;
   }
 
-  private steeringClaims(rule: FabricRule): Claim[] {
+  private claims(rule: FabricRule): Claim[] {
+    switch (rule.kind) {
+      case 'hop':
+        return this.hopClaims(rule);
+      case 'guard':
+        return this.matchClaims(rule, 'route', PRIORITY.guard);
+      default:
+        return rule.targets.some((target) => this.portOf(target)) ? this.matchClaims(rule, 'steer', rule.priority) : [];
+    }
+  }
+
+  private actions(rule: FabricRule): EntryAction[] {
+    switch (rule.kind) {
+      case 'hop':
+        return [output(this.portOf(rule.targets[0]!)!)];
+      case 'guard':
+        return [{ do: 'drop' }];
+      default:
+        return this.steer(rule);
+    }
+  }
+
+  /** At the ports at which the tag can arrive: of attached servers that send it, and towards other switches. */
+  private hopClaims({ hop, targets, from_servers }: FabricRule): Claim[] {
+    const { dataPlanes, transit } = this.place;
+    const [target] = targets;
+    if (hop === null || !target || this.portOf(target) === undefined) return [];
+    const ports = [...from_servers.flatMap((id) => dataPlanes.get(id) ?? []), ...(transit.get(target.server) ?? [])];
+    const tag = this.abilities.match['eth.dst']?.kind;
+    if (tag !== 'mask' && tag !== 'prefix') throw new Inability('match the hop in eth.dst apart from the metadata');
+    const fields = { ...IPV4, 'eth.dst': tagMatch(hop) };
+    return ports.map((port) => ({ table: 'admit', priority: PRIORITY.hop, match: { port, fields } }));
+  }
+
+  private matchClaims(rule: FabricRule, table: Claim['table'], priority: number): Claim[] {
     const origins = this.origins(rule);
-    if (origins.length === 0 || !rule.targets.some((target) => this.portOf(target))) return [];
+    if (origins.length === 0) return [];
     const matches = matchesOf(rule.match, this.abilities, MOST_ENTRIES_A_RULE);
     return origins.flatMap(({ port, fields }) =>
       matches.map(
         (match): Claim => ({
-          table: 'steer',
-          priority: rule.priority,
+          table,
+          priority,
           match: { ...(port === undefined ? {} : { port }), fields: { ...match, ...fields } },
         }),
       ),
@@ -169,7 +241,7 @@ export class SwitchProgram {
       const named = new Set(from_hosts);
       return this.place.attached.filter(({ endpoint }) => named.has(endpoint.node)).map(({ port }) => ({ port }));
     }
-    return kind === 'classify' ? [{ fields: exactly('from_host', 1) }] : [{}];
+    return kind === 'classify' || kind === 'guard' ? [{ fields: exactly('from_host', 1) }] : [{}];
   }
 
   /** Adds a group last, if there are several targets. */

@@ -1,41 +1,78 @@
-import type { Constraint, FabricRule, FabricSpec, Infrastructure, Plan } from '@orrery/contract';
+import type { Constraint, FabricRule, FabricSpec, Infrastructure, Plan, PlannedChain } from '@orrery/contract';
+import type { Budget } from '../../budget.js';
 import { WHOLE_RANGE } from '../../igraph/flow-range.js';
+import type { Recall } from '../../recall.js';
 import { fabricIn } from '../../transition/phases.js';
-import { type ClassMatch, PRIORITY } from '../steering.js';
+import type { MetadataLayout } from '../metadata.js';
+import { classMatches, guardRules, PRIORITY } from '../steering.js';
 import { type AbilitiesOf, lowerFabric, type TableUse } from './lower-fabric.js';
 
 /** Table entries that any placement needs. */
 export interface TableBeforeHops {
-  /** Of the switch with the least room: its entries before any hop between servers, each of which takes one more. */
+  /** Of the switch with the least room: its entries before any hop between servers, each of which takes at least one more. */
   readonly table: { readonly fixed: number; readonly available: number; readonly where: string };
   readonly conflicts: readonly Constraint[];
 }
 
-/** Counts the switch entries for classes and returned addresses by lowering them, with an arbitrary server as target. */
+/** Rules of the chains that do not depend on placement. */
+export interface RulesBeforeHops {
+  /** With an arbitrary server as target; none without servers. */
+  readonly classes: readonly FabricRule[];
+  readonly guards: readonly FabricRule[];
+}
+
+export function rulesBeforeHops(
+  { servers }: Infrastructure,
+  chains: readonly PlannedChain[],
+  layouts: ReadonlyMap<string, MetadataLayout>,
+  recall: Recall,
+): RulesBeforeHops {
+  const [server] = servers;
+  const parts = chains.map((chain) => {
+    const layout = layouts.get(chain.definition.name)!;
+    return recall.of('rules before hops', [recall.nameOf(chain), recall.nameOf(layout)], () => ({
+      classes: (server ? classMatches(chain, layout) : []).map(
+        ({ pgraph_edge: _, ...rule }): FabricRule => ({ ...rule, ...toward(server!.id), kind: 'classify' }),
+      ),
+      guards: guardRules(chain, layout),
+    }));
+  });
+  return { classes: parts.flatMap(({ classes }) => classes), guards: parts.flatMap(({ guards }) => guards) };
+}
+
+const toward = (server: string) => ({
+  hop: null,
+  from_servers: [],
+  key: [],
+  targets: [{ range: WHOLE_RANGE, hop: 1, server }],
+});
+
+/** Counts the switch entries for the rules of all chains and for returned addresses by lowering them. Errors: `OutOfTime`. */
 export function tableBeforeHops(
   infrastructure: Infrastructure,
   abilities: AbilitiesOf,
-  classes: readonly ClassMatch[],
+  { classes, guards }: RulesBeforeHops,
   returned: readonly string[],
+  time: Pick<Budget, 'expired'> = {},
 ): TableBeforeHops {
   const [server] = infrastructure.servers;
-  const targets = server ? [{ range: WHOLE_RANGE, hop: 1, server: server.id }] : [];
-  const common = { hop: null, from_servers: [], key: [], targets };
-  const rules: FabricRule[] = [
-    ...classes.map(({ pgraph_edge: _, ...rule }): FabricRule => ({ ...rule, ...common, kind: 'classify' })),
-    ...returned.map(
-      (address): FabricRule => ({
-        ...common,
-        id: `return/${address}`,
-        chain_id: null,
-        kind: 'return',
-        priority: PRIORITY.return,
-        from_hosts: [],
-        match: [{ field: 'ip.dst', prefix: `${address}/32`, not: false }],
-      }),
-    ),
-  ];
-  const { tables, conflicts } = lowerFabric(infrastructure, abilities, server ? rules : []);
+  const returns = (server ? returned : []).map(
+    (address): FabricRule => ({
+      ...toward(server!.id),
+      id: `return/${address}`,
+      chain_id: null,
+      kind: 'return',
+      priority: PRIORITY.return,
+      from_hosts: [],
+      match: [{ field: 'ip.dst', prefix: `${address}/32`, not: false }],
+    }),
+  );
+  const { tables, conflicts } = lowerFabric(
+    infrastructure,
+    abilities,
+    server ? [...classes, ...guards, ...returns] : [],
+    time,
+  );
   const room = ({ entries, available }: TableUse) => available - entries;
   const tightest = tables.toSorted((a, b) => room(a) - room(b))[0];
   const { entries = 0, available = 0, id = 'infrastructure' } = tightest ?? {};
@@ -44,19 +81,20 @@ export function tableBeforeHops(
 
 /**
  * Entries of every switch once the plan is applied, and the maximum during its application: old hops stay until no packet is
- * in transit to them. Conflicts name what does not fit or is not supported.
+ * in transit to them. Conflicts name what does not fit or is not supported. Errors: `OutOfTime`.
  */
 export function tableUse(
   infrastructure: Infrastructure,
   abilities: AbilitiesOf,
   before: FabricSpec | null,
   planned: FabricSpec,
+  time: Pick<Budget, 'expired'> = {},
 ): { readonly tables: Plan['tables']; readonly conflicts: readonly Constraint[] } {
   const servers = new Set(infrastructure.servers.map(({ id }) => id));
-  const after = lowerFabric(infrastructure, abilities, planned.rules);
+  const after = lowerFabric(infrastructure, abilities, planned.rules, time);
   const between = before
     ? (['extend', 'steer'] as const).map((phase) =>
-        lowerFabric(infrastructure, abilities, fabricIn(phase, before, planned, (id) => servers.has(id)).rules),
+        lowerFabric(infrastructure, abilities, fabricIn(phase, before, planned, (id) => servers.has(id)).rules, time),
       )
     : [];
   return {

@@ -20,10 +20,10 @@ export interface SwitchPlace {
   readonly distant: readonly { readonly port: string; readonly endpoint: Endpoint }[];
   /** By server: the port that leads to its data plane. */
   readonly towards: ReadonlyMap<string, string>;
-  /** Servers whose data plane is attached here. */
-  readonly dataPlanes: ReadonlySet<string>;
-  /** Servers to whose data plane another switch forwards through this one. */
-  readonly transit: ReadonlySet<string>;
+  /** By server whose data plane is attached here: its port. */
+  readonly dataPlanes: ReadonlyMap<string, string>;
+  /** By server: the ports at which packets to its data plane come from other switches. */
+  readonly transit: ReadonlyMap<string, readonly string[]>;
 }
 
 /** Where a link ends at a switch. */
@@ -33,7 +33,18 @@ interface Attachment {
 }
 
 /** Shortest paths; ties are broken by the order in the infrastructure. */
-export function switchPlaces(infrastructure: Infrastructure): SwitchPlace[] {
+export function switchPlaces(infrastructure: Infrastructure): readonly SwitchPlace[] {
+  const known = KNOWN.get(infrastructure);
+  if (known) return known;
+  const places = foundPlaces(infrastructure);
+  KNOWN.set(infrastructure, places);
+  return places;
+}
+
+/** Rules are lowered several times for one infrastructure. */
+const KNOWN = new WeakMap<Infrastructure, readonly SwitchPlace[]>();
+
+function foundPlaces(infrastructure: Infrastructure): SwitchPlace[] {
   const { switches, servers, hosts } = infrastructure;
   const roles = new Map<string, SwitchPort['role']>([
     ...servers.map(({ id }) => [id, 'server'] as const),
@@ -57,10 +68,7 @@ export function switchPlaces(infrastructure: Infrastructure): SwitchPlace[] {
       return [id, new Map(reached)] as const;
     }),
   );
-  const nextSwitch = (from: string, server: string) => {
-    const port = towards.get(from)!.get(server);
-    return ports.get(from)!.find(({ name }) => name === port)?.neighbour;
-  };
+  const transit = transitPorts(infrastructure, towards);
   return switches.map(({ id, table_entries }) => {
     const reached = endpoints.flatMap(({ endpoint, ...attachment }) => {
       const port = leading(id, attachment);
@@ -75,12 +83,8 @@ export function switchPlaces(infrastructure: Infrastructure): SwitchPlace[] {
       attached: which(true),
       distant: which(false),
       towards: towards.get(id)!,
-      dataPlanes: new Set(dataPlanes.filter(({ at }) => at === id).map((server) => server.id)),
-      transit: new Set(
-        dataPlanes
-          .map((server) => server.id)
-          .filter((server) => switches.some((other) => nextSwitch(other.id, server) === id)),
-      ),
+      dataPlanes: new Map(dataPlanes.filter(({ at }) => at === id).map((server) => [server.id, server.port])),
+      transit: transit.get(id) ?? new Map(),
     };
   });
 }
@@ -112,6 +116,27 @@ function portsOf(id: string, { links }: Infrastructure, roles: ReadonlyMap<strin
       return near.node === id && role ? [{ name: near.port, role, neighbour: far.node }] : [];
     }),
   );
+}
+
+/** By switch and server: the ports at which other switches hand over packets to the server's data plane. */
+function transitPorts(
+  { links }: Infrastructure,
+  towards: ReadonlyMap<string, ReadonlyMap<string, string>>,
+): Map<string, Map<string, string[]>> {
+  const ways = links.flatMap(({ a, b }) => [
+    { near: a, far: b },
+    { near: b, far: a },
+  ]);
+  const result = new Map<string, Map<string, string[]>>();
+  for (const { near, far } of ways) {
+    for (const [server, port] of towards.get(near.node) ?? []) {
+      if (port !== near.port || !towards.has(far.node)) continue;
+      const arriving = result.get(far.node) ?? new Map<string, string[]>();
+      arriving.set(server, [...(arriving.get(server) ?? []), far.port]);
+      result.set(far.node, arriving);
+    }
+  }
+  return result;
 }
 
 /** By switch and other switch: the port of the first that leads to the second, breadth first from every switch. */

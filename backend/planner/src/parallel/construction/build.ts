@@ -1,5 +1,6 @@
 import { requireAtLeast } from '../../bad-problem.js';
 import type { Budget } from '../../budget.js';
+import { threeDigits } from '../../figures.js';
 import { seededRandom } from '../../random.js';
 import { type Bins, binBound, bound, type ChainPacking, packingOf, unionOf } from './chains.js';
 import { compose } from './compose.js';
@@ -178,7 +179,7 @@ function rejectedFor(task: Task, strategy: SpgStrategy, series: Series, chosen: 
   const more = it.copies - chosen.copies;
   const because =
     slower > 1e-9 * chosen.latency_us
-      ? `slower by ${slower.toFixed(3)} µs`
+      ? `slower by ${threeDigits(slower)} µs`
       : more > 0
         ? `as fast, with ${more} more ${more === 1 ? 'copy' : 'copies'} of each packet`
         : 'as good';

@@ -11,15 +11,6 @@ export interface SpgProblem {
   readonly merge_us: number;
 }
 
-/**
- * What one mirror, and what one merge, adds for packets of a length: the xor merge took 7 ns for 64 and 31 ns for 1500
- * bytes. A copy reads less than an xor of the same bytes, so that the figure bounds it as well.
- */
-export function mergeCostUs(packet_bytes: number): number {
-  requireAtLeast('/packet_bytes', packet_bytes, 0, true);
-  return 0.007 + ((packet_bytes - 64) * (0.031 - 0.007)) / (1500 - 64);
-}
-
 /** NFs as bits of a mask. Precondition of all masks: NFs of the chain only. */
 export interface Relation {
   readonly n: number;

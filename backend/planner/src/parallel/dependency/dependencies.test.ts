@@ -1,3 +1,5 @@
+import type { DirectAttribute, PacketField } from '@orrery/contract';
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { profiled } from '../../testing/parallel.js';
 import { dependencies } from './dependencies.js';
@@ -50,6 +52,42 @@ describe('dependencies', () => {
       'a reads length, b changes length afterwards',
     ]);
     expect(pair(FIREWALL, FIREWALL)).toMatchObject({ parallel: true, order: [] });
+  });
+
+  it('takes a field by which state is kept as one that is read, whichever NF of the pair keeps it', () => {
+    fc.assert(
+      fc.property(
+        fc.constantFrom<PacketField>('ip.src', 'ip.dst', 'ip.proto', 'port.src', 'port.dst'),
+        fc.constantFrom('static', 'flow', 'aggregate', 'none'),
+        fc.boolean(),
+        (field, kind, reads) => {
+          const state = { kind, key: [field as DirectAttribute] };
+          const keeper = { ...profiled('keeper', { reads: reads ? [field] : [] }, kind), state };
+          const writer = profiled('writer', { writes: [field] });
+          const of = (a: string, b: string) =>
+            dependencies(
+              [
+                { id: 'a', nf: a },
+                { id: 'b', nf: b },
+              ],
+              [keeper, writer],
+            )[0]!;
+          const matters = reads || kind !== 'none';
+          expect(of('writer', 'keeper').parallel).toBe(!matters);
+          expect(of('keeper', 'writer').order).toHaveLength(matters ? 1 : 0);
+        },
+      ),
+      { numRuns: 40, seed: 11 },
+    );
+    const keeper = { ...profiled('keeper', {}, 'flow'), state: { kind: 'flow' as const, key: ['ip.dst' as const] } };
+    const [found] = dependencies(
+      [
+        { id: 'a', nf: STATIC_NAT.id },
+        { id: 'b', nf: 'keeper' },
+      ],
+      [STATIC_NAT, keeper],
+    );
+    expect(found!.conflicts[0]!.sentence).toBe('a writes ip.dst, b keeps state by ip.dst');
   });
 
   it('gives every pair once, and refuses what it cannot know', () => {

@@ -45,7 +45,8 @@ type Profile = Pick<NfDescriptor, 'actions' | 'state'>;
  * Each branch works on its own copy of the packet as it was at the mirror, and the merge gives
  * `P_O xor P_A xor P_B` (HydraNF 6.5.1). With `touch` for write, add or remove, an earlier and a later NF are
  *
- * - in conflict if the earlier touches a field that the later reads: the later would read the value before the change;
+ * - in conflict if the earlier touches a field that the later reads, or by which it finds its state: the later would read
+ *   the value before the change;
  * - in conflict if both touch a field: both differences would be xored into it;
  * - in conflict if one adds or removes bits and the later reads `length`, or if both add or remove: every insertion or
  *   removal changes the length and where later bits stand;
@@ -107,13 +108,23 @@ function keepsState({ state }: Profile): boolean {
   return state.kind === 'flow' || state.kind === 'aggregate';
 }
 
+/** Fields that an NF looks at, each with how: those that it reads, and those that only find the entry of its state. */
+function looksAt({ actions, state }: Profile): ReadonlyMap<PacketField, string> {
+  const key = state.kind === 'none' ? [] : state.key;
+  return new Map<PacketField, string>([
+    ...key.map((field) => [field, 'keeps state by'] as const),
+    ...actions.reads.map((field) => [field, 'reads'] as const),
+  ]);
+}
+
 function fieldConflicts({ earlier, later, names: [u, w] }: Where, a: Profile, b: Profile): Conflict[] {
-  const reads = new Set(b.actions.reads);
+  const looked = looksAt(b);
   const conflicts: Conflict[] = [];
   for (const [field, touch] of touches(a)) {
     const what = `${u} ${VERBS[touch]} ${field}`;
-    if (reads.has(field))
-      conflicts.push({ earlier, later, kind: 'write-read', field, sentence: `${what}, ${w} reads ${field}` });
+    const how = looked.get(field);
+    if (how !== undefined)
+      conflicts.push({ earlier, later, kind: 'write-read', field, sentence: `${what}, ${w} ${how} ${field}` });
     for (const [other, by] of touches(b)) {
       if (other !== field) continue;
       const kind = touch === 'writes' && by === 'writes' ? 'write-write' : 'add-remove';
@@ -145,10 +156,10 @@ function dropConflicts({ earlier, later, names: [u, w] }: Where, a: Profile, b: 
 function readThenTouched({ earlier, later, names: [u, w] }: Where, a: Profile, b: Profile): Conflict[] {
   const changed = new Map<PacketField, string>(touches(b).map(([field, touch]) => [field, VERBS[touch]]));
   if (reshapes(b) && !changed.has('length')) changed.set('length', 'changes');
-  return [...new Set(a.actions.reads)].flatMap((field): Conflict[] => {
+  return [...looksAt(a)].flatMap(([field, how]): Conflict[] => {
     const verb = changed.get(field);
     if (verb === undefined) return [];
-    const sentence = `${u} reads ${field}, ${w} ${verb} ${field} afterwards`;
+    const sentence = `${u} ${how} ${field}, ${w} ${verb} ${field} afterwards`;
     return [{ earlier, later, kind: 'read-write', field, sentence }];
   });
 }

@@ -4,6 +4,24 @@ import { instancesNeeded, type ProvisioningProblem } from './problem.js';
 /** Relative; sums in another order differ in their last digits. */
 export const SLACK = 1e-9;
 
+interface Delays {
+  /** Entries `from * servers + to`. */
+  readonly delay: Float64Array;
+  readonly pairs: Int32Array;
+}
+
+const DELAYS = new WeakMap<ProvisioningProblem, Delays>();
+
+/** Made once for each problem: a search makes many states of one. */
+function delaysOf(problem: ProvisioningProblem): Delays {
+  const known = DELAYS.get(problem);
+  if (known) return known;
+  const delay = Float64Array.from(problem.delay_us.flat());
+  const pairs = Int32Array.from(delay.keys()).sort((a, b) => delay[a]! - delay[b]! || a - b);
+  DELAYS.set(problem, { delay, pairs });
+  return { delay, pairs };
+}
+
 /**
  * How many instances of each NF stand on each server, which share of the traffic they process, and what follows from
  * that. Shares are of the chain's rate. Entries `nf * servers + server`.
@@ -29,20 +47,17 @@ export class ProvisioningState {
   private readonly take: Float64Array;
 
   constructor(readonly problem: ProvisioningProblem) {
-    const { nfs, servers, edges, delay_us } = problem;
+    const { nfs, servers, edges } = problem;
     [this.n, this.s] = [nfs.length, servers.length];
     const { n, s } = this;
     this.counts = new Int32Array(n * s);
     this.shares = new Float64Array(n * s);
     this.flows = new Float64Array(edges.length * s * s);
-    [this.cores, this.memory, this.in, this.out] = [0, 1, 2, 3].map(() => new Float64Array(s)) as [
-      Float64Array,
-      Float64Array,
-      Float64Array,
-      Float64Array,
-    ];
-    this.delay = Float64Array.from(delay_us.flat());
-    this.pairs = Int32Array.from(this.delay.keys()).sort((a, b) => this.delay[a]! - this.delay[b]! || a - b);
+    this.cores = new Float64Array(s);
+    this.memory = new Float64Array(s);
+    this.in = new Float64Array(s);
+    this.out = new Float64Array(s);
+    ({ delay: this.delay, pairs: this.pairs } = delaysOf(problem));
     this.give = new Float64Array(s);
     this.take = new Float64Array(s);
   }

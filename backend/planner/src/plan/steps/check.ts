@@ -1,22 +1,36 @@
 import { type Plan, PlanOptions } from '@orrery/contract';
+import { requireTime } from '../../budget.js';
 import { checkTogether } from '../../check/check-together.js';
-import { validateChain } from '../../check/validate.js';
+import { slowestGhz } from '../../check/clock.js';
+import { CHECK_STEPS, validateChain } from '../../check/validate.js';
+import type { Recall } from '../../recall.js';
 import { type Draft, Infeasible } from '../draft.js';
 import type { OfferedInput } from '../offered.js';
+import { recallOf } from '../recall.js';
 
 /** Every chain alone, then all of them together. */
 export function check(input: OfferedInput): Draft {
   const options = PlanOptions.parse(input.options ?? {});
-  const nothing = { input, options, problems: [], reasons: [], pgraph: { nodes: [], edges: [] } };
-  const problems = problemsOf(input);
+  const recall = recallOf(input, options);
+  const ghz = slowestGhz(input.infrastructure);
+  const nothing = { input, options, ghz, problems: [], reasons: [], pgraph: { nodes: [], edges: [] }, recall };
+  const problems = problemsOf(input, recall);
   if (problems.some(({ severity }) => severity === 'error')) throw new Infeasible(nothing, { problems });
   return { ...nothing, problems };
 }
 
-function problemsOf({ chains, descriptors, infrastructure }: OfferedInput): Plan['problems'] {
+function problemsOf({ chains, descriptors, infrastructure, budget }: OfferedInput, recall: Recall): Plan['problems'] {
+  const context = { descriptors, hosts: infrastructure.hosts };
   const alone = chains.flatMap(({ chain_id, definition }) =>
-    validateChain(definition, { descriptors, hosts: infrastructure.hosts }).map((it) => ({ ...it, chain_id })),
+    recall
+      .of('check', recall.nameOf(definition), () => {
+        const found = validateChain(definition, context, { ...budget, steps: CHECK_STEPS });
+        // What the clock ended says nothing about the chain.
+        requireTime(budget);
+        return found;
+      })
+      .map((it) => ({ ...it, chain_id })),
   );
   if (alone.some(({ severity }) => severity === 'error')) return alone;
-  return [...alone, ...checkTogether(chains, descriptors)];
+  return [...alone, ...checkTogether(chains, descriptors, budget)];
 }

@@ -6,25 +6,18 @@ import { Infeasible, type LoweredDraft, type ScheduledDraft } from '../draft.js'
 
 /** Desired state of every server and the fabric (E2 3.4.2), with the entries of each switch as installed. */
 export function lowerGraph(draft: ScheduledDraft): LoweredDraft {
-  const {
-    chains,
-    descriptors,
-    infrastructure,
-    base,
-    before = null,
-    switches = new Map(),
-    abilities = {},
-  } = draft.input;
+  const { chains, descriptors, infrastructure, base, switches = new Map(), abilities = {} } = draft.input;
   const destinations = hopDestinations(draft.graph);
-  const hops = assignHops(destinations, new Map([...hopsOf(before), ...hopsOf(base)]));
+  const hops = assignHops(destinations, hopsOf(base));
   const tooMany = hopConflict(draft.graph, destinations, hops);
   if (!hops || tooMany) throw new Infeasible(draft, { conflicts: tooMany ? [tooMany] : [] });
-  const graph = withHops(draft.graph, hops);
-  const { layouts, addresses, planned: schedules } = draft;
-  const { nodes, fabric } = lower({ chains, descriptors, infrastructure, graph, layouts, addresses, schedules, base });
+  const graph = withHops(draft.graph, hops, draft.recall);
+  const { layouts, guards, addresses, planned: schedules, recall } = draft;
+  const about = { chains, descriptors, infrastructure, graph, layouts, guards, addresses, schedules, base, recall };
+  const { nodes, fabric } = lower(about);
   const missing = missingPolicies(nodes, abilities);
   if (missing.length > 0) throw new Infeasible(draft, { conflicts: missing });
-  const { tables, conflicts } = tableUse(infrastructure, switches, base?.fabric ?? null, fabric);
+  const { tables, conflicts } = tableUse(infrastructure, switches, base?.fabric ?? null, fabric, draft.input.budget);
   if (conflicts.length > 0) throw new Infeasible(draft, { conflicts: [...conflicts] });
   return { ...draft, graph, nodes, fabric, tables };
 }

@@ -1,9 +1,7 @@
-import { slowestGhz } from '../../check/clock.js';
-import { buildPGraph } from '../../igraph/pgraph.js';
 import type { Draft } from '../draft.js';
+import { policyGraph } from '../graphs.js';
 
 /** The union of the chains, one node for each NF of each, with its load (E2 3.4.1 step 1). */
 export function drawPolicyGraph(draft: Draft): Draft {
-  const { chains, descriptors, infrastructure } = draft.input;
-  return { ...draft, pgraph: buildPGraph(chains, descriptors, slowestGhz(infrastructure)) };
+  return { ...draft, pgraph: policyGraph(draft.input, draft.ghz, new Map(), draft.recall) };
 }

@@ -1,5 +1,6 @@
 import { crossesServers, nfInstances, type Plan } from '@orrery/contract';
 import { abandonedBy } from '../../accelerator/assignment.js';
+import { requireTime } from '../../budget.js';
 import { placedNodes } from '../../igraph/graph.js';
 import { binsOf } from '../../placement/problem.js';
 import { hopelessObjectives } from '../../slo/hopeless.js';
@@ -12,17 +13,41 @@ import { header } from '../header.js';
 
 /** Analysis of the plan, and its steps from what runs now. */
 export function predictPlan(draft: LoweredDraft): Plan {
-  const { input, options, assignment, pgraph, graph, unscheduled, schedules, nodes, fabric, tables, cut_bps, bound } =
-    draft;
-  const { chains, descriptors, infrastructure, base, container_servers, budget } = input;
+  const {
+    input,
+    options,
+    assignment,
+    ghz,
+    pgraph,
+    graph,
+    unscheduled,
+    schedules,
+    nodes,
+    fabric,
+    tables,
+    cut_bps,
+    bound,
+  } = draft;
+  const { chains, descriptors, infrastructure, calibration, base, container_servers, budget } = input;
   const { reasons, quality, ...analysis } = analyse(
-    { chains, descriptors, infrastructure, bins: binsOf(infrastructure), pgraph, graph, container_servers },
-    { unscheduled, schedules },
+    {
+      chains,
+      descriptors,
+      infrastructure,
+      calibration,
+      bins: binsOf(infrastructure),
+      pgraph,
+      graph,
+      container_servers,
+    },
+    { unscheduled, schedules, ghz },
     assignment,
     options,
     Math.max(0, ...tables.map(({ entries }) => entries)),
-    budget.expired,
+    draft.recall,
+    budget,
   );
+  requireTime(budget);
   const servers = infrastructure.servers.map(({ id }) => id);
   const abandoned = abandonedBy(input, graph);
   const migrations = migrationsBetween(base, nfInstances(graph), descriptors);

@@ -1,10 +1,12 @@
 import type { Plan, PlannedChain } from '@orrery/contract';
 import { BadProblem } from '../../bad-problem.js';
+import { improving, requireTime } from '../../budget.js';
 import { withQueues } from '../../igraph/queues.js';
 import { type ChainSchedule, scheduleChain } from '../../schedule/schedule-forms.js';
 import { obstacleTo, type PlannedSchedule, queuesOf } from '../../schedule/task-queues.js';
 import { classRate } from '../../slo/class-forecasts.js';
 import { Attempts } from '../attempts.js';
+import { chainNames } from '../chain-parts.js';
 import { Infeasible, type PlacedDraft, type ScheduledDraft } from '../draft.js';
 
 /**
@@ -13,16 +15,20 @@ import { Infeasible, type PlacedDraft, type ScheduledDraft } from '../draft.js';
  */
 export function scheduleTasks(draft: PlacedDraft): ScheduledDraft {
   const { input, graph } = draft;
-  const attempts = new Attempts(input.budget.expired ?? (() => false));
+  const attempts = new Attempts(input.budget);
   const found: ChainSchedule[] = [];
   const planned: PlannedSchedule[] = [];
+  const nameOf = chainNames(draft.recall, draft.pgraph, graph);
   for (const chain of input.chains) {
     if (chain.schedule === 'planned') {
+      requireTime(input.budget);
       const schedule = plannedFor(draft, chain);
       planned.push(schedule);
       found.push(schedule);
     } else {
-      const schedule = attempts.run('scheduling', chain.chain_id, () => scheduleOf(draft, chain));
+      const schedule = attempts.run('scheduling', chain.chain_id, () =>
+        draft.recall.of('schedule', nameOf(chain), () => scheduleOf(draft, chain)),
+      );
       if (schedule) found.push(schedule);
     }
   }
@@ -42,7 +48,7 @@ export function scheduleTasks(draft: PlacedDraft): ScheduledDraft {
 function scheduleOf({ input, options, graph, pgraph }: PlacedDraft, chain: PlannedChain): ChainSchedule | null {
   const { scheduling: strategy, scheduling_mode: mode } = options;
   const rateOf = (it: PlannedChain, path: Parameters<typeof classRate>[2]) => classRate(pgraph, it, path);
-  return scheduleChain({ ...input, graph, rateOf, strategy, mode, expired: input.budget.expired }, chain);
+  return scheduleChain({ ...input, graph, rateOf, strategy, mode, expired: improving(input.budget).expired }, chain);
 }
 
 /** The schedule that the chain was asked to have. */

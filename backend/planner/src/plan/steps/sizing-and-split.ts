@@ -1,14 +1,13 @@
 import { plannedChains } from '../../check/planned-chains.js';
-import { splitReason } from '../../igraph/split-reason.js';
 import { missingAbilities } from '../../placement/from-graph.js';
 import { type FormedDraft, Infeasible, type SplitDraft } from '../draft.js';
 import { splitChains } from '../graphs.js';
 
 /** As many instances of each NF as its load needs, joined so that flows keep theirs (E2 3.4.1 steps 2 and 3). */
 export function split(draft: FormedDraft): SplitDraft {
-  const { input, assignment, chainForms } = draft;
-  const { pgraph, graph: unplaced } = splitChains(input, draft.pgraph, chainForms, assignment.implementations);
-  const reasons = pgraph.nodes.map((node) => splitReason(node, unplaced.partitions.get(node.id)!));
+  const { input, ghz, assignment, chainForms, recall } = draft;
+  const split = splitChains(input, ghz, draft.pgraph, chainForms, assignment.implementations, recall);
+  const { pgraph, graph: unplaced, reasons } = split;
   const after = { ...draft, pgraph, reasons: [...draft.reasons, ...reasons], unplaced };
   const conflicts = [
     ...missingAbilities(unplaced, input.infrastructure, input.abilities ?? {}, plannedChains(input.chains)),

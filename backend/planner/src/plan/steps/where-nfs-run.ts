@@ -1,18 +1,16 @@
 import { assignImplementations } from '../../accelerator/assignment.js';
-import { slowestGhz } from '../../check/clock.js';
-import { buildPGraph } from '../../igraph/pgraph.js';
 import { type AssignedDraft, type Draft, Infeasible } from '../draft.js';
+import { policyGraph } from '../graphs.js';
 
 /** Software, a container or a slot of a board for each NF. */
 export function chooseWhereNfsRun(draft: Draft): AssignedDraft {
-  const { chains, descriptors, infrastructure } = draft.input;
-  const assignment = assignImplementations(draft.input, draft.pgraph);
+  const assignment = assignImplementations(draft.input, draft.pgraph, draft.input.budget);
   const { problems, implementations } = assignment;
   if (problems.length > 0) throw new Infeasible({ ...draft, pgraph: NONE }, { problems });
   return {
     ...draft,
     assignment,
-    pgraph: buildPGraph(chains, descriptors, slowestGhz(infrastructure), implementations),
+    pgraph: policyGraph(draft.input, draft.ghz, implementations, draft.recall),
   };
 }
 

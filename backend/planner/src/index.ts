@@ -1,0 +1,61 @@
+/**
+ * All that the package offers; its files import each other directly. Without side effects, so a bundle takes only what it
+ * uses: neither the solver nor the eigenvalues come to the browser with the check.
+ */
+
+// Packing of boards (HYPER III, V).
+export { certifyPacking } from './accelerator/certify.js';
+export { type Fleet, placeOnline, withDemand, withoutDemand } from './accelerator/online.js';
+export { type Packed, packOffline } from './accelerator/pack.js';
+export type { AcceleratorProblem } from './accelerator/problem.js';
+export { BadProblem } from './bad-problem.js';
+export { type Budget, OutOfTime } from './budget.js';
+// Chaining over instances (HYPER IV-B).
+export { type ChainAnswer, type ChainOptions, chain } from './chaining/chain.js';
+export { type PreparedNetwork, prepareNetwork } from './chaining/network.js';
+export type { ChainNetwork, ChainRequest } from './chaining/problem.js';
+// Chains as drawn.
+export { checkTogether } from './check/check-together.js';
+export { allPackets } from './check/packet-space.js';
+export { overlap } from './check/reach.js';
+export { filterBox } from './check/resolve-filter.js';
+export { CHECK_STEPS, type ChainContext, validateChain } from './check/validate.js';
+export { grouped } from './grouped.js';
+export { CORE_BUDGET } from './igraph/sizing.js';
+// What switches are given.
+export { ASSUMED_ABILITIES } from './lower/switch/abilities.js';
+export { availableEntries } from './lower/switch/available-entries.js';
+export { lowerFabric } from './lower/switch/lower-fabric.js';
+export { switchPlaces } from './lower/switch/topology.js';
+export { Memo } from './memo.js';
+// Parallel forms (HydraNF 6).
+export { buildSpg, type Spg } from './parallel/construction/build.js';
+export { certifySpg } from './parallel/construction/certify.js';
+export type { SpgProblem } from './parallel/construction/problem.js';
+export { dependencies } from './parallel/dependency/dependencies.js';
+export { type MergeProblem, placeMirrorAndMerge } from './parallel/merging/place.js';
+export { certifyProvisioning } from './parallel/provisioning/certify.js';
+export type { ProvisioningProblem } from './parallel/provisioning/problem.js';
+export { type Provisioning, provision } from './parallel/provisioning/provision.js';
+// Placement (E2 3.4.1).
+export { type BoundEffort, boundPlacement, type PlacementBound } from './placement/bound.js';
+export { type Placement, type PlacementOptions, place } from './placement/place.js';
+export { type PlacementProblem, problemOf } from './placement/problem.js';
+// Plans, how good they are, and the phases from one to the next.
+export { type CertifyInput, type CertifyLimits, certifyPlan } from './plan/certify-plan.js';
+export type { PlanInput } from './plan/input.js';
+export { makePlan } from './plan/make-plan.js';
+// Schedules (Alpine 5).
+export { certifySchedule } from './schedule/certify.js';
+export { compareSchedules, planSchedule } from './schedule/plan-schedule.js';
+export type { Schedule, ScheduleOptions, ScheduleProblem } from './schedule/problem.js';
+// Predicted latency and throughput.
+export type { MeasuredLatency, MeasuredOverhead } from './slo/calibrate.js';
+export { NOT_CALIBRATED } from './slo/overhead.js';
+export type { PlacedInput } from './slo/placed.js';
+export { predictSlos } from './slo/predict.js';
+export { overheadMeasured, predictRunning, type RunningPlan } from './slo/running.js';
+export { solveWithHighs } from './solver/highs.js';
+export type { Limits, LinearModel, Solution, Solver } from './solver/linear-model.js';
+export { fabricIn, isEmptyNode, isFabricPhase, nodesIn, PHASES, type Phase, STEP_KIND } from './transition/phases.js';
+export { sameContent } from './transition/same-spec.js';

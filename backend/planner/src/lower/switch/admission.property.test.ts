@@ -1,0 +1,171 @@
+import { FABRIC_GATEWAY_MAC, FabricRule, Infrastructure } from '@orrery/contract';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { carry, type Frame } from '../../testing/switch.js';
+import { lowerFabric } from './lower-fabric.js';
+import { macNumber, tagMac } from './switch-program.js';
+
+const GATEWAY = macNumber(FABRIC_GATEWAY_MAC);
+const HOSTS = ['host-1', 'host-2', 'host-3'];
+
+/** Three switches in a row, each with a host and a server. */
+const ROW = Infrastructure.parse({
+  name: 'row',
+  servers: [1, 2, 3].map((n) => ({
+    id: `server-${n}`,
+    origin: 'twin',
+    cores: 1,
+    ghz: 1,
+    memory_bytes: 0,
+    nics: [{ name: 'nic0', bandwidth_bps: 1e9 }],
+  })),
+  switches: [1, 2, 3].map((n) => ({
+    id: `sw-${n}`,
+    origin: 'twin',
+    driver: 'ovs',
+    ports: 8,
+    table_entries: 1000,
+    actions: [],
+  })),
+  hosts: [1, 2, 3].map((n) => ({
+    id: `host-${n}`,
+    origin: 'twin',
+    role: 'client',
+    addresses: [{ address: `10.0.0.${n}` }, { address: `fd00::${n}` }],
+    mac: `02:00:00:00:00:0${n}`,
+  })),
+  links: [
+    ...[1, 2, 3].flatMap((n) => [
+      { a: { node: `server-${n}`, port: 'nic0' }, b: { node: `sw-${n}`, port: 'ps' } },
+      { a: { node: `host-${n}`, port: 'eth0' }, b: { node: `sw-${n}`, port: 'ph' } },
+    ]),
+    ...[2, 3].map((n) => ({ a: { node: `sw-${n - 1}`, port: 'right' }, b: { node: `sw-${n}`, port: 'left' } })),
+  ].map((link, i) => ({ id: `link-${i}`, bandwidth_bps: 1e9, ...link })),
+});
+
+const whole = { lo: 0, hi: 65536 };
+const rule = (content: object) =>
+  FabricRule.parse({
+    chain_id: null,
+    priority: 100,
+    from_hosts: [],
+    from_servers: [],
+    match: [],
+    hop: null,
+    key: [],
+    ...content,
+  });
+/** A class enters at server-2 and crosses to server-3; another one, of host-3, goes to server-1. */
+const RULES = [
+  rule({
+    id: 'c',
+    kind: 'classify',
+    from_hosts: ['host-1'],
+    match: [{ field: 'port.dst', lo: 80, hi: 80, not: false }],
+    targets: [{ range: whole, hop: 1, server: 'server-2' }],
+  }),
+  rule({
+    id: 'd',
+    kind: 'classify',
+    from_hosts: ['host-3'],
+    targets: [{ range: whole, hop: 3, server: 'server-1' }],
+  }),
+  ...[1, 2, 3].map((hop) =>
+    rule({
+      id: `hop/${hop}`,
+      kind: 'hop',
+      hop,
+      from_servers: hop === 2 ? ['server-2'] : [],
+      targets: [{ range: whole, hop, server: ['server-2', 'server-3', 'server-1'][hop - 1] }],
+    }),
+  ),
+];
+
+const tags = fc
+  .tuple(fc.integer({ min: 0, max: 4 }), fc.integer({ min: 0, max: 0xffff }))
+  .map(([hop, word]) => macNumber(tagMac(hop)) + word);
+const macs = fc.oneof(
+  { arbitrary: fc.constant(GATEWAY), weight: 5 },
+  { arbitrary: fc.integer({ min: 1, max: 3 }).map((n) => 0x0200_0000_0000 + n), weight: 5 },
+  fc.constant(0xffff_ffff_ffff),
+  // So often that hops are among the frames of every run, whatever the seed.
+  { arbitrary: tags, weight: 5 },
+  fc.integer({ min: 0, max: 0xff_ffff_ffff }).map((stamp) => 0x0600_0000_0000 + stamp),
+  fc.integer({ min: 0, max: 0xffff_ffff_ffff }),
+);
+const text = (mac: number) => mac.toString(16).padStart(12, '0').match(/../g)!.join(':');
+/** IPv4, IPv6, ARP, VLAN tags single and double, an experimental type, and any other. */
+const types = fc.oneof(
+  { arbitrary: fc.constantFrom(0x0800, 0x86dd), weight: 3 },
+  fc.constantFrom(0x0806, 0x8100, 0x88a8, 0x88b5),
+  fc.integer({ min: 0, max: 0xffff }),
+);
+const frames = fc
+  .record({
+    destination: macs,
+    source: macs,
+    type: types,
+    ip: fc.integer({ min: 0x0a00_0000, max: 0x0a00_0004 }),
+    port: fc.constantFrom(80, 81),
+    six: fc.integer({ min: 1, max: 4 }),
+  })
+  .map(({ destination, source, type, ip, port, six }): Frame => {
+    const ports = { 'ip.proto': 6, 'ip.fragment': 0, 'port.src': 4000, 'port.dst': port };
+    const four = type === 0x0800 ? { 'ip.src': 0x0a00_0001, 'ip.dst': ip, ...ports } : {};
+    return {
+      fields: { 'eth.dst': destination, 'eth.type': type, ...four },
+      ...(type === 0x86dd ? { ipv6_dst: `fd00::${six}` } : {}),
+      source: text(source),
+      ttl: 64,
+    };
+  });
+
+const { switches } = lowerFabric(ROW, new Map(), RULES);
+
+describe('what a port may send', () => {
+  it('of a host, is IP from its own MAC address to the gateway; all else comes nowhere', () => {
+    let arrived = 0;
+    fc.assert(
+      fc.property(fc.constantFrom(...HOSTS), frames, (host, start) => {
+        const there = carry(switches, ROW, host, start);
+        if (!there) return;
+        arrived++;
+        const { mac } = ROW.hosts.find(({ id }) => id === host)!;
+        expect(start.source).toBe(mac);
+        expect(start.fields['eth.dst']).toBe(GATEWAY);
+        expect([0x0800, 0x86dd]).toContain(start.fields['eth.type']);
+        expect(there.frame.source).toBe(mac);
+        if (!there.node.startsWith('server')) return;
+        const isOfClass = host === 'host-3' || (host === 'host-1' && start.fields['port.dst'] === 80);
+        expect([isOfClass, start.fields['eth.type']]).toEqual([true, 0x0800]);
+      }),
+      { numRuns: 3000 },
+    );
+    expect(arrived).toBeGreaterThan(10);
+  });
+
+  it('of a server, is a hop that it has reason to send, or a packet that left a chain', () => {
+    const seen = { hops: 0, exits: 0 };
+    fc.assert(
+      fc.property(fc.constantFrom('server-1', 'server-2', 'server-3'), frames, (server, start) => {
+        const there = carry(switches, ROW, server, start);
+        if (!there) return;
+        const destination = start.fields['eth.dst']!;
+        if (there.node.startsWith('server')) {
+          expect([server, there.node, Math.floor(destination / 65536)]).toEqual([
+            'server-2',
+            'server-3',
+            macNumber(tagMac(2)) / 65536,
+          ]);
+          seen.hops++;
+        } else {
+          expect(destination).toBe(GATEWAY);
+          seen.exits++;
+        }
+      }),
+      { numRuns: 6000 },
+    );
+    expect(seen.hops).toBeGreaterThan(5);
+    expect(seen.exits).toBeGreaterThan(5);
+  });
+});

@@ -8,7 +8,6 @@ import { Scratch, TestServer } from './testing/server.js';
 import { until } from './testing/wait.js';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
-const GUIDE = readFileSync(join(ROOT, 'docs/real-servers.md'), 'utf8');
 
 const SITE = Infrastructure.parse({
   name: 'site',
@@ -29,9 +28,9 @@ const SITE = Infrastructure.parse({
   ],
 });
 
-/** Command line of a unit in the guide. */
+/** Command line of a unit. */
 function commandOf(unit: string): string {
-  const text = GUIDE.split(`# /etc/systemd/system/${unit}`)[1]!;
+  const text = readFileSync(join(ROOT, 'packaging/systemd', unit), 'utf8');
   return /^ExecStart=((?:.*\\\n)*.*)$/m.exec(text)![1]!.replaceAll('\\\n', ' ');
 }
 
@@ -88,7 +87,7 @@ describe('agents over TLS', () => {
       .replace('/etc/orrery/ca.pem', join(etc, authority))
       .replace('/etc/orrery', etc)
       .replaceAll('/var/lib/', `${scratch.path}/`)
-      .replace('/run/orrery', join(scratch.path, 'a'))
+      .replace('/run/orrery-agent', join(scratch.path, 'a'))
       .replace('--iface eth1', '--iface lo')
       .split(/\s+/);
     const agent = spawn(program!, args, { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
@@ -102,7 +101,7 @@ describe('agents over TLS', () => {
     writeFileSync(join(etc, 'switches.json'), JSON.stringify([tor]), { mode: 0o600 });
   }
 
-  it('join with the commands of the guide and their one-time tokens', async () => {
+  it('join with the commands of the units and their one-time tokens', async () => {
     await writeSwitches();
     run('orrery-switches.service', 'ca.pem');
     run('orrery-agent.service', 'ca.pem', { ORRERY_JOIN_TOKEN: await token('edge-1') });

@@ -1,4 +1,12 @@
-import { API_PREFIX, ChainDefinition, type FieldError, type Problem, ROUTES, type RouteName } from '@orrery/contract';
+import {
+  API_PREFIX,
+  ChainDefinition,
+  type FieldError,
+  type Problem,
+  ROUTES,
+  type RouteDefinition,
+  type RouteName,
+} from '@orrery/contract';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { unavailable } from './platform/problem.js';
 import { KEYS } from './platform/redis-keys.js';
@@ -130,7 +138,7 @@ describe('invalid bodies', () => {
 
   it('another media type: 415', async () => {
     await refusal('createChain', { body: 'name: x', headers: { 'content-type': 'application/yaml' } }, 415);
-    await refusal('createChain', { body: 'x', headers: { 'content-type': 'application/octet-stream' } }, 422);
+    await refusal('createChain', { body: 'x', headers: { 'content-type': 'application/octet-stream' } }, 415);
   });
 
   it('a prototype in JSON', async () => {
@@ -225,6 +233,9 @@ describe('addresses', () => {
     await refusal('listChains', { query: { nextpage_opaque_marker: 'nonsense' } }, 400);
     await refusal('listEvents', { query: { after: 'yesterday' } }, 400);
     await refusal('listEvents', { query: { after: '99999999999999999999-0' } }, 400);
+    const last = '18446744073709551615-18446744073709551615';
+    for (const order of ['oldest-first', 'newest-first'] as const)
+      expect((await server.api.call('listEvents', { query: { after: last, order } })).items).toEqual([]);
   });
 
   it('echo a request id, or generate one', async () => {
@@ -253,6 +264,33 @@ describe('chains', () => {
     expect((await server.api.call('getChain', { params: { id } })).draft.title).toBe('First');
     expect((await save('Third', first.headers.get('etag')!)).status).toBe(200);
     expect((await save('Fourth', '*')).status).toBe(200);
+  });
+
+  it('and whatever else PUT replaces cannot be overwritten unread', async () => {
+    const { id } = await server.api.call('createChain', { body: monitorChain('unread') });
+    const web = { id: 'unread', kind: 'http-server', node: 'web-1', config: { port: 8081 } };
+    await server.api.call('createApplication', { body: web });
+    const puts = {
+      putChain: { params: { id }, body: { ...monitorChain('unread'), title: 'Other' } },
+      putInfrastructure: { body: { ...RACK, name: 'other' } },
+      putApplication: { params: { id: web.id }, body: { ...web, config: { port: 8082 } } },
+    } as const;
+    // Those of boards need one: reconfiguration-preconditions.test.ts.
+    const elsewhere = ['putReconfigurationPolicy', 'reserveSlot'];
+    const all = Object.entries<RouteDefinition>(ROUTES).filter(([, { method }]) => method === 'PUT');
+    expect([...Object.keys(puts), ...elsewhere].sort()).toEqual(all.map(([name]) => name).sort());
+    for (const [name, options] of Object.entries(puts)) {
+      const request = { ...options, body: json(options.body), withoutIfMatch: true };
+      const answer = await server.api.request(name as keyof typeof puts, request);
+      expect([name, answer.status, (answer.body as Problem).errors?.[0]]).toEqual([
+        name,
+        428,
+        expect.objectContaining({ header: 'If-Match', code: 'precondition-required' }),
+      ]);
+    }
+    expect((await server.api.call('getChain', { params: { id } })).revision).toBe(1);
+    expect((await server.api.call('getInfrastructure')).name).toBe(RACK.name);
+    await server.api.call('deleteApplication', { params: { id: web.id } });
   });
 
   it('have immutable versions', async () => {
@@ -320,11 +358,11 @@ describe('chains', () => {
 
   it('are answered even if the answer cannot be stored, and not repeated', async () => {
     const { redis } = server.running.store;
-    const set = redis.set.bind(redis) as (...args: unknown[]) => Promise<'OK' | null>;
-    const kept = vi.spyOn(redis, 'set').mockImplementation((async (...args: unknown[]) => {
-      if (String(args[1]).includes('"answer":{')) throw new Error('Connection is closed.');
-      return set(...args);
-    }) as typeof redis.set);
+    const run = redis.eval.bind(redis) as (...args: unknown[]) => Promise<unknown>;
+    const kept = vi.spyOn(redis, 'eval').mockImplementation((async (...args: unknown[]) => {
+      if (args.some((arg) => String(arg).includes('"answer":{'))) throw new Error('Connection is closed.');
+      return run(...args);
+    }) as typeof redis.eval);
     const create = { body: json(monitorChain('not-kept')), headers: { 'idempotency-key': 'key-4' } };
     expect((await server.api.request('createChain', create)).status).toBe(201);
     kept.mockRestore();
@@ -440,7 +478,8 @@ describe('pages', () => {
 
   it('serve health checks and Prometheus', async () => {
     expect((await fetch(`${server.running.url}/healthz`)).status).toBe(200);
-    const metrics = await (await fetch(`${server.running.url}/metrics`)).text();
+    expect((await fetch(`${server.running.url}/metrics`)).status).toBe(401);
+    const metrics = await server.metrics();
     expect(metrics).toMatch(/orrery_http_request_seconds_count\{route="listChains",status="200"\} [1-9]/);
     const health = await server.api.call('getHealth');
     expect(health.parts.map(({ name }) => name).sort()).toEqual(['agents', 'catalogue', 'redis', 'state', 'twin']);

@@ -2,6 +2,7 @@ import { type DynamicModule, Module } from '@nestjs/common';
 import { APP_GUARD, APP_INTERCEPTOR } from '@nestjs/core';
 import { AcceleratorsModule } from './modules/accelerators/accelerators.module.js';
 import { ApplicationsModule } from './modules/applications/applications.module.js';
+import { CalibrationModule } from './modules/calibration/calibration.module.js';
 import { ChainsModule } from './modules/chains/chains.module.js';
 import { DataPathModule } from './modules/data-path/data-path.module.js';
 import { DeploymentsModule } from './modules/deployments/deployments.module.js';
@@ -48,6 +49,7 @@ export function appModule(parts: PlatformParts): DynamicModule {
       FabricModule,
       AcceleratorsModule,
       DataPathModule,
+      CalibrationModule,
       SlosModule,
       OperationsModule,
       PlansModule,

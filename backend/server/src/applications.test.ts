@@ -183,8 +183,10 @@ describe('applications', () => {
   );
 
   it('are sampled', async () => {
-    await post(PROBE);
+    const { status } = await post({ id: 'sink', kind: 'http-server', node: 'server-1', config: { port: 8000 } });
+    expect(status).toBe(201);
     const agent = server.agents.get('server-1')!;
+    await until('its agent is told', () => agent.applications?.applications.length === 1);
     const metrics = (received: number) => ({
       generation: 1,
       applications: [

@@ -2,6 +2,7 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROUTES, type Role, type RouteName } from '@orrery/contract';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { renewAdminSecret } from './modules/sessions/admin-secret.js';
 import { TestServer } from './testing/server.js';
 
 let server: TestServer;
@@ -22,6 +23,17 @@ describe('the admin secret', () => {
     await server.pause();
     server = await TestServer.start({}, scratch);
     expect(server.running.firstRunSecret).toBeNull();
+  });
+
+  it('can be replaced, which ends every session', async () => {
+    const { store } = server.running;
+    const before = server.scratch.secret;
+    await renewAdminSecret(store, server.scratch.stateDir);
+    expect(server.scratch.secret).not.toBe(before);
+    expect((await server.api.request('getSession')).status).toBe(401);
+    const old = await server.api.as(null).request('createSession', { body: JSON.stringify({ secret: before }) });
+    expect(old.status).toBe(401);
+    expect(await (await server.session('viewer')).call('getSession')).toMatchObject({ role: 'viewer' });
   });
 
   it('is protected against guessing', async () => {

@@ -16,7 +16,8 @@ const NAMES = Object.keys(ROUTES) as RouteName[];
 const definitionOf = (name: RouteName): RouteDefinition => ROUTES[name];
 const readsBody = (name: RouteName) => definitionOf(name).method !== 'GET';
 const LONG = 'x'.repeat(3000);
-const DEEP = `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`;
+const takesLargeBody = (name: RouteName) => readsBody(name) && definitionOf(name).role !== null;
+const deep = (levels: number) => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`;
 
 interface Malformed {
   readonly title: string;
@@ -72,9 +73,20 @@ const MALFORMED: readonly Malformed[] = [
   { title: 'a body that is not JSON', status: 400, of: readsBody, body: '{"a":' },
   { title: 'a body with a prototype', status: 422, of: readsBody, body: '{"__proto__":{}}' },
   { title: 'YAML', status: 415, of: readsBody, headers: { 'content-type': 'application/yaml' }, body: 'a: 1' },
+  {
+    title: 'an octet stream',
+    status: 415,
+    of: (name) => readsBody(name) && definitionOf(name).body_type === undefined,
+    headers: { 'content-type': 'application/octet-stream', 'idempotency-key': 'x' },
+    body: '{}',
+  },
   { title: 'a body of 2 MB', status: 413, of: readsBody, body: JSON.stringify('x'.repeat(2_000_000)) },
   { title: 'a number that cannot be kept', status: 422, of: readsBody, body: '{"a":[9007199254740993]}' },
-  { title: 'a body nested 100,000 times', status: 422, of: readsBody, body: DEEP },
+  { title: 'a body nested 300 times', status: 422, of: readsBody, body: deep(300) },
+  { title: 'a body nested 100,000 times', status: 422, of: takesLargeBody, body: deep(100_000) },
+  { title: 'a control character', status: 422, of: readsBody, body: '{"text":"a\\u001b[2K"}' },
+  { title: 'a name with a line end', status: 422, of: readsBody, body: '{"x":[{"title":"a\\nb"}]}' },
+  { title: 'text against the direction', status: 422, of: readsBody, body: '{"text":"a\\u202eb"}' },
   {
     title: 'a list',
     status: 422,
@@ -157,6 +169,25 @@ describe('422', () => {
     const body = JSON.stringify(infrastructure).replace('"HERE"', '9007199254740993');
     const { body: answer } = await server.api.request('putInfrastructure', { body });
     expect(pointers(answer as Problem)).toEqual(['/boards/0/resources/ff', '/boards/0/resources/lut']);
+  });
+
+  it.each([
+    ['title', 'a\u0000b', 'U+0000'],
+    ['title', 'a\u0085b', 'U+0085'],
+    ['title', 'a\tb', 'U+0009'],
+    ['description', 'a\u2066b', 'U+2066'],
+    ['description', 'a\ud800b', 'U+D800'],
+  ])('names the field that is not what it looks like: %s', async (field, text, character) => {
+    const body = JSON.stringify({ ...monitorChain('c'), [field]: text });
+    const { body: problem } = await server.api.request('createChain', { body });
+    expect((problem as Problem).errors).toMatchObject([
+      { pointer: `/${field}`, code: 'control-character', detail: expect.stringContaining(character) },
+    ]);
+  });
+
+  it('takes a description of several lines', async () => {
+    const body = JSON.stringify({ ...monitorChain('lines'), description: 'a\n\tb' });
+    expect((await server.api.request('createChain', { body })).status).toBe(201);
   });
 
   it('names the header of a reused key', async () => {

@@ -62,7 +62,7 @@ it('the rollback of one that fails does not disturb the other', async () => {
     detail: expect.stringContaining('reconfig CRC error'),
   });
   expect(await bench.ended(other)).toMatchObject({ state: 'completed', detail: null });
-  expect(await changesOf(failing)).toEqual(['configuration FAILED', 'back-to-software COMPLETED']);
+  expect(await changesOf(failing)).toEqual(['configuration ROLLED_BACK']);
   expect(await changesOf(other)).toEqual(['configuration COMPLETED']);
   expect(await bench.places()).toEqual({ alpha: IN_SOFTWARE.alpha, beta: BETA });
 });

@@ -30,3 +30,15 @@ it('a reconfiguration falls back to software when the board does not work, and s
   expect(again).toMatchObject({ state: 'rolled-back' });
   expect(await bench.places()).toMatchObject({ alpha: 'alpha.nf.0' });
 });
+
+it('software carries while a slot loads again what it lost', async () => {
+  await bench.move(alpha, 'board', { slot: SLOT });
+  bench.board.reloading.add('board-1/0');
+  bench.board.reach();
+  const fallback = await until('the fallback', async () => {
+    const [newest] = (await bench.api.call('listReconfigurations')).items;
+    return newest?.cause === 'fallback' && newest.state !== 'running' ? newest : null;
+  });
+  expect(fallback).toMatchObject({ state: 'completed', trigger: expect.stringContaining('it is loaded again') });
+  expect(await bench.places()).toMatchObject({ alpha: 'alpha.nf.0' });
+});

@@ -46,7 +46,7 @@ describe('a request with a dangling reference', () => {
     expect(await faults(ask({ slot: { ...SLOT, slot: 1 } }))).toEqual(['/slot/slot unknown-slot']);
     await takeDown(beta.chain_id);
     const monitor = { chain_id: await bench.deploy(chainOf('monitor', 'client-2')), node_id: 'nf' };
-    expect(await faults(ask({ nf: monitor }))).toEqual(['/nf/node_id no-board-form']);
+    expect(await faults(ask({ nf: monitor }))).toEqual(['/nf/node_id no-board-implementation']);
   });
 
   it('for a container is referred to plans', async () => {

@@ -10,7 +10,10 @@ import { API_PREFIX, BODY_LIMIT_BYTES } from '@orrery/contract';
 import type { FastifyInstance } from 'fastify';
 import { appModule } from './app.module.js';
 import { ensureAdminSecret } from './modules/sessions/admin-secret.js';
+import { authenticate } from './platform/auth.js';
+import { trustOf } from './platform/client-address.js';
 import type { Config } from './platform/config.js';
+import { IDLE_MS, limitConnections, limitStalls, REQUEST_MS } from './platform/connection-limits.js';
 import {
   ROUTER_PARAM_LENGTH,
   refuseAddress,
@@ -30,6 +33,7 @@ import { claimRunDir } from './platform/run-dir.js';
 import { SOCKETS, type Sockets } from './platform/sockets.js';
 import { requireStateVersion } from './platform/state-version.js';
 import { Undo } from './platform/undo.js';
+import { SESSION_VERIFIER, type SessionVerifier } from './ports/session-verifier.js';
 
 export interface RunningServer {
   readonly url: string;
@@ -72,10 +76,16 @@ export async function startServer(config: Config, log: Log): Promise<RunningServ
 }
 
 async function makeApp(config: Config, log: Log, store: Store): Promise<NestFastifyApplication> {
+  const stallMs = config.timing.requestStallMs;
+  const trust = trustOf(config.trustedProxies);
+  // Node would refuse a request without Host by itself, without a body; `observeRequests` does.
+  const http = { requireHostHeader: false, headersTimeout: stallMs, connectionsCheckingInterval: stallMs / 4 };
   const adapter = new FastifyAdapter({
-    // Node would refuse a request without Host by itself, without a body; `observeRequests` does.
-    ...(config.tls ? { https: { ...config.tls, requireHostHeader: false } } : { http: { requireHostHeader: false } }),
+    ...(config.tls ? { https: { ...config.tls, ...http, handshakeTimeout: stallMs } } : { http }),
     bodyLimit: BODY_LIMIT_BYTES,
+    connectionTimeout: IDLE_MS,
+    requestTimeout: REQUEST_MS,
+    trustProxy: trust,
     forceCloseConnections: true,
     requestIdHeader: false,
     genReqId: (request: { headers: Record<string, unknown> }) => {
@@ -91,21 +101,24 @@ async function makeApp(config: Config, log: Log, store: Store): Promise<NestFast
     bodyParser: false,
     abortOnError: false,
   });
-  const http = app.getHttpServer() as Server;
+  const server = app.getHttpServer() as Server;
   // An expectation other than 100-continue may be ignored (RFC 9110 10.1.1).
-  http.on('checkExpectation', (request, response) => http.emit('request', request, response));
+  server.on('checkExpectation', (request, response) => server.emit('request', request, response));
+  limitConnections(server, trust);
   const fastify = app.getHttpAdapter().getInstance() as unknown as FastifyInstance;
   readBodies(fastify);
-  observeRequests(fastify, app.get<Metrics>(METRICS));
+  observeRequests(fastify, app.get<Metrics>(METRICS), stallMs);
+  authenticate(fastify, app.get<SessionVerifier>(SESSION_VERIFIER, { strict: false }));
   await servePages(fastify, config);
   app.setGlobalPrefix(API_PREFIX.slice(1), { exclude: ['healthz', 'metrics'] });
-  app.useGlobalFilters(new ProblemFilter(log, (reply) => sendConsole(config, reply)));
-  app.get<Sockets>(SOCKETS).attach(http, 'tcp');
+  app.useGlobalFilters(new ProblemFilter(log, store, (reply) => sendConsole(config, reply)));
+  app.get<Sockets>(SOCKETS).attach(server, 'tcp');
   return app;
 }
 
-function observeRequests(fastify: FastifyInstance, metrics: Metrics): void {
+function observeRequests(fastify: FastifyInstance, metrics: Metrics, stallMs: number): void {
   fastify.addHook('onRequest', async (request, reply) => {
+    limitStalls(request.raw, stallMs);
     reply.headers(responseHeaders(request));
     const { headers, httpVersion } = request.raw;
     if (headers.host === undefined && httpVersion !== '1.0') throw badHeader(400, 'Host', 'is missing', 'bad-header');

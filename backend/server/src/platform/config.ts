@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { trustOf } from './client-address.js';
 
 export const CONFIG = Symbol('Config');
 
@@ -20,11 +21,17 @@ export interface Config {
   readonly stateDir: string;
   /** null: a private Redis is started. */
   readonly redisUrl: string | null;
+  /** Limit of the private Redis. */
+  readonly storeMemoryBytes: number;
+  /** Token that may read `/metrics`; null: sessions only. */
+  readonly metricsToken: string | null;
   readonly catalogue: readonly string[];
   /** Folder with information about board modules: `modules.json` and `results/`. */
   readonly synthesis: string;
   readonly consoleDir: string;
   readonly twin: { readonly enabled: boolean; readonly launcher: string };
+  /** Addresses and prefixes of reverse proxies whose `X-Forwarded-*` headers count. */
+  readonly trustedProxies: readonly string[];
   readonly logLevel: string;
   readonly timing: Timing;
 }
@@ -35,13 +42,19 @@ export interface Timing {
   /** Time that nodes and fabric have for a step before the operation is FAILED_TEMP. */
   readonly stepTimeoutMs: number;
   readonly sloPeriodMs: number;
+  /** Objectives are judged when what runs has carried packets for this long. */
+  readonly sloWarmUpMs: number;
+  /** A request whose headers or body make no progress for this long is refused with 408. */
+  readonly requestStallMs: number;
 }
 
 export class ConfigError extends Error {}
 
 export const HELP = `orrery-server: API, console, and control of agents and twin
 
-Usage: node backend/server/dist/main.js [--help] [--version]
+Usage: node backend/server/dist/main.js [--help] [--version] [--new-secret]
+
+  --new-secret   replaces the admin secret of a stopped server and ends every session
 
 Environment
   ORRERY_HOST        address to listen on (127.0.0.1)
@@ -56,6 +69,9 @@ Environment
   ORRERY_CONSOLE     folder of the built console (frontend/dist)
   ORRERY_TWIN        "off": no twin; everything else works (on)
   ORRERY_TWIND       program that starts the twin (twin/bin/twin-launcher)
+  ORRERY_STORE_MEMORY_MB   memory of the private Redis, which refuses changes beyond it (1024)
+  ORRERY_METRICS_TOKEN     bearer token with which Prometheus reads /metrics, and nothing else (none: a session is needed)
+  ORRERY_TRUSTED_PROXIES   addresses or prefixes of reverse proxies whose X-Forwarded-For is believed, separated by "," (none)
   ORRERY_LOG_LEVEL   trace, debug, info, warn, error (info)
   ORRERY_STEP_TIMEOUT_MS   time for a deployment step before the operation is FAILED_TEMP (15000)`;
 
@@ -87,17 +103,43 @@ export function configFrom(env: NodeJS.ProcessEnv): Config {
     runDir,
     stateDir: path('ORRERY_STATE_DIR', '.orrery/state'),
     redisUrl: env.REDIS_URL || null,
+    storeMemoryBytes: integer('ORRERY_STORE_MEMORY_MB', 1024, 1_048_576) * 1024 ** 2,
+    metricsToken: metricsTokenFrom(env.ORRERY_METRICS_TOKEN),
     catalogue: catalogue.map((entry) => (isAbsolute(entry) ? entry : resolve(REPOSITORY_ROOT, entry))),
     synthesis: path('ORRERY_SYNTHESIS', 'fpga/syn'),
     consoleDir: path('ORRERY_CONSOLE', 'frontend/dist'),
     twin: { enabled: twin === 'on', launcher: path('ORRERY_TWIND', 'twin/bin/twin-launcher') },
+    trustedProxies: proxiesFrom(env.ORRERY_TRUSTED_PROXIES),
     logLevel: env.ORRERY_LOG_LEVEL || 'info',
     timing: {
       agentStaleMs: integer('ORRERY_AGENT_STALE_MS', 2000, 3_600_000),
       stepTimeoutMs: integer('ORRERY_STEP_TIMEOUT_MS', 15_000, 3_600_000),
+      requestStallMs: integer('ORRERY_REQUEST_STALL_MS', 10_000, 60_000),
       sloPeriodMs: integer('ORRERY_SLO_PERIOD_MS', 1000, 60_000),
+      sloWarmUpMs: integer('ORRERY_SLO_WARM_UP_MS', 10_000, 600_000),
     },
   };
+}
+
+function metricsTokenFrom(token = ''): string | null {
+  if (token === '') return null;
+  if (!/^[A-Za-z0-9_-]{32,200}$/.test(token))
+    throw new ConfigError('ORRERY_METRICS_TOKEN: must have 32 to 200 characters of A-Z, a-z, 0-9, "_" and "-"');
+  return token;
+}
+
+function proxiesFrom(text = ''): string[] {
+  const proxies = text.split(',').flatMap((each) => each.trim() || []);
+  for (const proxy of proxies) {
+    try {
+      trustOf([proxy]);
+    } catch {
+      throw new ConfigError(
+        `ORRERY_TRUSTED_PROXIES: ${proxy} is neither an IP address nor a prefix such as 10.0.0.0/8`,
+      );
+    }
+  }
+  return proxies;
 }
 
 function tlsFrom(env: NodeJS.ProcessEnv): Config['tls'] {

@@ -9,16 +9,13 @@ import {
 import { ROUTES, type RouteDefinition } from '@orrery/contract';
 import type { FastifyReply } from 'fastify';
 import { from, lastValueFrom, type Observable } from 'rxjs';
+import { IdempotencyAnswers } from './idempotency-answers.js';
 import { newId, sha256 } from './ids.js';
 import { LOG, type Log } from './log.js';
+import { METRICS, type Metrics } from './metrics.js';
 import { badHeader, conflict, ProblemError } from './problem.js';
 import { STORE, type Store } from './redis.js';
-import { KEYS } from './redis-keys.js';
 import { type ApiRequest, routeOf } from './route.js';
-
-const KEEP_S = 86_400;
-/** Deletes KEYS[1] if it holds ARGV[1]. */
-const RELEASE = `if redis.call('get', KEYS[1]) == ARGV[1] then redis.call('del', KEYS[1]) end`;
 
 interface StoredAnswer {
   /** Distinguishes the claims of different requests. */
@@ -35,11 +32,15 @@ interface StoredAnswer {
 @Injectable()
 export class IdempotencyInterceptor implements NestInterceptor {
   private readonly atWork = new Set<string>();
+  private readonly answers: IdempotencyAnswers;
 
   constructor(
-    @Inject(STORE) private readonly store: Store,
+    @Inject(STORE) store: Store,
+    @Inject(METRICS) metrics: Metrics,
     @Inject(LOG) private readonly log: Log,
-  ) {}
+  ) {
+    this.answers = new IdempotencyAnswers(store, metrics);
+  }
 
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
     const name = routeOf(context);
@@ -51,54 +52,54 @@ export class IdempotencyInterceptor implements NestInterceptor {
     if (key.length < 1 || key.length > 200)
       throw badHeader(400, 'Idempotency-Key', 'must have 1 to 200 characters', 'bad-header');
     const reply = context.switchToHttp().getResponse<FastifyReply>();
-    const redisKey = KEYS.idempotency(sha256(`${request.session?.name}\n${request.url}\n${key}`));
+    const hash = sha256(`${request.session?.name}\n${request.url}\n${key}`);
     const bodyHash = sha256(JSON.stringify(request.body ?? null));
-    return from(this.once(redisKey, bodyHash, route.status, reply, () => lastValueFrom(next.handle())));
+    return from(this.once(hash, bodyHash, route.status, reply, () => lastValueFrom(next.handle())));
   }
 
   private async once(
-    redisKey: string,
+    hash: string,
     bodyHash: string,
     status: number,
     reply: FastifyReply,
     work: () => Promise<unknown>,
   ): Promise<unknown> {
-    if (this.atWork.has(redisKey)) throw conflict('A request with this Idempotency-Key is still in progress.');
-    this.atWork.add(redisKey);
+    if (this.atWork.has(hash)) throw conflict('A request with this Idempotency-Key is still in progress.');
+    this.atWork.add(hash);
     try {
       const claim: StoredAnswer = { claim: newId('claim'), body_hash: bodyHash, answer: null };
-      const known = await this.claim(redisKey, claim);
+      const known = await this.claim(hash, claim);
       if (known) {
         reply.status(known.status).headers(known.headers).header('idempotent-replayed', 'true');
         return known.body;
       }
       try {
         const body = await work();
-        await this.remember(redisKey, { ...claim, answer: { status, headers: headersOf(reply), body } });
+        await this.remember(hash, { ...claim, answer: { status, headers: headersOf(reply), body } });
         return body;
       } catch (error) {
-        if (changedNothing(error)) void this.release(redisKey, claim);
+        if (changedNothing(error)) void this.release(hash, claim);
         throw error;
       }
     } finally {
-      this.atWork.delete(redisKey);
+      this.atWork.delete(hash);
     }
   }
 
   /** Null: the request may proceed. Rejects if the key was used for another request, or its outcome is unknown. */
-  private async claim(redisKey: string, claim: StoredAnswer): Promise<StoredAnswer['answer']> {
-    let claimed: string | null;
+  private async claim(hash: string, claim: StoredAnswer): Promise<StoredAnswer['answer']> {
+    let found: string | null;
     try {
-      claimed = await this.store.redis.set(redisKey, JSON.stringify(claim), 'EX', KEEP_S, 'NX');
+      found = await this.answers.claim(hash, JSON.stringify(claim));
     } catch (error) {
-      void this.release(redisKey, claim);
+      void this.release(hash, claim);
       throw error;
     }
-    if (claimed) return null;
-    const stored = await this.store.json<StoredAnswer>(redisKey);
-    if (stored && stored.body_hash !== claim.body_hash)
+    if (found === null) return null;
+    const stored = JSON.parse(found) as StoredAnswer;
+    if (stored.body_hash !== claim.body_hash)
       throw badHeader(422, 'Idempotency-Key', 'was used with another body', 'key-reused');
-    if (!stored?.answer)
+    if (!stored.answer)
       throw conflict(
         'The outcome of the request with this Idempotency-Key is unknown; read the resource, and use another key to repeat it.',
       );
@@ -106,18 +107,18 @@ export class IdempotencyInterceptor implements NestInterceptor {
   }
 
   /** Best effort: if this is not written, a repetition is refused. */
-  private async remember(redisKey: string, done: StoredAnswer): Promise<void> {
+  private async remember(hash: string, done: StoredAnswer): Promise<void> {
     try {
-      await this.store.redis.set(redisKey, JSON.stringify(done), 'EX', KEEP_S);
+      await this.answers.replace(hash, JSON.stringify(done));
     } catch (error) {
       this.log.warn({ error: (error as Error).message }, 'response not stored for its Idempotency-Key');
     }
   }
 
   /** Not awaited: later uses of the key are queued behind it. */
-  private async release(redisKey: string, claim: StoredAnswer): Promise<void> {
+  private async release(hash: string, claim: StoredAnswer): Promise<void> {
     try {
-      await this.store.redis.eval(RELEASE, 1, redisKey, JSON.stringify(claim));
+      await this.answers.release(hash, JSON.stringify(claim));
     } catch (error) {
       this.log.warn({ error: (error as Error).message }, 'Idempotency-Key not released; it stays in use for a day');
     }

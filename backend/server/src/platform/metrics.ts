@@ -44,6 +44,16 @@ export class Metrics {
     help: 'Samples dropped because the limit of keys was reached',
     registers: [this.registry],
   });
+  readonly samplesForeign = new Counter({
+    name: 'orrery_samples_foreign_total',
+    help: 'Samples of agents about parts that their node does not run',
+    registers: [this.registry],
+  });
+  readonly answersEvicted = new Counter({
+    name: 'orrery_idempotency_answers_evicted_total',
+    help: 'Answers to requests with an Idempotency-Key forgotten before a day was over, because there were too many',
+    registers: [this.registry],
+  });
   readonly streamClients = new Gauge({
     name: 'orrery_stream_clients',
     help: 'Connected consoles',
@@ -57,6 +67,26 @@ export class Metrics {
   readonly streamCut = new Counter({
     name: 'orrery_stream_clients_cut_total',
     help: 'Consoles disconnected because they did not read',
+    registers: [this.registry],
+  });
+  readonly guests = new Gauge({
+    name: 'orrery_guests',
+    help: 'Connections that have not signed in yet',
+    registers: [this.registry],
+  });
+  readonly guestsEvicted = new Counter({
+    name: 'orrery_guests_evicted_total',
+    help: 'Connections closed before they signed in, because others needed their place',
+    registers: [this.registry],
+  });
+  readonly agentsSlowed = new Counter({
+    name: 'orrery_agents_slowed_total',
+    help: 'Times that an agent sent more than it may and was read more slowly',
+    registers: [this.registry],
+  });
+  readonly agentEventsDropped = new Counter({
+    name: 'orrery_agent_events_dropped_total',
+    help: 'Events of agents that were not recorded because they sent too many',
     registers: [this.registry],
   });
   readonly agents = new Gauge({

@@ -1,22 +1,51 @@
 import type { FastifyReply } from 'fastify';
+import { z } from 'zod';
+import { BadSelection, matches, parseFields, parseFilter, requireAttribute, select } from './attribute-filter.js';
 import { ProblemError } from './problem.js';
 
 export interface PageQuery {
   readonly limit: number;
   readonly nextpage_opaque_marker?: string;
+  readonly filter?: string;
+  readonly fields?: string;
 }
 
 /**
- * One page of `items`, which have a stable order and distinct ids. The marker is the last id that was sent; if that item is
- * gone, the page begins at its former position.
+ * One page of the items that match the filter, each with the selected attributes only. Items have a stable order and
+ * distinct ids. The marker is the last id that was sent; if that item is gone, the page begins at its former position.
  */
-export function pageOf<T>(items: readonly T[], query: PageQuery, idOf: (item: T) => string, reply: FastifyReply) {
+export function pageOf<T>(all: readonly T[], query: PageQuery, idOf: (item: T) => string, reply: FastifyReply) {
+  const terms = query.filter === undefined ? [] : parseFilter(query.filter);
+  const items = terms.length === 0 ? all : all.filter((item) => matches(item, terms));
   const start = query.nextpage_opaque_marker ? afterMarker(items, readMarker(query.nextpage_opaque_marker), idOf) : 0;
   const page = items.slice(start, start + query.limit);
   const last = page.at(-1);
   if (last !== undefined && start + page.length < items.length)
     linkNext(reply, makeMarker(`${start + page.length}/${idOf(last)}`));
-  return { items: page, total: items.length };
+  const fields = query.fields === undefined ? null : parseFields(query.fields);
+  return { items: fields ? page.map((item) => select(item, fields) as T) : page, total: items.length };
+}
+
+/** Throws 400 that names the parameter and the attribute, unless items of the list can have what filter and fields name. */
+export function requireSelection(response: z.ZodType | undefined, query: Partial<PageQuery> | undefined): void {
+  const list = response instanceof z.ZodObject ? response.shape.items : undefined;
+  if (!(list instanceof z.ZodArray)) return;
+  const item = list.element as z.ZodType;
+  const checks = {
+    filter: (text: string) => parseFilter(text).map(({ attribute }) => attribute),
+    fields: parseFields,
+  };
+  for (const name of ['filter', 'fields'] as const) {
+    const text = query?.[name];
+    if (text === undefined) continue;
+    try {
+      for (const path of checks[name](text)) requireAttribute(item, path);
+    } catch (error) {
+      if (!(error instanceof BadSelection)) throw error;
+      const detail = error.message;
+      throw new ProblemError(400, `${name} ${detail}.`, [{ pointer: `/${name}`, detail, code: 'bad-selection' }]);
+    }
+  }
 }
 
 export function makeMarker(text: string): string {

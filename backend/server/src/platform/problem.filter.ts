@@ -3,11 +3,13 @@ import { API_PREFIX, ROUTES } from '@orrery/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Log } from './log.js';
 import { PROBLEM_TYPE, ProblemError, problemBody, unavailable } from './problem.js';
-import { isStoreAway } from './redis.js';
+import { isStoreAway, type Store } from './redis.js';
 
 /** Maximum bytes of a refused body that are read and discarded. */
 const DISCARD_BYTES = 64 * 1024 * 1024;
 const DISCARD_MS = 2000;
+/** The same for a client without a session. */
+const STRANGER_BYTES = 64 * 1024;
 
 const ADDRESSES = Object.values(ROUTES).map((route) => ({
   method: route.method,
@@ -19,6 +21,7 @@ const ADDRESSES = Object.values(ROUTES).map((route) => ({
 export class ProblemFilter implements ExceptionFilter {
   constructor(
     private readonly log: Log,
+    private readonly store: Pick<Store, 'whyAway'>,
     private readonly consolePage: (reply: FastifyReply) => boolean,
   ) {}
 
@@ -30,26 +33,43 @@ export class ProblemFilter implements ExceptionFilter {
       this.log.warn({ request_id: request.id, error: String(error) }, 'failed after the answer began');
       return;
     }
-    const problem = toProblem(error, request);
+    const problem = isStoreAway(error)
+      ? unavailable(`${this.store.whyAway(error)}; try again.`)
+      : toProblem(error, request);
     if (problem.status === 404 && wantsPage(request) && this.consolePage(reply)) return;
     if (problem.status === 500) this.log.error({ request_id: request.id, url: request.url, error }, 'request failed');
     const path = request.url.split('?')[0]!;
+    const unread = !request.raw.complete;
     const answer = () =>
       void reply
         .status(problem.status)
         .headers(problem.headers)
+        .headers(unread ? { connection: 'close' } : {})
         .header('content-type', PROBLEM_TYPE)
         .send(JSON.stringify(problemBody(problem, path, request.id)));
-    if (problem.status === 413) void restDiscarded(request).then(answer);
-    else answer();
+    if (!unread) answer();
+    else if (problem.status === 401) answerFirst(request, answer);
+    else void restDiscarded(request, DISCARD_BYTES).then(answer);
   }
+}
+
+/** Answers before the body arrives, and closes the connection once a little of it was discarded. */
+function answerFirst(request: FastifyRequest, answer: () => void): void {
+  const { socket } = request.raw;
+  const discarded = restDiscarded(request, STRANGER_BYTES);
+  // Node calls it when the answer is written, and would reset the connection while the client still writes.
+  socket.destroySoon = () => {
+    socket.end();
+    void discarded.then(() => socket.destroy());
+  };
+  answer();
 }
 
 /**
  * Reads and discards a refused body, up to a limit of bytes and time: closing the connection while the client still writes
  * would lose the response (RFC 9112 9.6).
  */
-function restDiscarded({ raw }: FastifyRequest): Promise<void> {
+function restDiscarded({ raw }: FastifyRequest, most: number): Promise<void> {
   return new Promise((resolve) => {
     if (raw.complete || raw.destroyed) return resolve();
     let bytes = 0;
@@ -63,7 +83,7 @@ function restDiscarded({ raw }: FastifyRequest): Promise<void> {
     raw.once('close', done);
     raw.on('data', (chunk: Buffer) => {
       bytes += chunk.length;
-      if (bytes > DISCARD_BYTES) done();
+      if (bytes > most) done();
     });
     raw.resume();
   });
@@ -81,12 +101,12 @@ function toProblem(error: unknown, request: FastifyRequest): ProblemError {
     return new ProblemError(404, `There is nothing at ${path}.`);
   }
   const { statusCode, code, message } = error as { statusCode?: number; code?: string; message: string };
-  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return new ProblemError(413, 'The body is larger than 1 MB.');
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE')
+    return new ProblemError(413, `The body is larger than ${(request.routeOptions.bodyLimit / 1024).toFixed(0)} kB.`);
   if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE')
     return new ProblemError(415, `The media type ${request.headers['content-type']} is not supported.`);
   if (statusCode && statusCode >= 400 && statusCode < 500) return new ProblemError(statusCode, message);
   if (error instanceof SyntaxError) return new ProblemError(400, `The body is not JSON: ${message}`);
-  if (isStoreAway(error)) return unavailable('The store is restarting; try again.');
   return new ProblemError(500, 'Internal error; see the server log under the request id.');
 }
 

@@ -14,6 +14,7 @@ const TITLES: Record<number, string> = {
   414: 'Address too long',
   415: 'Unsupported media type',
   422: 'Invalid content',
+  428: 'Precondition required',
   429: 'Too many attempts',
   431: 'Headers too large',
   500: 'Internal error',

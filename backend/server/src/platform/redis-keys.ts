@@ -15,6 +15,11 @@ export const KEYS = {
   session: (hash: string) => `orrery:auth:session:${hash}`,
   /** string with expiry: answer to a request by the SHA-256 of caller, route and Idempotency-Key. */
   idempotency: (hash: string) => `orrery:idempotency:${hash}`,
+  /** sorted set: keys of these answers by the time of their last use in ms. */
+  idempotencyOrder: 'orrery:idempotency:order',
+  /** hash: bytes of each of these answers; string: their sum. */
+  idempotencySizes: 'orrery:idempotency:sizes',
+  idempotencyBytes: 'orrery:idempotency:bytes',
   /** string with expiry: what a one-time join token is for, by the SHA-256 of the token. */
   joinToken: (hash: string) => `orrery:nodes:join:${hash}`,
   /** string: time in ms of the server's last heartbeat. */
@@ -52,6 +57,8 @@ export const KEYS = {
   scenarioRuns: `${project}:scenario-runs`,
   /** durable collection, by run: what the run created and has not been removed yet (scenarios/ledger.ts). */
   scenarioMade: `${project}:scenario-made`,
+  /** string: the Calibration in use. */
+  calibration: `${project}:calibration`,
   /** durable collection of Lease, by claim and resource. */
   leases: `${project}:leases`,
   /** durable collection of PausedLoop, by loop. */

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdir, rm } from 'node:fs/promises';
+import { mkdir, rm, statfs } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,10 +8,32 @@ import { BoundedLog } from './bounded-log.js';
 import type { Log } from './log.js';
 
 const START_TIMEOUT_MS = 30_000;
+const BEAT_MS = 1000;
+/** A Redis that runs but has not answered for so long is replaced. */
+const HUNG_MS = 5000;
+/** A Redis that ran this long is restarted at once. */
+const STEADY_MS = 10_000;
+const FIRST_DELAY_MS = 50;
+const LAST_DELAY_MS = 30_000;
+/** Room without which Redis is not started. */
+const LEAST_DISK_BYTES = 16 * 1024 ** 2;
+
+export interface RedisSettings {
+  /** Redis refuses changes beyond it; nothing is evicted. */
+  readonly maxMemoryBytes: number;
+  /** Bytes that this user can still write to the file system of a directory. */
+  readonly freeBytes: (directory: string) => Promise<number>;
+  readonly diskCheckMs: number;
+}
+
+export async function freeBytes(directory: string): Promise<number> {
+  const { bavail, bsize } = await statfs(directory);
+  return bavail * bsize;
+}
 const SETPRIV = '/usr/bin/setpriv';
 
 /**
- * A private Redis on a unix socket, restarted if it dies and killed by the kernel if this process dies.
+ * A private Redis on a unix socket, restarted if it dies or hangs, and killed by the kernel if this process dies.
  *
  * `appendfsync always`: with `everysec` Redis acknowledges writes that it may keep in memory for up to two seconds while a
  * background fsync is slow; a kill would lose acknowledged writes. The write rate here is low
@@ -20,16 +42,20 @@ const SETPRIV = '/usr/bin/setpriv';
 export class RedisServer {
   readonly socketPath: string;
   restarts = 0;
+  /** Why it is not running and not tried, or null. */
+  fault: string | null = null;
   private child: ChildProcess | null = null;
   private exited: Promise<void> = Promise.resolve();
   private readonly ownLog: BoundedLog;
   private readonly stopping = new AbortController();
-  private keeping: Promise<void> = Promise.resolve();
+  private keeping: Promise<unknown> = Promise.resolve();
+  private ready = false;
 
   constructor(
     runDir: string,
-    private readonly dataDir: string,
+    readonly dataDir: string,
     private readonly log: Log,
+    private readonly settings: RedisSettings,
   ) {
     this.socketPath = join(runDir, 'redis.sock');
     this.ownLog = new BoundedLog(join(dataDir, 'redis.log'));
@@ -50,7 +76,7 @@ export class RedisServer {
     }
     await this.launch();
     this.ownLog.watch();
-    this.keeping = this.keep();
+    this.keeping = Promise.all([this.keep(), this.endHung()]);
   }
 
   async stop(): Promise<void> {
@@ -80,6 +106,7 @@ export class RedisServer {
       void logFile.close();
     }
     this.child = child;
+    this.ready = false;
     let ended = false;
     this.exited = new Promise((resolve) => {
       child.once('error', (error) => {
@@ -93,35 +120,80 @@ export class RedisServer {
         resolve();
       });
     });
-    const deadline = Date.now() + START_TIMEOUT_MS;
+    const deadline = performance.now() + START_TIMEOUT_MS;
     while (!(await answers(this.socketPath))) {
-      if (ended || Date.now() > deadline) {
+      if (ended || performance.now() > deadline) {
         child.kill('SIGKILL');
         await this.exited;
         throw new Error(`Redis did not start; see ${this.ownLog.path} (is redis-server installed?)`);
       }
       await sleep(10);
     }
+    this.ready = true;
   }
 
-  /** Restarts Redis whenever it exits, one at a time, because two would write the same append-only file. */
+  /**
+   * Restarts Redis whenever it exits, one at a time, because two would write the same append-only file: at once if it ran
+   * for a while, later if it ended soon, and not before its disk has room.
+   */
   private async keep(): Promise<void> {
     const { signal } = this.stopping;
+    const wait = (ms: number) => sleep(ms, undefined, { signal }).catch(() => undefined);
+    let delay = 0;
     while (!signal.aborted) {
+      const startedMs = performance.now();
       await this.exited;
       if (signal.aborted) return;
+      if (performance.now() - startedMs > STEADY_MS) delay = 0;
+      await this.untilDiskHasRoom(wait);
       this.restarts++;
-      for (let delay = 50; !signal.aborted; delay = Math.min(delay * 2, 2000)) {
+      for (;;) {
+        if (delay > 0) await wait(delay);
+        if (signal.aborted) return;
+        delay = Math.min(Math.max(delay * 2, FIRST_DELAY_MS), LAST_DELAY_MS);
         try {
           await this.launch();
           break;
         } catch (error) {
           if (signal.aborted) return;
           this.log.error({ error: (error as Error).message }, 'Redis does not restart');
-          await sleep(delay, undefined, { signal }).catch(() => undefined);
         }
       }
     }
+  }
+
+  /** Kills a Redis that is ready and then no longer answers, so that it is restarted. */
+  private async endHung(): Promise<void> {
+    const { signal } = this.stopping;
+    let child = this.child;
+    let answeredMs = performance.now();
+    while (!signal.aborted) {
+      await sleep(BEAT_MS, undefined, { signal }).catch(() => undefined);
+      if (signal.aborted) return;
+      if (child !== this.child || !this.ready || (await answers(this.socketPath))) {
+        child = this.child;
+        answeredMs = performance.now();
+      } else if (performance.now() - answeredMs >= HUNG_MS) {
+        this.log.error(`Redis has not answered for ${HUNG_MS / 1000} s and is replaced`);
+        this.ready = false;
+        child?.kill('SIGKILL');
+      }
+    }
+  }
+
+  /** With a full disk every start would end at the first write. */
+  private async untilDiskHasRoom(wait: (ms: number) => Promise<unknown>): Promise<void> {
+    while (!this.stopping.signal.aborted) {
+      const free = await this.settings.freeBytes(this.dataDir).catch(() => null);
+      if (free === null || free >= LEAST_DISK_BYTES) break;
+      // Told once: the log may be on the same disk.
+      if (this.fault === null) {
+        this.fault = `the disk of ${this.dataDir} is full; Redis starts again when it has ${LEAST_DISK_BYTES / 1024 ** 2} MB`;
+        this.log.error(this.fault);
+      }
+      await wait(this.settings.diskCheckMs);
+    }
+    this.fault = null;
   }
 
   private options(): string[] {
@@ -133,6 +205,7 @@ export class RedisServer {
       save: '',
       appendonly: 'yes',
       appendfsync: 'always',
+      maxmemory: String(this.settings.maxMemoryBytes),
       'maxmemory-policy': 'noeviction',
       loglevel: 'warning',
       'shutdown-on-sigterm': 'default',
@@ -151,6 +224,7 @@ function answers(path: string): Promise<boolean> {
     };
     socket.setTimeout(2000, () => finish(false));
     socket.once('error', () => finish(false));
+    socket.once('close', () => finish(false));
     socket.once('connect', () => socket.write('PING\r\n'));
     socket.once('data', (data) => finish(/^[+-]/.test(data.toString())));
   });

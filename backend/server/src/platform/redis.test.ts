@@ -1,9 +1,13 @@
 import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { Redis, type RedisOptions } from 'ioredis';
-import { expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { until } from '../testing/wait.js';
+import { configFrom } from './config.js';
+import { makeLog } from './log.js';
 import { conflict, ProblemError, unavailable } from './problem.js';
-import { isPassing, isStoreAway } from './redis.js';
+import { isPassing, isStoreAway, Store } from './redis.js';
 
 /** The error of a command when the server treats its connections like this. */
 async function errorOf(serve: (socket: Socket) => void, options: RedisOptions): Promise<unknown> {
@@ -42,4 +46,49 @@ it('an error of another absent dependency is transient; a refusal or internal er
   expect(String(wrongType)).toContain('WRONGTYPE');
   const lasting = [wrongType, conflict('taken'), new TypeError('x is undefined'), 'text'];
   expect(lasting.map(isPassing)).toEqual([false, false, false, false]);
+});
+
+describe('a transaction that Redis refuses', () => {
+  let folder: string;
+  let store: Store;
+  beforeEach(async () => {
+    folder = mkdtempSync('/tmp/orrery-t-');
+    store = await Store.open(configFrom({ ORRERY_RUN_DIR: folder, ORRERY_STATE_DIR: folder }), makeLog('silent'));
+  });
+  afterEach(async () => {
+    // A Redis that cannot save does not stop.
+    await store.redis.config('SET', 'save', '');
+    await store.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const refusal = () =>
+    store.transact((transaction) => transaction.set('key', 'value')).catch((error: unknown) => error);
+
+  it.each([
+    ['its memory has reached its limit', async () => void (await store.redis.config('SET', 'maxmemory', '1'))],
+    [
+      'it cannot write to its disk',
+      async () => {
+        mkdirSync(`${folder}/redis/dump.rdb`);
+        await store.redis.config('SET', 'save', '3600 1');
+        await store.redis.bgsave();
+        await until('it fails', async () => /bgsave_status:err/.test(await store.redis.info('persistence')));
+      },
+    ],
+    ['its Redis is a replica', async () => void (await store.redis.replicaof('127.0.0.1', 9))],
+  ])('says why, because that may pass: %s', async (why, provoke) => {
+    await provoke();
+    expect(await refusal()).toMatchObject({ status: 503, message: expect.stringContaining(why) });
+    const single: unknown = await store.redis.set('key', 'value').catch((error: unknown) => error);
+    expect([isStoreAway(single), store.whyAway(single)]).toEqual([true, expect.stringContaining(why)]);
+  });
+
+  it('is an internal error if a command is wrong', async () => {
+    const error: unknown = await store
+      .transact((transaction) => void transaction.call('nonsense'))
+      .catch((reason: unknown) => reason);
+    expect(error).not.toBeInstanceOf(ProblemError);
+    expect(String(error)).toContain("unknown command 'nonsense'");
+    expect([isStoreAway(error), isPassing(error)]).toEqual([false, false]);
+  });
 });

@@ -3,7 +3,8 @@ import { type ChainableCommander, Redis, type RedisOptions } from 'ioredis';
 import type { Config } from './config.js';
 import type { Log } from './log.js';
 import { ProblemError, unavailable } from './problem.js';
-import { RedisServer } from './redis-server.js';
+import { freeBytes, RedisServer } from './redis-server.js';
+import type { StoreRoom } from './store-pressure.js';
 
 export const STORE = Symbol('Store');
 export type Transaction = ChainableCommander;
@@ -33,7 +34,11 @@ export class Store {
       await store.redis.ping();
       return store;
     }
-    const server = new RedisServer(config.runDir, join(config.stateDir, 'redis'), log);
+    const server = new RedisServer(config.runDir, join(config.stateDir, 'redis'), log, {
+      maxMemoryBytes: config.storeMemoryBytes,
+      freeBytes,
+      diskCheckMs: 1000,
+    });
     await server.start();
     const store = new Store(server, { url: null, path: server.socketPath }, log);
     await store.redis.ping();
@@ -47,7 +52,7 @@ export class Store {
     return connection;
   }
 
-  /** Atomic. Throws 503 if the outcome is unknown or Redis is away. */
+  /** Atomic. Throws 503 if the outcome is unknown, or if Redis is away or takes no changes. */
   async transact(fill: (transaction: Transaction) => void): Promise<unknown[]> {
     const transaction = this.redis.multi();
     fill(transaction);
@@ -55,12 +60,30 @@ export class Store {
     try {
       results = await transaction.exec();
     } catch (error) {
-      this.log.warn({ error: (error as Error).message }, 'transaction failed');
-      throw unavailable('The store is restarting; read the resource before you try again.');
+      const { message } = causeOf(error as Error);
+      this.log.warn({ error: message }, 'transaction failed');
+      if (isAborted(error) && !isStoreAway(error)) throw new Error(message, { cause: error });
+      throw unavailable(`${this.whyAway(error)}; read the resource before you try again.`);
     }
     const failed = results?.find(([error]) => error);
     if (!results || failed) throw failed?.[0] ?? new Error('Connection is closed.');
     return results.map(([, value]) => value);
+  }
+
+  /** What a caller can be told about a store that is away or takes no changes. */
+  whyAway(error: unknown): string {
+    if (this.server?.fault) return `The store is stopped: ${this.server.fault}`;
+    return refusalOf(error) ?? 'The store is restarting';
+  }
+
+  async room(): Promise<StoreRoom> {
+    const memory = await this.redis.info('memory');
+    const figure = (name: string) => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(memory)?.[1] ?? 0);
+    return {
+      free_disk_bytes: this.server ? await freeBytes(this.server.dataDir) : null,
+      used_memory_bytes: figure('used_memory'),
+      max_memory_bytes: figure('maxmemory') || null,
+    };
   }
 
   async json<T>(key: string): Promise<T | null> {
@@ -94,11 +117,30 @@ export class Store {
 
 /** Messages of ioredis, of this file and of a Redis that is loading its files. */
 const AWAY = /Connection is closed|Command timed out|Command aborted|^LOADING /;
+/** Why Redis takes no changes at all, by its error codes. */
+const REFUSALS: readonly (readonly [code: RegExp, why: string])[] = [
+  [/^OOM /, 'The store is full: its memory has reached its limit'],
+  [/^MISCONF /, 'The store takes no changes: it cannot write to its disk'],
+  [/^READONLY /, 'The store takes no changes: its Redis is a replica'],
+];
 
-/** Whether an error only means that Redis is away, loading or did not answer: a retry may succeed. */
+function refusalOf(error: unknown): string | null {
+  if (!(error instanceof Error)) return null;
+  const { message } = causeOf(error);
+  return REFUSALS.find(([code]) => code.test(message))?.[1] ?? null;
+}
+
+const isAborted = (error: unknown) => error instanceof Error && error.message.startsWith('EXECABORT');
+
+/** What Redis said to the first command of a transaction that it refused to queue; of other errors, the error itself. */
+function causeOf(error: Error): Error {
+  return (isAborted(error) && (error as { previousErrors?: Error[] }).previousErrors?.[0]) || error;
+}
+
+/** Whether an error only means that Redis is away, loading, takes no changes or did not answer: a retry may succeed. */
 export function isStoreAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
-  return error.name === 'MaxRetriesPerRequestError' || AWAY.test(error.message);
+  return error.name === 'MaxRetriesPerRequestError' || AWAY.test(causeOf(error).message) || refusalOf(error) !== null;
 }
 
 /** Whether an error is transient, caused by an absent dependency such as a restarting store rather than by the request. */

@@ -11,6 +11,8 @@ import {
 } from '@nestjs/common';
 import { ROUTES, type RouteDefinition, type RouteInput, type RouteName, type SessionInfo } from '@orrery/contract';
 import type { FastifyRequest } from 'fastify';
+import { requireSelection } from './paging.js';
+import type { Precondition } from './precondition.js';
 import { parseOrRefuse } from './problem.js';
 
 const ROUTE = Symbol('Route');
@@ -38,9 +40,11 @@ export const Input = createParamDecorator((_: unknown, context: ExecutionContext
   const route: RouteDefinition = ROUTES[routeOf(context)!];
   const part = (schema: RouteDefinition['body'], value: unknown, status: 400 | 422) =>
     schema ? parseOrRefuse(schema, value, status) : undefined;
+  const query = part(route.query, request.query, 400) as Record<string, string> | undefined;
+  requireSelection(route.response, query);
   return {
     params: part(route.params, request.params, 400),
-    query: part(route.query, request.query, 400),
+    query,
     body: part(route.body, request.body, 422),
   } as RouteInput<RouteName>;
 });
@@ -50,10 +54,11 @@ export const Caller = createParamDecorator(
   (_: unknown, context: ExecutionContext): SessionInfo => context.switchToHttp().getRequest<ApiRequest>().session!,
 );
 
-/** The revision required by `If-Match`; null: any. */
-export const IfMatch = createParamDecorator((_: unknown, context: ExecutionContext): string | null => {
+/** What `If-Match` requires. */
+export const IfMatch = createParamDecorator((_: unknown, context: ExecutionContext): Precondition => {
   const value = context.switchToHttp().getRequest<FastifyRequest>().headers['if-match'];
-  return value === undefined || value === '*' ? null : value.replace(/^W\//, '').replaceAll('"', '');
+  if (value === undefined) return undefined;
+  return value === '*' ? null : value.replace(/^W\//, '').replaceAll('"', '');
 });
 
 export function etagOf(revision: number): string {

@@ -3,7 +3,7 @@ import type { Store } from './redis.js';
 import { KEYS } from './redis-keys.js';
 
 /** Raised on changes of the storage format that this server cannot migrate. */
-const STATE_VERSION = '2';
+const STATE_VERSION = '3';
 
 /**
  * Marks new state with the version of its format. Throws if the store has state of another version, which is left

@@ -27,5 +27,6 @@ export interface ChainStore {
     by: string,
     work: (publication: Publication) => Promise<T>,
   ): Promise<T>;
-  problemsOf(definition: ChainDefinition): ChainProblem[];
+  /** Throws 503 if too many checks wait. */
+  problemsOf(definition: ChainDefinition): Promise<ChainProblem[]>;
 }

@@ -1,4 +1,4 @@
-import type { Operation, Plan, PlanRequest } from '@orrery/contract';
+import type { Operation, PlanRequest } from '@orrery/contract';
 
 export const DEPLOYER = Symbol('Deployer');
 
@@ -9,14 +9,11 @@ export interface Deployer {
   /**
    * Plans a change of what runs and accepts it as an operation with that id; an id that was accepted already gives its
    * operation, so that asking again after a restart changes nothing twice. Throws 409 and 422 with the reasons where the
-   * plan cannot be made or applied. `before`: the plan that is still in force where the newest accepted one did not come
-   * about.
+   * plan cannot be made or applied.
    */
-  change(
-    request: PlanChange,
-    operation: Pick<Operation, 'id' | 'kind' | 'by'>,
-    before?: Plan | null,
-  ): Promise<Operation>;
+  change(request: PlanChange, operation: Pick<Operation, 'id' | 'kind' | 'by'>): Promise<Operation>;
+  /** Takes an operation back that is not over, so that it ends without effect; one that is over stays as it is. */
+  takeBack(id: string, why: string, by: string): Promise<void>;
   /** Accepted operations that have not finished, the running one first. */
   underWay(): readonly Operation[];
   /** The latest state of a recently accepted operation. */

@@ -1,12 +1,40 @@
-import type { FabricSpec } from '@orrery/contract';
+import type { FabricRule, FabricSpec } from '@orrery/contract';
 
 export const FABRIC = Symbol('FabricDriver');
 export const FABRIC_VIEW = Symbol('FabricView');
 
+/** What an operation makes of the rules, whatever phase it is in. */
+export interface RuleChange {
+  /** In force. */
+  readonly before: readonly FabricRule[];
+  readonly after: readonly FabricRule[];
+}
+
+export interface FabricWait {
+  readonly signal: AbortSignal;
+  /** `all`: of the switches that carry the change; `able`: those of them that are connected and do not fail. */
+  readonly for: 'all' | 'able';
+}
+
 /** The switches between the servers. */
 export interface FabricDriver {
-  /** Resolves when the rules are installed; from then on they are maintained. Rejects with the error, and on abort. */
-  apply(spec: FabricSpec, signal: AbortSignal): Promise<void>;
+  /** Switches with entries, before or after, of a chain whose rules change. */
+  carriersOf(change: RuleChange): ReadonlySet<string>;
+  /**
+   * Tells every switch its rules of the spec, and maintains them. Resolves when the carriers of the change have installed them.
+   * Rejects with the error, with SwitchesAway as soon as only switches are missing whose agents are away, and on abort.
+   */
+  apply(spec: FabricSpec, change: RuleChange, wait: FabricWait): Promise<void>;
+}
+
+/** Only switches whose agents are not connected have not installed their rules. */
+export class SwitchesAway extends Error {
+  constructor(
+    readonly switches: readonly string[],
+    message: string,
+  ) {
+    super(message);
+  }
 }
 
 /** State of the switches, for other modules. */

@@ -7,5 +7,5 @@ export type LoadMetric = LoadThreshold['metric'];
 /** Loads of NFs. */
 export interface NfLoads {
   /** Sum over all running instances of the NF over the last seconds; null: no recent measurement. */
-  of(nf: NfRef, metric: LoadMetric, nowMs: number): number | null;
+  of(nf: NfRef, metric: LoadMetric): number | null;
 }

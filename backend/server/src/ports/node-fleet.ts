@@ -21,7 +21,10 @@ export interface NodeFleet {
   status(node: string): NodeStatus | undefined;
   /** The agent's last report; null: none. */
   observed(node: string): Observed | null;
+  /** Whether its agent has been heard lately; one whose process has just ended counts, so that it may be started anew. */
   isConnected(node: string): boolean;
+  /** Whether its agent has a connection now: if not, `observed` may be of a process that has ended. */
+  hasConnection(node: string): boolean;
   originOf(node: string): Origin;
   /** The agent's description of a board at its last connection; null: none. */
   boardOf(node: string, board: string): BoardDescription | null;
@@ -46,7 +49,11 @@ export interface NodeFleet {
     params: Record<string, unknown>,
     signal?: AbortSignal,
   ): Promise<unknown>;
-  issueJoinToken(node: string): Promise<JoinToken>;
+  /** Whether the infrastructure has the node: no other may join. */
+  isKnown(node: string): boolean;
+  issueJoinToken(node: string, actor: string): Promise<JoinToken>;
+  /** Throws 404 if the node has no credential, 409 if it is emulated. */
+  revokeCredential(node: string, actor: string): Promise<void>;
   /** Called with the node whose connection or report has changed. */
   onChange(listener: (node: string) => void): void;
 }

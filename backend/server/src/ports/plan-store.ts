@@ -7,9 +7,6 @@ export interface PlanStore {
   get(id: string): Promise<Plan>;
   /** What `make` would return, without storing it. Until something changes, `make` then returns this same plan. */
   lookAhead(request: PlanRequest, base: Plan | null): Promise<Plan>;
-  /**
-   * Plans on top of `base`, the plan in effect once every accepted operation is done, and stores the result. If `base` was
-   * not applied, instances of the plan `before` it are kept, too.
-   */
-  make(request: PlanRequest, base: Plan | null, before?: Plan | null): Promise<Plan>;
+  /** Plans on top of `base`, the plan in effect once every accepted operation is done, and stores the result. */
+  make(request: PlanRequest, base: Plan | null): Promise<Plan>;
 }

@@ -31,6 +31,8 @@ export interface ExitWindow {
   readonly latency_ns: SparseHistogram;
   /** How much of the window was measured. */
   readonly covered_s: number;
+  /** For how long what runs now has carried packets: since the first one after the chain or its places changed. */
+  readonly steady_s: number;
   readonly origin: Origin;
 }
 
@@ -39,7 +41,10 @@ export interface Telemetry {
   counters(): InstanceSample[];
   /** The latest counters of a switch's entries; null: none since the server started. */
   switchCounters(id: string): SwitchSamples | null;
+  /** Points from the time `sinceMs` on. */
   series(keys: readonly string[], sinceMs: number): Series[];
+  /** The latest value, if it arrived within this time by the monotonic clock; null: it did not. */
+  newest(key: string, withinMs: number): number | null;
   window(chainId: string, seconds: number): ExitWindow | null;
   onSamples(listener: (samples: readonly Sample[], links: readonly LinkSample[]) => void): void;
   /** Called when packets leave a chain, with the time by this clock at which that was known. */

@@ -20,6 +20,8 @@ export interface CallOptions {
   readonly query?: Record<string, string | number>;
   readonly body?: unknown;
   readonly headers?: Record<string, string>;
+  /** By default PUT sends `If-Match: *` where `headers` have no other. */
+  readonly withoutIfMatch?: boolean;
 }
 
 /** Calls the API and validates each response against the contract. */
@@ -47,6 +49,7 @@ export class ApiClient {
       method: route.method,
       headers: {
         ...(this.token ? { authorization: `Bearer ${this.token}` } : {}),
+        ...(route.method === 'PUT' && route.etag && !options.withoutIfMatch ? { 'if-match': '*' } : {}),
         ...(options.body === undefined ? {} : { 'content-type': 'application/json' }),
         ...options.headers,
       },

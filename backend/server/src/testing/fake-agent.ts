@@ -21,6 +21,7 @@ const IDLE: Observed = {
   instances: [],
   boards: [],
   error: null,
+  troubles: [],
 };
 
 /** Speaks the agent protocol. Converges immediately unless `hold` is set. */
@@ -40,6 +41,8 @@ export class FakeAgent {
   boards: Record<string, number> = {};
   /** Slots (`board/slot`) that do not work; below, instances that cannot be loaded, with the reason. */
   readonly faulty = new Set<string>();
+  /** Slots that load again what they ran. */
+  readonly reloading = new Set<string>();
   readonly loadErrors = new Map<string, string>();
   lastLoad: LoadResult | null = null;
   /** Instances that never become ready. */
@@ -117,7 +120,9 @@ export class FakeAgent {
       return;
     }
     const failing = spec.instances.flatMap(({ id }) => this.loadErrors.get(id) ?? []);
-    const lost = spec.instances.some(({ board }) => board && this.faulty.has(`${board.board}/${board.slot}`));
+    const lost = spec.instances.some(
+      ({ board }) => board && [this.faulty, this.reloading].some((it) => it.has(`${board.board}/${board.slot}`)),
+    );
     const instances = spec.instances.map(({ id }) => ({ id, state: 'running' as const, detail: null }));
     const seen = { ...IDLE, instances, boards: this.observedBoards(spec) };
     if (failing.length > 0)
@@ -137,12 +142,14 @@ export class FakeAgent {
       slots: Array.from({ length: count }, (_, slot) => {
         const user = spec.instances.find(({ board }) => board?.board === id && board.slot === slot);
         const broken = this.faulty.has(`${id}/${slot}`);
+        const reloads = this.reloading.has(`${id}/${slot}`);
         return {
           slot,
-          state: broken ? 'faulty' : user ? 'active' : 'empty',
+          state: broken ? 'faulty' : user ? (reloads ? 'loading' : 'active') : 'empty',
           module: user?.nf ?? null,
           instance_id: user?.id ?? null,
           load: null,
+          reloads: reloads && user !== undefined,
           detail: null,
         } as const;
       }),
@@ -162,6 +169,7 @@ export class FakeAgent {
       epoch: 'boot-1',
       seq: this.seq++,
       t_ms: Date.now(),
+      clock_ms: performance.now(),
       interval_ms: 200,
       lost: 0,
       cpu_share: 0.1,
@@ -188,7 +196,11 @@ export class FakeAgent {
   }
 
   send(message: AgentMessage): void {
-    this.socket?.send(JSON.stringify(message));
+    this.raw(JSON.stringify(message));
+  }
+
+  raw(data: string | Buffer): void {
+    this.socket?.send(data);
   }
 
   /** Disconnects abruptly, like a killed agent. */

@@ -7,7 +7,7 @@ import {
   ServerMessage,
   type SwitchSpec,
 } from '@orrery/contract';
-import { ASSUMED_ABILITIES } from '@orrery/planner/lower/switch/abilities';
+import { ASSUMED_ABILITIES } from '@orrery/planner';
 import { WebSocket } from 'ws';
 import { until } from './wait.js';
 
@@ -16,6 +16,8 @@ export class FakeSwitch {
   readonly told: SwitchSpec[] = [];
   credential = randomBytes(32).toString('base64url');
   hold = false;
+  /** What it reports from its next connection on. */
+  abilities = ASSUMED_ABILITIES;
   /** Why it cannot converge; null: it can. */
   trouble: string | null = null;
   observed: ObservedSwitch = {
@@ -23,6 +25,7 @@ export class FakeSwitch {
     state: 'converged',
     entries: 0,
     repairs: 0,
+    repaired_rules: [],
     ports: [],
     error: null,
   };
@@ -67,7 +70,7 @@ export class FakeSwitch {
       version: '0.1.0',
       join_token: this.token,
       credential: this.credential,
-      description: { driver: 'ovs', software: 'fake', abilities: ASSUMED_ABILITIES },
+      description: { driver: 'ovs', software: 'fake', abilities: this.abilities },
       observed: this.observed,
     });
     await until(`welcome of ${this.node}`, () => welcomed);

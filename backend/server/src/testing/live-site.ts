@@ -103,7 +103,7 @@ export class LiveSite {
     return { url: `ws+unix:${this.server.scratch.runDir}/agents.sock:/api/v1/agent`, arguments: [] };
   }
 
-  /** As the units of docs/real-servers.md do, each with its one-time token. */
+  /** As the units in packaging/systemd do, each with its one-time token. */
   async enrol(): Promise<void> {
     for (const { id } of this.infrastructure.servers) await this.startServerAgent(id);
     await this.startSwitchAgent();

@@ -6,6 +6,7 @@ import type { ApplicationsSpec, Role, TwinSpec } from '@orrery/contract';
 import { Agent } from 'undici';
 import { type Config, configFrom } from '../platform/config.js';
 import { makeLog } from '../platform/log.js';
+import { isOver } from '../ports/operation-log.js';
 import { type RunningServer, startServer } from '../server.js';
 import { ApiClient } from './client.js';
 import { FakeAgent } from './fake-agent.js';
@@ -51,6 +52,7 @@ export class Scratch {
       ORRERY_AGENT_STALE_MS: '400',
       ORRERY_STEP_TIMEOUT_MS: '600',
       ORRERY_SLO_PERIOD_MS: '50',
+      ORRERY_SLO_WARM_UP_MS: '0',
       ...env,
     };
   }
@@ -125,6 +127,11 @@ export class TestServer {
     return [...new Set([...this.switches.values()].flatMap(({ rules }) => rules))];
   }
 
+  async metrics(): Promise<string> {
+    const headers = { authorization: `Bearer ${this.api.token}` };
+    return (await fetch(`${this.running.url}/metrics`, { headers })).text();
+  }
+
   operation(id: string) {
     return this.api.call('getOperation', { params: { id } });
   }
@@ -134,7 +141,7 @@ export class TestServer {
     let operation = await this.operation(id);
     const end = async () => {
       operation = await this.operation(id);
-      return ['PROCESSING', 'FAILED_TEMP'].includes(operation.state) ? null : operation;
+      return isOver(operation) ? operation : null;
     };
     return until(`end of ${id}`, end).catch((error: Error) => {
       throw new Error(`${error.message}; it is ${JSON.stringify(operation)}`);

@@ -1,9 +1,10 @@
 import { Controller, Global, Inject, Module, Res } from '@nestjs/common';
-import type { RouteInput, SessionInfo, SlotRef } from '@orrery/contract';
+import type { RouteInput, SessionInfo, SlotRef, SlotReservation } from '@orrery/contract';
 import type { FastifyReply } from 'fastify';
 import { pageOf } from '../../platform/paging.js';
+import type { Precondition } from '../../platform/precondition.js';
 import { notFound } from '../../platform/problem.js';
-import { Caller, Input, Route } from '../../platform/route.js';
+import { Caller, etagOf, IfMatch, Input, Route } from '../../platform/route.js';
 import { BOARDS, type BoardView } from '../../ports/board-view.js';
 import { BoardKeeper } from './board-keeper.js';
 import { ModuleLibrary } from './module-library.js';
@@ -27,16 +28,31 @@ class AcceleratorsController {
     return pageOf(this.library.modules, query, ({ id }) => id, reply);
   }
 
+  @Route('getReservation')
+  reservation(
+    @Input() { params }: RouteInput<'getReservation'>,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): SlotReservation {
+    return tagged(this.reservations.get(this.existing(params)), reply);
+  }
+
   @Route('reserveSlot')
-  reserve(@Input() { params, body }: RouteInput<'reserveSlot'>, @Caller() caller: SessionInfo) {
-    return this.reservations.reserve(this.existing(params), caller.name, body.reason);
+  async reserve(
+    @Input() { params, body }: RouteInput<'reserveSlot'>,
+    @IfMatch() ifMatch: Precondition,
+    @Caller() caller: SessionInfo,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<SlotReservation> {
+    return tagged(await this.reservations.reserve(this.existing(params), ifMatch, caller.name, body.reason), reply);
   }
 
   @Route('releaseSlot')
-  async release(@Input() { params }: RouteInput<'releaseSlot'>, @Caller() caller: SessionInfo): Promise<void> {
-    const slot = this.existing(params);
-    if (!(await this.reservations.release(slot, caller.name)))
-      throw notFound('reservation of slot', `${slot.board} ${slot.slot}`);
+  release(
+    @Input() { params }: RouteInput<'releaseSlot'>,
+    @IfMatch() ifMatch: Precondition,
+    @Caller() caller: SessionInfo,
+  ): Promise<void> {
+    return this.reservations.release(this.existing(params), ifMatch ?? null, caller.name);
   }
 
   private existing({ id, slot }: { readonly id: string; readonly slot: number }): SlotRef {
@@ -45,6 +61,11 @@ class AcceleratorsController {
     if (!board.slots.some((each) => each.slot === slot)) throw notFound('slot', `${id} ${slot}`);
     return { board: id, slot };
   }
+}
+
+function tagged(reservation: SlotReservation, reply: FastifyReply): SlotReservation {
+  reply.header('etag', etagOf(reservation.since_ms));
+  return reservation;
 }
 
 @Global()

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import {
   type Accelerator,
@@ -11,6 +12,7 @@ import {
   type SlotRef,
 } from '@orrery/contract';
 import type { BoardView } from '../../ports/board-view.js';
+import { sameLoad } from '../../ports/board-view.js';
 import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
 import { EVENT_LOG, type EventLog } from '../../ports/event-log.js';
 import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastructure-store.js';
@@ -18,13 +20,14 @@ import { FLEET, type NodeFleet } from '../../ports/node-fleet.js';
 import { Reservations, slotKey } from './reservations.js';
 
 /** Parts of a slot's state whose changes are logged; progress of a load is not. */
-type Told = Pick<ObservedSlot, 'state' | 'module' | 'instance_id'>;
+type Told = Pick<ObservedSlot, 'state' | 'module' | 'instance_id' | 'reloads'>;
 
 /** Joins the declared boards (infrastructure), their state (agents), their users (plan) and reservations (operators). */
 @Injectable()
 export class BoardKeeper implements BoardView, OnModuleInit {
   private readonly toldSlots = new Map<string, Told>();
   private readonly toldBoards = new Map<string, ObservedBoard['state']>();
+  private readonly toldLoads = new Map<string, LoadResult | null>();
   private readonly listeners: (() => void)[] = [];
 
   constructor(
@@ -63,8 +66,18 @@ export class BoardKeeper implements BoardView, OnModuleInit {
       const down =
         seen?.state === 'absent' || (seen?.state === 'failed' && !seen.slots.some(({ state }) => state === 'faulty'));
       return slotsOf(board)
-        .filter((slot) => down || (isFaulty(seen, slot) && this.userOf(board.id, slot)))
+        .filter((slot) => down || (isFaultyOrReloads(seen, slot) && this.userOf(board.id, slot)))
         .map((slot) => ({ board: board.id, slot }));
+    });
+  }
+
+  reloading(): readonly SlotRef[] {
+    return this.infrastructure.current.infrastructure.boards.flatMap((board) => {
+      if (!this.fleet.isConnected(board.server)) return [];
+      const slots = this.observed(board)?.slots ?? [];
+      return slots
+        .filter(({ slot, reloads }) => reloads && this.userOf(board.id, slot))
+        .map(({ slot }) => ({ board: board.id, slot }));
     });
   }
 
@@ -126,6 +139,7 @@ export class BoardKeeper implements BoardView, OnModuleInit {
     let news = false;
     for (const board of this.fleet.observed(node)?.boards ?? []) {
       news = this.tellBoard(board) || news;
+      news = this.hasLoaded(board) || news;
       for (const slot of board.slots) news = this.tellSlot(board.id, connected ? slot : unseen(slot)) || news;
     }
     if (news) this.changed();
@@ -144,11 +158,19 @@ export class BoardKeeper implements BoardView, OnModuleInit {
     return true;
   }
 
-  private tellSlot(board: string, { slot, state, module, instance_id, load, detail }: ObservedSlot): boolean {
+  private hasLoaded({ id, last_load }: ObservedBoard): boolean {
+    const news = !sameLoad(this.toldLoads.get(id) ?? null, last_load);
+    this.toldLoads.set(id, last_load);
+    return news;
+  }
+
+  private tellSlot(board: string, { slot, state, module, instance_id, load, reloads, detail }: ObservedSlot): boolean {
     const key = slotKey({ board, slot });
     const before = this.toldSlots.get(key);
-    if (before?.state === state && before.module === module && before.instance_id === instance_id) return false;
-    this.toldSlots.set(key, { state, module, instance_id });
+    const told = { state, module, instance_id, reloads };
+    if (isDeepStrictEqual(before, told)) return false;
+    this.toldSlots.set(key, told);
+    if (isDeepStrictEqual({ ...before, reloads }, told)) return true;
     const user = nfInstances(this.view.plan?.graph).find(({ id }) => id === instance_id);
     this.events.append({
       type: 'slot.state',
@@ -181,8 +203,9 @@ const BOARD_WORDS: Readonly<Record<ObservedBoard['state'], string>> = {
   absent: 'does not answer',
 };
 
-function isFaulty(board: ObservedBoard | null, slot: number): boolean {
-  return board?.slots.find((each) => each.slot === slot)?.state === 'faulty';
+function isFaultyOrReloads(board: ObservedBoard | null, slot: number): boolean {
+  const seen = board?.slots.find((each) => each.slot === slot);
+  return seen?.state === 'faulty' || seen?.reloads === true;
 }
 
 function slotsOf({ slots }: BoardNode): number[] {
@@ -190,10 +213,10 @@ function slotsOf({ slots }: BoardNode): number[] {
 }
 
 function unknownSlot(slot: number): ObservedSlot {
-  return { slot, state: 'unknown', module: null, instance_id: null, load: null, detail: null };
+  return { slot, state: 'unknown', module: null, instance_id: null, load: null, reloads: false, detail: null };
 }
 
 /** A slot as its agent last reported it, with unknown state. */
 function unseen(slot: ObservedSlot): ObservedSlot {
-  return { ...slot, state: 'unknown', load: null, detail: null };
+  return { ...slot, state: 'unknown', load: null, reloads: false, detail: null };
 }

@@ -1,6 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { SlotRef, SlotReservation } from '@orrery/contract';
 import { COLLECTIONS, type Collections } from '../../platform/durable-collection/collections.js';
+import { type Precondition, requireRead } from '../../platform/precondition.js';
+import { notFound, ProblemError } from '../../platform/problem.js';
 import { EVENT_LOG, type EventLog } from '../../ports/event-log.js';
 import { LEASES, type Lease, type LeaseBook, slotOfResource, slotResource } from '../../ports/lease-book.js';
 
@@ -29,9 +31,20 @@ export class Reservations {
     return lease && reservationOf(lease);
   }
 
-  async reserve({ board, slot }: SlotRef, by: string, reason: string): Promise<SlotReservation> {
+  /** Throws 404. */
+  get(slot: SlotRef): SlotReservation {
+    const reservation = this.find(slot);
+    if (!reservation) throw notFound('reservation of slot', `${slot.board} ${slot.slot}`);
+    return reservation;
+  }
+
+  /** Renewing one requires that it was read. */
+  async reserve({ board, slot }: SlotRef, given: Precondition, by: string, reason: string): Promise<SlotReservation> {
     const resources = [slotResource({ board, slot })];
     await this.collections.commit((batch) => {
+      const before = this.find({ board, slot });
+      if (before) requireRead(given, `reservation of ${board} slot ${slot}`, before.since_ms);
+      if (given) requireSame(this.get({ board, slot }), given);
       this.leases.acquireIn(batch, { claim: 'reserve', holder: OPERATORS, purpose: reason, by, resources });
       batch.also((transaction) =>
         this.events.appendIn(transaction, {
@@ -46,12 +59,11 @@ export class Reservations {
     return this.find({ board, slot })!;
   }
 
-  /** False if there was none. */
-  release({ board, slot }: SlotRef, by: string): Promise<boolean> {
-    const resource = slotResource({ board, slot });
+  /** Throws 404 if there is none. */
+  release({ board, slot }: SlotRef, ifMatch: string | null, by: string): Promise<void> {
     return this.collections.commit((batch) => {
-      if (!this.leases.find('reserve', resource)) return false;
-      this.leases.releaseIn(batch, 'reserve', OPERATORS, [resource]);
+      requireSame(this.get({ board, slot }), ifMatch);
+      this.leases.releaseIn(batch, 'reserve', OPERATORS, [slotResource({ board, slot })]);
       batch.also((transaction) =>
         this.events.appendIn(transaction, {
           type: 'slot.released',
@@ -61,13 +73,18 @@ export class Reservations {
           data: { board, slot },
         }),
       );
-      return true;
     });
   }
 
   onChange(listener: () => void): void {
     this.leases.onChange(listener);
   }
+}
+
+/** Its time is its ETag, which a slot that is released and reserved again does not repeat. */
+function requireSame({ board, slot, since_ms }: SlotReservation, ifMatch: string | null): void {
+  if (ifMatch !== null && ifMatch !== String(since_ms))
+    throw new ProblemError(412, `The reservation of ${board} slot ${slot} is at revision ${since_ms}.`);
 }
 
 function reservationOf({ claim, resource, by, purpose, since_ms }: Lease): SlotReservation | null {

@@ -10,6 +10,7 @@ import {
 } from '@orrery/contract';
 import type { FastifyReply } from 'fastify';
 import { pageOf } from '../../platform/paging.js';
+import type { Precondition } from '../../platform/precondition.js';
 import { invalid } from '../../platform/problem.js';
 import { Caller, etagOf, IfMatch, Input, Route } from '../../platform/route.js';
 import { Applications } from './applications.js';
@@ -60,7 +61,7 @@ class ApplicationsController {
   @Route('putApplication')
   async put(
     @Input() { params, body }: RouteInput<'putApplication'>,
-    @IfMatch() ifMatch: string | null,
+    @IfMatch() ifMatch: Precondition,
     @Caller() caller: SessionInfo,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<Application> {
@@ -72,20 +73,20 @@ class ApplicationsController {
   @Route('restartApplication')
   async restart(
     @Input() { params }: RouteInput<'restartApplication'>,
-    @IfMatch() ifMatch: string | null,
+    @IfMatch() ifMatch: Precondition,
     @Caller() caller: SessionInfo,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<Application> {
-    return this.tagged(await this.applications.restart(params.id, ifMatch, caller.name), reply);
+    return this.tagged(await this.applications.restart(params.id, ifMatch ?? null, caller.name), reply);
   }
 
   @Route('deleteApplication')
   async delete(
     @Input() { params }: RouteInput<'deleteApplication'>,
-    @IfMatch() ifMatch: string | null,
+    @IfMatch() ifMatch: Precondition,
     @Caller() caller: SessionInfo,
   ): Promise<void> {
-    await this.applications.remove(params.id, ifMatch, caller.name);
+    await this.applications.remove(params.id, ifMatch ?? null, caller.name);
   }
 
   private tagged(stored: StoredApplication, reply: FastifyReply): Application {

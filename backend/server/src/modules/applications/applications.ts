@@ -3,6 +3,7 @@ import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import type { ApplicationDefinition, FieldError, Infrastructure } from '@orrery/contract';
 import { type Batch, COLLECTIONS, type Collections } from '../../platform/durable-collection/collections.js';
 import type { DurableCollection } from '../../platform/durable-collection/durable-collection.js';
+import { type Precondition, requireRead } from '../../platform/precondition.js';
 import { conflict, invalid } from '../../platform/problem.js';
 import { KEYS } from '../../platform/redis-keys.js';
 import { EVENT_LOG, type EventLog } from '../../ports/event-log.js';
@@ -66,11 +67,13 @@ export class Applications implements OnModuleInit {
   }
 
   /** An equal definition changes nothing and does not restart the program. */
-  put(definition: ApplicationDefinition, ifMatch: string | null, by: string): Promise<StoredApplication> {
+  put(definition: ApplicationDefinition, given: Precondition, by: string): Promise<StoredApplication> {
     return this.collections.commit((batch) => {
       const before = this.collection.find(definition.id);
+      const ifMatch = given ?? null;
       const isAtRevision = ifMatch === null || ifMatch === String(before && this.collection.revisionOf(definition.id));
       if (before && isAtRevision && isDeepStrictEqual(before.definition, definition)) return before;
+      if (before) requireRead(given, `application "${definition.id}"`, this.collection.revisionOf(definition.id));
       return this.write(batch, definition, ifMatch, by);
     });
   }

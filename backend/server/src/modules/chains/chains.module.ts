@@ -2,8 +2,10 @@ import { Controller, Global, Inject, Module, Res } from '@nestjs/common';
 import { API_PREFIX, type Chain, type RouteInput, type SessionInfo, type ValidationResult } from '@orrery/contract';
 import type { FastifyReply } from 'fastify';
 import { pageOf } from '../../platform/paging.js';
+import type { Precondition } from '../../platform/precondition.js';
 import { Caller, etagOf, IfMatch, Input, Route } from '../../platform/route.js';
 import { CHAINS } from '../../ports/chain-store.js';
+import { ChainChecker } from './chain-checker.js';
 import { ChainsService } from './chains.service.js';
 
 @Controller()
@@ -33,8 +35,8 @@ class ChainsController {
   }
 
   @Route('validateChain')
-  validate(@Input() { body }: RouteInput<'validateChain'>): ValidationResult {
-    const problems = this.chains.problemsOf(body);
+  async validate(@Input() { body }: RouteInput<'validateChain'>): Promise<ValidationResult> {
+    const problems = await this.chains.problemsOf(body);
     return { valid: problems.every(({ severity }) => severity !== 'error'), problems };
   }
 
@@ -49,7 +51,7 @@ class ChainsController {
   @Route('putChain')
   async put(
     @Input() { params, body }: RouteInput<'putChain'>,
-    @IfMatch() ifMatch: string | null,
+    @IfMatch() ifMatch: Precondition,
     @Caller() caller: SessionInfo,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<Chain> {
@@ -59,10 +61,10 @@ class ChainsController {
   @Route('deleteChain')
   async delete(
     @Input() { params }: RouteInput<'deleteChain'>,
-    @IfMatch() ifMatch: string | null,
+    @IfMatch() ifMatch: Precondition,
     @Caller() caller: SessionInfo,
   ): Promise<void> {
-    await this.chains.delete(params.id, ifMatch, caller.name);
+    await this.chains.delete(params.id, ifMatch ?? null, caller.name);
   }
 
   @Route('listChainVersions')
@@ -76,11 +78,11 @@ class ChainsController {
   @Route('publishChain')
   async publish(
     @Input() { params, body }: RouteInput<'publishChain'>,
-    @IfMatch() ifMatch: string | null,
+    @IfMatch() ifMatch: Precondition,
     @Caller() caller: SessionInfo,
     @Res({ passthrough: true }) reply: FastifyReply,
   ) {
-    const version = await this.chains.publish(params.id, body.note, ifMatch, caller.name);
+    const version = await this.chains.publish(params.id, body.note, ifMatch ?? null, caller.name);
     reply.header('location', `${API_PREFIX}/chains/${params.id}/versions/${version.version}`);
     const { revision } = await this.chains.get(params.id);
     reply.header('etag', etagOf(revision));
@@ -101,7 +103,7 @@ function tagged(chain: Chain, reply: FastifyReply): Chain {
 @Global()
 @Module({
   controllers: [ChainsController],
-  providers: [ChainsService, { provide: CHAINS, useExisting: ChainsService }],
+  providers: [ChainsService, ChainChecker, { provide: CHAINS, useExisting: ChainsService }],
   exports: [CHAINS],
 })
 export class ChainsModule {}

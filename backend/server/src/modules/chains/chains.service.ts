@@ -2,19 +2,21 @@ import { isDeepStrictEqual } from 'node:util';
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import type { EventDraft } from '@orrery/contract';
 import { Chain, ChainDefinition, type ChainProblem, type ChainVersion, type PlannedChain } from '@orrery/contract';
-import { validateChain } from '@orrery/planner/check/validate';
 import { type Batch, COLLECTIONS, type Collections } from '../../platform/durable-collection/collections.js';
 import type { DurableCollection } from '../../platform/durable-collection/durable-collection.js';
 import { newId } from '../../platform/ids.js';
 import { Mutex } from '../../platform/mutex.js';
+import { type Precondition, requireRead } from '../../platform/precondition.js';
 import { conflict, invalid, notFound, ProblemError } from '../../platform/problem.js';
 import { STORE, type Store } from '../../platform/redis.js';
 import { KEYS, PROJECT } from '../../platform/redis-keys.js';
+import type { Urgency } from '../../platform/worker-thread/worker-thread.js';
 import type { ChainStore, Publication } from '../../ports/chain-store.js';
 import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
 import { DESCRIPTORS, type DescriptorCatalogue } from '../../ports/descriptor-catalogue.js';
 import { EVENT_LOG, type EventLog } from '../../ports/event-log.js';
 import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastructure-store.js';
+import { ChainChecker } from './chain-checker.js';
 
 /** As stored: the deployment state is added on reading. */
 const StoredChain = Chain.omit({ deployed_version: true, deployment_state: true });
@@ -46,6 +48,7 @@ export class ChainsService implements ChainStore, OnModuleInit {
     @Inject(DESCRIPTORS) private readonly catalogue: DescriptorCatalogue,
     @Inject(INFRASTRUCTURE) private readonly infrastructure: InfrastructureStore,
     @Inject(DEPLOYMENT_VIEW) private readonly view: DeploymentView,
+    @Inject(ChainChecker) private readonly checker: ChainChecker,
   ) {
     this.chains = collections.open<StoredChain>({
       key: KEYS.chains,
@@ -84,9 +87,9 @@ export class ChainsService implements ChainStore, OnModuleInit {
     return withCurrentDefinition(found);
   }
 
-  problemsOf(definition: ChainDefinition): ChainProblem[] {
+  problemsOf(definition: ChainDefinition, urgency: Urgency = 'normal'): Promise<ChainProblem[]> {
     const hosts = this.infrastructure.current.infrastructure.hosts;
-    return validateChain(definition, { descriptors: this.catalogue.all(), hosts });
+    return this.checker.problemsOf(definition, { descriptors: this.catalogue.all(), hosts }, urgency);
   }
 
   create(draft: ChainDefinition, by: string): Promise<Chain> {
@@ -109,10 +112,10 @@ export class ChainsService implements ChainStore, OnModuleInit {
     });
   }
 
-  save(id: string, draft: ChainDefinition, ifMatch: string | null, by: string): Promise<Chain> {
+  save(id: string, draft: ChainDefinition, ifMatch: Precondition, by: string): Promise<Chain> {
     return this.mutex.run(async () => {
       const before = await this.stored(id);
-      requireRevision(before, ifMatch);
+      requireRevision(before, requireRead(ifMatch, 'draft', before.revision));
       if (draft.name !== before.draft.name) {
         if (this.view.deployment(id))
           throw conflict('A deployed chain keeps its name.', [
@@ -146,48 +149,49 @@ export class ChainsService implements ChainStore, OnModuleInit {
             subject: id,
             message: `${chain.draft.title} was deleted`,
             actor: by,
-            data: { name: chain.draft.name },
+            data: { name: chain.draft.name, title: chain.draft.title },
           });
         });
       });
     });
   }
 
-  publish(id: string, note: string, ifMatch: string | null, by: string): Promise<ChainVersion> {
+  /** The draft is checked first: meanwhile others can write chains. */
+  async publish(id: string, note: string, ifMatch: string | null, by: string): Promise<ChainVersion> {
+    const checked = (await this.publishable(id, ifMatch)).draft;
+    await this.requireNoErrors(checked);
     return this.mutex.run(async () => {
-      const before = await this.stored(id);
-      requireRevision(before, ifMatch);
-      const newest = before.versions.at(-1);
-      if (newest && !before.draft_differs) throw conflict(`Version ${newest.version} is already equal to the draft.`);
-      const next = this.nextVersion(before, note, by);
+      const before = await this.publishable(id, ifMatch);
+      if (!isDeepStrictEqual(before.draft, checked))
+        throw conflict(`The draft of ${before.draft.title} has changed while it was checked; publish it again.`);
+      const next = nextVersion(before, note, by);
       await this.collections.commit((batch) => this.putVersionIn(batch, next));
       return next.version;
     });
   }
 
-  publishing<T>(
+  async publishing<T>(
     planned: readonly PlannedChain[],
     by: string,
     work: (publication: Publication) => Promise<T>,
   ): Promise<T> {
+    for (const each of planned) if (each.version === 0) await this.requireNoErrors((await this.asPlanned(each)).draft);
     return this.mutex.run(async () => {
       const versions = new Map<string, number>();
       const added: NewVersion[] = [];
-      for (const { chain_id: id, version, definition } of planned) {
-        const before = await this.stored(id);
+      for (const each of planned) {
+        const { chain_id: id, version } = each;
+        const before = version > 0 ? await this.stored(id) : await this.asPlanned(each);
         if (version > 0) {
           versions.set(id, version);
           continue;
         }
-        if (!isDeepStrictEqual(before.draft, definition))
-          throw conflict(`The draft of ${before.draft.title} has changed since it was planned; plan again.`);
-        this.requireNoErrors(before.draft);
         const newest = before.versions.at(-1);
         if (newest && !before.draft_differs) {
           versions.set(id, newest.version);
           continue;
         }
-        const next = this.nextVersion(before, '', by);
+        const next = nextVersion(before, '', by);
         added.push(next);
         versions.set(id, next.version.version);
       }
@@ -201,24 +205,21 @@ export class ChainsService implements ChainStore, OnModuleInit {
     });
   }
 
-  private nextVersion(before: StoredChain, note: string, by: string): NewVersion {
-    this.requireNoErrors(before.draft);
-    const version: ChainVersion = {
-      chain_id: before.id,
-      version: (before.versions.at(-1)?.version ?? 0) + 1,
-      definition: before.draft,
-      at_ms: Date.now(),
-      by,
-      note,
-    };
-    const { definition: _definition, chain_id: _id, ...entry } = version;
-    const chain: StoredChain = {
-      ...before,
-      draft_differs: false,
-      versions: [...before.versions, entry],
-      updated_ms: version.at_ms,
-    };
-    return { version, chain };
+  /** Throws 404, 412, or 409 if the draft is published already. */
+  private async publishable(id: string, ifMatch: string | null): Promise<StoredChain> {
+    const chain = await this.stored(id);
+    requireRevision(chain, ifMatch);
+    const newest = chain.versions.at(-1);
+    if (newest && !chain.draft_differs) throw conflict(`Version ${newest.version} is already equal to the draft.`);
+    return chain;
+  }
+
+  /** Throws 404, or 409 if the draft is not the planned one. */
+  private async asPlanned({ chain_id, definition }: PlannedChain): Promise<StoredChain> {
+    const chain = await this.stored(chain_id);
+    if (!isDeepStrictEqual(chain.draft, definition))
+      throw conflict(`The draft of ${chain.draft.title} has changed since it was planned; plan again.`);
+    return chain;
   }
 
   private putVersionIn(batch: Batch, { version, chain }: NewVersion): void {
@@ -235,8 +236,9 @@ export class ChainsService implements ChainStore, OnModuleInit {
     });
   }
 
-  private requireNoErrors(definition: ChainDefinition): void {
-    const errors = this.problemsOf(definition).filter(({ severity }) => severity === 'error');
+  private async requireNoErrors(definition: ChainDefinition): Promise<void> {
+    const problems = await this.problemsOf(definition, 'urgent');
+    const errors = problems.filter(({ severity }) => severity === 'error');
     if (errors.length > 0)
       throw invalid(errors.map(({ pointer, message, code }) => ({ pointer, detail: message, code })));
   }
@@ -292,4 +294,23 @@ export class ChainsService implements ChainStore, OnModuleInit {
 function requireRevision(chain: StoredChain, ifMatch: string | null): void {
   if (ifMatch !== null && ifMatch !== String(chain.revision))
     throw new ProblemError(412, `The draft is at revision ${chain.revision}.`);
+}
+
+function nextVersion(before: StoredChain, note: string, by: string): NewVersion {
+  const version: ChainVersion = {
+    chain_id: before.id,
+    version: (before.versions.at(-1)?.version ?? 0) + 1,
+    definition: before.draft,
+    at_ms: Date.now(),
+    by,
+    note,
+  };
+  const { definition: _definition, chain_id: _id, ...entry } = version;
+  const chain: StoredChain = {
+    ...before,
+    draft_differs: false,
+    versions: [...before.versions, entry],
+    updated_ms: version.at_ms,
+  };
+  return { version, chain };
 }

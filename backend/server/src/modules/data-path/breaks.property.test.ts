@@ -6,6 +6,8 @@ import type { Section } from './sections.js';
 
 const SECTION: Section = {
   chain_id: 'c',
+  servers: [],
+  way: { from: [], to: [] },
   from: { label: 'the switch', passes: ['rule'] },
   to: { label: 'c.nf.0', receives: ['in'] },
 };

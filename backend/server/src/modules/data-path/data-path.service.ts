@@ -1,14 +1,16 @@
 import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
-import type { Infrastructure, Plan, Sample } from '@orrery/contract';
-import { grouped } from '@orrery/planner/grouped';
+import type { Infrastructure, LinkSample, Plan, Sample } from '@orrery/contract';
+import { grouped } from '@orrery/planner';
 import type { ControlLoop } from '../../platform/control-loop/control-loop.js';
 import { CONTROL_LOOPS, type ControlLoops } from '../../platform/control-loop/control-loops.js';
 import type { LoopRun } from '../../platform/control-loop/definition.js';
 import type { DataPath } from '../../ports/data-path.js';
 import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
 import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastructure-store.js';
+import { SWITCH_FLEET, type SwitchFleet } from '../../ports/switch-fleet.js';
 import { TELEMETRY, type Telemetry } from '../../ports/telemetry.js';
 import { type Break, breakIn, isOver } from './breaks.js';
+import { causeOf, cutOffHosts, downLinks } from './down-links.js';
 import { PacketMeter } from './packet-meter.js';
 import { type Section, sectionsOf } from './sections.js';
 
@@ -37,12 +39,16 @@ export class DataPathService implements DataPath, OnApplicationBootstrap, OnAppl
   private paths: ReadonlyMap<string, ChainPath> = new Map();
   private counters: ReadonlySet<string> = new Set();
   private breaks: ReadonlyMap<string, readonly Break[]> = new Map();
+  /** What is wrong with each chain, one line each. */
+  private troubles: ReadonlyMap<string, readonly string[]> = new Map();
+  private links: ReadonlyMap<string, LinkSample> = new Map();
 
   constructor(
     @Inject(CONTROL_LOOPS) loops: ControlLoops,
     @Inject(TELEMETRY) private readonly telemetry: Telemetry,
     @Inject(DEPLOYMENT_VIEW) private readonly view: DeploymentView,
     @Inject(INFRASTRUCTURE) private readonly infrastructure: InfrastructureStore,
+    @Inject(SWITCH_FLEET) private readonly fleet: SwitchFleet,
   ) {
     this.loop = loops.add({
       id: 'data-path',
@@ -56,7 +62,10 @@ export class DataPathService implements DataPath, OnApplicationBootstrap, OnAppl
   }
 
   onApplicationBootstrap(): void {
-    this.telemetry.onSamples((samples) => this.count(samples, performance.now()));
+    this.telemetry.onSamples((samples, links) => {
+      this.count(samples, performance.now());
+      if (links.length > 0) this.links = new Map(links.map((link) => [link.link_id, link]));
+    });
     this.loop.wake();
   }
 
@@ -65,7 +74,7 @@ export class DataPathService implements DataPath, OnApplicationBootstrap, OnAppl
   }
 
   breaksOf(chainId: string): readonly string[] {
-    return (this.breaks.get(chainId) ?? []).map(textOf);
+    return this.troubles.get(chainId) ?? [];
   }
 
   onChange(listener: () => void): void {
@@ -80,6 +89,13 @@ export class DataPathService implements DataPath, OnApplicationBootstrap, OnAppl
     if (this.loop.status().paused) return;
     this.follow(nowMs);
     const breaks = new Map<string, readonly Break[]>();
+    const troubles = new Map<string, readonly string[]>();
+    const { infrastructure } = this.infrastructure.current;
+    const observed = (id: string) => (this.fleet.isConnected(id) ? this.fleet.observedSwitch(id) : null);
+    const down = downLinks(infrastructure, this.links, observed);
+    const cutOff = new Map(
+      (this.followed.plan?.chains ?? []).map((chain) => [chain.chain_id, cutOffHosts(chain, infrastructure, down)]),
+    );
     for (const [chainId, { sections, sinceMs }] of this.paths) {
       if (nowMs - sinceMs < SETTLE_MS) continue;
       const before = this.breaks.get(chainId) ?? [];
@@ -88,12 +104,19 @@ export class DataPathService implements DataPath, OnApplicationBootstrap, OnAppl
         return breakIn(section, this.meter, nowMs) ?? (last && !isOver(last, this.meter, nowMs) ? last : []);
       });
       if (found.length > 0) breaks.set(chainId, found);
-      if (textsOf(found) === textsOf(before)) continue;
-      const inputs = { packets: found[0]?.packets ?? 0 };
-      if (found[0]) decide({ subject: chainId, what: 'Packets are lost', why: textsOf(found), inputs });
-      else decide({ subject: chainId, what: 'Packets arrive', why: 'No section loses every packet', inputs });
+      const words = found.map((each) => causeOf(each.section, down, infrastructure) ?? textOf(each));
+      const lines = [...new Set([...(cutOff.get(chainId) ?? []), ...words])];
+      if (lines.length > 0) troubles.set(chainId, lines);
+      const [last, now] = [this.breaksOf(chainId).join('; '), lines.join('; ')];
+      if (now === last) continue;
+      // What begins or ends the degradation of the chain is told by the event of its deployment.
+      const { state, reason } = this.view.deployment(chainId) ?? {};
+      const told = now ? state === 'running' : reason === last;
+      const [what, why] = now ? ['Packets are lost', now] : ['Packets arrive', 'No section loses every packet'];
+      decide({ subject: chainId, what, why, inputs: { packets: found[0]?.packets ?? 0 }, told });
     }
-    this.set(breaks);
+    this.breaks = breaks;
+    this.tell(troubles);
   }
 
   /** Takes over the sections of what is deployed; those of a chain that has not changed stay. */
@@ -114,11 +137,10 @@ export class DataPathService implements DataPath, OnApplicationBootstrap, OnAppl
     this.meter.keepOnly(this.counters);
   }
 
-  private set(breaks: ReadonlyMap<string, readonly Break[]>): void {
-    const before = this.breaks;
-    this.breaks = breaks;
-    const ids = new Set([...before.keys(), ...breaks.keys()]);
-    if ([...ids].every((id) => textsOf(before.get(id) ?? []) === textsOf(breaks.get(id) ?? []))) return;
+  private tell(troubles: ReadonlyMap<string, readonly string[]>): void {
+    const isSame = JSON.stringify([...this.troubles]) === JSON.stringify([...troubles]);
+    this.troubles = troubles;
+    if (isSame) return;
     for (const listener of this.listeners) listener();
   }
 }
@@ -126,5 +148,3 @@ export class DataPathService implements DataPath, OnApplicationBootstrap, OnAppl
 function textOf({ section: { from, to } }: Break): string {
   return `no packet from ${from.label} arrives at ${to.label}`;
 }
-
-const textsOf = (breaks: readonly Break[]) => breaks.map(textOf).join('; ');

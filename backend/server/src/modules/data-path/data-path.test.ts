@@ -41,12 +41,12 @@ it('a chain that loses every packet is degraded, and its objectives are violated
   await server.finished(id);
   const state = traffic(server, server.switches.values().next().value!);
   const deployment = () => server.api.call('getDeployment', { params: { chain_id } });
-  const objective = async () => (await server.api.call('listSlos', { query: { chain_id } })).items[0]!;
-  await until('its objective is met', async () => (await objective()).state === 'met');
+  const objective = async () => (await server.api.call('listSlos', { query: { chain_id } })).items[0];
+  await until('its objective is met', async () => (await objective())?.state === 'met');
 
   state.arrives = false;
   await until('it is degraded', async () => (await deployment()).state === 'degraded');
-  await until('its objective is violated', async () => (await objective()).state === 'violated');
+  await until('its objective is violated', async () => (await objective())?.state === 'violated');
   expect(await objective()).toMatchObject({ measured: null });
   const { items } = await server.api.call('listEvents', { query: { subject: chain_id, type: 'deployment.degraded' } });
   expect(items.map(({ message }) => message)).toEqual([
@@ -55,9 +55,55 @@ it('a chain that loses every packet is degraded, and its objectives are violated
 
   state.arrives = true;
   await until('it recovers', async () => (await deployment()).state === 'running');
-  await until('its objective is met again', async () => (await objective()).state === 'met');
+  await until('its objective is met again', async () => (await objective())?.state === 'met');
+  // The deployment's events tell it, once.
+  const { items: all } = await server.api.call('listEvents', { query: { subject: chain_id, limit: 1000 } });
+  expect(all.map(({ type }) => type).filter((type) => /degraded|recovered|decided/.test(type))).toEqual([
+    'deployment.degraded',
+    'deployment.recovered',
+  ]);
+  const { items: loops } = await server.api.call('listLoops');
+  expect(loops.find(({ id }) => id === 'data-path')!.last_decision).toMatchObject({ what: 'Packets arrive' });
 
   state.sent = false;
-  await until('nothing is measured', async () => (await objective()).state === 'no-data');
+  await until('nothing is measured', async () => (await objective())?.state === 'no-data');
   expect((await deployment()).state).toBe('running');
+});
+
+it('names the link that is down, and the host that is cut off', async () => {
+  const server = await TestServer.start({ twin: true });
+  onTestFinished(() => server.stop());
+  await server.bringUp();
+  const { id: chain_id } = await server.api.call('createChain', { body: monitorChain('a') });
+  const { id } = await server.api.call('createDeployment', { body: { chain_id } });
+  await server.finished(id);
+  const leaf = server.switches.values().next().value!;
+  const state = traffic(server, leaf);
+  const deployment = () => server.api.call('getDeployment', { params: { chain_id } });
+  const { items: instances } = await server.api.call('listNfInstances', { query: { chain_id } });
+  const host = monitorChain('a').traffic_class.from[0]!;
+  const { links } = await server.api.call('getInfrastructure');
+  const report = (...nodes: string[]) => {
+    const ports = links.flatMap(({ a, b }) => (nodes.includes(a.node) ? [{ name: b.port, number: 1, up: false }] : []));
+    leaf.observed = { ...leaf.observed, ports };
+    leaf.reach();
+  };
+  const becomes = (reason: string | undefined) =>
+    until(`the reason ${reason}`, async () => (await deployment()).reason === reason);
+
+  state.arrives = false;
+  report(instances[0]!.server);
+  const lost = `link ${instances[0]!.server} - ${leaf.node} is down: this chain loses everything`;
+  await becomes(lost);
+  expect(await deployment()).toMatchObject({ state: 'degraded' });
+
+  state.arrives = true;
+  report();
+  await becomes(undefined);
+  expect(await deployment()).toMatchObject({ state: 'running' });
+
+  state.sent = false;
+  report(host);
+  const cut = `link ${host} - ${leaf.node} is down: nothing from ${host} enters this chain`;
+  await becomes(cut);
 });

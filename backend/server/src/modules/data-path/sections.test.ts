@@ -11,9 +11,9 @@ const edge = (from: string | null, to: string, direction: GraphEdge['direction']
 const FABRIC = {
   generation: 1,
   rules: [
-    { id: 'c.class', chain_id: 'c', kind: 'classify' },
-    { id: 'hop-1', chain_id: 'c', kind: 'hop' },
-    { id: 'd.class', chain_id: 'd', kind: 'classify' },
+    { id: 'c.class', chain_id: 'c', kind: 'classify', from_hosts: ['client-1'] },
+    { id: 'hop-1', chain_id: 'c', kind: 'hop', from_hosts: ['client-1'] },
+    { id: 'd.class', chain_id: 'd', kind: 'classify', from_hosts: ['client-1'] },
   ],
 } as unknown as FabricSpec;
 const RULES = RACK.switches.map(({ id }) => `rule/${id} c.class/pps`);
@@ -38,6 +38,17 @@ describe('the sections of a chain', () => {
       ],
       [['instance/b.0/out_pps'], ['chain/c/pps'], 'b.0 (server-1) > the exit'],
       [['instance/b.1/out_pps'], ['chain/c/pps'], 'b.1 (server-2) > the exit'],
+    ]);
+  });
+
+  it('lead from hosts, or from the server of an NF, to the servers of the next NFs', () => {
+    const nodes = [nf('a'), nf('b.0'), nf('b.1', 'server-2'), other('exit', 'c.exit')];
+    const edges = [edge(null, 'a'), edge('a', 'b.0'), edge('a', 'b.1'), edge('b.0', 'c.exit')];
+    const found = sectionsOf({ graph: { nodes, edges }, fabric: FABRIC, chains: [{ chain_id: 'c' }] }, RACK.switches);
+    expect(found.map(({ way }) => way)).toEqual([
+      { from: ['client-1'], to: ['server-1'] },
+      { from: ['server-1'], to: ['server-1', 'server-2'] },
+      { from: ['server-1'], to: [] },
     ]);
   });
 

@@ -1,9 +1,13 @@
 import { type FabricSpec, type GraphNode, type Infrastructure, type Plan, sampleKey } from '@orrery/contract';
-import { grouped } from '@orrery/planner/grouped';
+import { grouped } from '@orrery/planner';
 
 /** From where packets are passed on to where they should arrive next. Counters are sample keys. */
 export interface Section {
   readonly chain_id: string;
+  /** Servers at its ends. */
+  readonly servers: readonly string[];
+  /** Where its packets enter the fabric, hosts or a server, and the servers that they go to. */
+  readonly way: { readonly from: readonly string[]; readonly to: readonly string[] };
   readonly from: { readonly label: string; readonly passes: readonly string[] };
   readonly to: { readonly label: string; readonly receives: readonly string[] };
 }
@@ -30,7 +34,10 @@ export function sectionsOf(
       (rules.get(chain_id) ?? []).map((rule) => sampleKey('rule', `${id} ${rule.id}`, 'pps')),
     );
     const next = counted(first.get(chain_id) ?? [], after);
-    return { chain_id, from: { label: 'the switch', passes }, to: endOf(chain_id, next) };
+    const hosts = [...new Set((rules.get(chain_id) ?? []).flatMap(({ from_hosts }) => from_hosts))];
+    const servers = serversOf(next);
+    const from = { label: 'the switch', passes };
+    return { chain_id, servers, way: { from: hosts, to: servers }, from, to: endOf(chain_id, next) };
   });
   const ofNfs = graph.nodes.flatMap((node): Section[] => {
     if (node.kind !== 'nf') return [];
@@ -38,7 +45,9 @@ export function sectionsOf(
     if (edges.get(node.id)?.some(({ direction }) => direction === 'return')) return [];
     const next = counted(after(node.id), after);
     const from = { label: labelOf(node), passes: [sampleKey('instance', node.id, 'out_pps')] };
-    return [{ chain_id: node.chain_id, from, to: endOf(node.chain_id, next) }];
+    const way = { from: [node.server], to: serversOf(next) };
+    const servers = serversOf([node, ...next]);
+    return [{ chain_id: node.chain_id, servers, way, from, to: endOf(node.chain_id, next) }];
   });
   return [...entries, ...ofNfs].filter(({ to }) => to.receives.length > 0);
 }
@@ -52,6 +61,10 @@ function counted(nodes: readonly GraphNode[], after: After): GraphNode[] {
     if (node.kind === 'merge') return [];
     return node.kind === 'nf' || node.kind === 'exit' ? [node] : counted(after(node.id), after);
   });
+}
+
+function serversOf(nodes: readonly GraphNode[]): string[] {
+  return [...new Set(nodes.flatMap((node) => (node.kind === 'exit' ? [] : node.server)))];
 }
 
 function endOf(chainId: string, nodes: readonly GraphNode[]): Section['to'] {

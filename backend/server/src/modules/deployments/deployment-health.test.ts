@@ -79,6 +79,20 @@ describe('a deployment that runs', () => {
     ]);
   });
 
+  it.each([
+    [{ engine: 'unresponsive' as const }, 'its engine does not answer'],
+    [{ troubles: ['nic0: its link is down'] }, 'nic0: its link is down'],
+  ])('is degraded although its instances run: %j', async (seen, what) => {
+    host.report({ ...host.observed, ...seen });
+    await becomes('degraded');
+    const { items } = await server.api.call('listEvents', {
+      query: { subject: chain_id, type: 'deployment.degraded' },
+    });
+    expect(items.map(({ message }) => message)).toEqual([`${host.node}: ${what}`]);
+    host.report({ ...host.observed, engine: 'running', troubles: [] });
+    await becomes('running');
+  });
+
   it.each(['pending', 'starting', 'stopping'] as const)('is degraded while an instance is %s', async (state) => {
     await report('changed', state);
     await becomes('degraded');
@@ -100,6 +114,30 @@ describe('a deployment that runs', () => {
     host.reach();
     await becomes('running');
   });
+});
+
+it('does not recover by the last report of an agent that has ended', async () => {
+  await start({ twin: true });
+  const [leaf] = [...server.switches.values()];
+  const instance = host.spec!.instances[0]!;
+  leaf!.trouble = 'the switch has no port p1';
+  leaf!.reach();
+  await becomes('degraded');
+  await host.kill();
+  await until('its end is known', async () => {
+    const { status } = await server.api.request('getNfInstanceState', { params: { id: instance.id } });
+    return status === 502;
+  });
+  leaf!.trouble = null;
+  leaf!.reach();
+  host.hold = true;
+  const instances = [{ id: instance.id, state: 'starting' as const, detail: null }];
+  host.observed = { ...host.observed, state: 'progressing', instances };
+  await host.connect();
+  await report('wired', 'running');
+  host.reach();
+  await becomes('running');
+  expect(await told()).toEqual(['deployment.running', 'deployment.degraded', 'test.wired', 'deployment.recovered']);
 });
 
 describe('an operation that changes the server of a deployment', () => {

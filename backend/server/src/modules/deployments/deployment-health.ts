@@ -13,6 +13,7 @@ import { DesiredStore } from './desired-store.js';
 /** For failed writes to the store. */
 const BACKOFF = { firstMs: 1000, mostMs: 1000 };
 const DEADLINE_MS = 30_000;
+const MOST_REASON_CHARACTERS = 2000;
 
 interface Trouble {
   readonly what: string;
@@ -84,6 +85,7 @@ export class DeploymentHealth implements OnApplicationBootstrap, OnApplicationSh
       what: type === 'deployment.degraded' ? 'Degraded' : 'Recovered',
       why: message,
       inputs: { generation },
+      told: true,
     }));
   }
 
@@ -96,8 +98,12 @@ export class DeploymentHealth implements OnApplicationBootstrap, OnApplicationSh
       const trouble = this.troubleOf(id);
       const unexpected = trouble.filter(({ isExpected }) => !isExpected).map(({ what }) => what);
       const degraded = unexpected.length > 0;
+      const { reason: before, ...rest } = deployment;
+      const reason = unexpected.join('; ').slice(0, MOST_REASON_CHARACTERS);
+      if (state === 'degraded' && degraded && before !== reason) entries.set(id, { ...rest, reason });
       if (state === 'running' ? !degraded : trouble.length > 0) continue;
-      entries.set(id, { ...deployment, state: degraded ? 'degraded' : 'running', since_ms: Date.now() });
+      const now = { ...rest, state: degraded ? ('degraded' as const) : ('running' as const), since_ms: Date.now() };
+      entries.set(id, degraded ? { ...now, reason } : now);
       events.push({
         type: degraded ? 'deployment.degraded' : 'deployment.recovered',
         subject: id,
@@ -124,22 +130,27 @@ export class DeploymentHealth implements OnApplicationBootstrap, OnApplicationSh
     if (!observed) return [{ what: `${node}: its agent is not connected`, isExpected: this.isStarting }];
     if (observed.state === 'failed') return [{ what: `${node}: ${observed.error ?? 'failed'}`, isExpected: false }];
     if (observed.engine === 'failed') return [{ what: `${node}: its engine failed`, isExpected: false }];
+    if (observed.engine === 'unresponsive') return [{ what: `${node}: its engine does not answer`, isExpected: false }];
+    const troubles = observed.troubles.map((what) => ({ what: `${node}: ${what}`, isExpected: false }));
     const change = this.changeOf(node);
+    const isMoving = change?.state === 'PROCESSING' || change?.state === 'ROLLING_BACK';
     const seen = new Map(observed.instances.map((instance) => [instance.id, instance]));
     const idle = instances.flatMap(({ id }): Trouble[] => {
       const { state, detail } = seen.get(id) ?? { state: 'pending', detail: null };
       if (state === 'running') return [];
-      return [{ what: `${id}: ${detail ?? state}`, isExpected: change?.state === 'PROCESSING' && state !== 'failed' }];
+      return [{ what: `${id}: ${detail ?? state}`, isExpected: isMoving && state !== 'failed' }];
     });
+    // Its engine runs on, or has ended with it: only a new report tells.
+    if (!this.fleet.hasConnection(node)) idle.push({ what: `${node}: its agent is connecting`, isExpected: true });
     const isReached = observed.state === 'converged' && observed.generation === spec.generation;
-    if (idle.length > 0 || isReached) return idle;
+    if (troubles.length > 0 || idle.length > 0 || isReached) return [...troubles, ...idle];
     return [{ what: `${node}: has not reached generation ${spec.generation}`, isExpected: change !== null }];
   }
 
   /** The operation that waits for the server to converge; null: none. */
   private changeOf(node: string): Operation | null {
     const { operation_id, waiting_for } = this.state.desired;
-    const operation = this.state.queue[0]?.operation;
-    return operation && operation.id === operation_id && waiting_for.includes(node) ? operation : null;
+    const active = this.state.queue.find(({ operation }) => operation.id === operation_id);
+    return active && waiting_for.includes(node) ? active.operation : null;
   }
 }

@@ -15,11 +15,14 @@ import { Caller, Input, Route } from '../../platform/route.js';
 import { DEPLOYER } from '../../ports/deployer.js';
 import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
 import { FLEET, type NodeFleet } from '../../ports/node-fleet.js';
+import { Convergence } from './convergence.js';
 import { DeploymentHealth } from './deployment-health.js';
 import { DeploymentsService } from './deployments.service.js';
 import { DesiredStore } from './desired-store.js';
 import { FirstPacket } from './first-packet.js';
+import { OperationControl } from './operation-control.js';
 import { Reconciler } from './reconciler.js';
+import { Replanner } from './replanner.js';
 import { StateMigration } from './state-migration.js';
 
 @Controller()
@@ -64,6 +67,38 @@ class DeploymentsController {
 function located(operation: Operation, reply: FastifyReply): Operation {
   reply.header('location', `${API_PREFIX}/operations/${operation.id}`);
   return operation;
+}
+
+@Controller()
+class OperationControlController {
+  constructor(@Inject(OperationControl) private readonly control: OperationControl) {}
+
+  @Route('cancelOperation')
+  async cancel(
+    @Input() { params }: RouteInput<'cancelOperation'>,
+    @Caller() caller: SessionInfo,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<Operation> {
+    return located(await this.control.cancel(params.id, caller.name), reply);
+  }
+
+  @Route('retryOperation')
+  async retry(
+    @Input() { params }: RouteInput<'retryOperation'>,
+    @Caller() caller: SessionInfo,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<Operation> {
+    return located(await this.control.retry(params.id, caller.name), reply);
+  }
+
+  @Route('rollbackOperation')
+  async rollBack(
+    @Input() { params }: RouteInput<'rollbackOperation'>,
+    @Caller() caller: SessionInfo,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<Operation> {
+    return located(await this.control.rollBack(params.id, caller.name), reply);
+  }
 }
 
 @Controller()
@@ -117,13 +152,16 @@ class NfInstancesController {
 
 @Global()
 @Module({
-  controllers: [DeploymentsController, NfInstancesController],
+  controllers: [DeploymentsController, OperationControlController, NfInstancesController],
   providers: [
     DesiredStore,
     { provide: DEPLOYMENT_VIEW, useExisting: DesiredStore },
     DeploymentsService,
     { provide: DEPLOYER, useExisting: DeploymentsService },
     StateMigration,
+    OperationControl,
+    Convergence,
+    Replanner,
     Reconciler,
     DeploymentHealth,
     FirstPacket,

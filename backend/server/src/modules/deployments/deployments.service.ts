@@ -2,10 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { Inject, Injectable } from '@nestjs/common';
 import type { EventDraft } from '@orrery/contract';
 import {
-  type Constraint,
-  type Deployment,
   type DeployRequest,
-  type FieldError,
   nfInstances,
   type Operation,
   type Plan,
@@ -13,22 +10,37 @@ import {
   PlanRequest,
   type SessionInfo,
 } from '@orrery/contract';
-import { mayAct } from '../../platform/auth.guard.js';
+import { mayAct } from '../../platform/auth.js';
 import { newId } from '../../platform/ids.js';
 import { Mutex } from '../../platform/mutex.js';
 import { conflict, invalid, notFound, ProblemError } from '../../platform/problem.js';
 import { PROJECT } from '../../platform/redis-keys.js';
 import { CHAINS, type ChainStore, type Publication } from '../../ports/chain-store.js';
 import type { Deployer, PlanChange } from '../../ports/deployer.js';
+import { FABRIC, type FabricDriver } from '../../ports/fabric-driver.js';
 import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastructure-store.js';
 import { FLEET, type NodeFleet } from '../../ports/node-fleet.js';
 import { OPERATIONS, type OperationLog } from '../../ports/operation-log.js';
 import { PLANS, type PlanStore } from '../../ports/plan-store.js';
 import { TWIN, type TwinView } from '../../ports/twin-view.js';
 import { DesiredStore } from './desired-store.js';
+import { ending } from './endings.js';
+import { OperationControl } from './operation-control.js';
 import { OPERATION_NOUN, stepsOf } from './operation-steps.js';
+import { queueRefusal } from './queue-limits.js';
+import { planErrors, planRefusal } from './refusals.js';
+import { chainsOf, changesBetween, deploymentOf } from './versions.js';
 
-const MAX_QUEUE = 16;
+const MAX_PLANNINGS = 3;
+
+/** The plan does not build on what is to run. */
+class StalePlan extends ProblemError {
+  constructor(base: string | null) {
+    super(409, 'Something else was deployed since this was planned; plan again.', [
+      { pointer: '/plan_id', detail: `builds on ${base ?? 'nothing'}, not on the running plan`, code: 'stale-plan' },
+    ]);
+  }
+}
 
 type Caller = Pick<SessionInfo, 'name' | 'role'>;
 
@@ -44,33 +56,50 @@ export class DeploymentsService implements Deployer {
     @Inject(INFRASTRUCTURE) private readonly infrastructure: InfrastructureStore,
     @Inject(TWIN) private readonly twin: TwinView,
     @Inject(FLEET) private readonly fleet: NodeFleet,
+    @Inject(FABRIC) private readonly fabric: FabricDriver,
     @Inject(OPERATIONS) private readonly operations: OperationLog,
+    @Inject(OperationControl) private readonly control: OperationControl,
   ) {}
 
   /** Plans a change and accepts it as one operation of the kind. Throws like `deploy`. */
-  change(
-    request: PlanChange,
-    { id, kind, by }: Pick<Operation, 'id' | 'kind' | 'by'>,
-    before: Plan | null = null,
-  ): Promise<Operation> {
+  change(request: PlanChange, { id, kind, by }: Pick<Operation, 'id' | 'kind' | 'by'>): Promise<Operation> {
     return this.mutex.run(async () => {
       const accepted = await this.operations.get(id);
       if (accepted) return accepted;
-      const plan = await this.plans.make(PlanRequest.parse(request), this.state.comingPlan, before);
-      return this.accept(plan, null, { name: by, role: 'operator' }, { id, kind, subject: subjectOf(request, plan) });
+      return this.planAndAccept(request, (plan) =>
+        this.accept(plan, null, { name: by, role: 'operator' }, { id, kind, subject: subjectOf(request, plan) }),
+      );
     });
   }
 
   deploy(request: DeployRequest, caller: Caller): Promise<Operation> {
     return this.mutex.run(async () => {
       if ('plan_id' in request) return this.accept(await this.plans.get(request.plan_id), null, caller);
-      const plan = await this.plans.make(PlanRequest.parse({ chains: [request] }), this.state.comingPlan);
-      return this.accept(plan, request.chain_id, caller);
+      return this.planAndAccept({ chains: [request] }, (plan) => this.accept(plan, request.chain_id, caller));
     });
+  }
+
+  /** Plans again where an operation ended in between and the plan builds on it. */
+  private async planAndAccept(
+    request: Partial<PlanRequest>,
+    accept: (plan: Plan) => Promise<Operation>,
+  ): Promise<Operation> {
+    for (let attempt = 1; ; attempt++) {
+      const plan = await this.plans.make(PlanRequest.parse(request), this.state.comingPlan);
+      try {
+        return await accept(plan);
+      } catch (error) {
+        if (!(error instanceof StalePlan) || attempt === MAX_PLANNINGS) throw error;
+      }
+    }
   }
 
   underWay(): readonly Operation[] {
     return this.state.queue.map(({ operation }) => operation);
+  }
+
+  takeBack(id: string, why: string, by: string): Promise<void> {
+    return this.control.takeBack(id, why, by);
   }
 
   operation(id: string): Operation | undefined {
@@ -82,8 +111,7 @@ export class DeploymentsService implements Deployer {
       const deployment = this.state.deployment(chainId);
       if (!deployment) throw notFound('deployment of chain', chainId);
       if (deployment.state === 'undeploying') throw conflict('The chain is already being taken down.');
-      const plan = await this.plans.make(PlanRequest.parse({ remove: [chainId] }), this.state.comingPlan);
-      return this.accept(plan, chainId, caller);
+      return this.planAndAccept({ remove: [chainId] }, (plan) => this.accept(plan, chainId, caller));
     });
   }
 
@@ -115,18 +143,21 @@ export class DeploymentsService implements Deployer {
     by: string,
     about?: Pick<Operation, 'id' | 'kind' | 'subject'>,
   ) {
-    const changed = plan.chains.filter(
-      ({ chain_id: id }) => id === asked || this.state.deployment(id)?.version !== versions.get(id),
-    );
-    const removed = this.state.deployments().filter(({ chain_id }) => !versions.has(chain_id));
+    const named = new Set([...plan.request.chains.map(({ chain_id }) => chain_id), ...(asked ? [asked] : [])]);
+    const chains = changesBetween(this.state.comingVersions, versions, named);
+    const [first] = chains;
+    const isRemoval = chains.length > 0 && chains.every(({ to_version }) => to_version === null);
     const now = Date.now();
     const operation: Operation = {
       id: about?.id ?? newId('op'),
       project: PROJECT,
-      kind: about?.kind ?? (changed.length === 0 && removed.length > 0 ? 'undeploy' : 'deploy'),
+      kind: about?.kind ?? (isRemoval ? 'undeploy' : 'deploy'),
       state: 'PROCESSING',
-      subject: about?.subject ?? asked ?? changed[0]?.chain_id ?? removed[0]?.chain_id ?? touchedBy(plan) ?? plan.id,
+      subject: about?.subject ?? asked ?? first?.chain_id ?? touchedBy(plan) ?? plan.id,
       plan_id: plan.id,
+      request: withVersions(plan.request, versions),
+      chains,
+      set_aside: null,
       by,
       steps: stepsOf(plan),
       error: null,
@@ -134,17 +165,12 @@ export class DeploymentsService implements Deployer {
       updated_ms: now,
       first_packet_ms: null,
     };
-    const entry = (id: string, version: number, state: Deployment['state']): [string, Deployment] => [
-      id,
-      { chain_id: id, version, plan_id: plan.id, operation_id: operation.id, state, since_ms: now },
-    ];
-    const deployments = new Map([
-      ...changed.map(({ chain_id: id }) => entry(id, versions.get(id)!, 'deploying')),
-      ...removed.map(({ chain_id: id, version }) => entry(id, version, 'undeploying')),
-    ]);
+    const deployments = new Map(
+      chains.map(({ chain_id: id }) => [id, deploymentOf(id, this.state.desired.in_force, [operation], now)]),
+    );
     const known = [...plan.chains, ...(this.state.comingPlan?.chains ?? [])];
-    const chains = deployments.size > 0 ? [...deployments.keys()] : [operation.subject];
-    const titles = chains.flatMap(
+    const subjects = chains.length > 0 ? chains.map(({ chain_id }) => chain_id) : [operation.subject];
+    const titles = subjects.flatMap(
       (id) => known.find(({ chain_id }) => chain_id === id)?.definition.title ?? (id === plan.id ? [] : id),
     );
     const started: EventDraft = {
@@ -152,14 +178,40 @@ export class DeploymentsService implements Deployer {
       subject: operation.id,
       message: `${OPERATION_NOUN[operation.kind]} of ${titles.join(', ') || 'nothing new'}`,
       actor: by,
-      data: { chain_id: operation.subject, plan_id: plan.id, chains: [...deployments.keys()] },
+      data: { chain_id: operation.subject, plan_id: plan.id, chains: chains.map(({ chain_id }) => chain_id) },
     };
     const putAllIn: Publication['putIn'] = (batch) => {
       // Again here: the infrastructure may have changed since the plan was accepted.
       this.requireResources(plan);
       putIn(batch);
     };
-    return { accept: { operation, plan }, deployments, putIn: putAllIn, events: [started] };
+    const superseded = this.superseded(operation, now);
+    this.requireRoom(superseded.over);
+    return {
+      accept: { operation, plan },
+      ...superseded,
+      deployments,
+      putIn: putAllIn,
+      events: [...superseded.events, started],
+    };
+  }
+
+  private requireRoom(leaving: readonly Operation[]): void {
+    const ids = new Set(leaving.map(({ id }) => id));
+    const refusal = queueRefusal(this.underWay().filter(({ id }) => !ids.has(id)));
+    if (refusal !== null) throw conflict(refusal);
+  }
+
+  /** Operations that are set aside and wanted something else for the same chains. */
+  private superseded(by: Operation, nowMs: number) {
+    const chains = chainsOf(by);
+    const ended = this.state.queue.flatMap(({ operation }) => {
+      if (operation.set_aside === null || ![...chainsOf(operation)].some((chain) => chains.has(chain))) return [];
+      const why = `Superseded by another operation of ${by.by}`;
+      return [ending(this.state, operation, { state: 'ROLLED_BACK', why }, nowMs)];
+    });
+    const operations = ended.flatMap((change) => change.operations ?? []);
+    return { operations, over: operations, events: ended.flatMap(({ events = [] }) => events) };
   }
 
   /** The plan's chains; one that was planned as a draft and has been deployed since is not published again. */
@@ -175,14 +227,7 @@ export class DeploymentsService implements Deployer {
   /** `pointer`: what the request named the plan by. */
   private requireDeployable(plan: Plan, pointer: string): void {
     const coming = this.state.comingPlan;
-    if (plan.base_plan !== (coming?.id ?? null))
-      throw conflict('Something else was deployed since this was planned; plan again.', [
-        {
-          pointer: '/plan_id',
-          detail: `builds on ${plan.base_plan ?? 'nothing'}, not on the running plan`,
-          code: 'stale-plan',
-        },
-      ]);
+    if (plan.base_plan !== (coming?.id ?? null)) throw new StalePlan(plan.base_plan);
     if (!plan.feasible) throw invalid(planErrors(plan, pointer), planRefusal(plan));
     this.requireResources(plan);
     const { servers } = this.infrastructure.current.infrastructure;
@@ -192,7 +237,6 @@ export class DeploymentsService implements Deployer {
     const [absent] = this.absentNodes(plan);
     if (absent !== undefined)
       throw conflict(`The agent of ${absent} is not connected: start it, or enrol it with a join token.`);
-    if (this.state.queue.length >= MAX_QUEUE) throw conflict(`${MAX_QUEUE} operations are already queued.`);
   }
 
   /** The servers and hosts of the plan still exist. */
@@ -206,11 +250,13 @@ export class DeploymentsService implements Deployer {
   }
 
   /** Live nodes that the plan changes and whose agents are away; agents of emulated nodes are started by the twin. */
-  private absentNodes({ steps }: Plan): string[] {
+  private absentNodes({ steps, fabric }: Plan): string[] {
     const { servers, switches } = this.infrastructure.current.infrastructure;
     const prepared = new Set(steps.filter(({ kind }) => kind === 'prepare-node').map(({ subject }) => subject));
     if (prepared.size === 0) return [];
-    return [...servers.filter(({ id }) => prepared.has(id)), ...switches]
+    const before = this.state.comingPlan?.fabric.rules ?? [];
+    const carriers = this.fabric.carriersOf({ before, after: fabric.rules });
+    return [...servers.filter(({ id }) => prepared.has(id)), ...switches.filter(({ id }) => carriers.has(id))]
       .filter(({ id, origin }) => origin === 'live' && !this.fleet.isConnected(id))
       .map(({ id }) => id);
   }
@@ -230,21 +276,10 @@ function subjectOf({ implementations = [] }: PlanChange, { abandoned, graph, id 
   return nfInstances(graph).find(({ pgraph_node }) => pgraph_node === lost)?.chain_id ?? id;
 }
 
-/** Errors of the definitions, and the shortages that leave no plan. */
-function planErrors({ problems, conflicts }: Plan, pointer: string): FieldError[] {
-  const errors = problems.filter(({ severity }) => severity === 'error');
-  return [
-    ...errors.map((problem) => ({ pointer: problem.pointer, detail: problem.message, code: problem.code })),
-    ...conflicts.map((conflict) => ({ pointer, detail: shortage(conflict), code: conflict.constraint })),
-  ];
-}
-
-function planRefusal({ problems, conflicts: [conflict] }: Plan): string {
-  const problem = problems.find(({ severity }) => severity === 'error');
-  if (problem) return `${problem.pointer}: ${problem.message}`;
-  return conflict ? `The plan is not feasible: ${shortage(conflict)}.` : 'The plan is not feasible.';
-}
-
-function shortage({ constraint, needed, available, unit, where }: Constraint): string {
-  return `${constraint} at ${where} needs ${needed} ${unit}, but only ${available} ${unit} available`;
+/** The request with the versions that were chosen, so that planning it again gives the same. */
+function withVersions(request: Plan['request'], versions: ReadonlyMap<string, number>): Plan['request'] {
+  return {
+    ...request,
+    chains: request.chains.map((chain) => ({ ...chain, version: versions.get(chain.chain_id) ?? chain.version })),
+  };
 }

@@ -7,7 +7,7 @@ import {
   type Operation,
   type Plan,
 } from '@orrery/contract';
-import { isEmptyNode, type Phase } from '@orrery/planner/transition/phases';
+import { isEmptyNode, type Phase } from '@orrery/planner';
 import { type Batch, COLLECTIONS, type Collections } from '../../platform/durable-collection/collections.js';
 import type { DurableCollection } from '../../platform/durable-collection/durable-collection.js';
 import { Mutex } from '../../platform/mutex.js';
@@ -17,11 +17,30 @@ import { unreadableState } from '../../platform/state-version.js';
 import type { DeploymentView, ExitView } from '../../ports/deployment-view.js';
 import { EVENT_LOG, type EventLog } from '../../ports/event-log.js';
 import { OPERATIONS, type OperationLog } from '../../ports/operation-log.js';
+import { afterOperation, type RunningVersions } from './versions.js';
+
+/** What runs by the latest operation that has come about: what one that ends without effect goes back to. */
+export interface InForce {
+  /** Null: nothing has been deployed yet. */
+  readonly plan_id: string | null;
+  readonly chains: RunningVersions;
+}
+
+/** Why the change of the operation is being taken out of the desired state, and how the operation ends then. */
+export interface Retreat {
+  readonly ends: 'ROLLED_BACK' | 'FAILED' | 'set-aside';
+  readonly why: string;
+  /** Nodes that must be back before an operation that is set aside is tried again. */
+  readonly waiting_for: readonly string[];
+}
 
 /** Desired state last sent to nodes and fabric, and the progress of the latest change. */
 export interface Desired {
-  /** The operation that made the latest change; null before the first. */
+  /** The operation that made the latest change; null before the first, and when its change has been taken back. */
   readonly operation_id: string | null;
+  readonly in_force: InForce;
+  /** Null: the operation goes forward. */
+  readonly retreat: Retreat | null;
   /** The plan being applied; null: none. */
   readonly plan_id: string | null;
   readonly phase: Phase;
@@ -41,6 +60,8 @@ const MAX_DEPLOYMENTS = 1000;
 
 const NOTHING: Desired = {
   operation_id: null,
+  in_force: { plan_id: null, chains: {} },
+  retreat: null,
   plan_id: null,
   phase: 'settled',
   waiting_for: [],
@@ -56,6 +77,8 @@ export class DesiredStore implements DeploymentView, OnModuleInit {
   /** Accepted operations that have not finished, the running one first. */
   queue: readonly Accepted[] = [];
   plan: Plan | null = null;
+  /** The plan of `desired.in_force`. */
+  planInForce: Plan | null = null;
   private readonly entries: DurableCollection<Deployment>;
   private exitViews: ReadonlyMap<string, ExitView> = new Map();
   private readonly mutex = new Mutex();
@@ -91,15 +114,34 @@ export class DesiredStore implements DeploymentView, OnModuleInit {
     await this.collections.certain();
     const desired = (await this.store.json<Desired>(KEYS.desired)) ?? NOTHING;
     const plan = desired.plan_id ? await this.storedPlan(desired.plan_id) : null;
+    const { plan_id: inForce } = desired.in_force;
+    const planInForce = inForce === desired.plan_id ? plan : inForce ? await this.storedPlan(inForce) : null;
     const queue = await this.readQueue();
     this.desired = desired;
     this.plan = plan;
+    this.planInForce = planInForce;
     this.exitViews = exitsOf(desired);
     this.queue = queue;
   }
 
   get comingPlan(): Plan | null {
-    return this.queue.at(-1)?.plan ?? this.plan;
+    return this.coming.at(-1)?.plan ?? this.planInForce;
+  }
+
+  /** Accepted operations that are to take effect: not those that are set aside or being taken back. */
+  get coming(): readonly Accepted[] {
+    const { operation_id, retreat } = this.desired;
+    return this.queue.filter(
+      ({ operation: { id, set_aside } }) => set_aside === null && !(retreat !== null && id === operation_id),
+    );
+  }
+
+  /** Versions once the coming operations have come about. */
+  get comingVersions(): RunningVersions {
+    return this.coming.reduce(
+      (versions, { operation }) => afterOperation(versions, operation),
+      this.desired.in_force.chains,
+    );
   }
 
   deployments(): readonly Deployment[] {
@@ -111,13 +153,17 @@ export class DesiredStore implements DeploymentView, OnModuleInit {
   }
 
   serversInUse(): ReadonlySet<string> {
-    const desired = [this.desired.nodes, ...this.queue.map(({ plan }) => plan.nodes)];
+    const desired = [this.desired.nodes, ...this.plansInUse().map(({ nodes }) => nodes)];
     return new Set(desired.flatMap((nodes) => Object.keys(nodes).filter((name) => !isEmptyNode(nodes[name]!))));
   }
 
   hostsInUse(): ReadonlySet<string> {
-    const fabrics = [this.desired.fabric, ...this.queue.map(({ plan }) => plan.fabric)];
+    const fabrics = [this.desired.fabric, ...this.plansInUse().map(({ fabric }) => fabric)];
     return new Set(fabrics.flatMap(({ rules }) => rules.flatMap(({ from_hosts }) => from_hosts)));
+  }
+
+  private plansInUse(): Plan[] {
+    return [...(this.planInForce ? [this.planInForce] : []), ...this.queue.map(({ plan }) => plan)];
   }
 
   exits(): ReadonlyMap<string, ExitView> {
@@ -159,14 +205,14 @@ export class DesiredStore implements DeploymentView, OnModuleInit {
   }
 
   private async write(change: DesiredChange): Promise<void> {
-    const { deployments, operation, accept, events, putIn } = change;
+    const { deployments, operations = [], accept, events, putIn } = change;
     await this.collections
       .commit((batch) => {
         for (const [id, deployment] of deployments ?? []) {
           if (deployment) batch.put(this.entries, deployment);
           else batch.remove(this.entries, id);
         }
-        for (const each of [accept?.operation, operation]) if (each) this.operations.putIn(batch, each);
+        for (const each of [...operations, ...(accept ? [accept.operation] : [])]) this.operations.putIn(batch, each);
         batch.also((transaction) => {
           this.writeIn(transaction, change);
           for (const event of events ?? []) this.events.appendIn(transaction, event);
@@ -181,29 +227,57 @@ export class DesiredStore implements DeploymentView, OnModuleInit {
     this.tell();
   }
 
-  private writeIn(transaction: Transaction, { desired, plan, accept, over }: DesiredChange): void {
+  private writeIn(transaction: Transaction, { desired, plan, accept, replanned, over = [] }: DesiredChange): void {
     if (desired) transaction.set(KEYS.desired, JSON.stringify(desired));
-    if (plan && plan.id !== this.plan?.id) {
-      transaction.persist(KEYS.plan(plan.id));
-      if (this.plan) transaction.expire(KEYS.plan(this.plan.id), KEEP_OLD_PLAN_S);
-    }
-    if (accept) {
-      transaction.rpush(KEYS.operationQueue, accept.operation.id);
-      transaction.persist(KEYS.plan(accept.plan.id));
-    }
-    if (over) transaction.lrem(KEYS.operationQueue, 0, over);
+    if (accept) transaction.rpush(KEYS.operationQueue, accept.operation.id);
+    for (const { id } of over) transaction.lrem(KEYS.operationQueue, 0, id);
+    const before = this.plansKept(this.queue, this.plan, this.planInForce);
+    const after = this.plansKept(
+      this.queueAfter({ accept, replanned, over }),
+      plan,
+      desired && this.inForceAfter(desired),
+    );
+    for (const id of after) transaction.persist(KEYS.plan(id));
+    for (const id of before) if (!after.has(id)) transaction.expire(KEYS.plan(id), KEEP_OLD_PLAN_S);
   }
 
-  private take({ desired, plan, operation, accept, over }: DesiredChange): void {
-    if (plan !== undefined) this.plan = plan;
+  /** Ids of the plans that must not expire; undefined: as they are. */
+  private plansKept(
+    queue: readonly Accepted[],
+    plan: Plan | null = this.plan,
+    inForce: Plan | null = this.planInForce,
+  ): Set<string> {
+    return new Set([...queue.map((each) => each.plan), plan, inForce].flatMap((each) => each?.id ?? []));
+  }
+
+  private take(change: DesiredChange): void {
+    const { desired, plan, operations = [] } = change;
     if (desired) {
+      this.planInForce = this.inForceAfter(desired);
       this.desired = desired;
       this.exitViews = exitsOf(desired);
     }
-    if (operation)
-      this.queue = this.queue.map((each) => (each.operation.id === operation.id ? { ...each, operation } : each));
-    if (accept) this.queue = [...this.queue, accept];
-    if (over) this.queue = this.queue.filter((each) => each.operation.id !== over);
+    if (plan !== undefined) this.plan = plan;
+    const updated = new Map(operations.map((operation) => [operation.id, operation]));
+    this.queue = this.queueAfter(change).map((each) => ({
+      ...each,
+      operation: updated.get(each.operation.id) ?? each.operation,
+    }));
+  }
+
+  private inForceAfter({ in_force: { plan_id } }: Desired): Plan | null {
+    const known = [this.planInForce, this.plan, ...this.queue.map(({ plan }) => plan)];
+    return known.find((plan) => plan?.id === plan_id) ?? null;
+  }
+
+  private queueAfter({
+    accept,
+    replanned,
+    over = [],
+  }: Pick<DesiredChange, 'accept' | 'replanned' | 'over'>): Accepted[] {
+    const left = this.queue.filter(({ operation }) => !over.some(({ id }) => id === operation.id));
+    const planned = left.map((each) => (each.operation.id === replanned?.operation.id ? replanned : each));
+    return accept ? [...planned, accept] : planned;
   }
 
   operation(id: string): Operation | undefined {
@@ -242,12 +316,14 @@ export interface DesiredChange {
   readonly plan?: Plan | null;
   /** By chain; null deletes the entry. */
   readonly deployments?: ReadonlyMap<string, Deployment | null>;
-  /** Updated operation. */
-  readonly operation?: Operation;
+  /** Updated operations. */
+  readonly operations?: readonly Operation[];
   /** A new operation for the end of the queue. */
   readonly accept?: Accepted;
-  /** Id of an operation that leaves the queue. */
-  readonly over?: string;
+  /** An operation of the queue with another plan. */
+  readonly replanned?: Accepted;
+  /** Operations that leave the queue. */
+  readonly over?: readonly Pick<Operation, 'id'>[];
   readonly events?: readonly EventDraft[];
   /** Writes of other modules that belong in the same transaction. */
   readonly putIn?: (batch: Batch) => void;

@@ -29,7 +29,7 @@ export class FirstPacket implements OnApplicationBootstrap {
         const now = this.state.operation(operation.id);
         if (!now || !isAwaiting(now, tMs)) return null;
         return {
-          operation: { ...now, first_packet_ms: tMs },
+          operations: [{ ...now, first_packet_ms: tMs }],
           events: [
             {
               type: 'operation.first-packet',

@@ -25,7 +25,7 @@ export function stepsOf(plan: Plan): OperationStep[] {
 /** The operation with the steps of a kind started or done. */
 export function withSteps(operation: Operation, kind: StepKind, state: 'running' | 'done', nowMs: number): Operation {
   const steps = operation.steps.map((step) => {
-    if (step.kind !== kind || step.state === 'done') return step;
+    if (step.kind !== kind || step.state === 'done' || step.state === 'skipped') return step;
     if (state === 'running') return step.state === 'running' ? step : { ...step, state, started_ms: nowMs };
     return { ...step, state, started_ms: step.started_ms ?? nowMs, ended_ms: nowMs, detail: null };
   });
@@ -38,26 +38,74 @@ export function stuck(operation: Operation, detail: string, nowMs: number): Oper
   return { ...operation, steps, state: 'FAILED_TEMP', error: { detail, errors: [] }, updated_ms: nowMs };
 }
 
+/** The operation as it goes on or is queued again; one that was set aside no longer is. */
 export function resumed(operation: Operation, nowMs: number): Operation {
-  return { ...operation, state: 'PROCESSING', error: null, updated_ms: nowMs };
+  return { ...operation, state: 'PROCESSING', error: null, set_aside: null, updated_ms: nowMs };
 }
 
-export function ended(
-  operation: Operation,
-  state: 'COMPLETED' | 'FAILED',
-  detail: string | null,
-  nowMs: number,
-): Operation {
+/** The operation without its unfinished steps of a kind, which take effect later, for the reason. */
+export function withoutSteps(operation: Operation, kind: StepKind, detail: string, nowMs: number): Operation {
   const steps = operation.steps.map((step): OperationStep => {
-    if (step.state === 'done') return step;
-    if (state === 'COMPLETED') return { ...step, state: 'skipped', ended_ms: nowMs };
-    return { ...step, state: step.state === 'running' ? 'failed' : 'skipped', ended_ms: nowMs };
+    const isLeft = step.kind === kind && step.state !== 'done';
+    return isLeft ? { ...step, state: 'skipped', ended_ms: nowMs, detail } : step;
   });
+  return { ...operation, steps, updated_ms: nowMs };
+}
+
+/** COMPLETED, or PARTIALLY_COMPLETED if steps were left out. */
+export function completed(operation: Operation, nowMs: number): Operation {
+  const left = operation.steps.flatMap(({ state, detail }) => (state === 'skipped' && detail ? [detail] : []));
+  const steps = operation.steps.map((step): OperationStep => {
+    if (step.state === 'done' || step.state === 'skipped') return step;
+    return { ...step, state: 'skipped', ended_ms: nowMs };
+  });
+  const error = left.length > 0 ? { detail: [...new Set(left)].join('; '), errors: [] } : null;
   return {
     ...operation,
     steps,
-    state,
-    error: detail === null ? null : { detail, errors: [] },
+    state: error ? 'PARTIALLY_COMPLETED' : 'COMPLETED',
+    error,
     updated_ms: nowMs,
+  };
+}
+
+/** The operation from when its change is being taken back. */
+export function rollingBack(operation: Operation, detail: string, nowMs: number): Operation {
+  const steps = operation.steps.map((step): OperationStep => {
+    if (step.state === 'done') return step;
+    return { ...step, state: step.state === 'running' ? 'failed' : 'skipped', ended_ms: nowMs };
+  });
+  return { ...operation, steps, state: 'ROLLING_BACK', error: { detail, errors: [] }, updated_ms: nowMs };
+}
+
+/** The operation without any effect: steps that were done are undone. */
+export function withoutEffect(
+  operation: Operation,
+  state: 'ROLLED_BACK' | 'FAILED',
+  detail: string,
+  nowMs: number,
+): Operation {
+  const { steps } = rollingBack(operation, detail, nowMs);
+  return {
+    ...operation,
+    steps: steps.map((step) => (step.state === 'done' ? { ...step, state: 'undone' } : step)),
+    state,
+    set_aside: null,
+    error: { detail, errors: [] },
+    updated_ms: nowMs,
+  };
+}
+
+/** The operation, to be begun again once the nodes are back. */
+export function setAside(
+  operation: Operation,
+  detail: string,
+  waiting_for: readonly string[],
+  nowMs: number,
+): Operation {
+  return {
+    ...withoutEffect(operation, 'FAILED', detail, nowMs),
+    state: 'FAILED_TEMP',
+    set_aside: { waiting_for: [...waiting_for], since_ms: nowMs },
   };
 }

@@ -1,27 +1,25 @@
 import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
-import type { Deployment, EventDraft, FabricSpec, NodeSpec, Operation } from '@orrery/contract';
-import {
-  fabricIn,
-  isEmptyNode,
-  isFabricPhase,
-  nodesIn,
-  PHASES,
-  type Phase,
-  STEP_KIND,
-} from '@orrery/planner/transition/phases';
+import type { EventDraft, FabricSpec, Operation, Plan } from '@orrery/contract';
+import { isFabricPhase, PHASES, type Phase, STEP_KIND } from '@orrery/planner';
 import { CONFIG, type Config } from '../../platform/config.js';
 import type { ControlLoop } from '../../platform/control-loop/control-loop.js';
 import { CONTROL_LOOPS, type ControlLoops } from '../../platform/control-loop/control-loops.js';
 import type { Decision, LoopRun, RunOutcome } from '../../platform/control-loop/definition.js';
-import { FABRIC, type FabricDriver } from '../../ports/fabric-driver.js';
+import { FABRIC, type FabricDriver, type RuleChange, SwitchesAway } from '../../ports/fabric-driver.js';
 import { FLEET, type NodeFleet } from '../../ports/node-fleet.js';
-import { TWIN, type TwinView } from '../../ports/twin-view.js';
-import { type Accepted, type Desired, type DesiredChange, DesiredStore } from './desired-store.js';
-import { ended, OPERATION_NOUN, resumed, stuck, withSteps } from './operation-steps.js';
+import { Convergence } from './convergence.js';
+import { nextPhase, targetOf } from './desired-in.js';
+import { type Accepted, type DesiredChange, DesiredStore, type Retreat } from './desired-store.js';
+import { claimed, completion, ending, settingAside } from './endings.js';
+import { OPERATION_NOUN, resumed, stuck, withoutSteps, withSteps } from './operation-steps.js';
+import { beginWait, type Stuck, type Wait, wayOf } from './phase-wait.js';
+import { Replanner } from './replanner.js';
+import { nextBack, retreating } from './retreat.js';
 import { StateMigration } from './state-migration.js';
+import { chainsOf } from './versions.js';
 
 const RETRY_MS = 1000;
-const AT_ONCE: RunOutcome = { again: 0 };
+const AT_ONCE = { again: 0 };
 /** A failure reported this soon after a new specification may still refer to the old one. */
 const FAILURE_GRACE_MS = 500;
 
@@ -30,21 +28,15 @@ const DEADLINE_MS = 120_000;
 const BACKOFF = { firstMs: 100, mostMs: 200 };
 const OPERATIONS_KEY = 'operations';
 const FABRIC_KEY = 'fabric';
+const NO_CHANGE: RuleChange = { before: [], after: [] };
 
 /** Progress of a phase. */
-type Outcome = 'reached' | 'superseded' | { readonly again: number };
-
-/** Waiting for nodes to converge in a phase. */
-interface Wait {
-  readonly desired: string;
-  readonly beganMs: number;
-  deadlineMs: number;
-  progress: string;
-}
+type Outcome = 'reached' | { readonly again: number };
 
 /**
  * Makes nodes and fabric follow the accepted plans, one operation after the other. Desired state is stored before it is
- * sent, so that a restart resumes where it stopped; a failing step is retried for as long as it is desired.
+ * sent, so that a restart resumes where it stopped; a failing step is retried for as long as it is desired. An operation
+ * that cannot go on makes way for others: its change is then taken back, by the same phases (decision 0030).
  */
 @Injectable()
 export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown {
@@ -52,6 +44,8 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
   private wait: Wait | null = null;
   /** Fabric spec that was applied before this server started; null once a newer one has been sent. */
   private fabricBefore: FabricSpec | null = null;
+  /** Ends the step that is being carried out forward. */
+  private forward = new AbortController();
 
   constructor(
     @Inject(CONTROL_LOOPS) loops: ControlLoops,
@@ -59,8 +53,9 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
     @Inject(DesiredStore) private readonly state: DesiredStore,
     @Inject(FLEET) private readonly fleet: NodeFleet,
     @Inject(FABRIC) private readonly fabric: FabricDriver,
-    @Inject(TWIN) private readonly twin: TwinView,
+    @Inject(Convergence) private readonly nodes: Convergence,
     @Inject(StateMigration) private readonly migration: StateMigration,
+    @Inject(Replanner) private readonly replanner: Replanner,
   ) {
     this.loop = loops.add({
       id: 'deployment',
@@ -76,7 +71,10 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
   onApplicationBootstrap(): void {
     this.tellNodes();
     this.fleet.onChange(() => this.loop.wake(OPERATIONS_KEY));
-    this.state.onChange(() => this.loop.wake(OPERATIONS_KEY));
+    this.state.onChange(() => {
+      if (this.state.desired.retreat) this.forward.abort(new Error('the operation is being taken back'));
+      this.loop.wake(OPERATIONS_KEY);
+    });
     this.fabricBefore = this.state.desired.fabric;
     this.loop.wake(FABRIC_KEY);
     this.loop.wake(OPERATIONS_KEY);
@@ -89,60 +87,72 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
   private async follow(run: LoopRun): Promise<RunOutcome | undefined> {
     await this.state.certain();
     this.tellNodes();
-    const head = this.state.queue[0];
-    return head ? this.advance(head, run) : undefined;
+    const { operation_id, retreat } = this.state.desired;
+    const active = this.state.queue.find(({ operation }) => operation.id === operation_id);
+    if (active && retreat) return this.goBack(active, retreat, run);
+    if (active) return this.goForward(active, run);
+    const next = this.runnable()[0];
+    return next ? this.begin(next, run) : undefined;
   }
 
-  private async advance(head: Accepted, run: LoopRun): Promise<RunOutcome> {
-    const { desired } = this.state;
-    if (desired.operation_id !== head.operation.id) {
-      const { kind, by, id } = head.operation;
-      run.decide({
-        subject: id,
-        what: `${OPERATION_NOUN[kind]} begins`,
-        why: `accepted for ${by}`,
-        inputs: this.inputs(),
-      });
-      await this.enter('prepare', head);
-      return AT_ONCE;
-    }
-    const { phase } = desired;
+  /** Operations that wait for nothing that is away. */
+  private runnable(): Accepted[] {
+    return this.state.queue.filter(
+      ({ operation: { set_aside } }) =>
+        set_aside === null || set_aside.waiting_for.every((node) => this.nodes.isBack(node)),
+    );
+  }
+
+  private async begin(head: Accepted, run: LoopRun): Promise<RunOutcome> {
+    if (await run.step(this.replanner.planAgain(head))) return AT_ONCE;
+    const { kind, by, id } = head.operation;
+    const why = `accepted for ${by}`;
+    run.decide({ subject: id, what: `${OPERATION_NOUN[kind]} begins`, why, inputs: this.inputs() });
+    await this.enter('prepare', head);
+    return AT_ONCE;
+  }
+
+  private async goForward(head: Accepted, run: LoopRun): Promise<RunOutcome> {
+    const { phase } = this.state.desired;
     if (phase === 'settled') {
-      await this.complete(head);
+      await this.commitOf(head, () => completion(this.state, head, this.current(head), Date.now()));
+      this.migration.forget(head.plan.id);
       return AT_ONCE;
     }
     const outcome = isFabricPhase(phase) ? await this.applyFabric(head, run) : await this.awaitNodes(head, run);
-    if (outcome === 'reached') await this.enter(PHASES[PHASES.indexOf(phase) + 1]!, head);
-    else if (outcome === 'superseded') await this.giveUp(head);
-    else return outcome;
+    if (outcome !== 'reached') return outcome;
+    await this.enter(phaseAfter(phase), head);
     return AT_ONCE;
   }
 
   /** Enters the first phase, starting at `wanted`, that changes something. */
-  private async enter(wanted: Phase, head: Accepted): Promise<void> {
-    await this.state.commit(() => {
-      const before = this.state.desired;
-      const index = PHASES.slice(PHASES.indexOf(wanted)).findIndex((phase) => this.changes(before, phase, head));
-      const phase = PHASES[PHASES.indexOf(wanted) + index]!;
-      const desired = this.desiredIn(before, phase, head);
+  private enter(wanted: Phase, head: Accepted): Promise<void> {
+    return this.commitOf(head, () => {
+      const { phase, desired } = nextPhase(
+        this.state.desired,
+        wanted,
+        targetOf(head.operation.id, head.plan),
+        this.exists,
+        Date.now(),
+      );
       const now = Date.now();
       let operation = resumed(this.current(head), now);
       for (const over of PHASES.slice(0, PHASES.indexOf(phase)))
         if (over !== 'settled') operation = withSteps(operation, STEP_KIND[over], 'done', now);
       if (phase !== 'settled') operation = withSteps(operation, STEP_KIND[phase], 'running', now);
-      return { desired, operation, plan: head.plan, events: [stepEvent(operation, phase)] };
+      const deployments = wanted === 'prepare' ? claimed(this.state, operation, now) : undefined;
+      return { desired, deployments, operations: [operation], plan: head.plan, events: [stepEvent(operation, phase)] };
     });
   }
 
-  private changes(before: Desired, phase: Phase, head: Accepted): boolean {
-    if (phase === 'settled') return true;
-    const after = this.desiredIn(before, phase, head);
-    if (isFabricPhase(phase)) return after.fabric !== before.fabric;
-    return after.waiting_for.length > 0;
-  }
-
-  private desiredIn(before: Desired, phase: Phase, head: Accepted): Desired {
-    return desiredIn(before, phase, head, (server) => this.fleet.status(server) !== undefined);
+  /** Commits a change of an operation that goes forward, unless it has been ended or is taken back meanwhile. */
+  private commitOf(head: Accepted, change: () => DesiredChange | null): Promise<void> {
+    return this.state.commit(() => {
+      const now = this.state.queue.find(({ operation }) => operation.id === head.operation.id);
+      const { operation_id, retreat } = this.state.desired;
+      const isBack = operation_id === head.operation.id && retreat !== null;
+      return now?.plan.id === head.plan.id && !isBack ? change() : null;
+    });
   }
 
   private tellNodes(): void {
@@ -150,52 +160,95 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
   }
 
   private async awaitNodes(head: Accepted, run: LoopRun): Promise<Outcome> {
-    const waiting = this.state.desired.waiting_for.filter((node) => this.exists(node) && !this.hasReached(node));
+    const waiting = this.nodes.waiting();
     if (waiting.length === 0) return 'reached';
-    const operation = this.current(head);
-    if (operation.state === 'FAILED_TEMP' && this.state.queue.length > 1) return 'superseded';
     const nowMs = performance.now();
-    const wait = this.waitOf(nowMs);
-    const failed =
-      nowMs - wait.beganMs >= FAILURE_GRACE_MS ? waiting.flatMap((node) => this.failureOf(node) ?? []) : [];
-    const loaded = waiting.map((node) => this.loadedBytes(node)).join();
-    if (loaded !== wait.progress) wait.deadlineMs = nowMs + this.config.timing.stepTimeoutMs;
+    const wait = this.waitOf(head, nowMs);
+    const failed = this.failures(waiting, wait, nowMs);
+    const away = waiting.filter((node) => this.nodes.isAway(node));
+    const loaded = waiting.map((node) => this.nodes.loadedBytes(node)).join();
+    if (loaded !== wait.progress && !wait.reported) wait.deadlineMs = nowMs + this.config.timing.stepTimeoutMs;
     wait.progress = loaded;
-    if (failed.length > 0 || nowMs >= wait.deadlineMs) {
-      const detail = (failed.length > 0 ? failed : waiting.map((node) => this.lag(node))).join('; ');
-      await this.report(head, detail, run);
-      wait.deadlineMs = Number.POSITIVE_INFINITY;
+    const why = (failed.length > 0 ? failed : waiting.map((node) => this.nodes.lag(node))).join('; ');
+    const isOverdue = failed.length > 0 || nowMs >= wait.deadlineMs;
+    if (isOverdue) await this.report(head, why, run, wait);
+    const sinceMs = nowMs - wait.beganMs;
+    const stuckBy: Stuck = { away: away.length === waiting.length ? away : [], why, sinceMs };
+    if (isOverdue || wait.reported || stuckBy.away.length > 0) {
+      const way = await this.makeWay(head, stuckBy, run);
+      if (way) return way;
     }
     return { again: Math.min(Math.max(wait.deadlineMs - nowMs, 1), FAILURE_GRACE_MS) };
   }
 
-  /** Restarts with each phase and with each start of the server. */
-  private waitOf(nowMs: number): Wait {
-    const { operation_id, phase, generation } = this.state.desired;
-    const desired = `${operation_id} ${phase} ${generation}`;
-    if (this.wait?.desired !== desired)
-      this.wait = { desired, beganMs: nowMs, deadlineMs: nowMs + this.config.timing.stepTimeoutMs, progress: '' };
+  private failures(waiting: readonly string[], { beganMs }: Wait, nowMs: number): string[] {
+    return nowMs - beganMs >= FAILURE_GRACE_MS ? waiting.flatMap((node) => this.nodes.failureOf(node) ?? []) : [];
+  }
+
+  /** Restarts with each phase, when the operation is retried, and with each start of the server. */
+  private waitOf(head: Accepted, nowMs: number): Wait {
+    const { operation_id, phase, generation, retreat } = this.state.desired;
+    const of = `${operation_id} ${phase} ${generation} ${retreat !== null}`;
+    const isRetried = this.wait?.reported && this.current(head).state === 'PROCESSING';
+    if (this.wait?.of !== of || isRetried) this.wait = beginWait(of, nowMs, this.config.timing.stepTimeoutMs);
     return this.wait;
   }
 
   private async applyFabric(head: Accepted, run: LoopRun): Promise<Outcome> {
+    const wait = this.waitOf(head, performance.now());
+    this.forward = new AbortController();
+    const signal = AbortSignal.any([run.signal, this.forward.signal]);
     try {
       const steers = this.state.desired.phase === 'steer';
-      if (steers) await run.step(this.migration.copy(head.plan, 'before', run.signal));
-      await run.step(this.fabric.apply(this.state.desired.fabric, run.signal));
-      if (steers) await run.step(this.migration.copy(head.plan, 'after', run.signal));
+      if (steers) await run.step(this.migration.copy(head.plan, 'before', signal));
+      await run.step(this.fabric.apply(this.state.desired.fabric, this.changeOf(head), { signal, for: 'all' }));
+      if (steers) await run.step(this.migration.copy(head.plan, 'after', signal));
       return 'reached';
     } catch (error) {
       if (run.signal.aborted) throw error;
-      await this.report(head, `fabric: ${(error as Error).message}`, run);
-      return this.state.queue.length > 1 ? 'superseded' : { again: RETRY_MS };
+      if (this.forward.signal.aborted) return AT_ONCE;
+      const why = `fabric: ${(error as Error).message}`;
+      const away = error instanceof SwitchesAway ? error.switches : [];
+      const nowMs = performance.now();
+      if (away.length === 0 || wait.reported || nowMs >= wait.deadlineMs) await this.report(head, why, run, wait);
+      const way = await this.makeWay(head, { away, why, sinceMs: nowMs - wait.beganMs }, run);
+      return way ?? { again: Math.min(Math.max(wait.deadlineMs - nowMs, 1), RETRY_MS) };
     }
   }
 
+  /** The same in every phase, forward and back. */
+  private changeOf(head: Accepted): RuleChange {
+    return { before: this.state.planInForce?.fabric.rules ?? [], after: head.plan.fabric.rules };
+  }
+
+  /** Lets other operations go on, where some can. Null: the operation keeps waiting. */
+  private async makeWay(head: Accepted, why: Stuck, run: LoopRun): Promise<Outcome | null> {
+    const { id } = head.operation;
+    const { phase } = this.state.desired;
+    const chains = chainsOf(head.operation);
+    const later = this.state.coming.slice(this.state.coming.findIndex(({ operation }) => operation.id === id) + 1);
+    const supersede = later.some(({ operation }) => [...chainsOf(operation)].some((chain) => chains.has(chain)));
+    const waiting = this.runnable().some(({ operation }) => operation.id !== id);
+    const way = wayOf(phase, why, { waiting, supersede }, this.config.timing.stepTimeoutMs);
+    if (way === 'wait' || phase === 'settled') return null;
+    run.decide({ subject: id, what: 'Make way for another operation', why: why.why, inputs: this.inputs() });
+    if (way === 'leave-out') {
+      const detail = `${why.why} (told when it is back)`;
+      await this.commitOf(head, () => {
+        return { operations: [withoutSteps(this.current(head), STEP_KIND[phase], detail, Date.now())] };
+      });
+      return 'reached';
+    }
+    const detail = `${why.why} (${supersede ? 'superseded by' : 'made way for'} another operation)`;
+    const retreat: Retreat = { ends: way, why: detail, waiting_for: why.away };
+    await this.commitOf(head, () => retreating(this.state, this.exists, this.current(head), retreat, Date.now()));
+    return AT_ONCE;
+  }
+
   /** Sets the operation to FAILED_TEMP, or updates the reason. */
-  private report(head: Accepted, detail: string, run: LoopRun): Promise<void> {
+  private async report(head: Accepted, detail: string, run: LoopRun, wait: Wait): Promise<void> {
     run.decide({ subject: head.operation.id, what: 'Wait', why: detail, inputs: this.inputs() });
-    return this.state.commit(() => {
+    await this.commitOf(head, () => {
       const before = this.current(head);
       if (before.state === 'FAILED_TEMP' && before.error?.detail === detail) return null;
       const operation = stuck(before, detail, Date.now());
@@ -205,78 +258,65 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
         message: `The operation waits: ${detail}`,
         data: { chain_id: operation.subject },
       };
-      return { operation, events: [event] };
+      return { operations: [operation], events: [event] };
     });
+    wait.reported = true;
+    wait.deadlineMs = Number.POSITIVE_INFINITY;
   }
 
-  private async complete(head: Accepted): Promise<void> {
-    await this.state.commit(() => {
-      const now = Date.now();
-      const operation = ended(this.current(head), 'COMPLETED', null, now);
-      const { entries, events } = this.settledDeployments(head, operation, now);
-      const message = `${OPERATION_NOUN[operation.kind]} took ${now - operation.started_ms} ms`;
-      events.push({
-        type: 'operation.completed',
-        subject: operation.id,
-        message,
-        actor: operation.by,
-        data: { chain_id: operation.subject, plan_id: operation.plan_id },
-      });
-      return { operation, over: operation.id, deployments: entries, events };
-    });
-    this.migration.forget(head.plan.id);
-  }
-
-  /** Settles the entries of this operation and of superseded ones; operations that still wait keep theirs. */
-  private settledDeployments(head: Accepted, operation: Operation, now: number) {
-    const entries = new Map<string, Deployment | null>();
-    const events: EventDraft[] = [];
-    const planned = new Set(head.plan.chains.map(({ chain_id }) => chain_id));
-    const waiting = new Set(this.state.queue.map((accepted) => accepted.operation.id));
-    waiting.delete(operation.id);
-    for (const deployment of this.state.deployments()) {
-      const id = deployment.chain_id;
-      if (waiting.has(deployment.operation_id)) continue;
-      if (!planned.has(id)) {
-        entries.set(id, null);
-        events.push({
-          type: 'deployment.removed',
-          subject: id,
-          message: `${id} was taken down`,
-          actor: operation.by,
-          data: { plan_id: head.plan.id },
-        });
-      } else if (deployment.state === 'deploying' || deployment.state === 'undeploying') {
-        entries.set(id, { ...deployment, plan_id: head.plan.id, state: 'running', since_ms: now });
-        events.push({
-          type: 'deployment.running',
-          subject: id,
-          message: `Version ${deployment.version} runs`,
-          actor: operation.by,
-          data: { version: deployment.version, plan_id: head.plan.id },
-        });
-      } else {
-        entries.set(id, { ...deployment, plan_id: head.plan.id });
-      }
+  private async goBack(head: Accepted, retreat: Retreat, run: LoopRun): Promise<RunOutcome> {
+    const { phase } = this.state.desired;
+    if (phase === 'settled') {
+      await this.endRetreat(head, retreat);
+      for (const id of [head.plan.id, wayBackId(head.plan)]) this.migration.forget(id);
+      return AT_ONCE;
     }
-    return { entries, events };
+    const outcome = isFabricPhase(phase) ? await this.fabricBack(head, run) : this.nodesBack(head);
+    if (outcome !== 'reached') return outcome;
+    await this.state.commit(() => {
+      const { desired } = this.state;
+      if (desired.operation_id !== head.operation.id || desired.phase !== phase) return null;
+      return { desired: nextBack(this.state, phaseAfter(phase), this.exists, Date.now()) };
+    });
+    return AT_ONCE;
   }
 
-  /** A newer operation supersedes one that cannot complete. */
-  private async giveUp(head: Accepted): Promise<void> {
-    await this.state.commit((): DesiredChange => {
-      const before = this.current(head);
-      const detail = `${before.error?.detail ?? 'not finished'} (superseded by another operation)`;
-      const operation = ended(before, 'FAILED', detail, Date.now());
-      const event: EventDraft = {
-        type: 'operation.failed',
-        subject: operation.id,
-        message: detail,
-        data: { chain_id: operation.subject },
-      };
-      return { operation, over: operation.id, events: [event] };
+  /** What is away or fails is not waited for: it is told when it is back. */
+  private nodesBack(head: Accepted): Outcome {
+    const nowMs = performance.now();
+    const wait = this.waitOf(head, nowMs);
+    const waiting = this.nodes.waiting().filter((node) => !this.nodes.isAway(node));
+    const failed = this.failures(waiting, wait, nowMs);
+    if (waiting.length <= failed.length || nowMs >= wait.deadlineMs) return 'reached';
+    return { again: Math.min(Math.max(wait.deadlineMs - nowMs, 1), FAILURE_GRACE_MS) };
+  }
+
+  private async fabricBack(head: Accepted, run: LoopRun): Promise<Outcome> {
+    const wait = this.waitOf(head, performance.now());
+    const { phase, fabric } = this.state.desired;
+    const back = phase === 'steer' ? backOf(head.plan, this.state.planInForce) : null;
+    try {
+      if (back) await run.step(this.migration.copy(back, 'before', run.signal));
+      await run.step(this.fabric.apply(fabric, this.changeOf(head), { signal: run.signal, for: 'able' }));
+      if (back) await run.step(this.migration.copy(back, 'after', run.signal));
+      return 'reached';
+    } catch (error) {
+      if (run.signal.aborted) throw error;
+      const why = (error as Error).message;
+      run.decide({ subject: head.operation.id, what: 'Switches are told later', why, inputs: this.inputs() });
+      return performance.now() >= wait.deadlineMs ? 'reached' : { again: RETRY_MS };
+    }
+  }
+
+  private endRetreat(head: Accepted, { ends, why, waiting_for }: Retreat): Promise<void> {
+    return this.state.commit(() => {
+      const { operation_id, retreat } = this.state.desired;
+      if (operation_id !== head.operation.id || retreat === null) return null;
+      const now = Date.now();
+      const operation = this.current(head);
+      if (ends === 'set-aside') return settingAside(this.state, operation, { why, waiting_for }, now);
+      return ending(this.state, operation, { state: ends, why }, now);
     });
-    this.migration.forget(head.plan.id);
   }
 
   /** After a restart the fabric rules may have been lost with the twin. */
@@ -284,7 +324,7 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
     const fabric = this.fabricBefore;
     if (!fabric || fabric.generation === 0 || this.state.desired.fabric !== fabric) return { again: 'done' };
     try {
-      await run.step(this.fabric.apply(fabric, run.signal));
+      await run.step(this.fabric.apply(fabric, NO_CHANGE, { signal: run.signal, for: 'able' }));
       return { again: 'done' };
     } catch (error) {
       if (run.signal.aborted) throw error;
@@ -307,76 +347,29 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
     return this.state.operation(head.operation.id) ?? head.operation;
   }
 
-  /** Emulated servers do not exist while the twin is off. */
-  private exists(node: string): boolean {
-    if (!this.fleet.status(node)) return false;
-    return this.twin.enabled || this.fleet.originOf(node) !== 'twin';
-  }
-
-  private hasReached(node: string): boolean {
-    const observed = this.fleet.observed(node);
-    const wanted = this.state.desired.nodes[node]?.generation;
-    return this.fleet.isConnected(node) && observed?.generation === wanted && observed?.state === 'converged';
-  }
-
-  private failureOf(node: string): string | null {
-    const observed = this.fleet.observed(node);
-    return this.fleet.isConnected(node) && observed?.state === 'failed'
-      ? `${node}: ${observed.error ?? 'failed'}`
-      : null;
-  }
-
-  /** Progress of a bitstream load, which takes seconds; progress extends the time-out. */
-  private loadedBytes(node: string): number {
-    if (!this.fleet.isConnected(node)) return 0;
-    const slots = this.fleet.observed(node)?.boards.flatMap((board) => board.slots) ?? [];
-    return slots.reduce((sum, { load }) => sum + (load?.bytes ?? 0), 0);
-  }
-
-  private lag(node: string): string {
-    if (!this.fleet.isConnected(node)) return `${node}: its agent is not connected`;
-    const observed = this.fleet.observed(node);
-    return `${node}: is at generation ${observed?.generation ?? 0} of ${this.state.desired.nodes[node]?.generation}`;
-  }
+  private readonly exists = (server: string): boolean => this.fleet.status(server) !== undefined;
 }
 
-/** Desired state in a phase, derived from the previous desired state. */
-function desiredIn(
-  before: Desired,
-  phase: Phase,
-  { plan, operation }: Accepted,
-  exists: (server: string) => boolean,
-): Desired {
-  const generation = before.generation + 1;
-  const base: Desired = {
-    ...before,
-    operation_id: operation.id,
-    plan_id: plan.id,
-    phase,
-    generation,
-    waiting_for: [],
-  };
-  if (isFabricPhase(phase)) {
-    const fabric = fabricIn(phase, before.fabric, plan.fabric, exists);
-    return { ...base, fabric: numbered(before.fabric, fabric, generation) };
-  }
-  if (phase === 'settled') return { ...base, generation: before.generation };
-  const nodes = Object.fromEntries(
-    Object.entries(nodesIn(phase, before.nodes, plan.nodes, new Set(plan.abandoned))).map(([name, spec]) => [
-      name,
-      numbered(before.nodes[name], spec, generation),
-    ]),
-  );
-  const waiting = Object.entries(nodes).filter(([name, spec]) => {
-    const old = before.nodes[name];
-    return spec !== old && !(isEmptyNode(spec) && (!old || isEmptyNode(old)));
-  });
-  return { ...base, nodes, waiting_for: waiting.map(([name]) => name) };
+function phaseAfter(phase: Phase): Phase {
+  return PHASES[PHASES.indexOf(phase) + 1]!;
 }
 
-/** Changed specs get the generation; the others keep theirs. */
-function numbered<S extends NodeSpec | FabricSpec>(before: S | undefined, next: S, generation: number): S {
-  return next === before ? next : { ...next, generation };
+/** The flow state that the plan moved, on its way back. */
+function backOf(plan: Plan, inForce: Plan | null): Plan | null {
+  const { migrations = [] } = plan;
+  if (!inForce || migrations.length === 0) return null;
+  const reversed = migrations.map(({ from, from_server, to, to_server }) => ({
+    from: to,
+    from_server: to_server,
+    to: from,
+    to_server: from_server,
+  }));
+  return { ...inForce, id: wayBackId(plan), migrations: reversed };
+}
+
+/** Under which the flow state that is moved back is remembered. */
+function wayBackId({ id }: Plan): string {
+  return `${id}-back`;
 }
 
 function stepEvent(operation: Operation, phase: Phase): EventDraft {

@@ -140,6 +140,14 @@ describe('state that is migrated to another instance', () => {
     expect(imported).toHaveLength(2);
   });
 
+  it('is tried again with every attempt to steer, and a failure is logged once', async () => {
+    const { events, copy, imported } = bench('nat');
+    for (let i = 0; i < 3; i++) await copy('before', { flows: [[1, 2, 3]] }, ['export_state']);
+    await copy('before', { flows: [[1, 2, 3]] });
+    expect(events.map(({ type }) => type)).toEqual(['instance.migration-failed', 'instance.migrated']);
+    expect(imported).toHaveLength(1);
+  });
+
   it.each(['export_state', 'import_state'])(
     'is copied completely the second time if the first copy failed, which is logged (%s)',
     async (method) => {

@@ -13,13 +13,15 @@ type FlowState = Readonly<Record<string, unknown>>;
 
 /**
  * migrate_instance (HYPER III-A): flow state is copied to an instance before traffic is steered to it, and once more after,
- * for flows that began in between; figures are copied once. A failed copy is logged and does not stop the deployment: a
+ * for flows that began in between; figures are copied once. A failed copy is logged once and does not stop the deployment: a
  * chain without old flows is better than none.
  */
 @Injectable()
 export class StateMigration {
   /** Entries that the first copy moved, by instance, of each plan under way. */
   private readonly moved = new Map<string, Map<string, ReadonlySet<string>>>();
+  /** Failed copies that were logged, of each plan under way. */
+  private readonly failed = new Map<string, Set<string>>();
 
   constructor(
     @Inject(FLEET) private readonly fleet: NodeFleet,
@@ -42,6 +44,7 @@ export class StateMigration {
       } catch (error) {
         signal.throwIfAborted();
         const { from, to } = migration;
+        if (!this.isFirstFailure(id, `${when} ${to}`)) continue;
         this.events.append({
           type: 'instance.migration-failed',
           subject: to,
@@ -55,6 +58,15 @@ export class StateMigration {
   /** For a plan that has been carried out or given up. */
   forget(planId: string): void {
     this.moved.delete(planId);
+    this.failed.delete(planId);
+  }
+
+  private isFirstFailure(planId: string, copy: string): boolean {
+    const failed = this.failed.get(planId) ?? new Set<string>();
+    this.failed.set(planId, failed);
+    if (failed.has(copy)) return false;
+    failed.add(copy);
+    return true;
   }
 
   /** `columns`: number of key columns; absent: a row is identified by all of its columns. */

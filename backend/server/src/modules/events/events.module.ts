@@ -1,5 +1,5 @@
 import { Controller, Global, Inject, Module, Res } from '@nestjs/common';
-import type { Event, RouteInput } from '@orrery/contract';
+import { type Event, type RouteInput, StreamId } from '@orrery/contract';
 import type { FastifyReply } from 'fastify';
 import { METRICS, type Metrics } from '../../platform/metrics.js';
 import { badMarker, linkNext, makeMarker, readMarker } from '../../platform/paging.js';
@@ -13,6 +13,14 @@ import { EventWriter } from './event-writer.js';
 
 const SCAN = 1000;
 
+/** Nothing lies beyond the highest id, or before the lowest: Redis refuses these intervals. */
+function orNone<T>(reading: Promise<T[]>): Promise<T[]> {
+  return reading.catch((error: Error) => {
+    if (/invalid (start|end) ID for the interval/.test(error.message)) return [];
+    throw error;
+  });
+}
+
 @Controller()
 class EventsController {
   constructor(
@@ -24,7 +32,7 @@ class EventsController {
   async list(@Input() { query }: RouteInput<'listEvents'>, @Res({ passthrough: true }) reply: FastifyReply) {
     const newestFirst = query.order === 'newest-first';
     const marker = query.nextpage_opaque_marker ? readMarker(query.nextpage_opaque_marker) : undefined;
-    if (marker !== undefined && !/^\d+-\d+$/.test(marker)) throw badMarker();
+    if (marker !== undefined && !StreamId.safeParse(marker).success) throw badMarker();
     let cursor = marker ?? (newestFirst ? undefined : query.after);
     const items: Event[] = [];
     const matches = (event: Event) =>
@@ -33,9 +41,11 @@ class EventsController {
       (!query.severity || event.severity === query.severity);
     for (;;) {
       const lowest = newestFirst && query.after ? `(${query.after}` : '-';
-      const entries = newestFirst
-        ? await this.store.redis.xrevrange(KEYS.events, cursor ? `(${cursor}` : '+', lowest, 'COUNT', SCAN)
-        : await this.store.redis.xrange(KEYS.events, cursor ? `(${cursor}` : '-', '+', 'COUNT', SCAN);
+      const entries = await orNone(
+        newestFirst
+          ? this.store.redis.xrevrange(KEYS.events, cursor ? `(${cursor}` : '+', lowest, 'COUNT', SCAN)
+          : this.store.redis.xrange(KEYS.events, cursor ? `(${cursor}` : '-', '+', 'COUNT', SCAN),
+      );
       for (const event of readEvents(entries, this.metrics)) {
         if (!matches(event)) continue;
         if (items.length === query.limit) {

@@ -6,18 +6,24 @@ import {
   type OnModuleInit,
 } from '@nestjs/common';
 import type { FabricRule, FabricSpec, SwitchSpec } from '@orrery/contract';
-import { lowerFabric } from '@orrery/planner/lower/switch/lower-fabric';
-import { sameContent } from '@orrery/planner/transition/same-spec';
+import { lowerFabric, sameContent } from '@orrery/planner';
 import { CONFIG, type Config } from '../../platform/config.js';
 import type { ControlLoop } from '../../platform/control-loop/control-loop.js';
 import { CONTROL_LOOPS, type ControlLoops } from '../../platform/control-loop/control-loops.js';
 import type { LoopRun } from '../../platform/control-loop/definition.js';
 import { Mutex } from '../../platform/mutex.js';
 import { STORE, type Store } from '../../platform/redis.js';
-import type { FabricDriver, FabricView } from '../../ports/fabric-driver.js';
+import {
+  type FabricDriver,
+  type FabricView,
+  type FabricWait,
+  type RuleChange,
+  SwitchesAway,
+} from '../../ports/fabric-driver.js';
 import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastructure-store.js';
 import { SWITCH_FLEET, type SwitchFleet } from '../../ports/switch-fleet.js';
 import { TWIN, type TwinView } from '../../ports/twin-view.js';
+import { carriersOf } from './carriers.js';
 import { FabricStore, NO_FABRIC, type StoredFabric } from './fabric-store.js';
 
 const BACKOFF = { firstMs: 1000, mostMs: 1000 };
@@ -101,22 +107,38 @@ export class FabricControl
     this.listeners.add(listener);
   }
 
-  async apply(spec: FabricSpec, signal: AbortSignal): Promise<void> {
+  carriersOf(change: RuleChange): ReadonlySet<string> {
+    return carriersOf(this.infrastructure.current.infrastructure, this.abilitiesOf(), change);
+  }
+
+  async apply(spec: FabricSpec, change: RuleChange, wait: FabricWait): Promise<void> {
     const isOff = this.switches().length < this.infrastructure.current.infrastructure.switches.length;
     if (isOff && spec.rules.length > 0) throw new Error('the twin is off');
     await this.lower(spec);
-    const began = Date.now();
+    const began = performance.now();
     const deadline = began + this.config.timing.stepTimeoutMs;
+    let lowered = this.told;
+    let carriers = this.carriersOf(change);
     for (;;) {
-      signal.throwIfAborted();
+      wait.signal.throwIfAborted();
       if (this.faults.length > 0) throw new Error(this.faults.join('; '));
-      const waiting = this.switches().filter((id) => !this.hasReached(id));
-      if (waiting.length === 0) return;
-      const failed = Date.now() - began < FAILURE_GRACE_MS ? [] : waiting.flatMap((id) => this.failureOf(id) ?? []);
-      if (failed.length > 0) throw new Error(failed.join('; '));
-      if (Date.now() >= deadline) throw new Error(waiting.map((id) => this.lag(id)).join('; '));
-      await this.nextChange(Math.min(FAILURE_GRACE_MS, deadline - Date.now()));
+      if (lowered !== this.told) carriers = this.carriersOf(change);
+      lowered = this.told;
+      const waiting = this.switches().filter((id) => carriers.has(id) && !this.hasReached(id));
+      if (!this.isWaiting(waiting, wait, performance.now() - began)) return;
+      if (performance.now() >= deadline) throw new Error(this.lags(waiting));
+      await this.nextChange(Math.min(FAILURE_GRACE_MS, deadline - performance.now()));
     }
+  }
+
+  /** Throws if waiting for all of them makes no sense. */
+  private isWaiting(waiting: readonly string[], wait: FabricWait, sinceMs: number): boolean {
+    const away = waiting.filter((id) => !this.fleet.isConnected(id));
+    const failures = sinceMs < FAILURE_GRACE_MS ? [] : waiting.flatMap((id) => this.failureOf(id) ?? []);
+    if (wait.for === 'able') return waiting.length > away.length + failures.length;
+    if (failures.length > 0) throw new Error(failures.join('; '));
+    if (away.length > 0 && away.length === waiting.length) throw new SwitchesAway(away, this.lags(away));
+    return waiting.length > 0;
   }
 
   /** Keeps the current rules unless others are given. Nothing changes if the switches cannot implement the rules. */
@@ -191,6 +213,10 @@ export class FabricControl
     if (!this.fleet.isConnected(id)) return `${id}: its agent is not connected`;
     const { generation } = this.fleet.observedSwitch(id) ?? { generation: 0 };
     return `${id}: is at generation ${generation} of ${this.told.switches[id]?.generation}`;
+  }
+
+  private lags(ids: readonly string[]): string {
+    return ids.map((id) => this.lag(id)).join('; ');
   }
 
   private changed(): void {

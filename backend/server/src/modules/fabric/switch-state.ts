@@ -9,7 +9,7 @@ import {
   type SwitchSpec,
   type SwitchState,
 } from '@orrery/contract';
-import { availableEntries } from '@orrery/planner/lower/switch/available-entries';
+import { availableEntries } from '@orrery/planner';
 
 export function plannedOf(
   spec: SwitchSpec,

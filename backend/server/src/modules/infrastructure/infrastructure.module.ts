@@ -1,6 +1,7 @@
 import { Controller, Global, Inject, Module, Res } from '@nestjs/common';
 import type { Infrastructure, RouteInput, SessionInfo } from '@orrery/contract';
 import type { FastifyReply } from 'fastify';
+import type { Precondition } from '../../platform/precondition.js';
 import { Caller, etagOf, IfMatch, Input, Route } from '../../platform/route.js';
 import { INFRASTRUCTURE } from '../../ports/infrastructure-store.js';
 import { InfrastructureService } from './infrastructure.service.js';
@@ -19,7 +20,7 @@ class InfrastructureController {
   @Route('putInfrastructure')
   async put(
     @Input() { body }: RouteInput<'putInfrastructure'>,
-    @IfMatch() ifMatch: string | null,
+    @IfMatch() ifMatch: Precondition,
     @Caller() caller: SessionInfo,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<Infrastructure> {

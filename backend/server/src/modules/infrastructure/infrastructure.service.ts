@@ -2,6 +2,7 @@ import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { type FieldError, Infrastructure } from '@orrery/contract';
 import { COLLECTIONS, type Collections } from '../../platform/durable-collection/collections.js';
 import { Mutex } from '../../platform/mutex.js';
+import { type Precondition, requireRead } from '../../platform/precondition.js';
 import { conflict, invalid, ProblemError } from '../../platform/problem.js';
 import { STORE, type Store } from '../../platform/redis.js';
 import { KEYS } from '../../platform/redis-keys.js';
@@ -49,11 +50,13 @@ export class InfrastructureService implements InfrastructureStore, OnModuleInit 
     this.checks.push(check);
   }
 
-  replace(infrastructure: Infrastructure, ifMatch: string | null, actor: string): Promise<Stored> {
+  replace(infrastructure: Infrastructure, given: Precondition, actor: string): Promise<Stored> {
     return this.mutex.run(async () => {
       if (this.unsure) await this.reload();
-      if (ifMatch !== null && ifMatch !== String(this.current.revision))
-        throw new ProblemError(412, `The infrastructure is at revision ${this.current.revision}.`);
+      const { revision } = this.current;
+      const ifMatch = revision === 0 ? (given ?? null) : requireRead(given, 'infrastructure', revision);
+      if (ifMatch !== null && ifMatch !== String(revision))
+        throw new ProblemError(412, `The infrastructure is at revision ${revision}.`);
       const errors = infrastructureErrors(infrastructure);
       if (errors.length > 0) throw invalid(errors);
       this.requireUnused(infrastructure);

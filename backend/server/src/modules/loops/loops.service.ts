@@ -89,7 +89,8 @@ export class LoopsService implements OnModuleInit {
     return status;
   }
 
-  private write({ loop, subject, what, why, inputs, suppressed, atMs }: TakenDecision): void {
+  private write({ loop, subject, what, why, inputs, told, suppressed, atMs }: TakenDecision): void {
+    if (told) return;
     this.events.append({
       type: 'loop.decided',
       subject: loop,

@@ -3,7 +3,9 @@ import { AGENT_PROTOCOL, AgentMessage, type ApplicationsSpec, fieldErrors, type 
 import type { WebSocket } from 'ws';
 import { z } from 'zod';
 import { ProblemError } from '../../platform/problem.js';
+import type { Visitor } from '../../platform/sockets.js';
 import type { CallMethod } from '../../ports/node-fleet.js';
+import { type AgentPace, MAX_INVALID, REPORT_BYTES } from './agent-limits.js';
 import type { Admission, Hello } from './agent-registry.js';
 
 const OtherHello = z.object({ type: z.enum(['hello', 'switch-hello']), protocol: z.int() });
@@ -11,6 +13,7 @@ const HELLO_LIMIT_MS = 5000;
 /** Unread bytes after which an agent is disconnected. */
 const BACKLOG_BYTES = 64 * 1024 * 1024;
 const MAX_CALLS = 64;
+const MAX_WHY = 300;
 /** Above the limits of the agent, whose error says more: 10 s for an NF, 30 s for the state of a board's slot. */
 const CALL_LIMIT_MS: Readonly<Record<CallMethod, number>> = {
   get_instance_state: 12_000,
@@ -35,32 +38,37 @@ export interface ConnectionHandlers {
   alive(connection: AgentConnection): void;
   invalid(connection: AgentConnection, why: string): void;
   closed(connection: AgentConnection): void;
+  /** What the node may send; the same over all its connections. */
+  paceOf(node: string): AgentPace;
+  /** Called when the agent sends more than that. */
+  slowed(): void;
 }
 
 /** One connection of an agent: first its hello, then reports in, desired state and calls out. */
 export class AgentConnection {
   node: string | null = null;
   private greeting = false;
+  private invalidCount = 0;
+  private pace: AgentPace | null = null;
   private readonly calls = new Map<string, (reply: { result?: unknown; error: string | null }) => void>();
 
   constructor(
     private readonly socket: WebSocket,
+    private readonly visitor: Visitor,
     private readonly settings: ConnectionSettings,
     private readonly handlers: ConnectionHandlers,
   ) {
     const limit = setTimeout(() => socket.terminate(), HELLO_LIMIT_MS);
     const pings = setInterval(() => socket.readyState === socket.OPEN && socket.ping(), settings.pingMs);
     socket.on('message', (data, binary) => {
-      if (this.node) this.handlers.alive(this);
-      const message = this.parse(binary ? null : data.toString());
-      if (!message) return;
-      if (message.type === 'hello' || message.type === 'switch-hello') {
-        clearTimeout(limit);
-        void this.hello(message);
-      } else if (this.node && message.type === 'reply') {
-        this.calls.get(message.id)?.(message);
-      } else if (this.node && message.type !== 'reply') {
-        this.handlers.report(this, message);
+      if (socket.readyState !== socket.OPEN) return;
+      const text = binary ? '' : data.toString();
+      if (this.node) this.takeReport(text);
+      else {
+        const hello = this.parse(text);
+        // Refused already, or cut before it costs more.
+        if (hello && isHello(hello)) void this.hello(hello, () => clearTimeout(limit));
+        else if (hello) this.refuse('a hello comes first');
       }
     });
     socket.on('pong', () => this.node && this.handlers.alive(this));
@@ -110,8 +118,29 @@ export class AgentConnection {
     this.socket.terminate();
   }
 
-  private async hello(hello: Hello): Promise<void> {
-    if (this.greeting) return this.handlers.invalid(this, 'a second hello');
+  private takeReport(text: string): void {
+    this.handlers.alive(this);
+    this.slowDown(text.length);
+    if (text.length > REPORT_BYTES && this.calls.size === 0)
+      return void this.invalid(`it has more than ${REPORT_BYTES / 1024 / 1024} MB, which nobody asked for`);
+    const message = this.parse(text);
+    if (!message) return;
+    if (isHello(message)) this.invalid('a second hello');
+    else if (message.type === 'reply') this.calls.get(message.id)?.(message);
+    else this.handlers.report(this, message);
+  }
+
+  /** Reads nothing until what was received is within the pace of the node. */
+  private slowDown(bytes: number): void {
+    const waitMs = Math.max(this.pace!.bytes.take(bytes), this.pace!.messages.take(1));
+    if (waitMs === 0 || this.socket.isPaused) return;
+    this.socket.pause();
+    this.handlers.slowed();
+    setTimeout(() => this.socket.resume(), waitMs).unref();
+  }
+
+  private async hello(hello: Hello, admitted: () => void): Promise<void> {
+    if (this.greeting) return this.refuse('a second hello');
     this.greeting = true;
     let admission: Admission;
     try {
@@ -121,8 +150,11 @@ export class AgentConnection {
       return this.socket.terminate();
     }
     if (this.socket.readyState !== this.socket.OPEN) return;
-    if (!admission.admitted) return this.refuse(admission.why);
+    if (!admission.admitted) return this.refuse(admission.why, admission.credentialRevoked);
+    admitted();
     this.node = hello.node;
+    this.pace = this.handlers.paceOf(hello.node);
+    this.visitor.admit();
     this.send({
       type: 'welcome',
       node: hello.node,
@@ -132,9 +164,10 @@ export class AgentConnection {
     if (desired) this.tell(desired);
   }
 
-  private refuse(detail: string): void {
-    this.send({ type: 'refused', detail });
-    this.socket.close(1008, 'refused');
+  /** Ends the connection and tells the agent why. */
+  refuse(detail: string, credential_revoked = false): void {
+    this.send({ type: 'refused', detail, credential_revoked });
+    this.visitor.dismiss(1008, 'refused');
   }
 
   private send(message: ServerMessage): void {
@@ -142,12 +175,23 @@ export class AgentConnection {
     else if (this.socket.readyState === this.socket.OPEN) this.socket.send(JSON.stringify(message));
   }
 
-  private parse(text: string | null): AgentMessage | null {
+  /** Ends the connection of a guest at once, that of an agent after some more. */
+  private invalid(why: string): void {
+    if (!this.node) {
+      this.refuse(`invalid message: ${why}`);
+      return;
+    }
+    this.handlers.invalid(this, why);
+    if (++this.invalidCount >= MAX_INVALID) this.refuse(`${MAX_INVALID} invalid messages, the last: ${why}`);
+  }
+
+  /** Null: it was refused. */
+  private parse(text: string): AgentMessage | null {
     let content: unknown;
     try {
-      content = JSON.parse(text ?? '');
+      content = JSON.parse(text);
     } catch {
-      this.handlers.invalid(this, 'not JSON');
+      this.invalid('not JSON');
       return null;
     }
     const other = otherProtocol(content);
@@ -160,9 +204,13 @@ export class AgentConnection {
     const parsed = AgentMessage.safeParse(content);
     if (parsed.success) return parsed.data;
     const [first] = fieldErrors(parsed.error);
-    this.handlers.invalid(this, `${first?.pointer} ${first?.detail}`);
+    this.invalid(`${first?.pointer} ${first?.detail}`.slice(0, MAX_WHY));
     return null;
   }
+}
+
+function isHello(message: AgentMessage): message is Hello {
+  return message.type === 'hello' || message.type === 'switch-hello';
 }
 
 /** Protocol version of a hello of another version, whose other fields may differ; null: same version, or not a hello. */

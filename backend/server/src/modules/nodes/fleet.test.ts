@@ -1,6 +1,7 @@
 import { AGENT_PROTOCOL } from '@orrery/contract';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { FakeAgent } from '../../testing/fake-agent.js';
+import { RACK } from '../../testing/fixtures.js';
 import { TestServer } from '../../testing/server.js';
 import { until } from '../../testing/wait.js';
 
@@ -10,6 +11,7 @@ let server: TestServer;
 let agent: FakeAgent;
 beforeEach(async () => {
   server = await TestServer.start({ env: { ORRERY_AGENT_STALE_MS: String(STALE_MS) } });
+  await server.api.call('putInfrastructure', { body: RACK });
   const { token } = await server.api.call('createJoinToken', { body: { node: 'server-1' } });
   agent = new FakeAgent(server.running.url, 'server-1', token);
   server.agents.set('server-1', agent);
@@ -41,6 +43,14 @@ it('agents do not count as silent while the server itself is stalled, however of
 
 it('an agent that disappears after a stall is noticed', async () => {
   stall(STALE_MS + 50);
+  await agent.kill();
+  await until('it is missed', async () => (await told()).includes('node.disconnected'));
+});
+
+it('an agent that disappears is noticed although the clock was set back by an hour', async () => {
+  const wall = Date.now.bind(Date);
+  vi.spyOn(Date, 'now').mockImplementation(() => wall() - 3_600_000);
+  onTestFinished(() => void vi.restoreAllMocks());
   await agent.kill();
   await until('it is missed', async () => (await told()).includes('node.disconnected'));
 });

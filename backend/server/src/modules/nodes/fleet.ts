@@ -1,13 +1,11 @@
 import { Inject, Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import {
   type AgentCapabilities,
-  AgentEventType,
   API_PREFIX,
   type ApplicationsSpec,
   type BoardDescription,
   type Capability,
   type EngineAbility,
-  type EventDraft,
   type InstanceSpec,
   type JoinToken,
   type NodeSpec,
@@ -19,37 +17,43 @@ import {
   type SwitchAbilities,
   type SwitchDescription,
   type SwitchSpec,
-  toEventDraft,
 } from '@orrery/contract';
 import type { WebSocket } from 'ws';
+import { BoundedAudit } from '../../platform/audit.js';
 import { CONFIG, type Config } from '../../platform/config.js';
 import { METRICS, type Metrics } from '../../platform/metrics.js';
 import { PROBES, type Probes } from '../../platform/probes.js';
-import { ProblemError } from '../../platform/problem.js';
-import { SOCKETS, type Sockets } from '../../platform/sockets.js';
+import { conflict, ProblemError } from '../../platform/problem.js';
+import { SOCKETS, type Sockets, type Visitor } from '../../platform/sockets.js';
 import { EVENT_LOG, type EventLog } from '../../ports/event-log.js';
 import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastructure-store.js';
 import type { CallMethod, NodeFleet } from '../../ports/node-fleet.js';
 import type { SwitchFleet } from '../../ports/switch-fleet.js';
 import { TELEMETRY_SINK, type TelemetrySink } from '../../ports/telemetry.js';
 import { AgentConnection, type AgentReport, type DesiredMessage } from './agent-connection.js';
-import { type AgentRecord, AgentRegistry, describedBy } from './agent-registry.js';
+import { draftOfAgent, EventGate } from './agent-events.js';
+import { AgentPace, REPLY_BYTES } from './agent-limits.js';
+import { type AgentDescription, AgentRegistry, describedBy } from './agent-registry.js';
+import { Property } from './property.js';
 
 const WATCH_MS = 100;
-const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
-
-type AgentEvent = Extract<AgentReport, { type: 'event' }>;
 
 interface NodeState {
   connection: AgentConnection | null;
   connected: boolean;
+  /** Wall-clock time, for display. */
   seenMs: number | null;
+  /** Monotonic clock. */
+  heardMs: number;
   observed: Observed | null;
   observedSwitch: ObservedSwitch | null;
   desired: DesiredMessage | null;
   applications: ApplicationsSpec | null;
   observedApplications: ObservedApplications | null;
-  record: Omit<AgentRecord, 'node' | 'credential_hash' | 'seen_ms'> | null;
+  record: AgentDescription | null;
+  readonly property: Property;
+  readonly pace: AgentPace;
+  readonly gate: EventGate;
 }
 
 /** Tracks every agent. One that is silent for two seconds is disconnected, and its reports are stale. */
@@ -57,9 +61,10 @@ interface NodeState {
 export class Fleet implements NodeFleet, SwitchFleet, OnModuleInit, OnApplicationShutdown {
   private readonly nodes = new Map<string, NodeState>();
   private readonly listeners: ((node: string) => void)[] = [];
+  private readonly refusals: BoundedAudit;
   private watch: NodeJS.Timeout | null = null;
   /** Start of the current period without stalls: silence before it is the server's own. */
-  private hearsSinceMs = Date.now();
+  private hearsSinceMs = performance.now();
 
   constructor(
     @Inject(CONFIG) private readonly config: Config,
@@ -70,9 +75,12 @@ export class Fleet implements NodeFleet, SwitchFleet, OnModuleInit, OnApplicatio
     @Inject(EVENT_LOG) private readonly events: EventLog,
     @Inject(INFRASTRUCTURE) private readonly infrastructure: InfrastructureStore,
     @Inject(TELEMETRY_SINK) private readonly telemetry: TelemetrySink,
-  ) {}
+  ) {
+    this.refusals = new BoundedAudit(events);
+  }
 
   async onModuleInit(): Promise<void> {
+    this.infrastructure.onChange(() => this.dismissRemoved());
     for (const record of await this.registry.records()) {
       const state = this.state(record.node);
       state.record = record;
@@ -80,18 +88,20 @@ export class Fleet implements NodeFleet, SwitchFleet, OnModuleInit, OnApplicatio
     }
     this.sockets.register({
       path: `${API_PREFIX}/agent`,
-      maxMessageBytes: MAX_MESSAGE_BYTES,
+      maxMessageBytes: REPLY_BYTES,
       onUnixSocket: true,
-      handler: (socket) => this.accept(socket),
+      forPages: false,
+      handler: (socket, visitor) => this.accept(socket, visitor),
     });
     // Agents are pinged four times per `agentStaleMs`, so a shorter stall makes none look silent.
     const stallMs = this.config.timing.agentStaleMs / 2;
-    let lastMs = Date.now();
+    let lastMs = performance.now();
     this.watch = setInterval(() => {
-      const nowMs = Date.now();
+      const nowMs = performance.now();
       if (nowMs - lastMs > stallMs) this.hearsSinceMs = nowMs;
       lastMs = nowMs;
       this.findSilent(nowMs);
+      for (const { gate } of this.nodes.values()) for (const note of gate.due()) this.events.append(note);
     }, WATCH_MS);
     this.probes.onCapabilities(() => this.capabilities());
     this.probes.onHealth(() => {
@@ -128,6 +138,10 @@ export class Fleet implements NodeFleet, SwitchFleet, OnModuleInit, OnApplicatio
 
   isConnected(node: string): boolean {
     return this.nodes.get(node)?.connected ?? false;
+  }
+
+  hasConnection(node: string): boolean {
+    return (this.nodes.get(node)?.connection ?? null) !== null;
   }
 
   originOf(node: string): Origin {
@@ -173,6 +187,7 @@ export class Fleet implements NodeFleet, SwitchFleet, OnModuleInit, OnApplicatio
     const state = this.state(node);
     if (state.desired?.type === desired.type && state.desired.spec.generation === desired.spec.generation) return;
     state.desired = desired;
+    state.property.told(desired);
     state.connection?.tell(desired);
     this.changed(node);
   }
@@ -180,6 +195,7 @@ export class Fleet implements NodeFleet, SwitchFleet, OnModuleInit, OnApplicatio
   setApplications(node: string, spec: ApplicationsSpec): void {
     const state = this.state(node);
     state.applications = spec;
+    state.property.toldApplications(spec);
     state.connection?.tellApplications(spec);
   }
 
@@ -199,21 +215,41 @@ export class Fleet implements NodeFleet, SwitchFleet, OnModuleInit, OnApplicatio
     return connection.call(method, instanceId, params, signal);
   }
 
-  issueJoinToken(node: string): Promise<JoinToken> {
-    return this.registry.issueToken(node);
+  issueJoinToken(node: string, actor: string): Promise<JoinToken> {
+    return this.registry.issueToken(node, actor);
+  }
+
+  /** Throws 404 if the node has no credential, 409 if twind gives it its credentials. */
+  async revokeCredential(node: string, actor: string): Promise<void> {
+    if (this.isKnown(node) && this.originOf(node) === 'twin')
+      throw conflict(`${node} is emulated; the twin gives its agents new credentials whenever it starts them.`);
+    await this.registry.revoke(node, actor);
+    this.lose(node, `The credential of ${node} was revoked`, true);
+  }
+
+  /** Whether the infrastructure has the node: no other may join. */
+  isKnown(node: string): boolean {
+    const { servers, switches } = this.infrastructure.current.infrastructure;
+    return [...servers, ...switches].some(({ id }) => id === node);
   }
 
   onChange(listener: (node: string) => void): void {
     this.listeners.push(listener);
   }
 
-  private accept(socket: WebSocket): void {
+  private accept(socket: WebSocket, visitor: Visitor): void {
     let complained = false;
     const { agentStaleMs } = this.config.timing;
     // Four pings before an agent counts as silent.
     const settings = { serverVersion: this.config.version, pingMs: agentStaleMs / 4 };
-    new AgentConnection(socket, settings, {
-      admit: (hello) => this.registry.admit(hello),
+    new AgentConnection(socket, visitor, settings, {
+      admit: async (hello) => {
+        const admission = this.isKnown(hello.node)
+          ? await this.registry.admit(hello)
+          : { admitted: false as const, why: `${hello.node} is not in the infrastructure` };
+        if (!admission.admitted) this.noteRefusal(hello.node, visitor.address, admission.why);
+        return admission;
+      },
       welcomed: (connection, hello) => {
         const state = this.state(hello.node);
         const before = state.connection;
@@ -239,6 +275,8 @@ export class Fleet implements NodeFleet, SwitchFleet, OnModuleInit, OnApplicatio
           data: {},
         });
       },
+      paceOf: (node) => this.state(node).pace,
+      slowed: () => this.metrics.agentsSlowed.inc(),
       closed: (connection) => {
         const state = connection.node ? this.nodes.get(connection.node) : undefined;
         if (state?.connection === connection) state.connection = null;
@@ -252,33 +290,41 @@ export class Fleet implements NodeFleet, SwitchFleet, OnModuleInit, OnApplicatio
       state.observed = report.observed;
       this.changed(node);
     } else if (report.type === 'applications') {
-      state.observedApplications = report.observed;
-      this.telemetry.takeApplications(node, this.originOf(node), report.observed);
+      state.observedApplications = state.property.ownApplications(report.observed);
+      this.telemetry.takeApplications(node, this.originOf(node), state.observedApplications);
     } else if (report.type === 'switch-observed') {
       state.observedSwitch = report.observed;
       this.changed(node);
     } else if (report.type === 'switch-samples') {
       this.metrics.sampleSets.inc();
-      this.telemetry.takeSwitch(node, this.originOf(node), report.samples);
+      const { own, foreign } = state.property.ownSwitchSamples(report.samples);
+      this.metrics.samplesForeign.inc(foreign);
+      this.telemetry.takeSwitch(node, this.originOf(node), own);
     } else if (report.type === 'samples') {
       this.metrics.sampleSets.inc();
-      this.telemetry.takeNode(node, this.originOf(node), report.samples);
-    } else if (report.type === 'event') {
-      this.events.append(this.draftOf(node, report));
+      const { own, foreign } = state.property.ownSamples(report.samples);
+      this.metrics.samplesForeign.inc(foreign);
+      this.telemetry.takeNode(node, this.originOf(node), own);
+    } else {
+      const { draft, known } = draftOfAgent(node, report, state.property);
+      if (!known) this.metrics.eventsUnknown.inc({ source: 'agent' });
+      for (const each of state.gate.pass(draft)) this.events.append(each);
     }
   }
 
-  private draftOf(node: string, { event, subject, message, t_ms, data }: AgentEvent): EventDraft {
-    const told = { subject, message, t_ms, actor: `agent ${node}` };
-    const known = toEventDraft(AgentEventType.options, { ...told, type: event, data: { ...data, node } });
-    if (known) return known;
-    this.metrics.eventsUnknown.inc({ source: 'agent' });
-    return { ...told, type: 'node.event', subject: node, data: { event } };
+  private noteRefusal(node: string, address: string, why: string): void {
+    this.refusals.note(`${address} ${node}`, (unrecorded) => ({
+      type: 'node.refused',
+      subject: node,
+      message: `An agent that called itself ${node} was refused: ${why}`,
+      data: { address, unrecorded },
+    }));
   }
 
   private seen(node: string): void {
     const state = this.state(node);
     state.seenMs = Date.now();
+    state.heardMs = performance.now();
     if (state.connected) return;
     state.connected = true;
     this.metrics.agents.inc();
@@ -294,19 +340,32 @@ export class Fleet implements NodeFleet, SwitchFleet, OnModuleInit, OnApplicatio
   private findSilent(nowMs: number): void {
     const limitMs = nowMs - this.config.timing.agentStaleMs;
     for (const [node, state] of this.nodes) {
-      if (!state.connected || Math.max(state.seenMs!, this.hearsSinceMs) >= limitMs) continue;
-      state.connected = false;
-      state.connection?.cut();
-      state.connection = null;
-      this.metrics.agents.dec();
-      this.events.append({
-        type: 'node.disconnected',
-        subject: node,
-        message: `No message from the agent of ${node} for ${this.config.timing.agentStaleMs / 1000} s`,
-        data: { origin: this.originOf(node) },
-      });
-      this.changed(node);
+      if (state.connected && Math.max(state.heardMs, this.hearsSinceMs) < limitMs)
+        this.lose(node, `No message from the agent of ${node} for ${this.config.timing.agentStaleMs / 1000} s`);
     }
+  }
+
+  /** Ends the connection of a node, if there is one. */
+  private lose(node: string, message: string, credentialRevoked = false): void {
+    const state = this.nodes.get(node);
+    if (!state) return;
+    state.connection?.refuse(message, credentialRevoked);
+    state.connection = null;
+    if (!state.connected) return;
+    state.connected = false;
+    this.metrics.agents.dec();
+    this.events.append({ type: 'node.disconnected', subject: node, message, data: { origin: this.originOf(node) } });
+    this.changed(node);
+  }
+
+  private dismissRemoved(): void {
+    for (const [node, { connection }] of this.nodes)
+      if (connection && !this.isKnown(node)) this.lose(node, `${node} was removed from the infrastructure`);
+  }
+
+  private boardsOf(node: string): ReadonlySet<string> {
+    const { boards } = this.infrastructure.current.infrastructure;
+    return new Set(boards.filter(({ server }) => server === node).map(({ id }) => id));
   }
 
   private describe(id: string): NodeStatus {
@@ -356,16 +415,21 @@ export class Fleet implements NodeFleet, SwitchFleet, OnModuleInit, OnApplicatio
   private state(node: string): NodeState {
     let state = this.nodes.get(node);
     if (!state) {
+      const pace = new AgentPace();
       state = {
         connection: null,
         connected: false,
         seenMs: null,
+        heardMs: 0,
         observed: null,
         observedSwitch: null,
         desired: null,
         applications: null,
         observedApplications: null,
         record: null,
+        property: new Property(node, () => this.boardsOf(node)),
+        pace,
+        gate: new EventGate(node, pace.events, () => this.metrics.agentEventsDropped.inc()),
       };
       this.nodes.set(node, state);
     }

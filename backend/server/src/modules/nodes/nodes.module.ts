@@ -1,9 +1,9 @@
 import { Controller, Global, Inject, Module, Res } from '@nestjs/common';
-import type { JoinToken, NodeStatus, RouteInput } from '@orrery/contract';
+import type { JoinToken, NodeStatus, RouteInput, SessionInfo } from '@orrery/contract';
 import type { FastifyReply } from 'fastify';
 import { pageOf } from '../../platform/paging.js';
-import { notFound } from '../../platform/problem.js';
-import { Input, Route } from '../../platform/route.js';
+import { invalid, notFound } from '../../platform/problem.js';
+import { Caller, Input, Route } from '../../platform/route.js';
 import { FLEET, type NodeFleet } from '../../ports/node-fleet.js';
 import { SWITCH_FLEET } from '../../ports/switch-fleet.js';
 import { AgentRegistry } from './agent-registry.js';
@@ -27,8 +27,20 @@ class NodesController {
   }
 
   @Route('createJoinToken')
-  join(@Input() { body }: RouteInput<'createJoinToken'>): Promise<JoinToken> {
-    return this.fleet.issueJoinToken(body.node);
+  async join(
+    @Input() { body: { node } }: RouteInput<'createJoinToken'>,
+    @Caller() { name }: SessionInfo,
+  ): Promise<JoinToken> {
+    if (!this.fleet.isKnown(node))
+      throw invalid([
+        { pointer: '/node', detail: `the infrastructure has no server or switch "${node}"`, code: 'unknown-node' },
+      ]);
+    return this.fleet.issueJoinToken(node, name);
+  }
+
+  @Route('revokeCredential')
+  async revoke(@Input() { params }: RouteInput<'revokeCredential'>, @Caller() { name }: SessionInfo): Promise<void> {
+    await this.fleet.revokeCredential(params.id, name);
   }
 }
 

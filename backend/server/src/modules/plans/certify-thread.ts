@@ -1,5 +1,4 @@
-import { type CertifyInput, certifyPlan } from '@orrery/planner/certify-plan';
-import { solveWithHighs } from '@orrery/planner/solver/highs';
+import { type CertifyInput, certifyPlan, solveWithHighs } from '@orrery/planner';
 import loadHighs, { type Highs } from 'highs';
 import { serveJobs } from '../../platform/worker-thread/serve-jobs.js';
 

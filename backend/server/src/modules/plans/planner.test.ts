@@ -1,5 +1,6 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { fileURLToPath } from 'node:url';
+import type { Worker } from 'node:worker_threads';
 import { Infrastructure, type NfDescriptor, nfInstances, type PlannedChain } from '@orrery/contract';
 import { afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import type { Log } from '../../platform/log.js';
@@ -66,6 +67,11 @@ function input(count: number) {
   return { id: 'plan-1', created_ms: 0, chains: chains(count), descriptors, infrastructure, base: null };
 }
 
+/** Ends its thread, as a crash does. */
+async function end(of: Planner): Promise<void> {
+  await (of as unknown as { readonly thread: { readonly worker: Worker } }).thread.worker.terminate();
+}
+
 it('does not delay timers while it makes a plan of 192 instances', async () => {
   await planner.plan(input(1));
   const delay = monitorEventLoopDelay({ resolution: 5 });
@@ -90,6 +96,29 @@ it('names the field that makes planning impossible', async () => {
   await expect(
     planner.plan({ ...rest, chains: drawn, infrastructure: { ...rest.infrastructure, servers } }),
   ).rejects.toMatchObject({ status: 422, errors: [{ code: 'cannot-be-planned' }] });
+});
+
+it('says which limit to raise where the time does not suffice', async () => {
+  await expect(planner.plan(input(64), 0.001)).rejects.toMatchObject({
+    status: 422,
+    errors: [{ pointer: '/time_limit_s', code: 'out-of-time' }],
+  });
+  expect((await planner.plan(input(1))).plan.feasible).toBe(true);
+});
+
+it('plans beside what runs, also in a thread that was started anew', async () => {
+  const { plan: base } = await planner.plan(input(2));
+  const next = { ...input(3), base };
+  const running = nfInstances(base.graph).map(({ id }) => id);
+  const check = async () => {
+    const { plan } = await planner.plan(next);
+    expect(plan).toMatchObject({ feasible: true, base_plan: base.id, chains: next.chains });
+    expect(plan.diff.kept.toSorted()).toEqual(running.toSorted());
+    expect(plan.diff.added).toHaveLength(3);
+  };
+  await check();
+  await end(planner);
+  await check();
 });
 
 it('rejects waiting requests when it stops', async () => {

@@ -1,16 +1,20 @@
 import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
-import type { Plan } from '@orrery/contract';
+import { MOST_TIME_LIMIT_S, type Plan } from '@orrery/contract';
 import { LOG, type Log } from '../../platform/log.js';
 import { invalid, ProblemError, unavailable } from '../../platform/problem.js';
+import { SharedValues } from '../../platform/worker-thread/shared-values.js';
 import { ThreadFailure, WorkerThread } from '../../platform/worker-thread/worker-thread.js';
+import { type Planned, sentInput } from './plan-job.js';
 import type { PlanJob, PlanJobResult } from './plan-thread.js';
 import { threadFile } from './thread-file.js';
 
 /** Bounds the local search for a better placement, to keep planning within milliseconds. */
 const SEARCH_STEPS = 2000;
-/** After this time a plan omits what is not needed to deploy it, and says so. */
-const SOFT_LIMIT_MS = 1000;
-/** After this time the planner counts as hung. */
+/** After this time, or half of the time limit, a plan omits what is not needed to deploy it, and says so. */
+const LATE_MS = 1000;
+/** Where the request names no limit: some times what the largest plans need. */
+const TIME_LIMIT_S = 10;
+/** After this time the planner counts as hung: beyond every time limit. */
 const HARD_LIMIT_MS = 20_000;
 const MOST_WAITING = 32;
 const MEMORY_MB = 1024;
@@ -31,14 +35,35 @@ export class Planner implements OnApplicationShutdown {
     memory_mb: MEMORY_MB,
   });
 
+  private readonly shared = new SharedValues();
+
   constructor(@Inject(LOG) private readonly log: Log) {}
 
-  /** Throws 422 for input that is too large or invalid, 503 if no planner is free, 500 if it fails. */
-  async plan(input: PlanJob['input']): Promise<MadePlan> {
-    const job = { input, search_steps: SEARCH_STEPS, soft_limit_ms: SOFT_LIMIT_MS };
-    const answer = await this.thread.run(job, HARD_LIMIT_MS).catch((error) => this.refuse(error, input.id));
+  /**
+   * Throws 422 for input that is too large or invalid or that the time limit does not suffice for, 503 if no planner is
+   * free, 500 if it fails.
+   */
+  async plan(input: Planned, time_limit_s = TIME_LIMIT_S): Promise<MadePlan> {
+    const answer = await this.answerTo(input, time_limit_s);
+    if ('plan' in answer) return { plan: JSON.parse(answer.plan) as Plan, text: answer.plan };
     if ('field' in answer) throw invalid([{ pointer: answer.field, detail: answer.detail, code: 'cannot-be-planned' }]);
-    return { plan: JSON.parse(answer.plan) as Plan, text: answer.plan };
+    if (answer.failed === 'not-kept') throw unavailable('The planner was started anew; try again.');
+    const detail = `${time_limit_s} s did not suffice to make the plan; raise the time limit, at most to ${MOST_TIME_LIMIT_S} s`;
+    throw invalid([{ pointer: '/time_limit_s', detail, code: 'out-of-time' }]);
+  }
+
+  /** A thread that was started anew is told everything again. */
+  private async answerTo(input: Planned, time_limit_s: number): Promise<PlanJobResult> {
+    const limit_ms = 1000 * time_limit_s;
+    const late_ms = Math.min(LATE_MS, limit_ms / 2);
+    const run = () => {
+      const job = { input: sentInput(input, this.shared), search_steps: SEARCH_STEPS, late_ms, limit_ms };
+      return this.thread.run(job, HARD_LIMIT_MS).catch((error) => this.refuse(error, input.id));
+    };
+    const answer = await run();
+    if (!('failed' in answer) || answer.failed !== 'not-kept') return answer;
+    this.shared.forget();
+    return run();
   }
 
   private refuse(error: unknown, id: string): never {

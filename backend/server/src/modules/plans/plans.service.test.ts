@@ -11,6 +11,7 @@ const REQUEST = PlanRequest.parse({});
 let kept: string[];
 let reserved: unknown[];
 let abilities: unknown;
+let calibration: unknown;
 let make: ReturnType<typeof vi.fn>;
 let plans: PlansService;
 
@@ -18,6 +19,7 @@ beforeEach(() => {
   kept = [];
   reserved = [];
   abilities = null;
+  calibration = { entries: {}, hop: null };
   const transaction = { set: (key: string) => kept.push(key), zadd: () => undefined, eval: () => undefined };
   const store = { transact: async (write: (it: unknown) => void) => write(transaction) } as unknown as Store;
   make = vi.fn(async ({ id }: { id: string }) => ({ plan: { id, created_ms: 0 }, text: '{}' }));
@@ -27,8 +29,13 @@ beforeEach(() => {
     { all: () => [] } as never,
     { current: { infrastructure: RACK, revision: 1 } } as never,
     { errorsOf: () => [], reserved: () => reserved, broken: () => [] } as never,
-    { offers: () => false, abilitiesOf: () => [] } as never,
+    { offers: () => false, abilitiesOf: () => [], isConnected: () => true } as never,
     { switchAbilities: () => abilities } as never,
+    {
+      get current() {
+        return calibration;
+      },
+    } as never,
     { plan: make } as unknown as Planner,
   );
 });
@@ -74,6 +81,12 @@ describe('a look-ahead', () => {
   it('is recomputed when the abilities of a switch change', async () => {
     const seen = await plans.lookAhead(REQUEST, BASE);
     abilities = { ranges: true };
+    expect((await plans.lookAhead(REQUEST, BASE)).id).not.toBe(seen.id);
+  });
+
+  it('is recomputed when the latency model is calibrated', async () => {
+    const seen = await plans.lookAhead(REQUEST, BASE);
+    calibration = { entries: { 'server-1': { mean_us: 9 } }, hop: null };
     expect((await plans.lookAhead(REQUEST, BASE)).id).not.toBe(seen.id);
   });
 

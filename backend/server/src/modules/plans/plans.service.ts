@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import {
   type DeploymentOptions,
   ImplementationChoice,
+  type Infrastructure,
   nfInstances,
   type Plan,
   type PlannedChain,
@@ -13,13 +14,14 @@ import { invalid, notFound } from '../../platform/problem.js';
 import { STORE, type Store } from '../../platform/redis.js';
 import { KEYS } from '../../platform/redis-keys.js';
 import { BOARDS, type BoardView } from '../../ports/board-view.js';
+import { CALIBRATION, type CalibrationView } from '../../ports/calibration.js';
 import { CHAINS, type ChainStore } from '../../ports/chain-store.js';
 import { DESCRIPTORS, type DescriptorCatalogue } from '../../ports/descriptor-catalogue.js';
 import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastructure-store.js';
 import { FLEET, type NodeFleet } from '../../ports/node-fleet.js';
 import type { PlanStore } from '../../ports/plan-store.js';
 import { SWITCH_FLEET, type SwitchFleet } from '../../ports/switch-fleet.js';
-import type { PlanJob } from './plan-thread.js';
+import type { Planned } from './plan-job.js';
 import { type MadePlan, Planner } from './planner.js';
 
 const KEEP_S = 86_400;
@@ -48,6 +50,7 @@ export class PlansService implements PlanStore {
     @Inject(BOARDS) private readonly boards: BoardView,
     @Inject(FLEET) private readonly fleet: NodeFleet,
     @Inject(SWITCH_FLEET) private readonly switches: SwitchFleet,
+    @Inject(CALIBRATION) private readonly calibration: CalibrationView,
     @Inject(Planner) private readonly planner: Planner,
   ) {}
 
@@ -59,11 +62,11 @@ export class PlansService implements PlanStore {
   }
 
   async lookAhead(request: PlanRequest, base: Plan | null): Promise<Plan> {
-    return (await this.planned(request, base, null)).plan;
+    return (await this.planned(request, base)).plan;
   }
 
-  async make(request: PlanRequest, base: Plan | null, before: Plan | null = null): Promise<Plan> {
-    const { plan, text } = await this.planned(request, base, before);
+  async make(request: PlanRequest, base: Plan | null): Promise<Plan> {
+    const { plan, text } = await this.planned(request, base);
     this.looked.delete(plan.id);
     await this.keep(plan, text);
     return plan;
@@ -82,33 +85,54 @@ export class PlansService implements PlanStore {
    * The plan of an equal look-ahead, or a new one; the same input gives the same plan. A plan that chose a slot also serves
    * a request for that slot.
    */
-  private async planned(request: PlanRequest, base: Plan | null, before: Plan | null): Promise<MadePlan> {
-    const input = await this.inputOf(request, base, before);
+  private async planned(request: PlanRequest, base: Plan | null): Promise<MadePlan> {
+    const input = await this.inputOf(request, base);
     const digest = digestOf(input);
     const known = [...this.looked.values()].find(({ digests }) => digests.includes(digest));
     if (known) return known;
-    const id = newId('plan');
-    const made = await this.planner.plan({ ...input, id, created_ms: Date.now() });
+    const made = await this.plan(input, request.time_limit_s);
+    const { id } = made.plan;
     const implementations = withSlots(input.implementations, made.plan);
     this.looked.set(id, { ...made, digests: [digest, digestOf({ ...input, implementations })] });
     for (const old of [...this.looked.keys()].slice(0, -KEEP_LOOKED)) this.looked.delete(old);
     return made;
   }
 
-  private async inputOf(request: PlanRequest, base: Plan | null, before: Plan | null) {
+  /** New instances avoid servers whose agents are away, where that is possible. */
+  private async plan({ away, ...input }: Input, time_limit_s?: number): Promise<MadePlan> {
+    const stamp = () => ({ id: newId('plan'), created_ms: Date.now() });
+    if (away.length > 0) {
+      const infrastructure = withoutServers(input.infrastructure, new Set(away));
+      const made = await this.planner.plan({ ...input, infrastructure, ...stamp() }, time_limit_s);
+      if (made.plan.feasible) return made;
+    }
+    return this.planner.plan({ ...input, ...stamp() }, time_limit_s);
+  }
+
+  /** Servers on which nothing runs and whose agents are away, while others are connected. */
+  private awayOf(servers: readonly string[], base: Plan | null): string[] {
+    const used = new Set(nfInstances(base?.graph).map(({ server }) => server));
+    const away = servers.filter((id) => !used.has(id) && !this.fleet.isConnected(id));
+    return away.length < servers.length ? away : [];
+  }
+
+  private async inputOf(request: PlanRequest, base: Plan | null) {
     const chains = await this.wanted(request, base);
     const unknown = request.without_slots.flatMap((slot, i) => this.boards.errorsOf(slot, `/without_slots/${i}`));
     if (unknown.length > 0) throw invalid(unknown);
     const { infrastructure, revision } = this.infrastructure.current;
     const servers = infrastructure.servers.map(({ id }) => id);
+    const { on_top_of: _base, time_limit_s: _limit, ...change } = request;
     return {
+      request: change,
+      away: this.awayOf(servers, base),
       options: optionsOf(request),
       chains,
       descriptors: this.catalogue.all(),
       infrastructure,
       infrastructure_revision: revision,
+      calibration: this.calibration.current,
       base,
-      before,
       implementations: request.implementations,
       container_servers: servers.filter((id) => this.fleet.offers(id, 'container')),
       abilities: Object.fromEntries(servers.map((id) => [id, this.fleet.abilitiesOf(id)])),
@@ -157,12 +181,22 @@ function howToRun(asked: DeploymentOptions, now: PlannedChain | undefined): Depl
   return { ...(execution ? { execution } : {}), ...(schedule ? { schedule } : {}) };
 }
 
-type Input = Omit<PlanJob['input'], 'id' | 'created_ms'>;
+function withoutServers(infrastructure: Infrastructure, away: ReadonlySet<string>): Infrastructure {
+  const { servers, boards, links } = infrastructure;
+  return {
+    ...infrastructure,
+    servers: servers.filter(({ id }) => !away.has(id)),
+    boards: boards.filter(({ server }) => !away.has(server)),
+    links: links.filter(({ a, b }) => !away.has(a.node) && !away.has(b.node)),
+  };
+}
 
-/** Identifies an input. Descriptors are constant, and the infrastructure has a revision. */
-function digestOf({ descriptors: _descriptors, infrastructure: _infrastructure, ...named }: Input): string {
-  const { base, before, switches } = named;
-  return JSON.stringify({ ...named, base: base?.id, before: before?.id, switches: [...(switches ?? [])] });
+type Input = Omit<Planned, 'id' | 'created_ms'> & { readonly away: readonly string[] };
+
+/** Identifies an input. Descriptors are constant, the infrastructure has a revision, and the request is in the rest. */
+function digestOf({ descriptors: _, infrastructure: _infrastructure, request: _request, ...named }: Input): string {
+  const { base, switches } = named;
+  return JSON.stringify({ ...named, base: base?.id, switches: [...(switches ?? [])] });
 }
 
 /** The choices, with the slots that the plan selected where none was given. */

@@ -11,7 +11,7 @@ const QUIET_MS = 2000;
 
 interface Stand {
   readonly start: string;
-  readonly t_ms: number;
+  readonly atMs: number;
   readonly metrics: ObservedApplication['metrics'];
 }
 
@@ -29,8 +29,8 @@ export class ApplicationRates {
       const start = `${application.revision} ${application.restarts}`;
       const last = this.before.get(id);
       const past = last?.start === start ? last : undefined;
-      const isOld = past && sameFigures(past.metrics, metrics) && nowMs - past.t_ms < QUIET_MS;
-      stands.set(id, isOld ? past : { start, t_ms: nowMs, metrics });
+      const isOld = past && sameFigures(past.metrics, metrics) && nowMs - past.atMs < QUIET_MS;
+      stands.set(id, isOld ? past : { start, atMs: nowMs, metrics });
       return isOld || state !== 'running' ? [] : sampled(id, metrics, past, nowMs);
     });
     this.before = stands;
@@ -48,7 +48,7 @@ function sampled(id: string, metrics: Stand['metrics'], past: Stand | undefined,
     if (!past) return [];
     // What was taken for lost may still arrive.
     const growth = Math.max(0, value - (past.metrics[name] ?? 0));
-    return [[key, (growth * 1000) / Math.max(nowMs - past.t_ms, 1)]];
+    return [[key, (growth * 1000) / Math.max(nowMs - past.atMs, 1)]];
   });
 }
 

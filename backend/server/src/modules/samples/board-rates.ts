@@ -4,16 +4,19 @@ type Slot = BoardSample['slots'][number];
 
 /** Turns the counters of a node's boards into samples of boards and slots. */
 export class BoardRates {
-  private before = new Map<string, { readonly t_ms: number; readonly slots: ReadonlyMap<number, Slot> }>();
+  private readonly before = new Map<string, { readonly clock_ms: number; readonly slots: ReadonlyMap<number, Slot> }>();
 
-  /** A board has no rates on its first sample and after a power loss. */
-  take({ t_ms, boards }: Pick<NodeSamples, 't_ms' | 'boards'>): [key: string, value: number][] {
+  /**
+   * A board has no rates on its first sample, and none while it gives none; the next rates are over that time too, so
+   * that what was lost in it is seen.
+   */
+  take({ clock_ms, boards }: Pick<NodeSamples, 'clock_ms' | 'boards'>): [key: string, value: number][] {
     const out: [string, number][] = [];
     for (const { board, slowdown, cpu_share, slots } of boards) {
       if (slowdown !== null) out.push([sampleKey('board', board, 'slowdown'), slowdown]);
       if (cpu_share !== null) out.push([sampleKey('board', board, 'cpu'), cpu_share]);
       const past = this.before.get(board);
-      const seconds = past ? (t_ms - past.t_ms) / 1000 : 0;
+      const seconds = past ? (clock_ms - past.clock_ms) / 1000 : 0;
       for (const now of slots) {
         const was = past?.slots.get(now.slot);
         if (!was || seconds <= 0 || now.frames_in < was.frames_in) continue;
@@ -24,9 +27,8 @@ export class BoardRates {
         put('lost_pps', Math.max(0, now.lost - was.lost));
       }
     }
-    this.before = new Map(
-      boards.map(({ board, slots }) => [board, { t_ms, slots: new Map(slots.map((slot) => [slot.slot, slot])) }]),
-    );
+    for (const { board, slots } of boards)
+      this.before.set(board, { clock_ms, slots: new Map(slots.map((slot) => [slot.slot, slot])) });
     return out;
   }
 }

@@ -1,5 +1,6 @@
 import {
   type ExitSample,
+  histogramCount,
   type InstanceSample,
   type NodeSamples,
   percentileNs,
@@ -24,28 +25,31 @@ export interface NodeRates {
 interface Before {
   readonly epoch: string;
   readonly seq: number;
-  readonly t_ms: number;
+  readonly clock_ms: number;
   readonly instances: ReadonlyMap<string, InstanceSample>;
   readonly exits: ReadonlyMap<string, ExitSample>;
 }
 
 /**
- * Turns the counters of one node into rates. The first set is only the baseline; after a new epoch or a decreased counter,
- * counting starts from zero.
+ * Turns the counters of one node into rates. The first set is the baseline: of its counts only those of the exits within
+ * its interval are known, by their histograms. After a new epoch or a decreased counter, counting starts from zero.
  */
 export class CounterRates {
   private before: Before | null = null;
 
   constructor(private readonly node: string) {}
 
-  /** Null for the first set or a repeated one. */
+  /** Null for a repeated set. */
   take(samples: NodeSamples): NodeRates | null {
     const { before } = this;
     const sameEpoch = before !== null && before.epoch === samples.epoch;
     if (sameEpoch && samples.seq <= before.seq) return null;
     this.before = standOf(samples);
-    if (before === null) return null;
-    const elapsedMs = sameEpoch ? samples.t_ms - before.t_ms : samples.interval_ms;
+    if (before === null) {
+      const { t_ms, interval_ms } = samples;
+      return { t_ms, interval_ms, values: [], exits: samples.exits.map(withinInterval) };
+    }
+    const elapsedMs = sameEpoch ? samples.clock_ms - before.clock_ms : samples.interval_ms;
     const seconds = Math.max(elapsedMs, 1) / 1000;
     const values: [string, number][] = [[sampleKey('node', this.node, 'cpu'), samples.cpu_share]];
     for (const now of samples.instances) {
@@ -55,6 +59,7 @@ export class CounterRates {
       put('pps', delta(now.packets_in, past?.packets_in) / seconds);
       put('bps', (8 * delta(now.bytes_in, past?.bytes_in)) / seconds);
       put('out_pps', delta(now.packets_out, past?.packets_out) / seconds);
+      put('out_bps', (8 * delta(now.bytes_out, past?.bytes_out)) / seconds);
       put('drops_pps', delta(total(now.drops), past && total(past.drops)) / seconds);
       put('cpu', now.cpu_share);
       put('queue', now.queue_depth);
@@ -78,11 +83,17 @@ export class CounterRates {
   }
 }
 
-function standOf({ epoch, seq, t_ms, instances, exits }: NodeSamples): Before {
+/** What left within the interval of a set, without a set before it. */
+function withinInterval({ exit_id, packets: all, bytes, latency_ns }: ExitSample): ExitDelta {
+  const packets = Math.min(histogramCount(latency_ns), all);
+  return { exit_id, packets, bytes: all === 0 ? 0 : Math.round((bytes * packets) / all), latency_ns };
+}
+
+function standOf({ epoch, seq, clock_ms, instances, exits }: NodeSamples): Before {
   return {
     epoch,
     seq,
-    t_ms,
+    clock_ms,
     instances: new Map(instances.map((each) => [each.instance_id, each])),
     exits: new Map(exits.map((each) => [each.exit_id, each])),
   };

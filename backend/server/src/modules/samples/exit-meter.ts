@@ -17,16 +17,23 @@ interface Interval {
 export class ExitMeter {
   private intervals: Interval[] = [];
   private firstMs = Number.POSITIVE_INFINITY;
+  private steadyFromMs = Number.POSITIVE_INFINITY;
 
   constructor(readonly origin: Origin) {}
 
-  /** `nowMs`: time of the measurement by the server's clock. */
+  /** `nowMs`: time of the measurement by the server's monotonic clock. */
   add(source: string, delta: ExitDelta, intervalMs: number, nowMs: number): void {
     const { packets, bytes, latency_ns } = delta;
     this.intervals.push({ end_ms: nowMs, interval_ms: intervalMs, source, packets, bytes, latency_ns });
     this.firstMs = Math.min(this.firstMs, nowMs - intervalMs);
+    if (packets > 0) this.steadyFromMs = Math.min(this.steadyFromMs, nowMs);
     const oldest = nowMs - KEEP_MS;
     while (this.intervals[0] && this.intervals[0].end_ms < oldest) this.intervals.shift();
+  }
+
+  /** Something else runs from now on. */
+  unsettle(): void {
+    this.steadyFromMs = Number.POSITIVE_INFINITY;
   }
 
   window(seconds: number, nowMs: number): ExitWindow {
@@ -37,6 +44,7 @@ export class ExitMeter {
       bytes: inside.reduce((sum, { bytes }) => sum + bytes, 0),
       latency_ns: mergeHistograms(inside.map(({ latency_ns }) => latency_ns)),
       covered_s: Math.min(seconds, Math.max(0, (nowMs - this.firstMs) / 1000)),
+      steady_s: Math.max(0, (nowMs - this.steadyFromMs) / 1000),
       origin: this.origin,
     };
   }

@@ -48,7 +48,8 @@ describe('the rates of slots', () => {
 
   it('follow from two samples, and restart after the board loses power', () => {
     const rates = new BoardRates();
-    const at = (t_ms: number, frames: number) => Object.fromEntries(rates.take({ t_ms, boards: [board(frames)] }));
+    const at = (clock_ms: number, frames: number) =>
+      Object.fromEntries(rates.take({ clock_ms, boards: [board(frames)] }));
     expect(at(0, 100)).toEqual({ 'board/board-1/slowdown': 9 });
     expect(at(500, 150)).toMatchObject({
       'slot/board-1.1/pps': 100,

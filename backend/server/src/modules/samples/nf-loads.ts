@@ -14,12 +14,10 @@ export class MeasuredNfLoads implements NfLoads {
     @Inject(DEPLOYMENT_VIEW) private readonly view: DeploymentView,
   ) {}
 
-  of({ chain_id, node_id }: NfRef, metric: LoadMetric, nowMs: number): number | null {
+  of({ chain_id, node_id }: NfRef, metric: LoadMetric): number | null {
     const instance = nfInstances(this.view.plan?.graph).find(
       (it) => it.chain_id === chain_id && it.node_id === node_id,
     );
-    if (!instance) return null;
-    const [series] = this.telemetry.series([sampleKey('nf', instance.pgraph_node, metric)], nowMs - FRESH_MS);
-    return series?.points.at(-1)?.[1] ?? null;
+    return instance ? this.telemetry.newest(sampleKey('nf', instance.pgraph_node, metric), FRESH_MS) : null;
   }
 }

@@ -21,6 +21,7 @@ import { BoardRates } from './board-rates.js';
 import { CounterRates } from './counter-rates.js';
 import { ExitMeter } from './exit-meter.js';
 import { NfMeter } from './nf-meter.js';
+import { RunningForms } from './running-forms.js';
 import { SeriesStore } from './series-store.js';
 import { SwitchRates } from './switch-rates.js';
 
@@ -41,8 +42,9 @@ export class SamplesService implements Telemetry, TelemetrySink, OnModuleInit, O
   private readonly switchRates = new Map<string, SwitchRates>();
   private readonly applicationRates = new Map<string, ApplicationRates>();
   private readonly nfs = new NfMeter();
-  private readonly newest = new Map<string, readonly InstanceSample[]>();
+  private readonly newestOfServers = new Map<string, readonly InstanceSample[]>();
   private readonly newestOfSwitches = new Map<string, SwitchSamples>();
+  private readonly forms = new RunningForms();
   private readonly meters = new Map<string, ExitMeter>();
   private readonly sampleListeners: SampleListener[] = [];
   private readonly packetListeners: ((chainId: string, tMs: number) => void)[] = [];
@@ -54,7 +56,7 @@ export class SamplesService implements Telemetry, TelemetrySink, OnModuleInit, O
   ) {}
 
   onModuleInit(): void {
-    this.tick = setInterval(() => this.publishChains(Date.now()), TICK_MS);
+    this.tick = setInterval(() => this.publishChains(performance.now()), TICK_MS);
   }
 
   onApplicationShutdown(): void {
@@ -62,7 +64,7 @@ export class SamplesService implements Telemetry, TelemetrySink, OnModuleInit, O
   }
 
   takeNode(node: string, origin: Origin, samples: NodeSamples): void {
-    this.newest.set(node, samples.instances);
+    this.newestOfServers.set(node, samples.instances);
     let rates = this.rates.get(node);
     if (!rates) {
       rates = new CounterRates(node);
@@ -77,13 +79,15 @@ export class SamplesService implements Telemetry, TelemetrySink, OnModuleInit, O
       [],
     );
     if (!result) return;
-    this.nfs.take(node, result.values, origin, Date.now());
+    const nowMs = performance.now();
+    this.nfs.take(node, result.values, origin, nowMs);
     this.publish(
       result.values.map(([key, value]) => ({ key, t_ms: result.t_ms, value, origin })),
       [],
     );
+    this.followPlan();
     const exits = this.view.exits();
-    const now = Date.now();
+    const t_ms = Date.now();
     for (const delta of result.exits) {
       const exit = exits.get(delta.exit_id);
       if (exit?.direction !== 'forward') continue;
@@ -92,8 +96,8 @@ export class SamplesService implements Telemetry, TelemetrySink, OnModuleInit, O
         meter = new ExitMeter(origin);
         this.meters.set(exit.chain_id, meter);
       }
-      meter.add(`${node} ${delta.exit_id}`, delta, result.interval_ms, now);
-      if (delta.packets > 0) for (const listener of this.packetListeners) listener(exit.chain_id, now);
+      meter.add(`${node} ${delta.exit_id}`, delta, result.interval_ms, nowMs);
+      if (delta.packets > 0) for (const listener of this.packetListeners) listener(exit.chain_id, t_ms);
     }
   }
 
@@ -120,14 +124,14 @@ export class SamplesService implements Telemetry, TelemetrySink, OnModuleInit, O
     this.applicationRates.set(supervisor, rates);
     const t_ms = Date.now();
     this.publish(
-      rates.take(applications, t_ms).map(([key, value]) => ({ key, t_ms, value, origin })),
+      rates.take(applications, performance.now()).map(([key, value]) => ({ key, t_ms, value, origin })),
       [],
     );
   }
 
   counters(): InstanceSample[] {
     const running = new Set(nfInstances(this.view.plan?.graph).map(({ id }) => id));
-    return [...this.newest.values()].flat().filter(({ instance_id }) => running.has(instance_id));
+    return [...this.newestOfServers.values()].flat().filter(({ instance_id }) => running.has(instance_id));
   }
 
   switchCounters(id: string): SwitchSamples | null {
@@ -138,8 +142,13 @@ export class SamplesService implements Telemetry, TelemetrySink, OnModuleInit, O
     return this.seriesStore.read(keys, sinceMs, (key) => metricOfKey(key)?.unit ?? '');
   }
 
+  newest(key: string, withinMs: number): number | null {
+    return this.seriesStore.newest(key, performance.now() - withinMs);
+  }
+
   window(chainId: string, seconds: number): ExitWindow | null {
-    return this.meters.get(chainId)?.window(seconds, Date.now()) ?? null;
+    this.followPlan();
+    return this.meters.get(chainId)?.window(seconds, performance.now()) ?? null;
   }
 
   onSamples(listener: SampleListener): void {
@@ -150,9 +159,16 @@ export class SamplesService implements Telemetry, TelemetrySink, OnModuleInit, O
     this.packetListeners.push(listener);
   }
 
-  private publishChains(now: number): void {
+  /** A chain of which something else runs is not steady until that has carried packets. */
+  private followPlan(): void {
+    for (const chainId of this.forms.follow(this.view.plan)) this.meters.get(chainId)?.unsettle();
+  }
+
+  /** `nowMs`: monotonic clock. */
+  private publishChains(nowMs: number): void {
+    const now = Date.now();
     this.publish(
-      this.nfs.now(now).map(({ key, value, origin }) => ({ key, t_ms: now, value, origin })),
+      this.nfs.now(nowMs).map(({ key, value, origin }) => ({ key, t_ms: now, value, origin })),
       [],
     );
     for (const [chainId, meter] of this.meters) {
@@ -160,7 +176,7 @@ export class SamplesService implements Telemetry, TelemetrySink, OnModuleInit, O
         this.meters.delete(chainId);
         continue;
       }
-      const rates = meter.now(now);
+      const rates = meter.now(nowMs);
       if (!rates) continue;
       const sample = (metric: SampleMetric<'chain'>, value: number): Sample => ({
         key: sampleKey('chain', chainId, metric),
@@ -176,8 +192,9 @@ export class SamplesService implements Telemetry, TelemetrySink, OnModuleInit, O
   }
 
   private publish(samples: readonly Sample[], links: readonly LinkSample[]): void {
+    const nowMs = performance.now();
     for (const { key, t_ms, value } of samples)
-      if (!this.seriesStore.push(key, t_ms, value)) this.metrics.sampleKeysRefused.inc();
+      if (!this.seriesStore.push(key, t_ms, value, nowMs)) this.metrics.sampleKeysRefused.inc();
     for (const listener of this.sampleListeners) listener(samples, links);
   }
 }

@@ -9,6 +9,7 @@ function set(seq: number, packets: number, change: Partial<NodeSamples> = {}): N
     epoch: 'one',
     seq,
     t_ms: 1000 + 200 * seq,
+    clock_ms: 200 * seq,
     interval_ms: 200,
     lost: 0,
     cpu_share: 0.5,
@@ -36,7 +37,7 @@ describe('CounterRates', () => {
 
   it('turns counters into rates from the second set on', () => {
     const rates = new CounterRates('s');
-    expect(rates.take(set(0, 5000))).toBeNull();
+    expect(rates.take(set(0, 5000))?.values).toEqual([]);
     expect(values(rates, set(1, 5100))).toMatchObject({
       'node/s/cpu': 0.5,
       'instance/p.n.0/pps': 500,
@@ -49,10 +50,26 @@ describe('CounterRates', () => {
     });
   });
 
+  it('counts what left within the interval of the first set, which may be all there is', () => {
+    const exits = [
+      { exit_id: 'p.exit', packets: 40, bytes: 4000, latency_ns: [[bucketOf(5000), 10]] as [number, number][] },
+    ];
+    const first = new CounterRates('s').take(set(7, 0, { exits }));
+    expect(first?.exits).toMatchObject([{ exit_id: 'p.exit', packets: 10, bytes: 1000 }]);
+  });
+
   it('averages over a gap', () => {
     const rates = new CounterRates('s');
     rates.take(set(0, 0));
     expect(values(rates, set(5, 100))['instance/p.n.0/pps']).toBe(100);
+  });
+
+  it.each([-3_600_000, 3_600_000])('gives the same rates when the agent’s wall clock is set by %d ms', (set_ms) => {
+    const rates = new CounterRates('s');
+    rates.take(set(0, 0));
+    const next = rates.take(set(1, 100, { t_ms: 1200 + set_ms }));
+    expect(next).toMatchObject({ t_ms: 1200 + set_ms, interval_ms: 200 });
+    expect(Object.fromEntries(next!.values)['instance/p.n.0/pps']).toBe(500);
   });
 
   it('counts from zero in a new epoch and after a counter decreases', () => {
@@ -101,6 +118,19 @@ describe('ExitMeter', () => {
     expect(meter.window(10, 1200)).toMatchObject({ packets: 60, bytes: 6000, covered_s: 0.4 });
   });
 
+  it('is steady from the first packet on, and anew when something else runs', () => {
+    const meter = new ExitMeter('twin');
+    meter.add('a', delta(0), 200, 1000);
+    expect(meter.window(10, 3000).steady_s).toBe(0);
+    meter.add('a', delta(10), 200, 3000);
+    meter.add('a', delta(10), 200, 5000);
+    expect(meter.window(10, 7000).steady_s).toBe(4);
+    meter.unsettle();
+    expect(meter.window(10, 7000)).toMatchObject({ steady_s: 0, packets: 20 });
+    meter.add('a', delta(10), 200, 8000);
+    expect(meter.window(10, 9000).steady_s).toBe(1);
+  });
+
   it('is null after a second without data, and drops what has left the window', () => {
     const meter = new ExitMeter('twin');
     meter.add('a', delta(10), 200, 1000);
@@ -114,7 +144,7 @@ describe('SeriesStore', () => {
 
   it('keeps the newest points in order while growing and after wrapping', () => {
     const store = new SeriesStore(100, 10, 0);
-    for (let time = 0; time < 250; time++) store.push('k', time, 2 * time);
+    for (let time = 0; time < 250; time++) store.push('k', time, 2 * time, time);
     const [series] = store.read(['k'], 0, unit);
     expect(series!.points).toHaveLength(100);
     expect(series!.points[0]).toEqual([150, 300]);
@@ -124,7 +154,7 @@ describe('SeriesStore', () => {
 
   it('finds keys by prefix when it ends in a slash', () => {
     const store = new SeriesStore(10, 10, 0);
-    for (const key of ['link/a/x', 'link/ab/x', 'node/a/x']) store.push(key, 1, 1);
+    for (const key of ['link/a/x', 'link/ab/x', 'node/a/x']) store.push(key, 1, 1, 1);
     expect(store.read(['link/'], 0, unit).map(({ key }) => key)).toEqual(['link/a/x', 'link/ab/x']);
     expect(store.read(['link/a'], 0, unit)).toEqual([]);
     expect(store.read(['link/', 'link/a/x'], 0, unit)).toHaveLength(2);
@@ -132,10 +162,17 @@ describe('SeriesStore', () => {
 
   it('is bounded: a new key replaces an idle one, never an active one', () => {
     const store = new SeriesStore(10, 2, 1000);
-    store.push('old', 0, 1);
-    store.push('live', 5000, 1);
-    expect(store.push('new', 5000, 1)).toBe(true);
-    expect(store.push('newer', 5000, 1)).toBe(false);
+    store.push('old', 9000, 1, 0);
+    store.push('live', 1000, 1, 5000);
+    expect(store.push('new', 1000, 1, 5000)).toBe(true);
+    expect(store.push('newer', 1000, 1, 5000)).toBe(false);
     expect(store.read(['old', 'live', 'new', 'newer'], 0, unit).map(({ key }) => key)).toEqual(['live', 'new']);
+  });
+
+  it('gives the latest value while it is fresh by its arrival, whatever time its point has', () => {
+    const store = new SeriesStore(10, 10, 0);
+    store.push('k', 3_600_000, 7, 100);
+    store.push('k', 0, 8, 200);
+    expect([store.newest('k', 200), store.newest('k', 201), store.newest('none', 0)]).toEqual([8, null, null]);
   });
 });

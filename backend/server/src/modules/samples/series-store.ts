@@ -8,6 +8,8 @@ class Ring {
   private values = new Float64Array(FIRST_CAPACITY);
   private start = 0;
   private length = 0;
+  /** When the newest point arrived; monotonic. */
+  arrivedMs = 0;
 
   push(time: number, value: number, capacity: number): void {
     if (this.length === this.times.length) {
@@ -33,7 +35,7 @@ class Ring {
   }
 
   get newest(): number {
-    return this.times[(this.start + this.length - 1) % this.times.length]!;
+    return this.values[(this.start + this.length - 1) % this.times.length]!;
   }
 
   private grow(capacity: number): void {
@@ -58,16 +60,23 @@ export class SeriesStore {
     private readonly quietMs: number,
   ) {}
 
-  /** False if there is no room for another key. */
-  push(key: string, time: number, value: number): boolean {
+  /** `time` is the point's; `nowMs` is monotonic. False if there is no room for another key. */
+  push(key: string, time: number, value: number, nowMs: number): boolean {
     let ring = this.rings.get(key);
     if (!ring) {
-      if (this.rings.size >= this.maxKeys && !this.dropQuiet(time)) return false;
+      if (this.rings.size >= this.maxKeys && !this.dropQuiet(nowMs)) return false;
       ring = new Ring();
       this.rings.set(key, ring);
     }
     ring.push(time, value, this.pointsPerKey);
+    ring.arrivedMs = nowMs;
     return true;
+  }
+
+  /** The latest value that arrived at `sinceMs` or later, by the monotonic clock; null: none. */
+  newest(key: string, sinceMs: number): number | null {
+    const ring = this.rings.get(key);
+    return ring && ring.arrivedMs >= sinceMs ? ring.newest : null;
   }
 
   /** `keys` are full keys, or prefixes if they end in `/`. */
@@ -80,12 +89,12 @@ export class SeriesStore {
     return [...chosen].map((key) => ({ key, unit: unitOf(key), points: this.rings.get(key)!.since(since) }));
   }
 
-  private dropQuiet(now: number): boolean {
+  private dropQuiet(nowMs: number): boolean {
     let quietest: string | null = null;
-    let newest = now - this.quietMs;
+    let earliestMs = nowMs - this.quietMs;
     for (const [key, ring] of this.rings)
-      if (ring.newest < newest) {
-        newest = ring.newest;
+      if (ring.arrivedMs < earliestMs) {
+        earliestMs = ring.arrivedMs;
         quietest = key;
       }
     return quietest !== null && this.rings.delete(quietest);

@@ -43,7 +43,10 @@ export class ApiCaller {
     const answer = await server.inject({
       method: route.method,
       url: `${API_PREFIX}${path}`,
-      headers: { authorization: `Bearer ${token}` },
+      headers: {
+        authorization: `Bearer ${token}`,
+        ...(route.method === 'PUT' && route.etag ? { 'if-match': '*' } : {}),
+      },
       ...(options.query
         ? { query: Object.fromEntries(Object.entries(options.query).map(([k, v]) => [k, `${v}`])) }
         : {}),

@@ -5,7 +5,7 @@ export async function deployChain({ api, until }: Stage, chainId: string): Promi
   const { id } = await api.call('createDeployment', { body: { chain_id: chainId } });
   await until('the end of the deployment', 30, async () => {
     const { state, error } = await api.call('getOperation', { params: { id } });
-    if (state === 'FAILED') throw new Error(error?.detail ?? 'the deployment failed');
-    return state === 'COMPLETED' ? true : null;
+    if (state === 'FAILED' || state === 'ROLLED_BACK') throw new Error(error?.detail ?? 'the deployment failed');
+    return state === 'COMPLETED' || state === 'PARTIALLY_COMPLETED' ? true : null;
   });
 }

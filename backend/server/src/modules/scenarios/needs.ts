@@ -1,5 +1,5 @@
 import type { ChainDefinition } from '@orrery/contract';
-import { checkTogether } from '@orrery/planner/check/check-together';
+import { checkTogether } from '@orrery/planner';
 import type { Api } from './api-caller.js';
 
 /** A prerequisite of a scenario. */

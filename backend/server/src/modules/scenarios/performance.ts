@@ -42,8 +42,8 @@ export async function perform(
     until: (what, seconds, probe) => until(what, seconds, probe, signal),
     wait: async (seconds, detail) => {
       const ms = seconds * 1000;
-      for (const began = Date.now(); Date.now() - began < ms; ) {
-        stage.note(detail, Math.min(1, (Date.now() - began) / ms));
+      for (const began = performance.now(); performance.now() - began < ms; ) {
+        stage.note(detail, Math.min(1, (performance.now() - began) / ms));
         await sleep(Math.min(WAIT_TICK_MS, ms), undefined, { signal });
       }
       stage.note(detail, 1);
@@ -81,12 +81,12 @@ async function until<T>(
   probe: () => Promise<T | null>,
   signal: AbortSignal,
 ): Promise<T> {
-  const deadline = Date.now() + seconds * 1000;
+  const deadline = performance.now() + seconds * 1000;
   for (;;) {
     signal.throwIfAborted();
     const value = await probe();
     if (value !== null) return value;
-    if (Date.now() > deadline) throw new Error(`did not happen within ${seconds} s: ${what}`);
+    if (performance.now() > deadline) throw new Error(`did not happen within ${seconds} s: ${what}`);
     await sleep(POLL_MS, undefined, { signal });
   }
 }

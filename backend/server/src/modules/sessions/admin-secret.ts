@@ -26,6 +26,13 @@ export async function ensureAdminSecret(store: Store, stateDir: string): Promise
   return secret;
 }
 
+/** Replaces the secret and ends every session. */
+export async function renewAdminSecret(store: Store, stateDir: string): Promise<void> {
+  const sessions = await store.redis.keys(KEYS.session('*'));
+  await store.redis.del(KEYS.adminSecret, ...sessions);
+  await ensureAdminSecret(store, stateDir);
+}
+
 export async function isAdminSecret(store: Store, secret: string): Promise<boolean> {
   const [salt, hash] = ((await store.redis.get(KEYS.adminSecret)) ?? '').split(':');
   if (!salt || !hash) return false;

@@ -1,7 +1,7 @@
 import { Controller, Global, Inject, Module, Req } from '@nestjs/common';
 import type { RouteInput, Session, SessionInfo } from '@orrery/contract';
 import type { FastifyRequest } from 'fastify';
-import { bearerToken } from '../../platform/auth.guard.js';
+import { bearerToken } from '../../platform/auth.js';
 import { Caller, Input, Route } from '../../platform/route.js';
 import { SESSION_ISSUER, SESSION_VERIFIER } from '../../ports/session-verifier.js';
 import { SessionsService } from './sessions.service.js';
@@ -21,8 +21,8 @@ class SessionsController {
   }
 
   @Route('deleteSession')
-  async delete(@Req() request: FastifyRequest): Promise<void> {
-    await this.sessions.close(bearerToken(request.headers.authorization)!);
+  async delete(@Req() request: FastifyRequest, @Caller() caller: SessionInfo): Promise<void> {
+    await this.sessions.end(bearerToken(request.headers.authorization)!, caller);
   }
 }
 

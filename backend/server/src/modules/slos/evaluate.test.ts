@@ -1,7 +1,8 @@
 import { bucketOf, type Slo } from '@orrery/contract';
 import { describe, expect, it } from 'vitest';
 import type { ExitWindow } from '../../ports/telemetry.js';
-import { evaluateSlo } from './evaluate.js';
+import type { Carriage } from './carriage.js';
+import { evaluateSlo, LOSS_TOLERANCE } from './evaluate.js';
 
 const latency: Slo = { id: 'l', kind: 'latency', percentile: 90, max_us: 100 };
 const throughput: Slo = { id: 't', kind: 'throughput', min_bps: 8000 };
@@ -13,11 +14,23 @@ const window = (change: Partial<ExitWindow> = {}): ExitWindow => ({
     [bucketOf(200_000), 11],
   ],
   covered_s: 10,
+  steady_s: 10,
   origin: 'twin',
   ...change,
 });
-const judge = (slo: Slo, given: ExitWindow | null, { stale = false, blackout = false } = {}) =>
-  evaluateSlo(slo, { chainId: 'p', window: given, blackout, prediction: undefined, stale, origin: 'live', nowMs: 1 });
+interface Given {
+  readonly stale?: boolean;
+  readonly blackout?: boolean;
+  readonly carriage?: Carriage | 'unknown' | null;
+}
+const judge = (
+  slo: Slo,
+  given: ExitWindow | null,
+  { stale = false, blackout = false, carriage = null }: Given = {},
+) => {
+  const facts = { chainId: 'p', blackout, stale, carriage, origin: 'live', nowMs: 1, warmUpMs: 10_000 } as const;
+  return evaluateSlo(slo, { ...facts, window: given, prediction: undefined });
+};
 
 describe('evaluateSlo', () => {
   it('compares the percentile with the bound', () => {
@@ -31,6 +44,32 @@ describe('evaluateSlo', () => {
     expect(judge(throughput, window({ covered_s: 5, bytes: 5000 }))).toMatchObject({ state: 'met', measured: 8000 });
   });
 
+  it('does not blame a chain for clients that offer less than the objective, but for what it loses of that', () => {
+    const little = window({ bytes: 1000 });
+    const carrying = (share: number) => judge(throughput, little, { carriage: { offered_bps: 800, share } });
+    expect(carrying(1)).toMatchObject({ state: 'met', measured: 800, offered: 800, carried: 1 });
+    expect(carrying(1 - LOSS_TOLERANCE)).toMatchObject({ state: 'met' });
+    expect(carrying(1 - LOSS_TOLERANCE - 0.01)).toMatchObject({ state: 'violated' });
+    expect(judge(throughput, window(), { carriage: { offered_bps: 16_000, share: 0.5 } })).toMatchObject({
+      state: 'met',
+    });
+  });
+
+  it('says that a throughput is out of date while nobody knows what is offered, unless it reaches the target', () => {
+    const unknown = { carriage: 'unknown' } as const;
+    expect(judge(throughput, window({ bytes: 1000 }), unknown)).toMatchObject({ state: 'stale', offered: null });
+    expect(judge(throughput, window({ packets: 0, bytes: 0 }), unknown)).toMatchObject({ state: 'stale' });
+    expect(judge(throughput, window(), unknown)).toMatchObject({ state: 'met', carried: null });
+    expect(judge(latency, window(), unknown)).toMatchObject({ state: 'violated' });
+    expect(judge(throughput, window(), { ...unknown, blackout: true })).toMatchObject({ state: 'violated' });
+  });
+
+  it('is violated where packets are offered and none leaves, though nothing is measured to leave', () => {
+    const nothing = window({ packets: 0, bytes: 0, latency_ns: [] });
+    const status = judge(throughput, nothing, { carriage: { offered_bps: 800, share: 0 } });
+    expect(status).toMatchObject({ state: 'violated', measured: 0, carried: 0 });
+  });
+
   it('has no data without packets, or too early', () => {
     expect(judge(latency, null)).toMatchObject({ state: 'no-data', measured: null, origin: 'live' });
     expect(judge(throughput, window({ packets: 0, bytes: 0 }))).toMatchObject({ state: 'no-data' });
@@ -41,6 +80,22 @@ describe('evaluateSlo', () => {
     const status = { state: 'violated', measured: null };
     expect(judge(latency, window(), { blackout: true })).toMatchObject(status);
     expect(judge(throughput, null, { blackout: true })).toMatchObject(status);
+  });
+
+  it('is warming up until what runs has carried packets for a while, however slow the first ones were', () => {
+    expect(judge(latency, window({ steady_s: 9.9 }))).toMatchObject({
+      state: 'warming-up',
+      measured: expect.any(Number),
+    });
+    expect(judge(throughput, window({ steady_s: 9.9, bytes: 10 }))).toMatchObject({ state: 'warming-up' });
+    expect(judge(latency, window({ steady_s: 10 }))).toMatchObject({ state: 'violated' });
+  });
+
+  it('does not wait to tell that a chain loses everything', () => {
+    expect(judge(latency, window({ steady_s: 1 }), { blackout: true })).toMatchObject({ state: 'violated' });
+    const lost = { carriage: { offered_bps: 800, share: 0 } };
+    const nothing = window({ packets: 0, bytes: 0, latency_ns: [], steady_s: 0 });
+    expect(judge(throughput, nothing, lost)).toMatchObject({ state: 'violated' });
   });
 
   it('is stale while a measuring agent is away, whatever has been measured', () => {

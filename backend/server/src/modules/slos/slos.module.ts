@@ -4,6 +4,7 @@ import type { FastifyReply } from 'fastify';
 import { pageOf } from '../../platform/paging.js';
 import { Input, Route } from '../../platform/route.js';
 import { SLO_BOARD, type SloBoard } from '../../ports/telemetry.js';
+import { RunningPredictions } from './running-predictions.js';
 import { idOf, SlosService } from './slos.service.js';
 
 @Controller()
@@ -25,7 +26,7 @@ class SlosController {
 @Global()
 @Module({
   controllers: [SlosController],
-  providers: [SlosService, { provide: SLO_BOARD, useExisting: SlosService }],
+  providers: [RunningPredictions, SlosService, { provide: SLO_BOARD, useExisting: SlosService }],
   exports: [SLO_BOARD],
 })
 export class SlosModule {}

@@ -9,6 +9,7 @@ import type { NodeFleet } from '../../ports/node-fleet.js';
 import type { Telemetry } from '../../ports/telemetry.js';
 import { FakeClock } from '../../testing/fake-clock.js';
 import { monitorChain } from '../../testing/fixtures.js';
+import type { RunningPredictions } from './running-predictions.js';
 import { SlosService } from './slos.service.js';
 
 const log = { warn: () => undefined, error: () => undefined } as unknown as Log;
@@ -17,17 +18,22 @@ const PERIOD_MS = 50;
 it('shows every objective as out of date while its loop is paused', async () => {
   const clock = new FakeClock();
   const loops = new ControlLoops(log, clock);
-  const plan = { chains: [{ chain_id: 'c', definition: monitorChain('c') }], slos: [] };
+  const plan = {
+    chains: [{ chain_id: 'c', definition: monitorChain('c') }],
+    slos: [],
+    fabric: { generation: 1, rules: [] },
+  };
   const view = { plan, exits: () => new Map(), deployment: () => ({}) } as unknown as DeploymentView;
-  const window = { packets: 1, bytes: 1, latency_ns: [[1, 1]], covered_s: 10, origin: 'twin' };
+  const window = { packets: 1, bytes: 1, latency_ns: [[1, 1]], covered_s: 10, steady_s: 10, origin: 'twin' };
   const slos = new SlosService(
     loops,
     configFrom({ ORRERY_SLO_PERIOD_MS: String(PERIOD_MS) }),
-    { window: () => window } as unknown as Telemetry,
+    { window: () => window, counters: () => [], onSamples: () => undefined } as unknown as Telemetry,
     {} as NodeFleet,
     view,
     { breaksOf: () => [], onChange: () => undefined },
     { append: () => undefined } as unknown as EventLog,
+    { of: () => [] } as unknown as RunningPredictions,
   );
   const told: SloStatus['state'][] = [];
   slos.onChange(([status]) => void told.push(status!.state));

@@ -9,7 +9,9 @@ import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-vie
 import { EVENT_LOG, type EventLog } from '../../ports/event-log.js';
 import { FLEET, type NodeFleet } from '../../ports/node-fleet.js';
 import { type SloBoard, TELEMETRY, type Telemetry } from '../../ports/telemetry.js';
+import { CarriageMeter } from './carriage.js';
 import { evaluateSlo, WINDOW_S } from './evaluate.js';
+import { RunningPredictions } from './running-predictions.js';
 
 const DEADLINE_MS = 10_000;
 
@@ -19,6 +21,8 @@ export class SlosService implements SloBoard, OnApplicationBootstrap, OnApplicat
   private statuses: readonly SloStatus[] = [];
   private readonly listeners: ((statuses: readonly SloStatus[]) => void)[] = [];
   private readonly loop: ControlLoop;
+  private readonly warmUpMs: number;
+  private readonly meter = new CarriageMeter();
 
   constructor(
     @Inject(CONTROL_LOOPS) loops: ControlLoops,
@@ -28,8 +32,10 @@ export class SlosService implements SloBoard, OnApplicationBootstrap, OnApplicat
     @Inject(DEPLOYMENT_VIEW) private readonly view: DeploymentView,
     @Inject(DATA_PATH) private readonly dataPath: DataPath,
     @Inject(EVENT_LOG) private readonly events: EventLog,
+    @Inject(RunningPredictions) private readonly predictions: RunningPredictions,
   ) {
-    const { sloPeriodMs } = config.timing;
+    const { sloPeriodMs, sloWarmUpMs } = config.timing;
+    this.warmUpMs = sloWarmUpMs;
     this.loop = loops.add({
       id: 'slo',
       title: 'SLO evaluation',
@@ -43,6 +49,7 @@ export class SlosService implements SloBoard, OnApplicationBootstrap, OnApplicat
   }
 
   onApplicationBootstrap(): void {
+    this.telemetry.onSamples((samples) => this.meter.take(samples, performance.now()));
     this.loop.wake();
   }
 
@@ -78,7 +85,10 @@ export class SlosService implements SloBoard, OnApplicationBootstrap, OnApplicat
 
   private current(nowMs: number): SloStatus[] {
     const { plan } = this.view;
+    this.meter.follow(plan);
     if (!plan) return [];
+    this.meter.takeRefusals(this.telemetry.counters(), performance.now());
+    const predictions = this.predictions.of(plan);
     const exits = [...this.view.exits().values()];
     return plan.chains.flatMap(({ chain_id: chainId, definition }) => {
       if (!this.view.deployment(chainId)) return [];
@@ -91,8 +101,10 @@ export class SlosService implements SloBoard, OnApplicationBootstrap, OnApplicat
         evaluateSlo(slo, {
           chainId,
           window,
+          carriage: this.meter.carriage(chainId, WINDOW_S, performance.now()),
           blackout,
-          prediction: plan.slos.find((each) => each.chain_id === chainId && each.slo_id === slo.id),
+          warmUpMs: this.warmUpMs,
+          prediction: predictions.find((each) => each.chain_id === chainId && each.slo_id === slo.id),
           stale: servers.some((server) => !this.fleet.isConnected(server)),
           origin: servers[0] ? this.fleet.originOf(servers[0]) : 'twin',
           nowMs,
@@ -102,11 +114,10 @@ export class SlosService implements SloBoard, OnApplicationBootstrap, OnApplicat
   }
 
   private tellChange(before: SloStatus | undefined, now: SloStatus, { decide }: LoopRun): void {
-    if (before?.state === now.state || (!before && now.state === 'no-data')) return;
-    const measured = now.measured === null ? 'nothing measured' : quantity(now.measured, now.unit);
-    const why = `${measured}, target ${quantity(now.target, now.unit)}`;
+    if (before?.state === now.state || (!before && (now.state === 'no-data' || now.state === 'warming-up'))) return;
+    const why = reasonOf(now);
     const inputs = { measured: now.measured, target: now.target, unit: now.unit };
-    decide({ subject: idOf(now), what: `Objective ${WORDS[now.state]}`, why, inputs });
+    decide({ subject: idOf(now), what: `Objective ${WORDS[now.state]}`, why, inputs, told: true });
     this.events.append({
       type: `slo.${now.state}`,
       subject: now.chain_id,
@@ -126,8 +137,19 @@ const WORDS: Readonly<Record<SloStatus['state'], string>> = {
   met: 'is met',
   violated: 'is violated',
   'no-data': 'has no data',
+  'warming-up': 'is not judged yet',
   stale: 'is out of date',
 };
+
+/** `3 Mbit/s of 4 Mbit/s offered (75 %) carried, target 10 Mbit/s`. */
+function reasonOf({ measured, target, unit, offered, carried }: SloStatus): string {
+  const figure = measured === null ? 'nothing measured' : quantity(measured, unit);
+  const of =
+    measured === null || offered === null || carried === null
+      ? ''
+      : ` of ${quantity(offered, unit)} offered, ${Math.round(100 * carried)} % carried`;
+  return `${figure}${of}, target ${quantity(target, unit)}`;
+}
 
 const SCALES: Readonly<Record<SloStatus['unit'], readonly [from: number, name: string][]>> = {
   us: [

@@ -1,11 +1,12 @@
 import { fieldErrors, STREAM_ALIVE_MS, StreamClientMessage, type StreamServerMessage } from '@orrery/contract';
 import type { WebSocket } from 'ws';
+import type { Visitor } from '../../platform/sockets.js';
 import type { EventSource } from '../../ports/event-log.js';
 import type { SessionVerifier } from '../../ports/session-verifier.js';
 import { EventPump } from './event-pump.js';
 import { SampleMailbox } from './sample-mailbox.js';
 
-const AUTHENTICATE_LIMIT_MS = 10_000;
+const AUTHENTICATE_LIMIT_MS = 5000;
 /** Samples wait (and coalesce) while this much is unsent. */
 const SAMPLES_BACKLOG_BYTES = 64 * 1024;
 /** Events wait in the log, not in memory, while this much is unsent. */
@@ -18,6 +19,8 @@ export interface StreamContext {
   readonly sessions: SessionVerifier;
   readonly source: EventSource;
   readonly version: string;
+  /** Takes a place for a client of the session; returns a function that gives it back. Null: there is none. */
+  place(token: string): (() => void) | null;
   ready(client: StreamClient): void;
   closed(client: StreamClient): void;
   cut(): void;
@@ -28,31 +31,35 @@ export class StreamClient {
   readonly mailbox = new SampleMailbox();
   private pump: EventPump | null = null;
   private unwatch: (() => void) | null = null;
+  private leave: (() => void) | null = null;
   private authenticating = false;
   private ready = false;
-  private heardMs = Date.now();
+  private heardMs = performance.now();
   /** Monotonic clock. */
   private sentMs = performance.now();
   private readonly pings: NodeJS.Timeout;
 
   constructor(
     private readonly socket: WebSocket,
+    private readonly visitor: Visitor,
     private readonly context: StreamContext,
   ) {
     const limit = setTimeout(() => this.ready || this.refuse('authenticate first'), AUTHENTICATE_LIMIT_MS);
     this.pings = setInterval(() => this.checkAlive(), PING_MS);
     socket.on('message', (data, binary) => {
-      this.heardMs = Date.now();
+      if (socket.readyState !== socket.OPEN) return;
+      this.heardMs = performance.now();
       void this.take(binary ? null : data.toString());
     });
     socket.on('pong', () => {
-      this.heardMs = Date.now();
+      this.heardMs = performance.now();
     });
     socket.on('close', () => {
       clearTimeout(limit);
       clearInterval(this.pings);
       this.pump?.end();
       this.unwatch?.();
+      this.leave?.();
       this.context.closed(this);
     });
   }
@@ -88,9 +95,12 @@ export class StreamClient {
     if (this.authenticating) return this.refuse('authenticated already');
     this.authenticating = true;
     const session = await this.context.sessions.verify(token).catch(() => undefined);
-    if (session === undefined) return this.socket.close(1013, 'the store is restarting');
+    if (session === undefined) return this.visitor.dismiss(1013, 'the store is away');
     if (session === null) return this.refuse('the token is not valid');
     if (this.socket.readyState !== this.socket.OPEN) return;
+    this.leave = this.context.place(token);
+    if (!this.leave) return this.visitor.dismiss(1013, 'too many clients');
+    this.visitor.admit();
     this.unwatch = this.context.sessions.watch(token, session, () => this.refuse('the session is over'));
     const from = after ?? this.context.source.latest;
     this.ready = true;
@@ -108,9 +118,9 @@ export class StreamClient {
 
   /** Resolves when the client has caught up enough; disconnects it if it does not. */
   private async room(): Promise<void> {
-    const since = Date.now();
+    const since = performance.now();
     while (this.socket.bufferedAmount > EVENTS_BACKLOG_BYTES) {
-      if (Date.now() - since > STUCK_MS || this.socket.readyState !== this.socket.OPEN) {
+      if (performance.now() - since > STUCK_MS || this.socket.readyState !== this.socket.OPEN) {
         this.context.cut();
         this.socket.terminate();
         throw new Error('the client does not read');
@@ -120,7 +130,7 @@ export class StreamClient {
   }
 
   private checkAlive(): void {
-    if (Date.now() - this.heardMs > 2 * PING_MS + 1000) {
+    if (performance.now() - this.heardMs > 2 * PING_MS + 1000) {
       this.context.cut();
       this.socket.terminate();
     } else if (this.socket.readyState === this.socket.OPEN) this.socket.ping();
@@ -128,7 +138,7 @@ export class StreamClient {
 
   private refuse(detail: string): void {
     this.send({ type: 'refused', detail });
-    this.socket.close(1008, 'refused');
+    this.visitor.dismiss(1008, 'refused');
   }
 
   private send(message: StreamServerMessage): void {

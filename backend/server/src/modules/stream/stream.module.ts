@@ -9,11 +9,12 @@ import {
   Req,
   Res,
 } from '@nestjs/common';
-import { API_PREFIX, type Event, type RouteInput, type SessionInfo } from '@orrery/contract';
+import { API_PREFIX, type Event, type RouteInput, type SessionInfo, StreamId } from '@orrery/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { bearerToken } from '../../platform/auth.guard.js';
+import { bearerToken } from '../../platform/auth.js';
 import { CONFIG, type Config } from '../../platform/config.js';
 import { METRICS, type Metrics } from '../../platform/metrics.js';
+import { Places } from '../../platform/places.js';
 import { badHeader, ProblemError } from '../../platform/problem.js';
 import { Caller, Input, Route } from '../../platform/route.js';
 import { SOCKETS, type Sockets } from '../../platform/sockets.js';
@@ -21,12 +22,12 @@ import { EVENT_SOURCE, type EventSource } from '../../ports/event-log.js';
 import { SESSION_VERIFIER, type SessionVerifier } from '../../ports/session-verifier.js';
 import { SLO_BOARD, type SloBoard, TELEMETRY, type Telemetry } from '../../ports/telemetry.js';
 import { EventPump } from './event-pump.js';
-import { Places } from './places.js';
 import { StreamClient } from './stream-client.js';
 
 const FLUSH_MS = 200;
 /** Consoles and readers of the event stream together. */
 const MAX_CLIENTS = 500;
+const MAX_CLIENTS_OF_SESSION = 100;
 const RETRY_AFTER_S = '5';
 const MAX_MESSAGE_BYTES = 256 * 1024;
 const SSE_KEEPALIVE_MS = 15_000;
@@ -54,19 +55,19 @@ class StreamGateway implements OnModuleInit, OnApplicationShutdown {
       path: `${API_PREFIX}/stream`,
       maxMessageBytes: MAX_MESSAGE_BYTES,
       onUnixSocket: false,
-      handler: (socket) => {
-        if (!this.places.take()) return socket.close(1013, 'too many clients');
-        new StreamClient(socket, {
+      forPages: true,
+      handler: (socket, visitor) => {
+        new StreamClient(socket, visitor, {
           sessions: this.sessions,
           source: this.source,
           version: this.config.version,
+          place: (token) => this.places.take(token),
           ready: (client) => {
             this.clients.add(client);
             this.metrics.streamClients.set(this.clients.size);
             client.mailbox.putSlos(this.slos.all());
           },
           closed: (client) => {
-            this.places.giveBack();
             this.clients.delete(client);
             this.metrics.streamClients.set(this.clients.size);
           },
@@ -107,12 +108,13 @@ class EventStreamController {
     @Res() reply: FastifyReply,
   ): void {
     const resume = request.headers['last-event-id'];
-    if (resume !== undefined && !/^\d+-\d+$/.test(String(resume)))
+    if (resume !== undefined && !StreamId.safeParse(resume).success)
       throw badHeader(400, 'Last-Event-ID', 'is not the id of an event', 'bad-header');
     // It disconnected during the session look-up: there will be no `close` event to release the place.
     if (reply.raw.destroyed) return void reply.hijack();
-    if (!this.places.take())
-      throw new ProblemError(503, 'Too many clients read events.', [], { 'retry-after': RETRY_AFTER_S });
+    const token = bearerToken(request.headers.authorization)!;
+    const leave = this.places.take(token);
+    if (!leave) throw new ProblemError(503, 'Too many clients read events.', [], { 'retry-after': RETRY_AFTER_S });
     this.metrics.eventStreamClients.inc();
     reply.hijack();
     const { raw } = reply;
@@ -135,14 +137,13 @@ class EventStreamController {
       String(resume ?? query.after ?? this.source.latest),
       () => raw.end(),
     );
-    const token = bearerToken(request.headers.authorization)!;
     const unwatch = this.sessions.watch(token, caller, () => raw.end());
     raw.on('close', () => {
       unwatch();
       clearInterval(keepalive);
       pump.end();
       this.metrics.eventStreamClients.dec();
-      this.places.giveBack();
+      leave();
     });
   }
 }
@@ -168,6 +169,6 @@ function writeEvent(raw: FastifyReply['raw'], event: Event, type: string | undef
 @Global()
 @Module({
   controllers: [EventStreamController],
-  providers: [StreamGateway, { provide: Places, useFactory: () => new Places(MAX_CLIENTS) }],
+  providers: [StreamGateway, { provide: Places, useFactory: () => new Places(MAX_CLIENTS, MAX_CLIENTS_OF_SESSION) }],
 })
 export class StreamModule {}

@@ -1,16 +1,19 @@
-import { readFileSync } from 'node:fs';
 import { access } from 'node:fs/promises';
-import { Controller, Get, Global, Inject, Injectable, Module, type OnModuleInit, Res } from '@nestjs/common';
+import { Controller, Get, Global, Inject, Injectable, Module, type OnModuleInit, Req, Res } from '@nestjs/common';
 import type { Capability, Health, RouteInput } from '@orrery/contract';
-import type { FastifyReply } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { bearerToken, requireRole } from '../../platform/auth.js';
 import { CONFIG, type Config } from '../../platform/config.js';
 import { COLLECTIONS, type Collections } from '../../platform/durable-collection/collections.js';
+import { sha256 } from '../../platform/ids.js';
 import { METRICS, type Metrics } from '../../platform/metrics.js';
 import { pageOf } from '../../platform/paging.js';
 import { PROBES, type Probes } from '../../platform/probes.js';
 import { STORE, type Store } from '../../platform/redis.js';
 import { Input, Route } from '../../platform/route.js';
+import { SESSION_VERIFIER, type SessionVerifier } from '../../ports/session-verifier.js';
 import { Presence } from './presence.js';
+import { StoreWatch } from './store-watch.js';
 
 @Injectable()
 class SystemService implements OnModuleInit {
@@ -25,18 +28,6 @@ class SystemService implements OnModuleInit {
   ) {}
 
   onModuleInit(): void {
-    this.probes.onHealth(async () => {
-      const alive = await Promise.race([
-        this.store.redis.ping().then(
-          () => true,
-          () => false,
-        ),
-        new Promise<boolean>((resolve) => setTimeout(resolve, 1000, false)),
-      ]);
-      const restarts = this.store.server?.restarts ?? 0;
-      const detail = alive ? `running; ${restarts} restarts` : 'not responding';
-      return [{ name: 'redis', status: alive ? 'ok' : 'failed', detail }];
-    });
     this.probes.onHealth(() => [this.stateHealth()]);
     this.probes.onCapabilities(() => this.capabilities());
   }
@@ -72,7 +63,6 @@ class SystemService implements OnModuleInit {
   private async capabilities(): Promise<Capability[]> {
     const version = /redis_version:(\S+)/.exec(await this.store.redis.info('server'))?.[1] ?? 'unknown';
     const root = process.getuid?.() === 0;
-    const pages = hugepages();
     const consoleBuilt = await access(this.config.consoleDir).then(
       () => true,
       () => false,
@@ -95,14 +85,6 @@ class SystemService implements OnModuleInit {
         fallback: root ? null : 'no twin on this machine; planning and remote agents work',
       },
       {
-        id: 'hugepages',
-        title: 'Hugepages',
-        where: 'server',
-        available: pages > 0,
-        detail: pages > 0 ? `${pages} pages` : 'none reserved',
-        fallback: pages > 0 ? null : 'engines use regular memory (--no-huge)',
-      },
-      {
         id: 'console',
         title: 'Web console',
         where: 'server',
@@ -111,14 +93,6 @@ class SystemService implements OnModuleInit {
         fallback: consoleBuilt ? null : 'API only, with its reference at /api/docs',
       },
     ];
-  }
-}
-
-function hugepages(): number {
-  try {
-    return Number(/^HugePages_Total:\s+(\d+)/m.exec(readFileSync('/proc/meminfo', 'utf8'))?.[1] ?? 0);
-  } catch {
-    return 0;
   }
 }
 
@@ -140,10 +114,14 @@ class SystemController {
   }
 }
 
-/** For health checks of a supervisor: no session needed, no details disclosed. */
+/** For supervisors and Prometheus: health without details needs no session, metrics need one or their own token. */
 @Controller()
 class ProbeController {
-  constructor(@Inject(SystemService) private readonly system: SystemService) {}
+  constructor(
+    @Inject(SystemService) private readonly system: SystemService,
+    @Inject(CONFIG) private readonly config: Config,
+    @Inject(SESSION_VERIFIER) private readonly sessions: SessionVerifier,
+  ) {}
 
   @Get('healthz')
   async healthz(@Res() reply: FastifyReply): Promise<void> {
@@ -152,7 +130,12 @@ class ProbeController {
   }
 
   @Get('metrics')
-  async metrics(@Res() reply: FastifyReply): Promise<void> {
+  async metrics(@Req() { headers }: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    const token = bearerToken(headers.authorization);
+    const { metricsToken } = this.config;
+    // Compared as hashes: their length and the time of comparison tell nothing.
+    if (!(token && metricsToken && sha256(token) === sha256(metricsToken)))
+      await requireRole(this.sessions, headers.authorization, 'viewer');
     await reply
       .header('content-type', 'text/plain; version=0.0.4; charset=utf-8')
       .send(await this.system.metricsText());
@@ -160,5 +143,5 @@ class ProbeController {
 }
 
 @Global()
-@Module({ controllers: [SystemController, ProbeController], providers: [SystemService, Presence] })
+@Module({ controllers: [SystemController, ProbeController], providers: [SystemService, Presence, StoreWatch] })
 export class SystemModule {}

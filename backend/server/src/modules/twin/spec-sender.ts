@@ -37,7 +37,7 @@ export class SpecSender {
     const { revision, infrastructure } = this.infrastructure.current;
     const { servers, switches } = infrastructure;
     const emulated = [...servers, ...switches].filter(({ origin }) => origin === 'twin');
-    const tokens = await Promise.all(emulated.map(({ id }) => this.fleet.issueJoinToken(id)));
+    const tokens = await Promise.all(emulated.map(({ id }) => this.fleet.issueJoinToken(id, 'twin')));
     const spec: TwinSpec = {
       generation: revision,
       infrastructure: isEmulated(infrastructure) ? infrastructure : null,

@@ -93,10 +93,10 @@ export class TwinKeeper implements TwinView, OnApplicationBootstrap, OnApplicati
 
   /** True once the twin runs; false if an attempt to start it fails or takes too long. */
   async comesUp(): Promise<boolean> {
-    const deadline = Date.now() + START_LIMIT_MS;
+    const deadline = performance.now() + START_LIMIT_MS;
     const failed = this.failedStarts;
     while (!this.isRunning) {
-      if (Date.now() > deadline || this.closing.signal.aborted || this.failedStarts > failed) return false;
+      if (performance.now() > deadline || this.closing.signal.aborted || this.failedStarts > failed) return false;
       await this.nextChange(500);
     }
     return true;

@@ -89,10 +89,10 @@ export class TwinProcess {
     // Only after the listeners are attached: the process may exit immediately.
     await log.close();
     if (child.pid) await writeFile(this.pidFile, String(child.pid), { mode: 0o600 });
-    const deadline = Date.now() + START_LIMIT_MS;
+    const deadline = performance.now() + START_LIMIT_MS;
     while (!(await answers())) {
       signal.throwIfAborted();
-      if (failure !== null || Date.now() > deadline) {
+      if (failure !== null || performance.now() > deadline) {
         const said = (await readFile(this.log.path, 'utf8').catch(() => '')).trim().split('\n').slice(-3).join(' ');
         throw new Error(`${launcher} ${failure ?? 'did not serve in time'}: ${said}`);
       }
@@ -107,9 +107,9 @@ export class TwinProcess {
 
 /** Terminates, then kills it. Rejects if even that does not help, e.g. in a system call that never returns. */
 async function endProcess(pid: number): Promise<void> {
-  const asked = Date.now();
+  const asked = performance.now();
   while (await isAlive(pid)) {
-    const waited = Date.now() - asked;
+    const waited = performance.now() - asked;
     if (waited > 2 * STOP_LIMIT_MS) throw new Error(`the twin's launcher, process ${pid}, does not end`);
     try {
       process.kill(pid, waited > STOP_LIMIT_MS ? 'SIGKILL' : 'SIGTERM');

@@ -15,6 +15,9 @@ import { TwindClient } from './twind-client.js';
 
 type TwinEvent = Extract<TwinWatchLine, { type: 'event' }>;
 
+/** While the twin is up, twind reports its links five times a second. */
+const SILENT_MS = 2000;
+
 /** Not a valid node name. */
 const TWIN = '(twin)';
 
@@ -23,6 +26,8 @@ const TWIN = '(twin)';
 export class TwinReports {
   /** Its last reported state; null: no report since it started. */
   state: TwinState | null = null;
+  /** When twind last reported; monotonic clock. */
+  private heardMs = 0;
   private readonly stateListeners: (() => void)[] = [];
   private readonly applicationListeners: ((observed: ObservedApplications) => void)[] = [];
 
@@ -36,6 +41,13 @@ export class TwinReports {
 
   onState(listener: () => void): void {
     this.stateListeners.push(listener);
+  }
+
+  /** Why twind counts as hung, though it runs; null: it reports. */
+  get hang(): string | null {
+    const silentMs = performance.now() - this.heardMs;
+    if (this.state?.phase !== 'up' || this.state.links.length === 0 || silentMs < SILENT_MS) return null;
+    return `twind has not reported for ${Math.floor(silentMs / 1000)} s`;
   }
 
   /** Called with each report on the applications of emulated hosts. */
@@ -53,6 +65,7 @@ export class TwinReports {
   }
 
   private take(line: TwinWatchLine): void {
+    this.heardMs = performance.now();
     switch (line.type) {
       case 'state':
         this.state = line.state;

@@ -149,6 +149,7 @@ class TwinProbes implements OnModuleInit {
   constructor(
     @Inject(TwinKeeper) private readonly twin: TwinKeeper,
     @Inject(TwindClient) private readonly twind: TwindClient,
+    @Inject(TwinReports) private readonly reports: TwinReports,
     @Inject(PROBES) private readonly probes: Probes,
   ) {}
 
@@ -157,10 +158,10 @@ class TwinProbes implements OnModuleInit {
       const { enabled, daemon, detail, state } = this.twin.status();
       if (!enabled || daemon === 'off')
         return [{ name: 'twin', status: 'absent', detail: enabled ? 'no emulated nodes' : 'disabled' }];
-      const well = daemon === 'running' && state?.phase !== 'failed';
-      return [
-        { name: 'twin', status: well ? 'ok' : 'degraded', detail: detail ?? state?.error ?? state?.phase ?? daemon },
-      ];
+      const { hang } = this.reports;
+      const well = daemon === 'running' && state?.phase !== 'failed' && hang === null;
+      const told = hang ?? detail ?? state?.error ?? state?.phase ?? daemon;
+      return [{ name: 'twin', status: well ? 'ok' : 'degraded', detail: told }];
     });
     this.probes.onCapabilities(async () => {
       const { enabled, daemon, detail } = this.twin.status();

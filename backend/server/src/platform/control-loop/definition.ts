@@ -48,6 +48,8 @@ export interface Decision {
   readonly why: string;
   /** The figures and states that it is based on; may be empty. */
   readonly inputs: Readonly<Record<string, LoopInput>>;
+  /** An event of its own tells it, so that `loop.decided` would repeat it. */
+  readonly told?: boolean;
 }
 
 export interface TakenDecision extends Decision {

@@ -4,7 +4,7 @@ import type { JobAnswer } from './serve-jobs.js';
 interface ThreadOptions {
   /** Program of the thread, which calls `serveJobs`. */
   readonly file: string;
-  /** Maximum number of waiting jobs; more are refused. */
+  /** Maximum number of waiting jobs of each urgency; more are refused. */
   readonly most_waiting: number;
   /** Use a new thread for each job, which frees its memory. Otherwise the thread stays warm between jobs. */
   readonly fresh: boolean;
@@ -23,6 +23,9 @@ export class ThreadFailure extends Error {
   }
 }
 
+/** Urgent jobs are run before all others that wait. */
+export type Urgency = 'urgent' | 'normal';
+
 interface Entry<Job, Result> {
   readonly job: Job;
   readonly limit_ms: number;
@@ -40,7 +43,7 @@ interface Answering<Result> {
  * alone; the next one gets a new thread. Jobs and results are copied.
  */
 export class WorkerThread<Job, Result> {
-  private readonly waiting: Entry<Job, Result>[] = [];
+  private readonly waiting: Readonly<Record<Urgency, Entry<Job, Result>[]>> = { urgent: [], normal: [] };
   private running: Entry<Job, Result> | null = null;
   private worker: Worker | null = null;
   private settle: Answering<Result> | null = null;
@@ -49,12 +52,13 @@ export class WorkerThread<Job, Result> {
   constructor(private readonly options: ThreadOptions) {}
 
   /** `limit_ms` counts from the start of the job. Rejects with `ThreadFailure`. */
-  run(job: Job, limit_ms: number): Promise<Result> {
+  run(job: Job, limit_ms: number, urgency: Urgency = 'normal'): Promise<Result> {
+    const waiting = this.waiting[urgency];
     return new Promise((resolve, reject) => {
       if (this.isStopped) return reject(new ThreadFailure('stopped', 'the server is stopping'));
-      if (this.running && this.waiting.length >= this.options.most_waiting)
-        return reject(new ThreadFailure('busy', `${this.waiting.length} jobs are already waiting`));
-      this.waiting.push({ job, limit_ms, resolve, reject });
+      if (this.running && waiting.length >= this.options.most_waiting)
+        return reject(new ThreadFailure('busy', `${waiting.length} jobs are already waiting`));
+      waiting.push({ job, limit_ms, resolve, reject });
       this.next();
     });
   }
@@ -62,7 +66,8 @@ export class WorkerThread<Job, Result> {
   /** Fails the running job and all waiting ones. */
   async stop(): Promise<void> {
     this.isStopped = true;
-    const left = [...(this.running ? [this.running] : []), ...this.waiting.splice(0)];
+    const { urgent, normal } = this.waiting;
+    const left = [...(this.running ? [this.running] : []), ...urgent.splice(0), ...normal.splice(0)];
     this.running = null;
     for (const { reject } of left) reject(new ThreadFailure('stopped', 'the server is stopping'));
     await this.discard();
@@ -70,7 +75,7 @@ export class WorkerThread<Job, Result> {
 
   private next(): void {
     if (this.running) return;
-    const entry = this.waiting.shift();
+    const entry = this.waiting.urgent.shift() ?? this.waiting.normal.shift();
     if (!entry) return;
     this.running = entry;
     void this.perform(entry).then(() => {

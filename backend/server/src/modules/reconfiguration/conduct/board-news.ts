@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Inject, Injectable } from '@nestjs/common';
 import { nfInstances, type Reconfiguration } from '@orrery/contract';
-import { BOARDS, type BoardView } from '../../../ports/board-view.js';
+import { BOARDS, type BoardView, sameLoad } from '../../../ports/board-view.js';
 import { DEPLOYMENT_VIEW, type DeploymentView } from '../../../ports/deployment-view.js';
 import { placedAt } from '../decision/decision.js';
 import { boardOf } from '../places.js';
@@ -30,7 +30,9 @@ export class BoardNews {
     const last = this.boards.lastLoad(board.board);
     if (!last || (last.slot !== null && last.slot !== board.slot)) return placed;
     if (isDeepStrictEqual(last, course.loads_before[board.board])) return placed;
-    return { ...placed, loads: [last], packets_lost: last.lost };
+    const earlier = placed.loads.filter((load) => !sameLoad(load, last));
+    const loads = [...earlier, last];
+    return { ...placed, loads, packets_lost: loads.reduce((sum, { lost }) => sum + lost, 0) };
   }
 
   /** Whether a board of the run has not reported since the server started: its faults and loads are then unknown. */

@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { Operation, Plan } from '@orrery/contract';
+import type { Operation } from '@orrery/contract';
 import { Mutex } from '../../../platform/mutex.js';
 import { ProblemError } from '../../../platform/problem.js';
 import { DEPLOYER, type Deployer, type PlanChange } from '../../../ports/deployer.js';
@@ -18,8 +18,6 @@ export interface ChangeRequest {
   readonly name: ChangeName;
   readonly by: string;
   readonly request: PlanChange;
-  /** The plan still in effect if the latest accepted one was not applied. */
-  readonly before?: Plan | null;
 }
 
 /**
@@ -30,6 +28,8 @@ export interface ChangeRequest {
 export class ChangeMaker {
   private readonly turns = new Mutex();
   private readonly sinceMs = Date.now();
+  /** Monotonic clock. */
+  private readonly returnsByMs = performance.now() + RETURN_MS;
 
   constructor(
     @Inject(DEPLOYER) private readonly deployer: Deployer,
@@ -43,18 +43,26 @@ export class ChangeMaker {
 
   /** Requests the change unless it has been requested already. Null: it is another reconfiguration's turn. */
   async ask(change: ChangeRequest): Promise<Operation | { readonly failed: string } | null> {
-    const { runId, name, by, request, before = null } = change;
+    const { runId, name, by, request } = change;
     const accepted = await this.accepted(runId, name);
     if (accepted) return this.newest(accepted);
     return this.turns.run(async () => {
       if (this.isTurnOfAnother(runId)) return null;
       const operation = { id: operationIdOf(runId, name), kind: 'reconfigure', by } as const;
-      return this.deployer.change(request, operation, before).catch(asFailure);
+      return this.deployer.change(request, operation).catch(asFailure);
     });
   }
 
+  /** Has a change that is not over taken back; `waiting` until that is done. */
+  async takeBack(runId: string, name: ChangeName, why: string, by: string): Promise<'done' | 'waiting'> {
+    const operation = await this.accepted(runId, name);
+    if (!operation || isOver(await this.newest(operation))) return 'done';
+    await this.deployer.takeBack(operation.id, why, by);
+    return isOver(await this.newest(operation)) ? 'done' : 'waiting';
+  }
+
   progressOf(operation: Operation): Progress {
-    if (operation.state === 'COMPLETED') return 'done';
+    if (operation.state === 'COMPLETED' || operation.state === 'PARTIALLY_COMPLETED') return 'done';
     if (isOver(operation) || this.isStuck(operation)) return { failed: whyNot(operation) };
     return 'waiting';
   }
@@ -70,7 +78,7 @@ export class ChangeMaker {
 
   /** After a restart, what an operation was waiting for may have returned. */
   private isStuck({ state, updated_ms }: Operation): boolean {
-    return state === 'FAILED_TEMP' && (updated_ms >= this.sinceMs || Date.now() >= this.sinceMs + RETURN_MS);
+    return state === 'FAILED_TEMP' && (updated_ms >= this.sinceMs || performance.now() >= this.returnsByMs);
   }
 }
 

@@ -28,7 +28,8 @@ const DEADLINE_MS = 60_000;
 @Injectable()
 export class Conductor implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly loop: ControlLoop;
-  private readonly startedAtMs = Date.now();
+  /** Monotonic clock. */
+  private readonly startedAtMs = performance.now();
   /** Runs of an earlier server that have not been resumed; whether that was logged. */
   private readonly left = new Map<string, { told: boolean }>();
   /** Unfinished runs that passed detection. */
@@ -104,7 +105,7 @@ export class Conductor implements OnApplicationBootstrap, OnApplicationShutdown 
     if (!left) return undefined;
     if (!left.told) await this.records.write(run, course, resumed(run));
     left.told = true;
-    const waitMs = this.startedAtMs + RETURN_MS - Date.now();
+    const waitMs = this.startedAtMs + RETURN_MS - performance.now();
     if (waitMs > 0 && waitMs <= RETURN_MS && this.boards.isSilent(run)) return { again: waitMs };
     this.left.delete(run.id);
     return undefined;
@@ -120,13 +121,25 @@ export class Conductor implements OnApplicationBootstrap, OnApplicationShutdown 
       }
       this.detected.add(run.id);
     }
+    await this.noteLoads(run.id, course);
     for (const change of changes) {
       const progress = await this.make(loop, run.id, course, change);
       if (progress === 'waiting') return undefined;
       if (progress !== 'done') return this.goBack(loop, run, course, progress.failed);
     }
     const now = await this.records.underWay(run.id);
-    return now ? this.close(this.boards.withLoad(now.run, course), 'completed', null) : undefined;
+    if (!now) return undefined;
+    const done = this.boards.withLoad(now.run, course);
+    return this.close(done, 'completed', done.loads.flatMap(({ error }) => error ?? [])[0] ?? null);
+  }
+
+  /** A load that was cut off is the latest one only until it is made again. */
+  private async noteLoads(id: string, course: Course): Promise<void> {
+    const stored = this.records.find(id);
+    if (!stored) return;
+    const next = this.boards.withLoad(stored, course);
+    const cutOff = next.loads.filter(({ error }) => error !== null).length;
+    if (cutOff > stored.loads.filter(({ error }) => error !== null).length) await this.records.write(next, course);
   }
 
   private async make(loop: LoopRun, id: string, course: Course, change: Change): Promise<Progress> {

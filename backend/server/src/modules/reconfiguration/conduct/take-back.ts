@@ -22,6 +22,15 @@ export class TakeBack {
   ) {}
 
   async restore(run: Reconfiguration, course: Course): Promise<Progress> {
+    for (const name of ['configuration', 'update'] as const) {
+      const taken = await this.changes.takeBack(
+        run.id,
+        name,
+        course.failure ?? 'The reconfiguration failed',
+        course.by,
+      );
+      if (taken === 'waiting') return taken;
+    }
     const before = await this.stored(course.plan_before);
     if (isFailure(before)) return before;
     const places = course.decision.moves.map((nf) => {
@@ -48,19 +57,9 @@ export class TakeBack {
     implementations: ImplementationChoice[],
   ): Promise<Progress> {
     if (implementations.length === 0 && !(await this.changes.accepted(runId, name))) return 'done';
-    const before = await this.inForce(runId);
-    if (isFailure(before)) return before;
-    const operation = await this.changes.ask({ runId, name, by, request: { implementations }, before });
+    const operation = await this.changes.ask({ runId, name, by, request: { implementations } });
     if (!operation) return 'waiting';
     return isFailure(operation) ? operation : this.changes.progressOf(operation);
-  }
-
-  /** The plan that the latest change was based on; still in effect if that change was not applied. */
-  private async inForce(runId: string): Promise<Plan | { readonly failed: string } | null> {
-    const newest =
-      (await this.changes.accepted(runId, 'configuration')) ?? (await this.changes.accepted(runId, 'update'));
-    const plan = await this.stored(newest?.plan_id ?? null);
-    return plan === null || isFailure(plan) ? plan : this.stored(plan.base_plan);
   }
 
   private async stored(id: string | null): Promise<Plan | { readonly failed: string } | null> {

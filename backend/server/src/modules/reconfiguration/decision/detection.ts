@@ -38,6 +38,10 @@ export class Detection {
       const broken = brokenObjectives(plan, next, moving, priority, (id) => this.rules.priorityOf(id));
       const [slo] = run.cause === 'fallback' ? [] : broken;
       if (slo) return missed(slo);
+      for (const nf of run.cause === 'fallback' || load.length === 0 ? [] : leave) {
+        const short = this.rules.softwareFallsShort(next, nf);
+        if (short) return short;
+      }
       plan = next;
     }
     return null;

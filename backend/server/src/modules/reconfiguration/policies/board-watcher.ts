@@ -12,7 +12,10 @@ import { retryMs } from './retry.js';
 
 const PERIOD_MS = 500;
 const DEADLINE_MS = 60_000;
-/** A slot that has not worked for this long is abandoned; a restarting agent finds its boards sooner. */
+/**
+ * A slot that has not worked for this long is abandoned; a restarting agent finds its boards sooner. A slot that loads
+ * again what it ran is not waited for: the load takes longer.
+ */
 const GIVE_UP_MS = 1000;
 
 /** Moves NFs out of slots that do not work to software. */
@@ -59,18 +62,23 @@ export class BoardWatcher implements OnApplicationBootstrap, OnApplicationShutdo
     if (nowMs < this.notBeforeMs || this.reconfigurer.holderOf(lost)) return;
     this.notBeforeMs = nowMs + retryMs(this.failures++);
     const slot = nameOf(lost.board!);
-    const why = this.boards.accelerators().find(({ id }) => id === lost.board!.board)?.detail ?? 'it does not work';
+    const reloads = this.boards.reloading().some((it) => nameOf(it) === slot);
+    const detail = this.boards.accelerators().find(({ id }) => id === lost.board!.board)?.detail;
+    const why = reloads ? 'it is loaded again' : (detail ?? 'it does not work');
     decide({ subject: slot, what: 'Leave the slot', why, inputs: { instance: lost.id } });
     await step(this.reconfigurer.leaveBroken(causeOf('fallback', `${slot}: ${why}`, 'board watcher')));
   }
 
   /** An instance whose slot has not worked for some time. */
   private lostUser(nowMs: number) {
+    const reloading = new Set(this.boards.reloading().map(nameOf));
     const names = new Set(this.boards.broken().map(nameOf));
     for (const known of this.brokenSinceMs.keys()) if (!names.has(known)) this.brokenSinceMs.delete(known);
     for (const name of names) if (!this.brokenSinceMs.has(name)) this.brokenSinceMs.set(name, nowMs);
     return nfInstances(this.view.comingPlan?.graph).find(
-      ({ board }) => board && nowMs - (this.brokenSinceMs.get(nameOf(board)) ?? nowMs) >= GIVE_UP_MS,
+      ({ board }) =>
+        board &&
+        (reloading.has(nameOf(board)) || nowMs - (this.brokenSinceMs.get(nameOf(board)) ?? nowMs) >= GIVE_UP_MS),
     );
   }
 }

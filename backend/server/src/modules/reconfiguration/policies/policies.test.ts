@@ -37,7 +37,9 @@ it('keeps a concurrent user change while a deleted chain is removed from a polic
   await policies.add(request('second', 'b', ['ch-gone']), 'user');
   hold();
   const forgotten = policies.forget('ch-gone');
-  const replaced = policies.all().map(({ id, nf }) => policies.replace(id, request('mine', nf.node_id), 'user', free));
+  const replaced = policies
+    .all()
+    .map(({ id, nf }) => policies.replace(id, request('mine', nf.node_id), null, 'user', free));
   release();
   await Promise.all([forgotten, ...replaced]);
   expect(policies.all().map(({ title, displaces }) => [title, displaces])).toEqual([
@@ -52,11 +54,11 @@ it('does not restore a concurrently removed policy, and checks against the curre
   hold();
   const forgotten = policies.forget('ch-gone');
   let known: unknown;
-  const replaced = policies.replace(id, request('new', 'a'), 'user', ({ displaces }) => {
+  const replaced = policies.replace(id, request('new', 'a'), null, 'user', ({ displaces }) => {
     known = displaces;
   });
-  const removed = policies.remove(id, 'user');
-  const late = policies.replace(id, request('late', 'a'), 'user', free);
+  const removed = policies.remove(id, null, 'user');
+  const late = policies.replace(id, request('late', 'a'), null, 'user', free);
   release();
   await Promise.all([forgotten, replaced, removed]);
   expect(known).toEqual([]);

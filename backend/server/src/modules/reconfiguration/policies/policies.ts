@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { type Batch, COLLECTIONS, type Collections } from '../../../platform/durable-collection/collections.js';
 import type { DurableCollection } from '../../../platform/durable-collection/durable-collection.js';
 import { newId } from '../../../platform/ids.js';
+import { type Precondition, requireRead } from '../../../platform/precondition.js';
 import { KEYS } from '../../../platform/redis-keys.js';
 import { EVENT_LOG, type EventLog } from '../../../ports/event-log.js';
 
@@ -38,6 +39,15 @@ export class Policies implements OnModuleInit {
     return this.policies.all();
   }
 
+  /** Throws 404. */
+  get(id: string): StoredPolicy {
+    return this.policies.get(id);
+  }
+
+  revisionOf(id: string): number {
+    return this.policies.revisionOf(id);
+  }
+
   add(request: ReconfigurationPolicyRequest, by: string): Promise<StoredPolicy> {
     return this.collections.commit((batch) =>
       this.write(batch, { ...request, id: newId('rp') }, by, { what: 'added' }),
@@ -48,17 +58,20 @@ export class Policies implements OnModuleInit {
   replace(
     id: string,
     request: ReconfigurationPolicyRequest,
+    given: Precondition,
     by: string,
     check: (now: StoredPolicy) => void,
   ): Promise<StoredPolicy> {
     return this.collections.commit((batch) => {
-      check(this.policies.get(id));
-      return this.write(batch, { ...request, id }, by, { what: 'changed' });
+      const now = this.policies.get(id);
+      const ifMatch = requireRead(given, `reconfiguration policy "${id}"`, this.policies.revisionOf(id));
+      check(now);
+      return this.write(batch, { ...request, id }, by, { what: 'changed' }, ifMatch);
     });
   }
 
-  remove(id: string, by: string): Promise<void> {
-    return this.collections.commit((batch) => this.drop(batch, this.policies.get(id), by));
+  remove(id: string, ifMatch: string | null, by: string): Promise<void> {
+    return this.collections.commit((batch) => this.drop(batch, this.policies.get(id), by, undefined, ifMatch));
   }
 
   /** Removes a deleted chain from every policy; policies for its NFs are removed. */
@@ -75,13 +88,25 @@ export class Policies implements OnModuleInit {
     });
   }
 
-  private drop(batch: Batch, policy: StoredPolicy, by: string | undefined, reason?: string): void {
-    batch.remove(this.policies, policy.id);
+  private drop(
+    batch: Batch,
+    policy: StoredPolicy,
+    by: string | undefined,
+    reason?: string,
+    ifMatch: string | null = null,
+  ): void {
+    batch.remove(this.policies, policy.id, ifMatch);
     batch.also((transaction) => this.events.appendIn(transaction, told(policy, by, { what: 'removed', reason })));
   }
 
-  private write(batch: Batch, policy: StoredPolicy, by: string | undefined, change: PolicyChange): StoredPolicy {
-    batch.put(this.policies, policy);
+  private write(
+    batch: Batch,
+    policy: StoredPolicy,
+    by: string | undefined,
+    change: PolicyChange,
+    ifMatch: string | null = null,
+  ): StoredPolicy {
+    batch.put(this.policies, policy, ifMatch);
     batch.also((transaction) => this.events.appendIn(transaction, told(policy, by, change)));
     return policy;
   }

@@ -1,8 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { NfRef } from '@orrery/contract';
+import type { NfRef, Plan } from '@orrery/contract';
+import { DESCRIPTORS, type DescriptorCatalogue } from '../../../ports/descriptor-catalogue.js';
+import { INFRASTRUCTURE, type InfrastructureStore } from '../../../ports/infrastructure-store.js';
 import { type LoadMetric, NF_LOADS, type NfLoads } from '../../../ports/nf-loads.js';
 import { USUAL_PRIORITY } from '../../../ports/reconfigurer.js';
-import { sameNf } from '../places.js';
+import { softwareRoom } from '../decision/software-room.js';
+import { instancesOf, sameNf } from '../places.js';
 import { Policies } from './policies.js';
 
 const UNITS: Readonly<Record<LoadMetric, (value: number) => string>> = {
@@ -21,6 +24,8 @@ export class PolicyRules {
   constructor(
     @Inject(NF_LOADS) private readonly loads: NfLoads,
     @Inject(Policies) private readonly policies: Policies,
+    @Inject(DESCRIPTORS) private readonly catalogue: DescriptorCatalogue,
+    @Inject(INFRASTRUCTURE) private readonly infrastructure: InfrastructureStore,
   ) {}
 
   priorityOf(chainId: string): number {
@@ -33,10 +38,26 @@ export class PolicyRules {
     for (const policy of this.policies.all()) {
       if (!policy.enabled || !sameNf(policy.nf, nf)) continue;
       const { metric, up } = policy.threshold;
-      const load = this.loads.of(nf, metric, Date.now());
+      const load = this.loads.of(nf, metric);
       if (load !== null && load > up)
         return `${nf.node_id} cannot make room: its load of ${inWords(metric, load)} is above the ${inWords(metric, up)} that software carries.`;
     }
     return null;
+  }
+
+  /**
+   * Why an NF cannot be displaced to the software of this plan: its cores have no room for the measured load. It needs
+   * no policy for that. Null: they have, or nothing was measured.
+   */
+  softwareFallsShort(plan: Plan, nf: NfRef): string | null {
+    const pps = this.loads.of(nf, 'pps');
+    const bps = this.loads.of(nf, 'bps');
+    const [instance] = instancesOf(plan, nf);
+    const descriptor = instance && this.catalogue.find(instance.nf);
+    if (pps === null || bps === null || !descriptor) return null;
+    const room = softwareRoom(plan, nf, { pps, bps }, descriptor, this.infrastructure.current.infrastructure);
+    if (!room || room.needed <= room.available) return null;
+    const carried = inWords('pps', (pps * room.available) / room.needed);
+    return `${nf.node_id} cannot make room: its load is ${inWords('pps', pps)}, and its software on ${instance.server} would carry ${carried}.`;
   }
 }

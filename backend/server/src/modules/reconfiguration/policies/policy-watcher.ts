@@ -62,12 +62,13 @@ export class PolicyWatcher implements OnApplicationBootstrap, OnApplicationShutd
 
   /** The policy with the current load of its NF. */
   describe(policy: StoredPolicy, nowMs = Date.now()): ReconfigurationPolicy {
-    const load_now = this.loads.of(policy.nf, policy.threshold.metric, nowMs);
+    const load_now = this.loads.of(policy.nf, policy.threshold.metric);
     const cooling = this.isCooling(policy, nowMs);
     const side = this.watchOf(policy).hysteresis.now;
     const deployed = instancesOf(this.view.plan, policy.nf).length > 0;
     const watching = cooling ? 'cooling' : side === 'between' ? 'watching' : side;
-    return { ...policy, load_now, state: !policy.enabled ? 'disabled' : deployed ? watching : 'not-deployed' };
+    const state = !policy.enabled ? 'disabled' : deployed ? watching : 'not-deployed';
+    return { ...policy, revision: this.policies.revisionOf(policy.id), load_now, state };
   }
 
   /** A failing policy does not block the others. */
@@ -83,7 +84,7 @@ export class PolicyWatcher implements OnApplicationBootstrap, OnApplicationShutd
     watch.failures++;
     watch.askedMs = Date.now();
     const { nf, threshold } = policy;
-    const inputs = { load: this.loads.of(nf, threshold.metric, watch.askedMs), metric: threshold.metric };
+    const inputs = { load: this.loads.of(nf, threshold.metric), metric: threshold.metric };
     decide({ subject: policy.id, what: 'No reconfiguration now', why: (error as Error).message, inputs });
   }
 
@@ -91,9 +92,9 @@ export class PolicyWatcher implements OnApplicationBootstrap, OnApplicationShutd
     const { nf, threshold } = policy;
     const watch = this.watchOf(policy);
     const { hysteresis } = watch;
-    const load = this.loads.of(nf, threshold.metric, nowMs);
+    const load = this.loads.of(nf, threshold.metric);
     if (load === null) return hysteresis.reset();
-    const due = hysteresis.due(load, threshold, nowMs);
+    const due = hysteresis.due(load, threshold, performance.now());
     const onBoard = boardOf(this.view.comingPlan, nf) !== null;
     const wanted = (due === 'above' && !onBoard) || (due === 'below' && onBoard);
     if (!wanted || this.isCooling(policy, nowMs) || this.reconfigurer.holderOf(nf)) return;

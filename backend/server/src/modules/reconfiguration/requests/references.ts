@@ -43,6 +43,8 @@ export class References {
     const name = instancesOf(this.view.comingPlan, nf)[0]?.nf;
     const descriptor = name === undefined ? undefined : this.catalogue.find(name);
     if (!descriptor || descriptor.implementations.some(({ kind }) => kind === 'board')) return [];
-    return [{ pointer: '/nf/node_id', detail: `${name} has no implementation for boards`, code: 'no-board-form' }];
+    return [
+      { pointer: '/nf/node_id', detail: `${name} has no implementation for boards`, code: 'no-board-implementation' },
+    ];
   }
 }

@@ -22,7 +22,9 @@ const Parameters = z.object({
     .min(1e6)
     .max(8e6)
     .default(4e6)
-    .describe('load above which the SQL injection detector moves to the board (published: 408 Mbit/s)'),
+    .describe(
+      'load above which the SQL injection detector moves to the board, a stand-in for what software carries (published: 408 Mbit/s)',
+    ),
   loads: z
     .enum(['partial and full', 'partial', 'full'])
     .default('partial and full')
@@ -46,7 +48,7 @@ export const SWAP = defineScenario({
   id: 'reconfiguration',
   title: 'SQL injection and DDoS detectors swap places',
   summary:
-    'A board detects SYN floods while software detects SQL injection. Web traffic grows past a threshold that represents the capacity of the software (4 Mbit/s here, 408 published): the two swap places, by partial and then by full reconfiguration, and swap back when it falls.',
+    'A board detects SYN floods while software detects SQL injection. Web traffic grows past a threshold that stands in for the capacity of the software (4 Mbit/s, so that an emulated board keeps up; 408 published; this software carries Gbit/s): the two swap places, by partial and then by full reconfiguration, and swap back when it falls.',
   source: 'CoNFV VI, Figures 9 and 10',
   duration_s: 50,
   parameters: Parameters,
@@ -97,7 +99,7 @@ function deploy(memory: Memory): ScenarioStep['run'] {
 function swapAndBack(memory: Memory, load: LoadKind): ScenarioStep[] {
   return [
     {
-      title: `Web traffic exceeds the software capacity: ${load} reconfiguration`,
+      title: `Web traffic exceeds the threshold: ${load} reconfiguration`,
       run: async (stage) => {
         await setPolicy(stage, memory, load);
         await webTraffic(stage, memory, lowPerS(memory));

@@ -1,0 +1,72 @@
+import type { Infrastructure, PlannedChain } from '@orrery/contract';
+import { describe, expect, it } from 'vitest';
+import { causeOf, cutOffHosts, downLinks } from './down-links.js';
+
+const link = (id: string, a: string, b: string) => ({
+  id,
+  a: { node: a, port: `to-${b}` },
+  b: { node: b, port: `to-${a}` },
+  bandwidth_bps: 1e9,
+  delay_us: 0,
+  jitter_us: 0,
+  loss: 0,
+});
+const SERVER_1 = link('s-1', 'server-1', 'leaf-1');
+const SERVER_2 = link('s-2', 'server-2', 'leaf-2');
+const TRUNK = link('t', 'leaf-1', 'leaf-2');
+const CLIENT = link('c', 'client-1', 'leaf-1');
+const SPARE = link('c-2', 'client-1', 'leaf-2');
+/** Two leaves below one spine, and a second spine that no shortest path needs. */
+const UP_1 = link('u-1', 'leaf-1', 'spine-1');
+const UP_2 = link('u-2', 'leaf-2', 'spine-1');
+const SPARE_UP = link('u-3', 'leaf-2', 'spine-2');
+const FABRIC = {
+  switches: ['leaf-1', 'leaf-2', 'spine-1', 'spine-2'].map((id) => ({ id })),
+  servers: ['server-1', 'server-2'].map((id) => ({ id, nics: [{ name: `to-leaf-${id.at(-1)}` }], addresses: [] })),
+  hosts: [],
+  links: [SERVER_1, SERVER_2, UP_1, UP_2, SPARE_UP, CLIENT],
+} as unknown as Infrastructure;
+const none = () => null;
+
+describe('the links that are down', () => {
+  it('are those that the twin reports, or a switch at an end', () => {
+    const links = [SERVER_1, SERVER_2, TRUNK, CLIENT];
+    const emulated = new Map([
+      ['s-1', { up: false }],
+      ['s-2', { up: true }],
+    ]);
+    const port = (up: boolean, number: number | null = 1) => ({ ports: [{ name: 'to-client-1', number, up }] });
+    const at = (ports: ReturnType<typeof port>) => (id: string) => (id === 'leaf-1' ? ports : null);
+    const found = (...given: Parameters<typeof downLinks>) => downLinks(...given).map(({ id }) => id);
+    expect(found({ links }, emulated, none)).toEqual(['s-1']);
+    expect(found({ links }, emulated, at(port(false)))).toEqual(['s-1', 'c']);
+    expect(found({ links }, new Map(), at(port(true)))).toEqual([]);
+    expect(found({ links }, new Map(), at(port(false, null)))).toEqual([]);
+  });
+
+  it('explain a section at whose end they are, or else on whose way', () => {
+    const section = { servers: ['server-1'], way: { from: ['client-1'], to: ['server-1'] } };
+    const name = (a: string, b: string) => `link ${a} - ${b} is down: this chain loses everything`;
+    expect(causeOf(section, [TRUNK, SERVER_1], FABRIC)).toBe(name('server-1', 'leaf-1'));
+    expect(causeOf(section, [SERVER_2, CLIENT], FABRIC)).toBeNull();
+    const across = { servers: ['server-1', 'server-2'], way: { from: ['server-1'], to: ['server-2'] } };
+    expect(causeOf(across, [UP_2], FABRIC)).toBe(name('leaf-2', 'spine-1'));
+  });
+
+  it('do not explain a section whose packets take another way', () => {
+    const local = { servers: ['server-1'], way: { from: ['client-1'], to: ['server-1'] } };
+    expect(causeOf(local, [UP_1, UP_2, TRUNK, SPARE_UP], FABRIC)).toBeNull();
+    const across = { servers: [], way: { from: ['client-1'], to: ['server-2'] } };
+    expect(causeOf(across, [SPARE_UP], FABRIC)).toBeNull();
+  });
+
+  it('cut off a host of the class when it has no other', () => {
+    const chain = { definition: { traffic_class: { from: ['client-1', 'client-2'] } } } as unknown as PlannedChain;
+    const told = (links: (typeof CLIENT)[], down: (typeof CLIENT)[]) => cutOffHosts(chain, { links }, down);
+    expect(told([CLIENT], [CLIENT])).toEqual([
+      'link client-1 - leaf-1 is down: nothing from client-1 enters this chain',
+    ]);
+    expect(told([CLIENT, SPARE], [CLIENT])).toEqual([]);
+    expect(told([CLIENT], [SERVER_1])).toEqual([]);
+  });
+});

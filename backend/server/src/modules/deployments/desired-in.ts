@@ -1,0 +1,77 @@
+import type { FabricSpec, NodeSpec, Plan } from '@orrery/contract';
+import { fabricIn, isEmptyNode, isFabricPhase, nodesIn, PHASES, type Phase } from '@orrery/planner';
+import type { Desired } from './desired-store.js';
+
+/** What nodes and fabric are to become. */
+export interface Target {
+  readonly operation_id: string;
+  readonly plan_id: string | null;
+  readonly nodes: Plan['nodes'];
+  readonly fabric: Pick<FabricSpec, 'rules'>;
+  readonly abandoned: readonly string[];
+}
+
+/** The way to a plan; null: to nothing. */
+export function targetOf(operation_id: string, plan: Plan | null): Target {
+  const { id = null, nodes = {}, fabric = { rules: [] }, abandoned = [] } = plan ?? {};
+  return { operation_id, plan_id: id, nodes, fabric, abandoned };
+}
+
+/**
+ * Desired state in a phase, derived from the previous desired state. Generations are not below `nowMs`: where the state is
+ * restored from a backup, nodes may have had later ones than it knows.
+ */
+export function desiredIn(
+  before: Desired,
+  phase: Phase,
+  target: Target,
+  exists: (server: string) => boolean,
+  nowMs: number,
+): Desired {
+  const generation = Math.max(before.generation + 1, nowMs);
+  const { operation_id, plan_id } = target;
+  const base: Desired = { ...before, operation_id, plan_id, phase, generation, waiting_for: [] };
+  if (isFabricPhase(phase)) {
+    const wanted = { generation, rules: target.fabric.rules };
+    const fabric = fabricIn(phase, before.fabric, wanted, exists);
+    return { ...base, fabric: numbered(before.fabric, fabric, generation) };
+  }
+  if (phase === 'settled') return { ...base, generation: before.generation };
+  const nodes = Object.fromEntries(
+    Object.entries(nodesIn(phase, before.nodes, target.nodes, new Set(target.abandoned))).map(([name, spec]) => [
+      name,
+      numbered(before.nodes[name], spec, generation),
+    ]),
+  );
+  const waiting = Object.entries(nodes).filter(([name, spec]) => {
+    const old = before.nodes[name];
+    return spec !== old && !(isEmptyNode(spec) && (!old || isEmptyNode(old)));
+  });
+  return { ...base, nodes, waiting_for: waiting.map(([name]) => name) };
+}
+
+/** The first phase, starting at `wanted`, that changes something, and the desired state in it. */
+export function nextPhase(
+  before: Desired,
+  wanted: Phase,
+  target: Target,
+  exists: (server: string) => boolean,
+  nowMs: number,
+): { readonly phase: Phase; readonly desired: Desired } {
+  for (const phase of PHASES.slice(PHASES.indexOf(wanted))) {
+    const desired = desiredIn(before, phase, target, exists, nowMs);
+    if (changesIn(before, desired, phase)) return { phase, desired };
+  }
+  throw new Error('the phase "settled" is always entered');
+}
+
+/** Whether the phase changes anything. */
+function changesIn(before: Desired, after: Desired, phase: Phase): boolean {
+  if (phase === 'settled') return true;
+  return isFabricPhase(phase) ? after.fabric !== before.fabric : after.waiting_for.length > 0;
+}
+
+/** Changed specs get the generation; the others keep theirs. */
+function numbered<S extends NodeSpec | FabricSpec>(before: S | undefined, next: S, generation: number): S {
+  return next === before ? next : { ...next, generation };
+}

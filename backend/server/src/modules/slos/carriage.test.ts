@@ -1,0 +1,107 @@
+import { type InstanceSample, type Plan, type Sample, sampleKey } from '@orrery/contract';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { CarriageMeter } from './carriage.js';
+
+const sample = (key: string, value: number): Sample => ({ key, t_ms: 0, value, origin: 'twin' });
+const rule = (at: string, metric: 'pps' | 'bps', value: number) =>
+  sample(sampleKey('rule', `${at} classify-1`, metric), value);
+const left = (pps: number) => sample(sampleKey('chain', 'c', 'pps'), pps);
+const plan = {
+  fabric: { generation: 1, rules: [{ id: 'classify-1', kind: 'classify', chain_id: 'c' }] },
+  graph: { nodes: [{ kind: 'nf', id: 'c.fw.0', chain_id: 'c' }], edges: [] },
+} as unknown as Plan;
+const refusing = (packets: number, reason = 'denied') =>
+  [{ instance_id: 'c.fw.0', drops: { [reason]: packets } }] as unknown as InstanceSample[];
+
+interface Second {
+  readonly offered: number;
+  readonly delivered: number;
+  readonly refused?: number;
+  /** Nothing is reported of the switches. */
+  readonly silent?: 'leaf-1' | 'both';
+}
+
+/** What is found after rates of each second were reported: by exits five times, by switches once. */
+function meterOf(seconds: readonly Second[], reason?: string) {
+  const meter = new CarriageMeter();
+  meter.follow(plan);
+  let refused = 0;
+  meter.takeRefusals(refusing(0, reason), 0);
+  seconds.forEach((each, second) => {
+    for (const part of [200, 400, 600, 800, 1000]) meter.take([left(each.delivered)], 1000 * second + part);
+    const atMs = 1000 * (second + 1);
+    refused += each.refused ?? 0;
+    meter.takeRefusals(refusing(refused, reason), atMs);
+    // The classes of a chain are counted at every switch, also where none of its packets arrive.
+    if (!each.silent)
+      meter.take([rule('leaf-1', 'pps', each.offered), rule('leaf-1', 'bps', 8000 * each.offered)], atMs);
+    if (each.silent !== 'both') meter.take([rule('leaf-2', 'pps', 0), rule('leaf-2', 'bps', 0)], atMs + 100);
+  });
+  return meter.carriage('c', 10, 1000 * seconds.length + 100);
+}
+
+/** The same where switches are not silent. */
+function found(...given: Parameters<typeof meterOf>) {
+  const carriage = meterOf(...given);
+  if (carriage === 'unknown') throw new Error('nothing is silent');
+  return carriage;
+}
+const lasting = (seconds: number, second: Second) => Array.from({ length: seconds }, () => second);
+
+it('finds everything carried whatever clients send, also while they start and stop', () => {
+  const rates = fc.array(fc.nat(10_000), { minLength: 1, maxLength: 20 });
+  fc.assert(
+    fc.property(rates, (pps) => {
+      const carriage = found(pps.map((offered) => ({ offered, delivered: offered })));
+      const last = pps.slice(-10).reduce((sum, each) => sum + each, 0);
+      // The last tenth of a second is only known at the second switch.
+      if (last > 1000) expect(carriage?.share).toBeGreaterThan(0.95);
+      else if (last === 0) expect(carriage?.share ?? 1).toBe(1);
+    }),
+  );
+});
+
+it('finds the share that is lost, and the rate that was offered', () => {
+  const carriage = found(lasting(12, { offered: 1000, delivered: 700 }));
+  expect(carriage?.share).toBeCloseTo(0.7, 1);
+  expect(carriage?.offered_bps).toBeGreaterThan(7.8e6);
+  expect(carriage?.offered_bps).toBeLessThan(8.1e6);
+});
+
+it('counts what an NF refuses as carried, and what it has no room for as lost', () => {
+  const seconds = lasting(12, { offered: 1000, delivered: 400, refused: 600 });
+  expect(found(seconds)?.share).toBeGreaterThan(0.97);
+  expect(found(seconds, 'queue_full')?.share).toBeCloseTo(0.4, 1);
+});
+
+it('knows nothing of a chain into which the switches let nothing', () => {
+  expect(meterOf([{ offered: 0, delivered: 0 }])).toBeNull();
+});
+
+describe('while switches are silent and every packet arrives', () => {
+  const steady = { offered: 1000, delivered: 1000 };
+
+  it.each(['leaf-1', 'both'] as const)('finds nothing lost, and soon says that it does not know: %s', (silent) => {
+    for (let seconds = 1; seconds <= 40; seconds++) {
+      const carriage = meterOf([...lasting(12, steady), ...lasting(seconds, { ...steady, silent })]);
+      if (seconds > 3) expect(carriage).toBe('unknown');
+      else if (carriage !== 'unknown') expect(carriage?.share).toBeGreaterThan(0.95);
+    }
+  });
+
+  it('does not know what clients send that start meanwhile', () => {
+    const idle = { offered: 0, delivered: 0 };
+    expect(meterOf([...lasting(12, idle), ...lasting(5, { ...steady, silent: 'leaf-1' })])).toBe('unknown');
+  });
+
+  it('knows again when they are back, and does not miss the one that lets nothing in', () => {
+    const absence = lasting(20, { ...steady, silent: 'leaf-1' });
+    expect(found([...lasting(12, steady), ...absence, ...lasting(5, steady)])?.share).toBe(1);
+    const meter = new CarriageMeter();
+    meter.follow(plan);
+    meter.take([rule('leaf-2', 'pps', 0)], 0);
+    for (let atMs = 1000; atMs <= 12_000; atMs += 1000) meter.take([left(1000), rule('leaf-1', 'pps', 1000)], atMs);
+    expect(meter.carriage('c', 10, 12_000)).toMatchObject({ share: 1 });
+  });
+});

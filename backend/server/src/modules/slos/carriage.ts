@@ -1,0 +1,118 @@
+import { type InstanceSample, nfInstances, type Plan, parseSampleKey, type Sample } from '@orrery/contract';
+import { RateIntegral } from './rate-integral.js';
+
+/** What a chain carried of what was offered to it. */
+export interface Carriage {
+  readonly offered_bps: number;
+  /** Share of the offered packets that left the chain or that an NF refused, 0 to 1. */
+  readonly share: number;
+}
+
+/** Why NFs refuse packets by their configuration. Every other reason, also one that is not known here, is a loss. */
+const REFUSALS: ReadonlySet<string> = new Set([
+  ...['denied', 'attack', 'over_rate', 'no-state', 'malformed', 'fragment', 'unsupported'],
+  ...['no_mapping', 'no-translation', 'no-match'],
+]);
+
+/** A switch whose rules were not reported for this long says nothing about what is offered. */
+const SILENT_MS = 3000;
+
+interface ChainCounts {
+  /** By sample key: each rule at each switch. */
+  readonly packets: Map<string, RateIntegral>;
+  readonly bits: Map<string, RateIntegral>;
+  readonly delivered: RateIntegral;
+  readonly refused: RateIntegral;
+}
+
+/** Compares what switches let into each chain with what leaves it. Times are of one clock. */
+export class CarriageMeter {
+  private chains: ReadonlyMap<string, ChainCounts> = new Map();
+  private ruleChains: ReadonlyMap<string, string> = new Map();
+  private plan: Plan | null = null;
+  private readonly refusals = new Map<string, { readonly packets: number; readonly atMs: number }>();
+
+  /** Counts of chains that are not in the plan are forgotten. */
+  follow(plan: Plan | null): void {
+    if (plan === this.plan) return;
+    this.plan = plan;
+    const rules = plan?.fabric.rules.filter(({ kind }) => kind === 'classify') ?? [];
+    this.ruleChains = new Map(rules.flatMap(({ id, chain_id }) => (chain_id ? [[id, chain_id]] : [])));
+    this.chains = new Map([...this.ruleChains.values()].map((id) => [id, this.chains.get(id) ?? newCounts()]));
+  }
+
+  take(samples: readonly Sample[], nowMs: number): void {
+    for (const { key, value } of samples) {
+      const name = parseSampleKey(key);
+      if (name?.kind === 'chain' && name.metric === 'pps') this.chains.get(name.subject)?.delivered.take(value, nowMs);
+      if (name?.kind !== 'rule') continue;
+      const counts = this.chains.get(this.ruleChains.get(ruleOf(name.subject)) ?? '');
+      const rates = name.metric === 'pps' ? counts?.packets : counts?.bits;
+      if (!rates) continue;
+      const rate = rates.get(key) ?? new RateIntegral();
+      rates.set(key, rate);
+      rate.take(value, nowMs);
+    }
+  }
+
+  /** Reads what NFs have refused since they started. */
+  takeRefusals(counters: readonly InstanceSample[], nowMs: number): void {
+    const byId = new Map(counters.map((each) => [each.instance_id, refusedBy(each)]));
+    const graph = this.plan ? nfInstances(this.plan.graph) : [];
+    for (const [chainId, { refused }] of this.chains) {
+      let perS = 0;
+      for (const { id, chain_id } of graph) {
+        const packets = byId.get(id);
+        if (chain_id !== chainId || packets === undefined) continue;
+        const past = this.refusals.get(id);
+        this.refusals.set(id, { packets, atMs: nowMs });
+        // A lower count is that of a new instance, which counts from zero.
+        if (past && past.atMs < nowMs)
+          perS += (packets - (packets < past.packets ? 0 : past.packets)) / ((nowMs - past.atMs) / 1000);
+      }
+      refused.take(perS, nowMs);
+    }
+    for (const id of this.refusals.keys()) if (!byId.has(id)) this.refusals.delete(id);
+  }
+
+  /**
+   * Over the last seconds that the switches have reported. `unknown`: one that lets packets in, or may be the one that does, has
+   * been silent for more than `SILENT_MS`. Null: they count nothing, or let nothing in.
+   */
+  carriage(chainId: string, seconds: number, nowMs: number): Carriage | 'unknown' | null {
+    const counts = this.chains.get(chainId);
+    if (!counts) return null;
+    const current = [...counts.packets].flatMap(([key, rate]) => (this.chainOf(key) === chainId ? rate : []));
+    const silent = current.filter(({ untilMs }) => nowMs - untilMs > SILENT_MS);
+    if (silent.some((rate) => rate.between(rate.untilMs - 1000 * seconds, rate.untilMs) >= 1)) return 'unknown';
+    const untilMs = Math.max(...[...counts.packets.values()].map((rate) => rate.untilMs));
+    const fromMs = untilMs - 1000 * seconds;
+    const over = (rate: RateIntegral) => rate.between(fromMs, untilMs);
+    const all = (rates: ReadonlyMap<string, RateIntegral>) =>
+      [...rates.values()].reduce((sum, rate) => sum + over(rate), 0);
+    const offered = all(counts.packets);
+    if (offered < 1) return silent.length > 0 ? 'unknown' : null;
+    const arrived = over(counts.delivered) + over(counts.refused);
+    const coveredS = Math.min(
+      seconds,
+      Math.max(1, ...[...counts.bits.values()].map((rate) => rate.secondsSince(fromMs))),
+    );
+    return { offered_bps: all(counts.bits) / coveredS, share: Math.min(1, arrived / offered) };
+  }
+
+  private chainOf(key: string): string | undefined {
+    const name = parseSampleKey(key);
+    return name?.kind === 'rule' ? this.ruleChains.get(ruleOf(name.subject)) : undefined;
+  }
+}
+
+/** The rule of the subject of a sample, `switch rule`. */
+const ruleOf = (subject: string) => subject.slice(subject.indexOf(' ') + 1);
+
+function newCounts(): ChainCounts {
+  return { packets: new Map(), bits: new Map(), delivered: new RateIntegral(), refused: new RateIntegral() };
+}
+
+function refusedBy({ drops }: InstanceSample): number {
+  return Object.entries(drops).reduce((sum, [reason, packets]) => (REFUSALS.has(reason) ? sum + packets : sum), 0);
+}

@@ -13,6 +13,7 @@
 #include "container-nf/instance.h"
 #include "container-nf/privileges.h"
 #include "nfs/registry.h"
+#include "support/heartbeat_server.h"
 #include "support/json_line_server.h"
 #include "support/request.h"
 
@@ -43,7 +44,7 @@ int report(const std::exception& error, int code) {
   return code;
 }
 
-// Opens the control socket and gives up root, so that no packet meets more rights than it needs. Serves until a signal,
+// Opens its sockets and gives up root, so that no packet meets more rights than it needs. Serves until a signal,
 // a `shutdown` request or the pump's end, whose fault is thrown.
 void serve(const RunOptions& options, FramePump& pump, Control& control) {
   JsonLineServer* address = nullptr;
@@ -53,8 +54,10 @@ void serve(const RunOptions& options, FramePump& pump, Control& control) {
     });
   });
   address = &server;
+  HeartbeatServer heartbeat(options.control);
   end_at_signals(server);
   give_up_privileges();
+  heartbeat.start();
   std::exception_ptr fault;
   std::thread frames([&] {
     try {

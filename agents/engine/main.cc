@@ -16,6 +16,7 @@
 #include "core/engine.h"
 #include "core/module_kinds.h"
 #include "nfs/registry.h"
+#include "support/heartbeat_server.h"
 #include "support/json_line_server.h"
 
 namespace {
@@ -23,7 +24,8 @@ namespace {
 constexpr const char* kUsage =
     "usage: orrery-engine --socket PATH [options]\n"
     "\n"
-    "  --socket PATH      unix socket that is served: one JSON request a line (at most 107 bytes)\n"
+    "  --socket PATH      unix socket that is served: one JSON request a line (at most 102 bytes); heartbeats at\n"
+    "                     PATH.beat\n"
     "  --workers N        worker threads (default 1)\n"
     "  --lcores LIST      CPU of each worker, e.g. 1,3; without it workers run where the process may run\n"
     "  --memory WHERE     auto, hugepages or no-huge (default auto: hugepages when enough are free)\n"
@@ -153,12 +155,14 @@ int serve(const Options& options) {
   orrery::JsonLineServer server({.path = options.socket}, [&](const nlohmann::json& request) {
     return orrery::answer(engine, request, [&] { server_address->stop(); });
   });
+  orrery::HeartbeatServer heartbeat(options.socket);
   server_address = g_server = &server;
   struct sigaction action {};
   action.sa_handler = [](int) { g_server->stop(); };
   sigaction(SIGTERM, &action, nullptr);
   sigaction(SIGINT, &action, nullptr);
   signal(SIGPIPE, SIG_IGN);
+  heartbeat.start();
   std::printf("orrery-engine %s serves %s (%s)\n", orrery::kEngineVersion, options.socket.c_str(),
               eal.hugepages() ? "hugepages" : "no-huge");
   std::fflush(stdout);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <concepts>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -21,7 +22,8 @@ inline constexpr uint32_t kMaxFlows = 1u << 20;
 struct FlowLimits {
   uint32_t max_flows;
   uint64_t idle_ns;
-  uint64_t granularity_ns;  // of the order of last use; 0: exact
+  uint64_t granularity_ns;          // of the order of last use; 0: exact
+  uint64_t transitory_idle_ns = 0;  // of transitory flows, in place of idle_ns
 
   bool operator==(const FlowLimits&) const = default;
 };
@@ -36,10 +38,21 @@ struct FlowFigures {
   uint64_t lost_by_import = 0;  // of those here and those that came in
 };
 
+// A flow whose value is `transitory()` (half-open or closing) is the first to make room, and has a time-out of its own
+// (RFC 5382 5): whoever opens many and uses none displaces only such flows.
+template <class Value>
+concept MayBeTransitory = requires(const Value& value) {
+  { value.transitory() } -> std::same_as<bool>;
+};
+
 template <class Key, class Value>
 class FlowStore {
+  // Transitory flows are on the second lane.
+  static constexpr size_t kLanes = MayBeTransitory<Value> ? 2 : 1;
+  static constexpr size_t kTransitory = kLanes - 1;
+
  public:
-  using Table = FlowTable<Key, Value>;
+  using Table = FlowTable<Key, Value, kLanes>;
   using Entry = typename Table::Entry;
 
   // A flow outside of a table.
@@ -61,10 +74,13 @@ class FlowStore {
     return out;
   }
 
-  // Removes a few flows that have been idle too long, each after on_erase(entry). Returns how many.
+  // Removes a few flows that have been idle too long, at most `limit` of each lane, each after on_erase(entry). Returns
+  // how many.
   template <class OnErase>
   uint32_t expire(uint64_t now_ns, uint32_t limit, OnErase&& on_erase) {
-    const uint32_t count = table_.expire(now_ns, limits_.idle_ns, limit, on_erase);
+    uint32_t count = 0;
+    for (size_t lane = 0; lane < kLanes; ++lane)
+      count += table_.expire(now_ns, idle_ns_of(lane), limit, on_erase, lane);
     counts_.expired += count;
     return count;
   }
@@ -74,7 +90,7 @@ class FlowStore {
   }
 
   bool idle_too_long(const Entry& entry, uint64_t now_ns) const {
-    return now_ns > entry.last_seen_ns && now_ns - entry.last_seen_ns >= limits_.idle_ns;
+    return now_ns > entry.last_seen_ns && now_ns - entry.last_seen_ns >= idle_ns_of(table_.lane_of(entry));
   }
   void count_expired() { ++counts_.expired; }
 
@@ -87,20 +103,25 @@ class FlowStore {
     for (size_t i = 0; i < keys.size(); ++i) table_.prefetch_entry(hashes[i]);
   }
   Entry* find(const Key& key, uint32_t hash) { return table_.find(key, hash); }
-  void touch(Entry& entry, uint64_t now_ns) { table_.touch(entry, now_ns); }
+  // Precondition: the value is what it is from now on.
+  void touch(Entry& entry, uint64_t now_ns) { table_.touch(entry, now_ns, lane_for(entry.value)); }
+
+  // Whether there is room for a new flow, after idle flows and then the transitory flow idle longest have made room.
+  bool make_room(uint64_t now_ns) {
+    return !table_.full() || expire(now_ns, 1, [](const Entry&) {}) > 0 || evict_transitory();
+  }
 
   // A new flow. Preconditions: it is not known, and there is room.
-  Entry& insert(const Key& key, uint32_t hash, uint64_t now_ns) {
+  Entry& insert(const Key& key, uint32_t hash, uint64_t now_ns, const Value& value = {}) {
     ++counts_.created;
-    return table_.insert(key, hash, now_ns);
+    Entry& entry = table_.insert(key, hash, now_ns, lane_for(value));
+    entry.value = value;
+    return entry;
   }
-  // The same, where the flow that has been idle longest makes room.
-  Entry& insert_evicting(const Key& key, uint32_t hash, uint64_t now_ns) {
-    if (table_.full()) {
-      table_.erase(*table_.oldest());
-      ++counts_.evicted;
-    }
-    return insert(key, hash, now_ns);
+  // The same, where the flow that has been idle longest makes room: a transitory one, if there is any.
+  Entry& insert_evicting(const Key& key, uint32_t hash, uint64_t now_ns, const Value& value = {}) {
+    if (table_.full() && !evict_transitory()) evict(*table_.oldest());
+    return insert(key, hash, now_ns, value);
   }
 
   // Where the last flow that came in from another instance stands.
@@ -111,15 +132,19 @@ class FlowStore {
   };
 
   // A flow from another instance, at its age. Flows come in oldest first. Null where the table is full of younger
-  // ones. Precondition: it is not known.
+  // ones; transitory flows displace no others, and are displaced by any. Precondition: it is not known.
   Entry* import(const Flow& flow, uint32_t hash, Place& place) {
+    const size_t lane = lane_for(flow.value);
     if (table_.full()) {
       ++counts_.lost_by_import;
-      if (table_.oldest()->last_seen_ns > flow.last_seen_ns) return nullptr;
-      table_.erase(*table_.oldest());
+      Entry* oldest = table_.oldest(kTransitory);
+      if (oldest == nullptr && lane != kTransitory) oldest = table_.oldest();
+      if (oldest == nullptr) return nullptr;
+      if (table_.lane_of(*oldest) <= lane && oldest->last_seen_ns > flow.last_seen_ns) return nullptr;
+      table_.erase(*oldest);
     }
     const bool placed = place.entry != nullptr && table_.is_unused(*place.entry, place.key, place.last_seen_ns);
-    Entry& entry = table_.insert_by_age(flow.key, hash, flow.last_seen_ns, placed ? place.entry : nullptr);
+    Entry& entry = table_.insert_by_age(flow.key, hash, flow.last_seen_ns, placed ? place.entry : nullptr, lane);
     entry.value = flow.value;
     place = {&entry, flow.key, flow.last_seen_ns};
     return &entry;
@@ -141,8 +166,8 @@ class FlowStore {
     std::vector<const Entry*> kept;
   };
 
-  // Puts new limits in force. A new table gets the youngest flows for which keep(entry) holds, each told to
-  // on_move(new entry).
+  // Puts new limits in force. A new table gets the youngest flows for which keep(entry) holds, transitory ones only if
+  // others leave room, each told to on_move(new entry).
   template <class Keep, class OnMove>
   void take(Resize& next, Keep&& keep, OnMove&& on_move) noexcept {
     std::swap(limits_, next.limits);
@@ -155,7 +180,7 @@ class FlowStore {
     });
     std::ranges::reverse(next.kept);
     for (const Entry* e : next.kept) {
-      Entry& moved = to.insert(e->key, to.hash(e->key), e->last_seen_ns);
+      Entry& moved = to.insert(e->key, to.hash(e->key), e->last_seen_ns, table_.lane_of(*e));
       moved.value = e->value;
       on_move(moved);
     }
@@ -168,6 +193,25 @@ class FlowStore {
   }
 
  private:
+  static size_t lane_for(const Value& value) {
+    if constexpr (MayBeTransitory<Value>) return value.transitory() ? kTransitory : 0;
+    return 0;
+  }
+
+  uint64_t idle_ns_of(size_t lane) const { return lane == 0 ? limits_.idle_ns : limits_.transitory_idle_ns; }
+
+  void evict(Entry& entry) {
+    table_.erase(entry);
+    ++counts_.evicted;
+  }
+
+  bool evict_transitory() {
+    if constexpr (!MayBeTransitory<Value>) return false;
+    Entry* entry = table_.oldest(kTransitory);
+    if (entry != nullptr) evict(*entry);
+    return entry != nullptr;
+  }
+
   FlowLimits limits_;
   Table table_;
   FlowFigures counts_;

@@ -2,6 +2,7 @@
 // Bounded hash table of flows. All memory is taken when it is made; nothing is allocated later.
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -29,7 +30,8 @@ struct FlowTuple {
 };
 static_assert(sizeof(FlowTuple) == 16);
 
-// Map from Key to Value in order of last use. Key and Value are trivially copyable; Key has no padding.
+// Map from Key to Value in order of last use. Key and Value are trivially copyable; Key has no padding. Each entry is
+// on one of `kLanes` lanes, and each lane has an order of its own.
 //
 // The order is kept coarsely: an entry moves to the young end when it is used and has stood still for `granularity_ns`,
 // so a packet of a known flow rarely touches its neighbours in the list. The order is exact to that time.
@@ -37,8 +39,15 @@ static_assert(sizeof(FlowTuple) == 16);
 // Use in a batch: write all keys, then hash() and prefetch() for all, then prefetch_entry() for all, then find(). To
 // hash a key that was just written costs some 5 ns more: it is read in wider pieces than it was written in, and that
 // waits until the writes have reached the cache.
-template <class Key, class Value>
+template <class Key, class Value, size_t kLanes = 1>
 class FlowTable {
+  // Takes no room where there is one lane.
+  struct OnlyLane {
+    OnlyLane& operator=(uint8_t) { return *this; }
+    operator uint8_t() const { return 0; }
+  };
+  using Lane = std::conditional_t<kLanes == 1, OnlyLane, uint8_t>;
+
  public:
   struct alignas(64) Entry {
     Key key;
@@ -50,6 +59,7 @@ class FlowTable {
     uint64_t moved_ns;
     uint32_t younger;
     uint32_t older;
+    [[no_unique_address]] Lane lane;
   };
 
   // capacity: 1 to 2^28.
@@ -59,6 +69,8 @@ class FlowTable {
         mask_(std::bit_ceil(uint32_t{2} * capacity) - 1),
         slots_(size_t{mask_} + 1, Slot{0, kNone}),
         entries_(std::make_unique_for_overwrite<Entry[]>(capacity)) {
+    youngest_.fill(kNone);
+    oldest_.fill(kNone);
     std::random_device random;
     seed_ = uint64_t{random()} << 32 | random();
   }
@@ -94,32 +106,35 @@ class FlowTable {
     }
   }
 
-  // Marks the entry as used.
-  void touch(Entry& entry, uint64_t now_ns) {
+  size_t lane_of(const Entry& entry) const { return entry.lane; }
+
+  // Marks the entry as used, on this lane from now on.
+  void touch(Entry& entry, uint64_t now_ns, size_t lane = 0) {
     entry.last_seen_ns = now_ns;
-    if (now_ns - entry.moved_ns < granularity_ns_) return;
+    if (entry.lane == lane && now_ns - entry.moved_ns < granularity_ns_) return;
     entry.moved_ns = now_ns;
     const uint32_t id = id_of(entry);
-    if (id == youngest_) return;
+    if (id == youngest_[lane]) return;
     unlink(id);
-    link_youngest(id);
+    link_youngest(id, lane);
   }
 
   // As the youngest. Preconditions: the table is not full and does not hold the key. Value is value-initialized.
-  Entry& insert(const Key& key, uint32_t hash, uint64_t now_ns) {
+  Entry& insert(const Key& key, uint32_t hash, uint64_t now_ns, size_t lane = 0) {
     const uint32_t id = occupy(key, hash, now_ns);
-    link_youngest(id);
+    link_youngest(id, lane);
     return entries_[id];
   }
 
-  // At the place in the order that its last use has, as the youngest among its equals. Preconditions: those of
-  // insert(); `older` is null or an entry that is no younger. Near such an entry the place is found at once, without
-  // one by a walk from the nearer end.
-  Entry& insert_by_age(const Key& key, uint32_t hash, uint64_t last_seen_ns, const Entry* older) {
-    const uint32_t neighbour = older == nullptr ? younger_than(last_seen_ns) : younger_than(last_seen_ns, *older);
+  // At the place in its lane's order that its last use has, as the youngest among its equals. Preconditions: those of
+  // insert(); `older` is null or an entry that is no younger. Near such an entry of the same lane the place is found at
+  // once, without one by a walk from the nearer end.
+  Entry& insert_by_age(const Key& key, uint32_t hash, uint64_t last_seen_ns, const Entry* older, size_t lane = 0) {
+    const bool placed = older != nullptr && older->lane == lane;
+    const uint32_t neighbour = placed ? younger_than(last_seen_ns, *older) : younger_than(last_seen_ns, lane);
     const uint32_t id = occupy(key, hash, last_seen_ns);
     if (neighbour == kNone) {
-      link_youngest(id);
+      link_youngest(id, lane);
     } else {
       link_older_than(id, neighbour);
     }
@@ -150,15 +165,16 @@ class FlowTable {
     --size_;
   }
 
-  // The entry that has been idle longest (to granularity_ns), nullptr when the table is empty.
-  Entry* oldest() { return oldest_ == kNone ? nullptr : &entries_[oldest_]; }
+  // The entry of a lane that has been idle longest (to granularity_ns), nullptr when the lane is empty.
+  Entry* oldest(size_t lane = 0) { return oldest_[lane] == kNone ? nullptr : &entries_[oldest_[lane]]; }
 
-  // Removes at most `limit` entries idle for `idle_ns` or longer, each after on_erase(entry). Returns how many.
+  // Removes at most `limit` entries of a lane idle for `idle_ns` or longer, each after on_erase(entry). Returns how
+  // many.
   template <class OnErase>
-  uint32_t expire(uint64_t now_ns, uint64_t idle_ns, uint32_t limit, OnErase&& on_erase) {
+  uint32_t expire(uint64_t now_ns, uint64_t idle_ns, uint32_t limit, OnErase&& on_erase, size_t lane = 0) {
     uint32_t count = 0;
-    for (; count < limit && oldest_ != kNone; ++count) {
-      Entry& entry = entries_[oldest_];
+    for (; count < limit && oldest_[lane] != kNone; ++count) {
+      Entry& entry = entries_[oldest_[lane]];
       if (now_ns < entry.last_seen_ns || now_ns - entry.last_seen_ns < idle_ns) break;
       on_erase(entry);
       erase(entry);
@@ -166,11 +182,12 @@ class FlowTable {
     return count;
   }
 
-  // From the youngest to the oldest; stops when `visit` returns false.
+  // Lane by lane, each from the youngest to the oldest; stops when `visit` returns false.
   template <class Visit>
   void for_each(Visit&& visit) const {
-    for (uint32_t id = youngest_; id != kNone; id = entries_[id].older)
-      if (!visit(entries_[id])) return;
+    for (const uint32_t first : youngest_)
+      for (uint32_t id = first; id != kNone; id = entries_[id].older)
+        if (!visit(entries_[id])) return;
   }
 
   // Visits the entries at positions from `first` on, in no order, at most `count` positions. Returns the position to go
@@ -222,10 +239,10 @@ class FlowTable {
     return id;
   }
 
-  // The oldest of the entries that are younger than a last use; kNone when there is none.
-  uint32_t younger_than(uint64_t last_seen_ns) const {
-    uint32_t from_old = oldest_;
-    for (uint32_t from_young = youngest_; from_young != kNone; from_young = entries_[from_young].older) {
+  // The oldest of a lane's entries that are younger than a last use; kNone when there is none.
+  uint32_t younger_than(uint64_t last_seen_ns, size_t lane) const {
+    uint32_t from_old = oldest_[lane];
+    for (uint32_t from_young = youngest_[lane]; from_young != kNone; from_young = entries_[from_young].older) {
       if (entries_[from_young].last_seen_ns <= last_seen_ns) return entries_[from_young].younger;
       if (entries_[from_old].last_seen_ns > last_seen_ns) return from_old;
       from_old = entries_[from_old].younger;
@@ -242,23 +259,25 @@ class FlowTable {
 
   void unlink(uint32_t id) {
     Entry& e = entries_[id];
-    (e.younger == kNone ? youngest_ : entries_[e.younger].older) = e.older;
-    (e.older == kNone ? oldest_ : entries_[e.older].younger) = e.younger;
+    (e.younger == kNone ? youngest_[e.lane] : entries_[e.younger].older) = e.older;
+    (e.older == kNone ? oldest_[e.lane] : entries_[e.older].younger) = e.younger;
   }
 
-  void link_youngest(uint32_t id) {
+  void link_youngest(uint32_t id, size_t lane) {
     Entry& e = entries_[id];
+    e.lane = static_cast<uint8_t>(lane);
     e.younger = kNone;
-    e.older = youngest_;
-    (youngest_ == kNone ? oldest_ : entries_[youngest_].younger) = id;
-    youngest_ = id;
+    e.older = youngest_[lane];
+    (youngest_[lane] == kNone ? oldest_[lane] : entries_[youngest_[lane]].younger) = id;
+    youngest_[lane] = id;
   }
 
   void link_older_than(uint32_t id, uint32_t younger) {
     Entry& e = entries_[id];
+    e.lane = entries_[younger].lane;
     e.younger = younger;
     e.older = entries_[younger].older;
-    (e.older == kNone ? oldest_ : entries_[e.older].younger) = id;
+    (e.older == kNone ? oldest_[e.lane] : entries_[e.older].younger) = id;
     entries_[younger].older = id;
   }
 
@@ -271,8 +290,8 @@ class FlowTable {
   uint32_t size_ = 0;
   uint32_t unused_ = 0;  // entries from here on were never used
   uint32_t free_ = kNone;
-  uint32_t youngest_ = kNone;
-  uint32_t oldest_ = kNone;
+  std::array<uint32_t, kLanes> youngest_;
+  std::array<uint32_t, kLanes> oldest_;
 };
 
 }  // namespace orrery

@@ -100,6 +100,12 @@ bool JsonFields::boolean_or(const std::string& name, bool absent) {
 }
 
 std::string JsonFields::string(const std::string& name, size_t max_length) {
+  std::string text = pattern(name, max_length);
+  if (text.find('\0') != std::string::npos) fail(name, "must not have NUL characters");
+  return text;
+}
+
+std::string JsonFields::pattern(const std::string& name, size_t max_length) {
   const nlohmann::json& value = required(name);
   if (!value.is_string()) fail(name, "must be a string");
   auto text = value.get<std::string>();

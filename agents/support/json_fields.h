@@ -34,7 +34,10 @@ class JsonFields {
   int64_t integer_or(const std::string& name, int64_t lo, int64_t hi, int64_t absent);
   double number_or(const std::string& name, double lo, double absent);
   bool boolean_or(const std::string& name, bool absent);
+  // Without NUL characters, behind which a C function reads nothing.
   std::string string(const std::string& name, size_t max_length);
+  // For what is searched, not handed on: may have NUL characters.
+  std::string pattern(const std::string& name, size_t max_length);
   std::string id(const std::string& name);
   const nlohmann::json& array(const std::string& name, size_t min_size, size_t max_size);
   // Empty when the member is absent.

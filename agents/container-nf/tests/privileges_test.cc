@@ -22,7 +22,7 @@ TEST(Privileges, NoThreadHasAnyWhileFramesGoThrough) {
   Network network;
   ContainerNf nf("monitor", json::object());
   const auto threads = nf.program().threads();
-  EXPECT_EQ(threads.size(), 2u);
+  EXPECT_EQ(threads.size(), 3u) << "frames, requests, heartbeats";
   for (const ThreadStatus& thread : threads) {
     EXPECT_EQ(thread.at("Uid"), "65534\t65534\t65534\t65534");
     EXPECT_EQ(thread.at("Gid"), "65534\t65534\t65534\t65534");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one core does: millions of packets a second of CPU time of one worker, with everything in this process.
+// What one core does: millions of packets a second of CPU time of one worker, with everything in this process; and what
+// the engine itself spends on a packet.
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
 
@@ -14,18 +15,26 @@
 
 #include "core/engine.h"
 #include "core/packet_meta.h"
+#include "graphs.h"
+#include "profile.h"
 
 namespace {
 
 using nlohmann::json;
 using orrery::Engine;
+using orrery::bench::empty_graph;
+using orrery::bench::graph;
+using orrery::bench::link;
 
 constexpr const char* kUsage =
     "usage: orrery-engine-bench [--json] [--only TEXT] [--seconds S] [--hugepages | --no-huge]\n"
+    "       orrery-engine-bench --profile [--board ENGINE BOARD] [--hugepages | --no-huge]\n"
     "\n"
     "  --json         one JSON object a figure\n"
     "  --only TEXT    only figures with this in their name\n"
     "  --seconds S    of measurement a figure (default 2)\n"
+    "  --profile      one JSON object for each part of the engine and packet length: {part, bytes, cycles}\n"
+    "  --board ENGINE BOARD   also the way to a board and back, over this veth pair of its own\n"
     "  --hugepages, --no-huge   where packets lie (default: hugepages when enough are free)\n";
 
 constexpr auto kWarmUp = std::chrono::milliseconds(200);
@@ -36,6 +45,8 @@ struct Options {
   bool as_json = false;
   std::string_view only;
   double seconds = 2;
+  bool profile = false;
+  std::optional<orrery::bench::VethPair> board;
   orrery::EalOptions eal{.memory = orrery::Memory::kAuto, .memory_mb = 256};
 };
 
@@ -43,22 +54,6 @@ struct Figure {
   std::string name;
   double mpps;
 };
-
-json graph(json ports, json modules, json links, json tasks) {
-  return {{"generation", 1},
-          {"ports", std::move(ports)},
-          {"modules", std::move(modules)},
-          {"links", std::move(links)},
-          {"tasks", std::move(tasks)}};
-}
-
-json empty_graph() {
-  return graph(json::array(), json::array(), json::array(), json::array());
-}
-
-json link(const char* from, const char* to) {
-  return {{"from", from}, {"gate", 0}, {"to", to}};
-}
 
 // Two ports, each forwarding to the other with swapped MACs: what testpmd calls macswap.
 json forwarder(const json& driver) {
@@ -75,8 +70,8 @@ json forwarder(const json& driver) {
     modules.push_back({{"name", in}, {"kind", "port_in"}, {"config", {{"port", from}}}});
     modules.push_back({{"name", l2}, {"kind", "l2-forwarder"}, {"config", {{"swap_macs", true}}}});
     modules.push_back({{"name", out}, {"kind", "port_out"}, {"config", {{"port", to}}}});
-    links.push_back(link(in.c_str(), l2.c_str()));
-    links.push_back(link(l2.c_str(), out.c_str()));
+    links.push_back(link(in, l2));
+    links.push_back(link(l2, out));
     tasks.push_back({{"module", in}});
   }
   return graph(std::move(ports), std::move(modules), std::move(links), std::move(tasks));
@@ -202,6 +197,11 @@ bool parse_options(int argc, char** argv, Options& options) {
       options.eal.memory = orrery::Memory::kHugepages;
     } else if (argument == "--no-huge") {
       options.eal.memory = orrery::Memory::kNoHuge;
+    } else if (argument == "--profile") {
+      options.profile = true;
+    } else if (argument == "--board" && i + 2 < argc) {
+      options.board = {.engine = argv[i + 1], .board = argv[i + 2]};
+      i += 2;
     } else if (argument == "--only" && i + 1 < argc) {
       options.only = argv[++i];
     } else if (argument == "--seconds" && i + 1 < argc) {
@@ -212,7 +212,14 @@ bool parse_options(int argc, char** argv, Options& options) {
       return false;
     }
   }
-  return true;
+  return options.profile || !options.board;
+}
+
+void run_profile(const Options& options) {
+  const orrery::Eal eal(options.eal);
+  orrery::bench::profile(eal, options.board ? &*options.board : nullptr, [](const orrery::bench::PartCost& cost) {
+    std::puts(json{{"part", cost.part}, {"bytes", cost.bytes}, {"cycles", cost.cycles}}.dump().c_str());
+  });
 }
 
 }  // namespace
@@ -224,7 +231,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   try {
-    run(options);
+    options.profile ? run_profile(options) : run(options);
     return 0;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "orrery-engine-bench: %s\n", error.what());

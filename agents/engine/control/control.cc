@@ -15,7 +15,7 @@ constexpr std::string_view kBad = "bad-request";
 json call(Engine& engine, const std::string& method, const json& params, const std::function<void()>& shutdown) {
   if (method == "apply") {
     engine.apply(params);
-    return json::object();
+    return {{"graph_digest", engine.graph_digest()}};
   }
   JsonFields fields(params, "", kBad);
   if (method == "describe") {

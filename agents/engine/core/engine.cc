@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <random>
 
 #include "core/module_kinds.h"
@@ -28,6 +29,18 @@ uint64_t thread_cpu_ns() {
   timespec t{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
   return static_cast<uint64_t>(t.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(t.tv_nsec);
+}
+
+// FNV-1a of the canonical text.
+std::string digest_of(const nlohmann::json& graph) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (const char c : graph.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)) {
+    hash ^= static_cast<unsigned char>(c);
+    hash *= 0x100000001b3;
+  }
+  char text[17];
+  std::snprintf(text, sizeof(text), "%016llx", static_cast<unsigned long long>(hash));
+  return text;
 }
 
 // Counters of one module as they were at one moment, to be written down after the workers run again.
@@ -104,6 +117,7 @@ void Engine::apply(const nlohmann::json& params) {
   hand_over(*next);
   // Frees what the new graph does not use: ports that are gone, packets in queues that are gone.
   graph_.swap(next);
+  graph_digest_ = digest_of(params);
 }
 
 void Engine::hand_over(Graph& next) {
@@ -173,6 +187,7 @@ nlohmann::json Engine::stats() {
       {"epoch", epoch_},
       {"t_ns", t_ns},
       {"generation", graph_->generation},
+      {"graph_digest", graph_digest_},
       {"cycles_per_second", static_cast<double>(rte_get_tsc_hz())},
       {"workers", std::move(workers)},
       {"modules", std::move(modules)},

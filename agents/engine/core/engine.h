@@ -30,6 +30,8 @@ class Engine {
   Engine& operator=(const Engine&) = delete;
 
   void apply(const nlohmann::json& params);
+  // Of the graph that it runs; empty before the first.
+  const std::string& graph_digest() const { return graph_digest_; }
   nlohmann::json describe() const;
   nlohmann::json stats();
   nlohmann::json get_state(const std::string& module, size_t limit);
@@ -57,6 +59,7 @@ class Engine {
   std::string epoch_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::unique_ptr<Graph> graph_;
+  std::string graph_digest_;
   Pauses pauses_;
 };
 

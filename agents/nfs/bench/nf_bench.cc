@@ -21,9 +21,10 @@ using namespace orrery;
 using nlohmann::json;
 
 constexpr const char* kUsage =
-    "usage: orrery-nf-bench [--only TEXT]\n"
+    "usage: orrery-nf-bench [--only TEXT | --profile]\n"
     "\n"
-    "  --only TEXT    only figures with this in their name\n";
+    "  --only TEXT    only figures with this in their name\n"
+    "  --profile      one JSON object for each NF and packet length: {nf, bytes, cycles}\n";
 
 constexpr size_t kBatch = 32;
 constexpr size_t kFlows = 1024;
@@ -89,11 +90,15 @@ void run_round(NfCore& nf, std::vector<Frame>& frames, std::vector<double>* cycl
   }
 }
 
-double median_cycles(NfCore& nf, std::vector<Frame> first, std::vector<Frame> then) {
+double median_cycles(NfCore& nf, std::vector<Frame> first, const std::vector<Frame>& then) {
   run_round(nf, first, nullptr);
-  run_round(nf, then, nullptr);
+  std::vector<Frame> frames = then;
+  run_round(nf, frames, nullptr);
   std::vector<double> cycles;
-  for (int round = 0; round < kRounds; ++round) run_round(nf, then, &cycles);
+  for (int round = 0; round < kRounds; ++round) {
+    frames = then;  // an NF may have rewritten them
+    run_round(nf, frames, &cycles);
+  }
   std::ranges::nth_element(cycles, cycles.begin() + static_cast<ptrdiff_t>(cycles.size() / 2));
   return cycles[cycles.size() / 2];
 }
@@ -127,9 +132,48 @@ void run(std::string_view only) {
   show("monitor 1024 flows", "monitor", json::object(), udp, udp);
 }
 
+// Traffic that an NF is profiled with: flows that it knows, through the work that it does for most packets.
+struct Workload {
+  const char* nf;
+  json config;
+  uint8_t first_flags = kAck | kPsh;  // of each connection's first segment
+  bool own_destination = false;
+};
+
+std::vector<Workload> workloads() {
+  return {
+      {"ddos-detector", json::object(), kSyn, true},
+      {"elephant-detector", json::object()},
+      {"firewall", firewall_config()},
+      {"ids", json::object()},
+      {"l2-forwarder", json::object()},
+      {"monitor", json::object()},
+      {"nat", {{"external_addresses", {"198.18.0.1"}}}, kSyn},
+      {"rate-limiter", {{"rate_bps", 1'000'000'000'000}, {"burst_bytes", 1'000'000}}},
+      {"sqli-detector", json::object()},
+      {"stateful-firewall", firewall_config(), kSyn},
+  };
+}
+
+void profile() {
+  for (const Workload& load : workloads()) {
+    for (const uint16_t bytes : {60, 1514}) {
+      const FrameShape first{kTcp, load.first_flags, bytes, load.own_destination};
+      const FrameShape then{kTcp, kAck | kPsh, bytes, load.own_destination};
+      const auto nf = find_nf(load.nf)(load.config, {});
+      const double cycles = median_cycles(*nf, frames_of(first), frames_of(then));
+      std::puts(json{{"nf", load.nf}, {"bytes", bytes}, {"cycles", cycles}}.dump().c_str());
+    }
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc == 2 && std::string_view(argv[1]) == "--profile") {
+    profile();
+    return 0;
+  }
   const bool has_only = argc == 3 && std::string_view(argv[1]) == "--only";
   if (argc != 1 && !has_only) {
     std::fputs(kUsage, stderr);

@@ -10,6 +10,7 @@
 #include "nfs/flow_state.h"
 #include "nfs/ids/default_rules.h"
 #include "nfs/ids/matcher.h"
+#include "nfs/ids/unsafe_connection.h"
 #include "nfs/recent.h"
 
 namespace orrery::ids {
@@ -21,6 +22,8 @@ constexpr size_t kMaxRules = 1024;
 constexpr size_t kMaxIdBytes = 40;
 constexpr size_t kMaxPatternBytes = 1000;
 constexpr size_t kAlerts = 64;
+// What follows a FIN: its copies, and acknowledgements.
+constexpr uint64_t kClosingNs = 10'000'000'000;
 constexpr uint32_t kNoRule = UINT32_MAX;
 constexpr uint8_t kSafe = 1, kUnsafe = 2;
 
@@ -34,7 +37,7 @@ IdsRule read_rule(const json& value, std::string pointer) {
   ConfigReader reader(value, std::move(pointer));
   IdsRule rule;
   rule.id = reader.string("id", kMaxIdBytes);
-  rule.pattern = reader.string("pattern", kMaxPatternBytes);
+  rule.pattern = reader.pattern("pattern", kMaxPatternBytes);
   rule.regex = reader.choice_or("kind", {"literal", "regex"}, "literal") == "regex";
   rule.nocase = reader.boolean_or("nocase", true);
   reader.done();
@@ -48,7 +51,8 @@ Config read_config(const json& value) {
   config.sticky = reader.boolean_or("sticky", true);
   config.flows.max_flows = static_cast<uint32_t>(reader.integer_or("max_flows", 1, kMaxFlows, 65536));
   config.flows.idle_ns = reader.integer_or("idle_timeout_s", 1, 86400, 300) * 1'000'000'000u;
-  config.flows.granularity_ns = config.flows.idle_ns / 64;
+  config.flows.transitory_idle_ns = std::min(kClosingNs, config.flows.idle_ns);
+  config.flows.granularity_ns = config.flows.transitory_idle_ns / 64;
   reader.done();
   if (!value.contains("rules")) config.rules = default_ids_rules();
   for (size_t i = 0; i < items.size(); ++i) {
@@ -60,14 +64,11 @@ Config read_config(const json& value) {
   return config;
 }
 
-struct UnsafeFlow {
-  uint64_t since_ns;
-};
+using UnsafeFlows = FlowStore<FlowTuple, UnsafeConnection>;
 
-using UnsafeFlows = FlowStore<FlowTuple, UnsafeFlow>;
-
-// Of flow state: src, dst, src port, dst port, proto, ms since the first hit, idle ms; youngest first.
-constexpr RowLayout<7> kRow{UINT32_MAX, UINT32_MAX, UINT16_MAX, UINT16_MAX, 255, kMaxAgeMs, kMaxAgeMs};
+// Of flow state: src, dst, src port, dst port, proto, ms since the first hit, next sequence number, closing, idle ms;
+// youngest first.
+constexpr RowLayout<9> kRow{UINT32_MAX, UINT32_MAX, UINT16_MAX, UINT16_MAX, 255, kMaxAgeMs, UINT32_MAX, 1, kMaxAgeMs};
 
 struct Alert {
   uint64_t at_ns;
@@ -134,7 +135,8 @@ class Ids final : public NfCore {
 
   std::unique_ptr<StateCopy> copy_flows() const override {
     return export_flows(flows_, kRow, [](const auto& f, uint64_t now_ns) {
-      return row_of(f.key, age_ms(now_ns, f.value.since_ns), age_ms(now_ns, f.last_seen_ns));
+      return row_of(f.key, age_ms(now_ns, f.value.since_ns), uint64_t{f.value.next_sequence}, uint64_t{f.value.closing},
+                    age_ms(now_ns, f.last_seen_ns));
     });
   }
 
@@ -142,7 +144,9 @@ class Ids final : public NfCore {
     auto import = import_flows(
         flows_, state, kRow,
         [](const auto& r, uint64_t now_ns) {
-          return UnsafeFlows::Flow{flow_of_row(r), {time_at_age(now_ns, r[5])}, time_at_age(now_ns, r[6])};
+          return UnsafeFlows::Flow{flow_of_row(r),
+                                   {time_at_age(now_ns, r[5]), static_cast<uint32_t>(r[6]), r[7] != 0},
+                                   time_at_age(now_ns, r[8])};
         },
         [](const auto&, const auto&) {});
     return config_.sticky ? std::move(import) : import_at_once([] {});
@@ -216,12 +220,29 @@ class Ids final : public NfCore {
     if (first_rule_ != kNoRule) raise_alert(packet, now_ns);
     if (!config_.sticky) return unsafe;
     const FlowTuple key = FlowTuple::of(p);
-    if (UnsafeFlows::Entry* entry = flows_.table().size() == 0 ? nullptr : flows_.find(key, hash)) {
+    const TcpSegment segment = is_tcp(p) ? TcpSegment::of(packet) : TcpSegment{};
+    if (UnsafeFlows::Entry* entry = live(key, hash, segment, now_ns)) {
+      entry->value.follow(segment);
       flows_.touch(*entry, now_ns);
       return true;
     }
-    if (unsafe) flows_.insert_evicting(key, hash, now_ns).value = {now_ns};
-    return unsafe;
+    if (!unsafe) return false;
+    UnsafeConnection connection{.since_ns = now_ns, .next_sequence = segment.sequence};
+    connection.follow(segment);
+    flows_.insert_evicting(key, hash, now_ns, connection);
+    return true;
+  }
+
+  // The mark of a packet's connection.
+  UnsafeFlows::Entry* live(const FlowTuple& key, uint32_t hash, const TcpSegment& segment, uint64_t now_ns) {
+    if (flows_.table().size() == 0) return nullptr;
+    UnsafeFlows::Entry* entry = flows_.find(key, hash);
+    if (entry == nullptr) return nullptr;
+    const bool idle = flows_.idle_too_long(*entry, now_ns);
+    if (!idle && !entry->value.is_ended_by(segment)) return entry;
+    flows_.table().erase(*entry);
+    if (idle) flows_.count_expired();
+    return nullptr;
   }
 
   void hit(uint32_t rule) {

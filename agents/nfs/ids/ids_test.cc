@@ -6,6 +6,7 @@
 
 #include "nfs/ids/default_rules.h"
 #include "nfs/testing/nf_driver.h"
+#include "nfs/testing/tcp_frames.h"
 
 namespace orrery::ids {
 namespace {
@@ -150,6 +151,101 @@ TEST(Ids, AFlowStaysUnsafeUntilItIsIdle) {
   EXPECT_EQ(verdict_of(*loose, spec), kUnsafe);
   spec.payload = "nothing";
   EXPECT_EQ(verdict_of(*loose, spec), kSafe);
+}
+
+uint16_t verdict_of_segment(NfCore& nf, const FrameSpec& spec, uint8_t flags, uint32_t sequence, uint64_t now_ns) {
+  return run_one(nf, tcp_segment(spec, flags, sequence), Direction::kForward, now_ns).metadata & kMask;
+}
+
+// Whatever way a connection ends, the next one on its 5-tuple is judged by what it carries itself.
+TEST(Ids, AMarkEndsWithItsConnectionHoweverItsPortIsUsedAgain) {
+  Rng rng(4);
+  const auto nf = make_ids_nf({{"rules", {{{"id", "x"}, {"pattern", "attack"}}}}});
+  uint64_t now = monotonic_ns(), unsafe_connections = 0;
+  uint32_t clock = 0;  // of initial sequence numbers (RFC 6528 3)
+  for (int round = 0; round < 3000; ++round) {
+    FrameSpec spec;
+    spec.src_port = static_cast<uint16_t>(1000 + rng() % 3);
+    uint32_t sequence = clock += 200'000 + static_cast<uint32_t>(rng() % 10'000'000);
+    bool unsafe = false;
+    const auto send = [&](uint8_t flags, const std::string& payload) {
+      spec.payload = payload;
+      unsafe |= payload.find("attack") != std::string::npos;
+      now += 1'000'000;
+      ASSERT_EQ(verdict_of_segment(*nf, spec, flags, sequence, now), unsafe ? kUnsafe : kSafe) << "round " << round;
+      sequence += static_cast<uint32_t>(payload.size());
+      if ((flags & (kTcpSyn | kTcpFin)) != 0) ++sequence;
+    };
+    send(kTcpSyn, "");
+    for (uint64_t n = rng() % 4; n > 0; --n) send(kTcpAck, rng() % 3 == 0 ? "an attack" : "a request");
+    switch (rng() % 3) {
+      case 0:
+        send(kTcpFin | kTcpAck, rng() % 2 == 0 ? "" : "attack");
+        send(kTcpAck, "");
+        break;
+      case 1:
+        send(kTcpRst, "");
+        break;
+      default:  // the end is lost, or takes another way
+        break;
+    }
+    unsafe_connections += unsafe;
+  }
+  EXPECT_GT(unsafe_connections, 500u);
+}
+
+TEST(Ids, NoSegmentThatTheReceiverIgnoresEndsAMark) {
+  const uint64_t now = monotonic_ns();
+  for (const uint32_t sequence : {5000u, 5005u, 5007u, 5006u + 60'000u, 0xffffff00u, 1'000'000u})
+    for (const uint8_t flags : {kTcpSyn, kTcpRst, kTcpFin}) {
+      if (flags == kTcpSyn && sequence == 1'000'000) continue;  // begins another connection
+      const auto nf = make_ids_nf({{"rules", {{{"id", "x"}, {"pattern", "attack"}}}}});
+      FrameSpec spec;
+      spec.payload = "attack";
+      EXPECT_EQ(verdict_of_segment(*nf, spec, kTcpAck, 5000, now), kUnsafe);
+      spec.payload = "";
+      for (const uint64_t later : {uint64_t{0}, 11 * kSecond}) {
+        EXPECT_EQ(verdict_of_segment(*nf, spec, flags, sequence, now + later), kUnsafe) << sequence;
+        EXPECT_EQ(verdict_of_segment(*nf, spec, kTcpAck, 5006, now + later), kUnsafe) << sequence << ", " << int{flags};
+      }
+    }
+}
+
+TEST(Ids, AClosedConnectionIsForgottenSoon) {
+  const auto nf = make_ids_nf({{"rules", {{{"id", "x"}, {"pattern", "attack"}}}}, {"max_flows", 2}});
+  const uint64_t now = monotonic_ns();
+  FrameSpec open, closed;
+  open.payload = closed.payload = "attack";
+  closed.src_port = 7;
+  EXPECT_EQ(verdict_of_segment(*nf, open, kTcpAck, 1, now), kUnsafe);
+  EXPECT_EQ(verdict_of_segment(*nf, closed, kTcpAck | kTcpFin, 1, now + 1), kUnsafe);
+  closed.payload = "";
+  EXPECT_EQ(verdict_of_segment(*nf, closed, kTcpAck, 8, now + 9 * kSecond), kUnsafe) << "what follows a FIN";
+  EXPECT_EQ(verdict_of_segment(*nf, closed, kTcpAck, 8, now + 20 * kSecond), kSafe);
+  // The table is full: the closed connection makes room, though it is younger.
+  closed.payload = "attack";
+  EXPECT_EQ(verdict_of_segment(*nf, closed, kTcpAck | kTcpFin, 9, now + 21 * kSecond), kUnsafe);
+  FrameSpec third = closed;
+  third.src_port = 8;
+  EXPECT_EQ(verdict_of_segment(*nf, third, kTcpAck, 1, now + 22 * kSecond), kUnsafe);
+  open.payload = "";
+  EXPECT_EQ(verdict_of_segment(*nf, open, kTcpAck, 7, now + 23 * kSecond), kUnsafe);
+}
+
+TEST(Ids, AMovedMarkEndsWithItsConnectionToo) {
+  const json config = {{"rules", {{{"id", "x"}, {"pattern", "attack"}}}}};
+  const uint64_t now = monotonic_ns();
+  const auto one = make_ids_nf(config);
+  FrameSpec spec;
+  spec.payload = "attack";
+  verdict_of_segment(*one, spec, kTcpAck, 5000, now);
+  spec.payload = "";
+  for (const uint8_t flags : {kTcpSyn, kTcpRst}) {
+    const auto two = make_ids_nf(config);
+    two->import_state(one->export_state());
+    EXPECT_EQ(verdict_of_segment(*two, spec, flags, 5006, monotonic_ns()), kUnsafe);
+    EXPECT_EQ(verdict_of_segment(*two, spec, kTcpSyn, 900'000, monotonic_ns()), kSafe);
+  }
 }
 
 TEST(Ids, AHitCountsForLaterPacketsOfTheSameBatch) {

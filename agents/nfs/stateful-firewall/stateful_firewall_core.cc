@@ -23,6 +23,8 @@ constexpr RowLayout<7> kRow{UINT32_MAX, UINT32_MAX, UINT16_MAX, UINT16_MAX, 255,
 
 struct Connection {
   TcpState state;
+
+  bool transitory() const { return state != TcpState::kEstablished; }
 };
 
 using Connections = FlowStore<FlowTuple, Connection>;
@@ -52,6 +54,9 @@ Config read_config(const json& value) {
   config.default_allow = reader.choice_or("default_action", {"allow", "deny"}, "allow") == "allow";
   config.rules = read_connection_rules(reader);
   config.flows.idle_ns = reader.integer_or("idle_timeout_s", 1, 43200, 300) * 1'000'000'000u;
+  // No connection that is being opened or closed outlives an established one.
+  config.flows.transitory_idle_ns =
+      std::min(reader.integer_or("transitory_timeout_s", 1, 43200, 30) * 1'000'000'000ul, config.flows.idle_ns);
   config.flows.max_flows = static_cast<uint32_t>(reader.integer_or("max_flows", 1, kMaxFlows, 4096));
   config.flows.granularity_ns = 0;
   reader.done();
@@ -126,6 +131,7 @@ class StatefulFirewall final : public NfCore {
             {"max_flows", of.capacity},
             {"flows_opened", of.created},
             {"flows_expired", of.expired},
+            {"flows_evicted", of.evicted},
             {"flows_lost_by_import", of.lost_by_import},
             {"passed", counters.passed},
             {"denied", counters.dropped[kDenied]},
@@ -160,7 +166,7 @@ class StatefulFirewall final : public NfCore {
     }
     if (!is_tcp(p)) return allows(p) ? std::nullopt : std::optional(kDenied);
     Connections::Entry* connection = live(key, hash, now_ns);
-    const TcpEvent event = tcp_event(tcp_flags(packet));
+    const TcpEvent event = tcp_event(tcp_flags(packet), connection != nullptr);
     if (connection == nullptr) return open(p, event, key, hash, now_ns);
     const TcpTransition transition = kTcpTransitions[transition_index(connection->value.state, event)];
     if (transition.next == TcpState::kNone) {
@@ -177,8 +183,8 @@ class StatefulFirewall final : public NfCore {
     const TcpTransition transition = kTcpTransitions[transition_index(TcpState::kNone, event)];
     if (transition.drop) return kNoState;
     if (!allows(p)) return kDenied;
-    if (connections_.table().full() && connections_.expire(now_ns, 1, [](const auto&) {}) == 0) return kTableFull;
-    connections_.insert(key, hash, now_ns).value = {transition.next};
+    if (!connections_.make_room(now_ns)) return kTableFull;
+    connections_.insert(key, hash, now_ns, {transition.next});
     return std::nullopt;
   }
 

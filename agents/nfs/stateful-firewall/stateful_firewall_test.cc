@@ -23,10 +23,15 @@ using Flow = std::tuple<uint32_t, uint32_t, uint8_t, uint16_t, uint16_t>;
 // The words of fpga/README.md, without the table that the NF has.
 class Model {
  public:
-  Model(const json& config) : config_(config), idle_ns_(config["idle_timeout_s"].get<uint64_t>() * kSecond) {}
+  Model(const json& config)
+      : config_(config),
+        idle_ns_(config["idle_timeout_s"].get<uint64_t>() * kSecond),
+        transitory_ns_(std::min(idle_ns_, config["transitory_timeout_s"].get<uint64_t>() * kSecond)) {}
 
   std::string judge(const Frame& frame, Direction in, uint64_t now_ns) {
-    std::erase_if(flows_, [&](const auto& item) { return now_ns - item.second.seen_ns >= idle_ns_; });
+    std::erase_if(flows_, [&](const auto& item) {
+      return now_ns - item.second.seen_ns >= (item.second.state == "established" ? idle_ns_ : transitory_ns_);
+    });
     const ParsedPacket p = parse_packet(frame);
     if (p.kind == PacketKind::kNonIp) return "";
     if (p.kind == PacketKind::kMalformed) return "malformed";
@@ -34,13 +39,14 @@ class Model {
     const Flow key = in == Direction::kForward ? Flow{p.ip_src, p.ip_dst, p.ip_proto, p.src_port, p.dst_port}
                                                : Flow{p.ip_dst, p.ip_src, p.ip_proto, p.dst_port, p.src_port};
     const uint8_t flags = frame[p.l4_offset + 13u];
-    const bool syn = (flags & kTcpSyn) && !(flags & (kTcpAck | kTcpFin | kTcpRst));
     const auto it = flows_.find(key);
+    const uint8_t not_syn = kTcpFin | kTcpRst | (it == flows_.end() ? kTcpAck : 0);
+    const bool syn = (flags & kTcpSyn) && !(flags & not_syn);
     if (it == flows_.end()) {
       if (!syn) return "no-state";
       if (!allows(p)) return "denied";
-      if (flows_.size() == config_["max_flows"]) return "table-full";
-      flows_[key] = {"opening", now_ns};
+      if (flows_.size() == config_["max_flows"] && !make_room()) return "table-full";
+      flows_[key] = {"opening", now_ns, ++uses_};
       return "";
     }
     if (flags & kTcpRst) {
@@ -56,6 +62,7 @@ class Model {
       state = "established";
     }
     it->second.seen_ns = now_ns;
+    it->second.use = ++uses_;
     return "";
   }
 
@@ -69,7 +76,18 @@ class Model {
   struct Entry {
     std::string state;
     uint64_t seen_ns;
+    uint64_t use;  // rises with each
   };
+
+  bool make_room() {
+    auto victim = flows_.end();
+    for (auto it = flows_.begin(); it != flows_.end(); ++it)
+      if (it->second.state != "established" && (victim == flows_.end() || it->second.use < victim->second.use))
+        victim = it;
+    if (victim == flows_.end()) return false;
+    flows_.erase(victim);
+    return true;
+  }
 
   bool allows(const ParsedPacket& p) const {
     const auto in_prefix = [](const json& rule, const char* field, uint32_t address) {
@@ -88,6 +106,8 @@ class Model {
 
   json config_;
   uint64_t idle_ns_;
+  uint64_t transitory_ns_;
+  uint64_t uses_ = 0;
   std::map<Flow, Entry> flows_;
 };
 
@@ -106,7 +126,8 @@ json random_config(Rng& rng) {
   return {{"default_action", rng() % 2 == 0 ? "allow" : "deny"},
           {"rules", std::move(rules)},
           {"idle_timeout_s", 5},
-          {"max_flows", 1 + rng() % 40}};
+          {"transitory_timeout_s", 1 + rng() % 7},
+          {"max_flows", 1 + rng() % (rng() % 4 == 0 ? 40 : 2)}};
 }
 
 // The model's bounds of ports as the NF takes them.
@@ -155,7 +176,7 @@ std::map<Flow, std::string> exported(const NfCore& nf) {
 TEST(StatefulFirewall, EqualsTheModelOnRandomTraffic) {
   Rng rng(1);
   std::map<std::string, uint64_t> reasons;
-  for (int round = 0; round < 40; ++round) {
+  for (int round = 0; round < 60; ++round) {
     const json config = random_config(rng);
     const auto nf = make_nf("stateful-firewall", nf_config(config));
     Model model(config);
@@ -198,11 +219,13 @@ TEST(StatefulFirewall, HasTheTableThatBoardsStartWith) {
     EXPECT_EQ(at(state, kFin), (TcpTransition{kClosing, false}));
     EXPECT_EQ(at(state, kRst), (TcpTransition{kNone, false}));
   }
-  EXPECT_EQ(tcp_event(kTcpRst | kTcpFin | kTcpSyn), kRst);
-  EXPECT_EQ(tcp_event(kTcpFin | kTcpSyn), kFin);
-  EXPECT_EQ(tcp_event(kTcpSyn | kTcpPsh), TcpEvent::kSyn);
-  EXPECT_EQ(tcp_event(kTcpSyn | kTcpAck), kOther);
-  EXPECT_EQ(tcp_event(0), kOther);
+  for (const bool known : {false, true}) {
+    EXPECT_EQ(tcp_event(kTcpRst | kTcpFin | kTcpSyn, known), kRst);
+    EXPECT_EQ(tcp_event(kTcpFin | kTcpSyn, known), kFin);
+    EXPECT_EQ(tcp_event(kTcpSyn | kTcpPsh, known), TcpEvent::kSyn);
+    EXPECT_EQ(tcp_event(kTcpSyn | kTcpAck, known), known ? TcpEvent::kSyn : kOther);
+    EXPECT_EQ(tcp_event(0, known), kOther);
+  }
 }
 
 TEST(StatefulFirewall, FollowsAConnectionFromBothEnds) {
@@ -216,6 +239,8 @@ TEST(StatefulFirewall, FollowsAConnectionFromBothEnds) {
   EXPECT_EQ(state(), "opening");
   EXPECT_EQ(run_one(*nf, tcp_frame(back, kSynAck), Direction::kReturn).reason, "") << "rules do not ask again";
   EXPECT_EQ(run_one(*nf, tcp_frame(back, kSynAck), Direction::kForward).reason, "no-state") << "another flow";
+  EXPECT_EQ(state(), "opening") << "whoever sent the SYN has not been heard again";
+  EXPECT_EQ(run_one(*nf, tcp_frame(there, kAck)).reason, "");
   EXPECT_EQ(state(), "established");
   EXPECT_EQ(run_one(*nf, tcp_frame(back, kFinAck), Direction::kReturn).reason, "");
   EXPECT_EQ(state(), "closing");
@@ -230,15 +255,65 @@ TEST(StatefulFirewall, FollowsAConnectionFromBothEnds) {
 }
 
 TEST(StatefulFirewall, AConnectionIdleForTheTimeoutIsNone) {
-  const auto nf = make_nf("stateful-firewall", {{"idle_timeout_s", 5}});
+  const auto nf = make_nf("stateful-firewall", {{"idle_timeout_s", 5}, {"transitory_timeout_s", 2}});
   const auto send = [&](uint8_t flags, uint64_t now) {
     return run_one(*nf, tcp_frame({}, flags), Direction::kForward, now).reason;
   };
   EXPECT_EQ(send(kSyn, kSecond), "");
-  EXPECT_EQ(send(kAck, 6 * kSecond - 1), "");
-  EXPECT_EQ(send(kAck, 11 * kSecond - 2), "");
-  EXPECT_EQ(send(kAck, 16 * kSecond - 2), "no-state");
+  EXPECT_EQ(send(kAck, 3 * kSecond - 1), "");
+  EXPECT_EQ(send(kAck, 8 * kSecond - 2), "");
+  EXPECT_EQ(send(kAck, 13 * kSecond - 2), "no-state");
   EXPECT_EQ(nf->state(1)["flows_expired"], 1);
+  EXPECT_EQ(send(kSyn, 20 * kSecond), "");
+  EXPECT_EQ(send(kAck, 22 * kSecond), "no-state") << "half-open";
+  EXPECT_EQ(send(kSyn, 30 * kSecond), "");
+  EXPECT_EQ(send(kAck, 30 * kSecond), "");
+  EXPECT_EQ(send(kFinAck, 34 * kSecond), "");
+  EXPECT_EQ(send(kAck, 36 * kSecond), "no-state") << "closing";
+}
+
+// 4,096 flows, of which 500 are established before the flood; 17,884 random SYNs, the server's answers to them, and
+// between them 500 new connections: all of the 1,000 carry packets afterwards.
+TEST(StatefulFirewall, ASynFloodKeepsNobodyOut) {
+  Rng rng(5);
+  const auto nf = make_nf("stateful-firewall", json::object());
+  uint64_t now = monotonic_ns();
+  uint64_t dropped = 0;
+  const auto send = [&](const FrameSpec& spec, uint8_t flags, Direction in = Direction::kForward) {
+    dropped += run_one(*nf, tcp_frame(spec, flags), in, now += 10'000).verdict.drop;
+  };
+  const auto connection = [](uint16_t n) {
+    FrameSpec spec;
+    spec.src_port = static_cast<uint16_t>(1000 + n);
+    return spec;
+  };
+  const auto open = [&](const FrameSpec& spec) {
+    send(spec, kSyn);
+    send(reply_of(spec), kSynAck, Direction::kReturn);
+  };
+  const auto flood = [&] {
+    FrameSpec spec;
+    spec.src = static_cast<uint32_t>(rng());
+    spec.src_port = static_cast<uint16_t>(rng());
+    open(spec);
+  };
+  for (uint16_t n = 0; n < 500; ++n) {
+    open(connection(n));
+    send(connection(n), kAck);
+  }
+  for (int i = 0; i < 9000; ++i) flood();
+  for (uint16_t n = 500; n < 1000; ++n) {
+    open(connection(n));
+    for (int i = 0; i < 18; ++i) flood();
+    send(connection(n), kAck);
+  }
+  for (uint16_t n = 0; n < 1000; ++n) {
+    send(connection(n), kAck);
+    send(reply_of(connection(n)), kAck, Direction::kReturn);
+  }
+  EXPECT_EQ(dropped, 0u);
+  EXPECT_EQ(nf->state(1)["table_full"], 0);
+  EXPECT_GT(nf->state(1)["flows_evicted"], 10'000);
 }
 
 TEST(StatefulFirewall, IdleConnectionsMakeRoomForABatchOfNewOnes) {
@@ -249,6 +324,7 @@ TEST(StatefulFirewall, IdleConnectionsMakeRoomForABatchOfNewOnes) {
       FrameSpec spec;
       spec.src_port = static_cast<uint16_t>(first_port + n);
       frames.push_back(tcp_frame(spec, kSyn));
+      frames.push_back(tcp_frame(spec, kAck));
     }
     const auto outcomes = run(*nf, frames, Direction::kForward, now);
     return std::ranges::count_if(outcomes, [](const Outcome& o) { return o.reason == "table-full"; });
@@ -262,6 +338,8 @@ TEST(StatefulFirewall, AMovedConnectionGoesOnAsIfItHadStayed) {
   Rng rng(3);
   json config = random_config(rng);
   config["default_action"] = "allow";
+  config["rules"] = json::array();
+  config["transitory_timeout_s"] = 3;
   config["max_flows"] = 12;
   const auto stays = make_nf("stateful-firewall", nf_config(config));
   // Whole seconds before the move and half ones behind it: what the move takes does not matter.
@@ -296,11 +374,12 @@ TEST(StatefulFirewall, ImportKeepsTheYoungestAndWhatIsThere) {
   FrameSpec spec;
   spec.src_port = 1;
   run_one(*nf, tcp_frame(spec, kSyn));
+  run_one(*nf, tcp_frame(spec, kAck));
   nf->import_state({{"flows", {row(1, 3, 0), row(2, 2, 9000), row(3, 2, 7000), row(4, 2, 8000)}}});
   std::map<Flow, std::string> expected;
-  expected[{0x0a000001, 0x0a000002, kTcp, 1, 80}] = "opening";
   expected[{0x0a000001, 0x0a000002, kTcp, 3, 80}] = "established";
   expected[{0x0a000001, 0x0a000002, kTcp, 4, 80}] = "established";
+  expected[{0x0a000001, 0x0a000002, kTcp, 1, 80}] = "established";
   EXPECT_EQ(exported(*nf), expected);
   EXPECT_EQ(nf->state(1)["flows_lost_by_import"], 1);
   EXPECT_EQ(nf->export_state()["flows"][2][2], 4) << "youngest first";
@@ -309,7 +388,8 @@ TEST(StatefulFirewall, ImportKeepsTheYoungestAndWhatIsThere) {
   };
   EXPECT_EQ(error(row(5, 0, 0)), "/flows/1/5");
   EXPECT_EQ(error(row(5, 4, 0)), "/flows/1/5");
-  EXPECT_EQ(exported(*nf), expected);
+  nf->import_state({{"flows", {row(6, 1, 0)}}});
+  EXPECT_EQ(exported(*nf), expected) << "what is being opened displaces nothing";
 }
 
 TEST(StatefulFirewall, NewRulesLeaveOpenConnectionsAlone) {

@@ -13,14 +13,15 @@ enum class TcpState : uint8_t { kNone = 0, kOpening = 1, kEstablished = 2, kClos
 inline constexpr size_t kTcpStates = 4;
 inline constexpr const char* kTcpStateNames[kTcpStates] = {"none", "opening", "established", "closing"};
 
-// kOther: with ACK, or with no flag of these.
+// kOther: with ACK, or with no flag of these. A SYN with ACK on a known connection is a kSyn: the answer to a SYN that
+// somebody forged opens nothing.
 enum class TcpEvent : uint8_t { kSyn = 0, kOther = 1, kFin = 2, kRst = 3 };
 inline constexpr size_t kTcpEvents = 4;
 
-constexpr TcpEvent tcp_event(uint8_t flags) {
+constexpr TcpEvent tcp_event(uint8_t flags, bool known) {
   if (flags & kTcpRst) return TcpEvent::kRst;
   if (flags & kTcpFin) return TcpEvent::kFin;
-  return (flags & (kTcpSyn | kTcpAck)) == kTcpSyn ? TcpEvent::kSyn : TcpEvent::kOther;
+  return (flags & kTcpSyn) && (known || !(flags & kTcpAck)) ? TcpEvent::kSyn : TcpEvent::kOther;
 }
 
 // What a packet does: the connection's next state, of which kNone ends it, and whether the packet is dropped.

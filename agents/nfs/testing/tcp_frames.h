@@ -17,6 +17,13 @@ inline Frame tcp_frame(const FrameSpec& spec, uint8_t flags) {
   return frame;
 }
 
+inline Frame tcp_segment(const FrameSpec& spec, uint8_t flags, uint32_t sequence) {
+  Frame frame = tcp_frame(spec, flags);
+  const size_t at = parse_packet(frame).l4_offset + 4u;
+  for (size_t i = 0; i < 4; ++i) frame[at + i] = static_cast<uint8_t>(sequence >> (24 - 8 * i));
+  return frame;
+}
+
 // The packet that comes back from the other end.
 inline FrameSpec reply_of(FrameSpec spec) {
   std::swap(spec.src, spec.dst);

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { histogramCount, type NodeSamples, type NodeSpec } from '@orrery/contract';
 import { describe, expect, it } from 'vitest';
+import { EngineClient } from './drivers/engine/engine-client.js';
 import { ended, Lab, labMissing, NODE_MAC } from './testing/lab.js';
 import { until } from './testing/scratch.js';
 import { instance, linearChain, nodeSpec, output } from './testing/specs.js';
@@ -143,6 +144,40 @@ describe.skipIf(missing !== null)(
       const events = lab.server.all('event').map(({ event }) => event);
       expect(events).toEqual(['engine.started', 'node.converged', 'engine.ended', 'engine.started', 'node.converged']);
       expect((await lab.exchange({ hop: 1, count: 3, expect: 3 })).length).toBe(3);
+    });
+
+    it('tells of an engine that is stopped, which then continues with its state', async () => {
+      const { lab } = await setUp();
+      const [before] = await lab.exchange({ hop: 1, count: 1, expect: 1 });
+      const pid = lab.enginePid()!;
+      process.kill(pid, 'SIGSTOP');
+      await lab.server.next('observed', ({ observed }) => observed.engine === 'unresponsive');
+      process.kill(pid, 'SIGCONT');
+      await lab.server.next('event', ({ event }) => event === 'engine.answers');
+      await converged(lab, 1);
+      const [after] = await lab.exchange({ hop: 1, count: 1, expect: 1 });
+      expect([lab.enginePid(), after?.sport]).toEqual([pid, before?.sport]);
+    });
+
+    it('repairs what somebody else changes: the graph of the engine, the NIC; and tells a cut cable', async () => {
+      const { lab } = await setUp();
+      const client = await EngineClient.connect(join(lab.run_dir, 'engine.sock'), () => undefined);
+      await client.apply({ generation: 1, ports: [], modules: [], links: [], tasks: [] });
+      client.close();
+      const repaired = (part: string) =>
+        lab.server.next('event', ({ event, data }) => event === 'drift.repaired' && data.part === part);
+      await repaired('engine');
+      expect((await lab.exchange({ hop: 1, count: 3, expect: 3 })).length).toBe(3);
+
+      lab.setNic('down', 'mtu', '600');
+      const { data } = await repaired('e0');
+      expect(data.difference).toBe('it is administratively down, its MTU is 600 instead of 1500');
+      await until('packets cross', async () => (await lab.exchange({ hop: 1, count: 1, expect: 1, seconds: 0.5 }))[0]);
+
+      lab.setCable('down');
+      await lab.server.next('observed', ({ observed }) => observed.troubles.includes('e0: its link is down'));
+      lab.setCable('up');
+      await until('the link is back', () => lab.server.all('observed').at(-1)!.observed.troubles.length === 0);
     });
 
     it('recovers when its interface is removed and comes back', async () => {

@@ -17,7 +17,9 @@ import { CredentialStore } from './link/credential-store.js';
 import { EventOutbox } from './link/event-outbox.js';
 import { type Call, DEFAULT_LINK, type Desired, ServerLink } from './link/server-link.js';
 import { type AgentOptions, UsageError } from './options.js';
+import { readLinks, setLink } from './platform/links.js';
 import { log } from './platform/log.js';
+import { InterfaceKeeper, type NodeInterface } from './reconcile/interface-keeper.js';
 import { Reconciler } from './reconcile/reconciler.js';
 import { VERSION } from './version.js';
 
@@ -32,6 +34,7 @@ export class Agent {
   private readonly containers: ContainerDriver;
   private readonly boards: BoardDriver;
   private readonly applications: ApplicationDriver;
+  private readonly interfaces: InterfaceKeeper;
   private readonly reconciler: Reconciler;
   private readonly link: ServerLink;
   private readonly sampler: Sampler;
@@ -61,7 +64,9 @@ export class Agent {
     this.applications = new ApplicationDriver(node, state_dir, run_dir, this.emit, (seen) =>
       this.link.applications(seen),
     );
-    const drivers = { engine: this.engine, board: this.boards, hosted: [this.processes, this.containers] };
+    this.interfaces = this.keepInterfaces(look);
+    const hosted = [this.processes, this.containers];
+    const drivers = { engine: this.engine, board: this.boards, hosted, interfaces: this.interfaces };
     this.reconciler = new Reconciler(drivers, this.emit, (seen) => this.observed(seen), node);
     this.link = new ServerLink(
       { url: options.server, ca: options.ca, node, join_token: options.join_token, ...DEFAULT_LINK },
@@ -92,6 +97,7 @@ export class Agent {
     const spec = this.store.read();
     if (spec) this.reconciler.desire(spec);
     this.applications.start();
+    this.interfaces.start();
     this.sampler.start();
     // A server that is told too early that there are no containers would plan without those that run.
     await Promise.race([this.containers.looked, sleep(DOCKER_LIMIT_MS, undefined, { ref: false })]);
@@ -100,6 +106,7 @@ export class Agent {
 
   async stop(): Promise<void> {
     this.sampler.stop();
+    this.interfaces.stop();
     const keep = this.options.on_exit === 'keep';
     const engine = this.engine.close(keep);
     await this.reconciler.stop();
@@ -108,6 +115,36 @@ export class Agent {
     // The last events are sent before the connection closes.
     await setImmediate();
     await this.link.stop();
+  }
+
+  private keepInterfaces(changed: () => void): InterfaceKeeper {
+    const hosted = [this.processes.instances, this.containers.instances];
+    const agent = this;
+    return new InterfaceKeeper({
+      get node() {
+        return agent.nodeInterfaces;
+      },
+      get instances() {
+        return hosted.flatMap((instances) => instances.interfaces);
+      },
+      ownsNode: this.options.origin === 'twin',
+      read: readLinks,
+      set: setLink,
+      relink: async (id) => hosted.find((instances) => instances.has(id))?.relink(id),
+      recreate: (id, why) => {
+        for (const instances of hosted) instances.recreate(id, why);
+      },
+      changed,
+    });
+  }
+
+  /** The NIC, and the interfaces of slots that hold an instance. */
+  private get nodeInterfaces(): NodeInterface[] {
+    const spec = this.reconciler.desired;
+    if (!spec) return [];
+    const { iface: name, mac } = spec.nic;
+    const slots = [...this.boards.observe().values()].flatMap(({ ends }) => (ends ? [ends.near, ends.far] : []));
+    return [{ name, mac }, ...slots.map((iface) => ({ name: iface, mac: null }))];
   }
 
   private readonly emit: Emit = (event, subject, message, data) => {

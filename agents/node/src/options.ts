@@ -1,6 +1,6 @@
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { Name, Origin } from '@orrery/contract';
+import { HEARTBEAT_SUFFIX, Name, Origin } from '@orrery/contract';
 import { z } from 'zod';
 import { controlSocket, NFS_FOLDER } from './drivers/container/nf-folder.js';
 import { trustedAuthorities } from './link/trust.js';
@@ -107,7 +107,7 @@ export function readOptions(args: string[], env: NodeJS.ProcessEnv): AgentOption
   const parsed = Options.safeParse(values);
   if (!parsed.success) throw new UsageError(parsed.error.issues.map(({ message }) => message).join('\n'));
   const options = parsed.data;
-  const socket = controlSocket(join(options['run-dir'], NFS_FOLDER), 'longest');
+  const socket = `${controlSocket(join(options['run-dir'], NFS_FOLDER), 'longest')}${HEARTBEAT_SUFFIX}`;
   if (Buffer.byteLength(socket) > SOCKET_PATH_LIMIT)
     throw new UsageError(`--run-dir is too long: ${socket} must have at most ${SOCKET_PATH_LIMIT} bytes`);
   return {

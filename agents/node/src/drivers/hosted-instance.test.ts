@@ -7,6 +7,7 @@ import {
   type Runner,
   type RunningInstance,
   recordOf,
+  type SilenceListener,
 } from './hosted-instance.js';
 import { DriverError } from './nf-driver.js';
 
@@ -18,6 +19,11 @@ class FakeInstance implements RunningInstance {
   });
   stopped = false;
   released = false;
+  hears: SilenceListener = { silent: () => undefined, back: () => undefined };
+
+  watch(listener: SilenceListener) {
+    this.hears = listener;
+  }
 
   async stop() {
     this.stopped = true;
@@ -53,6 +59,12 @@ class FakeRunner implements Runner<FakeInstance> {
     return this.inPlace();
   }
 
+  interfaces() {
+    return ['n', 'f'];
+  }
+
+  async relink() {}
+
   async linked() {
     return this.isLinked;
   }
@@ -75,6 +87,8 @@ function setUp() {
   const one = new HostedInstance(record('d1'), runner, {
     changed: () => undefined,
     ended: (how) => told.push(how),
+    silent: () => told.push('silent'),
+    answers: (ms) => told.push(`answers after ${ms}`),
     refused: (why) => told.push(`refused: ${why}`),
     taken: ({ digest }) => taken.push(digest),
     gone: () => gone++,
@@ -104,6 +118,30 @@ describe('HostedInstance', () => {
     expect(told).toEqual(['exit code 1']);
     await vi.advanceTimersByTimeAsync(250);
     expect(one.observed).toMatchObject({ state: 'running', ends: { near: 'n' } });
+  });
+
+  it('counts as failed while it does not answer, keeps its interfaces, and continues', async () => {
+    const { runner, one, told } = setUp();
+    await one.launch();
+    runner.instances[0]!.hears.silent();
+    expect(one.observed).toMatchObject({ state: 'failed', detail: 'it does not answer', ends: { near: 'n' } });
+    runner.instances[0]!.hears.back(1200);
+    expect(one.observed).toMatchObject({ state: 'running', detail: null });
+    expect(told).toEqual(['silent', 'answers after 1200']);
+    expect(runner.starts.length).toBe(1);
+  });
+
+  it('is recreated when an interface is gone, and the silence of the one before no longer counts', async () => {
+    const { runner, one, told } = setUp();
+    await one.launch();
+    const [first] = runner.instances;
+    await one.recreate('its interface n is gone');
+    expect(first!.stopped).toBe(true);
+    expect(one.observed).toMatchObject({ state: 'failed', ends: null });
+    await vi.advanceTimersByTimeAsync(250);
+    first!.hears.silent();
+    expect(one.observed).toMatchObject({ state: 'running', ends: { near: 'n' } });
+    expect(told).toEqual(['its interface n is gone']);
   });
 
   it('has no interfaces after an end that removed them, until it runs again', async () => {

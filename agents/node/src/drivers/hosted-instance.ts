@@ -2,6 +2,8 @@ import type { InstanceSpec } from '@orrery/contract';
 import { Id, MetadataField, Name } from '@orrery/contract';
 import { z } from 'zod';
 import { backoffMs } from '../platform/backoff.js';
+import type { HeartbeatListener } from '../platform/heartbeat.js';
+import { monotonicMs } from '../platform/monotonic.js';
 import type { EngineEnds, HostedView } from './nf-driver.js';
 
 /** What the next agent must know about an instance that it finds. */
@@ -31,10 +33,14 @@ export interface End {
   unlinked?: boolean;
 }
 
+export type SilenceListener = Pick<HeartbeatListener, 'silent' | 'back'>;
+
 /** The process or container of an instance that runs. */
 export interface RunningInstance {
   readonly ends: EngineEnds;
   readonly ended: Promise<End>;
+  /** Called once: from now on it is told when it stops and starts answering, until it ends or is released. */
+  watch(listener: SilenceListener): void;
   stop(): Promise<void>;
   /** Stops watching; it keeps running. */
   release(): void;
@@ -47,6 +53,10 @@ export interface Runner<I extends RunningInstance> {
   start(record: InstanceRecord): Promise<I>;
   /** Reconfigures it while it runs; false: it must be restarted. */
   configure(running: I, record: InstanceRecord): Promise<boolean>;
+  /** Names of its interfaces in the agent's network namespace. */
+  interfaces(instanceId: string): readonly string[];
+  /** Sets them and their other ends up. Rejects if one is missing. */
+  relink(instanceId: string): Promise<void>;
   /** Whether its interfaces exist, whether it runs or not. */
   linked(instanceId: string): Promise<boolean>;
   /** Removes what `start` created. */
@@ -57,6 +67,9 @@ export interface Runner<I extends RunningInstance> {
 export interface Watcher {
   changed(): void;
   ended(how: string): void;
+  /** It runs but gives no sign of life. */
+  silent(): void;
+  answers(silent_ms: number): void;
   /** It keeps running unchanged. */
   refused(why: string): void;
   /** Called before anything is created from the record. */
@@ -83,6 +96,7 @@ export class HostedInstance<I extends RunningInstance> {
   private state: 'starting' | 'running' | 'failed' = 'starting';
   private detail: string | null = null;
   private permanent = false;
+  private silent = false;
   private ends: EngineEnds | null = null;
   private since_ms = 0;
   private timer: NodeJS.Timeout | null = null;
@@ -103,6 +117,7 @@ export class HostedInstance<I extends RunningInstance> {
     if (this.leaving) return { digest: '', state: 'stopping', detail, ends };
     const { digest } = this.target;
     if (state !== 'running') return { digest, state, detail, ends, permanent };
+    if (this.silent) return { digest, state: 'failed', detail: 'it does not answer', ends };
     if (refusal !== null) return { digest, state: 'failed', detail: refusal, ends, permanent: true };
     return { digest, state: this.record === this.target ? 'running' : 'starting', detail, ends, permanent };
   }
@@ -148,6 +163,17 @@ export class HostedInstance<I extends RunningInstance> {
     this.detail = null;
     this.restarts = 0;
     return this.inTurn(() => this.takeAway());
+  }
+
+  /** Restarts it with new interfaces. Never rejects. */
+  recreate(why: string): Promise<void> {
+    return this.inTurn(async () => {
+      const { running } = this;
+      if (!running || this.leaving || this.released) return;
+      this.running = null;
+      await running.stop();
+      this.failed({ how: why, unlinked: true });
+    });
   }
 
   /** Leaves it unchanged; nothing starts afterwards. */
@@ -237,14 +263,26 @@ export class HostedInstance<I extends RunningInstance> {
     if (this.released) running.release();
     this.running = running;
     this.ends = running.ends;
-    this.since_ms = Date.now();
+    this.silent = false;
+    this.since_ms = monotonicMs();
+    running.watch({
+      silent: () => this.hear(running, true, () => this.watcher.silent()),
+      back: (silent_ms) => this.hear(running, false, () => this.watcher.answers(silent_ms)),
+    });
     running.ended.then((end) => {
       if (this.running !== running || this.released || this.leaving) return;
-      if (Date.now() - this.since_ms > STABLE_MS) this.restarts = 0;
+      if (monotonicMs() - this.since_ms > STABLE_MS) this.restarts = 0;
       this.running = null;
       this.failed(end);
     });
     this.runs();
+  }
+
+  private hear(running: I, silent: boolean, tell: () => void): void {
+    if (this.running !== running || this.released || this.leaving) return;
+    this.silent = silent;
+    tell();
+    this.watcher.changed();
   }
 
   private runs(): void {

@@ -5,11 +5,11 @@ import type { Emit } from '../link/agent-event.js';
 import { readJsonFile, writeDurably } from '../platform/durable-file.js';
 import { log } from '../platform/log.js';
 import { HostedInstance, InstanceRecord, type Runner, type RunningInstance } from './hosted-instance.js';
-import { type Change, DriverError, type HostedView } from './nf-driver.js';
+import { type Change, DriverError, type HostedView, type InstanceHost, type InstanceInterface } from './nf-driver.js';
 import { stemOf } from './veth-names.js';
 
 /** The instances of one driver, kept running, each with a folder that outlives the agent. */
-export class HostedInstances<I extends RunningInstance> {
+export class HostedInstances<I extends RunningInstance> implements InstanceHost {
   private readonly instances = new Map<string, HostedInstance<I>>();
 
   constructor(
@@ -35,6 +35,22 @@ export class HostedInstances<I extends RunningInstance> {
 
   observe(): ReadonlyMap<string, HostedView> {
     return new Map([...this.instances].map(([id, instance]) => [id, instance.observed]));
+  }
+
+  get interfaces(): readonly InstanceInterface[] {
+    return [...this.instances].flatMap(([instance_id, { running, observed }]) =>
+      observed.state === 'stopping'
+        ? []
+        : this.runner.interfaces(instance_id).map((name) => ({ name, instance_id, isRunning: running !== null })),
+    );
+  }
+
+  relink(id: string): Promise<void> {
+    return this.get(id).inTurn(() => this.runner.relink(id));
+  }
+
+  recreate(id: string, why: string): void {
+    void this.instances.get(id)?.recreate(why);
   }
 
   /** Adopts what an earlier agent left running, and starts what ended in the meantime. */
@@ -84,6 +100,11 @@ export class HostedInstances<I extends RunningInstance> {
     const { instance_id: id } = record;
     const instance = new HostedInstance(record, this.runner, {
       changed: this.onChange,
+      silent: () => this.emit('instance.unresponsive', id, `${id} does not answer`, {}),
+      answers: (silent_ms) =>
+        this.emit('instance.answers', id, `${id} answers again after ${(silent_ms / 1000).toFixed(1)} s`, {
+          silent_ms,
+        }),
       ended: (how) => this.emit('instance.ended', id, `${id} does not run: ${how}`, { how }),
       refused: (why) => this.emit('instance.refused', id, `${id} keeps running unchanged: ${why}`, { why }),
       taken: (taken) => this.remember(taken),

@@ -77,12 +77,19 @@ export class DriverError extends Error {
 export const unknownNf = (kind: InstanceSpec['driver'], nf: string, there: readonly string[]): DriverError =>
   new DriverError(`no ${kind} NF ${nf} here; there are ${there.join(', ')}`, null, true);
 
+/** A difference between what was applied and what is there, made by somebody else. */
+export interface Drift {
+  /** What differs: the interface, engine or instance. */
+  part: string;
+  difference: string;
+  /** Why it is not repaired; null: it is. */
+  blocked: string | null;
+}
+
 /** The unified VNFM interface: the same calls for every runtime. One implementation per kind of runtime. */
 export interface NfDriver {
   readonly kind: InstanceSpec['driver'];
   readonly nfs: readonly string[];
-  /** What runs now. */
-  observe(): ReadonlyMap<string, RuntimeInstance>;
   /** deploy_instance, configure_instance and destruct_instance; making the same change again is harmless. */
   realize(change: Change): Promise<void>;
   /** get_instance_state; `limit` bounds the rows of each table. */
@@ -92,9 +99,27 @@ export interface NfDriver {
   importState(instanceId: string, state: Record<string, unknown>): Promise<void>;
 }
 
-/** Runs instances outside the engine. `realize` does not wait for them: `observe` reports their progress. */
-export interface HostedDriver extends NfDriver {
+/** An interface that the agent made for an instance. */
+export interface InstanceInterface {
+  name: string;
+  instance_id: string;
+  /** Its instance runs, so the interface should be there. */
+  isRunning: boolean;
+}
+
+/** Instances outside the engine, and the interfaces that were made for them. */
+export interface InstanceHost {
   observe(): ReadonlyMap<string, HostedView>;
+  readonly interfaces: readonly InstanceInterface[];
+  /** Sets both ends of the interfaces of an instance up; rejects if one is missing. */
+  relink(instanceId: string): Promise<void>;
+  /** Restarts an instance with new interfaces, because one is gone. */
+  recreate(instanceId: string, why: string): void;
+}
+
+/** Runs instances outside the engine. `realize` does not wait for them: `instances` reports their progress. */
+export interface HostedDriver extends NfDriver {
+  readonly instances: InstanceHost;
   /** What an instance is made from; unchanged if only its wiring changes. */
   digest(instance: InstanceSpec): string;
 }

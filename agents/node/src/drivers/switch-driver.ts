@@ -13,12 +13,19 @@ export interface SwitchReading {
   readonly counts: ReadonlyMap<number, EntryCount>;
   /** What others have changed since it was applied, in words; empty: nothing. */
   readonly drift: readonly string[];
+  /** The rules of which entries were deleted or changed. */
+  readonly drifted_rules: readonly string[];
 }
 
 /** One switch. Every call ends in bounded time, even if the switch hangs: it then rejects with the reason. */
 export interface SwitchDriver {
   /** Name and version of the switch software, as it reports them. */
   describe(): Promise<string>;
+  /**
+   * Rejects with the reason unless the switch answers within the deadline. It waits for no other call, and is cheap enough
+   * for several calls a second.
+   */
+  probe(deadlineMs: number): Promise<void>;
   /** The state of the named ports. */
   ports(names: readonly string[]): Promise<ObservedPort[]>;
   /**

@@ -6,7 +6,7 @@ import type { VethLinks } from './veth-names.js';
 const run = promisify(execFile);
 
 /** No addresses: only traffic of the chain crosses a pair. */
-const UP = ['addrgenmode', 'none', 'arp', 'off', 'up'];
+const UP = ['mtu', '1500', 'addrgenmode', 'none', 'arp', 'off', 'up'];
 
 async function must(command: string, ...args: string[]): Promise<void> {
   try {

@@ -27,6 +27,11 @@ export class CredentialStore {
     return this.current;
   }
 
+  /** Replaces a credential that was revoked. */
+  renew(): void {
+    this.current = this.create();
+  }
+
   private read(): string | null {
     const stored = readJsonFile(this.path, Credential, (why) => log('warning', why));
     if (stored && stored.node !== this.node) {

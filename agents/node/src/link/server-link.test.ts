@@ -18,6 +18,7 @@ const observed = {
   instances: [],
   boards: [],
   error: null,
+  troubles: [],
 };
 const capabilities = {
   cores: 2,
@@ -35,6 +36,7 @@ const samples: NodeSamples = {
   epoch: 'e',
   seq: 1,
   t_ms: 1,
+  clock_ms: 1000,
   interval_ms: 200,
   lost: 0,
   cpu_share: 0,
@@ -258,7 +260,8 @@ describe('ServerLink', () => {
   it('reconnects after a refusal', async () => {
     const server = await listening();
     let refusals = 2;
-    server.onHello = () => (refusals-- > 0 ? { type: 'refused', detail: 'not yet' } : welcome());
+    server.onHello = () =>
+      refusals-- > 0 ? { type: 'refused', detail: 'not yet', credential_revoked: false } : welcome();
     const { link } = connect({ server });
     await until('welcome', () => link.connected);
     expect(server.all('hello').length).toBe(3);

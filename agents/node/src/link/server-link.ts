@@ -4,6 +4,7 @@ import {
   type ApplicationsSpec,
   type ObservedApplications,
   ServerMessage,
+  TEXT_MOST,
 } from '@orrery/contract';
 import { type RawData, WebSocket } from 'ws';
 import { backoffMs } from '../platform/backoff.js';
@@ -154,6 +155,7 @@ export class ServerLink {
           return this.welcome(message);
         case 'refused':
           why = `refused: ${message.detail}`;
+          if (message.credential_revoked && this.options.join_token !== null) this.credentials.renew();
           return socket.close();
         case 'applications':
           return this.handlers.applications?.(message.spec);
@@ -243,7 +245,12 @@ export class ServerLink {
 
   private send(message: AgentMessage): boolean {
     if (this.socket?.readyState !== WebSocket.OPEN) return false;
-    this.socket.send(JSON.stringify(message));
+    // What the server would refuse as too long is shortened; the state of an NF, in replies, never is.
+    const text =
+      message.type === 'reply' || message.type === 'samples'
+        ? JSON.stringify(message)
+        : JSON.stringify(message, shortened);
+    this.socket.send(text);
     return true;
   }
 
@@ -258,6 +265,10 @@ export class ServerLink {
     }
     return null;
   }
+}
+
+function shortened(_: string, value: unknown): unknown {
+  return typeof value === 'string' && value.length > TEXT_MOST ? `${value.slice(0, TEXT_MOST - 1)}…` : value;
 }
 
 /** Closes a connection whose peer is silently gone. */

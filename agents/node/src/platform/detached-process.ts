@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readJsonFile, writeDurably } from './durable-file.js';
 import { log } from './log.js';
-import { identify, isAlive, ProcessIdentity, signalProcess } from './process-identity.js';
+import { identify, isAlive, isStopped, ProcessIdentity, signalProcess } from './process-identity.js';
 import { boundLog } from './rotating-log.js';
 
 export interface ProcessCommand {
@@ -42,6 +42,10 @@ export class DetachedProcess {
 
   get alive(): boolean {
     return !this.over && isAlive(this.identity);
+  }
+
+  get isStopped(): boolean {
+    return isStopped(this.identity);
   }
 
   /** Starts it in its own session. Rejects if the program cannot be run. */

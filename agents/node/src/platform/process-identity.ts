@@ -39,6 +39,12 @@ export function isAlive(identity: ProcessIdentity): boolean {
   );
 }
 
+/** Whether it is stopped by a signal or a debugger and so does nothing. */
+export function isStopped(identity: ProcessIdentity): boolean {
+  const found = stat(identity.pid);
+  return found?.start_ticks === identity.start_ticks && (found.state === 'T' || found.state === 't');
+}
+
 /** Signals exactly this process and none that reused its PID; false if it is gone. */
 export function signalProcess(identity: ProcessIdentity, signal: NodeJS.Signals): boolean {
   if (!isAlive(identity)) return false;

@@ -13,6 +13,7 @@ const slot = (n: number) => ({
   module: null,
   instance_id: null,
   load: null,
+  reloads: false,
   detail: null,
 });
 const BOARD: ObservedBoard = { id: 'b1', state: 'operating', detail: null, slots: [slot(0), slot(1)], last_load: null };
@@ -64,6 +65,7 @@ function world(instances: InstanceSpec[], there: [string, BoardInstance][], over
       unclaimed: [],
     },
     failure: null,
+    troubles: [],
     converged: 2,
     now_ms: 1000,
     ...over,

@@ -26,6 +26,7 @@ function world(over: Partial<World>): World {
     hosted: processes(),
     boards: { kind: 'board', nfs: [], instances: new Map(), observed: [], unclaimed: [] },
     failure: null,
+    troubles: [],
     converged: 2,
     now_ms: 1000,
     ...over,

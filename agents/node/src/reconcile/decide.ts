@@ -15,6 +15,10 @@ import {
 } from './hosted.js';
 import { type Failure, noChange, type Step } from './steps.js';
 
+/** Limits of the contract (`Observed`). */
+const MAX_TROUBLES = 32;
+const MAX_TROUBLE_CHARS = 300;
+
 export interface World {
   spec: NodeSpec | null;
   engine: EngineView;
@@ -22,6 +26,7 @@ export interface World {
   hosted: readonly HostedWorld[];
   boards: BoardWorld;
   failure: Failure | null;
+  troubles: readonly string[];
   /** Newest generation reached, reported until a newer one is. */
   converged: number;
   now_ms: number;
@@ -72,12 +77,14 @@ export function decide(world: World): Decision {
     steps.push(...world.hosted.flatMap((host) => destructSteps(spec, host)), ...board.after);
   const ready = steps.length === 0 && engine.status === 'running' && allRun(spec, world) && noneLeaves(spec, world);
   if (ready) return { steps, observed: report(world, null, spec.generation, 'converged'), wait_ms: null };
-  const why =
-    engine.status === 'failed' ? { message: engine.error ?? 'the engine failed', instance_id: null } : failure;
+  const why = isDown(engine) ? { message: engine.error ?? 'the engine failed', instance_id: null } : failure;
   const refused = why ? null : refusedByHost(spec, hostsOf(world));
   const state = failure?.generation === spec.generation || refused ? 'failed' : 'progressing';
   return { steps, observed: report(world, why ?? refused, null, state), wait_ms: started.wait_ms };
 }
+
+/** It failed or does not answer: no packet gets through. */
+const isDown = ({ status }: EngineView) => status === 'failed' || status === 'unresponsive';
 
 const hostsOf = ({ hosted, boards }: World): HostWorld[] => [...hosted, boards];
 
@@ -90,7 +97,7 @@ function wire(spec: NodeSpec, world: World): Wiring {
 
 function startSteps({ engine, now_ms }: World): { steps: Step[]; wait_ms: number | null } {
   if (engine.status === 'running' || engine.status === 'starting') return { steps: [], wait_ms: null };
-  // An engine without a control socket is being stopped; its end will be reported.
+  // It is being stopped or does not answer; its end will be reported.
   if (engine.pid !== null) return { steps: [], wait_ms: null };
   if (engine.start_not_before_ms > now_ms) return { steps: [], wait_ms: engine.start_not_before_ms - now_ms };
   return {
@@ -138,6 +145,7 @@ function report(
     instances,
     boards: [...boards.observed],
     error: failure?.message ?? null,
+    troubles: world.troubles.slice(0, MAX_TROUBLES).map((text) => text.slice(0, MAX_TROUBLE_CHARS)),
   };
 }
 
@@ -149,7 +157,7 @@ function instanceState(
   const { engine } = world;
   const { id, driver } = instance;
   if (failure?.instance_id === id) return { state: 'failed', detail: failure.message };
-  if (engine.status === 'failed') return { state: 'failed', detail: engine.error };
+  if (isDown(engine)) return { state: 'failed', detail: engine.error };
   const hosted = hostedOf(instance, world);
   if (driver !== 'engine' && hosted?.state !== 'running')
     return { state: hosted?.state ?? 'pending', detail: hosted?.detail ?? null };

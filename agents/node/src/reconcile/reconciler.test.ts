@@ -10,6 +10,7 @@ import { type BoardsPort, type EnginePort, Reconciler } from './reconciler.js';
 class ScriptedEngine implements EnginePort {
   readonly kind = 'engine';
   readonly nfs = [];
+  readonly drifts = [];
   onChange = () => {};
   starts = 0;
   applied: number[] = [];
@@ -44,7 +45,6 @@ class ScriptedEngine implements EnginePort {
     this.onChange();
   }
 
-  observe = () => new Map();
   getInstanceState = async () => ({});
   exportState = async () => ({});
   importState = async () => {};
@@ -52,6 +52,7 @@ class ScriptedEngine implements EnginePort {
 
 const nothing = {
   nfs: [],
+  drifts: [],
   observe: () => new Map(),
   realize: async () => {},
   getInstanceState: async () => ({}),
@@ -65,7 +66,7 @@ function setUp() {
   const log = eventLog();
   const seen: Observed[] = [];
   const reconciler = new Reconciler(
-    { engine, board: noBoards, hosted: [] },
+    { engine, board: noBoards, hosted: [], interfaces: { drifts: [], troubles: [] } },
     log.emit,
     (observed) => seen.push(observed),
     'n1',

@@ -1,12 +1,16 @@
 import type { InstanceSpec, NodeSpec, Observed, ObservedBoard, SlotRef } from '@orrery/contract';
 import type { EngineView } from '../drivers/engine/engine-driver.js';
-import { type BoardInstance, DriverError, type HostedDriver, type NfDriver } from '../drivers/nf-driver.js';
+import { type BoardInstance, type Drift, DriverError, type HostedDriver, type NfDriver } from '../drivers/nf-driver.js';
 import type { Emit } from '../link/agent-event.js';
 import { backoffMs } from '../platform/backoff.js';
+import { monotonicMs } from '../platform/monotonic.js';
 import { decide, type World } from './decide.js';
+import { DriftLedger } from './drift-ledger.js';
 import type { Failure, Step } from './steps.js';
 
 export interface EnginePort extends NfDriver {
+  /** What somebody else has changed and is not repaired yet. */
+  readonly drifts: readonly Drift[];
   readonly view: EngineView;
   start(): Promise<void>;
 }
@@ -14,14 +18,23 @@ export interface EnginePort extends NfDriver {
 /** A board driver accepts a change without waiting for loads; `observe` reports their progress. */
 export interface BoardsPort extends NfDriver {
   observe(): ReadonlyMap<string, BoardInstance>;
+  readonly drifts: readonly Drift[];
   readonly observed: readonly ObservedBoard[];
   readonly unclaimed: readonly SlotRef[];
+}
+
+/** Compares the interfaces of the data plane with the desired ones and repairs those that the agent may change. */
+export interface InterfacesPort {
+  readonly drifts: readonly Drift[];
+  /** Interfaces without a link. */
+  readonly troubles: readonly string[];
 }
 
 export interface Drivers {
   engine: EnginePort;
   board: BoardsPort;
   hosted: readonly HostedDriver[];
+  interfaces: InterfacesPort;
 }
 
 const RETRY = { first_ms: 500, most_ms: 30_000 };
@@ -38,6 +51,7 @@ export class Reconciler {
   private stopped = false;
   private last: Observed;
   private lastText = '';
+  private readonly ledger: DriftLedger;
 
   constructor(
     private readonly drivers: Drivers,
@@ -45,6 +59,7 @@ export class Reconciler {
     private readonly onObserved: (observed: Observed) => void,
     private readonly node: string,
   ) {
+    this.ledger = new DriftLedger(node, emit);
     this.last = decide(this.world()).observed;
   }
 
@@ -115,7 +130,7 @@ export class Reconciler {
       const instance_id = error instanceof DriverError ? error.instanceId : null;
       const permanent = error instanceof DriverError && error.permanent;
       const wait_ms = permanent ? RETRY.most_ms : backoffMs(RETRY, this.attempts, Math.random());
-      this.failure = { generation: spec.generation, message, instance_id, not_before_ms: Date.now() + wait_ms };
+      this.failure = { generation: spec.generation, message, instance_id, not_before_ms: monotonicMs() + wait_ms };
       if (this.attempts === 1)
         this.emit('node.apply-failed', this.node, message, { generation: spec.generation, instance_id });
       return false;
@@ -130,6 +145,11 @@ export class Reconciler {
     return found;
   }
 
+  private get drifts(): readonly Drift[] {
+    const { engine, board, interfaces } = this.drivers;
+    return [engine, board, interfaces].flatMap(({ drifts }) => drifts);
+  }
+
   private world(): World {
     const { engine, board, hosted } = this.drivers;
     return {
@@ -137,7 +157,7 @@ export class Reconciler {
       engine: engine.view,
       hosted: hosted.map((driver) => ({
         kind: driver.kind,
-        instances: driver.observe(),
+        instances: driver.instances.observe(),
         digest: (instance) => driver.digest(instance),
       })),
       boards: {
@@ -148,12 +168,17 @@ export class Reconciler {
         unclaimed: board.unclaimed,
       },
       failure: this.failure,
+      troubles: [
+        ...this.drifts.map(({ part, difference }) => `${part}: ${difference}`),
+        ...this.drivers.interfaces.troubles,
+      ],
       converged: this.converged,
-      now_ms: Date.now(),
+      now_ms: monotonicMs(),
     };
   }
 
   private report(observed: Observed): void {
+    this.ledger.update(this.drifts, monotonicMs());
     const text = JSON.stringify(observed);
     if (text === this.lastText) return;
     this.lastText = text;

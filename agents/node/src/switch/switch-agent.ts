@@ -9,6 +9,7 @@ import { CredentialStore } from '../link/credential-store.js';
 import { EventOutbox } from '../link/event-outbox.js';
 import { DEFAULT_LINK, type Desired, ServerLink } from '../link/server-link.js';
 import { log } from '../platform/log.js';
+import { monotonicMs } from '../platform/monotonic.js';
 import { VERSION } from '../version.js';
 import type { ConfiguredSwitch } from './switch-config.js';
 import { SwitchKeeper } from './switch-keeper.js';
@@ -104,11 +105,11 @@ export class SwitchAgent {
   }
 
   private sample(spec: SwitchSpec, reading: SwitchReading): void {
-    const now = Date.now();
+    const now = monotonicMs();
     const before = this.sampled_ms;
     this.sampled_ms = now;
     if (before === null || now <= before) return;
-    const samples = { ...switchSamples(spec, reading), t_ms: now, interval_ms: now - before, lost: this.lost };
+    const samples = { ...switchSamples(spec, reading), t_ms: Date.now(), interval_ms: now - before, lost: this.lost };
     if (!this.link.samples({ type: 'switch-samples', samples })) this.lost++;
   }
 }

@@ -1,14 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ObservedPort, ObservedSwitch, SwitchSpec } from '@orrery/contract';
+import { MOST_REPAIRED_RULES, type ObservedPort, type ObservedSwitch, type SwitchSpec } from '@orrery/contract';
 import type { SwitchDriver, SwitchReading } from '../drivers/switch-driver.js';
 import type { Emit } from '../link/agent-event.js';
+
+/** `writingMs`: how long a switch that takes in a new state may be silent. */
+const PERIODS = { lookMs: 1000, probeMs: 400, deadlineMs: 1000, writingMs: 2000 };
 
 export interface KeeperListener {
   observed(observed: ObservedSwitch): void;
   read(spec: SwitchSpec, reading: SwitchReading): void;
 }
 
-/** Keeps one switch in its desired state: writes it when that changes, and restores what others change. */
+/**
+ * Keeps one switch in its desired state: writes it when that changes, and restores what others change. Beside that, and
+ * waiting for none of it, it probes whether the switch answers at all.
+ */
 export class SwitchKeeper {
   private spec: SwitchSpec | null = null;
   /** The desired state last written, and the ports at that time. */
@@ -16,18 +22,22 @@ export class SwitchKeeper {
   private ports: readonly ObservedPort[] = [];
   private entries: number | null = null;
   private error: string | null = null;
+  /** Whether it missed the deadline of the last probe. */
+  private isSilent = false;
+  private isWriting = false;
   private repairs = 0;
+  private repaired_rules: readonly string[] = [];
   private told = '';
   private wake = new AbortController();
   private readonly stopping = new AbortController();
-  private running: Promise<void> = Promise.resolve();
+  private running: Promise<unknown> = Promise.resolve();
 
   constructor(
     private readonly node: string,
     private readonly driver: SwitchDriver,
     private readonly emit: Emit,
     private readonly listener: KeeperListener,
-    private readonly period_ms = 1000,
+    private readonly periods = PERIODS,
   ) {}
 
   get desired(): SwitchSpec | null {
@@ -42,13 +52,14 @@ export class SwitchKeeper {
       state: error !== null ? 'failed' : reached ? 'converged' : 'progressing',
       entries: this.entries,
       repairs: this.repairs,
+      repaired_rules: [...this.repaired_rules],
       ports: [...this.ports],
       error,
     };
   }
 
   start(): void {
-    this.running = this.work();
+    this.running = Promise.all([this.work(), this.watch()]);
   }
 
   desire(spec: SwitchSpec): void {
@@ -71,14 +82,49 @@ export class SwitchKeeper {
       this.wake = new AbortController();
       const { spec } = this;
       try {
-        if (spec) await this.keep(spec);
+        if (spec && !this.isSilent) await this.keep(spec);
       } catch (error) {
-        this.fail((error as Error).message, spec);
+        // What a switch that does not answer makes of a command is known already.
+        if (!this.isSilent) this.fail((error as Error).message, spec);
       }
       this.tell();
-      if (this.spec === spec)
-        await sleep(this.period_ms, undefined, { signal: this.wake.signal, ref: false }).catch(() => undefined);
+      if (this.spec === spec) await this.pause(this.periods.lookMs, this.wake.signal);
     }
+  }
+
+  private async watch(): Promise<void> {
+    while (!this.stopping.signal.aborted) {
+      await this.probe();
+      await this.pause(this.periods.probeMs, this.stopping.signal);
+    }
+  }
+
+  private async probe(): Promise<void> {
+    try {
+      await this.answer();
+      if (!this.isSilent) return;
+      this.isSilent = false;
+      // The failure lasts until a look finds the desired state.
+      this.wake.abort();
+    } catch (error) {
+      if (this.spec === null || this.stopping.signal.aborted) return;
+      this.isSilent = true;
+      this.fail((error as Error).message, this.spec);
+      this.tell();
+    }
+  }
+
+  /** Rejects if the switch is silent for too long. One that takes in a new state may answer late. */
+  private answer(): Promise<void> {
+    const { deadlineMs, writingMs } = this.periods;
+    return this.driver.probe(deadlineMs).catch((error) => {
+      if (!this.isWriting || this.isSilent) throw error;
+      return this.driver.probe(writingMs - deadlineMs);
+    });
+  }
+
+  private pause(ms: number, signal: AbortSignal): Promise<void> {
+    return sleep(ms, undefined, { signal, ref: false }).catch(() => undefined);
   }
 
   private async keep(spec: SwitchSpec): Promise<void> {
@@ -88,10 +134,11 @@ export class SwitchKeeper {
     if (this.applied?.spec !== spec || renumbered(this.applied.ports, ports)) await this.write(spec, ports);
     let reading = await this.driver.read();
     if (reading.drift.length > 0) {
-      const { drift } = reading;
+      const { drift, drifted_rules } = reading;
       await this.write(spec, ports);
       reading = await this.driver.read();
       this.repairs++;
+      this.repaired_rules = drifted_rules.slice(0, MOST_REPAIRED_RULES);
       const message = `The switch differed from its programmed state and was restored: ${drift.join('; ')}`;
       this.emit('switch.restored', this.node, message, { drift: [...drift] });
     }
@@ -104,7 +151,12 @@ export class SwitchKeeper {
   }
 
   private async write(spec: SwitchSpec, ports: readonly ObservedPort[]): Promise<void> {
-    await this.driver.apply(spec, ports);
+    this.isWriting = true;
+    try {
+      await this.driver.apply(spec, ports);
+    } finally {
+      this.isWriting = false;
+    }
     this.applied = { spec, ports };
   }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // Speaks the engine's control protocol without a data plane. An NF whose config has `fake` makes it misbehave: `refuse`
 // (the graph is invalid), `hang` (stops answering), `die` (exits with code 3).
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { unlinkSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { parseArgs } from 'node:util';
@@ -11,6 +11,7 @@ const { values } = parseArgs({ options });
 const epoch = randomUUID();
 const begin = process.hrtime.bigint();
 let graph = { generation: 0, modules: [], ports: [] };
+let graphDigest = '';
 let hangs = false;
 
 const counters = { packets_in: 7, packets_out: 7, bytes_in: 420, bytes_out: 420, drops: {}, cycles: 1 };
@@ -34,12 +35,14 @@ const methods = {
     if (fault('die') >= 0) process.exit(3);
     hangs = fault('hang') >= 0;
     graph = params;
-    return { generation: graph.generation };
+    graphDigest = createHash('sha256').update(JSON.stringify(params)).digest('hex').slice(0, 16);
+    return { graph_digest: graphDigest };
   },
   stats: () => ({
     epoch,
     t_ns: Number(process.hrtime.bigint() - begin) + 1,
     generation: graph.generation,
+    graph_digest: graphDigest,
     cycles_per_second: 1e9,
     workers: [{ worker: 0, busy_cycles: 0, cpu_ns: 0 }],
     modules: graph.modules.map(({ name, kind }) => ({ name, kind, ...counters, queue_depth: null, latency_ns: null })),
@@ -54,6 +57,13 @@ const methods = {
   },
 };
 
+const heartbeats = createServer((socket) => {
+  socket.on('error', () => undefined);
+  socket.on('data', (chunk) => {
+    for (const line of String(chunk).trim().split('\n'))
+      socket.write(`${JSON.stringify({ id: JSON.parse(line).id, result: {} })}\n`);
+  });
+});
 const server = createServer((socket) => {
   let text = '';
   socket.on('data', (chunk) => {
@@ -61,16 +71,22 @@ const server = createServer((socket) => {
     for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n')) {
       const { id, method, params } = JSON.parse(text.slice(0, end));
       text = text.slice(end + 1);
-      if (hangs) continue;
+      const silent = hangs;
+      if (silent) continue;
       const result = methods[method](params);
-      if (!hangs) socket.write(`${JSON.stringify(result.error ? { id, ...result } : { id, result })}\n`);
+      if (!silent) socket.write(`${JSON.stringify(result.error ? { id, ...result } : { id, result })}\n`);
     }
   });
 });
-try {
-  unlinkSync(values.socket);
-} catch {
-  // There is none.
+for (const [served, path] of [
+  [heartbeats, `${values.socket}.beat`],
+  [server, values.socket],
+]) {
+  try {
+    unlinkSync(path);
+  } catch {
+    // There is none.
+  }
+  served.listen(path);
 }
-server.listen(values.socket);
 process.on('SIGTERM', () => process.exit(0));

@@ -71,6 +71,16 @@ export class Lab {
       this.run('ip', '-n', namespace, 'link', 'set', 'dev', iface, 'addrgenmode', 'none', 'up');
   }
 
+  /** Changes the node's interface as an operator would. */
+  setNic(...settings: string[]): void {
+    this.run('ip', '-n', this.node, 'link', 'set', 'dev', 'e0', ...settings);
+  }
+
+  /** Sets the other end of the cable up or down. */
+  setCable(state: 'up' | 'down'): void {
+    this.run('ip', '-n', this.outside, 'link', 'set', 'dev', 'p0', state);
+  }
+
   /** Removes the node's interface with its cable. */
   unplug(): void {
     this.run('ip', '-n', this.node, 'link', 'del', 'dev', 'e0');

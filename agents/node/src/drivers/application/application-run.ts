@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, openSync, readFileSync, readSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ApplicationSpec, ApplicationState } from '@orrery/contract';
 import { backoffMs } from '../../platform/backoff.js';
@@ -71,11 +71,11 @@ export class ApplicationRun {
     await Promise.resolve();
     for (let attempt = 1; !this.ending.signal.aborted; ) {
       if (!this.process && this.leftS() === 0) return this.become('completed', 'its time was up');
-      const began = Date.now();
+      const began = performance.now();
       const failure = await this.runOnce();
       if (this.ending.signal.aborted) return;
       if (failure === null) return this.become('completed', null);
-      if (Date.now() - began > STABLE_AFTER_MS) attempt = 1;
+      if (performance.now() - began > STABLE_AFTER_MS) attempt = 1;
       const wait_ms = backoffMs(RETRY, attempt++, Math.random());
       this.become('failed', `${failure}; restarting in ${(wait_ms / 1000).toFixed(1)} s`);
       await this.pause(wait_ms);
@@ -112,19 +112,19 @@ export class ApplicationRun {
 
   /** Reports when it is ready and whether it responds; returns why it was ended, if it was. */
   private async watch(process: DetachedProcess): Promise<string | null> {
-    const deadline = Date.now() + READY_LIMIT_MS;
+    const deadline = performance.now() + READY_LIMIT_MS;
     let wasReady = false;
     while (process.alive && !this.ending.signal.aborted) {
       const output = tail(this.files.log_file);
-      const responds = !isSuspended(process.pid) && (await this.kind.responds(this.config, output));
+      const responds = !process.isStopped && (await this.kind.responds(this.config, output));
       if (!process.alive || this.ending.signal.aborted) break;
       wasReady ||= responds;
       if (responds) {
         this.metrics = this.kind.metrics(output) ?? this.metrics;
         this.become('running', null);
       } else if (wasReady) {
-        this.become('unresponsive', isSuspended(process.pid) ? 'its process is suspended' : 'it does not answer');
-      } else if (Date.now() > deadline) {
+        this.become('unresponsive', process.isStopped ? 'its process is suspended' : 'it does not answer');
+      } else if (performance.now() > deadline) {
         await process.stop(STOP_GRACE_MS);
         return `not ready after ${READY_LIMIT_MS / 1000} s`;
       }
@@ -143,16 +143,6 @@ export class ApplicationRun {
 
   private async pause(ms: number): Promise<void> {
     await sleep(ms, undefined, { signal: this.ending.signal, ref: false }).catch(() => undefined);
-  }
-}
-
-/** Stopped by a signal (proc(5), state `T`). */
-function isSuspended(pid: number): boolean {
-  try {
-    const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    return 'Tt'.includes(text[text.lastIndexOf(')') + 2]!);
-  } catch {
-    return false;
   }
 }
 

@@ -15,7 +15,7 @@ export class AlertLimiter {
 
   constructor(
     private readonly rate: AlertRate = RATE,
-    private readonly now_ms: () => number = Date.now,
+    private readonly now_ms: () => number = () => performance.now(),
   ) {
     this.tokens = rate.burst;
     this.refilled_ms = now_ms();

@@ -12,6 +12,7 @@ import { Slot } from './slot.js';
 
 const SHELL = BOARD_MODULES.nf_shell.registers;
 const FIREWALL = BOARD_MODULES.nf_stateful_firewall.registers;
+const { ATTACKS } = BOARD_MODULES.nf_sqli_detector.registers;
 const ENDS = ['n0', 'f0', 'n1', 'f1'];
 const none: Change = { deploy: [], configure: [], destruct: [], wiring: null };
 
@@ -207,7 +208,7 @@ describe('BoardDriver', () => {
     const { board, driver, log, present, states } = await setUp();
     await driver.realize({ ...none, deploy: [firewall()] });
     await states('running');
-    const lost = () => driver.samples[0]!.slots.map((slot) => slot.lost);
+    const lost = () => driver.samples[0]?.slots.map((slot) => slot.lost);
     const told = () => log.events.filter(({ event }) => event === 'board.back').map(({ message }) => message);
     // What the module dropped while it worked is already counted there.
     present.set('n0', { sent: 1000, received: 10 });
@@ -221,15 +222,80 @@ describe('BoardDriver', () => {
     present.set('n0', { sent: 1040, received: 10 });
     present.set('f0', { sent: 17, received: 901 });
     present.set('n1', { sent: 5, received: 0 });
+    await until('nobody listens on its socket', () => driver.samples.length > 0);
     expect(lost()).toEqual([42, 6]);
     expect(driver.samples).toMatchObject([{ slowdown: null, cpu_share: null, slots: [{ frames_in: 7 }, {}] }]);
     present.delete('n1');
     expect(lost()).toEqual([42, 1]);
     await board.start();
-    // The board has counted one frame itself since then.
     await until('it is reported', () => told().length > 0);
-    expect(told()).toEqual(['Board b1 is connected; 40 frames were lost with its power']);
-    await until('its own count continues', () => lost()[0] === 1);
+    // An empty slot has dropped one frame of each since then: in slot 0 one of the 41 that did not come back.
+    expect(told()).toEqual(['Board b1 is connected; 42 frames were lost with its power']);
+    expect(lost()).toEqual([42, 2]);
+    const later = readings();
+    await until('it was read since', () => readings() > later + 1);
+    expect(lost()).toEqual([42, 2]);
+  });
+
+  it('gives no figures of a board that does not answer, and counts what its ports lost in that time', async () => {
+    const { board, driver, log, states } = await setUp();
+    board.powered_ms = Date.now() - 600_000;
+    await driver.realize({ ...none, deploy: [firewall()] });
+    await states('running');
+    expect(driver.samples).toMatchObject([{ slots: [{ lost: 1 }, { lost: 1 }] }]);
+    const wake = board.hang();
+    await until('its figures are old', () => driver.samples.length === 0);
+    await states('failed');
+    expect(driver.samples).toEqual([]);
+    board.kernelDrops = 30;
+    wake();
+    await until('it is back', () => log.names().includes('board.back'));
+    expect(log.events.find(({ event }) => event === 'board.back')).toMatchObject({
+      message: 'Board b1 is connected; 60 frames were lost while it did not answer',
+    });
+    expect(driver.samples).toMatchObject([{ slots: [{ lost: 31 }, { lost: 31 }] }]);
+  });
+
+  it('counts events that a module lost, and says so', async () => {
+    const { board, driver, log, states } = await setUp();
+    await driver.realize({ ...none, deploy: [onBoard('p.s.0', 'sqli-detector')] });
+    await states('running', 'p.s.0');
+    board.slots[0]!.model!.memory.set(COMMON_REGISTERS.EVENT_LOST.address, 6118);
+    await until('it is told', () => log.names().includes('board.events-lost'));
+    expect(log.events.find(({ event }) => event === 'board.events-lost')).toMatchObject({
+      message: '6118 events of slot 0 were lost',
+    });
+    board.slots[0]!.model!.memory.set(ATTACKS.address, 23_570);
+    expect(await driver.getInstanceState('p.s.0', 10)).toMatchObject({ alert_count: 23_570, events_lost: 6118 });
+  });
+
+  it('keeps a record of a load that the loss of the board cut off, and tells that it loads again', async () => {
+    const { board, driver, states } = await setUp();
+    board.stall = true;
+    await driver.realize({ ...none, deploy: [firewall()] });
+    const slot = () => driver.observed[0]!.slots[0]!;
+    await until('half of it', () => slot().load?.bytes === 500);
+    expect(slot()).toMatchObject({ state: 'loading', reloads: false });
+    await board.kill();
+    await until('it is recorded', () => driver.observed[0]!.last_load !== null);
+    expect(driver.observed[0]!.last_load).toMatchObject({
+      slot: 0,
+      module: 'stateful-firewall',
+      bytes: 500,
+      error: expect.stringContaining('the board was lost during the load'),
+    });
+    board.stall = false;
+    await board.start();
+    await states('running');
+    expect(driver.observed[0]).toMatchObject({ last_load: { error: null }, slots: [{ reloads: false }, {}] });
+    await board.kill();
+    await states('failed');
+    board.stall = true;
+    await board.start();
+    await until('it loads again', () => slot().reloads);
+    board.proceed();
+    await states('running');
+    expect(slot().reloads).toBe(false);
   });
 
   it('counts no loss when only the connection was lost', async () => {
@@ -400,9 +466,10 @@ describe('BoardDriver', () => {
     const { board, driver, log, states } = await setUp();
     await driver.realize({ ...none, deploy: [onBoard('p.s.0', 'sqli-detector')] });
     await states('running', 'p.s.0');
+    const came = vi.spyOn(Slot.prototype, 'event');
+    onTestFinished(() => came.mockRestore());
     for (let n = 0; n < 200; n++) board.raise(0, 1, 0x0a000001, 0x0a000002, 1000 * 65536 + 80, 0b101, 64);
-    const seen = () => driver.getInstanceState('p.s.0', 10).then(({ alert_count }) => alert_count === 200);
-    await until('all are counted', seen);
+    await until('all are there', () => came.mock.calls.length === 200);
     const alerts = log.events.filter(({ event }) => event === 'sqli.alert');
     expect(alerts.length).toBeGreaterThanOrEqual(20);
     expect(alerts.length).toBeLessThan(60);
@@ -421,7 +488,8 @@ describe('BoardDriver', () => {
     await until('they are there before anybody', () => came.mock.calls.length === 18);
     await second.driver.realize({ ...none, deploy: [onBoard('p.s.0', 'sqli-detector')] });
     await second.states('running', 'p.s.0');
-    expect(await second.driver.getInstanceState('p.s.0', 10)).toMatchObject({ alert_count: 16 });
+    board.slots[0]!.model!.memory.set(ATTACKS.address, 18);
+    expect(await second.driver.getInstanceState('p.s.0', 10)).toMatchObject({ alert_count: 18, events_lost: 2 });
     const lost = second.log.events.filter(({ event }) => event === 'board.events-lost');
     expect(lost).toMatchObject([{ message: '2 events of slot 0 were lost' }]);
   });
@@ -448,9 +516,11 @@ describe('BoardDriver', () => {
     await states('running');
     const { memory } = board.slots[0]!.model!;
     const rule = (i: number) =>
-      [FIREWALL.RULE_SOURCE, FIREWALL.RULE_SOURCE_MASK, FIREWALL.RULE_DESTINATION, FIREWALL.RULE_DESTINATION_MASK]
-        .concat(FIREWALL.RULE_PORTS as never, FIREWALL.RULE_MATCH as never)
-        .map((register) => memory.get(at(register, i)));
+      [
+        ...[FIREWALL.RULE_SOURCE, FIREWALL.RULE_SOURCE_MASK],
+        ...[FIREWALL.RULE_DESTINATION, FIREWALL.RULE_DESTINATION_MASK],
+        ...[FIREWALL.RULE_PORTS, FIREWALL.RULE_MATCH],
+      ].map((register) => memory.get(at(register, i)));
     expect(rule(0)).toEqual([
       ...[0x0a010000, 0xffff0000, 0, 0, word(FIREWALL.RULE_PORTS, { FIRST: 8000, LAST: 8080 })],
       word(FIREWALL.RULE_MATCH, { VALID: 1, PROTOCOL: 6 }),

@@ -1,7 +1,7 @@
 import type { BoardDescription, BoardSample, InstanceSpec, ObservedBoard, SlotRef } from '@orrery/contract';
 import type { Emit } from '../../link/agent-event.js';
 import { boardDigest } from '../instance-digest.js';
-import { type BoardInstance, type Change, DriverError, type NfDriver } from '../nf-driver.js';
+import { type BoardInstance, type Change, type Drift, DriverError, type NfDriver } from '../nf-driver.js';
 import type { BoardConfig } from './board-config.js';
 import type { BoardPort } from './board-port.js';
 import { BoardUnit } from './board-unit.js';
@@ -53,6 +53,10 @@ export class BoardDriver implements NfDriver {
     return this.units.map(({ observed }) => observed);
   }
 
+  get drifts(): readonly Drift[] {
+    return this.units.flatMap(({ drifts }) => drifts);
+  }
+
   /** Slots that hold something that belongs to no known instance: it was there before this agent. */
   get unclaimed(): SlotRef[] {
     return this.units.flatMap(({ board, slots }) =>
@@ -102,7 +106,9 @@ export class BoardDriver implements NfDriver {
   }
 
   async getInstanceState(instanceId: string, limit: number): Promise<Record<string, unknown>> {
-    return { ...(await this.session(instanceId).state(limit)), slot: this.slotOf(instanceId)!.observed() };
+    const state = await this.session(instanceId).state(limit);
+    const slot = this.slotOf(instanceId)!;
+    return { ...state, events_lost: slot.eventsLost, slot: slot.observed() };
   }
 
   async exportState(instanceId: string): Promise<Record<string, unknown>> {
@@ -115,7 +121,7 @@ export class BoardDriver implements NfDriver {
 
   /** Boards are read often and change rarely. */
   private changed(): void {
-    const now = JSON.stringify([...this.observe(), this.observed]);
+    const now = JSON.stringify([...this.observe(), this.observed, this.drifts]);
     if (now === this.told) return;
     this.told = now;
     this.onChange();

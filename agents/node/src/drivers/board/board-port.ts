@@ -41,6 +41,7 @@ export interface SlotCounters {
   frames_out: number;
   bytes_in: number;
   bytes_out: number;
+  /** By the slot's policy, and by its ports. */
   dropped: number;
   bypassed: number;
   /** Frames waiting for the slot to accept them. */

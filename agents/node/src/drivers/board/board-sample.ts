@@ -1,26 +1,22 @@
 import type { BoardSample } from '@orrery/contract';
 import type { BoardStatus } from './board-port.js';
+import type { SlotTotals } from './slot-totals.js';
 
 /** Figures of a board for the console; CPU use of the emulation is averaged over the interval between the readings. */
-export function sampleOf(board: string, before: BoardStatus | null, now: BoardStatus): BoardSample {
+export function sampleOf(board: string, before: BoardStatus | null, now: BoardStatus, totals: SlotTotals): BoardSample {
   return {
     board,
     cycles: now.cycles,
     slowdown: now.slowdown,
     cpu_share: shareOf(before, now),
-    slots: now.slots.map(({ slot, counters }) => ({
-      slot,
-      frames_in: counters.frames_in,
-      frames_out: counters.frames_out,
-      bytes_in: counters.bytes_in,
-      bytes_out: counters.bytes_out,
-      lost: counters.dropped,
-      bypassed: counters.bypassed,
-    })),
+    slots: now.slots.map(({ slot }) => {
+      const { dropped: lost, ...counters } = totals.of(slot);
+      return { slot, ...counters, lost };
+    }),
   };
 }
 
-/** Figures of an unreachable board: the last known ones, plus what its slots lost since. */
+/** Figures of a board without power: the last known ones, plus what its slots lost since. */
 export function absentSample(last: BoardSample, lost: readonly number[]): BoardSample {
   const slots = last.slots.map((slot) => ({ ...slot, lost: slot.lost + (lost[slot.slot] ?? 0) }));
   return { ...last, slowdown: null, cpu_share: null, slots };

@@ -1,6 +1,7 @@
 import type { BoardDescription, BoardSample, LoadResult, ObservedBoard } from '@orrery/contract';
 import type { Emit } from '../../link/agent-event.js';
 import { backoffMs } from '../../platform/backoff.js';
+import type { Drift } from '../nf-driver.js';
 import type { BoardConfig } from './board-config.js';
 import {
   BoardError,
@@ -15,11 +16,14 @@ import { chooseImage } from './images.js';
 import type { Netdevs } from './netdevs.js';
 import { PowerLoss } from './power-loss.js';
 import { type BoardEmit, Slot, type SlotHost, type SlotTarget } from './slot.js';
+import { SlotTotals } from './slot-totals.js';
 
-const RECONNECT = { first_ms: 250, most_ms: 10_000 };
+const RECONNECT = { first_ms: 250, most_ms: 2000 };
 const POLL_MS = 200;
 /** Sessions do their housekeeping once per this many polls. */
 const POLLS_A_TICK = 25;
+/** A reading that is older says nothing about now. */
+const STALE_MS = 1000;
 /** fpga_manager states of a device that runs nothing; its other states except `operating` describe the latest load. */
 const OUT_OF_OPERATION = new Set(['power off', 'power up', 'reset']);
 
@@ -33,8 +37,11 @@ export class BoardUnit implements SlotHost {
   private before: BoardStatus | null = null;
   private lastLoad: LoadResult | null = null;
   private readonly powerLoss: PowerLoss;
-  /** The last reading before the board was lost. */
-  private away: { sample: BoardSample; read_ms: number } | null = null;
+  private readonly totals = new SlotTotals();
+  /** The latest reading; times are monotonic. */
+  private last: { sample: BoardSample; read_ms: number } | null = null;
+  /** Nobody listens on its sockets: whatever it is sent is lost. */
+  private powerless = false;
   private absence: string | null = 'not connected yet';
   private attempts = 0;
   private timer: NodeJS.Timeout | null = null;
@@ -50,6 +57,7 @@ export class BoardUnit implements SlotHost {
     netdevs: () => Netdevs,
     readonly tell: Emit,
     private readonly onChange: () => void,
+    private readonly now_ms: () => number = () => performance.now(),
   ) {
     this.powerLoss = new PowerLoss(config.slots, netdevs);
     this.slots = config.slots.map((ends, slot) => new Slot(slot, { near: ends.near, far: ends.far }, this));
@@ -108,9 +116,17 @@ export class BoardUnit implements SlotHost {
     return { ...seen, state: 'operating', detail: null };
   }
 
+  /** Null while there is no reading of now: frames that a board does not answer for may be waiting in it. */
   get sample(): BoardSample | null {
-    if (this.status) return sampleOf(this.config.id, this.before, this.status);
-    return this.away && absentSample(this.away.sample, this.powerLoss.lost);
+    if (!this.last) return null;
+    if (this.powerless) return absentSample(this.last.sample, this.powerLoss.lost);
+    return this.online && this.now_ms() - this.last.read_ms < STALE_MS ? this.last.sample : null;
+  }
+
+  get drifts(): Drift[] {
+    return this.slots.flatMap(({ slot, drift }) =>
+      drift === null ? [] : [{ part: `${this.board} slot ${slot}`, difference: drift, blocked: null }],
+    );
   }
 
   changed(): void {
@@ -147,13 +163,34 @@ export class BoardUnit implements SlotHost {
       );
     this.loading++;
     this.onChange();
+    const begun_ms = this.now_ms();
+    let bytes = 0;
     try {
       // A full load takes the links down: no frame waits or passes.
       const order =
         kind === 'full' ? { slot: null, kind, policy: 'drop' as const, image } : { slot, kind, policy, image };
-      const result = await this.port.load(order, onProgress);
+      const result = await this.port.load(order, (load) => {
+        bytes = load.bytes;
+        onProgress(load);
+      });
       this.lastLoad = result;
       return result;
+    } catch (error) {
+      if (error instanceof BoardError && error.kind === 'lost')
+        this.lastLoad = {
+          slot: kind === 'full' ? null : slot,
+          module: adapter.nf,
+          kind,
+          policy,
+          error: `the board was lost during the load: ${error.message}`,
+          modelled_s: 0,
+          measured_s: (this.now_ms() - begun_ms) / 1000,
+          bytes,
+          held: 0,
+          lost: 0,
+          bypassed: 0,
+        };
+      throw error;
     } finally {
       this.loading--;
       // A full load, refused or not, took every slot down.
@@ -180,11 +217,12 @@ export class BoardUnit implements SlotHost {
       this.device = device;
     } catch (error) {
       this.port.close();
-      this.absence = absenceOf(error as NodeJS.ErrnoException);
+      this.powerless = hasNoPower(error as NodeJS.ErrnoException);
+      this.absence = this.powerless ? NO_POWER : (error as Error).message;
       return this.again();
     }
-    if (this.attempts > 0) this.tellBack(this.status);
-    this.remember(this.status);
+    this.powerless = false;
+    this.comeBack(this.status);
     this.connected = true;
     this.absence = null;
     this.attempts = 0;
@@ -204,16 +242,24 @@ export class BoardUnit implements SlotHost {
     this.again();
   }
 
-  private tellBack(status: BoardStatus): void {
-    const counted = status.slots.map(({ slot, counters }) => (this.powerLoss.lost[slot] ?? 0) - counters.dropped);
-    const lost = this.away && lostPower(this.away.read_ms, status) ? sum(counted.map((n) => Math.max(0, n))) : 0;
-    const also = lost > 0 ? `; ${lost} frames were lost with its power` : '';
+  private comeBack(status: BoardStatus): void {
+    const { slots } = status;
+    const droppedBefore = sum(slots.map(({ slot }) => this.totals.of(slot).dropped));
+    const restarted = this.last !== null && lostPower(this.now_ms() - this.last.read_ms, status);
+    if (restarted) this.totals.restart(slots, this.powerLoss.lost);
+    const known = this.last !== null;
+    this.remember(status);
+    if (this.attempts === 0) return;
+    const lost = known ? sum(slots.map(({ slot }) => this.totals.of(slot).dropped)) - droppedBefore : 0;
+    const how = restarted ? 'with its power' : 'while it did not answer';
+    const also = lost > 0 ? `; ${lost} frames were lost ${how}` : '';
     this.emit('board.back', `Board ${this.board} is connected${also}`, { board: this.board, lost });
   }
 
   private remember(status: BoardStatus): void {
     this.powerLoss.mark(status);
-    this.away = { sample: sampleOf(this.board, null, status), read_ms: Date.now() };
+    this.totals.read(status.slots);
+    this.last = { sample: sampleOf(this.board, this.before, status, this.totals), read_ms: this.now_ms() };
   }
 
   private again(): void {
@@ -260,7 +306,7 @@ export class BoardUnit implements SlotHost {
     this.remember(status);
     if (this.lastLoad && status.interrupted) this.lastLoad = { ...this.lastLoad, ...status.interrupted };
     for (const found of status.slots) this.slots[found.slot]?.observe(found);
-    for (const slot of this.slots) await slot.sampleDrops();
+    for (const slot of this.slots) await slot.sampleCounters();
     if (++this.polls % POLLS_A_TICK === 0) for (const { running } of this.slots) await running?.tick?.();
     this.onChange();
   }
@@ -268,9 +314,9 @@ export class BoardUnit implements SlotHost {
 
 const sum = (all: readonly number[]) => all.reduce((one, other) => one + other, 0);
 
-/** Whether it was powered on after that time; assumed if the board cannot tell. */
-function lostPower(since_ms: number, { cpu }: BoardStatus): boolean {
-  return !cpu || Date.now() - 1000 * cpu.wall_s > since_ms;
+/** Whether it was powered on within the last so many milliseconds; assumed if the board cannot tell. */
+function lostPower(within_ms: number, { cpu }: BoardStatus): boolean {
+  return !cpu || 1000 * cpu.wall_s < within_ms;
 }
 
 function among(kind: string, others: ReadonlyMap<number, string>): string {
@@ -279,8 +325,8 @@ function among(kind: string, others: ReadonlyMap<number, string>): string {
 }
 
 /** For readers who do not know the path of the board's socket. */
-function absenceOf({ code, message }: NodeJS.ErrnoException): string {
-  return /ECONNREFUSED|ENOENT/.test(code ?? message)
-    ? 'it does not answer: it has no power, or its process ended'
-    : message;
+const NO_POWER = 'it does not answer: it has no power, or its process ended';
+
+function hasNoPower({ code, message }: NodeJS.ErrnoException): boolean {
+  return /ECONNREFUSED|ENOENT/.test(code ?? message);
 }

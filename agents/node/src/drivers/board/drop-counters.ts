@@ -6,6 +6,10 @@ import { WrappingCounters } from './wrapping-counters.js';
 
 const { DROPS, OVERSIZE } = COMMON_REGISTERS;
 
+export interface RegisterReader {
+  readonly port: Pick<BoardPort, 'readRegisters'>;
+}
+
 /** Drops of an instance by its module's reasons, accumulated over reloads. */
 export class DropCounters {
   private readonly counters = new WrappingCounters();
@@ -13,7 +17,7 @@ export class DropCounters {
 
   constructor(
     private readonly slot: number,
-    private readonly host: { readonly port: BoardPort },
+    private readonly host: RegisterReader,
   ) {}
 
   get byReason(): Record<string, number> {

@@ -215,7 +215,7 @@ export const BOARD_MODULES = {
   nf_sqli_detector: {
     title: 'SQL injection detector',
     id: 0x53514c31,
-    version: '1.0.0',
+    version: '1.1.0',
     drops: ['attack'],
     entry: [],
     events: {
@@ -233,13 +233,14 @@ export const BOARD_MODULES = {
     registers: {
       OPTIONS: { address: 0x080, fields: { DROP: { shift: 0, width: 1 } } },
       PORT: { address: 0x090, count: 4, stride: 4 },
+      ATTACKS: { address: 0x0a0 },
       PATTERN_PACKETS: { address: 0x100, count: 32, stride: 4 },
     },
   },
   nf_stateful_firewall: {
     title: 'Stateful firewall',
     id: 0x53465731,
-    version: '1.0.0',
+    version: '1.1.0',
     drops: ['denied', 'no-state', 'malformed', 'table-full'],
     entry: [
       'source address',
@@ -255,6 +256,9 @@ export const BOARD_MODULES = {
     registers: {
       DEFAULT_ACTION: { address: 0x080, fields: { ALLOW: { shift: 0, width: 1 } } },
       IDLE_TIMEOUT_S: { address: 0x084 },
+      TRANSITORY_TIMEOUT_S: { address: 0x088 },
+      EVICTIONS: { address: 0x08c },
+      HASH_KEY: { address: 0x0a0, count: 4, stride: 4 },
       STATE_TABLE: {
         address: 0x0c0,
         count: 16,

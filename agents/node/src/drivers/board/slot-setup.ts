@@ -32,11 +32,11 @@ export async function clear(port: BoardPort, slot: number): Promise<void> {
 
 /** After a reset the module clears its tables; writes to them in the meantime are lost. */
 export async function awaitCleared(port: BoardPort, slot: number): Promise<void> {
-  const deadline = Date.now() + CLEAR_LIMIT_MS;
+  const deadline = performance.now() + CLEAR_LIMIT_MS;
   for (;;) {
     const [status] = await port.readRegisters(slot, [STATUS.address]);
     if (field(STATUS.fields.CLEARING, status!) === 0) return;
-    if (Date.now() > deadline) throw new BoardError(`slot ${slot} did not finish clearing its tables`, 'failed');
+    if (performance.now() > deadline) throw new BoardError(`slot ${slot} did not finish clearing its tables`, 'failed');
     await sleep(5);
   }
 }

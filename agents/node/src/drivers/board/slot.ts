@@ -5,6 +5,7 @@ import type { BoardInstance, EngineEnds } from '../nf-driver.js';
 import { AlertLimiter } from './alerts.js';
 import { BoardError, type BoardPort, type RegisterWrite, type SlotLoad, type SlotStatus } from './board-port.js';
 import { DropCounters } from './drop-counters.js';
+import { EventLosses } from './event-losses.js';
 import { ConfigRefusal, type ModuleAdapter, type ModuleSession, type SlotAccess } from './modules/module-adapter.js';
 import type { Netdevs } from './netdevs.js';
 import { awaitCleared, clear, enable, metadataWrites, verifyModule } from './slot-setup.js';
@@ -47,6 +48,7 @@ export class Slot {
   private goal: Goal = { kind: 'leave' };
   private reached = false;
   private wasUp = false;
+  private left: string | null = null;
   private failure: { message: string; permanent: boolean } | null = null;
   private progress: SlotLoad | null = null;
   private status: SlotStatus | null = null;
@@ -64,6 +66,7 @@ export class Slot {
   private attempts = 0;
   private timer: NodeJS.Timeout | null = null;
   private drops: DropCounters;
+  private losses: EventLosses;
 
   constructor(
     readonly slot: number,
@@ -71,6 +74,12 @@ export class Slot {
     private readonly host: SlotHost,
   ) {
     this.drops = new DropCounters(slot, host);
+    this.losses = this.noLosses();
+  }
+
+  /** How it differs from what was set up, because somebody else changed it; null: not. */
+  get drift(): string | null {
+    return this.left;
   }
 
   get target(): SlotTarget | null {
@@ -88,6 +97,7 @@ export class Slot {
       this.wasUp = false;
       this.endSession();
       this.drops = new DropCounters(this.slot, this.host);
+      this.losses = this.noLosses();
     }
     this.pursue({ kind: 'run', target });
   }
@@ -105,6 +115,7 @@ export class Slot {
   /** The board is unreachable; its content is read again when it comes back. */
   lost(): void {
     this.status = null;
+    this.left = null;
     this.progress = null;
     this.endSession();
     this.tellEarly(null);
@@ -125,7 +136,11 @@ export class Slot {
     const { target } = this;
     if (!this.reached || this.working || !target) return;
     if (status.state === 'active' && status.module === target.adapter.nf) return;
-    if (status.state !== before && status.state === 'faulty')
+    if (status.state !== 'faulty') {
+      this.restore(status, target);
+      return;
+    }
+    if (status.state !== before)
       this.host.emit('slot.faulty', `Slot ${this.slot}: ${status.error ?? 'the module does not answer'}`, {
         board: this.host.board,
         slot: this.slot,
@@ -133,8 +148,24 @@ export class Slot {
     this.fail(new BoardError(status.error ?? `the slot is ${status.state}`, 'failed'));
   }
 
-  async sampleDrops(): Promise<void> {
-    if (this.session && this.target) await this.drops.read(this.target.adapter.nf);
+  /** A slot that somebody else emptied, stopped or loaded is set up again at once. */
+  private restore({ state, module }: SlotStatus, { adapter }: SlotTarget): void {
+    const holds = module === adapter.nf ? `it is ${state}` : `it holds ${module ?? 'nothing'} instead of ${adapter.nf}`;
+    this.left = module === adapter.nf || module === null ? holds : `${holds}; the flows of ${adapter.nf} are lost`;
+    this.reached = false;
+    this.begin();
+    this.host.changed();
+  }
+
+  async sampleCounters(): Promise<void> {
+    if (!this.session || !this.target) return;
+    await this.drops.read(this.target.adapter.nf);
+    await this.losses.read();
+  }
+
+  /** Events of the instance's module that never arrived. */
+  get eventsLost(): number {
+    return this.losses.total;
   }
 
   dropsOf(): Record<string, number> {
@@ -169,6 +200,7 @@ export class Slot {
       module: status?.module ?? null,
       instance_id: this.target?.instance.id ?? null,
       load: progress ?? status?.load ?? null,
+      reloads: this.wasUp && progress !== null,
       detail: this.failure?.message ?? status?.error ?? null,
     };
   }
@@ -183,6 +215,7 @@ export class Slot {
 
   private pursue(goal: Goal): void {
     this.goal = goal;
+    this.left = null;
     this.reached = false;
     this.failure = null;
     this.attempts = 0;
@@ -219,6 +252,7 @@ export class Slot {
   private done(): void {
     if (!this.host.online || this.dirty) return;
     this.reached = true;
+    this.left = null;
     this.attempts = 0;
     if (this.target) this.wasUp = true;
   }
@@ -251,7 +285,7 @@ export class Slot {
     const inherits = this.owner === null || this.owner === instance.id;
     if (running && !inherits) {
       await clear(port, this.slot);
-      this.drops.restart();
+      this.restartCounters();
     }
     await awaitCleared(port, this.slot);
     this.owner = instance.id;
@@ -267,7 +301,7 @@ export class Slot {
     const needed = async () => wanted() && !holds(await this.look(), target);
     const result = await host.load(slot, target, (load) => this.loading(load), needed);
     this.progress = null;
-    this.drops.restart();
+    this.restartCounters();
     if (!result) return;
     if (result.error !== null) throw new BoardError(result.error, 'refused');
     host.emit('slot.loaded', `Slot ${slot} holds ${target.adapter.nf} after ${result.measured_s.toFixed(2)} s`, {
@@ -293,17 +327,24 @@ export class Slot {
 
   /** Null: the events belong to an instance that is gone. */
   private tellEarly(session: ModuleSession | null): void {
-    const { slot, early, earlyLost: count } = this;
+    const { early, earlyLost: count } = this;
     this.early = [];
     this.earlyLost = 0;
     if (!session) return;
     for (const words of early) session.event(words);
-    if (count > 0)
-      this.host.emit('board.events-lost', `${count} events of slot ${slot} were lost`, {
-        board: this.host.board,
-        slot,
-        count,
-      });
+    if (count > 0) this.losses.add(count);
+  }
+
+  private restartCounters(): void {
+    this.drops.restart();
+    this.losses.restart();
+  }
+
+  private noLosses(): EventLosses {
+    const { slot, host } = this;
+    return new EventLosses(slot, host, (count) =>
+      host.emit('board.events-lost', `${count} events of slot ${slot} were lost`, { board: host.board, slot, count }),
+    );
   }
 
   private access(instance_id: string): SlotAccess {

@@ -113,7 +113,7 @@ const deploy = { deploy: [nat], configure: [], destruct: [], wiring: null };
 const away = { ...deploy, deploy: [], destruct: ['p.nat.0'] };
 const isThere = (driver: ContainerDriver) => until('it is there', () => driver.offer.available);
 const isSwept = (docker: FakeDocker) => until('no stray is left', () => docker.count(/^DELETE .*\/stray/) === 1);
-const seen = (driver: ContainerDriver, id = 'p.nat.0') => driver.observe().get(id);
+const seen = (driver: ContainerDriver, id = 'p.nat.0') => driver.instances.observe().get(id);
 
 it('offers containers once Docker responds until it has been unreachable for a while, and says why', async () => {
   const { driver, docker, log, changes } = await setUp({ listens: false });
@@ -157,7 +157,7 @@ it('waits for an unreachable Docker to start instances, and removes them without
   expect(seen(driver)?.detail).toContain('Docker does not answer: connect ENOENT');
   await expect(driver.getInstanceState('p.nat.0', 1)).rejects.toThrow('p.nat.0 does not run: Docker does not answer');
   await driver.realize(away);
-  await until('it is gone', () => driver.observe().size === 0);
+  await until('it is gone', () => driver.instances.observe().size === 0);
 });
 
 it('offers no containers of a Docker whose processes it cannot reach', async () => {

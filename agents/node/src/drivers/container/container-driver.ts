@@ -2,11 +2,12 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { InstanceSpec } from '@orrery/contract';
 import type { Emit } from '../../link/agent-event.js';
+import { HEARTBEAT, type HeartbeatTiming } from '../../platform/heartbeat.js';
 import { log } from '../../platform/log.js';
 import { recordOf } from '../hosted-instance.js';
 import { HostedInstances } from '../hosted-instances.js';
 import { containerDigest } from '../instance-digest.js';
-import { type Change, DriverError, type HostedDriver, type HostedView } from '../nf-driver.js';
+import { type Change, DriverError, type HostedDriver } from '../nf-driver.js';
 import { INSTANCE_LABEL } from './container-config.js';
 import type { ContainerInstance } from './container-instance.js';
 import { ContainerRunner } from './container-runner.js';
@@ -26,6 +27,7 @@ interface ContainerOptions {
   absence_ms?: number;
   /** Interval between attempts to remove or list what Docker refused to. */
   sweep_pause_ms?: number;
+  heartbeat?: HeartbeatTiming;
 }
 
 type Instance = HostedInstances<ContainerInstance>['all'][number];
@@ -47,7 +49,7 @@ export class ContainerDriver implements HostedDriver {
   private readonly docker: DockerClient;
   private readonly host: DockerHost;
   private readonly runner: ContainerRunner;
-  private readonly instances: HostedInstances<ContainerInstance>;
+  readonly instances: HostedInstances<ContainerInstance>;
   /** Containers without an instance that Docker did not remove. */
   private readonly left = new Set<string>();
   private sweepTimer: NodeJS.Timeout | null = null;
@@ -58,7 +60,7 @@ export class ContainerDriver implements HostedDriver {
     private readonly emit: Emit,
     private readonly onChange: () => void,
   ) {
-    const { node, run_dir, docker, nf_image, absence_ms } = options;
+    const { node, run_dir, docker, nf_image, absence_ms, heartbeat = HEARTBEAT } = options;
     this.docker = new DockerClient(docker);
     const listener = {
       up: () => this.up(),
@@ -68,7 +70,7 @@ export class ContainerDriver implements HostedDriver {
     };
     this.host = new DockerHost(this.docker, new NfImage(nf_image), node, listener, absence_ms);
     const folder = join(run_dir, NFS_FOLDER);
-    this.runner = new ContainerRunner(this.host, node, folder, (name, error) => this.onLeft(name, error));
+    this.runner = new ContainerRunner(this.host, node, folder, heartbeat, (name, error) => this.onLeft(name, error));
     this.instances = new HostedInstances(this.runner, folder, emit, onChange);
   }
 
@@ -93,10 +95,6 @@ export class ContainerDriver implements HostedDriver {
   async start(): Promise<void> {
     await this.instances.adopt();
     void this.host.connect();
-  }
-
-  observe(): ReadonlyMap<string, HostedView> {
-    return this.instances.observe();
   }
 
   digest(instance: InstanceSpec): string {

@@ -1,4 +1,6 @@
-import type { End, RunningInstance } from '../hosted-instance.js';
+import { Heartbeat, type HeartbeatTiming } from '../../platform/heartbeat.js';
+import { HeartbeatSocket } from '../heartbeat-socket.js';
+import type { End, RunningInstance, SilenceListener } from '../hosted-instance.js';
 import type { EngineEnds } from '../nf-driver.js';
 import type { DropTotal } from './drop-total.js';
 import type { NfClient, NfStats } from './nf-client.js';
@@ -10,8 +12,9 @@ export class ContainerInstance implements RunningInstance {
   private over = false;
   private before: NfStats | null = null;
   private reads: Promise<void> | null = null;
-  /** Fraction of one core over the interval between the last two readings. */
-  cpu_share = 0;
+  private share = 0;
+  private heartbeat: Heartbeat | null = null;
+  private beats: HeartbeatSocket | null = null;
 
   constructor(
     readonly ends: EngineEnds,
@@ -21,10 +24,24 @@ export class ContainerInstance implements RunningInstance {
     public held: boolean,
     /** Drops of the instance over all runs of its NF. */
     private readonly total: DropTotal,
+    private readonly heartbeatOf: { control: string; timing: HeartbeatTiming },
   ) {
     this.ended = new Promise((resolve) => {
       this.resolveEnded = resolve;
     });
+  }
+
+  /** Fraction of one core over the interval between the last two readings; 0 while it does not answer. */
+  get cpu_share(): number {
+    return this.heartbeat?.isSilent ? 0 : this.share;
+  }
+
+  watch(listener: SilenceListener): void {
+    const { control, timing } = this.heartbeatOf;
+    this.beats = new HeartbeatSocket(control);
+    const dead = () =>
+      this.end({ how: `it did not answer for ${timing.dead_ms / 1000} s and is replaced; its state is lost` });
+    this.heartbeat = new Heartbeat(this.beats.beat, { ...listener, dead }, timing);
   }
 
   get alive(): boolean {
@@ -44,6 +61,8 @@ export class ContainerInstance implements RunningInstance {
 
   release(): void {
     this.over = true;
+    this.heartbeat?.stop();
+    this.beats?.close();
     this.control.close();
   }
 
@@ -62,6 +81,6 @@ export class ContainerInstance implements RunningInstance {
     this.before = now;
     this.total.take(now);
     const same = before !== null && before.epoch === now.epoch && now.t_ns > before.t_ns;
-    this.cpu_share = same ? Math.max(0, now.cpu_ns - before.cpu_ns) / (now.t_ns - before.t_ns) : 0;
+    this.share = same ? Math.max(0, now.cpu_ns - before.cpu_ns) / (now.t_ns - before.t_ns) : 0;
   }
 }

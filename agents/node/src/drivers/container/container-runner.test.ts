@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { HEARTBEAT } from '../../platform/heartbeat.js';
 import { ContainerRunner } from './container-runner.js';
 import type { DockerHost } from './docker-host.js';
 
@@ -10,6 +11,6 @@ it.each([
   [{ out_of_memory: true }, 'the container ended: it took more than 512 MiB of memory: last words', false],
 ])('reports how a container ended: %j', async (over, how, permanent) => {
   const host = { docker: { logs: async () => ['last words'] } } as unknown as DockerHost;
-  const runner = new ContainerRunner(host, 'n1', '/nowhere', () => undefined);
+  const runner = new ContainerRunner(host, 'n1', '/nowhere', HEARTBEAT, () => undefined);
   expect(await runner.diagnose({ ...ended, ...over })).toEqual({ how, permanent });
 });

@@ -1,5 +1,7 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { HeartbeatTiming } from '../../platform/heartbeat.js';
+import { monotonicMs } from '../../platform/monotonic.js';
 import { Refusal, Unreachable } from '../control-client.js';
 import type { InstanceRecord, Runner } from '../hosted-instance.js';
 import { DriverError, unknownNf } from '../nf-driver.js';
@@ -29,6 +31,7 @@ export class ContainerRunner implements Runner<ContainerInstance> {
     private readonly host: DockerHost,
     private readonly node: string,
     private readonly folder: string,
+    private readonly heartbeat: HeartbeatTiming,
     /** Called with a container that no longer has an instance and could not be removed. */
     private readonly onLeft: (container: string, error: Error) => void,
   ) {}
@@ -80,6 +83,17 @@ export class ContainerRunner implements Runner<ContainerInstance> {
     const total = known ?? new DropTotal(join(this.folder, stemOf(instanceId), DROPS_FILE));
     this.totals.set(instanceId, total);
     return total;
+  }
+
+  interfaces(instanceId: string): readonly string[] {
+    const { near, far } = vethLinks(instanceId);
+    return [near.engine, far.engine];
+  }
+
+  async relink(instanceId: string): Promise<void> {
+    const holder = await this.host.docker.inspect(this.holderOf(instanceId));
+    if (!holder?.running) throw new DriverError('the holder of its network namespace does not run', instanceId);
+    await raiseLinksInto(vethLinks(instanceId), await ownPid(holder));
   }
 
   linked(instanceId: string): Promise<boolean> {
@@ -144,14 +158,14 @@ export class ContainerRunner implements Runner<ContainerInstance> {
   }
 
   private async awaitAnswer(instanceId: string, container: string): Promise<ContainerInstance> {
-    const deadline = Date.now() + START_LIMIT_MS;
+    const deadline = monotonicMs() + START_LIMIT_MS;
     for (;;) {
       try {
         return await this.meet(instanceId, container);
       } catch (error) {
         const found = await this.host.docker.inspect(container);
         if (!found?.running) throw await this.startFailure(found);
-        if (Date.now() > deadline)
+        if (monotonicMs() > deadline)
           throw new DriverError(`the NF was not ready after ${START_LIMIT_MS} ms: ${(error as Error).message}`);
         await sleep(20);
       }
@@ -173,7 +187,10 @@ export class ContainerRunner implements Runner<ContainerInstance> {
       (error) => instance && void this.onUnreachable(instanceId, instance, error),
     );
     const ends = { near: near.engine, far: far.engine };
-    const met = new ContainerInstance(ends, control, container, true, this.totalOf(instanceId));
+    const met = new ContainerInstance(ends, control, container, true, this.totalOf(instanceId), {
+      control: controlSocket(this.folder, instanceId),
+      timing: this.heartbeat,
+    });
     // Before its figures are read.
     await met.sample().catch((error) => {
       met.release();

@@ -4,7 +4,7 @@ import type { InstanceRecord } from '../hosted-instance.js';
 
 const Stats = z.looseObject({
   epoch: z.string(),
-  t_ns: z.int(),
+  t_ns: z.number().min(0),
   cpu_ns: z.int(),
   drops: z.record(z.string(), z.int()),
 });
@@ -12,7 +12,8 @@ export type NfStats = z.infer<typeof Stats>;
 
 const Description = z.looseObject({ nf: z.string() });
 
-const STATS_LIMIT_MS = 3000;
+/** An NF that is merely stopped is given up by its heartbeat first. */
+const STATS_LIMIT_MS = 6000;
 const LIMIT_MS = 10_000;
 /** Patterns may need compiling, as when a graph is applied to an engine; a start takes as long. */
 export const CONFIGURE_LIMIT_MS = 20_000;

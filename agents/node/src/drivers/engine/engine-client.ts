@@ -1,19 +1,25 @@
 import { EngineDescription, type EngineGraph, type EngineRequest, EngineStats } from '@orrery/contract';
+import { z } from 'zod';
 import { ControlClient } from '../control-client.js';
 
 type Method = EngineRequest['method'];
 type Params<M extends Method> = Extract<EngineRequest, { method: M }>['params'];
 
-/** A new graph may start ports and compile patterns; everything else takes microseconds. */
+/**
+ * A new graph may start ports and compile patterns; everything else takes microseconds. An engine that is merely
+ * stopped is given up by its heartbeat first.
+ */
 const LIMIT_MS: Record<Method, number> = {
-  describe: 3000,
-  stats: 3000,
+  describe: 5000,
+  stats: 5000,
   apply: 20_000,
   get_state: 5000,
   export_state: 10_000,
   import_state: 10_000,
   shutdown: 3000,
 };
+
+const Applied = z.object({ graph_digest: z.string() });
 
 /** One connection to an engine. */
 export class EngineClient {
@@ -37,8 +43,9 @@ export class EngineClient {
     return EngineStats.parse(await this.request('stats', {}));
   }
 
-  async apply(graph: EngineGraph): Promise<void> {
-    await this.request('apply', graph);
+  /** Resolves with the digest by which `stats` names the graph. */
+  async apply(graph: EngineGraph): Promise<string> {
+    return Applied.parse(await this.request('apply', graph)).graph_digest;
   }
 
   async getState(module: string, limit: number): Promise<Record<string, unknown>> {

@@ -37,11 +37,7 @@ describe('EngineDriver', () => {
     const what = wiring();
     await apply(driver, what);
     expect(driver.view.applied).toBe(what.digest);
-    expect([...driver.observe()].map(([id, { state }]) => [id, state])).toEqual([
-      ['lin.fw.0', 'running'],
-      ['lin.nat.0', 'running'],
-      ['lin.mon.0', 'running'],
-    ]);
+    expect([...driver.view.instances.keys()]).toEqual(['lin.fw.0', 'lin.nat.0', 'lin.mon.0']);
     expect((await driver.stats())?.generation).toBe(1);
     expect(await driver.getInstanceState('lin.fw.0', 5)).toEqual({ module: 'lin.fw.0', limit: 5 });
     expect(await driver.exportState('lin.fw.0')).toEqual({ flows_of: 'lin.fw.0' });
@@ -90,12 +86,12 @@ describe('EngineDriver', () => {
     expect(changes()).toBeGreaterThan(before);
     expect(driver.view).toMatchObject({ status: 'failed', pid: null, applied: null });
     expect(log.events.at(-1)?.message).toContain('SIGKILL');
-    expect(driver.view.start_not_before_ms).toBeLessThanOrEqual(Date.now());
+    expect(driver.view.start_not_before_ms).toBeLessThanOrEqual(performance.now());
     await driver.start();
     await expect(apply(driver, withFault('die'))).rejects.toThrow('engine');
     await until('the second end is noticed', () => driver.view.pid === null);
     expect(driver.view.error).toContain('exit code 3');
-    expect(driver.view.start_not_before_ms).toBeGreaterThan(Date.now());
+    expect(driver.view.start_not_before_ms).toBeGreaterThan(performance.now());
   });
 
   it('kills an unresponsive engine on close', async () => {
@@ -108,11 +104,11 @@ describe('EngineDriver', () => {
     expect(log.names()).toEqual(['engine.started']);
   });
 
-  it('detects a hung engine when it reads counters, and replaces it', async () => {
+  it('replaces an engine that gives signs of life but no counters', async () => {
     const { driver, log } = setUp();
     await driver.start();
-    process.kill(driver.view.pid!, 'SIGSTOP');
-    await expect(driver.stats()).rejects.toThrow('did not answer `stats` within 3000 ms');
+    await expect(apply(driver, withFault('hang'))).resolves.toBeUndefined();
+    await expect(driver.stats()).rejects.toThrow('did not answer `stats` within 5000 ms');
     await until('it is ended', () => log.names().includes('engine.ended'));
     expect(log.names()).toEqual(['engine.started', 'engine.unresponsive', 'engine.ended']);
     await driver.start();

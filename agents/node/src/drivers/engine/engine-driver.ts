@@ -9,9 +9,12 @@ import type { Emit } from '../../link/agent-event.js';
 import { backoffMs } from '../../platform/backoff.js';
 import { DetachedProcess } from '../../platform/detached-process.js';
 import { writeDurably } from '../../platform/durable-file.js';
+import { HEARTBEAT, Heartbeat } from '../../platform/heartbeat.js';
+import { monotonicMs } from '../../platform/monotonic.js';
 import { identify } from '../../platform/process-identity.js';
 import { Refusal } from '../control-client.js';
-import { type Change, DriverError, type NfDriver, type RuntimeInstance, type Wiring } from '../nf-driver.js';
+import { HeartbeatSocket } from '../heartbeat-socket.js';
+import { type Change, type Drift, DriverError, type NfDriver, type Wiring } from '../nf-driver.js';
 import { COMPILED_ABILITIES } from './compile.js';
 import { EngineClient } from './engine-client.js';
 
@@ -24,7 +27,8 @@ export interface EngineOptions {
   node: string;
 }
 
-export type EngineStatus = 'stopped' | 'starting' | 'running' | 'failed';
+/** `unresponsive`: its process is there but gives no sign of life. */
+export type EngineStatus = 'stopped' | 'starting' | 'running' | 'unresponsive' | 'failed';
 
 export interface EngineView {
   status: EngineStatus;
@@ -59,6 +63,12 @@ export class EngineDriver implements NfDriver {
   private process: DetachedProcess | null = null;
   private client: EngineClient | null = null;
   private applied: Wiring | null = null;
+  /** By which the engine names the graph that was applied. */
+  private appliedDigest = '';
+  private heartbeat: { stop(): void } | null = null;
+  /** Why it was killed, for the report of its end. */
+  private verdict: string | null = null;
+  private readonly differences: Drift[] = [];
   private crashes = 0;
   private startNotBefore = 0;
   private error: string | null = null;
@@ -76,6 +86,7 @@ export class EngineDriver implements NfDriver {
     private readonly options: EngineOptions,
     private readonly emit: Emit,
     private readonly onChange: () => void,
+    private readonly heartbeatTiming = HEARTBEAT,
   ) {}
 
   get view(): EngineView {
@@ -108,12 +119,6 @@ export class EngineDriver implements NfDriver {
   /** Counters when this agent connected to the engine: the first interval starts there. */
   get baseline(): EngineStats | null {
     return this.first;
-  }
-
-  observe(): ReadonlyMap<string, RuntimeInstance> {
-    const state = this.status === 'running' ? 'running' : this.status === 'failed' ? 'failed' : 'starting';
-    const detail = state === 'failed' ? this.error : null;
-    return new Map([...(this.applied?.instances ?? [])].map(([id, digest]) => [id, { digest, state, detail }]));
   }
 
   /** What can run here beside NFs: what the engine declares and this agent can build. */
@@ -183,13 +188,13 @@ export class EngineDriver implements NfDriver {
       if (await this.adopt()) return;
       this.set('starting', null);
       rmSync(this.socketPath, { force: true });
-      const begin = Date.now();
+      const begin = monotonicMs();
       const { path: command, memory, workers } = this.options;
       const args = ['--socket', this.socketPath, '--memory', memory, '--workers', String(workers)];
       const process = await DetachedProcess.start({ command, args, ...this.files });
       this.attach(process);
       await this.connect(process, START_LIMIT_MS);
-      const ms = Date.now() - begin;
+      const ms = Math.round(monotonicMs() - begin);
       this.emit('engine.started', this.options.node, `Engine ${process.pid} started in ${ms} ms`, {
         pid: process.pid,
         ms,
@@ -209,12 +214,16 @@ export class EngineDriver implements NfDriver {
     if (!wiring || this.leaving) return;
     const { client } = this;
     if (!client || this.status !== 'running') throw new DriverError('the engine is not running');
+    let digest: string;
     try {
-      await client.apply(wiring.graph);
+      digest = await client.apply(wiring.graph);
     } catch (error) {
       throw error instanceof Refusal ? explain(error, wiring) : new DriverError(`engine: ${(error as Error).message}`);
     }
-    if (client === this.client) this.applied = wiring;
+    if (client !== this.client) return;
+    this.applied = wiring;
+    this.appliedDigest = digest;
+    this.differences.length = 0;
   }
 
   async getInstanceState(instanceId: string, limit: number): Promise<Record<string, unknown>> {
@@ -234,12 +243,18 @@ export class EngineDriver implements NfDriver {
     if (!this.client || this.client.busy) return null;
     const stats = await this.client.stats();
     this.watchPorts(stats);
+    this.compare(stats);
     return stats;
+  }
+
+  get drifts(): readonly Drift[] {
+    return this.differences;
   }
 
   /** Leaves the engine running for the next agent, or stops it. */
   async close(keep: boolean): Promise<void> {
     this.leaving = true;
+    this.heartbeat?.stop();
     await this.starting;
     const { process, client } = this;
     if (keep || !process) {
@@ -262,7 +277,8 @@ export class EngineDriver implements NfDriver {
   }
 
   private get connected(): EngineClient {
-    if (!this.client) throw new DriverError('the engine is not running');
+    if (!this.client || this.status === 'unresponsive')
+      throw new DriverError(this.error ?? 'the engine is not running');
     return this.client;
   }
 
@@ -294,17 +310,19 @@ export class EngineDriver implements NfDriver {
   }
 
   private async connect(process: DetachedProcess, limit_ms: number): Promise<void> {
-    const deadline = Date.now() + limit_ms;
+    const deadline = monotonicMs() + limit_ms;
     let last = 'it does not listen';
     while (process.alive) {
       if (this.leaving) throw new Error('the agent ends');
-      if (Date.now() > deadline) throw new Error(`engine ${process.pid} was not ready after ${limit_ms} ms: ${last}`);
+      if (monotonicMs() > deadline)
+        throw new Error(`engine ${process.pid} was not ready after ${limit_ms} ms: ${last}`);
       try {
         const client = await EngineClient.connect(this.socketPath, (error) => this.onUnreachable(process, error));
         this.client = client;
         this.known = await client.describe();
         this.first = await client.stats();
         if (this.known.pid !== process.pid) throw new Error(`the socket is served by process ${this.known.pid}`);
+        this.watch(process);
         this.set('running', null);
         if (process.adopted) this.crashes = 0;
         sleep(STABLE_MS, undefined, { ref: false }).then(() => {
@@ -319,6 +337,50 @@ export class EngineDriver implements NfDriver {
       }
     }
     throw new Error(`engine ended while it started: ${await process.ended}; see ${this.files.log_file}`);
+  }
+
+  /** Tells when the engine falls silent and when it answers again; replaces one that stays silent. */
+  private watch(process: DetachedProcess): void {
+    const { node } = this.options;
+    const { pid } = process;
+    const socket = new HeartbeatSocket(this.socketPath);
+    const heartbeat = new Heartbeat(
+      socket.beat,
+      {
+        silent: () => {
+          this.emit('engine.unresponsive', node, `Engine ${pid} does not answer`, { pid });
+          if (this.status === 'running') this.set('unresponsive', 'the engine does not answer');
+        },
+        back: (silent_ms) => {
+          const after = `after ${(silent_ms / 1000).toFixed(1)} s`;
+          this.emit('engine.answers', node, `Engine ${pid} answers again ${after}`, { pid, silent_ms });
+          if (this.status === 'unresponsive') this.set('running', null);
+        },
+        dead: () => {
+          this.verdict = `it did not answer for ${this.heartbeatTiming.dead_ms / 1000} s and was killed`;
+          process.kill();
+        },
+      },
+      this.heartbeatTiming,
+    );
+    this.heartbeat = {
+      stop: () => {
+        heartbeat.stop();
+        socket.close();
+      },
+    };
+  }
+
+  /** A graph that somebody else has applied is replaced: it is not the one that `view` names. */
+  private compare({ graph_digest }: EngineStats): void {
+    if (!this.applied || graph_digest === this.appliedDigest) return;
+    this.applied = null;
+    this.differences.push({
+      part: 'engine',
+      difference: 'it runs another graph than the one applied; what NFs without a place in that graph knew is lost',
+      blocked: null,
+    });
+    this.onChange();
   }
 
   private watchPorts({ ports }: EngineStats): void {
@@ -353,7 +415,7 @@ export class EngineDriver implements NfDriver {
   }
 
   private onUnreachable(process: DetachedProcess, error: Error): void {
-    if (this.process !== process || this.status !== 'running' || this.leaving) return;
+    if (this.process !== process || !this.serves || this.leaving) return;
     this.client = null;
     this.set('failed', error.message);
     // A dying engine closes its socket first; one that stays alive is hung.
@@ -366,18 +428,27 @@ export class EngineDriver implements NfDriver {
     });
   }
 
-  private onEnd(process: DetachedProcess, how: string): void {
+  private get serves(): boolean {
+    return this.status === 'running' || this.status === 'unresponsive';
+  }
+
+  private onEnd(process: DetachedProcess, code: string): void {
+    const how = this.verdict ?? code;
+    this.verdict = null;
+    this.heartbeat?.stop();
+    this.heartbeat = null;
     this.client?.close();
     this.client = null;
     this.process = null;
     this.applied = null;
     this.known = null;
     this.portsDown = new Set();
+    this.differences.length = 0;
     if (this.leaving) {
       this.set('stopped', null);
       return;
     }
-    this.emit('engine.ended', this.options.node, `Engine ${process.pid} ended: ${how}`, {
+    this.emit('engine.ended', this.options.node, `Engine ${process.pid} ended: ${how}; its flow state is lost`, {
       pid: process.pid,
       how,
     });
@@ -386,7 +457,8 @@ export class EngineDriver implements NfDriver {
 
   private crashed(why: string): void {
     this.crashes++;
-    this.startNotBefore = Date.now() + (this.crashes === 1 ? 0 : backoffMs(RESTART, this.crashes - 1, Math.random()));
+    this.startNotBefore =
+      monotonicMs() + (this.crashes === 1 ? 0 : backoffMs(RESTART, this.crashes - 1, Math.random()));
     this.set('failed', why);
   }
 

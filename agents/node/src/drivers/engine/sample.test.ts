@@ -18,6 +18,7 @@ function stats(t_ms: number, modules: ModuleStats[], over: Partial<EngineStats> 
     epoch: 'e1',
     t_ns: t_ms * 1e6,
     generation: 1,
+    graph_digest: '',
     cycles_per_second: 2e9,
     workers: [{ worker: 0, busy_cycles: 0, cpu_ns: t_ms * 1e5 }],
     modules,
@@ -74,7 +75,7 @@ describe('sampleBetween', () => {
       ]),
     );
     const sample = sampleBetween(before, now, probes);
-    expect(sample).toMatchObject({ epoch: 'e1', interval_ms: 200, cpu_share: 0.1 });
+    expect(sample).toMatchObject({ epoch: 'e1', clock_ms: 1200, interval_ms: 200, cpu_share: 0.1 });
     expect(sample.instances).toEqual([
       {
         instance_id: 'lin.fw.0',

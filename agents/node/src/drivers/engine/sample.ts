@@ -35,7 +35,7 @@ export function sampleBetween(
   before: Reading,
   now: Reading,
   probes: Probes,
-): Pick<NodeSamples, 'epoch' | 'interval_ms' | 'cpu_share' | 'instances' | 'exits'> {
+): Pick<NodeSamples, 'epoch' | 'clock_ms' | 'interval_ms' | 'cpu_share' | 'instances' | 'exits'> {
   const elapsed_ns = now.stats.t_ns - before.stats.t_ns;
   const cycles = (elapsed_ns / 1e9) * now.stats.cycles_per_second;
   const cpu_ns = now.stats.workers.reduce((sum, worker) => {
@@ -44,6 +44,7 @@ export function sampleBetween(
   }, 0);
   return {
     epoch: now.stats.epoch,
+    clock_ms: now.stats.t_ns / 1e6,
     interval_ms: elapsed_ns / 1e6,
     cpu_share: cpu_ns / elapsed_ns,
     instances: probes.instances.flatMap((probe) => instanceSample(probe, before, now, cycles) ?? []),

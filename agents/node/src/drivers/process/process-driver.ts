@@ -1,10 +1,11 @@
 import { join } from 'node:path';
 import type { InstanceSpec } from '@orrery/contract';
 import type { Emit } from '../../link/agent-event.js';
+import { HEARTBEAT, type HeartbeatTiming } from '../../platform/heartbeat.js';
 import { recordOf } from '../hosted-instance.js';
 import { HostedInstances } from '../hosted-instances.js';
 import { processDigest } from '../instance-digest.js';
-import { type Change, DriverError, type HostedDriver, type HostedView } from '../nf-driver.js';
+import { type Change, DriverError, type HostedDriver } from '../nf-driver.js';
 import { type ProcessInstance, ProcessRunner } from './process-runner.js';
 import type { ProcessNf } from './registry.js';
 
@@ -12,22 +13,24 @@ import type { ProcessNf } from './registry.js';
 export class ProcessDriver implements HostedDriver {
   readonly kind = 'process';
   readonly nfs: readonly string[];
-  private readonly instances: HostedInstances<ProcessInstance>;
+  readonly instances: HostedInstances<ProcessInstance>;
 
-  constructor(nfs: readonly ProcessNf[], run_dir: string, emit: Emit, onChange: () => void) {
+  constructor(
+    nfs: readonly ProcessNf[],
+    run_dir: string,
+    emit: Emit,
+    onChange: () => void,
+    heartbeat: HeartbeatTiming = HEARTBEAT,
+  ) {
     const registry = new Map(nfs.map((nf) => [nf.nf, nf]));
     this.nfs = [...registry.keys()];
     const folder = join(run_dir, 'nf');
-    this.instances = new HostedInstances(new ProcessRunner(registry, folder), folder, emit, onChange);
+    this.instances = new HostedInstances(new ProcessRunner(registry, folder, heartbeat), folder, emit, onChange);
   }
 
   /** Adopts the processes of an earlier agent and restarts those that ended in the meantime. */
   adopt(): Promise<void> {
     return this.instances.adopt();
-  }
-
-  observe(): ReadonlyMap<string, HostedView> {
-    return this.instances.observe();
   }
 
   digest(instance: InstanceSpec): string {

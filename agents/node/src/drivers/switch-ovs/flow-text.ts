@@ -80,7 +80,10 @@ function fieldText(field: SwitchField, one: FieldMatch): string[] {
   ];
   switch (field) {
     case 'eth.type':
-      return [];
+      // Without this, Open vSwitch compares the EtherType behind a VLAN tag.
+      return ['vlan_tci=0x0000/0x1000'];
+    case 'eth.src':
+      return [`dl_src=${mac(value)}/${mac(mask)}`];
     case 'eth.dst':
       return [`dl_dst=${mac(value)}/${mac(mask)}`];
     case 'ip.src':
@@ -119,6 +122,8 @@ function actionText(action: EntryAction, ports: PortNumbers): string[] {
       return [`group:${action.group}`];
     case 'next-table':
       return [...(action.table === 'steer' ? [COPY_PROTOCOL] : []), `goto_table:${TABLE[action.table]}`];
+    case 'drop':
+      return ['drop'];
   }
 }
 

@@ -21,13 +21,16 @@ export interface OfPort {
 
 /** One bridge, controlled by `ovs-ofctl` through its management socket. */
 export class Ofctl {
+  /** Path of the management socket. */
+  readonly socket: string;
   private readonly target: string;
 
   constructor(
     readonly bridge: string,
     runDir: string,
   ) {
-    this.target = `unix:${runDir}/${bridge}.mgmt`;
+    this.socket = `${runDir}/${bridge}.mgmt`;
+    this.target = `unix:${this.socket}`;
   }
 
   version(): Promise<string> {

@@ -110,6 +110,8 @@ describe.skipIf(missing)(`an Open vSwitch bridge${missing ? ` (${missing})` : ''
       expect(lab.trace(packet.replace(was!, is!).replace(/^(.*udp.*)tp_src(.*)tp_dst/, '$1udp_src$2udp_dst'))).toBe(
         'drop',
       );
+    for (const tag of ['dl_vlan=7', 'dl_vlan=0', 'dl_vlan=7,dl_vlan_pcp=1'])
+      expect(lab.trace(`${packet},${tag}`)).toBe('drop');
     const hop = { 'eth.dst': { value: 0x020e_0001_0000, mask: 0xffff_ffff_0000 } };
     const back: SwitchEntry = { ...admit, match: { fields: hop }, actions: [{ do: 'output', port: 'p2' }] };
     const v6: SwitchEntry = {
@@ -121,6 +123,11 @@ describe.skipIf(missing)(`an Open vSwitch bridge${missing ? ` (${missing})` : ''
     expect(lab.trace('in_port=p2,dl_dst=02:0e:00:01:be:ef')).toBe(lab.datapathPort('p2'));
     expect(lab.trace('in_port=p1,ipv6,ipv6_dst=fd00::2')).toBe(lab.datapathPort('p3'));
     expect(lab.trace('in_port=p1,ipv6,ipv6_dst=fd00::3')).toBe('drop');
+    const own = { ...ipv4, 'eth.src': { value: 0x0200_0000_0001, mask: 0xffff_ffff_ffff } };
+    const nothing = entry({}, { table: 'admit', priority: 1, match: { fields: ipv4 }, actions: [{ do: 'drop' }] });
+    await apply(spec([{ ...back, match: { fields: own } } as SwitchEntry, nothing], [], 3));
+    expect(lab.trace('in_port=p1,ip,dl_src=02:00:00:00:00:01')).toBe(lab.datapathPort('p2'));
+    expect(lab.trace('in_port=p1,ip,dl_src=02:00:00:00:00:02')).toBe('drop');
   });
 
   it('is adopted unchanged by the next driver, with the same groups, flows and counters', async () => {
@@ -154,15 +161,48 @@ describe.skipIf(missing)(`an Open vSwitch bridge${missing ? ` (${missing})` : ''
     lab.ofctl('del-flows', 'table=0');
     lab.ofctl('add-flow', 'priority=7,actions=drop');
     lab.ofctl('mod-group', 'group_id=101,type=all,bucket=actions=drop');
-    const { drift } = await driver.read();
+    const { drift, drifted_rules } = await driver.read();
     expect(drift).toEqual([
       expect.stringContaining('1 entries were deleted (forwarding)'),
       '1 entries were added',
-      '1 groups were changed',
+      '1 groups were changed or deleted',
     ]);
+    expect(drifted_rules).toEqual(['rule']);
     await apply(wanted);
     expect((await driver.read()).drift).toEqual([]);
     expect(lab.flows()).toHaveLength(2);
+  });
+
+  it.each<[string, (lab: OvsLab) => unknown, RegExp]>([
+    ['all flows are deleted', (lab) => lab.ofctl('del-flows'), /^2 entries were deleted/],
+    ['one class is deleted', (lab) => lab.ofctl('del-flows', 'table=1'), /^1 entries were deleted \(rule\)/],
+    ['a flow takes everything before ours', (lab) => lab.ofctl('add-flow', 'priority=65535,actions=NORMAL'), /added/],
+    [
+      'the action of a flow is changed',
+      (lab) => lab.ofctl('mod-flows', 'table=1,actions=drop'),
+      /1 entries were changed/,
+    ],
+    ['all groups are deleted', (lab) => lab.ofctl('del-groups'), /1 groups were changed or deleted/],
+    [
+      'a group is added',
+      (lab) => lab.ofctl('add-group', 'group_id=9,type=all,bucket=actions=drop'),
+      /groups were added/,
+    ],
+    ['the bridge forgets its flows', (lab) => lab.vsctl('set-fail-mode', lab.bridge, 'standalone'), /entries were/],
+  ])('sees and reverts drift: %s', async (_, change, words) => {
+    const { lab, driver, apply } = await bench();
+    const wanted = spec([admit, toGroup(101)], [split(100)]);
+    await apply(wanted);
+    const held = () => [
+      ...lab.flows().map((line) => line.replace(/(duration|n_packets|n_bytes|idle_age)=[^,]+, ?/g, '')),
+      ...lab.ofctl('dump-groups').split('\n').slice(1),
+    ];
+    const before = held();
+    change(lab);
+    expect((await driver.read()).drift.join()).toMatch(words);
+    await apply(wanted);
+    expect(held()).toEqual(before);
+    expect((await driver.read()).drift).toEqual([]);
   });
 
   it('leaves out entries that name a missing port, and adds them when the port exists', async () => {
@@ -182,12 +222,17 @@ describe.skipIf(missing)(`an Open vSwitch bridge${missing ? ` (${missing})` : ''
   it('is reported in bounded time when it hangs', async () => {
     const { lab, driver } = await bench();
     const pid = Number(lab.run('cat', `${lab.run_dir}/ovs-vswitchd.pid`));
+    await driver.probe(5000);
     process.kill(pid, 'SIGSTOP');
+    await expect(driver.probe(100)).rejects.toThrow('bridge br0: does not answer within 0.1 s');
     const began = Date.now();
     await expect(driver.read()).rejects.toThrow(/bridge br0: does not answer within 5 s/);
     expect(Date.now() - began).toBeLessThan(8000);
     process.kill(pid, 'SIGCONT');
     await driver.read();
+    await driver.probe(5000);
+    process.kill(pid, 'SIGKILL');
+    await expect.poll(() => driver.probe(5000).then(() => '', String)).toContain('cannot be reached');
   });
 });
 

@@ -2,6 +2,7 @@ import type { ObservedPort, SwitchEntry, SwitchSpec } from '@orrery/contract';
 import type { EntryCount, SwitchDriver, SwitchReading } from '../switch-driver.js';
 import { cookieOf, flowText, groupText, type PortNumbers, portsIn } from './flow-text.js';
 import type { HeldFlow, Ofctl } from './ofctl.js';
+import { echo } from './openflow-echo.js';
 
 /** What a bridge held right after it was written. */
 interface Written {
@@ -25,6 +26,13 @@ export class OvsSwitch implements SwitchDriver {
 
   describe(): Promise<string> {
     return this.ofctl.version();
+  }
+
+  async probe(deadlineMs: number): Promise<void> {
+    const { bridge, socket } = this.ofctl;
+    await echo(socket, deadlineMs).catch((error: Error) => {
+      throw new Error(`Open vSwitch, bridge ${bridge}: ${error.message}`);
+    });
   }
 
   async ports(names: readonly string[]): Promise<ObservedPort[]> {
@@ -57,7 +65,7 @@ export class OvsSwitch implements SwitchDriver {
     await this.ofctl.writeGroups([...texts].flatMap(([id, text]) => (this.isHeld(id, text, held) ? [] : [text])));
     await this.ofctl.replaceFlows(entries.map((entry) => flowText(entry, numbers)));
     await this.ofctl.deleteGroups([...held.keys()].filter((id) => !texts.has(id)));
-    const [flows, groupsNow] = [await this.ofctl.flows(), texts.size > 0 ? await this.ofctl.groups() : new Map()];
+    const [flows, groupsNow] = [await this.ofctl.flows(), await this.ofctl.groups()];
     this.groupTexts.clear();
     for (const [id, text] of texts) this.groupTexts.set(id, text);
     this.written = {
@@ -73,14 +81,14 @@ export class OvsSwitch implements SwitchDriver {
   async read(): Promise<SwitchReading> {
     const flows = await this.ofctl.flows();
     const { written } = this;
-    if (!written) return { entries: flows.length, counts: new Map(), drift: [] };
-    const groups = written.groups.size > 0 ? await this.ofctl.groups() : written.groups;
+    if (!written) return { entries: flows.length, counts: new Map(), drift: [], drifted_rules: [] };
+    const groups = await this.ofctl.groups();
     const counts = new Map<number, EntryCount>();
     for (const { cookie, packets, bytes } of flows) {
       const index = written.indices.get(cookie);
       if (index !== undefined && packets > 0) counts.set(index, { packets, bytes });
     }
-    return { entries: flows.length, counts, drift: driftOf(written, flows, groups) };
+    return { entries: flows.length, counts, ...driftOf(written, flows, groups) };
   }
 
   /** A group written by another agent process counts as present if its number matches: numbers identify content. */
@@ -92,23 +100,40 @@ export class OvsSwitch implements SwitchDriver {
   }
 }
 
-function driftOf(written: Written, flows: readonly HeldFlow[], groups: ReadonlyMap<number, string>): string[] {
+function driftOf(
+  written: Written,
+  flows: readonly HeldFlow[],
+  groups: ReadonlyMap<number, string>,
+): Pick<SwitchReading, 'drift' | 'drifted_rules'> {
   const now = new Map(flows.map(({ cookie, content }) => [cookie, content]));
-  const of = (cookie: string) => {
+  const ruleOf = (cookie: string) => {
     const index = written.indices.get(cookie);
-    return (index === undefined ? null : written.entries[index]!.rule_id) ?? 'forwarding';
+    return index === undefined ? null : written.entries[index]!.rule_id;
   };
   const changed = [...written.flows].filter(([cookie, content]) => now.has(cookie) && now.get(cookie) !== content);
   const missing = [...written.flows.keys()].filter((cookie) => !now.has(cookie));
   const foreign = flows.length - [...now.keys()].filter((cookie) => written.flows.has(cookie)).length;
   const gone = [...written.groups].filter(([id, content]) => groups.get(id) !== content);
-  const named = (cookies: string[]) => [...new Set(cookies.map(of))].slice(0, 5).join(', ');
-  return [
-    ...(missing.length > 0 ? [`${missing.length} entries were deleted (${named(missing)})`] : []),
-    ...(changed.length > 0 ? [`${changed.length} entries were changed (${named(changed.map(([it]) => it))})`] : []),
-    ...(foreign > 0 ? [`${foreign} entries were added`] : []),
-    ...(gone.length > 0 ? [`${gone.length} groups were changed`] : []),
-  ];
+  const strange = [...groups.keys()].filter((id) => !written.groups.has(id));
+  const named = (cookies: string[]) => [...new Set(cookies.map((it) => ruleOf(it) ?? 'forwarding'))];
+  const some = (cookies: string[]) => named(cookies).slice(0, 5).join(', ');
+  const altered = changed.map(([cookie]) => cookie);
+  const groupsOf = new Set(gone.map(([id]) => id));
+  const grouped = written.entries.filter(({ actions }) =>
+    actions.some((action) => action.do === 'group' && groupsOf.has(action.group)),
+  );
+  return {
+    drift: [
+      ...(missing.length > 0 ? [`${missing.length} entries were deleted (${some(missing)})`] : []),
+      ...(altered.length > 0 ? [`${altered.length} entries were changed (${some(altered)})`] : []),
+      ...(foreign > 0 ? [`${foreign} entries were added`] : []),
+      ...(gone.length > 0 ? [`${gone.length} groups were changed or deleted`] : []),
+      ...(strange.length > 0 ? [`${strange.length} groups were added`] : []),
+    ],
+    drifted_rules: [
+      ...new Set([...[...missing, ...altered].map(ruleOf), ...grouped.map(({ rule_id }) => rule_id)]),
+    ].filter((id) => id !== null),
+  };
 }
 
 /** Whether a group, as the switch prints it, matches the requested text. */

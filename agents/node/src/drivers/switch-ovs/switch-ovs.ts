@@ -12,6 +12,7 @@ export const OVS_ENTRIES = 16_384;
 
 const ABILITIES: SwitchAbilities = {
   match: {
+    'eth.src': masked,
     'eth.dst': masked,
     'eth.type': exact,
     'ip.src': masked,

@@ -48,6 +48,9 @@ export class FakeBoardd {
   /** While set, loads are refused with this error. */
   fault: string | null = null;
   powered_ms = 0;
+  /** Frames that each slot's port could not take, since power-on. */
+  kernelDrops = 0;
+  private awake: Promise<void> = Promise.resolve();
   private servers: Server[] = [];
   private readonly sockets = new Set<Socket>();
   private subscribers = new Set<Socket>();
@@ -68,8 +71,18 @@ export class FakeBoardd {
     this.powered_ms = Date.now();
     await Promise.all([
       this.listen(this.control, (socket) => this.serve(socket)),
+      this.listen(`${this.control}.beat`, (socket) => this.beat(socket)),
       this.listen(this.events, (socket) => this.subscribers.add(socket)),
     ]);
+  }
+
+  /** As SIGSTOP; returns SIGCONT. */
+  hang(): () => void {
+    let wake = () => {};
+    this.awake = new Promise((resolve) => {
+      wake = resolve;
+    });
+    return wake;
   }
 
   /** Closes connections; the board keeps running. */
@@ -128,10 +141,19 @@ export class FakeBoardd {
     return new Promise((done) => server.listen(path, done));
   }
 
+  /** Answers heartbeats unless it is `hung`, then when it no longer is. */
+  private beat(socket: Socket): void {
+    socket.on('data', (chunk) => {
+      for (const line of String(chunk).trim().split('\n'))
+        void this.awake.then(() => socket.write(`${JSON.stringify({ id: JSON.parse(line).id, result: {} })}\n`));
+    });
+  }
+
   private serve(socket: Socket): void {
     let text = '';
-    socket.on('data', (chunk) => {
+    socket.on('data', async (chunk) => {
       text += chunk;
+      await this.awake;
       for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n')) {
         const { id, method, params } = JSON.parse(text.slice(0, end));
         text = text.slice(end + 1);
@@ -190,7 +212,7 @@ export class FakeBoardd {
         counters: { frames_in: 7, frames_out: 6, bytes_in: 70, bytes_out: 60, dropped: 1, bypassed: 0, held: 0 },
         error,
       })),
-      ports: [],
+      ports: this.slots.map((_, slot) => ({ slot, drops: { kernel: this.kernelDrops } })),
       last_load: this.last,
     }),
     load: ({ slot, kind, image, policy }) => this.load(slot, kind, image, policy),

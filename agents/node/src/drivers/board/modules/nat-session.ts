@@ -95,8 +95,8 @@ export class NatSession implements ModuleSession {
   }
 
   async tick(): Promise<void> {
-    if (Date.now() < this.sweep_at_ms || this.mappings.size === 0) return;
-    this.sweep_at_ms = Date.now() + Math.max(SHORTEST_SWEEP_MS, (this.config.idle_timeout_s * 1000) / 4);
+    if (performance.now() < this.sweep_at_ms || this.mappings.size === 0) return;
+    this.sweep_at_ms = performance.now() + Math.max(SHORTEST_SWEEP_MS, (this.config.idle_timeout_s * 1000) / 4);
     await this.sweep();
   }
 

@@ -14,14 +14,11 @@ const SqliConfig = z.strictObject({
 });
 
 class SqliSession implements ModuleSession {
-  private alerts = 0;
-
   constructor(private readonly slot: SlotAccess) {}
 
   event(words: readonly number[]): void {
     const [type, source, destination, ports, patterns, payload_bytes] = words as number[];
     if (type !== events.attack.type) return;
-    this.alerts++;
     const data = {
       src: addressText(source!),
       dst: addressText(destination!),
@@ -35,12 +32,13 @@ class SqliSession implements ModuleSession {
   }
 
   async state(limit: number): Promise<Record<string, unknown>> {
-    const [passed, ...hits] = await this.slot.readRegisters([
+    const [passed, alert_count, ...hits] = await this.slot.readRegisters([
       COMMON_REGISTERS.FRAMES_OUT.address,
+      registers.ATTACKS.address,
       ...allOf(registers.PATTERN_PACKETS),
     ]);
     const patterns = hits.map((packets, pattern) => ({ pattern, packets })).filter(({ packets }) => packets > 0);
-    return { passed, alert_count: this.alerts, patterns: patterns.slice(0, limit) };
+    return { passed, alert_count, patterns: patterns.slice(0, limit) };
   }
 }
 

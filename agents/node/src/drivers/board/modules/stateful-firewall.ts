@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { Ipv4Prefix, Port } from '@orrery/contract';
 import { z } from 'zod';
 import type { RegisterWrite } from '../board-port.js';
@@ -21,7 +22,9 @@ import {
 import type { ModuleAdapter, ModuleSession, SlotAccess } from './module-adapter.js';
 
 const { registers, drops } = BOARD_MODULES.nf_stateful_firewall;
-const { DEFAULT_ACTION, IDLE_TIMEOUT_S, STATE_TABLE, RULE_PORTS, RULE_MATCH } = registers;
+const { DEFAULT_ACTION, IDLE_TIMEOUT_S, TRANSITORY_TIMEOUT_S, EVICTIONS, HASH_KEY, STATE_TABLE } = registers;
+const { RULE_PORTS, RULE_MATCH } = registers;
+const HASH_KEY_BYTES = 4 * HASH_KEY.count;
 const RULES = RULE_MATCH.count;
 const PROTOCOLS = { icmp: 1, tcp: 6, udp: 17 };
 const STATES = ['none', 'opening', 'established', 'closing'] as const;
@@ -80,6 +83,7 @@ const FirewallConfig = z.strictObject({
     .max(RULES)
     .default([]),
   idle_timeout_s: z.int().min(1).max(MOST_IDLE_S, `a board keeps a flow for at most ${MOST_IDLE_S} s`).default(300),
+  transitory_timeout_s: z.int().min(1).max(MOST_IDLE_S).default(30),
   max_flows: TableFlows,
 });
 type Rule = z.infer<typeof FirewallConfig>['rules'][number];
@@ -115,7 +119,11 @@ class FirewallSession implements ModuleSession {
 
   async state(limit: number): Promise<Record<string, unknown>> {
     const counters = drops.map((_, i) => at(COMMON_REGISTERS.DROPS, i));
-    const [passed, ...dropped] = await this.slot.readRegisters([COMMON_REGISTERS.FRAMES_OUT.address, ...counters]);
+    const [passed, flows_evicted, ...dropped] = await this.slot.readRegisters([
+      COMMON_REGISTERS.FRAMES_OUT.address,
+      EVICTIONS.address,
+      ...counters,
+    ]);
     const { flows } = await this.exportState();
     const counted = Object.fromEntries(drops.map((name, i) => [name.replaceAll('-', '_'), dropped[i]!]));
     const rows = flows.slice(0, limit).map(([src, dst, src_port, dst_port, proto, state, idle_ms]) => ({
@@ -127,7 +135,7 @@ class FirewallSession implements ModuleSession {
       state: STATES[state],
       last_seen_ms: Date.now() - idle_ms,
     }));
-    return { flow_count: flows.length, max_flows: TABLE_FLOWS, passed, ...counted, flows: rows };
+    return { flow_count: flows.length, max_flows: TABLE_FLOWS, flows_evicted, passed, ...counted, flows: rows };
   }
 
   async exportState(): Promise<{ flows: z.infer<typeof Row>[] }> {
@@ -142,17 +150,29 @@ class FirewallSession implements ModuleSession {
   }
 }
 
-export const statefulFirewall: ModuleAdapter = {
+/** Words of a key, the first four bytes first. */
+function keyWrites(key: Buffer): RegisterWrite[] {
+  return Array.from({ length: HASH_KEY.count }, (_, i) => [at(HASH_KEY, i), key.readUInt32LE(4 * i)]);
+}
+
+/** `newKey`: keys of the hash of the table, each for one empty table; random, so that nobody can make flows collide. */
+export const firewallAdapter = (newKey = () => randomBytes(HASH_KEY_BYTES)): ModuleAdapter => ({
   nf: 'stateful-firewall',
   attribute: null,
   configure(config) {
-    const { default_action, rules, idle_timeout_s } = readConfig(FirewallConfig, config);
+    const { default_action, rules, idle_timeout_s, transitory_timeout_s } = readConfig(FirewallConfig, config);
     return [
       [DEFAULT_ACTION.address, word(DEFAULT_ACTION, { ALLOW: Number(default_action === 'allow') })],
       [IDLE_TIMEOUT_S.address, idle_timeout_s],
+      [TRANSITORY_TIMEOUT_S.address, Math.min(transitory_timeout_s, idle_timeout_s)],
       ...TRANSITIONS.map(([NEXT, DROP], i): RegisterWrite => [at(STATE_TABLE, i), word(STATE_TABLE, { NEXT, DROP })]),
       ...Array.from({ length: RULES }, (_, i) => ruleWrites(rules[i], i)).flat(),
     ];
   },
-  begin: async (slot) => new FirewallSession(slot),
-};
+  async begin(slot, _, fresh) {
+    if (fresh) await slot.writeRegisters(keyWrites(newKey()));
+    return new FirewallSession(slot);
+  },
+});
+
+export const statefulFirewall = firewallAdapter();

@@ -2,7 +2,7 @@ import { type BoardListener, EVENT_WORDS } from '../board-port.js';
 import { COMMON_REGISTERS } from '../registers.js';
 import type { Registers } from './register-file.js';
 
-const { EVENT_COUNT, EVENT_DATA, EVENT_LOST } = COMMON_REGISTERS;
+const { EVENT_COUNT, EVENT_DATA } = COMMON_REGISTERS;
 /** A module buffers 16 events: at 20 ms, none is lost below 800 per second. */
 const PERIOD_MS = 20;
 const FIFO_EVENTS = 16;
@@ -16,7 +16,6 @@ interface EventSource {
 /** Polls modules for events at a fixed rate, for boards that do not deliver them. */
 export class EventReader {
   private readonly timer: NodeJS.Timeout;
-  private readonly lost = new Map<number, number>();
 
   constructor(
     private readonly registers: Registers,
@@ -46,9 +45,5 @@ export class EventReader {
       const words = Array.from({ length: EVENT_WORDS }, () => this.registers.read(base + EVENT_DATA.address));
       this.listener.event({ slot, words });
     }
-    const lost = this.registers.read(base + EVENT_LOST.address);
-    const before = this.lost.get(slot) ?? lost;
-    this.lost.set(slot, lost);
-    if (lost > before) this.listener.eventsLost(lost - before);
   }
 }

@@ -46,12 +46,12 @@ export class ShellControl {
   async hold(policy: LoadPolicy): Promise<boolean> {
     this.set({ HOLD: 1, POLICY: POLICIES[policy] });
     const limit_us = this.registers.read(this.base + SHELL.DRAIN_TIMEOUT_US.address);
-    const deadline = Date.now() + 1000 + limit_us / 1000;
+    const deadline = performance.now() + 1000 + limit_us / 1000;
     for (;;) {
       const status = this.read(SLOT_STATUS);
       if (field(SLOT_STATUS.fields.DRAINED, status) === 1) return true;
       if (field(SLOT_STATUS.fields.TIMED_OUT, status) === 1) return false;
-      if (Date.now() > deadline) throw new BoardError(`the shell does not hold slot ${this.slot}`, 'failed');
+      if (performance.now() > deadline) throw new BoardError(`the shell does not hold slot ${this.slot}`, 'failed');
       await sleep(1);
     }
   }

@@ -55,11 +55,11 @@ export class TableAccess {
       this.base + TABLE_COMMAND.address,
       word(TABLE_COMMAND, { OPERATION: operation, INDEX: index }),
     );
-    const deadline = Date.now() + BUSY_LIMIT_MS;
+    const deadline = performance.now() + BUSY_LIMIT_MS;
     for (;;) {
       const status = this.registers.read(this.base + TABLE_STATUS.address);
       if (field(TABLE_STATUS.fields.BUSY, status) === 0) return status;
-      if (Date.now() > deadline) throw new BoardError('the table stays busy', 'failed');
+      if (performance.now() > deadline) throw new BoardError('the table stays busy', 'failed');
       await sleep(0);
     }
   }

@@ -65,6 +65,7 @@ export const Status = z.object({
       }),
     )
     .max(16),
+  ports: z.array(z.object({ slot: Slot, drops: z.record(z.string(), Count) })).max(32),
   last_load: LastLoad.nullable(),
 });
 

@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LoadResult } from '@orrery/contract';
 import type { z } from 'zod';
+import { HEARTBEAT, Heartbeat, type HeartbeatTiming } from '../../../platform/heartbeat.js';
+import { HeartbeatSocket } from '../../heartbeat-socket.js';
 import type { SimulatedConfig } from '../board-config.js';
 import {
   BoardError,
@@ -36,8 +38,13 @@ const TABLE_ENTRIES = 4096;
 export class SimulatedBoard implements BoardPort {
   private client: BoarddClient | null = null;
   private events: LineSocket | null = null;
+  private heartbeat: Heartbeat | null = null;
+  private beats: HeartbeatSocket | null = null;
 
-  constructor(private readonly config: SimulatedConfig) {}
+  constructor(
+    private readonly config: SimulatedConfig,
+    private readonly timing: HeartbeatTiming = HEARTBEAT,
+  ) {}
 
   async open(listener: BoardListener): Promise<DeviceDescription> {
     this.close();
@@ -47,11 +54,17 @@ export class SimulatedBoard implements BoardPort {
       listener.lost(why);
     };
     const client = new BoarddClient(lost);
+    const beats = new HeartbeatSocket(this.config.control);
+    this.beats = beats;
     try {
       await client.open(this.config.control);
+      // A stopped process still accepts connections.
+      await withinMs(beats.beat(), this.timing.silent_ms);
       const described = await client.call('describe', {}, Described);
       this.events = await LineSocket.connect(this.config.events, (line) => tell(line, listener), lost);
       this.client = client;
+      const silent = () => lost(SILENT);
+      this.heartbeat = new Heartbeat(beats.beat, { silent, back: () => undefined }, this.timing);
       return {
         emulated: true,
         note: '',
@@ -70,6 +83,10 @@ export class SimulatedBoard implements BoardPort {
   }
 
   close(): void {
+    this.heartbeat?.stop();
+    this.heartbeat = null;
+    this.beats?.close();
+    this.beats = null;
     this.client?.close();
     this.client = null;
     this.events?.close();
@@ -77,14 +94,20 @@ export class SimulatedBoard implements BoardPort {
   }
 
   async status(): Promise<BoardStatus> {
-    const { board, slots, last_load } = await this.call('status', {}, Status);
+    const { board, slots, ports, last_load } = await this.call('status', {}, Status);
+    const dropped = (slot: number) =>
+      ports.filter((port) => port.slot === slot).flatMap(({ drops }) => Object.values(drops));
     return {
       state: board.state,
       cycles: board.cycles,
       slowdown: board.slowdown,
       cpu: { used_s: board.cpu_s, wall_s: board.wall_ns / 1e9 },
       interrupted: last_load && { held: last_load.held, lost: last_load.lost, bypassed: last_load.bypassed },
-      slots: slots.map((slot) => ({ ...slot, load: slot.load && atLeastOne(slot.load) })),
+      slots: slots.map((slot) => ({
+        ...slot,
+        load: slot.load && atLeastOne(slot.load),
+        counters: { ...slot.counters, dropped: sum([slot.counters.dropped, ...dropped(slot.slot)]) },
+      })),
     };
   }
 
@@ -160,6 +183,22 @@ export class SimulatedBoard implements BoardPort {
   }
 }
 
+const SILENT = 'it does not answer';
+
+async function withinMs(sign: Promise<void>, limit_ms: number): Promise<void> {
+  const waited = new AbortController();
+  const late = sleep(limit_ms, undefined, { signal: waited.signal }).then(() => {
+    throw new BoardError(SILENT, 'lost');
+  });
+  try {
+    await Promise.race([sign, late]);
+  } finally {
+    waited.abort();
+    late.catch(() => undefined);
+  }
+}
+
+const sum = (all: readonly number[]) => all.reduce((one, other) => one + other, 0);
 const slotOf = (space: RegisterSpace) => (space === 'shell' ? null : space);
 const atLeastOne = (load: SlotLoad): SlotLoad => ({ ...load, bytes_total: Math.max(1, load.bytes_total) });
 

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile_modules.h"
+
+#include <array>
+#include <cstring>
+
+#include "core/packet_meta.h"
+#include "core/pass.h"
+#include "support/json_fields.h"
+#include "udp_frame.h"
+
+namespace orrery::bench {
+namespace {
+
+constexpr uint16_t kFlows = 1024;
+
+class FullSource final : public TaskModule {
+ public:
+  FullSource(const ModuleContext& context, BatchTimes& times)
+      : TaskModule({"no_memory"}), pool_(context.pool), times_(times) {
+    JsonFields fields(context.config, context.pointer, "invalid-config");
+    bytes_ = static_cast<uint16_t>(fields.integer("bytes", 60, 1514));
+    fields.done();
+    for (uint16_t flow = 0; flow < kFlows; ++flow) write_udp_headers(headers_[flow].data(), bytes_, flow);
+  }
+
+  void process(Pass&, Batch&, uint8_t) override {}
+
+  uint32_t poll(Pass& pass) override {
+    times_.mark(pass.busy_cycles(), kBatchSize);
+    Batch batch;
+    if (rte_pktmbuf_alloc_bulk(pool_, batch.packets, kBatchSize) != 0) {
+      counters.drops[kFirstOwnReason] += kBatchSize;
+      return 0;
+    }
+    for (rte_mbuf* packet : batch.packets) {
+      packet->data_len = bytes_;
+      packet->pkt_len = bytes_;
+      meta_of(packet).reset(pass.now_ns());
+      std::memcpy(bytes_of(packet), headers_[flow_].data(), kUdpHeaders);
+      flow_ = (flow_ + 1) % kFlows;
+    }
+    batch.count = kBatchSize;
+    batch.bytes = kBatchSize * bytes_;
+    pass.count_in(batch.count, batch.bytes);
+    pass.emit_all(0, batch);
+    return batch.count;
+  }
+
+  Wakeup wakeup() const override { return {.now = true}; }
+
+ private:
+  rte_mempool* pool_;
+  BatchTimes& times_;
+  std::array<std::array<uint8_t, kUdpHeaders>, kFlows> headers_;
+  uint16_t bytes_;
+  uint16_t flow_ = 0;
+};
+
+class Meter final : public Module {
+ public:
+  explicit Meter(BatchTimes& times) : times_(times) {}
+
+  void process(Pass& pass, Batch& batch, uint8_t) override {
+    times_.mark(pass.busy_cycles(), batch.count);
+    pass.emit_all(0, batch);
+  }
+
+ private:
+  BatchTimes& times_;
+};
+
+class Mirror final : public Module {
+ public:
+  explicit Mirror(const ModuleContext& context) : Module({"no_memory"}), pool_(context.pool) {
+    JsonFields(context.config, context.pointer, "invalid-config").done();
+  }
+
+  void process(Pass& pass, Batch& batch, uint8_t) override {
+    pass.emit_all(0, batch);
+    for (uint8_t gate = 1; gate <= kCopies; ++gate) {
+      Batch copies;
+      for (uint32_t i = 0; i < batch.count; ++i) {
+        rte_mbuf* copy = copy_packet(batch.packets[i], pool_);
+        if (copy == nullptr) {
+          ++counters.drops[kFirstOwnReason];
+          continue;
+        }
+        copies.packets[copies.count++] = copy;
+        copies.bytes += copy->pkt_len;
+      }
+      pass.emit_all(gate, copies);
+    }
+  }
+
+ private:
+  rte_mempool* pool_;
+};
+
+// Precondition: as many bytes in both.
+void xor_into(rte_mbuf* packet, rte_mbuf* other) {
+  uint8_t* __restrict to = bytes_of(packet);
+  const uint8_t* __restrict from = bytes_of(other);
+  const uint32_t bytes = packet->data_len;
+  for (uint32_t i = 0; i < bytes; ++i) to[i] ^= from[i];
+}
+
+class Merge final : public Module {
+ public:
+  explicit Merge(const ModuleContext& context) { JsonFields(context.config, context.pointer, "invalid-config").done(); }
+
+  // A pass brings the inputs one after the other, and all of them.
+  void process(Pass& pass, Batch& batch, uint8_t input) override {
+    if (input == 0) {
+      merged_ = batch;
+      return;
+    }
+    for (uint32_t i = 0; i < batch.count; ++i) {
+      xor_into(merged_.packets[i], batch.packets[i]);
+      pass.discard(batch.packets[i]);
+    }
+    if (input == kCopies) pass.emit_all(0, merged_);
+  }
+
+ private:
+  Batch merged_;
+};
+
+using Make = std::function<std::unique_ptr<Module>(const ModuleContext& context)>;
+
+ModuleKind kind(std::string_view name, ModuleKind::Role role, uint8_t inputs, uint16_t gates, Make make) {
+  return {
+      .name = name,
+      .inputs = inputs,
+      .gates = gates,
+      .role = role,
+      .port_use = ModuleKind::PortUse::kNone,
+      .make = std::move(make),
+  };
+}
+
+template <class M>
+ModuleKind step(std::string_view name, uint8_t inputs, uint16_t gates) {
+  return kind(name, ModuleKind::Role::kStep, inputs, gates,
+              [](const ModuleContext& context) { return std::make_unique<M>(context); });
+}
+
+}  // namespace
+
+ModuleKind full_source(BatchTimes& times) {
+  return kind("full_source", ModuleKind::Role::kTask, 0, 1,
+              [&times](const ModuleContext& context) { return std::make_unique<FullSource>(context, times); });
+}
+
+ModuleKind meter(BatchTimes& times) {
+  return kind("meter", ModuleKind::Role::kStep, 1, 1,
+              [&times](const ModuleContext&) { return std::make_unique<Meter>(times); });
+}
+
+const ModuleKind kMirror = step<Mirror>("mirror", 1, 1 + kCopies);
+const ModuleKind kMerge = step<Merge>("merge", 1 + kCopies, 1);
+
+}  // namespace orrery::bench

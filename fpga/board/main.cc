@@ -11,6 +11,7 @@
 
 #include "board/board.h"
 #include "board/control/control.h"
+#include "support/heartbeat_server.h"
 #include "support/json_line_server.h"
 
 namespace {
@@ -28,7 +29,8 @@ constexpr const char* kUsage =
     "  --profile FILE      device profile\n"
     "  --library DIR       slot modules that it can run\n"
     "  --images-key FILE   public key that images must be signed with (PEM, Ed25519)\n"
-    "  --control SOCKET    unix socket for requests, one JSON object per line (path of at most 107 bytes)\n"
+    "  --control SOCKET    unix socket for requests, one JSON object per line (path of at most 102 bytes);\n"
+    "                      heartbeats at SOCKET.beat\n"
     "  --events SOCKET     unix socket that sends events, one JSON object per line, to all clients\n"
     "  --port SLOT:SIDE=IF near or far port of a slot on a network interface, such as 0:near=eth1; at most once each\n"
     "  --time-scale X      wall-clock seconds per modelled second of loading (default 1)\n"
@@ -110,12 +112,14 @@ void serve(const BoardOptions& options) {
   Board board(options);
   orrery::JsonLineServer server({.path = options.control},
                                 [&](const nlohmann::json& request) { return orrery::board::answer(board, request); });
+  orrery::HeartbeatServer heartbeat(options.control);
   g_board = &board;
   struct sigaction action {};
   action.sa_handler = [](int) { g_board->stop(); };
   sigaction(SIGTERM, &action, nullptr);
   sigaction(SIGINT, &action, nullptr);
   signal(SIGPIPE, SIG_IGN);
+  heartbeat.start();
   std::printf("boardd %s: %s serves %s\n", options.id.c_str(), board.profile().title.c_str(), options.control.c_str());
   std::fflush(stdout);
   std::thread control([&] { server.run(); });

@@ -13,6 +13,8 @@ from model.verdict import FORWARD, Verdict, drop, flow_key
 NONE, OPENING, ESTABLISHED, CLOSING = range(4)
 ON_SYN, ON_OTHER, ON_FIN, ON_RST = range(4)
 FIN, SYN, RST, ACK = 1, 2, 4, 16
+# The module's key after reset.
+HASH_KEY = 0x6D5A56DA_255B0EC2_4167253D_43A38FB0
 
 # {state, event} -> (next state, drop), at state * 4 + event (fpga/README.md).
 DEFAULT_TRANSITIONS = [
@@ -43,12 +45,16 @@ class Rule:
         )
 
 
-def event_of(flags: int) -> int:
+def event_of(flags: int, known: bool) -> int:
     if flags & RST:
         return ON_RST
     if flags & FIN:
         return ON_FIN
-    return ON_SYN if flags & SYN and not flags & ACK else ON_OTHER
+    return ON_SYN if flags & SYN and (known or not flags & ACK) else ON_OTHER
+
+
+def connections(hash_key: int = HASH_KEY) -> FlowTable[int]:
+    return FlowTable(is_transitory=lambda state: state in (OPENING, CLOSING), hash_key=hash_key)
 
 
 @dataclass
@@ -56,8 +62,9 @@ class StatefulFirewall:
     rules: list[Rule] = field(default_factory=list)
     default_allow: bool = True
     idle_timeout_s: int = 300
+    transitory_timeout_s: int = 30
     transitions: list[tuple[int, bool]] = field(default_factory=lambda: list(DEFAULT_TRANSITIONS))
-    flows: FlowTable[int] = field(default_factory=FlowTable)
+    flows: FlowTable[int] = field(default_factory=connections)
 
     def allows(self, headers: Headers) -> bool:
         return next((rule.allow for rule in self.rules if rule.matches(headers)), self.default_allow)
@@ -73,10 +80,11 @@ class StatefulFirewall:
             return passes if self.allows(headers) else drop("denied")
 
         self.flows.idle_timeout_s = self.idle_timeout_s
+        self.flows.transitory_timeout_s = self.transitory_timeout_s
         key = flow_key(headers, direction)
         entry = self.flows.find(key, now_s)
         state = entry.value if entry is not None else NONE
-        next_state, dropped = self.transitions[state * 4 + event_of(headers.tcp_flags)]
+        next_state, dropped = self.transitions[state * 4 + event_of(headers.tcp_flags, state != NONE)]
         if state != NONE:
             if next_state == NONE:
                 self.flows.delete(key, now_s)

@@ -46,6 +46,7 @@ def test_firewall(tmp_path: Path) -> None:
     frames = [
         (0, tcp(A, B, 1, 80, SYN)),
         (10, tcp(B, A, 80, 1, SYN | ACK)),
+        (15, tcp(A, B, 1, 80, ACK)),
         (20, udp(A, B, 1, 53)),
         (5_000_000, tcp(A, B, 1, 80, ACK)),
         (5_000_001, bytes(2049)),
@@ -53,8 +54,8 @@ def test_firewall(tmp_path: Path) -> None:
     got = lines(
         "stateful-firewall", "--config", config, "--direction-by-address", "10.0.0.0/8", capture(tmp_path / "p", frames)
     )
-    assert [line["verdict"] for line in got] == ["forward", "forward", "drop", "drop", "drop"]
-    assert [line.get("drop_reason") for line in got] == [None, None, "denied", "no-state", "oversize"]
+    assert [line["verdict"] for line in got] == ["forward", "forward", "forward", "drop", "drop", "drop"]
+    assert [line.get("drop_reason") for line in got] == [None, None, None, "denied", "no-state", "oversize"]
 
 
 def test_elephant(tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ def test_outputs_are_up_to_date() -> None:
 def test_check_finds_a_stale_file(copy: Path) -> None:
     assert generate("--check", "--fpga", copy).returncode == 0
     yaml = copy / "regs" / "nf_stateful_firewall.yaml"
-    yaml.write_text(yaml.read_text().replace("address: 0x084", "address: 0x088"))
+    yaml.write_text(yaml.read_text().replace("address: 0x084", "address: 0x094"))
     result = generate("--check", "--fpga", copy)
     assert result.returncode == 1
     assert "nf_stateful_firewall_regs.svh: stale" in result.stderr and "registers.md: stale" in result.stderr
@@ -62,7 +62,7 @@ def test_typescript(copy: Path) -> None:
         ("address: 0x084", "address: 0x085", "IDLE_TIMEOUT_S: address and stride"),
         ("access: wo", "access: w", "access must be ro, rw or wo"),
         ("id: SFW1", "id: SFW", "id must be four"),
-        ("version: 1.0.0", "version: one", "version must be"),
+        ("version: 1.1.0", "version: one", "version must be"),
         ('bits: "1:0"', 'bits: "2:0"', "STATE_TABLE.DROP: bits overlap"),
         ("module: nf_stateful_firewall", "module: nf_other", "module must be nf_stateful_firewall"),
         ("title:", "titel:", "title is missing"),

@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 namespace orrery::board {
@@ -64,19 +65,23 @@ void EventServer::accept_all() {
   }
 }
 
+std::string EventServer::told_loss(Client& client) {
+  if (client.lost == 0) return {};
+  return nlohmann::json{{"lost", std::exchange(client.lost, 0)}}.dump() + '\n';
+}
+
 void EventServer::publish(const nlohmann::json& event) {
   if (clients_.empty()) return;
   const std::string line = event.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
   for (auto& [fd, client] : clients_) {
-    const std::string told = client.lost == 0 ? std::string() : nlohmann::json{{"lost", client.lost}}.dump() + '\n';
-    if (client.output.size() + told.size() + line.size() > kMaxClientBytes) {
+    // Nothing overtakes the news of a loss.
+    if (client.lost > 0 || client.output.size() + line.size() > kMaxClientBytes) {
       ++client.lost;
       ++lost_;
       continue;
     }
-    client.lost = 0;
     const bool idle = client.output.empty();
-    client.output += told + line;
+    client.output += line;
     if (idle) send_some(fd, client);
   }
 }
@@ -87,6 +92,7 @@ void EventServer::send_some(int fd, Client& client) {
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) break;  // full; the end of a broken connection arrives as a separate event
     client.output.erase(0, static_cast<size_t>(n));
+    if (client.output.empty()) client.output = told_loss(client);
   }
   watch(epoll_, EPOLL_CTL_MOD, fd, client.output.empty() ? EPOLLIN : EPOLLIN | EPOLLOUT);
 }

@@ -12,7 +12,7 @@
 namespace orrery::board {
 
 // Sends every event as a line of JSON to all subscribers. A subscriber that reads too slowly misses events and is told
-// how many: {"lost": n} precedes the next one.
+// how many: {"lost": n}, as soon as it has taken what was sent before them.
 class EventServer {
  public:
   static constexpr size_t kMaxClients = 16;           // further connections are closed at once
@@ -39,6 +39,8 @@ class EventServer {
     uint64_t lost = 0;
   };
 
+  // The line that tells it, after which it counts from zero; empty if nothing was lost.
+  static std::string told_loss(Client& client);
   void accept_all();
   void send_some(int fd, Client& client);
   void drop(int fd);

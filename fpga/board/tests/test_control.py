@@ -40,6 +40,7 @@ def test_registers_of_shell_and_slot(board: Board) -> None:
         ("load", {"slot": None, "kind": "full", "image": "x", "policy": "hold"}, "bad-request", "/policy"),
         ("load", {"slot": 0, "kind": "partial", "image": "x", "policy": "keep"}, "bad-request", "/policy"),
         ("load", {"slot": 0, "kind": "partial", "image": "/nowhere"}, "unreadable", None),
+        ("load", {"slot": 0, "kind": "partial", "image": "/dev/null\0.partial"}, "bad-request", "/image"),
         ("resume", {"slot": 0}, "conflict", None),
         ("quiesce", {"slot": 1}, "conflict", None),
         ("inject", {"fault": "fire", "slot": 0}, "bad-request", "/fault"),

@@ -2,7 +2,7 @@
 // Made by fpga/regs/generate.py: do not edit.
 /* verilator lint_off UNUSEDPARAM */
 localparam logic [31:0] MODULE_ID = 32'h53465731;  // SFW1
-localparam logic [31:0] MODULE_VERSION = 32'h00010000;
+localparam logic [31:0] MODULE_VERSION = 32'h00010100;
 localparam int DROP_DENIED = 0;
 localparam int DROP_NO_STATE = 1;
 localparam int DROP_MALFORMED = 2;
@@ -11,6 +11,11 @@ localparam logic [15:0] REG_DEFAULT_ACTION = 16'h0080;
 localparam logic [31:0] REG_DEFAULT_ACTION_RESET = 32'h00000001;
 localparam logic [15:0] REG_IDLE_TIMEOUT_S = 16'h0084;
 localparam logic [31:0] REG_IDLE_TIMEOUT_S_RESET = 32'h0000012c;
+localparam logic [15:0] REG_TRANSITORY_TIMEOUT_S = 16'h0088;
+localparam logic [31:0] REG_TRANSITORY_TIMEOUT_S_RESET = 32'h0000001e;
+localparam logic [15:0] REG_EVICTIONS = 16'h008c;
+localparam logic [15:0] REG_HASH_KEY = 16'h00a0;
+localparam int REG_HASH_KEY_COUNT = 4;
 localparam logic [15:0] REG_STATE_TABLE = 16'h00c0;
 localparam int REG_STATE_TABLE_COUNT = 16;
 localparam logic [15:0] REG_RULE_SOURCE = 16'h0200;

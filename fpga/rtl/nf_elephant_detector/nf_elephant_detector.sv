@@ -147,6 +147,7 @@ module nf_elephant_detector #(
   end
   flow_table #(.KEY_W(104), .VALUE_W(65), .REPLACE(1'b1)) u_flows (
       .clk, .rst, .clear, .clearing, .now_s, .tick_s, .idle_timeout_s,
+      .transitory_timeout_s(16'd0), .hash_key('0), .evicted(),
       .find_valid(state == SEARCH && !searching), .find_ready, .find_key(flow_key),
       .found, .hit, .room(), .value, .commit, .commit_put(1'b1), .commit_delete(1'b0),
       .commit_value({is_elephant, start_ms, bytes}),

@@ -68,6 +68,7 @@ module nat_tables (
 
   flow_table #(.KEY_W(56), .VALUE_W(48)) u_inside (
       .clk, .rst, .clear, .clearing(in_clearing), .now_s, .tick_s, .idle_timeout_s(16'hffff),
+      .transitory_timeout_s(16'd0), .hash_key('0), .evicted(),
       .find_valid(find_valid && !find_return), .find_ready(in_ready), .find_key, .found(in_found), .hit(in_hit), .room(),
       .value(in_value), .commit(commit && !find_return), .commit_put(in_hit), .commit_delete(1'b0),
       .commit_value(in_value),
@@ -77,6 +78,7 @@ module nat_tables (
       .host_entry_idle_s(in_idle_s), .in_use);
   flow_table #(.KEY_W(56), .VALUE_W(48)) u_outside (
       .clk, .rst, .clear, .clearing(out_clearing), .now_s, .tick_s, .idle_timeout_s(16'hffff),
+      .transitory_timeout_s(16'd0), .hash_key('0), .evicted(),
       .find_valid(find_valid && find_return), .find_ready(out_ready), .find_key, .found(out_found), .hit(out_hit), .room(),
       .value(out_value), .commit(commit && find_return), .commit_put(out_hit), .commit_delete(1'b0),
       .commit_value(out_value),

@@ -146,7 +146,7 @@ module nf_sqli_detector (
   wire own_write;
   wire [15:0] own_addr;
   wire [31:0] own_wdata;
-  logic [31:0] own_rdata;
+  logic [31:0] own_rdata, attacks;
   wire [1:0] port_index = own_addr[3:2];
   wire port_space = own_addr[15:4] == REG_PORT[15:4];
   always_ff @(posedge clk) begin
@@ -158,9 +158,10 @@ module nf_sqli_detector (
       if (own_addr == REG_OPTIONS) drop_attacks <= own_wdata[0];
       if (port_space) ports[port_index] <= own_wdata[15:0];
     end
+    attacks <= rst || clear ? 32'd0 : attacks + 32'(attack);
     own_rdata <= own_addr[15:7] == REG_PATTERN_PACKETS[15:7] ? packets[own_addr[6:2]] :
                  port_space ? {16'd0, ports[port_index]} :
-                 own_addr == REG_OPTIONS ? {31'd0, drop_attacks} : 32'd0;
+                 own_addr == REG_ATTACKS ? attacks : own_addr == REG_OPTIONS ? {31'd0, drop_attacks} : 32'd0;
   end
 
   assign busy = in_tvalid || m_axis_tvalid || !store_empty || searching || counting;

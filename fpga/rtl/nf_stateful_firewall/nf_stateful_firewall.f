@@ -7,6 +7,7 @@
 ../common/frame_path.sv
 ../common/timebase.sv
 ../common/crc32c.sv
+../common/toeplitz.sv
 ../common/flow_table.sv
 ../common/csr_common.sv
 fw_rules.sv

@@ -70,8 +70,9 @@ module nf_stateful_firewall #(
       .hdr_tcp_flags, .hdr_icmp_type(), .hdr_icmp_id(), .hdr_transport_checksum(), .hdr_l4_offset(),
       .verdict_valid(decided), .verdict_drop, .verdict(hdr_user), .frame_in, .frame_oversize, .frame_out, .empty);
 
+  // The answer to a SYN is a SYN too: it does not establish a connection that somebody else's forged SYN opened.
   wire [1:0] packet_event = hdr_tcp_flags[2] ? 2'd3 : hdr_tcp_flags[0] ? 2'd2 :
-                            hdr_tcp_flags[1] && !hdr_tcp_flags[4] ? 2'd0 : 2'd1;
+                            hdr_tcp_flags[1] && (known || !hdr_tcp_flags[4]) ? 2'd0 : 2'd1;
   wire [103:0] flow_key = hdr_user[0] ?
       {hdr_dst_ip, hdr_src_ip, hdr_dst_port, hdr_src_port, hdr_protocol} :
       {hdr_src_ip, hdr_dst_ip, hdr_src_port, hdr_dst_port, hdr_protocol};
@@ -156,9 +157,13 @@ module nf_stateful_firewall #(
   wire [103:0] entry_key;
   wire  [15:0] entry_idle_s;
   wire  [12:0] in_use;
-  logic [15:0] idle_timeout_s;
-  flow_table #(.KEY_W(104), .VALUE_W(2)) u_flows (
-      .clk, .rst, .clear, .clearing, .now_s, .tick_s, .idle_timeout_s,
+  wire         evicted;
+  logic [15:0] idle_timeout_s, transitory_timeout_s;
+  logic [127:0] hash_key;
+  // OPENING and CLOSING are the states with bit 0 set.
+  flow_table #(.KEY_W(104), .VALUE_W(2), .TRANSITORY(1'b1), .KEYED(1'b1)) u_flows (
+      .clk, .rst, .clear, .clearing, .now_s, .tick_s, .idle_timeout_s, .transitory_timeout_s,
+      .hash_key(hash_key[112:0]), .evicted,
       .find_valid(state == SEARCH && !searching), .find_ready, .find_key(flow_key),
       .found, .hit, .room, .value, .commit, .commit_put((transits && next_state != NONE) || creates),
       .commit_delete(transits && next_state == NONE), .commit_value(next_state),
@@ -184,9 +189,11 @@ module nf_stateful_firewall #(
       16'h0322,   // established
       16'h0321,   // opening
       16'h4441};  // none
+  // Of the specification of receive-side scaling; the driver writes a random one.
+  localparam logic [127:0] DEFAULT_HASH_KEY = 128'h6d5a56da_255b0ec2_4167253d_43a38fb0;
   logic [63:0] transitions;
   logic        default_allow;
-  logic [31:0] own_rdata;
+  logic [31:0] own_rdata, evictions;
   wire  [ 2:0] transition = transitions[{flow_state, packet_event, 2'b00}+:3];
   wire  [ 2:0] own_transition = transitions[{own_addr[5:2], 2'b00}+:3];
   wire         own_is_transition = own_addr[15:6] == REG_STATE_TABLE[15:6];
@@ -195,17 +202,24 @@ module nf_stateful_firewall #(
       transitions    <= DEFAULT_TRANSITIONS;
       default_allow  <= REG_DEFAULT_ACTION_RESET[0];
       idle_timeout_s <= REG_IDLE_TIMEOUT_S_RESET[15:0];
+      transitory_timeout_s <= REG_TRANSITORY_TIMEOUT_S_RESET[15:0];
+      hash_key       <= DEFAULT_HASH_KEY;
     end else if (own_write) begin
       if (own_addr == REG_DEFAULT_ACTION) default_allow <= own_wdata[0];
       if (own_addr == REG_IDLE_TIMEOUT_S) idle_timeout_s <= own_wdata[15:0];
+      if (own_addr == REG_TRANSITORY_TIMEOUT_S) transitory_timeout_s <= own_wdata[15:0];
+      if (own_addr[15:4] == REG_HASH_KEY[15:4]) hash_key[{own_addr[3:2], 5'd0}+:32] <= own_wdata;
       if (own_is_transition) transitions[{own_addr[5:2], 2'b00}+:4] <= {1'b0, own_wdata[2:0]};
     end
+    evictions <= rst || clear ? 32'd0 : evictions + 32'(evicted);
     own_rdata <= own_is_transition ? 32'(own_transition) : own_addr == REG_DEFAULT_ACTION ? 32'(default_allow) :
-                 own_addr == REG_IDLE_TIMEOUT_S ? 32'(idle_timeout_s) : 32'd0;
+                 own_addr == REG_IDLE_TIMEOUT_S ? 32'(idle_timeout_s) :
+                 own_addr == REG_TRANSITORY_TIMEOUT_S ? 32'(transitory_timeout_s) :
+                 own_addr == REG_EVICTIONS ? evictions : 32'd0;
   end
 
   assign busy = !empty || clearing;
-  wire unused = &{1'b0, hdr_tcp_flags[5], hdr_tcp_flags[3], table_index[27:12], table_wdata[255:240],
+  wire unused = &{1'b0, hdr_tcp_flags[5], hdr_tcp_flags[3], hash_key[127:113], table_index[27:12], table_wdata[255:240],
                   table_wdata[223:130], table_wdata[127:104]};
 
 endmodule

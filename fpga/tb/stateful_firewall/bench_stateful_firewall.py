@@ -5,15 +5,16 @@ from __future__ import annotations
 
 from collections import Counter
 from ipaddress import IPv4Network
+from random import Random
 from typing import Any
 
 import cocotb
 
 from model import compared
-from model.flow_table import crc32c
+from model.flow_table import toeplitz
 from model.packet import FRAME_BYTES_MAX
 from model.random_frames import SERVICE_VLAN, with_tag
-from model.stateful_firewall import ESTABLISHED, OPENING, Rule, StatefulFirewall
+from model.stateful_firewall import ESTABLISHED, HASH_KEY, OPENING, Rule, StatefulFirewall, connections
 from tb.common.axis import Sent, seldom
 from tb.common.frames import ACK, FIN, OVERSIZE_BYTES, RST, SYN, RandomFrames, icmp, overlong, tcp, udp
 from tb.common.slot import CLEAR, DELETE, ENABLE, FIND, FULL, PUT, READ, VALID, Slot
@@ -25,6 +26,10 @@ A, B = 0x0A000001, 0x0A000002
 async def write_rules(slot: Slot, model: StatefulFirewall) -> None:
     await slot.write("DEFAULT_ACTION", int(model.default_allow))
     await slot.write("IDLE_TIMEOUT_S", model.idle_timeout_s)
+    await slot.write("TRANSITORY_TIMEOUT_S", model.transitory_timeout_s)
+    if model.flows.hash_key != HASH_KEY:  # which the module has after reset
+        for n in range(4):
+            await slot.write("HASH_KEY", model.flows.hash_key >> 32 * n & 0xFFFFFFFF, n)
     for n in range(16):
         if n >= len(model.rules):
             await slot.write("RULE_MATCH", 0, n)
@@ -73,6 +78,7 @@ class Firewall:
         await self.slot.settle()
         assert self.slot.sink.frames == self.expected
         await self.slot.check_counters(self.sent, len(self.expected), self.drops, self.oversize)
+        assert await self.slot.read("EVICTIONS") == self.model.flows.evictions
 
 
 async def firewall(dut: Any, model: StatefulFirewall, **ends: Any) -> Firewall:
@@ -88,7 +94,7 @@ async def registers_and_disabled(dut: Any) -> None:
     slot = Slot(dut)
     await slot.start()
     assert await slot.read("ID") == int.from_bytes(b"SFW1", "big")
-    assert await slot.read("VERSION") == 0x010000
+    assert await slot.read("VERSION") == 0x010100
     frames = [tcp(A, B, 1, 80, ACK), b"\x01" * 9, b"\x02" * 2048, b"\x03" * 2049, bytes(14)]
     for frame in frames:
         slot.source.send(frame, 1)
@@ -102,7 +108,7 @@ async def registers_and_disabled(dut: Any) -> None:
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")
 async def a_connection(dut: Any) -> None:
-    fw = await firewall(dut, StatefulFirewall(idle_timeout_s=5))
+    fw = await firewall(dut, StatefulFirewall(idle_timeout_s=5, transitory_timeout_s=2))
     assert fw.send(tcp(A, B, 9, 80, ACK)) == "no-state"
     assert fw.send(tcp(A, B, 9, 80, SYN)) is None
     assert fw.send(tcp(B, A, 80, 9, SYN | ACK), 1) is None
@@ -121,6 +127,18 @@ async def a_connection(dut: Any) -> None:
     assert fw.send(tcp(A, B, 9, 80, SYN)) is None
     assert fw.send(tcp(A, B, 9, 80, RST | FIN | SYN)) is None  # RST before FIN before SYN
     assert fw.send(tcp(A, B, 9, 80, ACK)) == "no-state"
+    assert fw.send(tcp(A, B, 9, 80, SYN)) is None
+    assert fw.send(tcp(B, A, 80, 9, SYN | ACK), 1) is None
+    await fw.pass_s(3)  # half-open
+    assert fw.send(tcp(A, B, 9, 80, ACK)) == "no-state"
+    for flags in (SYN, ACK, FIN | ACK):
+        assert fw.send(tcp(A, B, 9, 80, flags)) is None
+    await fw.pass_s(2)
+    assert fw.send(tcp(B, A, 80, 9, ACK), 1) is None
+    await fw.pass_s(3)  # closing
+    assert fw.send(tcp(B, A, 80, 9, ACK), 1) == "no-state"
+    for flags in (SYN, RST):  # in the place of the one that expired
+        assert fw.send(tcp(A, B, 9, 80, flags)) is None
     await fw.check()
     assert (await fw.slot.read("TABLE_STATUS")) >> 16 == 0
 
@@ -183,7 +201,9 @@ async def random_frames(dut: Any, idle: float, stall: float) -> None:
 @cocotb.test(timeout_time=2, timeout_unit="ms")
 @cocotb.parametrize(seed=compared.SEEDS)
 async def what_software_was_compared_on(dut: Any, seed: int) -> None:
-    fw = await firewall(dut, compared.stateful_firewall())
+    model = compared.stateful_firewall()
+    model.flows = connections(hash_key=Random(seed).getrandbits(128))
+    fw = await firewall(dut, model)
     records = compared.traffic(seed)[: compared.RTL_FRAMES]
     for ms, back, frame in records:
         seconds = (ms - records[0][0]) // 1000 - fw.now_s
@@ -238,12 +258,12 @@ async def pace(dut: Any) -> None:
     assert gap < 1514 / 8 + 2
 
 
-def colliding_ports(count: int) -> list[int]:
+def colliding_ports(count: int, hash_key: int = HASH_KEY) -> list[int]:
     """Source ports whose flows to B:80 share a set."""
     by_set: dict[int, list[int]] = {}
     for port in range(1, 65536):
         key = A.to_bytes(4, "big") + B.to_bytes(4, "big") + port.to_bytes(2, "big") + b"\0\x50\x06"
-        ports = by_set.setdefault(crc32c(key) % 1024, [])
+        ports = by_set.setdefault(toeplitz(key, hash_key), [])
         ports.append(port)
         if len(ports) == count:
             return ports
@@ -256,18 +276,50 @@ async def full_set(dut: Any) -> None:
     ports = colliding_ports(6)
     for port in ports[:4]:
         assert fw.send(tcp(A, B, port, 80, SYN)) is None
+        assert fw.send(tcp(A, B, port, 80, ACK)) is None
     assert fw.send(tcp(A, B, ports[4], 80, SYN)) == "table-full"
     await fw.pass_s(2)
     for port in ports[1:4]:
         assert fw.send(tcp(A, B, port, 80, ACK)) is None
     await fw.pass_s(2)
     assert fw.send(tcp(A, B, ports[4], 80, SYN)) is None  # replaces the one that went idle
+    assert fw.send(tcp(A, B, ports[4], 80, ACK)) is None
     assert fw.send(tcp(A, B, ports[5], 80, SYN)) == "table-full"
     assert fw.send(tcp(A, B, ports[2], 80, RST)) is None
     assert fw.send(tcp(A, B, ports[5], 80, SYN)) is None
+    assert fw.send(tcp(A, B, ports[5], 80, ACK)) is None
     await fw.check()
     status, _ = await fw.slot.table(PUT, entry=[A, B, ports[0] << 16 | 80, 6, ESTABLISHED, 0, 0, 0])
     assert status & FULL and not status & VALID
+
+
+@cocotb.test(timeout_time=4, timeout_unit="ms")
+async def a_syn_flood_displaces_half_open_connections_only(dut: Any) -> None:
+    """All in two sets, under a random key: three established connections, a flood, and new connections in it."""
+    random = Random(11)
+    hash_key = random.getrandbits(128)
+    fw = await firewall(dut, StatefulFirewall(flows=connections(hash_key=hash_key)))
+    ports = colliding_ports(60, hash_key)
+    established, flood = ports[:3], ports[3:]
+    for port in established:
+        for flags in (SYN, ACK):
+            assert fw.send(tcp(A, B, port, 80, flags)) is None
+    for n in range(300):
+        port = random.choice(flood)
+        assert fw.send(tcp(A, B, port, 80, SYN)) is None
+        assert fw.send(tcp(B, A, 80, port, SYN | ACK), 1) is None
+        if n % 30 == 29:
+            port = random.choice(flood)
+            assert fw.send(tcp(A, B, port, 80, SYN)) is None
+            assert fw.send(tcp(A, B, port, 80, ACK)) is None
+            assert fw.send(tcp(A, B, random.choice(flood), 80, SYN)) in ("table-full", None)
+            assert fw.send(tcp(A, B, port, 80, RST)) is None
+        if n % 100 == 99:
+            await fw.pass_s(1)
+    for port in established:
+        assert fw.send(tcp(B, A, 80, port, ACK), 1) is None
+    await fw.check()
+    assert fw.model.flows.evictions > 200
 
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")
@@ -277,7 +329,7 @@ async def state_moves(dut: Any) -> None:
     for port in range(20):
         fw.send(tcp(A, B, port, 80, SYN))
         if port % 2:
-            fw.send(tcp(B, A, 80, port, SYN | ACK), 1)
+            fw.send(tcp(A, B, port, 80, ACK))
     await fw.pass_s(3)
     await fw.check()
     entries = []

@@ -28,7 +28,7 @@ def make_rule() -> Callable[..., dict[str, Any]]:
         targets: list[tuple[int, str, int, int]] | None = None,
         **fields: Any,
     ) -> dict[str, Any]:
-        wanted = targets or [(hop, server, 0, 65536)]
+        wanted = [(hop, server, 0, 65536)] if targets is None else targets
         rule = {
             "id": id or f"{kind}-{hop}",
             "chain_id": "demo",

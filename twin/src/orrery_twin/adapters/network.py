@@ -64,10 +64,11 @@ class Network:
         if link.far.port is not None:
             await run(["ip", "link", "set", link.far.interface, state])
             return
-        script = f"ip link set {link.far.interface} {state}\n"
-        if up:
-            # Routes and neighbour entries disappeared with the link.
-            script += address_script(link.far)
+        if not up:
+            # As with a cut cable, the node's own interface stays up and loses its carrier.
+            return
+        # Somebody may have set it down meanwhile; its routes and neighbour entries would have disappeared.
+        script = f"ip link set {link.far.interface} up\n" + address_script(link.far)
         await run(["sh", "-e"], namespace_of=self.pid_of[link.far.node], stdin=script)
 
     async def _in_thread(self, change: Callable[[NodePlan], None], nodes: Sequence[NodePlan]) -> Failures:

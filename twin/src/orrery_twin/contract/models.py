@@ -22,17 +22,26 @@ ApplicationState = TypeAliasType(
 )
 
 
-ResourcesAdditionalProperty = TypeAliasType(
-    "ResourcesAdditionalProperty", Annotated[float, Field(ge=0.0)]
-)
-
-
 class LoadS(BaseModel):
     model_config = ConfigDict(
         extra="forbid",
     )
-    full: Annotated[float, Field(ge=0.0)]
-    partial: Annotated[float, Field(ge=0.0)]
+    full: Annotated[float, Field(ge=0.0, le=86400.0)]
+    partial: Annotated[float, Field(ge=0.0, le=86400.0)]
+
+
+Bytes = TypeAliasType("Bytes", Annotated[int, Field(ge=0, le=1125899906842624)])
+
+
+ElapsedS = TypeAliasType(
+    "ElapsedS",
+    Annotated[
+        float, Field(description="how long it has captured; null: not ended", ge=0.0)
+    ],
+)
+
+
+DelayUs = TypeAliasType("DelayUs", Annotated[float, Field(ge=0.0, le=1000000000.0)])
 
 
 class FieldError(BaseModel):
@@ -180,6 +189,16 @@ RateBps = TypeAliasType(
 )
 
 
+SlotResourcesAdditionalProperty = TypeAliasType(
+    "SlotResourcesAdditionalProperty", Annotated[float, Field(ge=0.0, le=1000000000.0)]
+)
+
+
+SlotResources = TypeAliasType(
+    "SlotResources", dict[Name, SlotResourcesAdditionalProperty]
+)
+
+
 SwitchAction = TypeAliasType(
     "SwitchAction", Literal["forward", "rewrite", "mirror", "group", "meter", "tunnel"]
 )
@@ -297,13 +316,12 @@ class BoardNode(BaseModel):
     ] = "de5"
     device: Annotated[str, Field(max_length=60)]
     slots: Annotated[int, Field(ge=1, le=16)]
-    clock_mhz: Annotated[float, Field(gt=0.0, le=2000.0)] = 200
+    clock_mhz: Annotated[float, Field(ge=1.0, le=2000.0)] = 200
     resources: Annotated[
-        dict[Name, ResourcesAdditionalProperty],
-        Field(description="of each slot: lut, ff, bram-kib"),
+        SlotResources, Field(description="of each slot: lut, ff, bram-kib")
     ]
     bandwidth_bps: RateBps
-    latency_us: Annotated[float, Field(ge=0.0)]
+    latency_us: DelayUs
     load_s: Annotated[
         LoadS,
         Field(description="time to load a bitstream (CoNFV VI)", validate_default=True),
@@ -312,7 +330,8 @@ class BoardNode(BaseModel):
         float,
         Field(
             description="power and purchase as one figure, relative to other boards",
-            gt=0.0,
+            ge=1e-06,
+            le=1000000000.0,
         ),
     ] = 1
 
@@ -342,8 +361,15 @@ class CaptureRequest(BaseModel):
     filter: Annotated[
         str, Field(description="pcap filter expression", max_length=200)
     ] = ""
-    packets: Annotated[int, Field(ge=1, le=10000)] = 100
-    duration_s: Annotated[float, Field(ge=1.0, le=300.0)] = 10
+    packets: Annotated[
+        int, Field(description="stops after so many packets", ge=1, le=10000)
+    ] = 1000
+    duration_s: Annotated[
+        float,
+        Field(
+            description="or after this time, whichever comes first", ge=1.0, le=300.0
+        ),
+    ] = 10
 
 
 class Packet(BaseModel):
@@ -367,6 +393,13 @@ class CaptureStatus(BaseModel):
     request: CaptureRequest
     state: Literal["starting", "running", "completed", "failed"]
     packets: list[Packet]
+    stopped_by: Annotated[
+        Literal["packets", "duration"] | None,
+        Field(description="which limit ended it; null: none, or not yet"),
+    ]
+    elapsed_s: Annotated[
+        ElapsedS | None, Field(description="how long it has captured; null: not ended")
+    ]
     detail: str | None
 
 
@@ -578,8 +611,8 @@ class ServerNode(BaseModel):
     title: Annotated[str | None, Field(max_length=60)] = None
     origin: Origin
     cores: Annotated[int, Field(ge=1, le=512)]
-    ghz: Annotated[float, Field(gt=0.0, le=10.0)]
-    memory_bytes: Annotated[int, Field(ge=0, le=9007199254740991)]
+    ghz: Annotated[float, Field(ge=0.01, le=10.0)]
+    memory_bytes: Bytes
     nics: Annotated[
         list[Nic],
         Field(

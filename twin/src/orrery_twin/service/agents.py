@@ -3,7 +3,8 @@
 
 import os
 import shlex
-from collections.abc import Callable, Iterable
+import shutil
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 
 from orrery_twin.adapters.process import BoundedLog
@@ -13,6 +14,8 @@ from orrery_twin.service.hub import Hub
 from orrery_twin.service.supervisor import Supervised
 
 COMMAND_VARIABLE = "ORRERY_AGENT_COMMAND"
+# What the agent of all switches is called among the agents.
+SWITCHES = "switches"
 AGENT = Path(__file__).resolve().parents[4] / "agents/node/dist/agent.mjs"
 
 
@@ -44,6 +47,7 @@ class Agents:
     def start(self, infrastructure: Infrastructure, pid_of: dict[str, int], settings: TwinAgentSettings | None) -> None:
         """Start the agents that are not running. Without settings, servers have no agents."""
         self._settings = settings
+        self._forget_absent({server.id for server in infrastructure.servers})
         if settings is None:
             return
         for server in infrastructure.servers:
@@ -71,6 +75,17 @@ class Agents:
         for server in servers:
             if agent := self._running.pop(server, None):
                 await agent.stop()
+
+    def _forget_absent(self, servers: Collection[str]) -> None:
+        """Remove what the agents of servers that left the infrastructure kept: a server of that name is another one."""
+        states = self._directories.state / "agents"
+        for state in states.iterdir() if states.is_dir() else ():
+            if state.name in servers or state.name == SWITCHES or state.name in self._running:
+                continue
+            for directory in (state, self._directories.run / "a" / state.name):
+                shutil.rmtree(directory, ignore_errors=True)
+            for log in (self._directories.state / "logs").glob(f"agent-{state.name}.log*"):
+                log.unlink(missing_ok=True)
 
     def _supervise(self, server: str, interface: str, pid: int) -> Supervised:
         run_directory = self._directories.run / "a" / server

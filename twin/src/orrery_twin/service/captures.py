@@ -4,6 +4,7 @@
 import asyncio
 import re
 import secrets
+import time
 from asyncio.subprocess import Process
 from collections.abc import Collection
 
@@ -51,7 +52,13 @@ class Captures:
         command += ["-Z", "root", "--", request.filter] if request.filter else ["-Z", "root"]
         process = await spawn(command, namespace_of=self._twin.network.pid_of[host.id], capture_output=True)
         status = CaptureStatus(
-            id="capture-" + secrets.token_hex(6), request=request, state="running", packets=[], detail=None
+            id="capture-" + secrets.token_hex(6),
+            request=request,
+            state="running",
+            packets=[],
+            stopped_by=None,
+            elapsed_s=None,
+            detail=None,
         )
         try:
             await self._until_listening(process)
@@ -95,19 +102,31 @@ class Captures:
     async def _collect(self, status: CaptureStatus, process: Process) -> None:
         assert process.stdout
         reader = PcapReader()
+        began = time.monotonic()
         try:
             async with asyncio.timeout(status.request.duration_s):
                 while data := await process.stdout.read(1 << 16):
                     status.packets.extend(map(_packet, reader.feed(data)))
+            if len(status.packets) >= status.request.packets:
+                status.stopped_by = "packets"
+            else:
+                status.detail = "tcpdump ended by itself"
         except TimeoutError:
-            pass
+            status.stopped_by = "duration"
         except NotACapture as problem:
             status.detail = str(problem)
         finally:
             await end(process)
+            status.elapsed_s = round(time.monotonic() - began, 3)
             status.state = "failed" if status.detail else "completed"
-            count = len(status.packets)
-            self._hub.event("capture.completed", status.id, f"{count} packets at {status.request.host}")
+            self._hub.event("capture.completed", status.id, _outcome(status))
+
+
+def _outcome(status: CaptureStatus) -> str:
+    what = f"{len(status.packets)} packets at {status.request.host} in {status.elapsed_s:.1f} s"
+    if status.stopped_by == "packets":
+        return f"{what}; stopped at the limit of {status.request.packets} packets"
+    return f"{what}; {status.detail}" if status.detail else what
 
 
 def _packet(frame: Frame) -> Packet:

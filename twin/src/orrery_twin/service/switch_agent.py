@@ -10,26 +10,24 @@ from typing import Any
 from orrery_twin.adapters.process import BoundedLog
 from orrery_twin.contract.models import Infrastructure, TwinAgentSettings
 from orrery_twin.domain.topology import BuildPlan, port_interfaces
-from orrery_twin.service.agents import AGENT, COMMAND_VARIABLE
+from orrery_twin.service.agents import AGENT, COMMAND_VARIABLE, SWITCHES
 from orrery_twin.service.directories import Directories
 from orrery_twin.service.hub import Hub
 from orrery_twin.service.supervisor import Supervised
-
-SUBJECT = "switches"
 
 
 class SwitchAgent:
     def __init__(self, directories: Directories, hub: Hub, on_change: Callable[[], None]) -> None:
         self._file = directories.run / "switches.json"
-        self._state_directory = directories.state / "agents" / SUBJECT
+        self._state_directory = directories.state / "agents" / SWITCHES
         self._server_url = ""
         self._served: tuple[str, list[dict[str, Any]]] | None = None
         self._process = Supervised(
             "agent",
-            SUBJECT,
+            SWITCHES,
             self._command,
             namespace_of=None,
-            log=BoundedLog(directories.state / "logs" / f"agent-{SUBJECT}.log"),
+            log=BoundedLog(directories.state / "logs" / f"agent-{SWITCHES}.log"),
             hub=hub,
             on_change=on_change,
         )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Send the frames of a capture file unchanged, at a steady rate, from the interface of the host it runs in."""
+"""Send the frames of a capture file, as from this host, at a steady rate from the interface of the host it runs in."""
 
 import errno
 import json
@@ -12,6 +12,7 @@ from typing import Any
 
 from orrery_twin.applications.report import REPORT_INTERVAL_S, Rate, report
 from orrery_twin.domain.pcap_file import read_frames
+from orrery_twin.domain.topology import GATEWAY_MAC
 
 TICK_S = 0.002
 """Shortest sleep: at higher rates, several frames are sent per tick."""
@@ -26,9 +27,12 @@ class Counts:
 
 
 def replay(settings: dict[str, Any]) -> None:
-    frames = [frame.data for frame in read_frames(Path(settings["file"]).read_bytes())]
     sender = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
     sender.bind((settings["interface"], 0))
+    # A switch accepts nothing else from a host.
+    addresses = bytes.fromhex(GATEWAY_MAC.replace(":", "")) + sender.getsockname()[4]
+    captured = read_frames(Path(settings["file"]).read_bytes())
+    frames = [addresses + frame.data[len(addresses) :] for frame in captured]
     counters, rate = Counts(), Rate()
     start = reported = time.monotonic()
     end = start + settings["duration_s"] if settings["duration_s"] else None

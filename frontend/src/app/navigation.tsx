@@ -16,9 +16,9 @@ export function Navigation({ onNavigate }: { readonly onNavigate?: () => void })
               .filter(({ navigation }) => navigation.group === (group as NavigationGroup))
               .map(({ path, title: name, navigation: { icon: Icon } }) => (
                 <li key={path}>
-                  <NavLink to={path} end={path === '/'} className={classes.link} onClick={onNavigate}>
+                  <NavLink to={path} end={path === '/'} className={classes.link} title={name} onClick={onNavigate}>
                     <Icon size={16} stroke={1.6} />
-                    {name}
+                    <span>{name}</span>
                   </NavLink>
                 </li>
               ))}
@@ -26,7 +26,7 @@ export function Navigation({ onNavigate }: { readonly onNavigate?: () => void })
               <li>
                 <a href={API_REFERENCE.path} target="_blank" rel="noreferrer" className={classes.link}>
                   <IconApi size={16} stroke={1.6} />
-                  {API_REFERENCE.title}
+                  <span>{API_REFERENCE.title}</span>
                   <IconExternalLink size={13} stroke={1.6} aria-label="in a new tab" className={classes.outside} />
                 </a>
               </li>

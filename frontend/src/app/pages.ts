@@ -1,4 +1,5 @@
 import { acceleratorsPage } from '../features/accelerators/definition.js';
+import { agentsPage } from '../features/agents/definition.js';
 import { capabilitiesPage } from '../features/capabilities/definition.js';
 import { cataloguePage } from '../features/catalogue/definition.js';
 import { chainEditorPage } from '../features/chain-editor/definition.js';
@@ -32,6 +33,7 @@ export const PAGES: readonly PageDefinition[] = [
   controlLoopsPage,
   twinLabPage,
   scenarioReportPage,
+  agentsPage,
   capabilitiesPage,
 ];
 

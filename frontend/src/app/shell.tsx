@@ -1,9 +1,10 @@
 import { ActionIcon, Burger, Drawer, Tooltip, UnstyledButton } from '@mantine/core';
-import { IconSearch } from '@tabler/icons-react';
+import { IconLayoutSidebar, IconLayoutSidebarLeftCollapse, IconSearch } from '@tabler/icons-react';
 import { lazy, Suspense, useState } from 'react';
 import { Navigate, NavLink, Outlet, useLocation } from 'react-router';
 import { useSession } from '../shared/api/session.js';
 import { Keys } from '../shared/ui/keys.js';
+import { useRemembered } from '../shared/ui/remembered.js';
 import { ConnectionBanner, ConnectionState } from './connection.js';
 import { Logo } from './logo.js';
 import { Navigation } from './navigation.js';
@@ -24,7 +25,8 @@ export function Shell() {
   const [palette, setPalette] = useState(0);
 
   const openPalette = () => setPalette((count) => count + 1);
-  useShellCommands({ openPalette, openHelp: () => setHelp(true) });
+  const [wide, toggleWide] = useRemembered('navigation', true);
+  useShellCommands({ openPalette, openHelp: () => setHelp(true), toggleNavigation: toggleWide });
 
   if (!session) {
     const here = location.pathname + location.search;
@@ -32,7 +34,7 @@ export function Shell() {
   }
 
   return (
-    <div className={classes.shell}>
+    <div className={classes.shell} data-narrow={!wide || undefined}>
       <a href="#main" className={classes.skip}>
         Skip to the page
       </a>
@@ -43,7 +45,23 @@ export function Shell() {
           opened={menu}
           onClick={() => setMenu(!menu)}
           aria-label="Navigation"
+          aria-expanded={menu}
         />
+        <Tooltip label={wide ? 'Collapse the navigation (B)' : 'Expand the navigation (B)'}>
+          <ActionIcon
+            className={classes.collapse}
+            aria-label="Names of the pages"
+            aria-expanded={wide}
+            aria-controls="navigation"
+            onClick={toggleWide}
+          >
+            {wide ? (
+              <IconLayoutSidebarLeftCollapse size={16} stroke={1.6} />
+            ) : (
+              <IconLayoutSidebar size={16} stroke={1.6} />
+            )}
+          </ActionIcon>
+        </Tooltip>
         <NavLink to="/" className={classes.brand} aria-label="Orrery, overview">
           <Logo />
           <span>Orrery</span>
@@ -65,7 +83,7 @@ export function Shell() {
           <UserMenu onHelp={() => setHelp(true)} />
         </div>
       </header>
-      <div className={classes.side}>
+      <div id="navigation" className={classes.side}>
         <Navigation />
       </div>
       <Drawer opened={menu} onClose={() => setMenu(false)} size={232} title="Orrery" padding="sm">

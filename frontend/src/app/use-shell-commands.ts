@@ -8,10 +8,11 @@ import { leave } from './user-menu.js';
 interface ShellCommands {
   readonly openPalette: () => void;
   readonly openHelp: () => void;
+  readonly toggleNavigation: () => void;
 }
 
 /** Commands that are available on every page. */
-export function useShellCommands({ openPalette, openHelp }: ShellCommands): void {
+export function useShellCommands({ openPalette, openHelp, toggleNavigation }: ShellCommands): void {
   const navigate = useNavigate();
   const { colorScheme, setColorScheme } = useMantineColorScheme();
   const pages = useOfferedPages();
@@ -39,6 +40,13 @@ export function useShellCommands({ openPalette, openHelp }: ShellCommands): void
       inFields: true,
       hidden: true,
       run: openPalette,
+    },
+    {
+      id: 'navigation.toggle',
+      title: 'Collapse or expand the navigation',
+      group: 'Console',
+      keys: 'b',
+      run: toggleNavigation,
     },
     { id: 'help.open', title: 'Show all shortcuts', group: 'Console', keys: '?', run: openHelp },
     { id: 'theme.next', title: `Theme: ${next.label}`, group: 'Console', run: () => setColorScheme(next.value) },

@@ -1,5 +1,7 @@
 import { ChainDefinition } from '@orrery/contract';
 import { Document, isMap, isNode, isScalar, isSeq, LineCounter, type Node, parseDocument, visit } from 'yaml';
+import { pathOf, pointerOf } from './pointer.js';
+import { readComments, writeComments } from './yaml-comments.js';
 
 /** Position of an error in a text; lines and columns count from 1. */
 export interface TextProblem {
@@ -15,18 +17,18 @@ const NODE_KEYS = ['id', 'kind', 'nf', 'title', 'config', 'position'];
 const EDGE_KEYS = ['id', 'from', 'to', 'filter', 'rate_bps'];
 const DEFINITION_KEYS = ['name', 'title', 'description', 'traffic_class', 'nodes', 'edges', 'slos', 'class_slos'];
 
+/** The known keys in their order, then all others. */
 function ordered(value: object, keys: readonly string[]): Record<string, unknown> {
   const source = value as Record<string, unknown>;
-  return Object.fromEntries(keys.filter((key) => source[key] !== undefined).map((key) => [key, source[key]]));
+  const all = [...keys, ...Object.keys(source).filter((key) => !keys.includes(key))];
+  return Object.fromEntries(all.filter((key) => source[key] !== undefined).map((key) => [key, source[key]]));
 }
 
-/** The definition as YAML: keys in the order of the contract, nodes and edges in their own order, small items on one line. */
-export function toYaml(definition: ChainDefinition): string {
-  const document = new Document({
-    ...ordered(definition, DEFINITION_KEYS),
-    nodes: definition.nodes.map((node) => ordered(node, NODE_KEYS)),
-    edges: definition.edges.map((edge) => ordered(edge, EDGE_KEYS)),
-  });
+/** The definition as YAML with its comments: keys in the order of the contract, nodes and edges in their own order, small items on one line. */
+export function toYaml({ comments, ...definition }: ChainDefinition): string {
+  const nodes = definition.nodes.map((node) => ordered(node, NODE_KEYS));
+  const edges = definition.edges.map((edge) => ordered(edge, EDGE_KEYS));
+  const document = new Document(ordered({ ...definition, nodes, edges }, DEFINITION_KEYS));
   visit(document, {
     Collection(_, node) {
       if (isSeq(node) ? node.items.every(isScalar) : isMap(node) && node.items.every((pair) => isScalar(pair.value))) {
@@ -39,6 +41,7 @@ export function toYaml(definition: ChainDefinition): string {
       }
     },
   });
+  if (comments) writeComments(document, comments);
   return document.toString({ lineWidth: 120, flowCollectionPadding: true });
 }
 
@@ -60,6 +63,11 @@ export function fromYaml(text: string): YamlResult {
     value = document.toJS({ maxAliasCount: 100 });
   } catch (error) {
     return { ok: false, problems: [{ line: 1, column: 1, message: (error as Error).message, pointer: '' }] };
+  }
+  const comments = readComments(document);
+  if (comments && typeof value === 'object') {
+    const { comments: given } = value as Pick<ChainDefinition, 'comments'>;
+    value = { ...value, comments: { ...given, ...comments } };
   }
   const parsed = ChainDefinition.safeParse(value);
   if (parsed.success) return { ok: true, definition: parsed.data };
@@ -101,15 +109,4 @@ function place(document: Document, lines: LineCounter, path: readonly PropertyKe
 
 function start(node: unknown): number | undefined {
   return isNode(node) ? (node as Node).range?.[0] : undefined;
-}
-
-export function pointerOf(path: readonly PropertyKey[]): string {
-  return path.map((step) => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
-}
-
-export function pathOf(pointer: string): string[] {
-  return pointer
-    .split('/')
-    .slice(1)
-    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
 }

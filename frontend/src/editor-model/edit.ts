@@ -9,6 +9,7 @@ import type {
   TrafficClass,
 } from '@orrery/contract';
 import { DIRECT_ATTRIBUTES, Name } from '@orrery/contract';
+import { moveComments } from './comments.js';
 import { canConnect, type Verdict } from './connect.js';
 import { downstreamOf, edgeOf, nodeOf } from './graph.js';
 import { freshEdgeId, freshName } from './identifiers.js';
@@ -142,7 +143,8 @@ function splitEdge(definition: ChainDefinition, edge: ChainEdge, part: Part, pos
 
 export function removeEdges(definition: ChainDefinition, ids: Iterable<string>): ChainDefinition {
   const gone = new Set(ids);
-  return { ...definition, edges: definition.edges.filter((edge) => !gone.has(edge.id)) };
+  const kept = { ...definition, edges: definition.edges.filter((edge) => !gone.has(edge.id)) };
+  return [...gone].reduce((result, id) => moveComments(result, `/edges/${id}`, null), kept);
 }
 
 /**
@@ -163,11 +165,15 @@ function removeNode(definition: ChainDefinition, id: string, reconnect: boolean)
   if (!nodeOf(definition, id)) return definition;
   const before = definition.edges.filter((edge) => edge.to === id);
   const behind = definition.edges.filter((edge) => edge.from === id);
-  let result: ChainDefinition = {
-    ...definition,
-    nodes: definition.nodes.filter((node) => node.id !== id),
-    edges: definition.edges.filter((edge) => edge.from !== id && edge.to !== id),
-  };
+  const loose = removeEdges(
+    definition,
+    [...before, ...behind].map((edge) => edge.id),
+  );
+  let result: ChainDefinition = moveComments(
+    { ...loose, nodes: definition.nodes.filter((node) => node.id !== id) },
+    `/nodes/${id}`,
+    null,
+  );
   if (!reconnect) return result;
   for (const incoming of before) {
     for (const outgoing of behind) {
@@ -214,7 +220,7 @@ export function canRename(definition: ChainDefinition, id: string, newId: string
 export function renameNode(definition: ChainDefinition, id: string, newId: string): ChainDefinition {
   if (id === newId || !nodeOf(definition, id) || !canRename(definition, id, newId).ok) return definition;
   const follow = (name: string) => (name === id ? newId : name);
-  return {
+  const renamed: ChainDefinition = {
     ...definition,
     nodes: definition.nodes.map((node) => (node.id === id ? { ...node, id: newId } : node)),
     edges: definition.edges.map((edge) => ({
@@ -224,6 +230,7 @@ export function renameNode(definition: ChainDefinition, id: string, newId: strin
       filter: renameInFilter(edge.filter, follow),
     })),
   };
+  return moveComments(renamed, `/nodes/${id}`, `/nodes/${newId}`);
 }
 
 /** Rewrites the node part of derived attributes. */

@@ -1,6 +1,6 @@
 import type { ChainDefinition } from '@orrery/contract';
-import { pointerOf } from './chain-yaml.js';
 import { same } from './diff.js';
+import { pointerOf } from './pointer.js';
 
 /** What both sides changed differently, by JSON Pointer with ids in place of indices; `mine` was kept. */
 export interface Overlap {

@@ -1,8 +1,7 @@
 import type { ChainDefinition, ChainProblem } from '@orrery/contract';
-import { checkTogether } from '@orrery/planner/check/check-together';
-import { type ChainContext, validateChain } from '@orrery/planner/check/validate';
-import { pathOf } from './chain-yaml.js';
+import { type ChainContext, checkTogether, validateChain } from '@orrery/planner';
 import { same } from './diff.js';
+import { pathOf } from './pointer.js';
 
 /** Problems of a definition, errors first, and grouped by the part of the canvas that they belong to. */
 export interface ProblemIndex {

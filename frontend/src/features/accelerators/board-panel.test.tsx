@@ -34,7 +34,7 @@ const board = boardWith({
   title: 'Board 1',
   slots: [
     slotWith({ slot: 0, state: 'active', module: 'nat', chain_id: 'ch-1', node_id: 'nat' }),
-    slotWith({ slot: 1, reservation: { board: 'board-1', slot: 1, by: 'amara', reason: 'bench', since_ms: 0 } }),
+    slotWith({ slot: 1, reservation: { board: 'board-1', slot: 1, by: 'amara', reason: 'bench', since_ms: 7 } }),
   ],
 });
 
@@ -94,7 +94,7 @@ describe('Boards', { timeout: 30_000 }, () => {
     const row = screen.getByRole('row', { name: /slot 1/ });
     expect(row.textContent).toContain('bench');
     await user.click(within(row).getByRole('button', { name: /^Release/ }));
-    expect(call).toHaveBeenCalledWith('releaseSlot', { params: { id: 'board-1', slot: 1 } });
+    expect(call).toHaveBeenCalledWith('releaseSlot', { params: { id: 'board-1', slot: 1 } }, { ifMatch: '"7"' });
   });
 
   it('asks for the reason of a reservation, which may be left out', async () => {

@@ -64,7 +64,7 @@ function Board({ board, nfs, onMove }: { readonly board: Accelerator } & Pick<Bo
           <Link to={`/topology?node=${encodeURIComponent(board.server)}`}>{board.server}</Link>
         </Fact>
         <Fact name="Clock">{board.clock_mhz} MHz</Fact>
-        <Fact name="Bandwidth">{quantityText('bps', board.bandwidth_bps)}</Fact>
+        <Fact name="Port bandwidth">{quantityText('bps', board.bandwidth_bps)}</Fact>
         <Fact name="Each slot has">{resourcesText(board.resources) || 'not known'}</Fact>
         <Fact name="Load time, modelled">
           {durationText(board.load_s.partial * 1000)} partial, {durationText(board.load_s.full * 1000)} full

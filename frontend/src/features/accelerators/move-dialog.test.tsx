@@ -29,6 +29,9 @@ const nfs = [nf('sqli', 'ch-1', null), nf('ddos', 'ch-2', { board: 'board-1', sl
 const plan = {
   id: 'pn-1',
   feasible: true,
+  request: { implementations: [] },
+  chains: [],
+  reasons: [],
   problems: [],
   conflicts: [],
   slos: [],

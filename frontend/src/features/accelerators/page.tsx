@@ -94,16 +94,7 @@ export function Component() {
     policies: {
       title: 'Policies',
       view: (
-        <Panel
-          title="Policies"
-          actions={
-            mayOperate && (
-              <Button leftSection={<IconPlus size={14} />} onClick={() => setEdited('new')}>
-                New policy
-              </Button>
-            )
-          }
-        >
+        <Panel title="Policies" actions={<NewPolicy mayOperate={mayOperate} onClick={() => setEdited('new')} />}>
           <QueryBoundary query={policies}>
             <PolicyTable policies={policies.data ?? []} onEdit={setEdited} />
           </QueryBoundary>
@@ -138,6 +129,7 @@ export function Component() {
             <Timeline
               boards={boards}
               nfs={known ? nfs : null}
+              instances={instances ?? []}
               lanes={lanes}
               policies={policies.data ?? []}
               reconfigurations={moved}
@@ -181,5 +173,18 @@ export function Component() {
         )}
       </Suspense>
     </WithDetail>
+  );
+}
+
+function NewPolicy({ mayOperate, onClick }: { readonly mayOperate: boolean; readonly onClick: () => void }) {
+  return (
+    <Button
+      leftSection={<IconPlus size={14} />}
+      disabled={!mayOperate}
+      title={mayOperate ? undefined : 'Needs the role operator'}
+      onClick={onClick}
+    >
+      New policy
+    </Button>
   );
 }

@@ -6,15 +6,21 @@ import { ConfirmButton } from '../../shared/ui/confirm-button.js';
 import { notifyError } from '../../shared/ui/notify.js';
 
 function requestOf(policy: ReconfigurationPolicy, enabled: boolean): ReconfigurationPolicyRequest {
-  const { id: _id, load_now: _load, state: _state, ...fields } = policy;
+  const { id: _id, revision: _revision, load_now: _load, state: _state, ...fields } = policy;
   return { ...fields, enabled };
 }
+
+const etagOf = ({ revision }: ReconfigurationPolicy) => `"${revision}"`;
 
 export function EnabledSwitch({ policy, may }: { readonly policy: ReconfigurationPolicy; readonly may: boolean }) {
   const queries = useQueryClient();
   const change = useMutation({
     mutationFn: (enabled: boolean) =>
-      call('putReconfigurationPolicy', { params: { id: policy.id }, body: requestOf(policy, enabled) }),
+      call(
+        'putReconfigurationPolicy',
+        { params: { id: policy.id }, body: requestOf(policy, enabled) },
+        { ifMatch: etagOf(policy) },
+      ),
     onError: (error) => notifyError('The policy was not changed', error),
     onSettled: () => queries.invalidateQueries({ queryKey: ['reconfiguration-policies'] }),
   });
@@ -32,7 +38,7 @@ export function EnabledSwitch({ policy, may }: { readonly policy: Reconfiguratio
 function DeletePolicy({ policy }: { readonly policy: ReconfigurationPolicy }) {
   const queries = useQueryClient();
   const remove = useMutation({
-    mutationFn: () => call('deleteReconfigurationPolicy', { params: { id: policy.id } }),
+    mutationFn: () => call('deleteReconfigurationPolicy', { params: { id: policy.id } }, { ifMatch: etagOf(policy) }),
     onError: (error) => notifyError('The policy was not deleted', error),
     onSettled: () => queries.invalidateQueries({ queryKey: ['reconfiguration-policies'] }),
   });

@@ -28,7 +28,7 @@ interface PolicyFormProps {
 const WIDGETS = { ...MOVE_WIDGETS, '/threshold': ThresholdWidget };
 
 function valuesOf(policy: ReconfigurationPolicy): Values {
-  const { id: _id, load_now: _load, state: _state, ...values } = policy;
+  const { id: _id, revision: _revision, load_now: _load, state: _state, ...values } = policy;
   return values;
 }
 
@@ -59,7 +59,7 @@ export default function PolicyForm({ policy, boards, nfs, onClose }: PolicyFormP
     send: (values) => {
       const body = { ...values, title: String(values.title).trim() } as ReconfigurationPolicyRequest;
       return policy
-        ? call('putReconfigurationPolicy', { params: { id: policy.id }, body })
+        ? call('putReconfigurationPolicy', { params: { id: policy.id }, body }, { ifMatch: `"${policy.revision}"` })
         : call('createReconfigurationPolicy', { body }, { idempotencyKey: crypto.randomUUID() });
     },
     onSent: () => {

@@ -63,8 +63,8 @@ export function ReconfigurationDetail({ reconfiguration, onClose }: Reconfigurat
   const failed = state !== 'completed' && state !== 'running';
   return (
     <DetailPanel label={`Reconfiguration ${id}`} title="Reconfiguration" onClose={onClose}>
-      {detail && failed && (
-        <div className={classes.failure} role="alert">
+      {detail && (
+        <div className={classes.failure} role={failed ? 'alert' : 'note'}>
           {detail}
         </div>
       )}

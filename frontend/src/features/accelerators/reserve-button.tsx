@@ -21,7 +21,10 @@ export function ReserveButton({ board, slot }: ReserveProps) {
   const queries = useQueryClient();
   const reserved = slot.reservation !== null;
   const release = useMutation({
-    mutationFn: () => call('releaseSlot', { params: { id: board.id, slot: slot.slot } }),
+    mutationFn: () => {
+      const ifMatch = slot.reservation ? { ifMatch: `"${slot.reservation.since_ms}"` } : {};
+      return call('releaseSlot', { params: { id: board.id, slot: slot.slot } }, ifMatch);
+    },
     onError: (error) => notifyError('The slot was not released', error),
     onSettled: () => queries.invalidateQueries({ queryKey: ['accelerators'] }),
   });

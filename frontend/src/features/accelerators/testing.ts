@@ -3,7 +3,7 @@ import type { Accelerator, EventData, EventOf, Reconfiguration } from '@orrery/c
 type Slot = Accelerator['slots'][number];
 
 export function slotWith(change: Partial<Slot> & Pick<Slot, 'slot'>): Slot {
-  const idle = { state: 'empty', module: null, instance_id: null, load: null, detail: null } as const;
+  const idle = { state: 'empty', module: null, instance_id: null, load: null, reloads: false, detail: null } as const;
   return { ...idle, chain_id: null, node_id: null, reservation: null, ...change };
 }
 

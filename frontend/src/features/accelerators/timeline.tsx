@@ -1,5 +1,5 @@
 import { SegmentedControl } from '@mantine/core';
-import type { Accelerator, Reconfiguration, ReconfigurationPolicy } from '@orrery/contract';
+import type { Accelerator, NfInstance, Reconfiguration, ReconfigurationPolicy } from '@orrery/contract';
 import { sampleKey } from '@orrery/contract/sample-keys';
 import { useRecentRange } from '../../shared/charts/time-range.js';
 import { TimeSeriesChart } from '../../shared/charts/time-series-chart.js';
@@ -8,6 +8,7 @@ import { useStreamStatus } from '../../shared/stream/hooks.js';
 import { EmptyState } from '../../shared/ui/states.js';
 import { useUrlParam } from '../../shared/ui/url-state.js';
 import classes from './accelerators.module.css';
+import { deliveredSeries } from './executors.js';
 import { LaneView } from './lane-view.js';
 import type { Lane } from './lanes.js';
 import { type BoardNf, chartedNfs, goneNfs, sameNf } from './nfs.js';
@@ -21,7 +22,8 @@ const WINDOWS = [
   { value: '10', label: '10 min', seconds: LONGEST_S },
 ];
 const METRICS = [
-  { value: '', label: 'bit/s', metric: 'bps', quantity: 'bps', title: 'Throughput of NFs' },
+  { value: '', label: 'bit/s', metric: 'bps', quantity: 'bps', title: 'Load of NFs' },
+  { value: 'delivered', label: 'Delivered', metric: 'out_bps', quantity: 'bps', title: 'Throughput of each executor' },
   { value: 'pps', label: 'pkt/s', metric: 'pps', quantity: 'pps', title: 'Packets of NFs' },
   { value: 'cpu', label: 'CPU', metric: 'cpu', quantity: 'share', title: 'CPU cores used by NFs' },
 ] as const;
@@ -30,6 +32,7 @@ interface TimelineProps {
   readonly boards: readonly Accelerator[];
   /** Null: not known yet. */
   readonly nfs: readonly BoardNf[] | null;
+  readonly instances: readonly NfInstance[];
   readonly lanes: readonly Lane[];
   readonly policies: readonly ReconfigurationPolicy[];
   readonly reconfigurations: readonly Reconfiguration[];
@@ -37,7 +40,7 @@ interface TimelineProps {
 }
 
 /** Load of each NF above the activity of each board slot, on one time axis (CoNFV Figures 9 and 10, live). */
-export function Timeline({ boards, nfs, lanes, policies, reconfigurations, emulated }: TimelineProps) {
+export function Timeline({ boards, nfs, instances, lanes, policies, reconfigurations, emulated }: TimelineProps) {
   const [windowParam, setWindow] = useUrlParam('window');
   const [metricParam, setMetric] = useUrlParam('metric');
   const { seconds } = WINDOWS.find(({ value }) => value === windowParam) ?? WINDOWS[0]!;
@@ -81,7 +84,11 @@ export function Timeline({ boards, nfs, lanes, policies, reconfigurations, emula
         <TimeSeriesChart
           title={title}
           quantity={quantity}
-          series={shown.map((nf) => ({ key: sampleKey('nf', nf.id, metric), label: `${nf.id} (${nf.where})` }))}
+          series={
+            metric === 'out_bps'
+              ? deliveredSeries(shown, instances, reconfigurations, metric, Math.floor(range.from_s) * 1000)
+              : shown.map((nf) => ({ key: sampleKey('nf', nf.id, metric), label: `${nf.id} (${nf.where})` }))
+          }
           windowS={seconds}
           keepS={LONGEST_S}
           height={190}

@@ -61,7 +61,7 @@ export function DescriptorDetail({ descriptor }: { readonly descriptor: NfDescri
           />
         </DetailSection>
       )}
-      {implementations.map(({ kind, driver, cost, resources }) => (
+      {implementations.map(({ kind, driver, cost, resources, source }) => (
         <DetailSection
           key={`${kind} ${driver}`}
           title={kind === driver ? `Cost: ${kind}` : `Cost: ${kind} (${driver})`}
@@ -73,6 +73,7 @@ export function DescriptorDetail({ descriptor }: { readonly descriptor: NfDescri
                 : []),
               ['Cycles per packet', cost.cycles_per_packet],
               ['Cycles per byte', cost.cycles_per_byte],
+              ...(source ? [['Measured by', source] as const] : []),
               ['Base latency', quantityText('us', cost.base_latency_us)],
               ...(kind === 'board' ? [] : [['Memory', quantityText('bytes', cost.memory_bytes)] as const]),
               [

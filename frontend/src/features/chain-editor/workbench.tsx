@@ -10,6 +10,7 @@ import { useEditor, useEditorContext } from '../../shared/chain-draft/context.js
 import { useSaver } from '../../shared/chain-draft/saver-context.js';
 import { useDocumentTitle } from '../../shared/page/page-header.js';
 import { ConfirmDialog, type Question } from '../../shared/ui/confirm-dialog.js';
+import { useRemembered } from '../../shared/ui/remembered.js';
 import { LoadingRows } from '../../shared/ui/states.js';
 import { useUrlParam } from '../../shared/ui/url-state.js';
 import { useClipboard } from './actions/use-clipboard.js';
@@ -24,6 +25,7 @@ import { DOCK_TABS, Dock } from './dock/dock.js';
 import { EditorHeader } from './header/editor-header.js';
 import { Inspector } from './inspector/inspector.js';
 import classes from './workbench.module.css';
+import { dropText } from './yaml/kept-text.js';
 
 const YamlPane = lazy(() => import('./yaml/yaml-pane.js'));
 
@@ -45,7 +47,10 @@ export function Workbench() {
         title: 'Discard the text?',
         message: `It is not applied: ${unapplied}. The canvas shows the chain as it was before the error.`,
         confirm: 'Discard the text',
-        run: go,
+        run: () => {
+          dropText(chain.id);
+          go();
+        },
       });
   };
   const [tabParam, setTab] = useUrlParam('panel');
@@ -64,7 +69,13 @@ export function Workbench() {
     else if (await saver.flush()) await navigate(planPath(chain.id));
     else refuse('The draft is not saved yet, so it cannot be planned.');
   };
-  useEditorCommands({ actions, view, setView, plan: () => void plan() });
+  const [paletteOpen, togglePalette] = useRemembered('editor.palette', true);
+  const [inspectorOpen, toggleInspector] = useRemembered('editor.inspector', true);
+  const settings = wide
+    ? { open: inspectorOpen, toggle: toggleInspector }
+    : { open: chainOpen, toggle: () => setChainOpen(!chainOpen) };
+  const palette = { open: paletteOpen, toggle: togglePalette };
+  useEditorCommands({ actions, view, setView, plan: () => void plan(), palette, toggleSettings: settings.toggle });
 
   useNewOperation(operation, () => setTab('operation'));
 
@@ -74,22 +85,24 @@ export function Workbench() {
   useEffect(() => {
     const frame = requestAnimationFrame(actions.refit);
     return () => cancelAnimationFrame(frame);
-  }, [view, docked]);
+  }, [view, docked, paletteOpen, inspectorOpen]);
 
-  const inspector = wide || selected || chainOpen;
+  const inspector = wide ? inspectorOpen : selected || chainOpen;
+  const hasPalette = view !== 'yaml' && paletteOpen;
   return (
-    <div className={classes.workbench} data-inspector={inspector || undefined} data-view={view}>
+    <div className={classes.workbench} data-inspector={inspector || undefined} data-palette={hasPalette || undefined}>
       <EditorHeader
         actions={actions}
         view={view}
         setView={setView}
         plan={() => void plan()}
         showTab={setTab}
-        inspector={wide ? null : { open: chainOpen, toggle: () => setChainOpen(!chainOpen) }}
+        palette={view === 'yaml' ? null : palette}
+        inspector={settings}
       />
       <ConflictNotice />
       <div className={classes.stage}>
-        {view !== 'yaml' && <Palette actions={actions} />}
+        {hasPalette && <Palette actions={actions} />}
         <div className={classes.panes}>
           {view !== 'yaml' && (
             <section className={classes.canvas} aria-label="Canvas">

@@ -2,6 +2,7 @@ import type { Chain } from '@orrery/contract';
 import { sampleKey } from '@orrery/contract/sample-keys';
 import { Link } from 'react-router';
 import { chainPath } from '../../shared/api/chains.js';
+import { ChainState } from '../../shared/chain/chain-state.js';
 import { STATE_WORDS } from '../../shared/chain/state-words.js';
 import { useSloRows } from '../../shared/stream/slo-rows.js';
 import type { Column } from '../../shared/table/column.js';
@@ -77,7 +78,8 @@ export function chainColumns(ask: (question: Question) => void): readonly Column
       id: 'state',
       title: 'State',
       value: ({ deployment_state }) => STATE_WORDS[deployment_state],
-      cell: ({ deployment_state: state }) => <StatusBadge state={state} label={STATE_WORDS[state]} />,
+      className: classes.state,
+      cell: ({ id, deployment_state }) => <ChainState chainId={id} state={deployment_state} />,
     },
     {
       id: 'version',

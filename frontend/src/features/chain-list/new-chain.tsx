@@ -1,9 +1,11 @@
 import { Button, Group, Modal, TextInput } from '@mantine/core';
+import type { ChainDefinition } from '@orrery/contract';
 import { type FormEvent, useState } from 'react';
 import { useNavigate } from 'react-router';
 import { asName, freshName } from '../../editor-model/identifiers.js';
-import { instantiate, TEMPLATES } from '../../editor-model/templates.js';
+import { fromFreeHost, instantiate, TEMPLATES } from '../../editor-model/templates.js';
 import { chainPath } from '../../shared/api/chains.js';
+import { useInfrastructure } from '../../shared/api/queries.js';
 import { useChainActions } from '../../shared/chain/use-chain-actions.js';
 import { useFocusReturn } from '../../shared/ui/focus-return.js';
 import { ChainThumbnail } from './chain-thumbnail.js';
@@ -12,14 +14,16 @@ import classes from './new-chain.module.css';
 const CLOSE = { 'aria-label': 'Close' };
 
 interface NewChainProps {
-  readonly names: ReadonlySet<string>;
+  readonly others: readonly ChainDefinition[];
   readonly onClose: () => void;
 }
 
 /** Lets the user choose a template and a title, stores the draft and opens it. */
-export default function NewChain({ names, onClose }: NewChainProps) {
+export default function NewChain({ others, onClose }: NewChainProps) {
   const [chosen, setChosen] = useState(TEMPLATES[0]!);
   const [title, setTitle] = useState(TEMPLATES[0]!.definition.title);
+  const { data: network } = useInfrastructure();
+  const names = new Set(others.map(({ name }) => name));
   const [busy, setBusy] = useState(false);
   const actions = useChainActions();
   useFocusReturn();
@@ -28,7 +32,8 @@ export default function NewChain({ names, onClose }: NewChainProps) {
   const create = async (event: FormEvent) => {
     event.preventDefault();
     setBusy(true);
-    const chain = await actions.create(instantiate(chosen.definition, title.trim() || chosen.title, names));
+    const definition = instantiate(chosen.definition, title.trim() || chosen.title, names);
+    const chain = await actions.create(fromFreeHost(definition, network?.hosts ?? [], others));
     setBusy(false);
     if (!chain) return;
     onClose();

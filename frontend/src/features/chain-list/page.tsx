@@ -29,8 +29,13 @@ export function Component() {
   const all = chains.data ?? [];
   const settings = useTableAddress();
   const columns = useMemo(() => chainColumns(setQuestion), []);
-  const newButton = mayDesign && (
-    <Button leftSection={<IconPlus size={14} aria-hidden />} onClick={() => setCreating(true)}>
+  const newButton = (
+    <Button
+      leftSection={<IconPlus size={14} aria-hidden />}
+      disabled={!mayDesign}
+      title={mayDesign ? undefined : 'Drawing chains needs the role designer.'}
+      onClick={() => setCreating(true)}
+    >
       New chain
     </Button>
   );
@@ -62,7 +67,7 @@ export function Component() {
       <ConfirmDialog question={question} onClose={() => setQuestion(null)} />
       {creating && (
         <Suspense fallback={null}>
-          <NewChain names={new Set(all.map(({ draft }) => draft.name))} onClose={() => setCreating(false)} />
+          <NewChain others={all.map(({ draft }) => draft)} onClose={() => setCreating(false)} />
         </Suspense>
       )}
     </>

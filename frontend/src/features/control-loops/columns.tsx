@@ -3,6 +3,7 @@ import { durationText } from '../../shared/format/time.js';
 import type { Column } from '../../shared/table/column.js';
 import { RelativeTime } from '../../shared/ui/relative-time.js';
 import { type Status, StatusBadge } from '../../shared/ui/status-badge.js';
+import { SubjectLink } from '../../shared/ui/subject-link.js';
 import classes from './control-loops.module.css';
 import { PauseButton } from './pause-button.js';
 
@@ -79,6 +80,7 @@ export function loopColumns(
       title: 'About',
       className: classes.text,
       value: ({ last_decision }) => last_decision && titleOf(last_decision.subject),
+      cell: ({ last_decision }) => last_decision && <SubjectLink subject={last_decision.subject} />,
     },
     {
       id: 'last-run',
@@ -90,8 +92,11 @@ export function loopColumns(
     },
     { id: 'next-run', title: 'Next run', className: classes.next, value: (loop) => nextRun(loop, now) },
     { id: 'runs', title: 'Runs', hint: 'Since the server started', number: true, value: ({ runs }) => runs },
-    ...(mayPause
-      ? [{ id: 'actions', title: 'Actions', untitled: true, cell: (loop: Loop) => <PauseButton loop={loop} /> }]
-      : []),
+    {
+      id: 'actions',
+      title: 'Actions',
+      untitled: true,
+      cell: (loop) => <PauseButton loop={loop} mayPause={mayPause} />,
+    },
   ];
 }

@@ -2,6 +2,7 @@ import type { Event } from '@orrery/contract';
 import { clockTextMs, dateTimeText } from '../../shared/format/time.js';
 import type { Column } from '../../shared/table/column.js';
 import { StatusBadge } from '../../shared/ui/status-badge.js';
+import { SubjectLink } from '../../shared/ui/subject-link.js';
 import classes from './events.module.css';
 
 /** `titleOf` gives the title of a subject that has one, else its id. */
@@ -33,7 +34,7 @@ export function eventColumns(titleOf: (subject: string) => string): readonly Col
       title: 'Subject',
       className: classes.subject,
       value: ({ subject }) => titleOf(subject),
-      cell: ({ subject }) => <span title={subject}>{titleOf(subject)}</span>,
+      cell: ({ subject }) => <SubjectLink subject={subject} />,
     },
     {
       id: 'message',

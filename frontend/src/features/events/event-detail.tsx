@@ -9,6 +9,7 @@ import { DetailPanel, DetailSection, Facts } from '../../shared/ui/detail-panel.
 import { JsonView } from '../../shared/ui/json-view.js';
 import { EmptyState, ErrorState, LoadingRows } from '../../shared/ui/states.js';
 import { StatusBadge } from '../../shared/ui/status-badge.js';
+import { SubjectLink } from '../../shared/ui/subject-link.js';
 import classes from './events.module.css';
 
 interface EventDetailProps {
@@ -40,7 +41,10 @@ export function EventDetail({ id, loaded, onClose }: EventDetailProps) {
               ['Type', <code key="type">{event.type}</code>],
               ['Severity', <StatusBadge key="severity" state={event.severity} />],
               ['Time', dateTimeText(event.t_ms)],
-              ['Subject', event.subject],
+              ['Subject', <SubjectLink key="subject" subject={event.subject} />],
+              ...(event.type === 'loop.decided'
+                ? [['About', <SubjectLink key="about" subject={event.data.about} />] as const]
+                : []),
               ['By', event.actor],
               ['Project', event.project],
               [

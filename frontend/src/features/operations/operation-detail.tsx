@@ -5,10 +5,16 @@ import { dateTimeText, durationText } from '../../shared/format/time.js';
 import { useNow } from '../../shared/stream/clock.js';
 import { DetailSection, Facts } from '../../shared/ui/detail-panel.js';
 import { StatusBadge } from '../../shared/ui/status-badge.js';
+import { OperationActions } from './operation-actions.js';
 import classes from './operations.module.css';
 import { durationMs, stepBars } from './progress.js';
 
-export function OperationDetail({ operation }: { readonly operation: Operation }) {
+interface OperationDetailProps {
+  readonly operation: Operation;
+  readonly titleOf: (chainId: string) => string;
+}
+
+export function OperationDetail({ operation, titleOf }: OperationDetailProps) {
   const now = useNow();
   const bars = stepBars(operation, now);
   return (
@@ -27,6 +33,7 @@ export function OperationDetail({ operation }: { readonly operation: Operation }
           )}
         </div>
       )}
+      <OperationActions operation={operation} titleOf={titleOf} />
       <Facts
         items={[
           ['State', <StatusBadge key="state" state={operation.state} />],

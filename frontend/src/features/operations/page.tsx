@@ -36,7 +36,7 @@ function Selected({ id, onClose }: { readonly id: string; readonly onClose: () =
       onClose={onClose}
     >
       {query.data ? (
-        <OperationDetail operation={query.data} />
+        <OperationDetail operation={query.data} titleOf={titleOf} />
       ) : query.error ? (
         <ErrorState error={query.error} retry={() => void query.refetch()} />
       ) : (

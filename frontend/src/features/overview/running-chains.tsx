@@ -5,6 +5,7 @@ import { IconHierarchy2 } from '@tabler/icons-react';
 import { Link } from 'react-router';
 import { chainPath, useChainTitle } from '../../shared/api/chains.js';
 import { useDeployments, useNfInstances } from '../../shared/api/queries.js';
+import { ChainState } from '../../shared/chain/chain-state.js';
 import { Panel } from '../../shared/page/page-header.js';
 import { useSeededSamples } from '../../shared/stream/seed.js';
 import { useSloRows } from '../../shared/stream/slo-rows.js';
@@ -22,6 +23,7 @@ function SloState({ slos }: { readonly slos: readonly SloStatus[] }) {
   if (slos.length === 0) return <span className="muted">none</span>;
   if (violated > 0) return <StatusBadge state="violated" label={`${violated} violated`} />;
   if (slos.every(({ state }) => state === 'met')) return <StatusBadge state="met" />;
+  if (slos.some(({ state }) => state === 'warming-up')) return <StatusBadge state="warming-up" />;
   return <StatusBadge state="no-data" status="stale" />;
 }
 
@@ -47,7 +49,13 @@ function columnsOf({ titleOf, slos, instances }: Known): readonly Column<Deploym
         </>
       ),
     },
-    { id: 'state', title: 'State', value: ({ state }) => state, cell: ({ state }) => <StatusBadge state={state} /> },
+    {
+      id: 'state',
+      title: 'State',
+      className: classes.state,
+      value: ({ state }) => state,
+      cell: ({ chain_id, state }) => <ChainState chainId={chain_id} state={state} />,
+    },
     {
       id: 'recent',
       title: 'Last 30 s',

@@ -28,14 +28,11 @@ describe('the state of the system', () => {
     expect(systemState(health('ok'), troubles)).toBe('degraded');
   });
 
-  it('is degraded when a chain suffers from something else', () => {
-    const troubles = troublesOf(
-      undefined,
-      [],
-      [deployment('ch-2', 'degraded'), deployment('ch-3', 'deploying')],
-      titleOf,
-    );
-    expect(troubles.map(({ name }) => name)).toEqual(['Chain ch-2']);
+  it('is degraded when a chain suffers from something else, with the reason', () => {
+    const reason = 'no packet from the switch arrives at web.ids.0 (server-1)';
+    const dark = { ...deployment('ch-2', 'degraded'), reason };
+    const troubles = troublesOf(undefined, [], [dark, deployment('ch-3', 'deploying')], titleOf);
+    expect(troubles).toEqual([{ name: 'Chain ch-2', status: 'degraded', detail: reason }]);
   });
 
   it('is never better than the server says of itself', () => {

@@ -20,10 +20,10 @@ export function troublesOf(
   const nfs = failed.map(
     ({ id, detail }): Trouble => ({ name: id, status: 'degraded', detail: detail ?? 'The NF failed.' }),
   );
-  const chains = deployments.flatMap(({ chain_id, state }): Trouble[] => {
+  const chains = deployments.flatMap(({ chain_id, state, reason }): Trouble[] => {
     const told = failed.some((instance) => instance.chain_id === chain_id);
     if (told || (state !== 'degraded' && state !== 'failed')) return [];
-    const detail = state === 'failed' ? 'Its deployment failed.' : 'Its events tell why.';
+    const detail = state === 'failed' ? 'Its deployment failed.' : (reason ?? 'Its events tell why.');
     return [{ name: titleOf(chain_id), status: 'degraded', detail }];
   });
   return [...parts, ...nfs, ...chains];

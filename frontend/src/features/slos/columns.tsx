@@ -1,15 +1,16 @@
 import type { ChainDefinition, SloStatus } from '@orrery/contract';
+import { bandText, carriedText, predictionError, predictionText } from '../../shared/format/prediction.js';
 import { quantityOfUnit, quantityText } from '../../shared/format/quantity.js';
 import type { Column } from '../../shared/table/column.js';
 import { EmulatedMark } from '../../shared/ui/emulated-mark.js';
 import { RateText } from '../../shared/ui/rate-text.js';
 import { StatusBadge } from '../../shared/ui/status-badge.js';
 import { ErrorText } from './error-text.js';
-import { objectiveText, predictionError } from './objective.js';
+import { objectiveText } from './objective.js';
 import classes from './slos.module.css';
 import { TargetBar } from './target-bar.js';
 
-function figure(name: 'target' | 'predicted' | 'measured', title: string): Column<SloStatus> {
+function figure(name: 'target' | 'measured', title: string): Column<SloStatus> {
   return {
     id: name,
     title,
@@ -32,7 +33,18 @@ interface Known {
 
 export function objectiveColumns({ titleOf, definitionOf }: Known): readonly Column<SloStatus>[] {
   return [
-    { id: 'chain', title: 'Chain', className: classes.chain, value: ({ chain_id }) => titleOf(chain_id) },
+    {
+      id: 'chain',
+      title: 'Chain',
+      className: classes.chain,
+      // With the mark, so that an exported file says it too.
+      value: ({ chain_id, origin }) => `${titleOf(chain_id)}${origin === 'twin' ? ' (emulated)' : ''}`,
+      cell: ({ chain_id, origin }) => (
+        <>
+          {titleOf(chain_id)} <EmulatedMark origin={origin} />
+        </>
+      ),
+    },
     {
       id: 'objective',
       title: 'Objective',
@@ -41,13 +53,32 @@ export function objectiveColumns({ titleOf, definitionOf }: Known): readonly Col
     },
     { id: 'state', title: 'State', value: ({ state }) => state, cell: ({ state }) => <StatusBadge state={state} /> },
     figure('target', 'Target'),
-    figure('predicted', 'Predicted'),
+    {
+      id: 'predicted',
+      title: 'Predicted',
+      hint: 'Latency: what should be measured, and the range that most windows are expected in, narrower where the model is calibrated. Throughput: what the chain could carry',
+      number: true,
+      value: ({ predicted }) => predicted,
+      cell: (slo) => (
+        <span className={classes.text}>
+          {predictionText(slo)}
+          {slo.band && <span className={classes.below}>{bandText(slo.band)}</span>}
+        </span>
+      ),
+    },
     figure('measured', 'Measured'),
+    {
+      id: 'carried',
+      title: 'Carried',
+      hint: 'Of the packets offered to the chain, those that left it or that an NF refused. A throughput objective is met at 95 %, also if less is offered than it asks for',
+      value: ({ carried }) => carried,
+      cell: (slo) => carriedText(slo) ?? <span className="muted">–</span>,
+    },
     { id: 'against-target', title: 'Against target', cell: (slo) => <TargetBar slo={slo} /> },
     {
       id: 'error',
-      title: 'Error',
-      hint: 'Measured against predicted',
+      title: 'Against prediction',
+      hint: 'Measured more or less than predicted',
       number: true,
       value: predictionError,
       cell: (slo) => <ErrorText slo={slo} />,
@@ -59,15 +90,9 @@ export function objectiveColumns({ titleOf, definitionOf }: Known): readonly Col
       value: ({ packets }) => packets,
       cell: ({ window_s, packets }) => (
         <>
-          {window_s} s <span className="muted">{quantityText('count', packets)} packets</span>
+          {window_s} s <span className={classes.below}>{quantityText('count', packets)} packets</span>
         </>
       ),
-    },
-    {
-      id: 'origin',
-      title: 'Origin',
-      value: ({ origin }) => origin,
-      cell: ({ origin }) => (origin === 'twin' ? <EmulatedMark /> : 'live'),
     },
   ];
 }

@@ -2,6 +2,7 @@ import type { ChainDefinition, SloStatus } from '@orrery/contract';
 import { Link } from 'react-router';
 import { chainPath, useChainTitle } from '../../shared/api/chains.js';
 import { TimeSeriesChart } from '../../shared/charts/time-series-chart.js';
+import { carriedText, predictionText } from '../../shared/format/prediction.js';
 import { quantityOfUnit, quantityText } from '../../shared/format/quantity.js';
 import { DetailPanel, Facts } from '../../shared/ui/detail-panel.js';
 import { EmulatedMark } from '../../shared/ui/emulated-mark.js';
@@ -29,9 +30,11 @@ export function ObjectiveDetail({ slo, definition, onClose }: ObjectiveDetailPro
             </Link>,
           ],
           [objectiveText(slo, definition), quantityText(quantityOfUnit(slo.unit), slo.target)],
-          ['Predicted', quantityText(quantityOfUnit(slo.unit), slo.predicted)],
+          [slo.kind === 'throughput' ? 'Can carry' : 'Predicted', predictionText(slo)],
           ['Measured', quantityText(quantityOfUnit(slo.unit), slo.measured)],
-          ['Error', <ErrorText key="error" slo={slo} />],
+          ...(slo.kind === 'latency'
+            ? [['Against prediction', <ErrorText key="error" slo={slo} />] as const]
+            : [['Carried', carriedText(slo) ?? 'nothing is offered, or it is not counted'] as const]),
           ['Window', `${slo.window_s} s, ${slo.packets.toLocaleString()} packets`],
           ['Measured in', slo.origin === 'twin' ? <EmulatedMark key="origin" /> : 'real equipment'],
         ]}
@@ -41,6 +44,7 @@ export function ObjectiveDetail({ slo, definition, onClose }: ObjectiveDetailPro
         quantity={quantityOfUnit(slo.unit)}
         series={objectiveSeries(slo)}
         threshold={slo.target}
+        silence="No packets"
         windowS={300}
         height={180}
         emulated={slo.origin === 'twin'}

@@ -1,7 +1,8 @@
 import type { SloStatus } from '@orrery/contract';
 import { describe, expect, it } from 'vitest';
+import { carriedText, errorText, predictionError, predictionText } from '../../shared/format/prediction.js';
 import { mergeSlos } from '../../shared/stream/slo-rows.js';
-import { errorText, predictionError, usedShare } from './objective.js';
+import { worstFirst } from './objective.js';
 
 const slo = (rest: Partial<SloStatus>): SloStatus => ({
   chain_id: 'pl',
@@ -11,6 +12,9 @@ const slo = (rest: Partial<SloStatus>): SloStatus => ({
   target: 1000,
   measured: 500,
   predicted: 400,
+  band: null,
+  offered: null,
+  carried: null,
   unit: 'us',
   window_s: 10,
   packets: 5,
@@ -26,19 +30,32 @@ describe('an objective', () => {
     expect(predictionError(slo({ predicted: 0 }))).toBeNull();
   });
 
-  it('is used up at its target, a limit or a floor', () => {
-    expect(usedShare(slo({ measured: 1000 }))).toBe(1);
-    expect(usedShare(slo({ kind: 'throughput', target: 100, measured: 50 }))).toBe(2);
-    expect(usedShare(slo({ kind: 'throughput', measured: 0 }))).toBe(Number.POSITIVE_INFINITY);
-    expect(usedShare(slo({ measured: null }))).toBeNull();
+  it('does not compare what a chain could carry with what clients send', () => {
+    const little = slo({ kind: 'throughput', unit: 'bps', measured: 2e5, predicted: 1e9, offered: 2e5, carried: 1 });
+    expect(predictionError(little)).toBeNull();
+    expect(predictionText(little)).toBe('up to 1.00 Gbit/s');
+    expect(carriedText(little)).toBe('100 % of 200 kbit/s offered');
+    expect(carriedText(slo({}))).toBeNull();
+  });
+
+  it('comes first when it is violated', () => {
+    const states = ['met', 'warming-up', 'no-data', 'violated', 'stale'] as const;
+    expect(worstFirst(states.map((state) => slo({ state }))).map(({ state }) => state)).toEqual([
+      'violated',
+      'stale',
+      'no-data',
+      'warming-up',
+      'met',
+    ]);
   });
 });
 
 describe('errorText', () => {
   it.each([
-    [0.1238, '+12.4 %'],
-    [-0.03, '−3.0 %'],
-    [32.4, '33 times'],
+    [0.1238, '12.4 % more'],
+    [-0.03, '3.0 % less'],
+    [0, 'as predicted'],
+    [32.4, '33 times as much'],
   ])('tells %d as %s', (error, text) => expect(errorText(error)).toBe(text));
 });
 

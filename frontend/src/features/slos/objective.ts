@@ -19,23 +19,20 @@ export function objectiveSeries(slo: SloStatus): { key: string; label: string }[
   ];
 }
 
-/** Relative difference between measurement and prediction; positive: measured more. */
-export function predictionError(slo: SloStatus): number | null {
-  if (slo.measured === null || slo.predicted === null || slo.predicted === 0) return null;
-  return (slo.measured - slo.predicted) / slo.predicted;
+/** A figure as a share of the target. */
+export function shareOfTarget(slo: SloStatus, figure: number | null): number | null {
+  return figure === null ? null : figure / slo.target;
 }
 
-/**
- * Used share of the target: measured / target for an upper limit, target / measured for a lower one; over 1 is a violation.
- */
-export function usedShare(slo: SloStatus): number | null {
-  if (slo.measured === null) return null;
-  if (slo.kind === 'latency') return slo.measured / slo.target;
-  return slo.measured === 0 ? Number.POSITIVE_INFINITY : slo.target / slo.measured;
-}
+const ORDER: Readonly<Record<SloStatus['state'], number>> = {
+  violated: 0,
+  stale: 1,
+  'no-data': 2,
+  'warming-up': 3,
+  met: 4,
+};
 
-/** `+12.4 %`, `−3.0 %`; from a factor of ten on, `33 times`. */
-export function errorText(error: number): string {
-  if (error >= 9) return `${(1 + error).toFixed(0)} times`;
-  return `${error < 0 ? '−' : '+'}${(Math.abs(error) * 100).toFixed(1)} %`;
+/** Trouble first. */
+export function worstFirst(slos: readonly SloStatus[]): SloStatus[] {
+  return [...slos].sort((a, b) => ORDER[a.state] - ORDER[b.state]);
 }

@@ -1,9 +1,9 @@
 import { SegmentedControl } from '@mantine/core';
 import type { SloStatus } from '@orrery/contract';
 import { IconTargetArrow } from '@tabler/icons-react';
-import { useCallback, useMemo } from 'react';
+import { Fragment, useCallback, useMemo } from 'react';
 import { Link } from 'react-router';
-import { useChainTitle } from '../../shared/api/chains.js';
+import { chainPath, useChainTitle } from '../../shared/api/chains.js';
 import { useChains } from '../../shared/api/queries.js';
 import { PageBody, PageHeader, Panel } from '../../shared/page/page-header.js';
 import { useSloRows } from '../../shared/stream/slo-rows.js';
@@ -13,6 +13,7 @@ import { WithDetail } from '../../shared/ui/detail-panel.js';
 import { EmptyState } from '../../shared/ui/states.js';
 import { useUrlParam } from '../../shared/ui/url-state.js';
 import { objectiveColumns } from './columns.js';
+import { worstFirst } from './objective.js';
 import { ObjectiveDetail } from './objective-detail.js';
 
 const keyOf = (slo: SloStatus) => `${slo.chain_id}/${slo.slo_id}`;
@@ -26,8 +27,11 @@ export function Component() {
   const definitionOf = useCallback((id: string) => chains.data?.find((chain) => chain.id === id)?.draft, [chains.data]);
   const columns = useMemo(() => objectiveColumns({ titleOf, definitionOf }), [titleOf, definitionOf]);
   const settings = useTableAddress();
-  const shown = rows.filter((slo) => state === '' || slo.state === state);
+  const shown = worstFirst(rows.filter((slo) => state === '' || slo.state === state));
   const selected = rows.find((slo) => keyOf(slo) === selectedKey);
+  const unjudged = (chains.data ?? []).filter(
+    ({ draft, deployed_version }) => deployed_version !== null && draft.class_slos.length > 0,
+  );
   const violated = rows.filter((slo) => slo.state === 'violated').length;
 
   return (
@@ -60,6 +64,7 @@ export function Component() {
             { value: '', label: 'All' },
             { value: 'violated', label: 'Violated' },
             { value: 'met', label: 'Met' },
+            { value: 'warming-up', label: 'Warming up' },
             { value: 'no-data', label: 'No data' },
             { value: 'stale', label: 'Stale' },
           ]}
@@ -91,6 +96,18 @@ export function Component() {
             }
           />
         </Panel>
+        {unjudged.length > 0 && (
+          <p className="muted">
+            Not judged: the objectives between classes of{' '}
+            {unjudged.map((chain, index) => (
+              <Fragment key={chain.id}>
+                {index > 0 && ', '}
+                <Link to={chainPath(chain.id)}>{chain.draft.title}</Link>
+              </Fragment>
+            ))}
+            . A planned schedule keeps their shares, and nothing measures them yet.
+          </p>
+        )}
       </PageBody>
     </WithDetail>
   );

@@ -12,6 +12,7 @@ const address = (value: number) => [24, 16, 8, 0].map((shift) => Math.floor(valu
 
 /** Formats a value of a field; hexadecimal unless the field has a common notation. */
 const VALUE_TEXT: Readonly<Record<SwitchField, (value: number) => string>> = {
+  'eth.src': mac,
   'eth.dst': mac,
   'eth.type': (value) => ETHER_TYPES[value] ?? hex(value),
   'ip.src': address,
@@ -41,7 +42,7 @@ function fieldText(field: SwitchField, match: FieldMatch): string {
   if (length !== null && field.startsWith('ip.')) return `${field} ${not}${text(value)}/${length}`;
   if (length !== null && field.startsWith('port.'))
     return `${field} ${not}${value}–${value + 2 ** (bits - length) - 1}`;
-  return `${field} ${not}${text(value)}/${field === 'eth.dst' ? mac(mask) : hex(mask)}`;
+  return `${field} ${not}${text(value)}/${field.startsWith('eth.') ? mac(mask) : hex(mask)}`;
 }
 
 /** Text of a match, e.g. `in host-1, ip.proto TCP, port.dst 80`. Implied terms are omitted. */
@@ -72,5 +73,7 @@ export function actionText(action: EntryAction, portText: PortText = asItIs): st
       return `group ${action.group}`;
     case 'next-table':
       return `table ${action.table}`;
+    case 'drop':
+      return 'drop';
   }
 }

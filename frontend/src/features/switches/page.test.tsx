@@ -34,7 +34,7 @@ const state = (id: string, changed: Partial<SwitchState> = {}): SwitchState => (
     groups: 0,
     tables: [{ table: 'steer', entries: 2, available: 100 }],
   },
-  observed: { generation: 4, state: 'converged', entries: 2, repairs: 1, ports: [], error: null },
+  observed: { generation: 4, state: 'converged', entries: 2, repairs: 1, repaired_rules: [], ports: [], error: null },
   counted_ms: 1,
   ...changed,
 });

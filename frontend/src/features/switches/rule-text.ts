@@ -4,6 +4,7 @@ const KINDS: Readonly<Record<NonNullable<SwitchRuleState['kind']>, string>> = {
   classify: 'classification',
   hop: 'hop',
   return: 'return traffic',
+  guard: 'fail closed',
 };
 
 /** What a rule is for. */

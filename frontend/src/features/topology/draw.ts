@@ -118,6 +118,7 @@ const is = (target: Target | null, kind: Target['kind'], id: string) => target?.
 
 const STATE_COLOR: Record<string, keyof Palette> = {
   running: 'healthy',
+  degraded: 'degraded',
   connected: 'healthy',
   failed: 'failed',
   disconnected: 'failed',
@@ -277,7 +278,7 @@ function drawServer(context: CanvasRenderingContext2D, frame: Frame, node: Scene
     context.setLineDash(chip.instance.origin === 'twin' ? [4, 3] : []);
     context.stroke();
     context.setLineDash([]);
-    context.fillStyle = stateColor(chip.instance.state, frame);
+    context.fillStyle = stateColor(chip.state, frame);
     context.beginPath();
     context.roundRect(chipBox.x - chip.w / 2, chipBox.y - chip.h / 2, 4, chip.h, [3, 0, 0, 3]);
     context.fill();

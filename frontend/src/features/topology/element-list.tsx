@@ -44,7 +44,7 @@ export function rowsOf(scene: Scene, text: string): Row[] {
     for (const chip of match(title) ? chips : inside) {
       const target: Target = { kind: 'nf', id: chip.id };
       const chain = chip.id.slice(0, -chip.label.length - 1);
-      servers.push({ kind: 'item', target, label: chip.label, of: chain, depth: 1, state: chip.instance.state });
+      servers.push({ kind: 'item', target, label: chip.label, of: chain, depth: 1, state: chip.state });
     }
     for (const board of boards) {
       if (!match(`${title} ${board.title} ${board.id}`)) continue;

@@ -1,5 +1,6 @@
 import {
   type Accelerator,
+  type Deployment,
   type Infrastructure,
   type Link,
   type NfInstance,
@@ -8,6 +9,7 @@ import {
   type SlotRef,
 } from '@orrery/contract';
 import { sampleKey } from '@orrery/contract/sample-keys';
+import { type ShownState, shownState } from '../../shared/chain/nf-state.js';
 import { type BoardBox, boardBoxes, boardsHeight } from './boards.js';
 import type { Point } from './geometry.js';
 
@@ -18,6 +20,8 @@ export interface Chip {
   readonly id: string;
   readonly label: string;
   readonly instance: NfInstance;
+  /** As it is shown. */
+  readonly state: ShownState;
   /** Absent: on a core. */
   readonly slot?: SlotRef;
   readonly x: number;
@@ -92,6 +96,7 @@ function serverNode(
   instances: readonly NfInstance[],
   boardNodes: Infrastructure['boards'],
   accelerators: readonly Accelerator[],
+  stateOf: (instance: NfInstance) => ShownState,
 ): SceneNode {
   const onBoards = new Set(accelerators.flatMap(({ slots }) => slots.map(({ instance_id }) => instance_id)));
   const byCore = new Map<number, NfInstance[]>();
@@ -117,6 +122,7 @@ function serverNode(
         id: instance.id,
         label: chipLabel(instance.id),
         instance,
+        state: stateOf(instance),
         x: -SERVER_W / 2 + PAD + CORE_LABEL_W + chipW / 2,
         y: y + place * (CHIP_H + CHIP_GAP) + CHIP_H / 2,
         w: chipW,
@@ -139,6 +145,7 @@ function serverNode(
         id: instance.id,
         label: instance.node_id,
         instance,
+        state: stateOf(instance),
         slot: { board: board.id, slot },
         ...place,
       });
@@ -164,7 +171,10 @@ export function buildScene(
   infrastructure: Infrastructure,
   instances: readonly NfInstance[],
   accelerators: readonly Accelerator[] = [],
+  deployments: readonly Deployment[] = [],
 ): Scene {
+  const chainStates = new Map(deployments.map(({ chain_id, state }) => [chain_id, state]));
+  const stateOf = ({ state, chain_id }: NfInstance) => shownState(state, chainStates.get(chain_id));
   const byServer = new Map<string, NfInstance[]>();
   const serverOfInstance = new Map<string, string>();
   for (const instance of instances) {
@@ -180,7 +190,7 @@ export function buildScene(
   const nodes = new Map<string, SceneNode>();
   for (const server of infrastructure.servers) {
     const boards = infrastructure.boards.filter((board) => board.server === server.id);
-    nodes.set(server.id, serverNode(server, byServer.get(server.id) ?? [], boards, accelerators));
+    nodes.set(server.id, serverNode(server, byServer.get(server.id) ?? [], boards, accelerators, stateOf));
   }
   const serverOfBoard = new Map(infrastructure.boards.map(({ id, server }) => [id, server]));
   for (const { id, title, driver, origin } of infrastructure.switches) {

@@ -50,8 +50,8 @@ export function Component() {
 
   const network = infrastructure.data;
   const scene = useMemo(
-    () => (network ? buildScene(network, instances.data ?? [], accelerators.data ?? []) : null),
-    [network, instances.data, accelerators.data],
+    () => (network ? buildScene(network, instances.data ?? [], accelerators.data ?? [], deployments.data ?? []) : null),
+    [network, instances.data, accelerators.data, deployments.data],
   );
   const name = network?.name ?? '';
   const [places, setPlaces] = useState({ name: '', moved: loadPlaces('') });

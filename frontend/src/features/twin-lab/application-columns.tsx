@@ -1,4 +1,4 @@
-import { ActionIcon, Group } from '@mantine/core';
+import { ActionIcon, Button, Group } from '@mantine/core';
 import { type Application, type ApplicationKindInfo, sampleKey } from '@orrery/contract';
 import { IconPencil, IconPlayerPlay, IconPlayerStop, IconRefresh, IconTrash } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
@@ -114,7 +114,7 @@ function Actions({ application, actions, edit }: ActionsProps) {
     <ActionIcon
       variant="default"
       aria-label={`${label} ${id}`}
-      title={label}
+      title={actions.may ? label : 'Needs the role operator'}
       disabled={!actions.may || actions.busy === id}
       onClick={onClick}
     >
@@ -126,9 +126,17 @@ function Actions({ application, actions, edit }: ActionsProps) {
       {definition.enabled &&
         isOver &&
         button('Run again', <IconRefresh size={14} />, () => actions.run('restart', application))}
-      {definition.enabled
-        ? button('Stop', <IconPlayerStop size={14} />, () => actions.run('stop', application))
-        : button('Start', <IconPlayerPlay size={14} />, () => actions.run('start', application))}
+      <Button
+        size="compact-xs"
+        variant="default"
+        aria-label={`${definition.enabled ? 'Stop' : 'Start'} ${id}`}
+        leftSection={definition.enabled ? <IconPlayerStop size={13} /> : <IconPlayerPlay size={13} />}
+        disabled={!actions.may || actions.busy === id}
+        title={actions.may ? undefined : 'Needs the role operator'}
+        onClick={() => actions.run(definition.enabled ? 'stop' : 'start', application)}
+      >
+        {definition.enabled ? 'Stop' : 'Start'}
+      </Button>
       {button('Edit', <IconPencil size={14} />, () => edit(application))}
       {button('Delete', <IconTrash size={14} />, () => actions.run('delete', application))}
     </Group>

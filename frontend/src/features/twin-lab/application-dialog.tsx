@@ -14,13 +14,15 @@ import { SchemaFields } from '../../shared/form/schema-fields.js';
 import { useSchemaForm } from '../../shared/form/use-schema-form.js';
 import { FormDialog } from '../../shared/ui/form-dialog.js';
 import { FormTrouble } from '../../shared/ui/form-trouble.js';
-import { applicationFields, nameProblem, nodesFor, ofKind, valuesOf } from './application-fields.js';
+import { applicationFields, nameProblem, nodesFor, ofKind, startOf, valuesOf } from './application-fields.js';
 import classes from './twin-lab.module.css';
 
 interface ApplicationDialogProps {
   readonly kinds: readonly ApplicationKindInfo[];
   /** null: a new one is added. */
   readonly edited: Application | null;
+  /** What a new one begins with; absent: the first kind, without a place. */
+  readonly start?: { readonly kind: string; readonly node: string; readonly config: Values };
   readonly taken: readonly string[];
   readonly infrastructure: Infrastructure;
   readonly pcaps: readonly PcapInfo[];
@@ -28,12 +30,14 @@ interface ApplicationDialogProps {
 }
 
 /** Adds or changes an application. */
-export function ApplicationDialog({ kinds, edited, taken, infrastructure, pcaps, onClose }: ApplicationDialogProps) {
+export function ApplicationDialog(props: ApplicationDialogProps) {
+  const { kinds, edited, start, taken, infrastructure, pcaps, onClose } = props;
+  const first = kinds.find(({ id }) => id === start?.kind) ?? kinds[0]!;
   const queries = useQueryClient();
   const kindOf = ({ kind }: Values) => kinds.find(({ id }) => id === kind)!;
   const form = useSchemaForm({
     fieldsOf: useCallback((values: Values) => applicationFields(kinds, values, edited === null), [kinds, edited]),
-    initial: edited ? valuesOf(edited) : ofKind(kinds[0]!, {}, taken),
+    initial: edited ? valuesOf(edited) : startOf(first, start, taken),
     check: nameProblem,
     adjust: (after, before) => (after.kind === before.kind ? after : ofKind(kindOf(after), before, taken)),
     references: (values) => ({

@@ -42,6 +42,18 @@ export function ofKind(kind: ApplicationKindInfo, before: Values, taken: readonl
   };
 }
 
+/** A new application of the kind, with the given node and configuration where the kind has such fields. */
+export function startOf(
+  kind: ApplicationKindInfo,
+  start: { readonly node: string; readonly config: Values } | undefined,
+  taken: readonly string[],
+): Values {
+  const made = ofKind(kind, { node: start?.node, config: start?.config }, taken);
+  const known = formFields(kind.config_schema).map(({ key }) => key);
+  const given = Object.entries(start?.config ?? {}).filter(([key]) => known.includes(key));
+  return { ...made, config: { ...asValues(made.config), ...Object.fromEntries(given) } };
+}
+
 /** `http-client-2` */
 export function freeId(kind: string, taken: readonly string[]): string {
   for (let number = 1; ; number++) if (!taken.includes(`${kind}-${number}`)) return `${kind}-${number}`;

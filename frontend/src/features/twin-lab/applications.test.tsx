@@ -3,6 +3,7 @@ import { type AnyApplicationKind, APPLICATION_KINDS, applicationKindInfo } from 
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { render, screen, within } from '@testing-library/react';
 import { userEvent } from '@testing-library/user-event';
+import { MemoryRouter } from 'react-router';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { sessionStore } from '../../shared/api/session.js';
 import { Applications } from './applications.js';
@@ -34,13 +35,15 @@ const { call } = await import('../../shared/api/client.js');
 
 afterEach(() => vi.mocked(call).mockClear());
 
-async function show() {
+async function show(address = '/twin') {
   sessionStore.setState({ session: { token: 't', name: 'a', role: 'admin', expires_ms: Number.MAX_SAFE_INTEGER } });
   const nodes = ['client-1', 'web-1'].map((id) => ({ id, origin: 'twin' }));
   render(
     <MantineProvider env="test">
       <QueryClientProvider client={new QueryClient()}>
-        <Applications infrastructure={{ hosts: nodes, servers: [] } as never} />
+        <MemoryRouter initialEntries={[address]}>
+          <Applications infrastructure={{ hosts: nodes, servers: [] } as never} />
+        </MemoryRouter>
       </QueryClientProvider>
     </MantineProvider>,
   );
@@ -79,6 +82,18 @@ describe('Applications', { timeout: 30_000 }, () => {
     await user.type(rate, '7');
     await user.click(add);
     const config = expect.objectContaining({ to: 'web-1', port: 80, rate_per_s: 7 });
+    expect(call).toHaveBeenCalledWith(
+      'createApplication',
+      { body: { id: 'http-client-1', kind: 'http-client', node: 'client-1', enabled: true, config } },
+      expect.anything(),
+    );
+  });
+
+  it('opens the form that the address asks for, filled in', async () => {
+    const user = await show('/twin?add=http-client&node=client-1&to=web-1&port=8080');
+    const form = within(await screen.findByRole('dialog'));
+    await user.click(form.getByRole('button', { name: 'Add' }));
+    const config = expect.objectContaining({ to: 'web-1', port: 8080 });
     expect(call).toHaveBeenCalledWith(
       'createApplication',
       { body: { id: 'http-client-1', kind: 'http-client', node: 'client-1', enabled: true, config } },

@@ -13,10 +13,11 @@ import { DataTable } from '../../shared/table/data-table.js';
 import { FormTrouble, fieldErrorOf } from '../../shared/ui/form-trouble.js';
 import { EmptyState } from '../../shared/ui/states.js';
 import { StatusBadge } from '../../shared/ui/status-badge.js';
+import { captureEnd } from './capture-end.js';
 import classes from './twin-lab.module.css';
 
-const PACKETS = 200;
 const SECONDS = { min: 1, max: 300, whole: true };
+const PACKETS = { min: 1, max: 10_000, whole: true };
 
 const endPoint = (address: string | null, port: number | null) =>
   address === null ? '–' : port === null ? address : `${address}:${port}`;
@@ -34,10 +35,12 @@ const PACKET_COLUMNS: readonly Column<CapturedPacket>[] = [
 
 function Packets({ capture }: { readonly capture: CaptureStatus }) {
   const { packets, state, detail, request } = capture;
+  const end = captureEnd(capture);
   return (
     <div>
       <p className={classes.captured}>
         <StatusBadge state={state} /> {packets.length.toLocaleString()} packets at {request.host}
+        {end && <span className="muted">, {end}</span>}
         {detail && <span className="muted"> {detail}</span>}
       </p>
       {packets.length === 0 ? (
@@ -59,13 +62,15 @@ export function Capture({ hosts }: { readonly hosts: readonly HostNode[] }) {
   const [host, setHost] = useState<string | null>(null);
   const [filter, setFilter] = useState('');
   const [seconds, setSeconds] = useState<Entry>(10);
+  const [most, setMost] = useState<Entry>(1000);
   const [id, setId] = useState<string | null>(null);
   const mayOperate = useMay('operator');
   const secondsProblem = numberProblem(SECONDS, seconds);
+  const mostProblem = numberProblem(PACKETS, most);
   const start = useMutation({
     mutationFn: () =>
       call('startCapture', {
-        body: { host: host!, filter: filter.trim(), packets: PACKETS, duration_s: Number(seconds) },
+        body: { host: host!, filter: filter.trim(), packets: Number(most), duration_s: Number(seconds) },
       }),
     onSuccess: (capture) => setId(capture.id),
   });
@@ -78,7 +83,7 @@ export function Capture({ hosts }: { readonly hosts: readonly HostNode[] }) {
   });
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    if (host && !secondsProblem) start.mutate();
+    if (host && !secondsProblem && !mostProblem) start.mutate();
   };
   return (
     <Panel title="Capture packets">
@@ -101,6 +106,17 @@ export function Capture({ hosts }: { readonly hosts: readonly HostNode[] }) {
             error={secondsProblem ?? fieldErrorOf(start.error, '/duration_s')}
             onChange={setSeconds}
           />
+          <NumberInput
+            label="At most"
+            min={PACKETS.min}
+            max={PACKETS.max}
+            clampBehavior="none"
+            suffix=" packets"
+            thousandSeparator
+            value={most}
+            error={mostProblem ?? fieldErrorOf(start.error, '/packets')}
+            onChange={setMost}
+          />
         </div>
         <TextInput
           label="Filter"
@@ -109,7 +125,7 @@ export function Capture({ hosts }: { readonly hosts: readonly HostNode[] }) {
           error={fieldErrorOf(start.error, '/filter')}
           onChange={(event) => setFilter(event.currentTarget.value)}
         />
-        <FormTrouble error={start.error ?? capture.error} shown={['/filter', '/duration_s']} />
+        <FormTrouble error={start.error ?? capture.error} shown={['/filter', '/duration_s', '/packets']} />
         <Button
           type="submit"
           variant="default"

@@ -13,6 +13,7 @@ const CHANGED_BY: Record<EventKind, readonly string[]> = {
   docker: ['nodes', 'nf-instances'],
   container: ['nodes'],
   port: ['nodes'],
+  drift: ['nodes', 'nf-instances'],
   loop: ['loops'],
   slo: ['slos'],
   infrastructure: ['infrastructure', 'nodes', 'switches', 'twin'],
@@ -35,6 +36,7 @@ const CHANGED_BY: Record<EventKind, readonly string[]> = {
   ddos: [],
   elephant: [],
   server: ['health'],
+  session: [],
 };
 
 /** Events that change less than their kind. */

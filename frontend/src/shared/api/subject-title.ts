@@ -1,22 +1,32 @@
+import type { NfRef } from '@orrery/contract';
 import { useMemo } from 'react';
 import { operationTitle } from '../format/operation.js';
 import { deletedChain, useChainTitle } from './chains.js';
-import { useOperations } from './queries.js';
+import { useLoops, useOperations, useReconfigurationPolicies, useReconfigurations } from './queries.js';
 
 /**
- * What people call the subject of an event or a decision: the title of a chain or an operation, otherwise its id. A
- * subject may consist of several ids, e.g. chain and objective, with spaces between them.
+ * What people call the subject of an event or a decision: the title of a chain, an operation or a control loop, the NF of a
+ * policy or a reconfiguration, otherwise its id. A subject may consist of several ids, e.g. chain and objective, with spaces
+ * between them.
  */
 export function useSubjectTitle(): (subject: string) => string {
   const titleOf = useChainTitle();
   const chainTitleOf = useChainTitle(deletedChain);
   const { data } = useOperations();
+  const { data: loops } = useLoops();
+  const { data: policies } = useReconfigurationPolicies();
+  const { data: reconfigurations } = useReconfigurations();
   return useMemo(() => {
     const operations = new Map(data?.items.map((operation) => [operation.id, operation]));
+    const nfOf = ({ chain_id, node_id }: NfRef) => `${node_id} of ${chainTitleOf(chain_id)}`;
+    const named = new Map((loops ?? []).map(({ id, title }) => [id, title]));
+    for (const { id, nf } of policies ?? []) named.set(id, `policy of ${nfOf(nf)}`);
+    for (const { id, moves: moved } of reconfigurations?.items ?? [])
+      if (moved[0]) named.set(id, `move of ${nfOf(moved[0])}`);
     const ofId = (id: string) => {
       const operation = operations.get(id);
-      return operation ? operationTitle(operation, chainTitleOf) : titleOf(id);
+      return operation ? operationTitle(operation, chainTitleOf) : (named.get(id) ?? titleOf(id));
     };
     return (subject) => subject.split(' ').map(ofId).join(' ');
-  }, [data, titleOf, chainTitleOf]);
+  }, [data, loops, policies, reconfigurations, titleOf, chainTitleOf]);
 }

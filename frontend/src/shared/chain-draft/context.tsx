@@ -8,6 +8,8 @@ import type { EditorState, EditorStore } from './store.js';
 /** Derived from the definition and the deployment. Parts are subscribed to separately, because there are many tiles. */
 export interface Derived {
   problems: ProblemIndex;
+  /** The chain is as it was made, without an NF: what it still lacks is not a mistake of anybody yet. */
+  untouched: boolean;
   /** Running instances by node. */
   placed: ReadonlyMap<string, readonly NfInstance[]>;
   deployed: ChainDefinition | null;

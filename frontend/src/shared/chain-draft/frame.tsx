@@ -5,7 +5,8 @@ import { useQuery } from '@tanstack/react-query';
 import { useDeferredValue, useEffect, useMemo, useState } from 'react';
 import { Link, Outlet, useParams } from 'react-router';
 import { createStore, useStore } from 'zustand';
-import { diffDefinitions } from '../../editor-model/diff.js';
+import { diffDefinitions, same } from '../../editor-model/diff.js';
+import { withPositions } from '../../editor-model/edit.js';
 import { check } from '../../editor-model/problems.js';
 import { ApiError } from '../api/client.js';
 import { useChain, useInfrastructure, useNfDescriptors, useNfInstances, versionQuery } from '../api/queries.js';
@@ -48,6 +49,7 @@ function NoChain() {
 
 const NOTHING_DERIVED: Derived = {
   problems: { all: [], errors: 0, warnings: 0, byNode: new Map(), byEdge: new Map() },
+  untouched: true,
   placed: new Map(),
   deployed: null,
   differences: [],
@@ -86,8 +88,10 @@ function Draft({ loaded, deleted }: { readonly loaded: LoadedChain; readonly del
   useEffect(() => {
     const { problems } = derived.getState();
     const context = { descriptors, hosts: infrastructure?.hosts ?? [], others };
-    derived.setState({ problems: check(settled, context, problems) });
-  }, [derived, settled, descriptors, infrastructure, others]);
+    const empty = settled.nodes.every(({ kind }) => kind !== 'nf');
+    const untouched = empty && chain.revision === 1 && same(settled, withPositions(chain.draft));
+    derived.setState({ problems: check(settled, context, problems), untouched });
+  }, [derived, settled, descriptors, infrastructure, others, chain]);
   useEffect(() => {
     derived.setState({ deployed, differences: deployed ? diffDefinitions(deployed, settled) : [] });
   }, [derived, settled, deployed]);

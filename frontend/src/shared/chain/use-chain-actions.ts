@@ -4,6 +4,9 @@ import { useMemo } from 'react';
 import { call } from '../api/client.js';
 import { notifyError } from '../ui/notify.js';
 
+/** Queries whose answers change when a chain is deployed or taken down. */
+export const CHANGED_BY_DEPLOYING = ['deployments', 'operations', 'chains', 'nf-instances'];
+
 /** Actions on whole chains. On failure each notifies the user and resolves to null. */
 export function useChainActions() {
   const queries = useQueryClient();
@@ -19,14 +22,13 @@ export function useChainActions() {
       }
     };
     const key = () => ({ idempotencyKey: crypto.randomUUID() });
-    const runtime = ['deployments', 'operations', 'chains', 'nf-instances'];
     return {
       create: (definition: ChainDefinition): Promise<Chain | null> =>
         attempt('The chain was not created', () => call('createChain', { body: definition }, key()), ['chains']),
       deploy: (body: DeployRequest): Promise<Operation | null> =>
-        attempt('Not deployed', () => call('createDeployment', { body }, key()), runtime),
+        attempt('Not deployed', () => call('createDeployment', { body }, key()), CHANGED_BY_DEPLOYING),
       undeploy: (id: string): Promise<Operation | null> =>
-        attempt('Not taken down', () => call('deleteDeployment', { params: { chain_id: id } }), runtime),
+        attempt('Not taken down', () => call('deleteDeployment', { params: { chain_id: id } }), CHANGED_BY_DEPLOYING),
       remove: (id: string): Promise<true | null> =>
         attempt('Not deleted', () => call('deleteChain', { params: { id } }).then(() => true as const), ['chains']),
     };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { toCsv } from '../files/csv.js';
-import { align, extend } from './chart-data.js';
+import { align, clockAheadMs, extend, GAP_MS, silentSinceMs, valueAt } from './chart-data.js';
 
 describe('align', () => {
   it('joins series on the union of their times, with holes where one has none', () => {
@@ -14,13 +14,68 @@ describe('align', () => {
     ] as const;
     expect(align([a, b], 0)).toEqual([
       [1, 2, 3],
-      [1, null, 3],
-      [null, 20, 30],
+      [1, undefined, 3],
+      [undefined, 20, 30],
     ]);
   });
 
   it('leaves out what is older than the window', () => {
     expect(align([[[1000, 1] as const, [5000, 5] as const]], 2000)).toEqual([[5], [5]]);
+  });
+});
+
+describe('a series that fell silent', () => {
+  const quiet = align(
+    [
+      [
+        [1000, 5],
+        [2000, 6],
+        [2000 + GAP_MS + 1, 7],
+      ],
+      Array.from({ length: 12 }, (_, index) => [1000 + 500 * index, 1] as const),
+    ],
+    0,
+  );
+
+  it('has a gap, not a line through it, whatever other series measure meanwhile', () => {
+    const column = quiet[1]!;
+    expect(column.filter((value) => value === null)).toHaveLength(1);
+    expect(column.indexOf(null)).toBe(column.indexOf(6) + 1);
+  });
+
+  it('has no value within the gap', () => {
+    const at = (ms: number) => quiet[0].findIndex((t) => t * 1000 >= ms);
+    expect(valueAt(quiet, 0, at(2000))).toBe(6);
+    expect(valueAt(quiet, 0, at(3000))).toBeNull();
+    expect(valueAt(quiet, 1, at(3000))).toBe(1);
+  });
+
+  it('says since when, once nothing at all arrives', () => {
+    const data = align([[[1000, 5]]], 0);
+    expect(silentSinceMs(data, 1000 + GAP_MS)).toBeNull();
+    expect(silentSinceMs(data, 1001 + GAP_MS)).toBe(1000);
+    expect(silentSinceMs([[], []], 9e9)).toBeNull();
+  });
+});
+
+describe('the clock of the points', () => {
+  const hour = 3_600_000;
+
+  it.each([
+    ['behind', 10_000 - hour],
+    ['ahead', 10_000 + hour],
+  ])('tells silence after the same time when the browser is an hour %s', (_, received_ms) => {
+    const data = align([[[10_000, 5]]], 0);
+    const ahead_ms = clockAheadMs(
+      [undefined, { t_ms: 9000, received_ms: received_ms - 1000 }, { t_ms: 10_000, received_ms }],
+      0,
+    );
+    expect(silentSinceMs(data, received_ms + GAP_MS - ahead_ms)).toBeNull();
+    expect(silentSinceMs(data, received_ms + GAP_MS + 1 - ahead_ms)).toBe(10_000);
+  });
+
+  it('is remembered while nothing arrives', () => {
+    expect(clockAheadMs([undefined], 42)).toBe(42);
   });
 });
 

@@ -1,23 +1,30 @@
 import { useEffect, useMemo, useRef, useState } from 'react';
 import { useSeries } from '../api/queries.js';
 import { useWantSamples } from '../stream/hooks.js';
-import { sampleTopic } from '../stream/live-store.js';
+import { type LiveSample, sampleTopic } from '../stream/live-store.js';
 import { live } from '../stream/stream.js';
 
 /** Charts are redrawn at most this often, however fast samples come. */
 const REDRAW_MS = 200;
 
-/** Points of some series on one time axis: `[times in s, values of series 1, ...]`; null where a series has none. */
-export type AlignedData = [number[], ...(number | null)[][]];
+/** Without a point for this long, a series has a gap: the line ends, and the last value is no longer its value. */
+export const GAP_MS = 3000;
 
-/** Joins series of `[t_ms, value]` points, each ascending, on the union of their times. */
+/**
+ * Points of some series on one time axis: `[times in s, values of series 1, ...]`. Undefined where only other series have a
+ * point; null where a gap begins.
+ */
+export type AlignedData = [number[], ...(number | null | undefined)[][]];
+
+/** Joins series of `[t_ms, value]` points, each ascending, on the union of their times, with a null where a gap begins. */
 export function align(series: readonly (readonly (readonly [number, number])[])[], fromMs: number): AlignedData {
   const times = new Set<number>();
-  for (const points of series) for (const [t] of points) if (t >= fromMs) times.add(t);
+  const whole = series.map((points) => withGaps(points, fromMs));
+  for (const points of whole) for (const [t] of points) times.add(t);
   const axis = [...times].sort((a, b) => a - b);
   const place = new Map(axis.map((t, index) => [t, index]));
-  const columns = series.map((points) => {
-    const column = new Array<number | null>(axis.length).fill(null);
+  const columns = whole.map((points) => {
+    const column = new Array<number | null | undefined>(axis.length).fill(undefined);
     for (const [t, value] of points) {
       const index = place.get(t);
       if (index !== undefined) column[index] = value;
@@ -25,6 +32,42 @@ export function align(series: readonly (readonly (readonly [number, number])[])[
     return column;
   });
   return [axis.map((t) => t / 1000), ...columns];
+}
+
+function withGaps(points: readonly (readonly [number, number])[], fromMs: number): [number, number | null][] {
+  const recent = points.filter(([t]) => t >= fromMs);
+  return recent.flatMap(([t, value], index): [number, number | null][] => {
+    const next = recent[index + 1]?.[0];
+    return next !== undefined && next - t > GAP_MS
+      ? [
+          [t, value],
+          [t + 1, null],
+        ]
+      : [[t, value]];
+  });
+}
+
+/**
+ * When the last point of any series was measured, if that is longer ago than a gap; null: now, or never. `nowMs` is the time by
+ * the clock of the points.
+ */
+export function silentSinceMs([times, ...columns]: AlignedData, nowMs: number): number | null {
+  for (let at = times.length - 1; at >= 0; at--) {
+    if (!columns.some((column) => typeof column[at] === 'number')) continue;
+    const lastMs = times[at]! * 1000;
+    return nowMs - lastMs > GAP_MS ? lastMs : null;
+  }
+  return null;
+}
+
+/** Value of a series at an index of the shared axis: its newest point there or before; null within a gap. */
+export function valueAt([times, ...columns]: AlignedData, series: number, index: number): number | null {
+  const column = columns[series];
+  for (let at = index; column && at >= 0 && times[index]! - times[at]! <= GAP_MS / 1000; at--) {
+    const value = column[at];
+    if (value !== undefined) return value;
+  }
+  return null;
 }
 
 /** Adds the points of `more` that are newer than the last of `points`, and drops those before `fromMs`. */
@@ -40,17 +83,38 @@ export function extend(points: [number, number][], more: readonly (readonly [num
   if (drop > 0) points.splice(0, drop);
 }
 
-/** History of some sample keys from the server, continued by the stream. */
+/**
+ * By how much the browser's clock is ahead of the clock that stamps the points, in ms, by the newest sample received; `known`
+ * without one.
+ */
+export function clockAheadMs(
+  samples: readonly (Pick<LiveSample, 't_ms' | 'received_ms'> | undefined)[],
+  known: number,
+): number {
+  const newest = samples
+    .filter((sample) => sample !== undefined)
+    .reduce<Pick<LiveSample, 't_ms' | 'received_ms'> | null>(
+      (best, sample) => (best && best.received_ms >= sample.received_ms ? best : sample),
+      null,
+    );
+  return newest ? newest.received_ms - newest.t_ms : known;
+}
+
+/**
+ * History of some sample keys from the server, continued by the stream. `ahead_ms` is how far the browser's clock is ahead of
+ * that of the points; 0 until the stream has brought one.
+ */
 export function useChartData(
   keys: readonly string[],
   windowS: number,
   keepS = windowS,
-): { data: AlignedData; error: unknown } {
+): { data: AlignedData; ahead_ms: number; error: unknown } {
   const list = keys.join('\n');
   useWantSamples(keys);
   const history = useSeries(keys);
   const [version, setVersion] = useState(0);
   const buffers = useRef(new Map<string, [number, number][]>());
+  const ahead_ms = useRef(0);
 
   useEffect(() => {
     for (const { key, points } of history.data?.items ?? []) {
@@ -75,7 +139,9 @@ export function useChartData(
     const ends = shown.map((key) => {
       const take = () => {
         const points = buffers.current.get(key) ?? [];
-        extend(points, live.ring(key)?.points() ?? [], Date.now() - keepS * 1000 - 5000);
+        const samples = shown.map((one) => live.sample(one));
+        ahead_ms.current = clockAheadMs(samples, ahead_ms.current);
+        extend(points, live.ring(key)?.points() ?? [], Date.now() - ahead_ms.current - keepS * 1000 - 5000);
         buffers.current.set(key, points);
         redraw();
       };
@@ -92,8 +158,8 @@ export function useChartData(
     void version;
     return align(
       list.split('\n').map((key) => buffers.current.get(key) ?? []),
-      Date.now() - windowS * 1000,
+      Date.now() - ahead_ms.current - windowS * 1000,
     );
   }, [list, windowS, version]);
-  return { data, error: history.error };
+  return { data, ahead_ms: ahead_ms.current, error: history.error };
 }

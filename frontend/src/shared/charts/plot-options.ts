@@ -16,6 +16,8 @@ export interface PlotSeries {
 export interface PlotProps {
   readonly series: readonly PlotSeries[];
   readonly data: AlignedData;
+  /** How far this browser's clock is ahead of the clock of the data. */
+  readonly ahead_ms: number;
   readonly quantity: Quantity;
   readonly height: number;
   readonly windowS: number;
@@ -98,7 +100,6 @@ export function plotOptions(
         stroke: seriesColor(palette, index),
         width: 1.5,
         dash: dashed ? [4, 4] : DASHES[index % DASHES.length],
-        spanGaps: true,
         points: { show: false },
       })),
     ],

@@ -2,6 +2,7 @@ import { useEffect, useRef } from 'react';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import { usePalette } from '../theme/palette.js';
+import { GAP_MS } from './chart-data.js';
 import { crosshair, pointAt } from './crosshair.js';
 import { type PlotProps, plotOptions } from './plot-options.js';
 
@@ -13,7 +14,7 @@ export default function Plot(props: PlotProps) {
 }
 
 function MadePlot(props: PlotProps) {
-  const { data, height, windowS, range } = props;
+  const { data, ahead_ms, height, windowS, range } = props;
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
   const palette = usePalette();
@@ -55,9 +56,12 @@ function MadePlot(props: PlotProps) {
     const made = plot.current;
     if (!made) return;
     made.setData(data as never, false);
-    const end = range?.to_s ?? data[0].at(-1) ?? Date.now() / 1000;
+    const now = (Date.now() - ahead_ms) / 1000;
+    const newest = data[0].at(-1) ?? now;
+    // Until now, unless the newest point is as good as now.
+    const end = range?.to_s ?? (Math.abs(now - newest) <= GAP_MS / 1000 ? newest : Math.max(now, newest));
     made.setScale('x', { min: range?.from_s ?? end - windowS, max: end });
-  }, [data, windowS, range?.from_s, range?.to_s]);
+  }, [data, ahead_ms, windowS, range?.from_s, range?.to_s]);
 
   return <div ref={box} style={{ height }} />;
 }

@@ -3,9 +3,10 @@ import { IconChartLine, IconDownload, IconTable } from '@tabler/icons-react';
 import { lazy, type ReactNode, Suspense, useState } from 'react';
 import { download, toCsv } from '../files/csv.js';
 import type { Quantity } from '../format/quantity.js';
-import { clockTextMs } from '../format/time.js';
+import { clockText, clockTextMs } from '../format/time.js';
+import { useNow } from '../stream/clock.js';
 import { EmulatedMark } from '../ui/emulated-mark.js';
-import { type AlignedData, useChartData } from './chart-data.js';
+import { type AlignedData, silentSinceMs, useChartData, valueAt } from './chart-data.js';
 import { ChartLegend } from './chart-legend.js';
 import type { ChartSeries } from './chart-series.js';
 import { ChartTable } from './chart-table.js';
@@ -30,19 +31,12 @@ interface TimeSeriesChartProps {
   readonly keepS?: number;
   readonly emulated?: boolean;
   readonly note?: ReactNode;
+  /** What is missing while nothing is measured: "No packets". */
+  readonly silence?: string;
 }
 
 function lastIndex(data: AlignedData): number {
   return data[0].length - 1;
-}
-
-/** Value of a series at or before an index of the shared axis. */
-function valueAt(column: readonly (number | null)[] | undefined, index: number): number | null {
-  for (let at = index; column && at >= 0 && at > index - 20; at--) {
-    const value = column[at];
-    if (value !== null && value !== undefined) return value;
-  }
-  return null;
 }
 
 function save(title: string, series: readonly ChartSeries[], data: AlignedData): void {
@@ -58,15 +52,16 @@ function save(title: string, series: readonly ChartSeries[], data: AlignedData):
 /** Live series with a crosshair shared by all charts of the page, the same figures as a table, and as a file. */
 export function TimeSeriesChart(props: TimeSeriesChartProps) {
   const { title, quantity, series, windowS = 120, height = 140, threshold, levels, bands, range } = props;
-  const { keepS, emulated = false, note } = props;
+  const { keepS, emulated = false, note, silence = 'Nothing measured' } = props;
   const [table, setTable] = useState(false);
   const [cursor, setCursor] = useState<number | null>(null);
-  const { data, error } = useChartData(
+  const { data, ahead_ms, error } = useChartData(
     series.map(({ key }) => key),
     windowS,
     keepS,
   );
-  const [times, ...columns] = data;
+  const [times] = data;
+  const silent_ms = silentSinceMs(data, useNow() - ahead_ms);
   const at = cursor !== null && cursor <= lastIndex(data) ? cursor : lastIndex(data);
   const atTime = times[at];
 
@@ -98,7 +93,7 @@ export function TimeSeriesChart(props: TimeSeriesChartProps) {
       <ChartLegend
         series={series}
         quantity={quantity}
-        values={columns.map((column) => valueAt(column, at))}
+        values={series.map((_, index) => (cursor === null && silent_ms !== null ? null : valueAt(data, index, at)))}
         levels={levels ?? []}
       />
       {table ? (
@@ -108,10 +103,16 @@ export function TimeSeriesChart(props: TimeSeriesChartProps) {
           {times.length === 0 && (
             <span className={classes.empty}>{error ? 'No data yet' : 'Nothing measured yet'}</span>
           )}
+          {times.length > 0 && silent_ms !== null && (
+            <span className={classes.silence} role="status">
+              {silence} since {clockText(silent_ms)}
+            </span>
+          )}
           <Suspense fallback={null}>
             <Plot
               series={series}
               data={data}
+              ahead_ms={ahead_ms}
               quantity={quantity}
               height={height}
               windowS={windowS}

@@ -5,6 +5,7 @@ import { usePlan } from '../api/queries.js';
 import { FormTrouble } from '../ui/form-trouble.js';
 import { LoadingRows } from '../ui/states.js';
 import { StatusBadge } from '../ui/status-badge.js';
+import { moveReasons } from './move-reasons.js';
 import { PlanChanges } from './plan-changes.js';
 import classes from './plan-parts.module.css';
 import { constraintText, remedyText, sentence } from './plan-text.js';
@@ -92,7 +93,7 @@ export function MovePreview({ query, first, headings = [] }: MovePreviewProps) {
   );
 }
 
-/** Changes and predicted objectives of a plan, next to the current predictions; or why it is infeasible. */
+/** Changes, reasons and predicted objectives of a plan, next to the current predictions; or why it is infeasible. */
 function MovePlan({ plan }: { readonly plan: Plan }) {
   const { data: base } = usePlan(plan.base_plan);
   return (
@@ -115,6 +116,11 @@ function MovePlan({ plan }: { readonly plan: Plan }) {
       {plan.feasible && (
         <>
           <PlanChanges plan={plan} />
+          {moveReasons(plan).map((line) => (
+            <p key={line} className={classes.because}>
+              {line}
+            </p>
+          ))}
           {plan.slos.length > 0 && (
             <div className={classes.expected}>
               <Predictions slos={plan.slos} before={base?.slos} />

@@ -1,8 +1,10 @@
 import type { Plan } from '@orrery/contract';
 import { useChainTitle } from '../api/chains.js';
+import { usePlan } from '../api/queries.js';
 import { stepText } from '../format/operation.js';
 import { EmptyState } from '../ui/states.js';
 import classes from './plan-parts.module.css';
+import { changesWithoutPath } from './without-path-change.js';
 
 const CHANGES = [
   ['added', '+', 'starts'],
@@ -19,6 +21,18 @@ export function changesOf(plan: Plan): number {
 export function PlanChanges({ plan }: { readonly plan: Plan }) {
   const titleOf = useChainTitle();
   const changed = CHANGES.flatMap(([kind, sign, verb]) => plan.diff[kind].map((id) => ({ id, sign, verb, kind })));
+  const { data: base } = usePlan(plan.base_plan);
+  const judged = base ? changesWithoutPath(plan, base, titleOf) : [];
+  if (plan.steps.length === 0 && changed.length === 0 && plan.feasible && judged.length > 0)
+    return (
+      <EmptyState title="No packet path changes">
+        <ul className={classes.plain}>
+          {judged.map((line) => (
+            <li key={line}>{line}</li>
+          ))}
+        </ul>
+      </EmptyState>
+    );
   if (plan.steps.length === 0 && changed.length === 0)
     return (
       <EmptyState title="Nothing would change">

@@ -1,6 +1,7 @@
 import type { Plan } from '@orrery/contract';
 import { useMemo } from 'react';
 import { type ChainTitle, useChainTitle } from '../api/chains.js';
+import { bandText } from '../format/prediction.js';
 import { quantityText } from '../format/quantity.js';
 import type { Column } from '../table/column.js';
 import { DataTable } from '../table/data-table.js';
@@ -42,6 +43,14 @@ function columnsOf(titleOf: ChainTitle, before: readonly Slo[] | undefined): rea
     },
     ...(before ? [figure('before', 'So far', soFar)] : []),
     figure('predicted', 'Predicted', ({ predicted }) => predicted),
+    {
+      id: 'band',
+      title: 'Band',
+      hint: 'Most windows of 10 s are expected to measure a latency in this range. It is narrower where the model is calibrated',
+      number: true,
+      value: ({ band }) => band?.high_us,
+      cell: ({ band }) => bandText(band) ?? <span className="muted">–</span>,
+    },
     figure(
       'attainable',
       'Attainable',

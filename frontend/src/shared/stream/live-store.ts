@@ -7,7 +7,7 @@ const MAX_KEYS = 20_000;
 const IDLE_KEY_MS = 60_000;
 export const RECENT_EVENTS = 500;
 /** A figure older than this is shown as stale. */
-export const STALE_AFTER_MS = 5_000;
+export const STALE_AFTER_MS = 3_000;
 
 export interface LiveSample extends Sample {
   /** When this browser received it; ages use this clock, not the server's. */

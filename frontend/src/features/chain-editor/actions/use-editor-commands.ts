@@ -8,10 +8,13 @@ interface EditorCommands {
   readonly view: View;
   readonly setView: (view: View) => void;
   readonly plan: () => void;
+  readonly palette: { readonly open: boolean; readonly toggle: () => void };
+  readonly toggleSettings: () => void;
 }
 
 /** The editor's keys; each is in the command palette and in the shortcut help too. */
-export function useEditorCommands({ actions, view, setView, plan }: EditorCommands): void {
+export function useEditorCommands(commands: EditorCommands): void {
+  const { actions, view, setView, plan, palette, toggleSettings } = commands;
   const { store } = useEditorContext();
   const group = 'Chain editor';
   useCommands([
@@ -23,8 +26,13 @@ export function useEditorCommands({ actions, view, setView, plan }: EditorComman
       title: 'Search the palette',
       group,
       keys: '/',
-      run: () => document.getElementById('palette-search')?.focus(),
+      run: () => {
+        if (!palette.open) palette.toggle();
+        requestAnimationFrame(() => document.getElementById('palette-search')?.focus());
+      },
     },
+    { id: 'editor.palette', title: 'Show or hide the palette', group, keys: 'k', run: palette.toggle },
+    { id: 'editor.settings', title: 'Show or hide the settings', group, keys: 'o', run: toggleSettings },
     {
       id: 'editor.quick-add',
       title: 'Add here, or on the selected connection',

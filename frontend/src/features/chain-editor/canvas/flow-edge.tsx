@@ -18,7 +18,7 @@ export type FlowEdgeType = Edge<{ offset: number }, 'flow'>;
 export const FlowEdge = memo(function FlowEdge(props: EdgeProps<FlowEdgeType>) {
   const { id, selected, data } = props;
   const { store, readOnly } = useEditorContext();
-  const found = useDerived((derived) => derived.problems.byEdge.get(id) ?? NONE);
+  const found = useDerived(({ problems, untouched }) => (untouched ? NONE : (problems.byEdge.get(id) ?? NONE)));
   const change = useDerived(
     ({ differences }) => differences.find((each) => each.part === 'edge' && each.id === id)?.change,
   );

@@ -1,9 +1,10 @@
-import type { ChainNode, NfInstance } from '@orrery/contract';
+import type { Chain, ChainNode, NfInstance } from '@orrery/contract';
 import { sampleKey } from '@orrery/contract/sample-keys';
 import { IconAlertTriangleFilled, IconLogin2, IconLogout2 } from '@tabler/icons-react';
 import { Handle, type NodeProps, Position } from '@xyflow/react';
 import { memo } from 'react';
 import { nodeLabel, nodeOf } from '../../../editor-model/graph.js';
+import { shownState } from '../../../shared/chain/nf-state.js';
 import { useDerived, useDescriptor, useEditor, useEditorContext } from '../../../shared/chain-draft/context.js';
 import { spotText } from '../../../shared/format/form.js';
 import { NfIcon } from '../../../shared/ui/nf-icon.js';
@@ -17,8 +18,8 @@ const ICONS = { ingress: IconLogin2, egress: IconLogout2 };
 
 /** A node of the chain: kind, place, traffic and health. */
 export const Tile = memo(function Tile({ id, selected }: NodeProps) {
-  const { readOnly } = useEditorContext();
-  const found = useDerived((derived) => derived.problems.byNode.get(id) ?? NONE);
+  const { readOnly, chain } = useEditorContext();
+  const found = useDerived(({ problems, untouched }) => (untouched ? NONE : (problems.byNode.get(id) ?? NONE)));
   const instances = useDerived((derived) => derived.placed.get(id) ?? NONE);
   const change = useDerived(
     ({ differences }) => differences.find((each) => each.part === 'node' && each.id === id)?.change,
@@ -31,7 +32,7 @@ export const Tile = memo(function Tile({ id, selected }: NodeProps) {
       className={classes.tile}
       data-kind={node.kind}
       data-selected={selected || undefined}
-      data-health={healthOf(instances)}
+      data-health={healthOf(instances, chain.deployment_state)}
       data-emulated={instances.some((each) => each.origin === 'twin') || undefined}
       data-problem={worst(found)}
       data-refused={verdict?.ok === false || undefined}
@@ -153,12 +154,15 @@ function placeOf(instances: readonly NfInstance[]): string {
   return instances.length === 1 && one ? `${one.server} · ${spotText(one)}` : (servers[0] ?? '');
 }
 
+type TileHealth = 'none' | 'healthy' | 'degraded' | 'working' | 'failed' | 'stale';
+
 /** Worst state of the instances; `none` when nothing is deployed. */
-export function healthOf(instances: readonly NfInstance[]): 'none' | 'healthy' | 'working' | 'failed' | 'stale' {
+export function healthOf(instances: readonly NfInstance[], chain: Chain['deployment_state']): TileHealth {
   if (instances.length === 0) return 'none';
-  const states = instances.map((each) => each.state);
+  const states = instances.map((each) => shownState(each.state, chain));
   if (states.includes('failed')) return 'failed';
   if (states.includes('unknown')) return 'stale';
+  if (states.includes('degraded')) return 'degraded';
   return states.every((state) => state === 'running') ? 'healthy' : 'working';
 }
 

@@ -23,14 +23,14 @@ interface DockProps {
 /** Lists below the canvas; folded to its tabs when none is open. */
 export function Dock({ tab, setTab, operation }: DockProps) {
   const { chain } = useEditorContext();
-  const { problems, differences } = useDerived((derived) => derived);
+  const { problems, untouched, differences } = useDerived((derived) => derived);
   const running = operation?.state === 'PROCESSING' || operation?.state === 'ROLLING_BACK';
   const tabs: { id: DockTab; title: string; note: string; tone?: string }[] = [
     {
       id: 'problems',
       title: 'Problems',
       note: problems.all.length > 0 ? `${problems.all.length}` : '',
-      tone: problems.errors > 0 ? 'error' : problems.warnings > 0 ? 'warning' : undefined,
+      tone: untouched ? undefined : problems.errors > 0 ? 'error' : problems.warnings > 0 ? 'warning' : undefined,
     },
     { id: 'live', title: 'Live', note: '' },
     { id: 'versions', title: 'Versions', note: differences.length > 0 ? `${differences.length} changed` : '' },

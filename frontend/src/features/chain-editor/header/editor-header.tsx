@@ -5,14 +5,14 @@ import {
   IconArrowForwardUp,
   IconChevronRight,
   IconLayoutDistributeHorizontal,
+  IconLayoutSidebar,
   IconMap2,
 } from '@tabler/icons-react';
 import { Link } from 'react-router';
 import { useStore } from 'zustand';
 import { useMay } from '../../../shared/api/session.js';
-import { STATE_WORDS } from '../../../shared/chain/state-words.js';
+import { ChainState } from '../../../shared/chain/chain-state.js';
 import { useEditor, useEditorContext } from '../../../shared/chain-draft/context.js';
-import { StatusBadge } from '../../../shared/ui/status-badge.js';
 import type { EditorActions } from '../actions/use-editor-actions.js';
 import { useHindrance } from '../actions/use-hindrance.js';
 import type { View } from '../actions/views.js';
@@ -21,6 +21,7 @@ import { DeployButton } from './deploy-button.js';
 import classes from './editor-header.module.css';
 import { MoreMenu } from './more-menu.js';
 import { SaveState } from './save-state.js';
+import { SendTraffic } from './send-traffic.js';
 import { Tool } from './tool.js';
 import { VersionText } from './version-text.js';
 
@@ -30,11 +31,17 @@ interface EditorHeaderProps {
   readonly setView: (view: View) => void;
   readonly plan: () => void;
   readonly showTab: (tab: DockTab) => void;
-  /** On layouts where the inspector is not always visible: whether the chain settings are open. */
-  readonly inspector: { readonly open: boolean; readonly toggle: () => void } | null;
+  /** The panels at the sides of the canvas; null where there is none. */
+  readonly palette: SidePanel | null;
+  readonly inspector: SidePanel;
 }
 
-export function EditorHeader({ actions, view, setView, plan, showTab, inspector }: EditorHeaderProps) {
+interface SidePanel {
+  readonly open: boolean;
+  readonly toggle: () => void;
+}
+
+export function EditorHeader({ actions, view, setView, plan, showTab, palette, inspector }: EditorHeaderProps) {
   const { store, chain, readOnly } = useEditorContext();
   const title = useEditor((state) => state.definition.title);
   const mayOperate = useMay('operator');
@@ -52,7 +59,7 @@ export function EditorHeader({ actions, view, setView, plan, showTab, inspector 
           </h1>
         </nav>
         <span className={classes.states}>
-          <StatusBadge state={chain.deployment_state} label={STATE_WORDS[chain.deployment_state]} />
+          <ChainState chainId={chain.id} state={chain.deployment_state} />
           <VersionText />
           <SaveState />
         </span>
@@ -81,14 +88,15 @@ export function EditorHeader({ actions, view, setView, plan, showTab, inspector 
             { value: 'yaml', label: 'YAML' },
           ]}
         />
-        {inspector && (
-          <Tool
-            label="Chain settings"
-            pressed={inspector.open}
-            onClick={inspector.toggle}
-            icon={IconAdjustmentsHorizontal}
-          />
+        {palette && (
+          <Tool label="Palette (K)" expanded={palette.open} onClick={palette.toggle} icon={IconLayoutSidebar} />
         )}
+        <Tool
+          label="Chain settings (O)"
+          expanded={inspector.open}
+          onClick={inspector.toggle}
+          icon={IconAdjustmentsHorizontal}
+        />
         <MoreMenu showTab={showTab} />
         <Button
           variant="default"
@@ -99,6 +107,7 @@ export function EditorHeader({ actions, view, setView, plan, showTab, inspector 
         >
           Plan
         </Button>
+        <SendTraffic />
         <DeployButton showTab={showTab} />
       </div>
     </header>

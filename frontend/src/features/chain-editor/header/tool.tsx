@@ -7,18 +7,21 @@ interface ToolProps {
   readonly onClick: () => void;
   readonly disabled?: boolean;
   readonly pressed?: boolean;
+  /** Of a part of the page that the button shows and hides. */
+  readonly expanded?: boolean;
 }
 
 /** A button of the toolbar; the label ends with its shortcut in parentheses. */
-export function Tool({ label, icon: Icon, onClick, disabled, pressed }: ToolProps) {
+export function Tool({ label, icon: Icon, onClick, disabled, pressed, expanded }: ToolProps) {
   return (
     <Tooltip label={label}>
       <ActionIcon
         aria-label={label.replace(/ \(.*\)$/, '')}
         aria-pressed={pressed}
+        aria-expanded={expanded}
         size={28}
         disabled={disabled}
-        variant={pressed ? 'light' : 'subtle'}
+        variant={pressed || expanded ? 'light' : 'subtle'}
         onClick={onClick}
       >
         <Icon size={16} stroke={1.6} aria-hidden />

@@ -40,6 +40,11 @@ export function ClassSloForm({ definition }: { readonly definition: ChainDefinit
             : 'None: no class is preferred.'}
         </p>
       )}
+      {slos.length > 0 && (
+        <p className={classes.note}>
+          Not judged: a planned schedule keeps these shares, and nothing measures them yet.
+        </p>
+      )}
       {slos.map((slo, index) => (
         <ClassSloCard
           key={slo.id}

@@ -41,11 +41,15 @@ const slo = {
   unit: 'us',
   target: 100,
   attainable: 9,
+  band: { low_us: 30, high_us: 80 },
   model: 'm',
 };
 const plan = {
   id: 'pn-2',
   base_plan: 'pn-1',
+  chains: [],
+  request: { implementations: [] },
+  reasons: [],
   feasible: true,
   problems: [],
   conflicts: [],

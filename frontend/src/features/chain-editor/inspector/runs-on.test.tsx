@@ -54,13 +54,16 @@ describe('RunsOn', { timeout: 30_000 }, () => {
     expect(screen.getByRole<HTMLInputElement>('radio', { name: 'Container' }).checked).toBe(true);
   });
 
-  it.each([
-    ['to a viewer', 'viewer', [software, container]],
-    ['of a single form', 'operator', [software]],
-  ] as const)('offers no choice %s', (_, role, implementations) => {
-    show(role, 'engine', implementations);
+  it('offers no choice of a single form', () => {
+    show('operator', 'engine', [software]);
     expect(screen.getByText(/engine software/)).toBeTruthy();
     expect(change()).toBeNull();
+  });
+
+  it('shows the choice disabled to who may not move it, with the reason', () => {
+    show('viewer', 'engine', [software, container]);
+    expect(change()).toHaveProperty('disabled', true);
+    expect(screen.getByTitle('Needs the role operator').contains(change())).toBe(true);
   });
 
   it('shows the latency in the NF where it is measured', () => {

@@ -7,31 +7,35 @@ import { useDescriptor } from '../../../shared/chain-draft/context.js';
 import { formsOf, measuresLatency, runsOnText } from '../../../shared/format/form.js';
 import { EmulatedMark } from '../../../shared/ui/emulated-mark.js';
 import { LiveRate } from '../../../shared/ui/rate-text.js';
+import { Reason } from '../../../shared/ui/reason.js';
 import { StatusBadge } from '../../../shared/ui/status-badge.js';
 import classes from './inspector.module.css';
 import { Section } from './section.js';
 
 const RunOnDialog = lazy(() => import('./run-on-dialog.js'));
 
-/** What runs an NF of the deployed chain, and its state; users with the role can move it. */
+/** What runs an NF of the deployed chain, and its state; an operator can move it. */
 export function RunsOn({ instances }: { readonly instances: readonly NfInstance[] }) {
   const [changing, setChanging] = useState(false);
   const mayOperate = useMay('operator');
   const descriptor = useDescriptor(instances[0]?.nf);
-  const choice = mayOperate && descriptor && formsOf(descriptor.implementations).length > 1;
+  const choice = descriptor && formsOf(descriptor.implementations).length > 1;
   return (
     <Section
       title={instances.length === 1 ? 'Runs on' : `Runs on, in ${instances.length} instances`}
       actions={
         choice && (
-          <Button
-            variant="default"
-            size="compact-xs"
-            aria-label="Change what the NF runs on"
-            onClick={() => setChanging(true)}
-          >
-            Change…
-          </Button>
+          <Reason of={mayOperate ? null : 'Needs the role operator'}>
+            <Button
+              variant="default"
+              size="compact-xs"
+              aria-label="Change what the NF runs on"
+              disabled={!mayOperate}
+              onClick={() => setChanging(true)}
+            >
+              Change…
+            </Button>
+          </Reason>
         )
       }
     >

@@ -10,6 +10,10 @@ export const SOURCE_FIELDS = wordedFields(TrafficClass, {
   },
 });
 
+export const GUARD_FIELDS = wordedFields(TrafficClass, {
+  fail_closed: { title: 'Fail closed', description: 'Drops its packets unless they are steered into the chain.' },
+});
+
 export const RATE_FIELDS = wordedFields(TrafficClass, {
   rate_bps: { title: 'Expected rate', description: '0: no estimate, one instance of each NF.', required: true },
   packet_bytes: { title: 'Mean packet', description: '', unit: 'bytes', required: true },

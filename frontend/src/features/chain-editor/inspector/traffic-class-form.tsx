@@ -7,7 +7,7 @@ import { type FormBinding, pointerOf } from '../../../shared/form/widget.js';
 import { FilterRows } from './filter-rows.js';
 import classes from './inspector.module.css';
 import { Section } from './section.js';
-import { RATE_FIELDS, SOURCE_FIELDS } from './traffic-class-fields.js';
+import { GUARD_FIELDS, RATE_FIELDS, SOURCE_FIELDS } from './traffic-class-fields.js';
 
 const PATH = ['traffic_class'];
 
@@ -51,6 +51,7 @@ export function TrafficClassForm({ definition }: { readonly definition: ChainDef
           onChange={(match, row) => set({ match }, `match:${row}`)}
         />
       </div>
+      <SchemaFields form={form} fields={GUARD_FIELDS} values={cls} path={PATH} />
       <div className={classes.pair}>
         <SchemaFields form={form} fields={RATE_FIELDS} values={cls} path={PATH} />
       </div>

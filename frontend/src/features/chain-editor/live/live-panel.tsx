@@ -42,6 +42,7 @@ export default function LivePanel() {
       <div className={classes.chart}>
         <TimeSeriesChart
           title="Latency"
+          silence="No packets"
           quantity="us"
           series={[
             { key: key('latency_p50_us'), label: 'p50' },

@@ -1,13 +1,17 @@
 import { Button } from '@mantine/core';
 import type { Operation } from '@orrery/contract';
+import { useState } from 'react';
 import { useOperation } from '../../../shared/api/queries.js';
 import { useMay } from '../../../shared/api/session.js';
 import { useChainActions } from '../../../shared/chain/use-chain-actions.js';
+import { useDeployChain } from '../../../shared/chain/use-deploy-chain.js';
 import { useEditorContext } from '../../../shared/chain-draft/context.js';
 import { useSaver } from '../../../shared/chain-draft/saver-context.js';
 import { OPERATION_WORDS, stepText } from '../../../shared/format/operation.js';
 import { durationText } from '../../../shared/format/time.js';
 import { useNow } from '../../../shared/stream/clock.js';
+import { ConfirmDialog, type Question } from '../../../shared/ui/confirm-dialog.js';
+import { Reason } from '../../../shared/ui/reason.js';
 import { RelativeTime } from '../../../shared/ui/relative-time.js';
 import { EmptyState } from '../../../shared/ui/states.js';
 import { StatusBadge } from '../../../shared/ui/status-badge.js';
@@ -27,6 +31,8 @@ function Progress({ operation }: { readonly operation: Operation }) {
   const { chain } = useEditorContext();
   const saver = useSaver();
   const actions = useChainActions();
+  const [question, setQuestion] = useState<Question | null>(null);
+  const deployChain = useDeployChain(setQuestion);
   const mayOperate = useMay('operator');
   const running = operation.state === 'PROCESSING' || operation.state === 'ROLLING_BACK';
   const now = useNow();
@@ -34,7 +40,7 @@ function Progress({ operation }: { readonly operation: Operation }) {
   const failed = operation.state === 'FAILED' || operation.state === 'FAILED_TEMP' || operation.error !== null;
   const retry = async () => {
     if (operation.kind === 'undeploy') await actions.undeploy(chain.id);
-    else if (await saver.flush()) await actions.deploy({ chain_id: chain.id });
+    else if (await saver.flush()) await deployChain(chain.id);
   };
   return (
     <div className={classes.panel}>
@@ -50,10 +56,12 @@ function Progress({ operation }: { readonly operation: Operation }) {
         <span className={classes.by}>
           {operation.by}, <RelativeTime t_ms={operation.started_ms} />
         </span>
-        {failed && mayOperate && (
-          <Button variant="default" onClick={() => void retry()}>
-            Try again
-          </Button>
+        {failed && (
+          <Reason of={mayOperate ? null : 'Needs the role operator'}>
+            <Button variant="default" disabled={!mayOperate} onClick={() => void retry()}>
+              Try again
+            </Button>
+          </Reason>
         )}
       </div>
       {operation.error && (
@@ -88,6 +96,7 @@ function Progress({ operation }: { readonly operation: Operation }) {
           </li>
         ))}
       </ol>
+      <ConfirmDialog question={question} onClose={() => setQuestion(null)} />
     </div>
   );
 }

@@ -1,5 +1,6 @@
 import type { SloStatus } from '@orrery/contract';
 import { useEditorContext } from '../../../shared/chain-draft/context.js';
+import { carriedText, errorText, predictionError, predictionText } from '../../../shared/format/prediction.js';
 import { quantityOfUnit } from '../../../shared/format/quantity.js';
 import { useSloRows } from '../../../shared/stream/slo-rows.js';
 import { RateText } from '../../../shared/ui/rate-text.js';
@@ -12,19 +13,14 @@ function useSloStatus(chainId: string, sloId: string): SloStatus | undefined {
   return rows.find((each) => each.chain_id === chainId && each.slo_id === sloId);
 }
 
-/** A prediction that is further off was made for other traffic than is sent. */
-const LARGEST_ERROR = 10;
-
 /** Predicted next to measured, with the prediction error; nothing while the chain is not deployed. */
 export function SloFigures({ sloId }: { readonly sloId: string }) {
   const { chain } = useEditorContext();
   const status = useSloStatus(chain.id, sloId);
   if (!status || chain.deployed_version === null) return null;
   const quantity = quantityOfUnit(status.unit);
-  const error =
-    status.measured !== null && status.predicted !== null && status.measured > 0
-      ? (status.predicted - status.measured) / status.measured
-      : null;
+  const error = predictionError(status);
+  const carried = carriedText(status);
   return (
     <dl className={classes.figures}>
       <div>
@@ -40,14 +36,18 @@ export function SloFigures({ sloId }: { readonly sloId: string }) {
         </dd>
       </div>
       <div>
-        <dt>Predicted</dt>
+        <dt>{status.kind === 'throughput' ? 'Can carry' : 'Predicted'}</dt>
         <dd>
-          <RateText quantity={quantity} value={status.predicted} />
-          {error !== null && error < LARGEST_ERROR && (
-            <span className="muted tabular"> ({`${error > 0 ? '+' : '−'}${Math.abs(error * 100).toFixed(0)} %`})</span>
-          )}
+          {predictionText(status)}
+          {error !== null && <span className="muted tabular"> (measured {errorText(error)})</span>}
         </dd>
       </div>
+      {carried && (
+        <div>
+          <dt>Carried</dt>
+          <dd>{carried}</dd>
+        </div>
+      )}
     </dl>
   );
 }

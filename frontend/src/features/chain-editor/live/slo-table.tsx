@@ -1,5 +1,6 @@
 import type { Slo, SloStatus } from '@orrery/contract';
 import { useDerived, useEditorContext } from '../../../shared/chain-draft/context.js';
+import { carriedText, predictionText } from '../../../shared/format/prediction.js';
 import { type Quantity, quantityText } from '../../../shared/format/quantity.js';
 import { useSloRows } from '../../../shared/stream/slo-rows.js';
 import type { Column } from '../../../shared/table/column.js';
@@ -41,7 +42,7 @@ const COLUMNS: readonly Column<Objective>[] = [
     title: 'Predicted',
     number: true,
     value: ({ status }) => status?.predicted,
-    cell: ({ slo, status }) => <RateText quantity={quantityOf(slo)} value={status?.predicted} />,
+    cell: ({ status }) => (status ? predictionText(status) : '–'),
   },
   {
     id: 'measured',
@@ -49,7 +50,9 @@ const COLUMNS: readonly Column<Objective>[] = [
     number: true,
     value: ({ status }) => status?.measured,
     cell: ({ slo, status }) => (
-      <span title={status ? `from ${status.packets} packets in ${status.window_s} s` : undefined}>
+      <span
+        title={status ? (carriedText(status) ?? `from ${status.packets} packets in ${status.window_s} s`) : undefined}
+      >
         <RateText quantity={quantityOf(slo)} value={status?.measured} stale={status?.state === 'stale'} />
       </span>
     ),

@@ -1,6 +1,7 @@
 import { EditorView } from '@codemirror/view';
-import { act, render, screen } from '@testing-library/react';
-import { describe, expect, it } from 'vitest';
+import { MantineProvider } from '@mantine/core';
+import { act, fireEvent, render, screen } from '@testing-library/react';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { createStore } from 'zustand';
 import { retitleNode } from '../../../editor-model/edit.js';
 import { chain } from '../../../editor-model/testing.js';
@@ -15,11 +16,14 @@ function show() {
     placed: new Map(),
     deployed: null,
     differences: [],
+    untouched: false,
   }));
-  const context = { store, derived, readOnly: false } as unknown as EditorContextValue;
+  const context = { store, derived, readOnly: false, chain: { id: 'ch-1' } } as unknown as EditorContextValue;
   const { container, unmount } = render(
     <EditorContext value={context}>
-      <YamlPane />
+      <MantineProvider>
+        <YamlPane />
+      </MantineProvider>
     </EditorContext>,
   );
   const view = EditorView.findFromDOM(container.querySelector<HTMLElement>('.cm-editor')!)!;
@@ -29,8 +33,10 @@ function show() {
       view.dispatch({ changes: { from: 0, to, insert }, userEvent: 'input.type' });
       view.contentDOM.dispatchEvent(new FocusEvent('blur'));
     });
-  return { store, type, unmount, unapplied: () => store.getState().unapplied };
+  return { store, type, unmount, text: () => view.state.doc.toString(), unapplied: () => store.getState().unapplied };
 }
+
+beforeEach(() => localStorage.clear());
 
 describe('YamlPane', () => {
   it('says at once that a text with an error is not applied, and takes it back when the error is mended', () => {
@@ -50,5 +56,33 @@ describe('YamlPane', () => {
     type('}{ ');
     unmount();
     expect(unapplied()).toBeNull();
+  });
+
+  it('keeps a text that cannot be applied when the page is left, and restores it on request', () => {
+    const left = show();
+    left.type('}{ ');
+    left.unmount();
+    const { text, unmount } = show();
+    expect(text()).not.toContain('}{');
+    fireEvent.click(screen.getByRole('button', { name: 'Restore' }));
+    expect(text()).toMatch(/^\}\{ /);
+    unmount();
+  });
+
+  it('forgets a kept text once it is discarded, or once a text is applied', () => {
+    for (const end of [
+      () => void fireEvent.click(screen.getByRole('button', { name: 'Discard' })),
+      (type: (insert: string, to?: number) => void) => type('# mended\n'),
+    ]) {
+      const left = show();
+      left.type('}{ ');
+      left.unmount();
+      const { type, unmount } = show();
+      end(type);
+      unmount();
+      const { unmount: close } = show();
+      expect(screen.queryByRole('alert')).toBeNull();
+      close();
+    }
   });
 });

@@ -1,17 +1,20 @@
 import { type Diagnostic, setDiagnostics } from '@codemirror/lint';
 import type { EditorView } from '@codemirror/view';
+import { Button } from '@mantine/core';
 import type { ChainProblem } from '@orrery/contract';
 import { useEffect, useRef, useState } from 'react';
 import { fromYaml, locate, toYaml } from '../../../editor-model/chain-yaml.js';
 import { same } from '../../../editor-model/diff.js';
 import { useDerived, useEditor, useEditorContext } from '../../../shared/chain-draft/context.js';
+import { dateTimeText } from '../../../shared/format/time.js';
 import { refuse } from '../actions/use-editor-actions.js';
+import { dropText, keepText, keptText } from './kept-text.js';
 import { diagnosticAt, makeYamlEditor } from './yaml-editor.js';
 import classes from './yaml-pane.module.css';
 
 /** The chain as text. Valid text is applied to the canvas immediately; errors are marked at their line. */
 export default function YamlPane() {
-  const { store, readOnly } = useEditorContext();
+  const { store, readOnly, chain } = useEditorContext();
   const problems = useDerived((derived) => derived.problems);
   const definition = useEditor((state) => state.definition);
   const unapplied = useEditor((state) => state.unapplied);
@@ -20,12 +23,15 @@ export default function YamlPane() {
   /** The definition that the text represents; a different one in the store means an external change. */
   const shown = useRef(definition);
   const [syntax, setSyntax] = useState<Diagnostic[] | null>(null);
+  const [kept, setKept] = useState(() => (readOnly ? null : keptText(chain.id)));
 
   useEffect(() => {
     const apply = (text: string) => {
       const result = fromYaml(text);
+      setKept(null);
       if (result.ok) {
         setSyntax(null);
+        dropText(chain.id);
         store.setState({ unapplied: null });
         shown.current = result.definition;
         if (!same(result.definition, store.getState().definition)) store.apply(() => result.definition, 'yaml');
@@ -35,6 +41,7 @@ export default function YamlPane() {
       setSyntax(result.problems.map((problem) => diagnosticAt(editor.view.state, problem, 'error', problem.message)));
       const [first] = result.problems;
       store.setState({ unapplied: `line ${first?.line}: ${first?.message}` });
+      keepText(chain.id, text);
     };
     const editor = makeYamlEditor({ parent: frame.current!, text: toYaml(shown.current), readOnly, onTyped: apply });
     shownIn.current = editor.view;
@@ -43,7 +50,7 @@ export default function YamlPane() {
       shownIn.current = null;
       store.setState({ unapplied: null });
     };
-  }, [store, readOnly]);
+  }, [store, readOnly, chain.id]);
 
   useEffect(() => {
     const view = shownIn.current;
@@ -52,13 +59,14 @@ export default function YamlPane() {
     setSyntax(null);
     if (store.getState().unapplied !== null) {
       store.setState({ unapplied: null });
+      dropText(chain.id);
       refuse('The chain changed elsewhere and the text with it. Undo in the text brings back what was not applied.');
     }
     const text = toYaml(definition);
     if (text !== view.state.doc.toString()) {
       view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: text } });
     }
-  }, [definition, store]);
+  }, [definition, store, chain.id]);
 
   useEffect(() => {
     const view = shownIn.current;
@@ -72,8 +80,32 @@ export default function YamlPane() {
     view.dispatch(setDiagnostics(view.state, found));
   }, [syntax, problems]);
 
+  const restore = (text: string) => {
+    const view = shownIn.current!;
+    view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: text }, userEvent: 'input.paste' });
+    view.focus();
+    setKept(null);
+  };
   return (
     <div className={classes.pane}>
+      {kept && (
+        <div className={classes.kept} role="alert">
+          <span>A text that could not be applied is kept from {dateTimeText(kept.at_ms)}.</span>
+          <Button size="compact-xs" onClick={() => restore(kept.text)}>
+            Restore
+          </Button>
+          <Button
+            size="compact-xs"
+            variant="default"
+            onClick={() => {
+              dropText(chain.id);
+              setKept(null);
+            }}
+          >
+            Discard
+          </Button>
+        </div>
+      )}
       <div ref={frame} className={classes.editor} />
       <div className={classes.status} role="status" data-bad={unapplied !== null || undefined}>
         {unapplied === null ? 'Valid, applied to the canvas' : `Not applied: ${unapplied}`}

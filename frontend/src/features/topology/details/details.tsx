@@ -41,7 +41,10 @@ export function Details({ target, scene, nodes, onSelect }: DetailsProps) {
       ) : node ? (
         <HostDetail node={node} scene={scene} onSelect={onSelect} />
       ) : (
-        <EmptyState title="This is no longer in the network" />
+        <EmptyState title={`“${target.id}” does not exist`}>
+          {target.kind === 'nf' ? 'No such NF runs in this network.' : `This network has no such ${target.kind}.`} It
+          was removed, or the address is wrong.
+        </EmptyState>
       )}
     </DetailPanel>
   );

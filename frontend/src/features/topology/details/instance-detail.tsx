@@ -2,6 +2,7 @@ import { type SampleMetric, sampleKey } from '@orrery/contract/sample-keys';
 import { Link } from 'react-router';
 import { chainPath, useChainTitle } from '../../../shared/api/chains.js';
 import { useCounters } from '../../../shared/api/queries.js';
+import { SHOWN_WORDS } from '../../../shared/chain/nf-state.js';
 import { TimeSeriesChart } from '../../../shared/charts/time-series-chart.js';
 import { measuresLatency, runsOnText } from '../../../shared/format/form.js';
 import { quantityText } from '../../../shared/format/quantity.js';
@@ -20,7 +21,7 @@ export function InstanceDetail({ chip }: { readonly chip: Chip }) {
     <>
       <Facts
         items={[
-          ['State', <StatusBadge key="state" state={instance.state} />],
+          ['State', <StatusBadge key="state" state={chip.state} label={SHOWN_WORDS[chip.state]} />],
           ...(instance.detail ? [['Detail', instance.detail] as const] : []),
           [
             'Chain',
@@ -68,6 +69,7 @@ export function InstanceDetail({ chip }: { readonly chip: Chip }) {
       {measuresLatency(instance.driver) && (
         <TimeSeriesChart
           title="Latency in the NF"
+          silence="No packets"
           quantity="us"
           emulated={emulated}
           height={110}

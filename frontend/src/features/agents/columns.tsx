@@ -1,0 +1,55 @@
+import type { JoinToken, NodeStatus } from '@orrery/contract';
+import type { Column } from '../../shared/table/column.js';
+import { EmulatedMark } from '../../shared/ui/emulated-mark.js';
+import { RelativeTime } from '../../shared/ui/relative-time.js';
+import { StatusBadge } from '../../shared/ui/status-badge.js';
+import { SubjectLink } from '../../shared/ui/subject-link.js';
+import { AgentActions } from './agent-actions.js';
+import classes from './agents.module.css';
+
+/** `may`: whether the user may admit and revoke agents. */
+export function agentColumns(may: boolean, onToken: (token: JoinToken) => void): readonly Column<NodeStatus>[] {
+  return [
+    {
+      id: 'node',
+      title: 'Agent of',
+      value: ({ id }) => id,
+      cell: ({ id, origin }) => (
+        <span className={classes.node}>
+          <SubjectLink subject={id} />
+          <EmulatedMark origin={origin} />
+        </span>
+      ),
+    },
+    { id: 'kind', title: 'Kind', value: ({ kind }) => kind },
+    {
+      id: 'state',
+      title: 'State',
+      value: ({ state }) => state.replace('-', ' '),
+      cell: ({ state }) => (
+        <StatusBadge
+          state={state}
+          status={state === 'never-seen' ? 'idle' : undefined}
+          label={state.replace('-', ' ')}
+        />
+      ),
+    },
+    {
+      id: 'last-seen',
+      title: 'Last seen',
+      value: ({ last_seen_ms }) => last_seen_ms,
+      cell: ({ state, last_seen_ms }) => {
+        if (state === 'connected') return 'now';
+        return last_seen_ms === null ? <span className="muted">never</span> : <RelativeTime t_ms={last_seen_ms} />;
+      },
+    },
+    { id: 'version', title: 'Version', value: ({ version }) => version },
+    { id: 'detail', title: 'Detail', className: classes.detail, value: ({ detail }) => detail },
+    {
+      id: 'actions',
+      title: 'Actions',
+      untitled: true,
+      cell: (node) => <AgentActions node={node} may={may} onToken={onToken} />,
+    },
+  ];
+}

@@ -1,0 +1,51 @@
+import type { JoinToken } from '@orrery/contract';
+import { IconServerBolt } from '@tabler/icons-react';
+import { useMemo, useState } from 'react';
+import { useNodes } from '../../shared/api/queries.js';
+import { useMay } from '../../shared/api/session.js';
+import { PageBody, PageHeader, Panel } from '../../shared/page/page-header.js';
+import { DataTable } from '../../shared/table/data-table.js';
+import { useTableAddress } from '../../shared/table/table-settings.js';
+import { EmptyState } from '../../shared/ui/states.js';
+import { agentColumns } from './columns.js';
+import { TokenDialog } from './token-dialog.js';
+
+export function Component() {
+  const query = useNodes();
+  const settings = useTableAddress();
+  const may = useMay('admin');
+  const [token, setToken] = useState<JoinToken | null>(null);
+  const columns = useMemo(() => agentColumns(may, setToken), [may]);
+  const nodes = query.data ?? [];
+  const connected = nodes.filter(({ state }) => state === 'connected').length;
+  return (
+    <>
+      <PageHeader
+        description={
+          query.data
+            ? `${connected} of ${nodes.length} are connected.`
+            : 'The agents of servers and switches, and how they are admitted.'
+        }
+      />
+      <PageBody>
+        <Panel>
+          <DataTable
+            label="Agents"
+            query={query}
+            settings={settings}
+            cards={620}
+            columns={columns}
+            rows={nodes}
+            rowKey={({ id }) => id}
+            empty={
+              <EmptyState icon={IconServerBolt} title="No agents">
+                The infrastructure has no servers and switches yet.
+              </EmptyState>
+            }
+          />
+        </Panel>
+      </PageBody>
+      {token && <TokenDialog token={token} onClose={() => setToken(null)} />}
+    </>
+  );
+}

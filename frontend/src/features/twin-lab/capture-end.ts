@@ -1,0 +1,14 @@
+import type { CaptureStatus } from '@orrery/contract';
+
+/** Which limit ended the capture, and after what time; null: none did, or it has not ended. */
+export function captureEnd({
+  stopped_by,
+  elapsed_s,
+  request,
+}: Pick<CaptureStatus, 'stopped_by' | 'elapsed_s' | 'request'>): string | null {
+  if (stopped_by === null || elapsed_s === null) return null;
+  const after = `${elapsed_s.toFixed(1)} s`;
+  return stopped_by === 'packets'
+    ? `stopped at the limit of ${request.packets.toLocaleString('en')} packets after ${after}`
+    : `stopped after ${after}`;
+}

@@ -1,0 +1,21 @@
+import type { Chain } from '@orrery/contract';
+import { useDeployments } from '../api/queries.js';
+import { StatusBadge } from '../ui/status-badge.js';
+import { STATE_WORDS } from './state-words.js';
+
+interface ChainStateProps {
+  readonly chainId: string;
+  readonly state: Chain['deployment_state'];
+}
+
+/** State of a chain; of a degraded one also why. */
+export function ChainState({ chainId, state }: ChainStateProps) {
+  const { data: deployments = [] } = useDeployments();
+  const reason = deployments.find(({ chain_id }) => chain_id === chainId)?.reason;
+  return (
+    <>
+      <StatusBadge state={state} label={STATE_WORDS[state]} />
+      {state === 'degraded' && reason && <span className="muted">{reason}</span>}
+    </>
+  );
+}

@@ -37,6 +37,12 @@ module.exports = {
       from: { path: '^backend/planner/src/', pathNot: '\\.test\\.ts$|/testing/' },
       to: { dependencyTypes: ['core'] },
     },
+    {
+      name: 'planner-by-its-entry-only',
+      severity: 'error',
+      from: { path: OURS, pathNot: PLANNER },
+      to: { path: PLANNER, pathNot: '^backend/planner/(src|dist)/index\\.' },
+    },
     mayImport('server-imports-contract-and-planner', '^backend/server/', '^backend/server/', PLANNER, CONTRACT),
     {
       name: 'server-modules-meet-through-ports',

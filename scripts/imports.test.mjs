@@ -17,14 +17,18 @@ const PACKAGES = {
   e2e: 'e2e',
 };
 
+const ONE_ENTRY = new Set(['contract', 'planner']);
+
 /** [rule, file, its import]: each violates that rule. */
 const WRONG = [
   ['no-cycles', 'backend/planner/src/return.ts', './turn.js'],
   ['no-folder-cycles-in-the-console', 'frontend/src/features/one/back/wrong.ts', '../forth/ok.js'],
   ['everything-resolves', 'agents/node/src/lost.ts', '@orrery/nowhere'],
-  ['contract-imports-nothing-of-ours', 'backend/contract/src/wrong.ts', '@orrery/planner/plan'],
+  ['contract-imports-nothing-of-ours', 'backend/contract/src/wrong.ts', '@orrery/planner'],
   ['planner-imports-contract-only', 'backend/planner/src/wrong.ts', '@orrery/server/main'],
   ['planner-is-pure', 'backend/planner/src/reads.ts', 'node:fs'],
+  ['planner-by-its-entry-only', 'backend/server/src/deep.ts', '../../planner/src/memo.js'],
+  ['planner-by-its-entry-only', 'frontend/src/editor-model/deep.ts', '../../../backend/planner/dist/memo.js'],
   ['server-imports-contract-and-planner', 'backend/server/src/wrong.ts', '@orrery/agent/agent'],
   ['server-imports-contract-and-planner', 'backend/server/src/near.ts', '../../../frontend/src/shared/ok.js'],
   ['server-modules-meet-through-ports', 'backend/server/src/modules/one/wrong.ts', '../two/ok.js'],
@@ -33,21 +37,21 @@ const WRONG = [
   ['editor-model-imports-contract-and-planner', 'frontend/src/editor-model/wrong.ts', '../features/two/ok.js'],
   ['editor-model-without-react', 'frontend/src/editor-model/draws.ts', 'react'],
   ['pages-import-editor-model-and-shared', 'frontend/src/features/one/wrong.ts', '../two/ok.js'],
-  ['pages-import-editor-model-and-shared', 'frontend/src/features/one/plans.ts', '@orrery/planner/plan'],
+  ['pages-import-editor-model-and-shared', 'frontend/src/features/one/plans.ts', '@orrery/planner'],
   ['shared-knows-no-page', 'frontend/src/shared/wrong.ts', '../features/one/ok.js'],
-  ['agent-imports-contract-only', 'agents/node/src/wrong.ts', '@orrery/planner/plan'],
+  ['agent-imports-contract-only', 'agents/node/src/wrong.ts', '@orrery/planner'],
   ['agent-drivers-know-their-port-only', 'agents/node/src/drivers/one/wrong.ts', '../two/ok.js'],
   ['agent-drivers-know-their-port-only', 'agents/node/src/drivers/one/rules.ts', '../../reconcile/ok.js'],
   ['agent-driver-port-knows-no-driver', 'agents/node/src/drivers/wrong.ts', './two/ok.js'],
-  ['e2e-uses-public-surfaces-only', 'e2e/walk/wrong.ts', '@orrery/planner/plan'],
+  ['e2e-uses-public-surfaces-only', 'e2e/walk/wrong.ts', '@orrery/planner'],
 ];
 
 /** [file, its import]: allowed by the table. */
 const RIGHT = [
   ['backend/planner/src/right.ts', '@orrery/contract'],
-  ['backend/server/src/modules/one/right.ts', '@orrery/planner/plan'],
+  ['backend/server/src/modules/one/right.ts', '@orrery/planner'],
   ['backend/server/src/modules/one/waits.ts', '../../ports/ok.js'],
-  ['frontend/src/editor-model/right.ts', '@orrery/planner/plan'],
+  ['frontend/src/editor-model/right.ts', '@orrery/planner'],
   ['frontend/src/features/one/right.ts', '../../editor-model/ok.js'],
   ['frontend/src/shared/right.ts', '../editor-model/ok.js'],
   ['frontend/src/features/one/types.ts', '@orrery/contract'],
@@ -60,7 +64,9 @@ const RIGHT = [
 /** Targets of the imports above. */
 const TARGETS = [
   'backend/contract/dist/index.js',
-  'backend/planner/dist/plan.js',
+  'backend/planner/dist/index.js',
+  'backend/planner/dist/memo.js',
+  'backend/planner/src/memo.ts',
   'backend/server/dist/main.js',
   'agents/node/dist/agent.js',
   'backend/server/src/modules/two/ok.ts',
@@ -89,7 +95,7 @@ before(() => {
   for (const file of [CONFIG, 'tsconfig.base.json']) cpSync(join(ROOT, file), join(copy, file));
   mkdirSync(join(copy, 'node_modules/@orrery'), { recursive: true });
   for (const [name, folder] of Object.entries(PACKAGES)) {
-    const exports = name === 'contract' ? './dist/index.js' : { './*': './dist/*.js' };
+    const exports = ONE_ENTRY.has(name) ? './dist/index.js' : { './*': './dist/*.js' };
     write(`${folder}/package.json`, JSON.stringify({ name: `@orrery/${name}`, type: 'module', exports }));
     symlinkSync(join(copy, folder), join(copy, 'node_modules/@orrery', name));
   }

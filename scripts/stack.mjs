@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process';
-import { createWriteStream, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';
 import { ClaimedError, claim } from './claim.mjs';
+import { rotatingLog } from './rotating-log.mjs';
 import { LOG_DIR, ROOT, runDir, STATE_DIR } from './setup/paths.mjs';
 import { SetupError, step } from './setup/progress.mjs';
 
@@ -118,13 +119,12 @@ export class Stack {
     }
   }
 
-  /** Starts the server and waits until it is healthy. Throws if it ends before that. */
+  /** Starts the server, for the first time or after it was killed, and waits until it is healthy. Throws if it ends before that. */
   async start() {
     await this.claim();
-    this.#before = machine();
+    this.#before ??= machine();
     mkdirSync(LOG_DIR, { recursive: true, mode: 0o700 });
-    rmSync(this.logFile, { force: true });
-    const log = createWriteStream(this.logFile, { mode: 0o600 });
+    const log = rotatingLog(this.logFile);
     this.#child = spawn(process.execPath, [SERVER], {
       cwd: ROOT,
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -138,8 +138,9 @@ export class Stack {
         ...(this.kept ? {} : { REDIS_URL: '' }),
       },
     });
-    this.#child.stdout.pipe(log);
-    this.#child.stderr.pipe(log);
+    this.#child.stdout.pipe(log, { end: false });
+    this.#child.stderr.pipe(log, { end: false });
+    this.#child.on('close', () => log.end());
     this.#exit = new Promise((done) => this.#child.on('exit', (code, signal) => done(code ?? signal)));
     let ended;
     this.#exit.then((code) => {
@@ -157,17 +158,21 @@ export class Stack {
     this.#token = (await this.api('POST', '/sessions', { secret: this.secret })).token;
   }
 
+  get serverPid() {
+    return this.#child.pid;
+  }
+
   get exited() {
     return this.#exit;
   }
 
   /** Calls the API; returns the parsed body, throws ApiError unless the status is 2xx. */
-  async api(method, path, body, headers = {}) {
-    const { data } = await this.request(method, path, body, headers);
+  async api(method, path, body, headers = {}, signal = null) {
+    const { data } = await this.request(method, path, body, headers, signal);
     return data;
   }
 
-  async request(method, path, body, headers = {}) {
+  async request(method, path, body, headers = {}, signal = null) {
     const answer = await fetch(`${this.url}/api/v1${path}`, {
       method,
       headers: {
@@ -176,6 +181,7 @@ export class Stack {
         ...headers,
       },
       body: body === undefined ? undefined : JSON.stringify(body),
+      signal,
     });
     const text = await answer.text();
     const data = text ? JSON.parse(text) : null;
@@ -183,7 +189,7 @@ export class Stack {
     return { data, headers: answer.headers };
   }
 
-  /** Waits for an operation to end; throws with its error unless it completed. */
+  /** Waits for an operation to end; throws with its error unless it is in force. */
   async operation(id, timeoutMs = 60_000) {
     const done = await until(
       `end of operation ${id}`,
@@ -193,7 +199,7 @@ export class Stack {
       },
       { timeoutMs, everyMs: 20 },
     );
-    if (done.state !== 'COMPLETED')
+    if (done.state !== 'COMPLETED' && done.state !== 'PARTIALLY_COMPLETED')
       throw new SetupError(`Operation ${id} ended ${done.state}: ${done.error?.detail ?? ''}`);
     return done;
   }

@@ -6,22 +6,23 @@ const BIN = `${ROOT}/node_modules/.bin`;
  * The stages of `npm test`, each one command line that prints its own result, with the parts of the set-up that it
  * needs.
  *
- * `timed` stages measure or wait for real time: one runs at a time. The others run beside them, also one at a time, at
- * low priority. Within a lane the longest come first, except those whose parts are built late.
+ * Stages of a lane run one at a time, the lanes beside each other. In lane `timed` are those that measure or judge by real
+ * time; the others have low priority: in `beside` are those that compute, in `waiting` those that mostly wait. Within a lane
+ * the longest come first, except those whose parts are built late.
  */
 export const STAGES = [
   { name: 'format', needs: ['npm'], command: `${BIN}/biome ci --error-on-warnings .` },
   {
     name: 'imports',
     needs: ['typescript'],
-    command: `${BIN}/depcruise --config .dependency-cruiser.cjs backend frontend/src agents/node e2e && node --test --test-reporter=dot scripts/imports.test.mjs scripts/typed-wire.test.mjs`,
+    command: `${BIN}/depcruise --config .dependency-cruiser.cjs backend frontend/src agents/node e2e && node --test --test-reporter=dot scripts/bench.test.mjs scripts/imports.test.mjs scripts/typed-wire.test.mjs scripts/wall-clock.test.mjs`,
   },
   { name: 'types', needs: ['typescript'], command: `${BIN}/tsc -b tsconfig.test.json` },
   {
     name: 'scripts',
-    needs: ['npm'],
+    needs: ['npm', 'debian'],
     command:
-      'node --test --test-reporter=dot scripts/claim.test.mjs scripts/component-size.test.mjs scripts/cpp-lint.test.mjs scripts/scenario.test.mjs scripts/stage.test.mjs scripts/task-graph.test.mjs',
+      'node --test --test-reporter=dot scripts/claim.test.mjs scripts/component-size.test.mjs scripts/cpp-lint.test.mjs scripts/matrix.test.mjs scripts/moved-checkout.test.mjs scripts/profile.test.mjs scripts/rotating-log.test.mjs scripts/scenario.test.mjs scripts/stage.test.mjs scripts/task-graph.test.mjs scripts/units.test.mjs',
   },
   {
     name: 'python-lint',
@@ -57,37 +58,45 @@ export const STAGES = [
   },
   {
     name: 'restarts',
+    lane: 'waiting',
     needs: ['debian', 'typescript'],
-    command: `${BIN}/vitest run --project server restart.test`,
+    // Each of its tests restarts a server dozens of times, beside everything else that runs then.
+    command: `${BIN}/vitest run --project server restart.test --testTimeout 600000`,
   },
   {
     name: 'e2e',
-    timed: true,
+    lane: 'timed',
     needs: ['typescript', 'python', 'engine', 'linkd', 'boards'],
     command: 'npm run --silent test -w e2e',
   },
   {
     name: 'services',
-    timed: true,
+    lane: 'timed',
     needs: ['typescript', 'python', 'engine', 'linkd', 'boards'],
     command: `${BIN}/vitest run --project server --project agent --exclude '**/*-restart.test.ts'`,
   },
   {
     name: 'twin',
-    timed: true,
+    lane: 'timed',
     needs: ['typescript', 'python', 'engine', 'linkd', 'boards'],
     command: `${VENV}/bin/python -m pytest twin -q`,
   },
   {
     name: 'boards',
-    timed: true,
+    lane: 'timed',
     needs: ['python', 'board-tests'],
     command: `meson test -C fpga/build --no-rebuild --print-errorlogs && ${VENV}/bin/python -m pytest fpga/board -q`,
   },
   {
     name: 'engine',
-    timed: true,
+    lane: 'timed',
     needs: ['engine-tests'],
     command: 'meson test -C agents/build --no-rebuild --print-errorlogs',
+  },
+  {
+    name: 'matrix',
+    lane: 'timed',
+    needs: ['typescript', 'python', 'engine', 'linkd', 'boards'],
+    command: 'node scripts/matrix.mjs --selection --seed 1 --no-set-up',
   },
 ];

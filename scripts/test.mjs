@@ -28,18 +28,18 @@ function options() {
 }
 
 /** A stage as a task: its output is printed whole when it ends, so that concurrent stages do not mix theirs. */
-function stageTask({ name, command, needs, timed = false }, limitS) {
+function stageTask({ name, command, needs, lane = 'beside' }, limitS) {
   const run = () =>
     step(
       `Stage ${name}`,
       async () => {
-        const result = await runStage({ name, command, background: !timed }, limitS);
+        const result = await runStage({ name, command, background: lane !== 'timed' }, limitS);
         print(`\n=== ${name}: ${command}\n${result.output}`);
         return result;
       },
       ({ ok }) => ok,
     );
-  return { name: `stage ${name}`, needs, lane: timed ? 'timed' : 'beside', run };
+  return { name: `stage ${name}`, needs, lane, run };
 }
 
 async function main() {

@@ -18,7 +18,7 @@ const TABLE_II = {
   nf_stateful_firewall: {},
 };
 /** Names of the software NFs' figures in orrery-nf-bench; NAT's is in the engine's own benchmark. */
-const SOFTWARE = {
+export const SOFTWARE = {
   nf_sqli_detector: { short: 'sqli-detector 60 B', long: 'sqli-detector 1514 B' },
   nf_ddos_detector: { short: 'ddos-detector ACKs to 1024 destinations' },
   nf_stateful_firewall: { short: 'stateful-firewall 1024 connections' },
@@ -35,7 +35,8 @@ const PUBLISHED = {
 };
 
 const figure = (name, value, unit, better, baseline = null) => ({ name, value, unit, better, bar: null, baseline });
-const short = (module) => module.replace('nf_', '').replaceAll('_', '-');
+/** Name of the NF that a module runs. */
+export const short = (module) => module.replace('nf_', '').replaceAll('_', '-');
 
 async function output(command, args, options = {}) {
   const { stdout } = await promisify(execFile)(command, args, { maxBuffer: 1 << 22, ...options });
@@ -49,7 +50,7 @@ const jsonLines = (text) =>
     .map((line) => JSON.parse(line));
 
 /** Every module on its own in the emulated device: {tsc_mhz, modules: {name: {swap_us, 60: {...}, 1514: {...}}}}. */
-async function emulated() {
+export async function emulated() {
   const lines = jsonLines(
     await output(resolve(FPGA, 'build/board/board-bench'), ['--json', resolve(FPGA, 'build/board/slot')]),
   );
@@ -64,13 +65,16 @@ async function emulated() {
   return { tsc_mhz: lines.find((line) => line.tsc_mhz).tsc_mhz, modules };
 }
 
+/** Figures of orrery-nf-bench by name, in cycles per packet. */
+export function cyclesIn(text) {
+  return new Map(
+    [...text.matchAll(/^(.+?) +([\d.]+) cycles per packet$/gm)].map(([, name, value]) => [name, Number(value)]),
+  );
+}
+
 /** Service time of the software NFs in ns per packet of 60 and of 1,514 bytes. */
 async function software(tsc_mhz) {
-  const cycles = new Map(
-    [
-      ...(await output(resolve(AGENTS, 'nfs/orrery-nf-bench'), [])).matchAll(/^(.+?) +([\d.]+) cycles per packet$/gm),
-    ].map(([, name, value]) => [name, Number(value)]),
-  );
+  const cycles = cyclesIn(await output(resolve(AGENTS, 'nfs/orrery-nf-bench'), []));
   const [nat] = jsonLines(
     await output(resolve(AGENTS, 'engine/orrery-engine-bench'), ['--json', '--no-huge', '--only', 'nat 1024 flows']),
   );

@@ -20,11 +20,12 @@ async function figuresOf(child) {
   return figures;
 }
 
+export function runPlanner(args = []) {
+  return figuresOf(spawn(process.execPath, [TSX, MAIN, ...args], { cwd: ROOT, stdio: ['ignore', 'pipe', 'inherit'] }));
+}
+
 export const bench = {
   title: 'the planner: placement, chaining, packing, parallel forms, schedules and whole plans',
   twin: false,
-  run: () =>
-    step('Planner, on one core', () =>
-      figuresOf(spawn(process.execPath, [TSX, MAIN], { cwd: ROOT, stdio: ['ignore', 'pipe', 'inherit'] })),
-    ),
+  run: () => step('Planner, on one core', () => runPlanner()),
 };

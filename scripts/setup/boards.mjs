@@ -23,7 +23,7 @@ const PROFILES = ['de5', 'onetcard'];
  * `BUILDING` contains its progress for the twin, which starts the boards once the file is gone.
  */
 export async function boardsBuild({ background = false } = {}) {
-  const print = fingerprint(['fpga/meson.build', 'fpga/board', 'fpga/rtl', 'agents/support']);
+  const print = fingerprint(['fpga/meson.build', 'fpga/board', 'fpga/rtl', 'agents/support'], ROOT);
   try {
     await unlessDone('boards', print, ['fpga/build/board/boardd', 'fpga/build/board/images/de5'], () =>
       step('FPGA boards', async (note) => {

@@ -18,6 +18,8 @@ const PURPOSES = {
   planning: { groups: ['base'], parts: ['typescript'] },
   twin: { groups: ['base', 'twin'], parts: ['typescript', 'python', 'engine', 'linkd', 'boards'] },
   bench: { groups: ['base', 'twin', 'bench'], parts: ['typescript', 'python', 'benches', 'linkd', 'board-benches'] },
+  profile: { groups: ['base', 'twin'], parts: ['npm', 'benches'] },
+  'profile-boards': { groups: ['base', 'twin', 'bench'], parts: ['npm', 'python', 'benches', 'board-benches'] },
   demo: { groups: ['base', 'twin'], parts: ['typescript', 'python', 'engine', 'linkd'], later: ['boards'] },
   test: {
     groups: ['base', 'twin', 'test'],

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fingerprint, unlessDone } from './fingerprint.mjs';
 import { ROOT } from './paths.mjs';
@@ -44,7 +44,7 @@ const BUILDS = {
     directory: 'build',
     options: ['--buildtype=release'],
     targets: [],
-    products: ['engine/orrery-engine-bench'],
+    products: ['engine/orrery-engine-bench', 'nfs/orrery-nf-bench'],
   },
   'engine-tests': {
     ...AGENTS,
@@ -99,11 +99,17 @@ const BUILDS = {
 /** @param {keyof typeof BUILDS} name */
 export async function nativeBuild(name, { background = false } = {}) {
   const { title, source, depends, directory, options, targets, products } = BUILDS[name];
-  const print = fingerprint(depends, [...options, ...targets].join(' '));
+  const print = fingerprint(depends, [ROOT, ...options, ...targets].join(' '));
   const files = products.map((product) => `${source}/${directory}/${product}`);
   await unlessDone(name, print, files, () =>
     step(title, (note) => mesonBuild(name, source, directory, { options, targets, background, note })),
   );
+}
+
+/** Whether meson configured the build `directory` at another path, which its files then name: the checkout was copied or moved. */
+export function configuredElsewhere(directory) {
+  const information = resolve(directory, 'meson-info/meson-info.json');
+  return existsSync(information) && JSON.parse(readFileSync(information, 'utf8')).directories?.build !== directory;
 }
 
 /**
@@ -113,7 +119,9 @@ export async function nativeBuild(name, { background = false } = {}) {
  */
 export async function mesonBuild(log, source, directory, { options = [], targets = [], background = false, note }) {
   const at = { cwd: resolve(ROOT, source), background };
-  const reconfigure = existsSync(resolve(ROOT, source, directory, 'build.ninja')) ? ['--reconfigure'] : [];
+  const build = resolve(ROOT, source, directory);
+  if (configuredElsewhere(build)) rmSync(build, { recursive: true, force: true });
+  const reconfigure = existsSync(resolve(build, 'build.ninja')) ? ['--reconfigure'] : [];
   await run(`meson-${log}`, 'meson', ['setup', ...reconfigure, directory, ...options], at);
   await run(`ninja-${log}`, 'ninja', ['-C', directory, ...targets], {
     ...at,

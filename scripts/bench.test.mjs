@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { test } from 'node:test';
+import { cyclesIn, SOFTWARE } from './bench/boards.mjs';
+import { runPlanner } from './bench/planner.mjs';
+import { ROOT } from './setup/paths.mjs';
+
+const FOLDER = resolve(ROOT, 'scripts/bench');
+const files = readdirSync(FOLDER).filter((file) => file !== 'measure.mjs');
+const source = (path) => readFileSync(resolve(ROOT, path), 'utf8');
+
+test('every benchmark loads and is offered', async () => {
+  const help = spawnSync(process.execPath, [resolve(ROOT, 'scripts/bench.mjs'), '--help'], { encoding: 'utf8' });
+  assert.equal(help.status, 0, help.stderr);
+  for (const file of files) {
+    const { bench } = await import(resolve(FOLDER, file));
+    assert.equal(typeof bench.run, 'function', file);
+    assert.ok(help.stdout.includes(bench.title), `${file} is not offered`);
+  }
+});
+
+test('the programs that benchmarks start are built', () => {
+  const builds = execFileSync('git', ['ls-files', '*meson.build'], { cwd: ROOT, encoding: 'utf8' }).trim().split('\n');
+  const built = new Set(
+    builds.flatMap((path) => [...source(path).matchAll(/executable\('([\w-]+)'/g)].map(([, it]) => it)),
+  );
+  const started = files.flatMap((file) =>
+    [...readFileSync(resolve(FOLDER, file), 'utf8').matchAll(/'[\w/-]*\/(orrery-[\w-]*\w|board-bench)'/g)].map(
+      ([, it]) => it,
+    ),
+  );
+  assert.ok(started.length >= 6, 'no programs found in the benchmarks');
+  for (const program of started) assert.ok(built.has(program), `nothing builds ${program}`);
+});
+
+test('the figures that the boards are compared with are printed, and read', () => {
+  const bench = source('agents/nfs/bench/nf_bench.cc');
+  for (const name of Object.values(SOFTWARE).flatMap(Object.values))
+    for (const word of name.split(' ').filter((it) => !/^\d/.test(it)))
+      assert.ok(bench.includes(word), `orrery-nf-bench does not print ${name}`);
+  assert.ok(source('agents/engine/bench/engine_bench.cc').includes('nat 1024 flows'));
+  const recorded = 'sqli-detector 60 B                            209.5 cycles per packet\nend\n';
+  assert.deepEqual([...cyclesIn(recorded)], [['sqli-detector 60 B', 209.5]]);
+});
+
+test('the planner is measured from end to end', async () => {
+  const figures = await runPlanner(['--smoke']);
+  assert.ok(figures.length > 60, `${figures.length} figures`);
+  for (const { name, value, unit, better } of figures) {
+    assert.ok(Number.isFinite(value), `${name} is ${value}`);
+    assert.ok(unit !== undefined && ['lower', 'higher'].includes(better), name);
+  }
+  assert.equal(new Set(figures.map(({ name }) => name)).size, figures.length, 'two figures have one name');
+});

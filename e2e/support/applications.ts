@@ -3,9 +3,9 @@ import type { Api } from './orrery.js';
 
 type Wanted = { kind: ApplicationDefinition['kind']; node: string; config: Record<string, unknown> };
 
-/** Declares an application unless it exists, and waits until it runs. */
+/** Declares an application, whatever was declared before, and waits until it runs. */
 export async function ensureRunning(api: Api, id: string, wanted: Wanted): Promise<void> {
-  await api.ok('PUT', `/applications/${id}`, { id, ...wanted });
+  await api.ok('PUT', `/applications/${id}`, { id, ...wanted }, { 'if-match': '*' });
   await api.until(`${id} runs`, async () =>
     (await api.ok('GET', `/applications/${id}`)).status.state === 'running' ? true : null,
   );

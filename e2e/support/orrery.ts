@@ -24,8 +24,8 @@ export class Api {
   }
 
   /** Returns the body of a 2xx answer; any other fails the test. */
-  async ok(method: string, path: string, data?: unknown) {
-    const { status, body } = await this.call(method, path, data);
+  async ok(method: string, path: string, data?: unknown, headers: Record<string, string> = {}) {
+    const { status, body } = await this.call(method, path, data, headers);
     expect(status, `${method} ${path}: ${JSON.stringify(body)}`).toBeLessThan(300);
     return body;
   }

@@ -5,7 +5,7 @@ import { bench as deploy } from './bench/deploy.mjs';
 import { bench as engine } from './bench/engine.mjs';
 import { bench as planner } from './bench/planner.mjs';
 import { bench as twin } from './bench/twin.mjs';
-import { readCommandLine } from './command-line.mjs';
+import { readCommandLine, runCommand, UsageError } from './command-line.mjs';
 import { setUp } from './setup/main.mjs';
 import { SetupError } from './setup/progress.mjs';
 
@@ -57,12 +57,12 @@ async function main() {
   const options = { json: { type: 'boolean', default: false }, help: { type: 'boolean', default: false } };
   const { values, positionals } = readCommandLine({ allowPositionals: true, options }, HELP);
   const [name, ...more] = positionals;
-  if (more.length > 0) throw new SetupError(`One benchmark at a time, or all: ${positionals.join(' ')}\n\n${HELP}`);
+  if (more.length > 0) throw new UsageError(`One benchmark at a time, or all: ${positionals.join(' ')}\n\n${HELP}`);
   if (values.help || !name) {
     console.log(HELP);
-    return values.help ? 0 : 1;
+    return values.help ? 0 : 2;
   }
-  if (name !== 'all' && !BENCHES[name]) throw new SetupError(`No such benchmark: ${name}.\n\n${HELP}`);
+  if (name !== 'all' && !BENCHES[name]) throw new UsageError(`No such benchmark: ${name}.\n\n${HELP}`);
   const chosen = name === 'all' ? Object.values(BENCHES) : [BENCHES[name]];
   const needsTwin = chosen.some((bench) => bench.twin !== false);
   if (needsTwin && process.getuid?.() !== 0)
@@ -80,10 +80,4 @@ async function main() {
   return figures.some((figure) => figure.pass === false) ? 1 : 0;
 }
 
-main().then(
-  (code) => process.exit(code),
-  (error) => {
-    console.error(error instanceof SetupError ? `\n${error.message}` : error);
-    process.exit(1);
-  },
-);
+await runCommand(main);

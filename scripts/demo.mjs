@@ -1,5 +1,5 @@
 import { createServer } from 'node:net';
-import { readCommandLine } from './command-line.mjs';
+import { readCommandLine, runCommand, UsageError } from './command-line.mjs';
 import {
   boardsUp,
   bringUpRack,
@@ -9,10 +9,11 @@ import {
   loadChains,
   packetsPerInstance,
 } from './demo-chains.mjs';
+import { isInterrupted, onInterrupt } from './interrupt.mjs';
 import { everyPage } from './pages.mjs';
 import { setUp } from './setup/main.mjs';
 import { SetupError, step } from './setup/progress.mjs';
-import { isInterrupted, onInterrupt, Stack } from './stack.mjs';
+import { Stack } from './stack.mjs';
 
 const HELP = `npm run demo [-- OPTIONS]
 
@@ -35,7 +36,7 @@ function options() {
   const { values } = readCommandLine({ options: config }, HELP);
   const port = Number(values.port);
   if (!Number.isInteger(port) || port < 0 || port > 65535)
-    throw new SetupError(`--port: ${values.port} is not a port number\n\n${HELP}`);
+    throw new UsageError(`--port: ${values.port} is not a port number\n\n${HELP}`);
   return { ...values, port };
 }
 
@@ -149,10 +150,4 @@ async function main() {
   }
 }
 
-main().then(
-  (code) => process.exit(code),
-  (error) => {
-    console.error(error instanceof SetupError ? `\n${error.message}` : error);
-    process.exit(1);
-  },
-);
+await runCommand(main);

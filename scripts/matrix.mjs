@@ -1,12 +1,12 @@
 import { renameSync, writeFileSync } from 'node:fs';
-import { readCommandLine } from './command-line.mjs';
+import { readCommandLine, runCommand, UsageError } from './command-line.mjs';
+import { onInterrupt } from './interrupt.mjs';
 import { Bench } from './matrix/bench.mjs';
 import { runCase } from './matrix/case.mjs';
 import { choose, SELECTION } from './matrix/cases.mjs';
 import { seconds } from './matrix/judge.mjs';
 import { setUp } from './setup/main.mjs';
-import { print, SetupError } from './setup/progress.mjs';
-import { onInterrupt } from './stack.mjs';
+import { print } from './setup/progress.mjs';
 
 const HELP = `npm run matrix -- [--seed N] [--only TEXT] [--cases N] [--selection] [--list] [--json FILE] [--no-set-up]
 
@@ -35,7 +35,7 @@ function options() {
   };
   const { values } = readCommandLine({ options: config }, HELP);
   const [seed, count] = ['seed', 'cases'].map((name) => {
-    if (!/^\d{1,9}$/.test(values[name])) throw new SetupError(`--${name}: ${values[name]} is not a number.\n\n${HELP}`);
+    if (!/^\d{1,9}$/.test(values[name])) throw new UsageError(`--${name}: ${values[name]} is not a number.\n\n${HELP}`);
     return Number(values[name]);
   });
   return { ...values, isSetUp: values['no-set-up'], seed, count };
@@ -49,7 +49,7 @@ async function main() {
   }
   const chosen = choose(seed, selection ? SELECTION : null, only);
   const cases = count > 0 ? chosen.slice(0, count) : chosen;
-  if (cases.length === 0) throw new SetupError(`No case is called like "${only}".\n\n${HELP}`);
+  if (cases.length === 0) throw new UsageError(`No case is called like "${only}".\n\n${HELP}`);
   if (list) {
     for (const { name } of cases) console.log(name);
     return 0;
@@ -100,12 +100,4 @@ function row(at, { name, delay_ms, outage_ms, recovery_ms, broken }) {
   return `${broken.length === 0 ? '✓' : '✗'} ${at} ${name} (after ${delay_ms} ms): ${times}${broken.map((what) => `\n    ${what}`).join('')}`;
 }
 
-main().then(
-  (code) => {
-    process.exitCode = code;
-  },
-  (error) => {
-    console.error(error instanceof SetupError ? `\n${error.message}` : error);
-    process.exitCode = 1;
-  },
-);
+await runCommand(main);

@@ -4,13 +4,13 @@ import { cpus } from 'node:os';
 import { resolve } from 'node:path';
 import { emulated, short } from './bench/boards.mjs';
 import { median } from './bench/measure.mjs';
-import { readCommandLine } from './command-line.mjs';
+import { readCommandLine, runCommand } from './command-line.mjs';
 import { boardCost, medians, softwareCost, withBoard, withCosts } from './profile/costs.mjs';
 import { engineCosts } from './profile/engine-costs.mjs';
 import { synthesisOf } from './profile/synthesis.mjs';
 import { setUp } from './setup/main.mjs';
 import { ROOT } from './setup/paths.mjs';
-import { print, SetupError } from './setup/progress.mjs';
+import { print } from './setup/progress.mjs';
 
 const HELP = `npm run profile [-- [--boards] [--write]]
 
@@ -108,7 +108,7 @@ async function main() {
   const { values } = readCommandLine({ options: { write: flag, boards: flag, help: flag } }, HELP);
   if (values.help) {
     print(HELP);
-    return;
+    return 0;
   }
   await setUp(values.boards ? 'profile-boards' : 'profile');
   const measured = inSoftware();
@@ -119,9 +119,7 @@ async function main() {
   for (const [nf, module] of Object.entries(boards?.modules ?? {}))
     tell(`${nf}, board`, boardCost(module, boards.clock_mhz));
   if (values.write) writeDown(measured, engine, boards);
+  return 0;
 }
 
-main().catch((error) => {
-  console.error(error instanceof SetupError ? `\n${error.message}` : error);
-  process.exitCode = 1;
-});
+await runCommand(main);

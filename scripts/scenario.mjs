@@ -1,8 +1,10 @@
-import { readArguments, readParameters, UsageError } from './scenario/arguments.mjs';
+import { runCommand, UsageError } from './command-line.mjs';
+import { isInterrupted, onInterrupt } from './interrupt.mjs';
+import { readArguments, readParameters } from './scenario/arguments.mjs';
 import { isGood, missesOf, tableOf } from './scenario/report.mjs';
 import { targetAt } from './scenario/target.mjs';
 import { SetupError, step } from './setup/progress.mjs';
-import { ApiError, isInterrupted, onInterrupt } from './stack.mjs';
+import { ApiError } from './stack.mjs';
 
 const HELP = `npm run scenario -- NAME [--set key=value]... [--json] [--url URL]
 npm run scenario -- --list [--json]
@@ -78,15 +80,11 @@ async function main() {
 }
 
 /** A refused parameter is the caller's fault; any other refusal is a failure of the run. */
-const isUsage = (error) => error instanceof UsageError || (error instanceof ApiError && error.status === 422);
+function asUsage(error) {
+  if (error instanceof UsageError) throw new UsageError(`${error.message}\n\n${HELP}`);
+  if (error instanceof ApiError)
+    throw error.status === 422 ? new UsageError(error.message) : new SetupError(error.message);
+  throw error;
+}
 
-main().then(
-  (code) => process.exit(code),
-  async (error) => {
-    if (isInterrupted()) await new Promise(() => {});
-    const known = error instanceof SetupError || error instanceof ApiError || error instanceof UsageError;
-    console.error(known ? `\n${error.message}` : error);
-    if (error instanceof UsageError) console.error(`\n${HELP}`);
-    process.exit(isUsage(error) ? 2 : 1);
-  },
-);
+await runCommand(() => main().catch(asUsage));

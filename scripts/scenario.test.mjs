@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { resolve } from 'node:path';
 import { test } from 'node:test';
-import { readArguments, readParameters, UsageError } from './scenario/arguments.mjs';
+import { UsageError } from './command-line.mjs';
+import { readArguments, readParameters } from './scenario/arguments.mjs';
 import { isGood, missesOf, tableOf } from './scenario/report.mjs';
 import { ROOT } from './setup/paths.mjs';
 

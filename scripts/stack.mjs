@@ -4,7 +4,7 @@ import { basename, dirname, resolve } from 'node:path';
 import { ClaimedError, claim } from './claim.mjs';
 import { rotatingLog } from './rotating-log.mjs';
 import { LOG_DIR, ROOT, runDir, STATE_DIR } from './setup/paths.mjs';
-import { SetupError, step } from './setup/progress.mjs';
+import { SetupError } from './setup/progress.mjs';
 
 /** An answer other than 2xx; `problem` is the RFC 9457 body. */
 export class ApiError extends Error {
@@ -291,28 +291,3 @@ export class Stack {
     ];
   }
 }
-
-const cleanUps = [];
-let interrupted = false;
-
-/** Runs `cleanUp`, and earlier ones, when the user or the system interrupts this command; reports it, and exits. */
-export function onInterrupt(cleanUp) {
-  cleanUps.push(cleanUp);
-  if (cleanUps.length > 1) return;
-  const begin = () => {
-    if (interrupted) return;
-    interrupted = true;
-    process.stderr.write('\n');
-    step('Taking everything down', () => Promise.all(cleanUps.map((each) => each()))).then(
-      () => process.exit(130),
-      (error) => {
-        console.error(error.message);
-        process.exit(1);
-      },
-    );
-  };
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, begin);
-}
-
-/** Whether the clean-up after an interrupt is in progress, so that failures are only its consequences. */
-export const isInterrupted = () => interrupted;

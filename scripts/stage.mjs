@@ -2,8 +2,9 @@ import { spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { stripVTControlCharacters } from 'node:util';
+import { onInterrupt } from './interrupt.mjs';
+import { endWithUs, yieldProcessor } from './setup/command.mjs';
 import { ROOT } from './setup/paths.mjs';
-import { yieldAndEndWithUs } from './setup/progress.mjs';
 
 /** Time that a stage gets to clean up before it is killed. */
 const GRACE_S = 20;
@@ -27,7 +28,8 @@ const running = new Set();
 export async function runStage({ name, command, background = false }, limitS, graceS = GRACE_S) {
   const start = Date.now();
   const child = spawn('bash', ['-c', command], { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
-  const forget = background ? yieldAndEndWithUs(child) : () => undefined;
+  if (background) yieldProcessor(child);
+  const forget = endWithUs(child);
   let output = '';
   for (const stream of [child.stdout, child.stderr])
     stream.setEncoding('utf8').on('data', (text) => {
@@ -51,6 +53,7 @@ export async function runStage({ name, command, background = false }, limitS, gr
   const closed = new Promise((resolve) => child.on('close', resolve));
   const stage = { end, exited };
   running.add(stage);
+  onInterrupt(endStages);
   const code = await exited;
   clearTimeout(limit);
   clearTimeout(kill);

@@ -1,7 +1,7 @@
-import { readCommandLine } from './command-line.mjs';
+import { readCommandLine, runCommand, UsageError } from './command-line.mjs';
 import { claimCheckout, setUpTasks } from './setup/main.mjs';
 import { print, SetupError, step } from './setup/progress.mjs';
-import { endStages, runStage } from './stage.mjs';
+import { runStage } from './stage.mjs';
 import { STAGES } from './stages.mjs';
 import { TaskGraph } from './task-graph.mjs';
 
@@ -21,9 +21,9 @@ function options() {
   if (values.help) return { help: true };
   const only = values.only?.split(',') ?? STAGES.map(({ name }) => name);
   const unknown = only.filter((name) => !STAGES.some((stage) => stage.name === name));
-  if (unknown.length > 0) throw new SetupError(`No such stage: ${unknown.join(', ')}.\n\n${HELP}`);
+  if (unknown.length > 0) throw new UsageError(`No such stage: ${unknown.join(', ')}.\n\n${HELP}`);
   const limitS = Number(values.limit) * 60;
-  if (!(limitS > 0)) throw new SetupError(`--limit: ${values.limit} is not a number of minutes.\n\n${HELP}`);
+  if (!(limitS > 0)) throw new UsageError(`--limit: ${values.limit} is not a number of minutes.\n\n${HELP}`);
   return { stages: STAGES.filter(({ name }) => only.includes(name)), limitS };
 }
 
@@ -42,6 +42,16 @@ function stageTask({ name, command, needs, lane = 'beside' }, limitS) {
   return { name: `stage ${name}`, needs, lane, run };
 }
 
+/** The task, telling its failure when it happens and not only at the end. */
+const tellingFailure = (task) => ({
+  ...task,
+  run: () =>
+    task.run().catch((error) => {
+      print(`\n${describe(error)}`);
+      throw error;
+    }),
+});
+
 async function main() {
   const { help, stages, limitS } = options();
   if (help) {
@@ -58,7 +68,7 @@ async function main() {
   const parts = setUpTasks(
     'test',
     stages.flatMap(({ needs }) => needs),
-  );
+  ).map(tellingFailure);
   const graph = new TaskGraph([...parts, ...stages.map((stage) => stageTask(stage, limitS))]).start();
   const outcomes = await graph.outcomes();
   await release();
@@ -91,12 +101,4 @@ function rowOf(name, { ok: ended, ran, value, error }) {
 
 const describe = (error) => (error instanceof SetupError ? error.message : String(error.stack));
 
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'])
-  process.on(signal, () => endStages().then(() => process.exit(130)));
-main().then(
-  (code) => process.exit(code),
-  (error) => {
-    console.error(error instanceof SetupError ? `\n${error.message}` : error);
-    process.exit(1);
-  },
-);
+await runCommand(main);

@@ -4,9 +4,9 @@ import { createConnection } from 'node:net';
 import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
+import { onInterrupt } from '../interrupt.mjs';
 import { ROOT } from '../setup/paths.mjs';
 import { SetupError, step } from '../setup/progress.mjs';
-import { onInterrupt } from '../stack.mjs';
 import { cpuSeconds, median } from './measure.mjs';
 
 const BUILD = resolve(ROOT, 'agents/build');

@@ -1,6 +1,7 @@
 import { bringUpRack, declareApplications, deploy, loadChains, packetsPerInstance } from '../demo-chains.mjs';
+import { onInterrupt } from '../interrupt.mjs';
 import { step } from '../setup/progress.mjs';
-import { onInterrupt, Stack } from '../stack.mjs';
+import { Stack } from '../stack.mjs';
 import { cpuSecondsOf, freePort, median } from './measure.mjs';
 
 const ROUNDS = 5;

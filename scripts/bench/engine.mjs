@@ -3,9 +3,9 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { onInterrupt } from '../interrupt.mjs';
 import { ROOT } from '../setup/paths.mjs';
 import { SetupError, step } from '../setup/progress.mjs';
-import { onInterrupt } from '../stack.mjs';
 import { cpuSeconds, median } from './measure.mjs';
 
 const ROUNDS = 3;

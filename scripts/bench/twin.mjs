@@ -1,6 +1,7 @@
 import { bringUpRack } from '../demo-chains.mjs';
+import { onInterrupt } from '../interrupt.mjs';
 import { step } from '../setup/progress.mjs';
-import { onInterrupt, Stack, until } from '../stack.mjs';
+import { Stack, until } from '../stack.mjs';
 import { freePort, median } from './measure.mjs';
 
 const ROUNDS = 3;

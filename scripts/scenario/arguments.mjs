@@ -1,7 +1,5 @@
 import { parseArgs } from 'node:util';
-
-/** The command line is invalid: exit status 2. */
-export class UsageError extends Error {}
+import { UsageError } from '../command-line.mjs';
 
 /** Parses the command line. Throws UsageError. */
 export function readArguments(args) {

@@ -3,10 +3,11 @@ import { resolve } from 'node:path';
 import { freePort } from '../bench/measure.mjs';
 import { holderOf } from '../claim.mjs';
 import { bringUpRack } from '../demo-chains.mjs';
+import { onInterrupt } from '../interrupt.mjs';
 import { setUp } from '../setup/main.mjs';
 import { STATE_DIR } from '../setup/paths.mjs';
 import { SetupError, step } from '../setup/progress.mjs';
-import { ApiError, onInterrupt, Stack } from '../stack.mjs';
+import { ApiError, Stack } from '../stack.mjs';
 
 /** A client of a server that is already running. */
 class Running {

@@ -1,9 +1,10 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import { run } from './command.mjs';
 import { fingerprint, unlessDone } from './fingerprint.mjs';
 import { mesonBuild } from './native.mjs';
 import { ROOT } from './paths.mjs';
-import { run, step } from './progress.mjs';
+import { step } from './progress.mjs';
 
 const FPGA = resolve(ROOT, 'fpga');
 const BUILD = resolve(FPGA, 'build/board');

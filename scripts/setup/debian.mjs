@@ -1,8 +1,9 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { run } from './command.mjs';
 import { ROOT } from './paths.mjs';
-import { run, SetupError, step } from './progress.mjs';
+import { SetupError, step } from './progress.mjs';
 
 /** Whether a command is in a directory of programs, including those for root. */
 function hasCommand(name) {

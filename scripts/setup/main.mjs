@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ClaimedError, claim } from '../claim.mjs';
 import { TaskGraph, withNeeds } from '../task-graph.mjs';
 import { boardsBuild } from './boards.mjs';
+import { endCommands } from './command.mjs';
 import { debianPackages } from './debian.mjs';
 import { nativeBuild } from './native.mjs';
 import { npmPackages, typeScript } from './node.mjs';
@@ -73,7 +74,7 @@ export function setUpTasks(purpose, only = null) {
 
 /**
  * Installs and builds what is missing for a purpose. Resolves when all but its `later` parts are ready, with a promise
- * for those. Throws SetupError.
+ * for those. Throws SetupError as soon as a part fails; the others are ended.
  * @param {keyof typeof PURPOSES} purpose
  * @returns {Promise<{ later: Promise<void> }>}
  */
@@ -90,7 +91,7 @@ export async function setUp(purpose) {
   try {
     await Promise.all(parts.map((name) => graph.result(name)));
   } catch (error) {
-    await all.catch(() => undefined);
+    await endCommands();
     throw error;
   }
   return { later: all };

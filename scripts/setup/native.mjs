@@ -1,8 +1,9 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { run } from './command.mjs';
 import { fingerprint, unlessDone } from './fingerprint.mjs';
 import { ROOT } from './paths.mjs';
-import { run, step } from './progress.mjs';
+import { step } from './progress.mjs';
 
 // Line tables are all that a report needs; complete debug information takes half of the compiler's time.
 const SANITIZERS = [

@@ -1,7 +1,10 @@
-import { resolve } from 'node:path';
+import { execFileSync } from 'node:child_process';
+import { rmSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { run } from './command.mjs';
 import { fingerprint, unlessDone } from './fingerprint.mjs';
 import { ROOT } from './paths.mjs';
-import { run, step } from './progress.mjs';
+import { step } from './progress.mjs';
 
 const BIN = resolve(ROOT, 'node_modules/.bin');
 
@@ -15,11 +18,24 @@ export async function npmPackages() {
     'e2e/package.json',
   ];
   const print = fingerprint(manifests, process.versions.modules);
-  await unlessDone('npm', print, ['node_modules/.bin/tsc'], () =>
-    step('npm packages', () =>
-      run('npm-install', 'npm', ['install', '--no-save', '--no-audit', '--no-fund', '--include=dev'], { cwd: ROOT }),
-    ),
+  await unlessDone('npm', print, ['node_modules/.bin/tsc'], ({ halfMade }) =>
+    step('npm packages', async () => {
+      if (halfMade) removePackages();
+      await run('npm-install', 'npm', ['install', '--no-save', '--no-audit', '--no-fund', '--include=dev'], {
+        cwd: ROOT,
+      });
+    }),
   );
+}
+
+/** An interrupted npm leaves packages without some of their files, and the next one takes them for whole. */
+function removePackages() {
+  const manifests = execFileSync('git', ['ls-files', '--', 'package.json', '*/package.json'], {
+    cwd: ROOT,
+    encoding: 'utf8',
+  });
+  for (const manifest of manifests.trim().split('\n'))
+    rmSync(resolve(ROOT, dirname(manifest), 'node_modules'), { recursive: true, force: true });
 }
 
 /** Compiles server, planner and contract, then bundles agent and console side by side. */

@@ -1,8 +1,3 @@
-import { spawn } from 'node:child_process';
-import { createWriteStream, mkdirSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
-import { LOG_DIR } from './paths.mjs';
-
 /** A failure whose message is all that the user needs to read. */
 export class SetupError extends Error {}
 
@@ -72,65 +67,4 @@ export async function step(title, work, hasSucceeded = () => true) {
     finish('✗');
     throw error;
   }
-}
-
-/**
- * Runs a command to completion with its output in a log file. Throws SetupError with the log's last lines if it fails.
- * With `background`, the command and its children run at low priority.
- * @param {string} name of the log file
- */
-export async function run(name, command, args, options = {}) {
-  const logFile = `${LOG_DIR}/${name}.log`;
-  mkdirSync(dirname(logFile), { recursive: true });
-  const log = createWriteStream(logFile);
-  const { onLine, background = false, ...spawnOptions } = options;
-  const child = spawn(command, args, {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    ...(background ? { detached: true } : {}),
-    ...spawnOptions,
-  });
-  const forget = background ? yieldAndEndWithUs(child) : () => undefined;
-  let tail = '';
-  const take = (chunk) => {
-    log.write(chunk);
-    tail = (tail + chunk).slice(-4000);
-    if (onLine) for (const line of String(chunk).split('\n')) if (line.trim()) onLine(line.trim());
-  };
-  child.stdout.on('data', take);
-  child.stderr.on('data', take);
-  const code = await new Promise((resolve, reject) => {
-    child.on('error', (error) => reject(new SetupError(`${command} cannot be started: ${error.message}`)));
-    child.on('close', (exit, signal) => resolve(exit ?? signal));
-  });
-  forget();
-  log.end();
-  if (code !== 0) {
-    const last = tail.trimEnd().split('\n').slice(-25).join('\n');
-    throw new SetupError(
-      `\`${[command, ...args].join(' ')}\` ended with ${code}. Its last lines (all: ${logFile}):\n${last}`,
-    );
-  }
-  return tail;
-}
-
-/**
- * Lowers the priority of a process that leads its own session, and ends it with this process. Returns a function that
- * ends the latter. Linux shares the processor between sessions first (sched(7), autogroup), so niceness alone has no
- * effect.
- */
-export function yieldAndEndWithUs(child) {
-  try {
-    writeFileSync(`/proc/${child.pid}/autogroup`, '5');
-  } catch {
-    // Without autogroups, or already ended: normal priority.
-  }
-  const end = () => {
-    try {
-      process.kill(-child.pid, 'SIGKILL');
-    } catch {
-      // Already ended.
-    }
-  };
-  process.on('exit', end);
-  return () => process.off('exit', end);
 }

@@ -1,7 +1,8 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { run } from './command.mjs';
 import { fingerprint, isDone, unlessDone } from './fingerprint.mjs';
 import { ROOT, VENV } from './paths.mjs';
-import { run, step } from './progress.mjs';
+import { step } from './progress.mjs';
 
 /** Whether the environment's programs run this checkout's interpreter: in a copied or moved checkout they hold the other's path. */
 export function runsHere(venv) {
@@ -14,10 +15,10 @@ export async function pythonEnvironment(test) {
   const products = ['.venv/bin/python'];
   const print = fingerprint(['twin/requirements*.txt', 'twin/pyproject.toml', 'fpga/requirements.txt'], VENV);
   if (!test && isDone('python-dev', print, products)) return;
-  await unlessDone(test ? 'python-dev' : 'python', print, products, () =>
+  await unlessDone(test ? 'python-dev' : 'python', print, products, ({ halfMade }) =>
     step('Python environment', async (note) => {
       note('making it');
-      if (!runsHere(VENV)) rmSync(VENV, { recursive: true, force: true });
+      if (halfMade || !runsHere(VENV)) rmSync(VENV, { recursive: true, force: true });
       await run('venv', '/usr/bin/python3', ['-m', 'venv', '--system-site-packages', VENV]);
       note('installing packages');
       const requirements = test

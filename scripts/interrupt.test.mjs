@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import { execFileSync, spawn } from 'node:child_process';
+import { cpSync, existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { ROOT } from './setup/paths.mjs';
+
+/** Installs one part, by a command that has a child and does not end by itself while `hold` exists. */
+const INSTALL = `
+import { existsSync } from 'node:fs';
+import { runCommand } from './command-line.mjs';
+import { run } from './setup/command.mjs';
+import { unlessDone } from './setup/fingerprint.mjs';
+
+await runCommand(async () => {
+  const install = ({ halfMade }) => {
+    console.log(halfMade ? 'half-made' : 'new');
+    const slow = 'trap "" INT; while [ -e hold ]; do sleep 0.05; done & echo "$! $$" > pids.new; mv pids.new pids; wait';
+    return run('install', 'bash', ['-c', slow], { cwd: process.env.FOLDER });
+  };
+  const done = await unlessDone('part', 'print', [], install);
+  if (!done) console.log('done before');
+  return 0;
+});
+`;
+
+function checkout(t) {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'orrery-interrupt-')));
+  t.after(() => rmSync(folder, { recursive: true }));
+  execFileSync('git', ['init', '-q', folder]);
+  cpSync(join(ROOT, 'scripts'), join(folder, 'scripts'), { recursive: true });
+  writeFileSync(join(folder, 'scripts/install.mjs'), INSTALL);
+  const install = () => {
+    const child = spawn(process.execPath, [join(folder, 'scripts/install.mjs')], {
+      env: { ...process.env, FOLDER: folder },
+    });
+    let told = '';
+    child.stdout.on('data', (text) => {
+      told += text;
+    });
+    const ended = new Promise((resolve) => child.on('close', (code) => resolve({ code, told: told.trim() })));
+    return { child, ended };
+  };
+  return { install, file: (name) => join(folder, name) };
+}
+
+async function until(holds) {
+  const deadline = Date.now() + 30_000;
+  while (!holds()) {
+    assert.ok(Date.now() < deadline, `did not come true: ${holds}`);
+    await new Promise((done) => setTimeout(done, 20));
+  }
+}
+
+const runs = (pid) => existsSync(`/proc/${pid}`) && !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGKILL'])
+  test(`a set-up that is ended by ${signal} is begun anew, on what counts as half-made`, async (t) => {
+    const { install, file } = checkout(t);
+    writeFileSync(file('hold'), '');
+    const first = install();
+    await until(() => existsSync(file('pids')));
+    const pids = readFileSync(file('pids'), 'utf8').trim().split(' ');
+    first.child.kill(signal);
+    const { code, told } = await first.ended;
+    assert.equal(told, 'new');
+    if (signal !== 'SIGKILL') {
+      assert.equal(code, 130);
+      assert.deepEqual(pids.filter(runs), [], 'nothing that it started goes on');
+    }
+
+    rmSync(file('hold'));
+    assert.deepEqual(await install().ended, { code: 0, told: 'half-made' });
+    assert.deepEqual(await install().ended, { code: 0, told: 'done before' });
+  });

@@ -41,7 +41,8 @@ export function useDraftSession(loaded: LoadedChain) {
   useEffect(() => {
     saver.start();
     const warn = (event: BeforeUnloadEvent) => {
-      if (saver.dirty || store.getState().unapplied !== null) event.preventDefault();
+      const { unapplied, rejected } = store.getState();
+      if (saver.dirty || unapplied !== null || rejected.size > 0) event.preventDefault();
     };
     window.addEventListener('beforeunload', warn);
     return () => {

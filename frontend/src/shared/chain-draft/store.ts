@@ -27,6 +27,8 @@ export interface EditorState {
   dropEdge: string | null;
   /** Why the text being edited is not a valid definition; null if it is, or no text is being edited. */
   unapplied: string | null;
+  /** Entries that fields show and that are not applied, by a key of the field: what is wrong with each. */
+  rejected: ReadonlyMap<string, string>;
   /** A node or edge to bring into view; `at` makes each request distinct. */
   reveal: { node?: string; edge?: string; at: number } | null;
 }
@@ -43,6 +45,8 @@ export interface EditorStore extends StoreApi<EditorState> {
   /** Sets a definition as the new starting point and clears the undo history. */
   restart(definition: ChainDefinition): void;
   select(selection: Partial<Selection>): void;
+  /** What is wrong with the entry that a field shows; null: nothing any more. */
+  reject(key: string, problem: string | null): void;
   undo(): void;
   redo(): void;
 }
@@ -66,6 +70,7 @@ export function createEditorStore(
         quickAdd: null,
         dropEdge: null,
         unapplied: null,
+        rejected: new Map(),
         reveal: null,
       }),
       {
@@ -100,6 +105,12 @@ export function createEditorStore(
     select(selection: Partial<Selection>) {
       last = null;
       store.setState({ selection: { ...NOTHING_SELECTED, ...selection } });
+    },
+    reject(key: string, problem: string | null) {
+      const rejected = new Map(store.getState().rejected);
+      if (problem === null) rejected.delete(key);
+      else rejected.set(key, problem);
+      store.setState({ rejected });
     },
     undo() {
       last = null;

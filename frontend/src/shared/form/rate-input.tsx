@@ -1,13 +1,14 @@
 import { TextInput, type TextInputProps } from '@mantine/core';
 import { useEffect, useState } from 'react';
 import { parseRate, rateText } from '../../editor-model/rate.js';
+import { useRejectedEntry } from './rejected-entries.js';
+
+const NO_RATE = 'must be a rate up to 10 Tbit/s, such as 20 Mbit/s';
 
 interface RateInputProps extends Pick<TextInputProps, 'inputWrapperOrder'> {
   readonly label: string;
   readonly value: number | null;
   readonly onChange: (bps: number | null) => void;
-  /** Told of each text whether it is a rate. */
-  readonly onValid?: (valid: boolean) => void;
   /** Shown while nothing is set; with it the field may be emptied. */
   readonly placeholder?: string;
   readonly description?: string;
@@ -17,22 +18,23 @@ interface RateInputProps extends Pick<TextInputProps, 'inputWrapperOrder'> {
 }
 
 /** A rate as people write it: `20M`, `1.5 Gbit/s`. Invalid input stays in the field with an error and changes nothing. */
-export function RateInput({ label, value, onChange, onValid, placeholder, hideLabel, error, ...rest }: RateInputProps) {
+export function RateInput({ label, value, onChange, placeholder, hideLabel, error, ...rest }: RateInputProps) {
   const shown = value === null ? '' : rateText(value);
   const [text, setText] = useState(shown);
   const [bad, setBad] = useState(false);
   useEffect(() => {
     setText((now) => ((now.trim() === '' ? null : parseRate(now)) === value ? now : shown));
     setBad(false);
-    onValid?.(true);
-  }, [value, shown, onValid]);
+  }, [value, shown]);
+  const rejected = bad ? NO_RATE : null;
+  useRejectedEntry(label, rejected);
   return (
     <TextInput
       label={hideLabel ? undefined : label}
       aria-label={hideLabel ? label : undefined}
       placeholder={placeholder}
       value={text}
-      error={bad ? 'must be a rate up to 10 Tbit/s, such as 20 Mbit/s' : error}
+      error={rejected ?? error}
       {...rest}
       onChange={(event) => {
         const typed = event.currentTarget.value;
@@ -40,7 +42,6 @@ export function RateInput({ label, value, onChange, onValid, placeholder, hideLa
         const rate = typed.trim() === '' && placeholder !== undefined ? null : parseRate(typed);
         const valid = rate !== null || (typed.trim() === '' && placeholder !== undefined);
         setBad(!valid);
-        onValid?.(valid);
         if (valid) onChange(rate);
       }}
       onBlur={() => !bad && setText(shown)}

@@ -1,6 +1,7 @@
-import type { ComponentType } from 'react';
+import { type ComponentType, useContext } from 'react';
 import type { FormField } from './field-model.js';
 import { fieldProblem } from './field-problems.js';
+import { RejectedEntries } from './rejected-entries.js';
 import { type FieldInputProps, type FieldsProps, pointerOf, type WidgetProps } from './widget.js';
 import { BooleanWidget } from './widgets/boolean-widget.js';
 import { ChoiceWidget } from './widgets/choice-widget.js';
@@ -29,21 +30,26 @@ const WIDGETS: { readonly [K in FormField['kind']]: ComponentType<WidgetProps<Ex
 
 /** The fields of a schema; every change passes on the whole object. */
 export function SchemaFields({ form, fields, values, path, context = '', compact = false }: FieldsProps) {
-  return fields.map((field) => (
-    <FieldInput
-      key={field.key}
-      field={field}
-      value={values[field.key]}
-      path={[...path, field.key]}
-      compact={compact}
-      label={context ? `${context}, ${field.title}` : field.title}
-      form={form}
-      onChange={(value) => {
-        const { [field.key]: _, ...rest } = values;
-        form.onChange([...path, field.key], value === undefined ? rest : { ...values, [field.key]: value });
-      }}
-    />
-  ));
+  const around = useContext(RejectedEntries);
+  return (
+    <RejectedEntries value={form.onRejected ?? around}>
+      {fields.map((field) => (
+        <FieldInput
+          key={field.key}
+          field={field}
+          value={values[field.key]}
+          path={[...path, field.key]}
+          compact={compact}
+          label={context ? `${context}, ${field.title}` : field.title}
+          form={form}
+          onChange={(value) => {
+            const { [field.key]: _, ...rest } = values;
+            form.onChange([...path, field.key], value === undefined ? rest : { ...values, [field.key]: value });
+          }}
+        />
+      ))}
+    </RejectedEntries>
+  );
 }
 
 function FieldInput(props: FieldInputProps) {

@@ -1,5 +1,6 @@
 import { TextInput, type TextInputProps } from '@mantine/core';
 import { useEffect, useState } from 'react';
+import { useRejectedEntry } from './rejected-entries.js';
 
 interface TextEntryProps extends Omit<TextInputProps, 'value' | 'onChange' | 'error'> {
   readonly value: string;
@@ -16,6 +17,9 @@ interface TextEntryProps extends Omit<TextInputProps, 'value' | 'onChange' | 'er
 export function TextEntry({ value, error = null, problemOf, onCommit, live = false, ...rest }: TextEntryProps) {
   const [text, setText] = useState(value);
   useEffect(() => setText(value), [value]);
+  const rejected = problemOf(text);
+  const { label, 'aria-label': said } = rest;
+  useRejectedEntry(said ?? (typeof label === 'string' ? label : ''), rejected);
   const commit = (next: string) => {
     if (next !== value && problemOf(next) === null) onCommit(next);
   };
@@ -23,7 +27,7 @@ export function TextEntry({ value, error = null, problemOf, onCommit, live = fal
     <TextInput
       {...rest}
       value={text}
-      error={problemOf(text) ?? (text === value ? error : null)}
+      error={rejected ?? (text === value ? error : null)}
       onChange={(event) => {
         const next = event.currentTarget.value;
         setText(next);

@@ -5,6 +5,7 @@ import { fieldErrorOf } from '../ui/form-trouble.js';
 import type { FormField } from './field-model.js';
 import { formProblems } from './field-problems.js';
 import type { Values } from './field-values.js';
+import type { OnRejected } from './rejected-entries.js';
 import { type FieldsProps, type FormBinding, pointerOf } from './widget.js';
 
 interface SchemaFormOptions<Answer> extends Pick<FormBinding, 'widgets'> {
@@ -47,9 +48,9 @@ export function useSchemaForm<Answer>(options: SchemaFormOptions<Answer>): Schem
   const fields = useMemo(() => fieldsOf(values), [fieldsOf, values]);
   const [tried, setTried] = useState(false);
   const rejected = useRef(new Set<string>());
-  const onRejected = useCallback((pointer: string, isRejected: boolean) => {
-    if (isRejected) rejected.current.add(pointer);
-    else rejected.current.delete(pointer);
+  const onRejected: OnRejected = useCallback((key, problem) => {
+    if (problem === null) rejected.current.delete(key);
+    else rejected.current.add(key);
   }, []);
   const { mutate, reset, error, isPending } = useMutation({ mutationFn: send, onSuccess: onSent, onSettled });
   const problems = useMemo(

@@ -1,6 +1,7 @@
-import { type ComponentType, useEffect } from 'react';
+import type { ComponentType } from 'react';
 import type { FormField } from './field-model.js';
 import type { Values } from './field-values.js';
+import type { OnRejected } from './rejected-entries.js';
 
 /** Where a field is: keys and indices from the whole value down. */
 export type Path = readonly (string | number)[];
@@ -23,8 +24,8 @@ export interface FormBinding {
   /** Error at exactly this place, from a validator or the server; null: none. */
   readonly problemAt: (path: Path) => string | null;
   readonly readOnly: boolean;
-  /** Told the pointer of a field that shows a rejected entry, which is not the field's value, and when it no longer does. */
-  readonly onRejected?: (pointer: string, rejected: boolean) => void;
+  /** Of a form that is its own `RejectedEntries`. */
+  readonly onRejected?: OnRejected;
   /** Whether an emptied field counts as absent; otherwise the last value stays in effect. */
   readonly takesGaps?: boolean;
   /** A rejected number or text stays in the field and changes nothing. */
@@ -83,17 +84,6 @@ export function inputProps({ field, path, label, hideLabel, compact, problem, fo
     disabled: form.readOnly || field.readOnly,
     required: field.required && form.takesGaps === true && !hideLabel,
   };
-}
-
-/** Tells the form, which must not be sent then, while a field shows an entry that is not its value. */
-export function useRejected({ form, path }: Pick<FieldInputProps, 'form' | 'path'>, rejected: boolean): void {
-  const { onRejected } = form;
-  const pointer = pointerOf(path);
-  useEffect(() => {
-    if (!rejected || !onRejected) return;
-    onRejected(pointer, true);
-    return () => onRejected(pointer, false);
-  }, [rejected, onRejected, pointer]);
 }
 
 /** Value of an emptied field. */

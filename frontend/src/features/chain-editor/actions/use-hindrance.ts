@@ -6,6 +6,8 @@ import { useSaver } from '../../../shared/chain-draft/saver-context.js';
 export function useHindrance(): string | null {
   const deleted = useStore(useSaver().status, ({ state }) => state === 'deleted');
   const unapplied = useEditor((state) => state.unapplied);
+  const rejected = useEditor((state) => [...state.rejected.values()][0] ?? null);
   if (deleted) return 'The chain was deleted elsewhere.';
-  return unapplied && `The text is not applied: ${unapplied}`;
+  if (unapplied !== null) return `The text is not applied: ${unapplied}`;
+  return rejected && `An entry is not applied: ${rejected}`;
 }

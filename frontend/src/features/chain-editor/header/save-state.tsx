@@ -15,7 +15,7 @@ const LOOK: Record<SaveStatus['state'] | 'unapplied', { icon: typeof IconCheck; 
   unapplied: {
     icon: IconAlertTriangle,
     text: 'Not applied',
-    title: 'The text has an error, so it changes nothing.',
+    title: 'A text or a field has an error, so it changes nothing.',
   },
   refused: { icon: IconAlertTriangle, text: 'Not saved', title: 'The server refused the draft.' },
 };
@@ -25,7 +25,7 @@ export function SaveState() {
   const saver = useSaver();
   const { readOnly } = useEditorContext();
   const saved = useStore(saver.status, (status) => status.state);
-  const unapplied = useEditor((editor) => editor.unapplied !== null);
+  const unapplied = useEditor((editor) => editor.unapplied !== null || editor.rejected.size > 0);
   if (readOnly) return <span className={classes.state}>Read only</span>;
   const state = unapplied && saved === 'saved' ? 'unapplied' : saved;
   const { icon: Icon, text, title } = LOOK[state];

@@ -3,6 +3,7 @@ import type { Filter, FilterTerm } from '@orrery/contract';
 import { IconPlus, IconX } from '@tabler/icons-react';
 import { useEffect, useState } from 'react';
 import { type Attribute, firstTerm, parseValue, startValue, valueProblem } from '../../../editor-model/attributes.js';
+import { useRejectedEntry } from '../../../shared/form/rejected-entries.js';
 import classes from './inspector.module.css';
 
 interface FilterRowsProps {
@@ -132,7 +133,10 @@ function ValueInput({
   const label = `Condition ${row + 1}, value`;
   const [text, setText] = useState(String(term.value));
   useEffect(() => setText((now) => (parseValue(now) === term.value ? now : String(term.value))), [term.value]);
-  if (attribute?.kind === 'choice') {
+  const chosen = attribute?.kind === 'choice';
+  const empty = chosen || text.trim() !== '' ? null : 'must be given';
+  useRejectedEntry(label, empty);
+  if (chosen) {
     const options = attribute.values.map(({ value, title }) => ({ value, label: title }));
     if (!options.some((each) => each.value === String(term.value))) {
       options.push({ value: String(term.value), label: String(term.value) });
@@ -148,7 +152,7 @@ function ValueInput({
       />
     );
   }
-  const typed = text.trim() === '' ? 'must be given' : attribute ? valueProblem(attribute, text) : null;
+  const typed = empty ?? (attribute ? valueProblem(attribute, text) : null);
   return (
     <Autocomplete
       aria-label={label}

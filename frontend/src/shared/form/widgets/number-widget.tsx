@@ -4,7 +4,8 @@ import type { Entry } from '../../format/number.js';
 import { type NumberField, unitText } from '../field-model.js';
 import { fieldProblem } from '../field-problems.js';
 import { RateInput } from '../rate-input.js';
-import { emptyOf, INPUT_ORDER, inputProps, useRejected, type WidgetProps } from '../widget.js';
+import { useRejectedEntry } from '../rejected-entries.js';
+import { emptyOf, INPUT_ORDER, inputProps, type WidgetProps } from '../widget.js';
 
 export function NumberWidget(props: WidgetProps<NumberField>) {
   const { key, unit } = props.field;
@@ -16,14 +17,15 @@ const LARGEST_PORT = 65_535;
 
 /** A number of the schema. Invalid input stays in the field with an error and changes nothing. */
 function PlainWidget(props: WidgetProps<NumberField>) {
-  const { field, form, onChange, problem, hideLabel } = props;
+  const { field, form, onChange, problem, hideLabel, label } = props;
   const value: Entry = typeof props.value === 'number' ? props.value : '';
   const [entry, setEntry] = useState<Entry>(value);
   useEffect(() => setEntry(value), [value]);
   const mayBeEmpty = !field.required || form.takesGaps === true;
   const takes = (next: Entry) =>
     typeof next === 'number' ? !form.strict || fieldProblem(field, next) === null : next === '' && mayBeEmpty;
-  useRejected(props, !takes(entry));
+  const rejected = takes(entry) ? null : (fieldProblem(field, entry) ?? 'must be a number');
+  useRejectedEntry(label, rejected);
   return (
     <NumberInput
       {...inputProps(props)}
@@ -35,7 +37,7 @@ function PlainWidget(props: WidgetProps<NumberField>) {
       suffix={field.unit && ` ${unitText(field.unit)}`}
       placeholder={field.default === undefined ? undefined : String(field.default)}
       value={entry}
-      error={takes(entry) ? problem : fieldProblem(field, entry)}
+      error={rejected ?? problem}
       onChange={(next) => {
         setEntry(next);
         if (takes(next)) onChange(next === '' ? emptyOf(field) : next);
@@ -46,8 +48,6 @@ function PlainWidget(props: WidgetProps<NumberField>) {
 
 function RateWidget(props: WidgetProps<NumberField>) {
   const { field, value, label, hideLabel, compact, problem, form, onChange } = props;
-  const [isRate, setRate] = useState(true);
-  useRejected(props, !isRate);
   return (
     <RateInput
       label={hideLabel ? label : field.title.replace(' (bit/s)', '')}
@@ -58,7 +58,6 @@ function RateWidget(props: WidgetProps<NumberField>) {
       disabled={form.readOnly || field.readOnly}
       value={typeof value === 'number' ? value : typeof field.default === 'number' ? field.default : null}
       onChange={(rate) => rate !== null && onChange(rate)}
-      onValid={setRate}
     />
   );
 }

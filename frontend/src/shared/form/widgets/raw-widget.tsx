@@ -1,17 +1,21 @@
 import { JsonInput } from '@mantine/core';
 import { useEffect, useState } from 'react';
 import type { RawField } from '../field-model.js';
-import { inputProps, useRejected, type WidgetProps } from '../widget.js';
+import { useRejectedEntry } from '../rejected-entries.js';
+import { inputProps, type WidgetProps } from '../widget.js';
+
+const NO_JSON = 'must be JSON';
 
 /** JSON, applied on blur. */
 export function RawWidget(props: WidgetProps<RawField>) {
-  const { value, onChange } = props;
+  const { value, onChange, label } = props;
   const common = inputProps(props);
   const shown = value === undefined ? '' : JSON.stringify(value, null, 2);
   const [text, setText] = useState(shown);
   const [bad, setBad] = useState(false);
   useEffect(() => setText(shown), [shown]);
-  useRejected(props, bad);
+  const problem = bad ? NO_JSON : null;
+  useRejectedEntry(label, problem);
   const take = () => {
     try {
       const next: unknown = text.trim() === '' ? undefined : JSON.parse(text);
@@ -28,7 +32,7 @@ export function RawWidget(props: WidgetProps<RawField>) {
       autosize
       maxRows={10}
       value={text}
-      error={bad ? 'must be JSON' : common.error}
+      error={problem ?? common.error}
       onChange={setText}
       onBlur={take}
     />

@@ -160,7 +160,9 @@ export const Accelerator = z.strictObject({
   bandwidth_bps: RateBps,
   resources: z.record(Name, z.number().min(0)).describe('of each slot'),
   load_s: z.strictObject({ full: z.number().min(0), partial: z.number().min(0) }).describe('modelled'),
-  state: ObservedBoard.shape.state,
+  state: z
+    .enum([...ObservedBoard.shape.state.options, 'starting'])
+    .describe('starting: the twin is still building or starting it'),
   detail: z.string().nullable(),
   description: BoardDescription.nullable().describe('null until its agent reports it'),
   slots: z.array(AcceleratorSlot),

@@ -26,6 +26,8 @@ export const TwinNodeState = z.strictObject({
   pid: z.int().nullable(),
   detail: z.string().nullable(),
 });
+export type TwinNodeState = z.infer<typeof TwinNodeState>;
+
 export const Fault = z.strictObject({
   id: Id,
   kind: z.enum(['link-down', 'agent-kill', 'engine-kill', 'board-kill', 'slot-stuck']),

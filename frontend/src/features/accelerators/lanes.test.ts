@@ -1,4 +1,4 @@
-import type { Accelerator, SlotState } from '@orrery/contract';
+import type { EventOf, SlotState } from '@orrery/contract';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { foldLanes, type LaneEvent, loadKindOf, phaseAt } from './lanes.js';
@@ -47,7 +47,7 @@ describe('foldLanes', () => {
   });
 
   it('shows every slot as absent while its board is away, and what the slot did meanwhile not at all', () => {
-    const board = (t: number, state: Accelerator['state']) => boardEvent(t, 'board-1', state);
+    const board = (t: number, state: EventOf<'board.state'>['data']['state']) => boardEvent(t, 'board-1', state);
     const log: LaneEvent[] = [
       slot(1000, 'active', nat),
       board(2000, 'failed'),

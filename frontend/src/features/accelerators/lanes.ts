@@ -49,17 +49,19 @@ function whatOfEvent({ data }: EventOf<'slot.state'>): What {
   return { state, module, nf, chain: chainNameOf(instance_id ?? ''), load };
 }
 
-const isAway = (boardState: Accelerator['state']) => boardState === 'absent' || boardState === 'failed';
+/** Whether the board can do nothing now. */
+export const isAway = ({ state }: { readonly state: Accelerator['state'] }) =>
+  state === 'absent' || state === 'failed' || state === 'starting';
 const NOTHING = { module: null, nf: null, chain: null, load: null };
 const ABSENT: What = { state: 'absent', ...NOTHING };
 const UNKNOWN: What = { state: 'unknown', ...NOTHING };
 
 /** An empty slot serves no NF yet, even if one is about to use it. */
 function whatOfSlot(
-  { state: boardState }: Accelerator,
+  board: Accelerator,
   { state, module, instance_id, chain_id, node_id, load }: Accelerator['slots'][number],
 ): What {
-  if (isAway(boardState)) return ABSENT;
+  if (isAway(board)) return ABSENT;
   const nf = state === 'empty' ? null : nfOf(chain_id, node_id);
   return { state, module, nf, chain: chainNameOf(instance_id ?? ''), load: load?.kind ?? null };
 }
@@ -88,7 +90,7 @@ function changesOf(events: readonly LaneEvent[], board: string, slot: number): C
       continue;
     }
     if (event.data.board !== board) continue;
-    if (event.type === 'board.state') away = isAway(event.data.state);
+    if (event.type === 'board.state') away = isAway(event.data);
     else if (event.data.slot === slot) own = whatOfEvent(event);
     else continue;
     changes.push({ t_ms: event.t_ms, what: away ? ABSENT : own });

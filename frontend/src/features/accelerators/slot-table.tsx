@@ -11,7 +11,7 @@ import { RelativeTime } from '../../shared/ui/relative-time.js';
 import { StatusBadge } from '../../shared/ui/status-badge.js';
 import classes from './accelerators.module.css';
 import { ChainLink } from './chain-link.js';
-import { laneWord } from './lanes.js';
+import { isAway, laneWord } from './lanes.js';
 import type { MoveStart } from './move-draft.js';
 import type { BoardNf } from './nfs.js';
 import { ReserveButton } from './reserve-button.js';
@@ -27,7 +27,7 @@ interface SlotTableProps {
 
 /** Whether the agent reports the board; otherwise the state of the board says more than those of its slots. */
 export function isSeen({ state, slots }: Accelerator): boolean {
-  return state === 'absent' || !slots.every((slot) => slot.state === 'unknown');
+  return state === 'absent' || state === 'starting' || !slots.every((slot) => slot.state === 'unknown');
 }
 
 const keyOf = (board: Accelerator, { slot }: Slot, metric: SampleMetric<'slot'>) =>
@@ -152,7 +152,7 @@ function SlotActions({ board, slot, nfs, onMove }: SlotTableProps & { readonly s
       <Button
         variant="default"
         size="compact-xs"
-        disabled={moving || !isSeen(board) || board.state === 'absent' || board.state === 'failed'}
+        disabled={moving || !isSeen(board) || isAway(board)}
         aria-label={`Program slot ${slot.slot} of ${board.title}`}
         onClick={() => onMove({ to: 'board', slot: { board: board.id, slot: slot.slot }, nf: '' })}
       >

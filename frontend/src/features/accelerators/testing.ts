@@ -40,7 +40,11 @@ export function slotEvent(
   return { ...headOf(t_ms, data.board), type: 'slot.state', data: { ...nothing, ...data } };
 }
 
-export function boardEvent(t_ms: number, board: string, state: Accelerator['state']): EventOf<'board.state'> {
+export function boardEvent(
+  t_ms: number,
+  board: string,
+  state: EventOf<'board.state'>['data']['state'],
+): EventOf<'board.state'> {
   return { ...headOf(t_ms, board), type: 'board.state', data: { board, state, detail: null, first: false } };
 }
 

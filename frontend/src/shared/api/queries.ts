@@ -72,14 +72,15 @@ export const useBoardModules = () => useList('listBoardModules', 'board-modules'
 export const useReconfigurationPolicies = () =>
   useList('listReconfigurationPolicies', 'reconfiguration-policies', 2000);
 
-/** Current state of boards. The progress of a load has no events. */
+/** Current state of boards. The progress of a load, or of a start, has no events. */
 export function useAccelerators() {
   return useQuery({
     queryKey: ['accelerators', 'list'],
     queryFn: ({ signal }) => listAll('listAccelerators', {}, signal),
-    refetchInterval: ({ state }) => (state.data?.some(isLoading) ? 500 : 10_000),
+    refetchInterval: ({ state }) => (state.data?.some(isLoading) ? 500 : state.data?.some(isStarting) ? 2000 : 10_000),
   });
 }
+const isStarting = ({ state }: Accelerator) => state === 'starting';
 const isLoading = ({ state, slots }: Accelerator) => state === 'loading' || slots.some((slot) => slot.load !== null);
 
 /** The newest reconfigurations. */

@@ -10,6 +10,7 @@ import {
   type ObservedBoard,
   type ObservedSlot,
   type SlotRef,
+  type TwinNodeState,
 } from '@orrery/contract';
 import type { BoardView } from '../../ports/board-view.js';
 import { sameLoad } from '../../ports/board-view.js';
@@ -17,6 +18,7 @@ import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-vie
 import { EVENT_LOG, type EventLog } from '../../ports/event-log.js';
 import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastructure-store.js';
 import { FLEET, type NodeFleet } from '../../ports/node-fleet.js';
+import { TWIN, type TwinView } from '../../ports/twin-view.js';
 import { Reservations, slotKey } from './reservations.js';
 
 /** Parts of a slot's state whose changes are logged; progress of a load is not. */
@@ -33,6 +35,7 @@ export class BoardKeeper implements BoardView, OnModuleInit {
   constructor(
     @Inject(INFRASTRUCTURE) private readonly infrastructure: InfrastructureStore,
     @Inject(FLEET) private readonly fleet: NodeFleet,
+    @Inject(TWIN) private readonly twin: TwinView,
     @Inject(DEPLOYMENT_VIEW) private readonly view: DeploymentView,
     @Inject(EVENT_LOG) private readonly events: EventLog,
     @Inject(Reservations) private readonly reservations: Reservations,
@@ -99,6 +102,7 @@ export class BoardKeeper implements BoardView, OnModuleInit {
     const connected = this.fleet.isConnected(server);
     const seen = this.observed(board);
     const description = this.fleet.boardOf(server, id);
+    const starting = this.startOf(id, seen);
     return {
       id,
       title: board.title ?? id,
@@ -109,14 +113,23 @@ export class BoardKeeper implements BoardView, OnModuleInit {
       bandwidth_bps: board.bandwidth_bps,
       resources: board.resources,
       load_s: board.load_s,
-      state: seen?.state ?? 'absent',
-      detail: connected
-        ? (seen?.detail ?? (seen ? null : `${server} does not drive it`))
-        : `${server} is not connected`,
+      state: starting ? 'starting' : (seen?.state ?? 'absent'),
+      detail: !connected
+        ? `${server} is not connected`
+        : starting
+          ? starting.detail
+          : (seen?.detail ?? (seen ? null : `${server} does not drive it`)),
       description,
       slots: slotsOf(board).map((slot) => this.slot(id, slot, connected, seen)),
       last_load: seen?.last_load ?? null,
     };
+  }
+
+  /** An emulated board that does not answer because the twin is still building or starting it. */
+  private startOf(board: string, seen: ObservedBoard | null): TwinNodeState | null {
+    if (seen && seen.state !== 'absent') return null;
+    const told = this.twin.nodeState(board);
+    return told?.state === 'starting' ? told : null;
   }
 
   private slot(board: string, slot: number, connected: boolean, seen: ObservedBoard | null): AcceleratorSlot {
@@ -145,8 +158,9 @@ export class BoardKeeper implements BoardView, OnModuleInit {
     if (news) this.changed();
   }
 
-  private tellBoard({ id, state, detail }: ObservedBoard): boolean {
-    if (this.toldBoards.get(id) === state) return false;
+  private tellBoard(board: ObservedBoard): boolean {
+    const { id, state, detail } = board;
+    if (this.toldBoards.get(id) === state || this.startOf(id, board)) return false;
     const first = !this.toldBoards.has(id);
     this.toldBoards.set(id, state);
     this.events.append({
@@ -200,7 +214,7 @@ const BOARD_WORDS: Readonly<Record<ObservedBoard['state'], string>> = {
   operating: 'operates',
   loading: 'loads a bitstream',
   failed: 'failed',
-  absent: 'does not answer',
+  absent: 'is away',
 };
 
 function isFaultyOrReloads(board: ObservedBoard | null, slot: number): boolean {

@@ -1,5 +1,5 @@
 import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
-import type { TwinStatus } from '@orrery/contract';
+import type { TwinNodeState, TwinStatus } from '@orrery/contract';
 import type { ControlLoop } from '../../platform/control-loop/control-loop.js';
 import { CONTROL_LOOPS, type ControlLoops } from '../../platform/control-loop/control-loops.js';
 import type { Decision, LoopRun } from '../../platform/control-loop/definition.js';
@@ -85,6 +85,10 @@ export class TwinKeeper implements TwinView, OnApplicationBootstrap, OnApplicati
 
   status(): TwinStatus {
     return { enabled: this.enabled, daemon: this.daemon, detail: this.detail, state: this.reports.state };
+  }
+
+  nodeState(node: string): TwinNodeState | null {
+    return this.reports.state?.nodes.find(({ id }) => id === node) ?? null;
   }
 
   onChange(listener: () => void): void {

@@ -105,3 +105,13 @@ describe('while switches are silent and every packet arrives', () => {
     expect(meter.carriage('c', 10, 12_000)).toMatchObject({ share: 1 });
   });
 });
+
+it('knows for how long packets have no longer left a chain', () => {
+  const meter = new CarriageMeter();
+  meter.follow(plan);
+  expect(meter.delivers('c', 0)).toBe(false);
+  meter.take([left(1000)], 1000);
+  expect([1000, 3900, 4100].map((atMs) => meter.delivers('c', atMs))).toEqual([true, true, false]);
+  meter.take([left(0)], 5000);
+  expect(meter.delivers('c', 5000)).toBe(false);
+});

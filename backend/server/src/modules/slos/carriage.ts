@@ -100,6 +100,11 @@ export class CarriageMeter {
     return { offered_bps: all(counts.bits) / coveredS, share: Math.min(1, arrived / offered) };
   }
 
+  /** Whether packets have left the chain since a switch would count as silent. */
+  delivers(chainId: string, nowMs: number): boolean {
+    return (this.chains.get(chainId)?.delivered.between(nowMs - SILENT_MS, nowMs) ?? 0) >= 1;
+  }
+
   private chainOf(key: string): string | undefined {
     const name = parseSampleKey(key);
     return name?.kind === 'rule' ? this.ruleChains.get(ruleOf(name.subject)) : undefined;

@@ -22,13 +22,23 @@ interface Given {
   readonly stale?: boolean;
   readonly blackout?: boolean;
   readonly carriage?: Carriage | 'unknown' | null;
+  readonly delivers?: boolean;
 }
 const judge = (
   slo: Slo,
   given: ExitWindow | null,
-  { stale = false, blackout = false, carriage = null }: Given = {},
+  { stale = false, blackout = false, carriage = null, delivers = true }: Given = {},
 ) => {
-  const facts = { chainId: 'p', blackout, stale, carriage, origin: 'live', nowMs: 1, warmUpMs: 10_000 } as const;
+  const facts = {
+    chainId: 'p',
+    blackout,
+    stale,
+    carriage,
+    delivers,
+    origin: 'live',
+    nowMs: 1,
+    warmUpMs: 10_000,
+  } as const;
   return evaluateSlo(slo, { ...facts, window: given, prediction: undefined });
 };
 
@@ -62,6 +72,16 @@ describe('evaluateSlo', () => {
     expect(judge(throughput, window(), unknown)).toMatchObject({ state: 'met', carried: null });
     expect(judge(latency, window(), unknown)).toMatchObject({ state: 'violated' });
     expect(judge(throughput, window(), { ...unknown, blackout: true })).toMatchObject({ state: 'violated' });
+  });
+
+  it('says that every objective is out of date while switches are silent and nothing leaves the chain', () => {
+    const frozen = { carriage: 'unknown', delivers: false } as const;
+    for (const slo of [latency, { ...latency, percentile: 89 }, throughput]) {
+      expect(judge(slo, window(), frozen)).toMatchObject({ state: 'stale' });
+      expect(judge(slo, window({ packets: 0, bytes: 0, latency_ns: [] }), frozen)).toMatchObject({ state: 'stale' });
+      expect(judge(slo, window(), { ...frozen, blackout: true })).toMatchObject({ state: 'violated' });
+      expect(judge(slo, window(), { ...frozen, carriage: null })).not.toMatchObject({ state: 'stale' });
+    }
   });
 
   it('is violated where packets are offered and none leaves, though nothing is measured to leave', () => {

@@ -16,6 +16,8 @@ export interface SloContext {
   readonly window: ExitWindow | null;
   /** What the switches let in, and how much of it got through; null: nothing, or not counted; unknown: they are silent. */
   readonly carriage: Carriage | 'unknown' | null;
+  /** Packets have left it within the last seconds. */
+  readonly delivers: boolean;
   /** It loses every packet that is offered: what was measured before says nothing. */
   readonly blackout: boolean;
   /** Time for which a chain carries packets before it is judged. */
@@ -30,12 +32,13 @@ export interface SloContext {
 /**
  * Current status of an objective. A throughput is judged by what is carried of what is offered: a chain is not to blame for
  * clients that send little, and nothing tells whether it is to blame while the switches that count what they send are silent: it
- * is `stale` unless it reaches the target. `no-data` without packets, except where packets are offered and lost: that is judged at once,
- * everything else when the chain has carried packets for a while.
+ * is `stale` unless it reaches the target. So is every objective if nothing leaves the chain either. `no-data` without packets,
+ * except where packets are offered and lost: that is judged at once, everything else when the chain has carried packets for a while.
  */
 export function evaluateSlo(slo: Slo, context: SloContext): SloStatus {
   const { window, blackout } = context;
-  const isUnknown = slo.kind === 'throughput' && context.carriage === 'unknown';
+  const isUnknown = context.carriage === 'unknown';
+  const mayBeLost = isUnknown && !context.delivers;
   const carriage = slo.kind === 'throughput' && context.carriage !== 'unknown' ? context.carriage : null;
   const measured = measure(slo, context);
   const target = slo.kind === 'latency' ? slo.max_us : slo.min_bps;
@@ -45,7 +48,11 @@ export function evaluateSlo(slo: Slo, context: SloContext): SloStatus {
     chain_id: context.chainId,
     slo_id: slo.id,
     kind: slo.kind,
-    state: stateOf(context, measured, reached || (isUnknown ? null : carries)),
+    state: stateOf(
+      context,
+      measured,
+      mayBeLost ? null : reached || (isUnknown && slo.kind === 'throughput' ? null : carries),
+    ),
     target,
     measured,
     predicted: context.prediction?.predicted ?? null,
@@ -68,7 +75,7 @@ function stateOf(
 ): SloStatus['state'] {
   if (stale) return 'stale';
   if (blackout) return 'violated';
-  if (measured === null) return 'no-data';
+  if (measured === null) return met === null ? 'stale' : 'no-data';
   const losesAll = carriage !== 'unknown' && carriage?.share === 0;
   if (!losesAll && window && 1000 * window.steady_s < warmUpMs) return 'warming-up';
   if (met === null) return 'stale';

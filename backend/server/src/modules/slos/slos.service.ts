@@ -102,6 +102,7 @@ export class SlosService implements SloBoard, OnApplicationBootstrap, OnApplicat
           chainId,
           window,
           carriage: this.meter.carriage(chainId, WINDOW_S, performance.now()),
+          delivers: this.meter.delivers(chainId, performance.now()),
           blackout,
           warmUpMs: this.warmUpMs,
           prediction: predictions.find((each) => each.chain_id === chainId && each.slo_id === slo.id),

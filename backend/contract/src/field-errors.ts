@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { FieldError } from './common.js';
+import './issue-words.js';
 
 /** JSON Pointer (RFC 6901) of a zod path. */
 export function pointerOf(path: readonly PropertyKey[]): string {

@@ -86,6 +86,9 @@ it('names an attribute that no item can have', () => {
     expect(() => requireAttribute(Operation, path.split('/'))).not.toThrow();
   for (const path of ['nothing', 'steps/nothing', 'constructor', 'id/more'])
     expect(() => requireAttribute(Operation, path.split('/'))).toThrow(`"${path}"`);
+  expect(() => requireAttribute(Operation, ['stat'])).toThrow(/; known: .*\bstate\b/);
+  expect(() => requireAttribute(Operation, ['set_aside', 'x'])).toThrow(/; known: .*\bwaiting_for\b/);
+  expect(() => requireAttribute(Operation, ['id', 'more'])).toThrow(/"id\/more"$/);
 });
 
 it('selects only what is asked for, also in the entries of a list', () => {

@@ -55,21 +55,32 @@ export function parseFields(text: string): string[][] {
   return fields;
 }
 
-/** Throws `BadSelection`, naming the attribute, unless items of the schema can have it. */
+/** Throws `BadSelection`, naming the attribute and those that there are, unless items of the schema can have it. */
 export function requireAttribute(item: z.ZodType, path: readonly string[]): void {
-  if (!has(item, path)) throw new BadSelection(`names the unknown attribute "${path.join('/')}"`);
+  const known = insteadOf(item, path);
+  if (known === null) return;
+  const names = known.length > 0 ? `; known: ${known.toSorted().join(', ')}` : '';
+  throw new BadSelection(`names the unknown attribute "${path.join('/')}"${names}`);
 }
 
-function has(schema: z.ZodType, path: readonly string[]): boolean {
+/** Null if items of the schema can have the attribute, else the names that can stand where its path leads nowhere. */
+function insteadOf(schema: z.ZodType, path: readonly string[]): readonly string[] | null {
   const [name, ...rest] = path;
-  if (name === undefined) return true;
-  if (schema instanceof z.ZodObject) return Object.hasOwn(schema.shape, name) && has(schema.shape[name], rest);
-  if (schema instanceof z.ZodArray) return has(schema.element as z.ZodType, path);
-  if (schema instanceof z.ZodRecord) return has(schema.valueType as z.ZodType, rest);
-  if (schema instanceof z.ZodUnion) return schema.options.some((option) => has(option as z.ZodType, path));
+  if (name === undefined) return null;
+  if (schema instanceof z.ZodObject) {
+    const { shape } = schema;
+    return Object.hasOwn(shape, name) ? insteadOf(shape[name], rest) : Object.keys(shape);
+  }
+  if (schema instanceof z.ZodArray) return insteadOf(schema.element as z.ZodType, path);
+  if (schema instanceof z.ZodRecord) return insteadOf(schema.valueType as z.ZodType, rest);
+  if (schema instanceof z.ZodUnion) {
+    const options = schema.options.map((option) => insteadOf(option as z.ZodType, path));
+    const known = options.filter((names) => names !== null);
+    return known.length < options.length ? null : [...new Set(known.flat())];
+  }
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodDefault)
-    return has(schema.unwrap() as z.ZodType, path);
-  return schema instanceof z.ZodUnknown;
+    return insteadOf(schema.unwrap() as z.ZodType, path);
+  return schema instanceof z.ZodUnknown ? null : [];
 }
 
 /** Whether the item matches every term. An attribute below a list matches if one of its entries does. */

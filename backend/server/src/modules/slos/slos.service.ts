@@ -142,14 +142,12 @@ const WORDS: Readonly<Record<SloStatus['state'], string>> = {
   stale: 'is out of date',
 };
 
-/** `3 Mbit/s of 4 Mbit/s offered (75 %) carried, target 10 Mbit/s`. */
+/** `75 % of 4 Mbit/s offered carried, target 10 Mbit/s`: what is measured at the exits is of another window. */
 function reasonOf({ measured, target, unit, offered, carried }: SloStatus): string {
-  const figure = measured === null ? 'nothing measured' : quantity(measured, unit);
-  const of =
-    measured === null || offered === null || carried === null
-      ? ''
-      : ` of ${quantity(offered, unit)} offered, ${Math.round(100 * carried)} % carried`;
-  return `${figure}${of}, target ${quantity(target, unit)}`;
+  const aim = `target ${quantity(target, unit)}`;
+  if (offered !== null && carried !== null)
+    return `${Math.round(100 * carried)} % of ${quantity(offered, unit)} offered carried, ${aim}`;
+  return `${measured === null ? 'nothing measured' : quantity(measured, unit)}, ${aim}`;
 }
 
 const SCALES: Readonly<Record<SloStatus['unit'], readonly [from: number, name: string][]>> = {

@@ -7,9 +7,9 @@ import { isAbsolute, join } from 'node:path';
 import { promisify } from 'node:util';
 import { generate } from './cpp-lint/generated.mjs';
 import { closureOf, groupsOf } from './cpp-lint/translation-units.mjs';
-import { ROOT } from './setup/paths.mjs';
+import { ROOT, VENV } from './setup/paths.mjs';
 
-const TIDY = 'clang-tidy-19';
+const TIDY = join(VENV, 'bin/clang-tidy');
 const JOBS = 2;
 const CACHE = join(ROOT, 'node_modules/.cache/cpp-lint');
 const GENERATED = join(CACHE, 'generated');

@@ -6,9 +6,9 @@ const BIN = `${ROOT}/node_modules/.bin`;
  * The stages of `npm test`, each one command line that prints its own result, with the parts of the set-up that it
  * needs.
  *
- * Stages of a lane run one at a time, the lanes beside each other. In lane `timed` are those that measure or judge by real
- * time; the others have low priority: in `beside` are those that compute, in `waiting` those that mostly wait. Within a lane
- * the longest come first, except those whose parts are built late.
+ * Stages of a lane run one at a time, the lanes beside each other. In the lanes `twins` and `services` are those that judge by
+ * real time and mostly wait; the others compute, and have the lowest priority. Within a lane the longest come first, except
+ * those whose parts are built late.
  */
 export const STAGES = [
   { name: 'format', needs: ['npm'], command: `${BIN}/biome ci --error-on-warnings .` },
@@ -35,7 +35,7 @@ export const STAGES = [
     command:
       "git ls-files -z 'agents/*.h' 'agents/*.cc' 'fpga/*.h' 'fpga/*.cc' 'twin/*.h' 'twin/*.cc' | xargs -0 clang-format-14 --dry-run --Werror",
   },
-  { name: 'cpp-lint', needs: ['debian'], command: 'node scripts/cpp-lint.mjs' },
+  { name: 'cpp-lint', needs: ['python'], command: 'node scripts/cpp-lint.mjs' },
   {
     name: 'unit',
     needs: ['typescript'],
@@ -57,45 +57,45 @@ export const STAGES = [
     command: 'meson test -C twin/linkd/build-asan --no-rebuild --print-errorlogs',
   },
   {
-    name: 'restarts',
-    lane: 'waiting',
-    needs: ['debian', 'typescript'],
-    // Each of its tests restarts a server dozens of times, beside everything else that runs then.
-    command: `${BIN}/vitest run --project server restart.test --testTimeout 600000`,
-  },
-  {
     name: 'e2e',
-    lane: 'timed',
+    lane: 'twins',
     needs: ['typescript', 'python', 'engine', 'linkd', 'boards'],
     command: 'npm run --silent test -w e2e',
   },
   {
+    name: 'restarts',
+    lane: 'services',
+    needs: ['debian', 'typescript'],
+    // Each of its tests restarts a server dozens of times.
+    command: `${BIN}/vitest run --project server restart.test --testTimeout 600000`,
+  },
+  {
     name: 'services',
-    lane: 'timed',
+    lane: 'services',
     needs: ['typescript', 'python', 'engine', 'linkd', 'boards'],
     command: `${BIN}/vitest run --project server --project agent --exclude '**/*-restart.test.ts'`,
   },
   {
     name: 'twin',
-    lane: 'timed',
+    lane: 'twins',
     needs: ['typescript', 'python', 'engine', 'linkd', 'boards'],
     command: `${VENV}/bin/python -m pytest twin -q`,
   },
   {
     name: 'boards',
-    lane: 'timed',
+    lane: 'twins',
     needs: ['python', 'board-tests'],
     command: `meson test -C fpga/build --no-rebuild --print-errorlogs && ${VENV}/bin/python -m pytest fpga/board -q`,
   },
   {
     name: 'engine',
-    lane: 'timed',
+    lane: 'twins',
     needs: ['engine-tests'],
     command: 'meson test -C agents/build --no-rebuild --print-errorlogs',
   },
   {
     name: 'matrix',
-    lane: 'timed',
+    lane: 'twins',
     needs: ['typescript', 'python', 'engine', 'linkd', 'boards'],
     command: 'node scripts/matrix.mjs --selection --seed 1 --no-set-up',
   },

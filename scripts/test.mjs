@@ -33,7 +33,7 @@ function stageTask({ name, command, needs, lane = 'beside' }, limitS) {
     step(
       `Stage ${name}`,
       async () => {
-        const result = await runStage({ name, command, background: lane !== 'timed' }, limitS);
+        const result = await runStage({ name, command, background: lane === 'beside' }, limitS);
         print(`\n=== ${name}: ${command}\n${result.output}`);
         return result;
       },

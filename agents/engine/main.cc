@@ -181,16 +181,14 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "orrery-engine: %s\n%s", problem.c_str(), kUsage);
     return 2;
   }
-  if (options.nfs || options.abilities) {
-    std::puts((options.nfs ? nfs() : abilities()).dump().c_str());
-    return 0;
-  }
   if (options.help) {
     std::fputs(kUsage, stdout);
     return 0;
   }
   try {
-    return serve(options);
+    if (!options.nfs && !options.abilities) return serve(options);
+    std::puts((options.nfs ? nfs() : abilities()).dump().c_str());
+    return 0;
   } catch (const orrery::NoHugepages& error) {
     if (options.eal.memory == orrery::Memory::kAuto) start_again_without_hugepages(argv);
     std::fprintf(stderr, "orrery-engine: %s\n", error.what());

@@ -8,6 +8,9 @@ import { SetupError } from './progress.mjs';
 /** Time that a command gets to end with its children before they are killed. */
 const GRACE_MS = 10_000;
 
+/** Of a background process: whatever else wants the processor goes first. */
+const LEAST_PRIORITY = 19;
+
 /** The running commands: `{ child, closed }`. */
 const running = new Set();
 
@@ -74,7 +77,7 @@ export async function endCommands() {
  */
 export function yieldProcessor(child) {
   try {
-    writeFileSync(`/proc/${child.pid}/autogroup`, '5');
+    writeFileSync(`/proc/${child.pid}/autogroup`, String(LEAST_PRIORITY));
   } catch {
     // Without autogroups, or already ended: normal priority.
   }

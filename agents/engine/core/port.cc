@@ -11,9 +11,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <set>
+#include <string_view>
 
 #include "core/batch.h"
 #include "support/errors.h"
@@ -40,10 +42,12 @@ std::set<int> packet_sockets() {
   DIR* dir = opendir("/proc/self/fd");
   if (dir == nullptr) return out;
   while (const dirent* entry = readdir(dir)) {
-    const int fd = std::atoi(entry->d_name);
+    const std::string_view name = entry->d_name;
+    int fd = 0;
     int domain = 0;
     socklen_t length = sizeof(domain);
-    if (entry->d_name[0] != '.' && getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &length) == 0 && domain == AF_PACKET)
+    if (std::from_chars(name.data(), name.data() + name.size(), fd).ec == std::errc{} &&
+        getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &length) == 0 && domain == AF_PACKET)
       out.insert(fd);
   }
   closedir(dir);
@@ -103,6 +107,7 @@ void Port::open(rte_mempool* pool, const std::string& pointer) {
   if (const int error = rte_vdev_init(device.c_str(), arguments.c_str()); error != 0) fail("making the device", error);
   device_ = device;
   if (rte_eth_dev_get_port_by_name(device.c_str(), &id_) != 0) fail("finding the device", ENODEV);
+  // NOLINTNEXTLINE(bugprone-invalid-enum-default-initialization): DPDK takes zeroes for its defaults.
   const rte_eth_conf conf{};
   if (const int error = rte_eth_dev_configure(id_, 1, 1, &conf); error != 0) fail("configuring the device", error);
   if (const int error = rte_eth_rx_queue_setup(id_, 0, 512, SOCKET_ID_ANY, nullptr, pool); error != 0)

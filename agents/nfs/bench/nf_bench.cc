@@ -169,7 +169,7 @@ void profile() {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   if (argc == 2 && std::string_view(argv[1]) == "--profile") {
     profile();
     return 0;
@@ -181,4 +181,7 @@ int main(int argc, char** argv) {
   }
   run(has_only ? argv[2] : "");
   return 0;
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "orrery-nf-bench: %s\n", error.what());
+  return 1;
 }

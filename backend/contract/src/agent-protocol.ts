@@ -12,6 +12,8 @@ import { NodeSamples } from './telemetry.js';
 /** Raised on every change that older agents or servers do not understand. */
 export const AGENT_PROTOCOL = 4;
 
+/** Longest hello: a server reads little more from who has not been admitted. */
+export const HELLO_MOST_BYTES = 128 * 1024;
 /** Longest text of an agent, in characters; it shortens what is longer. */
 export const TEXT_MOST = 4000;
 const Text = z.string().max(TEXT_MOST);
@@ -69,12 +71,17 @@ const identity = {
  * one credential; from then on the credential alone authenticates the node. `switch-*` messages are the switch counterparts of the server messages.
  */
 export const AgentMessage = z.discriminatedUnion('type', [
-  z.strictObject({ type: z.literal('hello'), ...identity, capabilities: AgentCapabilities, observed: Observed }),
+  z.strictObject({
+    type: z.literal('hello'),
+    ...identity,
+    capabilities: AgentCapabilities,
+    observed: Observed.nullable().describe('null: with it the hello would be too long, so it follows'),
+  }),
   z.strictObject({
     type: z.literal('switch-hello'),
     ...identity,
     description: SwitchDescription,
-    observed: ObservedSwitch,
+    observed: ObservedSwitch.nullable().describe('null: with it the hello would be too long, so it follows'),
   }),
   z.strictObject({ type: z.literal('observed'), observed: Observed }),
   z.strictObject({ type: z.literal('applications'), observed: ObservedApplications }),

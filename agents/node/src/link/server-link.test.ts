@@ -1,6 +1,6 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { AGENT_PROTOCOL, type NodeSamples, type NodeSpec } from '@orrery/contract';
+import { AGENT_PROTOCOL, HELLO_MOST_BYTES, type NodeSamples, type NodeSpec, type Observed } from '@orrery/contract';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { scratchDirectory, until } from '../testing/scratch.js';
 import { TestServer, welcome } from '../testing/server.js';
@@ -58,6 +58,7 @@ interface Given {
   join_token?: string | null;
   silence_ms?: number;
   outbox?: EventOutbox;
+  observed?: Observed;
   call?: (call: Call) => Promise<unknown>;
 }
 
@@ -80,7 +81,7 @@ function connect({ server, state_dir = scratchDirectory(), join_token = 'once', 
         origin: 'twin',
         version: '0',
         capabilities,
-        observed,
+        observed: given.observed ?? observed,
       }),
       desired: (message, first) => message.type === 'desired' && seen.desired.push([message.spec, first]),
       call: given.call ?? (async () => ({})),
@@ -188,6 +189,24 @@ describe('ServerLink', () => {
     await until('welcome', () => link.connected);
     expect(link.samples({ type: 'samples', samples })).toBe(true);
     expect((await server.next('samples')).samples).toEqual(samples);
+  });
+
+  it.each([
+    [100, true],
+    [10_000, false],
+  ])('tells the state of %d instances, in a hello that the server reads', async (count, atOnce) => {
+    const server = await listening();
+    const instances = Array.from({ length: count }, (_, i) => ({
+      id: `chain.nf.${i}`,
+      state: 'failed' as const,
+      detail: 'x'.repeat(200),
+    }));
+    connect({ server, observed: { ...observed, instances } });
+    await until('it has told', () => server.all('hello').length + server.all('observed').length === (atOnce ? 1 : 2));
+    const [hello] = server.all('hello');
+    const [told = hello] = server.all('observed');
+    expect(Buffer.byteLength(JSON.stringify(hello))).toBeLessThanOrEqual(HELLO_MOST_BYTES);
+    expect(told!.observed?.instances).toHaveLength(count);
   });
 
   it('sends what was observed between hello and welcome', async () => {

@@ -2,6 +2,7 @@ import {
   AGENT_PROTOCOL,
   type AgentMessage,
   type ApplicationsSpec,
+  HELLO_MOST_BYTES,
   type ObservedApplications,
   ServerMessage,
   TEXT_MOST,
@@ -200,14 +201,20 @@ export class ServerLink {
     this.renewing = false;
     const hello = await this.handlers.hello();
     if (socket.readyState !== WebSocket.OPEN) return;
-    this.send({
-      ...hello,
+    const identity = {
       protocol: AGENT_PROTOCOL,
       node: this.options.node,
       // Both: a server that lost its state knows no credential but may know a new token.
       join_token: this.options.join_token,
       credential: this.credentials.get(),
-    });
+    };
+    const whole = { ...hello, ...identity };
+    if (Buffer.byteLength(textOf(whole)) <= HELLO_MOST_BYTES) this.send(whole);
+    else {
+      // Follows after the welcome.
+      this.latest ??= reportOf(hello);
+      this.send({ ...hello, ...identity, observed: null });
+    }
   }
 
   private welcome({ server_version }: Extract<ServerMessage, { type: 'welcome' }>): void {
@@ -245,12 +252,7 @@ export class ServerLink {
 
   private send(message: AgentMessage): boolean {
     if (this.socket?.readyState !== WebSocket.OPEN) return false;
-    // What the server would refuse as too long is shortened; the state of an NF, in replies, never is.
-    const text =
-      message.type === 'reply' || message.type === 'samples'
-        ? JSON.stringify(message)
-        : JSON.stringify(message, shortened);
-    this.socket.send(text);
+    this.socket.send(textOf(message));
     return true;
   }
 
@@ -265,6 +267,17 @@ export class ServerLink {
     }
     return null;
   }
+}
+
+/** What the server would refuse as too long is shortened; the state of an NF, in replies, never is. */
+function textOf(message: AgentMessage): string {
+  const whole = message.type === 'reply' || message.type === 'samples';
+  return whole ? JSON.stringify(message) : JSON.stringify(message, shortened);
+}
+
+function reportOf(hello: Hello): Observed | null {
+  if (hello.type === 'hello') return hello.observed && { type: 'observed', observed: hello.observed };
+  return hello.observed && { type: 'switch-observed', observed: hello.observed };
 }
 
 function shortened(_: string, value: unknown): unknown {

@@ -62,7 +62,7 @@ describe.skipIf(missing)(`the agent of a switch${missing ? ` (${missing})` : ''}
     start();
     await server.listen();
     const again = await until('another hello', () => server.all('switch-hello')[1]);
-    expect(again.observed.repairs).toBe(0);
+    expect(again.observed!.repairs).toBe(0);
     expect(flows()).toEqual(before);
   });
 

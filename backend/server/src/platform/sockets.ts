@@ -1,5 +1,6 @@
 import { type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { HELLO_MOST_BYTES } from '@orrery/contract';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { clientAddress, limitKey, UNIX_ADDRESS } from './client-address.js';
 import { GuestList } from './guest-list.js';
@@ -11,7 +12,7 @@ export const SOCKETS = Symbol('Sockets');
 export const MAX_GUESTS = 256;
 export const MAX_GUESTS_OF_ADDRESS = 32;
 /** What a connection may send before it has signed in, in total. */
-export const GUEST_BYTES = 256 * 1024;
+export const GUEST_BYTES = 2 * HELLO_MOST_BYTES;
 /** A refused connection is given this much time and data to close by itself. */
 const FAREWELL_MS = 1000;
 const FAREWELL_BYTES = 64 * 1024;

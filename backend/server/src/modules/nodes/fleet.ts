@@ -256,8 +256,8 @@ export class Fleet implements NodeFleet, SwitchFleet, OnModuleInit, OnApplicatio
         state.connection = connection;
         before?.cut();
         state.record = describedBy(hello);
-        if (hello.type === 'hello') state.observed = hello.observed;
-        else state.observedSwitch = hello.observed;
+        if (hello.type === 'hello') state.observed = hello.observed ?? state.observed;
+        else state.observedSwitch = hello.observed ?? state.observedSwitch;
         this.seen(hello.node);
         this.changed(hello.node);
         if (state.applications) connection.tellApplications(state.applications);

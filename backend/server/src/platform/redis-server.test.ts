@@ -88,6 +88,14 @@ describe('the private Redis', () => {
     redis.disconnect();
   });
 
+  it('can be stopped while it hangs', async () => {
+    await server.start();
+    const { pid } = server;
+    process.kill(pid!, 'SIGSTOP');
+    await server.stop();
+    expect(existsSync(`/proc/${pid}`)).toBe(false);
+  });
+
   it('can be stopped while it fails to start', async () => {
     await server.start();
     writeFileSync(join(folder, 'broken'), '');

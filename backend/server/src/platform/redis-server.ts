@@ -13,6 +13,8 @@ const BEAT_MS = 1000;
 const HUNG_MS = 5000;
 /** A Redis that ran this long is restarted at once. */
 const STEADY_MS = 10_000;
+/** For its end; what was acknowledged is on disk before. */
+const END_MS = 5000;
 const FIRST_DELAY_MS = 50;
 const LAST_DELAY_MS = 30_000;
 /** Room without which Redis is not started. */
@@ -79,12 +81,16 @@ export class RedisServer {
     this.keeping = Promise.all([this.keep(), this.endHung()]);
   }
 
+  /** Redis writes what it holds and ends; one that hangs is killed. */
   async stop(): Promise<void> {
     this.stopping.abort();
     this.ownLog.unwatch();
-    this.child?.kill('SIGTERM');
+    const { child } = this;
+    child?.kill('SIGTERM');
+    const kill = setTimeout(() => child?.kill('SIGKILL'), END_MS);
     await this.keeping;
     await this.exited;
+    clearTimeout(kill);
     await rm(this.socketPath, { force: true });
   }
 

@@ -5,29 +5,32 @@ import { Metrics } from '../../platform/metrics.js';
 import type { Store } from '../../platform/redis.js';
 import { EventWriter } from './event-writer.js';
 
-/** A store that writes immediately. */
-function storeWith(written: string[]): Store {
+/** A store that writes immediately; `refuse` may name an error for an event. */
+function storeWith(written: string[], refuse: (message: string) => Error | null = () => null): Store {
   const multi = () => {
-    const results: [null, string][] = [];
+    const results: [Error | null, string][] = [];
     const transaction = {
       xadd: (...args: unknown[]) => {
         const body = args[args.indexOf('e') + 1] as string;
-        written.push((JSON.parse(body) as Event).message);
-        results.push([null, '1-1']);
+        const { message } = JSON.parse(body) as Event;
+        const error = refuse(message);
+        if (!error) written.push(message);
+        results.push([error, '1-1']);
         return transaction;
       },
       exec: async () => results,
     };
     return transaction;
   };
-  return { redis: { multi } } as unknown as Store;
+  return { redis: { multi, xrevrange: async () => [] } } as unknown as Store;
 }
+
+const draft = (message: string): EventDraft => ({ type: 'twin.lost', subject: 'test', message, data: {} });
 
 it.each([0, 1, 2, 3, 4])('writes an event that arrives %i steps after the end of a write', async (steps) => {
   const written: string[] = [];
   const metrics = new Metrics();
   const writer = new EventWriter(storeWith(written), makeLog('silent'), metrics);
-  const draft = (message: string): EventDraft => ({ type: 'twin.lost', subject: 'test', message, data: {} });
   // Counting is the last action of a write; only microtasks are left after it.
   vi.spyOn(metrics.events, 'inc').mockImplementationOnce(() => {
     const after = (left: number): void => {
@@ -39,4 +42,29 @@ it.each([0, 1, 2, 3, 4])('writes an event that arrives %i steps after the end of
   writer.append(draft('first'));
   await vi.waitFor(() => expect(written).toEqual(['first', 'late']));
   await writer.onApplicationShutdown();
+});
+
+it('counts an event that Redis refuses for itself as lost, and writes the others', async () => {
+  const written: string[] = [];
+  const metrics = new Metrics();
+  const lost = vi.spyOn(metrics.eventsLost, 'inc');
+  const refuse = (message: string) => (message === 'bad' ? new Error('ERR no such thing') : null);
+  const writer = new EventWriter(storeWith(written, refuse), makeLog('silent'), metrics);
+  for (const message of ['first', 'bad', 'last']) writer.append(draft(message));
+  await vi.waitFor(() => expect(written).toEqual(['first', 'last']));
+  await writer.onApplicationShutdown();
+  expect(lost.mock.calls.reduce((sum, [count = 1]) => sum + Number(count), 0)).toBe(1);
+});
+
+it('writes an event again that Redis refused because it was full', async () => {
+  const written: string[] = [];
+  const metrics = new Metrics();
+  const lost = vi.spyOn(metrics.eventsLost, 'inc');
+  let attempts = 0;
+  const refuse = () => (++attempts < 3 ? new Error('OOM command not allowed') : null);
+  const writer = new EventWriter(storeWith(written, refuse), makeLog('silent'), metrics);
+  writer.append(draft('kept'));
+  await vi.waitFor(() => expect(written).toEqual(['kept']), 5000);
+  await writer.onApplicationShutdown();
+  expect(lost.mock.calls.every(([count]) => count === 0)).toBe(true);
 });

@@ -2,7 +2,7 @@ import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import type { EventDraft } from '@orrery/contract';
 import { LOG, type Log } from '../../platform/log.js';
 import { METRICS, type Metrics } from '../../platform/metrics.js';
-import { STORE, type Store, type Transaction } from '../../platform/redis.js';
+import { isStoreAway, STORE, type Store, type Transaction } from '../../platform/redis.js';
 import { KEYS } from '../../platform/redis-keys.js';
 import type { EventLog } from '../../ports/event-log.js';
 import { type Entry, entryOf, xaddArguments } from './event-codec.js';
@@ -57,10 +57,12 @@ export class EventWriter implements EventLog, OnApplicationShutdown {
   /** False if the server is stopping and the store is away. */
   private async writeBatch(): Promise<boolean> {
     const batch = this.waiting.slice(0, BATCH);
+    const refused = new Set<Entry>();
     let left: Entry[] = batch;
     while (left.length > 0) {
       try {
-        left = await this.write(left);
+        await this.write(left, refused);
+        left = [];
       } catch (error) {
         this.log.warn({ error: (error as Error).message, waiting: this.waiting.length }, 'events wait for the store');
         if (this.closed) return false;
@@ -69,17 +71,25 @@ export class EventWriter implements EventLog, OnApplicationShutdown {
       }
     }
     this.waiting.splice(0, batch.length);
-    for (const { type } of batch) this.metrics.events.inc({ type });
+    for (const entry of batch) if (!refused.has(entry)) this.metrics.events.inc({ type: entry.type });
+    this.metrics.eventsLost.inc(refused.size);
     return true;
   }
 
-  /** Returns the entries that Redis refused. Throws if it is unknown which were written. */
-  private async write(entries: readonly Entry[]): Promise<Entry[]> {
+  /** Notes the entries that Redis refuses for themselves, which are lost. Throws if others may not be written. */
+  private async write(entries: readonly Entry[], refused: Set<Entry>): Promise<void> {
     const transaction = this.store.redis.multi();
     for (const entry of entries) transaction.xadd(...xaddArguments(entry));
     const results = await transaction.exec();
     if (!results) throw new Error('the transaction was discarded');
-    return entries.filter((_, index) => results[index]![0] !== null);
+    const passing = results.map(([error]) => error).find(isStoreAway);
+    if (passing) throw passing;
+    for (const [index, entry] of entries.entries()) {
+      const error = results[index]![0];
+      if (!error) continue;
+      this.log.error({ error: error.message, event: entry.type }, 'Redis refuses an event');
+      refused.add(entry);
+    }
   }
 
   /** The entries whose nonce is not among the latest entries of the log. */

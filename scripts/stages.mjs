@@ -2,13 +2,16 @@ import { ROOT, VENV } from './setup/paths.mjs';
 
 const BIN = `${ROOT}/node_modules/.bin`;
 
+/** Lanes whose stages have normal priority. */
+export const JUDGE_BY_TIME = ['twins', 'services'];
+
 /**
  * The stages of `npm test`, each one command line that prints its own result, with the parts of the set-up that it
  * needs.
  *
- * Stages of a lane run one at a time, the lanes beside each other. In the lanes `twins` and `services` are those that judge by
- * real time and mostly wait; the others compute, and have the lowest priority. Within a lane the longest come first, except
- * those whose parts are built late.
+ * Stages of a lane run one at a time, the lanes beside each other. In the lanes `JUDGE_BY_TIME` they judge by real time and
+ * mostly wait; in the others they compute, with the lowest priority. Within a lane the longest come first, except those whose
+ * parts are built late.
  */
 export const STAGES = [
   { name: 'format', needs: ['npm'], command: `${BIN}/biome ci --error-on-warnings .` },
@@ -43,16 +46,19 @@ export const STAGES = [
   },
   {
     name: 'rtl',
+    lane: 'cores',
     needs: ['python', 'engine-tests', 'boards'],
     command: `${VENV}/bin/python -m pytest fpga --ignore=fpga/board -q && ${VENV}/bin/python fpga/syn/run.py --check`,
   },
   {
     name: 'nf-cores',
+    lane: 'cores',
     needs: ['sanitized'],
     command: 'meson test -C agents/build-asan --no-rebuild --print-errorlogs',
   },
   {
     name: 'linkd',
+    lane: 'cores',
     needs: ['linkd-sanitized'],
     command: 'meson test -C twin/linkd/build-asan --no-rebuild --print-errorlogs',
   },
@@ -73,7 +79,7 @@ export const STAGES = [
     name: 'services',
     lane: 'services',
     needs: ['typescript', 'python', 'engine', 'linkd', 'boards'],
-    command: `${BIN}/vitest run --project server --project agent --exclude '**/*-restart.test.ts'`,
+    command: `${BIN}/vitest run --maxWorkers 2 --project server --project agent --exclude '**/*-restart.test.ts'`,
   },
   {
     name: 'twin',

@@ -8,7 +8,6 @@ export interface Figure {
   readonly baseline?: number;
 }
 
-const WARM_UP_MS = 300;
 /** Tiny parameters, to see that everything runs; the figures mean nothing then. */
 const SMOKE = process.argv.includes('--smoke');
 
@@ -19,7 +18,7 @@ export function sized<T>(whole: T, smoke: T): T {
 /** CPU time in ms of one call, the mean over calls of at least `least_ms` in all, after as many to warm up. */
 export function cpuMs(run: () => void, least_ms = 300): number {
   if (SMOKE) return spend(run, 0);
-  spend(run, WARM_UP_MS);
+  spend(run, least_ms);
   return spend(run, least_ms);
 }
 

@@ -5,7 +5,7 @@ import { useMutation, useQuery } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { call } from '../../shared/api/client.js';
 import { useMay } from '../../shared/api/session.js';
-import { type Entry, numberProblem } from '../../shared/format/number.js';
+import { countText, type Entry, numberProblem } from '../../shared/format/number.js';
 import { clockTextMs } from '../../shared/format/time.js';
 import { Panel } from '../../shared/page/page-header.js';
 import type { Column } from '../../shared/table/column.js';
@@ -39,7 +39,7 @@ function Packets({ capture }: { readonly capture: CaptureStatus }) {
   return (
     <div>
       <p className={classes.captured}>
-        <StatusBadge state={state} /> {packets.length.toLocaleString()} packets at {request.host}
+        <StatusBadge state={state} /> {countText(packets.length)} packets at {request.host}
         {end && <span className="muted">, {end}</span>}
         {detail && <span className="muted"> {detail}</span>}
       </p>

@@ -4,6 +4,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { call, uploadPcap } from '../../shared/api/client.js';
 import { usePcaps } from '../../shared/api/queries.js';
 import { useMay } from '../../shared/api/session.js';
+import { countText } from '../../shared/format/number.js';
 import { quantityText } from '../../shared/format/quantity.js';
 import { Panel } from '../../shared/page/page-header.js';
 import type { Column } from '../../shared/table/column.js';
@@ -24,7 +25,7 @@ const FIGURES: readonly Column<Pcap>[] = [
     title: 'Packets',
     number: true,
     value: ({ packets }) => packets,
-    cell: ({ packets }) => packets.toLocaleString(),
+    cell: ({ packets }) => countText(packets),
   },
   quantityColumn({ id: 'size', title: 'Size', quantity: 'bytes', value: ({ bytes }) => bytes }),
   quantityColumn({ id: 'length', title: 'Length', quantity: 'ms', value: ({ duration_s }) => duration_s * 1000 }),
@@ -43,7 +44,7 @@ export function Pcaps() {
       return uploadPcap(file.name.slice(-120), file);
     },
     onSuccess: ({ name, packets }) => {
-      notifyDone(`${name} is stored: ${packets.toLocaleString()} packets`);
+      notifyDone(`${name} is stored: ${countText(packets)} packets`);
       return queries.invalidateQueries({ queryKey: ['twin'] });
     },
   });

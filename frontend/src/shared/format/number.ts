@@ -15,3 +15,6 @@ export function numberProblem({ min, max = Number.POSITIVE_INFINITY, whole }: Nu
   const kind = whole ? 'A whole number' : 'A number';
   return max === Number.POSITIVE_INFINITY ? `${kind}, at least ${min}` : `${kind} from ${min} to ${max}`;
 }
+
+/** A count with separators, `10,000`, as fields show numbers; a dash if there is none. */
+export const countText = (count: number | null | undefined): string => count?.toLocaleString('en') ?? '–';

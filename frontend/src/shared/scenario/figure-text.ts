@@ -1,10 +1,11 @@
 import type { ScenarioFigure } from '@orrery/contract';
+import { countText } from '../format/number.js';
 
 /** A figure with three significant digits, as published tables have them, and its unit. */
 export function figureText(value: number | null, unit: string): string {
   if (value === null) return '–';
   const digits = Math.abs(value) >= 1000 ? Math.round(value) : Number(value.toPrecision(3));
-  return `${digits.toLocaleString()}${unit && ` ${unit}`}`;
+  return `${countText(digits)}${unit && ` ${unit}`}`;
 }
 
 /** `1.04×`: result here relative to the published one. */

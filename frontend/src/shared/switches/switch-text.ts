@@ -1,4 +1,5 @@
 import type { SwitchState } from '@orrery/contract';
+import { countText } from '../format/number.js';
 import type { Status } from '../ui/status-badge.js';
 
 /** State of a switch: as last reported, while its agent is connected. */
@@ -12,8 +13,8 @@ export function switchHealth({ connected, description, observed }: SwitchState):
 
 /** `42 of 42`: installed entries of the planned ones. */
 export function installedText({ planned, observed }: SwitchState): string {
-  const installed = observed?.entries?.toLocaleString() ?? '–';
-  return planned ? `${installed} of ${planned.entries.toLocaleString()}` : installed;
+  const installed = countText(observed?.entries);
+  return planned ? `${installed} of ${countText(planned.entries)}` : installed;
 }
 
 /** Share of the switch's capacity that the planned entries use; null: nothing planned. */

@@ -1,6 +1,7 @@
 import { ActionIcon, Menu, TextInput } from '@mantine/core';
 import { IconColumns3, IconDownload, IconSearch } from '@tabler/icons-react';
 import { download, toCsv } from '../files/csv.js';
+import { countText } from '../format/number.js';
 import { type Column, isSortable, sortValue } from './column.js';
 import classes from './table.module.css';
 import type { TableRow } from './use-table-rows.js';
@@ -42,9 +43,7 @@ export function TableTools<Row>({ label, filter, setFilter, columns, shown, tota
         />
       )}
       <span className={`muted tabular ${classes.count}`} role="status">
-        {shown.rows.length === total
-          ? total.toLocaleString()
-          : `${shown.rows.length.toLocaleString()} of ${total.toLocaleString()}`}
+        {shown.rows.length === total ? countText(total) : `${countText(shown.rows.length)} of ${countText(total)}`}
       </span>
       <Menu position="bottom-end" closeOnItemClick={false} width={220}>
         <Menu.Target>

@@ -33,7 +33,7 @@ function PlainWidget(props: WidgetProps<NumberField>) {
       max={field.max ?? undefined}
       clampBehavior="none"
       hideControls={hideLabel}
-      thousandSeparator={field.max !== null && field.max <= LARGEST_PORT ? '' : ' '}
+      thousandSeparator={field.max !== null && field.max <= LARGEST_PORT ? '' : ','}
       suffix={field.unit && ` ${unitText(field.unit)}`}
       placeholder={field.default === undefined ? undefined : String(field.default)}
       value={entry}

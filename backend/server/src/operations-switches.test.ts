@@ -78,6 +78,19 @@ it('a switch that is away stops no operation of chains that it does not carry', 
   expect(server.steered.filter((rule) => rule.includes('classify'))).toEqual(['classify/b.e1']);
 });
 
+it('a switch that is away degrades the chains that it carries, and no other', async () => {
+  await start(60_000);
+  const [a, b] = [await create('a', 'client-1', 'web-1'), await create('b', 'client-2')];
+  for (const id of [a, b]) expect((await server.finished((await deploy(id)).id)).state).toBe('COMPLETED');
+  const stateOf = async (chain_id: string) => server.api.call('getDeployment', { params: { chain_id } });
+  await leaves(third);
+  await until('a is degraded', async () => (await stateOf(a)).state === 'degraded');
+  expect(await stateOf(a)).toMatchObject({ reason: expect.stringContaining('leaf-3: its agent is not connected') });
+  expect(await stateOf(b)).toMatchObject({ state: 'running' });
+  await third.connect();
+  await until('a recovers', async () => (await stateOf(a)).state === 'running');
+});
+
 it('an operation of a chain that it carries is set aside, takes no traffic, and completes when the switch is back', async () => {
   await start(60_000);
   const [a, b] = [await create('a', 'client-1', 'web-1'), await create('b', 'client-2')];

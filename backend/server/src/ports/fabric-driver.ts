@@ -39,7 +39,7 @@ export class SwitchesAway extends Error {
 
 /** State of the switches, for other modules. */
 export interface FabricView {
-  /** Why switches do not forward as desired, one line each; empty: they do, or their twin is off. */
-  readonly troubles: readonly string[];
+  /** Why the switches that carry a chain do not forward as desired, one line each; empty: they do, or their twin is off. */
+  troublesOf(chainId: string): readonly string[];
   onChange(listener: () => void): void;
 }

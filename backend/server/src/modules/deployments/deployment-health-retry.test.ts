@@ -31,7 +31,7 @@ it('a rejected write is retried once a second, whatever changes, until the serve
       },
     } as unknown as NodeFleet,
     { onChange: () => undefined } as unknown as TwinView,
-    { troubles: ['it is away'], onChange: () => undefined },
+    { troublesOf: () => ['it is away'], onChange: () => undefined },
     { breaksOf: () => [], onChange: () => undefined },
   );
   health.onApplicationBootstrap();

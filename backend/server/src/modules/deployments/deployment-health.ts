@@ -115,7 +115,9 @@ export class DeploymentHealth implements OnApplicationBootstrap, OnApplicationSh
   }
 
   private troubleOf(chainId: string): Trouble[] {
-    const fabric = this.fabric.troubles.map((what) => ({ what: `fabric: ${what}`, isExpected: this.isStarting }));
+    const fabric = this.fabric
+      .troublesOf(chainId)
+      .map((what) => ({ what: `fabric: ${what}`, isExpected: this.isStarting }));
     const nodes = Object.entries(this.state.desired.nodes);
     const breaks = this.dataPath.breaksOf(chainId).map((what) => ({ what, isExpected: false }));
     return [...fabric, ...breaks, ...nodes.flatMap(([node, spec]) => this.troubleAt(node, spec, chainId))];

@@ -45,6 +45,8 @@ export class FabricControl
   private told: StoredFabric = NO_FABRIC;
   /** Why the switches cannot implement the applied rules, one sentence each. */
   private faults: readonly string[] = [];
+  /** Chains with entries at each switch. */
+  private chains = { of: NO_FABRIC, at: chainsAt(NO_FABRIC) };
   private abilities = '';
   private readonly loop: ControlLoop;
 
@@ -88,8 +90,8 @@ export class FabricControl
     return this.loop.stop();
   }
 
-  get troubles(): readonly string[] {
-    const switches = this.switches().flatMap((id) => this.troubleOf(id) ?? []);
+  troublesOf(chainId: string): readonly string[] {
+    const switches = this.switches().flatMap((id) => (this.carries(id, chainId) ? (this.troubleOf(id) ?? []) : []));
     return [...this.faults, ...switches];
   }
 
@@ -194,6 +196,11 @@ export class FabricControl
     return switches.filter(({ origin }) => this.twin.enabled || origin !== 'twin').map(({ id }) => id);
   }
 
+  private carries(id: string, chainId: string): boolean {
+    if (this.chains.of !== this.told) this.chains = { of: this.told, at: chainsAt(this.told) };
+    return this.chains.at.get(id)?.has(chainId) ?? false;
+  }
+
   private hasReached(id: string): boolean {
     const observed = this.fleet.observedSwitch(id);
     const wanted = this.told.switches[id]?.generation;
@@ -234,6 +241,16 @@ export class FabricControl
       this.listeners.add(finish);
     });
   }
+}
+
+function chainsAt({ rules, switches }: StoredFabric): ReadonlyMap<string, ReadonlySet<string>> {
+  const chainOf = new Map(rules.rules.map(({ id, chain_id }) => [id, chain_id]));
+  return new Map(
+    Object.entries(switches).map(([id, { entries }]) => {
+      const chains = entries.flatMap(({ rule_id }) => (rule_id === null ? [] : (chainOf.get(rule_id) ?? [])));
+      return [id, new Set(chains)] as const;
+    }),
+  );
 }
 
 /**

@@ -9,8 +9,9 @@ let interrupted = false;
  * ends with status 130, or 1 if one of them fails.
  */
 export function onInterrupt(cleanUp) {
+  const first = cleanUps.size === 0;
   cleanUps.add(cleanUp);
-  if (cleanUps.size > 1) return;
+  if (!first) return;
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, begin);
 }
 
@@ -21,11 +22,10 @@ async function begin() {
   if (interrupted) return;
   interrupted = true;
   process.stderr.write('\n');
-  try {
-    await step('Taking everything down', () => Promise.all([...cleanUps].map((cleanUp) => cleanUp())));
-    process.exit(130);
-  } catch (error) {
-    console.error(error.message);
-    process.exit(1);
-  }
+  const ends = await step('Taking everything down', () =>
+    Promise.allSettled([...cleanUps].map((cleanUp) => cleanUp())),
+  );
+  const failed = ends.filter(({ status }) => status === 'rejected');
+  for (const { reason } of failed) console.error(reason.message);
+  process.exit(failed.length === 0 ? 130 : 1);
 }

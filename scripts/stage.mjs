@@ -2,9 +2,10 @@ import { spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { stripVTControlCharacters } from 'node:util';
-import { onInterrupt } from './interrupt.mjs';
+import { isInterrupted, onInterrupt } from './interrupt.mjs';
 import { endWithUs, yieldProcessor } from './setup/command.mjs';
 import { ROOT } from './setup/paths.mjs';
+import { SetupError } from './setup/progress.mjs';
 
 /** Time that a stage gets to clean up before it is killed. */
 const GRACE_S = 20;
@@ -26,6 +27,7 @@ const running = new Set();
  * @param {{ name: string, command: string, background?: boolean }} stage
  */
 export async function runStage({ name, command, background = false }, limitS, graceS = GRACE_S) {
+  if (isInterrupted()) throw new SetupError(`${name} is not started: interrupted`);
   const start = Date.now();
   const child = spawn('bash', ['-c', command], { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
   if (background) yieldProcessor(child);

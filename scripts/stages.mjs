@@ -3,13 +3,13 @@ import { ROOT, VENV } from './setup/paths.mjs';
 const BIN = `${ROOT}/node_modules/.bin`;
 
 /** Lanes whose stages have normal priority. */
-export const JUDGE_BY_TIME = ['twins', 'services'];
+export const TIMED_LANES = ['twins', 'services'];
 
 /**
  * The stages of `npm test`, each one command line that prints its own result, with the parts of the set-up that it
  * needs.
  *
- * Stages of a lane run one at a time, the lanes beside each other. In the lanes `JUDGE_BY_TIME` they judge by real time and
+ * Stages of a lane run one at a time, the lanes beside each other. In `TIMED_LANES` they judge by real time and
  * mostly wait; in the others they compute, with the lowest priority. Within a lane the longest come first, except those whose
  * parts are built late.
  */

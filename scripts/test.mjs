@@ -1,8 +1,9 @@
 import { readCommandLine, runCommand, UsageError } from './command-line.mjs';
+import { isInterrupted } from './interrupt.mjs';
 import { claimCheckout, setUpTasks } from './setup/main.mjs';
 import { print, SetupError, step } from './setup/progress.mjs';
 import { runStage } from './stage.mjs';
-import { JUDGE_BY_TIME, STAGES } from './stages.mjs';
+import { STAGES, TIMED_LANES } from './stages.mjs';
 import { TaskGraph } from './task-graph.mjs';
 
 const HELP = `npm test [-- --only STAGE[,STAGE]] [--limit MINUTES] [--help]
@@ -33,7 +34,7 @@ function stageTask({ name, command, needs, lane = 'beside' }, limitS) {
     step(
       `Stage ${name}`,
       async () => {
-        const result = await runStage({ name, command, background: !JUDGE_BY_TIME.includes(lane) }, limitS);
+        const result = await runStage({ name, command, background: !TIMED_LANES.includes(lane) }, limitS);
         print(`\n=== ${name}: ${command}\n${result.output}`);
         return result;
       },
@@ -47,7 +48,7 @@ const tellingFailure = (task) => ({
   ...task,
   run: () =>
     task.run().catch((error) => {
-      print(`\n${describe(error)}`);
+      if (!isInterrupted()) print(`\n${describe(error)}`);
       throw error;
     }),
 });
@@ -72,6 +73,7 @@ async function main() {
   const graph = new TaskGraph([...parts, ...stages.map((stage) => stageTask(stage, limitS))]).start();
   const outcomes = await graph.outcomes();
   await release();
+  if (isInterrupted()) return 130;
 
   const setUpFailed = outcomes.find(({ name, ok, ran }) => !ok && ran && !name.startsWith('stage '));
   if (setUpFailed) console.error(`\n${describe(setUpFailed.error)}`);

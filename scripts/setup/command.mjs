@@ -11,13 +11,14 @@ const GRACE_MS = 10_000;
 /** Of a background process: whatever else wants the processor goes first. */
 const LEAST_PRIORITY = 19;
 
-/** The running commands: `{ child, closed }`. */
+/** The running commands: `{ child, closed, whole }`. */
 const running = new Set();
 
 /**
  * Runs a command to completion with its output in a log file. Throws SetupError with the log's last lines if it fails.
  * It has a process group of its own, which is ended when this command is interrupted, and killed when this process ends.
- * With `background`, the command and its children run at low priority.
+ * With `background`, the command and its children run at low priority. With `whole`, it is only asked to end, and waited for:
+ * it leaves a mess behind if it is killed.
  * @param {string} name of the log file
  */
 export async function run(name, command, args, options = {}) {
@@ -25,7 +26,7 @@ export async function run(name, command, args, options = {}) {
   const logFile = `${LOG_DIR}/${name}.log`;
   mkdirSync(dirname(logFile), { recursive: true });
   const log = createWriteStream(logFile);
-  const { onLine, background = false, ...spawnOptions } = options;
+  const { onLine, background = false, whole = false, ...spawnOptions } = options;
   const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], detached: true, ...spawnOptions });
   if (background) yieldProcessor(child);
   const forget = endWithUs(child);
@@ -41,7 +42,7 @@ export async function run(name, command, args, options = {}) {
     child.on('error', (error) => reject(new SetupError(`${command} cannot be started: ${error.message}`)));
     child.on('close', (exit, signal) => resolve(exit ?? signal));
   });
-  const entry = { child, closed };
+  const entry = { child, closed, whole };
   running.add(entry);
   onInterrupt(endCommands);
   const code = await closed.finally(() => {
@@ -61,7 +62,12 @@ export async function run(name, command, args, options = {}) {
 /** Ends every running command with its children; resolves when all have ended. */
 export async function endCommands() {
   await Promise.all(
-    [...running].map(async ({ child, closed }) => {
+    [...running].map(async ({ child, closed, whole }) => {
+      if (whole) {
+        child.kill('SIGINT');
+        await closed.catch(() => undefined);
+        return;
+      }
       signalGroup(child, 'SIGTERM');
       const kill = setTimeout(() => signalGroup(child, 'SIGKILL'), GRACE_MS);
       // Closed once none of its children holds its output any more.

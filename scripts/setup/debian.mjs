@@ -42,7 +42,8 @@ function missing(names) {
 /** Installs the missing packages of the groups. Does not start their services. Needs root only if one is missing. */
 export async function debianPackages(groups) {
   const names = missing(wanted(groups));
-  if (names.length === 0) return;
+  const isBroken = spawnSync('dpkg', ['--audit'], { encoding: 'utf8' }).stdout?.trim() !== '';
+  if (names.length === 0 && !(isBroken && process.getuid?.() === 0)) return;
   if (process.getuid?.() !== 0) {
     throw new SetupError(
       `These Debian packages are missing and only root can install them: ${names.join(' ')}.\n` +
@@ -52,13 +53,16 @@ export async function debianPackages(groups) {
   await step(`Debian packages (${names.length} missing)`, async (note) => {
     const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', SYSTEMD_OFFLINE: '1', LC_ALL: 'C.UTF-8' };
     const lock = ['-o', 'DPkg::Lock::Timeout=600'];
+    const whole = true;
     note('repairing an interrupted installation');
-    await run('dpkg-configure', 'dpkg', ['--configure', '-a'], { env });
+    await run('dpkg-configure', 'dpkg', ['--configure', '-a'], { env, whole });
+    if (names.length === 0) return;
     note('reading lists');
     await run('apt-update', 'apt-get', [...lock, 'update'], { env });
     let done = 0;
     await run('apt-install', 'apt-get', [...lock, 'install', '-y', '--no-install-recommends', ...names], {
       env,
+      whole,
       onLine: (line) => {
         const match = /^(Get:\d+|Unpacking|Setting up) (\S+)/.exec(line);
         if (match) note(`${match[1].startsWith('Get') ? 'downloading' : match[1].toLowerCase()}, ${++done}`);

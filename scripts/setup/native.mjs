@@ -122,7 +122,10 @@ export async function mesonBuild(log, source, directory, { options = [], targets
   const at = { cwd: resolve(ROOT, source), background };
   const build = resolve(ROOT, source, directory);
   if (configuredElsewhere(build)) rmSync(build, { recursive: true, force: true });
-  const reconfigure = existsSync(resolve(build, 'build.ninja')) ? ['--reconfigure'] : [];
+  const isConfigured = existsSync(resolve(build, 'build.ninja'));
+  // What an interrupted configuration left makes meson skip the next one.
+  if (!isConfigured) rmSync(resolve(build, 'meson-private'), { recursive: true, force: true });
+  const reconfigure = isConfigured ? ['--reconfigure'] : [];
   await run(`meson-${log}`, 'meson', ['setup', ...reconfigure, directory, ...options], at);
   await run(`ninja-${log}`, 'ninja', ['-C', directory, ...targets], {
     ...at,

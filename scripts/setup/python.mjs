@@ -13,9 +13,10 @@ export function runsHere(venv) {
 /** The twin's environment. With `test`, also the packages for the tests; that environment serves both. */
 export async function pythonEnvironment(test) {
   const products = ['.venv/bin/python'];
-  const print = fingerprint(['twin/requirements*.txt', 'twin/pyproject.toml', 'fpga/requirements.txt'], VENV);
-  if (!test && isDone('python-dev', print, products)) return;
-  await unlessDone(test ? 'python-dev' : 'python', print, products, ({ halfMade }) =>
+  const sources = ['twin/requirements*.txt', 'twin/pyproject.toml', 'fpga/requirements.txt'];
+  const printOf = (purpose) => fingerprint(sources, `${VENV} ${purpose}`);
+  if (!test && isDone('python', printOf('test'), products)) return;
+  await unlessDone('python', printOf(test ? 'test' : 'run'), products, ({ halfMade }) =>
     step('Python environment', async (note) => {
       note('making it');
       if (halfMade || !runsHere(VENV)) rmSync(VENV, { recursive: true, force: true });

@@ -10,9 +10,9 @@ import { SwitchSpec } from './switch-spec.js';
 import { NodeSamples } from './telemetry.js';
 
 /** Raised on every change that older agents or servers do not understand. */
-export const AGENT_PROTOCOL = 4;
+export const AGENT_PROTOCOL = 5;
 
-/** Longest hello: a server reads little more from who has not been admitted. */
+/** Longest hello, in bytes: half of what a server reads from who has not been admitted. */
 export const HELLO_MOST_BYTES = 128 * 1024;
 /** Longest text of an agent, in characters; it shortens what is longer. */
 export const TEXT_MOST = 4000;

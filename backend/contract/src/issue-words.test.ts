@@ -14,8 +14,12 @@ it.each([
   [z.number().lt(5), 5, 'must be less than 5'],
   [z.int(), 1.5, 'must be a whole number'],
   [z.number(), '1', 'must be a number'],
-  [z.number(), Number.NaN, 'must be a finite number'],
-  [z.number(), Number.POSITIVE_INFINITY, 'must be a finite number'],
+  [z.number(), Number.NaN, 'must be a number'],
+  [z.coerce.number(), 'abc', 'must be a number'],
+  [z.number(), Number.POSITIVE_INFINITY, 'must be finite'],
+  [z.tuple([z.int(), z.int()]), 1, 'must be a list'],
+  [z.array(z.int()).length(1), [], 'must have exactly 1 entry'],
+  [z.array(z.int()).length(1), [1, 2], 'must have exactly 1 entry'],
   [z.number(), null, 'must be a number'],
   [z.number(), undefined, 'must be given'],
   [z.enum(['a', 'b']), undefined, 'must be given'],
@@ -30,6 +34,7 @@ it.each([
   [z.array(z.int()).max(2), [1, 2, 3], 'must have at most 2 entries'],
   [z.object({}), [], 'must be an object'],
   [kinds, { kind: 'loss' }, 'must be one of latency, throughput'],
+  [kinds, {}, 'must be given'],
 ])('%#: says what a value must be', (schema, value, words) => {
   expect(fieldErrors(schema.safeParse(value).error!).map(({ detail }) => detail)).toEqual([words]);
 });

@@ -1,6 +1,6 @@
-import { ChainDefinition } from '@orrery/contract';
+import { ChainDefinition, fieldErrors } from '@orrery/contract';
 import { Document, isMap, isNode, isScalar, isSeq, LineCounter, type Node, parseDocument, visit } from 'yaml';
-import { pathOf, pointerOf } from './pointer.js';
+import { pathOf } from './pointer.js';
 import { readComments, writeComments } from './yaml-comments.js';
 
 /** Position of an error in a text; lines and columns count from 1. */
@@ -73,10 +73,11 @@ export function fromYaml(text: string): YamlResult {
   if (parsed.success) return { ok: true, definition: parsed.data };
   return {
     ok: false,
-    problems: parsed.error.issues.map((issue) => {
-      const path = issue.code === 'unrecognized_keys' ? [...issue.path, issue.keys[0] ?? ''] : issue.path;
-      return { ...place(document, lines, path), message: issue.message, pointer: pointerOf(path) };
-    }),
+    problems: fieldErrors(parsed.error).map(({ pointer, detail }) => ({
+      ...place(document, lines, pathOf(pointer)),
+      message: detail,
+      pointer,
+    })),
   };
 }
 

@@ -33,6 +33,8 @@ export class FakeAgent {
   credential = randomBytes(32).toString('base64url');
   hold = false;
   protocol: number = AGENT_PROTOCOL;
+  /** Otherwise its first report follows the hello, as if that were too long with it. */
+  tellsInHello = true;
   refused: string | null = null;
   observed = IDLE;
   /** What it offers from its next connection on. */
@@ -107,7 +109,7 @@ export class FakeAgent {
           ? { available: true, detail: 'Docker 27.0' }
           : { available: false, detail: 'Docker does not answer' },
       },
-      observed: this.observed,
+      observed: this.tellsInHello ? this.observed : null,
     });
     await until(`welcome of ${this.node}`, () => welcomed || this.refused !== null);
   }

@@ -12,7 +12,7 @@ export function useRejectedEntry(label: string, problem: string | null): void {
   const key = useId();
   useEffect(() => {
     if (problem === null) return;
-    tell(key, label ? `${label} ${problem}` : problem);
+    tell(key, label ? `${label}: ${problem}` : problem);
     return () => tell(key, null);
   }, [tell, key, label, problem]);
 }

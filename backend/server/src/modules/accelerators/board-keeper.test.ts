@@ -38,6 +38,7 @@ describe('an emulated board', () => {
   let node: TwinNodeState | null;
   let events: string[];
   let look: () => void;
+  let twinChanged: () => void;
   let keeper: BoardKeeper;
 
   beforeEach(() => {
@@ -54,7 +55,12 @@ describe('an emulated board', () => {
         observed: () => ({ boards: observed ? [observed] : [] }),
         boardOf: () => null,
       } as unknown as Ports[1],
-      { nodeState: () => node } as unknown as Ports[2],
+      {
+        nodeState: () => node,
+        onChange: (listener: () => void) => {
+          twinChanged = listener;
+        },
+      } as unknown as Ports[2],
       { plan: null, comingPlan: null } as unknown as Ports[3],
       { append: ({ message }: { message: string }) => events.push(message) } as unknown as Ports[4],
       { onChange: () => undefined, find: () => null, all: () => [] } as unknown as Reservations,
@@ -85,6 +91,16 @@ describe('an emulated board', () => {
       node = told(state, 'the board is not built');
       expect(now()).toEqual({ state: 'absent', detail: 'connect ENOENT' });
     }
+    expect(events).toEqual(['board-1 is away: connect ENOENT']);
+  });
+
+  it('whose build fails is told to be away, although its agent says nothing new', () => {
+    observed = seen('absent', 'connect ENOENT');
+    node = told('starting', 'being built');
+    look();
+    expect(events).toEqual([]);
+    node = told('failed', 'the board is not built');
+    twinChanged();
     expect(events).toEqual(['board-1 is away: connect ENOENT']);
   });
 

@@ -43,6 +43,10 @@ export class BoardKeeper implements BoardView, OnModuleInit {
 
   onModuleInit(): void {
     this.fleet.onChange((node) => this.look(node));
+    // What an agent said of a board that was starting is told once it is not.
+    this.twin.onChange(() => {
+      for (const { server } of this.infrastructure.current.infrastructure.boards) this.look(server);
+    });
     this.reservations.onChange(() => this.changed());
   }
 

@@ -128,8 +128,10 @@ export class DeploymentHealth implements OnApplicationBootstrap, OnApplicationSh
     if (instances.length === 0 && !spec.exits.some((exit) => exit.chain_id === chainId)) return [];
     const isOff = !this.twin.enabled && this.fleet.originOf(node) === 'twin';
     if (isOff) return [{ what: `${node}: the twin is off`, isExpected: this.isStarting }];
-    const observed = this.fleet.isConnected(node) ? this.fleet.observed(node) : null;
-    if (!observed) return [{ what: `${node}: its agent is not connected`, isExpected: this.isStarting }];
+    if (!this.fleet.isConnected(node))
+      return [{ what: `${node}: its agent is not connected`, isExpected: this.isStarting }];
+    const observed = this.fleet.observed(node);
+    if (!observed) return [{ what: `${node}: its agent has not reported yet`, isExpected: true }];
     if (observed.state === 'failed') return [{ what: `${node}: ${observed.error ?? 'failed'}`, isExpected: false }];
     if (observed.engine === 'failed') return [{ what: `${node}: its engine failed`, isExpected: false }];
     if (observed.engine === 'unresponsive') return [{ what: `${node}: its engine does not answer`, isExpected: false }];

@@ -57,39 +57,37 @@ export class EventWriter implements EventLog, OnApplicationShutdown {
   /** False if the server is stopping and the store is away. */
   private async writeBatch(): Promise<boolean> {
     const batch = this.waiting.slice(0, BATCH);
-    const refused = new Set<Entry>();
-    let left: Entry[] = batch;
-    while (left.length > 0) {
-      try {
-        await this.write(left, refused);
-        left = [];
-      } catch (error) {
-        this.log.warn({ error: (error as Error).message, waiting: this.waiting.length }, 'events wait for the store');
-        if (this.closed) return false;
-        await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
-        left = await this.missing(left);
-      }
+    let left: readonly Entry[] = [];
+    let refused: readonly Entry[] = [];
+    try {
+      refused = await this.write(batch);
+    } catch (error) {
+      this.log.warn({ error: (error as Error).message, waiting: this.waiting.length }, 'events wait for the store');
+      if (this.closed) return false;
+      await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+      left = await this.missing(batch);
     }
-    this.waiting.splice(0, batch.length);
-    for (const entry of batch) if (!refused.has(entry)) this.metrics.events.inc({ type: entry.type });
-    this.metrics.eventsLost.inc(refused.size);
+    this.waiting.splice(0, batch.length, ...left);
+    for (const entry of batch)
+      if (!left.includes(entry) && !refused.includes(entry)) this.metrics.events.inc({ type: entry.type });
+    this.metrics.eventsLost.inc(refused.length);
     return true;
   }
 
-  /** Notes the entries that Redis refuses for themselves, which are lost. Throws if others may not be written. */
-  private async write(entries: readonly Entry[], refused: Set<Entry>): Promise<void> {
+  /**
+   * Returns the entries that Redis refuses beside others that it takes: these are lost. Throws if it takes none, and if it is
+   * unknown which it took.
+   */
+  private async write(entries: readonly Entry[]): Promise<readonly Entry[]> {
     const transaction = this.store.redis.multi();
     for (const entry of entries) transaction.xadd(...xaddArguments(entry));
     const results = await transaction.exec();
     if (!results) throw new Error('the transaction was discarded');
-    const passing = results.map(([error]) => error).find(isStoreAway);
-    if (passing) throw passing;
-    for (const [index, entry] of entries.entries()) {
-      const error = results[index]![0];
-      if (!error) continue;
-      this.log.error({ error: error.message, event: entry.type }, 'Redis refuses an event');
-      refused.add(entry);
-    }
+    const errors = results.flatMap(([error]) => error ?? []);
+    const [first] = errors;
+    if (first && (errors.length === entries.length || errors.some(isStoreAway))) throw first;
+    if (first) this.log.error({ error: first.message, events: errors.length }, 'Redis refuses events, which are lost');
+    return entries.filter((_, index) => results[index]![0] !== null);
   }
 
   /** The entries whose nonce is not among the latest entries of the log. */

@@ -55,6 +55,18 @@ it('an agent that disappears is noticed although the clock was set back by an ho
   await until('it is missed', async () => (await told()).includes('node.disconnected'));
 });
 
+it('what an agent told over an earlier connection is not current until it reports again', async () => {
+  const engine = async () => (await server.api.call('getNode', { params: { id: 'server-1' } })).engine;
+  agent.report({ ...agent.observed, engine: 'running' });
+  await until('the report', async () => (await engine()) === 'running');
+  await agent.kill();
+  agent.tellsInHello = false;
+  await agent.connect();
+  expect(await engine()).toBe('unknown');
+  agent.report({ ...agent.observed, engine: 'failed' });
+  await until('the next report', async () => (await engine()) === 'failed');
+});
+
 it('an agent of another protocol version is refused with both versions, whatever else its hello contains', async () => {
   const { token } = await server.api.call('createJoinToken', { body: { node: 'server-2' } });
   const other = new FakeAgent(server.running.url, 'server-2', token);

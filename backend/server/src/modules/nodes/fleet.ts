@@ -256,8 +256,9 @@ export class Fleet implements NodeFleet, SwitchFleet, OnModuleInit, OnApplicatio
         state.connection = connection;
         before?.cut();
         state.record = describedBy(hello);
-        if (hello.type === 'hello') state.observed = hello.observed ?? state.observed;
-        else state.observedSwitch = hello.observed ?? state.observedSwitch;
+        // Null until its first report: what an earlier connection told is not current.
+        if (hello.type === 'hello') state.observed = hello.observed;
+        else state.observedSwitch = hello.observed;
         this.seen(hello.node);
         this.changed(hello.node);
         if (state.applications) connection.tellApplications(state.applications);

@@ -79,6 +79,7 @@ describe('evaluateSlo', () => {
     for (const slo of [latency, { ...latency, percentile: 89 }, throughput]) {
       expect(judge(slo, window(), frozen)).toMatchObject({ state: 'stale' });
       expect(judge(slo, window({ packets: 0, bytes: 0, latency_ns: [] }), frozen)).toMatchObject({ state: 'stale' });
+      expect(judge(slo, window({ steady_s: 1 }), frozen)).toMatchObject({ state: 'stale' });
       expect(judge(slo, window(), { ...frozen, blackout: true })).toMatchObject({ state: 'violated' });
       expect(judge(slo, window(), { ...frozen, carriage: null })).not.toMatchObject({ state: 'stale' });
     }

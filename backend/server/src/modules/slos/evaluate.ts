@@ -48,11 +48,10 @@ export function evaluateSlo(slo: Slo, context: SloContext): SloStatus {
     chain_id: context.chainId,
     slo_id: slo.id,
     kind: slo.kind,
-    state: stateOf(
-      context,
-      measured,
-      mayBeLost ? null : reached || (isUnknown && slo.kind === 'throughput' ? null : carries),
-    ),
+    state:
+      mayBeLost && !blackout
+        ? 'stale'
+        : stateOf(context, measured, reached || (isUnknown && slo.kind === 'throughput' ? null : carries)),
     target,
     measured,
     predicted: context.prediction?.predicted ?? null,
@@ -75,7 +74,7 @@ function stateOf(
 ): SloStatus['state'] {
   if (stale) return 'stale';
   if (blackout) return 'violated';
-  if (measured === null) return met === null ? 'stale' : 'no-data';
+  if (measured === null) return 'no-data';
   const losesAll = carriage !== 'unknown' && carriage?.share === 0;
   if (!losesAll && window && 1000 * window.steady_s < warmUpMs) return 'warming-up';
   if (met === null) return 'stale';

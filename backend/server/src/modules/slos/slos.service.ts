@@ -142,11 +142,15 @@ const WORDS: Readonly<Record<SloStatus['state'], string>> = {
   stale: 'is out of date',
 };
 
-/** `75 % of 4 Mbit/s offered carried, target 10 Mbit/s`: what is measured at the exits is of another window. */
-function reasonOf({ measured, target, unit, offered, carried }: SloStatus): string {
+/**
+ * `12 Mbit/s, target 10 Mbit/s`; of a throughput that does not reach its target, what decided instead: `75 % of the 4 Mbit/s
+ * offered was carried, target 10 Mbit/s`.
+ */
+function reasonOf({ kind, measured, target, unit, offered, carried }: SloStatus): string {
   const aim = `target ${quantity(target, unit)}`;
-  if (offered !== null && carried !== null)
-    return `${Math.round(100 * carried)} % of ${quantity(offered, unit)} offered carried, ${aim}`;
+  const isReached = kind === 'throughput' && measured !== null && measured >= target;
+  if (offered !== null && carried !== null && !isReached)
+    return `${Math.round(100 * carried)} % of the ${quantity(offered, unit)} offered was carried, ${aim}`;
   return `${measured === null ? 'nothing measured' : quantity(measured, unit)}, ${aim}`;
 }
 

@@ -9,5 +9,5 @@ export function useHindrance(): string | null {
   const rejected = useEditor((state) => [...state.rejected.values()][0] ?? null);
   if (deleted) return 'The chain was deleted elsewhere.';
   if (unapplied !== null) return `The text is not applied: ${unapplied}`;
-  return rejected && `An entry is not applied: ${rejected}`;
+  return rejected && `An entry is not applied. ${rejected}`;
 }

@@ -132,7 +132,7 @@ function ValueInput({
 }: Omit<FilterRowProps, 'attributes' | 'onRemove'> & { readonly attribute: Attribute | undefined }) {
   const label = `Condition ${row + 1}, value`;
   const [text, setText] = useState(String(term.value));
-  useEffect(() => setText((now) => (parseValue(now) === term.value ? now : String(term.value))), [term.value]);
+  useEffect(() => setText((now) => (parseValue(now) === term.value ? now : String(term.value))), [term]);
   const chosen = attribute?.kind === 'choice';
   const empty = chosen || text.trim() !== '' ? null : 'must be given';
   useRejectedEntry(label, empty);

@@ -54,7 +54,7 @@ export function NodeInspector({ node, actions }: { readonly node: ChainNode; rea
         <IdInput key={node.id} node={node} />
       </Section>
       {instances.length > 0 && <RunsOn instances={instances} />}
-      {node.kind === 'nf' && <NfConfig node={node} />}
+      {node.kind === 'nf' && <NfConfig key={node.id} node={node} />}
       {node.kind === 'nf' && descriptor && descriptor.attributes.length > 0 && (
         <Section title="Tags packets with">
           <dl className={classes.facts}>

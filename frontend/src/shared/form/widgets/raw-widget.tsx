@@ -13,7 +13,10 @@ export function RawWidget(props: WidgetProps<RawField>) {
   const shown = value === undefined ? '' : JSON.stringify(value, null, 2);
   const [text, setText] = useState(shown);
   const [bad, setBad] = useState(false);
-  useEffect(() => setText(shown), [shown]);
+  useEffect(() => {
+    setText(shown);
+    setBad(false);
+  }, [shown]);
   const problem = bad ? NO_JSON : null;
   useRejectedEntry(label, problem);
   const take = () => {

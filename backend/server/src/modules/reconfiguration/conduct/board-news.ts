@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Inject, Injectable } from '@nestjs/common';
-import { nfInstances, type Reconfiguration } from '@orrery/contract';
+import { type Accelerator, nfInstances, type Reconfiguration } from '@orrery/contract';
 import { BOARDS, type BoardView, sameLoad } from '../../../ports/board-view.js';
 import { DEPLOYMENT_VIEW, type DeploymentView } from '../../../ports/deployment-view.js';
 import { placedAt } from '../decision/decision.js';
@@ -40,6 +40,7 @@ export class BoardNews {
     const used = nfInstances(this.view.comingPlan?.graph).flatMap(({ board }) => board ?? []);
     const names = new Set([...used, ...(run.slot ? [run.slot] : [])].map(({ board }) => board));
     const broken = new Set(this.boards.broken().map(({ board }) => board));
-    return this.boards.accelerators().some(({ id, state }) => names.has(id) && state === 'absent' && !broken.has(id));
+    const isAway = (state: Accelerator['state']) => state === 'absent' || state === 'starting';
+    return this.boards.accelerators().some(({ id, state }) => names.has(id) && isAway(state) && !broken.has(id));
   }
 }

@@ -1,5 +1,6 @@
 import type { NfDescriptor } from '@orrery/contract';
 import { formsOf, formsText } from '../../shared/format/form.js';
+import { countText } from '../../shared/format/number.js';
 import type { Column } from '../../shared/table/column.js';
 import { NfIcon } from '../../shared/ui/nf-icon.js';
 import { RateText } from '../../shared/ui/rate-text.js';
@@ -72,7 +73,7 @@ export const COLUMNS: readonly Column<NfDescriptor>[] = [
       const { cycles_per_packet, cycles_per_byte } = costOf(item);
       return (
         <>
-          {cycles_per_packet}
+          {countText(cycles_per_packet)}
           {cycles_per_byte > 0 && <span className="muted"> + {cycles_per_byte} per byte</span>}
         </>
       );

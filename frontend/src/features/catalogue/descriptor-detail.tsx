@@ -1,4 +1,5 @@
 import type { NfDescriptor } from '@orrery/contract';
+import { countText } from '../../shared/format/number.js';
 import { quantityText } from '../../shared/format/quantity.js';
 import { resourcesText } from '../../shared/format/resources.js';
 import { DetailSection, Facts } from '../../shared/ui/detail-panel.js';
@@ -71,7 +72,7 @@ export function DescriptorDetail({ descriptor }: { readonly descriptor: NfDescri
               ...(kind === 'board'
                 ? ([['Slot resources needed', resourcesText(resources) || 'not specified']] as const)
                 : []),
-              ['Cycles per packet', cost.cycles_per_packet],
+              ['Cycles per packet', countText(cost.cycles_per_packet)],
               ['Cycles per byte', cost.cycles_per_byte],
               ...(source ? [['Measured by', source] as const] : []),
               ['Base latency', quantityText('us', cost.base_latency_us)],

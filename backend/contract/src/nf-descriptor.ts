@@ -72,6 +72,11 @@ export const NfDescriptor = z.strictObject({
     adds: z.array(PacketField).default([]),
     removes: z.array(PacketField).default([]),
     may_drop: z.boolean(),
+    refuses: z
+      .array(z.string().min(1).max(40))
+      .max(16)
+      .optional()
+      .describe('reasons of drops that its configuration asks for; drops for any other reason are losses'),
   }),
   state: z.strictObject({
     kind: z.enum(['none', 'static', 'flow', 'aggregate']),

@@ -40,6 +40,7 @@ export function DescriptorDetail({ descriptor }: { readonly descriptor: NfDescri
             ['Adds', <Tags key="adds" items={actions.adds} />],
             ['Removes', <Tags key="removes" items={actions.removes} />],
             ['May drop', actions.may_drop ? 'yes' : 'no'],
+            ...(actions.refuses ? [['Drops as configured', actions.refuses.join(', ')] as const] : []),
           ]}
         />
       </DetailSection>

@@ -42,3 +42,19 @@ describe('loadCatalogue', () => {
     ]);
   });
 });
+
+const product = (path: string) => fileURLToPath(new URL(`../../../../../${path}`, import.meta.url));
+
+it('every reason for which an NF of the product refuses packets is one that its code counts', async () => {
+  const { descriptors } = await loadCatalogue([product('agents/nfs')]);
+  const onBoards = readFileSync(product('agents/node/src/drivers/board/registers.ts'), 'utf8');
+  const refusing = descriptors.filter(({ actions }) => actions.refuses);
+  expect(refusing.map(({ id }) => id)).toContain('firewall');
+  for (const { id, actions } of refusing) {
+    const inSoftware = readFileSync(product(`agents/nfs/${id}/${id.replaceAll('-', '_')}_core.cc`), 'utf8');
+    const [, reasons] = /kDropReasons\[\] = \{([^}]*)\}/.exec(inSoftware)!;
+    const [, drops = ''] =
+      new RegExp(`nf_${id.replaceAll('-', '_')}: \\{[^]*?drops: \\[([^\\]]*)\\]`).exec(onBoards) ?? [];
+    for (const reason of actions.refuses!) expect(`${reasons} ${drops}`).toMatch(new RegExp(`["']${reason}["']`));
+  }
+});

@@ -9,8 +9,9 @@ const rule = (at: string, metric: 'pps' | 'bps', value: number) =>
 const left = (pps: number) => sample(sampleKey('chain', 'c', 'pps'), pps);
 const plan = {
   fabric: { generation: 1, rules: [{ id: 'classify-1', kind: 'classify', chain_id: 'c' }] },
-  graph: { nodes: [{ kind: 'nf', id: 'c.fw.0', chain_id: 'c' }], edges: [] },
+  graph: { nodes: [{ kind: 'nf', id: 'c.fw.0', chain_id: 'c', nf: 'firewall' }], edges: [] },
 } as unknown as Plan;
+const refusesOf = (nf: string) => (nf === 'firewall' ? ['denied'] : []);
 const refusing = (packets: number, reason = 'denied') =>
   [{ instance_id: 'c.fw.0', drops: { [reason]: packets } }] as unknown as InstanceSample[];
 
@@ -24,7 +25,7 @@ interface Second {
 
 /** What is found after rates of each second were reported: by exits five times, by switches once. */
 function meterOf(seconds: readonly Second[], reason?: string) {
-  const meter = new CarriageMeter();
+  const meter = new CarriageMeter(refusesOf);
   meter.follow(plan);
   let refused = 0;
   meter.takeRefusals(refusing(0, reason), 0);
@@ -69,10 +70,10 @@ it('finds the share that is lost, and the rate that was offered', () => {
   expect(carriage?.offered_bps).toBeLessThan(8.1e6);
 });
 
-it('counts what an NF refuses as carried, and what it has no room for as lost', () => {
+it('counts what an NF refuses, and what no edge takes, as carried, and what it has no room for as lost', () => {
   const seconds = lasting(12, { offered: 1000, delivered: 400, refused: 600 });
-  expect(found(seconds)?.share).toBeGreaterThan(0.97);
-  expect(found(seconds, 'queue_full')?.share).toBeCloseTo(0.4, 1);
+  for (const reason of ['denied', 'no_match']) expect(found(seconds, reason)?.share).toBeGreaterThan(0.97);
+  for (const reason of ['queue_full', 'attack']) expect(found(seconds, reason)?.share).toBeCloseTo(0.4, 1);
 });
 
 it('knows nothing of a chain into which the switches let nothing', () => {
@@ -98,7 +99,7 @@ describe('while switches are silent and every packet arrives', () => {
   it('knows again when they are back, and does not miss the one that lets nothing in', () => {
     const absence = lasting(20, { ...steady, silent: 'leaf-1' });
     expect(found([...lasting(12, steady), ...absence, ...lasting(5, steady)])?.share).toBe(1);
-    const meter = new CarriageMeter();
+    const meter = new CarriageMeter(refusesOf);
     meter.follow(plan);
     meter.take([rule('leaf-2', 'pps', 0)], 0);
     for (let atMs = 1000; atMs <= 12_000; atMs += 1000) meter.take([left(1000), rule('leaf-1', 'pps', 1000)], atMs);
@@ -107,7 +108,7 @@ describe('while switches are silent and every packet arrives', () => {
 });
 
 it('knows for how long packets have no longer left a chain', () => {
-  const meter = new CarriageMeter();
+  const meter = new CarriageMeter(refusesOf);
   meter.follow(plan);
   expect(meter.delivers('c', 0)).toBe(false);
   meter.take([left(1000)], 1000);

@@ -8,11 +8,8 @@ export interface Carriage {
   readonly share: number;
 }
 
-/** Why NFs refuse packets by their configuration. Every other reason, also one that is not known here, is a loss. */
-const REFUSALS: ReadonlySet<string> = new Set([
-  ...['denied', 'attack', 'over_rate', 'no-state', 'malformed', 'fragment', 'unsupported'],
-  ...['no_mapping', 'no-translation', 'no-match'],
-]);
+/** Reason of the engine's classifier: no edge of the chain takes the packet. */
+const NO_EDGE = 'no_match';
 
 /** A switch whose rules were not reported for this long says nothing about what is offered. */
 const SILENT_MS = 3000;
@@ -31,6 +28,9 @@ export class CarriageMeter {
   private ruleChains: ReadonlyMap<string, string> = new Map();
   private plan: Plan | null = null;
   private readonly refusals = new Map<string, { readonly packets: number; readonly atMs: number }>();
+
+  /** Tells the reasons of drops that the configuration of an NF asks for. */
+  constructor(private readonly refusesOf: (nf: string) => readonly string[]) {}
 
   /** Counts of chains that are not in the plan are forgotten. */
   follow(plan: Plan | null): void {
@@ -57,8 +57,9 @@ export class CarriageMeter {
 
   /** Reads what NFs have refused since they started. */
   takeRefusals(counters: readonly InstanceSample[], nowMs: number): void {
-    const byId = new Map(counters.map((each) => [each.instance_id, refusedBy(each)]));
     const graph = this.plan ? nfInstances(this.plan.graph) : [];
+    const nfOf = new Map(graph.map(({ id, nf }) => [id, nf]));
+    const byId = new Map(counters.map((each) => [each.instance_id, this.refusedBy(each, nfOf.get(each.instance_id))]));
     for (const [chainId, { refused }] of this.chains) {
       let perS = 0;
       for (const { id, chain_id } of graph) {
@@ -105,6 +106,11 @@ export class CarriageMeter {
     return (this.chains.get(chainId)?.delivered.between(nowMs - SILENT_MS, nowMs) ?? 0) >= 1;
   }
 
+  private refusedBy({ drops }: InstanceSample, nf: string | undefined): number {
+    const reasons = [NO_EDGE, ...(nf === undefined ? [] : this.refusesOf(nf))];
+    return reasons.reduce((sum, reason) => sum + (drops[reason] ?? 0), 0);
+  }
+
   private chainOf(key: string): string | undefined {
     const name = parseSampleKey(key);
     return name?.kind === 'rule' ? this.ruleChains.get(ruleOf(name.subject)) : undefined;
@@ -116,8 +122,4 @@ const ruleOf = (subject: string) => subject.slice(subject.indexOf(' ') + 1);
 
 function newCounts(): ChainCounts {
   return { packets: new Map(), bits: new Map(), delivered: new RateIntegral(), refused: new RateIntegral() };
-}
-
-function refusedBy({ drops }: InstanceSample): number {
-  return Object.entries(drops).reduce((sum, [reason, packets]) => (REFUSALS.has(reason) ? sum + packets : sum), 0);
 }

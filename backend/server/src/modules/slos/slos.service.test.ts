@@ -34,6 +34,7 @@ it('shows every objective as out of date while its loop is paused', async () => 
     { breaksOf: () => [], onChange: () => undefined },
     { append: () => undefined } as unknown as EventLog,
     { of: () => [] } as unknown as RunningPredictions,
+    { all: () => [], find: () => undefined },
   );
   const told: SloStatus['state'][] = [];
   slos.onChange(([status]) => void told.push(status!.state));

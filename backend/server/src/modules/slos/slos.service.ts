@@ -6,6 +6,7 @@ import { CONTROL_LOOPS, type ControlLoops } from '../../platform/control-loop/co
 import type { LoopRun } from '../../platform/control-loop/definition.js';
 import { DATA_PATH, type DataPath } from '../../ports/data-path.js';
 import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
+import { DESCRIPTORS, type DescriptorCatalogue } from '../../ports/descriptor-catalogue.js';
 import { EVENT_LOG, type EventLog } from '../../ports/event-log.js';
 import { FLEET, type NodeFleet } from '../../ports/node-fleet.js';
 import { type SloBoard, TELEMETRY, type Telemetry } from '../../ports/telemetry.js';
@@ -22,7 +23,7 @@ export class SlosService implements SloBoard, OnApplicationBootstrap, OnApplicat
   private readonly listeners: ((statuses: readonly SloStatus[]) => void)[] = [];
   private readonly loop: ControlLoop;
   private readonly warmUpMs: number;
-  private readonly meter = new CarriageMeter();
+  private readonly meter: CarriageMeter;
 
   constructor(
     @Inject(CONTROL_LOOPS) loops: ControlLoops,
@@ -33,7 +34,9 @@ export class SlosService implements SloBoard, OnApplicationBootstrap, OnApplicat
     @Inject(DATA_PATH) private readonly dataPath: DataPath,
     @Inject(EVENT_LOG) private readonly events: EventLog,
     @Inject(RunningPredictions) private readonly predictions: RunningPredictions,
+    @Inject(DESCRIPTORS) descriptors: DescriptorCatalogue,
   ) {
+    this.meter = new CarriageMeter((nf) => descriptors.find(nf)?.actions.refuses ?? []);
     const { sloPeriodMs, sloWarmUpMs } = config.timing;
     this.warmUpMs = sloWarmUpMs;
     this.loop = loops.add({

@@ -19,6 +19,9 @@ import { controlSocket, layOut } from './nf-folder.js';
 const START_LIMIT_MS = CONFIGURE_LIMIT_MS;
 /** A dying container closes its socket first. */
 const DEATH_NEWS_MS = 300;
+/** For Docker to notice, on a busy machine, that a container has ended. */
+const DEATH_LIMIT_MS = 3000;
+const DEATH_POLL_MS = 50;
 /** Exit code of the program for a command line or an instance that it cannot use. */
 const UNUSABLE = 2;
 const DROPS_FILE = 'drops.json';
@@ -124,6 +127,17 @@ export class ContainerRunner implements Runner<ContainerInstance> {
     return { how: `the container ended: ${[code, ...said].join(': ')}`, permanent: exit_code === UNUSABLE };
   }
 
+  /** Why an NF can no longer be reached: how its container ended, once Docker says that it has, or the error. */
+  async whyUnreachable(instanceId: string, error: Error) {
+    const deadline = monotonicMs() + DEATH_LIMIT_MS;
+    for (;;) {
+      const found = await this.host.docker.inspect(this.nameOf(instanceId)).catch(() => null);
+      if (found && !found.running) return this.diagnose(found);
+      if (!found || monotonicMs() > deadline) return { how: error.message };
+      await sleep(DEATH_POLL_MS, undefined, { ref: false });
+    }
+  }
+
   /** Several nodes may share one Docker, and an instance may move from one to another. */
   private nameOf(instanceId: string): string {
     return `orrery-${this.node}-${stemOf(instanceId)}`;
@@ -222,7 +236,7 @@ export class ContainerRunner implements Runner<ContainerInstance> {
     try {
       instance.control = await this.connect(instanceId, (next) => void this.onUnreachable(instanceId, instance, next));
     } catch {
-      instance.end({ how: error.message });
+      instance.end(await this.whyUnreachable(instanceId, error));
     }
   }
 }

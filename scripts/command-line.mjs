@@ -15,8 +15,8 @@ export function readCommandLine(config, help) {
 }
 
 /**
- * Ends this process with the status that `main` resolves with, or with that of its error: 2 for an invalid command
- * line, else 1. After an interrupt, the clean-up ends it.
+ * Ends this process, whatever it still holds open, with the status that `main` resolves with, or with that of its error: 2 for
+ * an invalid command line, else 1. After an interrupt, the clean-up ends it.
  */
 export async function runCommand(main) {
   const status = await main().catch(statusOf);

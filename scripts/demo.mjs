@@ -136,13 +136,11 @@ async function main() {
     );
     later.catch((error) => console.error(`\nThere are no FPGA boards: ${error.message}`));
     const code = await stack.exited;
-    if (!isInterrupted())
-      throw new SetupError(
-        `The server ended with ${code}, and the twin with it; its log is ${stack.logFile}.\nDeployments are kept: \`npm run demo\` starts them again.`,
-      );
-    await new Promise(() => {});
+    throw new SetupError(
+      `The server ended with ${code}, and the twin with it; its log is ${stack.logFile}.\nDeployments are kept: \`npm run demo\` starts them again.`,
+    );
   } catch (error) {
-    if (isInterrupted()) await new Promise(() => {});
+    if (isInterrupted()) throw error;
     await stack.stop({ keepState: true });
     if (check) console.error(`\nIts logs: ${stack.logFile} and ${stack.stateDir}`);
     if (check) console.log(JSON.stringify({ ok: false, twin, seconds, failed: error.message }));

@@ -6,7 +6,7 @@ let interrupted = false;
 
 /**
  * Runs `cleanUp`, beside those registered before, when the user or the system interrupts this process; then the process
- * ends with status 130, or 1 if one of them fails.
+ * ends, whatever it waits for, with status 130, or 1 if one of them fails.
  */
 export function onInterrupt(cleanUp) {
   const first = cleanUps.size === 0;

@@ -134,9 +134,12 @@ class Lab:
     def entering(self, command: list[str], node: str | None = None) -> list[str]:
         enter = ["nsenter", "-t", str(self.init_pid), "-n", "-m", "-p", "-u", "-r", "-w", "--"]
         if node:
-            pid = next(one["pid"] for one in self.ok("GET", "/state")["nodes"] if one["id"] == node)
+            pid = self.until(lambda: self.pid_of(node), f"a process of {node}")
             enter += ["nsenter", f"--net=/proc/{pid}/ns/net", "--"]
         return [*enter, *command]
+
+    def pid_of(self, node: str) -> int | None:
+        return next(one["pid"] for one in self.ok("GET", "/state")["nodes"] if one["id"] == node)
 
     def program(self, infrastructure: Any, *rules: dict[str, Any]) -> Any:
         """Bring the switches to the rules; return the faults, the planned entries by switch and the packets by rule."""

@@ -11,6 +11,7 @@ from pathlib import Path
 
 LOG_MAX_BYTES = 1 << 20
 LINE_MAX_BYTES = 1 << 16
+ENTERING_POLL_S = 0.002
 
 
 class CommandFailed(Exception):
@@ -63,12 +64,13 @@ async def spawn(
     environment: Mapping[str, str] | None = None,
     umask: int | None = None,
 ) -> Process:
-    """Start a process that outlives the call, in its own process group.
+    """Start a process that outlives the call, in its own process group; on return, it is in its namespace or has ended.
 
     With `log`, both its streams are written there until it ends; with `capture_output`, they are left to the caller.
     Without `umask`, it inherits the caller's.
     """
     output = PIPE if capture_output or log else DEVNULL
+    namespace = None if namespace_of is None else _network_of(namespace_of)
     process = await asyncio.create_subprocess_exec(
         *in_namespace(namespace_of, command),
         stdin=DEVNULL,
@@ -82,7 +84,29 @@ async def spawn(
     if log and not capture_output:
         assert process.stdout
         log.follow(process.stdout)
+    if namespace is not None:
+        await _until_inside(process, namespace)
     return process
+
+
+async def _until_inside(process: Process, namespace: os.stat_result) -> None:
+    try:
+        while process.returncode is None:
+            entered = _network_of(process.pid)
+            if entered and os.path.samestat(entered, namespace):
+                return
+            await asyncio.sleep(ENTERING_POLL_S)
+    except asyncio.CancelledError:
+        await end(process, at_once=True)
+        raise
+
+
+def _network_of(pid: int) -> os.stat_result | None:
+    """None for a process that has ended."""
+    try:
+        return Path(f"/proc/{pid}/ns/net").stat()
+    except OSError:
+        return None
 
 
 async def end(process: Process, grace_s: float = 1.0, at_once: bool = False) -> None:

@@ -1,4 +1,5 @@
 import type { Overhead } from '@orrery/contract';
+import { median } from '../../platform/median.js';
 
 /** Five minutes of windows of one chain. */
 const MOST_WINDOWS = 30;
@@ -43,10 +44,4 @@ export class OverheadRecord {
 function robust(values: readonly number[]): { readonly value: number; readonly error: number } {
   const value = median(values);
   return { value, error: DEVIATION_BY_MAD * median(values.map((each) => Math.abs(each - value))) };
-}
-
-function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  const middle = sorted.length / 2;
-  return (sorted[Math.ceil(middle) - 1]! + sorted[Math.floor(middle)]!) / 2;
 }

@@ -27,6 +27,7 @@ export class EventPump {
     this.wake();
   }
 
+  /** The reader gets nothing more. */
   end(): void {
     this.ended = true;
     this.unsubscribe();
@@ -53,7 +54,9 @@ export class EventPump {
   private async run(): Promise<void> {
     this.again = false;
     while (!this.ended) {
-      if (!(await this.source.covers(this.cursor))) {
+      const covered = await this.source.covers(this.cursor);
+      if (this.ended) return;
+      if (!covered) {
         this.cursor = this.source.latest;
         this.reader.reset(this.cursor);
       }

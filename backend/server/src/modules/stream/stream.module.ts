@@ -9,7 +9,7 @@ import {
   Req,
   Res,
 } from '@nestjs/common';
-import { API_PREFIX, type Event, type RouteInput, type SessionInfo, StreamId } from '@orrery/contract';
+import { API_PREFIX, type RouteInput, type SessionInfo, StreamId } from '@orrery/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { bearerToken } from '../../platform/auth.js';
 import { CONFIG, type Config } from '../../platform/config.js';
@@ -21,7 +21,7 @@ import { SOCKETS, type Sockets } from '../../platform/sockets.js';
 import { EVENT_SOURCE, type EventSource } from '../../ports/event-log.js';
 import { SESSION_VERIFIER, type SessionVerifier } from '../../ports/session-verifier.js';
 import { SLO_BOARD, type SloBoard, TELEMETRY, type Telemetry } from '../../ports/telemetry.js';
-import { EventPump } from './event-pump.js';
+import { EventResponse } from './event-response.js';
 import { StreamClient } from './stream-client.js';
 
 const FLUSH_MS = 200;
@@ -30,8 +30,6 @@ const MAX_CLIENTS = 500;
 const MAX_CLIENTS_OF_SESSION = 100;
 const RETRY_AFTER_S = '5';
 const MAX_MESSAGE_BYTES = 256 * 1024;
-const SSE_KEEPALIVE_MS = 15_000;
-const SSE_STUCK_MS = 20_000;
 
 /** Sends events and samples to consoles. */
 @Injectable()
@@ -124,46 +122,18 @@ class EventStreamController {
       'x-accel-buffering': 'no',
       'x-request-id': request.id,
     });
-    raw.write(': stream of events\n\n');
-    const keepalive = setInterval(() => raw.write(': \n\n'), SSE_KEEPALIVE_MS);
-    const pump = new EventPump(
-      this.source,
-      {
-        event: (event) => writeEvent(raw, event, query.type),
-        reset: (snapshotAt) => {
-          raw.write(`event: reset\nid: ${snapshotAt}\ndata: {"snapshot_at":"${snapshotAt}"}\n\n`);
-        },
-      },
-      String(resume ?? query.after ?? this.source.latest),
-      () => raw.end(),
-    );
-    const unwatch = this.sessions.watch(token, caller, () => raw.end());
+    const response = new EventResponse(raw, {
+      source: this.source,
+      from: String(resume ?? query.after ?? this.source.latest),
+      type: query.type,
+    });
+    const unwatch = this.sessions.watch(token, caller, () => response.finish());
     raw.on('close', () => {
       unwatch();
-      clearInterval(keepalive);
-      pump.end();
       this.metrics.eventStreamClients.dec();
       leave();
     });
   }
-}
-
-function writeEvent(raw: FastifyReply['raw'], event: Event, type: string | undefined): Promise<void> | void {
-  if (type && event.type !== type) return;
-  if (raw.write(`id: ${event.id}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)) return;
-  return new Promise((resolve, reject) => {
-    const stuck = setTimeout(() => raw.destroy(), SSE_STUCK_MS);
-    raw.once('drain', () => {
-      clearTimeout(stuck);
-      raw.off('close', gone);
-      resolve();
-    });
-    const gone = () => {
-      clearTimeout(stuck);
-      reject(new Error('the client has gone'));
-    };
-    raw.once('close', gone);
-  });
 }
 
 @Global()

@@ -100,7 +100,8 @@ export class CalibrationService
     for (const { chain_id } of plan.chains) {
       const window = this.telemetry.window(chain_id, WINDOW_S);
       if (!window || window.packets < LEAST_PACKETS || window.steady_s < WARM_UP_S + WINDOW_S) continue;
-      if (this.view.deployment(chain_id)?.state !== 'running' || this.dataPath.breaksOf(chain_id).length > 0) continue;
+      if (this.view.deployment(chain_id)?.state !== 'running' || this.dataPath.troublesOf(chain_id).length > 0)
+        continue;
       const [p50, p99] = [50, 99].map((percentile) => percentileNs(window.latency_ns, percentile)) as [number, number];
       const found = overheadMeasured(running, chain_id, { p50_us: p50 / 1000, p99_us: p99 / 1000 });
       if (found) this.calibrator.add(found, window.packets, nowMs, infrastructure);

@@ -6,6 +6,7 @@ import type { Section } from './sections.js';
 
 const SECTION: Section = {
   chain_id: 'c',
+  isWhole: false,
   servers: [],
   way: { from: [], to: [] },
   from: { label: 'the switch', passes: ['rule'] },

@@ -1,22 +1,41 @@
 import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
-import type { Infrastructure, LinkSample, Plan, Sample } from '@orrery/contract';
+import {
+  type Infrastructure,
+  type Instance,
+  type LinkSample,
+  nfInstances,
+  type Plan,
+  type Sample,
+  sampleKey,
+} from '@orrery/contract';
 import { grouped } from '@orrery/planner';
 import type { ControlLoop } from '../../platform/control-loop/control-loop.js';
 import { CONTROL_LOOPS, type ControlLoops } from '../../platform/control-loop/control-loops.js';
 import type { LoopRun } from '../../platform/control-loop/definition.js';
-import type { DataPath } from '../../ports/data-path.js';
+import type { Carriage, DataPath, PathTrouble } from '../../ports/data-path.js';
 import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
+import { DESCRIPTORS, type DescriptorCatalogue } from '../../ports/descriptor-catalogue.js';
 import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastructure-store.js';
 import { SWITCH_FLEET, type SwitchFleet } from '../../ports/switch-fleet.js';
 import { TELEMETRY, type Telemetry } from '../../ports/telemetry.js';
 import { type Break, breakIn, isOver } from './breaks.js';
-import { causeOf, cutOffHosts, downLinks } from './down-links.js';
+import { CarriageMeter } from './carriage.js';
+import { cutOffHosts, downLinks } from './down-links.js';
+import { LONG_S, type Loss, lossOf, SHORT_S } from './loss.js';
 import { PacketMeter } from './packet-meter.js';
-import { type Section, sectionsOf } from './sections.js';
+import { labelOf, refusedKey, type Section, sectionsOf } from './sections.js';
+import { troublesOf } from './troubles.js';
 
 const TICK_MS = 500;
 const BACKOFF = { firstMs: TICK_MS, mostMs: 5000 };
 const DEADLINE_MS = 5000;
+/** The twin reports its links every second; those of which it says nothing for longer are not known to be down. */
+const LINKS_SILENT_MS = 5000;
+const NO_LINKS = { samples: new Map<string, LinkSample>(), atMs: Number.NEGATIVE_INFINITY };
+/** Exits report five times a second. */
+const DELIVERS_MS = 1500;
+/** An NF that has passed nothing on for this long, although it took packets, is where they are lost. */
+const STUCK_MS = 2000;
 /** A chain is judged when its counters have been the same ones for this long. */
 const SETTLE_MS = 3000;
 
@@ -31,6 +50,7 @@ interface ChainPath {
 export class DataPathService implements DataPath, OnApplicationBootstrap, OnApplicationShutdown {
   private readonly loop: ControlLoop;
   private readonly meter = new PacketMeter();
+  private readonly carriageMeter: CarriageMeter;
   private readonly listeners: (() => void)[] = [];
   private followed: { readonly plan: Plan | null; readonly switches: Infrastructure['switches'] } = {
     plan: null,
@@ -38,10 +58,12 @@ export class DataPathService implements DataPath, OnApplicationBootstrap, OnAppl
   };
   private paths: ReadonlyMap<string, ChainPath> = new Map();
   private counters: ReadonlySet<string> = new Set();
+  private nfs: ReadonlyMap<string, readonly Instance[]> = new Map();
   private breaks: ReadonlyMap<string, readonly Break[]> = new Map();
-  /** What is wrong with each chain, one line each. */
-  private troubles: ReadonlyMap<string, readonly string[]> = new Map();
-  private links: ReadonlyMap<string, LinkSample> = new Map();
+  private losses: ReadonlyMap<string, Loss> = new Map();
+  private troubles: ReadonlyMap<string, readonly PathTrouble[]> = new Map();
+  /** As last reported by the twin, at this time. */
+  private links: { readonly samples: ReadonlyMap<string, LinkSample>; readonly atMs: number } = NO_LINKS;
 
   constructor(
     @Inject(CONTROL_LOOPS) loops: ControlLoops,
@@ -49,7 +71,9 @@ export class DataPathService implements DataPath, OnApplicationBootstrap, OnAppl
     @Inject(DEPLOYMENT_VIEW) private readonly view: DeploymentView,
     @Inject(INFRASTRUCTURE) private readonly infrastructure: InfrastructureStore,
     @Inject(SWITCH_FLEET) private readonly fleet: SwitchFleet,
+    @Inject(DESCRIPTORS) descriptors: DescriptorCatalogue,
   ) {
+    this.carriageMeter = new CarriageMeter((nf) => descriptors.find(nf)?.actions.refuses ?? []);
     this.loop = loops.add({
       id: 'data-path',
       title: 'Data path',
@@ -63,8 +87,9 @@ export class DataPathService implements DataPath, OnApplicationBootstrap, OnAppl
 
   onApplicationBootstrap(): void {
     this.telemetry.onSamples((samples, links) => {
-      this.count(samples, performance.now());
-      if (links.length > 0) this.links = new Map(links.map((link) => [link.link_id, link]));
+      const nowMs = performance.now();
+      this.count(samples, nowMs);
+      if (links.length > 0) this.links = { samples: new Map(links.map((link) => [link.link_id, link])), atMs: nowMs };
     });
     this.loop.wake();
   }
@@ -73,8 +98,16 @@ export class DataPathService implements DataPath, OnApplicationBootstrap, OnAppl
     return this.loop.stop();
   }
 
-  breaksOf(chainId: string): readonly string[] {
+  troublesOf(chainId: string): readonly PathTrouble[] {
     return this.troubles.get(chainId) ?? [];
+  }
+
+  carriage(chainId: string, seconds: number): Carriage | 'unknown' | null {
+    return this.carriageMeter.carriage(chainId, seconds, performance.now());
+  }
+
+  delivers(chainId: string): boolean {
+    return this.carriageMeter.delivers(chainId, performance.now());
   }
 
   onChange(listener: () => void): void {
@@ -82,41 +115,79 @@ export class DataPathService implements DataPath, OnApplicationBootstrap, OnAppl
   }
 
   private count(samples: readonly Sample[], nowMs: number): void {
+    this.follow(nowMs);
     for (const { key, value } of samples) if (this.counters.has(key)) this.meter.take(key, value, nowMs);
+    this.carriageMeter.take(samples, nowMs);
+    if (!samples.some(({ key }) => key.startsWith('instance/'))) return;
+    for (const [chainId, perS] of this.carriageMeter.takeRefusals(this.telemetry.counters(), nowMs))
+      this.meter.take(refusedKey(chainId), perS, nowMs);
   }
 
   private look({ decide }: LoopRun, nowMs: number): undefined {
     if (this.loop.status().paused) return;
     this.follow(nowMs);
-    const breaks = new Map<string, readonly Break[]>();
-    const troubles = new Map<string, readonly string[]>();
     const { infrastructure } = this.infrastructure.current;
     const observed = (id: string) => (this.fleet.isConnected(id) ? this.fleet.observedSwitch(id) : null);
-    const down = downLinks(infrastructure, this.links, observed);
-    const cutOff = new Map(
-      (this.followed.plan?.chains ?? []).map((chain) => [chain.chain_id, cutOffHosts(chain, infrastructure, down)]),
-    );
+    const emulated = nowMs - this.links.atMs < LINKS_SILENT_MS ? this.links.samples : NO_LINKS.samples;
+    const down = downLinks(infrastructure, emulated, observed);
+    const chains = new Map((this.followed.plan?.chains ?? []).map((chain) => [chain.chain_id, chain]));
+    const breaks = new Map<string, readonly Break[]>();
+    const losses = new Map<string, Loss>();
+    const troubles = new Map<string, readonly PathTrouble[]>();
     for (const [chainId, { sections, sinceMs }] of this.paths) {
-      if (nowMs - sinceMs < SETTLE_MS) continue;
-      const before = this.breaks.get(chainId) ?? [];
-      const found = sections.flatMap((section) => {
-        const last = before.find((each) => each.section === section);
-        return breakIn(section, this.meter, nowMs) ?? (last && !isOver(last, this.meter, nowMs) ? last : []);
-      });
+      const chain = chains.get(chainId);
+      if (!chain || nowMs - sinceMs < SETTLE_MS) continue;
+      const found = this.breaksIn(chainId, sections, nowMs);
       if (found.length > 0) breaks.set(chainId, found);
-      const words = found.map((each) => causeOf(each.section, down, infrastructure) ?? textOf(each));
-      const lines = [...new Set([...(cutOff.get(chainId) ?? []), ...words])];
-      if (lines.length > 0) troubles.set(chainId, lines);
-      const [last, now] = [this.breaksOf(chainId).join('; '), lines.join('; ')];
-      if (now === last) continue;
-      // What begins or ends the degradation of the chain is told by the event of its deployment.
-      const { state, reason } = this.view.deployment(chainId) ?? {};
-      const told = now ? state === 'running' : reason === last;
-      const [what, why] = now ? ['Packets are lost', now] : ['Packets arrive', 'No section loses every packet'];
-      decide({ subject: chainId, what, why, inputs: { packets: found[0]?.packets ?? 0 }, told });
+      // What arrives again after a break is no loss that goes on.
+      const loss = found.length > 0 ? null : this.lossOf(chainId, nowMs);
+      if (loss) losses.set(chainId, loss);
+      const findings = {
+        breaks: found,
+        cutOff: cutOffHosts(chain, infrastructure, down),
+        loss,
+        delivers: this.carriageMeter.delivers(chainId, nowMs, DELIVERS_MS),
+        stuck: this.stuckIn(chainId, nowMs),
+      };
+      const now = troublesOf(findings, down, infrastructure, nowMs);
+      if (now.length > 0) troubles.set(chainId, now);
+      this.explain(decide, chainId, now, found[0]?.packets ?? 0);
     }
     this.breaks = breaks;
+    this.losses = losses;
     this.tell(troubles);
+  }
+
+  private breaksIn(chainId: string, sections: readonly Section[], nowMs: number): readonly Break[] {
+    const before = this.breaks.get(chainId) ?? [];
+    return sections.flatMap((section) => {
+      const last = before.find((each) => each.section === section);
+      return breakIn(section, this.meter, nowMs) ?? (last && !isOver(last, this.meter, nowMs) ? last : []);
+    });
+  }
+
+  private lossOf(chainId: string, nowMs: number): Loss | null {
+    const carried = (seconds: number) => this.carriageMeter.carriage(chainId, seconds, nowMs);
+    return lossOf(this.losses.get(chainId) ?? null, carried(LONG_S), carried(SHORT_S), nowMs);
+  }
+
+  private stuckIn(chainId: string, nowMs: number): string[] {
+    const packets = (key: string) =>
+      this.meter.reported(key, nowMs - STUCK_MS, nowMs).reduce((sum, count) => sum + count.packets, 0);
+    return (this.nfs.get(chainId) ?? [])
+      .filter(({ id }) => packets(takenKey(id)) > 0 && packets(passedKey(id)) === 0)
+      .map(labelOf);
+  }
+
+  private explain(decide: LoopRun['decide'], chainId: string, troubles: readonly PathTrouble[], packets: number): void {
+    const textOf = (list: readonly PathTrouble[]) => list.map(({ what }) => what).join('; ');
+    const [last, now] = [textOf(this.troublesOf(chainId)), textOf(troubles)];
+    if (now === last) return;
+    // What begins or ends the degradation of the chain is told by the event of its deployment.
+    const { state, reason } = this.view.deployment(chainId) ?? {};
+    const told = now ? state === 'running' : reason === last;
+    const [what, why] = now ? ['Packets are lost', now] : ['Packets arrive', 'No section loses packets'];
+    decide({ subject: chainId, what, why, inputs: { packets }, told });
   }
 
   /** Takes over the sections of what is deployed; those of a chain that has not changed stay. */
@@ -133,11 +204,14 @@ export class DataPathService implements DataPath, OnApplicationBootstrap, OnAppl
         return [id, isSame ? past : { sections: own, sinceMs: nowMs }];
       }),
     );
-    this.counters = new Set(sections.flatMap(({ from, to }) => [...from.passes, ...to.receives]));
+    this.nfs = grouped(nfInstances(plan?.graph), ({ chain_id }) => chain_id);
+    const ofNfs = [...this.nfs.values()].flat().flatMap(({ id }) => [takenKey(id), passedKey(id)]);
+    this.counters = new Set([...sections.flatMap(({ from, to }) => [...from.passes, ...to.receives]), ...ofNfs]);
+    this.carriageMeter.follow(plan);
     this.meter.keepOnly(this.counters);
   }
 
-  private tell(troubles: ReadonlyMap<string, readonly string[]>): void {
+  private tell(troubles: ReadonlyMap<string, readonly PathTrouble[]>): void {
     const isSame = JSON.stringify([...this.troubles]) === JSON.stringify([...troubles]);
     this.troubles = troubles;
     if (isSame) return;
@@ -145,6 +219,5 @@ export class DataPathService implements DataPath, OnApplicationBootstrap, OnAppl
   }
 }
 
-function textOf({ section: { from, to } }: Break): string {
-  return `no packet from ${from.label} arrives at ${to.label}`;
-}
+const takenKey = (id: string) => sampleKey('instance', id, 'pps');
+const passedKey = (id: string) => sampleKey('instance', id, 'out_pps');

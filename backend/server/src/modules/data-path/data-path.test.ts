@@ -6,9 +6,9 @@ import { until } from '../../testing/wait.js';
 
 const PACKETS_PER_S = 50;
 
-/** Reports what the switch classified and, while `arrives`, the same from the engines, as often as the agents do. */
+/** Reports what the switch classified and the share that `arrives` from the engines, as often as the agents do. */
 function traffic(server: TestServer, leaf: FakeSwitch) {
-  const state = { sent: true, arrives: true };
+  const state = { sent: true, arrives: 1 };
   let packets = 0;
   const classified = setInterval(() => {
     if (state.sent) packets += PACKETS_PER_S;
@@ -23,7 +23,8 @@ function traffic(server: TestServer, leaf: FakeSwitch) {
     leaf.send({ type: 'switch-samples', samples });
   }, 1000);
   const processed = setInterval(() => {
-    for (const agent of server.agents.values()) agent.sample(state.sent && state.arrives ? PACKETS_PER_S / 5 : 0);
+    const arrived = state.sent ? (state.arrives * PACKETS_PER_S) / 5 : 0;
+    for (const agent of server.agents.values()) agent.sample(arrived);
   }, 200);
   onTestFinished(() => {
     clearInterval(classified);
@@ -44,7 +45,7 @@ it('a chain that loses every packet is degraded, and its objectives are violated
   const objective = async () => (await server.api.call('listSlos', { query: { chain_id } })).items[0];
   await until('its objective is met', async () => (await objective())?.state === 'met');
 
-  state.arrives = false;
+  state.arrives = 0;
   await until('it is degraded', async () => (await deployment()).state === 'degraded');
   await until('its objective is violated', async () => (await objective())?.state === 'violated');
   expect(await objective()).toMatchObject({ measured: null });
@@ -53,7 +54,7 @@ it('a chain that loses every packet is degraded, and its objectives are violated
     expect.stringMatching(/^no packet from the switch arrives at a\.monitor\.0 \(server-\d\)$/),
   ]);
 
-  state.arrives = true;
+  state.arrives = 1;
   await until('it recovers', async () => (await deployment()).state === 'running');
   await until('its objective is met again', async () => (await objective())?.state === 'met');
   // The deployment's events tell it, once.
@@ -68,6 +69,27 @@ it('a chain that loses every packet is degraded, and its objectives are violated
   state.sent = false;
   await until('nothing is measured', async () => (await objective())?.state === 'no-data');
   expect((await deployment()).state).toBe('running');
+});
+
+it('a chain that loses a part of its packets is degraded and says how much, although its objective is met', async () => {
+  const server = await TestServer.start({ twin: true });
+  onTestFinished(() => server.stop());
+  await server.bringUp();
+  const { id: chain_id } = await server.api.call('createChain', { body: monitorChain('a') });
+  const { id } = await server.api.call('createDeployment', { body: { chain_id } });
+  await server.finished(id);
+  const state = traffic(server, server.switches.values().next().value!);
+  const deployment = () => server.api.call('getDeployment', { params: { chain_id } });
+  const objective = async () => (await server.api.call('listSlos', { query: { chain_id } })).items[0];
+  await until('its objective is met', async () => (await objective())?.state === 'met');
+
+  state.arrives = 0.5;
+  await until('it is degraded', async () => (await deployment()).state === 'degraded', 40_000);
+  expect((await deployment()).reason).toMatch(/^\d+ % of the packets that enter are lost$/);
+  expect(await objective()).toMatchObject({ state: 'met' });
+
+  state.arrives = 1;
+  await until('it recovers', async () => (await deployment()).state === 'running', 40_000);
 });
 
 it('names the link that is down, and the host that is cut off', async () => {
@@ -91,13 +113,13 @@ it('names the link that is down, and the host that is cut off', async () => {
   const becomes = (reason: string | undefined) =>
     until(`the reason ${reason}`, async () => (await deployment()).reason === reason);
 
-  state.arrives = false;
+  state.arrives = 0;
   report(instances[0]!.server);
   const lost = `link ${instances[0]!.server} - ${leaf.node} is down: this chain loses everything`;
   await becomes(lost);
   expect(await deployment()).toMatchObject({ state: 'degraded' });
 
-  state.arrives = true;
+  state.arrives = 1;
   report();
   await becomes(undefined);
   expect(await deployment()).toMatchObject({ state: 'running' });

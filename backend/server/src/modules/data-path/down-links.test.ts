@@ -46,7 +46,7 @@ describe('the links that are down', () => {
 
   it('explain a section at whose end they are, or else on whose way', () => {
     const section = { servers: ['server-1'], way: { from: ['client-1'], to: ['server-1'] } };
-    const name = (a: string, b: string) => `link ${a} - ${b} is down: this chain loses everything`;
+    const name = (a: string, b: string) => `link ${a} - ${b} is down`;
     expect(causeOf(section, [TRUNK, SERVER_1], FABRIC)).toBe(name('server-1', 'leaf-1'));
     expect(causeOf(section, [SERVER_2, CLIENT], FABRIC)).toBeNull();
     const across = { servers: ['server-1', 'server-2'], way: { from: ['server-1'], to: ['server-2'] } };
@@ -60,13 +60,37 @@ describe('the links that are down', () => {
     expect(causeOf(across, [SPARE_UP], FABRIC)).toBeNull();
   });
 
-  it('cut off a host of the class when it has no other', () => {
-    const chain = { definition: { traffic_class: { from: ['client-1', 'client-2'] } } } as unknown as PlannedChain;
-    const told = (links: (typeof CLIENT)[], down: (typeof CLIENT)[]) => cutOffHosts(chain, { links }, down);
-    expect(told([CLIENT], [CLIENT])).toEqual([
-      'link client-1 - leaf-1 is down: nothing from client-1 enters this chain',
-    ]);
-    expect(told([CLIENT, SPARE], [CLIENT])).toEqual([]);
-    expect(told([CLIENT], [SERVER_1])).toEqual([]);
+  describe('that cut hosts off', () => {
+    const WEB = link('w', 'web-1', 'leaf-1');
+    const hosts = [
+      { id: 'client-1', addresses: [{ address: '10.0.1.1' }] },
+      { id: 'client-2', addresses: [{ address: '10.0.1.2' }] },
+      { id: 'web-1', addresses: [{ address: 'fd00::10' }, { address: '10.0.2.10' }] },
+      { id: 'web-2', addresses: [{ address: '10.0.2.11' }] },
+    ] as unknown as Infrastructure['hosts'];
+    const links = [CLIENT, WEB, link('w-2', 'web-2', 'leaf-1'), link('c-2', 'client-2', 'leaf-1')];
+    const chain = (from: string[], ...match: { attribute: string; op: string; value: unknown }[]) =>
+      ({ definition: { traffic_class: { from, match } } }) as unknown as PlannedChain;
+    const to = (value: string, op = 'is') => ({ attribute: 'ip.dst', op, value });
+    const told = (of: PlannedChain, down: (typeof CLIENT)[], all = links) =>
+      cutOffHosts(of, { hosts, links: all }, down);
+
+    it('are told if the host has no other, and lose everything if no other host sends', () => {
+      const what = 'link client-1 - leaf-1 is down: nothing from client-1 enters this chain';
+      expect(told(chain(['client-1']), [CLIENT])).toEqual([{ what, isTotal: true }]);
+      expect(told(chain(['client-1', 'client-2']), [CLIENT])).toEqual([{ what, isTotal: false }]);
+      expect(told(chain(['client-1']), [CLIENT], [...links, SPARE])).toEqual([]);
+      expect(told(chain(['client-1']), [SERVER_1])).toEqual([]);
+    });
+
+    it('are told of the hosts behind the exit, where nothing counts what arrives', () => {
+      const what = 'link web-1 - leaf-1 is down: nothing that leaves this chain reaches web-1';
+      const port = { attribute: 'port.dst', op: 'is', value: 80 };
+      expect(told(chain(['client-1'], to('10.0.2.10'), port), [WEB])).toEqual([{ what, isTotal: true }]);
+      expect(told(chain(['client-1'], to('10.0.2.10/31')), [WEB])).toEqual([{ what, isTotal: false }]);
+      expect(told(chain(['client-1'], to('10.0.2.0/24'), to('10.0.2.10', 'is-not')), [WEB])).toEqual([]);
+      expect(told(chain(['client-1'], to('10.0.2.11')), [WEB])).toEqual([]);
+      expect(told(chain(['client-1'], port), [WEB])).toEqual([]);
+    });
   });
 });

@@ -1,8 +1,11 @@
+import { BlockList, isIP } from 'node:net';
 import type { Infrastructure, LinkSample, ObservedSwitch, PlannedChain } from '@orrery/contract';
 import { switchPlaces } from '@orrery/planner';
+import type { PathTrouble } from '../../ports/data-path.js';
 import type { Section } from './sections.js';
 
 type Link = Infrastructure['links'][number];
+export type DownLinks = readonly Link[];
 
 /** The links that the twin, or a switch at one of their ends, reports as down. */
 export function downLinks(
@@ -15,10 +18,10 @@ export function downLinks(
   return links.filter(({ id, a, b }) => emulated.get(id)?.up === false || isDownAt(a) || isDownAt(b));
 }
 
-/** Why a section loses every packet: a link at a server at its ends, or one on its way; null: no link explains it. */
+/** Why a section loses every packet: the link at a server at its ends, or one on its way; null: no link explains it. */
 export function causeOf(
   section: Pick<Section, 'servers' | 'way'>,
-  down: readonly Link[],
+  down: DownLinks,
   infrastructure: Infrastructure,
 ): string | null {
   if (down.length === 0) return null;
@@ -26,7 +29,7 @@ export function causeOf(
   const link =
     down.find(({ a, b }) => servers.includes(a.node) || servers.includes(b.node)) ??
     linksOn(way, infrastructure).find((each) => down.includes(each));
-  return link ? `${nameOf(link)} is down: this chain loses everything` : null;
+  return link ? `${nameOf(link)} is down` : null;
 }
 
 /** The links between switches that packets take: switches forward them on shortest paths, also while one is down. */
@@ -55,18 +58,53 @@ function linksOn({ from, to }: Section['way'], infrastructure: Infrastructure): 
   return [...found];
 }
 
-/** The hosts of a class that are cut off, one line each: what they send reaches no switch, which so counts nothing. */
+/**
+ * What links of hosts that are down mean for a chain. A switch counts nothing of a host that is cut off, and what leaves the chain
+ * for one is lost behind the exit, where nothing counts.
+ */
 export function cutOffHosts(
-  { definition }: Pick<PlannedChain, 'definition'>,
-  { links }: Pick<Infrastructure, 'links'>,
-  down: readonly Link[],
-): string[] {
-  return definition.traffic_class.from.flatMap((host) => {
-    const own = links.filter(({ a, b }) => a.node === host || b.node === host);
-    const [first] = own;
-    if (!first || own.some((link) => !down.includes(link))) return [];
-    return [`${nameOf(first)} is down: nothing from ${host} enters this chain`];
-  });
+  { definition: { traffic_class } }: Pick<PlannedChain, 'definition'>,
+  { hosts, links }: Pick<Infrastructure, 'hosts' | 'links'>,
+  down: DownLinks,
+): PathTrouble[] {
+  if (down.length === 0) return [];
+  const senders = traffic_class.from;
+  const receivers = hosts.filter((host) => isAddressed(host, traffic_class.match)).map(({ id }) => id);
+  const troublesOf = (ends: readonly string[], textOf: (host: string) => string): PathTrouble[] => {
+    const cut = ends.flatMap((host) => {
+      const own = links.filter(({ a, b }) => a.node === host || b.node === host);
+      return own[0] && own.every((link) => down.includes(link)) ? { host, link: own[0] } : [];
+    });
+    return cut.map(({ host, link }) => ({
+      what: `${nameOf(link)} is down: ${textOf(host)}`,
+      isTotal: cut.length === ends.length,
+    }));
+  };
+  return [
+    ...troublesOf(senders, (host) => `nothing from ${host} enters this chain`),
+    ...troublesOf(receivers, (host) => `nothing that leaves this chain reaches ${host}`),
+  ];
+}
+
+/** Whether a class names destinations, and one of a host's addresses is among them. */
+function isAddressed(
+  { addresses }: Infrastructure['hosts'][number],
+  match: PlannedChain['definition']['traffic_class']['match'],
+): boolean {
+  const terms = match.filter(({ attribute }) => attribute === 'ip.dst');
+  if (!terms.some(({ op }) => op === 'is')) return false;
+  return addresses.some(({ address }) =>
+    terms.every(({ op, value }) => covers(String(value), address) === (op === 'is')),
+  );
+}
+
+/** Whether an address is in an IPv4 prefix; a prefix without a length is one address. */
+function covers(prefix: string, address: string): boolean {
+  if (isIP(address) !== 4) return false;
+  const [network, length = '32'] = prefix.split('/') as [string, string?];
+  const list = new BlockList();
+  list.addSubnet(network, Number(length));
+  return list.check(address);
 }
 
 const nameOf = ({ a, b }: Link) => `link ${a.node} - ${b.node}`;

@@ -1,7 +1,7 @@
 import type { FabricSpec, GraphEdge, GraphNode, InstanceGraph } from '@orrery/contract';
 import { describe, expect, it } from 'vitest';
 import { RACK } from '../../testing/fixtures.js';
-import { sectionsOf } from './sections.js';
+import { refusedKey, sectionsOf } from './sections.js';
 
 const nf = (id: string, server = 'server-1') => ({ kind: 'nf', id, chain_id: 'c', server }) as unknown as GraphNode;
 const other = (kind: 'mirror' | 'merge' | 'queue' | 'exit', id: string) =>
@@ -26,7 +26,7 @@ const sections = (graph: InstanceGraph) =>
   ]);
 
 describe('the sections of a chain', () => {
-  it('lead from the classes of the switches over every NF to the exit', () => {
+  it('lead from the classes of the switches over every NF to the exit, and one over the whole chain', () => {
     const nodes = [nf('a'), nf('b.0'), nf('b.1', 'server-2'), other('exit', 'c.exit')];
     const edges = [edge(null, 'a'), edge('a', 'b.0'), edge('a', 'b.1'), edge('b.0', 'c.exit'), edge('b.1', 'c.exit')];
     expect(sections({ nodes, edges })).toEqual([
@@ -38,6 +38,7 @@ describe('the sections of a chain', () => {
       ],
       [['instance/b.0/out_pps'], ['chain/c/pps'], 'b.0 (server-1) > the exit'],
       [['instance/b.1/out_pps'], ['chain/c/pps'], 'b.1 (server-2) > the exit'],
+      [RULES, ['chain/c/pps', refusedKey('c')], 'the switch > the exit'],
     ]);
   });
 
@@ -45,7 +46,7 @@ describe('the sections of a chain', () => {
     const nodes = [nf('a'), nf('b.0'), nf('b.1', 'server-2'), other('exit', 'c.exit')];
     const edges = [edge(null, 'a'), edge('a', 'b.0'), edge('a', 'b.1'), edge('b.0', 'c.exit')];
     const found = sectionsOf({ graph: { nodes, edges }, fabric: FABRIC, chains: [{ chain_id: 'c' }] }, RACK.switches);
-    expect(found.map(({ way }) => way)).toEqual([
+    expect(found.filter(({ isWhole }) => !isWhole).map(({ way }) => way)).toEqual([
       { from: ['client-1'], to: ['server-1'] },
       { from: ['server-1'], to: ['server-1', 'server-2'] },
       { from: ['server-1'], to: [] },
@@ -70,12 +71,18 @@ describe('the sections of a chain', () => {
       edge('b', 'n'),
       edge('n', 'c.exit'),
     ];
-    expect(sections({ nodes, edges }).map(([, , text]) => text)).toEqual(['the switch > a (server-1) or b (server-1)']);
+    expect(sections({ nodes, edges }).map(([, , text]) => text)).toEqual([
+      'the switch > a (server-1) or b (server-1)',
+      'the switch > the exit',
+    ]);
   });
 
   it('do not begin at an NF that also passes replies on, which leave elsewhere', () => {
     const nodes = [nf('nat'), other('exit', 'c.exit'), other('exit', 'c.return')];
     const edges = [edge(null, 'nat'), edge('nat', 'c.exit'), edge('nat', 'c.return', 'return')];
-    expect(sections({ nodes, edges }).map(([, , text]) => text)).toEqual(['the switch > nat (server-1)']);
+    expect(sections({ nodes, edges }).map(([, , text]) => text)).toEqual([
+      'the switch > nat (server-1)',
+      'the switch > the exit',
+    ]);
   });
 });

@@ -4,7 +4,9 @@ import { grouped } from '@orrery/planner';
 /** From where packets are passed on to where they should arrive next. Counters are sample keys. */
 export interface Section {
   readonly chain_id: string;
-  /** Servers at its ends. */
+  /** From the hosts to the exit, not from place to place. */
+  readonly isWhole: boolean;
+  /** Servers at its ends, or of the whole chain. */
   readonly servers: readonly string[];
   /** Where its packets enter the fabric, hosts or a server, and the servers that they go to. */
   readonly way: { readonly from: readonly string[]; readonly to: readonly string[] };
@@ -15,7 +17,13 @@ export interface Section {
 /** Stands for the hosts, which no edge names. */
 const HOSTS = '';
 
-/** The sections of every chain of a plan, in the forward direction. */
+/** Counter of the packets that NFs of a chain refuse as they are configured; none that is reported under this name. */
+export const refusedKey = (chainId: string) => `refused ${chainId}`;
+
+/**
+ * The sections of every chain of a plan, in the forward direction, from place to place, and one from the hosts to the exit: it also
+ * covers NFs that let nothing out, and those whose packets cannot be told from replies.
+ */
 export function sectionsOf(
   { graph, fabric, chains }: { graph: Plan['graph']; fabric: FabricSpec; chains: readonly { chain_id: string }[] },
   switches: Infrastructure['switches'],
@@ -37,7 +45,8 @@ export function sectionsOf(
     const hosts = [...new Set((rules.get(chain_id) ?? []).flatMap(({ from_hosts }) => from_hosts))];
     const servers = serversOf(next);
     const from = { label: 'the switch', passes };
-    return { chain_id, servers, way: { from: hosts, to: servers }, from, to: endOf(chain_id, next) };
+    const way = { from: hosts, to: servers };
+    return { chain_id, isWhole: false, servers, way, from, to: endOf(chain_id, next) };
   });
   const ofNfs = graph.nodes.flatMap((node): Section[] => {
     if (node.kind !== 'nf') return [];
@@ -47,9 +56,19 @@ export function sectionsOf(
     const from = { label: labelOf(node), passes: [sampleKey('instance', node.id, 'out_pps')] };
     const way = { from: [node.server], to: serversOf(next) };
     const servers = serversOf([node, ...next]);
-    return [{ chain_id: node.chain_id, servers, way, from, to: endOf(node.chain_id, next) }];
+    const to = endOf(node.chain_id, next);
+    return [{ chain_id: node.chain_id, isWhole: false, servers, way, from, to }];
   });
-  return [...entries, ...ofNfs].filter(({ to }) => to.receives.length > 0);
+  const whole = entries.map(({ chain_id, way, from }): Section => {
+    const own = graph.nodes.filter((node) => node.chain_id === chain_id);
+    const servers = serversOf(own);
+    const isLeft = own.some((node) => node.kind === 'exit' && node.direction === 'forward');
+    const receives = isLeft ? [sampleKey('chain', chain_id, 'pps'), refusedKey(chain_id)] : [];
+    const to = { label: 'the exit', receives };
+    const ends = { from: [...way.from, ...servers], to: servers };
+    return { chain_id, isWhole: true, servers, way: ends, from, to };
+  });
+  return [...entries, ...ofNfs, ...whole].filter(({ to }) => to.receives.length > 0);
 }
 
 /** The nodes to which a node, or the hosts, send packets in the forward direction. */
@@ -74,6 +93,7 @@ function endOf(chainId: string, nodes: readonly GraphNode[]): Section['to'] {
   return { label: [...new Set(nodes.map(labelOf))].join(' or '), receives: [...new Set(receives)] };
 }
 
-function labelOf(node: GraphNode): string {
+/** How an NF is named where it loses packets. */
+export function labelOf(node: GraphNode): string {
   return node.kind === 'exit' ? 'the exit' : `${node.id} (${node.server})`;
 }

@@ -32,7 +32,7 @@ it('a rejected write is retried once a second, whatever changes, until the serve
     } as unknown as NodeFleet,
     { onChange: () => undefined } as unknown as TwinView,
     { troublesOf: () => ['it is away'], onChange: () => undefined },
-    { breaksOf: () => [], onChange: () => undefined },
+    { troublesOf: () => [], carriage: () => null, delivers: () => true, onChange: () => undefined },
   );
   health.onApplicationBootstrap();
   const changes = setInterval(() => change(), 10);

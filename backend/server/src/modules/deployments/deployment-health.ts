@@ -119,7 +119,7 @@ export class DeploymentHealth implements OnApplicationBootstrap, OnApplicationSh
       .troublesOf(chainId)
       .map((what) => ({ what: `fabric: ${what}`, isExpected: this.isStarting }));
     const nodes = Object.entries(this.state.desired.nodes);
-    const breaks = this.dataPath.breaksOf(chainId).map((what) => ({ what, isExpected: false }));
+    const breaks = this.dataPath.troublesOf(chainId).map(({ what }) => ({ what, isExpected: false }));
     return [...fabric, ...breaks, ...nodes.flatMap(([node, spec]) => this.troubleAt(node, spec, chainId))];
   }
 

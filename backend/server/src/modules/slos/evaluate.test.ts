@@ -1,7 +1,7 @@
 import { bucketOf, type Slo } from '@orrery/contract';
 import { describe, expect, it } from 'vitest';
+import type { Carriage } from '../../ports/data-path.js';
 import type { ExitWindow } from '../../ports/telemetry.js';
-import type { Carriage } from './carriage.js';
 import { evaluateSlo, LOSS_TOLERANCE } from './evaluate.js';
 
 const latency: Slo = { id: 'l', kind: 'latency', percentile: 90, max_us: 100 };
@@ -56,11 +56,14 @@ describe('evaluateSlo', () => {
 
   it('does not blame a chain for clients that offer less than the objective, but for what it loses of that', () => {
     const little = window({ bytes: 1000 });
-    const carrying = (share: number) => judge(throughput, little, { carriage: { offered_bps: 800, share } });
+    const carrying = (share: number) =>
+      judge(throughput, little, { carriage: { offered_packets: 100, offered_bps: 800, share } });
     expect(carrying(1)).toMatchObject({ state: 'met', measured: 800, offered: 800, carried: 1 });
     expect(carrying(1 - LOSS_TOLERANCE)).toMatchObject({ state: 'met' });
     expect(carrying(1 - LOSS_TOLERANCE - 0.01)).toMatchObject({ state: 'violated' });
-    expect(judge(throughput, window(), { carriage: { offered_bps: 16_000, share: 0.5 } })).toMatchObject({
+    expect(
+      judge(throughput, window(), { carriage: { offered_packets: 100, offered_bps: 16_000, share: 0.5 } }),
+    ).toMatchObject({
       state: 'met',
     });
   });
@@ -87,7 +90,7 @@ describe('evaluateSlo', () => {
 
   it('is violated where packets are offered and none leaves, though nothing is measured to leave', () => {
     const nothing = window({ packets: 0, bytes: 0, latency_ns: [] });
-    const status = judge(throughput, nothing, { carriage: { offered_bps: 800, share: 0 } });
+    const status = judge(throughput, nothing, { carriage: { offered_packets: 100, offered_bps: 800, share: 0 } });
     expect(status).toMatchObject({ state: 'violated', measured: 0, carried: 0 });
   });
 
@@ -114,7 +117,7 @@ describe('evaluateSlo', () => {
 
   it('does not wait to tell that a chain loses everything', () => {
     expect(judge(latency, window({ steady_s: 1 }), { blackout: true })).toMatchObject({ state: 'violated' });
-    const lost = { carriage: { offered_bps: 800, share: 0 } };
+    const lost = { carriage: { offered_packets: 100, offered_bps: 800, share: 0 } };
     const nothing = window({ packets: 0, bytes: 0, latency_ns: [], steady_s: 0 });
     expect(judge(throughput, nothing, lost)).toMatchObject({ state: 'violated' });
   });

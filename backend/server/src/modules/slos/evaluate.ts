@@ -1,6 +1,6 @@
 import { type Origin, type Plan, percentileNs, type Slo, type SloStatus } from '@orrery/contract';
+import type { Carriage } from '../../ports/data-path.js';
 import type { ExitWindow } from '../../ports/telemetry.js';
-import type { Carriage } from './carriage.js';
 
 export const WINDOW_S = 10;
 /** A throughput is evaluated once this much of the window has been measured. */

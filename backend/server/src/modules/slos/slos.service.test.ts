@@ -28,13 +28,12 @@ it('shows every objective as out of date while its loop is paused', async () => 
   const slos = new SlosService(
     loops,
     configFrom({ ORRERY_SLO_PERIOD_MS: String(PERIOD_MS) }),
-    { window: () => window, counters: () => [], onSamples: () => undefined } as unknown as Telemetry,
+    { window: () => window } as unknown as Telemetry,
     {} as NodeFleet,
     view,
-    { breaksOf: () => [], onChange: () => undefined },
+    { troublesOf: () => [], carriage: () => null, delivers: () => true, onChange: () => undefined },
     { append: () => undefined } as unknown as EventLog,
     { of: () => [] } as unknown as RunningPredictions,
-    { all: () => [], find: () => undefined },
   );
   const told: SloStatus['state'][] = [];
   slos.onChange(([status]) => void told.push(status!.state));

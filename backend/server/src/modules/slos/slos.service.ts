@@ -6,11 +6,9 @@ import { CONTROL_LOOPS, type ControlLoops } from '../../platform/control-loop/co
 import type { LoopRun } from '../../platform/control-loop/definition.js';
 import { DATA_PATH, type DataPath } from '../../ports/data-path.js';
 import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
-import { DESCRIPTORS, type DescriptorCatalogue } from '../../ports/descriptor-catalogue.js';
 import { EVENT_LOG, type EventLog } from '../../ports/event-log.js';
 import { FLEET, type NodeFleet } from '../../ports/node-fleet.js';
 import { type SloBoard, TELEMETRY, type Telemetry } from '../../ports/telemetry.js';
-import { CarriageMeter } from './carriage.js';
 import { evaluateSlo, WINDOW_S } from './evaluate.js';
 import { RunningPredictions } from './running-predictions.js';
 
@@ -23,7 +21,6 @@ export class SlosService implements SloBoard, OnApplicationBootstrap, OnApplicat
   private readonly listeners: ((statuses: readonly SloStatus[]) => void)[] = [];
   private readonly loop: ControlLoop;
   private readonly warmUpMs: number;
-  private readonly meter: CarriageMeter;
 
   constructor(
     @Inject(CONTROL_LOOPS) loops: ControlLoops,
@@ -34,9 +31,7 @@ export class SlosService implements SloBoard, OnApplicationBootstrap, OnApplicat
     @Inject(DATA_PATH) private readonly dataPath: DataPath,
     @Inject(EVENT_LOG) private readonly events: EventLog,
     @Inject(RunningPredictions) private readonly predictions: RunningPredictions,
-    @Inject(DESCRIPTORS) descriptors: DescriptorCatalogue,
   ) {
-    this.meter = new CarriageMeter((nf) => descriptors.find(nf)?.actions.refuses ?? []);
     const { sloPeriodMs, sloWarmUpMs } = config.timing;
     this.warmUpMs = sloWarmUpMs;
     this.loop = loops.add({
@@ -52,7 +47,6 @@ export class SlosService implements SloBoard, OnApplicationBootstrap, OnApplicat
   }
 
   onApplicationBootstrap(): void {
-    this.telemetry.onSamples((samples) => this.meter.take(samples, performance.now()));
     this.loop.wake();
   }
 
@@ -88,9 +82,7 @@ export class SlosService implements SloBoard, OnApplicationBootstrap, OnApplicat
 
   private current(nowMs: number): SloStatus[] {
     const { plan } = this.view;
-    this.meter.follow(plan);
     if (!plan) return [];
-    this.meter.takeRefusals(this.telemetry.counters(), performance.now());
     const predictions = this.predictions.of(plan);
     const exits = [...this.view.exits().values()];
     return plan.chains.flatMap(({ chain_id: chainId, definition }) => {
@@ -99,13 +91,13 @@ export class SlosService implements SloBoard, OnApplicationBootstrap, OnApplicat
         .filter((exit) => exit.chain_id === chainId && exit.direction === 'forward')
         .flatMap((exit) => exit.servers);
       const window = this.telemetry.window(chainId, WINDOW_S);
-      const blackout = this.dataPath.breaksOf(chainId).length > 0;
+      const blackout = this.dataPath.troublesOf(chainId).some(({ isTotal }) => isTotal);
       return definition.slos.map((slo) =>
         evaluateSlo(slo, {
           chainId,
           window,
-          carriage: this.meter.carriage(chainId, WINDOW_S, performance.now()),
-          delivers: this.meter.delivers(chainId, performance.now()),
+          carriage: this.dataPath.carriage(chainId, WINDOW_S),
+          delivers: this.dataPath.delivers(chainId),
           blackout,
           warmUpMs: this.warmUpMs,
           prediction: predictions.find((each) => each.chain_id === chainId && each.slo_id === slo.id),

@@ -1,12 +1,6 @@
 import { type InstanceSample, nfInstances, type Plan, parseSampleKey, type Sample } from '@orrery/contract';
+import type { Carriage } from '../../ports/data-path.js';
 import { RateIntegral } from './rate-integral.js';
-
-/** What a chain carried of what was offered to it. */
-export interface Carriage {
-  readonly offered_bps: number;
-  /** Share of the offered packets that left the chain or that an NF refused, 0 to 1. */
-  readonly share: number;
-}
 
 /** Reason of the engine's classifier: no edge of the chain takes the packet. */
 const NO_EDGE = 'no_match';
@@ -55,8 +49,9 @@ export class CarriageMeter {
     }
   }
 
-  /** Reads what NFs have refused since they started. */
-  takeRefusals(counters: readonly InstanceSample[], nowMs: number): void {
+  /** Reads what NFs have refused since they started; returns packets refused per second, by chain. */
+  takeRefusals(counters: readonly InstanceSample[], nowMs: number): ReadonlyMap<string, number> {
+    const refusedPerS = new Map<string, number>();
     const graph = this.plan ? nfInstances(this.plan.graph) : [];
     const nfOf = new Map(graph.map(({ id, nf }) => [id, nf]));
     const byId = new Map(counters.map((each) => [each.instance_id, this.refusedBy(each, nfOf.get(each.instance_id))]));
@@ -72,14 +67,13 @@ export class CarriageMeter {
           perS += (packets - (packets < past.packets ? 0 : past.packets)) / ((nowMs - past.atMs) / 1000);
       }
       refused.take(perS, nowMs);
+      refusedPerS.set(chainId, perS);
     }
     for (const id of this.refusals.keys()) if (!byId.has(id)) this.refusals.delete(id);
+    return refusedPerS;
   }
 
-  /**
-   * Over the last seconds that the switches have reported. `unknown`: one that lets packets in, or may be the one that does, has
-   * been silent for more than `SILENT_MS`. Null: they count nothing, or let nothing in.
-   */
+  /** `unknown`: a switch has been silent for more than `SILENT_MS`. */
   carriage(chainId: string, seconds: number, nowMs: number): Carriage | 'unknown' | null {
     const counts = this.chains.get(chainId);
     if (!counts) return null;
@@ -98,12 +92,13 @@ export class CarriageMeter {
       seconds,
       Math.max(1, ...[...counts.bits.values()].map((rate) => rate.secondsSince(fromMs))),
     );
-    return { offered_bps: all(counts.bits) / coveredS, share: Math.min(1, arrived / offered) };
+    const offered_bps = all(counts.bits) / coveredS;
+    return { offered_packets: offered, offered_bps, share: Math.min(1, arrived / offered) };
   }
 
-  /** Whether packets have left the chain since a switch would count as silent. */
-  delivers(chainId: string, nowMs: number): boolean {
-    return (this.chains.get(chainId)?.delivered.between(nowMs - SILENT_MS, nowMs) ?? 0) >= 1;
+  /** Whether packets have left the chain within the last time. */
+  delivers(chainId: string, nowMs: number, withinMs = SILENT_MS): boolean {
+    return (this.chains.get(chainId)?.delivered.between(nowMs - withinMs, nowMs) ?? 0) >= 1;
   }
 
   private refusedBy({ drops }: InstanceSample, nf: string | undefined): number {

@@ -27,7 +27,15 @@ function logOf(covers: () => Promise<boolean>): EventSource {
   const message = 'x'.repeat(100_000);
   let count = 0;
   const after = async (): Promise<Event[]> => [
-    { id: `${++count}-0`, t_ms: 0, type: 'chain.created', severity: 'info', subject: 'a', message, data: {} },
+    {
+      id: `${++count}-0`,
+      t_ms: 0,
+      type: 'chain.created',
+      severity: 'info',
+      subject: 'a',
+      message,
+      data: { revision: 1, name: 'a' },
+    },
   ];
   return { latest: '0-0', covers, after, onNews: () => () => undefined };
 }

@@ -10,7 +10,7 @@ import {
   packetsPerInstance,
 } from './demo-chains.mjs';
 import { isInterrupted, onInterrupt } from './interrupt.mjs';
-import { everyPage } from './pages.mjs';
+import { browserProgram, everyPage } from './pages.mjs';
 import { setUp } from './setup/main.mjs';
 import { SetupError, step } from './setup/progress.mjs';
 import { Stack } from './stack.mjs';
@@ -20,7 +20,7 @@ const HELP = `npm run demo [-- OPTIONS]
 Installs and builds what is missing, starts Orrery with its twin, deploys the demo chains and sends traffic through them.
 
   --no-twin     the console with planning only; needs no root
-  --check       start everything, wait for packets, met SLOs and every page, print one JSON line, stop everything
+  --check       start everything, wait for packets, met SLOs and every page in a browser, print one JSON line, stop everything
   --empty       do not load the demo chains and applications
   --port N      port of the console on 127.0.0.1 (default 8080; 0 chooses a free one)
   --help        this text`;
@@ -84,7 +84,8 @@ async function main() {
 
   try {
     const begin = performance.now();
-    const { later } = await setUp(twin ? 'demo' : 'planning');
+    const { later } = await setUp(twin ? 'demo' : 'planning', { browser: check });
+    const browser = check ? browserProgram() : null;
     seconds.setup = Math.round(performance.now() - begin) / 1000;
     stack.port = await choosePort(check ? 0 : wantedPort);
     await timed('server', 'Server and store', () => stack.start());
@@ -120,7 +121,7 @@ async function main() {
         await later;
         if (twin) await boardsUp(stack);
       });
-      const pages = await timed('pages', 'Every page', () => everyPage(stack));
+      const pages = await timed('pages', 'Every page', () => everyPage(stack, browser));
       await timed('down', 'Taking everything down', () => stack.stop());
       const leftovers = await stack.leftovers();
       const unmet = (report.slos ?? []).filter(({ state }) => state !== 'met');

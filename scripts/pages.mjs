@@ -1,11 +1,23 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
-import { ROOT } from './setup/paths.mjs';
+import { accessSync, constants } from 'node:fs';
 import { SetupError } from './setup/progress.mjs';
 
 const DOCS = '/api/docs';
-const CHROMIUM = process.env.ORRERY_CHROMIUM ?? '/usr/bin/chromium';
+const DEBIAN_CHROMIUM = '/usr/bin/chromium';
 const PAGE_MS = 20_000;
+
+/**
+ * The browser's program: ORRERY_CHROMIUM, or that of Debian's package. Throws SetupError if it cannot be run.
+ */
+export function browserProgram(program = process.env.ORRERY_CHROMIUM ?? DEBIAN_CHROMIUM) {
+  try {
+    accessSync(program, constants.X_OK);
+  } catch (error) {
+    throw new SetupError(
+      `No browser to open the pages with: ${program} cannot be run (${error.code}). Install Debian's package chromium, or set ORRERY_CHROMIUM to the path of a Chromium.`,
+    );
+  }
+  return program;
+}
 
 /** Paths of the pages in the console's navigation: its page registry is the only list of pages. */
 export function pagePaths(page) {
@@ -17,16 +29,14 @@ export function pagePaths(page) {
 }
 
 /**
- * Opens every page of the console in a browser, including editor and plan of the first chain; without a browser,
- * fetches every file that the pages load. Throws SetupError naming a page that shows no heading or reports an error.
- * Returns a summary.
+ * Opens every page of the console in the browser, including editor and plan of the first chain. Throws SetupError if
+ * there is no browser, or naming a page that shows no heading or reports an error. Returns a summary.
  */
-export async function everyPage(stack) {
-  if (!existsSync(CHROMIUM)) return { rendered: [], fetched: await fetchFiles(stack), browser: null };
+export async function everyPage(stack, program = browserProgram()) {
   const { items } = await stack.api('GET', '/chains');
   const { chromium } = await import('playwright-core');
   const browser = await chromium.launch({
-    executablePath: CHROMIUM,
+    executablePath: program,
     args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking'],
   });
   try {
@@ -47,7 +57,7 @@ export async function everyPage(stack) {
     });
     for (const path of paths) await show(page, stack.url, path, 'h1', errors);
     await show(page, stack.url, DOCS, '.swagger-ui .info', errors);
-    return { rendered: [...paths, DOCS], fetched: 0, browser: browser.version() };
+    return { rendered: [...paths, DOCS], browser: browser.version() };
   } finally {
     await browser.close();
   }
@@ -66,19 +76,4 @@ async function show(page, url, path, heading, errors) {
   for (const title of ['No such page', 'This page failed', 'This page could not be loaded'])
     if ((await page.getByText(title).count()) > 0) fail(title);
   if (errors.length > 0) fail(errors.join('; '));
-}
-
-/** Fetches every file that the pages load according to the console's build; returns the number of files. */
-async function fetchFiles(stack) {
-  const manifest = JSON.parse(readFileSync(resolve(ROOT, 'frontend/dist/.vite/manifest.json'), 'utf8'));
-  const files = new Set(Object.values(manifest).flatMap(({ file, css = [] }) => [file, ...css]));
-  for (const path of ['/', DOCS, ...[...files].map((file) => `/${file}`)]) {
-    const answer = await fetch(`${stack.url}${path}`);
-    const isPage = answer.headers.get('content-type')?.startsWith('text/html') ?? false;
-    await answer.arrayBuffer();
-    // For an unknown path the server returns the console itself.
-    if (!answer.ok || isPage !== !files.has(path.slice(1)))
-      throw new SetupError(`${path} is not served: ${answer.status} ${answer.headers.get('content-type')}`);
-  }
-  return files.size;
 }

@@ -12,7 +12,7 @@ function hasCommand(name) {
 }
 
 /** Names of the packages in the given groups, except those replaced by a command that is already installed. */
-function wanted(groups) {
+export function packagesIn(groups) {
   return readFileSync(resolve(ROOT, 'scripts/debian-packages.txt'), 'utf8')
     .split('\n')
     .map((line) => line.replace(/#.*/, '').trim())
@@ -41,7 +41,7 @@ function missing(names) {
 
 /** Installs the missing packages of the groups. Does not start their services. Needs root only if one is missing. */
 export async function debianPackages(groups) {
-  const names = missing(wanted(groups));
+  const names = missing(packagesIn(groups));
   const isBroken = spawnSync('dpkg', ['--audit'], { encoding: 'utf8' }).stdout?.trim() !== '';
   if (names.length === 0 && !(isBroken && process.getuid?.() === 0)) return;
   if (process.getuid?.() !== 0) {

@@ -23,7 +23,7 @@ const PURPOSES = {
   'profile-boards': { groups: ['base', 'twin', 'bench'], parts: ['npm', 'python', 'benches', 'board-benches'] },
   demo: { groups: ['base', 'twin'], parts: ['typescript', 'python', 'engine', 'linkd'], later: ['boards'] },
   test: {
-    groups: ['base', 'twin', 'test'],
+    groups: ['base', 'twin', 'test', 'browser'],
     parts: [
       'typescript',
       'python',
@@ -68,20 +68,34 @@ function partsFor({ groups, later = [] }) {
  * while holding `claimCheckout`.
  */
 export function setUpTasks(purpose, only = null) {
-  const { parts, later = [] } = PURPOSES[purpose];
-  return withNeeds(partsFor(PURPOSES[purpose]), only ?? [...parts, ...later]);
+  return tasksOf(PURPOSES[purpose], only);
+}
+
+function tasksOf(purpose, only = null) {
+  const { parts, later = [] } = purpose;
+  return withNeeds(partsFor(purpose), only ?? [...parts, ...later]);
+}
+
+/** What a purpose needs, with the browser if wanted. */
+export function needsOf(purpose, { browser = false } = {}) {
+  const needs = PURPOSES[purpose];
+  if (!browser) return needs;
+  // Without the twin, no other part needs Debian packages.
+  return { ...needs, groups: [...needs.groups, 'browser'], parts: [...new Set([...needs.parts, 'debian'])] };
 }
 
 /**
  * Installs and builds what is missing for a purpose. Resolves when all but its `later` parts are ready, with a promise
  * for those. Throws SetupError as soon as a part fails; the others are ended.
  * @param {keyof typeof PURPOSES} purpose
+ * @param {{ browser?: boolean }} [more] `browser`: also a browser for the console's pages
  * @returns {Promise<{ later: Promise<void> }>}
  */
-export async function setUp(purpose) {
-  const { parts } = PURPOSES[purpose];
+export async function setUp(purpose, more) {
+  const needs = needsOf(purpose, more);
+  const { parts } = needs;
   const release = await claimCheckout();
-  const graph = new TaskGraph(setUpTasks(purpose)).start();
+  const graph = new TaskGraph(tasksOf(needs)).start();
   const all = graph.outcomes().then(async (outcomes) => {
     await release();
     const failed = outcomes.find(({ ok }) => !ok);

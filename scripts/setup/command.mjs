@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process';
-import { createWriteStream, mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { isInterrupted, onInterrupt } from '../interrupt.mjs';
+import { rotatingLog } from '../rotating-log.mjs';
 import { LOG_DIR } from './paths.mjs';
 import { SetupError } from './progress.mjs';
 
@@ -25,7 +26,7 @@ export async function run(name, command, args, options = {}) {
   if (isInterrupted()) throw new SetupError(`${command} is not started: interrupted`);
   const logFile = `${LOG_DIR}/${name}.log`;
   mkdirSync(dirname(logFile), { recursive: true });
-  const log = createWriteStream(logFile);
+  const log = rotatingLog(logFile, { limitBytes: Number.POSITIVE_INFINITY, kept: 0 });
   const { onLine, background = false, whole = false, ...spawnOptions } = options;
   const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], detached: true, ...spawnOptions });
   if (background) yieldProcessor(child);

@@ -17,7 +17,10 @@ export class ClaimedError extends Error {
 export async function claim(directory, tell) {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   const name = nameOf(directory);
+  const asking = new Set();
   const server = createServer((socket) => {
+    asking.add(socket);
+    socket.on('close', () => asking.delete(socket));
     socket.on('error', () => undefined);
     socket.end(tell());
   });
@@ -28,7 +31,12 @@ export async function claim(directory, tell) {
   });
   if (taken) throw new ClaimedError(directory, (await ask(name)) || 'by a command that does not answer');
   server.unref();
-  return () => new Promise((resolve) => server.close(resolve));
+  return () =>
+    new Promise((resolve) => {
+      server.close(resolve);
+      // One that is stopped (Ctrl-Z) would never close its end.
+      for (const socket of asking) socket.destroy();
+    });
 }
 
 /** What the process that holds the directory says about itself; empty if none does. */

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -35,4 +36,16 @@ test('a directory belongs to one process until it is released or the process is 
   child.kill('SIGKILL');
   await once(child, 'exit');
   await (await claim(directory, () => ''))();
+});
+
+test('a claim ends although who asked about it does not close its connection', { timeout: 60_000 }, async (t) => {
+  const directory = mkdtempSync(join(tmpdir(), 'orrery-claim-'));
+  t.after(() => rmSync(directory, { recursive: true }));
+  const release = await claim(directory, () => 'by the first');
+  const { dev, ino } = statSync(directory);
+  const peer = connect({ path: `\0orrery-claim-${dev}-${ino}`, allowHalfOpen: true });
+  peer.on('error', () => undefined);
+  t.after(() => peer.destroy());
+  await once(peer, 'data');
+  await release();
 });

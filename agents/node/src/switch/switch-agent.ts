@@ -3,26 +3,23 @@ import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { EVENTS, SwitchSpec } from '@orrery/contract';
 import { DesiredStore } from '../desired-store.js';
-import type { SwitchReading } from '../drivers/switch-driver.js';
 import { agentEvent, type Emit } from '../link/agent-event.js';
 import { CredentialStore } from '../link/credential-store.js';
 import { EventOutbox } from '../link/event-outbox.js';
 import { DEFAULT_LINK, type Desired, ServerLink } from '../link/server-link.js';
 import { log } from '../platform/log.js';
-import { monotonicMs } from '../platform/monotonic.js';
 import { VERSION } from '../version.js';
 import type { ConfiguredSwitch } from './switch-config.js';
 import { SwitchKeeper } from './switch-keeper.js';
 import type { SwitchOptions } from './switch-options.js';
-import { switchSamples } from './switch-samples.js';
+import { SwitchSampler } from './switch-samples.js';
 
 /** One switch: its keeper, its saved state and its own connection to the server. */
 export class SwitchAgent {
   private readonly store: DesiredStore<typeof SwitchSpec>;
   private readonly keeper: SwitchKeeper;
   private readonly link: ServerLink;
-  private sampled_ms: number | null = null;
-  private lost = 0;
+  private readonly sampler = new SwitchSampler((samples) => this.link.samples({ type: 'switch-samples', samples }));
 
   constructor(
     private readonly options: Pick<SwitchOptions, 'server' | 'origin' | 'ca' | 'state_dir'>,
@@ -35,7 +32,7 @@ export class SwitchAgent {
     this.store = new DesiredStore(state_dir, SwitchSpec);
     this.keeper = new SwitchKeeper(node, driver, this.emit, {
       observed: (observed) => this.link.observed({ type: 'switch-observed', observed }),
-      read: (spec, reading) => this.sample(spec, reading),
+      read: (spec, reading) => this.sampler.take(spec, reading),
     });
     this.link = new ServerLink(
       { url: options.server, ca: options.ca, node, join_token, ...DEFAULT_LINK },
@@ -102,14 +99,5 @@ export class SwitchAgent {
       this.emit('agent.state-not-saved', node, why, {});
     }
     this.keeper.desire(spec);
-  }
-
-  private sample(spec: SwitchSpec, reading: SwitchReading): void {
-    const now = monotonicMs();
-    const before = this.sampled_ms;
-    this.sampled_ms = now;
-    if (before === null || now <= before) return;
-    const samples = { ...switchSamples(spec, reading), t_ms: Date.now(), interval_ms: now - before, lost: this.lost };
-    if (!this.link.samples({ type: 'switch-samples', samples })) this.lost++;
   }
 }

@@ -1,5 +1,6 @@
 import type { SwitchSamples, SwitchSpec } from '@orrery/contract';
 import type { SwitchReading } from '../drivers/switch-driver.js';
+import { monotonicMs } from '../platform/monotonic.js';
 
 /** Counters per entry, and their sums per rule. */
 export function switchSamples(
@@ -18,4 +19,29 @@ export function switchSamples(
     entries: [...counts].map(([index, { packets, bytes }]) => [index, packets, bytes]),
     rules: [...rules].map(([rule_id, sum]) => ({ rule_id, ...sum })),
   };
+}
+
+/**
+ * Passes the counters of a switch on. The interval of a set is the time since the set sent before it, so that rates stay
+ * true when sets between them could not be sent; these are counted in `lost`.
+ */
+export class SwitchSampler {
+  private sent_ms: number | null = null;
+  private lost = 0;
+
+  constructor(
+    private readonly send: (samples: SwitchSamples) => boolean,
+    private readonly now_ms: () => number = monotonicMs,
+  ) {}
+
+  take(spec: SwitchSpec, reading: Pick<SwitchReading, 'counts'>): void {
+    const now = this.now_ms();
+    // The first reading only begins the first interval.
+    this.sent_ms ??= now;
+    const interval_ms = now - this.sent_ms;
+    if (interval_ms <= 0) return;
+    const samples = { ...switchSamples(spec, reading), t_ms: Date.now(), interval_ms, lost: this.lost };
+    if (this.send(samples)) this.sent_ms = now;
+    else this.lost++;
+  }
 }

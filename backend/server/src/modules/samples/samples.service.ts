@@ -106,7 +106,7 @@ export class SamplesService implements Telemetry, TelemetrySink, OnModuleInit, O
     const rates = this.switchRates.get(id) ?? new SwitchRates(id);
     this.switchRates.set(id, rates);
     this.publish(
-      rates.take(samples).map(([key, value]) => ({ key, t_ms: samples.t_ms, value, origin })),
+      rates.take(samples, performance.now()).map(([key, value]) => ({ key, t_ms: samples.t_ms, value, origin })),
       [],
     );
   }

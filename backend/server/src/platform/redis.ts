@@ -9,6 +9,9 @@ import type { StoreRoom } from './store-pressure.js';
 export const STORE = Symbol('Store');
 export type Transaction = ChainableCommander;
 
+/** What the answer to a blocking read may take beyond the time that it blocks. */
+const OVERDUE_MS = 2000;
+
 /** The connection to Redis and, unless REDIS_URL is set, the process behind it. */
 export class Store {
   readonly redis: Redis;
@@ -45,9 +48,12 @@ export class Store {
     return store;
   }
 
-  /** A separate connection for blocking reads. */
-  blockingConnection(): Redis {
-    const connection = this.connect({ maxRetriesPerRequest: null });
+  /**
+   * A separate connection for reads that block for at most `blockMs`. If an answer is overdue, it connects again and repeats
+   * the read: a network path that drops everything closes no connection.
+   */
+  blockingConnection(blockMs: number): Redis {
+    const connection = this.connect({ maxRetriesPerRequest: null, socketTimeout: blockMs + OVERDUE_MS });
     this.blocking.push(connection);
     return connection;
   }

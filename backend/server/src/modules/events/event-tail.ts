@@ -33,7 +33,7 @@ export class EventTail implements EventSource, OnModuleInit, OnApplicationShutdo
     const newest = await this.store.redis.xrevrange(KEYS.events, '+', '-', 'COUNT', 1);
     this.latest = newest[0]?.[0] ?? '0-0';
     this.recentFrom = this.latest;
-    this.reader = this.store.blockingConnection();
+    this.reader = this.store.blockingConnection(BLOCK_MS);
     void this.follow(this.reader);
   }
 

@@ -47,6 +47,8 @@ export interface ConnectionHandlers {
 /** One connection of an agent: first its hello, then reports in, desired state and calls out. */
 export class AgentConnection {
   node: string | null = null;
+  /** Monotonic clock: since when the server reads what the agent sends. Infinity: it reads nothing now. */
+  readsSinceMs = performance.now();
   private greeting = false;
   private invalidCount = 0;
   private pace: AgentPace | null = null;
@@ -135,8 +137,12 @@ export class AgentConnection {
     const waitMs = Math.max(this.pace!.bytes.take(bytes), this.pace!.messages.take(1));
     if (waitMs === 0 || this.socket.isPaused) return;
     this.socket.pause();
+    this.readsSinceMs = Number.POSITIVE_INFINITY;
     this.handlers.slowed();
-    setTimeout(() => this.socket.resume(), waitMs).unref();
+    setTimeout(() => {
+      this.readsSinceMs = performance.now();
+      this.socket.resume();
+    }, waitMs).unref();
   }
 
   private async hello(hello: Hello, admitted: () => void): Promise<void> {

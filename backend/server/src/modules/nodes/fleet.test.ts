@@ -1,9 +1,12 @@
-import { AGENT_PROTOCOL } from '@orrery/contract';
+import { AGENT_PROTOCOL, type Infrastructure } from '@orrery/contract';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { sha256 } from '../../platform/ids.js';
+import { KEYS } from '../../platform/redis-keys.js';
 import { FakeAgent } from '../../testing/fake-agent.js';
 import { RACK } from '../../testing/fixtures.js';
 import { TestServer } from '../../testing/server.js';
 import { until } from '../../testing/wait.js';
+import { REPLY_BYTES } from './agent-limits.js';
 
 const STALE_MS = 400;
 
@@ -24,6 +27,12 @@ async function told(): Promise<string[]> {
   return items.map(({ type }) => type).filter((type) => /^node\.(dis)?connected$/.test(type));
 }
 
+function without(node: string): Infrastructure {
+  const links = RACK.links.filter(({ a, b }) => ![a.node, b.node].includes(node));
+  const boards = RACK.boards.filter(({ server }) => server !== node);
+  return { ...RACK, servers: RACK.servers.filter(({ id }) => id !== node), links, boards };
+}
+
 /** Blocks this process, both server and agent. */
 function stall(ms: number): void {
   const end = performance.now() + ms;
@@ -39,6 +48,40 @@ it('agents do not count as silent while the server itself is stalled, however of
   const since = Date.now();
   await until('it would be missed', () => Date.now() - since > 2 * STALE_MS);
   expect(await told()).toEqual(['node.connected']);
+});
+
+it('an agent does not count as silent while the server slows it down', async () => {
+  // Half of it is beyond the burst that an agent may send, and takes the server seconds.
+  for (let n = 0; n < 4; n++) agent.raw('x'.repeat(REPLY_BYTES - 1));
+  agent.report({ ...agent.observed, engine: 'failed' });
+  const engine = async () => (await server.api.call('getNode', { params: { id: 'server-1' } })).engine;
+  await until('it has read everything', async () => (await engine()) === 'failed' || (await told()).length > 1);
+  expect(await server.metrics()).toMatch(/^orrery_agents_slowed_total [1-9]/m);
+  expect(await told()).toEqual(['node.connected']);
+});
+
+it('an agent that disappears while the server slows it down is noticed', async () => {
+  for (let n = 0; n < 3; n++) agent.raw('x'.repeat(REPLY_BYTES - 1));
+  await until('it is slowed down', async () => /^orrery_agents_slowed_total [1-9]/m.test(await server.metrics()));
+  await agent.kill();
+  await until('it is missed', async () => (await told()).includes('node.disconnected'));
+});
+
+it('a node that is removed while its agent is being admitted is refused', async () => {
+  const { token } = await server.api.call('createJoinToken', { body: { node: 'server-2' } });
+  const joining = new FakeAgent(server.running.url, 'server-2', token);
+  server.agents.set('server-2', joining);
+  const { store } = server.running;
+  const json = store.json.bind(store);
+  store.json = async <T>(key: string) => {
+    if (key === KEYS.joinToken(sha256(token)))
+      await server.api.call('putInfrastructure', { body: without('server-2'), headers: { 'if-match': '*' } });
+    return json<T>(key);
+  };
+  await joining.connect();
+  await until('the refusal', () => joining.refused);
+  expect(joining.refused).toBe('server-2 is not in the infrastructure');
+  expect((await server.api.call('listNodes')).items.map(({ id }) => id)).not.toContain('server-2');
 });
 
 it('an agent that disappears after a stall is noticed', async () => {

@@ -242,15 +242,22 @@ export class Fleet implements NodeFleet, SwitchFleet, OnModuleInit, OnApplicatio
     const { agentStaleMs } = this.config.timing;
     // Four pings before an agent counts as silent.
     const settings = { serverVersion: this.config.version, pingMs: agentStaleMs / 4 };
+    const whyUnknown = (node: string) => `${node} is not in the infrastructure`;
     new AgentConnection(socket, visitor, settings, {
       admit: async (hello) => {
         const admission = this.isKnown(hello.node)
           ? await this.registry.admit(hello)
-          : { admitted: false as const, why: `${hello.node} is not in the infrastructure` };
+          : { admitted: false as const, why: whyUnknown(hello.node) };
         if (!admission.admitted) this.noteRefusal(hello.node, visitor.address, admission.why);
         return admission;
       },
       welcomed: (connection, hello) => {
+        // Removed while it was admitted.
+        if (!this.isKnown(hello.node)) {
+          this.noteRefusal(hello.node, visitor.address, whyUnknown(hello.node));
+          connection.refuse(whyUnknown(hello.node));
+          return null;
+        }
         const state = this.state(hello.node);
         const before = state.connection;
         state.connection = connection;
@@ -341,7 +348,9 @@ export class Fleet implements NodeFleet, SwitchFleet, OnModuleInit, OnApplicatio
   private findSilent(nowMs: number): void {
     const limitMs = nowMs - this.config.timing.agentStaleMs;
     for (const [node, state] of this.nodes) {
-      if (state.connected && Math.max(state.heardMs, this.hearsSinceMs) < limitMs)
+      // While the server does not read, by a stall or to slow the agent down, the silence is its own.
+      const readsSinceMs = Math.max(this.hearsSinceMs, state.connection?.readsSinceMs ?? 0);
+      if (state.connected && Math.max(state.heardMs, readsSinceMs) < limitMs)
         this.lose(node, `No message from the agent of ${node} for ${this.config.timing.agentStaleMs / 1000} s`);
     }
   }

@@ -1,5 +1,6 @@
 import type { FieldError, Problem } from '@orrery/contract';
 import { type CallInput, type CallResult, PATHS, type RouteName } from './routes.js';
+import { readServerClock } from './server-clock.js';
 import { sessionStore, signOut } from './session.js';
 
 export const API = '/api/v1';
@@ -91,6 +92,7 @@ async function send<T>(path: string, wire: Wire): Promise<Answer<T>> {
       true,
     );
   }
+  readServerClock(response);
   if (response.status === 401 && token) signOut('expired');
   if (!response.ok) throw new ApiError(await problemOf(response), response.status === 504);
   const text = response.status === 204 ? '' : await response.text();

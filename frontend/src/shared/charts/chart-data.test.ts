@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { toCsv } from '../files/csv.js';
-import { align, clockAheadMs, extend, GAP_MS, silentSinceMs, valueAt } from './chart-data.js';
+import { align, ascending, clockAheadMs, extend, GAP_MS, silentSinceMs, valueAt } from './chart-data.js';
 
 describe('align', () => {
   it('joins series on the union of their times, with holes where one has none', () => {
@@ -96,6 +96,45 @@ describe('extend', () => {
     expect(points).toEqual([
       [2, 2],
       [3, 3],
+    ]);
+  });
+});
+
+describe('a clock that was set back', () => {
+  const hour = 3_600_000;
+
+  it('leaves out what it stamped with later times', () => {
+    const points: [number, number][] = [
+      [hour - 10_000, 1],
+      [hour, 2],
+      [hour + 10_000, 3],
+    ];
+    extend(
+      points,
+      [
+        [hour, 4],
+        [hour + 200, 5],
+      ],
+      0,
+    );
+    expect(points).toEqual([
+      [hour - 10_000, 1],
+      [hour, 4],
+      [hour + 200, 5],
+    ]);
+  });
+
+  it('leaves it out of a history too, but not for points out of order', () => {
+    expect(
+      ascending([
+        [hour, 1],
+        [2 * hour, 2],
+        [2 * hour - 100, 3],
+        [hour + 10, 4],
+      ]),
+    ).toEqual([
+      [hour, 1],
+      [hour + 10, 4],
     ]);
   });
 });

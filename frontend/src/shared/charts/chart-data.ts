@@ -1,7 +1,9 @@
 import { useEffect, useMemo, useRef, useState } from 'react';
 import { useSeries } from '../api/queries.js';
+import { serverNow } from '../api/server-clock.js';
 import { useWantSamples } from '../stream/hooks.js';
 import { type LiveSample, sampleTopic } from '../stream/live-store.js';
+import { SET_BACK_MS } from '../stream/ring.js';
 import { live } from '../stream/stream.js';
 
 /** Charts are redrawn at most this often, however fast samples come. */
@@ -70,8 +72,27 @@ export function valueAt([times, ...columns]: AlignedData, series: number, index:
   return null;
 }
 
-/** Adds the points of `more` that are newer than the last of `points`, and drops those before `fromMs`. */
+/** Points in ascending times: where a clock was set back, what it had stamped with later times is left out. */
+export function ascending(points: readonly (readonly [number, number])[]): [number, number][] {
+  const kept: [number, number][] = [];
+  for (const [t, value] of points) {
+    const last = kept.at(-1)?.[0] ?? Number.NEGATIVE_INFINITY;
+    if (last - t > SET_BACK_MS) while (kept.length > 0 && kept.at(-1)![0] >= t) kept.pop();
+    else if (t <= last) continue;
+    kept.push([t, value]);
+  }
+  return kept;
+}
+
+/**
+ * Adds the points of `more` that are newer than the last of `points`, and drops those before `fromMs`. Where all of `more` are
+ * older, their clock was set back: they replace the points with later times.
+ */
 export function extend(points: [number, number][], more: readonly (readonly [number, number])[], fromMs: number): void {
+  const first = more[0]?.[0];
+  const newest = more.at(-1)?.[0];
+  if (first !== undefined && newest !== undefined && (points.at(-1)?.[0] ?? newest) - newest > SET_BACK_MS)
+    while (points.length > 0 && points.at(-1)![0] >= first) points.pop();
   let last = points.at(-1)?.[0] ?? Number.NEGATIVE_INFINITY;
   for (const [t, value] of more) {
     if (t <= last) continue;
@@ -84,8 +105,8 @@ export function extend(points: [number, number][], more: readonly (readonly [num
 }
 
 /**
- * By how much the browser's clock is ahead of the clock that stamps the points, in ms, by the newest sample received; `known`
- * without one.
+ * By how much the browser's monotonic clock is ahead of the clock that stamps the points, in ms, by the newest sample received;
+ * `known` without one.
  */
 export function clockAheadMs(
   samples: readonly (Pick<LiveSample, 't_ms' | 'received_ms'> | undefined)[],
@@ -101,8 +122,8 @@ export function clockAheadMs(
 }
 
 /**
- * History of some sample keys from the server, continued by the stream. `ahead_ms` is how far the browser's clock is ahead of
- * that of the points; 0 until the stream has brought one.
+ * History of some sample keys from the server, continued by the stream. `ahead_ms` is how far the browser's monotonic clock
+ * is ahead of that of the points; until the stream has brought one, of the server's.
  */
 export function useChartData(
   keys: readonly string[],
@@ -114,12 +135,12 @@ export function useChartData(
   const history = useSeries(keys);
   const [version, setVersion] = useState(0);
   const buffers = useRef(new Map<string, [number, number][]>());
-  const ahead_ms = useRef(0);
+  const ahead_ms = useRef(performance.now() - serverNow());
 
   useEffect(() => {
     for (const { key, points } of history.data?.items ?? []) {
       const newer = buffers.current.get(key) ?? [];
-      const merged: [number, number][] = points.map(([t, value]) => [t, value]);
+      const merged = ascending(points);
       extend(merged, newer, 0);
       buffers.current.set(key, merged);
     }
@@ -141,7 +162,7 @@ export function useChartData(
         const points = buffers.current.get(key) ?? [];
         const samples = shown.map((one) => live.sample(one));
         ahead_ms.current = clockAheadMs(samples, ahead_ms.current);
-        extend(points, live.ring(key)?.points() ?? [], Date.now() - ahead_ms.current - keepS * 1000 - 5000);
+        extend(points, live.ring(key)?.points() ?? [], performance.now() - ahead_ms.current - keepS * 1000 - 5000);
         buffers.current.set(key, points);
         redraw();
       };
@@ -158,7 +179,7 @@ export function useChartData(
     void version;
     return align(
       list.split('\n').map((key) => buffers.current.get(key) ?? []),
-      Date.now() - ahead_ms.current - windowS * 1000,
+      performance.now() - ahead_ms.current - windowS * 1000,
     );
   }, [list, windowS, version]);
   return { data, ahead_ms: ahead_ms.current, error: history.error };

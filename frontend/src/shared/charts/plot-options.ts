@@ -16,7 +16,7 @@ export interface PlotSeries {
 export interface PlotProps {
   readonly series: readonly PlotSeries[];
   readonly data: AlignedData;
-  /** How far this browser's clock is ahead of the clock of the data. */
+  /** How far this browser's monotonic clock is ahead of the clock of the data. */
   readonly ahead_ms: number;
   readonly quantity: Quantity;
   readonly height: number;

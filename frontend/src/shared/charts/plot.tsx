@@ -56,7 +56,7 @@ function MadePlot(props: PlotProps) {
     const made = plot.current;
     if (!made) return;
     made.setData(data as never, false);
-    const now = (Date.now() - ahead_ms) / 1000;
+    const now = (performance.now() - ahead_ms) / 1000;
     const newest = data[0].at(-1) ?? now;
     // Until now, unless the newest point is as good as now.
     const end = range?.to_s ?? (Math.abs(now - newest) <= GAP_MS / 1000 ? newest : Math.max(now, newest));

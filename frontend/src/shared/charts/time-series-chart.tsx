@@ -4,7 +4,7 @@ import { lazy, type ReactNode, Suspense, useState } from 'react';
 import { download, toCsv } from '../files/csv.js';
 import type { Quantity } from '../format/quantity.js';
 import { clockText, clockTextMs } from '../format/time.js';
-import { useNow } from '../stream/clock.js';
+import { useMonotonicNow } from '../stream/clock.js';
 import { EmulatedMark } from '../ui/emulated-mark.js';
 import { type AlignedData, silentSinceMs, useChartData, valueAt } from './chart-data.js';
 import { ChartLegend } from './chart-legend.js';
@@ -61,7 +61,7 @@ export function TimeSeriesChart(props: TimeSeriesChartProps) {
     keepS,
   );
   const [times] = data;
-  const silent_ms = silentSinceMs(data, useNow() - ahead_ms);
+  const silent_ms = silentSinceMs(data, useMonotonicNow() - ahead_ms);
   const at = cursor !== null && cursor <= lastIndex(data) ? cursor : lastIndex(data);
   const atTime = times[at];
 

@@ -1,7 +1,7 @@
 import type { Event, SloStatus } from '@orrery/contract';
 import { useCallback, useEffect, useSyncExternalStore } from 'react';
 import { useStore } from 'zustand';
-import { useNowSelect } from './clock.js';
+import { useMonotonicSelect } from './clock.js';
 import {
   EVENTS_TOPIC,
   LINKS_TOPIC,
@@ -15,7 +15,7 @@ import {
 } from './live-store.js';
 import type { Ring } from './ring.js';
 import { live, streamStore, wantSamples } from './stream.js';
-import type { StreamStatus } from './stream-client.js';
+import { isCut, type StreamStatus } from './stream-client.js';
 
 function useTopic<T>(topic: string, read: () => T): T {
   const subscribe = useCallback((listener: () => void) => live.subscribe(topic, listener), [topic]);
@@ -78,7 +78,17 @@ export function useLiveEvents(): readonly Event[] {
   return useTopic(EVENTS_TOPIC, () => live.events());
 }
 
-/** Whether a figure received at this time is stale. */
+/**
+ * Whether this browser is cut off from the server: whatever it shows of the present is the last that it knew, and is marked as
+ * stale. False before the first connection, when what is shown has just been read.
+ */
+export function useCut(): boolean {
+  return useStreamStatus(isCut);
+}
+
+/** Whether a figure received at this time, by the monotonic clock, is stale. */
 export function useStale(received_ms: number | undefined): boolean {
-  return useNowSelect((now) => received_ms !== undefined && now - received_ms > STALE_AFTER_MS);
+  const cut = useCut();
+  const old = useMonotonicSelect((now) => received_ms !== undefined && now - received_ms > STALE_AFTER_MS);
+  return old || (cut && received_ms !== undefined);
 }

@@ -8,14 +8,16 @@ const event = (id: string) => ({ id }) as Event;
 describe('LiveStore', () => {
   let flushes: (() => void)[];
   let store: LiveStore;
+  let received_ms: number;
   const frame = () => {
     for (const flush of flushes.splice(0)) flush();
   };
   beforeEach(() => {
     flushes = [];
+    received_ms = 5000;
     store = new LiveStore(
       (flush) => flushes.push(flush),
-      () => 5000,
+      () => received_ms,
     );
   });
 
@@ -33,10 +35,60 @@ describe('LiveStore', () => {
     expect(store.sample('node/a/cpu')?.value).toBe(100);
   });
 
-  it('ignores a value that is not newer', () => {
-    store.addSamples([sample('k/a/pps', 10, 1), sample('k/a/pps', 10, 2), sample('k/a/pps', 9, 3)]);
-    expect(store.sample('k/a/pps')?.value).toBe(1);
+  it('ignores a point that came already, so that its age goes on', () => {
+    store.addSamples([sample('k/a/pps', 10, 1)]);
+    received_ms = 9000;
+    store.addSamples([sample('k/a/pps', 10, 1)]);
+    expect(store.sample('k/a/pps')).toMatchObject({ value: 1, received_ms: 5000 });
     expect(store.ring('k/a/pps')?.length).toBe(1);
+  });
+
+  it('takes as the latest what arrives last, and begins the series anew, when the clock of the points is set back', () => {
+    const t = 1_700_000_000_000;
+    for (const at of [t - 400, t - 200, t]) store.addSamples([sample('k/a/pps', at, 1)]);
+    received_ms = 6000;
+    const back = t - 600_000;
+    store.addSamples([sample('k/a/pps', back, 7)]);
+    expect(store.sample('k/a/pps')).toMatchObject({ value: 7, t_ms: back, received_ms: 6000 });
+    store.addSamples([sample('k/a/pps', back + 200, 8)]);
+    expect(store.ring('k/a/pps')?.points()).toEqual([
+      [back, 7],
+      [back + 200, 8],
+    ]);
+  });
+
+  it('keeps the series when a point comes out of order', () => {
+    store.addSamples([sample('k/a/pps', 5000, 1), sample('k/a/pps', 4900, 2), sample('k/a/pps', 5200, 3)]);
+    expect(store.ring('k/a/pps')?.points()).toEqual([
+      [5000, 1],
+      [5200, 3],
+    ]);
+  });
+
+  it('counts the age of what arrives by a clock that nobody sets', () => {
+    const own = new LiveStore((flush) => flushes.push(flush));
+    const before_ms = performance.now();
+    own.addSamples([sample('k/a/pps', 10, 1)]);
+    expect(own.sample('k/a/pps')!.received_ms).toBeGreaterThanOrEqual(before_ms);
+    expect(own.sample('k/a/pps')!.received_ms).toBeLessThanOrEqual(performance.now());
+  });
+
+  it('seeds from a history in which the clock was set back, and keeps what came since', () => {
+    store.addSamples([sample('k/a/pps', 2000, 7), sample('k/a/pps', 7000, 8)]);
+    store.seed('k/a/pps', [
+      [600_000, 1],
+      [600_200, 1],
+      [1000, 2],
+      [1500, 3],
+      [2000, 9],
+      [9000, 9],
+    ]);
+    expect(store.ring('k/a/pps')?.points()).toEqual([
+      [1000, 2],
+      [1500, 3],
+      [2000, 7],
+      [7000, 8],
+    ]);
   });
 
   it('keeps a bounded number of points and events', () => {

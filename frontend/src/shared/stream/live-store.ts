@@ -10,10 +10,11 @@ export const RECENT_EVENTS = 500;
 export const STALE_AFTER_MS = 3_000;
 
 export interface LiveSample extends Sample {
-  /** When this browser received it; ages use this clock, not the server's. */
+  /** When this browser received it, by its monotonic clock (`performance.now()`): clocks that are set do not change an age. */
   readonly received_ms: number;
 }
 export interface LiveLink extends LinkSample {
+  /** As in `LiveSample`. */
   readonly received_ms: number;
 }
 
@@ -46,14 +47,16 @@ export class LiveStore {
 
   constructor(
     private readonly schedule: (flush: () => void) => void = (flush) => requestAnimationFrame(flush),
-    private readonly now: () => number = () => Date.now(),
+    private readonly now: () => number = () => performance.now(),
   ) {}
 
   addSamples(samples: readonly Sample[]): void {
     const received_ms = this.now();
     for (const sample of samples) {
       const entry = this.#entry(sample.key);
-      if (!entry?.ring.push(sample.t_ms, sample.value)) continue;
+      // The same point again is no newer; any other is the latest, whatever the clock that stamped it.
+      if (!entry || entry.latest?.t_ms === sample.t_ms) continue;
+      entry.ring.push(sample.t_ms, sample.value);
       entry.latest = { ...sample, received_ms };
       this.#dirty.add(sampleTopic(sample.key));
     }
@@ -68,9 +71,11 @@ export class LiveStore {
   seed(key: string, points: readonly (readonly [number, number])[]): void {
     const entry = this.#entry(key);
     if (!entry || points.length === 0) return;
+    const streamed = entry.ring.points();
+    const begin_ms = streamed[0]?.[0] ?? Number.POSITIVE_INFINITY;
     const ring = new Ring(RING_POINTS);
-    for (const [t_ms, value] of points) ring.push(t_ms, value);
-    for (const [t_ms, value] of entry.ring.points()) ring.push(t_ms, value);
+    for (const [t_ms, value] of points) if (t_ms < begin_ms) ring.push(t_ms, value);
+    for (const [t_ms, value] of streamed) ring.push(t_ms, value);
     entry.ring = ring;
     this.#dirty.add(sampleTopic(key));
     this.#plan();

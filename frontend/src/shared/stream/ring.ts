@@ -1,3 +1,6 @@
+/** Times that fall by more than this come from a clock that was set back, not from points out of order. */
+export const SET_BACK_MS = 1000;
+
 /** Last points of a series, oldest first; a full ring forgets its oldest point. Times ascend. */
 export class Ring {
   readonly #times: Float64Array;
@@ -16,9 +19,14 @@ export class Ring {
     return this.#length;
   }
 
-  /** A point that is not newer than the last one is ignored. */
+  /**
+   * A point that is not newer than the last one is ignored; one that is older by more than `SET_BACK_MS` begins the series anew,
+   * because its clock was set back.
+   */
   push(t_ms: number, value: number): boolean {
-    if (this.#length > 0 && t_ms <= this.timeAt(this.#length - 1)) return false;
+    const behind_ms = this.#length > 0 ? this.timeAt(this.#length - 1) - t_ms : Number.NEGATIVE_INFINITY;
+    if (behind_ms > SET_BACK_MS) this.#length = 0;
+    else if (behind_ms >= 0) return false;
     const at = (this.#start + this.#length) % this.capacity;
     this.#times[at] = t_ms;
     this.#values[at] = value;

@@ -1,5 +1,6 @@
 import { useEffect } from 'react';
 import { call } from '../api/client.js';
+import { serverNow } from '../api/server-clock.js';
 import { useWantSamples } from './hooks.js';
 import { live } from './stream.js';
 
@@ -12,7 +13,7 @@ export function useSeededSamples(prefixes: readonly string[]): void {
   useEffect(() => {
     if (text === '') return;
     const ended = new AbortController();
-    call('listSamples', { query: { keys: text, since: Date.now() - SEED_MS } }, { signal: ended.signal })
+    call('listSamples', { query: { keys: text, since: serverNow() - SEED_MS } }, { signal: ended.signal })
       .then(({ items }) => {
         for (const { key, points } of items) live.seed(key, points);
       })

@@ -17,6 +17,9 @@ export interface StreamStatus {
   readonly duplicates: number;
 }
 
+/** Whether a connection there was is lost, so that what is known of the present may no longer be so. */
+export const isCut = ({ state }: Pick<StreamStatus, 'state'>) => state === 'reconnecting' || state === 'refused';
+
 export interface Socket {
   send(text: string): void;
   close(): void;

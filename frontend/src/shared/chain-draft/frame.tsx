@@ -18,18 +18,24 @@ import { type LoadedChain, useDraftSession } from './draft-session.js';
 import { SaverContext } from './saver-context.js';
 import { useOtherChains } from './use-other-chains.js';
 
-/** Loads the chain in the URL and provides its draft to the pages of the chain. */
+/**
+ * Loads the chain in the URL and provides its draft to the pages of the chain, once the catalogue and the hosts are known that
+ * it is checked against: without them, correct references would be errors.
+ */
 export function Component() {
   const { id } = useParams();
   const loaded = useChain(id);
   const descriptors = useNfDescriptors();
+  const infrastructure = useInfrastructure();
   if (!loaded.data) {
     if (isGone(loaded.error)) return <NoChain />;
     return loaded.error ? <ErrorState error={loaded.error} retry={() => void loaded.refetch()} /> : <LoadingRows />;
   }
   return (
     <QueryBoundary query={descriptors}>
-      <Draft key={id} loaded={loaded.data} deleted={isGone(loaded.error)} />
+      <QueryBoundary query={infrastructure}>
+        <Draft key={id} loaded={loaded.data} deleted={isGone(loaded.error)} />
+      </QueryBoundary>
     </QueryBoundary>
   );
 }

@@ -4,6 +4,7 @@ import { IconHierarchy2, IconPlus } from '@tabler/icons-react';
 import { lazy, Suspense, useMemo, useState } from 'react';
 import { useChains } from '../../shared/api/queries.js';
 import { useMay } from '../../shared/api/session.js';
+import { worstFirst } from '../../shared/chain/worst-first.js';
 import { PageBody, PageHeader, Panel } from '../../shared/page/page-header.js';
 import { useSeededSamples } from '../../shared/stream/seed.js';
 import { DataTable } from '../../shared/table/data-table.js';
@@ -53,7 +54,7 @@ export function Component() {
             settings={settings}
             cards={620}
             columns={columns}
-            rows={all}
+            rows={worstFirst(all, ({ deployment_state }) => deployment_state)}
             rowKey={({ id }) => id}
             dataOf={({ draft }) => ({ 'data-chain': draft.name })}
             empty={

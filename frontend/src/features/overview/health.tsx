@@ -1,7 +1,9 @@
 import { Link } from 'react-router';
-import { useChainTitle } from '../../shared/api/chains.js';
+import { chainPath, useChainTitle } from '../../shared/api/chains.js';
 import { useDeployments, useHealth, useNfInstances, useNodes, useTwin } from '../../shared/api/queries.js';
+import { useCut } from '../../shared/stream/hooks.js';
 import { useSloRows } from '../../shared/stream/slo-rows.js';
+import { LastKnown } from '../../shared/ui/last-known.js';
 import { StatusBadge } from '../../shared/ui/status-badge.js';
 import classes from './overview.module.css';
 import { systemState, troublesOf } from './system-state.js';
@@ -10,7 +12,8 @@ function useTroubles() {
   const { data: health } = useHealth();
   const { data: instances = [] } = useNfInstances();
   const { data: deployments = [] } = useDeployments();
-  return troublesOf(health, instances, deployments, useChainTitle());
+  const { rows: slos } = useSloRows();
+  return troublesOf({ health, instances, deployments, slos }, useChainTitle());
 }
 
 export function HealthStrip() {
@@ -35,16 +38,22 @@ export function HealthStrip() {
       <div>
         <dt>Chains</dt>
         <dd>
-          <Link to="/chains">{deployments.data?.length ?? '–'} deployed</Link>
+          <Link to="/chains">
+            <LastKnown>{deployments.data?.length ?? '–'} deployed</LastKnown>
+          </Link>
         </dd>
       </div>
       <div>
         <dt>NF instances</dt>
-        <dd className="tabular">{instances.data ? `${running} of ${instances.data.length} running` : '–'}</dd>
+        <dd className="tabular">
+          {instances.data ? <LastKnown>{`${running} of ${instances.data.length} running`}</LastKnown> : '–'}
+        </dd>
       </div>
       <div>
         <dt>Agents</dt>
-        <dd className="tabular">{nodes.data ? `${connected} of ${nodes.data.length} connected` : '–'}</dd>
+        <dd className="tabular">
+          {nodes.data ? <LastKnown>{`${connected} of ${nodes.data.length} connected`}</LastKnown> : '–'}
+        </dd>
       </div>
       <div>
         <dt>SLOs</dt>
@@ -74,12 +83,20 @@ export function HealthStrip() {
 
 export function Troubles() {
   const troubles = useTroubles();
+  const cut = useCut();
   if (troubles.length === 0) return null;
   return (
     <ul className={classes.troubles} aria-label="Problems">
-      {troubles.map(({ name, status, detail }) => (
-        <li key={name} data-status={status}>
-          <StatusBadge state={status} label={name} /> <span>{detail}</span>
+      {troubles.map(({ key, name, status, detail, chain_id }) => (
+        <li key={key} data-status={cut ? 'stale' : status}>
+          {chain_id === null ? (
+            <StatusBadge state={status} label={`${name} ${status}`} />
+          ) : (
+            <Link to={chainPath(chain_id)}>
+              <StatusBadge state={status} label={`${name} ${status}`} />
+            </Link>
+          )}{' '}
+          <span>{detail}</span>
         </li>
       ))}
     </ul>

@@ -6,6 +6,7 @@ import { Link } from 'react-router';
 import { chainPath, useChainTitle } from '../../shared/api/chains.js';
 import { useDeployments, useNfInstances } from '../../shared/api/queries.js';
 import { ChainState } from '../../shared/chain/chain-state.js';
+import { worstFirst } from '../../shared/chain/worst-first.js';
 import { Panel } from '../../shared/page/page-header.js';
 import { useSeededSamples } from '../../shared/stream/seed.js';
 import { useSloRows } from '../../shared/stream/slo-rows.js';
@@ -95,7 +96,7 @@ export function RunningChains() {
         query={query}
         cards={620}
         columns={columnsOf({ titleOf, slos, instances })}
-        rows={deployments}
+        rows={worstFirst(deployments, ({ state }) => state)}
         rowKey={({ chain_id }) => chain_id}
         empty={
           <EmptyState

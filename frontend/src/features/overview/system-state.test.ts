@@ -1,6 +1,6 @@
-import type { Deployment, Health, NfInstance } from '@orrery/contract';
+import type { Deployment, Health, NfInstance, SloStatus } from '@orrery/contract';
 import { describe, expect, it } from 'vitest';
-import { systemState, troublesOf } from './system-state.js';
+import { type Known, systemState, troublesOf } from './system-state.js';
 
 const health = (status: Health['status'], parts: Health['parts'] = []): Health => ({
   status,
@@ -8,35 +8,88 @@ const health = (status: Health['status'], parts: Health['parts'] = []): Health =
   started_ms: 0,
   parts,
 });
-const instance = (id: string, state: NfInstance['state'], detail: string | null = null) =>
-  ({ id, chain_id: 'ch-1', state, detail }) as NfInstance;
+const instance = (id: string, state: NfInstance['state'], detail: string | null = null, chain_id = 'ch-1') =>
+  ({ id, chain_id, state, detail }) as NfInstance;
 const deployment = (chain_id: string, state: Deployment['state']) => ({ chain_id, state }) as Deployment;
-const titleOf = (id: string) => `Chain ${id}`;
+const slo = (chain_id: string, state: SloStatus['state'], measured: number | null = 3000) =>
+  ({ chain_id, slo_id: 'p99', kind: 'latency', unit: 'us', target: 2000, measured, state }) as SloStatus;
+const troubles = (known: Partial<Known>) =>
+  troublesOf(
+    { health: health('ok'), instances: [], deployments: [], slos: [], ...known },
+    (id: string) => `Chain ${id}`,
+  );
 
 describe('the state of the system', () => {
-  it('is ok only while parts, NFs and chains are', () => {
+  it('is ok only while parts, NFs, chains and objectives are', () => {
     const ok = health('ok', [{ name: 'redis', status: 'ok', detail: '' }]);
-    const none = troublesOf(ok, [instance('a.ids.0', 'running')], [deployment('ch-1', 'running')], titleOf);
+    const none = troubles({
+      health: ok,
+      instances: [instance('a.ids.0', 'running')],
+      deployments: [deployment('ch-1', 'running')],
+      slos: [slo('ch-1', 'met'), slo('ch-1', 'warming-up', null)],
+    });
     expect(none).toEqual([]);
     expect(systemState(ok, none)).toBe('ok');
   });
 
-  it('is degraded when an NF failed, which is told once and not again for its chain', () => {
-    const failed = [instance('a.ids.0', 'failed', 'out of memory'), instance('a.nat.0', 'starting')];
-    const troubles = troublesOf(health('ok'), failed, [deployment('ch-1', 'degraded')], titleOf);
-    expect(troubles).toEqual([{ name: 'a.ids.0', status: 'degraded', detail: 'out of memory' }]);
-    expect(systemState(health('ok'), troubles)).toBe('degraded');
+  it('is not ok when an NF failed, which is told once and not again for its chain', () => {
+    const found = troubles({
+      instances: [instance('a.ids.0', 'failed', 'out of memory'), instance('a.nat.0', 'starting')],
+      deployments: [deployment('ch-1', 'degraded')],
+      slos: [slo('ch-1', 'violated')],
+    });
+    expect(found).toMatchObject([{ name: 'a.ids.0', status: 'failed', detail: 'out of memory' }]);
+    expect(systemState(health('ok'), found)).toBe('degraded');
   });
 
-  it('is degraded when a chain suffers from something else, with the reason', () => {
+  it('is not ok when a chain suffers from something else, with the reason, which is told once for its objectives', () => {
     const reason = 'no packet from the switch arrives at web.ids.0 (server-1)';
     const dark = { ...deployment('ch-2', 'degraded'), reason };
-    const troubles = troublesOf(undefined, [], [dark, deployment('ch-3', 'deploying')], titleOf);
-    expect(troubles).toEqual([{ name: 'Chain ch-2', status: 'degraded', detail: reason }]);
+    const found = troubles({
+      deployments: [dark, deployment('ch-3', 'deploying')],
+      slos: [slo('ch-2', 'violated', null)],
+    });
+    expect(found).toMatchObject([{ name: 'Chain ch-2', status: 'degraded', detail: reason, chain_id: 'ch-2' }]);
+  });
+
+  it('is not ok while an objective is violated though everything runs, with what is missed', () => {
+    const found = troubles({
+      deployments: [deployment('ch-1', 'running')],
+      slos: [slo('ch-1', 'violated'), { ...slo('ch-1', 'violated', null), slo_id: 'p50' }, slo('ch-2', 'met')],
+    });
+    expect(found).toMatchObject([
+      {
+        name: 'Chain ch-1',
+        status: 'degraded',
+        detail: 'Objective violated: latency 3.00 ms, at most 2.00 ms; latency nothing measured, at most 2.00 ms.',
+      },
+    ]);
+    expect(systemState(health('ok'), found)).toBe('degraded');
+  });
+
+  it('lists the worst first', () => {
+    const parts: Health['parts'] = [
+      { name: 'twin', status: 'degraded', detail: 'hangs' },
+      { name: 'redis', status: 'failed', detail: 'does not answer' },
+    ];
+    const found = troubles({
+      health: health('failed', parts),
+      instances: [instance('a.ids.0', 'failed')],
+      deployments: [deployment('ch-2', 'degraded'), deployment('ch-3', 'failed')],
+      slos: [slo('ch-4', 'violated')],
+    });
+    expect(found.map(({ key, status }) => [key, status])).toEqual([
+      ['part/redis', 'failed'],
+      ['nf/a.ids.0', 'failed'],
+      ['chain/ch-3', 'failed'],
+      ['part/twin', 'degraded'],
+      ['chain/ch-2', 'degraded'],
+      ['objectives/ch-4', 'degraded'],
+    ]);
   });
 
   it('is never better than the server says of itself', () => {
-    const redis = [{ name: 'redis', status: 'failed' as const, detail: 'does not answer' }];
-    expect(systemState(health('failed', redis), troublesOf(health('failed', redis), [], [], titleOf))).toBe('failed');
+    const failed = health('failed', [{ name: 'redis', status: 'failed', detail: 'does not answer' }]);
+    expect(systemState(failed, troubles({ health: failed }))).toBe('failed');
   });
 });

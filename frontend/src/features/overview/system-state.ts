@@ -1,32 +1,61 @@
-import type { Deployment, Health, NfInstance } from '@orrery/contract';
+import type { Deployment, Health, NfInstance, SloStatus } from '@orrery/contract';
+import type { ChainTitle } from '../../shared/api/chains.js';
+import { quantityOfUnit, quantityText } from '../../shared/format/quantity.js';
 
 export interface Trouble {
+  /** Unique among the troubles. */
+  readonly key: string;
   readonly name: string;
   readonly status: 'degraded' | 'failed';
   readonly detail: string;
+  /** The chain that suffers from it; null: all may. */
+  readonly chain_id: string | null;
 }
 
-/** Problems: failed parts of the server, failed NFs, and degraded chains whose NFs all run. */
-export function troublesOf(
-  health: Health | undefined,
-  instances: readonly NfInstance[],
-  deployments: readonly Deployment[],
-  titleOf: (chainId: string) => string,
-): Trouble[] {
+/** What the state of the system follows from. */
+export interface Known {
+  readonly health: Health | undefined;
+  readonly instances: readonly NfInstance[];
+  readonly deployments: readonly Deployment[];
+  readonly slos: readonly SloStatus[];
+}
+
+/**
+ * Problems, worst first: failed before degraded; of the same status parts of the server before NFs, chains and objectives. Each is
+ * told once, at its cause: a chain not where one of its NFs failed, an objective not where its chain or an NF is in trouble.
+ */
+export function troublesOf({ health, instances, deployments, slos }: Known, titleOf: ChainTitle): Trouble[] {
   const parts = (health?.parts ?? []).flatMap(({ name, status, detail }): Trouble[] =>
-    status === 'degraded' || status === 'failed' ? [{ name, status, detail }] : [],
+    status === 'degraded' || status === 'failed' ? [{ key: `part/${name}`, name, status, detail, chain_id: null }] : [],
   );
-  const failed = instances.filter(({ state }) => state === 'failed');
-  const nfs = failed.map(
-    ({ id, detail }): Trouble => ({ name: id, status: 'degraded', detail: detail ?? 'The NF failed.' }),
-  );
+  const nfs = instances
+    .filter(({ state }) => state === 'failed')
+    .map(({ id, chain_id, detail }): Trouble => {
+      return { key: `nf/${id}`, name: id, status: 'failed', detail: detail ?? 'The NF failed.', chain_id };
+    });
+  const ofNfs = new Set(nfs.map(({ chain_id }) => chain_id));
   const chains = deployments.flatMap(({ chain_id, state, reason }): Trouble[] => {
-    const told = failed.some((instance) => instance.chain_id === chain_id);
-    if (told || (state !== 'degraded' && state !== 'failed')) return [];
-    const detail = state === 'failed' ? 'Its deployment failed.' : (reason ?? 'Its events tell why.');
-    return [{ name: titleOf(chain_id), status: 'degraded', detail }];
+    if (ofNfs.has(chain_id) || (state !== 'degraded' && state !== 'failed')) return [];
+    const detail = reason ?? (state === 'failed' ? 'Its deployment failed.' : 'Its events tell why.');
+    return [{ key: `chain/${chain_id}`, name: titleOf(chain_id), status: state, detail, chain_id }];
   });
-  return [...parts, ...nfs, ...chains];
+  const told = new Set([...nfs, ...chains].map(({ chain_id }) => chain_id));
+  const missed = slos.filter(({ chain_id, state }) => state === 'violated' && !told.has(chain_id));
+  const objectives = [...new Set(missed.map(({ chain_id }) => chain_id))].map((chain_id): Trouble => {
+    const detail = `Objective violated: ${missed
+      .filter((slo) => slo.chain_id === chain_id)
+      .map(missText)
+      .join('; ')}.`;
+    return { key: `objectives/${chain_id}`, name: titleOf(chain_id), status: 'degraded', detail, chain_id };
+  });
+  const all = [...parts, ...nfs, ...chains, ...objectives];
+  return [...all.filter(({ status }) => status === 'failed'), ...all.filter(({ status }) => status === 'degraded')];
+}
+
+function missText({ kind, unit, measured, target }: SloStatus): string {
+  const text = (value: number) => quantityText(quantityOfUnit(unit), value);
+  const found = measured === null ? 'nothing measured' : text(measured);
+  return `${kind} ${found}, ${kind === 'latency' ? 'at most' : 'at least'} ${text(target)}`;
 }
 
 /** The server's own status, lowered by any problem in the network. */

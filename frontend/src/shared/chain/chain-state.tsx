@@ -8,14 +8,14 @@ interface ChainStateProps {
   readonly state: Chain['deployment_state'];
 }
 
-/** State of a chain; of a degraded one also why. */
+/** State of a chain; of a degraded or failed one also why. */
 export function ChainState({ chainId, state }: ChainStateProps) {
   const { data: deployments = [] } = useDeployments();
   const reason = deployments.find(({ chain_id }) => chain_id === chainId)?.reason;
   return (
     <>
       <StatusBadge state={state} label={STATE_WORDS[state]} />
-      {state === 'degraded' && reason && <span className="muted">{reason}</span>}
+      {(state === 'degraded' || state === 'failed') && reason && <span className="muted">{reason}</span>}
     </>
   );
 }

@@ -32,7 +32,9 @@ const columnsOf = (now_ms: number): readonly Column<LaneRow>[] => [
     id: 'state',
     title: 'State',
     value: ({ phase }) => laneWord(phase.state),
-    cell: ({ phase }) => <StatusBadge state={phase.state} label={laneWord(phase.state)} />,
+    cell: ({ phase }) => (
+      <StatusBadge state={phase.state} label={laneWord(phase.state)} lasting={phase.to_ms !== null} />
+    ),
   },
   {
     id: 'module',

@@ -98,7 +98,12 @@ export function ReconfigurationDetail({ reconfiguration, onClose }: Reconfigurat
           {stages.map(({ stage, state, started_ms, ended_ms, detail, operation_id }) => (
             <li key={stage}>
               <span className={classes.stageHead}>
-                <StatusBadge state={state} status={state === 'running' ? 'working' : undefined} compact />
+                <StatusBadge
+                  state={state}
+                  status={state === 'running' ? 'working' : undefined}
+                  lasting={ended_ms !== null}
+                  compact
+                />
                 <strong>{STAGE_NAMES[stage]}</strong>
                 <span className="muted tabular">
                   {started_ms === null ? state : durationText((ended_ms ?? now) - started_ms)}

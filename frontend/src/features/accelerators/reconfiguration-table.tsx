@@ -20,7 +20,9 @@ interface ReconfigurationTableProps {
 }
 
 export function ReconfigurationBadge({ state }: Pick<Reconfiguration, 'state'>) {
-  return <StatusBadge state={state} status={state === 'running' ? 'working' : undefined} />;
+  return (
+    <StatusBadge state={state} status={state === 'running' ? 'working' : undefined} lasting={state !== 'running'} />
+  );
 }
 
 /** `Web guard: firewall, software → board-1 slot 0` */

@@ -1,6 +1,7 @@
 import type { JoinToken, NodeStatus } from '@orrery/contract';
 import type { Column } from '../../shared/table/column.js';
 import { EmulatedMark } from '../../shared/ui/emulated-mark.js';
+import { LastKnown } from '../../shared/ui/last-known.js';
 import { RelativeTime } from '../../shared/ui/relative-time.js';
 import { StatusBadge } from '../../shared/ui/status-badge.js';
 import { SubjectLink } from '../../shared/ui/subject-link.js';
@@ -39,7 +40,7 @@ export function agentColumns(may: boolean, onToken: (token: JoinToken) => void):
       title: 'Last seen',
       value: ({ last_seen_ms }) => last_seen_ms,
       cell: ({ state, last_seen_ms }) => {
-        if (state === 'connected') return 'now';
+        if (state === 'connected') return <LastKnown>now</LastKnown>;
         return last_seen_ms === null ? <span className="muted">never</span> : <RelativeTime t_ms={last_seen_ms} />;
       },
     },

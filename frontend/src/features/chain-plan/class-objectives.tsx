@@ -59,7 +59,9 @@ export function ClassObjectives({ plan, schedule: { chain_id, objectives } }: Sc
       id: 'prediction',
       title: 'Prediction',
       value: predictionText,
-      cell: (objective) => <StatusBadge state={objective.met ? 'met' : 'violated'} label={predictionText(objective)} />,
+      cell: (objective) => (
+        <StatusBadge lasting state={objective.met ? 'met' : 'violated'} label={predictionText(objective)} />
+      ),
     },
   ];
   return (

@@ -41,6 +41,7 @@ export function Component() {
           <span role="status">
             {ready ? (
               <StatusBadge
+                lasting
                 state={ready.feasible ? 'ok' : 'failed'}
                 label={ready.feasible ? 'feasible' : 'not feasible'}
               />

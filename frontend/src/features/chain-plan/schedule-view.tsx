@@ -94,6 +94,7 @@ function scheduleColumns(titleOf: (id: string) => string): readonly Column<Sched
       value: ({ feasible, strategy }) => (feasible ? choiceLabel('scheduling', strategy) : 'not feasible'),
       cell: ({ feasible, strategy }) => (
         <StatusBadge
+          lasting
           state={feasible ? 'ok' : 'failed'}
           label={feasible ? choiceLabel('scheduling', strategy) : 'not feasible'}
         />

@@ -63,7 +63,7 @@ export function OperationDetail({ operation, titleOf }: OperationDetailProps) {
             return (
               <li key={step.ordinal} data-state={step.state}>
                 <div className={classes.stepHead}>
-                  <StatusBadge state={step.state} compact />
+                  <StatusBadge state={step.state} lasting={step.ended_ms !== null} compact />
                   <span className={classes.stepText}>{stepText(step)}</span>
                   <span className="muted tabular">
                     {bar.duration_ms === null ? step.state : durationText(bar.duration_ms)}

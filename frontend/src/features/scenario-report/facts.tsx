@@ -34,7 +34,15 @@ export function RunFacts({ report }: { readonly report: ScenarioReport }) {
     <Panel title="Run">
       <Facts
         items={[
-          ['State', <StatusBadge key="state" state={state} status={state === 'running' ? 'working' : undefined} />],
+          [
+            'State',
+            <StatusBadge
+              key="state"
+              state={state}
+              status={state === 'running' ? 'working' : undefined}
+              lasting={state !== 'running'}
+            />,
+          ],
           ...(detail ? [['Reason', detail] as const] : []),
           ...(source ? [['Published in', source] as const] : []),
           ['Started', dateTimeText(started_ms)],

@@ -3,7 +3,7 @@ import { bandText, carriedText, predictionError, predictionText } from '../../sh
 import { quantityOfUnit, quantityText } from '../../shared/format/quantity.js';
 import type { Column } from '../../shared/table/column.js';
 import { EmulatedMark } from '../../shared/ui/emulated-mark.js';
-import { RateText } from '../../shared/ui/rate-text.js';
+import { MeasuredText, RateText } from '../../shared/ui/rate-text.js';
 import { StatusBadge } from '../../shared/ui/status-badge.js';
 import { ErrorText } from './error-text.js';
 import { objectiveText } from './objective.js';
@@ -16,13 +16,10 @@ function figure(name: 'target' | 'measured', title: string): Column<SloStatus> {
     title,
     number: true,
     value: (slo) => slo[name],
-    cell: (slo) => (
-      <RateText
-        quantity={quantityOfUnit(slo.unit)}
-        value={slo[name]}
-        stale={name === 'measured' && slo.state === 'stale'}
-      />
-    ),
+    cell: (slo) => {
+      const rate = { quantity: quantityOfUnit(slo.unit), value: slo[name] };
+      return name === 'measured' ? <MeasuredText {...rate} stale={slo.state === 'stale'} /> : <RateText {...rate} />;
+    },
   };
 }
 

@@ -6,6 +6,7 @@ import { carriedText, predictionText } from '../../shared/format/prediction.js';
 import { quantityOfUnit, quantityText } from '../../shared/format/quantity.js';
 import { DetailPanel, Facts } from '../../shared/ui/detail-panel.js';
 import { EmulatedMark } from '../../shared/ui/emulated-mark.js';
+import { MeasuredText } from '../../shared/ui/rate-text.js';
 import { StatusBadge } from '../../shared/ui/status-badge.js';
 import { ErrorText } from './error-text.js';
 import { objectiveSeries, objectiveText } from './objective.js';
@@ -31,7 +32,15 @@ export function ObjectiveDetail({ slo, definition, onClose }: ObjectiveDetailPro
           ],
           [objectiveText(slo, definition), quantityText(quantityOfUnit(slo.unit), slo.target)],
           [slo.kind === 'throughput' ? 'Can carry' : 'Predicted', predictionText(slo)],
-          ['Measured', quantityText(quantityOfUnit(slo.unit), slo.measured)],
+          [
+            'Measured',
+            <MeasuredText
+              key="measured"
+              quantity={quantityOfUnit(slo.unit)}
+              value={slo.measured}
+              stale={slo.state === 'stale'}
+            />,
+          ],
           ...(slo.kind === 'latency'
             ? [['Against prediction', <ErrorText key="error" slo={slo} />] as const]
             : [['Carried', carriedText(slo) ?? 'nothing is offered, or it is not counted'] as const]),

@@ -2,7 +2,7 @@ import { type SampleMetric, sampleKey } from '@orrery/contract/sample-keys';
 import { useChainTitle } from '../../shared/api/chains.js';
 import { runsOnText } from '../../shared/format/form.js';
 import { quantityText } from '../../shared/format/quantity.js';
-import { useLink } from '../../shared/stream/hooks.js';
+import { useLink, useStale } from '../../shared/stream/hooks.js';
 import { LiveRate, RateText } from '../../shared/ui/rate-text.js';
 import { StatusBadge } from '../../shared/ui/status-badge.js';
 import { slotWords } from './boards.js';
@@ -13,16 +13,17 @@ import classes from './topology.module.css';
 function LinkTip({ scene, id }: { readonly scene: Scene; readonly id: string }) {
   const link = scene.links.get(id);
   const now = useLink(id);
+  const stale = useStale(now?.received_ms);
   if (!link) return null;
   return (
     <>
       <strong>{id}</strong>
       <StatusBadge state={now?.up === false ? 'down' : 'up'} />
       <span className={classes.tipRow}>
-        {link.a} to {link.b} <RateText quantity="bps" value={now?.a_to_b_bps} />
+        {link.a} to {link.b} <RateText quantity="bps" value={now?.a_to_b_bps} stale={stale} />
       </span>
       <span className={classes.tipRow}>
-        {link.b} to {link.a} <RateText quantity="bps" value={now?.b_to_a_bps} />
+        {link.b} to {link.a} <RateText quantity="bps" value={now?.b_to_a_bps} stale={stale} />
       </span>
       <span className="muted">
         {now ? `${quantityText('share', now.utilization)} of ` : ''}

@@ -1,7 +1,9 @@
 import type { LinkSample, NodeStatus } from '@orrery/contract';
 import { type Ref, useEffect, useImperativeHandle, useRef, useState } from 'react';
+import { serverNow } from '../../shared/api/server-clock.js';
 import { LINKS_TOPIC, SAMPLES_TOPIC, STALE_AFTER_MS } from '../../shared/stream/live-store.js';
 import { live, streamStore } from '../../shared/stream/stream.js';
+import { isCut } from '../../shared/stream/stream-client.js';
 import { usePalette } from '../../shared/theme/palette.js';
 import { CanvasView, type ViewEvents } from './canvas-view.js';
 import type { LiveView, Target } from './draw.js';
@@ -47,17 +49,18 @@ export function TopologyCanvas(props: TopologyCanvasProps) {
   // Made once; what changes is handed on below.
   useEffect(() => {
     const element = canvas.current!;
-    const fresh = (received_ms: number) => Date.now() - received_ms <= STALE_AFTER_MS;
+    const isStale = (age_ms: number) => isCut(streamStore.getState()) || age_ms > STALE_AFTER_MS;
+    const receivedStale = (received_ms: number) => isStale(performance.now() - received_ms);
     const measured: LiveView = {
       link: (id) => {
         const streamed = live.link(id);
-        if (streamed) return { ...streamed, stale: !fresh(streamed.received_ms) };
+        if (streamed) return { ...streamed, stale: receivedStale(streamed.received_ms) };
         const known = latest.current.links.find(({ link_id }) => link_id === id);
-        return known ? { ...known, stale: !fresh(known.t_ms) } : null;
+        return known ? { ...known, stale: isStale(serverNow() - known.t_ms) } : null;
       },
       value: (key) => {
         const sample = live.sample(key);
-        return sample ? { value: sample.value, stale: !fresh(sample.received_ms) } : null;
+        return sample ? { value: sample.value, stale: receivedStale(sample.received_ms) } : null;
       },
       connected: () => streamStore.getState().state === 'connected',
       agent: (server) => latest.current.nodes.find(({ id }) => id === server)?.state ?? null,

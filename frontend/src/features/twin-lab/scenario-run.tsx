@@ -17,7 +17,11 @@ export function RunProgress({ run }: { readonly run: ScenarioRun }) {
   return (
     <div className={classes.run}>
       <div className={classes.runHead} role="status">
-        <StatusBadge state={run.state} status={run.state === 'running' ? 'working' : undefined} />
+        <StatusBadge
+          state={run.state}
+          status={run.state === 'running' ? 'working' : undefined}
+          lasting={run.state !== 'running'}
+        />
         <span className="muted tabular">
           {run.ended_ms === null ? (
             durationText(now - run.started_ms)

@@ -99,7 +99,11 @@ function MovePlan({ plan }: { readonly plan: Plan }) {
   return (
     <>
       <p className={classes.verdict} role="status">
-        <StatusBadge state={plan.feasible ? 'ok' : 'failed'} label={plan.feasible ? 'feasible' : 'not feasible'} />
+        <StatusBadge
+          lasting
+          state={plan.feasible ? 'ok' : 'failed'}
+          label={plan.feasible ? 'feasible' : 'not feasible'}
+        />
       </p>
       {plan.conflicts.length + plan.problems.length > 0 && (
         <ul className={classes.conflicts}>

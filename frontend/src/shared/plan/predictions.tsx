@@ -34,7 +34,7 @@ function columnsOf(titleOf: ChainTitle, before: readonly Slo[] | undefined): rea
       title: 'Prediction',
       value: ({ met }) => (met ? 'will be met' : 'will be missed'),
       cell: ({ met }) => (
-        <StatusBadge state={met ? 'met' : 'violated'} label={met ? 'will be met' : 'will be missed'} />
+        <StatusBadge lasting state={met ? 'met' : 'violated'} label={met ? 'will be met' : 'will be missed'} />
       ),
     },
     {

@@ -28,7 +28,7 @@ const COLUMNS: readonly Column<ScenarioFigure>[] = [
     cell: (figure) =>
       figure.bar && (
         <>
-          {barText(figure)} <StatusBadge state={figure.pass ? 'met' : 'violated'} />
+          {barText(figure)} <StatusBadge lasting state={figure.pass ? 'met' : 'violated'} />
         </>
       ),
   },

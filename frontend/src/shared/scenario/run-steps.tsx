@@ -12,13 +12,18 @@ function detailOf({ state, detail, progress }: Step): string {
   return [detail, share].filter(Boolean).join(', ');
 }
 
-export function RunSteps({ run }: { readonly run: Pick<ScenarioRun, 'steps'> }) {
+export function RunSteps({ run }: { readonly run: Pick<ScenarioRun, 'state' | 'steps'> }) {
   const now = useNow();
   return (
     <ol className={classes.steps} aria-label="Steps of the run">
       {run.steps.map((step) => (
         <li key={step.title} data-state={step.state}>
-          <StatusBadge state={step.state} status={step.state === 'running' ? 'working' : undefined} compact />
+          <StatusBadge
+            state={step.state}
+            status={step.state === 'running' ? 'working' : undefined}
+            lasting={run.state !== 'running'}
+            compact
+          />
           <span>
             {step.title}
             {detailOf(step) && <span className="muted"> · {detailOf(step)}</span>}

@@ -1,5 +1,5 @@
 import { formatQuantity, type Quantity, UNIT_WIDTH_CH, VALUE_WIDTH_CH } from '../format/quantity.js';
-import { useSample, useStale } from '../stream/hooks.js';
+import { useCut, useSample, useStale } from '../stream/hooks.js';
 import classes from './rate-text.module.css';
 
 interface RateTextProps {
@@ -23,8 +23,14 @@ export function RateText({ quantity, value, stale = false }: RateTextProps) {
       <span className={classes.unit} style={{ minWidth: `${UNIT_WIDTH_CH[quantity]}ch` }}>
         {shown.unit}
       </span>
+      {stale && <span className="sr-only">, stale</span>}
     </span>
   );
+}
+
+/** A measured figure that the server judges: stale when the server says so, and while the browser is cut off from it. */
+export function MeasuredText({ stale = false, ...rate }: RateTextProps) {
+  return <RateText {...rate} stale={useCut() || stale} />;
 }
 
 /** The latest value of a sample key; renders only when that key changes. */

@@ -1,6 +1,6 @@
 import { useEffect, useRef } from 'react';
 import { type Quantity, quantityText } from '../format/quantity.js';
-import { useSampleRing } from '../stream/hooks.js';
+import { useCut, useSampleRing } from '../stream/hooks.js';
 import type { Ring } from '../stream/ring.js';
 import { usePalette } from '../theme/palette.js';
 
@@ -73,7 +73,7 @@ export function Sparkline(props: SparklineProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const palette = usePalette();
   const ring = useSampleRing(sampleKey);
-  const stroke = color ?? palette['series-1'];
+  const stroke = useCut() ? palette.stale : (color ?? palette['series-1']);
   // With every render: the ring is the same object when its content changes.
   useEffect(() => {
     if (canvas.current) draw(canvas.current, ring, stroke, windowS);

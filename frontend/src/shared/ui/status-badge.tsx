@@ -7,6 +7,7 @@ import {
   IconInfoCircle,
   IconLoader2,
 } from '@tabler/icons-react';
+import { useCut } from '../stream/hooks.js';
 import classes from './status-badge.module.css';
 
 export type Status = 'healthy' | 'degraded' | 'failed' | 'stale' | 'working' | 'info' | 'idle';
@@ -68,6 +69,22 @@ const STATUS_OF: Record<string, Status> = {
   'tearing-down': 'working',
 };
 
+/** States that are over: they are as true while the browser is cut off. */
+const FINAL: ReadonlySet<string> = new Set([
+  'COMPLETED',
+  'PARTIALLY_COMPLETED',
+  'FAILED',
+  'ROLLED_BACK',
+  'completed',
+  'done',
+  'undone',
+  'skipped',
+  'rolled-back',
+  'info',
+  'warning',
+  'error',
+]);
+
 export function statusOf(state: string): Status {
   return STATUS_OF[state] ?? 'idle';
 }
@@ -89,15 +106,29 @@ interface StatusBadgeProps {
   readonly label?: string;
   /** Icon alone; the label is still there for a screen reader. */
   readonly compact?: boolean;
+  /** A result that was computed or recorded, not a state of the present: it does not become stale. */
+  readonly lasting?: boolean;
 }
 
-export function StatusBadge({ state, status = statusOf(state), label, compact = false }: StatusBadgeProps) {
-  const Icon = ICONS[status];
+/** A state as icon, colour and word. While the browser is cut off from the server, a state of the present is grey and *stale*. */
+export function StatusBadge(props: StatusBadgeProps) {
+  const { state, status = statusOf(state), label, compact = false, lasting = FINAL.has(state) } = props;
+  const isStale = useCut() && !lasting && status !== 'stale';
+  const shown = isStale ? 'stale' : status;
+  const Icon = ICONS[shown];
   const text = label ?? WORDS[state] ?? state.replaceAll('-', ' ');
   return (
-    <span className={classes.badge} data-status={status} data-compact={compact || undefined}>
+    <span
+      className={classes.badge}
+      data-status={shown}
+      data-compact={compact || undefined}
+      title={isStale ? 'The last known state: the connection to the server is lost' : undefined}
+    >
       <Icon size={14} aria-hidden />
-      <span className={compact ? 'sr-only' : undefined}>{text}</span>
+      <span className={compact ? 'sr-only' : undefined}>
+        {text}
+        {isStale && ', stale'}
+      </span>
     </span>
   );
 }

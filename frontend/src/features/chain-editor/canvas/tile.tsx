@@ -7,6 +7,7 @@ import { nodeLabel, nodeOf } from '../../../editor-model/graph.js';
 import { shownState } from '../../../shared/chain/nf-state.js';
 import { useDerived, useDescriptor, useEditor, useEditorContext } from '../../../shared/chain-draft/context.js';
 import { spotText } from '../../../shared/format/form.js';
+import { useCut } from '../../../shared/stream/hooks.js';
 import { NfIcon } from '../../../shared/ui/nf-icon.js';
 import { Sparkline } from '../../../shared/ui/sparkline.js';
 import { SummedRate } from '../live/summed-rate.js';
@@ -25,6 +26,7 @@ export const Tile = memo(function Tile({ id, selected }: NodeProps) {
     ({ differences }) => differences.find((each) => each.part === 'node' && each.id === id)?.change,
   );
   const node = useEditor((state) => nodeOf(state.definition, id));
+  const cut = useCut();
   const verdict = useEditor((state) => state.connecting?.verdicts.get(id) ?? null);
   if (!node) return null;
   return (
@@ -32,7 +34,7 @@ export const Tile = memo(function Tile({ id, selected }: NodeProps) {
       className={classes.tile}
       data-kind={node.kind}
       data-selected={selected || undefined}
-      data-health={healthOf(instances, chain.deployment_state)}
+      data-health={healthOf(instances, chain.deployment_state, cut)}
       data-emulated={instances.some((each) => each.origin === 'twin') || undefined}
       data-problem={worst(found)}
       data-refused={verdict?.ok === false || undefined}
@@ -156,9 +158,10 @@ function placeOf(instances: readonly NfInstance[]): string {
 
 type TileHealth = 'none' | 'healthy' | 'degraded' | 'working' | 'failed' | 'stale';
 
-/** Worst state of the instances; `none` when nothing is deployed. */
-export function healthOf(instances: readonly NfInstance[], chain: Chain['deployment_state']): TileHealth {
+/** Worst state of the instances; `none` when nothing is deployed, `stale` while the browser is cut off. */
+export function healthOf(instances: readonly NfInstance[], chain: Chain['deployment_state'], cut: boolean): TileHealth {
   if (instances.length === 0) return 'none';
+  if (cut) return 'stale';
   const states = instances.map((each) => shownState(each.state, chain));
   if (states.includes('failed')) return 'failed';
   if (states.includes('unknown')) return 'stale';

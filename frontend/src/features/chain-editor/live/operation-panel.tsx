@@ -85,6 +85,7 @@ function Progress({ operation }: { readonly operation: Operation }) {
               state={step.state}
               status={step.state === 'running' ? 'working' : undefined}
               label={step.state}
+              lasting={step.ended_ms !== null}
               compact
             />
             <span className={classes.summary}>{stepText(step)}</span>

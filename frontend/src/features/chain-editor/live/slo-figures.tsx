@@ -3,7 +3,7 @@ import { useEditorContext } from '../../../shared/chain-draft/context.js';
 import { carriedText, errorText, predictionError, predictionText } from '../../../shared/format/prediction.js';
 import { quantityOfUnit } from '../../../shared/format/quantity.js';
 import { useSloRows } from '../../../shared/stream/slo-rows.js';
-import { RateText } from '../../../shared/ui/rate-text.js';
+import { MeasuredText } from '../../../shared/ui/rate-text.js';
 import { StatusBadge } from '../../../shared/ui/status-badge.js';
 import classes from './slo-figures.module.css';
 
@@ -32,7 +32,7 @@ export function SloFigures({ sloId }: { readonly sloId: string }) {
       <div>
         <dt>Measured</dt>
         <dd>
-          <RateText quantity={quantity} value={status.measured} stale={status.state === 'stale'} />
+          <MeasuredText quantity={quantity} value={status.measured} stale={status.state === 'stale'} />
         </dd>
       </div>
       <div>

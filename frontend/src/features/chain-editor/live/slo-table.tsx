@@ -5,7 +5,7 @@ import { type Quantity, quantityText } from '../../../shared/format/quantity.js'
 import { useSloRows } from '../../../shared/stream/slo-rows.js';
 import type { Column } from '../../../shared/table/column.js';
 import { DataTable } from '../../../shared/table/data-table.js';
-import { RateText } from '../../../shared/ui/rate-text.js';
+import { MeasuredText } from '../../../shared/ui/rate-text.js';
 import { EmptyState } from '../../../shared/ui/states.js';
 import { StatusBadge } from '../../../shared/ui/status-badge.js';
 import classes from './live-panel.module.css';
@@ -53,7 +53,7 @@ const COLUMNS: readonly Column<Objective>[] = [
       <span
         title={status ? (carriedText(status) ?? `from ${status.packets} packets in ${status.window_s} s`) : undefined}
       >
-        <RateText quantity={quantityOf(slo)} value={status?.measured} stale={status?.state === 'stale'} />
+        <MeasuredText quantity={quantityOf(slo)} value={status?.measured} stale={status?.state === 'stale'} />
       </span>
     ),
   },

@@ -2,7 +2,7 @@ import { sampleKey } from '@orrery/contract/sample-keys';
 import { Link } from 'react-router';
 import { TimeSeriesChart } from '../../../shared/charts/time-series-chart.js';
 import { quantityText } from '../../../shared/format/quantity.js';
-import { useLink } from '../../../shared/stream/hooks.js';
+import { useLink, useStale } from '../../../shared/stream/hooks.js';
 import { Facts } from '../../../shared/ui/detail-panel.js';
 import { RateText } from '../../../shared/ui/rate-text.js';
 import { StatusBadge } from '../../../shared/ui/status-badge.js';
@@ -11,15 +11,16 @@ import { originFact } from './origin-fact.js';
 
 export function LinkDetail({ link }: { readonly link: SceneLink }) {
   const now = useLink(link.id);
+  const stale = useStale(now?.received_ms);
   const emulated = link.origin === 'twin';
   return (
     <>
       <Facts
         items={[
           ['State', <StatusBadge key="state" state={now?.up === false ? 'down' : 'up'} />],
-          [`${link.a} to ${link.b}`, <RateText key="ab" quantity="bps" value={now?.a_to_b_bps} />],
-          [`${link.b} to ${link.a}`, <RateText key="ba" quantity="bps" value={now?.b_to_a_bps} />],
-          ['Utilization', <RateText key="u" quantity="share" value={now?.utilization} />],
+          [`${link.a} to ${link.b}`, <RateText key="ab" quantity="bps" value={now?.a_to_b_bps} stale={stale} />],
+          [`${link.b} to ${link.a}`, <RateText key="ba" quantity="bps" value={now?.b_to_a_bps} stale={stale} />],
+          ['Utilization', <RateText key="u" quantity="share" value={now?.utilization} stale={stale} />],
           ['Drops', now ? now.drops.toLocaleString() : '–'],
           ['Bandwidth', quantityText('bps', link.bandwidth_bps)],
           ['Delay', quantityText('us', link.delay_us)],

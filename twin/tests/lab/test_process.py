@@ -3,16 +3,22 @@
 
 import asyncio
 import os
+import re
 import shutil
 from pathlib import Path
 
 import pytest
 
-from orrery_twin.adapters.process import end, spawn
+from orrery_twin.adapters import process as processes
+from orrery_twin.adapters.process import CommandFailed, end, spawn
 
 SLOW_NSENTER = """#!/bin/sh
 sleep 0.3
 exec {nsenter} "$@"
+"""
+
+STOPPED_NSENTER = """#!/bin/sh
+kill -STOP $$
 """
 
 
@@ -51,3 +57,34 @@ def test_a_process_whose_namespace_is_gone_ends_by_itself() -> None:
             return await process.wait()
 
     assert asyncio.run(run()) != 0
+
+
+def test_a_process_that_stops_before_its_namespace_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stopped = tmp_path / "nsenter"
+    stopped.write_text(STOPPED_NSENTER)
+    stopped.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    monkeypatch.setattr(processes, "ENTERING_TIMEOUT_S", 0.5)
+    started: list[int] = []
+    before = processes._network_of
+
+    def network_seen(pid: int) -> os.stat_result | None:
+        started.append(pid)
+        return before(pid)
+
+    monkeypatch.setattr(processes, "_network_of", network_seen)
+
+    async def run() -> None:
+        holder = await asyncio.create_subprocess_exec("unshare", "--net", "sleep", "60")
+        try:
+            async with asyncio.timeout(20):
+                while network_of(holder.pid) == network_of(os.getpid()):
+                    await asyncio.sleep(0.01)
+                with pytest.raises(CommandFailed, match=re.escape("not in its network namespace after 0.5 s")):
+                    await spawn(["sleep", "60"], namespace_of=holder.pid)
+        finally:
+            holder.kill()
+            await holder.wait()
+
+    asyncio.run(run())
+    assert not Path(f"/proc/{started[-1]}").exists()

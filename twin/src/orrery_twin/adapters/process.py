@@ -2,6 +2,7 @@
 """Processes of the twin: short commands with a time limit, and long-running ones with a bounded log."""
 
 import asyncio
+import logging
 import os
 import signal
 import sys
@@ -9,14 +10,18 @@ from asyncio.subprocess import DEVNULL, PIPE, STDOUT, Process
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+log = logging.getLogger(__name__)
+
 LOG_MAX_BYTES = 1 << 20
 LINE_MAX_BYTES = 1 << 16
 ENTERING_POLL_S = 0.002
+ENTERING_TIMEOUT_S = 10.0
 
 
 class CommandFailed(Exception):
     def __init__(self, command: Sequence[str], status: int | None, output: str) -> None:
         self.output = output.strip()
+        self.timed_out = status is None
         reason = "took too long" if status is None else f"exited with {status}"
         super().__init__(f"{command[0]} {reason}: {self.output[-500:]} (command: {' '.join(command)[:500]})")
 
@@ -67,7 +72,8 @@ async def spawn(
     """Start a process that outlives the call, in its own process group; on return, it is in its namespace or has ended.
 
     With `log`, both its streams are written there until it ends; with `capture_output`, they are left to the caller.
-    Without `umask`, it inherits the caller's.
+    Without `umask`, it inherits the caller's. Raises OSError, and CommandFailed if it does not get into its namespace
+    in time; it has then been killed.
     """
     output = PIPE if capture_output or log else DEVNULL
     namespace = None if namespace_of is None else _network_of(namespace_of)
@@ -85,17 +91,22 @@ async def spawn(
         assert process.stdout
         log.follow(process.stdout)
     if namespace is not None:
-        await _until_inside(process, namespace)
+        await _until_inside(process, namespace, command)
     return process
 
 
-async def _until_inside(process: Process, namespace: os.stat_result) -> None:
+async def _until_inside(process: Process, namespace: os.stat_result, command: Sequence[str]) -> None:
     try:
-        while process.returncode is None:
-            entered = _network_of(process.pid)
-            if entered and os.path.samestat(entered, namespace):
-                return
-            await asyncio.sleep(ENTERING_POLL_S)
+        async with asyncio.timeout(ENTERING_TIMEOUT_S):
+            while process.returncode is None:
+                entered = _network_of(process.pid)
+                if entered and os.path.samestat(entered, namespace):
+                    return
+                await asyncio.sleep(ENTERING_POLL_S)
+    except TimeoutError:
+        await end(process, at_once=True)
+        said = f"not in its network namespace after {ENTERING_TIMEOUT_S:g} s"
+        raise CommandFailed(command, None, said) from None
     except asyncio.CancelledError:
         await end(process, at_once=True)
         raise
@@ -133,6 +144,7 @@ class BoundedLog:
         self.path = path
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.last_line = ""
+        self._dropped_bytes = 0
         self._tasks: set[asyncio.Task[None]] = set()
 
     def follow(self, stream: asyncio.StreamReader) -> None:
@@ -147,11 +159,21 @@ class BoundedLog:
             await asyncio.wait(self._tasks, timeout=limit_s)
 
     def write(self, data: bytes) -> None:
-        with self.path.open("ab") as file:
-            file.write(data)
-            size = file.tell()
-        if size > LOG_MAX_BYTES:
-            self.path.replace(self.path.with_name(self.path.name + ".old"))
+        """Drop what cannot be written, e.g. on a full disk: a process blocks when nobody reads its output."""
+        try:
+            with self.path.open("ab") as file:
+                file.write(data)
+                size = file.tell()
+            if size > LOG_MAX_BYTES:
+                self.path.replace(self.path.with_name(self.path.name + ".old"))
+        except OSError as error:
+            if self._dropped_bytes == 0:
+                log.warning("%s cannot be written, output is dropped: %s", self.path, error)
+            self._dropped_bytes += len(data)
+            return
+        if self._dropped_bytes:
+            log.warning("%s is written again; %d bytes of output were dropped", self.path, self._dropped_bytes)
+            self._dropped_bytes = 0
 
     async def _copy(self, stream: asyncio.StreamReader) -> None:
         while data := await stream.read(LINE_MAX_BYTES):

@@ -7,7 +7,7 @@ from asyncio.subprocess import Process
 from collections.abc import Callable
 from typing import Any
 
-from orrery_twin.adapters.process import BoundedLog, end, spawn
+from orrery_twin.adapters.process import BoundedLog, CommandFailed, end, spawn
 from orrery_twin.adapters.processes import is_listening, is_suspended
 from orrery_twin.applications.kind import CannotRun, Kind, Meter, Place
 from orrery_twin.contract.models import ApplicationState
@@ -94,7 +94,7 @@ class ApplicationRun:
         try:
             command = self._kind.command(config, self._place)
             self._process = await spawn(command, namespace_of=self._namespace_of, capture_output=True)
-        except (CannotRun, OSError) as error:
+        except (CannotRun, OSError, CommandFailed) as error:
             return str(error)
         assert self._process.stdout and self._process.stderr
         self._log.follow(self._process.stderr)

@@ -47,7 +47,12 @@ class Boards:
         self._on_change = on_change
         self._on_power_loss = on_power_loss
         self._boards: dict[str, _Board] = {}
+        self._leftovers: list[BoardPlan] = []
         self._build_watch: asyncio.Task[None] | None = None
+
+    @property
+    def plans(self) -> tuple[BoardPlan, ...]:
+        return tuple(board.plan for board in self._boards.values())
 
     def plan(self, board_id: str) -> BoardPlan | None:
         board = self._boards.get(board_id)
@@ -74,18 +79,30 @@ class Boards:
         return self._file(server) if has_boards else None
 
     async def change(self, changes: BoardChanges, pid_of: dict[str, int]) -> None:
-        """Leaves all other boards alone. Retries boards that could not be started before."""
-        for plan in changes.gone:
-            await self._boards.pop(plan.id).process.stop()
-            await remove_veths(plan.veths, pid_of[plan.server])
-            shutil.rmtree(self._directory / plan.id)
-        for plan in changes.new:
-            await add_veths(plan.veths, pid_of[plan.server])
-            self._boards[plan.id] = self._make(plan, pid_of[plan.server])
-        for server in changes.servers:
-            self._write_file(server)
+        """Leaves all other boards alone. Retries what failed before. `plans` tells what was done if it raises."""
+        try:
+            for plan in changes.gone:
+                await self._boards[plan.id].process.stop()
+                del self._boards[plan.id]
+                self._leftovers.append(plan)
+            await self._remove_leftovers(pid_of)
+            for plan in changes.new:
+                await add_veths(plan.veths, pid_of[plan.server])
+                self._boards[plan.id] = self._make(plan, pid_of[plan.server])
+        finally:
+            for server in changes.servers:
+                self._write_file(server)
         for board in self._boards.values():
             self._start(board)
+
+    async def _remove_leftovers(self, pid_of: dict[str, int]) -> None:
+        while self._leftovers:
+            plan = self._leftovers[0]
+            # Without its server, its interfaces ended with the namespace.
+            if plan.server in pid_of:
+                await remove_veths(plan.veths, pid_of[plan.server])
+            shutil.rmtree(self._directory / plan.id, ignore_errors=True)
+            del self._leftovers[0]
 
     async def stop(self) -> None:
         """Their interfaces end with the namespaces."""
@@ -93,6 +110,7 @@ class Boards:
             self._build_watch.cancel()
             self._build_watch = None
         boards, self._boards = self._boards, {}
+        self._leftovers = []
         for board in boards.values():
             await board.process.stop()
         shutil.rmtree(self._directory, ignore_errors=True)

@@ -14,7 +14,7 @@ from orrery_twin.adapters.ovs import SwitchDaemons, send_one_frame
 from orrery_twin.adapters.packet_sockets import enlarge_buffers
 from orrery_twin.adapters.process import CommandFailed
 from orrery_twin.contract.models import Fault, Infrastructure, TwinSpec, TwinState
-from orrery_twin.domain.boards import BoardChanges, BoardPlan
+from orrery_twin.domain.boards import BoardChanges
 from orrery_twin.domain.changes import steps_between, without
 from orrery_twin.domain.topology import NOTHING, BuildPlan, Machine, NodePlan, plan_build
 from orrery_twin.service.agents import Agents
@@ -48,7 +48,6 @@ class Twin:
         self.plan: BuildPlan | None = None
         self.infrastructure: Infrastructure | None = None
         self._substrate = Substrate()
-        self._boards_built: tuple[BoardPlan, ...] = ()
         self._taken_up: BuildPlan = NOTHING
         self.boards = Boards(directories, board_build, hub, self.publish, self._board_lost_power)
         self.containers = containers
@@ -159,7 +158,7 @@ class Twin:
     async def _change(self, spec: TwinSpec, infrastructure: Infrastructure) -> None:
         """What does not change keeps carrying packets, even if something else fails."""
         wanted = plan_build(infrastructure, self._machine, self._substrate.built)
-        boards = BoardChanges.between(self._boards_built, wanted.boards)
+        boards = BoardChanges.between(self.boards.plans, wanted.boards)
         await self._release(wanted, boards)
         try:
             await self._substrate.bring_to(wanted)
@@ -182,10 +181,10 @@ class Twin:
         for leave in self.before_nodes_leave:
             await leave(nodes)
         await self.agents.stop_at(nodes | rewired | boards.servers)
+        self._forget_faults(lambda fault: fault.target in (boards.boards if fault.kind in BOARD_FAULTS else links))
         await self.boards.change(BoardChanges(boards.gone, ()), self.network.pid_of)
         if nodes:
             await self.containers.remove_at(nodes)
-        self._forget_faults(lambda fault: fault.target in (boards.boards if fault.kind in BOARD_FAULTS else links))
 
     async def _take_up(self, spec: TwinSpec, infrastructure: Infrastructure, boards: BoardChanges) -> None:
         """Start what belongs on the network as now built."""
@@ -197,17 +196,16 @@ class Twin:
             self._taken_up = built
         new = tuple(board for board in boards.new if board.server in pid_of)
         await self.boards.change(BoardChanges((), new), pid_of)
-        self._boards_built = (*(board for board in self._boards_built if board not in boards.gone), *new)
-        self.plan, self.infrastructure = replace(built, boards=self._boards_built), infrastructure
+        self.plan, self.infrastructure = replace(built, boards=self.boards.plans), infrastructure
         await self.agents.update(infrastructure, pid_of, spec.agents)
         await self._switch_agent.update(infrastructure, built, spec.agents)
 
     async def _tear_down(self) -> None:
-        await self._release(NOTHING, BoardChanges(self._boards_built, ()))
+        await self._release(NOTHING, BoardChanges(self.boards.plans, ()))
         await self._switch_agent.stop()
         await self.boards.stop()
         self.plan = self.infrastructure = None
-        self._boards_built, self._taken_up = (), NOTHING
+        self._taken_up = NOTHING
         await self.links.follow((), {})
         try:
             await self._substrate.bring_to(NOTHING)
@@ -226,7 +224,7 @@ class Twin:
         while self.plan and self.infrastructure:
             try:
                 await self._enlarge_switch_buffers(self.plan)
-            except CommandFailed:
+            except (CommandFailed, OSError):
                 await asyncio.sleep(FIRST_RETRY_S)
             else:
                 break

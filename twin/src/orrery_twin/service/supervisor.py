@@ -2,6 +2,7 @@
 """Keep a process running: restart it after increasing delays until it stays up."""
 
 import asyncio
+import logging
 import time
 from asyncio.subprocess import Process
 from collections.abc import Callable, Mapping
@@ -9,6 +10,8 @@ from typing import Literal
 
 from orrery_twin.adapters.process import BoundedLog, CommandFailed, end, spawn
 from orrery_twin.service.hub import Hub
+
+log = logging.getLogger(__name__)
 
 FIRST_DELAY_S = 0.2
 LAST_DELAY_S = 10.0
@@ -61,6 +64,9 @@ class Supervised:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
             self._task = None
+        await self._end_process(at_once)
+
+    async def _end_process(self, at_once: bool = False) -> None:
         if self._process:
             await end(self._process, at_once=at_once)
             self._process = None
@@ -69,12 +75,20 @@ class Supervised:
         delay_s = FIRST_DELAY_S
         while True:
             started = time.monotonic()
-            status = await self._run_once()
+            try:
+                status = await self._run_once()
+            except Exception as error:
+                log.exception("%s %s: supervision failed", self.kind, self.subject)
+                status = f"cannot be supervised: {error}"
+                await self._end_process()
             if time.monotonic() - started > STABLE_AFTER_S:
                 delay_s = FIRST_DELAY_S
             self.detail = f"{status}; restarting in {delay_s:g} s"
             self._hub.event(f"{self.kind}.exited", self.subject, self.detail, "warning")
-            self._on_change()
+            try:
+                self._on_change()
+            except Exception:
+                log.exception("%s %s: its end could not be reported", self.kind, self.subject)
             await asyncio.sleep(delay_s)
             delay_s = min(delay_s * 2, LAST_DELAY_S)
 

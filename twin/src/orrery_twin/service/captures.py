@@ -28,6 +28,7 @@ class Captures:
         self._hub = hub
         self._captures: dict[str, CaptureStatus] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._starting = 0
         twin.before_nodes_leave.append(self.stop_at)
 
     def all(self) -> list[CaptureStatus]:
@@ -38,19 +39,36 @@ class Captures:
 
     async def start(self, request: CaptureRequest) -> CaptureStatus:
         """Return once packets are being captured, so that none sent afterwards is missed."""
+        self._place_of(request.host)
+        if len(self._tasks) + self._starting >= RUNNING_MAX:
+            raise Refused(f"at most {RUNNING_MAX} captures run at a time", status=429)
+        self._starting += 1
+        try:
+            return await self._start(request)
+        finally:
+            self._starting -= 1
+
+    def _place_of(self, host_id: str) -> tuple[int, str]:
+        """A process in the host's network namespace, and the interface. Raises Refused if there is no such host."""
         plan = self._twin.plan
         if plan is None:
             raise Refused("the twin is not up", status=409)
-        host, link = plan.node(request.host), plan.link_of(request.host)
-        if host is None or host.address is None or link is None:
-            raise Refused("the twin cannot capture this", [FieldFault("/host", f"no host {request.host}")])
-        if len(self._tasks) >= RUNNING_MAX:
-            raise Refused(f"at most {RUNNING_MAX} captures run at a time", status=429)
+        host, link = plan.node(host_id), plan.link_of(host_id)
+        pid = self._twin.network.pid_of.get(host_id)
+        if host is None or host.address is None or link is None or pid is None:
+            raise Refused("the twin cannot capture this", [FieldFault("/host", f"no host {host_id}")])
+        return pid, link.far.interface
+
+    async def _start(self, request: CaptureRequest) -> CaptureStatus:
         await self._check_filter(request.filter)
-        interface = link.far.interface
+        place = self._place_of(request.host)
+        pid, interface = place
         command = ["tcpdump", "-i", interface, "-n", "-U", "-w", "-", "-s", str(SNAP_BYTES), "-c", str(request.packets)]
         command += ["-Z", "root", "--", request.filter] if request.filter else ["-Z", "root"]
-        process = await spawn(command, namespace_of=self._twin.network.pid_of[host.id], capture_output=True)
+        try:
+            process = await spawn(command, namespace_of=pid, capture_output=True)
+        except (OSError, CommandFailed) as error:
+            raise Refused(f"tcpdump did not start: {error}", status=503) from None
         status = CaptureStatus(
             id="capture-" + secrets.token_hex(6),
             request=request,
@@ -65,6 +83,13 @@ class Captures:
         except (OSError, TimeoutError) as error:
             await end(process)
             raise Refused(f"tcpdump did not start: {error}", status=503) from None
+        try:
+            is_elsewhere = self._place_of(request.host) != place
+        except Refused:
+            is_elsewhere = True
+        if is_elsewhere:
+            await end(process)
+            raise Refused(f"{request.host} was removed or connected anew meanwhile", status=409)
         over = [name for name in self._captures if name not in self._tasks]
         for name in over[: max(0, len(self._captures) + 1 - KEPT_MAX)]:
             del self._captures[name]

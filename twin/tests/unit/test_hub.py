@@ -70,3 +70,12 @@ def test_watchers_are_limited_and_leave_when_they_close() -> None:
         await anext(hub.watch(state))
 
     asyncio.run(scenario())
+
+
+def test_a_watcher_gets_signs_of_life_when_there_is_no_news() -> None:
+    async def scenario() -> None:
+        lines = Hub().watch(state)
+        async with asyncio.timeout(60):
+            assert [line["type"] for line in await take(lines, 3)] == ["state"] * 3
+
+    asyncio.run(scenario())

@@ -24,6 +24,8 @@ log = logging.getLogger(__name__)
 
 EVENTS_WAITING_MAX = 1000
 WATCHERS_MAX = 32
+ALIVE_INTERVAL_S = 0.5
+"""A watcher that gets nothing else for so long gets the state again, as a sign of life."""
 Severity = Literal["info", "warning", "error"]
 LEVELS = {"info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
 
@@ -87,7 +89,11 @@ class Hub:
         self._watchers.add(watcher)
         try:
             while True:
-                await watcher.wake.wait()
+                try:
+                    async with asyncio.timeout(ALIVE_INTERVAL_S):
+                        await watcher.wake.wait()
+                except TimeoutError:
+                    watcher.latest["state"] = TwinWatchLineState(type="state", state=state())
                 watcher.wake.clear()
                 if "state" in watcher.latest:
                     yield _line(watcher.latest.pop("state"))

@@ -8,10 +8,11 @@ import type { InfrastructureStore } from '../../ports/infrastructure-store.js';
 import type { NodeFleet } from '../../ports/node-fleet.js';
 import { FakeClock } from '../../testing/fake-clock.js';
 import { SpecSender } from './spec-sender.js';
+import { TwinApplicationsLink } from './twin-applications-link.js';
 import type { TwinDemand } from './twin-demand.js';
 import { TwinKeeper } from './twin-keeper.js';
 import type { TwinProcess } from './twin-process.js';
-import type { TwinReports } from './twin-reports.js';
+import { TwinHung, type TwinReports } from './twin-reports.js';
 import type { TwindClient } from './twind-client.js';
 
 const log = { warn: () => undefined, error: () => undefined } as unknown as Log;
@@ -149,4 +150,56 @@ it('does not send an infrastructure again that the twin refused', async () => {
   await setRevision(3);
   expect(sent).toEqual([1, 2, 3]);
   expect(keeper.status().detail).toBeNull();
+});
+
+it('replaces a twin that hangs, and until then shows nothing it told as current', async () => {
+  const clock = new FakeClock();
+  const demand = { enabled: true, isWanted: true, revision: 1, onChange: () => undefined };
+  const told: { type: string; message: string }[] = [];
+  const limitsMs: (number | undefined)[] = [];
+  let fail: (error: Error) => void = () => undefined;
+  const reports = {
+    state: null as { phase: string } | null,
+    hang: null as string | null,
+    onState: () => undefined,
+    onApplications: () => undefined,
+    follow: () => new Promise((_done, failed) => (fail = failed)),
+  };
+  const client = {
+    close: async () => undefined,
+    answers: async (limitMs?: number) => {
+      limitsMs.push(limitMs);
+      return false;
+    },
+  } as unknown as TwindClient;
+  const process = {
+    ensure: async (answers: () => Promise<boolean>) => !(await answers()),
+    stop: async () => undefined,
+  };
+  const keeper = new TwinKeeper(
+    new ControlLoops(log, clock),
+    { append: (event: { type: string; message: string }) => told.push(event) } as unknown as EventLog,
+    demand as unknown as TwinDemand,
+    process as unknown as TwinProcess,
+    { isCurrent: true, send: async () => undefined } as unknown as SpecSender,
+    reports as unknown as TwinReports,
+    client,
+  );
+  const applications = new TwinApplicationsLink(keeper, reports as unknown as TwinReports, client);
+  keeper.onApplicationBootstrap();
+  await clock.pass(1);
+  reports.state = { phase: 'up' };
+  expect(keeper.status()).toMatchObject({ daemon: 'running', state: { phase: 'up' } });
+  expect(applications.away).toBeNull();
+
+  reports.hang = 'twind has not reported for 3 s';
+  expect(keeper.status()).toMatchObject({ daemon: 'lost', detail: reports.hang, state: null });
+  expect(applications.away).toBe('the twin does not answer: twind has not reported for 3 s');
+
+  reports.hang = null;
+  fail(new TwinHung('twind has not reported for 15 s'));
+  await clock.pass(1000);
+  expect(told).toMatchObject([{ type: 'twin.lost', message: 'twind has not reported for 15 s' }]);
+  expect(keeper.status()).toMatchObject({ daemon: 'running', detail: null });
+  expect(limitsMs).toEqual([undefined, 2000]);
 });

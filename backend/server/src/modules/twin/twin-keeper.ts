@@ -9,13 +9,15 @@ import type { TwinView } from '../../ports/twin-view.js';
 import { SpecSender } from './spec-sender.js';
 import { TwinDemand } from './twin-demand.js';
 import { TwinProcess } from './twin-process.js';
-import { TwinReports } from './twin-reports.js';
+import { TwinHung, TwinReports } from './twin-reports.js';
 import { TwindClient } from './twind-client.js';
 
 const BACKOFF = { firstMs: 250, mostMs: 10_000 };
 /** For a start; a large rack takes tens of seconds. */
 const DEADLINE_MS = 180_000;
 const START_LIMIT_MS = 20_000;
+/** For an answer of a twind that was hung, before it is replaced. */
+const HUNG_ANSWER_MS = 2000;
 
 /** Starts, adopts and stops twind on demand, and restarts it after a failure. */
 @Injectable()
@@ -32,6 +34,7 @@ export class TwinKeeper implements TwinView, OnApplicationBootstrap, OnApplicati
   private wasRunning = false;
   /** Why the watch ended, until the loop has processed it. */
   private ended: string | null = null;
+  private wasHung = false;
   private follower: Promise<void> = Promise.resolve();
 
   constructor(
@@ -84,6 +87,9 @@ export class TwinKeeper implements TwinView, OnApplicationBootstrap, OnApplicati
   }
 
   status(): TwinStatus {
+    const { hang } = this.reports;
+    // What it told last is no longer known to be true.
+    if (this.isRunning && hang) return { enabled: this.enabled, daemon: 'lost', detail: hang, state: null };
     return { enabled: this.enabled, daemon: this.daemon, detail: this.detail, state: this.reports.state };
   }
 
@@ -138,7 +144,9 @@ export class TwinKeeper implements TwinView, OnApplicationBootstrap, OnApplicati
   }
 
   private async bringUp(run: LoopRun): Promise<void> {
-    const started = await this.process.ensure(() => this.client.answers(), run.signal);
+    const limitMs = this.wasHung ? HUNG_ANSWER_MS : undefined;
+    const started = await this.process.ensure(() => this.client.answers(limitMs), run.signal);
+    this.wasHung = false;
     await run.step(this.specs.send(run.signal));
     this.become('running', null);
     this.wasRunning = true;
@@ -201,6 +209,7 @@ export class TwinKeeper implements TwinView, OnApplicationBootstrap, OnApplicati
       await this.reports.follow(watching.signal);
       return ended;
     } catch (error) {
+      this.wasHung = error instanceof TwinHung;
       return watching.signal.aborted ? ended : (error as Error).message;
     } finally {
       this.watching = null;

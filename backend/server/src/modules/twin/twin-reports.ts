@@ -15,8 +15,14 @@ import { TwindClient } from './twind-client.js';
 
 type TwinEvent = Extract<TwinWatchLine, { type: 'event' }>;
 
-/** While the twin is up, twind reports its links five times a second. */
+/** In every phase, twind reports at least twice a second. */
 const SILENT_MS = 2000;
+/** Even a busy machine does not delay it for so long. */
+const HUNG_MS = 15_000;
+const WATCH_MS = 500;
+
+/** twind runs, but has been silent for so long that it must be restarted. */
+export class TwinHung extends Error {}
 
 /** Not a valid node name. */
 const TWIN = '(twin)';
@@ -26,8 +32,8 @@ const TWIN = '(twin)';
 export class TwinReports {
   /** Its last reported state; null: no report since it started. */
   state: TwinState | null = null;
-  /** When twind last reported; monotonic clock. */
-  private heardMs = 0;
+  /** When twind last reported; monotonic clock. Null: its reports are not followed. */
+  private heardMs: number | null = null;
   private readonly stateListeners: (() => void)[] = [];
   private readonly applicationListeners: ((observed: ObservedApplications) => void)[] = [];
 
@@ -43,11 +49,14 @@ export class TwinReports {
     this.stateListeners.push(listener);
   }
 
-  /** Why twind counts as hung, though it runs; null: it reports. */
+  /** Why the last report is stale, though twind runs; null: it reports. */
   get hang(): string | null {
-    const silentMs = performance.now() - this.heardMs;
-    if (this.state?.phase !== 'up' || this.state.links.length === 0 || silentMs < SILENT_MS) return null;
-    return `twind has not reported for ${Math.floor(silentMs / 1000)} s`;
+    const { silentMs } = this;
+    return silentMs < SILENT_MS ? null : `twind has not reported for ${Math.floor(silentMs / 1000)} s`;
+  }
+
+  private get silentMs(): number {
+    return this.heardMs === null ? 0 : performance.now() - this.heardMs;
   }
 
   /** Called with each report on the applications of emulated hosts. */
@@ -55,13 +64,40 @@ export class TwinReports {
     this.applicationListeners.push(listener);
   }
 
-  /** Resolves when twind ends the stream; rejects if the stream breaks or on abort. */
+  /** Resolves when twind ends the stream; rejects if the stream breaks, on abort, and with TwinHung. */
   async follow(signal: AbortSignal): Promise<void> {
-    for await (const line of this.client.lines('/watch', signal)) {
-      const parsed = TwinWatchLine.safeParse(line);
-      if (parsed.success) this.take(parsed.data);
-      else this.log.warn({ line }, 'twind sent an invalid message');
+    const hung = new AbortController();
+    this.heardMs = performance.now();
+    const watch = this.watchSilence((error) => hung.abort(error));
+    try {
+      for await (const line of this.client.lines('/watch', AbortSignal.any([signal, hung.signal]))) {
+        const parsed = TwinWatchLine.safeParse(line);
+        if (parsed.success) this.take(parsed.data);
+        else this.log.warn({ line }, 'twind sent an invalid message');
+      }
+    } catch (error) {
+      hung.signal.throwIfAborted();
+      throw error;
+    } finally {
+      clearInterval(watch);
+      this.heardMs = null;
     }
+  }
+
+  /** Tells listeners when twind falls silent and when it reports again; calls `end` when it counts as hung. */
+  private watchSilence(end: (error: TwinHung) => void): NodeJS.Timeout {
+    let lookedMs = performance.now();
+    let wasSilent = false;
+    return setInterval(() => {
+      const passedMs = performance.now() - lookedMs;
+      lookedMs += passedMs;
+      // While the server itself stalls, it hears nobody.
+      if (this.heardMs !== null && passedMs > 2 * WATCH_MS) this.heardMs = Math.min(this.heardMs + passedMs, lookedMs);
+      const { hang } = this;
+      if ((hang !== null) !== wasSilent) for (const listener of this.stateListeners) listener();
+      wasSilent = hang !== null;
+      if (hang !== null && this.silentMs >= HUNG_MS) end(new TwinHung(hang));
+    }, WATCH_MS);
   }
 
   private take(line: TwinWatchLine): void {

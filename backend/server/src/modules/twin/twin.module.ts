@@ -149,7 +149,6 @@ class TwinProbes implements OnModuleInit {
   constructor(
     @Inject(TwinKeeper) private readonly twin: TwinKeeper,
     @Inject(TwindClient) private readonly twind: TwindClient,
-    @Inject(TwinReports) private readonly reports: TwinReports,
     @Inject(PROBES) private readonly probes: Probes,
   ) {}
 
@@ -158,9 +157,8 @@ class TwinProbes implements OnModuleInit {
       const { enabled, daemon, detail, state } = this.twin.status();
       if (!enabled || daemon === 'off')
         return [{ name: 'twin', status: 'absent', detail: enabled ? 'no emulated nodes' : 'disabled' }];
-      const { hang } = this.reports;
-      const well = daemon === 'running' && state?.phase !== 'failed' && hang === null;
-      const told = hang ?? detail ?? state?.error ?? state?.phase ?? daemon;
+      const well = daemon === 'running' && state?.phase !== 'failed';
+      const told = detail ?? state?.error ?? state?.phase ?? daemon;
       return [{ name: 'twin', status: well ? 'ok' : 'degraded', detail: told }];
     });
     this.probes.onCapabilities(async () => {
@@ -173,7 +171,7 @@ class TwinProbes implements OnModuleInit {
         detail: enabled ? (detail ?? `its daemon is ${daemon}`) : 'disabled (ORRERY_TWIN=off)',
         fallback: enabled ? null : 'planning, and live servers with agents',
       };
-      if (!this.twin.isRunning) return [own];
+      if (daemon !== 'running') return [own];
       const told = await this.twind.json<TwinCapabilities>('GET', '/capabilities').catch(() => null);
       return [own, ...(told?.capabilities ?? [])];
     });

@@ -33,8 +33,8 @@ export class TwindClient {
   }
 
   /** Whether twind serves. */
-  answers(): Promise<boolean> {
-    return this.json('GET', '/health').then(
+  answers(limitMs = ANSWER_LIMIT_MS): Promise<boolean> {
+    return this.json('GET', '/health', undefined, AbortSignal.timeout(limitMs)).then(
       () => true,
       () => false,
     );

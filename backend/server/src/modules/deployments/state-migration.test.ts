@@ -1,6 +1,6 @@
 import { type EventDraft, flowRowNumbers, formatFlowRows, type Plan, parseFlowRows } from '@orrery/contract';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { configFrom } from '../../platform/config.js';
 import type { EventLog } from '../../ports/event-log.js';
 import type { NodeFleet } from '../../ports/node-fleet.js';
@@ -164,4 +164,50 @@ describe('state that is migrated to another instance', () => {
       }
     },
   );
+});
+
+describe('agents that do not answer', () => {
+  afterEach(() => void vi.useRealTimers());
+
+  it('delay a deployment by 45 s in all, and are not asked again', async () => {
+    vi.useFakeTimers({ toFake: ['performance', 'setTimeout', 'clearTimeout'] });
+    const asked: string[] = [];
+    const imported: string[] = [];
+    const events: EventDraft[] = [];
+    const call: NodeFleet['call'] = (_node, method, instance, _params, signal) => {
+      if (method === 'import_state') imported.push(instance);
+      else asked.push(instance);
+      if (instance.startsWith('quick')) return Promise.resolve({ flows: [[1, 2, 3]] });
+      return new Promise((_done, failed) => signal?.addEventListener('abort', () => failed(new Error('cancelled'))));
+    };
+    const append = (event: EventDraft) => void events.push(event);
+    const migration = new StateMigration({ call } as NodeFleet, { append } as unknown as EventLog, {
+      all: () => descriptors,
+      find: (id) => descriptors.find((it) => it.id === id),
+    });
+    const names = ['mute-0', 'mute-1', 'mute-2', 'quick'];
+    const plan = {
+      id: 'plan',
+      graph: { nodes: names.map((name) => ({ kind: 'nf', id: `${name}-new`, nf: 'nat' })), edges: [] },
+      migrations: names.map((name) => ({ from: name, from_server: 'a', to: `${name}-new`, to_server: 'b' })),
+    } as unknown as Plan;
+    const { signal } = new AbortController();
+    const began = performance.now();
+
+    const first = migration.copy(plan, 'before', signal);
+    await vi.advanceTimersByTimeAsync(60_000);
+    await first;
+    expect(asked).toEqual(names);
+    expect(imported).toEqual(['quick-new']);
+    expect(events.map(({ message }) => message)).toEqual([
+      'mute-0 to mute-0-new: flows could not be moved: took longer than 11.3 s',
+      'mute-1 to mute-1-new: flows could not be moved: took longer than 11.3 s',
+      'mute-2 to mute-2-new: flows could not be moved: took longer than 11.3 s',
+      expect.stringContaining('quick to quick-new: 1 entries moved'),
+    ]);
+    await migration.copy(plan, 'before', signal);
+    await migration.copy(plan, 'after', signal);
+    expect(asked.slice(names.length)).toEqual(['quick']);
+    expect(performance.now() - began).toBe(60_000);
+  });
 });

@@ -4,6 +4,12 @@ import { DESCRIPTORS, type DescriptorCatalogue } from '../../ports/descriptor-ca
 import { EVENT_LOG, type EventLog } from '../../ports/event-log.js';
 import { FLEET, type NodeFleet } from '../../ports/node-fleet.js';
 
+/**
+ * For all copies of a plan together, repeated ones included; far below the deadline of a run of the deployment loop. What is
+ * left is shared equally among the copies of a round that are still to come.
+ */
+const BUDGET_MS = 45_000;
+
 type Migration = Plan['migrations'][number];
 /**
  * As NFs export it: one table, in numbers or in binary rows, whose rows begin with the fields in `state.key` of the
@@ -14,7 +20,7 @@ type FlowState = Readonly<Record<string, unknown>>;
 /**
  * migrate_instance (HYPER III-A): flow state is copied to an instance before traffic is steered to it, and once more after,
  * for flows that began in between; figures are copied once. A failed copy is logged once and does not stop the deployment: a
- * chain without old flows is better than none.
+ * chain without old flows is better than none. A copy that has run out of time is not repeated.
  */
 @Injectable()
 export class StateMigration {
@@ -22,6 +28,10 @@ export class StateMigration {
   private readonly moved = new Map<string, Map<string, ReadonlySet<string>>>();
   /** Failed copies that were logged, of each plan under way. */
   private readonly failed = new Map<string, Set<string>>();
+  /** Time that copies have taken, of each plan under way. */
+  private readonly spentMs = new Map<string, number>();
+  /** Instances whose copy has run out of time, of each plan under way. */
+  private readonly late = new Map<string, Set<string>>();
 
   constructor(
     @Inject(FLEET) private readonly fleet: NodeFleet,
@@ -33,17 +43,26 @@ export class StateMigration {
   async copy({ id, migrations = [], graph }: Plan, when: 'before' | 'after', signal: AbortSignal): Promise<void> {
     const moved = this.moved.get(id) ?? new Map<string, ReadonlySet<string>>();
     if (migrations.length > 0) this.moved.set(id, moved);
-    for (const migration of migrations) {
+    const late = this.late.get(id) ?? new Set<string>();
+    if (migrations.length > 0) this.late.set(id, late);
+    for (const [i, migration] of migrations.entries()) {
       signal.throwIfAborted();
+      if (late.has(migration.to)) continue;
       const nf = nfInstances(graph).find((it) => it.id === migration.to)?.nf ?? '';
       const columns = this.catalogue.find(nf)?.state.key.length;
       // Resending the fabric rules does not repeat the first copy.
       if (when === 'before' && moved.has(migration.to)) continue;
+      const limitMs = Math.max(0, BUDGET_MS - (this.spentMs.get(id) ?? 0)) / (migrations.length - i);
+      const began = performance.now();
+      const tooLate = new AbortController();
+      const timer = setTimeout(() => tooLate.abort(new Error(`took longer than ${seconds(limitMs)} s`)), limitMs);
       try {
-        await this.copyOne(migration, moved, columns, when, signal);
-      } catch (error) {
+        await this.copyOne(migration, moved, columns, when, AbortSignal.any([signal, tooLate.signal]));
+      } catch (cause) {
         signal.throwIfAborted();
+        const error: unknown = tooLate.signal.aborted ? tooLate.signal.reason : cause;
         const { from, to } = migration;
+        if (tooLate.signal.aborted) late.add(to);
         if (!this.isFirstFailure(id, `${when} ${to}`)) continue;
         this.events.append({
           type: 'instance.migration-failed',
@@ -51,6 +70,9 @@ export class StateMigration {
           message: `${from} to ${to}: flows could not be moved: ${(error as Error).message}`,
           data: { from, to, when },
         });
+      } finally {
+        clearTimeout(timer);
+        this.spentMs.set(id, (this.spentMs.get(id) ?? 0) + performance.now() - began);
       }
     }
   }
@@ -59,6 +81,8 @@ export class StateMigration {
   forget(planId: string): void {
     this.moved.delete(planId);
     this.failed.delete(planId);
+    this.spentMs.delete(planId);
+    this.late.delete(planId);
   }
 
   private isFirstFailure(planId: string, copy: string): boolean {
@@ -100,6 +124,10 @@ export class StateMigration {
       data: { from, to, when, entries: fresh.length, ms, entries_per_s: Math.round(fresh.length / (ms / 1000)) },
     });
   }
+}
+
+function seconds(ms: number): string {
+  return (ms / 1000).toFixed(1);
 }
 
 interface Table {

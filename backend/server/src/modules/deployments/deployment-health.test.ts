@@ -140,6 +140,22 @@ it('does not recover by the last report of an agent that has ended', async () =>
   expect(await told()).toEqual(['deployment.running', 'deployment.degraded', 'test.wired', 'deployment.recovered']);
 });
 
+it('is degraded if its agent connects anew and does not report', async () => {
+  await start({ twin: true, env: { ORRERY_AGENT_STALE_MS: '1000' } });
+  await host.kill();
+  host.tellsInHello = false;
+  host.hold = true;
+  await host.connect();
+  await until('it is found', async () => {
+    const { items } = await server.api.call('listEvents', {
+      query: { subject: chain_id, type: 'deployment.degraded' },
+    });
+    return items.some(({ message }) => message === `${host.node}: its agent has not reported yet`);
+  });
+  host.reach();
+  await becomes('running');
+});
+
 describe('an operation that changes the server of a deployment', () => {
   /** An operation of another chain that is waiting for the same server. */
   async function changeUnderWay(): Promise<string> {

@@ -14,6 +14,8 @@ import { DesiredStore } from './desired-store.js';
 const BACKOFF = { firstMs: 1000, mostMs: 1000 };
 const DEADLINE_MS = 30_000;
 const MOST_REASON_CHARACTERS = 2000;
+/** An agent sends its first report at once; this many times the age at which a silent agent is stale allows for a busy machine. */
+const FIRST_REPORT_STALE_TIMES = 3;
 
 interface Trouble {
   readonly what: string;
@@ -30,6 +32,9 @@ export class DeploymentHealth implements OnApplicationBootstrap, OnApplicationSh
   private readonly loop: ControlLoop;
   /** Deadline for agents and twin to return after a start of the server; monotonic clock. */
   private readonly startedByMs: number;
+  /** Deadline for the first report of each node that is connected and has not reported; monotonic clock. */
+  private readonly reportByMs = new Map<string, number>();
+  private readonly firstReportMs: number;
 
   constructor(
     @Inject(CONTROL_LOOPS) loops: ControlLoops,
@@ -41,6 +46,7 @@ export class DeploymentHealth implements OnApplicationBootstrap, OnApplicationSh
     @Inject(DATA_PATH) private readonly dataPath: DataPath,
   ) {
     this.startedByMs = performance.now() + config.timing.agentStaleMs;
+    this.firstReportMs = FIRST_REPORT_STALE_TIMES * config.timing.agentStaleMs;
     this.loop = loops.add({
       id: 'deployment-health',
       title: 'Deployment health',
@@ -67,8 +73,20 @@ export class DeploymentHealth implements OnApplicationBootstrap, OnApplicationSh
   }
 
   private async look({ step, decide }: LoopRun): Promise<RunOutcome | undefined> {
+    this.followFirstReports();
     if (this.differences().entries.size > 0) for (const decision of await step(this.write())) decide(decision);
-    return this.isStarting ? { again: Math.max(this.startedByMs - performance.now(), 1) } : undefined;
+    const nowMs = performance.now();
+    const dueMs = [this.startedByMs, ...this.reportByMs.values()].filter((atMs) => atMs > nowMs);
+    return dueMs.length > 0 ? { again: Math.max(Math.min(...dueMs) - nowMs, 1) } : undefined;
+  }
+
+  private followFirstReports(): void {
+    const nowMs = performance.now();
+    for (const node of Object.keys(this.state.desired.nodes)) {
+      if (!this.fleet.isConnected(node) || this.fleet.observed(node)) this.reportByMs.delete(node);
+      else if (!this.reportByMs.has(node)) this.reportByMs.set(node, nowMs + this.firstReportMs);
+    }
+    for (const node of this.reportByMs.keys()) if (!(node in this.state.desired.nodes)) this.reportByMs.delete(node);
   }
 
   /** Stores the differences at the time of writing. */
@@ -131,7 +149,10 @@ export class DeploymentHealth implements OnApplicationBootstrap, OnApplicationSh
     if (!this.fleet.isConnected(node))
       return [{ what: `${node}: its agent is not connected`, isExpected: this.isStarting }];
     const observed = this.fleet.observed(node);
-    if (!observed) return [{ what: `${node}: its agent has not reported yet`, isExpected: true }];
+    if (!observed) {
+      const isExpected = performance.now() < (this.reportByMs.get(node) ?? Number.POSITIVE_INFINITY);
+      return [{ what: `${node}: its agent has not reported yet`, isExpected }];
+    }
     if (observed.state === 'failed') return [{ what: `${node}: ${observed.error ?? 'failed'}`, isExpected: false }];
     if (observed.engine === 'failed') return [{ what: `${node}: its engine failed`, isExpected: false }];
     if (observed.engine === 'unresponsive') return [{ what: `${node}: its engine does not answer`, isExpected: false }];

@@ -15,8 +15,9 @@ const TIME = /^now$|^(now|at|t|time|from|since|until)_?ms$/i;
 
 /**
  * Where sums, differences and comparisons are made with the wall clock: with `Date.now()` itself, a variable, parameter
- * or property that was given it, or a time stamp. `texts`: TypeScript by file. Returns `[{ file, line }]`, `line` being
- * the text. Functions are known by name, so a call marks the parameters of all that are called so.
+ * or property that was given it, or a time stamp. `texts`: TypeScript by file. Returns `[{ file, line, isPassed }]`, `line`
+ * being the text. Functions are known by name, so a call marks the parameters of all that are called so. `isPassed`: the
+ * clock itself is an argument or the value of a property, so what is computed with it is not known.
  */
 export function wallClockUses(texts) {
   const files = Object.entries(texts).map(([file, text]) => new File(file, text));
@@ -31,7 +32,7 @@ export function wallClockUses(texts) {
     before = marked.size;
     for (const file of files) file.follow(functions, marked);
   }
-  return files.flatMap((file) => file.arithmetic(marked));
+  return files.flatMap((file) => [...file.arithmetic(marked), ...file.passed()]);
 }
 
 /** One source file; what is marked is a declaration (parameter or variable), or `<file> <property>`. */
@@ -87,15 +88,31 @@ class File {
   }
 
   arithmetic(marked) {
-    const lines = this.source.text.split('\n');
     const found = this.nodes.filter(
       (node) =>
         ts.isBinaryExpression(node) &&
         ARITHMETIC.has(node.operatorToken.kind) &&
         (this.isWall(node.left, marked) || this.isWall(node.right, marked)),
     );
-    const numbers = found.map((node) => this.source.getLineAndCharacterOfPosition(node.getStart()).line);
-    return [...new Set(numbers)].map((number) => ({ file: this.name, line: lines[number].trim() }));
+    return this.#linesOf(found, false);
+  }
+
+  /** Where the clock is used other than by a call, or a function that returns it is an argument. */
+  passed() {
+    const found = this.nodes.filter((node) => {
+      const { parent } = node;
+      if (ts.isPropertyAccessExpression(node))
+        return node.getText() === 'Date.now' && !(ts.isCallExpression(parent) && parent.expression === node);
+      if (!ts.isArrowFunction(node) || !this.isWall(node.body, new Set())) return false;
+      return ts.isCallExpression(parent) || ts.isNewExpression(parent);
+    });
+    return this.#linesOf(found, true);
+  }
+
+  #linesOf(nodes, isPassed) {
+    const lines = this.source.text.split('\n');
+    const numbers = nodes.map((node) => this.source.getLineAndCharacterOfPosition(node.getStart()).line);
+    return [...new Set(numbers)].map((number) => ({ file: this.name, line: lines[number].trim(), isPassed }));
   }
 }
 

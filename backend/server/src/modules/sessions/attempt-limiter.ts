@@ -6,7 +6,8 @@ const MAX_ADDRESSES = 10_000;
 export class AttemptLimiter {
   private readonly failures = new Map<string, { count: number; at: number }>();
 
-  constructor(private readonly now: () => number) {}
+  /** `now`: a monotonic clock in milliseconds. */
+  constructor(private readonly now: () => number = () => performance.now()) {}
 
   /** Seconds to wait before the next attempt; 0: none. */
   waitSeconds(address: string): number {

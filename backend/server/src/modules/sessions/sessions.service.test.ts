@@ -1,4 +1,5 @@
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { ProblemError } from '../../platform/problem.js';
 import type { Store } from '../../platform/redis.js';
 import { SessionsService } from './sessions.service.js';
 
@@ -21,6 +22,22 @@ describe('a session', () => {
     answer(null);
     expect(await after).toBeNull();
   });
+});
+
+it('wrong secrets make their address wait no longer because the clock was set back', async () => {
+  vi.useFakeTimers({ toFake: ['Date', 'performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const empty = { redis: { get: async () => null } } as unknown as Store;
+  const sessions = new SessionsService(empty, { append: vi.fn(), appendIn: vi.fn() });
+  const status = async () => {
+    const answer = await sessions.open({ secret: 'wrong' }, '192.0.2.1').catch((error: unknown) => error);
+    return answer instanceof ProblemError ? answer.status : null;
+  };
+  for (let attempt = 0; attempt < 10; attempt++) expect(await status()).toBe(401);
+  expect(await status()).toBe(429);
+  vi.setSystemTime(Date.now() - 3_600_000);
+  vi.advanceTimersByTime(6000);
+  expect(await status()).toBe(401);
 });
 
 describe('watching a session', () => {

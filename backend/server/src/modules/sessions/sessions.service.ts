@@ -28,7 +28,7 @@ const tooMany = (waitS: number) =>
 
 @Injectable()
 export class SessionsService implements SessionVerifier, SessionIssuer {
-  private readonly limiter = new AttemptLimiter(Date.now);
+  private readonly limiter = new AttemptLimiter();
   private readonly mutex = new Mutex();
   /** By token. */
   private readonly watchers = new Map<string, Set<() => void>>();

@@ -1,5 +1,5 @@
-import { ReconfigurationPolicyRequest, type ReconfigurationRequest } from '@orrery/contract';
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { type Reconfiguration, ReconfigurationPolicyRequest, type ReconfigurationRequest } from '@orrery/contract';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ControlLoops } from '../../../platform/control-loop/control-loops.js';
 import type { Log } from '../../../platform/log.js';
 import { invalid } from '../../../platform/problem.js';
@@ -15,19 +15,19 @@ const FOR_S = 5;
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-function policyOf(id: string): StoredPolicy {
+function policyOf(id: string, cooldown_s = 0): StoredPolicy {
   const threshold = { metric: 'pps', up: 100, down: 10, for_s: FOR_S };
   const nf = { chain_id: id, node_id: 'nf' };
-  return { ...ReconfigurationPolicyRequest.parse({ title: id, nf, threshold, cooldown_s: 0 }), id };
+  return { ...ReconfigurationPolicyRequest.parse({ title: id, nf, threshold, cooldown_s }), id };
 }
 
 /** A watcher of NFs whose load is always above the threshold; `asked` records the time in s and the chain of each request. */
-function bench(refuses: (chain: string) => boolean) {
-  const policies = ['a', 'b'].map(policyOf);
+function bench(refuses: (chain: string) => boolean, cooldown_s = 0, records: readonly Reconfiguration[] = []) {
+  const policies = ['a', 'b'].map((id) => policyOf(id, cooldown_s));
   const asked: { chain: string; at_s: number; trigger: string }[] = [];
-  const began = Date.now();
+  const began = performance.now();
   const request = async ({ nf }: ReconfigurationRequest, { trigger }: Cause) => {
-    asked.push({ chain: nf.chain_id, at_s: (Date.now() - began) / 1000, trigger });
+    asked.push({ chain: nf.chain_id, at_s: (performance.now() - began) / 1000, trigger });
     if (refuses(nf.chain_id)) throw invalid([{ pointer: '/slot', detail: 'there is no such slot', code: 'gone' }]);
   };
   const watcher = new PolicyWatcher(
@@ -35,7 +35,7 @@ function bench(refuses: (chain: string) => boolean) {
     { of: () => 1000 } as unknown as NfLoads,
     { plan: null, comingPlan: null } as DeploymentView,
     { all: () => policies } as unknown as Policies,
-    { all: () => [] } as unknown as Records,
+    { all: () => records } as unknown as Records,
     { holderOf: () => null, request } as unknown as Reconfigurer,
   );
   watcher.onApplicationBootstrap();
@@ -77,4 +77,40 @@ it('an accepted request resets the delay of earlier refusals', async () => {
   await pass(60);
   const times = timesOf('a');
   expect(times.slice(1, 5).map((at, n) => at - times[n]!)).toEqual([5, 10, 20, 0.5]);
+});
+
+describe('after the clock was set back by an hour', () => {
+  const setBack = () => vi.setSystemTime(Date.now() - 3_600_000);
+  const movedNow = () =>
+    ({
+      state: 'completed',
+      ended_ms: Date.now(),
+      moves: [{ chain_id: 'a', node_id: 'nf' }],
+    }) as unknown as Reconfiguration;
+
+  it('a policy still requests what is due', async () => {
+    const { timesOf } = bench(() => false, 20);
+    await pass(FOR_S);
+    expect(timesOf('a')).toEqual([FOR_S]);
+    setBack();
+    await pass(20);
+    expect(timesOf('a')).toEqual([FOR_S, FOR_S + 20]);
+  });
+
+  it('a cooldown that a stored reconfiguration began goes on', async () => {
+    const { timesOf } = bench(() => false, 20, [movedNow()]);
+    await pass(FOR_S);
+    setBack();
+    await pass(20);
+    expect(timesOf('a')[0]).toBe(20);
+  });
+
+  it('a server that starts waits for the cooldown, and no longer', async () => {
+    const records = [movedNow()];
+    setBack();
+    const { timesOf } = bench(() => false, 20, records);
+    await pass(60);
+    expect(timesOf('a')[0]).toBe(FOR_S + 20);
+    expect(timesOf('b')[0]).toBe(FOR_S);
+  });
 });

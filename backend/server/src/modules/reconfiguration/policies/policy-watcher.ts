@@ -1,5 +1,5 @@
 import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
-import type { NfMove, ReconfigurationPolicy } from '@orrery/contract';
+import type { NfMove, Reconfiguration, ReconfigurationPolicy } from '@orrery/contract';
 import type { ControlLoop } from '../../../platform/control-loop/control-loop.js';
 import { CONTROL_LOOPS, type ControlLoops } from '../../../platform/control-loop/control-loops.js';
 import type { LoopRun } from '../../../platform/control-loop/definition.js';
@@ -20,7 +20,7 @@ const DEADLINE_MS = 60_000;
 /** What is remembered about a policy until it changes. */
 interface Watch {
   readonly hysteresis: Hysteresis;
-  /** When it last requested a reconfiguration, or its evaluation failed. */
+  /** Monotonic clock: when it last requested a reconfiguration, or its evaluation failed. */
   askedMs: number;
   /** Consecutive failed evaluations. */
   failures: number;
@@ -31,6 +31,8 @@ interface Watch {
 export class PolicyWatcher implements OnApplicationBootstrap, OnApplicationShutdown {
   /** A changed policy is a new object. */
   private readonly watches = new WeakMap<StoredPolicy, Watch>();
+  /** Monotonic clock: the ends of reconfigurations. */
+  private readonly ends = new WeakMap<Reconfiguration, number>();
   private readonly loop: ControlLoop;
 
   constructor(
@@ -61,9 +63,9 @@ export class PolicyWatcher implements OnApplicationBootstrap, OnApplicationShutd
   }
 
   /** The policy with the current load of its NF. */
-  describe(policy: StoredPolicy, nowMs = Date.now()): ReconfigurationPolicy {
+  describe(policy: StoredPolicy): ReconfigurationPolicy {
     const load_now = this.loads.of(policy.nf, policy.threshold.metric);
-    const cooling = this.isCooling(policy, nowMs);
+    const cooling = this.isCooling(policy, performance.now());
     const side = this.watchOf(policy).hysteresis.now;
     const deployed = instancesOf(this.view.plan, policy.nf).length > 0;
     const watching = cooling ? 'cooling' : side === 'between' ? 'watching' : side;
@@ -75,14 +77,16 @@ export class PolicyWatcher implements OnApplicationBootstrap, OnApplicationShutd
   private async look(run: LoopRun): Promise<undefined> {
     for (const policy of this.policies.all()) {
       if (!policy.enabled || run.signal.aborted) continue;
-      await run.step(this.lookAt(policy, run, Date.now())).catch((error: unknown) => this.missed(run, error, policy));
+      await run
+        .step(this.lookAt(policy, run, performance.now()))
+        .catch((error: unknown) => this.missed(run, error, policy));
     }
   }
 
   private missed({ decide }: LoopRun, error: unknown, policy: StoredPolicy): void {
     const watch = this.watchOf(policy);
     watch.failures++;
-    watch.askedMs = Date.now();
+    watch.askedMs = performance.now();
     const { nf, threshold } = policy;
     const inputs = { load: this.loads.of(nf, threshold.metric), metric: threshold.metric };
     decide({ subject: policy.id, what: 'No reconfiguration now', why: (error as Error).message, inputs });
@@ -94,7 +98,7 @@ export class PolicyWatcher implements OnApplicationBootstrap, OnApplicationShutd
     const { hysteresis } = watch;
     const load = this.loads.of(nf, threshold.metric);
     if (load === null) return hysteresis.reset();
-    const due = hysteresis.due(load, threshold, performance.now());
+    const due = hysteresis.due(load, threshold, nowMs);
     const onBoard = boardOf(this.view.comingPlan, nf) !== null;
     const wanted = (due === 'above' && !onBoard) || (due === 'below' && onBoard);
     if (!wanted || this.isCooling(policy, nowMs) || this.reconfigurer.holderOf(nf)) return;
@@ -113,12 +117,16 @@ export class PolicyWatcher implements OnApplicationBootstrap, OnApplicationShutd
       decide({ subject: policy.id, what: 'Move back to software', why: trigger, inputs });
       await this.reconfigurer.back(nf, this.lastMoves(policy), causeOf('load-low', trigger, ACTOR, policy));
     }
-    watch.askedMs = Date.now();
+    watch.askedMs = performance.now();
     watch.failures = 0;
   }
 
   private watchOf(policy: StoredPolicy): Watch {
-    const watch = this.watches.get(policy) ?? { hysteresis: new Hysteresis(), askedMs: 0, failures: 0 };
+    const watch = this.watches.get(policy) ?? {
+      hysteresis: new Hysteresis(),
+      askedMs: Number.NEGATIVE_INFINITY,
+      failures: 0,
+    };
     this.watches.set(policy, watch);
     return watch;
   }
@@ -131,7 +139,18 @@ export class PolicyWatcher implements OnApplicationBootstrap, OnApplicationShutd
     const failed = moved.findIndex(({ state }) => state === 'completed');
     const tries = failures + (failed < 0 ? moved.length : failed);
     const wait = Math.max(cooldown_s * 1000, tries > 0 ? retryMs(tries - 1) : 0);
-    return nowMs - Math.max(askedMs, moved[0]?.ended_ms ?? 0) < wait;
+    return nowMs - Math.max(askedMs, this.endOf(moved[0], nowMs)) < wait;
+  }
+
+  /**
+   * When a stored reconfiguration ended by the monotonic clock. Its age is taken from the wall clock once, when it is first
+   * looked at, and is at least 0: a clock that is set back afterwards or before does not prolong the cooldown.
+   */
+  private endOf(record: Reconfiguration | undefined, nowMs: number): number {
+    if (!record?.ended_ms) return Number.NEGATIVE_INFINITY;
+    const endMs = this.ends.get(record) ?? nowMs - Math.max(Date.now() - record.ended_ms, 0);
+    this.ends.set(record, endMs);
+    return endMs;
   }
 
   /** Moves of the latest reconfiguration by this policy that brought its NF to a board. */

@@ -2,6 +2,9 @@
 """How Docker's daemons are started, which part of its API is used, and what is reported without Docker."""
 
 import asyncio
+import os
+import signal
+import sys
 import tomllib
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
@@ -10,8 +13,10 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from orrery_twin.adapters import docker_api
 from orrery_twin.adapters.docker_api import DockerApi, DockerFailed
 from orrery_twin.adapters.docker_daemons import COMMAND_VARIABLE, DockerDaemons
+from orrery_twin.service import containers as containers_module
 from orrery_twin.service.containers import Containers
 from orrery_twin.service.directories import Directories
 from orrery_twin.service.hub import Hub
@@ -81,6 +86,71 @@ def test_an_engine_to_come_is_told_to_agents_and_not_yet_called_available(tmp_pa
     assert coming.socket == tmp_path / "docker.sock"
     told = coming.capability()
     assert (told.available, told.detail) == (False, "dockerd is starting")
+
+
+DOCKERD = """
+import json, os, sys
+from http.server import BaseHTTPRequestHandler
+from socketserver import ThreadingUnixStreamServer
+
+class Handler(BaseHTTPRequestHandler):
+    def do_GET(self):
+        info = {"ServerVersion": "1", "Driver": "vfs"} if self.path == "/info" else []
+        self.send_response(200)
+        self.send_header("content-type", "application/json")
+        self.end_headers()
+        self.wfile.write(json.dumps(info).encode())
+
+    def address_string(self):
+        return ""
+
+server = ThreadingUnixStreamServer(sys.argv[1], Handler)
+with open(sys.argv[2], "w") as file:
+    file.write(str(os.getpid()))
+server.serve_forever()
+"""
+
+
+class FakeDaemons(DockerDaemons):
+    def containerd(self) -> list[str]:
+        return ["sh", "-c", f"echo $$ > {self.state}/containerd.pid; exec sleep 3600"]
+
+    def dockerd(self, socket: Path) -> list[str]:
+        return [sys.executable, "-c", DOCKERD, str(socket), str(self.state / "dockerd.pid")]
+
+
+def test_an_engine_that_hangs_is_not_called_available(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(containers_module, "PROBE_S", 0.05)
+    monkeypatch.setattr(docker_api, "TIMEOUT_S", 1.0)
+    engine = Containers(FakeDaemons(("dockerd",), tmp_path, "g"), Directories(tmp_path, tmp_path), Hub(), None)
+
+    def pid_of(daemon: str) -> int:
+        return int((tmp_path / f"{daemon}.pid").read_text())
+
+    async def becomes(available: bool) -> str:
+        while engine.capability().available != available:
+            await asyncio.sleep(0.02)
+        return engine.capability().detail
+
+    async def scenario() -> None:
+        engine.start()
+        assert await becomes(True) == "Docker 1, vfs"
+        pid = pid_of("dockerd")
+        os.kill(pid, signal.SIGSTOP)
+        assert await becomes(False) == "dockerd does not answer: no answer within 1 s"
+        os.kill(pid, signal.SIGCONT)
+        assert await becomes(True) == "Docker 1, vfs"
+
+    async def limited() -> None:
+        try:
+            await asyncio.wait_for(scenario(), 60)
+        finally:
+            for daemon in ("dockerd", "containerd"):
+                os.kill(pid_of(daemon), signal.SIGKILL)
+                while f"{daemon} killed" not in engine.capability().detail:
+                    await asyncio.sleep(0.01)
+
+    asyncio.run(limited())
 
 
 async def serve_docker(socket: Path, answer: Answer) -> web.AppRunner:

@@ -32,6 +32,10 @@ class DockerApi:
     def __init__(self, socket: Path) -> None:
         self._socket = socket
 
+    async def ping(self) -> None:
+        async with self._session() as session:
+            await _call(session, "GET", "/_ping")
+
     async def info(self) -> DockerInfo:
         async with self._session() as session:
             info = await _call(session, "GET", "/info")

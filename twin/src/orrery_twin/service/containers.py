@@ -14,6 +14,8 @@ from orrery_twin.service.hub import Hub
 from orrery_twin.service.supervisor import Supervised
 
 RETRY_S = 0.05
+PROBE_S = 2.0
+"""Pause after each answer of an engine that is offered."""
 IMAGES_KEPT = 4
 REMOVE_TIMEOUT_S = 15.0
 NODE_LABEL = "orrery.node"
@@ -86,7 +88,7 @@ class Containers:
             self._dockerd.start()
 
     def capability(self) -> Capability:
-        info = self._info if self._containerd.pid else None
+        info = self._info if self._containerd.pid and self._trouble is None else None
         return Capability(
             id="docker",
             title="Containers",
@@ -100,6 +102,8 @@ class Containers:
         for process in (self._containerd, self._dockerd):
             if process.detail:
                 return f"{process.subject} {process.detail}"
+        if self._info:
+            return f"dockerd does not answer: {self._trouble}"
         return self._obstacle or f"dockerd is starting{f': {self._trouble}' if self._trouble else ''}"
 
     def _dockerd_changed(self) -> None:
@@ -111,7 +115,7 @@ class Containers:
         if self._opening:
             self._opening.cancel()
             self._opening = None
-        self._info = None
+        self._info, self._trouble = None, None
         self._offered_socket.unlink(missing_ok=True)
 
     async def _open(self) -> None:
@@ -132,6 +136,17 @@ class Containers:
         self._own_socket.replace(self._offered_socket)
         self._info, self._trouble = info, None
         self._hub.event("container-engine.ready", "dockerd", f"version {info.version}")
+        await self._watch(DockerApi(self._offered_socket))
+
+    async def _watch(self, api: DockerApi) -> None:
+        """One that hangs keeps its process and its socket."""
+        while True:
+            await asyncio.sleep(PROBE_S)
+            try:
+                await api.ping()
+                self._trouble = None
+            except DockerFailed as error:
+                self._trouble = str(error)
 
     async def _remove(self, api: DockerApi, servers: Collection[str] | None) -> None:
         """Remove the containers of these servers' agents; None: all."""

@@ -5,6 +5,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { eventLog, scratchDirectory, until } from '../../testing/scratch.js';
 import { instance } from '../../testing/specs.js';
 import { ContainerDriver } from './container-driver.js';
+import type { ProbeTiming } from './docker-host.js';
 
 const OWN_CGROUP = readFileSync('/proc/self/cgroup', 'utf8').trim().split('\n')[0]!;
 const LABELS = { 'orrery.node': 'n1', 'orrery.instance': 'gone.nat.0' };
@@ -16,6 +17,8 @@ class FakeDocker {
   readonly asked: string[] = [];
   foreign = false;
   stubborn = false;
+  /** Takes requests and answers none. */
+  hung = false;
   /** Refuses to list containers. */
   blind = false;
   private readonly streams = new Set<ServerResponse>();
@@ -41,6 +44,7 @@ class FakeDocker {
   }
 
   private answer(line: string, response: ServerResponse): void {
+    if (this.hung) return;
     if (line.includes('/events?')) {
       this.asked.push(line);
       response.flushHeaders();
@@ -64,6 +68,7 @@ class FakeDocker {
     const found = { Id: this.foreign ? 'c'.repeat(64) : OWN_CGROUP, Image: 'i', State: state };
     return [
       [/^GET \/version$/, { Version: '24.0.7', ApiVersion: '1.41', MinAPIVersion: '1.12' }],
+      [/^GET \/_ping$/, {}],
       [/^GET \/v1.41\/images\/orrery\/container-nf:[0-9a-f]{12}\/json$/, {}],
       [/^GET \/v1.41\/images\/json\?/, []],
       [/^POST \/v1.41\/containers\/create\?name=orrery-n1-trial$/, { Id: 'trial' }],
@@ -82,12 +87,13 @@ interface Setting {
   listens?: boolean;
   program?: string;
   absence_ms?: number;
+  probe?: ProbeTiming;
   sweep_pause_ms?: number;
   before?: (docker: FakeDocker) => void;
 }
 
 async function setUp(setting: Setting = {}) {
-  const { listens = true, program = NAT_ONLY, absence_ms = ABSENCE_MS, sweep_pause_ms, before } = setting;
+  const { listens = true, program = NAT_ONLY, absence_ms = ABSENCE_MS, probe, sweep_pause_ms, before } = setting;
   const run_dir = scratchDirectory();
   const built = join(run_dir, 'built');
   mkdirSync(built);
@@ -101,7 +107,7 @@ async function setUp(setting: Setting = {}) {
   if (listens) await docker.listen();
   const log = eventLog();
   let changes = 0;
-  const options = { node: 'n1', run_dir, docker: socket, nf_image, absence_ms, sweep_pause_ms };
+  const options = { node: 'n1', run_dir, docker: socket, nf_image, absence_ms, probe, sweep_pause_ms };
   const driver = new ContainerDriver(options, log.emit, () => changes++);
   onTestFinished(() => driver.close(true));
   await driver.start();
@@ -133,6 +139,20 @@ it('offers containers once Docker responds until it has been unreachable for a w
   expect(log.names()).toEqual(['docker.lost']);
   expect(driver.offer.detail).toContain('Docker does not answer');
 });
+
+it('offers no containers of a Docker that hangs until it answers again', async () => {
+  const { driver, docker, log } = await setUp({ probe: { every_ms: 20, limit_ms: 1000 } });
+  await isThere(driver);
+  await isSwept(docker);
+  await until('it is probed again and again', () => docker.count(/_ping/) >= 3);
+  docker.hung = true;
+  await until('it is away', () => !driver.offer.available);
+  expect(driver.offer.detail).toContain('Docker did not answer GET');
+  expect(log.names()).toEqual(['docker.lost']);
+  docker.hung = false;
+  await isThere(driver);
+  expect(docker.count(/create/)).toBe(1);
+}, 40_000);
 
 it('reports nothing when Docker is soon back, and runs no trial container again', async () => {
   // Many times what it takes to reconnect to Docker on a busy machine.

@@ -12,7 +12,7 @@ import { INSTANCE_LABEL } from './container-config.js';
 import type { ContainerInstance } from './container-instance.js';
 import { ContainerRunner } from './container-runner.js';
 import { type ContainerDeath, DockerClient } from './docker-client.js';
-import { DockerHost } from './docker-host.js';
+import { DockerHost, type ProbeTiming } from './docker-host.js';
 import { NFS_FOLDER } from './nf-folder.js';
 import { NfImage } from './nf-image.js';
 
@@ -25,6 +25,7 @@ interface ContainerOptions {
   nf_image: string;
   /** How long Docker may be unreachable before containers are no longer offered. */
   absence_ms?: number;
+  probe?: ProbeTiming;
   /** Interval between attempts to remove or list what Docker refused to. */
   sweep_pause_ms?: number;
   heartbeat?: HeartbeatTiming;
@@ -60,7 +61,7 @@ export class ContainerDriver implements HostedDriver {
     private readonly emit: Emit,
     private readonly onChange: () => void,
   ) {
-    const { node, run_dir, docker, nf_image, absence_ms, heartbeat = HEARTBEAT } = options;
+    const { node, run_dir, docker, nf_image, absence_ms, probe, heartbeat = HEARTBEAT } = options;
     this.docker = new DockerClient(docker);
     const listener = {
       up: () => this.up(),
@@ -68,7 +69,7 @@ export class ContainerDriver implements HostedDriver {
       absent: (why: string) => this.absent(why),
       death: (death: ContainerDeath) => this.onDeath(death),
     };
-    this.host = new DockerHost(this.docker, new NfImage(nf_image), node, listener, absence_ms);
+    this.host = new DockerHost(this.docker, new NfImage(nf_image), node, listener, absence_ms, probe);
     const folder = join(run_dir, NFS_FOLDER);
     this.runner = new ContainerRunner(this.host, node, folder, heartbeat, (name, error) => this.onLeft(name, error));
     this.instances = new HostedInstances(this.runner, folder, emit, onChange);

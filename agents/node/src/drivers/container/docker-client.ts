@@ -70,6 +70,11 @@ export class DockerClient {
     return version;
   }
 
+  /** Rejects if Docker does not answer in time. */
+  async probe(limit_ms: number): Promise<void> {
+    await callDocker(this.socket, { method: 'GET', path: '/_ping', limit_ms });
+  }
+
   async hasImage(reference: string): Promise<boolean> {
     return (await this.absentIsNull(this.get(`/images/${reference}/json`))) !== null;
   }

@@ -14,6 +14,15 @@ export const ABSENCE_MS = 10_000;
 const AWAY: BackoffLimits = { first_ms: 250, most_ms: 2000 };
 const UNFIT: BackoffLimits = { first_ms: 1000, most_ms: 60_000 };
 
+export interface ProbeTiming {
+  /** Between an answer and the next probe. */
+  every_ms: number;
+  /** A Docker that takes longer to answer is away. */
+  limit_ms: number;
+}
+
+export const PROBE: ProbeTiming = { every_ms: 2000, limit_ms: 3000 };
+
 interface DockerListener {
   /** Docker is available (again); what happened to containers in the meantime is unknown. */
   up(): void;
@@ -24,7 +33,9 @@ interface DockerListener {
   death(death: ContainerDeath): void;
 }
 
-/** Tracks whether Docker is available: it reports container deaths, has the image and has run a trial container. */
+/**
+ * Tracks whether Docker is available: it answers, reports container deaths, has the image and has run a trial container.
+ */
 export class DockerHost {
   /** Resolves after the first attempt to connect. */
   readonly looked: Promise<void>;
@@ -39,6 +50,7 @@ export class DockerHost {
   private attempts = 0;
   private timer: NodeJS.Timeout | null = null;
   private lossTimer: NodeJS.Timeout | null = null;
+  private probeTimer: NodeJS.Timeout | null = null;
   private stopped = false;
 
   constructor(
@@ -47,6 +59,7 @@ export class DockerHost {
     private readonly node: string,
     private readonly listener: DockerListener,
     private readonly absence_ms = ABSENCE_MS,
+    private readonly probe: ProbeTiming = PROBE,
   ) {
     this.looked = new Promise((resolve) => {
       this.onLooked = resolve;
@@ -102,7 +115,7 @@ export class DockerHost {
 
   stop(): void {
     this.stopped = true;
-    for (const timer of [this.timer, this.lossTimer]) if (timer) clearTimeout(timer);
+    for (const timer of [this.timer, this.lossTimer, this.probeTimer]) if (timer) clearTimeout(timer);
     this.stream?.destroy();
   }
 
@@ -128,12 +141,26 @@ export class DockerHost {
     this.image = image;
     this.attempts = 0;
     this.offered = true;
+    this.watch();
     this.listener.up();
+  }
+
+  /** A hung Docker keeps its connections. */
+  private watch(): void {
+    const { stream } = this;
+    this.probeTimer = setTimeout(async () => {
+      const error = await this.docker.probe(this.probe.limit_ms).catch((error: unknown) => error);
+      if (this.stopped || this.stream === null || this.stream !== stream) return;
+      if (!(error instanceof DockerAway)) return this.watch();
+      this.absent(error.message, AWAY);
+      stream.destroy();
+    }, this.probe.every_ms).unref();
   }
 
   private absent(why: string, pause: BackoffLimits): void {
     if (this.stopped) return;
     const another = why !== this.absence;
+    if (this.probeTimer) clearTimeout(this.probeTimer);
     this.stream = null;
     this.image = null;
     this.absence = why;

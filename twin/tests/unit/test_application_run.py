@@ -40,3 +40,37 @@ def test_a_program_that_ends_before_it_is_seen_to_be_ready_keeps_its_last_report
 
     observed = asyncio.run(run())
     assert (observed.state, observed.detail, observed.metrics) == ("completed", "no route to host", {"sent": 3})
+
+
+class IsSilent:
+    name, ends, reports = "is-silent", False, False
+
+    def command(self, config: Any, place: Place) -> list[str]:
+        return [sys.executable, "-c", "import time; print(5, flush=True); time.sleep(600)"]
+
+    def listens(self, config: Any) -> None:
+        return None
+
+    def meter(self, config: Any) -> Meter:
+        return SilenceMeter()
+
+
+class SilenceMeter(Meter):
+    def take(self, line: str) -> None:
+        self.metrics = {"rate": float(line)}
+
+    def silent(self, seconds: float) -> None:
+        if self.metrics:
+            self.metrics = {"rate": 0}
+
+
+def test_a_program_that_writes_nothing_more_has_no_rate(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        place = Place("eth0", None, lambda _: None)
+        run = ApplicationRun(IsSilent(), place, os.getpid(), BoundedLog(tmp_path / "log"), lambda: {}, lambda: None)
+        async with asyncio.timeout(60):
+            while run.metrics != {"rate": 0}:
+                await asyncio.sleep(0.02)
+        await run.stop()
+
+    asyncio.run(scenario())

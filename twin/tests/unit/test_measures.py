@@ -78,6 +78,17 @@ def test_the_receiver_counts_what_arrives_and_what_does_not() -> None:
     assert (meter.metrics["received"], meter.metrics["lost"], meter.metrics["bits_per_second"]) == (200, 4, 0)
 
 
+def test_a_receiver_without_a_stream_receives_nothing() -> None:
+    meter = Iperf3Server().meter(Iperf3ServerConfig())
+    meter.silent(60)
+    assert meter.metrics == {}
+    meter.take("[  5]   0.00-1.00   sec   100 KBytes  819 Kbits/sec  0.01 ms  2/102")
+    meter.silent(1.5)
+    assert meter.metrics == {"received": 100, "lost": 2, "bits_per_second": 819_000}
+    meter.silent(3)
+    assert meter.metrics == {"received": 100, "lost": 2, "bits_per_second": 0}
+
+
 @pytest.fixture
 def sent() -> Meter:
     return Iperf3Client().meter(Iperf3ClientConfig(to="10.0.0.1", packet_bytes=1000))

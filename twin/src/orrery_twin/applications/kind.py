@@ -33,6 +33,9 @@ class Meter:
         """Process one line of the program's output."""
         raise NotImplementedError
 
+    def silent(self, seconds: float) -> None:
+        """It has written nothing for so long."""
+
 
 class Kind(Protocol):
     """A kind of application.

@@ -143,6 +143,8 @@ class ApplicationRun:
         while True:
             await asyncio.sleep(WATCH_INTERVAL_S)
             silent_s = time.monotonic() - self._heard_at
+            meter.silent(silent_s)
+            self.metrics = meter.metrics
             if is_suspended(process.pid):
                 self._become("unresponsive", "its process is suspended")
             elif self._kind.reports and silent_s > SILENT_LIMIT_S:

@@ -144,8 +144,10 @@ it('streams to an iperf3 server once, and repeats nothing after a restart', asyn
   };
   const spec = desired(server, client);
   driver.desire(spec);
+  await until('the server receives', () => (statusOf(driver, 'sink').metrics.bits_per_second ?? 0) > 0);
   const { metrics } = await inState(driver, 'stream', 'completed');
   expect(metrics.bits_per_second).toBeGreaterThan(0);
+  await until('the server is idle', () => statusOf(driver, 'sink').metrics.bits_per_second === 0);
   await driver.close(false);
   const next = make();
   next.desire(spec);

@@ -87,8 +87,8 @@ export class ApplicationDriver {
 
   private startIfDue(spec: ApplicationSpec): void {
     const { id, kind, enabled, config } = spec.definition;
-    const program = KINDS.get(kind);
-    if (!enabled || !program || this.running.has(id)) return;
+    const configure = KINDS.get(kind);
+    if (!enabled || !configure || this.running.has(id)) return;
     let entry = this.runOf(spec);
     if (entry?.completed_ms != null) return;
     if (!entry) {
@@ -100,7 +100,7 @@ export class ApplicationDriver {
     const files = { pid_file: join(directory, 'pid'), log_file: join(directory, 'log') };
     const duration_s = 'duration_s' in config ? config.duration_s : 0;
     const leftS = () => (duration_s === 0 ? null : Math.max(0, duration_s - (Date.now() - started_ms) / 1000));
-    const run = new ApplicationRun(program, spec, files, leftS, () => this.changed(spec, run));
+    const run = new ApplicationRun(configure(config), spec, files, leftS, () => this.changed(spec, run));
     this.running.set(id, { spec, run });
   }
 

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ApplicationSpec, ApplicationState } from '@orrery/contract';
 import { backoffMs } from '../../platform/backoff.js';
 import { DetachedProcess } from '../../platform/detached-process.js';
-import type { Metrics, ServerApplication } from './application-kind.js';
+import type { Metrics, Program } from './application-kind.js';
 
 const RETRY = { first_ms: 500, most_ms: 15_000 };
 const STABLE_AFTER_MS = 10_000;
@@ -30,7 +30,7 @@ export class ApplicationRun {
   private readonly kept: Promise<void>;
 
   constructor(
-    private readonly kind: ServerApplication<never>,
+    private readonly program: Program,
     private readonly spec: ApplicationSpec,
     private readonly files: RunFiles,
     /** Seconds left; null: no end, 0: time is up. */
@@ -60,12 +60,6 @@ export class ApplicationRun {
     this.process?.release();
   }
 
-  private get config(): never {
-    const { config } = this.spec.definition;
-    const left = this.leftS();
-    return (left === null ? config : { ...config, duration_s: left }) as never;
-  }
-
   private async keep(): Promise<void> {
     // After the constructor's caller has its instance.
     await Promise.resolve();
@@ -89,7 +83,7 @@ export class ApplicationRun {
   private async runOnce(): Promise<string | null> {
     try {
       if (!this.process) {
-        const [command, ...args] = this.kind.command(this.config, this.spec.address);
+        const [command, ...args] = this.program.command(this.spec.address, this.leftS());
         this.process = await DetachedProcess.start({ command, args, ...this.files });
       }
     } catch (error) {
@@ -98,15 +92,16 @@ export class ApplicationRun {
     if (this.ending.signal.aborted) return null;
     const { process } = this;
     const watched = this.watch(process);
-    const aborted = new Promise<string>((resolve) => {
-      this.ending.signal.addEventListener('abort', () => resolve('stopped'), { once: true });
+    const race = new AbortController();
+    const aborted = new Promise<'stopped'>((resolve) => {
+      this.ending.signal.addEventListener('abort', () => resolve('stopped'), { once: true, signal: race.signal });
     });
-    const how = await Promise.race([process.ended, aborted]);
+    const how = await Promise.race([process.ended, aborted]).finally(() => race.abort());
     if (how === 'stopped') return null;
     this.process = null;
     const tooLate = await watched;
     const isOver = how === 'exit code 0' || (process.adopted && this.leftS() === 0);
-    if (this.kind.ends && isOver) return null;
+    if (this.program.ends && isOver) return null;
     return tooLate ?? `${how}${lastLine(tail(this.files.log_file))}`;
   }
 
@@ -114,13 +109,15 @@ export class ApplicationRun {
   private async watch(process: DetachedProcess): Promise<string | null> {
     const deadline = performance.now() + READY_LIMIT_MS;
     let wasReady = false;
+    let last = { output: '', at_ms: performance.now() };
     while (process.alive && !this.ending.signal.aborted) {
       const output = tail(this.files.log_file);
-      const responds = !process.isStopped && (await this.kind.responds(this.config, output));
+      const responds = !process.isStopped && (await this.program.responds(output));
       if (!process.alive || this.ending.signal.aborted) break;
       wasReady ||= responds;
       if (responds) {
-        this.metrics = this.kind.metrics(output) ?? this.metrics;
+        if (output !== last.output) last = { output, at_ms: performance.now() };
+        this.read(output, performance.now() - last.at_ms);
         this.become('running', null);
       } else if (wasReady) {
         this.become('unresponsive', process.isStopped ? 'its process is suspended' : 'it does not answer');
@@ -131,6 +128,13 @@ export class ApplicationRun {
       await this.pause(wasReady ? LOOK_MS : LOOK_MS / 10);
     }
     return null;
+  }
+
+  private read(output: string, unchanged_ms: number): void {
+    const { metrics, idle } = this.program;
+    const latest = metrics(output);
+    if (latest === null) return;
+    this.metrics = idle && unchanged_ms > idle.after_ms ? { ...latest, ...idle.metrics } : latest;
   }
 
   private become(state: ApplicationState, detail: string | null): void {

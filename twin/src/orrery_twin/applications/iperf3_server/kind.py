@@ -7,6 +7,8 @@ from orrery_twin.domain.iperf import read_interval
 
 STALLED_MS = 10_000
 """A stream that receives nothing for this long is ended, so that the next client finds the server free."""
+IDLE_S = 2.5
+"""During a stream there is a line per second."""
 TCP_SEGMENT_BYTES = 1448
 
 
@@ -21,6 +23,10 @@ class ReceivedMeter(Meter):
             "lost": self.metrics.get("lost", 0) + interval.lost,
             "bits_per_second": interval.bits_per_second,
         }
+
+    def silent(self, seconds: float) -> None:
+        if seconds > IDLE_S and self.metrics:
+            self.metrics = {**self.metrics, "bits_per_second": 0}
 
 
 class Iperf3Server:

@@ -1,5 +1,5 @@
 import { get } from 'node:http';
-import type { HttpServerConfig } from '@orrery/contract';
+import { HttpServerConfig } from '@orrery/contract';
 import { PACKAGE_ROOT } from '../../../package-root.js';
 import type { ServerApplication } from '../application-kind.js';
 
@@ -8,6 +8,7 @@ const ANSWER_LIMIT_MS = 1000;
 
 export const HTTP_SERVER: ServerApplication<HttpServerConfig> = {
   kind: 'http-server',
+  config: HttpServerConfig,
   ends: false,
   command: ({ port }) => [process.execPath, PROGRAM, `${port}`],
   responds: ({ port }) => answers(port),
@@ -15,6 +16,7 @@ export const HTTP_SERVER: ServerApplication<HttpServerConfig> = {
     const line = output.trimEnd().split('\n').at(-1) ?? '';
     return line.startsWith('{') && line.endsWith('}') ? JSON.parse(line) : null;
   },
+  idle: null,
 };
 
 /** Asks the server for its health; it does not count this as a request. */

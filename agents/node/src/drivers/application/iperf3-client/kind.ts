@@ -1,4 +1,4 @@
-import type { Iperf3ClientConfig } from '@orrery/contract';
+import { Iperf3ClientConfig } from '@orrery/contract';
 import { destination, type ServerApplication } from '../application-kind.js';
 import { latestRate } from '../iperf3-output.js';
 
@@ -7,6 +7,7 @@ const CONNECT_TIMEOUT_MS = 5000;
 
 export const IPERF3_CLIENT: ServerApplication<Iperf3ClientConfig> = {
   kind: 'iperf3-client',
+  config: Iperf3ClientConfig,
   ends: true,
   command: ({ port, protocol, rate_bps, packet_bytes, duration_s }, address) => {
     // For iperf3, 0 means no limit, so a positive duration is at least 1 s.
@@ -20,4 +21,5 @@ export const IPERF3_CLIENT: ServerApplication<Iperf3ClientConfig> = {
   },
   responds: async (_, output) => latestRate(output) !== null,
   metrics: latestRate,
+  idle: null,
 };

@@ -3,7 +3,7 @@ import { Generation, Id, Name } from './common.js';
 import { FlowKey, FlowRange, MatchTerm } from './filter.js';
 import { HopId } from './node-spec.js';
 
-export const FabricRuleKind = z.enum(['classify', 'hop', 'return', 'guard']);
+export const FabricRuleKind = z.enum(['classify', 'hop', 'return', 'guard', 'fragment']);
 
 const RuleFields = z.strictObject({
   id: Id,
@@ -22,12 +22,13 @@ const Targets = z.array(z.strictObject({ range: FlowRange, hop: HopId, server: N
 /**
  * What switches do with some packets. `classify` sends a class to its first hop; with several targets, the switch hashes
  * `key` and picks by the width of their ranges. `hop` forwards by tag, `return` sends replies to the NF that owns their
- * destination, and `guard` keeps packets of a class that were not classified from being forwarded between hosts.
+ * destination, `guard` keeps packets of a class that were not classified from being forwarded between hosts, and `fragment`
+ * drops the fragments of TCP and UDP that may be of a class with a term on a port: fragments do not tell their ports.
  */
 export const FabricRule = z.discriminatedUnion('kind', [
   RuleFields.extend({ kind: FabricRuleKind.extract(['classify']), targets: Targets.min(1) }),
   RuleFields.extend({ kind: FabricRuleKind.extract(['hop', 'return']), targets: Targets.length(1) }),
-  RuleFields.extend({ kind: FabricRuleKind.extract(['guard']), targets: Targets.max(0) }),
+  RuleFields.extend({ kind: FabricRuleKind.extract(['guard', 'fragment']), targets: Targets.max(0) }),
 ]);
 export type FabricRule = z.infer<typeof FabricRule>;
 

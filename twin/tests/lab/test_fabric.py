@@ -192,17 +192,26 @@ def test_the_switch_agrees_with_the_terms(lab: Lab, fabric: Fabric, make_rule: M
         {"field": "port.dst", "lo": 80, "hi": 90, "not": True},
         {"field": "ip.proto", "value": 1, "not": True},
     ]
-    fabric.put(make_rule("classify", match=terms, from_hosts=["client-1"]))
+    fabric.put(
+        make_rule("classify", match=terms, from_hosts=["client-1"]),
+        make_rule("fragment", match=terms, from_hosts=["client-1"], targets=[]),
+    )
 
-    def steered(packet: str) -> bool:
+    def traced(packet: str) -> str:
         fields = f"{packet},in_port=4,dl_src=02:00:0a:00:01:01,dl_dst=02:0e:ff:ff:ff:fe,nw_src=10.0.1.1"
         trace = lab.inside(["ovs-appctl", "ofproto/trace", "sw1", fields])
-        return "02:0e:00:01:00:00" in trace.split("Datapath actions:")[1]
+        return trace.split("Datapath actions:")[1]
+
+    def steered(packet: str) -> bool:
+        return "02:0e:00:01:00:00" in traced(packet)
 
     assert steered("tcp,nw_dst=10.0.2.1,tp_dst=443,nw_ttl=64")
     assert steered("udp,nw_dst=10.0.2.1,udp_dst=79,nw_ttl=64")
     assert steered("ip,nw_dst=10.0.2.1,nw_proto=47,nw_ttl=64")
-    assert steered("udp,nw_dst=10.0.2.1,nw_frag=later,nw_ttl=64")
+    assert steered("ip,nw_dst=10.0.2.1,nw_proto=47,nw_frag=later,nw_ttl=64")
+    for part in ("first", "later"):
+        assert traced(f"udp,nw_dst=10.0.2.1,nw_frag={part},nw_ttl=64").strip() == "drop"
+        assert traced(f"udp,nw_dst=10.0.1.2,nw_frag={part},nw_ttl=64").strip() != "drop"
     assert not steered("tcp,nw_dst=10.0.2.1,tp_dst=85,nw_ttl=64")
     assert not steered("icmp,nw_dst=10.0.2.1,nw_ttl=64")
     assert not steered("tcp,nw_dst=10.0.1.2,tp_dst=443,nw_ttl=64")

@@ -40,11 +40,28 @@ export function classMatches({ chain_id, definition }: PlannedChain, layout: Met
     }));
 }
 
-/** The guards of the chains that fail closed. They match the whole class, also what no edge of the ingress takes. */
-export function guardRules({ chain_id, definition }: PlannedChain, layout: MetadataLayout): SteeringRule[] {
+/**
+ * What keeps packets of a chain from passing it by: for each of its classes with a term on a port, a rule for the fragments
+ * that may be of it, and for a chain that fails closed its guard, which matches the whole class, also what no edge of the
+ * ingress takes.
+ */
+export function guardRules(chain: PlannedChain, layout: MetadataLayout): SteeringRule[] {
+  const { chain_id, definition } = chain;
   const { from, match, fail_closed } = definition.traffic_class;
-  if (!fail_closed) return [];
+  const fragments = classMatches(chain, layout)
+    .filter((rule) => rule.match.some(({ field }) => field === 'port.src' || field === 'port.dst'))
+    .map(
+      ({ pgraph_edge, ...rule }): SteeringRule => ({
+        ...BLANK,
+        ...rule,
+        id: `fragment/${pgraph_edge}`,
+        kind: 'fragment',
+        targets: [],
+      }),
+    );
+  if (!fail_closed) return fragments;
   return [
+    ...fragments,
     {
       ...BLANK,
       id: `guard/${definition.name}`,

@@ -69,6 +69,23 @@ export function matchesResolved(packet: Packet, word: number, term: MatchTerm): 
   return positive() !== term.not;
 }
 
+/** Whether all terms hold for the packet with some ports in place of its own, which a fragment does not tell. */
+export function matchesWithSomePorts(packet: Packet, terms: readonly MatchTerm[]): boolean {
+  const boundaries = (field: 'port.src' | 'port.dst') =>
+    [
+      ...new Set(
+        terms
+          .flatMap((term) => (term.field === field ? [term.lo - 1, term.lo, term.hi, term.hi + 1] : []))
+          .concat(0, 65535),
+      ),
+    ].filter((port) => port >= 0 && port <= 65535);
+  return boundaries('port.src').some((source) =>
+    boundaries('port.dst').some((destination) =>
+      terms.every((term) => matchesResolved({ ...packet, 'port.src': source, 'port.dst': destination }, 0, term)),
+    ),
+  );
+}
+
 /** A stand-in for a flow hash over the key fields; engines and the switch use different salts. */
 export function flowHash(packet: Packet, key: readonly DirectAttribute[], salt: number): number {
   let hash = 2166136261 ^ salt;

@@ -5,6 +5,7 @@ const KINDS: Readonly<Record<NonNullable<SwitchRuleState['kind']>, string>> = {
   hop: 'hop',
   return: 'return traffic',
   guard: 'fail closed',
+  fragment: 'dropped fragments',
 };
 
 /** What a rule is for. */

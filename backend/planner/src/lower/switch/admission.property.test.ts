@@ -55,15 +55,17 @@ const rule = (content: object) =>
     key: [],
     ...content,
   });
-/** A class enters at server-2 and crosses to server-3; another one, of host-3, goes to server-1. */
+const WEB = [{ field: 'port.dst', lo: 80, hi: 80, not: false }];
+/** A class of host-1 enters at server-2 and crosses to server-3; another one, of host-3 and all ports, goes to server-1. */
 const RULES = [
   rule({
     id: 'c',
     kind: 'classify',
     from_hosts: ['host-1'],
-    match: [{ field: 'port.dst', lo: 80, hi: 80, not: false }],
+    match: WEB,
     targets: [{ range: whole, hop: 1, server: 'server-2' }],
   }),
+  rule({ id: 'f', kind: 'fragment', from_hosts: ['host-1'], match: WEB, targets: [] }),
   rule({
     id: 'd',
     kind: 'classify',
@@ -106,12 +108,15 @@ const frames = fc
     source: macs,
     type: types,
     ip: fc.integer({ min: 0x0a00_0000, max: 0x0a00_0004 }),
+    protocol: fc.constantFrom(6, 6, 17, 1),
+    fragment: fc.constantFrom(0, 0, 1),
     port: fc.constantFrom(80, 81),
     six: fc.integer({ min: 1, max: 4 }),
   })
-  .map(({ destination, source, type, ip, port, six }): Frame => {
-    const ports = { 'ip.proto': 6, 'ip.fragment': 0, 'port.src': 4000, 'port.dst': port };
-    const four = type === 0x0800 ? { 'ip.src': 0x0a00_0001, 'ip.dst': ip, ...ports } : {};
+  .map(({ destination, source, type, ip, protocol, fragment, port, six }): Frame => {
+    const ports = protocol === 1 ? {} : { 'port.src': 4000, 'port.dst': port };
+    const transport = { 'ip.proto': protocol, 'ip.fragment': fragment, ...ports };
+    const four = type === 0x0800 ? { 'ip.src': 0x0a00_0001, 'ip.dst': ip, ...transport } : {};
     return {
       fields: { 'eth.dst': destination, 'eth.type': type, ...four },
       ...(type === 0x86dd ? { ipv6_dst: `fd00::${six}` } : {}),
@@ -123,8 +128,9 @@ const frames = fc
 const { switches } = lowerFabric(ROW, new Map(), RULES);
 
 describe('what a port may send', () => {
-  it('of a host, is IP from its own MAC address to the gateway; all else comes nowhere', () => {
+  it('of a host, is IP from its own MAC address to the gateway, and no fragment where a class has ports; all else comes nowhere', () => {
     let arrived = 0;
+    let fragments = 0;
     fc.assert(
       fc.property(fc.constantFrom(...HOSTS), frames, (host, start) => {
         const there = carry(switches, ROW, host, start);
@@ -135,6 +141,9 @@ describe('what a port may send', () => {
         expect(start.fields['eth.dst']).toBe(GATEWAY);
         expect([0x0800, 0x86dd]).toContain(start.fields['eth.type']);
         expect(there.frame.source).toBe(mac);
+        const isFragment = start.fields['ip.fragment'] === 1 && start.fields['ip.proto'] !== 1;
+        if (isFragment) fragments++;
+        expect(isFragment && host === 'host-1').toBe(false);
         if (!there.node.startsWith('server')) return;
         const isOfClass = host === 'host-3' || (host === 'host-1' && start.fields['port.dst'] === 80);
         expect([isOfClass, start.fields['eth.type']]).toEqual([true, 0x0800]);
@@ -142,6 +151,7 @@ describe('what a port may send', () => {
       { numRuns: 3000 },
     );
     expect(arrived).toBeGreaterThan(10);
+    expect(fragments).toBeGreaterThan(3);
   });
 
   it('of a server, is a hop that it has reason to send, or a packet that left a chain', () => {

@@ -249,6 +249,75 @@ describe('a return', () => {
   });
 });
 
+describe('a fragment', () => {
+  const fragment = (fields: Frame['fields'] = {}) =>
+    frame({ 'ip.fragment': 1, 'port.src': 0, 'port.dst': 0, ...fields });
+  const lowered = (match: FabricRule['match'], kinds: FabricRule['kind'][] = ['classify', 'fragment']) => {
+    const infrastructure = row(3);
+    const classify = rule('classify', [{ hop: 7, server: 'server-3' }], { from_hosts: ['host-1'], match });
+    const dropping = (kind: 'fragment' | 'guard') => FabricRule.parse({ ...classify, id: kind, kind, targets: [] });
+    const rules = [classify, rule('hop', [{ hop: 7, server: 'server-3' }]), dropping('fragment'), dropping('guard')];
+    const result = lowerFabric(
+      infrastructure,
+      NONE,
+      rules.filter(({ kind }) => [...kinds, 'hop'].includes(kind)),
+    );
+    expect(result.faults).toEqual([]);
+    const end = (start: Frame, switches = result.switches) =>
+      carry(switches, infrastructure, 'host-1', start)?.node ?? null;
+    return { ...result, end };
+  };
+  const tcp = { field: 'ip.proto', value: 6, not: false } as const;
+  const web = { field: 'port.dst', lo: 80, hi: 80, not: false } as const;
+
+  it.each([false, true])('is dropped where a class has a term on a port, negated or not: %s', (not) => {
+    const { end } = lowered([tcp, { ...web, not }]);
+    expect(end(fragment())).toBeNull();
+    expect(end(fragment({ 'ip.proto': 17 }))).toBe('host-2');
+    expect([end(frame()), end(frame({ 'port.dst': 81 }))]).toEqual(
+      not ? ['host-2', 'server-3'] : ['server-3', 'host-2'],
+    );
+  });
+
+  it('of a protocol without ports takes the way of its class', () => {
+    const { 'port.src': _, 'port.dst': __, ...rest } = fragment({ 'ip.proto': 1 }).fields;
+    const icmp = { ...fragment(), fields: rest };
+    expect(lowered([web]).end(icmp)).toBe('host-2');
+    expect(lowered([{ ...web, not: true }]).end(icmp)).toBe('server-3');
+  });
+
+  it('takes the way of a class without terms on ports', () => {
+    const { end, switches } = lowered([tcp]);
+    expect(end(fragment())).toBe('server-3');
+    expect(
+      [...switches.values()].flatMap(({ entries }) => entries.filter(({ rule_id }) => rule_id === 'fragment')),
+    ).toEqual([]);
+  });
+
+  it.each([false, true])('does not pass a chain that fails closed, whichever entry is lost: negated %s', (not) => {
+    const { end, switches } = lowered([tcp, { ...web, not }], ['classify', 'fragment', 'guard']);
+    for (const [id, spec] of switches)
+      for (const lost of spec.entries) {
+        const entries = spec.entries.filter((entry) => entry !== lost);
+        expect(end(fragment(), new Map([...switches, [id, { ...spec, entries }]]))).toBeNull();
+      }
+  });
+
+  it('that several classes may have is dropped by one entry', () => {
+    const fragments = [80, 443].map((port) =>
+      FabricRule.parse({
+        ...rule('classify', [{ hop: 1, server: 'server-1' }], { match: [tcp, { ...web, lo: port, hi: port }] }),
+        id: `fragment/${port}`,
+        kind: 'fragment',
+        targets: [],
+      }),
+    );
+    const [one, both] = [fragments.slice(0, 1), fragments].map((rules) => lowerFabric(row(1), NONE, rules));
+    expect(both).toEqual(one);
+    expect(entriesOf(one!, 'sw-1', 'fragment/80')).toHaveLength(1);
+  });
+});
+
 describe('a class that fails closed', () => {
   const web: FabricRule['match'] = [{ field: 'port.dst', lo: 80, hi: 80, not: false }];
   const guarded = (from_hosts: string[]) => {

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { makePlan } from '../../plan/make-plan.js';
 import { arbitraryChain, arbitraryPacket } from '../../testing/arbitrary.js';
 import { CATALOGUE } from '../../testing/descriptors.js';
-import type { Packet } from '../../testing/packets.js';
+import { matchesResolved, matchesWithSomePorts, type Packet } from '../../testing/packets.js';
 import { carry, type Frame } from '../../testing/switch.js';
 import { type Walk, walkPlan } from '../../testing/walk.js';
 import { FABRIC_PHASES, fabricIn } from '../../transition/phases.js';
@@ -120,9 +120,20 @@ function follow(switches: Switches, infrastructure: Infrastructure, plan: Plan, 
   return carried;
 }
 
+/** Fragments of the packet: one that may be of a class with a term on a port comes nowhere, another where its class goes. */
+function fragmentFate(plan: Plan, host: string, { 'port.src': _, 'port.dst': __, ...rest }: Packet) {
+  const fragment = { ...rest, 'port.src': null, 'port.dst': null };
+  const hasPorts = fragment['ip.proto'] === 6 || fragment['ip.proto'] === 17;
+  const classes = plan.fabric.rules.filter(({ kind, from_hosts }) => kind === 'classify' && from_hosts.includes(host));
+  const possible = classes.filter(({ match }) => hasPorts && matchesWithSomePorts(fragment, match));
+  if (possible.some(({ match }) => match.some(({ field }) => field.startsWith('port')))) return 'dropped';
+  const decided = classes.filter(({ match }) => match.every((term) => matchesResolved(fragment, 0, term)));
+  return decided.length > 0 ? 'classified' : 'routed';
+}
+
 describe('chains over many switches', () => {
   it('receive every packet from hosts, servers and replies, also while switches change one after the other', () => {
-    const seen = { plans: 0, distant: 0, crossings: 0, replies: 0, mixed: 0 };
+    const seen = { plans: 0, distant: 0, crossings: 0, replies: 0, mixed: 0, dropped: 0, classified: 0, routed: 0 };
     fc.assert(
       fc.property(cases, ({ infrastructure, packets, rate_bps, seed, ahead, ...drawn }) => {
         const chain = (id: string, host: string, definition: typeof drawn.first) => ({
@@ -161,6 +172,16 @@ describe('chains over many switches', () => {
           for (const walk of walks(host)) {
             seen.crossings += follow(switches, infrastructure, plan, host, walk) > 1 ? 1 : 0;
             if (walk.passed[0] && at(walk.passed[0].server) !== at(host)) seen.distant++;
+          }
+        for (const host of ['client-1', 'client-2'])
+          for (const start of packets) {
+            const { fields, ...rest } = frameOf(start, GATEWAY, macOf(infrastructure, host));
+            const end = carry(switches, infrastructure, host, { ...rest, fields: { ...fields, 'ip.fragment': 1 } });
+            const fate = fragmentFate(plan, host, start);
+            if (fate === 'dropped') expect(end).toBeNull();
+            if (fate === 'classified') expect(end?.node).toMatch(/^server/);
+            if (fate === 'routed') expect(end?.node ?? 'web').not.toMatch(/^server/);
+            seen[fate]++;
           }
         for (const { kind, match, targets } of plan.fabric.rules) {
           if (kind !== 'return') continue;

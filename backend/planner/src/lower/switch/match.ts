@@ -33,6 +33,9 @@ interface Sets {
   readonly needsPorts: boolean;
 }
 
+/** Disjoint matches on the packets that terms hold for. */
+type Packets = 'decided' | 'fragments';
+
 interface Known {
   readonly abilities: SwitchAbilities;
   readonly most: number;
@@ -40,24 +43,49 @@ interface Known {
 }
 
 /** A rule is lowered for every switch and every phase of a change. */
-const KNOWN = new WeakMap<readonly MatchTerm[], Known>();
+const KNOWN: Readonly<Record<Packets, WeakMap<readonly MatchTerm[], Known>>> = {
+  decided: new WeakMap(),
+  fragments: new WeakMap(),
+};
 
 /**
  * Disjoint matches on IPv4 packets that together hold where all terms hold. A term on a port holds only for an unfragmented
- * TCP or UDP packet; a negated term holds wherever the term does not, so "not port 80" holds for ICMP. Throws an Inability,
- * or a Shortage when there are more than `most`.
+ * TCP or UDP packet; a negated term holds wherever the term does not, so "not port 80" holds for ICMP, but for no fragment of
+ * TCP or UDP: its ports are unknown (`fragmentsOf`). Throws an Inability, or a Shortage when there are more than `most`.
  */
 export function matchesOf(terms: readonly MatchTerm[], abilities: SwitchAbilities, most: number): readonly Fields[] {
-  const known = KNOWN.get(terms);
-  if (known?.abilities === abilities && known.most === most) return known.matches;
-  const matches = disjointMatches(terms, abilities, most);
-  KNOWN.set(terms, { abilities, most, matches });
+  return known('decided', terms, abilities, most);
+}
+
+/**
+ * Disjoint matches on the fragments of TCP and UDP datagrams for which all terms may hold, first and later ones alike: without
+ * terms on ports none, because the terms are decided then. Throws as `matchesOf` does.
+ */
+export function fragmentsOf(terms: readonly MatchTerm[], abilities: SwitchAbilities, most: number): readonly Fields[] {
+  return known('fragments', terms, abilities, most);
+}
+
+function known(
+  packets: Packets,
+  terms: readonly MatchTerm[],
+  abilities: SwitchAbilities,
+  most: number,
+): readonly Fields[] {
+  const before = KNOWN[packets].get(terms);
+  if (before?.abilities === abilities && before.most === most) return before.matches;
+  const matches = disjointMatches(packets, terms, abilities, most);
+  KNOWN[packets].set(terms, { abilities, most, matches });
   return matches;
 }
 
-function disjointMatches(terms: readonly MatchTerm[], abilities: SwitchAbilities, most: number): readonly Fields[] {
+function disjointMatches(
+  packets: Packets,
+  terms: readonly MatchTerm[],
+  abilities: SwitchAbilities,
+  most: number,
+): readonly Fields[] {
   const sets = setsOf(terms);
-  const heads = protocolHeads(sets, abilities);
+  const heads = packets === 'decided' ? protocolHeads(sets, abilities) : fragmentHeads(sets, abilities);
   const sources = fieldMatches('ip.src', sets.addresses['ip.src'], abilities);
   const destinations = fieldMatches('ip.dst', sets.addresses['ip.dst'], abilities);
   const needed = heads.length * sources.length * destinations.length;
@@ -105,9 +133,8 @@ function setsOf(terms: readonly MatchTerm[]): Sets {
 /** Matches on protocol, fragmentation and ports. */
 function protocolHeads({ protocol, ports, namesPorts, needsPorts }: Sets, abilities: SwitchAbilities): Fields[] {
   if (!namesPorts) return fieldMatches('ip.proto', protocol, abilities);
-  const withPorts = PORT_PROTOCOLS.filter((number) => contains(protocol, number));
   const unfragmented = fieldMatches('ip.fragment', interval(0, 0), abilities);
-  const heads = withPorts.flatMap((number) =>
+  const heads = withPorts(protocol).flatMap((number) =>
     product(
       [exactly('ip.proto', number)],
       unfragmented,
@@ -120,13 +147,18 @@ function protocolHeads({ protocol, ports, namesPorts, needsPorts }: Sets, abilit
     protocol,
     PORT_PROTOCOLS.map((number) => [number, number] as const),
   );
-  const fragments = fieldMatches('ip.fragment', interval(1, 1), abilities);
-  return [
-    ...heads,
-    ...fieldMatches('ip.proto', others, abilities),
-    ...withPorts.flatMap((number) => product([exactly('ip.proto', number)], fragments)),
-  ];
+  return [...heads, ...fieldMatches('ip.proto', others, abilities)];
 }
+
+/** Matches on protocol and fragmentation where the ports would decide. */
+function fragmentHeads({ protocol, ports, namesPorts }: Sets, abilities: SwitchAbilities): Fields[] {
+  const isEmpty = Object.values(ports).some((set) => set.length === 0);
+  if (!namesPorts || isEmpty) return [];
+  const fragments = fieldMatches('ip.fragment', interval(1, 1), abilities);
+  return withPorts(protocol).flatMap((number) => product([exactly('ip.proto', number)], fragments));
+}
+
+const withPorts = (protocol: IntervalSet) => PORT_PROTOCOLS.filter((number) => contains(protocol, number));
 
 function product(...factors: Fields[][]): Fields[] {
   return factors.reduce((all, factor) => all.flatMap((one) => factor.map((other) => ({ ...one, ...other }))), [{}]);

@@ -11,7 +11,7 @@ import {
 } from '@orrery/contract';
 import { addressToNumber } from '../../check/ipv4.js';
 import { GroupTable } from './groups.js';
-import { ETHERTYPE, exactly, type Fields, Inability, matchesOf } from './match.js';
+import { ETHERTYPE, exactly, type Fields, fragmentsOf, Inability, matchesOf } from './match.js';
 import type { Endpoint, SwitchPlace } from './topology.js';
 
 const PRIORITY = { fromHost: 400, hop: 300, guard: 300, gateway: 200, host: 200, unsteered: 0 } as const;
@@ -69,7 +69,8 @@ const KNOWN_FORWARDING = new WeakMap<
  *   hop's server, also back through the port they came from; and packets to the gateway, which left a chain or cross.
  *
  * A class that fails closed has its `guard` in `route`, behind all that steers: losing an entry of either table lets no
- * packet of the class pass.
+ * packet of the class pass. Fragments that may be of a class with a term on a port, which only its ports would tell, are
+ * dropped in `steer` by the rule `fragment`, and once more by the guard.
  *
  * A `return` rule also takes frames that left a chain, and may send them to the server they came from. It decrements the
  * TTL as a router does, so a data plane that never restores the address cannot make a packet circle for ever.
@@ -110,8 +111,8 @@ export class SwitchProgram {
    */
   add(rule: FabricRule): number {
     const all = this.knownClaims(rule);
-    // Packets that the guard of another chain drops already are left to it.
-    const claims = rule.kind === 'guard' ? all.filter(({ key }) => !this.owners.has(key)) : all;
+    // Packets that another rule of the kind drops already are left to it.
+    const claims = rule.targets.length === 0 ? all.filter(({ key }) => !this.owners.has(key)) : all;
     if (claims.length === 0) return 0;
     for (const { key } of claims) {
       const rival = this.owners.get(key);
@@ -186,9 +187,13 @@ export class SwitchProgram {
       case 'hop':
         return this.hopClaims(rule);
       case 'guard':
-        return this.matchClaims(rule, 'route', PRIORITY.guard);
+        return this.matchClaims(rule, 'route', PRIORITY.guard, [matchesOf, fragmentsOf]);
+      case 'fragment':
+        return this.matchClaims(rule, 'steer', rule.priority, [fragmentsOf]);
       default:
-        return rule.targets.some((target) => this.portOf(target)) ? this.matchClaims(rule, 'steer', rule.priority) : [];
+        return rule.targets.some((target) => this.portOf(target))
+          ? this.matchClaims(rule, 'steer', rule.priority, [matchesOf])
+          : [];
     }
   }
 
@@ -197,6 +202,7 @@ export class SwitchProgram {
       case 'hop':
         return [output(this.portOf(rule.targets[0]!)!)];
       case 'guard':
+      case 'fragment':
         return [{ do: 'drop' }];
       default:
         return this.steer(rule);
@@ -215,10 +221,15 @@ export class SwitchProgram {
     return ports.map((port) => ({ table: 'admit', priority: PRIORITY.hop, match: { port, fields } }));
   }
 
-  private matchClaims(rule: FabricRule, table: Claim['table'], priority: number): Claim[] {
+  private matchClaims(
+    rule: FabricRule,
+    table: Claim['table'],
+    priority: number,
+    packets: readonly (typeof matchesOf)[],
+  ): Claim[] {
     const origins = this.origins(rule);
     if (origins.length === 0) return [];
-    const matches = matchesOf(rule.match, this.abilities, MOST_ENTRIES_A_RULE);
+    const matches = packets.flatMap((matching) => matching(rule.match, this.abilities, MOST_ENTRIES_A_RULE));
     return origins.flatMap(({ port, fields }) =>
       matches.map(
         (match): Claim => ({
@@ -241,7 +252,7 @@ export class SwitchProgram {
       const named = new Set(from_hosts);
       return this.place.attached.filter(({ endpoint }) => named.has(endpoint.node)).map(({ port }) => ({ port }));
     }
-    return kind === 'classify' || kind === 'guard' ? [{ fields: exactly('from_host', 1) }] : [{}];
+    return kind === 'return' ? [{}] : [{ fields: exactly('from_host', 1) }];
   }
 
   /** Adds a group last, if there are several targets. */

@@ -70,7 +70,8 @@ const routes = {
     state.faults.push(fault);
     if (body.kind === 'link-down') {
       const idle = { a_to_b_bps: 0, b_to_a_bps: 0, utilization: 0, drops: 0 };
-      tell({ type: 'links', links: [{ link_id: body.target, t_ms: 1, up: false, ...idle }] });
+      state.links = [{ link_id: body.target, t_ms: 1, up: false, ...idle }];
+      tell({ type: 'links', links: state.links });
     }
     return [201, fault];
   },
@@ -121,6 +122,7 @@ const server = createServer((request, response) => {
   });
 });
 
+setInterval(() => tell({ type: 'state', state }), 500);
 for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => process.exit(0));
 rmSync(socket, { force: true });
 server.listen(socket);

@@ -360,7 +360,7 @@ export const ROUTES = defineRoutes({
     method: 'GET',
     path: '/samples/counters',
     tag: 'samples',
-    summary: 'List the latest counters of each running NF instance, counted since it started',
+    summary: 'List the latest counters of the running NF instances on connected servers, counted since each started',
     role: 'viewer',
     query: pageWith({ chain_id: Id.optional() }),
     status: 200,

@@ -336,5 +336,6 @@ describe('a deployment', () => {
 
     await host.kill();
     await until('the objective is stale', async () => (await server.api.call('listSlos')).items[0]!.state === 'stale');
+    await until('its counters are gone', async () => (await server.api.call('listCounters')).items.length === 0);
   });
 });

@@ -5,6 +5,7 @@ import { pageOf } from '../../platform/paging.js';
 import { Input, Route } from '../../platform/route.js';
 import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
 import { NF_LOADS } from '../../ports/nf-loads.js';
+import { FLEET, type NodeFleet } from '../../ports/node-fleet.js';
 import { TELEMETRY, TELEMETRY_SINK, type Telemetry } from '../../ports/telemetry.js';
 import { MeasuredNfLoads } from './nf-loads.js';
 import { SamplesService } from './samples.service.js';
@@ -14,6 +15,7 @@ class SamplesController {
   constructor(
     @Inject(TELEMETRY) private readonly telemetry: Telemetry,
     @Inject(DEPLOYMENT_VIEW) private readonly view: DeploymentView,
+    @Inject(FLEET) private readonly fleet: NodeFleet,
   ) {}
 
   @Route('listSamples')
@@ -25,8 +27,9 @@ class SamplesController {
   @Route('listCounters')
   counters(@Input() { query }: RouteInput<'listCounters'>, @Res({ passthrough: true }) reply: FastifyReply) {
     const owner = new Map(nfInstances(this.view.plan?.graph).map(({ id, chain_id }) => [id, chain_id]));
+    // Those of a server that is not connected are out of date.
     const chosen = this.telemetry
-      .counters()
+      .counters((server) => this.fleet.isConnected(server))
       .filter(({ instance_id }) => !query.chain_id || owner.get(instance_id) === query.chain_id);
     return pageOf(chosen, query, ({ instance_id }) => instance_id, reply);
   }

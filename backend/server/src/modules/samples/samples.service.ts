@@ -129,9 +129,11 @@ export class SamplesService implements Telemetry, TelemetrySink, OnModuleInit, O
     );
   }
 
-  counters(): InstanceSample[] {
+  counters(ofServer: (id: string) => boolean = () => true): InstanceSample[] {
     const running = new Set(nfInstances(this.view.plan?.graph).map(({ id }) => id));
-    return [...this.newestOfServers.values()].flat().filter(({ instance_id }) => running.has(instance_id));
+    return [...this.newestOfServers]
+      .flatMap(([server, instances]) => (ofServer(server) ? instances : []))
+      .filter(({ instance_id }) => running.has(instance_id));
   }
 
   switchCounters(id: string): SwitchSamples | null {

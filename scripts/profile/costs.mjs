@@ -1,5 +1,6 @@
 /** A container does its NF's work and its own: two packet sockets and a sleep (docs/benchmarks.md, Containers). */
 const CONTAINER_EXTRA = { cycles_per_packet: 10500, cycles_per_byte: 1 };
+const CONTAINER_SOURCE = 'npm run bench -- containers, 2026-11-23, AMD EPYC';
 /** Below this the difference between short and long packets is noise. */
 const LEAST_PER_BYTE = 0.01;
 
@@ -28,7 +29,8 @@ export function withCosts(descriptor, measured) {
   };
   const implementations = descriptor.implementations.map((it) => {
     if (it.kind === 'software') return { ...it, source: sourceOf(measured), cost: { ...it.cost, ...cost } };
-    return it.kind === 'container' ? { ...it, cost: { ...it.cost, ...inContainer } } : it;
+    if (it.kind !== 'container') return it;
+    return { ...it, source: `${sourceOf(measured)}; ${CONTAINER_SOURCE}`, cost: { ...it.cost, ...inContainer } };
   });
   return { ...descriptor, implementations };
 }

@@ -271,6 +271,23 @@ test('a seed gives the same cases in the same order, another seed another order;
   assert.equal(choose(1, SELECTION, '').length, SELECTION.length);
 });
 
+test('faults strike while the change takes place: throughout a deployment, which takes a quarter of a second', () => {
+  const delays = (phase) => choose(1, null, ` x ${phase}`).map(({ delay_ms }) => delay_ms);
+  assert.ok(delays('quiet').every((delay_ms) => delay_ms === 0));
+  for (const phase of ['deploy', 'undeploy']) {
+    const all = delays(phase);
+    assert.ok(Math.max(...all) <= 350, phase);
+    for (const [from, to] of [
+      [0, 120],
+      [120, 240],
+    ])
+      assert.ok(
+        all.filter((delay_ms) => delay_ms >= from && delay_ms < to).length >= 3,
+        `${phase}, ${from} to ${to} ms`,
+      );
+  }
+});
+
 test('a chain whose client is away has not recovered before packets reach the client again', () => {
   const isAway = (t_ms) => t_ms >= 1000 && t_ms < 5000;
   const rows = recording(

@@ -2,9 +2,6 @@ import { FAULTS } from './faults.mjs';
 import { PARTS } from './parts.mjs';
 import { PHASES } from './phases.mjs';
 
-/** A change takes less than this; the fault strikes somewhere within. */
-const CHANGE_MS = 1500;
-
 /** A few cases of different kinds, by name. */
 export const SELECTION = [
   'server kill x deploy',
@@ -38,7 +35,7 @@ export function choose(seed, names, text) {
   const random = mulberry32(seed);
   const drawn = all().map((one) => ({
     ...one,
-    delay_ms: one.phase.name === 'quiet' ? 0 : Math.round(random() * CHANGE_MS),
+    delay_ms: Math.round(random() * one.phase.lasts_ms),
     rank: random(),
   }));
   return drawn

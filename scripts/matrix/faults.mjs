@@ -5,7 +5,8 @@ const FREEZE_MS = 8000;
 
 /**
  * What may happen to a part. `strike(part, bench)` makes it happen and resolves when it is over: `{ mustTell }`, whether
- * the product must tell within `HUNG_MS` that the part, or what it carries, is wrong.
+ * the product must tell within `HUNG_MS` that the part, or what it carries, is wrong. A kill or a drift need not be told: it
+ * may be mended before. Whatever it breaks for longer must not be called running, like everything else (`lies`).
  */
 export const FAULTS = {
   kill: {

@@ -19,15 +19,19 @@ const EXTRA = {
   ],
 };
 const END_MS = 60_000;
+/** A deployment or its end takes about 0.24 s (docs/benchmarks.md). */
+const DEPLOY_MS = 350;
+const RECONFIGURE_MS = 1500;
 
 /**
- * What the product is doing when the fault strikes. `prepare` makes the change possible, `change` requests it and gives
+ * What the product is doing when the fault strikes, and how long that takes at most: the fault strikes within. `prepare` makes the change possible, `change` requests it and gives
  * the function that waits for its end and returns what broke its promise, `undo` restores what was before.
  */
 export const PHASES = [
-  { name: 'quiet', prepare: async () => ({}), change: async () => async () => [], undo: async () => {} },
+  { name: 'quiet', lasts_ms: 0, prepare: async () => ({}), change: async () => async () => [], undo: async () => {} },
   {
     name: 'deploy',
+    lasts_ms: DEPLOY_MS,
     prepare: storedChain,
     change: async (bench, { id }) =>
       ended(bench, await operation(bench, 'POST', '/deployments', { chain_id: id }), { id, wanted: true }),
@@ -35,6 +39,7 @@ export const PHASES = [
   },
   {
     name: 'undeploy',
+    lasts_ms: DEPLOY_MS,
     prepare: deployedChain,
     change: async (bench, { id }) =>
       ended(bench, await operation(bench, 'DELETE', `/deployments/${id}`), { id, wanted: false }),
@@ -42,6 +47,7 @@ export const PHASES = [
   },
   {
     name: 'reconfigure',
+    lasts_ms: RECONFIGURE_MS,
     needs: 'boards',
     prepare: deployedChain,
     change: async (bench, { id }) => {

@@ -39,7 +39,6 @@ export const PARTS = [
     told: { name: 'leaf-1', carries: () => true },
     drifts: {
       'no entries': async (bench) => ofctl(vswitchd(bench), 'del-flows'),
-      'no groups': async (bench) => ofctl(vswitchd(bench), 'del-groups'),
       'one entry less': async (bench) => removeOneEntry(bench),
       'an entry of another': async (bench) =>
         ofctl(vswitchd(bench), 'add-flow', 'table=0,priority=65000,ip,actions=drop'),

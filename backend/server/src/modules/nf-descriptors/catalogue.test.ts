@@ -58,3 +58,12 @@ it('every reason for which an NF of the product refuses packets is one that its 
     for (const reason of actions.refuses!) expect(`${reasons} ${drops}`).toMatch(new RegExp(`["']${reason}["']`));
   }
 });
+
+it('no NF of the product calls a lack of room, in software or on a board, a refusal', async () => {
+  const { descriptors } = await loadCatalogue([product('agents/nfs')]);
+  const refused = new Map(descriptors.map(({ id, actions }) => [id, actions.refuses ?? []]));
+  const lacks = ['no_port', 'no-translation', 'miss-buffer-full', 'table-full', 'table_full', 'queue_full', 'OVERSIZE'];
+  expect(refused.get('nat')).toContain('no_mapping');
+  for (const [id, reasons] of refused)
+    expect([id, reasons.filter((reason) => lacks.includes(reason))]).toEqual([id, []]);
+});

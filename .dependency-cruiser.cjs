@@ -43,6 +43,13 @@ module.exports = {
       from: { path: OURS, pathNot: PLANNER },
       to: { path: PLANNER, pathNot: '^backend/planner/(src|dist)/index\\.' },
     },
+    {
+      name: 'planner-is-measured-by-its-entry',
+      comment: 'What a figure is of can be used by others. The fixtures of tests are not.',
+      severity: 'error',
+      from: { path: '^backend/planner/bench/' },
+      to: { path: '^backend/planner/(src|dist)/', pathNot: '^backend/planner/(dist/index\\.|src/testing/)' },
+    },
     mayImport('server-imports-contract-and-planner', '^backend/server/', '^backend/server/', PLANNER, CONTRACT),
     {
       name: 'server-modules-meet-through-ports',

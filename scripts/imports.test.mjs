@@ -29,6 +29,8 @@ const WRONG = [
   ['planner-is-pure', 'backend/planner/src/reads.ts', 'node:fs'],
   ['planner-by-its-entry-only', 'backend/server/src/deep.ts', '../../planner/src/memo.js'],
   ['planner-by-its-entry-only', 'frontend/src/editor-model/deep.ts', '../../../backend/planner/dist/memo.js'],
+  ['planner-by-its-entry-only', 'twin/tests/lab/deep.mjs', '../../../backend/planner/dist/memo.js'],
+  ['planner-is-measured-by-its-entry', 'backend/planner/bench/deep.ts', '../src/memo.js'],
   ['server-imports-contract-and-planner', 'backend/server/src/wrong.ts', '@orrery/agent/agent'],
   ['server-imports-contract-and-planner', 'backend/server/src/near.ts', '../../../frontend/src/shared/ok.js'],
   ['server-modules-meet-through-ports', 'backend/server/src/modules/one/wrong.ts', '../two/ok.js'],
@@ -49,6 +51,9 @@ const WRONG = [
 /** [file, its import]: allowed by the table. */
 const RIGHT = [
   ['backend/planner/src/right.ts', '@orrery/contract'],
+  ['backend/planner/bench/right.ts', '@orrery/planner'],
+  ['backend/planner/bench/fixture.ts', '../src/testing/ok.js'],
+  ['twin/tests/lab/right.mjs', '../../../backend/planner/dist/index.js'],
   ['backend/server/src/modules/one/right.ts', '@orrery/planner'],
   ['backend/server/src/modules/one/waits.ts', '../../ports/ok.js'],
   ['frontend/src/editor-model/right.ts', '@orrery/planner'],
@@ -67,6 +72,7 @@ const TARGETS = [
   'backend/planner/dist/index.js',
   'backend/planner/dist/memo.js',
   'backend/planner/src/memo.ts',
+  'backend/planner/src/testing/ok.ts',
   'backend/server/dist/main.js',
   'agents/node/dist/agent.js',
   'backend/server/src/modules/two/ok.ts',
@@ -109,7 +115,7 @@ before(() => {
 
   const { stdout, stderr } = spawnSync(
     join(ROOT, 'node_modules/.bin/depcruise'),
-    ['--config', CONFIG, '--output-type', 'json', 'backend', 'frontend/src', 'agents/node', 'e2e'],
+    ['--config', CONFIG, '--output-type', 'json', 'backend', 'frontend/src', 'agents/node', 'e2e', 'twin/tests'],
     { cwd: copy, encoding: 'utf8' },
   );
   assert.notEqual(stdout, '', stderr);

@@ -18,7 +18,7 @@ export const STAGES = [
   {
     name: 'imports',
     needs: ['typescript'],
-    command: `${BIN}/depcruise --config .dependency-cruiser.cjs backend frontend/src agents/node e2e && node --test --test-reporter=dot scripts/bench.test.mjs scripts/imports.test.mjs scripts/typed-wire.test.mjs scripts/wall-clock.test.mjs`,
+    command: `${BIN}/depcruise --config .dependency-cruiser.cjs backend frontend/src agents/node e2e twin/tests && node --test --test-reporter=dot scripts/bench.test.mjs scripts/imports.test.mjs scripts/typed-wire.test.mjs scripts/wall-clock.test.mjs`,
   },
   { name: 'types', needs: ['typescript'], command: `${BIN}/tsc -b tsconfig.test.json` },
   {

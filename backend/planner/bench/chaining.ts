@@ -1,8 +1,12 @@
-import { type ChainOptions, chain, route } from '../src/chaining/chain.js';
-import { prepareNetwork } from '../src/chaining/network.js';
-import { serveInTurn } from '../src/chaining/serve.js';
-import { CHAIN_STRATEGIES } from '../src/chaining/strategies.js';
-import { seededRandom } from '../src/random.js';
+import {
+  CHAIN_STRATEGIES,
+  type ChainOptions,
+  chain,
+  prepareNetwork,
+  route,
+  seededRandom,
+  serveInTurn,
+} from '@orrery/planner';
 import { bestPath, mixedNetwork, randomSla } from '../src/testing/chaining.js';
 import { cpuMs, type Figure, sized } from './measure.js';
 

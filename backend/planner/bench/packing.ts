@@ -1,7 +1,11 @@
-import { certifyPacking } from '../src/accelerator/certify.js';
-import { DEFAULT_PACK_BUDGET, type PackStrategy, packOffline } from '../src/accelerator/pack.js';
-import type { AcceleratorProblem } from '../src/accelerator/problem.js';
-import type { Solver } from '../src/solver/linear-model.js';
+import {
+  type AcceleratorProblem,
+  certifyPacking,
+  DEFAULT_PACK_BUDGET,
+  type PackStrategy,
+  packOffline,
+  type Solver,
+} from '@orrery/planner';
 import { ITEM_MIXES, type ItemMix, mixedDemands } from '../src/testing/accelerators.js';
 import { cpuMs, type Figure, mean, seeds, sized } from './measure.js';
 

@@ -1,9 +1,13 @@
-import { buildSpg, type SpgStrategy } from '../src/parallel/construction/build.js';
-import { certifyProvisioning } from '../src/parallel/provisioning/certify.js';
-import type { ProvisioningProblem } from '../src/parallel/provisioning/problem.js';
-import { type ProvisionStrategy, provision } from '../src/parallel/provisioning/provision.js';
-import { seededRandom } from '../src/random.js';
-import type { Solver } from '../src/solver/linear-model.js';
+import {
+  buildSpg,
+  certifyProvisioning,
+  type ProvisioningProblem,
+  type ProvisionStrategy,
+  provision,
+  type Solver,
+  type SpgStrategy,
+  seededRandom,
+} from '@orrery/planner';
 import { dependent } from '../src/testing/parallel.js';
 import { randomProvisioning } from '../src/testing/provisioning.js';
 import { cpuMs, type Figure, mean, seeds, sized } from './measure.js';

@@ -1,7 +1,5 @@
 import type { PlanStrategy } from '@orrery/contract';
-import { boundPlacement } from '../src/placement/bound.js';
-import { place } from '../src/placement/place.js';
-import type { PlacementProblem } from '../src/placement/problem.js';
+import { boundPlacement, type PlacementProblem, place } from '@orrery/planner';
 import { randomIGraph } from '../src/testing/igraphs.js';
 import { cpuMs, type Figure, fittedExponent, mean, seeds, sized } from './measure.js';
 

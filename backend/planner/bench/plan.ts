@@ -1,7 +1,5 @@
 import { nfInstances, type Plan, type PlannedChain } from '@orrery/contract';
-import { OutOfTime } from '../src/budget.js';
-import { Memo } from '../src/memo.js';
-import { makePlan } from '../src/plan/make-plan.js';
+import { Memo, makePlan, OutOfTime } from '@orrery/planner';
 import { ofOwnPort } from '../src/testing/chains.js';
 import { CATALOGUE } from '../src/testing/descriptors.js';
 import { rack } from '../src/testing/infrastructure.js';

@@ -1,5 +1,4 @@
-import { planSchedule } from '../src/schedule/plan-schedule.js';
-import type { Mode, ScheduleProblem, StrategyName } from '../src/schedule/problem.js';
+import { type Mode, planSchedule, type ScheduleProblem, type StrategyName } from '@orrery/planner';
 import { binaryTree, randomTree, withRatios } from '../src/testing/schedules.js';
 import { cpuMs, type Figure, fittedExponent, mean, seeds, sized } from './measure.js';
 

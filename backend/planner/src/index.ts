@@ -6,14 +6,16 @@
 // Packing of boards (HYPER III, V).
 export { certifyPacking } from './accelerator/certify.js';
 export { type Fleet, placeOnline, withDemand, withoutDemand } from './accelerator/online.js';
-export { type Packed, packOffline } from './accelerator/pack.js';
+export { DEFAULT_PACK_BUDGET, type Packed, type PackStrategy, packOffline } from './accelerator/pack.js';
 export type { AcceleratorProblem } from './accelerator/problem.js';
 export { BadProblem } from './bad-problem.js';
 export { type Budget, OutOfTime } from './budget.js';
 // Chaining over instances (HYPER IV-B).
-export { type ChainAnswer, type ChainOptions, chain } from './chaining/chain.js';
+export { type ChainAnswer, type ChainOptions, chain, route } from './chaining/chain.js';
 export { type PreparedNetwork, prepareNetwork } from './chaining/network.js';
 export type { ChainNetwork, ChainRequest } from './chaining/problem.js';
+export { type Arrival, type Served, serveInTurn } from './chaining/serve.js';
+export { CHAIN_STRATEGIES } from './chaining/strategies.js';
 // Chains as drawn.
 export { checkTogether } from './check/check-together.js';
 export { allPackets } from './check/packet-space.js';
@@ -29,14 +31,14 @@ export { lowerFabric } from './lower/switch/lower-fabric.js';
 export { switchPlaces } from './lower/switch/topology.js';
 export { Memo } from './memo.js';
 // Parallel forms (HydraNF 6).
-export { buildSpg, type Spg } from './parallel/construction/build.js';
+export { buildSpg, type Spg, type SpgStrategy } from './parallel/construction/build.js';
 export { certifySpg } from './parallel/construction/certify.js';
 export type { SpgProblem } from './parallel/construction/problem.js';
 export { dependencies } from './parallel/dependency/dependencies.js';
 export { type MergeProblem, placeMirrorAndMerge } from './parallel/merging/place.js';
 export { certifyProvisioning } from './parallel/provisioning/certify.js';
 export type { ProvisioningProblem } from './parallel/provisioning/problem.js';
-export { type Provisioning, provision } from './parallel/provisioning/provision.js';
+export { type Provisioning, type ProvisionStrategy, provision } from './parallel/provisioning/provision.js';
 // Placement (E2 3.4.1).
 export { type BoundEffort, boundPlacement, type PlacementBound } from './placement/bound.js';
 export { type Placement, type PlacementOptions, place } from './placement/place.js';
@@ -45,10 +47,11 @@ export { type PlacementProblem, problemOf } from './placement/problem.js';
 export { type CertifyInput, type CertifyLimits, certifyPlan } from './plan/certify-plan.js';
 export type { PlanInput } from './plan/input.js';
 export { makePlan } from './plan/make-plan.js';
+export { seededRandom } from './random.js';
 // Schedules (Alpine 5).
 export { certifySchedule } from './schedule/certify.js';
 export { compareSchedules, planSchedule } from './schedule/plan-schedule.js';
-export type { Schedule, ScheduleOptions, ScheduleProblem } from './schedule/problem.js';
+export type { Mode, Schedule, ScheduleOptions, ScheduleProblem, StrategyName } from './schedule/problem.js';
 // Predicted latency and throughput.
 export type { MeasuredLatency, MeasuredOverhead } from './slo/calibrate.js';
 export { NOT_CALIBRATED } from './slo/overhead.js';

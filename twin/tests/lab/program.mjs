@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { readSwitches } from '../../../agents/node/dist/switch/switch-config.js';
 import { switchSamples } from '../../../agents/node/dist/switch/switch-samples.js';
 import { FabricSpec, Infrastructure } from '../../../backend/contract/dist/index.js';
-import { lowerFabric } from '../../../backend/planner/dist/lower/switch/lower-fabric.js';
+import { lowerFabric } from '../../../backend/planner/dist/index.js';
 
 const { infrastructure, rules, switches } = JSON.parse(readFileSync(0, 'utf8'));
 const configured = readSwitches(switches);

@@ -16,6 +16,7 @@ import { PageBody, PageHeader, Panel } from '../../shared/page/page-header.js';
 import { PageTabs } from '../../shared/page/page-tabs.js';
 import { WithDetail } from '../../shared/ui/detail-panel.js';
 import { FormTrouble } from '../../shared/ui/form-trouble.js';
+import { LastKnown } from '../../shared/ui/last-known.js';
 import { notifyError } from '../../shared/ui/notify.js';
 import { QueryBoundary } from '../../shared/ui/states.js';
 import { useUrlParam } from '../../shared/ui/url-state.js';
@@ -118,9 +119,13 @@ export function Component() {
     >
       <PageHeader
         description={
-          all === 0
-            ? 'FPGA boards, what their slots run, and what moves NFs to and from them.'
-            : `${active} of ${all} board slots ${active === 1 ? 'is' : 'are'} active${running > 0 ? `, ${running} reconfiguration${running === 1 ? '' : 's'} running` : ''}.`
+          all === 0 ? (
+            'FPGA boards, what their slots run, and what moves NFs to and from them.'
+          ) : (
+            <LastKnown word=" Stale.">
+              {`${active} of ${all} board slots ${active === 1 ? 'is' : 'are'} active${running > 0 ? `, ${running} reconfiguration${running === 1 ? '' : 's'} running` : ''}.`}
+            </LastKnown>
+          )
         }
       />
       <PageBody>

@@ -6,6 +6,7 @@ import { useMay } from '../../shared/api/session.js';
 import { PageBody, PageHeader, Panel } from '../../shared/page/page-header.js';
 import { DataTable } from '../../shared/table/data-table.js';
 import { useTableAddress } from '../../shared/table/table-settings.js';
+import { LastKnown } from '../../shared/ui/last-known.js';
 import { EmptyState } from '../../shared/ui/states.js';
 import { agentColumns } from './columns.js';
 import { TokenDialog } from './token-dialog.js';
@@ -22,9 +23,11 @@ export function Component() {
     <>
       <PageHeader
         description={
-          query.data
-            ? `${connected} of ${nodes.length} are connected.`
-            : 'The agents of servers and switches, and how they are admitted.'
+          query.data ? (
+            <LastKnown word=" Stale.">{`${connected} of ${nodes.length} are connected.`}</LastKnown>
+          ) : (
+            'The agents of servers and switches, and how they are admitted.'
+          )
         }
       />
       <PageBody>

@@ -3,6 +3,7 @@ import { bandText, carriedText, predictionError, predictionText } from '../../sh
 import { quantityOfUnit, quantityText } from '../../shared/format/quantity.js';
 import type { Column } from '../../shared/table/column.js';
 import { EmulatedMark } from '../../shared/ui/emulated-mark.js';
+import { LastKnown } from '../../shared/ui/last-known.js';
 import { MeasuredText, RateText } from '../../shared/ui/rate-text.js';
 import { StatusBadge } from '../../shared/ui/status-badge.js';
 import { ErrorText } from './error-text.js';
@@ -69,7 +70,7 @@ export function objectiveColumns({ titleOf, definitionOf }: Known): readonly Col
       title: 'Carried',
       hint: 'Of the packets offered to the chain, those that left it or that an NF refused. A throughput objective is met at 95 %, also if less is offered than it asks for',
       value: ({ carried }) => carried,
-      cell: (slo) => carriedText(slo) ?? <span className="muted">–</span>,
+      cell: (slo) => <LastKnown word="">{carriedText(slo) ?? <span className="muted">–</span>}</LastKnown>,
     },
     { id: 'against-target', title: 'Against target', cell: (slo) => <TargetBar slo={slo} /> },
     {

@@ -10,6 +10,7 @@ import { useSloRows } from '../../shared/stream/slo-rows.js';
 import { DataTable } from '../../shared/table/data-table.js';
 import { useTableAddress } from '../../shared/table/table-settings.js';
 import { WithDetail } from '../../shared/ui/detail-panel.js';
+import { LastKnown } from '../../shared/ui/last-known.js';
 import { EmptyState } from '../../shared/ui/states.js';
 import { useUrlParam } from '../../shared/ui/url-state.js';
 import { objectiveColumns } from './columns.js';
@@ -49,11 +50,15 @@ export function Component() {
     >
       <PageHeader
         description={
-          rows.length === 0
-            ? 'The objectives of running chains: target, prediction of the plan and measurement.'
-            : violated === 0
-              ? `None of ${rows.length} objectives is violated.`
-              : `${violated} of ${rows.length} objectives ${violated === 1 ? 'is' : 'are'} violated.`
+          rows.length === 0 ? (
+            'The objectives of running chains: target, prediction of the plan and measurement.'
+          ) : (
+            <LastKnown word=" Stale.">
+              {violated === 0
+                ? `None of ${rows.length} objectives is violated.`
+                : `${violated} of ${rows.length} objectives ${violated === 1 ? 'is' : 'are'} violated.`}
+            </LastKnown>
+          )
         }
       >
         <SegmentedControl

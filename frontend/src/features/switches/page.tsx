@@ -4,6 +4,7 @@ import { PageBody, PageHeader, Panel } from '../../shared/page/page-header.js';
 import { switchHealth } from '../../shared/switches/switch-text.js';
 import { DataTable } from '../../shared/table/data-table.js';
 import { useTableAddress } from '../../shared/table/table-settings.js';
+import { LastKnown } from '../../shared/ui/last-known.js';
 import { EmptyState } from '../../shared/ui/states.js';
 import { useSetUrlParams, useUrlParam } from '../../shared/ui/url-state.js';
 import { SWITCH_COLUMNS } from './switch-columns.js';
@@ -21,9 +22,13 @@ export function Component() {
     <>
       <PageHeader
         description={
-          troubled > 0
-            ? `${troubled} of ${switches.length} switches ${troubled === 1 ? 'needs' : 'need'} attention.`
-            : 'Planned and installed table entries, and what each rule carries.'
+          troubled > 0 ? (
+            <LastKnown word=" Stale.">
+              {`${troubled} of ${switches.length} switches ${troubled === 1 ? 'needs' : 'need'} attention.`}
+            </LastKnown>
+          ) : (
+            'Planned and installed table entries, and what each rule carries.'
+          )
         }
       />
       <PageBody>

@@ -165,7 +165,8 @@ function drawLink(context: CanvasRenderingContext2D, frame: Frame, id: string): 
   }
   const middle = line[Math.floor(line.length / 2)]!;
   if (now && !now.up) {
-    context.strokeStyle = palette.failed;
+    const color = now.stale ? palette.stale : palette.failed;
+    context.strokeStyle = color;
     context.lineWidth = 2;
     context.setLineDash([2, 6]);
     trace(context, line);
@@ -176,7 +177,7 @@ function drawLink(context: CanvasRenderingContext2D, frame: Frame, id: string): 
     context.fill();
     context.lineWidth = 1.5;
     context.stroke();
-    context.fillStyle = palette.failed;
+    context.fillStyle = color;
     context.font = `600 11px ${FONT}`;
     context.textAlign = 'center';
     context.fillText('down', middle.x, middle.y + 0.5);

@@ -3,6 +3,7 @@ import { type Application, type ApplicationKindInfo, sampleKey } from '@orrery/c
 import { IconPencil, IconPlayerPlay, IconPlayerStop, IconRefresh, IconTrash } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
 import type { Column } from '../../shared/table/column.js';
+import { LastKnown } from '../../shared/ui/last-known.js';
 import { RelativeTime } from '../../shared/ui/relative-time.js';
 import { Sparkline } from '../../shared/ui/sparkline.js';
 import { StatusBadge } from '../../shared/ui/status-badge.js';
@@ -94,7 +95,9 @@ function Metrics({ metrics }: Pick<Application['status'], 'metrics'>) {
       {measured.map((metric) => (
         <div key={metric.name}>
           <dt>{metric.title}</dt>
-          <dd className="tabular">{metricText(metric)}</dd>
+          <dd className="tabular">
+            <LastKnown word="">{metricText(metric)}</LastKnown>
+          </dd>
         </div>
       ))}
     </dl>

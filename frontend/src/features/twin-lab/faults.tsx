@@ -4,11 +4,11 @@ import { sampleKey, samplePrefix } from '@orrery/contract/sample-keys';
 import { durationText } from '../../shared/format/time.js';
 import { Panel } from '../../shared/page/page-header.js';
 import { useNow } from '../../shared/stream/clock.js';
-import { useLink, useWantSamples } from '../../shared/stream/hooks.js';
+import { useLink, useStale, useWantSamples } from '../../shared/stream/hooks.js';
 import type { Column } from '../../shared/table/column.js';
 import { DataTable } from '../../shared/table/data-table.js';
 import { ConfirmButton } from '../../shared/ui/confirm-button.js';
-import { RateText } from '../../shared/ui/rate-text.js';
+import { MeasuredText } from '../../shared/ui/rate-text.js';
 import { QueryBoundary } from '../../shared/ui/states.js';
 import { StatusBadge } from '../../shared/ui/status-badge.js';
 import { BoardFaults } from './board-faults.js';
@@ -36,7 +36,11 @@ function LinkRate({ row, from, to }: { readonly row: LinkRow; readonly from: 'a'
   const live = useLive(row);
   return (
     <>
-      <RateText quantity="bps" value={from === 'a' ? live?.a_to_b_bps : live?.b_to_a_bps} />
+      <MeasuredText
+        quantity="bps"
+        value={from === 'a' ? live?.a_to_b_bps : live?.b_to_a_bps}
+        stale={useStale(useLink(row.link.id)?.received_ms)}
+      />
       <span className={classes.small}>to {row.link[to].node}</span>
     </>
   );

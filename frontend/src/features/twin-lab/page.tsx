@@ -4,6 +4,7 @@ import { quantityText } from '../../shared/format/quantity.js';
 import { PageBody, PageHeader, Panel } from '../../shared/page/page-header.js';
 import { EmulatedMark } from '../../shared/ui/emulated-mark.js';
 import { FormTrouble } from '../../shared/ui/form-trouble.js';
+import { LastKnown } from '../../shared/ui/last-known.js';
 import { EmptyState, ErrorState, QueryBoundary } from '../../shared/ui/states.js';
 import { StatusBadge } from '../../shared/ui/status-badge.js';
 import { Applications } from './applications.js';
@@ -46,15 +47,25 @@ export function Component() {
               <div>
                 <dt>Nodes</dt>
                 <dd className="tabular">
-                  {state
-                    ? `${state.nodes.filter((node) => node.state === 'up').length} of ${state.nodes.length} up`
-                    : '–'}
+                  {state ? (
+                    <LastKnown>
+                      {`${state.nodes.filter((node) => node.state === 'up').length} of ${state.nodes.length} up`}
+                    </LastKnown>
+                  ) : (
+                    '–'
+                  )}
                 </dd>
               </div>
               <div>
                 <dt>Links</dt>
                 <dd className="tabular">
-                  {state ? `${state.links.filter((link) => link.up).length} of ${state.links.length} up` : '–'}
+                  {state ? (
+                    <LastKnown>
+                      {`${state.links.filter((link) => link.up).length} of ${state.links.length} up`}
+                    </LastKnown>
+                  ) : (
+                    '–'
+                  )}
                 </dd>
               </div>
               <div>

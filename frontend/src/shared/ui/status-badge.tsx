@@ -122,6 +122,8 @@ export function StatusBadge(props: StatusBadgeProps) {
       className={classes.badge}
       data-status={shown}
       data-compact={compact || undefined}
+      data-lasting={lasting || undefined}
+      data-stale={isStale || undefined}
       title={isStale ? 'The last known state: the connection to the server is lost' : undefined}
     >
       <Icon size={14} aria-hidden />

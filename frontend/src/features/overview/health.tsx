@@ -1,6 +1,7 @@
 import { Link } from 'react-router';
 import { chainPath, useChainTitle } from '../../shared/api/chains.js';
 import { useDeployments, useHealth, useNfInstances, useNodes, useTwin } from '../../shared/api/queries.js';
+import { shownState } from '../../shared/chain/nf-state.js';
 import { useCut } from '../../shared/stream/hooks.js';
 import { useSloRows } from '../../shared/stream/slo-rows.js';
 import { LastKnown } from '../../shared/ui/last-known.js';
@@ -25,6 +26,10 @@ export function HealthStrip() {
   const twin = useTwin();
   const { rows } = useSloRows();
   const running = instances.data?.filter(({ state }) => state === 'running').length;
+  const stateOf = new Map(deployments.data?.map(({ chain_id, state }) => [chain_id, state]));
+  const suffering =
+    instances.data?.filter(({ chain_id, state }) => shownState(state, stateOf.get(chain_id)) === 'degraded').length ??
+    0;
   const connected = nodes.data?.filter(({ state }) => state === 'connected').length;
   const met = rows.filter(({ state }) => state === 'met').length;
   const violated = rows.some(({ state }) => state === 'violated');
@@ -46,7 +51,14 @@ export function HealthStrip() {
       <div>
         <dt>NF instances</dt>
         <dd className="tabular">
-          {instances.data ? <LastKnown>{`${running} of ${instances.data.length} running`}</LastKnown> : '–'}
+          {instances.data ? (
+            <LastKnown>
+              {`${running} of ${instances.data.length} running`}
+              {suffering > 0 && `, ${suffering} in degraded chains`}
+            </LastKnown>
+          ) : (
+            '–'
+          )}
         </dd>
       </div>
       <div>

@@ -1,5 +1,6 @@
 import { type SampleMetric, sampleKey } from '@orrery/contract/sample-keys';
 import { useChainTitle } from '../../shared/api/chains.js';
+import { SHOWN_WORDS } from '../../shared/chain/nf-state.js';
 import { runsOnText } from '../../shared/format/form.js';
 import { quantityText } from '../../shared/format/quantity.js';
 import { useLink, useStale } from '../../shared/stream/hooks.js';
@@ -44,7 +45,7 @@ export function Tooltip({ target, scene }: { readonly target: Target; readonly s
     return (
       <>
         <strong>{instance.id}</strong>
-        <StatusBadge state={instance.state} />
+        <StatusBadge state={chip.state} label={SHOWN_WORDS[chip.state]} />
         <span className="muted">
           {titleOf(instance.chain_id)}, {runsOnText(instance)}
         </span>

@@ -27,9 +27,15 @@ const instance = (driver: NfInstance['driver']) =>
     origin: 'twin',
   }) as NfInstance;
 
-function show(role: 'viewer' | 'operator', driver: NfInstance['driver'], implementations: readonly object[]) {
+function show(
+  role: 'viewer' | 'operator',
+  driver: NfInstance['driver'],
+  implementations: readonly object[],
+  deployment_state = 'running',
+) {
   sessionStore.setState({ session: { token: 't', name: 'a', role, expires_ms: Number.MAX_SAFE_INTEGER } });
-  const context = { descriptors: [{ id: 'ids', implementations }] } as unknown as EditorContextValue;
+  const chain = { deployment_state };
+  const context = { chain, descriptors: [{ id: 'ids', implementations }] } as unknown as EditorContextValue;
   render(
     <MantineProvider env="test">
       <MemoryRouter>
@@ -64,6 +70,12 @@ describe('RunsOn', { timeout: 30_000 }, () => {
     show('viewer', 'engine', [software, container]);
     expect(change()).toHaveProperty('disabled', true);
     expect(screen.getByTitle('Needs the role operator').contains(change())).toBe(true);
+  });
+
+  it('does not call an NF well whose chain loses packets', () => {
+    show('viewer', 'engine', [software], 'degraded');
+    expect(screen.queryByText('running')).toBeNull();
+    expect(screen.getByText('runs, its chain is degraded')).toBeTruthy();
   });
 
   it('shows the latency in the NF where it is measured', () => {

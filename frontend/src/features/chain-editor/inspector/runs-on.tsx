@@ -3,7 +3,8 @@ import type { NfInstance } from '@orrery/contract';
 import { sampleKey } from '@orrery/contract/sample-keys';
 import { lazy, Suspense, useState } from 'react';
 import { useMay } from '../../../shared/api/session.js';
-import { useDescriptor } from '../../../shared/chain-draft/context.js';
+import { SHOWN_WORDS, shownState } from '../../../shared/chain/nf-state.js';
+import { useDescriptor, useEditorContext } from '../../../shared/chain-draft/context.js';
 import { formsOf, measuresLatency, runsOnText } from '../../../shared/format/form.js';
 import { EmulatedMark } from '../../../shared/ui/emulated-mark.js';
 import { LiveRate } from '../../../shared/ui/rate-text.js';
@@ -60,11 +61,13 @@ const FIGURES = [
 ] as const;
 
 function Instance({ instance }: { readonly instance: NfInstance }) {
+  const { chain } = useEditorContext();
+  const state = shownState(instance.state, chain.deployment_state);
   const figures = FIGURES.filter(([, metric]) => metric !== 'latency_p99_us' || measuresLatency(instance.driver));
   return (
     <div className={classes.instance}>
       <div>
-        <StatusBadge state={instance.state} />
+        <StatusBadge state={state} label={SHOWN_WORDS[state]} />
         <span className="muted tabular">{runsOnText(instance)}</span>
         <EmulatedMark origin={instance.origin} />
       </div>

@@ -44,7 +44,7 @@ export function ServerDetail({ node, status, onSelect }: ServerDetailProps) {
             {node.chips.map((chip) => (
               <li key={chip.id}>
                 <button type="button" onClick={() => onSelect({ kind: 'nf', id: chip.id })}>
-                  <StatusBadge state={chip.instance.state} compact />
+                  <StatusBadge state={chip.state} compact />
                   <span>{chip.id}</span>
                   <span className="muted">{spotText(chip.instance)}</span>
                   <LiveRate sampleKey={rateKey(chip)} quantity="pps" />

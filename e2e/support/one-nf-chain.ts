@@ -1,4 +1,4 @@
-import type { Chain } from '@orrery/contract';
+import type { Chain, Slo } from '@orrery/contract';
 import { ensureRunning, runToEnd } from './applications.js';
 import type { Api } from './orrery.js';
 
@@ -9,7 +9,7 @@ export class OneNfChain {
     readonly chain_id: string,
   ) {}
 
-  static async deploy(api: Api, name: string, nf: string): Promise<OneNfChain> {
+  static async deploy(api: Api, name: string, nf: string, slos: readonly Slo[] = []): Promise<OneNfChain> {
     const traffic_class = {
       from: ['client-3'],
       match: [{ attribute: 'ip.dst', value: '10.0.2.0/24' }],
@@ -28,6 +28,7 @@ export class OneNfChain {
         { id: 'e1', from: 'in', to: 'fw' },
         { id: 'e2', from: 'fw', to: 'out' },
       ],
+      slos,
     };
     const { id }: Chain = await api.ok('POST', '/chains', draft);
     const chain = new OneNfChain(api, id);

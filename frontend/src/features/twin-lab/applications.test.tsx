@@ -56,7 +56,9 @@ describe('Applications', { timeout: 30_000 }, () => {
     const user = await show();
     const row = within(screen.getByRole('table', { name: 'Applications' }));
     expect(row.getByText('Sent')).toBeTruthy();
-    await user.click(screen.getByRole('button', { name: 'Stop pages' }));
+    const stop = screen.getByRole('button', { name: 'Stop pages' });
+    expect(stop.textContent).toBe('Stop');
+    await user.click(stop);
     expect(call).toHaveBeenCalledWith(
       'putApplication',
       { params: { id: 'pages' }, body: { ...PAGES.definition, enabled: false } },

@@ -73,6 +73,12 @@ export const DEPLOYMENT_EVENTS = {
   }),
   'deployment.removed': event({ title: 'Chain taken down', about: 'chain', data: z.object({ plan_id: Id }) }),
   'deployment.degraded': event({ title: 'Chain degraded', about: 'chain', severity: 'error', data: trouble }),
+  'deployment.reason-changed': event({
+    title: 'Chain degraded for another reason',
+    about: 'chain',
+    severity: 'warning',
+    data: trouble,
+  }),
   'deployment.recovered': event({ title: 'Chain recovered', about: 'chain', data: trouble }),
 
   'instance.migrated': event({

@@ -10,7 +10,7 @@ const SECTION: Section = {
   servers: [],
   way: { from: [], to: [] },
   from: { label: 'the switch', passes: ['rule'] },
-  to: { label: 'c.nf.0', receives: ['in'] },
+  to: { label: 'c.nf.0', receives: ['in'], servers: [] },
 };
 const TICK_MS = 500;
 

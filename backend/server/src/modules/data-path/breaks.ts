@@ -7,8 +7,10 @@ const REPORT_LAG_MS = 500;
 const LOOKBACK_MS = 10_000;
 /** Fewer packets may have been lost by chance. */
 const LEAST_PACKETS = 3;
-/** A counter that was not reported for this long counts nothing. */
+/** Packets that nothing has counted for this long do not arrive. */
 const SILENT_MS = 2000;
+/** A counter that was not reported for this long, although the agent of its server is heard, counts nothing. */
+const UNREPORTED_MS = 3000;
 
 /** A section in which the last packets were all lost. */
 export interface Break {
@@ -16,14 +18,14 @@ export interface Break {
   readonly packets: number;
 }
 
-/** The break of a section at this time; null: none. */
+/** The break of a section at this time; null: none. Precondition: the agents of the servers where it ends are heard. */
 export function breakIn(section: Section, meter: PacketMeter, nowMs: number): Break | null {
   const passed = lastPassedOn(section, meter, nowMs);
   if (!passed) return null;
   for (const key of section.to.receives) {
     if (packetsOf(meter.reported(key, passed.fromMs, nowMs)) > 0) return null;
     const reportedMs = meter.reported(key, nowMs - LOOKBACK_MS, nowMs).at(-1)?.toMs ?? Number.NEGATIVE_INFINITY;
-    if (reportedMs < passed.toMs && nowMs - reportedMs < SILENT_MS) return null;
+    if (reportedMs < passed.toMs && nowMs - reportedMs < UNREPORTED_MS) return null;
   }
   return { section, packets: Math.round(passed.packets) };
 }

@@ -16,6 +16,7 @@ import type { Carriage, DataPath, PathTrouble } from '../../ports/data-path.js';
 import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
 import { DESCRIPTORS, type DescriptorCatalogue } from '../../ports/descriptor-catalogue.js';
 import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastructure-store.js';
+import { FLEET, type NodeFleet } from '../../ports/node-fleet.js';
 import { SWITCH_FLEET, type SwitchFleet } from '../../ports/switch-fleet.js';
 import { TELEMETRY, type Telemetry } from '../../ports/telemetry.js';
 import { type Break, breakIn, isOver } from './breaks.js';
@@ -32,6 +33,8 @@ const DEADLINE_MS = 5000;
 /** The twin reports its links every second; those of which it says nothing for longer are not known to be down. */
 const LINKS_SILENT_MS = 5000;
 const NO_LINKS = { samples: new Map<string, LinkSample>(), atMs: Number.NEGATIVE_INFINITY };
+/** An agent that has just connected has not yet counted what it missed. */
+const HEARD_MS = 3000;
 /** Exits report five times a second. */
 const DELIVERS_MS = 1500;
 /** An NF that has passed nothing on for this long, although it took packets, is where they are lost. */
@@ -62,6 +65,8 @@ export class DataPathService implements DataPath, OnApplicationBootstrap, OnAppl
   private breaks: ReadonlyMap<string, readonly Break[]> = new Map();
   private losses: ReadonlyMap<string, Loss> = new Map();
   private troubles: ReadonlyMap<string, readonly PathTrouble[]> = new Map();
+  /** Since when the agent of each server is connected; monotonic clock. */
+  private readonly heardSinceMs = new Map<string, number>();
   /** As last reported by the twin, at this time. */
   private links: { readonly samples: ReadonlyMap<string, LinkSample>; readonly atMs: number } = NO_LINKS;
 
@@ -71,6 +76,7 @@ export class DataPathService implements DataPath, OnApplicationBootstrap, OnAppl
     @Inject(DEPLOYMENT_VIEW) private readonly view: DeploymentView,
     @Inject(INFRASTRUCTURE) private readonly infrastructure: InfrastructureStore,
     @Inject(SWITCH_FLEET) private readonly fleet: SwitchFleet,
+    @Inject(FLEET) private readonly servers: NodeFleet,
     @Inject(DESCRIPTORS) descriptors: DescriptorCatalogue,
   ) {
     this.carriageMeter = new CarriageMeter((nf) => descriptors.find(nf)?.actions.refuses ?? []);
@@ -126,6 +132,7 @@ export class DataPathService implements DataPath, OnApplicationBootstrap, OnAppl
   private look({ decide }: LoopRun, nowMs: number): undefined {
     if (this.loop.status().paused) return;
     this.follow(nowMs);
+    this.listen(nowMs);
     const { infrastructure } = this.infrastructure.current;
     const observed = (id: string) => (this.fleet.isConnected(id) ? this.fleet.observedSwitch(id) : null);
     const emulated = nowMs - this.links.atMs < LINKS_SILENT_MS ? this.links.samples : NO_LINKS.samples;
@@ -140,7 +147,8 @@ export class DataPathService implements DataPath, OnApplicationBootstrap, OnAppl
       const found = this.breaksIn(chainId, sections, nowMs);
       if (found.length > 0) breaks.set(chainId, found);
       // What arrives again after a break is no loss that goes on.
-      const loss = found.length > 0 ? null : this.lossOf(chainId, nowMs);
+      const isHeard = sections.every(({ to }) => this.areHeard(to.servers, nowMs));
+      const loss = found.length > 0 || !isHeard ? null : this.lossOf(chainId, nowMs);
       if (loss) losses.set(chainId, loss);
       const findings = {
         breaks: found,
@@ -161,9 +169,22 @@ export class DataPathService implements DataPath, OnApplicationBootstrap, OnAppl
   private breaksIn(chainId: string, sections: readonly Section[], nowMs: number): readonly Break[] {
     const before = this.breaks.get(chainId) ?? [];
     return sections.flatMap((section) => {
+      // What the agent of a server does not report may arrive all the same: that it is away is told by the deployment.
+      if (!this.areHeard(section.to.servers, nowMs)) return [];
       const last = before.find((each) => each.section === section);
       return breakIn(section, this.meter, nowMs) ?? (last && !isOver(last, this.meter, nowMs) ? last : []);
     });
+  }
+
+  private areHeard(servers: readonly string[], nowMs: number): boolean {
+    return servers.every((server) => nowMs - (this.heardSinceMs.get(server) ?? nowMs) >= HEARD_MS);
+  }
+
+  private listen(nowMs: number): void {
+    for (const { id } of this.infrastructure.current.infrastructure.servers) {
+      if (!this.servers.isConnected(id)) this.heardSinceMs.delete(id);
+      else if (!this.heardSinceMs.has(id)) this.heardSinceMs.set(id, nowMs);
+    }
   }
 
   private lossOf(chainId: string, nowMs: number): Loss | null {

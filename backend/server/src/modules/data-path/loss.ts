@@ -9,6 +9,9 @@ const CARRIED_AGAIN = 0.98;
 /** A change of the chain, or a burst, is over by then. */
 const LASTS_MS = 5000;
 
+/** A share that has been told is told anew when it has changed by this much. */
+const TOLD_CHANGE = 0.1;
+
 export const LONG_S = 10;
 export const SHORT_S = 3;
 
@@ -28,7 +31,10 @@ export function lossOf(before: Loss | null, long: Measured, short: Measured, now
   if (!long || !short || long.offered_packets < LEAST_PACKETS) return null;
   const best = Math.max(long.share, short.share);
   if (best >= (before ? CARRIED_AGAIN : 1 - TOLERANCE)) return null;
-  return { sinceMs: before?.sinceMs ?? nowMs, share: 1 - long.share };
+  const share = 1 - long.share;
+  if (!before) return { sinceMs: nowMs, share };
+  const isAsTold = lasts(before, nowMs) && Math.abs(share - before.share) < TOLD_CHANGE;
+  return { sinceMs: before.sinceMs, share: isAsTold ? before.share : share };
 }
 
 /** Whether it has lasted long enough to be told. */

@@ -53,6 +53,18 @@ describe('the sections of a chain', () => {
     ]);
   });
 
+  it('end where the agents of servers tell what arrives', () => {
+    const nodes = [nf('a'), nf('b', 'server-2'), other('exit', 'c.exit')];
+    const edges = [edge(null, 'a'), edge('a', 'b'), edge('b', 'c.exit')];
+    const found = sectionsOf({ graph: { nodes, edges }, fabric: FABRIC, chains: [{ chain_id: 'c' }] }, RACK.switches);
+    expect(found.map(({ to }) => to.servers)).toEqual([
+      ['server-1'],
+      ['server-2'],
+      ['server-2'],
+      ['server-1', 'server-2'],
+    ]);
+  });
+
   it('pass over mirrors and queues, which count no packets, and end before merges, which drop what one branch dropped', () => {
     const nodes = [
       other('mirror', 'm'),

@@ -11,7 +11,8 @@ export interface Section {
   /** Where its packets enter the fabric, hosts or a server, and the servers that they go to. */
   readonly way: { readonly from: readonly string[]; readonly to: readonly string[] };
   readonly from: { readonly label: string; readonly passes: readonly string[] };
-  readonly to: { readonly label: string; readonly receives: readonly string[] };
+  /** `servers`: those whose agents report what it receives. */
+  readonly to: { readonly label: string; readonly receives: readonly string[]; readonly servers: readonly string[] };
 }
 
 /** Stands for the hosts, which no edge names. */
@@ -46,7 +47,7 @@ export function sectionsOf(
     const servers = serversOf(next);
     const from = { label: 'the switch', passes };
     const way = { from: hosts, to: servers };
-    return { chain_id, isWhole: false, servers, way, from, to: endOf(chain_id, next) };
+    return { chain_id, isWhole: false, servers, way, from, to: endOf(chain_id, next, servers) };
   });
   const ofNfs = graph.nodes.flatMap((node): Section[] => {
     if (node.kind !== 'nf') return [];
@@ -56,7 +57,8 @@ export function sectionsOf(
     const from = { label: labelOf(node), passes: [sampleKey('instance', node.id, 'out_pps')] };
     const way = { from: [node.server], to: serversOf(next) };
     const servers = serversOf([node, ...next]);
-    const to = endOf(node.chain_id, next);
+    // It reaches the exit on its own server.
+    const to = endOf(node.chain_id, next, next.some(({ kind }) => kind === 'exit') ? servers : serversOf(next));
     return [{ chain_id: node.chain_id, isWhole: false, servers, way, from, to }];
   });
   const whole = entries.map(({ chain_id, way, from }): Section => {
@@ -64,7 +66,7 @@ export function sectionsOf(
     const servers = serversOf(own);
     const isLeft = own.some((node) => node.kind === 'exit' && node.direction === 'forward');
     const receives = isLeft ? [sampleKey('chain', chain_id, 'pps'), refusedKey(chain_id)] : [];
-    const to = { label: 'the exit', receives };
+    const to = { label: 'the exit', receives, servers };
     const ends = { from: [...way.from, ...servers], to: servers };
     return { chain_id, isWhole: true, servers, way: ends, from, to };
   });
@@ -86,11 +88,11 @@ function serversOf(nodes: readonly GraphNode[]): string[] {
   return [...new Set(nodes.flatMap((node) => (node.kind === 'exit' ? [] : node.server)))];
 }
 
-function endOf(chainId: string, nodes: readonly GraphNode[]): Section['to'] {
+function endOf(chainId: string, nodes: readonly GraphNode[], servers: readonly string[]): Section['to'] {
   const receives = nodes.map((node) =>
     node.kind === 'exit' ? sampleKey('chain', chainId, 'pps') : sampleKey('instance', node.id, 'pps'),
   );
-  return { label: [...new Set(nodes.map(labelOf))].join(' or '), receives: [...new Set(receives)] };
+  return { label: [...new Set(nodes.map(labelOf))].join(' or '), receives: [...new Set(receives)], servers };
 }
 
 /** How an NF is named where it loses packets. */

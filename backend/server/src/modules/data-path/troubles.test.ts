@@ -12,7 +12,7 @@ const section = (from: string, to: string, isWhole = false): Break => ({
     servers: ['server-1'],
     way: { from: [], to: [] },
     from: { label: from, passes: [] },
-    to: { label: to, receives: [] },
+    to: { label: to, receives: [], servers: [] },
   },
   packets: 3,
 });

@@ -49,10 +49,11 @@ async function tell(step: string): Promise<void> {
   await until(step, async () => (await told()).includes(`test.${step}`));
 }
 
-/** Events of the deployment and of `tell`, in order. */
+/** Events of the deployment, but for changes of the reason, and of `tell`, in order. */
 async function told(): Promise<string[]> {
   const { items } = await server.api.call('listEvents', { query: { limit: 1000 } });
   return items
+    .filter(({ type }) => type !== 'deployment.reason-changed')
     .filter(({ type, subject }) => type === 'node.event' || (type.startsWith('deployment.') && subject === chain_id))
     .map((event) => (event.type === 'node.event' ? event.data.event : event.type));
 }
@@ -91,6 +92,18 @@ describe('a deployment that runs', () => {
     expect(items.map(({ message }) => message)).toEqual([`${host.node}: ${what}`]);
     host.report({ ...host.observed, engine: 'running', troubles: [] });
     await becomes('running');
+  });
+
+  it('tells when it is degraded for another reason', async () => {
+    host.report({ ...host.observed, troubles: ['nic0: its link is down'] });
+    await becomes('degraded');
+    host.report({ ...host.observed, troubles: ['nic0: its link is down', 'no memory'] });
+    const event = await until('the other reason is told', async () => {
+      const query = { subject: chain_id, type: 'deployment.reason-changed' } as const;
+      return (await server.api.call('listEvents', { query })).items[0];
+    });
+    expect(event.message).toBe(`${host.node}: nic0: its link is down; ${host.node}: no memory`);
+    expect(await server.api.call('getDeployment', { params: { chain_id } })).toMatchObject({ reason: event.message });
   });
 
   it.each(['pending', 'starting', 'stopping'] as const)('is degraded while an instance is %s', async (state) => {

@@ -17,6 +17,12 @@ const MOST_REASON_CHARACTERS = 2000;
 /** An agent sends its first report at once; this many times the age at which a silent agent is stale allows for a busy machine. */
 const FIRST_REPORT_STALE_TIMES = 3;
 
+const WORDS: Readonly<Partial<Record<EventDraft['type'], string>>> = {
+  'deployment.degraded': 'Degraded',
+  'deployment.reason-changed': 'Degraded for another reason',
+  'deployment.recovered': 'Recovered',
+};
+
 interface Trouble {
   readonly what: string;
   /** Caused by a change in progress or by the server's start: does not degrade a deployment, but prevents its recovery. */
@@ -100,7 +106,7 @@ export class DeploymentHealth implements OnApplicationBootstrap, OnApplicationSh
     const { generation } = this.state.desired;
     return written.map(({ subject, type, message }) => ({
       subject,
-      what: type === 'deployment.degraded' ? 'Degraded' : 'Recovered',
+      what: WORDS[type] ?? type,
       why: message,
       inputs: { generation },
       told: true,
@@ -118,7 +124,15 @@ export class DeploymentHealth implements OnApplicationBootstrap, OnApplicationSh
       const degraded = unexpected.length > 0;
       const { reason: before, ...rest } = deployment;
       const reason = unexpected.join('; ').slice(0, MOST_REASON_CHARACTERS);
-      if (state === 'degraded' && degraded && before !== reason) entries.set(id, { ...rest, reason });
+      if (state === 'degraded' && degraded && before !== reason) {
+        entries.set(id, { ...rest, reason });
+        events.push({
+          type: 'deployment.reason-changed',
+          subject: id,
+          message: unexpected.join('; '),
+          data: { trouble: unexpected },
+        });
+      }
       if (state === 'running' ? !degraded : trouble.length > 0) continue;
       const now = { ...rest, state: degraded ? ('degraded' as const) : ('running' as const), since_ms: Date.now() };
       entries.set(id, degraded ? { ...now, reason } : now);

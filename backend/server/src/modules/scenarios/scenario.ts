@@ -1,6 +1,6 @@
-import type { Scenario, ScenarioFigure, ScenarioParameters, ScenarioPlot } from '@orrery/contract';
+import type { FieldError, Scenario, ScenarioFigure, ScenarioParameters, ScenarioPlot } from '@orrery/contract';
 import { z } from 'zod';
-import { parseOrRefuse } from '../../platform/problem.js';
+import { invalid, parseOrRefuse } from '../../platform/problem.js';
 import type { Api } from './api-caller.js';
 import type { Kind } from './kinds.js';
 import type { Need } from './needs.js';
@@ -32,6 +32,8 @@ export interface ScenarioStep {
 interface Declared<P extends z.ZodObject> extends Omit<Scenario, 'needs' | 'parameters'> {
   /** Scalars, each with a default and a description. */
   readonly parameters: P;
+  /** Parameters that contradict each other. */
+  faults?(parameters: z.output<P>): FieldError[];
   /** Checked before the run starts, which requires all of them. */
   needs(parameters: z.output<P>): readonly Need[];
   /** New steps with their own state for each run. */
@@ -52,7 +54,7 @@ export interface ScenarioKind {
 }
 
 export function defineScenario<P extends z.ZodObject>(declared: Declared<P>): ScenarioKind {
-  const { parameters, needs, steps, ...scenario } = declared;
+  const { parameters, faults, needs, steps, ...scenario } = declared;
   const Body = z.strictObject({ parameters: z.strictObject(parameters.shape) });
   const read = (values: ScenarioParameters) => parseOrRefuse(Body, { parameters: values }).parameters as z.output<P>;
   const { $schema: _dialect, ...schema } = z.toJSONSchema(parameters, { io: 'input' });
@@ -60,6 +62,8 @@ export function defineScenario<P extends z.ZodObject>(declared: Declared<P>): Sc
     scenario: { ...scenario, needs: needs(read({})).map(({ title }) => title), parameters: schema },
     script: (values) => {
       const all = read(values);
+      const found = faults?.(all) ?? [];
+      if (found.length > 0) throw invalid(found);
       return { parameters: all as ScenarioParameters, needs: needs(all), steps: steps(all) };
     },
   };

@@ -53,7 +53,7 @@ export class TwindClient {
     }
     body.setEncoding('utf8');
     let rest = '';
-    for await (const chunk of body) {
+    for await (const chunk of unbroken(body, signal)) {
       const parts = (rest + String(chunk)).split('\n');
       rest = parts.pop()!;
       for (const part of parts) if (part !== '') yield JSON.parse(part);
@@ -80,6 +80,16 @@ export class TwindClient {
     }
     if (statusCode >= 200 && statusCode < 300) return (text === '' ? undefined : JSON.parse(text)) as T;
     throw refusal(statusCode, text);
+  }
+}
+
+/** The chunks of a stream; throws what `signal` aborts with, or in plain words that the stream broke. */
+async function* unbroken(stream: Readable, signal: AbortSignal): AsyncGenerator<unknown> {
+  try {
+    yield* stream;
+  } catch (cause) {
+    signal.throwIfAborted();
+    throw new Error('the connection to twind broke', { cause });
   }
 }
 

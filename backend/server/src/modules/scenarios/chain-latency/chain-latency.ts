@@ -48,6 +48,8 @@ export const CHAIN_LATENCY = defineScenario({
   source: '',
   duration_s: 105,
   parameters: Parameters,
+  faults: ({ from, to }) =>
+    from === to ? [{ pointer: '/parameters/to', detail: 'must not be the sending host', code: 'same-host' }] : [],
   needs: (parameters) => [
     runningTwin(),
     nfs(parameters.nf),

@@ -114,11 +114,11 @@ export class DraftSaver {
     if (this.status.getState().state === 'offline') void this.flush();
   }
 
-  /** Saves pending changes immediately, and stops following the editor. */
-  stop(): void {
+  /** Saves pending changes immediately, and stops following the editor. False if the server's draft still differs. */
+  stop(): Promise<boolean> {
     this.#unsubscribe?.();
     this.#unsubscribe = null;
-    if (this.status.getState().state !== 'refused') void this.flush();
+    return this.status.getState().state === 'refused' ? Promise.resolve(false) : this.flush();
   }
 
   #take(chain: Chain, etag: string): void {

@@ -6,6 +6,11 @@ export function notifyDone(message: string): void {
   notifications.show({ message, color: 'teal' });
 }
 
+/** Work that is not lost but not done either; stays until it is closed. */
+export function notifyKept(title: string, message: string): void {
+  notifications.show({ title, message, color: 'yellow', autoClose: false, role: 'alert' });
+}
+
 /** What failed, in the server's words; stays until it is closed. */
 export function notifyError(title: string, error: unknown): void {
   const detail = error instanceof ApiError ? error.message : String((error as Error)?.message ?? error);

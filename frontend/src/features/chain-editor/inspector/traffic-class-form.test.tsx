@@ -4,6 +4,7 @@ import { act, render, screen } from '@testing-library/react';
 import { userEvent } from '@testing-library/user-event';
 import { describe, expect, it } from 'vitest';
 import { createStore, useStore } from 'zustand';
+import { setEdgeRate } from '../../../editor-model/edit.js';
 import { check } from '../../../editor-model/problems.js';
 import { chain, IDS, MONITOR } from '../../../editor-model/testing.js';
 import { type Derived, EditorContext, type EditorContextValue } from '../../../shared/chain-draft/context.js';
@@ -11,15 +12,18 @@ import { createEditorStore, type EditorStore } from '../../../shared/chain-draft
 import { TrafficClassForm } from './traffic-class-form.js';
 
 const hosts = ['client-1', 'client-2'].map((id, index) => ({ id, addresses: [{ address: `10.0.1.${index + 1}` }] }));
+const descriptors = [IDS, MONITOR];
 const infrastructure = { hosts } as unknown as Infrastructure;
 
 function Form({ store }: { readonly store: EditorStore }) {
   const definition = useStore(store, (state) => state.definition);
-  const problems = check(definition, { descriptors: [IDS, MONITOR], hosts });
+  const problems = check(definition, { descriptors, hosts });
   const derived = createStore(() => ({ problems }) as unknown as Derived);
   return (
     <MantineProvider env="test">
-      <EditorContext value={{ store, derived, infrastructure, readOnly: false } as unknown as EditorContextValue}>
+      <EditorContext
+        value={{ store, derived, infrastructure, descriptors, readOnly: false } as unknown as EditorContextValue}
+      >
         <TrafficClassForm definition={definition} />
       </EditorContext>
     </MantineProvider>
@@ -44,6 +48,18 @@ describe('TrafficClassForm', { timeout: 30_000 }, () => {
     await user.click(screen.getByRole('option', { name: 'client-2 (10.0.1.2)' }));
     await user.click(screen.getByRole('option', { name: 'client-1 (10.0.1.1)' }));
     expect(now().from).toEqual(['client-1']);
+  });
+
+  it('says which rates of connections contradict the expected rate, and derives them in one step of undo', async () => {
+    const { store, user } = show();
+    expect(screen.queryByRole('note')).toBeNull();
+    act(() => store.apply((definition) => setEdgeRate(definition, 'e1', 10e6)));
+    expect(screen.getByRole('note').textContent).toContain('1 connection has an estimated rate of its own');
+    await user.click(screen.getByRole('button', { name: 'Derive it from the class' }));
+    expect(store.getState().definition.edges.some((edge) => 'rate_bps' in edge)).toBe(false);
+    expect(screen.queryByRole('note')).toBeNull();
+    act(() => store.undo());
+    expect(store.getState().definition.edges[0]).toMatchObject({ rate_bps: 10e6 });
   });
 
   it('says at the field which host there is not', () => {

@@ -1,5 +1,7 @@
+import { Button } from '@mantine/core';
 import { type ChainDefinition, primaryAddress, type TrafficClass } from '@orrery/contract';
 import { DIRECT_FILTER_ATTRIBUTES } from '../../../editor-model/attributes.js';
+import { ratedEdges, ratesContradict, withoutEdgeRates } from '../../../editor-model/edge-rates.js';
 import { setClass } from '../../../editor-model/edit.js';
 import { useDerived, useEditorContext } from '../../../shared/chain-draft/context.js';
 import { SchemaFields } from '../../../shared/form/schema-fields.js';
@@ -55,6 +57,25 @@ export function TrafficClassForm({ definition }: { readonly definition: ChainDef
       <div className={classes.pair}>
         <SchemaFields form={form} fields={RATE_FIELDS} values={cls} path={PATH} />
       </div>
+      <RatesOfEdges definition={definition} />
     </Section>
+  );
+}
+
+/** Says that rates of connections are not those that the expected rate gives, and offers to derive them all. */
+function RatesOfEdges({ definition }: { readonly definition: ChainDefinition }) {
+  const { store, descriptors, readOnly } = useEditorContext();
+  const count = ratedEdges(definition).length;
+  if (count === 0 || !ratesContradict(definition, descriptors)) return null;
+  return (
+    <div className={classes.rates} role="note">
+      <span>
+        {count === 1 ? '1 connection has an estimated rate' : `${count} connections have estimated rates`} of{' '}
+        {count === 1 ? 'its' : 'their'} own, which do not add up to the expected rate.
+      </span>
+      <Button size="compact-xs" variant="default" disabled={readOnly} onClick={() => store.apply(withoutEdgeRates)}>
+        Derive {count === 1 ? 'it' : 'them'} from the class
+      </Button>
+    </div>
   );
 }

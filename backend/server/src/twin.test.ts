@@ -58,6 +58,24 @@ describe('the twin', () => {
     expect(types).toContain('twin.lost');
   });
 
+  it('is lost while it hangs, and is replaced', async () => {
+    await server.bringUp();
+    const was = pid();
+    process.kill(was, 'SIGSTOP');
+    const lost = await until('it is lost', async () => {
+      const status = await server.api.call('getTwin');
+      return status.daemon === 'lost' && status;
+    });
+    expect(lost).toMatchObject({ state: null, detail: expect.stringContaining('twind has not reported for') });
+    await until('another twin', () => pid() !== was && specs().some((entry) => entry.pid === pid()), 120_000);
+    await until('it runs', async () => (await daemon()) === 'running');
+    expect(isAlive(was)).toBe(false);
+    const { items } = await server.api.call('listEvents');
+    expect(items.filter(({ type }) => type === 'twin.lost').map(({ message }) => message)).toEqual([
+      expect.stringMatching(/^twind has not reported for \d+ s$/),
+    ]);
+  }, 240_000);
+
   it('refuses an infrastructure that it cannot build before anything is stored', async () => {
     const refused = () =>
       server.api.request('putInfrastructure', { body: JSON.stringify({ ...RACK, name: 'refused' }) });

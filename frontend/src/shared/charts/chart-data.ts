@@ -3,22 +3,19 @@ import { useSeries } from '../api/queries.js';
 import { serverNow } from '../api/server-clock.js';
 import { useWantSamples } from '../stream/hooks.js';
 import { type LiveSample, sampleTopic } from '../stream/live-store.js';
-import { SET_BACK_MS } from '../stream/ring.js';
+import { GAP_MS, SET_BACK_MS } from '../stream/ring.js';
 import { live } from '../stream/stream.js';
 
 /** Charts are redrawn at most this often, however fast samples come. */
 const REDRAW_MS = 200;
 
-/** Without a point for this long, a series has a gap: the line ends, and the last value is no longer its value. */
-export const GAP_MS = 3000;
-
 /**
  * Points of some series on one time axis: `[times in s, values of series 1, ...]`. Undefined where only other series have a
- * point; null where a gap begins.
+ * point, and the line goes on; null everywhere within a gap, where it does not: uPlot's gap ends at the first undefined.
  */
 export type AlignedData = [number[], ...(number | null | undefined)[][]];
 
-/** Joins series of `[t_ms, value]` points, each ascending, on the union of their times, with a null where a gap begins. */
+/** Joins series of `[t_ms, value]` points, each ascending, on the union of their times. */
 export function align(series: readonly (readonly (readonly [number, number])[])[], fromMs: number): AlignedData {
   const times = new Set<number>();
   const whole = series.map((points) => withGaps(points, fromMs));
@@ -27,15 +24,18 @@ export function align(series: readonly (readonly (readonly [number, number])[])[
   const place = new Map(axis.map((t, index) => [t, index]));
   const columns = whole.map((points) => {
     const column = new Array<number | null | undefined>(axis.length).fill(undefined);
-    for (const [t, value] of points) {
-      const index = place.get(t);
-      if (index !== undefined) column[index] = value;
-    }
+    points.forEach(([t, value], at) => {
+      const index = place.get(t)!;
+      column[index] = value;
+      const next = points[at + 1];
+      if (value === null && next) column.fill(null, index, place.get(next[0]));
+    });
     return column;
   });
   return [axis.map((t) => t / 1000), ...columns];
 }
 
+/** The points from a time on, with a null after each that a gap follows. */
 function withGaps(points: readonly (readonly [number, number])[], fromMs: number): [number, number | null][] {
   const recent = points.filter(([t]) => t >= fromMs);
   return recent.flatMap(([t, value], index): [number, number | null][] => {

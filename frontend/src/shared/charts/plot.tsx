@@ -1,8 +1,8 @@
 import { useEffect, useRef } from 'react';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
+import { GAP_MS } from '../stream/ring.js';
 import { usePalette } from '../theme/palette.js';
-import { GAP_MS } from './chart-data.js';
 import { crosshair, pointAt } from './crosshair.js';
 import { type PlotProps, plotOptions } from './plot-options.js';
 

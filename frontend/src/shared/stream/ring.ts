@@ -1,6 +1,9 @@
 /** Times that fall by more than this come from a clock that was set back, not from points out of order. */
 export const SET_BACK_MS = 1000;
 
+/** Without a point for this long, a series has a gap: the line ends, and the last value is no longer its value. */
+export const GAP_MS = 3000;
+
 /** Last points of a series, oldest first; a full ring forgets its oldest point. Times ascend. */
 export class Ring {
   readonly #times: Float64Array;
@@ -42,6 +45,17 @@ export class Ring {
 
   valueAt(index: number): number {
     return this.#values[(this.#start + index) % this.capacity]!;
+  }
+
+  /** First and last index of each run of points without a gap in it, from an index on. */
+  runs(from = 0): [first: number, last: number][] {
+    const runs: [number, number][] = [];
+    for (let index = from; index < this.#length; index++) {
+      const run = runs.at(-1);
+      if (run && this.timeAt(index) - this.timeAt(run[1]) <= GAP_MS) run[1] = index;
+      else runs.push([index, index]);
+    }
+    return runs;
   }
 
   points(): [number, number][] {

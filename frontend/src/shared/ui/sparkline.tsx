@@ -46,24 +46,24 @@ function draw(canvas: HTMLCanvasElement, ring: Ring | undefined, color: string, 
   for (let index = 0; index < count; index++) top = Math.max(top, ring.valueAt(index));
   const x = (t: number) => ((t - start) / (end - start)) * width;
   const y = (value: number) => height - 1.5 - (top > 0 ? value / top : 0) * (height - 3);
-  context.beginPath();
   let first = 0;
   while (first < count - 1 && ring.timeAt(first + 1) < start) first++;
-  for (let index = first; index < count; index++) {
-    const px = x(ring.timeAt(index));
-    if (index === first) context.moveTo(px, y(ring.valueAt(index)));
-    else context.lineTo(px, y(ring.valueAt(index)));
-  }
   context.strokeStyle = color;
+  context.fillStyle = color;
   context.lineWidth = 1.25;
   context.lineJoin = 'round';
-  context.stroke();
-  context.lineTo(width, height);
-  context.lineTo(x(ring.timeAt(first)), height);
-  context.closePath();
-  context.fillStyle = color;
-  context.globalAlpha = 0.12;
-  context.fill();
+  for (const [from, to] of ring.runs(first)) {
+    context.beginPath();
+    context.moveTo(x(ring.timeAt(from)), y(ring.valueAt(from)));
+    for (let index = from + 1; index <= to; index++) context.lineTo(x(ring.timeAt(index)), y(ring.valueAt(index)));
+    context.globalAlpha = 1;
+    context.stroke();
+    context.lineTo(x(ring.timeAt(to)), height);
+    context.lineTo(x(ring.timeAt(from)), height);
+    context.closePath();
+    context.globalAlpha = 0.12;
+    context.fill();
+  }
   context.globalAlpha = 1;
 }
 

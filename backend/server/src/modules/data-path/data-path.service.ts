@@ -5,6 +5,7 @@ import {
   type LinkSample,
   nfInstances,
   type Plan,
+  parseSampleKey,
   type Sample,
   sampleKey,
 } from '@orrery/contract';
@@ -124,7 +125,7 @@ export class DataPathService implements DataPath, OnApplicationBootstrap, OnAppl
     this.follow(nowMs);
     for (const { key, value } of samples) if (this.counters.has(key)) this.meter.take(key, value, nowMs);
     this.carriageMeter.take(samples, nowMs);
-    if (!samples.some(({ key }) => key.startsWith('instance/'))) return;
+    if (!samples.some(({ key }) => parseSampleKey(key)?.kind === 'instance')) return;
     for (const [chainId, perS] of this.carriageMeter.takeRefusals(this.telemetry.counters(), nowMs))
       this.meter.take(refusedKey(chainId), perS, nowMs);
   }

@@ -6,7 +6,7 @@ import { useNow } from '../../shared/stream/clock.js';
 import type { Column } from '../../shared/table/column.js';
 import { DataTable } from '../../shared/table/data-table.js';
 import { DetailPanel, DetailSection, Facts } from '../../shared/ui/detail-panel.js';
-import { StatusBadge } from '../../shared/ui/status-badge.js';
+import { StepBadge } from '../../shared/ui/step-badge.js';
 import classes from './accelerators.module.css';
 import { slotText } from './nfs.js';
 import { Moves, ReconfigurationBadge } from './reconfiguration-table.js';
@@ -98,12 +98,7 @@ export function ReconfigurationDetail({ reconfiguration, onClose }: Reconfigurat
           {stages.map(({ stage, state, started_ms, ended_ms, detail, operation_id }) => (
             <li key={stage}>
               <span className={classes.stageHead}>
-                <StatusBadge
-                  state={state}
-                  status={state === 'running' ? 'working' : undefined}
-                  lasting={ended_ms !== null}
-                  compact
-                />
+                <StepBadge state={state} lasting={ended_ms !== null} />
                 <strong>{STAGE_NAMES[stage]}</strong>
                 <span className="muted tabular">
                   {started_ms === null ? state : durationText((ended_ms ?? now) - started_ms)}

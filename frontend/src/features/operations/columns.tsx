@@ -14,9 +14,7 @@ function ProgressBar({ operation }: { readonly operation: Operation }) {
       <span className={classes.track} data-failed={failed > 0 || undefined}>
         <span style={{ width: `${share * 100}%` }} />
       </span>
-      <span className="muted tabular">
-        {done} of {total}
-      </span>
+      <span className="muted tabular">{operation.state === 'ROLLED_BACK' ? 'rolled back' : `${done} of ${total}`}</span>
     </span>
   );
 }

@@ -5,6 +5,7 @@ import { dateTimeText, durationText } from '../../shared/format/time.js';
 import { useNow } from '../../shared/stream/clock.js';
 import { DetailSection, Facts } from '../../shared/ui/detail-panel.js';
 import { StatusBadge } from '../../shared/ui/status-badge.js';
+import { StepBadge } from '../../shared/ui/step-badge.js';
 import { OperationActions } from './operation-actions.js';
 import classes from './operations.module.css';
 import { durationMs, stepBars } from './progress.js';
@@ -63,7 +64,7 @@ export function OperationDetail({ operation, titleOf }: OperationDetailProps) {
             return (
               <li key={step.ordinal} data-state={step.state}>
                 <div className={classes.stepHead}>
-                  <StatusBadge state={step.state} lasting={step.ended_ms !== null} compact />
+                  <StepBadge state={step.state} lasting={step.ended_ms !== null} />
                   <span className={classes.stepText}>{stepText(step)}</span>
                   <span className="muted tabular">
                     {bar.duration_ms === null ? step.state : durationText(bar.duration_ms)}

@@ -22,8 +22,20 @@ const operation = {
 describe('progress of an operation', () => {
   it('counts skipped steps as done and failed ones not', () => {
     const steps = [step('done', 0, 1), step('skipped', null, null), step('failed', 0, 1), step('pending', null, null)];
-    expect(progressOf({ steps })).toEqual({ done: 2, failed: 1, total: 4, share: 0.5 });
-    expect(progressOf({ steps: [] }).share).toBe(0);
+    expect(progressOf({ steps, state: 'PROCESSING' })).toEqual({ done: 2, failed: 1, total: 4, share: 0.5 });
+    expect(progressOf({ steps: [], state: 'PROCESSING' }).share).toBe(0);
+  });
+
+  it('counts nothing as done that was skipped because the operation was cancelled or left it out', () => {
+    const skipped = step('skipped', null, 1);
+    expect(progressOf({ steps: [skipped], state: 'ROLLED_BACK' })).toEqual({ done: 0, failed: 0, total: 1, share: 0 });
+    expect(progressOf({ steps: [step('undone', 0, 1), skipped], state: 'FAILED' }).done).toBe(0);
+    const left = { ...skipped, detail: 'server-1 is away' };
+    expect(progressOf({ steps: [step('done', 0, 1), left], state: 'PARTIALLY_COMPLETED' }).share).toBe(0.5);
+  });
+
+  it('ends with its operation, also for a step that never ended', () => {
+    expect(stepBars({ ...operation, state: 'FAILED_TEMP' }, 9000)[1]?.duration_ms).toBe(100);
   });
 
   it('lays the steps on one axis that ends now', () => {

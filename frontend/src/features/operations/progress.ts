@@ -1,15 +1,19 @@
 import type { Operation } from '@orrery/contract';
 
 export interface Progress {
+  /** Steps that took effect. */
   readonly done: number;
   readonly total: number;
   readonly failed: number;
   readonly share: number;
 }
 
-/** Steps that need nothing more; a skipped step is done. */
-export function progressOf({ steps }: Pick<Operation, 'steps'>): Progress {
-  const done = steps.filter(({ state }) => state === 'done' || state === 'skipped').length;
+/** A skipped step counts as done if the operation needed nothing of it, not if it was cancelled, taken back or left out. */
+export function progressOf({ steps, state: of }: Pick<Operation, 'steps' | 'state'>): Progress {
+  const needless = (detail: string | null) => of !== 'ROLLING_BACK' && !isOverWithoutEffect(of) && detail === null;
+  const done = steps.filter(
+    ({ state, detail }) => state === 'done' || (state === 'skipped' && needless(detail)),
+  ).length;
   const failed = steps.filter(({ state }) => state === 'failed').length;
   return { done, failed, total: steps.length, share: steps.length === 0 ? 0 : done / steps.length };
 }
@@ -22,7 +26,9 @@ export interface StepBar {
 }
 
 /** Where each step lies on the time axis of its operation. */
-export function stepBars({ steps, started_ms }: Operation, now: number): StepBar[] {
+export function stepBars(operation: Operation, nowMs: number): StepBar[] {
+  const { steps, started_ms } = operation;
+  const now = started_ms + durationMs(operation, nowMs);
   const end = Math.max(...steps.map((step) => step.ended_ms ?? (step.started_ms === null ? 0 : now)), started_ms + 1);
   const whole = end - started_ms;
   return steps.map((step) => {
@@ -32,6 +38,8 @@ export function stepBars({ steps, started_ms }: Operation, now: number): StepBar
     return { offset, length: Math.min(1 - offset, duration_ms / whole), duration_ms };
   });
 }
+
+const isOverWithoutEffect = (state: Operation['state']) => state === 'FAILED' || state === 'ROLLED_BACK';
 
 /** Time from the start until now or the end. */
 export function durationMs({ state, started_ms, updated_ms }: Operation, now: number): number {

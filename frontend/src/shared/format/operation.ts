@@ -11,6 +11,21 @@ export function operationTitle({ kind, subject }: Operation, titleOf: (id: strin
   return `${OPERATION_WORDS[kind]} ${kind === 'infrastructure' ? subject : titleOf(subject)}`;
 }
 
+const STATE_NOTES: Readonly<Record<Operation['state'], string>> = {
+  PROCESSING: 'running',
+  COMPLETED: '',
+  PARTIALLY_COMPLETED: 'partially completed',
+  FAILED_TEMP: 'failed',
+  FAILED: 'failed',
+  ROLLING_BACK: 'rolling back',
+  ROLLED_BACK: 'rolled back',
+};
+
+/** What to say of an operation in a word or two; nothing of one that is completed. */
+export function operationNote(operation: Pick<Operation, 'state'> | null): string {
+  return operation ? STATE_NOTES[operation.state] : '';
+}
+
 /** Phases of a change, by the steps that carry them out. */
 const PHASES: Readonly<Record<PlanStep['kind'], string>> = {
   'prepare-node': 'Prepare',

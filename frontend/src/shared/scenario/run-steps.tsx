@@ -1,7 +1,7 @@
 import type { ScenarioRun } from '@orrery/contract';
 import { durationText } from '../format/time.js';
 import { useNow } from '../stream/clock.js';
-import { StatusBadge } from '../ui/status-badge.js';
+import { StepBadge } from '../ui/step-badge.js';
 import classes from './run-steps.module.css';
 
 type Step = ScenarioRun['steps'][number];
@@ -18,12 +18,7 @@ export function RunSteps({ run }: { readonly run: Pick<ScenarioRun, 'state' | 's
     <ol className={classes.steps} aria-label="Steps of the run">
       {run.steps.map((step) => (
         <li key={step.title} data-state={step.state}>
-          <StatusBadge
-            state={step.state}
-            status={step.state === 'running' ? 'working' : undefined}
-            lasting={run.state !== 'running'}
-            compact
-          />
+          <StepBadge state={step.state} lasting={run.state !== 'running'} />
           <span>
             {step.title}
             {detailOf(step) && <span className="muted"> · {detailOf(step)}</span>}

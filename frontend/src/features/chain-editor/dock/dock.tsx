@@ -3,6 +3,7 @@ import type { Operation } from '@orrery/contract';
 import { IconChevronDown, IconChevronUp } from '@tabler/icons-react';
 import { type KeyboardEvent, lazy, Suspense } from 'react';
 import { useDerived, useEditorContext } from '../../../shared/chain-draft/context.js';
+import { operationNote } from '../../../shared/format/operation.js';
 import { LoadingRows } from '../../../shared/ui/states.js';
 import { OperationPanel } from '../live/operation-panel.js';
 import classes from './dock.module.css';
@@ -24,7 +25,6 @@ interface DockProps {
 export function Dock({ tab, setTab, operation }: DockProps) {
   const { chain } = useEditorContext();
   const { problems, untouched, differences } = useDerived((derived) => derived);
-  const running = operation?.state === 'PROCESSING' || operation?.state === 'ROLLING_BACK';
   const tabs: { id: DockTab; title: string; note: string; tone?: string }[] = [
     {
       id: 'problems',
@@ -34,7 +34,7 @@ export function Dock({ tab, setTab, operation }: DockProps) {
     },
     { id: 'live', title: 'Live', note: '' },
     { id: 'versions', title: 'Versions', note: differences.length > 0 ? `${differences.length} changed` : '' },
-    { id: 'operation', title: 'Operation', note: running ? 'running' : operation?.error ? 'failed' : '' },
+    { id: 'operation', title: 'Operation', note: operationNote(operation) },
   ];
   const onKeyDown = (event: KeyboardEvent) => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];

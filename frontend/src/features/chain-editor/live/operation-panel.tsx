@@ -15,6 +15,7 @@ import { Reason } from '../../../shared/ui/reason.js';
 import { RelativeTime } from '../../../shared/ui/relative-time.js';
 import { EmptyState } from '../../../shared/ui/states.js';
 import { StatusBadge } from '../../../shared/ui/status-badge.js';
+import { StepBadge } from '../../../shared/ui/step-badge.js';
 import classes from './operation-panel.module.css';
 
 /** The newest operation on this chain, step by step. */
@@ -81,13 +82,7 @@ function Progress({ operation }: { readonly operation: Operation }) {
       <ol className={classes.steps} aria-label="Steps">
         {operation.steps.map((step) => (
           <li key={step.ordinal} data-state={step.state}>
-            <StatusBadge
-              state={step.state}
-              status={step.state === 'running' ? 'working' : undefined}
-              label={step.state}
-              lasting={step.ended_ms !== null}
-              compact
-            />
+            <StepBadge state={step.state} lasting={step.ended_ms !== null} />
             <span className={classes.summary}>{stepText(step)}</span>
             <span className="muted">{step.subject}</span>
             <span className={classes.duration}>

@@ -5,8 +5,8 @@ import { userEvent } from '@testing-library/user-event';
 import { describe, expect, it, vi } from 'vitest';
 import { BoardFaults } from './board-faults.js';
 
-function show(faults: readonly Fault[]) {
-  const actions = { faults, may: true, busy: null, inject: vi.fn(), clear: vi.fn() };
+function show(faults: readonly Fault[], refusal: string | null = null) {
+  const actions = { faults, refusal, busy: null, inject: vi.fn(), clear: vi.fn() };
   const boards = [{ id: 'board-1', slots: 2 }] as BoardNode[];
   render(
     <MantineProvider env="test">
@@ -26,6 +26,14 @@ describe('BoardFaults', { timeout: 30_000 }, () => {
     await user.click(screen.getByRole('button', { name: 'Board power loss: board-1' }));
     await user.click(await screen.findByRole('button', { name: 'Power off' }));
     expect(actions.inject).toHaveBeenLastCalledWith('board-kill', 'board-1');
+  });
+
+  it('says why its buttons are disabled', () => {
+    show([], 'Needs the role operator');
+    for (const button of screen.getAllByRole<HTMLButtonElement>('button')) {
+      expect(button.disabled).toBe(true);
+      expect(button.closest('[title]')?.getAttribute('title')).toBe('Needs the role operator');
+    }
   });
 
   it('mends what is broken', async () => {

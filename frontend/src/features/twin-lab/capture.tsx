@@ -3,17 +3,20 @@ import type { CaptureStatus, HostNode } from '@orrery/contract';
 import { IconEye } from '@tabler/icons-react';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
+import { useStore } from 'zustand';
 import { call } from '../../shared/api/client.js';
-import { useMay } from '../../shared/api/session.js';
+import { useNeeds } from '../../shared/api/session.js';
 import { countText, type Entry, numberProblem } from '../../shared/format/number.js';
 import { clockTextMs } from '../../shared/format/time.js';
 import { Panel } from '../../shared/page/page-header.js';
 import type { Column } from '../../shared/table/column.js';
 import { DataTable } from '../../shared/table/data-table.js';
 import { FormTrouble, fieldErrorOf } from '../../shared/ui/form-trouble.js';
+import { Reason } from '../../shared/ui/reason.js';
 import { EmptyState } from '../../shared/ui/states.js';
 import { StatusBadge } from '../../shared/ui/status-badge.js';
 import { captureEnd } from './capture-end.js';
+import { lastCapture } from './last-capture.js';
 import classes from './twin-lab.module.css';
 
 const SECONDS = { min: 1, max: 300, whole: true };
@@ -39,7 +42,15 @@ function Packets({ capture }: { readonly capture: CaptureStatus }) {
   return (
     <div>
       <p className={classes.captured}>
-        <StatusBadge state={state} /> {countText(packets.length)} packets at {request.host}
+        <StatusBadge state={state} status={state === 'running' ? 'working' : undefined} /> {countText(packets.length)}{' '}
+        packets at {request.host}
+        {request.filter ? (
+          <>
+            , filter <code>{request.filter}</code>
+          </>
+        ) : (
+          ', without a filter'
+        )}
         {end && <span className="muted">, {end}</span>}
         {detail && <span className="muted"> {detail}</span>}
       </p>
@@ -63,8 +74,9 @@ export function Capture({ hosts }: { readonly hosts: readonly HostNode[] }) {
   const [filter, setFilter] = useState('');
   const [seconds, setSeconds] = useState<Entry>(10);
   const [most, setMost] = useState<Entry>(1000);
-  const [id, setId] = useState<string | null>(null);
-  const mayOperate = useMay('operator');
+  const id = useStore(lastCapture, (last) => last.id);
+  const needs = useNeeds('operator');
+  const refusal = needs ?? (host ? null : 'Choose a host');
   const secondsProblem = numberProblem(SECONDS, seconds);
   const mostProblem = numberProblem(PACKETS, most);
   const start = useMutation({
@@ -72,7 +84,9 @@ export function Capture({ hosts }: { readonly hosts: readonly HostNode[] }) {
       call('startCapture', {
         body: { host: host!, filter: filter.trim(), packets: Number(most), duration_s: Number(seconds) },
       }),
-    onSuccess: (capture) => setId(capture.id),
+    // What is shown below belongs to this capture or is not shown.
+    onMutate: () => lastCapture.setState({ id: null }),
+    onSuccess: (capture) => lastCapture.setState({ id: capture.id }),
   });
   const capture = useQuery({
     queryKey: ['capture', id],
@@ -81,6 +95,12 @@ export function Capture({ hosts }: { readonly hosts: readonly HostNode[] }) {
     refetchInterval: ({ state }) =>
       state.data?.state === 'completed' || state.data?.state === 'failed' || state.error ? false : 500,
   });
+  const changed =
+    <T,>(set: (value: T) => void) =>
+    (value: T) => {
+      set(value);
+      if (start.isError) start.reset();
+    };
   const submit = (event: FormEvent) => {
     event.preventDefault();
     if (host && !secondsProblem && !mostProblem) start.mutate();
@@ -94,7 +114,7 @@ export function Capture({ hosts }: { readonly hosts: readonly HostNode[] }) {
             placeholder="Host"
             data={hosts.map(({ id: value, title }) => ({ value, label: title ?? value }))}
             value={host}
-            onChange={setHost}
+            onChange={changed(setHost)}
           />
           <NumberInput
             label="For"
@@ -104,7 +124,7 @@ export function Capture({ hosts }: { readonly hosts: readonly HostNode[] }) {
             suffix=" s"
             value={seconds}
             error={secondsProblem ?? fieldErrorOf(start.error, '/duration_s')}
-            onChange={setSeconds}
+            onChange={changed(setSeconds)}
           />
           <NumberInput
             label="At most"
@@ -115,7 +135,7 @@ export function Capture({ hosts }: { readonly hosts: readonly HostNode[] }) {
             thousandSeparator
             value={most}
             error={mostProblem ?? fieldErrorOf(start.error, '/packets')}
-            onChange={setMost}
+            onChange={changed(setMost)}
           />
         </div>
         <TextInput
@@ -123,18 +143,20 @@ export function Capture({ hosts }: { readonly hosts: readonly HostNode[] }) {
           placeholder="tcp port 80 and host 10.0.1.1"
           value={filter}
           error={fieldErrorOf(start.error, '/filter')}
-          onChange={(event) => setFilter(event.currentTarget.value)}
+          onChange={(event) => changed(setFilter)(event.currentTarget.value)}
         />
         <FormTrouble error={start.error ?? capture.error} shown={['/filter', '/duration_s', '/packets']} />
-        <Button
-          type="submit"
-          variant="default"
-          leftSection={<IconEye size={14} />}
-          loading={start.isPending}
-          disabled={!mayOperate || !host}
-        >
-          Capture
-        </Button>
+        <Reason of={refusal}>
+          <Button
+            type="submit"
+            variant="default"
+            leftSection={<IconEye size={14} />}
+            loading={start.isPending}
+            disabled={refusal !== null}
+          >
+            Capture
+          </Button>
+        </Reason>
       </form>
       {capture.data && <Packets capture={capture.data} />}
     </Panel>

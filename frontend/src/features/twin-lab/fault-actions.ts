@@ -2,12 +2,13 @@ import type { Fault } from '@orrery/contract';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { call } from '../../shared/api/client.js';
 import { useFaults } from '../../shared/api/queries.js';
-import { useMay } from '../../shared/api/session.js';
+import { useNeeds } from '../../shared/api/session.js';
 import { notifyError } from '../../shared/ui/notify.js';
 
 export interface FaultActions {
   readonly faults: readonly Fault[];
-  readonly may: boolean;
+  /** Why the user may inject and clear none; null: it may. */
+  readonly refusal: string | null;
   readonly busy: string | null;
   readonly inject: (kind: Fault['kind'], target: string, slot?: number) => void;
   readonly clear: (id: string) => void;
@@ -17,7 +18,7 @@ export interface FaultActions {
 export function useFaultActions(): FaultActions & { query: ReturnType<typeof useFaults> } {
   const query = useFaults();
   const queries = useQueryClient();
-  const may = useMay('operator');
+  const refusal = useNeeds('operator');
   const onSettled = () => queries.invalidateQueries({ queryKey: ['twin'] });
   const inject = useMutation({
     mutationFn: (body: Omit<Fault, 'id' | 'since_ms'>) =>
@@ -34,7 +35,7 @@ export function useFaultActions(): FaultActions & { query: ReturnType<typeof use
   return {
     query,
     faults: query.data ?? [],
-    may,
+    refusal,
     busy,
     inject: (kind, target, slot) => inject.mutate({ kind, target, ...(slot !== undefined && { slot }) }),
     clear: (id) => clear.mutate(id),

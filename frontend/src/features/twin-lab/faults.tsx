@@ -9,6 +9,7 @@ import type { Column } from '../../shared/table/column.js';
 import { DataTable } from '../../shared/table/data-table.js';
 import { ConfirmButton } from '../../shared/ui/confirm-button.js';
 import { MeasuredText } from '../../shared/ui/rate-text.js';
+import { Reason } from '../../shared/ui/reason.js';
 import { QueryBoundary } from '../../shared/ui/states.js';
 import { StatusBadge } from '../../shared/ui/status-badge.js';
 import { BoardFaults } from './board-faults.js';
@@ -47,10 +48,10 @@ function LinkRate({ row, from, to }: { readonly row: LinkRow; readonly from: 'a'
 }
 
 function LinkAction({ row: { link, fault }, actions }: { readonly row: LinkRow; readonly actions: FaultActions }) {
-  return fault ? (
+  const button = fault ? (
     <Button
       size="compact-xs"
-      disabled={!actions.may}
+      disabled={actions.refusal !== null}
       loading={actions.busy === fault.id}
       aria-label={`Restore ${link.id}`}
       onClick={() => actions.clear(fault.id)}
@@ -61,7 +62,7 @@ function LinkAction({ row: { link, fault }, actions }: { readonly row: LinkRow; 
     <Button
       variant="default"
       size="compact-xs"
-      disabled={!actions.may}
+      disabled={actions.refusal !== null}
       loading={actions.busy === link.id}
       aria-label={`Take down ${link.id}`}
       onClick={() => actions.inject('link-down', link.id)}
@@ -69,6 +70,7 @@ function LinkAction({ row: { link, fault }, actions }: { readonly row: LinkRow; 
       Take down
     </Button>
   );
+  return <Reason of={actions.refusal}>{button}</Reason>;
 }
 
 function linkColumns(actions: FaultActions): readonly Column<LinkRow>[] {
@@ -140,26 +142,30 @@ export function Faults({ links, servers, boards, samples }: FaultsProps) {
             {emulated.map(({ id }) => (
               <div key={id}>
                 <span>{id}</span>
-                <ConfirmButton
-                  size="compact-xs"
-                  disabled={!actions.may}
-                  aria-label={`Kill agent of ${id}`}
-                  message={`The agent of ${id} is killed. Its engine keeps forwarding; the agent is restarted and takes over.`}
-                  confirmLabel="Kill agent"
-                  onConfirm={() => actions.inject('agent-kill', id)}
-                >
-                  Kill agent
-                </ConfirmButton>
-                <ConfirmButton
-                  size="compact-xs"
-                  disabled={!actions.may}
-                  aria-label={`Kill engine of ${id}`}
-                  message={`The data plane of ${id} is killed. Its packets are lost until the agent has restarted it.`}
-                  confirmLabel="Kill engine"
-                  onConfirm={() => actions.inject('engine-kill', id)}
-                >
-                  Kill engine
-                </ConfirmButton>
+                <Reason of={actions.refusal}>
+                  <ConfirmButton
+                    size="compact-xs"
+                    disabled={actions.refusal !== null}
+                    aria-label={`Kill agent of ${id}`}
+                    message={`The agent of ${id} is killed. Its engine keeps forwarding; the agent is restarted and takes over.`}
+                    confirmLabel="Kill agent"
+                    onConfirm={() => actions.inject('agent-kill', id)}
+                  >
+                    Kill agent
+                  </ConfirmButton>
+                </Reason>
+                <Reason of={actions.refusal}>
+                  <ConfirmButton
+                    size="compact-xs"
+                    disabled={actions.refusal !== null}
+                    aria-label={`Kill engine of ${id}`}
+                    message={`The data plane of ${id} is killed. Its packets are lost until the agent has restarted it.`}
+                    confirmLabel="Kill engine"
+                    onConfirm={() => actions.inject('engine-kill', id)}
+                  >
+                    Kill engine
+                  </ConfirmButton>
+                </Reason>
               </div>
             ))}
           </div>

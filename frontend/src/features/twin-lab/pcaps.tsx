@@ -3,7 +3,7 @@ import { IconTrash, IconUpload } from '@tabler/icons-react';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { call, uploadPcap } from '../../shared/api/client.js';
 import { usePcaps } from '../../shared/api/queries.js';
-import { useMay } from '../../shared/api/session.js';
+import { useNeeds } from '../../shared/api/session.js';
 import { countText } from '../../shared/format/number.js';
 import { quantityText } from '../../shared/format/quantity.js';
 import { Panel } from '../../shared/page/page-header.js';
@@ -13,6 +13,7 @@ import { quantityColumn } from '../../shared/table/quantity-column.js';
 import { ConfirmButton } from '../../shared/ui/confirm-button.js';
 import { FormTrouble } from '../../shared/ui/form-trouble.js';
 import { notifyDone, notifyError } from '../../shared/ui/notify.js';
+import { Reason } from '../../shared/ui/reason.js';
 import { EmptyState } from '../../shared/ui/states.js';
 import classes from './twin-lab.module.css';
 
@@ -36,7 +37,7 @@ const LIMIT_BYTES = 64 * 1024 * 1024;
 export function Pcaps() {
   const query = usePcaps();
   const queries = useQueryClient();
-  const mayOperate = useMay('operator');
+  const refusal = useNeeds('operator');
   const upload = useMutation({
     mutationFn: (file: File) => {
       if (file.size > LIMIT_BYTES)
@@ -61,18 +62,20 @@ export function Pcaps() {
       untitled: true,
       className: classes.action,
       cell: ({ id, name }) => (
-        <ConfirmButton
-          size="compact-xs"
-          leftSection={<IconTrash size={12} />}
-          disabled={!mayOperate}
-          loading={remove.isPending && remove.variables === id}
-          aria-label={`Delete ${name}`}
-          message={`The capture ${name} is deleted. It cannot be replayed any more.`}
-          confirmLabel="Delete capture"
-          onConfirm={() => remove.mutate(id)}
-        >
-          Delete
-        </ConfirmButton>
+        <Reason of={refusal}>
+          <ConfirmButton
+            size="compact-xs"
+            leftSection={<IconTrash size={12} />}
+            disabled={refusal !== null}
+            loading={remove.isPending && remove.variables === id}
+            aria-label={`Delete ${name}`}
+            message={`The capture ${name} is deleted. It cannot be replayed any more.`}
+            confirmLabel="Delete capture"
+            onConfirm={() => remove.mutate(id)}
+          >
+            Delete
+          </ConfirmButton>
+        </Reason>
       ),
     },
   ];
@@ -80,23 +83,25 @@ export function Pcaps() {
     <Panel
       title="Captures for replay"
       actions={
-        <FileButton
-          accept=".pcap,.pcapng,.cap,application/vnd.tcpdump.pcap"
-          inputProps={{ 'aria-label': 'Capture file in pcap or pcapng format' }}
-          onChange={(file) => file && upload.mutate(file)}
-        >
-          {(props) => (
-            <Button
-              {...props}
-              variant="default"
-              leftSection={<IconUpload size={14} />}
-              loading={upload.isPending}
-              disabled={!mayOperate}
-            >
-              Upload capture
-            </Button>
-          )}
-        </FileButton>
+        <Reason of={refusal}>
+          <FileButton
+            accept=".pcap,.pcapng,.cap,application/vnd.tcpdump.pcap"
+            inputProps={{ 'aria-label': 'Capture file in pcap or pcapng format' }}
+            onChange={(file) => file && upload.mutate(file)}
+          >
+            {(props) => (
+              <Button
+                {...props}
+                variant="default"
+                leftSection={<IconUpload size={14} />}
+                loading={upload.isPending}
+                disabled={refusal !== null}
+              >
+                Upload capture
+              </Button>
+            )}
+          </FileButton>
+        </Reason>
       }
     >
       {upload.error && (

@@ -4,27 +4,30 @@ import type { Scenario, ScenarioRun } from '@orrery/contract';
 import { IconPlayerPlay } from '@tabler/icons-react';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { call } from '../../shared/api/client.js';
-import { useMay } from '../../shared/api/session.js';
+import { useNeeds } from '../../shared/api/session.js';
 import { FiguresTable } from '../../shared/scenario/figures-table.js';
 import { ConfirmButton } from '../../shared/ui/confirm-button.js';
 import { notifyError } from '../../shared/ui/notify.js';
+import { Reason } from '../../shared/ui/reason.js';
 import { RelativeTime } from '../../shared/ui/relative-time.js';
 import { ScenarioForm } from './scenario-form.js';
 import { RunProgress } from './scenario-run.js';
-import { aboutText } from './scenario-text.js';
+import { aboutText, cleaningText } from './scenario-text.js';
 import classes from './scenarios.module.css';
 
 interface ScenarioItemProps {
   readonly scenario: Scenario;
+  /** Why it cannot be started now; null: it can. */
+  readonly refusal: string | null;
   readonly run: ScenarioRun | undefined;
   /** The newest run that has figures. */
   readonly told: ScenarioRun | undefined;
 }
 
 /** A scenario with its newest run: started, stopped and read here. */
-export function ScenarioItem({ scenario, run, told }: ScenarioItemProps) {
+export function ScenarioItem({ scenario, refusal, run, told }: ScenarioItemProps) {
   const queries = useQueryClient();
-  const may = useMay('operator');
+  const needs = useNeeds('operator');
   const again = () => queries.invalidateQueries({ queryKey: ['scenario-runs'] });
   const [opened, { open, close }] = useDisclosure(false);
   const stop = useMutation({
@@ -33,6 +36,8 @@ export function ScenarioItem({ scenario, run, told }: ScenarioItemProps) {
     onSettled: again,
   });
   const running = run?.state === 'running';
+  const cleaning = run ? cleaningText(run) : null;
+  const noStop = needs ?? (cleaning && `It is ${cleaning}`);
   return (
     <li className={classes.scenario}>
       <div className={classes.head}>
@@ -49,11 +54,12 @@ export function ScenarioItem({ scenario, run, told }: ScenarioItemProps) {
               .join(' · ')}
           </p>
         </div>
-        {may &&
-          (running ? (
+        {running ? (
+          <Reason of={noStop}>
             <ConfirmButton
               size="compact-xs"
               loading={stop.isPending}
+              disabled={noStop !== null}
               aria-label={`Stop ${scenario.title}`}
               message="The run ends and what it made is removed."
               confirmLabel="Stop"
@@ -61,16 +67,20 @@ export function ScenarioItem({ scenario, run, told }: ScenarioItemProps) {
             >
               Stop
             </ConfirmButton>
-          ) : (
+          </Reason>
+        ) : (
+          <Reason of={refusal}>
             <Button
               size="compact-xs"
               leftSection={<IconPlayerPlay size={13} aria-hidden />}
+              disabled={refusal !== null}
               aria-label={`Run ${scenario.title}`}
               onClick={open}
             >
               Run…
             </Button>
-          ))}
+          </Reason>
+        )}
       </div>
       {opened && (
         <ScenarioForm

@@ -6,7 +6,7 @@ import { RunSteps } from '../../shared/scenario/run-steps.js';
 import { useNow } from '../../shared/stream/clock.js';
 import { RelativeTime } from '../../shared/ui/relative-time.js';
 import { StatusBadge } from '../../shared/ui/status-badge.js';
-import { runShare } from './scenario-text.js';
+import { cleaningText, runShare } from './scenario-text.js';
 import classes from './scenarios.module.css';
 
 /** Progress or outcome of a run, with its steps until it has completed. */
@@ -14,12 +14,14 @@ export function RunProgress({ run }: { readonly run: ScenarioRun }) {
   const now = useNow();
   const titleOf = useChainTitle();
   const share = runShare(run);
+  const cleaning = cleaningText(run);
   return (
     <div className={classes.run}>
       <div className={classes.runHead} role="status">
         <StatusBadge
           state={run.state}
           status={run.state === 'running' ? 'working' : undefined}
+          label={cleaning ?? undefined}
           lasting={run.state !== 'running'}
         />
         <span className="muted tabular">

@@ -1,4 +1,4 @@
-import type { ScenarioRun } from '@orrery/contract';
+import type { Scenario, ScenarioRun } from '@orrery/contract';
 
 /** `90 s`, `5 min` */
 export function aboutText(duration_s: number): string {
@@ -9,6 +9,27 @@ export function aboutText(duration_s: number): string {
 export function runShare({ steps }: Pick<ScenarioRun, 'steps'>): number {
   const done = steps.filter(({ state }) => state === 'done' || state === 'skipped').length;
   return steps.length === 0 ? 0 : done / steps.length;
+}
+
+/** What a run that is not over does once its steps are; null while they are in progress. */
+export function cleaningText({ state, steps }: Pick<ScenarioRun, 'state' | 'steps'>): string | null {
+  if (state !== 'running' || steps.length === 0) return null;
+  if (steps.some((step) => step.state === 'skipped')) return 'stopping, removing what it made';
+  const isDone = steps.some((step) => step.state === 'failed') || steps.every((step) => step.state === 'done');
+  return isDone ? 'removing what it made' : null;
+}
+
+/** Why a scenario cannot be started now; null: it can. */
+export function whyNotRun(
+  needs: string | null,
+  scenarios: readonly Scenario[],
+  runs: readonly ScenarioRun[],
+): string | null {
+  if (needs !== null) return needs;
+  const running = runs.find(({ state }) => state === 'running');
+  if (!running) return null;
+  const { title = running.scenario_id } = scenarios.find(({ id }) => id === running.scenario_id) ?? {};
+  return `“${title}” is running: one scenario runs at a time`;
 }
 
 /** The newest run of a scenario for which `counts` is true. */

@@ -1,5 +1,5 @@
 import { MantineProvider } from '@mantine/core';
-import type { Scenario, ScenarioRun } from '@orrery/contract';
+import type { Role, Scenario, ScenarioRun } from '@orrery/contract';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { render, screen, within } from '@testing-library/react';
 import { userEvent } from '@testing-library/user-event';
@@ -63,7 +63,7 @@ const running: ScenarioRun = {
   ended_ms: null,
 };
 
-function show(runs: readonly ScenarioRun[], role: 'viewer' | 'operator', start?: Error) {
+function show(runs: readonly ScenarioRun[], role: Role, start?: Error) {
   sessionStore.setState({ session: { token: 't', name: 'a', role, expires_ms: Number.MAX_SAFE_INTEGER } });
   vi.mocked(callFull).mockImplementation(async (name) => {
     const items = name === 'listScenarios' ? [scenario] : [];
@@ -88,7 +88,7 @@ function show(runs: readonly ScenarioRun[], role: 'viewer' | 'operator', start?:
 describe('Scenarios', { timeout: 30_000 }, () => {
   it('says why a run was refused', async () => {
     const refusal = new ApiError({ type: 'about:blank', title: 'Conflict', status: 409, detail: 'Another one runs.' });
-    const user = show([], 'operator', refusal);
+    const user = show([], 'designer', refusal);
     await user.click(await screen.findByRole('button', { name: `Run ${scenario.title}` }));
     await user.click(await screen.findByRole('button', { name: 'Run' }));
     expect((await screen.findByRole('alert')).textContent).toContain('Another one runs.');
@@ -108,7 +108,7 @@ describe('Scenarios', { timeout: 30_000 }, () => {
   });
 
   it('asks for the parameters, with their defaults, and sends what was changed', async () => {
-    const user = show([], 'operator');
+    const user = show([], 'designer');
     await user.click(await screen.findByRole('button', { name: `Run ${scenario.title}` }));
     const rate = await screen.findByRole('textbox', { name: /rate/i });
     await user.clear(rate);
@@ -127,9 +127,22 @@ describe('Scenarios', { timeout: 30_000 }, () => {
     expect((await screen.findByRole('link', { name: 'Report' })).getAttribute('href')).toBe('/scenarios/runs/run-1');
   });
 
-  it('lets a viewer look only', async () => {
-    show([done], 'viewer');
-    expect(await screen.findByText('Partial load')).toBeTruthy();
-    expect(screen.queryAllByRole('button', { name: /^(Run|Stop)/ })).toEqual([]);
+  it.each([
+    ['viewer', [done], 'Needs the role designer'],
+    ['operator', [done], 'Needs the role designer'],
+    ['designer', [{ ...running, scenario_id: 'other' }], '“other” is running: one scenario runs at a time'],
+  ] as const)('tells a %s why nothing can be run', async (role, runs, reason) => {
+    show(runs, role);
+    const button = await screen.findByTitle(reason);
+    expect(within(button).getByRole<HTMLButtonElement>('button', { name: `Run ${scenario.title}` }).disabled).toBe(
+      true,
+    );
+  });
+
+  it('says that a run which was stopped removes what it made', async () => {
+    const steps = [{ ...done.steps[0]!, state: 'skipped' as const, detail: 'stopped by a' }];
+    show([{ ...running, steps }], 'operator');
+    expect(await screen.findByText('stopping, removing what it made')).toBeTruthy();
+    expect(screen.getByRole<HTMLButtonElement>('button', { name: `Stop ${scenario.title}` }).disabled).toBe(true);
   });
 });

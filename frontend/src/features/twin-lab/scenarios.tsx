@@ -2,10 +2,11 @@ import { IconFlask } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { call } from '../../shared/api/client.js';
 import { listAll } from '../../shared/api/queries.js';
+import { useNeeds } from '../../shared/api/session.js';
 import { Panel } from '../../shared/page/page-header.js';
 import { EmptyState, QueryBoundary } from '../../shared/ui/states.js';
 import { ScenarioItem } from './scenario-item.js';
-import { newestRun } from './scenario-text.js';
+import { newestRun, whyNotRun } from './scenario-text.js';
 import classes from './scenarios.module.css';
 
 function useScenarioRuns() {
@@ -24,6 +25,7 @@ export function Scenarios() {
   });
   const runs = useScenarioRuns();
   const all = runs.data?.items ?? [];
+  const refusal = whyNotRun(useNeeds('designer'), scenarios.data ?? [], all);
   return (
     <Panel title="Scenarios" flush>
       <QueryBoundary query={scenarios} rows={3}>
@@ -37,6 +39,7 @@ export function Scenarios() {
               <ScenarioItem
                 key={scenario.id}
                 scenario={scenario}
+                refusal={refusal}
                 run={newestRun(all, scenario.id)}
                 told={newestRun(all, scenario.id, ({ figures }) => figures.length > 0)}
               />

@@ -41,6 +41,11 @@ export function mayAs(session: Session | null, role: Role): boolean {
   return session !== null && RANK[session.role] >= RANK[role];
 }
 
+/** Why the signed-in user may not do what `role` may; null: it may. */
+export function useNeeds(role: Role): string | null {
+  return useMay(role) ? null : `Needs the role ${role}`;
+}
+
 /** Whether the signed-in user may do what `role` may. */
 export function useMay(role: Role): boolean {
   return useStore(sessionStore, ({ session }) => mayAs(session, role));

@@ -17,7 +17,7 @@ const ENDED = {
 /** From all rights to none. A session may have fewer rights than its secret grants. */
 const ROLES: readonly { readonly value: Role; readonly label: string }[] = [
   { value: 'admin', label: 'Admin: everything' },
-  { value: 'designer', label: 'Designer: edit chains, run scenarios' },
+  { value: 'designer', label: 'Designer: edit chains, run scenarios, and everything of an operator' },
   { value: 'operator', label: 'Operator: deploy, move NFs, send traffic' },
   { value: 'viewer', label: 'Viewer: look only' },
 ];

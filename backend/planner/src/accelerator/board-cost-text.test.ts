@@ -15,7 +15,7 @@ const offer = {
   taken: true,
 };
 const FORWARDS = Math.round(cyclesPerPacket(LOOK_ASIDE, offer.packet_bytes));
-const FIGURES = `board-1 slot 0: 1.0 Gb/s with packets of 1000 bytes; the engine spends ${FORWARDS} cycles per packet to forward to it; `;
+const FIGURES = `board-1 slot 0: 1.0 Gbit/s with packets of 1000 bytes; the engine spends ${FORWARDS} cycles per packet to forward to it; `;
 const of = (cycles: number, more: Partial<typeof offer> = {}) =>
   boardCostText(withBoard(descriptor('nf', { cycles }), 100), { ...offer, ...more });
 
@@ -29,7 +29,7 @@ it('says what one core of the server forwards where that is less', () => {
   const hosts = new Map([['server-1', { hz: 0.5e9, link_bps: 1e9 }]]);
   const forwarded = forwardedRateBps(0.5e9, offer.packet_bytes);
   expect(forwarded).toBeLessThan(1e9);
-  expect(of(25, { hosts })).toContain(`${(forwarded / 1e9).toPrecision(2)} Gb/s with packets of 1000 bytes`);
+  expect(of(25, { hosts })).toContain(`${(forwarded / 1e9).toPrecision(2)} Gbit/s with packets of 1000 bytes`);
 });
 
 it('does not advise software that costs more, misses a requirement or is chosen already', () => {

@@ -24,7 +24,7 @@ export function boardCostText(descriptor: NfDescriptor, offer: SlotOffer): strin
   const { name, board, packet_bytes, hosts, software_meets, taken } = offer;
   const rate_bps = offeredRateBps(boardImplementation(descriptor)!, packet_bytes, board, hosts);
   const forwards = Math.round(cyclesPerPacket(costOnCore(descriptor, 'board'), packet_bytes));
-  const carries = `${name}: ${(rate_bps / 1e9).toPrecision(2)} Gb/s with packets of ${packet_bytes} bytes`;
+  const carries = `${name}: ${(rate_bps / 1e9).toPrecision(2)} Gbit/s with packets of ${packet_bytes} bytes`;
   const forwarding = `the engine spends ${forwards} cycles per packet to forward to it`;
   const usual = defaultImplementation(descriptor);
   if (!usual) return `${carries}; ${forwarding}.`;

@@ -96,7 +96,7 @@ describe('what runs in a container', () => {
     const gbps = (forwardedRateBps(1e9, 800) / 1e9).toPrecision(2);
     const forwards = Math.round(cyclesPerPacket(LOOK_ASIDE, 800));
     expect(reasonOf(made)!.because).toBe(
-      `Software falls short in latency; a container meets every requirement. A slot of board-1: ${gbps} Gb/s with packets of 800 bytes; the engine spends ${forwards} cycles per packet to forward to it; software needs 200000.`,
+      `Software falls short in latency; a container meets every requirement. A slot of board-1: ${gbps} Gbit/s with packets of 800 bytes; the engine spends ${forwards} cycles per packet to forward to it; software needs 200000.`,
     );
   });
 

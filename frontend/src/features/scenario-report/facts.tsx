@@ -1,6 +1,7 @@
 import { ActionIcon, CopyButton, Tooltip } from '@mantine/core';
 import type { ScenarioReport } from '@orrery/contract';
 import { IconCheck, IconCopy } from '@tabler/icons-react';
+import { titleOf } from '../../shared/form/field-model.js';
 import { dateTimeText, durationText } from '../../shared/format/time.js';
 import { Panel } from '../../shared/page/page-header.js';
 import { useNow } from '../../shared/stream/clock.js';
@@ -48,7 +49,7 @@ export function RunFacts({ report }: { readonly report: ScenarioReport }) {
           ['Started', dateTimeText(started_ms)],
           ['Duration', durationText((ended_ms ?? now) - started_ms)],
           ['By', by || '–'],
-          ...Object.entries(parameters).map(([key, value]) => [key, String(value)] as const),
+          ...Object.entries(parameters).map(([key, value]) => [titleOf(key), String(value)] as const),
           ['Run it again', <Command key="command" text={commandOf(report)} />],
         ]}
       />

@@ -64,6 +64,10 @@ describe('formFields', () => {
   it('labels a property with its unit', () => {
     expect(titleOf('rate_bps')).toBe('Rate (bit/s)');
     expect(titleOf('default-action')).toBe('Default action');
+    expect(titleOf('packets_per_s')).toBe('Packets per second');
+    expect(titleOf('rate_per_s')).toBe('Rate per second');
+    expect(titleOf('duration_s')).toBe('Duration (s)');
+    expect(titleOf('nf')).toBe('NF');
     expect(field('default_action').title).toBe('Otherwise');
   });
 

@@ -268,10 +268,21 @@ const UNITS: Record<string, string> = {
 /** Display form of an API unit: `pps` becomes "packets/s". */
 export const unitText = (unit: string): string => UNITS[unit] ?? unit;
 
-/** A property name as a label, its unit in brackets: `rate_bps` becomes "Rate (bit/s)". */
+/** Units of what is counted per one of them. */
+const PER: Record<string, string> = { s: 'second', ms: 'millisecond', us: 'microsecond', bytes: 'byte' };
+
+const ACRONYMS = new Set(['cpu', 'http', 'id', 'ip', 'nf', 'slo', 'tcp', 'udp', 'url']);
+
+/**
+ * A property name as a label, its unit in brackets: `rate_bps` becomes "Rate (bit/s)", `packets_per_s` "Packets per second", and
+ * `nf` "NF".
+ */
 export function titleOf(key: string): string {
   const words = key.split(/[_-]+/).filter(Boolean);
-  const unit = words.length > 1 ? UNITS[words.at(-1) ?? ''] : undefined;
-  const sentence = (unit ? words.slice(0, -1) : words).join(' ');
+  const last = words.at(-1) ?? '';
+  const isRate = words.at(-2) === 'per';
+  const unit = words.length > 1 && !isRate ? UNITS[last] : undefined;
+  const named = isRate ? [...words.slice(0, -1), PER[last] ?? last] : unit ? words.slice(0, -1) : words;
+  const sentence = named.map((word) => (ACRONYMS.has(word) ? word.toUpperCase() : word)).join(' ');
   return sentence.charAt(0).toUpperCase() + sentence.slice(1) + (unit ? ` (${unit})` : '');
 }

@@ -13,8 +13,10 @@ describe('formChoices', () => {
   it('offers what the descriptor has and nothing else, each with its own cost', () => {
     const choices = formChoices({ implementations });
     expect(choices.map(({ value }) => value)).toEqual(['software', 'container', 'board']);
-    expect(choices[1]!.says).toContain('Costs 100 cycles per packet, and 20.0 µs beside them.');
-    expect(choices[2]!.says).toContain('48 cycles per packet and 0.25 a byte of the board’s clock');
+    expect(choices[1]!.says).toContain('limits. 100 cycles per packet, and 20.0 µs of fixed latency.');
+    expect(choices[2]!.says).toContain(
+      '48 cycles per packet + 0.25 per byte of the board’s clock, and 0.50 µs of fixed latency.',
+    );
     expect(formChoices({ implementations: implementations.slice(0, 1) })).toHaveLength(1);
   });
 });

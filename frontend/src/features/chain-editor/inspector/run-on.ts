@@ -15,8 +15,8 @@ const WHAT: Readonly<Record<Form, string>> = {
 };
 
 function costText({ cost, kind }: NfDescriptor['implementations'][number]): string {
-  const cycles = `${cost.cycles_per_packet} cycles per packet${cost.cycles_per_byte > 0 ? ` and ${cost.cycles_per_byte} a byte` : ''}`;
-  return `Costs ${cycles}${kind === 'board' ? ' of the board’s clock' : ''}, and ${quantityText('us', cost.base_latency_us)} beside them.`;
+  const cycles = `${cost.cycles_per_packet} cycles per packet${cost.cycles_per_byte > 0 ? ` + ${cost.cycles_per_byte} per byte` : ''}`;
+  return `${cycles}${kind === 'board' ? ' of the board’s clock' : ''}, and ${quantityText('us', cost.base_latency_us)} of fixed latency.`;
 }
 
 /** The implementations that a descriptor offers, each with its meaning and cost. */

@@ -11,7 +11,7 @@ import classes from './accelerators.module.css';
 import { slotText } from './nfs.js';
 import { Moves, ReconfigurationBadge } from './reconfiguration-table.js';
 import { StageBar } from './stage-bar.js';
-import { causeText, packetsLostText, reconfigurationMs, STAGE_NAMES, STAGE_WORDS } from './stages.js';
+import { causeText, loadedNothing, packetsLostText, reconfigurationMs, STAGE_NAMES, STAGE_WORDS } from './stages.js';
 
 interface ReconfigurationDetailProps {
   readonly reconfiguration: Reconfiguration;
@@ -77,9 +77,11 @@ export function ReconfigurationDetail({ reconfiguration, onClose }: Reconfigurat
           ['Slot', slot ? slotText(slot) : 'none'],
           [
             'Load',
-            load === 'full'
-              ? 'full: the whole board is down during the load'
-              : `${load}, frames during the load: ${policy}`,
+            loadedNothing(reconfiguration)
+              ? '–'
+              : load === 'full'
+                ? 'full: the whole board is down during the load'
+                : `${load}, frames during the load: ${policy}`,
           ],
           ['Took', durationText(reconfigurationMs(reconfiguration, now))],
           ['Packets lost', packetsLostText(reconfiguration)],

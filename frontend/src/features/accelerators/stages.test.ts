@@ -1,6 +1,6 @@
 import type { StageRecord } from '@orrery/contract';
 import { describe, expect, it } from 'vitest';
-import { bandsOf, packetsLostText, reconfigurationMs, stageSegments, stageSpans } from './stages.js';
+import { bandsOf, loadedNothing, packetsLostText, reconfigurationMs, stageSegments, stageSpans } from './stages.js';
 import { reconfigurationWith } from './testing.js';
 
 const record = (stage: StageRecord['stage'], state: StageRecord['state'], from: number | null, to: number | null) => ({
@@ -53,6 +53,14 @@ describe('stages of a reconfiguration', () => {
   });
 });
 
+it('loads nothing if its load was never begun, once it is over', () => {
+  const of = (state: 'completed' | 'running', configuration_ms: number | null) =>
+    loadedNothing({ state, stages: [record('configuration', 'skipped', configuration_ms, configuration_ms)] });
+  expect(of('completed', null)).toBe(true);
+  expect(of('completed', 10)).toBe(false);
+  expect(of('running', null)).toBe(false);
+});
+
 describe('packetsLostText', () => {
   const stages = (configuration_ms: number | null) =>
     reconfigurationWith({}).stages.map((it) =>
@@ -62,7 +70,7 @@ describe('packetsLostText', () => {
     ['3', 3, 'completed', 10],
     ['not known yet', null, 'running', null],
     ['not known', null, 'completed', 10],
-    ['nothing was loaded', null, 'completed', null],
+    ['–', null, 'completed', null],
   ] as const)('is "%s"', (text, packets_lost, state, loading_ms) =>
     expect(packetsLostText({ packets_lost, state, stages: stages(loading_ms) })).toBe(text),
   );

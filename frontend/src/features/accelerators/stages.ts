@@ -70,6 +70,12 @@ export function bandsOf(reconfigurations: readonly Reconfiguration[], now: numbe
     .map(({ started_ms, ended_ms }) => ({ from_ms: started_ms, to_ms: ended_ms ?? now }));
 }
 
+/** Whether it is over and has loaded nothing into a slot, as a move to software where the slot keeps its module. */
+export function loadedNothing({ state, stages }: Pick<Reconfiguration, 'state' | 'stages'>): boolean {
+  const loading = stages.find(({ stage }) => stage === 'configuration')?.started_ms ?? null;
+  return state !== 'running' && loading === null;
+}
+
 /** Frames lost during loads; reported when a load ends, or never if its agent disconnects. */
 export function packetsLostText({
   packets_lost,
@@ -78,6 +84,5 @@ export function packetsLostText({
 }: Pick<Reconfiguration, 'packets_lost' | 'state' | 'stages'>) {
   if (packets_lost !== null) return packets_lost.toLocaleString();
   if (state === 'running') return 'not known yet';
-  const loading = stages.find(({ stage }) => stage === 'configuration')?.started_ms ?? null;
-  return loading === null ? 'nothing was loaded' : 'not known';
+  return loadedNothing({ state, stages }) ? '–' : 'not known';
 }

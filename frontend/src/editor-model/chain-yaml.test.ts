@@ -33,6 +33,12 @@ describe('YAML', () => {
     if (result.ok) return;
     const line = text.split('\n').findIndex((each) => each.includes('kind: sink')) + 1;
     expect(result.problems[0]).toMatchObject({ line, pointer: '/nodes/5/kind' });
+    expect(result.problems[0]?.message).toMatch(/^nodes\[5\]\.kind must be /);
+  });
+
+  it('names a field that is missing', () => {
+    const result = fromYaml(toYaml(e2).replace(/^title:.*\n/m, ''));
+    expect(!result.ok && result.problems[0]).toMatchObject({ line: 1, message: 'title must be given' });
   });
 
   it('points at an unknown field', () => {

@@ -1,12 +1,13 @@
 import { ChainDefinition, fieldErrors } from '@orrery/contract';
 import { Document, isMap, isNode, isScalar, isSeq, LineCounter, type Node, parseDocument, visit } from 'yaml';
-import { pathOf } from './pointer.js';
+import { fieldText, pathOf } from './pointer.js';
 import { readComments, writeComments } from './yaml-comments.js';
 
 /** Position of an error in a text; lines and columns count from 1. */
 export interface TextProblem {
   line: number;
   column: number;
+  /** Names the field, if it is of one: `title must be given`. */
   message: string;
   pointer: string;
 }
@@ -75,7 +76,7 @@ export function fromYaml(text: string): YamlResult {
     ok: false,
     problems: fieldErrors(parsed.error).map(({ pointer, detail }) => ({
       ...place(document, lines, pathOf(pointer)),
-      message: detail,
+      message: `${fieldText(pointer)} ${detail}`.trimStart(),
       pointer,
     })),
   };

@@ -23,6 +23,7 @@ export default function NewChain({ others, onClose }: NewChainProps) {
   const [chosen, setChosen] = useState(TEMPLATES[0]!);
   const [title, setTitle] = useState(TEMPLATES[0]!.definition.title);
   const { data: network } = useInfrastructure();
+  const made = title.trim() || chosen.title;
   const names = new Set(others.map(({ name }) => name));
   const [busy, setBusy] = useState(false);
   const actions = useChainActions();
@@ -32,7 +33,7 @@ export default function NewChain({ others, onClose }: NewChainProps) {
   const create = async (event: FormEvent) => {
     event.preventDefault();
     setBusy(true);
-    const definition = instantiate(chosen.definition, title.trim() || chosen.title, names);
+    const definition = instantiate(chosen.definition, made, names);
     const chain = await actions.create(fromFreeHost(definition, network?.hosts ?? [], others));
     setBusy(false);
     if (!chain) return;
@@ -66,7 +67,8 @@ export default function NewChain({ others, onClose }: NewChainProps) {
           data-autofocus
           value={title}
           maxLength={80}
-          description={`Name: ${freshName(asName(title), names)}`}
+          placeholder={chosen.title}
+          description={`Name: ${freshName(asName(made), names)}`}
           inputWrapperOrder={['label', 'input', 'description']}
           onChange={(event) => setTitle(event.currentTarget.value)}
         />

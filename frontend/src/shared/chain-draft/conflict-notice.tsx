@@ -4,8 +4,9 @@ import { IconAlertTriangle } from '@tabler/icons-react';
 import { useState } from 'react';
 import { useStore } from 'zustand';
 import { type Overlap, overlapText } from '../../editor-model/merge.js';
+import { fieldText } from '../../editor-model/pointer.js';
+import { titleOf } from '../form/field-model.js';
 import { notifyDone, notifyError } from '../ui/notify.js';
-import { FieldErrors } from '../ui/states.js';
 import classes from './conflict-notice.module.css';
 import { DeletedNotice } from './deleted-notice.js';
 import { useSaver } from './saver-context.js';
@@ -67,7 +68,15 @@ export function ConflictNotice() {
         <IconAlertTriangle size={16} aria-hidden />
         <div>
           Not saved: {status.error?.message}
-          <FieldErrors error={status.error} />
+          <ul className={classes.overlaps}>
+            {status.error?.errors
+              .filter(({ detail }) => detail !== status.error?.message)
+              .map(({ pointer, detail }) => (
+                <li key={`${pointer}${detail}`}>
+                  {titleOf(fieldText(pointer))}: {detail}
+                </li>
+              ))}
+          </ul>
         </div>
       </div>
     );

@@ -8,8 +8,15 @@ import { SubjectLink } from '../../shared/ui/subject-link.js';
 import { AgentActions } from './agent-actions.js';
 import classes from './agents.module.css';
 
-/** `may`: whether the user may admit and revoke agents. */
-export function agentColumns(may: boolean, onToken: (token: JoinToken) => void): readonly Column<NodeStatus>[] {
+interface AgentTable {
+  /** Whether the user may admit and revoke agents. */
+  readonly may: boolean;
+  /** Which links of a node are down. */
+  readonly downLinks: (id: string) => string | null;
+  readonly onToken: (token: JoinToken) => void;
+}
+
+export function agentColumns({ may, downLinks, onToken }: AgentTable): readonly Column<NodeStatus>[] {
   return [
     {
       id: 'node',
@@ -45,7 +52,7 @@ export function agentColumns(may: boolean, onToken: (token: JoinToken) => void):
       },
     },
     { id: 'version', title: 'Version', value: ({ version }) => version },
-    { id: 'detail', title: 'Detail', className: classes.detail, value: ({ detail }) => detail },
+    { id: 'detail', title: 'Detail', className: classes.detail, value: ({ id, detail }) => detail ?? downLinks(id) },
     {
       id: 'actions',
       title: 'Actions',

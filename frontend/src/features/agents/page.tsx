@@ -3,6 +3,7 @@ import { IconServerBolt } from '@tabler/icons-react';
 import { useMemo, useState } from 'react';
 import { useNodes } from '../../shared/api/queries.js';
 import { useMay } from '../../shared/api/session.js';
+import { useDownLinksText } from '../../shared/links/down-links.js';
 import { PageBody, PageHeader, Panel } from '../../shared/page/page-header.js';
 import { DataTable } from '../../shared/table/data-table.js';
 import { useTableAddress } from '../../shared/table/table-settings.js';
@@ -15,8 +16,9 @@ export function Component() {
   const query = useNodes();
   const settings = useTableAddress();
   const may = useMay('admin');
+  const downLinks = useDownLinksText();
   const [token, setToken] = useState<JoinToken | null>(null);
-  const columns = useMemo(() => agentColumns(may, setToken), [may]);
+  const columns = useMemo(() => agentColumns({ may, downLinks, onToken: setToken }), [may, downLinks]);
   const nodes = query.data ?? [];
   const connected = nodes.filter(({ state }) => state === 'connected').length;
   return (

@@ -1,8 +1,10 @@
 import type { NodeStatus } from '@orrery/contract';
 import { sampleKey, samplePrefix } from '@orrery/contract/sample-keys';
 import { IconServer } from '@tabler/icons-react';
+import { useMemo } from 'react';
 import { Link } from 'react-router';
 import { useNodes } from '../../shared/api/queries.js';
+import { useDownLinksText } from '../../shared/links/down-links.js';
 import { Panel } from '../../shared/page/page-header.js';
 import { useSeededSamples } from '../../shared/stream/seed.js';
 import type { Column } from '../../shared/table/column.js';
@@ -14,7 +16,8 @@ import { EmptyState } from '../../shared/ui/states.js';
 import { StatusBadge } from '../../shared/ui/status-badge.js';
 import classes from './overview.module.css';
 
-const COLUMNS: readonly Column<NodeStatus>[] = [
+/** `downLinks` says which links of a node are down. */
+const columnsOf = (downLinks: (id: string) => string | null): readonly Column<NodeStatus>[] => [
   {
     id: 'server',
     title: 'Server',
@@ -26,7 +29,20 @@ const COLUMNS: readonly Column<NodeStatus>[] = [
       </>
     ),
   },
-  { id: 'agent', title: 'Agent', value: ({ state }) => state, cell: ({ state }) => <StatusBadge state={state} /> },
+  {
+    id: 'agent',
+    title: 'Agent',
+    value: ({ state }) => state,
+    cell: ({ id, state, detail }) => {
+      const trouble = downLinks(id) ?? detail;
+      return (
+        <>
+          <StatusBadge state={state} status={trouble && state === 'connected' ? 'degraded' : undefined} />
+          {trouble && <div className={classes.trouble}>{trouble}</div>}
+        </>
+      );
+    },
+  },
   {
     id: 'engine',
     title: 'Engine',
@@ -47,13 +63,15 @@ export function Servers() {
   const query = useNodes();
   const nodes = (query.data ?? []).filter(({ kind }) => kind === 'server');
   useSeededSamples(nodes.length > 0 ? [samplePrefix('node')] : []);
+  const downLinks = useDownLinksText();
+  const columns = useMemo(() => columnsOf(downLinks), [downLinks]);
   return (
     <Panel title="Servers">
       <DataTable
         label="Servers"
         query={query}
         cards={480}
-        columns={COLUMNS}
+        columns={columns}
         rows={nodes}
         rowKey={({ id }) => id}
         empty={

@@ -1,5 +1,5 @@
 import type { Event, SloStatus } from '@orrery/contract';
-import { useCallback, useEffect, useSyncExternalStore } from 'react';
+import { useCallback, useEffect, useMemo, useSyncExternalStore } from 'react';
 import { useStore } from 'zustand';
 import { useMonotonicSelect } from './clock.js';
 import {
@@ -66,6 +66,16 @@ export function useLink(id: string): LiveLink | undefined {
 }
 export function useLinks(): readonly LiveLink[] {
   return useTopic(LINKS_TOPIC, () => live.links());
+}
+/** Ids of the links that are down. Precondition: a `useWantSamples` above the component covers them. */
+export function useDownLinkIds(): readonly string[] {
+  const text = useTopic(LINKS_TOPIC, () =>
+    live
+      .links()
+      .flatMap(({ link_id, up }) => (up ? [] : [link_id]))
+      .join('\n'),
+  );
+  return useMemo(() => (text === '' ? [] : text.split('\n')), [text]);
 }
 export function useLiveSlo(chainId: string, sloId: string): SloStatus | undefined {
   return useTopic(sloTopic(chainId, sloId), () => live.slo(chainId, sloId));

@@ -2,6 +2,7 @@ import type { ChainDefinition, NfDescriptor, Plan, PlannedChain } from '@orrery/
 import { type AssignedImplementations, costOnCore, implementationOf } from '../check/assigned-implementation.js';
 import { indexDescriptors } from '../check/attributes.js';
 import { type ChainGraph, graphOf, topologicalOrder } from '../check/graph.js';
+import { withoutNegligible } from '../without-negligible.js';
 import { cyclesPerPacket, instancesFor, packetRate } from './sizing.js';
 
 export type PGraph = Plan['pgraph'];
@@ -114,7 +115,8 @@ export function chainPGraph(
 
 /**
  * Rates in bits per second, conserved along the DAG: what enters a node is shared by its edges as they estimate it, the
- * rest in equal parts by edges without an estimate. Estimates that ask for more than arrives are scaled down.
+ * rest in equal parts by edges without an estimate. Estimates that ask for more than arrives are scaled down. What is
+ * negligible is 0, and nothing exceeds the class by rounding.
  */
 function estimateRates(
   definition: ChainDefinition,
@@ -126,7 +128,10 @@ function estimateRates(
     const arriving =
       graph.nodes.get(id)!.kind === 'ingress'
         ? definition.traffic_class.rate_bps
-        : graph.incoming.get(id)!.reduce((sum, edge) => sum + edgeRates.get(edge.id)!, 0);
+        : Math.min(
+            definition.traffic_class.rate_bps,
+            graph.incoming.get(id)!.reduce((sum, edge) => sum + edgeRates.get(edge.id)!, 0),
+          );
     nodeRates.set(id, arriving);
     const outgoing = graph.outgoing.get(id)!;
     const estimated = outgoing.reduce((sum, edge) => sum + (edge.rate_bps ?? 0), 0);
@@ -134,7 +139,8 @@ function estimateRates(
     const scale = estimated > arriving ? arriving / estimated : 1;
     for (const edge of outgoing) {
       const rest = Math.max(0, arriving - estimated) / open;
-      edgeRates.set(edge.id, edge.rate_bps === undefined ? rest : edge.rate_bps * scale);
+      const rate = edge.rate_bps === undefined ? rest : edge.rate_bps * scale;
+      edgeRates.set(edge.id, withoutNegligible(Math.min(rate, arriving)));
     }
   }
   return { edgeRates, nodeRates };

@@ -2,13 +2,14 @@ import { Calibration, fieldErrors, Infrastructure, NfDescriptor, PlannedChain, P
 import { BadProblem, requireAtLeast } from '../bad-problem.js';
 import { requireTime } from '../budget.js';
 import { NOT_CALIBRATED } from '../slo/overhead.js';
+import { withoutNegligible } from '../without-negligible.js';
 import type { PlanInput } from './input.js';
 
 /** What callers bring from outside; the rest of the input is what earlier plans and agents said. */
 const Descriptors = NfDescriptor.array();
 
 /**
- * The input as the contract has it. With a memo, what is the same as in an earlier plan is the very object that it was
+ * The input as the contract has it, without figures that are negligible. With a memo, what is the same as in an earlier plan is the very object that it was
  * there. Errors: `BadProblem` for the first field that breaks it, `OutOfTime`.
  */
 export function parsedInput(input: PlanInput): PlanInput {
@@ -44,7 +45,7 @@ type Issues = Parameters<typeof fieldErrors>[0];
 
 function parsed<T>(field: string, schema: Schema<T>, value: unknown): T {
   const result = schema.safeParse(value);
-  if (result.success) return result.data;
+  if (result.success) return withoutNegligible(result.data);
   const { pointer, detail } = fieldErrors(result.error)[0]!;
   throw new BadProblem(`${field}${pointer}`, `is not as the contract has it: ${detail}`);
 }

@@ -1,5 +1,6 @@
 import type { Budget } from '../budget.js';
 import { MAX_EXACT_ITEMS, searchExactly } from './exact.js';
+import { fitExactly } from './exact-fit.js';
 import type { Place, PlacementProblem } from './problem.js';
 import { PlacementState } from './state.js';
 
@@ -12,7 +13,14 @@ type Pinned = readonly (Place | null)[];
 export function lastResort(problem: PlacementProblem, pinned: Pinned, time: Pick<Budget, 'expired'>) {
   const { better, complete } = exactly(problem, Number.POSITIVE_INFINITY, pinned, time);
   const free = pinned.every((pin) => pin === null);
-  return { state: better && realised(problem, better, pinned), proven: free && complete && better === null };
+  if (complete && better === null) return { state: null, proven: free };
+  const state = better && realised(problem, better, pinned);
+  if (state) return { state, proven: false };
+  const fit = fitExactly(problem, pinned, time);
+  return {
+    state: fit.places && PlacementState.of(problem, pinned, fit.places),
+    proven: free && fit.complete && fit.places === null,
+  };
 }
 
 export function exactly(

@@ -22,41 +22,42 @@ describe('place, beside every assignment there is', () => {
   it.each([
     { items: 'all items stand anywhere', problems: arbitraryProblem(6, 3) },
     { items: 'only some servers host some items', problems: arbitraryProblem(6, 3).chain(withHosts) },
-  ])('finds the best in nearly every small case, never claims better, never overbooks ($items)', ({ problems }) => {
-    const seen = { solved: 0, best: 0, missed: 0, impossible: 0, tight: 0 };
-    fc.assert(
-      fc.property(problems, (problem) => {
-        const best = bestCut(problem);
-        const placement = run(problem);
-        if (!placement.feasible) {
-          expect(placement.conflicts.length).toBeGreaterThan(0);
-          if (placement.proven) expect(best).toBeNull();
-          if (best === null) seen.impossible++;
-          else seen.missed++;
-          return;
-        }
-        const bin = binsOf(placement);
-        const cut = cutOf(problem.flows, bin);
-        expect(overbooked(problem, bin)).toEqual([]);
-        expect(placement.cut_bps).toBeCloseTo(cut, 6);
-        expect(best).not.toBeNull();
-        expect(cut).toBeGreaterThanOrEqual(best!);
-        const bound = crossTrafficBound(problem);
-        expect(bound).toBeLessThanOrEqual(best!);
-        const exact = searchExactly(problem, cut, { steps: 20_000 });
-        expect(exact.lower_bound_bps).toBeLessThanOrEqual(best! * (1 + 1e-9));
-        seen.solved++;
-        if (cut === best) seen.best++;
-        if (best! > 0 && bound > 0) seen.tight++;
-      }),
-      { numRuns: 600, seed: 7 },
-    );
-    expect(seen.solved).toBeGreaterThan(100);
-    expect(seen.impossible).toBeGreaterThan(20);
-    expect(seen.tight).toBeGreaterThan(5);
-    expect(seen.best / seen.solved).toBeGreaterThan(0.97);
-    expect(seen.missed / (seen.solved + seen.missed)).toBeLessThan(0.05);
-  });
+  ])(
+    'finds one in every small case that has any and nearly always the best, never claims better, never overbooks ($items)',
+    ({ problems }) => {
+      const seen = { solved: 0, best: 0, impossible: 0, tight: 0 };
+      fc.assert(
+        fc.property(problems, (problem) => {
+          const best = bestCut(problem);
+          const placement = run(problem);
+          if (!placement.feasible) {
+            expect(placement.conflicts.length).toBeGreaterThan(0);
+            expect(best).toBeNull();
+            seen.impossible++;
+            return;
+          }
+          const bin = binsOf(placement);
+          const cut = cutOf(problem.flows, bin);
+          expect(overbooked(problem, bin)).toEqual([]);
+          expect(placement.cut_bps).toBeCloseTo(cut, 6);
+          expect(best).not.toBeNull();
+          expect(cut).toBeGreaterThanOrEqual(best!);
+          const bound = crossTrafficBound(problem);
+          expect(bound).toBeLessThanOrEqual(best!);
+          const exact = searchExactly(problem, cut, { steps: 20_000 });
+          expect(exact.lower_bound_bps).toBeLessThanOrEqual(best! * (1 + 1e-9));
+          seen.solved++;
+          if (cut === best) seen.best++;
+          if (best! > 0 && bound > 0) seen.tight++;
+        }),
+        { numRuns: 600, seed: 7 },
+      );
+      expect(seen.solved).toBeGreaterThan(100);
+      expect(seen.impossible).toBeGreaterThan(20);
+      expect(seen.tight).toBeGreaterThan(5);
+      expect(seen.best / seen.solved).toBeGreaterThan(0.97);
+    },
+  );
 
   it('states no traffic below zero, and none where nothing crosses, with rates that do not add up exactly', () => {
     let together = 0;

@@ -1,0 +1,152 @@
+import type { Budget } from '../budget.js';
+import { CORE_BUDGET } from '../igraph/sizing.js';
+import { type Adjacency, adjacencyOf } from './adjacency.js';
+import { decreasingOrder } from './packing.js';
+import type { Place, PlacementProblem } from './problem.js';
+
+/** Above this size all ways to place are too many to try. */
+const MAX_FIT_ITEMS = 12;
+const FIT_STEPS = 50_000;
+const SLACK = 1 + 1e-9;
+/** Tried items between two looks at the clock. */
+const STEPS_A_LOOK = 1024;
+
+export interface ExactFit {
+  /** By item; `null`: none was found. */
+  readonly places: readonly Place[] | null;
+  /** Whether all ways were tried. */
+  readonly complete: boolean;
+}
+
+/**
+ * Any placement that overbooks nothing, with what is pinned where it is, by trying all ways to place few items on cores:
+ * cores, memory, links and hops that are overbooked by some of the items stay so with more.
+ */
+export function fitExactly(
+  problem: PlacementProblem,
+  pinned: readonly (Place | null)[],
+  time: Pick<Budget, 'expired'>,
+): ExactFit {
+  const open = decreasingOrder(problem).filter((item) => !pinned[item]);
+  if (open.length > MAX_FIT_ITEMS) return { places: null, complete: false };
+  return new FitSearch(problem, pinned, open, time).run();
+}
+
+class FitSearch {
+  private readonly adjacency: Adjacency;
+  private readonly places: (Place | null)[];
+  private readonly load: readonly Float64Array[];
+  private readonly memory: Float64Array;
+  private readonly linkIn: Float64Array;
+  private readonly linkOut: Float64Array;
+  private readonly count: Int32Array;
+  private readonly crossingInto: Int32Array;
+  private readonly kind: readonly string[];
+  private hops = 0;
+  private steps = 0;
+
+  constructor(
+    private readonly problem: PlacementProblem,
+    pinned: readonly (Place | null)[],
+    private readonly open: readonly number[],
+    private readonly time: Pick<Budget, 'expired'>,
+  ) {
+    const { items, bins } = problem;
+    this.adjacency = adjacencyOf(problem);
+    this.places = items.map(() => null);
+    this.load = bins.map(({ cores }) => new Float64Array(cores));
+    this.memory = new Float64Array(bins.length);
+    this.linkIn = new Float64Array(bins.length);
+    this.linkOut = new Float64Array(bins.length);
+    this.count = new Int32Array(bins.length);
+    this.crossingInto = new Int32Array(items.length);
+    const hosts = [...new Set(items.flatMap((item) => item.hosts?.bins ?? []))];
+    this.kind = bins.map(({ cores, hz, memory_bytes, link_bps }, b) =>
+      [cores, hz, memory_bytes, link_bps, ...hosts.map((those) => those.has(b))].join(' '),
+    );
+    pinned.forEach((place, item) => {
+      if (place) this.change(item, place, 1);
+    });
+  }
+
+  run(): ExactFit {
+    const found = this.placeFrom(0);
+    return { places: found ? this.places.map((place) => place!) : null, complete: found !== null };
+  }
+
+  /** `null`: the steps or the time ended before all was tried. */
+  private placeFrom(depth: number): boolean | null {
+    const item = this.open[depth];
+    if (item === undefined) return true;
+    for (const place of this.choices(item)) {
+      if (++this.steps > FIT_STEPS || (this.steps % STEPS_A_LOOK === 0 && this.time.expired?.())) return null;
+      this.change(item, place, 1);
+      const found = this.isSound(item, place.bin) ? this.placeFrom(depth + 1) : false;
+      if (found !== false) return found;
+      this.change(item, place, -1);
+    }
+    return false;
+  }
+
+  /** Cores with room; of empty servers that are alike one, and of cores of a server that are equally full one. */
+  private choices(item: number): Place[] {
+    const { cycles_per_second, memory_bytes, hosts } = this.problem.items[item]!;
+    const empty = new Set<string>();
+    return this.problem.bins.flatMap(({ hz, memory_bytes: room }, bin): Place[] => {
+      if (hosts && !hosts.bins.has(bin)) return [];
+      if (this.memory[bin]! + memory_bytes > room * SLACK) return [];
+      if (this.count[bin] === 0) {
+        if (empty.has(this.kind[bin]!)) return [];
+        empty.add(this.kind[bin]!);
+      }
+      const share = cycles_per_second / hz;
+      const load = this.load[bin]!;
+      return [...load.keys()]
+        .filter((core) => load[core]! + share <= CORE_BUDGET * SLACK && load.indexOf(load[core]!) === core)
+        .map((core) => ({ bin, core }));
+    });
+  }
+
+  /** Whether neither the server's link, nor a neighbour's, nor the switches' tables are overbooked. */
+  private isSound(item: number, bin: number): boolean {
+    const { first, other } = this.adjacency;
+    const { fixed, available } = this.problem.table;
+    if (fixed + this.hops > available || this.isOver(bin)) return false;
+    for (let k = first[item]!; k < first[item + 1]!; k++) {
+      const there = this.places[other[k]!];
+      if (there && there.bin !== bin && this.isOver(there.bin)) return false;
+    }
+    return true;
+  }
+
+  private isOver(bin: number): boolean {
+    const limit = this.problem.bins[bin]!.link_bps * SLACK;
+    return this.linkIn[bin]! > limit || this.linkOut[bin]! > limit;
+  }
+
+  private change(item: number, place: Place, sign: 1 | -1): void {
+    const { bin, core } = place;
+    const { first, other, rate_bps, outgoing } = this.adjacency;
+    const { cycles_per_second, memory_bytes, outside_in_bps, outside_out_bps } = this.problem.items[item]!;
+    this.load[bin]![core]! += (sign * cycles_per_second) / this.problem.bins[bin]!.hz;
+    this.memory[bin]! += sign * memory_bytes;
+    this.linkIn[bin]! += sign * outside_in_bps;
+    this.linkOut[bin]! += sign * outside_out_bps;
+    this.count[bin]! += sign;
+    this.places[item] = null;
+    for (let k = first[item]!; k < first[item + 1]!; k++) {
+      const neighbour = other[k]!;
+      const there = this.places[neighbour]?.bin ?? bin;
+      if (there === bin) continue;
+      const rate = sign * rate_bps[k]!;
+      this.linkOut[outgoing[k] ? bin : there]! += rate;
+      this.linkIn[outgoing[k] ? there : bin]! += rate;
+      const to = outgoing[k] ? neighbour : item;
+      const before = this.crossingInto[to]!;
+      this.crossingInto[to] = before + sign;
+      if (before === 0) this.hops++;
+      else if (before + sign === 0) this.hops--;
+    }
+    if (sign === 1) this.places[item] = place;
+  }
+}

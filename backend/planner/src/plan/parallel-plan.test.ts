@@ -77,6 +77,28 @@ describe('a chain that is to run in parallel', () => {
     expect(latency(parallel)).toBeGreaterThan(latency(sequential) / 3);
   });
 
+  it('is not said to take at least what it takes in sequence', () => {
+    const slos = [{ id: 'fast', kind: 'latency' as const, percentile: 99, max_us: 10 }];
+    const slow = ['a', 'b', 'c'].map((id) => descriptor(id, { cycles: 100_000 }));
+    for (const execution of ['sequential', 'parallel'] as const) {
+      const made = makePlan({
+        id: 'plan',
+        created_ms: 0,
+        chains: [{ chain_id: 'p-1', version: 1, definition: { ...CHAIN, slos }, execution }],
+        descriptors: slow,
+        infrastructure: INFRASTRUCTURE,
+        abilities: everywhere,
+        base: null,
+        budget: { steps: 50 },
+      });
+      const each = 105;
+      const least = execution === 'parallel' ? each : 3 * each;
+      expect(made.classes[0]!.least_us).toBeCloseTo(least, 6);
+      expect(made.classes[0]!.mean_us).toBeGreaterThan(least);
+      expect(made.slos[0]).toMatchObject({ attainable: least, constraint: { needed: least, available: 10 } });
+    }
+  });
+
   it('shows the parallel form of each line that runs, and of every path where it only could', () => {
     const web = ['port.dst', 'is', 80] as const;
     const other = ['port.dst', 'is-not', 80] as const;

@@ -63,7 +63,7 @@ function predictLatency(
   const at = (edge: Edge) => percentileUs(latencyOf(input, chain_id, null, input.overheads[edge]), percentile / 100);
   const predicted = at('expected');
   const band = { low_us: Math.min(predicted, at('low')), high_us: Math.max(predicted, at('high')) };
-  const attainable = Math.min(predicted, leastPercentileUs(input, definition, percentile));
+  const attainable = Math.min(predicted, leastPercentileUs(input, chain_id, definition, percentile));
   const met = predicted <= max_us;
   const constraint: Constraint | null =
     attainable > max_us

@@ -154,6 +154,7 @@ export const ChainProblem = z.strictObject({
     'bad-objective',
     'bad-implementation',
     'bad-schedule',
+    'flow-state-lost',
   ]),
   severity: z.enum(['error', 'warning']),
   message: z.string(),

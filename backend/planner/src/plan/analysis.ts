@@ -4,13 +4,14 @@ import { type InfrastructureInput, infrastructureReasons } from '../accelerator/
 import { type Budget, isLate } from '../budget.js';
 import { flowWay } from '../chaining/flow-ways.js';
 import type { AssignedImplementations } from '../check/assigned-implementation.js';
+import type { ClockOf } from '../check/clock.js';
 import { MAX_PATHS, type Path, pathsOf } from '../check/paths.js';
 import { parallelForm } from '../parallel/parallel-forms.js';
 import type { PlacementBound } from '../placement/bound.js';
 import { chooseOffloads } from '../placement/offload.js';
 import type { Recall } from '../recall.js';
 import { scheduleForm } from '../schedule/schedule-forms.js';
-import { leastTimeUs } from '../slo/attainable.js';
+import { leastPathUs } from '../slo/attainable.js';
 import { classForecasts } from '../slo/class-forecasts.js';
 import { latencyOf } from '../slo/latency.js';
 import { NOT_CALIBRATED } from '../slo/overhead.js';
@@ -29,7 +30,7 @@ type Analysis = Pick<Plan, 'quality' | 'classes' | 'parallel' | 'schedules' | 'o
  */
 export function analyse(
   input: PlacedInput & InfrastructureInput,
-  { unscheduled, schedules: found, ghz }: Pick<ScheduledDraft, 'unscheduled' | 'schedules' | 'ghz'>,
+  { unscheduled, schedules: found, clockOf }: Pick<ScheduledDraft, 'unscheduled' | 'schedules' | 'clockOf'>,
   assignment: Assignment,
   options: PlanOptions,
   entries_used: number,
@@ -41,7 +42,7 @@ export function analyse(
   const instances = { ...input, graph: unscheduled };
   const { classes, quality, reasons } = classesWithWays(input, instances, options, expired, attempts, recall);
   const schedules = found.map((it) => recall.of('schedule form', recall.nameOf(it), () => scheduleForm(it)));
-  const parallel = parallelForms(input, assignment.implementations, options, ghz, expired, attempts, recall);
+  const parallel = parallelForms(input, assignment.implementations, options, clockOf, expired, attempts, recall);
   const infrastructure =
     attempts.run('infrastructure', 'infrastructure', () => infrastructureReasons(input, assignment, recall)) ?? [];
   const { offloads, reasons: offloadReasons } =
@@ -78,7 +79,7 @@ function classesWithWays(
       return {
         mean_us: latency.mean_us,
         p99_us: percentileUs(latency, 0.99),
-        least_us: leastTimeUs(input, chain.definition, path.nodes),
+        least_us: leastPathUs(input, chain.chain_id, chain.definition, path.nodes),
       };
     });
   const classes = classForecasts(input, latencyFor, (chain, path) => {
@@ -102,23 +103,24 @@ function parallelForms(
   input: PlacedInput,
   implementations: AssignedImplementations,
   { parallelization: strategy, seed }: PlanOptions,
-  ghz: number,
+  clockOf: ClockOf,
   expired: () => boolean,
   attempts: Attempts,
   recall: Recall,
 ) {
   const rateOf = (chain: PlannedChain, path: Path) => analysedRate(input.pgraph, chain, path);
   const calibration = recall.nameOf(input.calibration ?? NOT_CALIBRATED);
-  const common = { ...input, implementations, ghz, rateOf, strategy, seed };
+  const common = { ...input, implementations, rateOf, strategy, seed };
   const possible = { ...common, expired, known: new Map(), recall };
   // Formed without a time limit, so that what is shown is what runs.
   const formed = { ...common, expired: () => false, known: new Map(), recall };
   return input.chains.flatMap((chain) => {
+    const ghz = clockOf(chain.chain_id);
     const name = unplacedName(recall, input.pgraph, implementations, chain);
     return analysedPaths(input.pgraph, chain).flatMap((path) => {
       const found = attempts.run('parallelization', path.id, () =>
         recall.of('parallel', [name, path, ghz, calibration], () =>
-          parallelForm(chain.execution === 'parallel' ? formed : possible, chain, path),
+          parallelForm({ ...(chain.execution === 'parallel' ? formed : possible), ghz }, chain, path),
         ),
       );
       return found ? [found] : [];

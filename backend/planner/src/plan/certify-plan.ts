@@ -8,7 +8,9 @@ import {
 } from '@orrery/contract';
 import { implementationsOf } from '../check/assigned-implementation.js';
 import { indexDescriptors } from '../check/attributes.js';
-import { clocksOf } from '../check/clock.js';
+import { type ClockOf, slowestGhz } from '../check/clock.js';
+import { type UnplacedGraph, unplacedInstances } from '../igraph/graph.js';
+import { sizedClocks } from '../igraph/sized-clocks.js';
 import { buildSpg } from '../parallel/construction/build.js';
 import { certifySpg } from '../parallel/construction/certify.js';
 import { SPG_STEPS, spgProblem } from '../parallel/parallel-forms.js';
@@ -61,14 +63,14 @@ export async function certifyPlan(
   const { plan } = input;
   const { time_limit_s, elapsed_s } = limits;
   if (!areOffered(input)) return null;
-  const ghz = clockOf(input);
-  if (ghz === null) return null;
+  const clockOf = clocksOfPlan(input);
+  if (clockOf === null) return null;
   const quality: Quality[] = [];
   let left = plan.quality.filter(({ part }) => part !== 'placement' && part !== 'chaining').length;
   for (const known of plan.quality) {
     const over = elapsed_s() >= time_limit_s;
     const each = { time_limit_s: Math.max(0.05, (time_limit_s - elapsed_s()) / Math.max(1, left)) };
-    const found = over ? known : await PROOFS[known.part]?.({ ...input, ghz }, known, solver, each, limits);
+    const found = over ? known : await PROOFS[known.part]?.({ ...input, clockOf }, known, solver, each, limits);
     if (known.part !== 'placement' && known.part !== 'chaining') left--;
     quality.push(found && isTighter(found, known) ? found : known);
   }
@@ -83,20 +85,31 @@ function areOffered({ plan, descriptors }: CertifyInput): boolean {
   );
 }
 
-/** The clock for which the plan was sized; `null`: none gives it, so it was made from something else. */
-function clockOf(input: CertifyInput): number | null {
-  const { plan, infrastructure } = input;
-  const sized = (ghz: number) => graphsAt(input, ghz).pgraph;
-  return clocksOf(infrastructure).find((ghz) => sameContent(sized(ghz), plan.pgraph)) ?? null;
+/** The clocks for which the plan was sized; `null`: none gives it, so it was made from something else. */
+function clocksOfPlan(input: CertifyInput): ClockOf | null {
+  const { plan, descriptors, infrastructure } = input;
+  const known = sizedClocks(plan, descriptors);
+  const clockOf: ClockOf = (chainId) => known.get(chainId) ?? slowestGhz(infrastructure);
+  const { pgraph, graph } = graphsAt(input, clockOf);
+  return sameContent(pgraph, plan.pgraph) && isSameWork(graph, input) ? clockOf : null;
 }
 
-function graphsAt({ plan, descriptors }: CertifyInput, ghz: number) {
+/** Whether the instances cost the cores on which the plan has them as much as in the graph. */
+function isSameWork(graph: UnplacedGraph, { plan, infrastructure }: CertifyInput): boolean {
+  const hz = new Map(infrastructure.servers.map(({ id, ghz }) => [id, ghz * 1e9]));
+  const total = (cycles: readonly number[]) => cycles.reduce((sum, each) => sum + each, 0);
+  const made = total(unplacedInstances(graph).map(({ cycles_per_second }) => cycles_per_second));
+  const runs = total(nfInstances(plan.graph).map(({ core_share, server }) => core_share * hz.get(server)!));
+  return Math.abs(made - runs) <= 1e-6 * made;
+}
+
+function graphsAt({ plan, descriptors }: CertifyInput, clockOf: ClockOf) {
   const implementations = implementationsOf(nfInstances(plan.graph));
-  return sizedGraphs({ chains: plan.chains, descriptors, options: optionsOf(plan) }, ghz, implementations);
+  return sizedGraphs({ chains: plan.chains, descriptors, options: optionsOf(plan) }, clockOf, implementations);
 }
 
-/** What is certified, and the clock for which it was sized. */
-type SizedInput = CertifyInput & { readonly ghz: number };
+/** What is certified, and the clocks for which it was sized. */
+type SizedInput = CertifyInput & { readonly clockOf: ClockOf };
 
 type Proof = (
   input: SizedInput,
@@ -126,7 +139,7 @@ function placementProof(
   { time_limit_s, elapsed_s }: CertifyLimits,
 ): Quality {
   const expired = () => elapsed_s() > PLACEMENT_SHARE * time_limit_s;
-  const { graph } = graphsAt(input, input.ghz);
+  const { graph } = graphsAt(input, input.clockOf);
   const table = { fixed: 0, available: Number.MAX_SAFE_INTEGER, where: 'fabric' };
   const problem = problemOf(graph, binsOf(input.infrastructure), table);
   const effort = { exact: { steps: EXACT_STEPS, expired }, spectral: { steps: SPECTRAL_STEPS, expired } };
@@ -168,7 +181,11 @@ function graphOf(input: SizedInput, id: string) {
   const at = chainOf(input.plan, id);
   if (!at) return null;
   const { problem } = spgProblem(
-    { ...input, implementations: implementationsOf(nfInstances(input.plan.graph)) },
+    {
+      ...input,
+      ghz: input.clockOf(at.chain.chain_id),
+      implementations: implementationsOf(nfInstances(input.plan.graph)),
+    },
     at.chain,
     at.path,
   );

@@ -1,5 +1,6 @@
 import type { FabricRule, InstanceGraph, Plan, PlanOptions } from '@orrery/contract';
 import type { Assignment } from '../accelerator/assignment.js';
+import type { ClockOf } from '../check/clock.js';
 import type { BuiltGraph } from '../igraph/build.js';
 import type { ChainForm } from '../igraph/chain-form.js';
 import type { MetadataLayout } from '../lower/metadata.js';
@@ -14,7 +15,7 @@ export interface Draft {
   readonly input: OfferedInput;
   readonly options: PlanOptions;
   /** Clock of the cores for which NFs are sized. */
-  readonly ghz: number;
+  readonly clockOf: ClockOf;
   readonly problems: Plan['problems'];
   readonly reasons: Plan['reasons'];
   readonly pgraph: Plan['pgraph'];

@@ -1,5 +1,6 @@
 import { type Plan, type PlannedChain, PlanOptions } from '@orrery/contract';
 import type { AssignedImplementation, AssignedImplementations } from '../check/assigned-implementation.js';
+import type { ClockOf } from '../check/clock.js';
 import { type BuiltGraph, chainGraph, joinedGraph } from '../igraph/build.js';
 import { type ChainForm, drawnForm } from '../igraph/chain-form.js';
 import { unplacedInstances } from '../igraph/graph.js';
@@ -19,37 +20,37 @@ interface SplitChains {
   readonly reasons: Plan['reasons'];
 }
 
-/** The policy graph of all chains, sized for cores of this clock, and the instance graph into which it splits. */
+/** The policy graph of all chains, sized for cores of these clocks, and the instance graph into which it splits. */
 export function sizedGraphs(
   input: Input,
-  ghz: number,
+  clockOf: ClockOf,
   implementations: AssignedImplementations = new Map(),
 ): SplitChains {
-  const pgraph = policyGraph(input, ghz, implementations);
-  return splitChains(input, ghz, pgraph, formedChains(input, ghz, pgraph, implementations), implementations);
+  const pgraph = policyGraph(input, clockOf, implementations);
+  const forms = formedChains(input, clockOf, pgraph, implementations);
+  return splitChains(input, clockOf, pgraph, forms, implementations);
 }
 
 /** The union of the chains, with the load and the cores of each node (E2 3.4.1 step 1). */
 export function policyGraph(
   { chains, descriptors }: Input,
-  ghz: number,
+  clockOf: ClockOf,
   implementations: AssignedImplementations = new Map(),
   recall: Recall = NOTHING_KNOWN,
 ): PGraph {
   return joinedPGraph(
-    chains.map((chain) => [
-      chain.chain_id,
-      recall.of('pgraph', [recall.nameOf(chain), ghz, assignedIn(chain, implementations)], () =>
-        chainPGraph(chain, descriptors, ghz, implementations),
-      ),
-    ]),
+    chains.map((chain) => {
+      const ghz = clockOf(chain.chain_id);
+      const from = [recall.nameOf(chain), ghz, assignedIn(chain, implementations)];
+      return [chain.chain_id, recall.of('pgraph', from, () => chainPGraph(chain, descriptors, ghz, implementations))];
+    }),
   );
 }
 
 /** What each chain runs in which order. */
 export function formedChains(
   { chains, descriptors, options }: Input,
-  ghz: number,
+  clockOf: ClockOf,
   pgraph: PGraph,
   implementations: AssignedImplementations,
   recall: Recall = NOTHING_KNOWN,
@@ -57,6 +58,7 @@ export function formedChains(
   const { parallelization: strategy, seed } = PlanOptions.parse(options ?? {});
   return chains.map((chain) => {
     const own = pgraphOfChain(pgraph, chain);
+    const ghz = clockOf(chain.chain_id);
     const from = [recall.nameOf(chain), recall.nameOf(own), ghz, assignedIn(chain, implementations)];
     return recall.of('form', from, () => {
       const drawn = drawnForm(chain, own);
@@ -68,7 +70,7 @@ export function formedChains(
 
 export function splitChains(
   { descriptors }: Input,
-  ghz: number,
+  clockOf: ClockOf,
   pgraph: PGraph,
   chainForms: readonly ChainForm[],
   implementations: AssignedImplementations,
@@ -79,6 +81,7 @@ export function splitChains(
   const graph = joinedGraph(chainForms, (form) => {
     const { chain } = form;
     const drawn = pgraphOfChain(pgraph, chain);
+    const ghz = clockOf(chain.chain_id);
     const from = [recall.nameOf(form), recall.nameOf(drawn), ghz, assignedIn(chain, implementations)];
     const part = recall.of('split', from, () => splitChain(form, drawn, descriptors, implementations, ghz));
     parts.push([chain.chain_id, part.pgraph]);

@@ -1,11 +1,11 @@
 import type { Plan } from '@orrery/contract';
 import { requireTime } from '../budget.js';
-import { clocksOf } from '../check/clock.js';
 import { type Draft, Infeasible } from './draft.js';
 import { infeasible } from './infeasible.js';
 import type { PlanInput } from './input.js';
 import { offeredBy } from './offered.js';
 import { parsedInput } from './parsed-input.js';
+import { sizingsFor } from './sizings.js';
 import { check } from './steps/check.js';
 import { lowerGraph } from './steps/lowering.js';
 import { formChains } from './steps/parallel-form.js';
@@ -25,21 +25,20 @@ import { chooseWhereNfsRun } from './steps/where-nfs-run.js';
 export function makePlan(asked: PlanInput): Plan {
   const input = offeredBy(parsedInput(asked));
   try {
-    return sizedForSomeClock(check(input));
+    return sizedForSomeClocks(check(input));
   } catch (error) {
     if (error instanceof Infeasible) return infeasible(input, error.found);
     throw error;
   }
 }
 
-/** Sized for the slowest cores, or where that leaves no plan for faster ones: a server more never makes a plan impossible. */
-function sizedForSomeClock(checked: Draft): Plan {
-  const { budget, infrastructure } = checked.input;
+/** The first feasible plan of all sizings; without any, what the last of them lacks. */
+function sizedForSomeClocks(checked: Draft): Plan {
   let last: unknown;
-  for (const ghz of clocksOf(infrastructure)) {
-    if (last) requireTime(budget);
+  for (const clockOf of sizingsFor(checked.input)) {
+    if (last) requireTime(checked.input.budget);
     try {
-      return planned({ ...checked, ghz });
+      return planned({ ...checked, clockOf });
     } catch (error) {
       if (!(error instanceof Infeasible)) throw error;
       last = error;

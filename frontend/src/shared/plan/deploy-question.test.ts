@@ -15,7 +15,7 @@ const ask = (
   moved: string[],
   migrations: ReturnType<typeof migration>[] = [],
   steps: ReturnType<typeof step>[] = [step('ch-1', 'ch-2')],
-) => deployQuestion({ diff: diff(moved), migrations, steps, request }, (id) => `Title of ${id}`);
+) => deployQuestion({ diff: diff(moved), migrations, problems: [], steps, request }, (id) => `Title of ${id}`);
 
 describe('what is asked before a plan is deployed', () => {
   it('is nothing where it moves nothing and interrupts only the chains that are to change', () => {
@@ -29,6 +29,25 @@ describe('what is asked before a plan is deployed', () => {
     const many = ask(['a', 'b', 'c', 'd', 'e']);
     expect(many?.message).toContain('5 running instances move to another core or server: a, b, c and 2 more.');
     expect(many?.message).toContain('there is none');
+  });
+
+  it('names the flow state that is lost, and no other warning', () => {
+    const warning = { chain_id: 'ch-1', severity: 'warning' as const, pointer: '/nodes/1' };
+    const problems = [
+      { ...warning, code: 'bad-objective' as const, message: 'out of reach' },
+      { ...warning, code: 'flow-state-lost' as const, message: 'the flow state in web.fw.1 is lost' },
+    ];
+    const rest = { migrations: [], steps: [], request };
+    expect(deployQuestion({ ...rest, diff: diff([]), problems }, (id) => id)).toEqual({
+      title: 'Lose flow state?',
+      message: 'Flow state does not follow its flows: the flow state in web.fw.1 is lost.',
+      confirm: 'Deploy without it',
+    });
+    expect(deployQuestion({ ...rest, diff: diff(['a']), problems }, (id) => id)).toMatchObject({
+      title: 'Move what runs?',
+      message: expect.stringContaining('web.fw.1 is lost'),
+    });
+    expect(deployQuestion({ ...rest, diff: diff([]), problems: problems.slice(0, 1) }, (id) => id)).toBeNull();
   });
 
   it('names the other chains that are interrupted, once each', () => {

@@ -12,8 +12,9 @@ import { recallOf } from '../recall.js';
 export function check(input: OfferedInput): Draft {
   const options = PlanOptions.parse(input.options ?? {});
   const recall = recallOf(input, options);
-  const ghz = slowestGhz(input.infrastructure);
-  const nothing = { input, options, ghz, problems: [], reasons: [], pgraph: { nodes: [], edges: [] }, recall };
+  const slowest = slowestGhz(input.infrastructure);
+  const clockOf = () => slowest;
+  const nothing = { input, options, clockOf, problems: [], reasons: [], pgraph: { nodes: [], edges: [] }, recall };
   const problems = problemsOf(input, recall);
   if (problems.some(({ severity }) => severity === 'error')) throw new Infeasible(nothing, { problems });
   return { ...nothing, problems };

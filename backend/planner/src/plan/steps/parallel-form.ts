@@ -3,6 +3,6 @@ import { formedChains } from '../graphs.js';
 
 /** Chains as drawn, or with parallel steps if they run in parallel (HydraNF 6). */
 export function formChains(draft: AssignedDraft): FormedDraft {
-  const { input, ghz, pgraph, assignment, recall } = draft;
-  return { ...draft, chainForms: formedChains(input, ghz, pgraph, assignment.implementations, recall) };
+  const { input, clockOf, pgraph, assignment, recall } = draft;
+  return { ...draft, chainForms: formedChains(input, clockOf, pgraph, assignment.implementations, recall) };
 }

@@ -5,6 +5,7 @@ import { placedNodes } from '../../igraph/graph.js';
 import { binsOf } from '../../placement/problem.js';
 import { hopelessObjectives } from '../../slo/hopeless.js';
 import { diffOf } from '../../transition/diff.js';
+import { lostState } from '../../transition/lost-state.js';
 import { migrationsBetween } from '../../transition/migrations.js';
 import { stepsBetween } from '../../transition/steps.js';
 import { analyse, placementQuality } from '../analysis.js';
@@ -17,7 +18,7 @@ export function predictPlan(draft: LoweredDraft): Plan {
     input,
     options,
     assignment,
-    ghz,
+    clockOf,
     pgraph,
     graph,
     unscheduled,
@@ -40,7 +41,7 @@ export function predictPlan(draft: LoweredDraft): Plan {
       graph,
       container_servers,
     },
-    { unscheduled, schedules, ghz },
+    { unscheduled, schedules, clockOf },
     assignment,
     options,
     Math.max(0, ...tables.map(({ entries }) => entries)),
@@ -50,11 +51,16 @@ export function predictPlan(draft: LoweredDraft): Plan {
   requireTime(budget);
   const servers = infrastructure.servers.map(({ id }) => id);
   const abandoned = abandonedBy(input, graph);
-  const migrations = migrationsBetween(base, nfInstances(graph), descriptors);
+  const instances = nfInstances(graph);
+  const migrations = migrationsBetween(base, instances, descriptors);
   return {
     ...header(input),
     feasible: true,
-    problems: [...draft.problems, ...hopelessObjectives(analysis, chains)],
+    problems: [
+      ...draft.problems,
+      ...hopelessObjectives(analysis, chains),
+      ...lostState(base, instances, migrations, input),
+    ],
     conflicts: [],
     pgraph,
     graph,

@@ -10,7 +10,7 @@ export function chooseWhereNfsRun(draft: Draft): AssignedDraft {
   return {
     ...draft,
     assignment,
-    pgraph: policyGraph(draft.input, draft.ghz, implementations, draft.recall),
+    pgraph: policyGraph(draft.input, draft.clockOf, implementations, draft.recall),
   };
 }
 

@@ -1,0 +1,57 @@
+import { type Instance, type NfDescriptor, nfInstances, type Plan, type PlannedChain } from '@orrery/contract';
+import { grouped } from '../grouped.js';
+
+interface Context {
+  readonly chains: readonly PlannedChain[];
+  readonly descriptors: readonly NfDescriptor[];
+}
+
+/**
+ * A warning for each NF of which flows come to another instance without their state: where instances leave or join, only an
+ * instance that follows exactly one other is given state. An NF or a chain that is itself removed has none.
+ * `migrations`: all that lead from what runs to these instances.
+ */
+export function lostState(
+  base: Plan | null,
+  instances: readonly Instance[],
+  migrations: Plan['migrations'],
+  { chains, descriptors }: Context,
+): Plan['problems'] {
+  if (!base) return [];
+  const keepState = new Set(
+    descriptors.flatMap(({ id, state }) => (state.kind === 'flow' || state.kind === 'aggregate' ? [id] : [])),
+  );
+  const ran = grouped(
+    nfInstances(base.graph).filter(({ nf }) => keepState.has(nf)),
+    ({ pgraph_node }) => pgraph_node,
+  );
+  const given = new Set(migrations.flatMap(({ from, to }) => [from, to]));
+  const problems: Plan['problems'] = [];
+  for (const [node, now] of grouped(instances, ({ pgraph_node }) => pgraph_node)) {
+    const { chain_id, node_id, nf } = now[0]!;
+    const before = (ran.get(node) ?? []).filter((it) => it.nf === nf);
+    if (before.length === 0) continue;
+    const left = idsWithout(before, now, given);
+    const joined = idsWithout(now, before, given);
+    const said = [
+      ...(left.length > 0 ? [`the flow state in ${left.join(', ')} is lost: it is removed without a successor`] : []),
+      ...(joined.length > 0 ? [`flows come to ${joined.join(', ')} without the state that they have elsewhere`] : []),
+    ];
+    if (said.length === 0) continue;
+    const { definition } = chains.find((chain) => chain.chain_id === chain_id)!;
+    problems.push({
+      chain_id,
+      code: 'flow-state-lost',
+      severity: 'warning',
+      message: said.join('; '),
+      pointer: `/nodes/${definition.nodes.findIndex(({ id }) => id === node_id)}`,
+      node: node_id,
+    });
+  }
+  return problems;
+}
+
+function idsWithout(those: readonly Instance[], others: readonly Instance[], given: ReadonlySet<string>): string[] {
+  const known = new Set(others.map(({ id }) => id));
+  return those.flatMap(({ id }) => (known.has(id) || given.has(id) ? [] : [id]));
+}

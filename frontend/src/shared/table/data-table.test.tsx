@@ -46,7 +46,7 @@ function Table({ tools, ...options }: Options) {
 
 const show = (options: Options = {}) => {
   const table = (changed: Options) => (
-    <MantineProvider>
+    <MantineProvider env="test">
       <Table {...options} {...changed} />
     </MantineProvider>
   );

@@ -21,7 +21,7 @@ function show() {
   const context = { store, derived, readOnly: false, chain: { id: 'ch-1' } } as unknown as EditorContextValue;
   const { container, unmount } = render(
     <EditorContext value={context}>
-      <MantineProvider>
+      <MantineProvider env="test">
         <YamlPane />
       </MantineProvider>
     </EditorContext>,

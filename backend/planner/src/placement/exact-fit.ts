@@ -6,9 +6,10 @@ import type { Place, PlacementProblem } from './problem.js';
 
 /** Above this size all ways to place are too many to try. */
 const MAX_FIT_ITEMS = 12;
-const FIT_STEPS = 50_000;
+/** Servers looked at for an item, all together. */
+const FIT_STEPS = 100_000;
 const SLACK = 1 + 1e-9;
-/** Tried items between two looks at the clock. */
+/** Between two looks at the clock. */
 const STEPS_A_LOOK = 1024;
 
 export interface ExactFit {
@@ -19,8 +20,9 @@ export interface ExactFit {
 }
 
 /**
- * Any placement that overbooks nothing, with what is pinned where it is, by trying all ways to place few items on cores:
- * cores, memory, links and hops that are overbooked by some of the items stay so with more.
+ * The placement that overbooks nothing with the least traffic between servers, what is pinned where it is, by trying all
+ * ways to place few items on cores; if the steps end first, the best that was found until then. Cores, memory, links and
+ * hops that are overbooked by some of the items stay so with more, so nothing is missed.
  */
 export function fitExactly(
   problem: PlacementProblem,
@@ -42,8 +44,13 @@ class FitSearch {
   private readonly count: Int32Array;
   private readonly crossingInto: Int32Array;
   private readonly kind: readonly string[];
+  private found: readonly Place[] | null = null;
+  /** Traffic that crosses in `found`. */
+  private least = Number.POSITIVE_INFINITY;
+  private cut = 0;
   private hops = 0;
   private steps = 0;
+  private looks = 0;
 
   constructor(
     private readonly problem: PlacementProblem,
@@ -70,22 +77,36 @@ class FitSearch {
   }
 
   run(): ExactFit {
-    const found = this.placeFrom(0);
-    return { places: found ? this.places.map((place) => place!) : null, complete: found !== null };
+    const complete = this.placeFrom(0);
+    return { places: this.found, complete };
   }
 
-  /** `null`: the steps or the time ended before all was tried. */
-  private placeFrom(depth: number): boolean | null {
+  /** `false`: the steps or the time ended before all was tried. */
+  private placeFrom(depth: number): boolean {
+    if (this.cut >= this.least) return true;
     const item = this.open[depth];
-    if (item === undefined) return true;
-    for (const place of this.choices(item)) {
-      if (++this.steps > FIT_STEPS || (this.steps % STEPS_A_LOOK === 0 && this.time.expired?.())) return null;
-      this.change(item, place, 1);
-      const found = this.isSound(item, place.bin) ? this.placeFrom(depth + 1) : false;
-      if (found !== false) return found;
-      this.change(item, place, -1);
+    if (item === undefined) {
+      this.found = this.places.map((place) => place!);
+      this.least = this.cut;
+      return true;
     }
-    return false;
+    if (!this.spend(this.problem.bins.length)) return false;
+    for (const place of this.choices(item)) {
+      this.change(item, place, 1);
+      const complete = !this.isSound(item, place.bin) || this.placeFrom(depth + 1);
+      this.change(item, place, -1);
+      if (!complete) return false;
+    }
+    return true;
+  }
+
+  private spend(steps: number): boolean {
+    this.steps += steps;
+    if (this.steps > FIT_STEPS) return false;
+    const looks = Math.floor(this.steps / STEPS_A_LOOK);
+    const isDue = looks > this.looks;
+    this.looks = looks;
+    return !(isDue && this.time.expired?.());
   }
 
   /** Cores with room; of empty servers that are alike one, and of cores of a server that are equally full one. */
@@ -139,6 +160,7 @@ class FitSearch {
       const there = this.places[neighbour]?.bin ?? bin;
       if (there === bin) continue;
       const rate = sign * rate_bps[k]!;
+      this.cut += rate;
       this.linkOut[outgoing[k] ? bin : there]! += rate;
       this.linkIn[outgoing[k] ? there : bin]! += rate;
       const to = outgoing[k] ? neighbour : item;

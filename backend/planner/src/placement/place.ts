@@ -85,7 +85,8 @@ function placeAround(problem: PlacementProblem, options: PlacementOptions): Foun
   const random = seededRandom(options.seed);
   const packings = packingsOf(problem, pinned, options.strategy, random, options.budget);
   const rescue = packings[0]!.stuck === null ? null : lastResort(problem, pinned, options.budget);
-  const state = rescue?.state ?? best(problem, packings, options, random);
+  const starts = rescue?.state ? [{ state: rescue.state, stuck: null }] : packings;
+  const state = best(problem, starts, options, random);
   if (state) return { feasible: true, state };
   const { state: furthest, stuck } = packings.reduce((a, b) => (placed(b.state) > placed(a.state) ? b : a));
   const conflicts = [

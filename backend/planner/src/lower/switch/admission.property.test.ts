@@ -86,9 +86,10 @@ const RULES = [
 const tags = fc
   .tuple(fc.integer({ min: 0, max: 4 }), fc.integer({ min: 0, max: 0xffff }))
   .map(([hop, word]) => macNumber(tagMac(hop)) + word);
+const ownMacs = fc.integer({ min: 1, max: 3 }).map((n) => 0x0200_0000_0000 + n);
 const macs = fc.oneof(
   { arbitrary: fc.constant(GATEWAY), weight: 5 },
-  { arbitrary: fc.integer({ min: 1, max: 3 }).map((n) => 0x0200_0000_0000 + n), weight: 5 },
+  { arbitrary: ownMacs, weight: 5 },
   fc.constant(0xffff_ffff_ffff),
   // So often that hops are among the frames of every run, whatever the seed.
   { arbitrary: tags, weight: 5 },
@@ -102,18 +103,21 @@ const types = fc.oneof(
   fc.constantFrom(0x0806, 0x8100, 0x88a8, 0x88b5),
   fc.integer({ min: 0, max: 0xffff }),
 );
+/** A quarter of the frames are IPv4 to the gateway from the address of some host, so that every kind of packet arrives. */
+const ethernet = fc.oneof(
+  { arbitrary: fc.record({ destination: macs, source: macs, type: types }), weight: 3 },
+  fc.record({ destination: fc.constant(GATEWAY), source: ownMacs, type: fc.constant(0x0800) }),
+);
 const frames = fc
   .record({
-    destination: macs,
-    source: macs,
-    type: types,
+    header: ethernet,
     ip: fc.integer({ min: 0x0a00_0000, max: 0x0a00_0004 }),
     protocol: fc.constantFrom(6, 6, 17, 1),
     fragment: fc.constantFrom(0, 0, 1),
     port: fc.constantFrom(80, 81),
     six: fc.integer({ min: 1, max: 4 }),
   })
-  .map(({ destination, source, type, ip, protocol, fragment, port, six }): Frame => {
+  .map(({ header: { destination, source, type }, ip, protocol, fragment, port, six }): Frame => {
     const ports = protocol === 1 ? {} : { 'port.src': 4000, 'port.dst': port };
     const transport = { 'ip.proto': protocol, 'ip.fragment': fragment, ...ports };
     const four = type === 0x0800 ? { 'ip.src': 0x0a00_0001, 'ip.dst': ip, ...transport } : {};

@@ -3,6 +3,7 @@ import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { renderHook } from '@testing-library/react';
 import type { ReactNode } from 'react';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import type { deployQuestion } from '../plan/deploy-question.js';
 import type { Question } from '../ui/confirm-dialog.js';
 import { useDeployChain } from './use-deploy-chain.js';
 
@@ -21,14 +22,17 @@ const stale = new ApiError({
   errors: [{ pointer: '/plan_id', detail: 'builds on another plan', code: 'stale-plan' }],
 });
 
+type PlanUsed = Pick<Plan, 'id' | 'feasible'> & Parameters<typeof deployQuestion>[0];
+
 /** Deploys a chain with a server that makes such plans and refuses so many deployments; what was asked and deployed. */
 async function deployed({ moved = [] as string[], refusals = 0 }) {
   const plans: string[] = [];
   const attempts: unknown[] = [];
   const asked: Question[] = [];
-  const plan = () => ({
+  const plan = (): PlanUsed => ({
     id: `pn-${plans.length}`,
     feasible: true,
+    problems: [],
     diff: { added: [], removed: [], moved, reconfigured: [], kept: [] },
     migrations: [],
     steps: [],

@@ -110,15 +110,28 @@ describe('leaving the pages of a chain', () => {
     back.unmount();
   });
 
-  it('keeps them for whoever made them', async () => {
+  it('keeps them for whoever made them, also when the sign-in ended first', async () => {
     const { open } = serverOf(draft);
     const page = open();
     act(() => editor(page).apply((now) => setDetails(now, { name: 'taken' })));
     await act(() => saver(page).flush());
+    sessionStore.setState({ session: null });
     page.unmount();
+
     signIn('eve');
     const other = open();
     expect(editor(other).getState().definition.name).toBe('demo');
+    act(() => editor(other).apply((now) => retitleNode(now, 'monitor', 'hers')));
+    await act(() => saver(other).flush());
+    expect(stateOf(other)).toBe('saved');
     other.unmount();
+
+    signIn('dora');
+    const back = open();
+    expect(editor(back).getState().definition.name).toBe('taken');
+    expect(editor(back).getState().definition.nodes[1]).not.toHaveProperty('title', 'hers');
+    act(() => editor(back).undo());
+    back.unmount();
+    expect(asksBeforeClosing()).toBe(false);
   });
 });

@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from 'react';
 import { withPositions } from '../../editor-model/edit.js';
 import { callFull } from '../api/client.js';
 import type { useChain } from '../api/queries.js';
+import { sessionStore } from '../api/session.js';
 import { useStreamStatus } from '../stream/hooks.js';
 import { notifyKept } from '../ui/notify.js';
 import { DraftSaver, type DraftServer } from './draft-saver.js';
@@ -27,7 +28,8 @@ export function useDraftSession(loaded: LoadedChain): DraftSession {
   const queries = useQueryClient();
   const { id } = loaded.chain;
   const [session] = useState((): DraftSession => {
-    const left = keptDraft(id);
+    const user = sessionStore.getState().session?.name;
+    const left = keptDraft(id, user);
     if (left) return left;
     const draft = withPositions(loaded.chain.draft);
     const initial = { chain: { ...loaded.chain, draft }, etag: loaded.etag ?? '' };
@@ -45,7 +47,7 @@ export function useDraftSession(loaded: LoadedChain): DraftSession {
       },
       now: () => Date.now(),
     };
-    return { store, saver: new DraftSaver(store, server, initial) };
+    return { store, saver: new DraftSaver(store, server, initial), user };
   });
   const { saver, store } = session;
   const open = useRef(false);
@@ -64,7 +66,7 @@ export function useDraftSession(loaded: LoadedChain): DraftSession {
       open.current = false;
       keepDraft(id, session);
       void saver.stop().then(() => {
-        if (!open.current && keptDraft(id) === session && isRejected(saver)) sayKept(session);
+        if (!open.current && keptDraft(id, session.user) === session && isRejected(saver)) sayKept(session);
       });
     };
   }, [id, session, saver, store]);

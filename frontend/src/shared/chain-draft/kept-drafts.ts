@@ -1,4 +1,3 @@
-import { sessionStore } from '../api/session.js';
 import type { DraftSaver } from './draft-saver.js';
 import type { EditorStore } from './store.js';
 
@@ -6,32 +5,29 @@ import type { EditorStore } from './store.js';
 export interface DraftSession {
   readonly store: EditorStore;
   readonly saver: DraftSaver;
-}
-
-interface Kept {
-  readonly session: DraftSession;
-  /** Whose draft it is; nobody else who signs in at this window gets it. */
+  /** Who edits it; nobody else who signs in at this window gets it. */
   readonly user: string | undefined;
 }
 
-const kept = new Map<string, Kept>();
+const kept = new Map<string, DraftSession>();
 
-const currentUser = () => sessionStore.getState().session?.name;
+const keyOf = (chainId: string, user: string | undefined) => JSON.stringify([chainId, user]);
 const isUnsaved = ({ saver }: DraftSession) => saver.dirty && saver.status.getState().state !== 'deleted';
 
-/** Keeps a draft that the server has not accepted until its chain is opened again in this window. */
+/** Keeps a draft that the server has not accepted until its user opens its chain again in this window. */
 export function keepDraft(chainId: string, session: DraftSession): void {
-  if (isUnsaved(session)) kept.set(chainId, { session, user: currentUser() });
-  else kept.delete(chainId);
+  const key = keyOf(chainId, session.user);
+  if (isUnsaved(session)) kept.set(key, session);
+  else kept.delete(key);
 }
 
-/** The unsaved draft with which the pages of this chain were left; null if there is none. */
-export function keptDraft(chainId: string): DraftSession | null {
-  const draft = kept.get(chainId);
-  return draft && draft.user === currentUser() && isUnsaved(draft.session) ? draft.session : null;
+/** The unsaved draft with which this user left the pages of this chain; null if there is none. */
+export function keptDraft(chainId: string, user: string | undefined): DraftSession | null {
+  const session = kept.get(keyOf(chainId, user));
+  return session && isUnsaved(session) ? session : null;
 }
 
 /** Closing the window would lose what is kept: the browser asks. */
 window.addEventListener('beforeunload', (event) => {
-  if ([...kept.values()].some(({ session }) => isUnsaved(session))) event.preventDefault();
+  if ([...kept.values()].some(isUnsaved)) event.preventDefault();
 });

@@ -15,6 +15,8 @@ log = logging.getLogger(__name__)
 LOG_MAX_BYTES = 1 << 20
 LINE_MAX_BYTES = 1 << 16
 ENTERING_POLL_S = 0.002
+ENTERING_POLL_MAX_S = 0.05
+"""On a busy machine, where many processes start at once, polling would delay them further."""
 ENTERING_TIMEOUT_S = 10.0
 
 
@@ -96,13 +98,15 @@ async def spawn(
 
 
 async def _until_inside(process: Process, namespace: os.stat_result, command: Sequence[str]) -> None:
+    pause_s = ENTERING_POLL_S
     try:
         async with asyncio.timeout(ENTERING_TIMEOUT_S):
             while process.returncode is None:
                 entered = _network_of(process.pid)
                 if entered and os.path.samestat(entered, namespace):
                     return
-                await asyncio.sleep(ENTERING_POLL_S)
+                await asyncio.sleep(pause_s)
+                pause_s = min(pause_s * 2, ENTERING_POLL_MAX_S)
     except TimeoutError:
         await end(process, at_once=True)
         said = f"not in its network namespace after {ENTERING_TIMEOUT_S:g} s"

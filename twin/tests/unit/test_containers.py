@@ -113,7 +113,7 @@ server.serve_forever()
 
 class FakeDaemons(DockerDaemons):
     def containerd(self) -> list[str]:
-        return ["sh", "-c", f"echo $$ > {self.state}/containerd.pid; exec sleep 3600"]
+        return ["sleep", "3600"]
 
     def dockerd(self, socket: Path) -> list[str]:
         return [sys.executable, "-c", DOCKERD, str(socket), str(self.state / "dockerd.pid")]
@@ -124,9 +124,6 @@ def test_an_engine_that_hangs_is_not_called_available(tmp_path: Path, monkeypatc
     monkeypatch.setattr(docker_api, "TIMEOUT_S", 1.0)
     engine = Containers(FakeDaemons(("dockerd",), tmp_path, "g"), Directories(tmp_path, tmp_path), Hub(), None)
 
-    def pid_of(daemon: str) -> int:
-        return int((tmp_path / f"{daemon}.pid").read_text())
-
     async def becomes(available: bool) -> str:
         while engine.capability().available != available:
             await asyncio.sleep(0.02)
@@ -135,7 +132,7 @@ def test_an_engine_that_hangs_is_not_called_available(tmp_path: Path, monkeypatc
     async def scenario() -> None:
         engine.start()
         assert await becomes(True) == "Docker 1, vfs"
-        pid = pid_of("dockerd")
+        pid = int((tmp_path / "dockerd.pid").read_text())
         os.kill(pid, signal.SIGSTOP)
         assert await becomes(False) == "dockerd does not answer: no answer within 1 s"
         os.kill(pid, signal.SIGCONT)
@@ -145,10 +142,7 @@ def test_an_engine_that_hangs_is_not_called_available(tmp_path: Path, monkeypatc
         try:
             await asyncio.wait_for(scenario(), 60)
         finally:
-            for daemon in ("dockerd", "containerd"):
-                os.kill(pid_of(daemon), signal.SIGKILL)
-                while f"{daemon} killed" not in engine.capability().detail:
-                    await asyncio.sleep(0.01)
+            await asyncio.gather(engine._dockerd.stop(at_once=True), engine._containerd.stop(at_once=True))
 
     asyncio.run(limited())
 

@@ -76,6 +76,14 @@ describe('the twin', () => {
     ]);
   }, 240_000);
 
+  it('takes changes while it is too busy to report', async () => {
+    await server.bringUp();
+    process.kill(pid(), 'SIGUSR2');
+    await until('it is shown as lost', async () => (await daemon()) === 'lost');
+    const fault = await server.api.call('injectFault', { body: { kind: 'link-down', target: 'server-1-leaf-1' } });
+    expect((await server.api.call('listFaults')).items).toEqual([fault]);
+  });
+
   it('refuses an infrastructure that it cannot build before anything is stored', async () => {
     const refused = () =>
       server.api.request('putInfrastructure', { body: JSON.stringify({ ...RACK, name: 'refused' }) });

@@ -22,7 +22,14 @@ const replayed = new Set();
 const observed = { generation: 0, applications: [] };
 const pcaps = new Map();
 
+/** While it is silent, it answers, but reports nothing. */
+let isSilent = false;
+process.on('SIGUSR2', () => {
+  isSilent = true;
+});
+
 function tell(line) {
+  if (isSilent) return;
   for (const watcher of watchers) watcher.write(`${JSON.stringify(line)}\n`);
 }
 

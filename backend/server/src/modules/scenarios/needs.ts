@@ -17,9 +17,18 @@ export function runningTwin(): Need {
     async missing(api) {
       const { enabled, daemon } = await api.call('getTwin');
       if (!enabled) return 'the twin is off (ORRERY_TWIN=off)';
-      return daemon === 'running' ? null : `the twin is ${daemon}`;
+      // A busy twin reports late: it is shown as lost until then, but answers.
+      if (daemon === 'running' || (daemon === 'lost' && (await twinAnswers(api)))) return null;
+      return `the twin is ${daemon}`;
     },
   };
+}
+
+function twinAnswers(api: Api): Promise<boolean> {
+  return api.call('listFaults', { query: { limit: 1 } }).then(
+    () => true,
+    () => false,
+  );
 }
 
 export function hosts(...ids: readonly string[]): Need {

@@ -16,8 +16,8 @@ const BACKOFF = { firstMs: 250, mostMs: 10_000 };
 /** For a start; a large rack takes tens of seconds. */
 const DEADLINE_MS = 180_000;
 const START_LIMIT_MS = 20_000;
-/** For an answer of a twind that was hung, before it is replaced. */
-const HUNG_ANSWER_MS = 2000;
+/** For an answer of a twind that was hung, before it is replaced. A busy machine delays one for seconds. */
+const HUNG_ANSWER_MS = 10_000;
 
 /** Starts, adopts and stops twind on demand, and restarts it after a failure. */
 @Injectable()
@@ -82,6 +82,7 @@ export class TwinKeeper implements TwinView, OnApplicationBootstrap, OnApplicati
     return this.demand.enabled;
   }
 
+  /** Also while it is too busy to report, and `status` shows it as lost. */
   get isRunning(): boolean {
     return this.daemon === 'running';
   }

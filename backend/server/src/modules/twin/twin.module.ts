@@ -134,7 +134,7 @@ class TwinController {
     const { enabled, daemon, detail } = this.twin.status();
     if (!enabled) throw conflict('The twin is off (ORRERY_TWIN=off).');
     if (daemon === 'off') throw conflict('There is no twin: the infrastructure has no emulated nodes.');
-    if (daemon !== 'running') throw new ProblemError(502, `The twin is not available: ${detail ?? daemon}`);
+    if (!this.twin.isRunning) throw new ProblemError(502, `The twin is not available: ${detail ?? daemon}`);
     return this.twind;
   }
 

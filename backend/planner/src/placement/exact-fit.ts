@@ -6,8 +6,8 @@ import type { Place, PlacementProblem } from './problem.js';
 
 /** Above this size all ways to place are too many to try. */
 const MAX_FIT_ITEMS = 12;
-/** Servers looked at for an item, all together. */
-const FIT_STEPS = 100_000;
+/** Servers and cores looked at for an item, all together. */
+const FIT_STEPS = 400_000;
 const SLACK = 1 + 1e-9;
 /** Between two looks at the clock. */
 const STEPS_A_LOOK = 1024;
@@ -90,8 +90,9 @@ class FitSearch {
       this.least = this.cut;
       return true;
     }
-    if (!this.spend(this.problem.bins.length)) return false;
-    for (const place of this.choices(item)) {
+    const choices = this.choices(item);
+    if (choices === null) return false;
+    for (const place of choices) {
       this.change(item, place, 1);
       const complete = !this.isSound(item, place.bin) || this.placeFrom(depth + 1);
       this.change(item, place, -1);
@@ -109,23 +110,34 @@ class FitSearch {
     return !(isDue && this.time.expired?.());
   }
 
-  /** Cores with room; of empty servers that are alike one, and of cores of a server that are equally full one. */
-  private choices(item: number): Place[] {
-    const { cycles_per_second, memory_bytes, hosts } = this.problem.items[item]!;
+  /**
+   * Cores with room; of empty servers that are alike one, and of cores of a server that are equally full one. `null`: the
+   * steps or the time ended before all were looked at.
+   */
+  private choices(item: number): Place[] | null {
+    const { bins, items } = this.problem;
+    const { cycles_per_second, memory_bytes, hosts } = items[item]!;
     const empty = new Set<string>();
-    return this.problem.bins.flatMap(({ hz, memory_bytes: room }, bin): Place[] => {
-      if (hosts && !hosts.bins.has(bin)) return [];
-      if (this.memory[bin]! + memory_bytes > room * SLACK) return [];
+    const choices: Place[] = [];
+    for (const [bin, { hz, memory_bytes: room }] of bins.entries()) {
+      if (!this.spend(1)) return null;
+      if (hosts && !hosts.bins.has(bin)) continue;
+      if (this.memory[bin]! + memory_bytes > room * SLACK) continue;
       if (this.count[bin] === 0) {
-        if (empty.has(this.kind[bin]!)) return [];
+        if (empty.has(this.kind[bin]!)) continue;
         empty.add(this.kind[bin]!);
       }
-      const share = cycles_per_second / hz;
       const load = this.load[bin]!;
-      return [...load.keys()]
-        .filter((core) => load[core]! + share <= CORE_BUDGET * SLACK && load.indexOf(load[core]!) === core)
-        .map((core) => ({ bin, core }));
-    });
+      if (!this.spend(load.length)) return null;
+      const share = cycles_per_second / hz;
+      const full = new Set<number>();
+      load.forEach((used, core) => {
+        if (used + share > CORE_BUDGET * SLACK || full.has(used)) return;
+        full.add(used);
+        choices.push({ bin, core });
+      });
+    }
+    return choices;
   }
 
   /** Whether neither the server's link, nor a neighbour's, nor the switches' tables are overbooked. */

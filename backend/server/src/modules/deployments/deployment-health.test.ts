@@ -160,10 +160,8 @@ it('is degraded if its agent connects anew and does not report', async () => {
   host.hold = true;
   await host.connect();
   await until('it is found', async () => {
-    const { items } = await server.api.call('listEvents', {
-      query: { subject: chain_id, type: 'deployment.degraded' },
-    });
-    return items.some(({ message }) => message === `${host.node}: its agent has not reported yet`);
+    const { state, reason } = await server.api.call('getDeployment', { params: { chain_id } });
+    return state === 'degraded' && reason === `${host.node}: its agent has not reported yet`;
   });
   host.reach();
   await becomes('running');

@@ -21,6 +21,8 @@ const FAREWELL_BYTES = 64 * 1024;
 export interface Visitor {
   /** Of the client. */
   readonly address: string;
+  /** All that was read from the connection, also of messages that are not complete. */
+  readonly receivedBytes: () => number;
   /** Signed in: the limits of guests end. */
   admit(): void;
   /** Closes the connection, for good after a second. What it still sends is not to be read. */
@@ -81,10 +83,15 @@ export class Sockets {
       count();
       socket.on('close', leave);
       const narrow = new ByteLimit(socket, GUEST_BYTES);
+      let received = 0;
+      socket.prependListener('data', (chunk: Buffer) => {
+        received += chunk.length;
+      });
       server.handleUpgrade(request, socket, head, (client) => {
         client.on('error', () => client.terminate());
         route.handler(client, {
           address,
+          receivedBytes: () => received,
           admit: () => {
             leave();
             narrow.lift();

@@ -49,6 +49,7 @@ export class FakeAgent {
   lastLoad: LoadResult | null = null;
   /** Instances that never become ready. */
   readonly pending = new Set<string>();
+  private answersPings = true;
   private socket: WebSocket | null = null;
   private seq = 0;
   private counters = { packets: 0, bytes: 0 };
@@ -66,8 +67,11 @@ export class FakeAgent {
   /** Resolves when the server has admitted or refused it. */
   async connect(): Promise<void> {
     const base = this.serverUrl.replace(/^http/, 'ws');
-    const socket = new WebSocket(base.startsWith('ws+unix:') ? base : `${base}${API_PREFIX}/agent`);
+    const url = base.startsWith('ws+unix:') ? base : `${base}${API_PREFIX}/agent`;
+    const socket = new WebSocket(url, { autoPong: false });
     this.socket = socket;
+    this.answersPings = true;
+    socket.on('ping', (data) => this.answersPings && socket.pong(data));
     this.refused = null;
     let welcomed = false;
     socket.on('message', (data) => {
@@ -203,6 +207,12 @@ export class FakeAgent {
 
   raw(data: string | Buffer): void {
     this.socket?.send(data);
+  }
+
+  /** Begins or continues a message that never ends, and answers no ping from then on, as if that had to wait for the end. */
+  part(data: string): void {
+    this.answersPings = false;
+    this.socket?.send(data, { fin: false });
   }
 
   /** Disconnects abruptly, like a killed agent. */

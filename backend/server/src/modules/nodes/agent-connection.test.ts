@@ -8,7 +8,7 @@ function connect(): AgentConnection {
   const socket = Object.assign(new EventEmitter(), { OPEN: 1, readyState: 1, bufferedAmount: 0, send: vi.fn() });
   return new AgentConnection(
     Object.assign(socket, { terminate: vi.fn() }) as unknown as WebSocket,
-    { address: '192.0.2.1', admit: vi.fn(), dismiss: vi.fn() },
+    { address: '192.0.2.1', receivedBytes: () => 0, admit: vi.fn(), dismiss: vi.fn() },
     { serverVersion: '1', pingMs: 3_600_000 },
     {} as ConnectionHandlers,
   );

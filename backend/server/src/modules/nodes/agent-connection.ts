@@ -49,6 +49,7 @@ export class AgentConnection {
   node: string | null = null;
   /** Monotonic clock: since when the server reads what the agent sends. Infinity: it reads nothing now. */
   readsSinceMs = performance.now();
+  private receivedBytes = 0;
   private greeting = false;
   private invalidCount = 0;
   private pace: AgentPace | null = null;
@@ -80,6 +81,13 @@ export class AgentConnection {
       for (const settle of this.calls.values()) settle({ error: 'the agent disconnected' });
       this.handlers.closed(this);
     });
+  }
+
+  /** Whether anything has arrived since this was last asked, also a part of a message: a large one delays every pong. */
+  hasReceived(): boolean {
+    const before = this.receivedBytes;
+    this.receivedBytes = this.visitor.receivedBytes();
+    return this.receivedBytes > before;
   }
 
   tell(desired: DesiredMessage): void {

@@ -60,6 +60,17 @@ it('an agent does not count as silent while the server slows it down', async () 
   expect(await told()).toEqual(['node.connected']);
 });
 
+it('an agent does not count as silent while a message of it arrives that takes long', async () => {
+  const sinceMs = performance.now();
+  while (performance.now() - sinceMs < 4 * STALE_MS) {
+    agent.part(' ');
+    await new Promise((resolve) => setTimeout(resolve, STALE_MS / 8));
+  }
+  expect(await told()).toEqual(['node.connected']);
+  await agent.kill();
+  await until('it is missed', async () => (await told()).includes('node.disconnected'));
+});
+
 it('an agent that disappears while the server slows it down is noticed', async () => {
   for (let n = 0; n < 3; n++) agent.raw('x'.repeat(REPLY_BYTES - 1));
   await until('it is slowed down', async () => /^orrery_agents_slowed_total [1-9]/m.test(await server.metrics()));

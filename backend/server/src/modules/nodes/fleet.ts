@@ -348,6 +348,7 @@ export class Fleet implements NodeFleet, SwitchFleet, OnModuleInit, OnApplicatio
   private findSilent(nowMs: number): void {
     const limitMs = nowMs - this.config.timing.agentStaleMs;
     for (const [node, state] of this.nodes) {
+      if (state.connection?.hasReceived()) state.heardMs = nowMs;
       // While the server does not read, by a stall or to slow the agent down, the silence is its own.
       const readsSinceMs = Math.max(this.hearsSinceMs, state.connection?.readsSinceMs ?? 0);
       if (state.connected && Math.max(state.heardMs, readsSinceMs) < limitMs)

@@ -1,4 +1,4 @@
-import { ChainDefinition, Infrastructure, type Operation } from '@orrery/contract';
+import { ChainDefinition, Infrastructure, nfInstances, type Operation } from '@orrery/contract';
 import { afterEach, expect, it } from 'vitest';
 import { isOver } from './ports/operation-log.js';
 import type { FakeSwitch } from './testing/fake-switch.js';
@@ -89,6 +89,30 @@ it('a switch that is away degrades the chains that it carries, and no other', as
   expect(await stateOf(b)).toMatchObject({ state: 'running' });
   await third.connect();
   await until('a recovers', async () => (await stateOf(a)).state === 'running');
+});
+
+it('an operation names the agents that it waits for, long before its time-out', async () => {
+  await start(600_000);
+  const a = await create('a', 'client-1', 'web-1');
+  const plan = await server.api.call('previewPlan', { body: { chains: [{ chain_id: a }] } });
+  const host = server.agents.get(nfInstances(plan.graph)[0]!.server)!;
+  host.hold = true;
+  const { id } = await deploy(a);
+  await until('the server is told', () => (host.spec?.instances.length ?? 0) > 0);
+  await leaves(third);
+  await host.kill();
+  const says = (subject: string, detail: string) =>
+    becomes(id, `waiting: ${detail}`, ({ state, steps }) => {
+      const step = steps.find((each) => each.state === 'running' && each.subject === subject);
+      return state === 'PROCESSING' && step?.detail === detail;
+    });
+  await says(host.node, `waiting for the agent of ${host.node} (not connected)`);
+  host.hold = false;
+  await host.connect();
+  await says('fabric', 'waiting for the agent of leaf-3 (not connected)');
+  await third.connect();
+  const { state, steps } = await server.finished(id);
+  expect([state, ...new Set(steps.map(({ detail }) => detail))]).toEqual(['COMPLETED', null]);
 });
 
 it('an operation of a chain that it carries is set aside, takes no traffic, and completes when the switch is back', async () => {

@@ -7,6 +7,9 @@ export const OPERATION_NOUN: Readonly<Record<Operation['kind'], string>> = {
   reconfigure: 'Reconfiguration',
 };
 
+/** The subject of steps that concern every switch. */
+const FABRIC = 'fabric';
+
 type StepKind = Plan['steps'][number]['kind'];
 
 export function stepsOf(plan: Plan): OperationStep[] {
@@ -30,6 +33,23 @@ export function withSteps(operation: Operation, kind: StepKind, state: 'running'
     return { ...step, state, started_ms: step.started_ms ?? nowMs, ended_ms: nowMs, detail: null };
   });
   return { ...operation, steps, updated_ms: nowMs };
+}
+
+/** The operation whose running steps name the agents that they wait for; null: they do so already. */
+export function awaiting(operation: Operation, away: readonly string[], nowMs: number): Operation | null {
+  let isChanged = false;
+  const steps = operation.steps.map((step) => {
+    if (step.state !== 'running') return step;
+    const detail = agentsAwaited(step.subject === FABRIC ? away : away.filter((node) => node === step.subject));
+    isChanged ||= detail !== step.detail;
+    return { ...step, detail };
+  });
+  return isChanged ? { ...operation, steps, updated_ms: nowMs } : null;
+}
+
+function agentsAwaited(nodes: readonly string[]): string | null {
+  if (nodes.length === 0) return null;
+  return `waiting for the agent${nodes.length > 1 ? 's' : ''} of ${nodes.join(', ')} (not connected)`;
 }
 
 /** The operation in FAILED_TEMP, waiting for what `detail` names. */

@@ -4,12 +4,14 @@ export interface Wait {
   readonly beganMs: number;
   deadlineMs: number;
   progress: string;
+  /** Switches whose agents were away when they were last told. */
+  switchesAway: readonly string[];
   /** The operation was reported as FAILED_TEMP. */
   reported: boolean;
 }
 
 export function beginWait(of: string, nowMs: number, timeoutMs: number): Wait {
-  return { of, beganMs: nowMs, deadlineMs: nowMs + timeoutMs, progress: '', reported: false };
+  return { of, beganMs: nowMs, deadlineMs: nowMs + timeoutMs, progress: '', switchesAway: [], reported: false };
 }
 
 /** What a phase of an operation that goes forward waits for. */

@@ -11,7 +11,7 @@ import { Convergence } from './convergence.js';
 import { nextPhase, targetOf } from './desired-in.js';
 import { type Accepted, type DesiredChange, DesiredStore, type Retreat } from './desired-store.js';
 import { claimed, completion, ending, settingAside } from './endings.js';
-import { OPERATION_NOUN, resumed, stuck, withoutSteps, withSteps } from './operation-steps.js';
+import { awaiting, OPERATION_NOUN, resumed, stuck, withoutSteps, withSteps } from './operation-steps.js';
 import { beginWait, type Stuck, type Wait, wayOf } from './phase-wait.js';
 import { Replanner } from './replanner.js';
 import { nextBack, retreating } from './retreat.js';
@@ -172,6 +172,7 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
     const why = (failed.length > 0 ? failed : waiting.map((node) => this.nodes.lag(node))).join('; ');
     const isOverdue = failed.length > 0 || nowMs >= wait.deadlineMs;
     if (isOverdue) await this.report(head, why, run, wait);
+    else await this.nameAway(head, away);
     const sinceMs = nowMs - wait.beganMs;
     const stuckBy: Stuck = { away: away.length === waiting.length ? away : [], why, sinceMs };
     if (isOverdue || wait.reported || stuckBy.away.length > 0) {
@@ -199,6 +200,10 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
     this.forward = new AbortController();
     const signal = AbortSignal.any([run.signal, this.forward.signal]);
     try {
+      await this.nameAway(
+        head,
+        wait.switchesAway.filter((node) => this.nodes.isAway(node)),
+      );
       const steers = this.state.desired.phase === 'steer';
       if (steers) await run.step(this.migration.copy(head.plan, 'before', signal));
       await run.step(this.fabric.apply(this.state.desired.fabric, this.changeOf(head), { signal, for: 'all' }));
@@ -210,7 +215,9 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
       const why = `fabric: ${(error as Error).message}`;
       const away = error instanceof SwitchesAway ? error.switches : [];
       const nowMs = performance.now();
+      wait.switchesAway = away;
       if (away.length === 0 || wait.reported || nowMs >= wait.deadlineMs) await this.report(head, why, run, wait);
+      else await this.nameAway(head, away);
       const way = await this.makeWay(head, { away, why, sinceMs: nowMs - wait.beganMs }, run);
       return way ?? { again: Math.min(Math.max(wait.deadlineMs - nowMs, 1), RETRY_MS) };
     }
@@ -243,6 +250,15 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
     const retreat: Retreat = { ends: way, why: detail, waiting_for: why.away };
     await this.commitOf(head, () => retreating(this.state, this.exists, this.current(head), retreat, Date.now()));
     return AT_ONCE;
+  }
+
+  /** Tells in its running steps which agents it waits for, until the wait is reported. */
+  private nameAway(head: Accepted, away: readonly string[]): Promise<void> {
+    return this.commitOf(head, () => {
+      const before = this.current(head);
+      const operation = before.state === 'PROCESSING' ? awaiting(before, away, Date.now()) : null;
+      return operation && { operations: [operation] };
+    });
   }
 
   /** Sets the operation to FAILED_TEMP, or updates the reason. */

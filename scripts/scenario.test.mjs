@@ -56,7 +56,7 @@ test('a run passes if it completed and each figure is within its bar', () => {
 
 test('a run that does not pass says why', () => {
   const late = figure(8, { least: null, most: 7 }, false);
-  assert.deepEqual(missesOf({ state: 'completed', figures: [figure(7), late] }), ['loss: 8 %, must be <= 7']);
+  assert.deepEqual(missesOf({ state: 'completed', figures: [figure(7), late] }), ['loss: 8 %, must be <= 7 (scaled)']);
   assert.deepEqual(missesOf({ state: 'failed', detail: 'no board', figures: [late] }), ['The run failed: no board']);
 });
 

@@ -39,7 +39,10 @@ export function missesOf({ state, detail, figures }) {
   if (state !== 'completed') return [`The run ${state}${detail ? `: ${detail}` : ''}`];
   return figures
     .filter(({ pass }) => pass === false)
-    .map(({ name, here, unit, bar }) => `${name}: ${number(here)} ${unit}, must be ${rangeText(bar)}`);
+    .map(
+      ({ name, here, unit, bar, note }) =>
+        `${name}: ${number(here)} ${unit}, must be ${rangeText(bar)}${note ? ` (${note})` : ''}`,
+    );
 }
 
 /** Whether the run completed and every figure is within its bar. */

@@ -2,12 +2,13 @@ import { ChainDefinition, Name, nfInstances, sampleKey } from '@orrery/contract'
 import { z } from 'zod';
 import { median } from '../../../platform/median.js';
 import type { Api } from '../api-caller.js';
+import { observeCores } from '../busy-cores.js';
 import { deployChain } from '../deploy-chain.js';
 import { ensureServer } from '../load.js';
 import { freeNames, freeTraffic, hosts, nfs, runningTwin } from '../needs.js';
 import { defineScenario, type Stage } from '../scenario.js';
 import { historyOf } from '../series.js';
-import { judgementOf, observeCores } from './judgement.js';
+import { judgementOf } from './judgement.js';
 
 const CHAIN = 'scenario-latency';
 const PERCENTILES = [50, 99] as const;

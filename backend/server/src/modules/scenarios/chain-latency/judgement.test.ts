@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { CHAIN_LATENCY } from './chain-latency.js';
-import { judgementOf, observeCores } from './judgement.js';
+import { judgementOf } from './judgement.js';
 
 it('allows 10 % of the predicted p50 and 20 % of the predicted p99 unless told otherwise', () => {
   expect(CHAIN_LATENCY.script({}).parameters).toMatchObject({ tolerance_p50: 0.1, tolerance_p99: 0.2 });
@@ -18,15 +18,4 @@ it('judges the ratio on a quiet machine', () => {
 
 it('does not judge on a busy machine, and says why', () => {
   expect(judgementOf(0.1, 0.934)).toEqual({ bar: null, note: expect.stringContaining('busy for 93 % of the time') });
-});
-
-it('observes the share of the time for which the cores are busy', () => {
-  const times = [
-    { idle_ms: 1000, total_ms: 5000 },
-    { idle_ms: 1500, total_ms: 7000 },
-    { idle_ms: 1500, total_ms: 7000 },
-  ];
-  const busyShare = observeCores(() => times.shift()!);
-  expect(busyShare()).toBe(0.75);
-  expect(observeCores(() => ({ idle_ms: 0, total_ms: 0 }))()).toBe(0);
 });

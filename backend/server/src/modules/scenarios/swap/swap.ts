@@ -1,20 +1,17 @@
 import { type AcceleratorSlot, type LoadKind, type Reconfiguration, type SlotRef, sampleKey } from '@orrery/contract';
 import { z } from 'zod';
+import { observeCores } from '../busy-cores.js';
 import { deployChain } from '../deploy-chain.js';
 import { webLoad } from '../load.js';
 import { findFreeBoard, freeBoard, freeNames, freeTraffic, hosts, nfs, runningTwin } from '../needs.js';
 import { defineScenario, type ScenarioStep, type Stage } from '../scenario.js';
 import { historyOf } from '../series.js';
 import { attackChain, synChain } from './chains.js';
+import { durationFigure, PUBLISHED_S, SOURCE } from './verdict.js';
 
 const SYN_PER_S = 20;
 
-/** CoNFV VI: 12 s and 2.5 s, mostly spent on the loads. */
-const PUBLISHED_S: Readonly<Record<LoadKind, number>> = { partial: 2.5, full: 12 };
-/** The publication says *about*. */
-const SLOWEST_TO_PUBLISHED = 1.2;
 const PUBLISHED_BPS = 408e6;
-const SOURCE = 'CoNFV Fig. 9';
 
 const Parameters = z.object({
   limit_bps: z
@@ -106,11 +103,12 @@ function swapAndBack(memory: Memory, load: LoadKind): ScenarioStep[] {
         const calm = await rateOf(stage, (bps) => bps > 0.1 * memory.limit_bps && bps < memory.limit_bps);
         stage.note(`${(calm / 1e6).toFixed(1)} Mbit/s in software`);
         const since = Date.now();
+        const busyShare = observeCores();
         await webTraffic(stage, memory, 8 * lowPerS(memory));
         const run = await next(stage, memory, 'load-high', since);
         if (!run.moves.some(({ chain_id }) => chain_id === memory.ddos))
           throw new Error('the SQL injection detector took another slot: the two did not swap places');
-        memory.took[load] = tell(stage, run, load);
+        memory.took[load] = tell(stage, run, load, busyShare());
         const bps = await rateOf(stage, (rate) => rate > memory.limit_bps);
         stage.note(`${(bps / 1e6).toFixed(1)} Mbit/s on the board`);
       },
@@ -224,19 +222,10 @@ async function ended({ api, until, note }: Stage, id: string): Promise<Reconfigu
   return run;
 }
 
-/** Records the figures of a swap; returns its seconds from trigger to response. */
-function tell(stage: Stage, run: Reconfiguration, load: LoadKind): number {
+/** Records the figures of a swap during which the cores were busy for the share; returns its seconds from trigger to response. */
+function tell(stage: Stage, run: Reconfiguration, load: LoadKind, busyShare: number): number {
   const seconds = ((run.ended_ms ?? run.started_ms) - run.started_ms) / 1000;
-  stage.figure({
-    name: `${load} reconfiguration`,
-    unit: 's',
-    published: PUBLISHED_S[load],
-    here: seconds,
-    source: SOURCE,
-    modelled: true,
-    bar: { least: null, most: SLOWEST_TO_PUBLISHED * PUBLISHED_S[load] },
-    note: 'trigger to response; the load time is modelled on the device, the rest is measured',
-  });
+  stage.figure(durationFigure(load, seconds, busyShare));
   for (const { stage: name, started_ms, ended_ms } of run.stages) {
     if (started_ms === null || ended_ms === null) continue;
     const here = (ended_ms - started_ms) / 1000;

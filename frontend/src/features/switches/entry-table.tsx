@@ -5,7 +5,7 @@ import { type ChainTitle, useChainTitle } from '../../shared/api/chains.js';
 import { useSwitchEntries } from '../../shared/api/queries.js';
 import type { Column } from '../../shared/table/column.js';
 import { DataTable } from '../../shared/table/data-table.js';
-import { quantityColumn } from '../../shared/table/quantity-column.js';
+import { measuredColumn } from '../../shared/table/quantity-column.js';
 import { useLocalSettings } from '../../shared/table/table-settings.js';
 import { EmptyState } from '../../shared/ui/states.js';
 import { useUrlParam } from '../../shared/ui/url-state.js';
@@ -25,8 +25,8 @@ function entryColumns(titleOf: ChainTitle, port: PortText): readonly Column<Swit
     { id: 'purpose', title: 'Purpose', value: kindText },
     { id: 'chain', title: 'Chain', value: chainOf },
     { id: 'rule', title: 'Rule', hidden: true, value: ({ rule_id }) => rule_id },
-    quantityColumn({ id: 'packets', title: 'Packets', quantity: 'count', value: ({ packets }) => packets }),
-    quantityColumn({ id: 'bytes', title: 'Bytes', quantity: 'bytes', value: ({ bytes }) => bytes }),
+    measuredColumn({ id: 'packets', title: 'Packets', quantity: 'count', value: ({ packets }) => packets }),
+    measuredColumn({ id: 'bytes', title: 'Bytes', quantity: 'bytes', value: ({ bytes }) => bytes }),
   ];
 }
 

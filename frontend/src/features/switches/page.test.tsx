@@ -6,7 +6,7 @@ import { act, render, screen, within } from '@testing-library/react';
 import { userEvent } from '@testing-library/user-event';
 import { createMemoryRouter, RouterProvider } from 'react-router';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { live } from '../../shared/stream/stream.js';
+import { live, streamStore } from '../../shared/stream/stream.js';
 import { Component } from './page.js';
 
 const state = (id: string, changed: Partial<SwitchState> = {}): SwitchState => ({
@@ -126,6 +126,31 @@ describe('Switches', { timeout: 30_000 }, () => {
     expect(table.getByText('table full')).toBeTruthy();
     expect(table.getByText('disconnected')).toBeTruthy();
     expect(screen.getByText('2 of 3 switches need attention.')).toBeTruthy();
+  });
+
+  it('shows no rate and no counter as present while the browser is cut off', async () => {
+    await show([state('leaf-1')]);
+    const table = await screen.findByRole('table', { name: 'Rules of leaf-1' });
+    const at = (metric: 'pps' | 'bps') => ({ key: sampleKey('rule', 'leaf-1 web.0', metric), t_ms: Date.now() });
+    const origin = 'twin';
+    await act(async () =>
+      live.addSamples([
+        { ...at('pps'), value: 250, origin },
+        { ...at('bps'), value: 9000, origin },
+      ]),
+    );
+    const [, row] = within(table).getAllByRole('row');
+    const stale = () => [...row!.querySelectorAll('[data-stale]')].map(({ textContent }) => textContent);
+    const before = streamStore.getState();
+    expect(stale()).toEqual([]);
+    try {
+      act(() => streamStore.setState({ ...before, state: 'reconnecting' }));
+      expect(stale()).toEqual([/^250pkt/, /^9/, /^7/, /^700/].map((text) => expect.stringMatching(text)));
+      const installed = within(screen.getByRole('table', { name: 'Switches' })).getByText('2 of 2');
+      expect(installed.className).toBe('muted');
+    } finally {
+      act(() => streamStore.setState(before));
+    }
   });
 
   it('says that there are none', async () => {

@@ -9,7 +9,7 @@ import { useWantSamples } from '../../shared/stream/hooks.js';
 import type { Column } from '../../shared/table/column.js';
 import { DataTable } from '../../shared/table/data-table.js';
 import { liveColumn } from '../../shared/table/live-column.js';
-import { quantityColumn } from '../../shared/table/quantity-column.js';
+import { measuredColumn } from '../../shared/table/quantity-column.js';
 import { useLocalSettings } from '../../shared/table/table-settings.js';
 import { EmptyState } from '../../shared/ui/states.js';
 import { kindText } from './rule-text.js';
@@ -34,8 +34,8 @@ function ruleColumns(switchId: string, titleOf: ChainTitle): readonly Column<Swi
     { id: 'entries', title: 'Entries', number: true, value: ({ entries }) => entries },
     rate('pps', 'Packet rate'),
     rate('bps', 'Bit rate'),
-    quantityColumn({ id: 'packets', title: 'Packets', quantity: 'count', value: ({ packets }) => packets }),
-    quantityColumn({ id: 'bytes', title: 'Bytes', quantity: 'bytes', value: ({ bytes }) => bytes }),
+    measuredColumn({ id: 'packets', title: 'Packets', quantity: 'count', value: ({ packets }) => packets }),
+    measuredColumn({ id: 'bytes', title: 'Bytes', quantity: 'bytes', value: ({ bytes }) => bytes }),
   ];
 }
 

@@ -1,8 +1,10 @@
 import type { SwitchState } from '@orrery/contract';
+import { countText } from '../../shared/format/number.js';
 import { quantityText } from '../../shared/format/quantity.js';
 import { installedText, switchHealth, usedShare } from '../../shared/switches/switch-text.js';
 import type { Column } from '../../shared/table/column.js';
 import { EmulatedMark } from '../../shared/ui/emulated-mark.js';
+import { LastKnown } from '../../shared/ui/last-known.js';
 import { StatusBadge } from '../../shared/ui/status-badge.js';
 import classes from './switches.module.css';
 
@@ -44,7 +46,7 @@ export const SWITCH_COLUMNS: readonly Column<SwitchState>[] = [
         data-differs={(each.observed && each.observed.entries !== each.planned?.entries) || undefined}
         className={classes.installed}
       >
-        {installedText(each)}
+        <LastKnown word="">{installedText(each)}</LastKnown>
       </span>
     ),
   },
@@ -62,6 +64,7 @@ export const SWITCH_COLUMNS: readonly Column<SwitchState>[] = [
     hint: 'How often the agent restored entries that something else had changed',
     number: true,
     value: ({ observed }) => observed?.repairs,
+    cell: ({ observed }) => <LastKnown word="">{countText(observed?.repairs)}</LastKnown>,
   },
   {
     id: 'desired',

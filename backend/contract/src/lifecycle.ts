@@ -58,6 +58,11 @@ export const Operation = z.strictObject({
       'in FAILED_TEMP: its change is out of the desired state, so that others go on, until these nodes are back',
     ),
   by: z.string(),
+  cancelled_by: z
+    .string()
+    .nullable()
+    .default(null)
+    .describe('who cancelled it; it is ROLLING_BACK or ROLLED_BACK because of that. Null: nobody did'),
   steps: z.array(OperationStep),
   error: z.strictObject({ detail: z.string(), errors: z.array(FieldError).default([]) }).nullable(),
   started_ms: TimestampMs,

@@ -149,7 +149,7 @@ describe('by hand', () => {
     expect([answer.status, answer.headers.get('location')]).toEqual([202, `/api/v1/operations/${operation.id}`]);
     host.hold = false;
     host.reach();
-    expect((await server.finished(operation.id)).state).toBe('ROLLED_BACK');
+    expect(await server.finished(operation.id)).toMatchObject({ state: 'ROLLED_BACK', cancelled_by: null });
     expect(await server.api.call('getDeployment', { params: { chain_id: id } })).toMatchObject({
       version: 1,
       state: 'running',
@@ -164,7 +164,10 @@ describe('by hand', () => {
     for (const agent of server.agents.values()) agent.hold = true;
     const running = await deploy(first);
     const queued = await deploy(second);
-    expect((await byHand('cancelOperation', queued.id)).body).toMatchObject({ state: 'ROLLED_BACK' });
+    expect((await byHand('cancelOperation', queued.id)).body).toMatchObject({
+      state: 'ROLLED_BACK',
+      cancelled_by: queued.by,
+    });
     await becomes(running.id, 'FAILED_TEMP');
     expect((await byHand('retryOperation', running.id)).body).toMatchObject({ state: 'PROCESSING' });
     for (const agent of server.agents.values()) {
@@ -186,7 +189,7 @@ describe('by hand', () => {
     await byHand('cancelOperation', operation.id);
     leaf!.hold = false;
     leaf!.reach();
-    expect((await server.finished(operation.id)).state).toBe('ROLLED_BACK');
+    expect(await server.finished(operation.id)).toMatchObject({ state: 'ROLLED_BACK', cancelled_by: operation.by });
     expect(await deployed()).toEqual([]);
     expect(server.steered).toEqual([]);
     expect(instancesTold()).toEqual([]);

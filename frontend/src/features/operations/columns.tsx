@@ -1,9 +1,9 @@
 import type { Operation } from '@orrery/contract';
-import { operationTitle } from '../../shared/format/operation.js';
+import { cancelledText, operationTitle, operationTrouble } from '../../shared/format/operation.js';
 import { durationText } from '../../shared/format/time.js';
 import type { Column } from '../../shared/table/column.js';
+import { OperationBadge } from '../../shared/ui/operation-badge.js';
 import { RelativeTime } from '../../shared/ui/relative-time.js';
-import { StatusBadge } from '../../shared/ui/status-badge.js';
 import classes from './operations.module.css';
 import { durationMs, progressOf } from './progress.js';
 
@@ -29,9 +29,17 @@ export function operationColumns(titleOf: (id: string) => string, now_ms: number
       id: 'operation',
       title: 'Operation',
       value: (operation) => operationTitle(operation, titleOf),
-      note: ({ error }) => error && <div className={classes.error}>{error.detail}</div>,
+      note: (operation) => {
+        const trouble = operationTrouble(operation);
+        return trouble && <div className={classes.error}>{trouble.detail}</div>;
+      },
     },
-    { id: 'state', title: 'State', value: ({ state }) => state, cell: ({ state }) => <StatusBadge state={state} /> },
+    {
+      id: 'state',
+      title: 'State',
+      value: (operation) => cancelledText(operation) ?? operation.state,
+      cell: (operation) => <OperationBadge operation={operation} />,
+    },
     {
       id: 'steps',
       title: 'Steps',

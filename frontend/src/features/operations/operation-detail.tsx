@@ -1,10 +1,10 @@
 import type { Operation } from '@orrery/contract';
 import { Link } from 'react-router';
-import { stepText } from '../../shared/format/operation.js';
+import { operationTrouble, stepText } from '../../shared/format/operation.js';
 import { dateTimeText, durationText } from '../../shared/format/time.js';
 import { useNow } from '../../shared/stream/clock.js';
 import { DetailSection, Facts } from '../../shared/ui/detail-panel.js';
-import { StatusBadge } from '../../shared/ui/status-badge.js';
+import { OperationBadge } from '../../shared/ui/operation-badge.js';
 import { StepBadge } from '../../shared/ui/step-badge.js';
 import { OperationActions } from './operation-actions.js';
 import classes from './operations.module.css';
@@ -18,14 +18,15 @@ interface OperationDetailProps {
 export function OperationDetail({ operation, titleOf }: OperationDetailProps) {
   const now = useNow();
   const bars = stepBars(operation, now);
+  const trouble = operationTrouble(operation);
   return (
     <>
-      {operation.error && (
+      {trouble && (
         <div className={classes.failure} role="alert">
-          {operation.error.detail}
-          {operation.error.errors.length > 0 && (
+          {trouble.detail}
+          {trouble.errors.length > 0 && (
             <ul>
-              {operation.error.errors.map(({ pointer, detail }) => (
+              {trouble.errors.map(({ pointer, detail }) => (
                 <li key={`${pointer}${detail}`}>
                   <code>{pointer || '/'}</code> {detail}
                 </li>
@@ -37,7 +38,7 @@ export function OperationDetail({ operation, titleOf }: OperationDetailProps) {
       <OperationActions operation={operation} titleOf={titleOf} />
       <Facts
         items={[
-          ['State', <StatusBadge key="state" state={operation.state} />],
+          ['State', <OperationBadge key="state" operation={operation} />],
           ['Duration', durationText(durationMs(operation, now))],
           [
             'First packet',

@@ -21,9 +21,26 @@ const STATE_NOTES: Readonly<Record<Operation['state'], string>> = {
   ROLLED_BACK: 'rolled back',
 };
 
+type Cancellable = Pick<Operation, 'state' | 'cancelled_by'>;
+
+const CANCELLED: Partial<Readonly<Record<Operation['state'], string>>> = {
+  ROLLING_BACK: 'being cancelled',
+  ROLLED_BACK: 'cancelled',
+};
+
+/** That somebody cancelled the operation, in a word or two; undefined: nobody did. */
+export function cancelledText({ state, cancelled_by }: Cancellable): string | undefined {
+  return cancelled_by ? CANCELLED[state] : undefined;
+}
+
 /** What to say of an operation in a word or two; nothing of one that is completed. */
-export function operationNote(operation: Pick<Operation, 'state'> | null): string {
-  return operation ? STATE_NOTES[operation.state] : '';
+export function operationNote(operation: Cancellable | null): string {
+  return operation ? (cancelledText(operation) ?? STATE_NOTES[operation.state]) : '';
+}
+
+/** What went wrong; null also for an operation that somebody cancelled, whose state says so. */
+export function operationTrouble(operation: Cancellable & Pick<Operation, 'error'>): Operation['error'] {
+  return cancelledText(operation) ? null : operation.error;
 }
 
 /** Phases of a change, by the steps that carry them out. */

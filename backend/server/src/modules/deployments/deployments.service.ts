@@ -159,6 +159,7 @@ export class DeploymentsService implements Deployer {
       chains,
       set_aside: null,
       by,
+      cancelled_by: null,
       steps: stepsOf(plan),
       error: null,
       started_ms: now,

@@ -20,7 +20,7 @@ export class OperationControl {
   /** Throws 404, and 409 unless the operation is PROCESSING. */
   cancel(id: string, by: string): Promise<Operation> {
     return this.change(id, 'PROCESSING', 'cancelled', (operation) =>
-      this.takenBack(operation, `Cancelled by ${by}`, by),
+      this.takenBack({ ...operation, cancelled_by: by }, `Cancelled by ${by}`, by),
     );
   }
 

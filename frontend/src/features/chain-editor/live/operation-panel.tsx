@@ -7,14 +7,14 @@ import { useChainActions } from '../../../shared/chain/use-chain-actions.js';
 import { useDeployChain } from '../../../shared/chain/use-deploy-chain.js';
 import { useEditorContext } from '../../../shared/chain-draft/context.js';
 import { useSaver } from '../../../shared/chain-draft/saver-context.js';
-import { OPERATION_WORDS, stepText } from '../../../shared/format/operation.js';
+import { OPERATION_WORDS, operationTrouble, stepText } from '../../../shared/format/operation.js';
 import { durationText } from '../../../shared/format/time.js';
 import { useNow } from '../../../shared/stream/clock.js';
 import { ConfirmDialog, type Question } from '../../../shared/ui/confirm-dialog.js';
+import { OperationBadge } from '../../../shared/ui/operation-badge.js';
 import { Reason } from '../../../shared/ui/reason.js';
 import { RelativeTime } from '../../../shared/ui/relative-time.js';
 import { EmptyState } from '../../../shared/ui/states.js';
-import { StatusBadge } from '../../../shared/ui/status-badge.js';
 import { StepBadge } from '../../../shared/ui/step-badge.js';
 import classes from './operation-panel.module.css';
 
@@ -38,6 +38,7 @@ function Progress({ operation }: { readonly operation: Operation }) {
   const running = operation.state === 'PROCESSING' || operation.state === 'ROLLING_BACK';
   const now = useNow();
   const end = running ? now : operation.updated_ms;
+  const trouble = operationTrouble(operation);
   const failed = operation.state === 'FAILED' || operation.state === 'FAILED_TEMP' || operation.error !== null;
   const retry = async () => {
     if (operation.kind === 'undeploy') await actions.undeploy(chain.id);
@@ -47,7 +48,7 @@ function Progress({ operation }: { readonly operation: Operation }) {
     <div className={classes.panel}>
       <div className={classes.head}>
         <strong>{OPERATION_WORDS[operation.kind]}</strong>
-        <StatusBadge state={operation.state} />
+        <OperationBadge operation={operation} />
         <span className="muted tabular">{durationText(Math.max(0, end - operation.started_ms))}</span>
         {operation.first_packet_ms !== null && (
           <span className="muted tabular">
@@ -65,12 +66,12 @@ function Progress({ operation }: { readonly operation: Operation }) {
           </Reason>
         )}
       </div>
-      {operation.error && (
+      {trouble && (
         <div className={classes.error} role="alert">
-          {operation.error.detail}
-          {operation.error.errors.length > 0 && (
+          {trouble.detail}
+          {trouble.errors.length > 0 && (
             <ul>
-              {operation.error.errors.map(({ pointer, detail }) => (
+              {trouble.errors.map(({ pointer, detail }) => (
                 <li key={`${pointer}${detail}`}>
                   <code>{pointer}</code> {detail}
                 </li>

@@ -480,4 +480,16 @@ export const ROUTES = defineRoutes({
     problems: [404],
     twin: true,
   },
+  stopCapture: {
+    method: 'POST',
+    path: '/twin/captures/{id}/stop',
+    tag: 'twin',
+    summary: 'Stop a packet capture before its limits; it keeps its packets. One that has ended stays as it is',
+    role: 'operator',
+    params: byId,
+    status: 200,
+    response: CaptureStatus,
+    problems: [404],
+    twin: true,
+  },
 });

@@ -83,7 +83,10 @@ export const CaptureStatus = z.strictObject({
       length: z.int(),
     }),
   ),
-  stopped_by: z.enum(['packets', 'duration']).nullable().describe('which limit ended it; null: none, or not yet'),
+  stopped_by: z
+    .enum(['packets', 'duration', 'user'])
+    .nullable()
+    .describe('which limit ended it, or that a user did; null: none, or not yet'),
   elapsed_s: z.number().min(0).nullable().describe('how long it has captured; null: not ended'),
   detail: z.string().nullable(),
 });

@@ -140,6 +140,16 @@ describe('the twin', () => {
     expect([newer.status, newer.body]).toMatchObject([201, { name: 'b.pcapng', bytes: 28 }]);
   });
 
+  it('stops a capture of packets before its limits', async () => {
+    await server.bringUp();
+    const { id } = await server.api.call('startCapture', { body: { host: 'client-1' } });
+    expect(await server.api.call('stopCapture', { params: { id } })).toMatchObject({
+      state: 'completed',
+      stopped_by: 'user',
+    });
+    expect((await server.api.request('stopCapture', { params: { id: 'capture-9' } })).status).toBe(404);
+  });
+
   it('deletes a capture only when nothing replays it', async () => {
     await server.bringUp();
     const capture = Buffer.alloc(40);

@@ -53,6 +53,23 @@ def test_captures_that_are_starting_count(monkeypatch: pytest.MonkeyPatch) -> No
     asyncio.run(scenario())
 
 
+def test_a_capture_that_is_stopped_is_completed(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scenario() -> None:
+        bench = Bench(monkeypatch)
+        bench.go.set()
+        status = await bench.captures.start(REQUEST)
+        stopped = await bench.captures.stop(status.id)
+        assert stopped is status
+        assert (status.state, status.stopped_by, status.detail) == ("completed", "user", None)
+        assert status.elapsed_s is not None
+        assert bench.processes[0].returncode is not None
+        before = status.model_copy()
+        assert await bench.captures.stop(status.id) == before
+        assert await bench.captures.stop("capture-none") is None
+
+    asyncio.run(scenario())
+
+
 @pytest.mark.parametrize("change", ["removed", "replaced", "down"])
 def test_a_host_that_goes_meanwhile_is_not_captured(change: str, monkeypatch: pytest.MonkeyPatch) -> None:
     async def scenario() -> None:

@@ -21,6 +21,7 @@ const state = {
 const replayed = new Set();
 const observed = { generation: 0, applications: [] };
 const pcaps = new Map();
+const captures = new Map();
 
 /** While it is silent, it answers, but reports nothing. */
 let isSilent = false;
@@ -82,6 +83,15 @@ const routes = {
     }
     return [201, fault];
   },
+  'POST /captures': (request) => {
+    const running = { state: 'running', packets: [], stopped_by: null, elapsed_s: null, detail: null };
+    captures.set('capture-1', { id: 'capture-1', request, ...running });
+    return [201, captures.get('capture-1')];
+  },
+  'POST /captures/capture-1/stop': () => [
+    200,
+    Object.assign(captures.get('capture-1'), { state: 'completed', stopped_by: 'user', elapsed_s: 1 }),
+  ],
   'GET /pcaps': () => [200, { items: [...pcaps.values()], total: pcaps.size }],
 };
 

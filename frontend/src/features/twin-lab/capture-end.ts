@@ -1,6 +1,6 @@
 import type { CaptureStatus } from '@orrery/contract';
 
-/** Which limit ended the capture, and after what time; null: none did, or it has not ended. */
+/** What ended the capture, and after what time; null: none of its limits and no user, or it has not ended. */
 export function captureEnd({
   stopped_by,
   elapsed_s,
@@ -8,6 +8,7 @@ export function captureEnd({
 }: Pick<CaptureStatus, 'stopped_by' | 'elapsed_s' | 'request'>): string | null {
   if (stopped_by === null || elapsed_s === null) return null;
   const after = `${elapsed_s.toFixed(1)} s`;
+  if (stopped_by === 'user') return `stopped by a user after ${after}`;
   return stopped_by === 'packets'
     ? `stopped at the limit of ${request.packets.toLocaleString('en')} packets after ${after}`
     : `stopped after ${after}`;

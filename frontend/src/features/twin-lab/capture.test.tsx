@@ -6,6 +6,7 @@ import { userEvent } from '@testing-library/user-event';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { sessionStore } from '../../shared/api/session.js';
 import { Capture } from './capture.js';
+import { lastCapture } from './last-capture.js';
 
 vi.mock('../../shared/api/client.js', async (original) => ({
   ...(await original<typeof import('../../shared/api/client.js')>()),
@@ -19,18 +20,23 @@ interface Input {
   readonly params: { readonly id: string };
 }
 
-/** A server that takes no filter *nonsense* and whose captures have run to their end. */
+/** A server that takes no filter *nonsense* and whose captures have run to their end, except with the filter *endless*. */
 function serve() {
-  const captures = new Map<string, unknown>();
+  const captures = new Map<string, object>();
   vi.mocked(call).mockImplementation((async (name: string, { body, params }: Input) => {
     if (name === 'getCapture') return captures.get(params.id);
+    if (name === 'stopCapture') {
+      const stopped = { state: 'completed', stopped_by: 'user', elapsed_s: 2.5 };
+      captures.set(params.id, { ...captures.get(params.id)!, ...stopped });
+      return captures.get(params.id);
+    }
     if (body.filter === 'nonsense') {
       const errors = [{ pointer: '/filter', detail: 'is not a filter' }];
       throw new ApiError({ type: 'about:blank', title: 'Invalid', status: 422, errors });
     }
     const id = `capture-${captures.size + 1}`;
     const end = { state: 'completed', packets: [], detail: null, stopped_by: null, elapsed_s: null };
-    captures.set(id, { id, request: body, ...end });
+    captures.set(id, { id, request: body, ...end, ...(body.filter === 'endless' ? { state: 'running' } : {}) });
     return captures.get(id);
   }) as unknown as typeof call);
 }
@@ -56,7 +62,10 @@ const filter = () => screen.getByRole('textbox', { name: 'Filter' });
 const RESULT = /packets at client-1/;
 
 describe('Capture', { timeout: 30_000 }, () => {
-  beforeEach(serve);
+  beforeEach(() => {
+    serve();
+    lastCapture.setState({ id: null });
+  });
 
   it('names the filter of a result, and shows no earlier one below a filter that was refused', async () => {
     const user = open();
@@ -82,6 +91,16 @@ describe('Capture', { timeout: 30_000 }, () => {
     cleanup();
     open();
     expect((await screen.findByText(RESULT)).textContent).toContain('without a filter');
+  });
+
+  it('stops a capture before its limits and shows what it has', async () => {
+    const user = open();
+    await chooseHost(user);
+    await user.type(filter(), 'endless');
+    await user.click(button());
+    await user.click(await screen.findByRole('button', { name: 'Stop capture' }));
+    expect((await screen.findByText(RESULT)).textContent).toContain('stopped by a user after 2.5 s');
+    expect(screen.queryByRole('button', { name: 'Stop capture' })).toBeNull();
   });
 
   it('tells a viewer which role it needs', () => {

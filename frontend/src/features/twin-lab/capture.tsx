@@ -1,7 +1,7 @@
 import { Button, NumberInput, Select, TextInput } from '@mantine/core';
 import type { CaptureStatus, HostNode } from '@orrery/contract';
-import { IconEye } from '@tabler/icons-react';
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { IconEye, IconPlayerStop } from '@tabler/icons-react';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { useStore } from 'zustand';
 import { call } from '../../shared/api/client.js';
@@ -12,6 +12,7 @@ import { Panel } from '../../shared/page/page-header.js';
 import type { Column } from '../../shared/table/column.js';
 import { DataTable } from '../../shared/table/data-table.js';
 import { FormTrouble, fieldErrorOf } from '../../shared/ui/form-trouble.js';
+import { notifyError } from '../../shared/ui/notify.js';
 import { Reason } from '../../shared/ui/reason.js';
 import { EmptyState } from '../../shared/ui/states.js';
 import { StatusBadge } from '../../shared/ui/status-badge.js';
@@ -36,6 +37,31 @@ const PACKET_COLUMNS: readonly Column<CapturedPacket>[] = [
   { id: 'bytes', title: 'Bytes', number: true, value: ({ length }) => length },
 ];
 
+/** Ends a capture before its limits; what it has is kept. */
+function StopCapture({ id }: { readonly id: string }) {
+  const queries = useQueryClient();
+  const needs = useNeeds('operator');
+  const stop = useMutation({
+    mutationFn: () => call('stopCapture', { params: { id } }),
+    onSuccess: (stopped) => queries.setQueryData(['capture', id], stopped),
+    onError: (error) => notifyError('The capture was not stopped', error),
+  });
+  return (
+    <Reason of={needs}>
+      <Button
+        size="compact-xs"
+        variant="default"
+        leftSection={<IconPlayerStop size={12} />}
+        loading={stop.isPending}
+        disabled={needs !== null}
+        onClick={() => stop.mutate()}
+      >
+        Stop capture
+      </Button>
+    </Reason>
+  );
+}
+
 function Packets({ capture }: { readonly capture: CaptureStatus }) {
   const { packets, state, detail, request } = capture;
   const end = captureEnd(capture);
@@ -53,6 +79,7 @@ function Packets({ capture }: { readonly capture: CaptureStatus }) {
         )}
         {end && <span className="muted">, {end}</span>}
         {detail && <span className="muted"> {detail}</span>}
+        {state === 'running' && <StopCapture id={capture.id} />}
       </p>
       {packets.length === 0 ? (
         state === 'completed' && <EmptyState title="No packet matched" />

@@ -80,6 +80,7 @@ export const PATHS = {
   getScenarioRun: ['GET', '/scenario-runs/{id}'],
   stopScenarioRun: ['DELETE', '/scenario-runs/{id}'],
   startCapture: ['POST', '/twin/captures'],
+  stopCapture: ['POST', '/twin/captures/{id}/stop'],
   getCapture: ['GET', '/twin/captures/{id}'],
 } as const satisfies {
   readonly [N in ContractRoute]?: readonly [(typeof ROUTES)[N]['method'], (typeof ROUTES)[N]['path']];

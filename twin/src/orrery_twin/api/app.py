@@ -66,6 +66,7 @@ def make_app(services: Services) -> web.Application:
             web.get("/captures", api.list_captures),
             web.post("/captures", api.start_capture),
             web.get("/captures/{id}", api.get_capture),
+            web.post("/captures/{id}/stop", api.stop_capture),
             web.get("/watch", api.watch),
         ]
     )
@@ -180,6 +181,9 @@ class _Api:
 
     async def get_capture(self, request: web.Request) -> web.Response:
         return _found(self._services.captures.get(request.match_info["id"]), "capture")
+
+    async def stop_capture(self, request: web.Request) -> web.Response:
+        return _found(await self._services.captures.stop(request.match_info["id"]), "capture")
 
     async def watch(self, request: web.Request) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Type": "application/x-ndjson", "Cache-Control": "no-store"})

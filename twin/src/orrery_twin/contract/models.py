@@ -394,8 +394,10 @@ class CaptureStatus(BaseModel):
     state: Literal["starting", "running", "completed", "failed"]
     packets: list[Packet]
     stopped_by: Annotated[
-        Literal["packets", "duration"] | None,
-        Field(description="which limit ended it; null: none, or not yet"),
+        Literal["packets", "duration", "user"] | None,
+        Field(
+            description="which limit ended it, or that a user did; null: none, or not yet"
+        ),
     ]
     elapsed_s: Annotated[
         ElapsedS | None, Field(description="how long it has captured; null: not ended")

@@ -97,6 +97,18 @@ class Captures:
         task = asyncio.create_task(self._collect(status, process))
         self._tasks[status.id] = task
         task.add_done_callback(lambda _: self._tasks.pop(status.id, None))
+        # One that is cancelled before it begins would not end tcpdump.
+        await asyncio.sleep(0)
+        return status
+
+    async def stop(self, capture_id: str) -> CaptureStatus | None:
+        """End a capture before its limits; it keeps its packets. One that has ended stays as it is."""
+        status, task = self._captures.get(capture_id), self._tasks.get(capture_id)
+        if status and task:
+            if status.stopped_by is None and status.detail is None:
+                status.stopped_by = "user"
+                task.cancel()
+            await asyncio.wait([task])
         return status
 
     async def stop_at(self, hosts: Collection[str]) -> None:
@@ -151,6 +163,8 @@ def _outcome(status: CaptureStatus) -> str:
     what = f"{len(status.packets)} packets at {status.request.host} in {status.elapsed_s:.1f} s"
     if status.stopped_by == "packets":
         return f"{what}; stopped at the limit of {status.request.packets} packets"
+    if status.stopped_by == "user":
+        return f"{what}; stopped by a user"
     return f"{what}; {status.detail}" if status.detail else what
 
 

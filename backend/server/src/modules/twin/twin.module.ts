@@ -125,6 +125,11 @@ class TwinController {
     return status;
   }
 
+  @Route('stopCapture')
+  stopCapture(@Input() { params }: RouteInput<'stopCapture'>): Promise<CaptureStatus> {
+    return this.client.json('POST', `/captures/${encodeURIComponent(params.id)}/stop`);
+  }
+
   @Route('getCapture')
   captured(@Input() { params }: RouteInput<'getCapture'>): Promise<CaptureStatus> {
     return this.client.json('GET', `/captures/${encodeURIComponent(params.id)}`);

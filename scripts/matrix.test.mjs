@@ -9,17 +9,21 @@ import { instancesAmong } from './matrix/witness.mjs';
 const WELL = { wrong: [], running: ['web'] };
 const DEGRADED = { wrong: [{ name: 'web', is: 'degraded' }], running: [] };
 
-/** Rows every 200 ms: 10 packets offered each time, and delivered where `delivers(t_ms)`; `says(t_ms)` is the API's answer. */
+/** Rows every 200 ms: 10 packets offered each time, and delivered where `delivers(t_ms)`; `says(t_ms)` is the API's answer, at once. */
 function recording(length_ms, delivers, says) {
   const rows = [];
   let [offered, delivered] = [0, 0];
   for (let t_ms = 0; t_ms <= length_ms; t_ms += 200) {
     offered += 10;
     if (delivers(t_ms)) delivered += 10;
-    rows.push({ t_ms, traffic: { web: { offered, delivered } }, said: says(t_ms) });
+    const said = says(t_ms);
+    rows.push({ t_ms, traffic: { web: { offered, delivered } }, said: said && { asked_ms: t_ms, ...said } });
   }
   return rows;
 }
+
+/** What `says` answers if it took `lateMs` to be recorded. */
+const late = (lateMs, says) => (t_ms) => ({ asked_ms: t_ms - lateMs, ...says(t_ms - lateMs) });
 
 test('a chain that is called running while it delivers nothing is a lie, once it lasts', () => {
   const dark = (t_ms) => t_ms < 1000 || t_ms > 8000;
@@ -41,6 +45,28 @@ test('a chain that is called running while it delivers nothing is a lie, once it
     [],
     'not yet',
   );
+});
+
+test('an answer that is recorded late is judged by the time at which it was asked for', () => {
+  const dark = (t_ms) => t_ms < 1000 || t_ms > 6000;
+  const says = (t_ms) => (t_ms > 4500 && t_ms <= 6200 ? DEGRADED : WELL);
+  assert.deepEqual(lies(recording(10_000, dark, late(1400, says))), []);
+  assert.equal(
+    lies(
+      recording(
+        10_000,
+        dark,
+        late(800, () => WELL),
+      ),
+    ).length,
+    1,
+  );
+  const failed = (t_ms) => (t_ms > 4800 ? wrong('web') : WELL);
+  assert.equal(told(recording(10_000, always, late(1400, failed)), 1000, 4000, ENGINE), true);
+  assert.equal(told(recording(10_000, always, late(1400, failed)), 600, 4000, ENGINE), false);
+  const [end_ms, wellAgain_ms] = [2000, 5000];
+  const well = (t_ms) => (t_ms < end_ms || t_ms >= wellAgain_ms ? WELL : wrong('web'));
+  assert.equal(recovery(recording(10_000, always, late(1400, well)), end_ms), wellAgain_ms + 1400 - end_ms);
 });
 
 test('an idle client is no outage', () => {

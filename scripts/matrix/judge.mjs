@@ -1,8 +1,9 @@
 /**
  * Judges one case of the matrix from what was recorded, without the product: `rows` were taken a few times a second,
  * `{ t_ms, traffic: { chain: { offered, delivered } }, said }` with packets counted by the kernel at the client, and in
- * `said` what the API answered, or null where it did not: `{ wrong: [{ name, is }], running: [chain] }`, `name` being
- * what is wrong, or changes: a chain, a node, an accelerator or a part of the health. Times are on one monotonic clock.
+ * `said` the last answer of the API, or null where there was none: `{ asked_ms, wrong: [{ name, is }], running: [chain] }`,
+ * `name` being what is wrong, or changes: a chain, a node, an accelerator or a part of the health. On a busy machine an
+ * answer is recorded long after it was asked for, and holds for no later time. Times are on one monotonic clock.
  */
 
 /** A chain that delivers nothing is no longer called running after this time (docs/reliability.md), with one poll to spare. */
@@ -36,9 +37,9 @@ function longest(spans) {
 export function lies(rows) {
   return darkSpans(rows).flatMap(({ chain, from_ms, to_ms }) =>
     rows
-      .filter(({ t_ms, said }) => said && t_ms > from_ms + DARK_MS && t_ms <= to_ms && said.running.includes(chain))
+      .filter(({ t_ms, said }) => t_ms <= to_ms && said?.asked_ms > from_ms + DARK_MS && said.running.includes(chain))
       .slice(0, 1)
-      .map(({ t_ms }) => `${chain} was called running after ${seconds(t_ms - from_ms)} without a packet`),
+      .map(({ said }) => `${chain} was called running after ${seconds(said.asked_ms - from_ms)} without a packet`),
   );
 }
 
@@ -55,7 +56,8 @@ export function told(rows, fault_ms, withinMs, { names, isMute }) {
   const already = before ? troubles(before) : [];
   const tells = (said) =>
     said ? troubles(said).some((name) => names.includes(name) && !already.includes(name)) : isMute;
-  return rows.some(({ t_ms, said }) => t_ms > fault_ms && t_ms <= fault_ms + withinMs && tells(said));
+  const isInTime = (ms) => ms > fault_ms && ms <= fault_ms + withinMs;
+  return rows.some(({ t_ms, said }) => isInTime(said?.asked_ms ?? t_ms) && tells(said));
 }
 
 /** Whether what an operation that ended in `state` wanted is in force (docs/reliability.md). */
@@ -88,7 +90,9 @@ export function recovery(rows, end_ms) {
     for (const [chain, { delivered }] of Object.entries(traffic))
       if (t_ms <= after[0]?.t_ms || !before.has(chain)) before.set(chain, delivered);
   const delivers = ({ traffic }) => [...before].every(([chain, count]) => traffic[chain]?.delivered > count);
-  const good = after.find((row, index) => index > 0 && row.said?.wrong.length === 0 && delivers(row));
+  const good = after.find(
+    (row, index) => index > 0 && row.said?.asked_ms >= end_ms && row.said.wrong.length === 0 && delivers(row),
+  );
   return good ? good.t_ms - end_ms : null;
 }
 

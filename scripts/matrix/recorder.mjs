@@ -68,8 +68,9 @@ export class Recorder {
   }
 }
 
-/** What the API says about everything that carries packets; null if it does not answer within a second. */
+/** What the API says about everything that carries packets, and when it was asked; null if it does not answer within a second. */
 export async function said(stack) {
+  const asked_ms = performance.now();
   try {
     const get = async (path) => await stack.api('GET', path, undefined, {}, AbortSignal.timeout(ANSWER_MS));
     const [health, deployments, nodes, switches, accelerators, instances] = await Promise.all(
@@ -89,7 +90,7 @@ export async function said(stack) {
       ...notIn('operating', accelerators),
       ...notIn('running', instances, ({ chain_id }) => chain_id),
     ];
-    return { wrong, running };
+    return { asked_ms, wrong, running };
   } catch {
     return null;
   }

@@ -147,7 +147,7 @@ class Lab:
         wanted = {"infrastructure": infrastructure, "rules": rules, "switches": switches}
         command = self.entering([os.environ.get("NODE", "node"), str(PROGRAM)])
         result = subprocess.run(
-            command, input=json.dumps(wanted), capture_output=True, text=True, timeout=30, check=False
+            command, input=json.dumps(wanted), capture_output=True, text=True, timeout=120, check=False
         )
         assert result.returncode == 0, result.stderr
         return json.loads(result.stdout)

@@ -1,3 +1,5 @@
+import type { Infrastructure } from '@orrery/contract';
+
 export const DATA_PATH = Symbol('DataPath');
 
 /** What is wrong with the way of a chain's packets. */
@@ -6,6 +8,8 @@ export interface PathTrouble {
   readonly what: string;
   /** Nothing of what is offered arrives. */
   readonly isTotal: boolean;
+  /** The link that is down, where that is the cause. */
+  readonly link: Infrastructure['links'][number] | null;
 }
 
 /** What a chain carried of what was offered to it. */
@@ -22,7 +26,8 @@ export interface DataPath {
   troublesOf(chainId: string): readonly PathTrouble[];
   /**
    * Over the last seconds that the switches have reported. `unknown`: one that lets packets in, or may be the one that does, is
-   * silent. Null: they count nothing, or let nothing in.
+   * silent, or packets are missing that an NF may have dropped on purpose and does not count. Null: the switches count nothing, or
+   * let nothing in.
    */
   carriage(chainId: string, seconds: number): Carriage | 'unknown' | null;
   /** Whether packets have left the chain since a switch would count as silent. */

@@ -2,9 +2,9 @@ import type { Count, PacketMeter } from './packet-meter.js';
 import type { Section } from './sections.js';
 
 /** Reports of the same packets may lie this far apart. */
-const REPORT_LAG_MS = 500;
+export const REPORT_LAG_MS = 500;
 /** How far back packets are looked for. */
-const LOOKBACK_MS = 10_000;
+export const LOOKBACK_MS = 10_000;
 /** Fewer packets may have been lost by chance. */
 const LEAST_PACKETS = 3;
 /** Packets that nothing has counted for this long do not arrive. */
@@ -16,6 +16,8 @@ const UNREPORTED_MS = 3000;
 export interface Break {
   readonly section: Section;
   readonly packets: number;
+  /** From when on its packets were lost, as first found; monotonic clock. */
+  readonly sinceMs: number;
 }
 
 /** The break of a section at this time; null: none. Precondition: the agents of the servers where it ends are heard. */
@@ -27,7 +29,7 @@ export function breakIn(section: Section, meter: PacketMeter, nowMs: number): Br
     const reportedMs = meter.reported(key, nowMs - LOOKBACK_MS, nowMs).at(-1)?.toMs ?? Number.NEGATIVE_INFINITY;
     if (reportedMs < passed.toMs && nowMs - reportedMs < UNREPORTED_MS) return null;
   }
-  return { section, packets: Math.round(passed.packets) };
+  return { section, packets: Math.round(passed.packets), sinceMs: passed.fromMs };
 }
 
 /** Whether packets arrive again where they were lost, or none has been passed on for a while. */

@@ -1,7 +1,9 @@
-import { type InstanceSample, type Plan, type Sample, sampleKey } from '@orrery/contract';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { type InstanceSample, NfDescriptor, type Plan, type Sample, sampleKey } from '@orrery/contract';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { CarriageMeter } from './carriage.js';
+import { CarriageMeter, refusalsOf } from './carriage.js';
 
 const sample = (key: string, value: number): Sample => ({ key, t_ms: 0, value, origin: 'twin' });
 const rule = (at: string, metric: 'pps' | 'bps', value: number) =>
@@ -28,12 +30,12 @@ function meterOf(seconds: readonly Second[], reason?: string) {
   const meter = new CarriageMeter(refusesOf);
   meter.follow(plan);
   let refused = 0;
-  meter.takeRefusals(refusing(0, reason), 0);
+  meter.takeRefusals(() => refusing(0, reason), 0);
   seconds.forEach((each, second) => {
     for (const part of [200, 400, 600, 800, 1000]) meter.take([left(each.delivered)], 1000 * second + part);
     const atMs = 1000 * (second + 1);
     refused += each.refused ?? 0;
-    meter.takeRefusals(refusing(refused, reason), atMs);
+    meter.takeRefusals(() => refusing(refused, reason), atMs);
     // The classes of a chain are counted at every switch, also where none of its packets arrive.
     if (!each.silent)
       meter.take([rule('leaf-1', 'pps', each.offered), rule('leaf-1', 'bps', 8000 * each.offered)], atMs);
@@ -115,4 +117,71 @@ it('knows for how long packets have no longer left a chain', () => {
   expect([1000, 3900, 4100].map((atMs) => meter.delivers('c', atMs))).toEqual([true, true, false]);
   meter.take([left(0)], 5000);
   expect(meter.delivers('c', 5000)).toBe(false);
+});
+
+it('reads refusals five times a second at most, however often agents report, and misses none of them', () => {
+  const reports = fc.array(fc.tuple(fc.integer({ min: 1, max: 90 }), fc.nat(50)), { minLength: 200, maxLength: 300 });
+  fc.assert(
+    fc.property(reports, (list) => {
+      const meter = new CarriageMeter(refusesOf);
+      meter.follow(plan);
+      let [nowMs, refused, reads, found, lastMs] = [0, 0, 0, 0, 0];
+      const take = () => {
+        const perS = meter.takeRefusals(() => refusing(refused), nowMs)?.get('c');
+        if (perS === undefined) return;
+        reads++;
+        found += (perS * (nowMs - lastMs)) / 1000;
+        lastMs = nowMs;
+      };
+      take();
+      for (const [gapMs, packets] of list) {
+        nowMs += gapMs;
+        refused += packets;
+        take();
+      }
+      nowMs += 200;
+      take();
+      expect(found).toBeCloseTo(refused, 3);
+      expect(reads).toBeLessThanOrEqual(1 + nowMs / 200);
+    }),
+  );
+});
+
+describe('an NF that may drop packets on purpose', () => {
+  const example = readFileSync(
+    fileURLToPath(new URL('../../../../contract/examples/valid/NfDescriptor.ids.json', import.meta.url)),
+    'utf8',
+  );
+  const own = NfDescriptor.parse(JSON.parse(example));
+  const descriptor = (actions: Partial<NfDescriptor['actions']>): NfDescriptor => ({
+    ...own,
+    actions: { ...own.actions, ...actions },
+  });
+  const meterWith = (actions: Partial<NfDescriptor['actions']>) => {
+    const meter = new CarriageMeter(() => refusalsOf(descriptor(actions)));
+    meter.follow(plan);
+    return meter;
+  };
+  const carried = (meter: CarriageMeter, delivered: number) => {
+    for (let atMs = 1000; atMs <= 12_000; atMs += 1000)
+      meter.take([left(delivered), rule('leaf-1', 'pps', 1000)], atMs);
+    return meter.carriage('c', 10, 12_000);
+  };
+  const silent = { may_drop: true, refuses: undefined };
+
+  it('and does not say which drops those are leaves unknown what is lost, and known what is carried', () => {
+    expect(carried(meterWith(silent), 400)).toBe('unknown');
+    expect(carried(meterWith(silent), 0)).toBe('unknown');
+    expect(carried(meterWith(silent), 1000)).toMatchObject({ share: 1 });
+    expect(meterWith(silent).countsRefusals('c')).toBe(false);
+  });
+
+  it.each([
+    { may_drop: true, refuses: ['denied'] },
+    { may_drop: true, refuses: [] },
+    { may_drop: false, refuses: undefined },
+  ])('and says so, or may not, leaves nothing unknown: %j', (actions) => {
+    expect(carried(meterWith(actions), 400)).toMatchObject({ share: 0.4 });
+    expect(meterWith(actions).countsRefusals('c')).toBe(true);
+  });
 });

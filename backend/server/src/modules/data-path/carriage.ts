@@ -1,5 +1,15 @@
-import { type InstanceSample, nfInstances, type Plan, parseSampleKey, type Sample } from '@orrery/contract';
+import {
+  type Instance,
+  type InstanceSample,
+  type NfDescriptor,
+  nfInstances,
+  type Plan,
+  parseSampleKey,
+  type Sample,
+} from '@orrery/contract';
+import { grouped } from '@orrery/planner';
 import type { Carriage } from '../../ports/data-path.js';
+import { TOLERANCE } from './loss.js';
 import { RateIntegral } from './rate-integral.js';
 
 /** Reason of the engine's classifier: no edge of the chain takes the packet. */
@@ -7,6 +17,9 @@ const NO_EDGE = 'no_match';
 
 /** A switch whose rules were not reported for this long says nothing about what is offered. */
 const SILENT_MS = 3000;
+
+/** What NFs refuse is read no more often: agents report five times a second, each at its own time. */
+const REFUSALS_MS = 200;
 
 interface ChainCounts {
   /** By sample key: each rule at each switch. */
@@ -16,15 +29,25 @@ interface ChainCounts {
   readonly refused: RateIntegral;
 }
 
+/** The reasons of drops that the configuration of an NF asks for; null: it may drop so, and does not say which drops those are. */
+export function refusalsOf(descriptor: Pick<NfDescriptor, 'actions'> | undefined): readonly string[] | null {
+  if (!descriptor) return [];
+  const { may_drop, refuses } = descriptor.actions;
+  return refuses ?? (may_drop ? null : []);
+}
+
 /** Compares what switches let into each chain with what leaves it. Times are of one clock. */
 export class CarriageMeter {
   private chains: ReadonlyMap<string, ChainCounts> = new Map();
   private ruleChains: ReadonlyMap<string, string> = new Map();
   private plan: Plan | null = null;
+  private nfs: ReadonlyMap<string, readonly Instance[]> = new Map();
+  private uncounted: ReadonlySet<string> = new Set();
   private readonly refusals = new Map<string, { readonly packets: number; readonly atMs: number }>();
+  private refusalsReadMs = Number.NEGATIVE_INFINITY;
 
-  /** Tells the reasons of drops that the configuration of an NF asks for. */
-  constructor(private readonly refusesOf: (nf: string) => readonly string[]) {}
+  /** `refusesOf`: see `refusalsOf`. */
+  constructor(private readonly refusesOf: (nf: string) => readonly string[] | null) {}
 
   /** Counts of chains that are not in the plan are forgotten. */
   follow(plan: Plan | null): void {
@@ -33,6 +56,14 @@ export class CarriageMeter {
     const rules = plan?.fabric.rules.filter(({ kind }) => kind === 'classify') ?? [];
     this.ruleChains = new Map(rules.flatMap(({ id, chain_id }) => (chain_id ? [[id, chain_id]] : [])));
     this.chains = new Map([...this.ruleChains.values()].map((id) => [id, this.chains.get(id) ?? newCounts()]));
+    this.nfs = grouped(nfInstances(plan?.graph), ({ chain_id }) => chain_id);
+    const uncounted = [...this.nfs].filter(([, own]) => own.some(({ nf }) => this.refusesOf(nf) === null));
+    this.uncounted = new Set(uncounted.map(([chainId]) => chainId));
+  }
+
+  /** Whether every NF of the chain counts what it drops on purpose: otherwise what is missing behind it may be lost or not. */
+  countsRefusals(chainId: string): boolean {
+    return !this.uncounted.has(chainId);
   }
 
   take(samples: readonly Sample[], nowMs: number): void {
@@ -49,17 +80,21 @@ export class CarriageMeter {
     }
   }
 
-  /** Reads what NFs have refused since they started; returns packets refused per second, by chain. */
-  takeRefusals(counters: readonly InstanceSample[], nowMs: number): ReadonlyMap<string, number> {
+  /**
+   * Reads what NFs have refused since they started; returns packets refused per second, by chain. Null: it was read less than
+   * `REFUSALS_MS` ago. The next reading has what this one would have had.
+   */
+  takeRefusals(counters: () => readonly InstanceSample[], nowMs: number): ReadonlyMap<string, number> | null {
+    if (nowMs - this.refusalsReadMs < REFUSALS_MS) return null;
+    this.refusalsReadMs = nowMs;
     const refusedPerS = new Map<string, number>();
-    const graph = this.plan ? nfInstances(this.plan.graph) : [];
-    const nfOf = new Map(graph.map(({ id, nf }) => [id, nf]));
-    const byId = new Map(counters.map((each) => [each.instance_id, this.refusedBy(each, nfOf.get(each.instance_id))]));
+    const byId = new Map(counters().map((each) => [each.instance_id, each]));
     for (const [chainId, { refused }] of this.chains) {
       let perS = 0;
-      for (const { id, chain_id } of graph) {
-        const packets = byId.get(id);
-        if (chain_id !== chainId || packets === undefined) continue;
+      for (const { id, nf } of this.nfs.get(chainId) ?? []) {
+        const sample = byId.get(id);
+        if (!sample) continue;
+        const packets = this.refusedBy(sample, nf);
         const past = this.refusals.get(id);
         this.refusals.set(id, { packets, atMs: nowMs });
         // A lower count is that of a new instance, which counts from zero.
@@ -73,7 +108,7 @@ export class CarriageMeter {
     return refusedPerS;
   }
 
-  /** `unknown`: a switch has been silent for more than `SILENT_MS`. */
+  /** `unknown`: a switch has been silent for more than `SILENT_MS`, or what is missing may have been dropped on purpose. */
   carriage(chainId: string, seconds: number, nowMs: number): Carriage | 'unknown' | null {
     const counts = this.chains.get(chainId);
     if (!counts) return null;
@@ -93,16 +128,24 @@ export class CarriageMeter {
       Math.max(1, ...[...counts.bits.values()].map((rate) => rate.secondsSince(fromMs))),
     );
     const offered_bps = all(counts.bits) / coveredS;
-    return { offered_packets: offered, offered_bps, share: Math.min(1, arrived / offered) };
+    const share = Math.min(1, arrived / offered);
+    if (share < 1 - TOLERANCE && !this.countsRefusals(chainId)) return 'unknown';
+    return { offered_packets: offered, offered_bps, share };
+  }
+
+  /** Packets that entered the chain between two times, as far as the switches have reported. */
+  entered(chainId: string, fromMs: number, untilMs: number): number {
+    const rates = [...(this.chains.get(chainId)?.packets.values() ?? [])];
+    return rates.reduce((sum, rate) => sum + rate.between(fromMs, untilMs), 0);
   }
 
   /** Whether packets have left the chain within the last time. */
   delivers(chainId: string, nowMs: number, withinMs = SILENT_MS): boolean {
-    return (this.chains.get(chainId)?.delivered.between(nowMs - withinMs, nowMs) ?? 0) >= 1;
+    return (this.chains.get(chainId)?.delivered.between(nowMs - withinMs, nowMs) ?? 0) > 0;
   }
 
-  private refusedBy({ drops }: InstanceSample, nf: string | undefined): number {
-    const reasons = [NO_EDGE, ...(nf === undefined ? [] : this.refusesOf(nf))];
+  private refusedBy({ drops }: InstanceSample, nf: string): number {
+    const reasons = [NO_EDGE, ...(this.refusesOf(nf) ?? [])];
     return reasons.reduce((sum, reason) => sum + (drops[reason] ?? 0), 0);
   }
 

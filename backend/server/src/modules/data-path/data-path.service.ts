@@ -7,7 +7,6 @@ import {
   type Plan,
   parseSampleKey,
   type Sample,
-  sampleKey,
 } from '@orrery/contract';
 import { grouped } from '@orrery/planner';
 import type { ControlLoop } from '../../platform/control-loop/control-loop.js';
@@ -20,13 +19,11 @@ import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastruc
 import { FLEET, type NodeFleet } from '../../ports/node-fleet.js';
 import { SWITCH_FLEET, type SwitchFleet } from '../../ports/switch-fleet.js';
 import { TELEMETRY, type Telemetry } from '../../ports/telemetry.js';
-import { type Break, breakIn, isOver } from './breaks.js';
-import { CarriageMeter } from './carriage.js';
+import { CarriageMeter, refusalsOf } from './carriage.js';
+import { ChainJudge, type Judgement, passedKey, takenKey } from './chain-judge.js';
 import { cutOffHosts, downLinks } from './down-links.js';
-import { LONG_S, type Loss, lossOf, SHORT_S } from './loss.js';
 import { PacketMeter } from './packet-meter.js';
-import { labelOf, refusedKey, type Section, sectionsOf } from './sections.js';
-import { troublesOf } from './troubles.js';
+import { refusedKey, type Section, sectionsOf } from './sections.js';
 
 const TICK_MS = 500;
 const BACKOFF = { firstMs: TICK_MS, mostMs: 5000 };
@@ -36,10 +33,6 @@ const LINKS_SILENT_MS = 5000;
 const NO_LINKS = { samples: new Map<string, LinkSample>(), atMs: Number.NEGATIVE_INFINITY };
 /** An agent that has just connected has not yet counted what it missed. */
 const HEARD_MS = 3000;
-/** Exits report five times a second. */
-const DELIVERS_MS = 1500;
-/** An NF that has passed nothing on for this long, although it took packets, is where they are lost. */
-const STUCK_MS = 2000;
 /** A chain is judged when its counters have been the same ones for this long. */
 const SETTLE_MS = 3000;
 
@@ -55,6 +48,7 @@ export class DataPathService implements DataPath, OnApplicationBootstrap, OnAppl
   private readonly loop: ControlLoop;
   private readonly meter = new PacketMeter();
   private readonly carriageMeter: CarriageMeter;
+  private readonly judge: ChainJudge;
   private readonly listeners: (() => void)[] = [];
   private followed: { readonly plan: Plan | null; readonly switches: Infrastructure['switches'] } = {
     plan: null,
@@ -63,8 +57,7 @@ export class DataPathService implements DataPath, OnApplicationBootstrap, OnAppl
   private paths: ReadonlyMap<string, ChainPath> = new Map();
   private counters: ReadonlySet<string> = new Set();
   private nfs: ReadonlyMap<string, readonly Instance[]> = new Map();
-  private breaks: ReadonlyMap<string, readonly Break[]> = new Map();
-  private losses: ReadonlyMap<string, Loss> = new Map();
+  private judgements: ReadonlyMap<string, Judgement> = new Map();
   private troubles: ReadonlyMap<string, readonly PathTrouble[]> = new Map();
   /** Since when the agent of each server is connected; monotonic clock. */
   private readonly heardSinceMs = new Map<string, number>();
@@ -80,7 +73,8 @@ export class DataPathService implements DataPath, OnApplicationBootstrap, OnAppl
     @Inject(FLEET) private readonly servers: NodeFleet,
     @Inject(DESCRIPTORS) descriptors: DescriptorCatalogue,
   ) {
-    this.carriageMeter = new CarriageMeter((nf) => descriptors.find(nf)?.actions.refuses ?? []);
+    this.carriageMeter = new CarriageMeter((nf) => refusalsOf(descriptors.find(nf)));
+    this.judge = new ChainJudge(this.meter, this.carriageMeter);
     this.loop = loops.add({
       id: 'data-path',
       title: 'Data path',
@@ -126,8 +120,8 @@ export class DataPathService implements DataPath, OnApplicationBootstrap, OnAppl
     for (const { key, value } of samples) if (this.counters.has(key)) this.meter.take(key, value, nowMs);
     this.carriageMeter.take(samples, nowMs);
     if (!samples.some(({ key }) => parseSampleKey(key)?.kind === 'instance')) return;
-    for (const [chainId, perS] of this.carriageMeter.takeRefusals(this.telemetry.counters(), nowMs))
-      this.meter.take(refusedKey(chainId), perS, nowMs);
+    const refusedPerS = this.carriageMeter.takeRefusals(() => this.telemetry.counters(), nowMs);
+    for (const [chainId, perS] of refusedPerS ?? []) this.meter.take(refusedKey(chainId), perS, nowMs);
   }
 
   private look({ decide }: LoopRun, nowMs: number): undefined {
@@ -139,42 +133,26 @@ export class DataPathService implements DataPath, OnApplicationBootstrap, OnAppl
     const emulated = nowMs - this.links.atMs < LINKS_SILENT_MS ? this.links.samples : NO_LINKS.samples;
     const down = downLinks(infrastructure, emulated, observed);
     const chains = new Map((this.followed.plan?.chains ?? []).map((chain) => [chain.chain_id, chain]));
-    const breaks = new Map<string, readonly Break[]>();
-    const losses = new Map<string, Loss>();
+    const judgements = new Map<string, Judgement>();
     const troubles = new Map<string, readonly PathTrouble[]>();
     for (const [chainId, { sections, sinceMs }] of this.paths) {
       const chain = chains.get(chainId);
       if (!chain || nowMs - sinceMs < SETTLE_MS) continue;
-      const found = this.breaksIn(chainId, sections, nowMs);
-      if (found.length > 0) breaks.set(chainId, found);
-      // What arrives again after a break is no loss that goes on.
-      const isHeard = sections.every(({ to }) => this.areHeard(to.servers, nowMs));
-      const loss = found.length > 0 || !isHeard ? null : this.lossOf(chainId, nowMs);
-      if (loss) losses.set(chainId, loss);
-      const findings = {
-        breaks: found,
+      const parts = { chainId, sections, nfs: this.nfs.get(chainId) ?? [] };
+      const now = {
+        infrastructure,
+        down,
         cutOff: cutOffHosts(chain, infrastructure, down),
-        loss,
-        delivers: this.carriageMeter.delivers(chainId, nowMs, DELIVERS_MS),
-        stuck: this.stuckIn(chainId, nowMs),
+        areHeard: (servers: readonly string[]) => this.areHeard(servers, nowMs),
       };
-      const now = troublesOf(findings, down, infrastructure, nowMs);
-      if (now.length > 0) troubles.set(chainId, now);
-      this.explain(decide, chainId, now, found[0]?.packets ?? 0);
+      const judgement = this.judge.judge(parts, this.judgements.get(chainId), now, nowMs);
+      judgements.set(chainId, judgement);
+      const told = judgement.told.troubles;
+      if (told.length > 0) troubles.set(chainId, told);
+      this.explain(decide, chainId, told, judgement.breaks[0]?.packets ?? 0);
     }
-    this.breaks = breaks;
-    this.losses = losses;
+    this.judgements = judgements;
     this.tell(troubles);
-  }
-
-  private breaksIn(chainId: string, sections: readonly Section[], nowMs: number): readonly Break[] {
-    const before = this.breaks.get(chainId) ?? [];
-    return sections.flatMap((section) => {
-      // What the agent of a server does not report may arrive all the same: that it is away is told by the deployment.
-      if (!this.areHeard(section.to.servers, nowMs)) return [];
-      const last = before.find((each) => each.section === section);
-      return breakIn(section, this.meter, nowMs) ?? (last && !isOver(last, this.meter, nowMs) ? last : []);
-    });
   }
 
   private areHeard(servers: readonly string[], nowMs: number): boolean {
@@ -186,19 +164,6 @@ export class DataPathService implements DataPath, OnApplicationBootstrap, OnAppl
       if (!this.servers.isConnected(id)) this.heardSinceMs.delete(id);
       else if (!this.heardSinceMs.has(id)) this.heardSinceMs.set(id, nowMs);
     }
-  }
-
-  private lossOf(chainId: string, nowMs: number): Loss | null {
-    const carried = (seconds: number) => this.carriageMeter.carriage(chainId, seconds, nowMs);
-    return lossOf(this.losses.get(chainId) ?? null, carried(LONG_S), carried(SHORT_S), nowMs);
-  }
-
-  private stuckIn(chainId: string, nowMs: number): string[] {
-    const packets = (key: string) =>
-      this.meter.reported(key, nowMs - STUCK_MS, nowMs).reduce((sum, count) => sum + count.packets, 0);
-    return (this.nfs.get(chainId) ?? [])
-      .filter(({ id }) => packets(takenKey(id)) > 0 && packets(passedKey(id)) === 0)
-      .map(labelOf);
   }
 
   private explain(decide: LoopRun['decide'], chainId: string, troubles: readonly PathTrouble[], packets: number): void {
@@ -218,7 +183,8 @@ export class DataPathService implements DataPath, OnApplicationBootstrap, OnAppl
     const { switches } = this.infrastructure.current.infrastructure;
     if (plan === this.followed.plan && switches === this.followed.switches) return;
     this.followed = { plan, switches };
-    const sections = plan ? sectionsOf(plan, switches) : [];
+    this.carriageMeter.follow(plan);
+    const sections = plan ? sectionsOf(plan, switches, (id) => this.carriageMeter.countsRefusals(id)) : [];
     this.paths = new Map(
       [...grouped(sections, ({ chain_id }) => chain_id)].map(([id, own]) => {
         const past = this.paths.get(id);
@@ -229,7 +195,6 @@ export class DataPathService implements DataPath, OnApplicationBootstrap, OnAppl
     this.nfs = grouped(nfInstances(plan?.graph), ({ chain_id }) => chain_id);
     const ofNfs = [...this.nfs.values()].flat().flatMap(({ id }) => [takenKey(id), passedKey(id)]);
     this.counters = new Set([...sections.flatMap(({ from, to }) => [...from.passes, ...to.receives]), ...ofNfs]);
-    this.carriageMeter.follow(plan);
     this.meter.keepOnly(this.counters);
   }
 
@@ -240,6 +205,3 @@ export class DataPathService implements DataPath, OnApplicationBootstrap, OnAppl
     for (const listener of this.listeners) listener();
   }
 }
-
-const takenKey = (id: string) => sampleKey('instance', id, 'pps');
-const passedKey = (id: string) => sampleKey('instance', id, 'out_pps');

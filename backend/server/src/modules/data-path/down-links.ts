@@ -23,13 +23,14 @@ export function causeOf(
   section: Pick<Section, 'servers' | 'way'>,
   down: DownLinks,
   infrastructure: Infrastructure,
-): string | null {
+): Link | null {
   if (down.length === 0) return null;
   const { servers, way } = section;
-  const link =
+  return (
     down.find(({ a, b }) => servers.includes(a.node) || servers.includes(b.node)) ??
-    linksOn(way, infrastructure).find((each) => down.includes(each));
-  return link ? `${nameOf(link)} is down` : null;
+    linksOn(way, infrastructure).find((each) => down.includes(each)) ??
+    null
+  );
 }
 
 /** The links between switches that packets take: switches forward them on shortest paths, also while one is down. */
@@ -76,8 +77,9 @@ export function cutOffHosts(
       return own[0] && own.every((link) => down.includes(link)) ? { host, link: own[0] } : [];
     });
     return cut.map(({ host, link }) => ({
-      what: `${nameOf(link)} is down: ${textOf(host)}`,
+      what: `${isDown(link)}: ${textOf(host)}`,
       isTotal: cut.length === ends.length,
+      link,
     }));
   };
   return [
@@ -107,4 +109,4 @@ function covers(prefix: string, address: string): boolean {
   return list.check(address);
 }
 
-const nameOf = ({ a, b }: Link) => `link ${a.node} - ${b.node}`;
+export const isDown = ({ a, b }: Link) => `link ${a.node} - ${b.node} is down`;

@@ -3,7 +3,7 @@ import type { Carriage } from '../../ports/data-path.js';
 /** Fewer packets may have been lost by chance, or are still on their way. */
 const LEAST_PACKETS = 50;
 /** Switches and exits are read up to half a second apart, which is this share of the long window. */
-const TOLERANCE = 0.05;
+export const TOLERANCE = 0.05;
 /** A loss ends when this much gets through over the short window, or over the long one. */
 const CARRIED_AGAIN = 0.98;
 /** A change of the chain, or a burst, is over by then. */

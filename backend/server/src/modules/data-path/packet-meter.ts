@@ -19,7 +19,9 @@ export class PacketMeter {
     this.counts.set(counter, counts);
     const lastMs = counts.at(-1)?.toMs ?? nowMs - LONGEST_INTERVAL_MS;
     const fromMs = Math.max(lastMs, nowMs - LONGEST_INTERVAL_MS);
-    counts.push({ fromMs, toMs: nowMs, packets: (pps * (nowMs - fromMs)) / 1000 });
+    // A report that came early says too little of a single packet; a rate above zero is at least one.
+    const packets = pps > 0 ? Math.max(1, (pps * (nowMs - fromMs)) / 1000) : 0;
+    counts.push({ fromMs, toMs: nowMs, packets });
     while (counts[0] && counts[0].toMs < nowMs - KEEP_MS) counts.shift();
   }
 

@@ -42,6 +42,16 @@ describe('the sections of a chain', () => {
     ]);
   });
 
+  it('do not lead over the whole chain where NFs do not count what they drop on purpose', () => {
+    const nodes = [nf('a'), other('exit', 'c.exit')];
+    const graph = { nodes, edges: [edge(null, 'a'), edge('a', 'c.exit')] };
+    const found = sectionsOf({ graph, fabric: FABRIC, chains: [{ chain_id: 'c' }] }, RACK.switches, () => false);
+    expect(found.map(({ from, to }) => `${from.label} > ${to.label}`)).toEqual([
+      'the switch > a (server-1)',
+      'a (server-1) > the exit',
+    ]);
+  });
+
   it('lead from hosts, or from the server of an NF, to the servers of the next NFs', () => {
     const nodes = [nf('a'), nf('b.0'), nf('b.1', 'server-2'), other('exit', 'c.exit')];
     const edges = [edge(null, 'a'), edge('a', 'b.0'), edge('a', 'b.1'), edge('b.0', 'c.exit')];

@@ -23,11 +23,13 @@ export const refusedKey = (chainId: string) => `refused ${chainId}`;
 
 /**
  * The sections of every chain of a plan, in the forward direction, from place to place, and one from the hosts to the exit: it also
- * covers NFs that let nothing out, and those whose packets cannot be told from replies.
+ * covers NFs that let nothing out, and those whose packets cannot be told from replies. There is no such one where packets may be
+ * dropped on purpose and not counted: what does not arrive at the exit is not known to be lost.
  */
 export function sectionsOf(
   { graph, fabric, chains }: { graph: Plan['graph']; fabric: FabricSpec; chains: readonly { chain_id: string }[] },
   switches: Infrastructure['switches'],
+  countsRefusals: (chainId: string) => boolean = () => true,
 ): Section[] {
   const nodes = new Map(graph.nodes.map((node) => [node.id, node]));
   const edges = grouped(graph.edges, ({ from }) => from ?? HOSTS);
@@ -65,7 +67,8 @@ export function sectionsOf(
     const own = graph.nodes.filter((node) => node.chain_id === chain_id);
     const servers = serversOf(own);
     const isLeft = own.some((node) => node.kind === 'exit' && node.direction === 'forward');
-    const receives = isLeft ? [sampleKey('chain', chain_id, 'pps'), refusedKey(chain_id)] : [];
+    const receives =
+      isLeft && countsRefusals(chain_id) ? [sampleKey('chain', chain_id, 'pps'), refusedKey(chain_id)] : [];
     const to = { label: 'the exit', receives, servers };
     const ends = { from: [...way.from, ...servers], to: servers };
     return { chain_id, isWhole: true, servers, way: ends, from, to };

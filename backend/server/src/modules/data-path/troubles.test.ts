@@ -15,6 +15,7 @@ const section = (from: string, to: string, isWhole = false): Break => ({
     to: { label: to, receives: [], servers: [] },
   },
   packets: 3,
+  sinceMs: 0,
 });
 const HOP = section('the switch', 'a.nf.0');
 const WHOLE = section('the switch', 'the exit', true);
@@ -23,30 +24,34 @@ const found = (findings: Partial<Findings>, links: Infrastructure['links'] = [])
 
 it('names the place where packets are lost rather than the whole chain', () => {
   expect(found({ breaks: [HOP, WHOLE] })).toEqual([
-    { what: 'no packet from the switch arrives at a.nf.0', isTotal: true },
+    { kind: 'break', what: 'no packet from the switch arrives at a.nf.0', isTotal: true, link: null },
   ]);
 });
 
 it('names the NF that passes nothing on where every hop carries packets', () => {
-  expect(found({ breaks: [WHOLE], stuck: ['a.nf.0'] })).toEqual([{ what: 'no packet leaves a.nf.0', isTotal: true }]);
-  expect(found({ breaks: [WHOLE] })).toEqual([{ what: 'packets enter this chain and none leaves it', isTotal: true }]);
+  expect(found({ breaks: [WHOLE], stuck: ['a.nf.0'] })).toMatchObject([
+    { what: 'no packet leaves a.nf.0', isTotal: true },
+  ]);
+  expect(found({ breaks: [WHOLE] })).toMatchObject([
+    { what: 'packets enter this chain and none leaves it', isTotal: true },
+  ]);
 });
 
 it('says of a chain that still delivers that it loses part of its packets', () => {
   const links = SITE.links;
   expect(found({ breaks: [HOP], delivers: true })).toMatchObject([{ isTotal: false }]);
-  expect(found({ breaks: [HOP], delivers: true }, links)).toEqual([
-    { what: 'link server-1 - leaf-1 is down: this chain loses part of its packets', isTotal: false },
+  expect(found({ breaks: [HOP], delivers: true }, links)).toMatchObject([
+    { what: 'link server-1 - leaf-1 is down: this chain loses part of its packets', isTotal: false, link: LINK },
   ]);
-  expect(found({ breaks: [HOP] }, links)).toEqual([
-    { what: 'link server-1 - leaf-1 is down: this chain loses everything', isTotal: true },
+  expect(found({ breaks: [HOP] }, links)).toMatchObject([
+    { what: 'link server-1 - leaf-1 is down: this chain loses everything', isTotal: true, link: LINK },
   ]);
 });
 
 it('tells the share that is lost once that has lasted, unless the place is known', () => {
   const loss = { sinceMs: 5000, share: 0.404 };
   expect(found({ loss, delivers: true })).toEqual([
-    { what: '40 % of the packets that enter are lost', isTotal: false },
+    { kind: 'loss', what: '40 % of the packets that enter are lost', isTotal: false, link: null },
   ]);
   expect(found({ loss: { ...loss, sinceMs: 5001 }, delivers: true })).toEqual([]);
   expect(found({ loss, delivers: true, breaks: [HOP] })).toHaveLength(1);

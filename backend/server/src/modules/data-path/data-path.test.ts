@@ -118,8 +118,14 @@ it('names the link that is down, and the host that is cut off', async () => {
   const lost = `link ${instances[0]!.server} - ${leaf.node} is down: this chain loses everything`;
   await becomes(lost);
   expect(await deployment()).toMatchObject({ state: 'degraded' });
+  // The agent of the server reports it too: it is told once.
+  const agent = server.agents.get(instances[0]!.server)!;
+  const nic = links.flatMap(({ a, b }) => [a, b]).find(({ node }) => node === agent.node)!.port;
+  agent.report({ ...agent.observed, troubles: [`${nic}: its link is down`, 'no memory'] });
+  await becomes(`${lost}; ${agent.node}: no memory`);
 
   state.arrives = 1;
+  agent.report({ ...agent.observed, troubles: [] });
   report();
   await becomes(undefined);
   expect(await deployment()).toMatchObject({ state: 'running' });

@@ -106,6 +106,31 @@ describe('a deployment that runs', () => {
     expect(await server.api.call('getDeployment', { params: { chain_id } })).toMatchObject({ reason: event.message });
   });
 
+  it('tells other reasons every five seconds at most, and the last one in the end', async () => {
+    const times: number[] = [];
+    const reasons = async () => {
+      const query = { subject: chain_id, type: 'deployment.reason-changed', limit: 1000 } as const;
+      return (await server.api.call('listEvents', { query })).items;
+    };
+    host.report({ ...host.observed, troubles: ['no memory'] });
+    await becomes('degraded');
+    for (let n = 0; n < 30; n++) await report(`change-${n}`, 'running', { troubles: [`trouble ${n}`] });
+    const last = `${host.node}: trouble 29`;
+    await until('the last reason', async () => {
+      const { reason } = await server.api.call('getDeployment', { params: { chain_id } });
+      return reason === last;
+    });
+    const events = await reasons();
+    times.push(...events.map(({ t_ms }) => t_ms).sort((a, b) => a - b));
+    expect(events.map(({ message }) => message)).toContain(last);
+    // Their times are of the wall clock, those between them of another one.
+    times.slice(1).forEach((atMs, n) => {
+      expect(atMs - times[n]!).toBeGreaterThan(4900);
+    });
+    host.reach();
+    await becomes('running');
+  });
+
   it.each(['pending', 'starting', 'stopping'] as const)('is degraded while an instance is %s', async (state) => {
     await report('changed', state);
     await becomes('degraded');

@@ -1,5 +1,5 @@
 import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
-import type { Deployment, EventDraft, NodeSpec, Operation } from '@orrery/contract';
+import type { Deployment, EventDraft, Infrastructure, NodeSpec, Operation } from '@orrery/contract';
 import { CONFIG, type Config } from '../../platform/config.js';
 import type { ControlLoop } from '../../platform/control-loop/control-loop.js';
 import { CONTROL_LOOPS, type ControlLoops } from '../../platform/control-loop/control-loops.js';
@@ -16,12 +16,16 @@ const DEADLINE_MS = 30_000;
 const MOST_REASON_CHARACTERS = 2000;
 /** An agent sends its first report at once; this many times the age at which a silent agent is stale allows for a busy machine. */
 const FIRST_REPORT_STALE_TIMES = 3;
+/** Another reason of the same degradation is told this long after the last one, at the earliest. */
+const REASON_MS = 5000;
 
 const WORDS: Readonly<Partial<Record<EventDraft['type'], string>>> = {
   'deployment.degraded': 'Degraded',
   'deployment.reason-changed': 'Degraded for another reason',
   'deployment.recovered': 'Recovered',
 };
+
+type LinkEnd = Infrastructure['links'][number]['a'];
 
 interface Trouble {
   readonly what: string;
@@ -41,6 +45,8 @@ export class DeploymentHealth implements OnApplicationBootstrap, OnApplicationSh
   /** Deadline for the first report of each node that is connected and has not reported; monotonic clock. */
   private readonly reportByMs = new Map<string, number>();
   private readonly firstReportMs: number;
+  /** When a change of the reason of each chain was last told; monotonic clock. */
+  private readonly reasonToldMs = new Map<string, number>();
 
   constructor(
     @Inject(CONTROL_LOOPS) loops: ControlLoops,
@@ -82,7 +88,9 @@ export class DeploymentHealth implements OnApplicationBootstrap, OnApplicationSh
     this.followFirstReports();
     if (this.differences().entries.size > 0) for (const decision of await step(this.write())) decide(decision);
     const nowMs = performance.now();
-    const dueMs = [this.startedByMs, ...this.reportByMs.values()].filter((atMs) => atMs > nowMs);
+    for (const [chainId, atMs] of this.reasonToldMs) if (nowMs - atMs >= REASON_MS) this.reasonToldMs.delete(chainId);
+    const reasonsByMs = [...this.reasonToldMs.values()].map((atMs) => atMs + REASON_MS);
+    const dueMs = [this.startedByMs, ...this.reportByMs.values(), ...reasonsByMs].filter((atMs) => atMs > nowMs);
     return dueMs.length > 0 ? { again: Math.max(Math.min(...dueMs) - nowMs, 1) } : undefined;
   }
 
@@ -103,6 +111,8 @@ export class DeploymentHealth implements OnApplicationBootstrap, OnApplicationSh
       written = events;
       return entries.size > 0 ? { deployments: entries, events } : null;
     });
+    for (const { subject, type } of written)
+      if (type === 'deployment.reason-changed') this.reasonToldMs.set(subject, performance.now());
     const { generation } = this.state.desired;
     return written.map(({ subject, type, message }) => ({
       subject,
@@ -124,7 +134,7 @@ export class DeploymentHealth implements OnApplicationBootstrap, OnApplicationSh
       const degraded = unexpected.length > 0;
       const { reason: before, ...rest } = deployment;
       const reason = unexpected.join('; ').slice(0, MOST_REASON_CHARACTERS);
-      if (state === 'degraded' && degraded && before !== reason) {
+      if (state === 'degraded' && degraded && before !== reason && this.mayTellReason(id)) {
         entries.set(id, { ...rest, reason });
         events.push({
           type: 'deployment.reason-changed',
@@ -146,16 +156,23 @@ export class DeploymentHealth implements OnApplicationBootstrap, OnApplicationSh
     return { entries, events };
   }
 
+  private mayTellReason(chainId: string): boolean {
+    return performance.now() - (this.reasonToldMs.get(chainId) ?? Number.NEGATIVE_INFINITY) >= REASON_MS;
+  }
+
   private troubleOf(chainId: string): Trouble[] {
     const fabric = this.fabric
       .troublesOf(chainId)
       .map((what) => ({ what: `fabric: ${what}`, isExpected: this.isStarting }));
     const nodes = Object.entries(this.state.desired.nodes);
-    const breaks = this.dataPath.troublesOf(chainId).map(({ what }) => ({ what, isExpected: false }));
-    return [...fabric, ...breaks, ...nodes.flatMap(([node, spec]) => this.troubleAt(node, spec, chainId))];
+    const ofPath = this.dataPath.troublesOf(chainId);
+    const breaks = ofPath.map(({ what }) => ({ what, isExpected: false }));
+    const downEnds = ofPath.flatMap(({ link }) => (link ? [link.a, link.b] : []));
+    return [...fabric, ...breaks, ...nodes.flatMap(([node, spec]) => this.troubleAt(node, spec, chainId, downEnds))];
   }
 
-  private troubleAt(node: string, spec: NodeSpec, chainId: string): Trouble[] {
+  /** `downEnds`: of links that are told to be down already, with what that means for the chain. */
+  private troubleAt(node: string, spec: NodeSpec, chainId: string, downEnds: readonly LinkEnd[]): Trouble[] {
     const instances = spec.instances.filter((instance) => instance.chain_id === chainId);
     if (instances.length === 0 && !spec.exits.some((exit) => exit.chain_id === chainId)) return [];
     const isOff = !this.twin.enabled && this.fleet.originOf(node) === 'twin';
@@ -170,7 +187,11 @@ export class DeploymentHealth implements OnApplicationBootstrap, OnApplicationSh
     if (observed.state === 'failed') return [{ what: `${node}: ${observed.error ?? 'failed'}`, isExpected: false }];
     if (observed.engine === 'failed') return [{ what: `${node}: its engine failed`, isExpected: false }];
     if (observed.engine === 'unresponsive') return [{ what: `${node}: its engine does not answer`, isExpected: false }];
-    const troubles = observed.troubles.map((what) => ({ what: `${node}: ${what}`, isExpected: false }));
+    const isTold = (what: string) =>
+      downEnds.some((end) => end.node === node && what === `${end.port}: its link is down`);
+    const troubles = observed.troubles.flatMap((what) =>
+      isTold(what) ? [] : { what: `${node}: ${what}`, isExpected: false },
+    );
     const change = this.changeOf(node);
     const isMoving = change?.state === 'PROCESSING' || change?.state === 'ROLLING_BACK';
     const seen = new Map(observed.instances.map((instance) => [instance.id, instance]));

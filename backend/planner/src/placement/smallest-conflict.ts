@@ -15,7 +15,14 @@ const LIMITS: Readonly<Record<string, (problem: PlacementProblem) => PlacementPr
     bins: problem.bins.map((bin) => ({ ...bin, link_bps: Number.POSITIVE_INFINITY })),
   }),
   table: (problem) => ({ ...problem, table: { ...problem.table, available: Number.POSITIVE_INFINITY } }),
+  hosts: (problem) => ({ ...problem, items: problem.items.map(({ hosts: _, ...item }) => item) }),
 };
+
+/** Those that this problem has. */
+function limitsOf({ items }: PlacementProblem): string[] {
+  const restricted = items.some(({ hosts }) => hosts);
+  return Object.keys(LIMITS).filter((name) => name !== 'hosts' || restricted);
+}
 
 /**
  * The fewest limits under which alone no placement is found any more, with what each lacks where the item that found no
@@ -28,8 +35,9 @@ export function smallestConflict(problem: PlacementProblem, all: Packing, budget
 
 /** `null`: lifting any limit helps. Errors: `OutOfTime`. */
 function fewestLimits(problem: PlacementProblem, budget: Budget): Constraint[] | null {
-  for (const kept of subsetsBySize(Object.keys(LIMITS))) {
-    const lifted = Object.keys(LIMITS).filter((name) => !kept.includes(name));
+  const limits = limitsOf(problem);
+  for (const kept of subsetsBySize(limits)) {
+    const lifted = limits.filter((name) => !kept.includes(name));
     const eased = lifted.reduce((it, name) => LIMITS[name]!(it), problem);
     const short = shortages(eased);
     if (short.length > 0) return short;

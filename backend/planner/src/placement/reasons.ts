@@ -14,8 +14,8 @@ const MAX_CANDIDATES = 64;
 /** Servers looked at for all reasons of a plan; what is placed after that is told without its candidates. */
 export const MOST_LOOKS = 50_000;
 
-/** Whether an item is new or stays where it runs, or else the place that it leaves. */
-export type History = 'new' | 'stays' | (string & {});
+/** Whether an item is new or stays where it runs, or else the place that it leaves, and what becomes of what it holds. */
+export type History = 'new' | 'stays' | { readonly left: string; readonly holds: 'flow state' | 'copies' };
 
 /** Why each item is placed where it is, in their order, as far as looks and time suffice. */
 export function placementReasons(
@@ -91,7 +91,11 @@ const STAYS = 'It runs there now; elsewhere its flows would lose their state (E2
 
 function left(history: History): string[] {
   if (history === 'new' || history === 'stays') return [];
-  return [`It leaves ${history}, where its load has no room any more; its flow state goes with it.`];
+  const loss =
+    history.holds === 'flow state'
+      ? 'its flow state goes with it'
+      : 'packets whose copies are under way meanwhile may be lost';
+  return [`It leaves ${history.left}, where its load has no room any more; ${loss}.`];
 }
 
 function unexplained(history: History): string {

@@ -69,7 +69,9 @@ export function placeInstances(
   const history = (item: number): History => {
     const ran = pinned[item];
     if (!ran) return 'new';
-    return displaced.has(item) ? `${bins[ran.bin]!.id}, core ${ran.core}` : 'stays';
+    if (!displaced.has(item)) return 'stays';
+    const holds = work[item]!.kind === 'nf' ? 'flow state' : 'copies';
+    return { left: `${bins[ran.bin]!.id}, core ${ran.core}`, holds };
   };
   return {
     feasible: true,

@@ -1,8 +1,12 @@
 import { type InstanceSpec, nfInstances, type Plan } from '@orrery/contract';
+import { movedJoints } from './joints.js';
 import { sameContent } from './same-spec.js';
 import { predecessorsByMove } from './succession.js';
 
-/** Instances by what happens to them; one that moves is told by its new id, and one that keeps running with changed outputs counts as reconfigured. */
+/**
+ * Instances by what happens to them; one that moves is told by its new id, and one that keeps running with changed outputs
+ * counts as reconfigured. Mirrors and merges are told only where they move.
+ */
 export function diffOf(base: Plan | null, graph: Plan['graph'], nodes: Plan['nodes']): Plan['diff'] {
   const before = new Map(nfInstances(base?.graph).map(({ id, server }) => [id, server]));
   const instances = nfInstances(graph);
@@ -19,6 +23,7 @@ export function diffOf(base: Plan | null, graph: Plan['graph'], nodes: Plan['nod
     else if (sameContent(was.get(`${server}/${id}`), is.get(`${server}/${id}`))) diff.kept.push(id);
     else diff.reconfigured.push(id);
   }
+  diff.moved.push(...movedJoints(base, graph));
   for (const id of before.keys()) if (!now.has(id) && !left.has(id)) diff.removed.push(id);
   return diff;
 }

@@ -1,4 +1,4 @@
-import type { FabricSpec, InstanceSpec, NodeSpec, PlanStep } from '@orrery/contract';
+import type { FabricSpec, InstanceSpec, ModuleSpec, NodeSpec, PlanStep } from '@orrery/contract';
 import {
   type FabricPhase,
   fabricIn,
@@ -21,12 +21,16 @@ type Step = Omit<PlanStep, 'ordinal'>;
 
 const NOTHING: Desired = { nodes: {}, fabric: { generation: 0, rules: [] } };
 
-/** The changes of each phase, one step per node or fabric, in order; restricted to the given servers. */
+/**
+ * The changes of each phase, one step per node or fabric, in order; restricted to the given servers. `moved`: modules that
+ * leave their core under their id; the step that takes one from there interrupts its chain.
+ */
 export function stepsBetween(
   base: Desired | null,
   next: Desired,
   servers: readonly string[],
   abandoned: ReadonlySet<string> = new Set(),
+  moved: ReadonlySet<string> = new Set(),
 ): PlanStep[] {
   const present = new Set(servers);
   let { nodes, fabric } = base ?? NOTHING;
@@ -42,7 +46,7 @@ export function stepsBetween(
       for (const id of servers) {
         const [was, is] = [nodes[id], after[id]];
         if (is && is !== was && !(isEmptyNode(is) && (!was || isEmptyNode(was))))
-          steps.push(nodeStep(phase, id, was, is));
+          steps.push(nodeStep(phase, id, was, is, moved));
       }
       nodes = after;
     }
@@ -50,7 +54,13 @@ export function stepsBetween(
   return steps.map((step, ordinal) => ({ ordinal, ...step }));
 }
 
-function nodeStep(phase: NodePhase, subject: string, was: NodeSpec | undefined, is: NodeSpec): Step {
+function nodeStep(
+  phase: NodePhase,
+  subject: string,
+  was: NodeSpec | undefined,
+  is: NodeSpec,
+  moved: ReadonlySet<string>,
+): Step {
   const before = new Map(was?.instances.map((instance) => [instance.id, instance]));
   const started = is.instances.filter(({ id }) => !before.has(id)).length;
   const stopped = before.size - (is.instances.length - started);
@@ -68,8 +78,14 @@ function nodeStep(phase: NodePhase, subject: string, was: NodeSpec | undefined, 
     kind: STEP_KIND[phase],
     subject,
     summary: `${said.length > 0 ? said.join(', ') : wires} on ${subject}`,
-    interrupts: [...new Set(restarted.map(({ chain_id }) => chain_id))],
+    interrupts: [...new Set([...restarted, ...modulesLeaving(was, is, moved)].map(({ chain_id }) => chain_id))],
   };
+}
+
+/** Modules that move and leave their core of this server in this step. */
+function modulesLeaving(was: NodeSpec | undefined, is: NodeSpec, moved: ReadonlySet<string>): ModuleSpec[] {
+  const after = new Map(is.modules?.map(({ id, core }) => [id, core]));
+  return was?.modules?.filter(({ id, core }) => moved.has(id) && after.get(id) !== core) ?? [];
 }
 
 function fabricStep(phase: FabricPhase, was: FabricSpec, is: FabricSpec): Step {

@@ -5,6 +5,7 @@ import { placedNodes } from '../../igraph/graph.js';
 import { binsOf } from '../../placement/problem.js';
 import { hopelessObjectives } from '../../slo/hopeless.js';
 import { diffOf } from '../../transition/diff.js';
+import { movedJoints } from '../../transition/joints.js';
 import { lostState } from '../../transition/lost-state.js';
 import { migrationsBetween } from '../../transition/migrations.js';
 import { stepsBetween } from '../../transition/steps.js';
@@ -73,7 +74,7 @@ export function predictPlan(draft: LoweredDraft): Plan {
     tables,
     migrations: migrations.filter(({ from }) => !abandoned.includes(from)),
     abandoned,
-    steps: stepsBetween(base, { nodes, fabric }, servers, new Set(abandoned)),
+    steps: stepsBetween(base, { nodes, fabric }, servers, new Set(abandoned), new Set(movedJoints(base, graph))),
     diff: diffOf(base, graph, nodes),
   };
 }

@@ -85,7 +85,7 @@ function predictThroughput(
   { id, min_bps }: Extract<Slo, { kind: 'throughput' }>,
 ): SloPrediction {
   const { bps, bottleneck } = throughputOf(input, { chain_id, rate_bps: definition.traffic_class.rate_bps });
-  const model = `rate at which the first resource saturates, with the other chains at their estimates: ${bottleneck}`;
+  const model = `rate at which the first resource saturates, with the other chains at their estimates, not counting the cycles of packet I/O: ${bottleneck}`;
   const attainable = Math.max(bps, mostThroughputBps(input, chain_id));
   const met = bps >= min_bps;
   const constraint: Constraint | null =

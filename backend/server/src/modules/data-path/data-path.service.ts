@@ -2,7 +2,6 @@ import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShut
 import {
   type Infrastructure,
   type Instance,
-  type LinkSample,
   nfInstances,
   type Plan,
   parseSampleKey,
@@ -22,15 +21,13 @@ import { TELEMETRY, type Telemetry } from '../../ports/telemetry.js';
 import { CarriageMeter, refusalsOf } from './carriage.js';
 import { ChainJudge, type Judgement, passedKey, takenKey } from './chain-judge.js';
 import { cutOffHosts, downLinks } from './down-links.js';
+import { EmulatedLinks } from './emulated-links.js';
 import { PacketMeter } from './packet-meter.js';
 import { refusedKey, type Section, sectionsOf } from './sections.js';
 
 const TICK_MS = 500;
 const BACKOFF = { firstMs: TICK_MS, mostMs: 5000 };
 const DEADLINE_MS = 5000;
-/** The twin reports its links every second; those of which it says nothing for longer are not known to be down. */
-const LINKS_SILENT_MS = 5000;
-const NO_LINKS = { samples: new Map<string, LinkSample>(), atMs: Number.NEGATIVE_INFINITY };
 /** An agent that has just connected has not yet counted what it missed. */
 const HEARD_MS = 3000;
 /** A chain is judged when its counters have been the same ones for this long. */
@@ -61,8 +58,7 @@ export class DataPathService implements DataPath, OnApplicationBootstrap, OnAppl
   private troubles: ReadonlyMap<string, readonly PathTrouble[]> = new Map();
   /** Since when the agent of each server is connected; monotonic clock. */
   private readonly heardSinceMs = new Map<string, number>();
-  /** As last reported by the twin, at this time. */
-  private links: { readonly samples: ReadonlyMap<string, LinkSample>; readonly atMs: number } = NO_LINKS;
+  private readonly links = new EmulatedLinks();
 
   constructor(
     @Inject(CONTROL_LOOPS) loops: ControlLoops,
@@ -90,7 +86,7 @@ export class DataPathService implements DataPath, OnApplicationBootstrap, OnAppl
     this.telemetry.onSamples((samples, links) => {
       const nowMs = performance.now();
       this.count(samples, nowMs);
-      if (links.length > 0) this.links = { samples: new Map(links.map((link) => [link.link_id, link])), atMs: nowMs };
+      this.links.take(links, nowMs);
     });
     this.loop.wake();
   }
@@ -130,8 +126,7 @@ export class DataPathService implements DataPath, OnApplicationBootstrap, OnAppl
     this.listen(nowMs);
     const { infrastructure } = this.infrastructure.current;
     const observed = (id: string) => (this.fleet.isConnected(id) ? this.fleet.observedSwitch(id) : null);
-    const emulated = nowMs - this.links.atMs < LINKS_SILENT_MS ? this.links.samples : NO_LINKS.samples;
-    const down = downLinks(infrastructure, emulated, observed);
+    const downNow = downLinks(infrastructure, this.links.reported(nowMs), observed);
     const chains = new Map((this.followed.plan?.chains ?? []).map((chain) => [chain.chain_id, chain]));
     const judgements = new Map<string, Judgement>();
     const troubles = new Map<string, readonly PathTrouble[]>();
@@ -139,6 +134,8 @@ export class DataPathService implements DataPath, OnApplicationBootstrap, OnAppl
       const chain = chains.get(chainId);
       if (!chain || nowMs - sinceMs < SETTLE_MS) continue;
       const parts = { chainId, sections, nfs: this.nfs.get(chainId) ?? [] };
+      const unmended = this.links.unmended(this.troublesOf(chainId), nowMs);
+      const down = infrastructure.links.filter((link) => downNow.includes(link) || unmended.has(link.id));
       const now = {
         infrastructure,
         down,

@@ -1,5 +1,5 @@
 import { Button, Select, TextInput } from '@mantine/core';
-import { EventType, Severity } from '@orrery/contract';
+import { EVENTS, EventType, Severity } from '@orrery/contract';
 import { IconPlayerPause, IconPlayerPlay, IconSearch } from '@tabler/icons-react';
 import { useMemo, useState } from 'react';
 import { useSubjectTitle } from '../../shared/api/subject-title.js';
@@ -26,7 +26,11 @@ export function Component() {
   const [selectedId, select] = useUrlParam('event');
   const filter = useMemo((): FeedFilter => ({ type, severity }), [type, severity]);
   const { query, events } = useEventFeed(filter);
-  const titleOf = useSubjectTitle();
+  const chains = useMemo(
+    () => events.flatMap(({ type, subject }) => (EVENTS[type].about === 'chain' ? [subject] : [])),
+    [events],
+  );
+  const titleOf = useSubjectTitle(chains);
   const connected = useStreamStatus(({ state }) => state === 'connected');
   const [paused, setPaused] = useState(false);
   const [scrolled, setScrolled] = useState(false);

@@ -4,7 +4,7 @@ import { useMemo } from 'react';
 import { Link } from 'react-router';
 import { deletedChain, useChainTitle } from '../../shared/api/chains.js';
 import { useOperation, useOperations } from '../../shared/api/queries.js';
-import { operationTitle } from '../../shared/format/operation.js';
+import { chainsOf, operationTitle } from '../../shared/format/operation.js';
 import { PageBody, PageHeader, Panel } from '../../shared/page/page-header.js';
 import { useNow } from '../../shared/stream/clock.js';
 import { DataTable } from '../../shared/table/data-table.js';
@@ -28,7 +28,7 @@ const STATES = [
 /** The selected operation; it may be older than those in the list. */
 function Selected({ id, onClose }: { readonly id: string; readonly onClose: () => void }) {
   const query = useOperation(id);
-  const titleOf = useChainTitle(deletedChain);
+  const titleOf = useChainTitle(deletedChain, query.data && chainsOf([query.data]));
   return (
     <DetailPanel
       label={`Operation ${id}`}
@@ -48,7 +48,7 @@ function Selected({ id, onClose }: { readonly id: string; readonly onClose: () =
 
 export function Component() {
   const query = useOperations();
-  const titleOf = useChainTitle(deletedChain);
+  const titleOf = useChainTitle(deletedChain, query.data && chainsOf(query.data.items));
   const now = useNow();
   const [state, setState] = useUrlParam('state');
   const [selectedId, select] = useUrlParam('op');

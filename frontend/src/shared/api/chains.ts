@@ -1,5 +1,7 @@
 import type { NfRef } from '@orrery/contract';
+import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
+import { call } from './client.js';
 import { useChains } from './queries.js';
 
 /** Titles seen since the page was loaded, because deleted chains are no longer listed. */
@@ -17,18 +19,43 @@ export const chainNameOf = (instanceId: string) => instanceId.split('.').slice(0
 /** Title of a chain; `name` is the fallback for one that may have been deleted. */
 export type ChainTitle = (chainId: string, name?: string | null) => string;
 
-/** Titles by chain id, including chains deleted since; `unknown` gives the text for an unknown id. */
-export function useChainTitle(unknown: (id: string) => string = asItIs): ChainTitle {
+const NONE: readonly string[] = [];
+const NEWEST = 500;
+
+/** Ids and last titles of the chains that were deleted most recently, as the event log has them; read once, when needed. */
+function useDeletedChains(needed: boolean) {
+  return useQuery({
+    queryKey: ['deleted-chains'],
+    enabled: needed,
+    staleTime: Number.POSITIVE_INFINITY,
+    queryFn: async ({ signal }) => {
+      const query = { type: 'chain.deleted', order: 'newest-first', limit: NEWEST } as const;
+      const { items } = await call('listEvents', { query }, { signal });
+      return items.flatMap((event) =>
+        event.type === 'chain.deleted' && event.data.title ? [[event.subject, event.data.title] as const] : [],
+      );
+    },
+  });
+}
+
+/**
+ * Titles by chain id, including deleted chains; `unknown` gives the text for an unknown id. Chains that were deleted before the
+ * page was loaded are looked up if `shown`, ids of chains in a history, has any.
+ */
+export function useChainTitle(unknown: (id: string) => string = asItIs, shown: readonly string[] = NONE): ChainTitle {
   const { data } = useChains();
+  const listed = useMemo(() => new Map(data?.map(({ id, draft }) => [id, draft.title])), [data]);
+  const isGone = (id: string) => !listed.has(id) && !seen.has(id);
+  const { data: deleted } = useDeletedChains(data !== undefined && shown.some(isGone));
   return useMemo(() => {
-    const listed = new Set(data?.map(({ id }) => id));
-    for (const { id, draft } of data ?? []) seen.set(id, draft.title);
+    for (const [id, title] of listed) seen.set(id, title);
+    const known = new Map(deleted);
     return (chainId, name) => {
-      const title = seen.get(chainId) ?? name;
+      const title = seen.get(chainId) ?? known.get(chainId) ?? name;
       if (!data || listed.has(chainId)) return title ?? chainId;
       return title ? `${title} (deleted)` : unknown(chainId);
     };
-  }, [data, unknown]);
+  }, [data, listed, deleted, unknown]);
 }
 
 export function chainPath(chainId: string): string {

@@ -1,21 +1,24 @@
 import type { NfRef } from '@orrery/contract';
 import { useMemo } from 'react';
-import { operationTitle } from '../format/operation.js';
+import { chainsOf, operationTitle } from '../format/operation.js';
 import { deletedChain, useChainTitle } from './chains.js';
 import { useLoops, useOperations, useReconfigurationPolicies, useReconfigurations } from './queries.js';
+
+const NONE: readonly string[] = [];
 
 /**
  * What people call the subject of an event or a decision: the title of a chain, an operation or a control loop, the NF of a
  * policy or a reconfiguration, otherwise its id. A subject may consist of several ids, e.g. chain and objective, with spaces
- * between them.
+ * between them. `chains` are ids of chains in a history, which may have been deleted.
  */
-export function useSubjectTitle(): (subject: string) => string {
-  const titleOf = useChainTitle();
-  const chainTitleOf = useChainTitle(deletedChain);
+export function useSubjectTitle(chains: readonly string[] = NONE): (subject: string) => string {
   const { data } = useOperations();
   const { data: loops } = useLoops();
   const { data: policies } = useReconfigurationPolicies();
   const { data: reconfigurations } = useReconfigurations();
+  const shown = useMemo(() => [...chains, ...chainsOf(data?.items ?? [])], [chains, data]);
+  const titleOf = useChainTitle();
+  const chainTitleOf = useChainTitle(deletedChain, shown);
   return useMemo(() => {
     const operations = new Map(data?.items.map((operation) => [operation.id, operation]));
     const nfOf = ({ chain_id, node_id }: NfRef) => `${node_id} of ${chainTitleOf(chain_id)}`;

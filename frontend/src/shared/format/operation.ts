@@ -11,6 +11,11 @@ export function operationTitle({ kind, subject }: Operation, titleOf: (id: strin
   return `${OPERATION_WORDS[kind]} ${kind === 'infrastructure' ? subject : titleOf(subject)}`;
 }
 
+/** Ids of the chains that operations are about. */
+export function chainsOf(operations: readonly Operation[]): string[] {
+  return operations.flatMap(({ kind, subject }) => (kind === 'infrastructure' ? [] : [subject]));
+}
+
 const STATE_NOTES: Readonly<Record<Operation['state'], string>> = {
   PROCESSING: 'running',
   COMPLETED: '',

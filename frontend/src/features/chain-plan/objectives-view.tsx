@@ -21,7 +21,7 @@ export function Objectives({ plan, chainId }: ObjectivesProps) {
   return (
     <div className={classes.groups}>
       <Panel title="Objectives, predicted">
-        <Predictions slos={ownFirst(plan.slos, chainId)} />
+        <Predictions slos={ownFirst(plan.slos, chainId)} plan={plan} />
       </Panel>
       <Panel title="Traffic classes, predicted">
         <TrafficClasses plan={plan} chainId={chainId} />

@@ -1,6 +1,7 @@
 import { nfInstances, type Plan } from '@orrery/contract';
+import { useEmulatedBoards } from '../../shared/chain/emulated-boards.js';
 import { quantityText } from '../../shared/format/quantity.js';
-import { coresText, gapText, objectivesMet } from '../../shared/plan/plan-text.js';
+import { chainsOnBoards, coresText, gapText, objectivesMet } from '../../shared/plan/plan-text.js';
 import classes from './plan.module.css';
 import type { Proven } from './quality.js';
 
@@ -14,6 +15,9 @@ export function PlanFigures({ plan, proven }: { readonly plan: Plan; readonly pr
     null,
   );
   const { met, all } = objectivesMet(plan);
+  const asReal = chainsOnBoards(plan, useEmulatedBoards());
+  const onRealBoards = plan.slos.some(({ met, chain_id }) => met && asReal.has(chain_id));
+  const slowestPath = slowest?.nodes.join(' → ') ?? 'no traffic class';
   const servers = new Set(nfInstances(plan.graph).map(({ server }) => server)).size;
   return (
     <dl className={classes.cost} aria-label="Figures of the plan">
@@ -38,15 +42,21 @@ export function PlanFigures({ plan, proven }: { readonly plan: Plan; readonly pr
       <div>
         <dt>Worst p99, predicted</dt>
         <dd>{slowest ? quantityText('us', slowest.p99_us) : '–'}</dd>
-        <dd className="muted" title={slowest?.nodes.join(' → ')}>
-          {slowest ? slowest.nodes.join(' → ') : 'no traffic class'}
+        <dd className="muted" title={slowestPath}>
+          {slowest && asReal.has(slowest.chain_id) ? `on a real board: ${slowestPath}` : slowestPath}
         </dd>
       </div>
       <div data-bad={met < all || undefined}>
         <dt>Objectives met, predicted</dt>
         <dd>{all === 0 ? '–' : `${met} of ${all}`}</dd>
-        <dd className="muted">
+        <dd
+          className="muted"
+          title={
+            onRealBoards ? 'The boards are emulated: they are slower than the real ones that are predicted' : undefined
+          }
+        >
           {all === 0 ? 'none is set' : met === all ? 'every one' : `${all - met} will be missed`}
+          {onRealBoards && ', on real boards'}
         </dd>
       </div>
     </dl>

@@ -1,4 +1,5 @@
 import type { ChainDefinition, SloStatus } from '@orrery/contract';
+import { REAL_BOARD } from '../../shared/chain/emulated-boards.js';
 import { bandText, carriedText, predictionError, predictionText } from '../../shared/format/prediction.js';
 import { quantityOfUnit, quantityText } from '../../shared/format/quantity.js';
 import type { Column } from '../../shared/table/column.js';
@@ -27,9 +28,11 @@ function figure(name: 'target' | 'measured', title: string): Column<SloStatus> {
 interface Known {
   readonly titleOf: (id: string) => string;
   readonly definitionOf: (id: string) => ChainDefinition | undefined;
+  /** Whether the chain was predicted for a real board and runs on an emulated one. */
+  readonly onEmulatedBoard: (id: string) => boolean;
 }
 
-export function objectiveColumns({ titleOf, definitionOf }: Known): readonly Column<SloStatus>[] {
+export function objectiveColumns({ titleOf, definitionOf, onEmulatedBoard }: Known): readonly Column<SloStatus>[] {
   return [
     {
       id: 'chain',
@@ -61,6 +64,7 @@ export function objectiveColumns({ titleOf, definitionOf }: Known): readonly Col
         <span className={classes.text}>
           {predictionText(slo)}
           {slo.band && <span className={classes.below}>{bandText(slo.band)}</span>}
+          {onEmulatedBoard(slo.chain_id) && <span className={classes.note}>{REAL_BOARD}</span>}
         </span>
       ),
     },

@@ -1,6 +1,7 @@
 import type { ChainDefinition, SloStatus } from '@orrery/contract';
 import { Link } from 'react-router';
 import { chainPath, useChainTitle } from '../../shared/api/chains.js';
+import { REAL_BOARD, useOnEmulatedBoard } from '../../shared/chain/emulated-boards.js';
 import { TimeSeriesChart } from '../../shared/charts/time-series-chart.js';
 import { carriedText, predictionText } from '../../shared/format/prediction.js';
 import { quantityOfUnit, quantityText } from '../../shared/format/quantity.js';
@@ -19,6 +20,8 @@ interface ObjectiveDetailProps {
 
 export function ObjectiveDetail({ slo, definition, onClose }: ObjectiveDetailProps) {
   const titleOf = useChainTitle();
+  const isOnEmulatedBoard = useOnEmulatedBoard()(slo.chain_id);
+  const predicted = predictionText(slo);
   return (
     <DetailPanel label={`Objective ${slo.slo_id}`} title={`${titleOf(slo.chain_id)}: ${slo.slo_id}`} onClose={onClose}>
       <Facts
@@ -31,7 +34,10 @@ export function ObjectiveDetail({ slo, definition, onClose }: ObjectiveDetailPro
             </Link>,
           ],
           [objectiveText(slo, definition), quantityText(quantityOfUnit(slo.unit), slo.target)],
-          [slo.kind === 'throughput' ? 'Can carry' : 'Predicted', predictionText(slo)],
+          [
+            slo.kind === 'throughput' ? 'Can carry' : 'Predicted',
+            isOnEmulatedBoard ? `${predicted} ${REAL_BOARD}` : predicted,
+          ],
           [
             'Measured',
             <MeasuredText

@@ -5,6 +5,7 @@ import { Fragment, useCallback, useMemo } from 'react';
 import { Link } from 'react-router';
 import { chainPath, useChainTitle } from '../../shared/api/chains.js';
 import { useChains } from '../../shared/api/queries.js';
+import { useOnEmulatedBoard } from '../../shared/chain/emulated-boards.js';
 import { PageBody, PageHeader, Panel } from '../../shared/page/page-header.js';
 import { useSloRows } from '../../shared/stream/slo-rows.js';
 import { DataTable } from '../../shared/table/data-table.js';
@@ -26,7 +27,11 @@ export function Component() {
   const [state, setState] = useUrlParam('state');
   const [selectedKey, select] = useUrlParam('slo');
   const definitionOf = useCallback((id: string) => chains.data?.find((chain) => chain.id === id)?.draft, [chains.data]);
-  const columns = useMemo(() => objectiveColumns({ titleOf, definitionOf }), [titleOf, definitionOf]);
+  const onEmulatedBoard = useOnEmulatedBoard();
+  const columns = useMemo(
+    () => objectiveColumns({ titleOf, definitionOf, onEmulatedBoard }),
+    [titleOf, definitionOf, onEmulatedBoard],
+  );
   const settings = useTableAddress();
   const shown = worstFirst(rows.filter((slo) => state === '' || slo.state === state));
   const selected = rows.find((slo) => keyOf(slo) === selectedKey);

@@ -127,7 +127,7 @@ function MovePlan({ plan }: { readonly plan: Plan }) {
           ))}
           {plan.slos.length > 0 && (
             <div className={classes.expected}>
-              <Predictions slos={plan.slos} before={base?.slos} />
+              <Predictions slos={plan.slos} plan={plan} before={base?.slos} />
             </div>
           )}
         </>

@@ -1,4 +1,4 @@
-import type { Candidate, Constraint, Plan, Quality } from '@orrery/contract';
+import { type Candidate, type Constraint, nfInstances, type Plan, type Quality } from '@orrery/contract';
 import { type Quantity, quantityText } from '../format/quantity.js';
 
 const UNITS: Record<string, Quantity> = { bps: 'bps', us: 'us', bytes: 'bytes', pps: 'pps', share: 'share' };
@@ -122,6 +122,13 @@ export function edgesOfClass(id: string): string {
 export function classText(plan: Plan, id: string): string {
   const found = plan.classes.find((each) => each.id === id);
   return found ? wayText(found.nodes) : edgesOfClass(id);
+}
+
+/** Chains with an NF on one of the boards. */
+export function chainsOnBoards({ graph }: Pick<Plan, 'graph'>, boards: ReadonlySet<string>): ReadonlySet<string> {
+  return new Set(
+    nfInstances(graph).flatMap(({ chain_id, board }) => (board && boards.has(board.board) ? [chain_id] : [])),
+  );
 }
 
 /** How many objectives a plan predicts to be met: of latency and throughput, and between classes. */

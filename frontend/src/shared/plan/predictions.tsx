@@ -1,6 +1,7 @@
 import type { Plan } from '@orrery/contract';
 import { useMemo } from 'react';
 import { type ChainTitle, useChainTitle } from '../api/chains.js';
+import { REAL_BOARD, useEmulatedBoards } from '../chain/emulated-boards.js';
 import { bandText } from '../format/prediction.js';
 import { quantityText } from '../format/quantity.js';
 import type { Column } from '../table/column.js';
@@ -8,11 +9,14 @@ import { DataTable } from '../table/data-table.js';
 import { EmptyState } from '../ui/states.js';
 import { StatusBadge } from '../ui/status-badge.js';
 import classes from './plan-parts.module.css';
+import { chainsOnBoards } from './plan-text.js';
 
 type Slo = Plan['slos'][number];
 
 interface PredictionsProps {
   readonly slos: readonly Slo[];
+  /** The plan that predicts them. */
+  readonly plan: Pick<Plan, 'graph'>;
   /** Prediction of the running plan; absent: no comparison. */
   readonly before?: readonly Slo[];
 }
@@ -24,7 +28,10 @@ function figure(id: string, title: string, value: (slo: Slo) => number | null | 
   return { id, title, hint, number: true, value, cell: (slo) => quantityText(slo.unit, value(slo)) };
 }
 
-function columnsOf(titleOf: ChainTitle, before: readonly Slo[] | undefined): readonly Column<Slo>[] {
+/** Whether the chain of the objective runs on an emulated board, which is slower than the real one that is predicted. */
+type AsReal = (slo: Slo) => boolean;
+
+function columnsOf(titleOf: ChainTitle, before: readonly Slo[] | undefined, asReal: AsReal): readonly Column<Slo>[] {
   const soFar = (slo: Slo) => before?.find((each) => isSame(each, slo))?.predicted;
   return [
     { id: 'chain', title: 'Chain', className: classes.objectiveChain, value: ({ chain_id }) => titleOf(chain_id) },
@@ -32,10 +39,8 @@ function columnsOf(titleOf: ChainTitle, before: readonly Slo[] | undefined): rea
     {
       id: 'prediction',
       title: 'Prediction',
-      value: ({ met }) => (met ? 'will be met' : 'will be missed'),
-      cell: ({ met }) => (
-        <StatusBadge lasting state={met ? 'met' : 'violated'} label={met ? 'will be met' : 'will be missed'} />
-      ),
+      value: (slo) => (!slo.met ? 'will be missed' : asReal(slo) ? `met ${REAL_BOARD}` : 'will be met'),
+      cell: (slo) => <Verdict met={slo.met} asReal={asReal(slo)} />,
     },
     {
       ...figure('target', 'Target', ({ target }) => target),
@@ -61,10 +66,26 @@ function columnsOf(titleOf: ChainTitle, before: readonly Slo[] | undefined): rea
   ];
 }
 
+/** An emulated board misses what the real one misses, but may also miss what that one meets. */
+function Verdict({ met, asReal }: { readonly met: boolean; readonly asReal: boolean }) {
+  if (!met) return <StatusBadge lasting state="violated" label="will be missed" />;
+  if (!asReal) return <StatusBadge lasting state="met" label="will be met" />;
+  return (
+    <>
+      <StatusBadge lasting state="met" status="info" label="met on a real board" />
+      <div className="muted">this one is emulated</div>
+    </>
+  );
+}
+
 /** The prediction for each objective, and the model it comes from. */
-export function Predictions({ slos, before }: PredictionsProps) {
+export function Predictions({ slos, plan, before }: PredictionsProps) {
   const titleOf = useChainTitle();
-  const columns = useMemo(() => columnsOf(titleOf, before), [titleOf, before]);
+  const boards = useEmulatedBoards();
+  const columns = useMemo(() => {
+    const chains = chainsOnBoards(plan, boards);
+    return columnsOf(titleOf, before, ({ chain_id }) => chains.has(chain_id));
+  }, [titleOf, before, plan, boards]);
   return (
     <DataTable
       label="Predicted objectives"

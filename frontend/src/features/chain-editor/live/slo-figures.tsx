@@ -1,4 +1,5 @@
 import type { SloStatus } from '@orrery/contract';
+import { REAL_BOARD, useOnEmulatedBoard } from '../../../shared/chain/emulated-boards.js';
 import { useEditorContext } from '../../../shared/chain-draft/context.js';
 import { carriedText, errorText, predictionError, predictionText } from '../../../shared/format/prediction.js';
 import { quantityOfUnit } from '../../../shared/format/quantity.js';
@@ -17,6 +18,7 @@ function useSloStatus(chainId: string, sloId: string): SloStatus | undefined {
 export function SloFigures({ sloId }: { readonly sloId: string }) {
   const { chain } = useEditorContext();
   const status = useSloStatus(chain.id, sloId);
+  const isOnEmulatedBoard = useOnEmulatedBoard()(chain.id);
   if (!status || chain.deployed_version === null) return null;
   const quantity = quantityOfUnit(status.unit);
   const error = predictionError(status);
@@ -39,6 +41,7 @@ export function SloFigures({ sloId }: { readonly sloId: string }) {
         <dt>{status.kind === 'throughput' ? 'Can carry' : 'Predicted'}</dt>
         <dd>
           {predictionText(status)}
+          {isOnEmulatedBoard && <span className="muted"> {REAL_BOARD}</span>}
           {error !== null && <span className="muted tabular"> (measured {errorText(error)})</span>}
         </dd>
       </div>

@@ -1,4 +1,5 @@
 import type { Slo, SloStatus } from '@orrery/contract';
+import { REAL_BOARD, useOnEmulatedBoard } from '../../../shared/chain/emulated-boards.js';
 import { useDerived, useEditorContext } from '../../../shared/chain-draft/context.js';
 import { carriedText, predictionText } from '../../../shared/format/prediction.js';
 import { type Quantity, quantityText } from '../../../shared/format/quantity.js';
@@ -13,6 +14,8 @@ import classes from './live-panel.module.css';
 interface Objective {
   readonly slo: Slo;
   readonly status: SloStatus | undefined;
+  /** Predicted for a real board; it runs on an emulated one. */
+  readonly isOnEmulatedBoard: boolean;
 }
 
 const quantityOf = ({ kind }: Slo): Quantity => (kind === 'latency' ? 'us' : 'bps');
@@ -42,7 +45,16 @@ const COLUMNS: readonly Column<Objective>[] = [
     title: 'Predicted',
     number: true,
     value: ({ status }) => status?.predicted,
-    cell: ({ status }) => (status ? predictionText(status) : '–'),
+    cell: ({ status, isOnEmulatedBoard }) => (
+      <>
+        {status ? predictionText(status) : '–'}
+        {status && isOnEmulatedBoard && (
+          <div className={classes.note} title={`Predicted ${REAL_BOARD}`}>
+            on a real board
+          </div>
+        )}
+      </>
+    ),
   },
   {
     id: 'measured',
@@ -63,9 +75,11 @@ const COLUMNS: readonly Column<Objective>[] = [
 export function SloTable() {
   const { chain } = useEditorContext();
   const { rows } = useSloRows();
+  const isOnEmulatedBoard = useOnEmulatedBoard()(chain.id);
   const deployed = useDerived((derived) => derived.deployed);
   const objectives = (deployed?.slos ?? []).map((slo) => ({
     slo,
+    isOnEmulatedBoard,
     status: rows.find(({ chain_id, slo_id }) => chain_id === chain.id && slo_id === slo.id),
   }));
   return (

@@ -64,14 +64,12 @@ function proofFigures(hundred: readonly PlacementProblem[]): Figure[] {
   const small = seeds(20).map((seed) => randomIGraph(20, seed));
   const proven = small.filter((problem) => {
     const cut = cutOf(problem, 'e2', 200);
-    const { lower_bound_bps } = boundPlacement(problem, cut, { exact: { steps: 1e6 }, spectral: { steps: 0 } });
+    const { lower_bound_bps } = boundPlacement(problem, cut, { steps: 1e6, spectral_steps: 0 });
     return lower_bound_bps >= cut * (1 - 1e-9);
   });
   const gaps = hundred.slice(0, 3).map((problem) => {
     const cut = cutOf(problem, 'e2', sized(2000, 30));
-    return (
-      boundPlacement(problem, cut, { exact: { steps: 0 }, spectral: { steps: sized(100, 1) } }).lower_bound_bps / cut
-    );
+    return boundPlacement(problem, cut, { steps: 0, spectral_steps: sized(100, 1) }).lower_bound_bps / cut;
   });
   return [
     {

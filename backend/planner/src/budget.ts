@@ -1,3 +1,5 @@
+import type { Limits } from './solver/linear-model.js';
+
 /**
  * Limits of work, in both ways at once. `steps` bounds the search in it and is deterministic, about a microsecond of work
  * each unless a function says otherwise. The other two are the caller's clock, and each stays `true` once it is: `expired`
@@ -8,6 +10,30 @@ export interface Budget {
   readonly steps: number;
   readonly expired?: (() => boolean) | undefined;
   readonly late?: (() => boolean) | undefined;
+}
+
+/**
+ * A budget that can also be told how much time is left: the caller of a solver must say in advance how long that may
+ * take. `expired` is `true` once nothing is left.
+ */
+export interface TimedBudget extends Budget {
+  readonly left_s: () => number;
+}
+
+export function timedBudget(steps: number, left_s: () => number): TimedBudget {
+  return { steps, left_s, expired: () => left_s() <= 0 };
+}
+
+/** So much of the time that is left now, and all steps. */
+export function shareOf(budget: TimedBudget, share: number): TimedBudget {
+  const kept_s = (1 - share) * budget.left_s();
+  return timedBudget(budget.steps, () => budget.left_s() - kept_s);
+}
+
+/** The limit of a call of a solver that may take this share of what is left; `null`: nothing is left. */
+export function solverLimits({ left_s }: TimedBudget, share = 1): Limits | null {
+  const time_limit_s = share * left_s();
+  return time_limit_s > 0 ? { time_limit_s } : null;
 }
 
 /** Thrown where the time is over before there is an answer. */

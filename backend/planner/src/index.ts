@@ -9,7 +9,7 @@ export { type Fleet, placeOnline, withDemand, withoutDemand } from './accelerato
 export { DEFAULT_PACK_BUDGET, type Packed, type PackStrategy, packOffline } from './accelerator/pack.js';
 export type { AcceleratorProblem } from './accelerator/problem.js';
 export { BadProblem } from './bad-problem.js';
-export { type Budget, OutOfTime } from './budget.js';
+export { type Budget, OutOfTime, type TimedBudget, timedBudget } from './budget.js';
 // Chaining over instances (HYPER IV-B).
 export { type ChainAnswer, type ChainOptions, chain, route } from './chaining/chain.js';
 export { type PreparedNetwork, prepareNetwork } from './chaining/network.js';
@@ -40,11 +40,11 @@ export { certifyProvisioning } from './parallel/provisioning/certify.js';
 export type { ProvisioningProblem } from './parallel/provisioning/problem.js';
 export { type Provisioning, type ProvisionStrategy, provision } from './parallel/provisioning/provision.js';
 // Placement (E2 3.4.1).
-export { type BoundEffort, boundPlacement, type PlacementBound } from './placement/bound.js';
+export { type BoundBudget, boundPlacement, type PlacementBound } from './placement/bound.js';
 export { type Placement, type PlacementOptions, place } from './placement/place.js';
 export { type PlacementProblem, problemOf } from './placement/problem.js';
 // Plans, how good they are, and the phases from one to the next.
-export { type CertifyInput, type CertifyLimits, certifyPlan } from './plan/certify-plan.js';
+export { CERTIFY_STEPS, type CertifyInput, certifyPlan } from './plan/certify-plan.js';
 export type { PlanInput } from './plan/input.js';
 export { makePlan } from './plan/make-plan.js';
 export { seededRandom } from './random.js';

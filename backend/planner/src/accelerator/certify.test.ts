@@ -3,8 +3,9 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { BadProblem } from '../bad-problem.js';
 import type { Solver } from '../solver/linear-model.js';
 import { arbitraryAccelerators, brokenBy, type ItemMix, leastCost, mixedDemands } from '../testing/accelerators.js';
+import { Clock, timedBy, unhurried } from '../testing/clock.js';
 import { testSolver } from '../testing/highs.js';
-import { certifyPacking, DEFAULT_CERTIFY_LIMITS } from './certify.js';
+import { certifyPacking } from './certify.js';
 import { bestContent } from './knapsack.js';
 import { holds, modelOf } from './model.js';
 import { packOffline } from './pack.js';
@@ -14,16 +15,18 @@ beforeAll(async () => {
   solve = await testSolver();
 });
 
+const PLENTY = unhurried(400_000);
+
 describe('certifyPacking', () => {
   it('never bounds above the least cost, stopped early or not, and polishes a poor packing', async () => {
     const seen = { raised: 0, polished: 0, certified: 0 };
     await fc.assert(
-      fc.asyncProperty(arbitraryAccelerators(7), fc.constantFrom(1, 2, 40), async (problem, iterations) => {
+      fc.asyncProperty(arbitraryAccelerators(7), fc.constantFrom('time', 'steps', 'nothing'), async (problem, ends) => {
         const least = leastCost(problem);
         const poor = packOffline(problem, { strategy: 'first-fit', seed: 1, budget: { steps: 1000 } });
         fc.pre(least !== null && poor.status === 'packed');
-        const pricing_steps = iterations === 2 ? 3 : 10_000;
-        const better = await certifyPacking(problem, poor, solve, { iterations, pricing_steps, time_limit_s: 5 });
+        const budget = ends === 'time' ? timedBy(new Clock(5), 10_000) : unhurried(ends === 'steps' ? 3 : 10_000);
+        const better = await certifyPacking(problem, poor, solve, budget);
         expect(better.lower_bound).toBeLessThanOrEqual(least! + 1e-9);
         expect(better.lower_bound).toBeGreaterThanOrEqual(poor.lower_bound - 1e-9);
         expect(better.cost).toBeGreaterThanOrEqual(least! - 1e-9);
@@ -43,7 +46,7 @@ describe('certifyPacking', () => {
       for (const n of [50, 100]) {
         const problem = mixedDemands(mix, n, 1);
         const packed = packOffline(problem, { strategy: 'bin-completion', seed: 1, budget: { steps: 2_000_000 } });
-        const certified = await certifyPacking(problem, packed, solve);
+        const certified = await certifyPacking(problem, packed, solve, PLENTY);
         expect(certified.cost - certified.lower_bound).toBeLessThanOrEqual(1);
         expect(brokenBy(problem, certified.devices)).toEqual([]);
       }
@@ -53,11 +56,11 @@ describe('certifyPacking', () => {
   it('keeps the dimension bound without a solver, and refuses what is no packing', async () => {
     const problem = mixedDemands('quarter-to-half', 30, 1);
     const packed = packOffline(problem, { strategy: 'ffd', seed: 1, budget: { steps: 1 } });
-    expect(await certifyPacking(problem, packed, null)).toEqual(packed);
+    expect(await certifyPacking(problem, packed, null, PLENTY)).toEqual(packed);
     const torn = { ...packed, devices: packed.devices.slice(1) };
-    await expect(certifyPacking(problem, torn, solve, DEFAULT_CERTIFY_LIMITS)).rejects.toThrow(BadProblem);
+    await expect(certifyPacking(problem, torn, solve, PLENTY)).rejects.toThrow(BadProblem);
     const twice = { ...packed, devices: [...packed.devices, packed.devices[0]!] };
-    await expect(certifyPacking(problem, twice, solve, DEFAULT_CERTIFY_LIMITS)).rejects.toThrow(BadProblem);
+    await expect(certifyPacking(problem, twice, solve, PLENTY)).rejects.toThrow(BadProblem);
   });
 });
 
@@ -79,7 +82,7 @@ describe('bestContent', () => {
                 demands.reduce((sum, i) => sum + worth[i]!, 0),
               );
           }
-          const answer = bestContent(model, 0, worth, limit);
+          const answer = bestContent(model, 0, worth, { steps: limit });
           expect(holds(model, 0, answer.demands)).toBe(true);
           expect(answer.upper).toBeGreaterThanOrEqual(most - 1e-9);
           if (limit === 1e6) expect(answer.value).toBeCloseTo(most, 9);

@@ -1,22 +1,16 @@
-import { BadProblem } from '../bad-problem.js';
-import { ModelBuilder, type Solver } from '../solver/linear-model.js';
+import { BadProblem, requireAtLeast } from '../bad-problem.js';
+import { solverLimits, type TimedBudget } from '../budget.js';
+import { type Limits, ModelBuilder, type Solver } from '../solver/linear-model.js';
 import { dimensionBound } from './bounds.js';
 import { bestContent } from './knapsack.js';
 import { costOf, holds, modelOf, type PackingModel, roundedUp } from './model.js';
 import { type Packed, packedAs } from './pack.js';
 import { type AcceleratorProblem, checkProblem, type OpenDevice } from './problem.js';
 
-export interface CertifyLimits {
-  /** Rounds of column generation. */
-  readonly iterations: number;
-  /** Steps of one pricing knapsack; eight times as many at the end, for the proof. */
-  readonly pricing_steps: number;
-  /** Limit of each call of the solver. */
-  readonly time_limit_s: number;
-  readonly expired?: (() => boolean) | undefined;
-}
-
-export const DEFAULT_CERTIFY_LIMITS: CertifyLimits = { iterations: 150, pricing_steps: 400_000, time_limit_s: 5 };
+/** Rounds of column generation, at most. */
+const MAX_ROUNDS = 150;
+/** Of each call of the solver, in seconds: one that takes longer than this does not end. */
+const MOST_SOLVER_S = 5;
 
 /** Steps of the pricing knapsacks that only look for more columns. */
 const QUICK_STEPS = 2_000;
@@ -28,15 +22,17 @@ const SMOOTHING = 0.5;
 /**
  * A packing with a bound by column generation, polished by the best choice of all columns that came up. The bound holds
  * whenever the search stops (Farley 1990 where devices abound, Lagrange's where they are few). Without a solver the
- * dimension bound stands. Errors: `BadProblem`, also for a packing that is not one of the problem.
+ * dimension bound stands. The steps of the budget are those of one pricing knapsack, eight times as many at the end, for
+ * the proof. Errors: `BadProblem`, also for a packing that is not one of the problem.
  */
 export async function certifyPacking(
   problem: AcceleratorProblem,
   packed: Packed,
   solver: Solver | null,
-  limits: CertifyLimits = DEFAULT_CERTIFY_LIMITS,
+  budget: TimedBudget,
 ): Promise<Packed> {
   checkProblem(problem);
+  requireAtLeast('/budget/steps', budget.steps, 0);
   if (packed.status !== 'packed') throw new BadProblem('/devices', 'must hold a packing');
   const model = modelOf(problem);
   checkPacking(model, packed.devices);
@@ -45,7 +41,7 @@ export async function certifyPacking(
   const known = costOf(model, packed.devices);
   if (solver === null || model.n === 0 || known <= simple * (1 + 1e-9))
     return packedAs(problem, packed.devices, simple * unit, packed.proof);
-  const generation = new ColumnGeneration(model, packed.devices, solver, limits);
+  const generation = new ColumnGeneration(model, packed.devices, solver, budget);
   const bound = await generation.bound(simple);
   const polished = known > bound * (1 + 1e-9) ? await generation.polish() : null;
   const better = polished && costOf(model, polished) < known * (1 - 1e-9) ? polished : packed.devices;
@@ -79,18 +75,18 @@ class ColumnGeneration {
     private readonly model: PackingModel,
     packing: readonly OpenDevice[],
     private readonly solver: Solver,
-    private readonly limits: CertifyLimits,
+    private readonly budget: TimedBudget,
   ) {
     this.columns = packing.map(({ type, demands }) => ({ type, demands: [...demands].sort((a, b) => a - b) }));
     this.known = new Set(this.columns.map(keyOf));
     this.cost = costOf(model, packing);
-    this.effort = limits.pricing_steps;
+    this.effort = budget.steps;
   }
 
   /** The best bound found, rounded up to what a packing can cost. */
   async bound(simple: number): Promise<number> {
     this.best = simple;
-    for (let round = 0; round < this.limits.iterations && !this.limits.expired?.(); round++) {
+    for (let round = 0; round < MAX_ROUNDS && !this.budget.expired?.(); round++) {
       const prices = await this.prices();
       if (!prices) break;
       const blend = this.center
@@ -99,7 +95,7 @@ class ColumnGeneration {
       const added = this.price(blend, prices) || (this.center !== null && this.price(prices.demand, prices));
       if (this.cost <= this.best * (1 + 1e-9)) break;
       if (added) continue;
-      if (this.effort > this.limits.pricing_steps) break;
+      if (this.effort > this.budget.steps) break;
       this.effort *= PROOF_FACTOR;
     }
     return this.best;
@@ -107,10 +103,17 @@ class ColumnGeneration {
 
   /** Dual prices of the restricted master for each demand and type. */
   private async prices(): Promise<{ demand: Float64Array; type: Float64Array } | null> {
-    const { status, duals } = await this.solver(this.master(false), this.limits);
+    const limits = this.limits();
+    if (limits === null) return null;
+    const { status, duals } = await this.solver(this.master(false), limits);
     if (status !== 'optimal') return null;
     const { n, m } = this.model;
     return { demand: duals.slice(0, n).map((it) => Math.max(0, it)), type: duals.slice(n, n + m) };
+  }
+
+  private limits(): Limits | null {
+    const limits = solverLimits(this.budget);
+    return limits && { time_limit_s: Math.min(MOST_SOLVER_S, limits.time_limit_s) };
   }
 
   private master(integer: boolean): ModelBuilder {
@@ -140,7 +143,7 @@ class ColumnGeneration {
         tops.push(0);
         continue;
       }
-      const { demands, upper } = bestContent(this.model, t, prices, this.effort);
+      const { demands, upper } = bestContent(this.model, t, prices, { ...this.budget, steps: this.effort });
       tops.push(upper);
       if (this.add(t, demands, master)) added = true;
       if (this.addApart(t, demands, prices, master)) added = true;
@@ -163,10 +166,11 @@ class ColumnGeneration {
   ): boolean {
     const used = new Uint8Array(this.model.n);
     let added = false;
+    const quick = { ...this.budget, steps: QUICK_STEPS };
     let demands = first;
     for (let k = 0; k < this.model.n && demands.length > 0; k++) {
       for (const i of demands) used[i] = 1;
-      demands = bestContent(this.model, type, prices, QUICK_STEPS, used).demands;
+      demands = bestContent(this.model, type, prices, quick, used).demands;
       if (!this.add(type, demands, master)) break;
       added = true;
     }
@@ -186,7 +190,9 @@ class ColumnGeneration {
 
   /** The cheapest packing from the columns; a demand that several hold stays in the first. */
   async polish(): Promise<OpenDevice[] | null> {
-    const { status, values } = await this.solver(this.master(true), this.limits);
+    const limits = this.limits();
+    if (limits === null) return null;
+    const { status, values } = await this.solver(this.master(true), limits);
     if (status !== 'optimal' && status !== 'feasible') return null;
     const placed = new Uint8Array(this.model.n);
     const devices = this.columns

@@ -1,3 +1,4 @@
+import { type Budget, Spending } from '../budget.js';
 import { type PackingModel, TOLERANCE } from './model.js';
 
 interface KnapsackAnswer {
@@ -12,16 +13,17 @@ const WORTHLESS = 1e-9;
 
 /**
  * The demands worth most that fit one device of a type: depth first by worth per weighted need, where the weights of the
- * dimensions are those that bound best at the start. Stops after `limit` steps; `upper` holds all the same.
+ * dimensions are those that bound best at the start. Stops when the budget ends; `upper` holds all the same. A step is one
+ * demand that is tried.
  */
 export function bestContent(
   model: PackingModel,
   type: number,
   worth: ArrayLike<number>,
-  limit: number,
+  budget: Budget,
   without?: Uint8Array,
 ): KnapsackAnswer {
-  return new Knapsack(model, type, worth, limit, without).run();
+  return new Knapsack(model, type, worth, budget, without).run();
 }
 
 class Knapsack {
@@ -38,15 +40,16 @@ class Knapsack {
   private best = 0;
   private chosen: number[] = [];
   private upper = 0;
-  private steps = 0;
+  private readonly spending: Spending;
 
   constructor(
     model: PackingModel,
     type: number,
     worth: ArrayLike<number>,
-    private readonly limit: number,
+    budget: Budget,
     without: Uint8Array | undefined,
   ) {
+    this.spending = new Spending(budget);
     const { n } = model;
     const needIn = (i: number, k: number) => model.need[(type * n + i) * model.d + k]!;
     const open: number[] = [];
@@ -93,11 +96,10 @@ class Knapsack {
     for (let p = from; p < this.items.length; p++) {
       const most = sum + this.bound(p, room);
       if (most <= this.best + 1e-11) return;
-      if (this.steps >= this.limit) {
+      if (!this.spending.spend()) {
         this.upper = Math.max(this.upper, most);
         return;
       }
-      this.steps++;
       if (!this.take(p, here)) continue;
       this.taken[depth] = p;
       const total = sum + this.value[p]!;

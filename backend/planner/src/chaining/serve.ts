@@ -1,4 +1,5 @@
 import { BadProblem } from '../bad-problem.js';
+import { requireTime } from '../budget.js';
 import { type ChainAnswer, type ChainOptions, chain } from './chain.js';
 import { copyOf, giveCapacity, type PreparedNetwork, takeCapacity } from './network.js';
 import type { ChainRequest } from './problem.js';
@@ -24,7 +25,8 @@ export interface Served {
 /**
  * Chains requests one after the other on one network: a path that qualifies takes its capacity until its flow has ended,
  * options that it asked for run from then on, and a path that breaks its SLA takes nothing. The network that is passed
- * in stays as it is. Errors: `BadProblem`.
+ * in stays as it is. The steps of the budget are those of each request, its time is that of all. Errors: `BadProblem`;
+ * `OutOfTime` before the last request has its answer.
  */
 export function serveInTurn(network: PreparedNetwork, arrivals: readonly Arrival[], options: ChainOptions): Served {
   const state = copyOf(network);
@@ -33,6 +35,7 @@ export function serveInTurn(network: PreparedNetwork, arrivals: readonly Arrival
   let deployments = 0;
   let latency = 0;
   arrivals.forEach(({ request, ended }, i) => {
+    requireTime(options.budget ?? {});
     for (const j of ended) {
       if (!(Number.isInteger(j) && j >= 0 && j < i))
         throw new BadProblem(`/${i}/ended`, `must name earlier arrivals, not ${j}`);

@@ -6,6 +6,7 @@ import type {
   PlannedChain,
   Quality,
 } from '@orrery/contract';
+import type { Budget } from '../budget.js';
 import { type AssignedImplementations, costOfWork } from '../check/assigned-implementation.js';
 import { indexDescriptors } from '../check/attributes.js';
 import { slowestGhz } from '../check/clock.js';
@@ -54,8 +55,13 @@ export function provisioningOf(input: ProvisionInput, graph: ProvisionedGraph): 
 }
 
 /** Our own answer to the problem, without the solver. */
-export function provisionedBy(problem: ProvisioningProblem, strategy: ProvisionStrategy, seed: number): Provisioning {
-  return provision(problem, { strategy, seed, budget: { steps: STEPS } });
+export function provisionedBy(
+  problem: ProvisioningProblem,
+  strategy: ProvisionStrategy,
+  seed: number,
+  { expired }: Pick<Budget, 'expired'> = {},
+): Provisioning {
+  return provision(problem, { strategy, seed, budget: { steps: STEPS, expired } });
 }
 
 /** Instances of a graph over the servers, as if these were empty, and how near they are to the least traffic. */

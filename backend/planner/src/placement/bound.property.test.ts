@@ -109,7 +109,7 @@ describe('bounds of cross traffic', () => {
       const placement = run(problem, 200);
       expect(placement.feasible).toBe(true);
       const { cut_bps: cut } = placement;
-      const bound = boundPlacement(problem, cut, { exact: { steps: 1e6 }, spectral: { steps: 1 } });
+      const bound = boundPlacement(problem, cut, { steps: 1e6, spectral_steps: 1 });
       expect(bound).toEqual({ lower_bound_bps: cut, method: 'branch and bound' });
       const exact = await solve(cutModel(problem), { time_limit_s: 20 });
       expect(exact.status).toBe('optimal');
@@ -121,7 +121,7 @@ describe('bounds of cross traffic', () => {
     for (const seed of [1, 2, 3]) {
       const problem = randomIGraph(60, seed);
       const { cut_bps: cut } = run(problem, 300);
-      const bound = boundPlacement(problem, cut, { exact: { steps: 0 }, spectral: { steps: 60 } });
+      const bound = boundPlacement(problem, cut, { steps: 0, spectral_steps: 60 });
       expect(bound.method).toBe('eigenvalues');
       expect(bound.lower_bound_bps).toBeLessThan(cut);
       expect(bound.lower_bound_bps).toBeGreaterThan(cut / 3);
@@ -129,7 +129,7 @@ describe('bounds of cross traffic', () => {
   });
 
   it('are nothing to prove where nothing crosses', () => {
-    const effort = { exact: { steps: 10 }, spectral: { steps: 1 } };
-    expect(boundPlacement(randomIGraph(20, 1), 0, effort)).toEqual({ lower_bound_bps: 0, method: 'nothing crosses' });
+    const budget = { steps: 10, spectral_steps: 1 };
+    expect(boundPlacement(randomIGraph(20, 1), 0, budget)).toEqual({ lower_bound_bps: 0, method: 'nothing crosses' });
   });
 });

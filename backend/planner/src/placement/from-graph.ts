@@ -10,7 +10,7 @@ import {
 } from '../igraph/graph.js';
 import { withParts } from '../igraph/parts.js';
 import { NOTHING_KNOWN, type Recall } from '../recall.js';
-import type { BoundEffort } from './bound.js';
+import type { BoundBudget } from './bound.js';
 import type { Hosts, Place, PlacementProblem } from './problem.js';
 
 /** Where the nodes of the plan in force stand; by item, `null` for new ones. */
@@ -111,10 +111,10 @@ export function placedGraph(
 }
 
 /**
- * Effort for a bound while a plan waits: some tens of milliseconds for any size, less where most of it runs already. The
+ * Budget of a bound while a plan waits: some tens of milliseconds for any size, less where most of it runs already. The
  * certificate of a plan has more time.
  */
-export function quickEffort(items: number, running: number, { expired }: Pick<Budget, 'expired'> = {}): BoundEffort {
-  const spectral = running > items / 2 ? 0 : Math.min(40, Math.floor(4e6 / items ** 3));
-  return { exact: { steps: 20_000, expired }, spectral: { steps: spectral, expired } };
+export function quickBound(items: number, running: number, { expired }: Pick<Budget, 'expired'> = {}): BoundBudget {
+  const spectral_steps = running > items / 2 ? 0 : Math.min(40, Math.floor(4e6 / items ** 3));
+  return { steps: 20_000, spectral_steps, expired };
 }

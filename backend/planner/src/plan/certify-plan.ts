@@ -6,6 +6,7 @@ import {
   type PlanOptions,
   type Quality,
 } from '@orrery/contract';
+import { type Budget, inTime, OutOfTime, requireTime, shareOf, type TimedBudget } from '../budget.js';
 import { implementationsOf } from '../check/assigned-implementation.js';
 import { indexDescriptors } from '../check/attributes.js';
 import { type ClockOf, slowestGhz } from '../check/clock.js';
@@ -18,11 +19,12 @@ import { provisionedBy, provisioningOf, provisioningQuality } from '../parallel/
 import { certifyProvisioning } from '../parallel/provisioning/certify.js';
 import { boundPlacement } from '../placement/bound.js';
 import { binsOf, problemOf } from '../placement/problem.js';
+import { NOTHING_KNOWN, type Recall } from '../recall.js';
 import { certifySchedule } from '../schedule/certify.js';
 import { planSchedule } from '../schedule/plan-schedule.js';
 import { SCHEDULE_STEPS, scheduleProblem } from '../schedule/schedule-forms.js';
 import { classRate } from '../slo/class-forecasts.js';
-import type { Limits, Solver } from '../solver/linear-model.js';
+import type { Solver } from '../solver/linear-model.js';
 import { sameContent } from '../transition/same-spec.js';
 import { analysedPaths, analysedRate } from './analysed-paths.js';
 import { placementQuality } from './analysis.js';
@@ -35,46 +37,51 @@ export interface CertifyInput {
   readonly infrastructure: Infrastructure;
 }
 
-export interface CertifyLimits {
-  readonly time_limit_s: number;
-  /** Seconds since the proof began. */
-  readonly elapsed_s: () => number;
-}
-
-/** Of the time limit, for the bounds of the placement; the rest is for the others, in equal parts. */
+/** Of the time, for the bounds of the placement; the rest is for the others, in equal parts. */
 const PLACEMENT_SHARE = 0.5;
 
 /** Above this number of NFs a solver cannot help within seconds. */
 const MAX_PROVEN_NFS = 13;
 
-const EXACT_STEPS = 50_000_000;
+/** Partial assignments of the exact search of placement, far more than there is ever time for. */
+export const CERTIFY_STEPS = 50_000_000;
 const SPECTRAL_STEPS = 200;
+/** Ways to cut the graph of a schedule that are tried before the solver is asked. */
+const CUT_STEPS = 200_000;
 
 /**
  * The plan's figures of quality with bounds as tight as the time allows, `null` when the plan was made with other
- * descriptors: a longer exact search and more eigenvalues for
- * the placement, the solver's independent proofs for parallel forms and schedules. A bound never gets looser.
+ * descriptors: a longer exact search, of as many steps as the budget has, and more eigenvalues for the placement, the
+ * solver's independent proofs for parallel forms and schedules. A bound never gets looser; what there is no time for keeps
+ * the figure that the plan has.
  */
-export async function certifyPlan(
-  input: CertifyInput,
-  solver: Solver,
-  limits: CertifyLimits,
-): Promise<Quality[] | null> {
+export async function certifyPlan(input: CertifyInput, solver: Solver, budget: TimedBudget): Promise<Quality[] | null> {
   const { plan } = input;
-  const { time_limit_s, elapsed_s } = limits;
   if (!areOffered(input)) return null;
-  const clockOf = clocksOfPlan(input);
-  if (clockOf === null) return null;
+  const sized = inTime(() => sizedAsPlanned(input, budget));
+  if (sized === null) return plan.quality;
+  if (sized === 'other') return null;
   const quality: Quality[] = [];
   let left = plan.quality.filter(({ part }) => part !== 'placement' && part !== 'chaining').length;
+  let over = false;
   for (const known of plan.quality) {
-    const over = elapsed_s() >= time_limit_s;
-    const each = { time_limit_s: Math.max(0.05, (time_limit_s - elapsed_s()) / Math.max(1, left)) };
-    const found = over ? known : await PROOFS[known.part]?.({ ...input, clockOf }, known, solver, each, limits);
+    over ||= budget.expired?.() ?? false;
+    const share = known.part === 'placement' ? PLACEMENT_SHARE : 1 / Math.max(1, left);
+    const found = over ? null : await proven(sized, known, solver, shareOf(budget, share));
     if (known.part !== 'placement' && known.part !== 'chaining') left--;
     quality.push(found && isTighter(found, known) ? found : known);
   }
   return quality;
+}
+
+/** `null`: there is nothing to prove, or no time for it. */
+async function proven(input: SizedInput, known: Quality, solver: Solver, budget: TimedBudget): Promise<Quality | null> {
+  try {
+    return (await PROOFS[known.part]?.(input, known, solver, budget)) ?? null;
+  } catch (error) {
+    if (error instanceof OutOfTime) return null;
+    throw error;
+  }
 }
 
 /** Whether the descriptors still have the form of every instance. */
@@ -85,13 +92,16 @@ function areOffered({ plan, descriptors }: CertifyInput): boolean {
   );
 }
 
-/** The clocks for which the plan was sized; `null`: none gives it, so it was made from something else. */
-function clocksOfPlan(input: CertifyInput): ClockOf | null {
+/**
+ * The plan's graph before placement, and the clocks for which it was sized; `other`: none gives it, so it was made from
+ * something else. Errors: `OutOfTime`.
+ */
+function sizedAsPlanned(input: CertifyInput, time: Pick<Budget, 'expired'>): SizedInput | 'other' {
   const { plan, descriptors, infrastructure } = input;
   const known = sizedClocks(plan, descriptors);
   const clockOf: ClockOf = (chainId) => known.get(chainId) ?? slowestGhz(infrastructure);
-  const { pgraph, graph } = graphsAt(input, clockOf);
-  return sameContent(pgraph, plan.pgraph) && isSameWork(graph, input) ? clockOf : null;
+  const { pgraph, graph } = graphsAt(input, clockOf, time);
+  return sameContent(pgraph, plan.pgraph) && isSameWork(graph, input) ? { ...input, clockOf, graph } : 'other';
 }
 
 /** Whether the instances cost the cores on which the plan has them as much as in the graph. */
@@ -103,21 +113,28 @@ function isSameWork(graph: UnplacedGraph, { plan, infrastructure }: CertifyInput
   return Math.abs(made - runs) <= 1e-6 * made;
 }
 
-function graphsAt({ plan, descriptors }: CertifyInput, clockOf: ClockOf) {
+function graphsAt({ plan, descriptors }: CertifyInput, clockOf: ClockOf, time: Pick<Budget, 'expired'>) {
   const implementations = implementationsOf(nfInstances(plan.graph));
-  return sizedGraphs({ chains: plan.chains, descriptors, options: optionsOf(plan) }, clockOf, implementations);
+  const input = { chains: plan.chains, descriptors, options: optionsOf(plan) };
+  return sizedGraphs(input, clockOf, implementations, askingBefore(time));
 }
 
-/** What is certified, and the clocks for which it was sized. */
-type SizedInput = CertifyInput & { readonly clockOf: ClockOf };
+/** Asks the clock before the part of each chain. */
+function askingBefore(time: Pick<Budget, 'expired'>): Recall {
+  return {
+    ...NOTHING_KNOWN,
+    of: (_part, _from, make) => {
+      requireTime(time);
+      return make();
+    },
+  };
+}
 
-type Proof = (
-  input: SizedInput,
-  known: Quality,
-  solver: Solver,
-  each: Limits,
-  all: CertifyLimits,
-) => Quality | Promise<Quality>;
+/** What is certified, its graph before placement, and the clocks for which it was sized. */
+type SizedInput = CertifyInput & { readonly clockOf: ClockOf; readonly graph: UnplacedGraph };
+
+/** Errors: `OutOfTime`. */
+type Proof = (input: SizedInput, known: Quality, solver: Solver, budget: TimedBudget) => Quality | Promise<Quality>;
 
 /** Parts not listed are already exact. */
 const PROOFS: Partial<Record<Quality['part'], Proof>> = {
@@ -132,31 +149,33 @@ function isTighter(found: Quality, known: Quality): boolean {
 }
 
 function placementProof(
-  input: SizedInput,
+  { graph, infrastructure }: SizedInput,
   known: Quality,
   _solver: Solver,
-  _each: Limits,
-  { time_limit_s, elapsed_s }: CertifyLimits,
+  budget: TimedBudget,
 ): Quality {
-  const expired = () => elapsed_s() > PLACEMENT_SHARE * time_limit_s;
-  const { graph } = graphsAt(input, input.clockOf);
   const table = { fixed: 0, available: Number.MAX_SAFE_INTEGER, where: 'fabric' };
-  const problem = problemOf(graph, binsOf(input.infrastructure), table);
-  const effort = { exact: { steps: EXACT_STEPS, expired }, spectral: { steps: SPECTRAL_STEPS, expired } };
-  return placementQuality(known.value, boundPlacement(problem, known.value, effort), known.method);
+  const problem = problemOf(graph, binsOf(infrastructure), table);
+  const bound = boundPlacement(problem, known.value, { ...budget, spectral_steps: SPECTRAL_STEPS });
+  return placementQuality(known.value, bound, known.method);
 }
 
-async function parallelProof(input: SizedInput, known: Quality, solver: Solver, limits: Limits): Promise<Quality> {
-  const graph = graphOf(input, known.subject);
+async function parallelProof(input: SizedInput, known: Quality, solver: Solver, budget: TimedBudget): Promise<Quality> {
+  const graph = graphOf(input, known.subject, budget);
   if (!graph || graph.path.nodes.length > MAX_PROVEN_NFS) return known;
-  const certificate = await certifySpg(graph.problem, graph.spg, solver, limits);
+  const certificate = await certifySpg(graph.problem, graph.spg, solver, budget);
   if (certificate.contradictions.length > 0) return known;
   const bound = Math.min(known.value, Math.max(known.bound, certificate.critical_path_us));
   return { ...known, ...distance(known.value, bound), proof: 'critical path, proven by HiGHS' };
 }
 
-async function provisioningProof(input: SizedInput, known: Quality, solver: Solver, limits: Limits): Promise<Quality> {
-  const graph = graphOf(input, known.subject);
+async function provisioningProof(
+  input: SizedInput,
+  known: Quality,
+  solver: Solver,
+  budget: TimedBudget,
+): Promise<Quality> {
+  const graph = graphOf(input, known.subject, budget);
   if (!graph || known.optimal || graph.path.nodes.length > MAX_PROVEN_NFS) return known;
   const { chain, path, spg } = graph;
   const { seed, pgraph, calibration } = input.plan;
@@ -165,7 +184,8 @@ async function provisioningProof(input: SizedInput, known: Quality, solver: Solv
     { chain, path, series: spg.series, rate_bps: analysedRate(pgraph, chain, path) },
   );
   if (!problem) return known;
-  const found = await certifyProvisioning(problem, provisionedBy(problem, 'annealing', seed), solver, limits);
+  const ours = provisionedBy(problem, 'annealing', seed, budget);
+  const found = await certifyProvisioning(problem, ours, solver, budget);
   if (!found.feasible) return known;
   const { proof } = provisioningQuality(known.subject, found);
   return { ...known, ...distance(known.value, Math.min(known.value, found.lower_bound_bits)), proof };
@@ -176,8 +196,8 @@ function distance(value: number, bound: number): Pick<Quality, 'bound' | 'gap' |
   return { bound, gap, optimal: gap < 1e-9 };
 }
 
-/** Rebuilds the chain's graph as in the plan. */
-function graphOf(input: SizedInput, id: string) {
+/** Rebuilds the chain's graph as in the plan. Errors: `OutOfTime`. */
+function graphOf(input: SizedInput, id: string, { expired }: Pick<Budget, 'expired'>) {
   const at = chainOf(input.plan, id);
   if (!at) return null;
   const { problem } = spgProblem(
@@ -190,7 +210,9 @@ function graphOf(input: SizedInput, id: string) {
     at.path,
   );
   const { parallelization: strategy, seed } = input.plan;
-  return { ...at, problem, spg: buildSpg(problem, { strategy, seed, budget: { steps: SPG_STEPS } }) };
+  const spg = buildSpg(problem, { strategy, seed, budget: { steps: SPG_STEPS, expired } });
+  requireTime({ expired });
+  return { ...at, problem, spg };
 }
 
 function chainOf({ chains, pgraph }: Plan, id: string) {
@@ -201,15 +223,20 @@ function chainOf({ chains, pgraph }: Plan, id: string) {
   return null;
 }
 
-async function scheduleProof(input: SizedInput, known: Quality, solver: Solver, limits: Limits): Promise<Quality> {
+async function scheduleProof(input: SizedInput, known: Quality, solver: Solver, budget: TimedBudget): Promise<Quality> {
   const { plan } = input;
   const chain = plan.chains.find(({ chain_id }) => chain_id === known.subject);
   const { scheduling: strategy, scheduling_mode: mode } = plan;
   const rateOf: Parameters<typeof scheduleProblem>[0]['rateOf'] = (it, path) => classRate(plan.pgraph, it, path);
   const named = chain && scheduleProblem({ ...input, ...plan, rateOf, strategy, mode }, chain);
   if (!named) return known;
-  const schedule = planSchedule(named.problem, { strategy, mode, budget: { steps: SCHEDULE_STEPS } });
-  const { lower_bound, proof } = await certifySchedule(named.problem, schedule, solver, limits);
+  const { expired } = budget;
+  const schedule = planSchedule(named.problem, { strategy, mode, budget: { steps: SCHEDULE_STEPS, expired } });
+  requireTime(budget);
+  const { lower_bound, proof } = await certifySchedule(named.problem, schedule, solver, {
+    ...budget,
+    steps: CUT_STEPS,
+  });
   if (lower_bound === null) return known;
   return { ...known, ...distance(known.value, Math.min(known.value, Math.max(known.bound, lower_bound))), proof };
 }

@@ -25,10 +25,11 @@ export function sizedGraphs(
   input: Input,
   clockOf: ClockOf,
   implementations: AssignedImplementations = new Map(),
+  recall: Recall = NOTHING_KNOWN,
 ): SplitChains {
-  const pgraph = policyGraph(input, clockOf, implementations);
-  const forms = formedChains(input, clockOf, pgraph, implementations);
-  return splitChains(input, clockOf, pgraph, forms, implementations);
+  const pgraph = policyGraph(input, clockOf, implementations, recall);
+  const forms = formedChains(input, clockOf, pgraph, implementations, recall);
+  return splitChains(input, clockOf, pgraph, forms, implementations, recall);
 }
 
 /** The union of the chains, with the load and the cores of each node (E2 3.4.1 step 1). */

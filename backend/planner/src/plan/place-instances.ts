@@ -3,7 +3,7 @@ import { improving, inTime } from '../budget.js';
 import { plannedChains } from '../check/planned-chains.js';
 import { type UnplacedGraph, workNodes } from '../igraph/graph.js';
 import { boundPlacement, type PlacementBound } from '../placement/bound.js';
-import { hostsOf, placedGraph, quickEffort, runningPlaces } from '../placement/from-graph.js';
+import { hostsOf, placedGraph, quickBound, runningPlaces } from '../placement/from-graph.js';
 import { type Place, type PlacementProblem, problemOf } from '../placement/problem.js';
 import { type History, placementReasons, stuckReason } from '../placement/reasons.js';
 import { PlacementState } from '../placement/state.js';
@@ -82,7 +82,7 @@ export function placeInstances(
     bound: boundPlacement(
       problem,
       cut_bps,
-      quickEffort(work.length, pinned.filter((place) => place !== null).length, improving(budget)),
+      quickBound(work.length, pinned.filter((place) => place !== null).length, improving(budget)),
     ),
   };
 }

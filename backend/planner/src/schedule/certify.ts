@@ -1,4 +1,6 @@
-import { type Limits, ModelBuilder, type Solver, type Term } from '../solver/linear-model.js';
+import { requireAtLeast } from '../bad-problem.js';
+import { shareOf, solverLimits, type TimedBudget } from '../budget.js';
+import { ModelBuilder, type Solver, type Term } from '../solver/linear-model.js';
 import { checkProblem } from './check.js';
 import { Allowance } from './enumerate.js';
 import { conflictsIn, fewestTasks, type Layout, settingOf } from './layout.js';
@@ -22,32 +24,34 @@ interface Certificate {
   readonly better: Schedule | null;
 }
 
-/** Ways to cut that are tried before the solver is asked. */
-const STEPS = 200_000;
+/** Of the time, for the ways to cut that are tried before the solver is asked. */
+const ENUMERATION_SHARE = 0.5;
 
 /**
  * Bounds the number of tasks from below by the exact linear form: one service for each module, equal along edges that are
- * not cut, `sum of cycles * service = target` on the path of each class. Takes at most the time limit for the solver.
- * Errors: `BadProblem`.
+ * not cut, `sum of cycles * service = target` on the path of each class. A step of the budget is one way to cut that is
+ * tried before the solver is asked; regions for which there is no time count as few tasks as they must have. Errors:
+ * `BadProblem`.
  */
 export async function certifySchedule(
   problem: ScheduleProblem,
   schedule: Schedule,
   solver: Solver,
-  limits: Limits,
+  budget: TimedBudget,
 ): Promise<Certificate> {
   checkProblem(problem);
+  requireAtLeast('/budget/steps', budget.steps, 0);
   const { mode } = schedule;
   const setting = settingOf(problem, unfold(problem));
   if (mode === 'constrained' && conflictsIn(problem, setting).length > 0)
-    return confirmConflict(setting.regions, solver, limits);
-  const layout = fewestTasks(setting, mode, new Allowance({ steps: STEPS }));
+    return confirmConflict(setting.regions, solver, budget);
+  const layout = fewestTasks(setting, mode, new Allowance(shareOf(budget, ENUMERATION_SHARE)));
   const heads = Uint8Array.from(layout.heads);
   const service = Float64Array.from(layout.service);
   let solved = 0;
-  for (const region of setting.regions) {
-    const limit = { time_limit_s: limits.time_limit_s / setting.regions.length };
-    const { lower_bound, found } = await boundOf(region, mode, solver, limit);
+  for (const [r, region] of setting.regions.entries()) {
+    const share = 1 / (setting.regions.length - r);
+    const { lower_bound, found } = await boundOf(region, mode, solver, budget, share);
     solved += lower_bound;
     const now = region.node.reduce((sum, v) => sum + heads[v]!, 0);
     if (found === null || countOf(found.heads) >= now) continue;
@@ -86,22 +90,26 @@ function verdict(problem: ScheduleProblem, schedule: Schedule, layout: Layout, s
 }
 
 /** Asks the solver, without regard to the number of tasks, whether the SLOs cannot be had indeed. */
-async function confirmConflict(regions: readonly Region[], solver: Solver, limits: Limits): Promise<Certificate> {
+async function confirmConflict(regions: readonly Region[], solver: Solver, budget: TimedBudget): Promise<Certificate> {
   const none = { lower_bound: null, gap: null, proven_optimal: false, better: null };
-  for (const region of regions) {
+  for (const [r, region] of regions.entries()) {
+    const limits = solverLimits(budget, 1 / (regions.length - r));
+    if (limits === null) break;
     const { model } = linearForm(region, 'constrained', false);
-    const { status } = await solver(model, { time_limit_s: limits.time_limit_s / regions.length });
+    const { status } = await solver(model, limits);
     if (status === 'infeasible')
       return { attainable: false, ...none, proof: 'the linear programme of the exact form has no solution' };
   }
   return { attainable: null, ...none, proof: 'the solver did not confirm the conflict' };
 }
 
-async function boundOf(region: Region, mode: Mode, solver: Solver, limits: Limits) {
+async function boundOf(region: Region, mode: Mode, solver: Solver, budget: TimedBudget, share: number) {
   const forced = countOf(region.forced);
   const nothingToCut = region.forced.every((it, v) => it || !region.binds[v]);
   // A factor of a group has no upper limit, which the programme needs.
   if (nothingToCut || region.groups > 1) return { lower_bound: forced, found: null };
+  const limits = solverLimits(budget, share);
+  if (limits === null) return { lower_bound: forced, found: null };
   const { model, cuts } = linearForm(region, mode, true);
   const { status, bound, values } = await solver(model, limits);
   const lower_bound = forced + Math.max(0, Math.ceil((bound ?? 0) - 1e-6));

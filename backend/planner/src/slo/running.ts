@@ -1,4 +1,5 @@
 import type { Calibration, Infrastructure, NfDescriptor, Plan } from '@orrery/contract';
+import type { Budget } from '../budget.js';
 import { binsOf } from '../placement/problem.js';
 import { type MeasuredLatency, type MeasuredOverhead, measuredOverhead } from './calibrate.js';
 import { predictSlos } from './predict.js';
@@ -11,10 +12,10 @@ export interface RunningPlan {
   readonly calibration: Calibration;
 }
 
-/** The plan's objectives, as they are predicted with this calibration. */
-export function predictRunning({ plan, ...about }: RunningPlan): Plan['slos'] {
+/** The plan's objectives, as they are predicted with this calibration. Errors: `OutOfTime`. */
+export function predictRunning({ plan, ...about }: RunningPlan, time: Pick<Budget, 'expired'> = {}): Plan['slos'] {
   const { chains, pgraph, graph } = plan;
-  return predictSlos({ ...about, chains, pgraph, graph, bins: binsOf(about.infrastructure) });
+  return predictSlos({ ...about, chains, pgraph, graph, bins: binsOf(about.infrastructure) }, time);
 }
 
 /** What a window of measurement of one of the plan's chains says about its overhead; null: nothing. */

@@ -1,3 +1,5 @@
+import { type TimedBudget, timedBudget } from '../budget.js';
+
 /** A clock of which the n-th question and all after it are too late. */
 export class Clock {
   asked = 0;
@@ -15,6 +17,16 @@ export class Clock {
   get askedInVain(): number {
     return Math.max(0, this.asked - this.over);
   }
+}
+
+/** A budget of which the time never ends; each call of a solver may take so long. */
+export function unhurried(steps: number, left_s = 20): TimedBudget {
+  return timedBudget(steps, () => left_s);
+}
+
+/** A budget of which the time ends when the clock says so. */
+export function timedBy({ expired }: Clock, steps: number): TimedBudget {
+  return timedBudget(steps, () => (expired() ? 0 : 20));
 }
 
 /** Numbers from 1 to the last: all of the first few, then ever fewer. */

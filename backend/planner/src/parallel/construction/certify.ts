@@ -1,9 +1,12 @@
-import { requireAtLeast } from '../../bad-problem.js';
-import { type Limits, ModelBuilder, type Solver } from '../../solver/linear-model.js';
+import { OutOfTime, solverLimits, type TimedBudget } from '../../budget.js';
+import { ModelBuilder, type Solver } from '../../solver/linear-model.js';
 import type { Spg } from './build.js';
 import { binBound, type ChainPacking, packingOf } from './chains.js';
 import { overloadAndRemove } from './packing.js';
 import { membersOf, relationOf, type SpgProblem } from './problem.js';
+
+/** Of the time, for the critical path. */
+const PATH_SHARE = 0.5;
 
 /** What a solver says of a graph, independently of how it was made. */
 interface SpgCertificate {
@@ -19,20 +22,22 @@ interface SpgCertificate {
   readonly contradictions: readonly string[];
 }
 
-/** Errors: `BadProblem`. */
+/** Takes at most the time of the budget. Errors: `BadProblem`; `OutOfTime` before the critical path is known. */
 export async function certifySpg(
   problem: SpgProblem,
   spg: Spg,
   solver: Solver,
-  limits: Limits,
+  budget: TimedBudget,
 ): Promise<SpgCertificate> {
-  requireAtLeast('/limits/time_limit_s', limits.time_limit_s, 0, true);
   const packing = packingOf(relationOf(problem));
-  const path = await solver(criticalPathModel(problem), limits);
-  const critical_path_us = path.objective ?? 0;
-  const solved = await solver(packingModel(packing, overloadAndRemove(packing).length), limits);
-  const bins = solved.objective === null ? null : Math.round(solved.objective);
-  const bins_bound = Math.max(binBound(packing), Math.ceil((solved.bound ?? 0) - 1e-6));
+  const first = solverLimits(budget, PATH_SHARE);
+  const path = first && (await solver(criticalPathModel(problem), first));
+  if (path === null || path.objective === null) throw new OutOfTime();
+  const critical_path_us = path.objective;
+  const rest = solverLimits(budget);
+  const solved = rest && (await solver(packingModel(packing, overloadAndRemove(packing).length), rest));
+  const bins = solved === null || solved.objective === null ? null : Math.round(solved.objective);
+  const bins_bound = Math.max(binBound(packing), Math.ceil((solved?.bound ?? 0) - 1e-6));
   const contradictions: string[] = [];
   if (spg.latency_us < critical_path_us * (1 - 1e-9)) contradictions.push('the graph is faster than the critical path');
   if (Math.abs(critical_path_us - spg.critical_path.latency_us) > 1e-6 * Math.max(1, critical_path_us))

@@ -1,30 +1,36 @@
-import { requireAtLeast } from '../../bad-problem.js';
-import { type Limits, ModelBuilder, type Solution, type Solver } from '../../solver/linear-model.js';
+import { solverLimits, type TimedBudget } from '../../budget.js';
+import { ModelBuilder, type Solution, type Solver } from '../../solver/linear-model.js';
 import { checkProvisioning, type ProvisioningProblem } from './problem.js';
 import { type Provisioned, type Provisioning, provisioned } from './provision.js';
 import { ProvisioningState, SLACK } from './state.js';
 
+/** Of the time, for the linear programme. */
+const LINEAR_SHARE = 0.5;
+
 /**
  * Divides the traffic of a placement as well as can be (a linear programme), and bounds it by the exact model with
  * instances counted per server (HydraNF 6.7-6.12, whose x is 0 where an instance is placed; here a count is a count).
- * Takes the solver's placement only where it is better, or where ours found none. Errors: `BadProblem`.
+ * Takes the solver's placement only where it is better, or where ours found none, and leaves out what there is no time for.
+ * Errors: `BadProblem`.
  */
 export async function certifyProvisioning(
   problem: ProvisioningProblem,
   found: Provisioning,
   solver: Solver,
-  limits: Limits,
+  budget: TimedBudget,
 ): Promise<Provisioning> {
   checkProvisioning(problem);
-  requireAtLeast('/limits/time_limit_s', limits.time_limit_s, 0, true);
   if (!found.feasible && found.proven) return found;
   let best = found;
-  if (found.feasible && !found.proven) {
+  const first = solverLimits(budget, LINEAR_SHARE);
+  if (first && found.feasible && !found.proven) {
     const model = new ProvisioningModel(problem, found.counts);
-    best = better(found, model.read(await solver(model.builder, limits), found.strategy));
+    best = better(found, model.read(await solver(model.builder, first), found.strategy));
   }
+  const rest = solverLimits(budget);
+  if (rest === null) return best;
   const model = new ProvisioningModel(problem, null);
-  const solved = await solver(model.builder, limits);
+  const solved = await solver(model.builder, rest);
   if (solved.status === 'infeasible' && !best.feasible) return { ...best, proven: true };
   best = better(best, model.read(solved, 'solver'));
   if (!best.feasible) return best;

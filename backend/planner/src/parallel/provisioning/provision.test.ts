@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { seededRandom } from '../../random.js';
 import type { Solver } from '../../solver/linear-model.js';
+import { unhurried } from '../../testing/clock.js';
 import { testSolver } from '../../testing/highs.js';
 import { arbitraryProvisioning, randomProvisioning, violations } from '../../testing/provisioning.js';
 import { certifyProvisioning } from './certify.js';
@@ -14,7 +15,7 @@ beforeAll(async () => {
 });
 
 const NAMES = Object.keys(STRATEGIES) as ProvisionStrategy[];
-const LIMITS = { time_limit_s: 10 };
+const BUDGET = unhurried(0);
 const run = (problem: ProvisioningProblem, strategy: ProvisionStrategy = 'annealing', steps = 3000) =>
   provision(problem, { strategy, seed: 1, budget: { steps } });
 const bits = (it: ReturnType<typeof run>) => (it.feasible ? it.overhead_bits : Number.NaN);
@@ -44,7 +45,7 @@ describe('provision', () => {
     const seen = { found: 0, best: 0, missed: 0, impossible: 0 };
     for (const problem of fc.sample(arbitraryProvisioning(4, 3), { numRuns: 100, seed: 9 })) {
       const ours = run(problem);
-      const certified = await certifyProvisioning(problem, ours, solve, LIMITS);
+      const certified = await certifyProvisioning(problem, ours, solve, BUDGET);
       if (!certified.feasible) {
         expect([ours.feasible, certified.proven]).toEqual([false, true]);
         seen.impossible++;
@@ -76,7 +77,7 @@ describe('provision', () => {
       for (let seed = 0; seed < runs; seed++) {
         const problem = randomProvisioning(nfs, servers, seededRandom(seed));
         const ours = run(problem, 'annealing', 60_000);
-        const certified = await certifyProvisioning(problem, ours, solve, LIMITS);
+        const certified = await certifyProvisioning(problem, ours, solve, BUDGET);
         greedy += bits(ours) / bits(run(problem, 'greedy'));
         if (certified.feasible) optimum += bits(ours) / certified.lower_bound_bits;
         for (const name of ['linear', 'random'] as const) expect(bits(ours)).toBeLessThan(bits(run(problem, name)));
@@ -185,7 +186,7 @@ describe('what cannot be', () => {
     ['/servers/1/link_bps', { ...one, servers: [one.servers[0]!, { ...one.servers[1]!, link_bps: Number.NaN }] }],
   ])('is refused at %s', async (field, problem) => {
     expect(() => run(problem)).toThrow(expect.objectContaining({ name: 'BadProblem', field }));
-    await expect(certifyProvisioning(problem, run(one), solve, LIMITS)).rejects.toThrow(
+    await expect(certifyProvisioning(problem, run(one), solve, BUDGET)).rejects.toThrow(
       expect.objectContaining({ field }),
     );
   });

@@ -1,4 +1,4 @@
-import { type CertifyInput, certifyPlan, solveWithHighs } from '@orrery/planner';
+import { CERTIFY_STEPS, type CertifyInput, certifyPlan, solveWithHighs, timedBudget } from '@orrery/planner';
 import loadHighs, { type Highs } from 'highs';
 import { serveJobs } from '../../platform/worker-thread/serve-jobs.js';
 
@@ -13,10 +13,7 @@ const highs = load();
 
 serveJobs(async ({ input, time_limit_s }: CertifyJob) => {
   const solver = await highs;
-  const started = performance.now();
-  const elapsed_s = () => (performance.now() - started) / 1000;
-  return certifyPlan(input, async (model, limits) => solveWithHighs(solver, model, limits), {
-    time_limit_s,
-    elapsed_s,
-  });
+  const end_ms = performance.now() + 1000 * time_limit_s;
+  const budget = timedBudget(CERTIFY_STEPS, () => (end_ms - performance.now()) / 1000);
+  return certifyPlan(input, async (model, limits) => solveWithHighs(solver, model, limits), budget);
 });

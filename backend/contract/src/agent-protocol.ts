@@ -34,6 +34,8 @@ export const Observed = z.strictObject({
     .describe('what disturbs the data plane of the node although it is applied, such as an interface without a link'),
 });
 export type Observed = z.infer<typeof Observed>;
+/** What an agent reports in `troubles` of a port whose link is down. */
+export const linkDownTrouble = (port: string) => `${port}: its link is down`;
 
 export const AgentCapabilities = z.strictObject({
   cores: z.int().min(1),

@@ -1,3 +1,4 @@
+import { linkDownTrouble } from '@orrery/contract';
 import type { Drift, InstanceInterface } from '../drivers/nf-driver.js';
 import type { Link, Links } from '../platform/links.js';
 
@@ -78,7 +79,7 @@ export class InterfaceKeeper {
     this.drifts = drifts;
     this.troubles = node.flatMap(({ name }) => {
       const link = links.get(name);
-      return link?.isUp && !link.hasCarrier ? [`${name}: its link is down`] : [];
+      return link?.isUp && !link.hasCarrier ? [linkDownTrouble(name)] : [];
     });
     if (JSON.stringify([this.drifts, this.troubles]) !== before) this.host.changed();
     return drifts;

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type Break, breakIn, isOver } from './breaks.js';
 import { PacketMeter } from './packet-meter.js';
 import type { Section } from './sections.js';
@@ -7,6 +7,7 @@ import type { Section } from './sections.js';
 const SECTION: Section = {
   chain_id: 'c',
   isWhole: false,
+  mayRefuse: false,
   servers: [],
   way: { from: [], to: [] },
   from: { label: 'the switch', passes: ['rule'] },
@@ -111,4 +112,34 @@ it('is over when nothing has been passed on for a while', () => {
   );
   expect(states.find(({ nowMs }) => nowMs === 12_000)!.broken).toBe(true);
   expect(states.at(-1)!.broken).toBe(false);
+});
+
+describe('a section in which packets may be refused and not counted', () => {
+  const refusing = { ...SECTION, isWhole: true, mayRefuse: true };
+  const steady =
+    (pps: number, untilMs = Number.POSITIVE_INFINITY) =>
+    (ms: number) =>
+      Math.floor((pps * Math.min(ms, untilMs)) / 1000);
+  const reports = (offered: (ms: number) => number, arrived: (ms: number) => number): Reporter[] => [
+    { counter: 'rule', periodMs: 1000, delayMs: () => 50, total: offered },
+    { counter: 'in', periodMs: 200, delayMs: () => 50, total: arrived },
+  ];
+
+  it('breaks when nothing has arrived for as long as packets are looked for, and is whole again with the first one', () => {
+    const arrived = (ms: number) => steady(20, 10_000)(ms) + steady(20)(Math.max(0, ms - 30_000));
+    const broken = play(refusing, reports(steady(20), arrived), 40_000).filter((state) => state.broken);
+    expect(broken[0]!.nowMs).toBeGreaterThan(18_000);
+    expect(broken[0]!.nowMs).toBeLessThanOrEqual(21_500);
+    expect(broken.at(-1)!.nowMs).toBeLessThanOrEqual(31_000);
+    expect(broken.at(-1)!.nowMs).toBeGreaterThanOrEqual(30_000);
+  });
+
+  it('does not while some packets arrive, few enter, or they come at once', () => {
+    for (const [offered, arrived] of [
+      [steady(50), steady(0.3)],
+      [steady(4), steady(0)],
+      [(ms: number) => (ms > 15_000 ? 5000 : 0), steady(0)],
+    ] as const)
+      expect(play(refusing, reports(offered, arrived), 40_000).some(({ broken }) => broken)).toBe(false);
+  });
 });

@@ -138,7 +138,7 @@ describe.each([0.5, 1, 2, 5])('a chain of two paths that carries %d packets per 
           expect(told.every(({ isTotal }) => !isTotal)).toBe(true);
           expect(textsAfter(told, CUT_MS + 3000 + 6000 / pps)).toEqual([text]);
         }),
-        { numRuns: 60 },
+        { numRuns: 25 },
       );
     },
   );
@@ -160,9 +160,45 @@ describe.each([0.5, 1, 2, 5])('a chain of two paths that carries %d packets per 
         const words = told.flatMap(({ what }, n) => (what && what !== told[n - 1]?.what ? [what] : []));
         expect(words.length).toBeLessThanOrEqual(3);
       }),
-      { numRuns: 60 },
+      { numRuns: 25 },
     );
   });
+});
+
+it('a chain of two paths of which one breaks never loses everything', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 6, max: 400 }), phaseMs, delaysMs, (pps, phase, delays) => {
+      const endMs = CUT_MS + 8000;
+      const told = play({
+        packets: steady(pps, phase, endMs),
+        isLost: ({ atMs, path }) => path === 0 && atMs >= CUT_MS && 'hop',
+        delaysMs: delays,
+        endMs,
+      });
+      expect(told.at(-1)!.what).toBe('no packet from a.0 (server-1) arrives at b.0 (server-2)');
+      expect(told.some(({ isTotal }) => isTotal)).toBe(false);
+    }),
+    { numRuns: 150 },
+  );
+});
+
+it('a chain of which the second path breaks later is told within 3 s to lose everything', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 20, max: 300 }), phaseMs, delaysMs, (pps, phase, delays) => {
+      const secondMs = CUT_MS + 8000;
+      const endMs = secondMs + 6000;
+      const told = play({
+        packets: steady(pps, phase, endMs),
+        isLost: ({ atMs, path }) => atMs >= (path === 0 ? CUT_MS : secondMs) && 'hop',
+        delaysMs: delays,
+        endMs,
+      });
+      const total = told.find(({ isTotal }) => isTotal)!;
+      expect(total.nowMs).toBeGreaterThan(secondMs);
+      expect(total.nowMs).toBeLessThanOrEqual(secondMs + 3000);
+    }),
+    { numRuns: 25 },
+  );
 });
 
 it('a chain that loses everything is told within 3.2 s, with the place, and that it is everything', () => {
@@ -186,6 +222,6 @@ it('a chain that loses everything is told within 3.2 s, with the place, and that
         true,
       );
     }),
-    { numRuns: 60 },
+    { numRuns: 25 },
   );
 });

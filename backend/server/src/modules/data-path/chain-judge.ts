@@ -90,7 +90,8 @@ export class ChainJudge {
   private delivers({ chainId }: ChainParts, breaks: readonly Break[], nowMs: number): boolean {
     const isEnough = (ms: number) => this.carriageMeter.entered(chainId, nowMs - ms, nowMs) >= MANY_PACKETS;
     const windowMs = WINDOWS_MS.find(isEnough) ?? LOOKBACK_MS;
-    const fromMs = Math.max(nowMs - windowMs, lostSinceMs(breaks));
+    // What left last may not have been reported yet.
+    const fromMs = Math.min(Math.max(nowMs - windowMs, lostSinceMs(breaks)), nowMs - REPORT_LAG_MS);
     return this.carriageMeter.delivers(chainId, nowMs, nowMs - fromMs);
   }
 

@@ -20,7 +20,7 @@ import { SWITCH_FLEET, type SwitchFleet } from '../../ports/switch-fleet.js';
 import { TELEMETRY, type Telemetry } from '../../ports/telemetry.js';
 import { CarriageMeter, refusalsOf } from './carriage.js';
 import { ChainJudge, type Judgement, passedKey, takenKey } from './chain-judge.js';
-import { cutOffHosts, downLinks } from './down-links.js';
+import { cutOffReceivers, cutOffSenders, downLinks } from './down-links.js';
 import { EmulatedLinks } from './emulated-links.js';
 import { PacketMeter } from './packet-meter.js';
 import { refusedKey, type Section, sectionsOf } from './sections.js';
@@ -30,6 +30,8 @@ const BACKOFF = { firstMs: TICK_MS, mostMs: 5000 };
 const DEADLINE_MS = 5000;
 /** An agent that has just connected has not yet counted what it missed. */
 const HEARD_MS = 3000;
+/** Switches report every second. */
+const ENTERS_MS = 2000;
 /** A chain is judged when its counters have been the same ones for this long. */
 const SETTLE_MS = 3000;
 
@@ -136,10 +138,15 @@ export class DataPathService implements DataPath, OnApplicationBootstrap, OnAppl
       const parts = { chainId, sections, nfs: this.nfs.get(chainId) ?? [] };
       const unmended = this.links.unmended(this.troublesOf(chainId), nowMs);
       const down = infrastructure.links.filter((link) => downNow.includes(link) || unmended.has(link.id));
+      // What is known from before the twin fell silent holds for senders only while nothing enters.
+      const enters = this.carriageMeter.entered(chainId, nowMs - ENTERS_MS, nowMs) > 0;
       const now = {
         infrastructure,
         down,
-        cutOff: cutOffHosts(chain, infrastructure, down),
+        cutOff: [
+          ...cutOffSenders(chain, infrastructure, enters ? downNow : down),
+          ...cutOffReceivers(chain, infrastructure, down),
+        ],
         areHeard: (servers: readonly string[]) => this.areHeard(servers, nowMs),
       };
       const judgement = this.judge.judge(parts, this.judgements.get(chainId), now, nowMs);

@@ -1,3 +1,4 @@
+import { linkDownTrouble } from '@orrery/contract';
 import { expect, it, onTestFinished } from 'vitest';
 import type { FakeSwitch } from '../../testing/fake-switch.js';
 import { monitorChain } from '../../testing/fixtures.js';
@@ -121,7 +122,7 @@ it('names the link that is down, and the host that is cut off', async () => {
   // The agent of the server reports it too: it is told once.
   const agent = server.agents.get(instances[0]!.server)!;
   const nic = links.flatMap(({ a, b }) => [a, b]).find(({ node }) => node === agent.node)!.port;
-  agent.report({ ...agent.observed, troubles: [`${nic}: its link is down`, 'no memory'] });
+  agent.report({ ...agent.observed, troubles: [linkDownTrouble(nic), 'no memory'] });
   await becomes(`${lost}; ${agent.node}: no memory`);
 
   state.arrives = 1;

@@ -1,6 +1,6 @@
 import type { Infrastructure, PlannedChain } from '@orrery/contract';
 import { describe, expect, it } from 'vitest';
-import { causeOf, cutOffHosts, downLinks } from './down-links.js';
+import { causeOf, cutOffReceivers, cutOffSenders, downLinks } from './down-links.js';
 
 const link = (id: string, a: string, b: string) => ({
   id,
@@ -71,8 +71,10 @@ describe('the links that are down', () => {
     const chain = (from: string[], ...match: { attribute: string; op: string; value: unknown }[]) =>
       ({ definition: { traffic_class: { from, match } } }) as unknown as PlannedChain;
     const to = (value: string, op = 'is') => ({ attribute: 'ip.dst', op, value });
-    const told = (of: PlannedChain, down: (typeof CLIENT)[], all = links) =>
-      cutOffHosts(of, { hosts, links: all }, down);
+    const told = (of: PlannedChain, down: (typeof CLIENT)[], all = links) => [
+      ...cutOffSenders(of, { links: all }, down),
+      ...cutOffReceivers(of, { hosts, links: all }, down),
+    ];
 
     it('are told if the host has no other, and lose everything if no other host sends', () => {
       const what = 'link client-1 - leaf-1 is down: nothing from client-1 enters this chain';

@@ -59,33 +59,41 @@ function linksOn({ from, to }: Section['way'], infrastructure: Infrastructure): 
   return [...found];
 }
 
-/**
- * What links of hosts that are down mean for a chain. A switch counts nothing of a host that is cut off, and what leaves the chain
- * for one is lost behind the exit, where nothing counts.
- */
-export function cutOffHosts(
+/** Senders of a chain that links which are down cut off: switches count nothing of them. */
+export function cutOffSenders(
+  { definition: { traffic_class } }: Pick<PlannedChain, 'definition'>,
+  { links }: Pick<Infrastructure, 'links'>,
+  down: DownLinks,
+): PathTrouble[] {
+  return cutOff(traffic_class.from, links, down, (host) => `nothing from ${host} enters this chain`);
+}
+
+/** Receivers of a chain that links which are down cut off: their packets are lost behind the exit, where nothing counts. */
+export function cutOffReceivers(
   { definition: { traffic_class } }: Pick<PlannedChain, 'definition'>,
   { hosts, links }: Pick<Infrastructure, 'hosts' | 'links'>,
   down: DownLinks,
 ): PathTrouble[] {
-  if (down.length === 0) return [];
-  const senders = traffic_class.from;
   const receivers = hosts.filter((host) => isAddressed(host, traffic_class.match)).map(({ id }) => id);
-  const troublesOf = (ends: readonly string[], textOf: (host: string) => string): PathTrouble[] => {
-    const cut = ends.flatMap((host) => {
-      const own = links.filter(({ a, b }) => a.node === host || b.node === host);
-      return own[0] && own.every((link) => down.includes(link)) ? { host, link: own[0] } : [];
-    });
-    return cut.map(({ host, link }) => ({
-      what: `${isDown(link)}: ${textOf(host)}`,
-      isTotal: cut.length === ends.length,
-      link,
-    }));
-  };
-  return [
-    ...troublesOf(senders, (host) => `nothing from ${host} enters this chain`),
-    ...troublesOf(receivers, (host) => `nothing that leaves this chain reaches ${host}`),
-  ];
+  return cutOff(receivers, links, down, (host) => `nothing that leaves this chain reaches ${host}`);
+}
+
+function cutOff(
+  hosts: readonly string[],
+  links: Infrastructure['links'],
+  down: DownLinks,
+  textOf: (host: string) => string,
+): PathTrouble[] {
+  if (down.length === 0) return [];
+  const cut = hosts.flatMap((host) => {
+    const own = links.filter(({ a, b }) => a.node === host || b.node === host);
+    return own[0] && own.every((link) => down.includes(link)) ? { host, link: own[0] } : [];
+  });
+  return cut.map(({ host, link }) => ({
+    what: `${isDown(link)}: ${textOf(host)}`,
+    isTotal: cut.length === hosts.length,
+    link,
+  }));
 }
 
 /** Whether a class names destinations, and one of a host's addresses is among them. */

@@ -3,7 +3,7 @@ import type { PathTrouble } from '../../ports/data-path.js';
 
 /** The twin reports its links every second; those of which it says nothing for longer are not newly told to be down. */
 const SILENT_MS = 5000;
-/** A twin that is silent for half of this is replaced, with all of its links. */
+/** By then a twin that hangs has been replaced, with all of its links. */
 const FORGOTTEN_MS = 30_000;
 
 const NONE: ReadonlyMap<string, LinkSample> = new Map();

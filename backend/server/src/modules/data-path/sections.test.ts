@@ -42,13 +42,14 @@ describe('the sections of a chain', () => {
     ]);
   });
 
-  it('do not lead over the whole chain where NFs do not count what they drop on purpose', () => {
+  it('say where NFs do not count what they drop on purpose', () => {
     const nodes = [nf('a'), other('exit', 'c.exit')];
     const graph = { nodes, edges: [edge(null, 'a'), edge('a', 'c.exit')] };
     const found = sectionsOf({ graph, fabric: FABRIC, chains: [{ chain_id: 'c' }] }, RACK.switches, () => false);
-    expect(found.map(({ from, to }) => `${from.label} > ${to.label}`)).toEqual([
-      'the switch > a (server-1)',
-      'a (server-1) > the exit',
+    expect(found.map(({ from, to, mayRefuse }) => [`${from.label} > ${to.label}`, mayRefuse])).toEqual([
+      ['the switch > a (server-1)', false],
+      ['a (server-1) > the exit', false],
+      ['the switch > the exit', true],
     ]);
   });
 

@@ -6,6 +6,8 @@ export interface Section {
   readonly chain_id: string;
   /** From the hosts to the exit, not from place to place. */
   readonly isWhole: boolean;
+  /** What does not arrive may have been dropped on purpose, and nothing counts that. */
+  readonly mayRefuse: boolean;
   /** Servers at its ends, or of the whole chain. */
   readonly servers: readonly string[];
   /** Where its packets enter the fabric, hosts or a server, and the servers that they go to. */
@@ -23,8 +25,7 @@ export const refusedKey = (chainId: string) => `refused ${chainId}`;
 
 /**
  * The sections of every chain of a plan, in the forward direction, from place to place, and one from the hosts to the exit: it also
- * covers NFs that let nothing out, and those whose packets cannot be told from replies. There is no such one where packets may be
- * dropped on purpose and not counted: what does not arrive at the exit is not known to be lost.
+ * covers NFs that let nothing out, and those whose packets cannot be told from replies.
  */
 export function sectionsOf(
   { graph, fabric, chains }: { graph: Plan['graph']; fabric: FabricSpec; chains: readonly { chain_id: string }[] },
@@ -49,7 +50,7 @@ export function sectionsOf(
     const servers = serversOf(next);
     const from = { label: 'the switch', passes };
     const way = { from: hosts, to: servers };
-    return { chain_id, isWhole: false, servers, way, from, to: endOf(chain_id, next, servers) };
+    return { chain_id, isWhole: false, mayRefuse: false, servers, way, from, to: endOf(chain_id, next, servers) };
   });
   const ofNfs = graph.nodes.flatMap((node): Section[] => {
     if (node.kind !== 'nf') return [];
@@ -61,17 +62,16 @@ export function sectionsOf(
     const servers = serversOf([node, ...next]);
     // It reaches the exit on its own server.
     const to = endOf(node.chain_id, next, next.some(({ kind }) => kind === 'exit') ? servers : serversOf(next));
-    return [{ chain_id: node.chain_id, isWhole: false, servers, way, from, to }];
+    return [{ chain_id: node.chain_id, isWhole: false, mayRefuse: false, servers, way, from, to }];
   });
   const whole = entries.map(({ chain_id, way, from }): Section => {
     const own = graph.nodes.filter((node) => node.chain_id === chain_id);
     const servers = serversOf(own);
     const isLeft = own.some((node) => node.kind === 'exit' && node.direction === 'forward');
-    const receives =
-      isLeft && countsRefusals(chain_id) ? [sampleKey('chain', chain_id, 'pps'), refusedKey(chain_id)] : [];
+    const receives = isLeft ? [sampleKey('chain', chain_id, 'pps'), refusedKey(chain_id)] : [];
     const to = { label: 'the exit', receives, servers };
     const ends = { from: [...way.from, ...servers], to: servers };
-    return { chain_id, isWhole: true, servers, way: ends, from, to };
+    return { chain_id, isWhole: true, mayRefuse: !countsRefusals(chain_id), servers, way: ends, from, to };
   });
   return [...entries, ...ofNfs, ...whole].filter(({ to }) => to.receives.length > 0);
 }

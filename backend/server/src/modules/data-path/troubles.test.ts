@@ -9,6 +9,7 @@ const section = (from: string, to: string, isWhole = false): Break => ({
   section: {
     chain_id: 'c',
     isWhole,
+    mayRefuse: false,
     servers: ['server-1'],
     way: { from: [], to: [] },
     from: { label: from, passes: [] },

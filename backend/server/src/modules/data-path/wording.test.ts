@@ -4,10 +4,10 @@ import type { Trouble } from './troubles.js';
 import { NOTHING_TOLD, type Told, toldNext } from './wording.js';
 
 const TICK_MS = 500;
-const lost = (what: string, kind: Trouble['kind'] = 'break'): readonly Trouble[] => [
-  { kind, what, isTotal: false, link: null },
+const lost = (what: string, kind: Trouble['kind'] = 'break', isTotal = false): readonly Trouble[] => [
+  { kind, what, isTotal, link: null },
 ];
-const ALL = lost('everything');
+const ALL = lost('everything', 'break', true);
 const PART = lost('part');
 
 /** What is told at each look, by what is found. */
@@ -23,6 +23,10 @@ const lasting = (ms: number, troubles: readonly Trouble[]) => Array.from({ lengt
 it('tells at once what begins, what ends and what is of another kind', () => {
   expect(play([ALL, [], PART, lost('5 %', 'loss'), PART])).toEqual(['everything', undefined, 'part', '5 %', 'part']);
   expect(play([lost('client-1', 'host'), lost('client-2', 'host')])).toEqual(['client-1', 'client-2']);
+});
+
+it('tells at once that everything is lost instead of a part', () => {
+  expect(play([PART, ALL, PART, ALL])).toEqual(['part', 'everything', 'everything', 'everything']);
 });
 
 it('tells other words once they have held', () => {

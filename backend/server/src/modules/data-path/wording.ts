@@ -19,18 +19,20 @@ export interface Told {
 export const NOTHING_TOLD: Told = { troubles: [], instead: null };
 
 /**
- * What is told next: a trouble that begins or ends at once, other words for the same troubles when they have held. At few packets
- * per second every look finds other packets lost.
+ * What is told next: at once a trouble that begins or ends, and that everything is lost instead of a part; other words for the same
+ * troubles when they have held. At few packets per second every look finds other packets lost.
  */
 export function toldNext({ troubles, instead }: Told, found: readonly Trouble[], nowMs: number): Told {
   if (isSame(found, troubles)) return { troubles, instead: null };
-  if (subjectsOf(found) !== subjectsOf(troubles)) return { troubles: found, instead: null };
+  const worsens = isTotal(found) && !isTotal(troubles);
+  if (worsens || subjectsOf(found) !== subjectsOf(troubles)) return { troubles: found, instead: null };
   const sinceMs = instead && isSame(instead.troubles, found) ? instead.sinceMs : nowMs;
   const missedMs = instead?.missedMs ?? nowMs;
   const isDue = nowMs - sinceMs >= HOLDS_MS || nowMs - missedMs >= OUTDATED_MS;
   return isDue ? { troubles: found, instead: null } : { troubles, instead: { troubles: found, sinceMs, missedMs } };
 }
 
+const isTotal = (troubles: readonly Trouble[]) => troubles.some((each) => each.isTotal);
 const isSame = (a: readonly Trouble[], b: readonly Trouble[]) => JSON.stringify(a) === JSON.stringify(b);
 
 /** Which troubles there are, however they are worded. */

@@ -1,5 +1,12 @@
 import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
-import type { Deployment, EventDraft, Infrastructure, NodeSpec, Operation } from '@orrery/contract';
+import {
+  type Deployment,
+  type EventDraft,
+  type Infrastructure,
+  linkDownTrouble,
+  type NodeSpec,
+  type Operation,
+} from '@orrery/contract';
 import { CONFIG, type Config } from '../../platform/config.js';
 import type { ControlLoop } from '../../platform/control-loop/control-loop.js';
 import { CONTROL_LOOPS, type ControlLoops } from '../../platform/control-loop/control-loops.js';
@@ -16,7 +23,7 @@ const DEADLINE_MS = 30_000;
 const MOST_REASON_CHARACTERS = 2000;
 /** An agent sends its first report at once; this many times the age at which a silent agent is stale allows for a busy machine. */
 const FIRST_REPORT_STALE_TIMES = 3;
-/** Another reason of the same degradation is told this long after the last one, at the earliest. */
+/** Another reason of the same degradation is told this long after the last one, at the earliest, unless it is that everything is lost. */
 const REASON_MS = 5000;
 
 const WORDS: Readonly<Partial<Record<EventDraft['type'], string>>> = {
@@ -45,8 +52,8 @@ export class DeploymentHealth implements OnApplicationBootstrap, OnApplicationSh
   /** Deadline for the first report of each node that is connected and has not reported; monotonic clock. */
   private readonly reportByMs = new Map<string, number>();
   private readonly firstReportMs: number;
-  /** When a change of the reason of each chain was last told; monotonic clock. */
-  private readonly reasonToldMs = new Map<string, number>();
+  /** When a change of the reason of each chain was last told, by a monotonic clock, and whether it lost everything. */
+  private readonly reasonsTold = new Map<string, { readonly atMs: number; readonly losesAll: boolean }>();
 
   constructor(
     @Inject(CONTROL_LOOPS) loops: ControlLoops,
@@ -88,8 +95,8 @@ export class DeploymentHealth implements OnApplicationBootstrap, OnApplicationSh
     this.followFirstReports();
     if (this.differences().entries.size > 0) for (const decision of await step(this.write())) decide(decision);
     const nowMs = performance.now();
-    for (const [chainId, atMs] of this.reasonToldMs) if (nowMs - atMs >= REASON_MS) this.reasonToldMs.delete(chainId);
-    const reasonsByMs = [...this.reasonToldMs.values()].map((atMs) => atMs + REASON_MS);
+    for (const [chainId, { atMs }] of this.reasonsTold) if (nowMs - atMs >= REASON_MS) this.reasonsTold.delete(chainId);
+    const reasonsByMs = [...this.reasonsTold.values()].map(({ atMs }) => atMs + REASON_MS);
     const dueMs = [this.startedByMs, ...this.reportByMs.values(), ...reasonsByMs].filter((atMs) => atMs > nowMs);
     return dueMs.length > 0 ? { again: Math.max(Math.min(...dueMs) - nowMs, 1) } : undefined;
   }
@@ -112,7 +119,8 @@ export class DeploymentHealth implements OnApplicationBootstrap, OnApplicationSh
       return entries.size > 0 ? { deployments: entries, events } : null;
     });
     for (const { subject, type } of written)
-      if (type === 'deployment.reason-changed') this.reasonToldMs.set(subject, performance.now());
+      if (type === 'deployment.reason-changed')
+        this.reasonsTold.set(subject, { atMs: performance.now(), losesAll: this.losesAll(subject) });
     const { generation } = this.state.desired;
     return written.map(({ subject, type, message }) => ({
       subject,
@@ -157,7 +165,12 @@ export class DeploymentHealth implements OnApplicationBootstrap, OnApplicationSh
   }
 
   private mayTellReason(chainId: string): boolean {
-    return performance.now() - (this.reasonToldMs.get(chainId) ?? Number.NEGATIVE_INFINITY) >= REASON_MS;
+    const last = this.reasonsTold.get(chainId);
+    return !last || performance.now() - last.atMs >= REASON_MS || (this.losesAll(chainId) && !last.losesAll);
+  }
+
+  private losesAll(chainId: string): boolean {
+    return this.dataPath.troublesOf(chainId).some(({ isTotal }) => isTotal);
   }
 
   private troubleOf(chainId: string): Trouble[] {
@@ -187,8 +200,7 @@ export class DeploymentHealth implements OnApplicationBootstrap, OnApplicationSh
     if (observed.state === 'failed') return [{ what: `${node}: ${observed.error ?? 'failed'}`, isExpected: false }];
     if (observed.engine === 'failed') return [{ what: `${node}: its engine failed`, isExpected: false }];
     if (observed.engine === 'unresponsive') return [{ what: `${node}: its engine does not answer`, isExpected: false }];
-    const isTold = (what: string) =>
-      downEnds.some((end) => end.node === node && what === `${end.port}: its link is down`);
+    const isTold = (what: string) => downEnds.some((end) => end.node === node && what === linkDownTrouble(end.port));
     const troubles = observed.troubles.flatMap((what) =>
       isTold(what) ? [] : { what: `${node}: ${what}`, isExpected: false },
     );

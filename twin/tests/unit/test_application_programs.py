@@ -6,12 +6,18 @@ import socket
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from itertools import islice
 from typing import Any
 
 import pytest
 
+from orrery_twin.applications.iperf3_client.kind import SentMeter
 from orrery_twin.applications.kind import own_program
+from orrery_twin.applications.pcap_replay import program as pcap_replay
 from orrery_twin.applications.probe.packets import PROBE, REPLY
+from orrery_twin.applications.probe.program import Probe
+from orrery_twin.applications.probe_server.program import ProbeServer
+from orrery_twin.applications.report import LatestError
 
 
 def has_ipv6() -> bool:
@@ -114,3 +120,81 @@ def test_every_probe_that_does_not_arrive_is_lost_and_no_other() -> None:
             metrics = json.loads(process.stdout.read().splitlines()[-1])["metrics"]
     assert metrics["lost"] == pytest.approx(metrics["sent"] / 10, abs=2)
     assert metrics["received"] == pytest.approx(metrics["sent"] * 0.9, abs=2)
+
+
+def test_an_http_client_reports_an_error_until_requests_succeed() -> None:
+    port = free_port(socket.SOCK_STREAM)
+    settings = {"address": "127.0.0.1", "port": port, "path": "/", "body": ""}
+    limits = {"rate_per_s": 20, "count": 0, "duration_s": 0}
+    command = own_program("orrery_twin.applications.http_client.program", settings | limits)
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout
+            reports = (json.loads(line) for line in process.stdout)
+            failing = next(reports)
+            assert "Connect call failed" in failing["detail"]
+            with server("http_server", port):
+                answered = islice((one for one in reports if one["metrics"]["received"] > 0), 30)
+                well = next(one for one in answered if one["detail"] is None)
+        finally:
+            process.kill()
+    assert well["metrics"]["errors"] >= failing["metrics"]["errors"] > 0
+
+
+def test_an_error_is_told_until_an_interval_has_only_successes() -> None:
+    error = LatestError()
+    assert error.end_interval() is None
+    error.failed("no reply in 3 s")
+    error.succeeded()
+    assert error.end_interval() == "no reply in 3 s"
+    assert error.end_interval() == "no reply in 3 s"
+    error.succeeded()
+    assert error.end_interval() is None
+    assert error.latest == "no reply in 3 s"
+
+
+NOT_ALLOWED = ("255.255.255.255", 9)
+"""Broadcasts need SO_BROADCAST."""
+
+
+def details(capsys: pytest.CaptureFixture[str]) -> list[str | None]:
+    return [json.loads(line)["detail"] for line in capsys.readouterr().out.splitlines()]
+
+
+def test_a_probe_reports_an_error_until_it_can_send(capsys: pytest.CaptureFixture[str]) -> None:
+    probe = Probe({"address": NOT_ALLOWED[0], "port": NOT_ALLOWED[1]})
+    probe._send()
+    probe._report(1)
+    probe._target = ("127.0.0.1", free_port(socket.SOCK_DGRAM))
+    probe._send()
+    probe._report(2)
+    probe._report(3, is_last=True)
+    assert details(capsys) == ["[Errno 13] Permission denied", None, "[Errno 13] Permission denied"]
+
+
+def test_a_probe_server_reports_an_error_until_it_can_reply() -> None:
+    server = ProbeServer(0)
+    server._reply(b"", (f"::ffff:{NOT_ALLOWED[0]}", NOT_ALLOWED[1]))
+    assert server._error.end_interval() == "[Errno 13] Permission denied"
+    server._reply(b"", ("::ffff:127.0.0.1", free_port(socket.SOCK_DGRAM)))
+    assert server._error.end_interval() is None
+
+
+def test_a_replay_reports_an_error_until_a_frame_is_sent() -> None:
+    counts = pcap_replay.Counts()
+    sender, receiver = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+    with sender, receiver:
+        pcap_replay._send(sender, bytes(1 << 24), counts)
+        assert counts.error.end_interval() == f"a frame of {1 << 24} bytes does not fit the link"
+        pcap_replay._send(sender, bytes(60), counts)
+        assert counts.error.end_interval() is None
+    assert (counts.sent, counts.errors) == (2, 1)
+
+
+def test_an_iperf3_client_reports_an_error_until_it_sends() -> None:
+    meter = SentMeter(1000)
+    meter.take("iperf3: error - unable to write to stream socket: Network is unreachable")
+    meter.take("[  5]   1.00-2.00   sec  0.00 Bytes  0.00 Kbits/sec  0")
+    assert meter.detail == "error - unable to write to stream socket: Network is unreachable"
+    meter.take("[  5]   2.00-3.00   sec  1.00 MBytes  8389 Kbits/sec  0")
+    assert meter.detail is None

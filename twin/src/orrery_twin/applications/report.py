@@ -38,6 +38,31 @@ class Rate:
         return bits / interval_s if interval_s > 0 else 0.0
 
 
+class LatestError:
+    """The error to report while a program works: the latest one, until an interval has successes and no error."""
+
+    def __init__(self) -> None:
+        self.latest: str | None = None
+        """Of the whole run; for the last report."""
+        self._current: str | None = None
+        self._has_failed = False
+        self._has_succeeded = False
+
+    def failed(self, error: str) -> None:
+        self.latest = self._current = error
+        self._has_failed = True
+
+    def succeeded(self) -> None:
+        self._has_succeeded = True
+
+    def end_interval(self) -> str | None:
+        """Called once per report. None: no error, or the interval had only successes. An idle one keeps the error."""
+        if self._has_succeeded and not self._has_failed:
+            self._current = None
+        self._has_failed = self._has_succeeded = False
+        return self._current
+
+
 def report(metrics: dict[str, float], detail: str | None = None) -> None:
     sys.stdout.write(json.dumps({"metrics": metrics, "detail": detail}) + "\n")
     sys.stdout.flush()

@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from orrery_twin.applications.report import REPORT_INTERVAL_S, Latencies, Rate, report
+from orrery_twin.applications.report import REPORT_INTERVAL_S, Latencies, LatestError, Rate, report
 
 IN_FLIGHT_MAX = 256
 REPLY_TIMEOUT_S = 3.0
@@ -41,14 +41,13 @@ class Counts:
     received: int = 0
     errors: int = 0
     octets: int = 0
-    detail: str | None = None
-    """The latest error."""
 
 
 class Client:
     def __init__(self, settings: dict[str, Any]) -> None:
         self.settings = settings
         self.counters = Counts()
+        self.error = LatestError()
         self.latencies = Latencies()
         self.rate = Rate()
         body = settings["body"].encode()
@@ -79,14 +78,12 @@ class Client:
         if self.in_flight:
             await asyncio.wait(self.in_flight)
         reporter.cancel()
-        self._report()
+        self._report(self.error.latest)
 
     def _send(self) -> None:
         self.counters.sent += 1
         if len(self.in_flight) >= IN_FLIGHT_MAX:
-            self.counters.errors += 1
-            self.counters.detail = f"{IN_FLIGHT_MAX} requests are waiting for a reply"
-            return
+            return self._failed(f"{IN_FLIGHT_MAX} requests are waiting for a reply")
         task = asyncio.create_task(self._one())
         self.in_flight.add(task)
         task.add_done_callback(self.in_flight.discard)
@@ -101,11 +98,8 @@ class Client:
                 )
                 await request.done
         except (OSError, TimeoutError) as error:
-            self.counters.errors += 1
-            self.counters.detail = (
-                f"no reply in {REPLY_TIMEOUT_S:.0f} s" if isinstance(error, TimeoutError) else str(error)
-            )
-            return
+            is_late = isinstance(error, TimeoutError)
+            return self._failed(f"no reply in {REPLY_TIMEOUT_S:.0f} s" if is_late else str(error))
         finally:
             if isinstance(transport, asyncio.Transport):
                 transport.abort()
@@ -113,22 +107,24 @@ class Client:
             self.counters.received += 1
             self.counters.octets += request.octets
             self.latencies.add((time.monotonic() - start) * 1e6)
+            self.error.succeeded()
         else:
-            self.counters.errors += 1
-            self.counters.detail = (
-                f"status {request.status}" if request.status else "the connection closed without a reply"
-            )
+            self._failed(f"status {request.status}" if request.status else "the connection closed without a reply")
+
+    def _failed(self, error: str) -> None:
+        self.counters.errors += 1
+        self.error.failed(error)
 
     async def _report_regularly(self) -> None:
         while True:
             await asyncio.sleep(REPORT_INTERVAL_S)
-            self._report()
+            self._report(self.error.end_interval())
 
-    def _report(self) -> None:
+    def _report(self, error: str | None) -> None:
         now, counts = time.monotonic(), self.counters
         metrics: dict[str, float] = {"sent": counts.sent, "received": counts.received, "errors": counts.errors}
         metrics["bits_per_second"] = self.rate.bits_per_second(counts.octets, now - self.reported)
-        report(metrics | self.latencies.metrics(), counts.detail)
+        report(metrics | self.latencies.metrics(), error)
         self.reported = now
 
 

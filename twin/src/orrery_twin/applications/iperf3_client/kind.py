@@ -24,6 +24,8 @@ class SentMeter(Meter):
             return
         packets = round(interval.octets / self._packet_bytes)
         if not interval.is_sum:
+            if packets > 0:
+                self.detail = None
             self.metrics["sent"] = self.metrics.get("sent", 0) + packets
             self.metrics["bits_per_second"] = interval.bits_per_second
             return

@@ -6,11 +6,11 @@ import json
 import socket
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from orrery_twin.applications.report import REPORT_INTERVAL_S, Rate, report
+from orrery_twin.applications.report import REPORT_INTERVAL_S, LatestError, Rate, report
 from orrery_twin.domain.pcap_file import read_frames
 from orrery_twin.domain.topology import GATEWAY_MAC
 
@@ -23,7 +23,7 @@ class Counts:
     sent: int = 0
     errors: int = 0
     octets: int = 0
-    detail: str | None = None
+    error: LatestError = field(default_factory=LatestError)
 
 
 def replay(settings: dict[str, Any]) -> None:
@@ -44,11 +44,11 @@ def replay(settings: dict[str, Any]) -> None:
         for _ in range(min(total - counters.sent, int((now - start) * settings["rate_pps"]) + 1 - counters.sent)):
             _send(sender, frames[counters.sent % len(frames)], counters)
         if now - reported >= REPORT_INTERVAL_S:
-            _report(counters, rate, now - reported)
+            _report(counters, rate, now - reported, counters.error.end_interval())
             reported = now
         next_frame = start + counters.sent / settings["rate_pps"]
         time.sleep(max(TICK_S, min(next_frame - now, REPORT_INTERVAL_S)))
-    _report(counters, rate, time.monotonic() - reported)
+    _report(counters, rate, time.monotonic() - reported, counters.error.latest)
 
 
 def _send(sender: socket.socket, frame: bytes, counters: Counts) -> None:
@@ -56,15 +56,16 @@ def _send(sender: socket.socket, frame: bytes, counters: Counts) -> None:
     try:
         sender.send(frame)
         counters.octets += len(frame)
+        counters.error.succeeded()
     except OSError as error:
         counters.errors += 1
         too_long = error.errno == errno.EMSGSIZE
-        counters.detail = f"a frame of {len(frame)} bytes does not fit the link" if too_long else str(error)
+        counters.error.failed(f"a frame of {len(frame)} bytes does not fit the link" if too_long else str(error))
 
 
-def _report(counts: Counts, rate: Rate, interval_s: float) -> None:
+def _report(counts: Counts, rate: Rate, interval_s: float, error: str | None) -> None:
     metrics = {"sent": counts.sent, "errors": counts.errors}
-    report(metrics | {"bits_per_second": rate.bits_per_second(counts.octets, interval_s)}, counts.detail)
+    report(metrics | {"bits_per_second": rate.bits_per_second(counts.octets, interval_s)}, error)
 
 
 if __name__ == "__main__":

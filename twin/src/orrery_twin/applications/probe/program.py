@@ -10,7 +10,7 @@ import time
 from typing import Any
 
 from orrery_twin.applications.probe.packets import PROBE, REPLY
-from orrery_twin.applications.report import REPORT_INTERVAL_S, Latencies, Rate, report
+from orrery_twin.applications.report import REPORT_INTERVAL_S, Latencies, LatestError, Rate, report
 
 LOST_AFTER_S = 1.0
 HEADERS_BYTES = 28
@@ -32,7 +32,7 @@ class Probe:
         """The highest sequence number of a reply; `_arrived` is as of that reply."""
         self._sent_at: list[tuple[float, int]] = []
         """How many had been sent at which time, for as long as some may be in flight."""
-        self._detail: str | None = None
+        self._error = LatestError()
         self._reported = time.monotonic()
 
     def run(self) -> None:
@@ -66,15 +66,17 @@ class Probe:
                 self._arrived * (PROBE.size + HEADERS_BYTES), now - self._reported
             ),
         }
-        report(metrics | self._latencies.metrics(), self._detail)
+        error = self._error.latest if is_last else self._error.end_interval()
+        report(metrics | self._latencies.metrics(), error)
         self._reported = now
 
     def _send(self) -> None:
         self._sent += 1
         try:
             self._socket.sendto(PROBE.pack(self._session, self._sent, time.time_ns()), self._target)
+            self._error.succeeded()
         except OSError as error:
-            self._detail = str(error)
+            self._error.failed(str(error))
 
     def _receive(self) -> None:
         while True:
@@ -83,7 +85,7 @@ class Probe:
             except BlockingIOError:
                 return
             except OSError as error:  # e.g. the port is closed there
-                self._detail = str(error)
+                self._error.failed(str(error))
                 return
             if len(payload) != REPLY.size:
                 continue

@@ -10,7 +10,7 @@ import time
 from collections import OrderedDict
 
 from orrery_twin.applications.probe.packets import PROBE, REPLY
-from orrery_twin.applications.report import REPORT_INTERVAL_S, report
+from orrery_twin.applications.report import REPORT_INTERVAL_S, LatestError, report
 
 SO_TIMESTAMPNS = 35
 TIMESPEC = struct.Struct("qq")
@@ -34,7 +34,7 @@ class ProbeServer:
         """Probes received per session; the sessions idle longest are dropped first."""
         self._received = 0
         self._errors = 0
-        self._detail: str | None = None
+        self._error = LatestError()
 
     def run(self) -> None:
         waiter = select.poll()
@@ -43,7 +43,7 @@ class ProbeServer:
         while True:
             now = time.monotonic()
             if now >= report_due:
-                report({"received": self._received, "errors": self._errors}, self._detail)
+                report({"received": self._received, "errors": self._errors}, self._error.end_interval())
                 report_due = now + REPORT_INTERVAL_S
             if waiter.poll((report_due - now) * 1000):
                 self._answer_all()
@@ -69,9 +69,10 @@ class ProbeServer:
     def _reply(self, payload: bytes, sender: tuple[str, int]) -> None:
         try:
             self._socket.sendto(payload, sender)
+            self._error.succeeded()
         except OSError as error:
             self._errors += 1
-            self._detail = str(error)
+            self._error.failed(str(error))
 
 
 if __name__ == "__main__":

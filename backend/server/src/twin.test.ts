@@ -58,6 +58,18 @@ describe('the twin', () => {
     expect(types).toContain('twin.lost');
   });
 
+  it('is well only when it is built', async () => {
+    const health = async () => (await server.api.call('getHealth')).parts.find(({ name }) => name === 'twin');
+    const phase = async () => (await server.api.call('getTwin')).state?.phase;
+    expect(await health()).toMatchObject({ status: 'absent' });
+    await server.bringUp({ ...RACK, name: 'long-to-build' });
+    await until('it is being built', async () => (await phase()) === 'building');
+    expect(await health()).toMatchObject({ status: 'degraded', detail: 'building' });
+    await server.api.call('putInfrastructure', { body: RACK });
+    await until('it is up', async () => (await phase()) === 'up');
+    expect(await health()).toMatchObject({ status: 'ok', detail: 'up' });
+  });
+
   it('is lost while it hangs, and is replaced', async () => {
     await server.bringUp();
     const was = pid();

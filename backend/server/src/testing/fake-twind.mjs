@@ -68,7 +68,8 @@ const routes = {
   'POST /spec/check': (body) => (body.infrastructure.name === 'refused' ? null : [204, null]),
   'PUT /spec': (body) => {
     if (body.infrastructure?.name === 'refused-later') return null;
-    Object.assign(state, { generation: body.generation, phase: body.infrastructure ? 'up' : 'down', build_ms: 1 });
+    const phase = body.infrastructure?.name === 'long-to-build' ? 'building' : body.infrastructure ? 'up' : 'down';
+    Object.assign(state, { generation: body.generation, phase, build_ms: 1 });
     tell({ type: 'state', state });
     return [202, state];
   },

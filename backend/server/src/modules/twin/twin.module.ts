@@ -162,9 +162,8 @@ class TwinProbes implements OnModuleInit {
       const { enabled, daemon, detail, state } = this.twin.status();
       if (!enabled || daemon === 'off')
         return [{ name: 'twin', status: 'absent', detail: enabled ? 'no emulated nodes' : 'disabled' }];
-      const well = daemon === 'running' && state?.phase !== 'failed';
-      const told = detail ?? state?.error ?? state?.phase ?? daemon;
-      return [{ name: 'twin', status: well ? 'ok' : 'degraded', detail: told }];
+      const phase = daemon === 'running' ? (state?.phase ?? 'starting') : daemon;
+      return [{ name: 'twin', status: phase === 'up' ? 'ok' : 'degraded', detail: detail ?? state?.error ?? phase }];
     });
     this.probes.onCapabilities(async () => {
       const { enabled, daemon, detail } = this.twin.status();

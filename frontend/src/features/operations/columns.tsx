@@ -5,7 +5,7 @@ import type { Column } from '../../shared/table/column.js';
 import { OperationBadge } from '../../shared/ui/operation-badge.js';
 import { RelativeTime } from '../../shared/ui/relative-time.js';
 import classes from './operations.module.css';
-import { durationMs, progressOf } from './progress.js';
+import { durationMs, progressOf, waitOf } from './progress.js';
 
 function ProgressBar({ operation }: { readonly operation: Operation }) {
   const { done, total, failed, share } = progressOf(operation);
@@ -31,7 +31,9 @@ export function operationColumns(titleOf: (id: string) => string, now_ms: number
       value: (operation) => operationTitle(operation, titleOf),
       note: (operation) => {
         const trouble = operationTrouble(operation);
-        return trouble && <div className={classes.error}>{trouble.detail}</div>;
+        if (trouble) return <div className={classes.error}>{trouble.detail}</div>;
+        const wait = waitOf(operation);
+        return wait && <div className={classes.wait}>{wait}</div>;
       },
     },
     {

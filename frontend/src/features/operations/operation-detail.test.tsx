@@ -51,7 +51,13 @@ function show(each: Operation) {
 
 function OperationTable({ operation: each }: { readonly operation: Operation }) {
   return (
-    <DataTable label="Operations" columns={operationColumns((id) => id, 2)} rows={[each]} rowKey={({ id }) => id} />
+    <DataTable
+      label="Operations"
+      columns={operationColumns((id) => id, 2)}
+      rows={[each]}
+      rowKey={({ id }) => id}
+      onSelect={() => undefined}
+    />
   );
 }
 
@@ -63,6 +69,14 @@ describe('OperationDetail', () => {
     expect(look(done)).toBe('healthy');
     expect(look(running)).toBe('working');
     expect(within(running!).getByText('running', { selector: '.sr-only' })).toBeTruthy();
+  });
+
+  it('says in the row of an operation what its step waits for', () => {
+    const detail = 'waiting for the agent of server-1 (not connected)';
+    const { steps, ...rest } = operation('PROCESSING');
+    const waiting = steps.map((step) => (step.state === 'running' ? { ...step, detail } : step));
+    show({ ...rest, steps: waiting });
+    expect(within(screen.getByRole('table', { name: 'Operations' })).getByText(detail)).toBeTruthy();
   });
 
   it('calls an operation that was taken back rolled back, not failed', () => {

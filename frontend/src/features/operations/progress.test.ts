@@ -1,6 +1,6 @@
 import type { Operation } from '@orrery/contract';
 import { describe, expect, it } from 'vitest';
-import { durationMs, progressOf, stepBars } from './progress.js';
+import { durationMs, progressOf, stepBars, waitOf } from './progress.js';
 
 const step = (state: Operation['steps'][number]['state'], started_ms: number | null, ended_ms: number | null) => ({
   ordinal: 0,
@@ -30,8 +30,20 @@ describe('progress of an operation', () => {
     const skipped = step('skipped', null, 1);
     expect(progressOf({ steps: [skipped], state: 'ROLLED_BACK' })).toEqual({ done: 0, failed: 0, total: 1, share: 0 });
     expect(progressOf({ steps: [step('undone', 0, 1), skipped], state: 'FAILED' }).done).toBe(0);
+    expect(progressOf({ steps: [skipped], state: 'FAILED_TEMP' }).done).toBe(0);
     const left = { ...skipped, detail: 'server-1 is away' };
     expect(progressOf({ steps: [step('done', 0, 1), left], state: 'PARTIALLY_COMPLETED' }).share).toBe(0.5);
+  });
+
+  it('tells what its running steps wait for, once each, until it is over', () => {
+    const wait = (detail: string | null, state: 'running' | 'skipped' = 'running') => ({
+      ...step(state, 0, null),
+      detail,
+    });
+    const steps = [wait('the agent of leaf-1'), wait('the agent of leaf-1'), wait('server-2'), wait('old', 'skipped')];
+    expect(waitOf({ steps, state: 'PROCESSING' })).toBe('the agent of leaf-1; server-2');
+    expect(waitOf({ steps: [wait(null)], state: 'PROCESSING' })).toBeNull();
+    expect(waitOf({ steps, state: 'ROLLED_BACK' })).toBeNull();
   });
 
   it('ends with its operation, also for a step that never ended', () => {

@@ -8,9 +8,9 @@ export interface Progress {
   readonly share: number;
 }
 
-/** A skipped step counts as done if the operation needed nothing of it, not if it was cancelled, taken back or left out. */
+/** A skipped step counts as done if the operation needed nothing of it, not if it was cancelled, taken back, set aside or left out. */
 export function progressOf({ steps, state: of }: Pick<Operation, 'steps' | 'state'>): Progress {
-  const needless = (detail: string | null) => of !== 'ROLLING_BACK' && !isOverWithoutEffect(of) && detail === null;
+  const needless = (detail: string | null) => !isWithoutEffect(of) && detail === null;
   const done = steps.filter(
     ({ state, detail }) => state === 'done' || (state === 'skipped' && needless(detail)),
   ).length;
@@ -39,7 +39,15 @@ export function stepBars(operation: Operation, nowMs: number): StepBar[] {
   });
 }
 
-const isOverWithoutEffect = (state: Operation['state']) => state === 'FAILED' || state === 'ROLLED_BACK';
+const WITHOUT_EFFECT: readonly Operation['state'][] = ['FAILED_TEMP', 'FAILED', 'ROLLING_BACK', 'ROLLED_BACK'];
+const isWithoutEffect = (state: Operation['state']) => WITHOUT_EFFECT.includes(state);
+
+/** What the steps that are being worked on wait for; null: nothing that is known, or the operation is over. */
+export function waitOf({ steps, state }: Pick<Operation, 'steps' | 'state'>): string | null {
+  if (state !== 'PROCESSING') return null;
+  const waits = steps.flatMap((step) => (step.state === 'running' && step.detail ? [step.detail] : []));
+  return waits.length === 0 ? null : [...new Set(waits)].join('; ');
+}
 
 /** Time from the start until now or the end. */
 export function durationMs({ state, started_ms, updated_ms }: Operation, now: number): number {

@@ -77,7 +77,7 @@ export function completed(operation: Operation, nowMs: number): Operation {
   const left = operation.steps.flatMap(({ state, detail }) => (state === 'skipped' && detail ? [detail] : []));
   const steps = operation.steps.map((step): OperationStep => {
     if (step.state === 'done' || step.state === 'skipped') return step;
-    return { ...step, state: 'skipped', ended_ms: nowMs };
+    return { ...step, state: 'skipped', ended_ms: nowMs, detail: null };
   });
   const error = left.length > 0 ? { detail: [...new Set(left)].join('; '), errors: [] } : null;
   return {
@@ -89,11 +89,17 @@ export function completed(operation: Operation, nowMs: number): Operation {
   };
 }
 
-/** The operation from when its change is being taken back. */
+/** The operation from when its change is being taken back. Its steps wait for nothing any more, and say only why it is. */
 export function rollingBack(operation: Operation, detail: string, nowMs: number): Operation {
   const steps = operation.steps.map((step): OperationStep => {
     if (step.state === 'done') return step;
-    return { ...step, state: step.state === 'running' ? 'failed' : 'skipped', ended_ms: nowMs };
+    const isCause = step.detail !== null && detail.includes(step.detail);
+    return {
+      ...step,
+      state: step.state === 'running' ? 'failed' : 'skipped',
+      ended_ms: nowMs,
+      detail: isCause ? step.detail : null,
+    };
   });
   return { ...operation, steps, state: 'ROLLING_BACK', error: { detail, errors: [] }, updated_ms: nowMs };
 }

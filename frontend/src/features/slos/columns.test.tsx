@@ -1,6 +1,7 @@
 import { MantineProvider } from '@mantine/core';
-import type { SloStatus } from '@orrery/contract';
-import { render, screen } from '@testing-library/react';
+import type { Deployment, SloStatus } from '@orrery/contract';
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { render, screen, within } from '@testing-library/react';
 import { MemoryRouter } from 'react-router';
 import { expect, it } from 'vitest';
 import { DataTable } from '../../shared/table/data-table.js';
@@ -29,6 +30,7 @@ it('says that what is measured on an emulated board was predicted for a real one
     titleOf: (id) => id,
     definitionOf: () => undefined,
     onEmulatedBoard: (id) => id === 'on-board',
+    stateOf: () => undefined,
   });
   render(
     <MantineProvider env="test">
@@ -47,4 +49,41 @@ it('says that what is measured on an emulated board was predicted for a real one
     screen.getByText(chain).closest('tr')!.querySelector('[data-label="Predicted"]')!.textContent;
   expect(predicted(/^on-board/)).toBe('203 µson a real board; this one is emulated');
   expect(predicted(/^software/)).toBe('203 µs');
+});
+
+it('says why the chain of an objective is degraded, with a link to it', { timeout: 30_000 }, () => {
+  const reason = 'loses everything: the link server-1 to leaf-1 is down';
+  const deployments = [
+    { chain_id: 'cut', state: 'degraded', reason },
+    { chain_id: 'well', state: 'running', reason: null },
+  ] as Deployment[];
+  const queries = new QueryClient({ defaultOptions: { queries: { staleTime: Number.POSITIVE_INFINITY } } });
+  queries.setQueryData(['deployments', 'listDeployments'], deployments);
+  const columns = objectiveColumns({
+    titleOf: (id) => id,
+    definitionOf: () => undefined,
+    onEmulatedBoard: () => false,
+    stateOf: (id) => deployments.find(({ chain_id }) => chain_id === id)?.state,
+  });
+  render(
+    <MantineProvider env="test">
+      <MemoryRouter>
+        <QueryClientProvider client={queries}>
+          <DataTable
+            label="Objectives"
+            cards={620}
+            columns={columns}
+            rows={[slo('cut'), slo('well')]}
+            rowKey={({ chain_id }) => chain_id}
+            onSelect={() => undefined}
+          />
+        </QueryClientProvider>
+      </MemoryRouter>
+    </MantineProvider>,
+  );
+  const [cut, well] = screen.getAllByRole('row').slice(1);
+  expect(within(cut!).getByText(reason)).toBeTruthy();
+  expect(within(cut!).getByText('degraded')).toBeTruthy();
+  expect(within(cut!).getByRole('link').getAttribute('href')).toBe('/chains/cut');
+  expect(within(well!).queryByRole('link')).toBeNull();
 });

@@ -1,4 +1,7 @@
-import type { ChainDefinition, SloStatus } from '@orrery/contract';
+import type { ChainDefinition, Deployment, SloStatus } from '@orrery/contract';
+import { Link } from 'react-router';
+import { chainPath } from '../../shared/api/chains.js';
+import { ChainState } from '../../shared/chain/chain-state.js';
 import { REAL_BOARD } from '../../shared/chain/emulated-boards.js';
 import { bandText, carriedText, predictionError, predictionText } from '../../shared/format/prediction.js';
 import { quantityOfUnit, quantityText } from '../../shared/format/quantity.js';
@@ -30,9 +33,15 @@ interface Known {
   readonly definitionOf: (id: string) => ChainDefinition | undefined;
   /** Whether the chain was predicted for a real board and runs on an emulated one. */
   readonly onEmulatedBoard: (id: string) => boolean;
+  readonly stateOf: (id: string) => Deployment['state'] | undefined;
 }
 
-export function objectiveColumns({ titleOf, definitionOf, onEmulatedBoard }: Known): readonly Column<SloStatus>[] {
+export function objectiveColumns({
+  titleOf,
+  definitionOf,
+  onEmulatedBoard,
+  stateOf,
+}: Known): readonly Column<SloStatus>[] {
   return [
     {
       id: 'chain',
@@ -45,6 +54,15 @@ export function objectiveColumns({ titleOf, definitionOf, onEmulatedBoard }: Kno
           {titleOf(chain_id)} <EmulatedMark origin={origin} />
         </>
       ),
+      note: ({ chain_id }) => {
+        const state = stateOf(chain_id);
+        if (state !== 'degraded' && state !== 'failed') return null;
+        return (
+          <div className={classes.cause}>
+            <ChainState chainId={chain_id} state={state} /> <Link to={chainPath(chain_id)}>Open the chain</Link>
+          </div>
+        );
+      },
     },
     {
       id: 'objective',

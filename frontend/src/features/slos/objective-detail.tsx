@@ -1,6 +1,7 @@
-import type { ChainDefinition, SloStatus } from '@orrery/contract';
+import type { ChainDefinition, Deployment, SloStatus } from '@orrery/contract';
 import { Link } from 'react-router';
 import { chainPath, useChainTitle } from '../../shared/api/chains.js';
+import { ChainState } from '../../shared/chain/chain-state.js';
 import { REAL_BOARD, useOnEmulatedBoard } from '../../shared/chain/emulated-boards.js';
 import { TimeSeriesChart } from '../../shared/charts/time-series-chart.js';
 import { carriedText, predictionText } from '../../shared/format/prediction.js';
@@ -15,10 +16,11 @@ import { objectiveSeries, objectiveText } from './objective.js';
 interface ObjectiveDetailProps {
   readonly slo: SloStatus;
   readonly definition: ChainDefinition | undefined;
+  readonly chainState: Deployment['state'] | undefined;
   readonly onClose: () => void;
 }
 
-export function ObjectiveDetail({ slo, definition, onClose }: ObjectiveDetailProps) {
+export function ObjectiveDetail({ slo, definition, chainState, onClose }: ObjectiveDetailProps) {
   const titleOf = useChainTitle();
   const isOnEmulatedBoard = useOnEmulatedBoard()(slo.chain_id);
   const predicted = predictionText(slo);
@@ -33,6 +35,9 @@ export function ObjectiveDetail({ slo, definition, onClose }: ObjectiveDetailPro
               {titleOf(slo.chain_id)}
             </Link>,
           ],
+          ...(chainState
+            ? [['State of the chain', <ChainState key="of" chainId={slo.chain_id} state={chainState} />] as const]
+            : []),
           [objectiveText(slo, definition), quantityText(quantityOfUnit(slo.unit), slo.target)],
           [
             slo.kind === 'throughput' ? 'Can carry' : 'Predicted',

@@ -4,7 +4,7 @@ import { IconTargetArrow } from '@tabler/icons-react';
 import { Fragment, useCallback, useMemo } from 'react';
 import { Link } from 'react-router';
 import { chainPath, useChainTitle } from '../../shared/api/chains.js';
-import { useChains } from '../../shared/api/queries.js';
+import { useChains, useDeployments } from '../../shared/api/queries.js';
 import { useOnEmulatedBoard } from '../../shared/chain/emulated-boards.js';
 import { PageBody, PageHeader, Panel } from '../../shared/page/page-header.js';
 import { useSloRows } from '../../shared/stream/slo-rows.js';
@@ -28,9 +28,14 @@ export function Component() {
   const [selectedKey, select] = useUrlParam('slo');
   const definitionOf = useCallback((id: string) => chains.data?.find((chain) => chain.id === id)?.draft, [chains.data]);
   const onEmulatedBoard = useOnEmulatedBoard();
+  const { data: deployments } = useDeployments();
+  const stateOf = useCallback(
+    (id: string) => deployments?.find(({ chain_id }) => chain_id === id)?.state,
+    [deployments],
+  );
   const columns = useMemo(
-    () => objectiveColumns({ titleOf, definitionOf, onEmulatedBoard }),
-    [titleOf, definitionOf, onEmulatedBoard],
+    () => objectiveColumns({ titleOf, definitionOf, onEmulatedBoard, stateOf }),
+    [titleOf, definitionOf, onEmulatedBoard, stateOf],
   );
   const settings = useTableAddress();
   const shown = worstFirst(rows.filter((slo) => state === '' || slo.state === state));
@@ -48,6 +53,7 @@ export function Component() {
             key={selectedKey}
             slo={selected}
             definition={definitionOf(selected.chain_id)}
+            chainState={stateOf(selected.chain_id)}
             onClose={() => select(null)}
           />
         )

@@ -110,6 +110,14 @@ describe('leaving the pages of a chain', () => {
     back.unmount();
   });
 
+  it('is asked about while a text is not applied', () => {
+    const page = serverOf(draft).open();
+    expect(asksBeforeClosing()).toBe(false);
+    act(() => editor(page).setState({ unapplied: 'line 2: a bracket is missing' }));
+    expect(asksBeforeClosing()).toBe(true);
+    page.unmount();
+  });
+
   it('keeps them for whoever made them, also when the sign-in ended first', async () => {
     const { open } = serverOf(draft);
     const page = open();

@@ -1,16 +1,27 @@
 import { EditorView } from '@codemirror/view';
 import { MantineProvider } from '@mantine/core';
 import { act, fireEvent, render, screen } from '@testing-library/react';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { createStore } from 'zustand';
 import { retitleNode } from '../../../editor-model/edit.js';
 import { chain } from '../../../editor-model/testing.js';
+import { sessionStore } from '../../../shared/api/session.js';
 import { type Derived, EditorContext, type EditorContextValue } from '../../../shared/chain-draft/context.js';
 import { createEditorStore } from '../../../shared/chain-draft/store.js';
+import { dropText } from './kept-text.js';
 import YamlPane from './yaml-pane.js';
 
-function show() {
-  const store = createEditorStore(chain('ingress>monitor', 'monitor>egress'));
+vi.mock('../../../shared/ui/notify.js', async (original) => ({
+  ...(await original<typeof import('../../../shared/ui/notify.js')>()),
+  notifyKept: vi.fn(),
+}));
+const { notifyKept } = await import('../../../shared/ui/notify.js');
+
+const drawn = chain('ingress>monitor', 'monitor>egress');
+const changed = retitleNode(drawn, 'monitor', 'Theirs');
+
+function show(definition = drawn) {
+  const store = createEditorStore(definition);
   const derived = createStore<Derived>(() => ({
     problems: { all: [], errors: 0, warnings: 0, byNode: new Map(), byEdge: new Map() },
     placed: new Map(),
@@ -36,7 +47,14 @@ function show() {
   return { store, type, unmount, text: () => view.state.doc.toString(), unapplied: () => store.getState().unapplied };
 }
 
-beforeEach(() => localStorage.clear());
+const signIn = (name: string) =>
+  sessionStore.setState({ session: { token: 't', name, role: 'designer', expires_ms: Number.MAX_SAFE_INTEGER } });
+
+beforeEach(() => {
+  localStorage.clear();
+  signIn('dora');
+  vi.mocked(notifyKept).mockClear();
+});
 
 describe('YamlPane', () => {
   it('says at once that a text with an error is not applied, and takes it back when the error is mended', () => {
@@ -58,11 +76,44 @@ describe('YamlPane', () => {
     expect(unapplied()).toBeNull();
   });
 
-  it('keeps a text that cannot be applied when the page is left, and restores it on request', () => {
+  it('says that a text that cannot be applied is kept when the page is left, and shows it again', async () => {
+    const left = show();
+    left.type('}{ ');
+    const said = left.unapplied();
+    left.unmount();
+    await vi.waitFor(() => expect(notifyKept).toHaveBeenCalledOnce());
+    expect(vi.mocked(notifyKept).mock.calls[0]![0]).toContain(drawn.title);
+    const { text, type, unapplied, unmount } = show();
+    expect(text()).toMatch(/^\}\{ /);
+    expect(unapplied()).toBe(said);
+    expect(screen.queryByRole('alert')).toBeNull();
+    type('', 3);
+    expect(unapplied()).toBeNull();
+    unmount();
+    expect(show().text()).not.toContain('}{');
+    expect(notifyKept).toHaveBeenCalledOnce();
+  });
+
+  it('says nothing of a text that was discarded, and shows it to nobody else', async () => {
+    const left = show();
+    left.type('}{ ');
+    signIn('eve');
+    const other = show();
+    expect(other.text()).not.toContain('}{');
+    other.unmount();
+    signIn('dora');
+    dropText('ch-1');
+    left.unmount();
+    await Promise.resolve();
+    expect(notifyKept).not.toHaveBeenCalled();
+    expect(show().text()).not.toContain('}{');
+  });
+
+  it('keeps a text of a chain that changed meanwhile, and restores it on request', () => {
     const left = show();
     left.type('}{ ');
     left.unmount();
-    const { text, unmount } = show();
+    const { text, unmount } = show(changed);
     expect(text()).not.toContain('}{');
     fireEvent.click(screen.getByRole('button', { name: 'Restore' }));
     expect(text()).toMatch(/^\}\{ /);
@@ -77,10 +128,10 @@ describe('YamlPane', () => {
       const left = show();
       left.type('}{ ');
       left.unmount();
-      const { type, unmount } = show();
+      const { type, unmount } = show(changed);
       end(type);
       unmount();
-      const { unmount: close } = show();
+      const { unmount: close } = show(changed);
       expect(screen.queryByRole('alert')).toBeNull();
       close();
     }

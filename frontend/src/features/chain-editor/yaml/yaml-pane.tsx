@@ -7,12 +7,20 @@ import { fromYaml, locate, toYaml } from '../../../editor-model/chain-yaml.js';
 import { same } from '../../../editor-model/diff.js';
 import { useDerived, useEditor, useEditorContext } from '../../../shared/chain-draft/context.js';
 import { dateTimeText } from '../../../shared/format/time.js';
+import { notifyKept } from '../../../shared/ui/notify.js';
 import { refuse } from '../actions/use-editor-actions.js';
-import { dropText, keepText, keptText } from './kept-text.js';
+import { dropText, type KeptText, keepText, keptText } from './kept-text.js';
 import { diagnosticAt, makeYamlEditor } from './yaml-editor.js';
 import classes from './yaml-pane.module.css';
 
-/** The chain as text. Valid text is applied to the canvas immediately; errors are marked at their line. */
+function sayKept(title: string): void {
+  notifyKept(`Your text of ${title} is not applied`, 'It is kept in this browser. Open the chain as YAML to go on.');
+}
+
+/**
+ * The chain as text. Valid text is applied to the canvas immediately; errors are marked at their line. A text with errors is
+ * shown again when the page is opened again, or offered if the chain has changed since.
+ */
 export default function YamlPane() {
   const { store, readOnly, chain } = useEditorContext();
   const problems = useDerived((derived) => derived.problems);
@@ -23,7 +31,7 @@ export default function YamlPane() {
   /** The definition that the text represents; a different one in the store means an external change. */
   const shown = useRef(definition);
   const [syntax, setSyntax] = useState<Diagnostic[] | null>(null);
-  const [kept, setKept] = useState(() => (readOnly ? null : keptText(chain.id)));
+  const [kept, setKept] = useState<KeptText | null>(null);
 
   useEffect(() => {
     const apply = (text: string) => {
@@ -41,14 +49,25 @@ export default function YamlPane() {
       setSyntax(result.problems.map((problem) => diagnosticAt(editor.view.state, problem, 'error', problem.message)));
       const [first] = result.problems;
       store.setState({ unapplied: `line ${first?.line}: ${first?.message}` });
-      keepText(chain.id, text);
+      keepText(chain.id, text, toYaml(shown.current));
     };
-    const editor = makeYamlEditor({ parent: frame.current!, text: toYaml(shown.current), readOnly, onTyped: apply });
+    const current = toYaml(shown.current);
+    const left = readOnly ? null : keptText(chain.id);
+    const isCurrent = left?.of === current;
+    const text = isCurrent ? left.text : current;
+    const editor = makeYamlEditor({ parent: frame.current!, text, readOnly, onTyped: apply });
     shownIn.current = editor.view;
+    if (isCurrent) apply(text);
+    else setKept(left);
     return () => {
       editor.destroy();
       shownIn.current = null;
+      const isLeft = store.getState().unapplied !== null && keptText(chain.id) !== null;
       store.setState({ unapplied: null });
+      // Not where the text is only shown anew.
+      queueMicrotask(() => {
+        if (isLeft && !shownIn.current) sayKept(store.getState().definition.title);
+      });
     };
   }, [store, readOnly, chain.id]);
 

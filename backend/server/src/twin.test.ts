@@ -88,6 +88,25 @@ describe('the twin', () => {
     ]);
   }, 240_000);
 
+  it('answers reads soon while it hangs, also when there are many', async () => {
+    await server.bringUp();
+    const hung = pid();
+    process.kill(hung, 'SIGSTOP');
+    try {
+      await until('it is lost', async () => (await daemon()) === 'lost');
+      const reads = Array.from({ length: 20 }, () => [
+        server.api.request('listFaults'),
+        server.api.request('listPcaps'),
+        server.api.request('getCapture', { params: { id: 'capture-1' } }),
+      ]).flat();
+      const why = expect.stringMatching(/^The twin is not available: twind has not reported for \d+ s$/);
+      for (const { status, body } of await Promise.all(reads))
+        expect([status, body]).toMatchObject([502, { detail: why }]);
+    } finally {
+      process.kill(hung, 'SIGCONT');
+    }
+  }, 60_000);
+
   it('takes changes while it is too busy to report', async () => {
     await server.bringUp();
     process.kill(pid(), 'SIGUSR2');

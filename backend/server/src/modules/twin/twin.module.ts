@@ -33,6 +33,9 @@ import { TwinProcess } from './twin-process.js';
 import { TwinReports } from './twin-reports.js';
 import { TwindClient } from './twind-client.js';
 
+/** For reads while twind is silent: a busy one answers, a hung one does not. */
+const SILENT_READ_LIMIT_MS = 3000;
+
 @Controller()
 class TwinController {
   constructor(
@@ -48,7 +51,7 @@ class TwinController {
 
   @Route('listFaults')
   async faults(@Input() { query }: RouteInput<'listFaults'>, @Res({ passthrough: true }) reply: FastifyReply) {
-    const { faults } = await this.client.json<TwinState>('GET', '/state');
+    const { faults } = await this.read<TwinState>('/state');
     return pageOf(faults, query, ({ id }) => id, reply);
   }
 
@@ -132,21 +135,36 @@ class TwinController {
 
   @Route('getCapture')
   captured(@Input() { params }: RouteInput<'getCapture'>): Promise<CaptureStatus> {
-    return this.client.json('GET', `/captures/${encodeURIComponent(params.id)}`);
+    return this.read(`/captures/${encodeURIComponent(params.id)}`);
   }
 
   private get client() {
     const { enabled, daemon, detail } = this.twin.status();
     if (!enabled) throw conflict('The twin is off (ORRERY_TWIN=off).');
     if (daemon === 'off') throw conflict('There is no twin: the infrastructure has no emulated nodes.');
-    if (!this.twin.isRunning) throw new ProblemError(502, `The twin is not available: ${detail ?? daemon}`);
+    if (!this.twin.isRunning) throw unavailableTwin(detail ?? daemon);
     return this.twind;
   }
 
+  /** Reads are repeated by consoles: those of a hung twin must not pile up. */
+  private async read<T>(path: string): Promise<T> {
+    const { client } = this;
+    const { daemon, detail } = this.twin.status();
+    if (daemon === 'running') return client.json<T>('GET', path);
+    const limit = AbortSignal.timeout(SILENT_READ_LIMIT_MS);
+    return client.json<T>('GET', path, undefined, limit).catch((error: unknown) => {
+      throw limit.aborted ? unavailableTwin(detail ?? daemon) : error;
+    });
+  }
+
   private async collection<T extends { id: string }>(path: string, query: PageQuery, reply: FastifyReply) {
-    const { items } = this.twin.isRunning ? await this.twind.json<{ items: T[] }>('GET', path) : { items: [] as T[] };
+    const { items } = this.twin.isRunning ? await this.read<{ items: T[] }>(path) : { items: [] as T[] };
     return pageOf(items, query, ({ id }) => id, reply);
   }
+}
+
+function unavailableTwin(why: string): ProblemError {
+  return new ProblemError(502, `The twin is not available: ${why}`);
 }
 
 @Injectable()

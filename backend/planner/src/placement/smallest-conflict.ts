@@ -4,6 +4,7 @@ import { lastResort } from './last-resort.js';
 import type { Packing } from './packing.js';
 import type { Constraint, PlacementProblem } from './problem.js';
 import { shortages } from './shortages.js';
+import { PlacementState } from './state.js';
 import { packingsOf } from './strategies.js';
 
 /** Limits that can be lifted one by one. */
@@ -18,6 +19,16 @@ const LIMITS: Readonly<Record<string, (problem: PlacementProblem) => PlacementPr
   hosts: (problem) => ({ ...problem, items: problem.items.map(({ hosts: _, ...item }) => item) }),
 };
 
+/** The limit of each constraint that an item lacks room for. */
+const LIMIT_OF: Readonly<Partial<Record<Constraint['constraint'], string>>> = {
+  cpu: 'cpu',
+  memory: 'memory',
+  'nic-bandwidth': 'link',
+  'link-bandwidth': 'link',
+  'switch-table': 'table',
+  implementation: 'hosts',
+};
+
 /** Those that this problem has. */
 function limitsOf({ items }: PlacementProblem): string[] {
   const restricted = items.some(({ hosts }) => hosts);
@@ -25,8 +36,9 @@ function limitsOf({ items }: PlacementProblem): string[] {
 }
 
 /**
- * The fewest limits under which alone no placement is found any more, with what each lacks where the item that found no
- * place comes nearest: lifting any of the others does not help. All limits where the time ends the search for fewer.
+ * The fewest limits under which alone no placement is found any more: lifting any of the others does not help. With each what
+ * the item that found no place lacks on a server, or what is lacking where the limit alone is lifted. All that the item lacks
+ * where the time ends the search for fewer.
  * Precondition: under all limits no placement was found.
  */
 export function smallestConflict(problem: PlacementProblem, all: Packing, budget: Budget): Constraint[] {
@@ -35,16 +47,49 @@ export function smallestConflict(problem: PlacementProblem, all: Packing, budget
 
 /** `null`: lifting any limit helps. Errors: `OutOfTime`. */
 function fewestLimits(problem: PlacementProblem, budget: Budget): Constraint[] | null {
-  const limits = limitsOf(problem);
-  for (const kept of subsetsBySize(limits)) {
-    const lifted = limits.filter((name) => !kept.includes(name));
-    const eased = lifted.reduce((it, name) => LIMITS[name]!(it), problem);
+  for (const kept of subsetsBySize(limitsOf(problem))) {
+    const eased = onlyUnder(kept, problem);
     const short = shortages(eased);
     if (short.length > 0) return short;
-    const [first] = packingsOf(eased, [], 'e2', seededRandom(1), improving(budget));
-    if (first!.stuck !== null && !lastResort(eased, [], budget).state) return obstaclesOf(first!);
+    const { first, complete } = attempt(eased, budget);
+    if (complete) continue;
+    const found = obstaclesOf(first);
+    const unnamed = kept.filter((name) => !found.some(({ constraint }) => LIMIT_OF[constraint] === name));
+    return [...found, ...unnamed.flatMap((name) => overbookedWithout(name, kept, problem, budget))];
   }
   return null;
+}
+
+/** The problem without all other limits. */
+function onlyUnder(kept: readonly string[], problem: PlacementProblem): PlacementProblem {
+  const lifted = Object.keys(LIMITS).filter((name) => !kept.includes(name));
+  return lifted.reduce((it, name) => LIMITS[name]!(it), problem);
+}
+
+/** The first packing, and a complete placement; null: none was found. Errors: `OutOfTime`. */
+function attempt(problem: PlacementProblem, budget: Budget): { first: Packing; complete: PlacementState | null } {
+  const first = packingsOf(problem, [], 'e2', seededRandom(1), improving(budget))[0]!;
+  return { first, complete: first.stuck === null ? first.state : lastResort(problem, [], budget).state };
+}
+
+/** What one limit lacks in a placement that the other `kept` ones allow. Errors: `OutOfTime`. */
+function overbookedWithout(
+  limit: string,
+  kept: readonly string[],
+  problem: PlacementProblem,
+  budget: Budget,
+): Constraint[] {
+  const others = kept.filter((name) => name !== limit);
+  const { complete } = attempt(onlyUnder(others, problem), budget);
+  const unbound = problem.items.map(() => null);
+  const state = PlacementState.of(onlyUnder([limit], problem), unbound, unbound);
+  for (const item of problem.items.keys()) {
+    const bin = complete?.placeOf(item)?.bin;
+    if (bin === undefined || state.tryAdd(item, bin)) continue;
+    const obstacle = state.obstacle(item, bin);
+    return obstacle ? [obstacle] : [];
+  }
+  return [];
 }
 
 /** What keeps the item that found no place off each server, each kind of limit once a server. */

@@ -1,6 +1,6 @@
 import { nfInstances, type Plan } from '@orrery/contract';
-import { useEmulatedBoards } from '../../shared/chain/emulated-boards.js';
 import { quantityText } from '../../shared/format/quantity.js';
+import { useEmulatedBoards } from '../../shared/plan/emulated-boards.js';
 import { chainsOnBoards, coresText, gapText, objectivesMet } from '../../shared/plan/plan-text.js';
 import classes from './plan.module.css';
 import type { Proven } from './quality.js';

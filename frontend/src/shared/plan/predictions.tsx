@@ -1,13 +1,13 @@
 import type { Plan } from '@orrery/contract';
 import { useMemo } from 'react';
 import { type ChainTitle, useChainTitle } from '../api/chains.js';
-import { REAL_BOARD, useEmulatedBoards } from '../chain/emulated-boards.js';
 import { bandText } from '../format/prediction.js';
 import { quantityText } from '../format/quantity.js';
 import type { Column } from '../table/column.js';
 import { DataTable } from '../table/data-table.js';
 import { EmptyState } from '../ui/states.js';
 import { StatusBadge } from '../ui/status-badge.js';
+import { REAL_BOARD, useEmulatedBoards } from './emulated-boards.js';
 import classes from './plan-parts.module.css';
 import { chainsOnBoards } from './plan-text.js';
 

@@ -1,8 +1,8 @@
 import type { SloStatus } from '@orrery/contract';
-import { REAL_BOARD, useOnEmulatedBoard } from '../../../shared/chain/emulated-boards.js';
 import { useEditorContext } from '../../../shared/chain-draft/context.js';
 import { carriedText, errorText, predictionError, predictionText } from '../../../shared/format/prediction.js';
 import { quantityOfUnit } from '../../../shared/format/quantity.js';
+import { REAL_BOARD, useOnEmulatedBoard } from '../../../shared/plan/emulated-boards.js';
 import { useSloRows } from '../../../shared/stream/slo-rows.js';
 import { MeasuredText } from '../../../shared/ui/rate-text.js';
 import { StatusBadge } from '../../../shared/ui/status-badge.js';

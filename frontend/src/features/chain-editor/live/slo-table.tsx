@@ -1,8 +1,8 @@
 import type { Slo, SloStatus } from '@orrery/contract';
-import { REAL_BOARD, useOnEmulatedBoard } from '../../../shared/chain/emulated-boards.js';
 import { useDerived, useEditorContext } from '../../../shared/chain-draft/context.js';
 import { carriedText, predictionText } from '../../../shared/format/prediction.js';
 import { type Quantity, quantityText } from '../../../shared/format/quantity.js';
+import { REAL_BOARD, useOnEmulatedBoard } from '../../../shared/plan/emulated-boards.js';
 import { useSloRows } from '../../../shared/stream/slo-rows.js';
 import type { Column } from '../../../shared/table/column.js';
 import { DataTable } from '../../../shared/table/data-table.js';

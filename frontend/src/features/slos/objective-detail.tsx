@@ -12,6 +12,7 @@ import { MeasuredText } from '../../shared/ui/rate-text.js';
 import { StatusBadge } from '../../shared/ui/status-badge.js';
 import { ErrorText } from './error-text.js';
 import { objectiveSeries, objectiveText } from './objective.js';
+import classes from './slos.module.css';
 
 interface ObjectiveDetailProps {
   readonly slo: SloStatus;
@@ -36,7 +37,14 @@ export function ObjectiveDetail({ slo, definition, chainState, onClose }: Object
             </Link>,
           ],
           ...(chainState
-            ? [['State of the chain', <ChainState key="of" chainId={slo.chain_id} state={chainState} />] as const]
+            ? [
+                [
+                  'State of the chain',
+                  <div key="of" className={classes.chainState}>
+                    <ChainState chainId={slo.chain_id} state={chainState} />
+                  </div>,
+                ] as const,
+              ]
             : []),
           [objectiveText(slo, definition), quantityText(quantityOfUnit(slo.unit), slo.target)],
           [

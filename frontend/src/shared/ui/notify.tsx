@@ -6,9 +6,20 @@ export function notifyDone(message: string): void {
   notifications.show({ message, color: 'teal' });
 }
 
-/** Work that is not lost but not done either; stays until it is closed. */
-export function notifyKept(title: string, message: string): void {
-  notifications.show({ title, message, color: 'yellow', autoClose: false, role: 'alert' });
+/** Work that is not lost but not done either; stays until it is closed, or withdrawn by its id. */
+export function notifyKept(title: string, message: string, id?: string): void {
+  notifications.show({
+    ...(id === undefined ? {} : { id }),
+    title,
+    message,
+    color: 'yellow',
+    autoClose: false,
+    role: 'alert',
+  });
+}
+
+export function withdraw(id: string): void {
+  notifications.hide(id);
 }
 
 /** What failed, in the server's words; stays until it is closed. */

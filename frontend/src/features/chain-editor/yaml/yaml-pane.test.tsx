@@ -14,8 +14,9 @@ import YamlPane from './yaml-pane.js';
 vi.mock('../../../shared/ui/notify.js', async (original) => ({
   ...(await original<typeof import('../../../shared/ui/notify.js')>()),
   notifyKept: vi.fn(),
+  withdraw: vi.fn(),
 }));
-const { notifyKept } = await import('../../../shared/ui/notify.js');
+const { notifyKept, withdraw } = await import('../../../shared/ui/notify.js');
 
 const drawn = chain('ingress>monitor', 'monitor>egress');
 const changed = retitleNode(drawn, 'monitor', 'Theirs');
@@ -83,7 +84,10 @@ describe('YamlPane', () => {
     left.unmount();
     await vi.waitFor(() => expect(notifyKept).toHaveBeenCalledOnce());
     expect(vi.mocked(notifyKept).mock.calls[0]![0]).toContain(drawn.title);
+    const notice = vi.mocked(notifyKept).mock.calls[0]![2];
+    vi.mocked(withdraw).mockClear();
     const { text, type, unapplied, unmount } = show();
+    expect(withdraw).toHaveBeenCalledWith(notice);
     expect(text()).toMatch(/^\}\{ /);
     expect(unapplied()).toBe(said);
     expect(screen.queryByRole('alert')).toBeNull();

@@ -7,14 +7,17 @@ import { fromYaml, locate, toYaml } from '../../../editor-model/chain-yaml.js';
 import { same } from '../../../editor-model/diff.js';
 import { useDerived, useEditor, useEditorContext } from '../../../shared/chain-draft/context.js';
 import { dateTimeText } from '../../../shared/format/time.js';
-import { notifyKept } from '../../../shared/ui/notify.js';
+import { notifyKept, withdraw } from '../../../shared/ui/notify.js';
 import { refuse } from '../actions/use-editor-actions.js';
 import { dropText, type KeptText, keepText, keptText } from './kept-text.js';
 import { diagnosticAt, makeYamlEditor } from './yaml-editor.js';
 import classes from './yaml-pane.module.css';
 
-function sayKept(title: string): void {
-  notifyKept(`Your text of ${title} is not applied`, 'It is kept in this browser. Open the chain as YAML to go on.');
+const noticeOf = (chainId: string) => `kept-text-${chainId}`;
+
+function sayKept(chainId: string, title: string): void {
+  const message = 'It is kept in this browser. Open the chain as YAML to go on.';
+  notifyKept(`Your text of ${title} is not applied`, message, noticeOf(chainId));
 }
 
 /**
@@ -57,6 +60,7 @@ export default function YamlPane() {
     const text = isCurrent ? left.text : current;
     const editor = makeYamlEditor({ parent: frame.current!, text, readOnly, onTyped: apply });
     shownIn.current = editor.view;
+    withdraw(noticeOf(chain.id));
     if (isCurrent) apply(text);
     else setKept(left);
     return () => {
@@ -66,7 +70,7 @@ export default function YamlPane() {
       store.setState({ unapplied: null });
       // Not where the text is only shown anew.
       queueMicrotask(() => {
-        if (isLeft && !shownIn.current) sayKept(store.getState().definition.title);
+        if (isLeft && !shownIn.current) sayKept(chain.id, store.getState().definition.title);
       });
     };
   }, [store, readOnly, chain.id]);

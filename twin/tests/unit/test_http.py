@@ -107,6 +107,6 @@ def test_the_client_counts_what_fails() -> None:
         client = Client(settings(1, count=3))
         await client.run()
         assert (client.counters.sent, client.counters.received, client.counters.errors) == (3, 0, 3)
-        assert client.counters.detail
+        assert client.error.latest
 
     with_server(scenario)

@@ -104,6 +104,7 @@ describe('YamlPane', () => {
     signIn('eve');
     const other = show();
     expect(other.text()).not.toContain('}{');
+    expect(screen.queryByRole('alert')).toBeNull();
     other.unmount();
     signIn('dora');
     dropText('ch-1');

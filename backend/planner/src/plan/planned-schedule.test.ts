@@ -1,5 +1,6 @@
 import { type ChainDefinition, type EngineAbility, nfInstances, Plan, type PlannedChain } from '@orrery/contract';
 import { describe, expect, it } from 'vitest';
+import { coreUse } from '../slo/placed.js';
 import { chainOf } from '../testing/chains.js';
 import { descriptor, NAT } from '../testing/descriptors.js';
 import { rack } from '../testing/infrastructure.js';
@@ -103,6 +104,27 @@ describe('a chain with a planned schedule', () => {
     expect(nfInstances(changed.graph).filter(({ id }) => before.has(id))).toEqual([]);
     const back = plan({ schedule: 'round-robin', base: changed });
     expect(Object.values(back.nodes).every((spec) => !spec.modules && !spec.schedulers)).toBe(true);
+  });
+
+  it('overbooks no core by its queues: it is refused where there is no room for them beside the NFs', () => {
+    const through = chainOf({ a: 'a' }, [
+      ['in', 'a'],
+      ['a', 'out'],
+    ]);
+    const outcomes = Array.from({ length: 80 }, (_, n) => {
+      const rate_bps = 2.4e9 * 1.005 ** n;
+      const definition = { ...through, traffic_class: { ...through.traffic_class, rate_bps, packet_bytes: 500 } };
+      const made = plan({ definition });
+      for (const used of coreUse(made.graph).values()) expect(used).toBeLessThanOrEqual(0.85 * (1 + 1e-9));
+      if (made.feasible) return 'feasible';
+      // From here on the NF needs several instances.
+      if (made.conflicts.length === 0) return 'split';
+      const where = expect.stringContaining('with the queues of the schedule');
+      expect(made.conflicts).toMatchObject([{ constraint: 'cpu', unit: 'cores', where }]);
+      expect(plan({ definition, schedule: 'round-robin' }).feasible).toBe(true);
+      return 'no room for queues';
+    });
+    expect([...new Set(outcomes)]).toEqual(['feasible', 'no room for queues', 'split']);
   });
 
   it('has a task for each core that its packets come to', () => {

@@ -1,13 +1,18 @@
 import type { Plan, PlannedChain } from '@orrery/contract';
 import { BadProblem } from '../../bad-problem.js';
 import { improving, requireTime } from '../../budget.js';
-import { withQueues } from '../../igraph/queues.js';
+import { type QueueOnEdge, withQueues } from '../../igraph/queues.js';
+import { CORE_BUDGET } from '../../igraph/sizing.js';
 import { type ChainSchedule, scheduleChain } from '../../schedule/schedule-forms.js';
 import { obstacleTo, type PlannedSchedule, queuesOf } from '../../schedule/task-queues.js';
 import { classRate } from '../../slo/class-forecasts.js';
+import { coreKey, coreUse } from '../../slo/placed.js';
 import { Attempts } from '../attempts.js';
 import { chainNames } from '../chain-parts.js';
 import { Infeasible, type PlacedDraft, type ScheduledDraft } from '../draft.js';
+
+/** Rounding is no shortage. */
+const SLACK = 1 + 1e-9;
 
 /**
  * Tasks and scheduler of every chain (Alpine 5.3). Chains with a planned schedule get the queues at which their tasks begin;
@@ -32,17 +37,29 @@ export function scheduleTasks(draft: PlacedDraft): ScheduledDraft {
       if (schedule) found.push(schedule);
     }
   }
+  const queues = planned.flatMap((each) => each.queues);
+  const queued = withQueues(graph, queues);
+  const conflicts = overbookedBy(queues, queued);
+  if (conflicts.length > 0) throw new Infeasible(draft, { conflicts });
   return {
     ...draft,
     reasons: [...draft.reasons, ...attempts.reasons],
     unscheduled: graph,
-    graph: withQueues(
-      graph,
-      planned.flatMap(({ queues }) => queues),
-    ),
+    graph: queued,
     schedules: found,
     planned,
   };
+}
+
+/** Cores on which there is no room for the queues: NFs were placed before it was known where tasks begin. */
+function overbookedBy(queues: readonly QueueOnEdge[], graph: PlacedDraft['graph']): Plan['conflicts'] {
+  const cores = new Map(queues.map(({ node }) => [coreKey(node), node]));
+  return [...cores].flatMap(([key, { server, core }]) => {
+    const needed = coreUse(graph).get(key)!;
+    if (needed <= CORE_BUDGET * SLACK) return [];
+    const where = `${server}, core ${core}, with the queues of the schedule`;
+    return { constraint: 'cpu', needed, available: CORE_BUDGET, unit: 'cores', where } as const;
+  });
 }
 
 function scheduleOf({ input, options, graph, pgraph }: PlacedDraft, chain: PlannedChain): ChainSchedule | null {

@@ -118,7 +118,7 @@ function best(
   return (better && realised(problem, better, pinned)) ?? found;
 }
 
-/** What would have to move for everything to find a place; empty when even that would not help, or nothing runs. */
+/** What moves in a placement in which everything finds a place; empty when even that would not help, or nothing runs. */
 function whatRuns(problem: PlacementProblem, options: PlacementOptions, stuck: number): Constraint[] {
   const { pinned } = options;
   if (pinned.every((pin) => pin === null)) return [];

@@ -92,9 +92,10 @@ function overbookedWithout(
   return [];
 }
 
-/** What keeps the item that found no place off each server, each kind of limit once a server. */
+/** What keeps the item that found no place off each server, each limit of a server once. */
 function obstaclesOf({ state, stuck }: Packing): Constraint[] {
-  return state.problem.bins.flatMap((_, bin) => state.obstacle(stuck!, bin) ?? []);
+  const all = state.problem.bins.flatMap((_, bin) => state.obstacle(stuck!, bin) ?? []);
+  return [...new Map(all.map((each) => [`${each.constraint} ${each.where}`, each])).values()];
 }
 
 function subsetsBySize(names: readonly string[]): string[][] {

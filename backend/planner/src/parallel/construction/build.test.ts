@@ -141,7 +141,11 @@ describe('certifySpg', () => {
     const spg = build(FIGURE_6_6, 'fewest-bins');
     const lie = { ...spg, latency_us: 149, packing: { ...spg.packing!, bins: [[0]] } };
     const { contradictions } = await certifySpg(FIGURE_6_6, lie, solve, unhurried(0));
-    expect(contradictions).toEqual(['the graph is faster than the critical path', 'the packing has too few bins']);
+    expect(contradictions).toEqual([
+      'the graph is faster than the critical path',
+      'the bound lies above the graph',
+      'the packing has too few bins',
+    ]);
   });
 });
 

@@ -42,6 +42,7 @@ export async function certifySpg(
   if (spg.latency_us < critical_path_us * (1 - 1e-9)) contradictions.push('the graph is faster than the critical path');
   if (Math.abs(critical_path_us - spg.critical_path.latency_us) > 1e-6 * Math.max(1, critical_path_us))
     contradictions.push('the critical path has another length');
+  if (spg.lower_bound_us > spg.latency_us * (1 + 1e-9)) contradictions.push('the bound lies above the graph');
   if (spg.packing && spg.packing.bins.length < bins_bound) contradictions.push('the packing has too few bins');
   if (spg.packing && bins !== null && spg.packing.lower_bound > bins)
     contradictions.push('the bound on bins is too high');

@@ -10,7 +10,7 @@ import { SwitchSpec } from './switch-spec.js';
 import { NodeSamples } from './telemetry.js';
 
 /** Raised on every change that older agents or servers do not understand. */
-export const AGENT_PROTOCOL = 5;
+export const AGENT_PROTOCOL = 7;
 
 /** Longest hello, in bytes: half of what a server reads from who has not been admitted. */
 export const HELLO_MOST_BYTES = 128 * 1024;
@@ -46,6 +46,7 @@ export const AgentCapabilities = z.strictObject({
   drivers: z.array(z.string().max(40)).max(100),
   nfs: z.array(Name).max(1000),
   abilities: z.array(EngineAbility).optional().describe('abilities of its engine; absent: none'),
+  workers: z.int().min(1).max(64).optional().describe('worker threads of its engine; absent: one for each core'),
   iface: z.string().max(40),
   iface_mac: z.string().max(40),
   boards: z.array(BoardDescription).max(16).default([]),
@@ -56,6 +57,14 @@ export const AgentCapabilities = z.strictObject({
     })
     .optional()
     .describe('whether NFs can run in containers; absent: not reported'),
+  legacy_nfs: z
+    .strictObject({
+      enabled: z.boolean().describe('its operator lets it run the programs of descriptors that users wrote'),
+      nfs: z.array(Name).max(200).describe('legacy NFs that came with the agent and whose programs are installed'),
+      detail: z.string().max(1000),
+    })
+    .optional()
+    .describe('which programs it runs as NFs; absent: not reported'),
 });
 export type AgentCapabilities = z.infer<typeof AgentCapabilities>;
 
@@ -107,6 +116,20 @@ export const AgentMessage = z.discriminatedUnion('type', [
 ]);
 export type AgentMessage = z.infer<typeof AgentMessage>;
 
+/**
+ * The unified VNFM calls (HYPER III-A) that ask for an answer. `hold_flows` and `end_hold` go to the instance before a split.
+ */
+export const AgentMethod = z.enum([
+  'get_instance_state',
+  'export_state',
+  'import_state',
+  'export_flows',
+  'release_flows',
+  'hold_flows',
+  'end_hold',
+]);
+export type AgentMethod = z.infer<typeof AgentMethod>;
+
 /** Server to agent. */
 export const ServerMessage = z.discriminatedUnion('type', [
   z.strictObject({
@@ -120,7 +143,7 @@ export const ServerMessage = z.discriminatedUnion('type', [
   z.strictObject({
     type: z.literal('call'),
     id: z.string(),
-    method: z.enum(['get_instance_state', 'export_state', 'import_state']),
+    method: AgentMethod,
     instance_id: Id,
     params: z.record(z.string(), z.unknown()),
   }),

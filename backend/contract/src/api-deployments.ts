@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { InstanceStateDump } from './api-resources.js';
 import { Id, Name } from './common.js';
+import { MigrateRequest, MigrationPreview } from './flow-selector.js';
+import { Split, SplitRequest } from './flow-steering.js';
 import {
   Deployment,
   DeployRequest,
@@ -11,9 +13,10 @@ import {
   pageOf,
 } from './lifecycle.js';
 import { defineRoutes } from './route-definition.js';
-import { byId, pageWith } from './route-parameters.js';
+import { byId, page, pageWith } from './route-parameters.js';
 
 const byChain = z.strictObject({ chain_id: Id });
+const bySplit = z.strictObject({ chain_id: Id, node_id: Name });
 
 /** What a change of an operation by hand has in common: it is accepted, and the operation tells how it goes on. */
 const BY_HAND = {
@@ -75,6 +78,44 @@ export const DEPLOYMENT_ROUTES = defineRoutes({
     problems: [404, 409],
     location: true,
   },
+  listSplits: {
+    method: 'GET',
+    path: '/deployments/{chain_id}/splits',
+    tag: 'deployments',
+    summary: 'List how the flows of the NFs of a running chain are split over their instances, with live shares',
+    role: 'viewer',
+    params: byChain,
+    query: page,
+    status: 200,
+    response: pageOf(Split),
+    problems: [404],
+  },
+  getSplit: {
+    method: 'GET',
+    path: '/deployments/{chain_id}/splits/{node_id}',
+    tag: 'deployments',
+    summary: 'Get how the flows of an NF are split over its instances',
+    role: 'viewer',
+    params: bySplit,
+    status: 200,
+    response: Split,
+    problems: [404],
+    etag: true,
+  },
+  putSplit: {
+    method: 'PUT',
+    path: '/deployments/{chain_id}/splits/{node_id}',
+    tag: 'deployments',
+    summary: "Change the ranges of an NF's instances, and whether flows in progress stay where they are",
+    role: 'operator',
+    params: bySplit,
+    body: SplitRequest,
+    status: 202,
+    response: Operation,
+    problems: [404, 409],
+    location: true,
+    etag: true,
+  },
   listNfInstances: {
     method: 'GET',
     path: '/nf-instances',
@@ -101,6 +142,32 @@ export const DEPLOYMENT_ROUTES = defineRoutes({
     status: 200,
     response: InstanceStateDump,
     problems: [404, 502],
+  },
+  migrateNfInstance: {
+    method: 'POST',
+    path: '/nf-instances/{id}/migrate',
+    tag: 'deployments',
+    summary: 'Move flows to another instance of the same NF while traffic runs',
+    role: 'operator',
+    params: byId,
+    body: MigrateRequest,
+    status: 202,
+    response: Operation,
+    problems: [404, 409],
+    location: true,
+    creates: true,
+  },
+  previewMigration: {
+    method: 'POST',
+    path: '/nf-instances/{id}/migrate/preview',
+    tag: 'deployments',
+    summary: 'Count what a move of flows would copy now, and check that it can be made; nothing is changed',
+    role: 'operator',
+    params: byId,
+    body: MigrateRequest,
+    status: 200,
+    response: MigrationPreview,
+    problems: [404, 409, 502],
   },
   listOperations: {
     method: 'GET',

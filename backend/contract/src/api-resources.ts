@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { ChainProblem } from './chain.js';
 import { Id, Name, TimestampMs } from './common.js';
+import { InstanceFigures } from './instance-figures.js';
 import { Session } from './lifecycle.js';
 import { TwinState } from './twin-api.js';
 
@@ -28,5 +29,6 @@ export type TwinStatus = z.infer<typeof TwinStatus>;
 
 export const InstanceStateDump = z.strictObject({
   instance_id: Id,
+  figures: InstanceFigures.nullable().describe('null: its agent reports none'),
   state: z.unknown().describe('in the format of the NF'),
 });

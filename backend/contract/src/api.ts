@@ -3,6 +3,7 @@ import { APPLICATION_ROUTES } from './api-applications.js';
 import { BOARD_ROUTES } from './api-boards.js';
 import { DEPLOYMENT_ROUTES } from './api-deployments.js';
 import { LOOP_ROUTES } from './api-loops.js';
+import { NF_DESCRIPTOR_ROUTES } from './api-nf-descriptors.js';
 import { JoinToken, JoinTokenRequest, SessionInfo, TwinStatus, ValidationResult } from './api-resources.js';
 import { SCENARIO_ROUTES } from './api-scenarios.js';
 import { SWITCH_ROUTES } from './api-switches.js';
@@ -12,7 +13,6 @@ import { Severity } from './events/declare.js';
 import { Event, EventType } from './events/event.js';
 import { Infrastructure } from './infrastructure.js';
 import { Capability, Health, NodeStatus, pageOf, Session, SessionRequest } from './lifecycle.js';
-import { NfDescriptor } from './nf-descriptor.js';
 import { CertificateRequest, Plan, PlanCertificate, PlanRequest } from './plan.js';
 import { defineRoutes } from './route-definition.js';
 import { byId, logPageWith, page, pageWith } from './route-parameters.js';
@@ -71,27 +71,6 @@ export const ROUTES = defineRoutes({
     query: page,
     status: 200,
     response: pageOf(Capability),
-  },
-  listNfDescriptors: {
-    method: 'GET',
-    path: '/nf-descriptors',
-    tag: 'catalogue',
-    summary: 'List the network functions that chains can use',
-    role: 'viewer',
-    query: pageWith({ category: NfDescriptor.shape.category.optional() }),
-    status: 200,
-    response: pageOf(NfDescriptor),
-  },
-  getNfDescriptor: {
-    method: 'GET',
-    path: '/nf-descriptors/{id}',
-    tag: 'catalogue',
-    summary: 'Get a network function',
-    role: 'viewer',
-    params: byId,
-    status: 200,
-    response: NfDescriptor,
-    problems: [404],
   },
   getInfrastructure: {
     method: 'GET',
@@ -269,6 +248,7 @@ export const ROUTES = defineRoutes({
     response: Plan,
     problems: [404],
   },
+  ...NF_DESCRIPTOR_ROUTES,
   ...APPLICATION_ROUTES,
   ...BOARD_ROUTES,
   ...SCENARIO_ROUTES,

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { DelayUs, Id, Name, RateBps, TimestampMs } from './common.js';
 import { Filter } from './filter.js';
+import { NfSplit } from './flow-steering.js';
 import { Execution, ScheduleMode } from './plan-options.js';
 
 const Position = z.strictObject({ x: z.number().min(-1e6).max(1e6), y: z.number().min(-1e6).max(1e6) });
@@ -151,6 +152,7 @@ export const ChainProblem = z.strictObject({
     'duplicate-edge',
     'class-conflict',
     'metadata-exhausted',
+    'lost-attribute',
     'bad-objective',
     'bad-implementation',
     'bad-schedule',
@@ -171,5 +173,6 @@ export const PlannedChain = z.strictObject({
   definition: ChainDefinition,
   execution: Execution.optional().describe('absent: sequential'),
   schedule: ScheduleMode.optional().describe('absent: round-robin'),
+  splits: z.array(NfSplit).max(64).optional().describe('of NFs whose flows are not split by default'),
 });
 export type PlannedChain = z.infer<typeof PlannedChain>;

@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { Generation, Id, Name } from './common.js';
 import { FlowKey, FlowRange, MatchTerm } from './filter.js';
+import { KeepFlows } from './flow-steering.js';
 import { HopId } from './node-spec.js';
 
-export const FabricRuleKind = z.enum(['classify', 'hop', 'return', 'guard', 'fragment']);
+export const FabricRuleKind = z.enum(['classify', 'hop', 'mirror', 'return', 'guard', 'fragment']);
 
 const RuleFields = z.strictObject({
   id: Id,
@@ -12,22 +13,30 @@ const RuleFields = z.strictObject({
   from_hosts: z.array(Name).describe('hosts whose port the rule applies to; empty: every port'),
   from_servers: z
     .array(Name)
-    .describe('kind `hop`: servers that send packets with the tag; switches that tag packets are not listed'),
+    .describe(
+      'kinds `hop`, `mirror`: servers that send packets with the tag; switches that tag packets are not listed',
+    ),
   match: z.array(MatchTerm),
-  hop: HopId.nullable().describe('kind `hop`: the tag that is matched'),
+  hop: HopId.nullable().describe('kinds `hop`, `mirror`: the tag that is matched'),
   key: FlowKey,
 });
 const Targets = z.array(z.strictObject({ range: FlowRange, hop: HopId, server: Name }));
 
 /**
  * What switches do with some packets. `classify` sends a class to its first hop; with several targets, the switch hashes
- * `key` and picks by the width of their ranges. `hop` forwards by tag, `return` sends replies to the NF that owns their
+ * `key` and picks by the width of their ranges. `hop` forwards by tag, `mirror` sends a copy of a
+ * tagged packet to each target (HydraNF 6.5.2), at the switch of the server that sends it, `return` sends replies to the NF that owns their
  * destination, `guard` keeps packets of a class that were not classified from being forwarded between hosts, and `fragment`
  * drops the fragments of TCP and UDP that may be of a class with a term on a port: fragments do not tell their ports.
  */
 export const FabricRule = z.discriminatedUnion('kind', [
-  RuleFields.extend({ kind: FabricRuleKind.extract(['classify']), targets: Targets.min(1) }),
+  RuleFields.extend({
+    kind: FabricRuleKind.extract(['classify']),
+    targets: Targets.min(1),
+    keep_flows: KeepFlows.optional().describe('flows in progress stay at theirs when the ranges change; absent: none'),
+  }),
   RuleFields.extend({ kind: FabricRuleKind.extract(['hop', 'return']), targets: Targets.length(1) }),
+  RuleFields.extend({ kind: FabricRuleKind.extract(['mirror']), targets: Targets.min(2) }),
   RuleFields.extend({ kind: FabricRuleKind.extract(['guard', 'fragment']), targets: Targets.max(0) }),
 ]);
 export type FabricRule = z.infer<typeof FabricRule>;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { BoardPlace } from './boards.js';
 import { Id, Name, RateBps } from './common.js';
 import { Filter, FlowKey, FlowRange } from './filter.js';
-import { HopId } from './node-spec.js';
+import { HopDirection, HopId, MAX_COPIES, MergeBranch } from './node-spec.js';
 
 /** Where a node of the graph runs, and its estimated load. */
 const PLACED = {
@@ -23,12 +23,25 @@ export const Instance = z.strictObject({
   ordinal: z.int().min(0),
   driver: z.enum(['engine', 'process', 'container', 'board']),
   board: BoardPlace.optional().describe('with the driver `board`: the slot that runs it'),
+  reads_streams: z.boolean().optional().describe('true: it reads reassembled TCP streams. Absent: false'),
+  merge: Id.optional().describe('in a branch of a parallel step: the merge at its end'),
   ...PLACED,
 });
 export type Instance = z.infer<typeof Instance>;
 
+const WITHIN = Id.nullable().describe('the merge of the parallel step in a branch of which this one lies; null: none');
+
 /** Where a parallel step begins: every edge out of it gets a copy of each packet (HydraNF 6.5.1). */
-export const MirrorNode = z.strictObject({ kind: z.literal('mirror'), id: Id, chain_id: Id, ...PLACED });
+export const MirrorNode = z.strictObject({
+  kind: z.literal('mirror'),
+  id: Id,
+  chain_id: Id,
+  within: WITHIN,
+  hop: HopId.nullable().describe(
+    'hop by which it sends one packet that the switch copies to the branches on other servers; null: it makes every copy',
+  ),
+  ...PLACED,
+});
 export type MirrorNode = z.infer<typeof MirrorNode>;
 
 /** Where a parallel step ends: merges the copies into one packet, or none if a branch dropped its copy. */
@@ -37,6 +50,8 @@ export const MergeNode = z.strictObject({
   id: Id,
   chain_id: Id,
   mirror: Id.describe('the mirror whose copies it merges'),
+  within: WITHIN,
+  branches: z.array(MergeBranch).min(2).max(MAX_COPIES),
   ...PLACED,
 });
 export type MergeNode = z.infer<typeof MergeNode>;
@@ -66,13 +81,22 @@ export type ExitNode = z.infer<typeof ExitNode>;
 export const GraphNode = z.discriminatedUnion('kind', [Instance, MirrorNode, MergeNode, QueueNode, ExitNode]);
 export type GraphNode = z.infer<typeof GraphNode>;
 
+const BranchIndex = z
+  .int()
+  .min(0)
+  .max(MAX_COPIES - 1);
+
 export const GraphEdge = z.strictObject({
   id: Id,
   chain_id: Id,
   pgraph_edge: Id.nullable().describe(
     'edge of the policy graph; inside a parallel step, an edge that the step replaces; null: replies',
   ),
-  direction: z.enum(['forward', 'return']).describe('`return`: replies through an NF that rewrites addresses'),
+  direction: HopDirection.describe(
+    '`return`: replies through an NF that rewrites addresses; `no-op`: from an NF or a merge in a branch to the merge at its end',
+  ),
+  copy: BranchIndex.optional().describe('out of a mirror: the branch that gets this copy'),
+  input: BranchIndex.optional().describe('into a merge, forward: the branch whose copies arrive'),
   from: Id.nullable().describe('null: the hosts'),
   to: Id,
   from_server: Name.nullable().describe('null: the hosts'),

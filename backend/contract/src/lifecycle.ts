@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { SlotRef } from './boards.js';
 import { FieldError, Generation, Id, Name, Origin, TimestampMs } from './common.js';
+import { FlowMigration } from './flow-selector.js';
 import { Implementation } from './nf-descriptor.js';
 import { RequestedChange } from './plan.js';
 import { DeploymentOptions } from './plan-options.js';
@@ -41,7 +42,7 @@ export type VersionChange = z.infer<typeof VersionChange>;
 export const Operation = z.strictObject({
   id: Id,
   project: Name,
-  kind: z.enum(['deploy', 'undeploy', 'infrastructure', 'reconfigure']),
+  kind: z.enum(['deploy', 'undeploy', 'infrastructure', 'reconfigure', 'migrate']),
   state: OperationState,
   subject: Id.describe('the chain or infrastructure being changed'),
   plan_id: Id.nullable(),
@@ -63,6 +64,7 @@ export const Operation = z.strictObject({
     .nullable()
     .default(null)
     .describe('who cancelled it; it is ROLLING_BACK or ROLLED_BACK because of that. Null: nobody did'),
+  migration: FlowMigration.optional().describe('of kind `migrate`'),
   steps: z.array(OperationStep),
   error: z.strictObject({ detail: z.string(), errors: z.array(FieldError).default([]) }).nullable(),
   started_ms: TimestampMs,

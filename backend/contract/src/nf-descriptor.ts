@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import { Bytes, DelayUs, Name, SlotResources } from './common.js';
+import { Bytes, DelayUs, Name, SlotResources, TimestampMs } from './common.js';
 import { FlowKey } from './filter.js';
 import { SwitchAction } from './infrastructure.js';
+import { LegacyProgram } from './legacy-program.js';
 
 /** Packet fields that an NF may read or change, for dependency analysis (HydraNF 6). */
 export const PacketField = z.enum([
@@ -19,6 +20,10 @@ export const PacketField = z.enum([
   'length',
 ]);
 export type PacketField = z.infer<typeof PacketField>;
+
+/** Where an NF adds or removes bytes: before the IP header, before the transport header, before the payload, at the end. */
+export const ResizedAt = z.enum(['l3', 'l4', 'payload', 'end']);
+export type ResizedAt = z.infer<typeof ResizedAt>;
 
 /** An attribute that the NF derives and attaches to each packet, with every value it can take (E2 3.2.2). */
 export const DerivedAttribute = z.strictObject({
@@ -40,12 +45,31 @@ export const CostProfile = z.strictObject({
 });
 export type CostProfile = z.infer<typeof CostProfile>;
 
+/** Traffic that an NF does not process. */
+export const UnsupportedTraffic = z.strictObject({
+  traffic: z.enum(['ipv6']),
+  action: z.enum(['pass', 'drop']).describe('what becomes of it'),
+  counter: z
+    .string()
+    .min(1)
+    .max(40)
+    .optional()
+    .describe('figure in the state of the NF, or reason of drops, that counts it'),
+});
+export type UnsupportedTraffic = z.infer<typeof UnsupportedTraffic>;
+
 export const Implementation = z.strictObject({
   kind: z.enum(['software', 'container', 'board']),
   driver: z.enum(['engine', 'process', 'container', 'board']),
   cost: CostProfile,
   source: z.string().max(200).optional().describe('what measured the cycles, when and on which machine'),
   resources: SlotResources.default({}).describe('resources that a board slot must have; empty for software'),
+  unsupported: z
+    .array(UnsupportedTraffic)
+    .max(8)
+    .optional()
+    .describe('in addition to what the NF itself does not process'),
+  program: LegacyProgram.optional().describe('with the driver `process`: what it runs'),
 });
 export type Implementation = z.infer<typeof Implementation>;
 
@@ -71,7 +95,16 @@ export const NfDescriptor = z.strictObject({
     writes: z.array(PacketField),
     adds: z.array(PacketField).default([]),
     removes: z.array(PacketField).default([]),
+    resizes_at: ResizedAt.optional().describe(
+      'with `adds` or `removes`. Absent: it cannot be merged with other changes',
+    ),
     may_drop: z.boolean(),
+    answers: z
+      .boolean()
+      .optional()
+      .describe(
+        'with `return_traffic`: it may answer packets in place of their destination, so that they go no further',
+      ),
     refuses: z
       .array(z.string().min(1).max(40))
       .max(16)
@@ -89,10 +122,24 @@ export const NfDescriptor = z.strictObject({
     .boolean()
     .default(false)
     .describe('the NF rewrites addresses, so replies must come back through it'),
+  bytestream: z
+    .strictObject({ field: Name, value: z.string().min(1).max(40) })
+    .optional()
+    .describe('the NF reads reassembled TCP streams where this field of its configuration has this value'),
   scaling: z.strictObject({ max_instances: z.int().min(1).max(1024) }),
   implementations: z.array(Implementation).min(1).max(16),
   offload: SwitchOffload.optional(),
+  unsupported: z.array(UnsupportedTraffic).max(8).optional(),
   config_schema: z.record(z.string(), z.unknown()),
   default_config: z.record(z.string(), z.unknown()),
 });
 export type NfDescriptor = z.infer<typeof NfDescriptor>;
+
+/** A descriptor as the catalogue has it. */
+export const CataloguedNf = NfDescriptor.extend({
+  written: z
+    .strictObject({ by: z.string(), revision: z.int().min(1), updated_ms: TimestampMs })
+    .optional()
+    .describe('of a legacy NF that a user described; absent: it came with Orrery and cannot be changed'),
+});
+export type CataloguedNf = z.infer<typeof CataloguedNf>;

@@ -2,6 +2,9 @@ import { z } from 'zod';
 import { BoardPlace } from './boards.js';
 import { Generation, Id, MacAddress, Name } from './common.js';
 import { FlowKey, FlowRange, MatchTerm, MetadataField } from './filter.js';
+import { KeepFlows } from './flow-steering.js';
+import { LegacyProgram } from './legacy-program.js';
+import { ResizedAt } from './nf-descriptor.js';
 
 /**
  * Steering between servers is by MAC chaining: the destination MAC of a packet in transit to a hop is
@@ -10,8 +13,26 @@ import { FlowKey, FlowRange, MatchTerm, MetadataField } from './filter.js';
 export const HopId = z.int().min(1).max(0xfffe);
 export type HopId = z.infer<typeof HopId>;
 
+/** Most copies that a mirror makes of a packet, and branches that a merge has. */
+export const MAX_COPIES = 15;
+
+/** `no-op`: to a merge, which is told that a branch dropped its copy of a packet (HydraNF 6.5.1). */
+export const HopDirection = z.enum(['forward', 'return', 'no-op']);
+export type HopDirection = z.infer<typeof HopDirection>;
+
+const MergeInput = z
+  .int()
+  .min(0)
+  .max(MAX_COPIES - 1)
+  .optional()
+  .describe('of a merge, forward: the branch, by its position in `branches`; absent otherwise');
+
 export const Target = z.discriminatedUnion('kind', [
-  z.strictObject({ kind: z.literal('instance'), instance_id: Id.describe('an instance or module on the same node') }),
+  z.strictObject({
+    kind: z.literal('instance'),
+    instance_id: Id.describe('an instance or module on the same node'),
+    input: MergeInput,
+  }),
   z.strictObject({ kind: z.literal('hop'), hop: HopId }),
   z.strictObject({ kind: z.literal('exit'), exit_id: Id }),
 ]);
@@ -25,8 +46,16 @@ export const OutputSpec = z.strictObject({
   match: z.array(MatchTerm),
   key: FlowKey.describe('fields hashed to select a target; empty if there is only one'),
   targets: z.array(SplitTarget).min(1),
+  keep_flows: KeepFlows.optional().describe(
+    'with several targets: flows in progress stay at theirs when the ranges change; absent: all follow the ranges',
+  ),
 });
 export type OutputSpec = z.infer<typeof OutputSpec>;
+
+const Bytestream = z
+  .boolean()
+  .optional()
+  .describe('true: TCP streams are reassembled in front of it, for all behind it that read them. Absent: false');
 
 export const InstanceSpec = z.strictObject({
   id: Id,
@@ -40,10 +69,15 @@ export const InstanceSpec = z.strictObject({
     .boolean()
     .optional()
     .describe('false: no queue of its own; it runs in the task that passes it packets. Absent: true'),
+  bytestream: Bytestream,
   config: z.record(z.string(), z.unknown()),
+  program: LegacyProgram.optional().describe('with the driver `process`: what it runs'),
   metadata: z.record(z.string(), MetadataField).describe('where the NF writes each derived attribute'),
   outputs: z.array(OutputSpec),
   return_to: Target.nullable().describe('where replies go after an address-rewriting NF has restored their addresses'),
+  no_op_to: Target.optional().describe(
+    'in a branch of a parallel step: the merge to which it announces packets that it drops',
+  ),
 });
 export type InstanceSpec = z.infer<typeof InstanceSpec>;
 
@@ -54,6 +88,7 @@ export type InstanceSpec = z.infer<typeof InstanceSpec>;
 export const EngineAbility = z.enum([
   'mirror',
   'merge',
+  'bytestream',
   'scheduler',
   'round-robin',
   'priority',
@@ -64,25 +99,48 @@ export type EngineAbility = z.infer<typeof EngineAbility>;
 
 const MODULE = { id: Id, chain_id: Id, core: z.int().min(0) };
 
-/** Begins a parallel step (HydraNF 6.5.1): sends one identical copy of every packet to each of `copies`. */
+const Nested = z
+  .boolean()
+  .describe('inside a branch of another parallel step, whose mirror has given the packet its identity');
+
+/** Begins a parallel step (HydraNF 6.5.1): sends a copy of every packet to each of `copies`. */
 export const MirrorSpec = z.strictObject({
   kind: z.literal('mirror'),
   ...MODULE,
-  copies: z.array(OutputSpec).min(2).describe('`match` is empty'),
+  nested: Nested,
+  bytestream: Bytestream,
+  copies: z
+    .array(
+      OutputSpec.extend({
+        writes: z.boolean().describe('an NF of the branch changes the packet; other branches may share one buffer'),
+      }),
+    )
+    .min(1)
+    .max(MAX_COPIES)
+    .describe('one may stand for several branches to which a switch copies it; `match` is empty'),
 });
 export type MirrorSpec = z.infer<typeof MirrorSpec>;
 
+/** What the NFs of a branch may do to a packet; one that goes straight from mirror to merge is not changed. */
+export const MergeBranch = z.strictObject({
+  writes: z.boolean(),
+  resizes_at: ResizedAt.nullable().describe('null: the length of a packet stays'),
+});
+export type MergeBranch = z.infer<typeof MergeBranch>;
+
 /**
- * Ends a parallel step: the xor of all copies of a packet, fields and metadata word alike, is the packet. For an even
- * number of branches the mirror also sends one copy straight to the merge, which makes `arrivals` odd. If any copy is
- * dropped, so is the packet.
+ * Ends a parallel step. With one writing branch its copy is the packet; with several the packet is `P_O xor P_A xor P_B` of
+ * an unchanged copy and theirs (HydraNF 6.5.1), so that one branch must not write. Metadata words are or-ed, because each
+ * field is written by one NF. If any copy is dropped or lost, so is the packet.
  */
 export const MergeSpec = z.strictObject({
   kind: z.literal('merge'),
   ...MODULE,
+  nested: Nested,
   mirror: Id.describe('the mirror whose copies it merges'),
-  arrivals: z.int().min(3).describe('copies of each packet'),
+  branches: z.array(MergeBranch).min(2).max(MAX_COPIES),
   outputs: z.array(OutputSpec),
+  no_op_to: Target.optional().describe('of a nested merge: the outer one'),
 });
 export type MergeSpec = z.infer<typeof MergeSpec>;
 
@@ -104,13 +162,8 @@ const SCHEDULER_PLACE = {
   level: z.int().min(0).nullable().describe('0 is served first; only below priority'),
 };
 
-/** A task, or a policy that shares time among its children (Alpine 5.4.2, Fig. 5.2). */
-export const SchedulerNode = z.discriminatedUnion('kind', [
-  z.strictObject({
-    kind: z.literal('task'),
-    ...SCHEDULER_PLACE,
-    starts_at: Id.describe('a queue node, or an instance or module with its own queue'),
-  }),
+/** Policies that share time among their children (Alpine 5.4.2, Fig. 5.2). */
+const POLICIES = [
   z.strictObject({ kind: z.literal('round-robin'), ...SCHEDULER_PLACE }),
   z.strictObject({ kind: z.literal('priority'), ...SCHEDULER_PLACE }),
   z.strictObject({
@@ -123,10 +176,32 @@ export const SchedulerNode = z.discriminatedUnion('kind', [
   z.strictObject({
     kind: z.literal('rate-limit'),
     ...SCHEDULER_PLACE,
-    cycles_per_second: z.number().positive().describe('limit, over all tasks below it'),
+    resource: z.enum(['cycles', 'packets', 'bits']),
+    per_second: z.number().positive().describe('limit, over all tasks below it'),
   }),
+] as const;
+
+/** A task, or a policy. */
+export const SchedulerNode = z.discriminatedUnion('kind', [
+  z.strictObject({
+    kind: z.literal('task'),
+    ...SCHEDULER_PLACE,
+    starts_at: Id.describe('a queue node, or an instance or module with its own queue'),
+  }),
+  ...POLICIES,
 ]);
 export type SchedulerNode = z.infer<typeof SchedulerNode>;
+
+/** The same, as an engine takes it. */
+export const EngineSchedulerNode = z.discriminatedUnion('kind', [
+  z.strictObject({
+    kind: z.literal('task'),
+    ...SCHEDULER_PLACE,
+    module: Id.describe('one of the tasks of the worker'),
+  }),
+  ...POLICIES,
+]);
+export type EngineSchedulerNode = z.infer<typeof EngineSchedulerNode>;
 
 /** How a core shares its time. Tasks outside the tree are served round robin alongside it. */
 export const CoreScheduler = z.strictObject({
@@ -143,7 +218,7 @@ export const NodeSpec = z.strictObject({
   instances: z.array(InstanceSpec),
   modules: z.array(ModuleSpec).optional().describe('absent: none'),
   schedulers: z.array(CoreScheduler).optional().describe('absent: every core serves its tasks round robin'),
-  hops: z.array(z.strictObject({ hop: HopId, instance_id: Id, direction: z.enum(['forward', 'return']) })),
+  hops: z.array(z.strictObject({ hop: HopId, instance_id: Id, direction: HopDirection, input: MergeInput })),
   exits: z.array(z.strictObject({ exit_id: Id, chain_id: Id, direction: z.enum(['forward', 'return']) })),
 });
 export type NodeSpec = z.infer<typeof NodeSpec>;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { NfSplit } from './flow-steering.js';
 
 /** How instances are assigned to servers; all but `e2` are baselines (E2 3.4.1). */
 export const PlanStrategy = z.enum(['e2', 'packing', 'first-fit-decreasing', 'first-fit', 'random']);
@@ -34,15 +35,22 @@ export type Execution = z.infer<typeof Execution>;
 
 /**
  * How the cores that run a chain share their time among its tasks. `round-robin`: one task per instance, served in turn.
- * `planned`: tasks and scheduler trees computed with the strategy `scheduling` (Alpine 5.3).
+ * `planned`: tasks and scheduler trees computed with the strategy `scheduling` (Alpine 5.3), on one core where they have room.
+ * `split`: the same, with the tasks divided over the cores of a server (Alpine 5.3.2).
  */
-export const ScheduleMode = z.enum(['round-robin', 'planned']);
+export const ScheduleMode = z.enum(['round-robin', 'planned', 'split']);
 export type ScheduleMode = z.infer<typeof ScheduleMode>;
+
+/** Whether tasks and scheduler trees are computed. */
+export function isPlanned(schedule: ScheduleMode | undefined): boolean {
+  return schedule !== undefined && schedule !== 'round-robin';
+}
 
 /** How a chain runs. Belongs to its deployment, not to one plan. */
 export const DeploymentOptions = z.strictObject({
   execution: Execution.optional().describe('absent: as the chain runs now; sequential for a new chain'),
   schedule: ScheduleMode.optional().describe('absent: as the chain runs now; round-robin for a new chain'),
+  splits: z.array(NfSplit).max(64).optional().describe('of the NFs named; the others are split as they are now'),
 });
 export type DeploymentOptions = z.infer<typeof DeploymentOptions>;
 

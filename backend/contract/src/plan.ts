@@ -5,6 +5,7 @@ import { ChainProblem, PlannedChain } from './chain.js';
 import { Id, Name, RateBps, TimestampMs } from './common.js';
 import { FabricSpec } from './fabric-spec.js';
 import { Filter } from './filter.js';
+import { PlannedSplit } from './flow-steering.js';
 import { InstanceGraph } from './instance-graph.js';
 import { NodeSpec } from './node-spec.js';
 import { ClassForecast, Constraint, Offload, ParallelForm, Quality, Reason, ScheduleForm } from './plan-analysis.js';
@@ -127,6 +128,7 @@ export const Plan = z.strictObject({
   classes: z.array(ClassForecast),
   parallel: z.array(ParallelForm),
   schedules: z.array(ScheduleForm),
+  splits: z.array(PlannedSplit).default([]).describe('of each NF that gets its flows by ranges'),
   offloads: z.array(Offload),
   slos: z.array(SloPrediction),
   nodes: z.record(Name, NodeSpec).describe('desired state by server'),

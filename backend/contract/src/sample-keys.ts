@@ -27,9 +27,29 @@ export const SAMPLE_METRICS = {
     cpu,
     ...latency,
     queue: { unit: 'packets', label: 'Queue' },
+    split_pps: { unit: 'pps', label: 'Packet rate that its split sends it' },
+    flows: { unit: 'count', label: 'Flows in progress that its split tracks' },
+    exceptions: { unit: 'count', label: 'Flows kept outside its range' },
   },
   /** All instances of a chain's NF together; the subject is `<chain name>.<node id>`. */
-  nf: { pps, bps, cpu },
+  nf: {
+    pps,
+    bps,
+    cpu,
+    untracked_pps: { unit: 'pps', label: 'Packets of flows that its split has no room to track' },
+    displaced_per_s: { unit: 'per_s', label: 'Flows that could not stay at their instance' },
+  },
+  /** A mirror, merge or queue beside the NFs. */
+  module: {
+    pps: { unit: 'pps', label: 'Copies or packets in' },
+    out_pps: { unit: 'pps', label: 'Copies or packets out' },
+    drops_pps: { unit: 'pps', label: 'Drops' },
+    lost_pps: { unit: 'pps', label: 'Packets given up because a copy was missing' },
+    waiting: { unit: 'packets', label: 'Waiting' },
+    cpu,
+  },
+  /** A node of a scheduler tree; the subject is `<server> <core> <node>`. */
+  scheduler: { pps, bps, cpu, polling: { unit: 'share', label: 'CPU spent on empty queues, share of one core' } },
   node: { cpu },
   board: { slowdown: { unit: 'ratio', label: 'Slowdown compared with real hardware' }, cpu },
   slot: { pps, bps, lost_pps: { unit: 'pps', label: 'Lost frames' } },

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { Generation, Id, Name, TimestampMs } from './common.js';
 import { SwitchAbilities } from './switch-spec.js';
+import { SplitSample } from './telemetry.js';
 
 export const ObservedPort = z.strictObject({
   name: Name,
@@ -47,5 +48,6 @@ export const SwitchSamples = z.strictObject({
     .max(1_000_000)
     .describe('[index in the specification, packets, bytes] of entries with nonzero counters'),
   rules: z.array(z.strictObject({ rule_id: Id, packets: Count, bytes: Count })).max(65536),
+  splits: z.array(SplitSample).max(4096).default([]).describe('of the rules whose flows it keeps, by their ids'),
 });
 export type SwitchSamples = z.infer<typeof SwitchSamples>;

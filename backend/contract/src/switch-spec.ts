@@ -1,18 +1,21 @@
 import { z } from 'zod';
 import { Generation, Id, IpAddress, MacAddress, Name } from './common.js';
 import { DirectAttribute, FlowKey } from './filter.js';
+import { KeepFlows } from './flow-steering.js';
+import { HopId } from './node-spec.js';
 
 /**
  * Tables in the order in which a packet passes them: `admit` lists what each port may send, `steer` steers classes and
- * replies into chains, `route` forwards by destination address. A table miss drops the packet.
+ * replies into chains, `keep` has the flows that the switch itself keeps at their targets and passes on the others, `split` sends the flows of a class to one of several first instances by ranges of their hash,
+ * `route` forwards by destination address. A table miss drops the packet.
  */
-export const SWITCH_TABLES = ['admit', 'steer', 'route'] as const;
+export const SWITCH_TABLES = ['admit', 'steer', 'keep', 'split', 'route'] as const;
 export const SwitchTable = z.enum(SWITCH_TABLES);
 export type SwitchTable = z.infer<typeof SwitchTable>;
 
 /**
  * Width in bits of each numeric field. `eth.type` follows the source address on the wire: of a frame with a VLAN tag, it is
- * that of the tag. `ip.fragment` is 1 for every fragment, including the first.
+ * that of the tag. `ip.fragment` is 1 for every fragment, including the first. `flow_id` and `split` are set by `hash-flow`.
  */
 export const SWITCH_FIELD_BITS = {
   'eth.src': 48,
@@ -25,6 +28,8 @@ export const SWITCH_FIELD_BITS = {
   'port.src': 16,
   'port.dst': 16,
   from_host: 1,
+  flow_id: 16,
+  split: 16,
 } as const;
 export const SwitchField = z.enum(Object.keys(SWITCH_FIELD_BITS) as [keyof typeof SWITCH_FIELD_BITS]);
 export type SwitchField = z.infer<typeof SwitchField>;
@@ -53,10 +58,19 @@ export type SwitchMatch = z.infer<typeof SwitchMatch>;
 /** Executed in order. `output` and `group` may also send a packet back to its ingress port. */
 export const EntryAction = z.discriminatedUnion('do', [
   z.strictObject({ do: z.literal('set-mac'), field: z.enum(['eth.src', 'eth.dst']), mac: MacAddress }),
+  z.strictObject({ do: z.literal('set-hop'), hop: HopId }).describe('of the tag in `eth.dst`; its metadata stays'),
   z.strictObject({ do: z.literal('mark-from-host') }),
   z.strictObject({ do: z.literal('decrement-ttl') }),
   z.strictObject({ do: z.literal('output'), port: Name }),
   z.strictObject({ do: z.literal('group'), group: z.int().min(1).max(0x7fff_ffff) }),
+  z
+    .strictObject({ do: z.literal('hash-flow'), key: FlowKey.min(1), split: z.int().min(1).max(0xffff) })
+    .describe('the hash of the fields becomes `flow_id`; `split` tells whose ranges the table `split` is to look up'),
+  z
+    .strictObject({ do: z.literal('keep-flow'), split: z.int().min(1).max(0xffff), ...KeepFlows.shape })
+    .describe(
+      'the switch adds an entry to `keep` by which further packets of the flow take the actions after this one, until none has come for so long; at most `capacity` for the split',
+    ),
   z.strictObject({ do: z.literal('next-table'), table: SwitchTable }),
   z.strictObject({ do: z.literal('drop') }),
 ]);
@@ -71,16 +85,29 @@ export const SwitchEntry = z.strictObject({
 });
 export type SwitchEntry = z.infer<typeof SwitchEntry>;
 
+const GroupId = z.int().min(1).max(0x7fff_ffff);
+const BucketActions = z.array(EntryAction).min(1).max(16);
+
 /** The id depends on the content: a different split has a different id, which lets flows switch over atomically. */
-export const SwitchGroup = z.strictObject({
-  id: z.int().min(1).max(0x7fff_ffff),
-  kind: z.enum(['select']).describe('one bucket per packet, by the hash of its flow'),
-  key: FlowKey.describe('fields that are hashed; fields missing from a packet are skipped'),
-  buckets: z
-    .array(z.strictObject({ weight: z.int().min(1).max(65536), actions: z.array(EntryAction).min(1).max(16) }))
-    .min(1)
-    .max(1024),
-});
+export const SwitchGroup = z.discriminatedUnion('kind', [
+  z.strictObject({
+    id: GroupId,
+    kind: z.literal('select').describe('one bucket per packet, by the hash of its flow'),
+    key: FlowKey.describe('fields that are hashed; fields missing from a packet are skipped'),
+    buckets: z
+      .array(z.strictObject({ weight: z.int().min(1).max(65536), actions: BucketActions }))
+      .min(1)
+      .max(1024),
+  }),
+  z.strictObject({
+    id: GroupId,
+    kind: z.literal('all').describe('every bucket gets a copy of the packet'),
+    buckets: z
+      .array(z.strictObject({ actions: BucketActions }))
+      .min(1)
+      .max(1024),
+  }),
+]);
 export type SwitchGroup = z.infer<typeof SwitchGroup>;
 
 export const SwitchPort = z.strictObject({
@@ -114,6 +141,12 @@ export const SwitchAbilities = z.strictObject({
     all: z.boolean(),
     fast_failover: z.boolean(),
   }),
+  hashes: z
+    .array(FlowKey)
+    .max(32)
+    .optional()
+    .describe('keys whose hash it can match entries on, so that it holds ranges of flows; absent: none'),
+  keep_flows: z.boolean().optional().describe('can keep hashed flows at the target of their first packet; absent: no'),
   ipv6: z.boolean().describe('forwards by IPv6 destination'),
   meters: z.boolean(),
   mirror: z.boolean(),

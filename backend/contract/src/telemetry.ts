@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { BoardSample } from './boards.js';
 import { Id, Name, Origin, TimestampMs } from './common.js';
+import { Target } from './node-spec.js';
 import { PredictionBand } from './prediction-band.js';
 import { sampleKey } from './sample-keys.js';
 
@@ -31,6 +32,57 @@ export const ExitSample = z.strictObject({
 });
 export type ExitSample = z.infer<typeof ExitSample>;
 
+/** Of a module beside NFs: a mirror, a merge or a queue. Counters since it started, except where `interval` says otherwise. */
+export const ModuleSample = z.strictObject({
+  module_id: Id,
+  packets_in: z.int().min(0).describe('of a merge: copies'),
+  packets_out: z.int().min(0).describe('of a mirror: copies'),
+  drops: z.record(z.string().max(60), z.int().min(0)).describe('by reason'),
+  waiting: z.int().min(0).describe('in a queue, or in a merge for copies'),
+  cpu_share: z.number().min(0).describe('share of one core over the interval'),
+});
+export type ModuleSample = z.infer<typeof ModuleSample>;
+
+/** What each node of a core's scheduler tree used over the interval. */
+export const SchedulerSample = z.strictObject({
+  core: z.int().min(0),
+  nodes: z
+    .array(
+      z.strictObject({
+        id: Id,
+        cpu_share: z.number().min(0).describe('share of the core'),
+        pps: z.number().min(0),
+        bps: z.number().min(0),
+        polling_share: z.number().min(0).describe('share of the core spent on empty queues'),
+      }),
+    )
+    .max(4096),
+});
+export type SchedulerSample = z.infer<typeof SchedulerSample>;
+
+/**
+ * Of an output whose flows are split by ranges (E2 3.4.4). Packets and displaced flows accumulate from the start of the
+ * output.
+ */
+export const SplitSample = z.strictObject({
+  from_id: Id.describe('the instance or module whose output it is'),
+  edge_id: Id,
+  tracks_flows: z.boolean(),
+  untracked: z.int().min(0).describe('packets of flows that the table had no room for: they follow the ranges'),
+  displaced: z.int().min(0).describe('flows that could not stay: their target is gone, or the table became smaller'),
+  targets: z
+    .array(
+      z.strictObject({
+        to: Target,
+        packets: z.int().min(0),
+        flows: z.int().min(0).describe('tracked, in progress'),
+        exceptions: z.int().min(0).describe('of these, kept there although the ranges send them elsewhere'),
+      }),
+    )
+    .max(256),
+});
+export type SplitSample = z.infer<typeof SplitSample>;
+
 export const NodeSamples = z.strictObject({
   epoch: z.string().max(64).describe('changes when counters restart from zero'),
   seq: z.int().min(0),
@@ -41,6 +93,9 @@ export const NodeSamples = z.strictObject({
   cpu_share: z.number().min(0).describe('of the engine process, over the interval'),
   instances: z.array(InstanceSample).max(10_000),
   exits: z.array(ExitSample).max(10_000),
+  modules: z.array(ModuleSample).max(10_000).default([]),
+  splits: z.array(SplitSample).max(10_000).default([]),
+  schedulers: z.array(SchedulerSample).max(256).default([]),
   boards: z.array(BoardSample).max(16).default([]),
 });
 export type NodeSamples = z.infer<typeof NodeSamples>;
@@ -71,7 +126,9 @@ export type Sample = z.infer<typeof Sample>;
 export const SloStatus = z.strictObject({
   chain_id: Id,
   slo_id: Name,
-  kind: z.enum(['latency', 'throughput']),
+  kind: z
+    .enum(['latency', 'throughput', 'cpu-ratio', 'packet-ratio', 'priority'])
+    .describe('the last three: of an objective between two classes of a planned schedule'),
   state: z.enum(['met', 'violated', 'no-data', 'warming-up', 'stale']),
   target: z.number(),
   measured: z.number().nullable(),
@@ -87,7 +144,15 @@ export const SloStatus = z.strictObject({
     .max(1)
     .nullable()
     .describe('share of the offered packets that left the chain or that an NF refused; null where `offered` is'),
-  unit: z.enum(['us', 'bps']),
+  unit: z
+    .enum(['us', 'bps', 'ratio', 'share'])
+    .describe(
+      '`share`: of the packets of the class below, how many were served while packets of the one above waited, at most',
+    ),
+  cause: z
+    .string()
+    .optional()
+    .describe('between classes: why the objective is in this state, where its figures do not say'),
   window_s: z.number(),
   packets: z.int().min(0).describe('packets that the figure is based on'),
   origin: Origin,

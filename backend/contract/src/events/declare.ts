@@ -16,6 +16,7 @@ export type EventSubject =
   | 'instance'
   | 'link'
   | 'loop'
+  | 'nf-descriptor'
   | 'node'
   | 'operation'
   | 'pcap'

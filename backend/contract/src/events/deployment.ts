@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { Id, Name } from '../common.js';
+import { FlowSelector } from '../flow-selector.js';
 import { event } from './declare.js';
 
 const ofOperation = z.object({ chain_id: Id.describe('subject of the operation') });
@@ -8,7 +9,7 @@ const planned = z.object({ ...ofOperation.shape, plan_id: Id.nullable() });
 const copied = {
   from: Id,
   to: Id,
-  when: z.enum(['before', 'after']).describe('relative to steering traffic to the new instance'),
+  when: z.enum(['before', 'after', 'asked']).describe('relative to steering traffic to the new instance; or by itself'),
 };
 const trouble = z.object({ trouble: z.array(z.string()) });
 
@@ -84,7 +85,16 @@ export const DEPLOYMENT_EVENTS = {
   'instance.migrated': event({
     title: 'Flow state moved',
     about: 'instance',
-    data: z.object({ ...copied, entries: z.int(), ms: z.number(), entries_per_s: z.number() }),
+    data: z.object({
+      ...copied,
+      entries: z.int(),
+      ms: z.number(),
+      entries_per_s: z.number(),
+      flows: FlowSelector.optional().describe('which; absent: all'),
+      bytes: z.int().optional().describe('of flow state sent'),
+      steered: z.int().optional().describe('flows that the split sends there since'),
+      released: z.int().optional().describe('flows removed where they came from'),
+    }),
   }),
   'instance.migration-failed': event({
     title: 'Flow state not moved',

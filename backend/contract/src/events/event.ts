@@ -7,6 +7,7 @@ import { type EventDeclaration, Severity } from './declare.js';
 import { DEPLOYMENT_EVENTS } from './deployment.js';
 import { DETECTION_EVENTS } from './detection.js';
 import { LOOP_EVENTS } from './loop.js';
+import { NF_DESCRIPTOR_EVENTS } from './nf-descriptor.js';
 import { AGENT_EVENTS, NODE_EVENTS } from './node.js';
 import { RECONFIGURATION_EVENTS } from './reconfiguration.js';
 import { SCENARIO_EVENTS } from './scenario.js';
@@ -30,6 +31,7 @@ export const EVENTS = {
   ...APPLICATION_EVENTS,
   ...CHAIN_EVENTS,
   ...DEPLOYMENT_EVENTS,
+  ...NF_DESCRIPTOR_EVENTS,
   ...NODE_EVENTS,
   ...BOARD_EVENTS,
   ...RECONFIGURATION_EVENTS,

@@ -8,7 +8,8 @@ export type HttpServerConfig = z.infer<typeof HttpServerConfig>;
 export const HTTP_SERVER = defineKind({
   kind: 'http-server',
   title: 'HTTP server',
-  description: 'Answers every path with a page, /echo with the request body and /bytes/N with N bytes.',
+  description:
+    'Answers every path with a page, /echo with the request body and /bytes/N with N bytes. Caches may keep pages below /kept/.',
   runs_on: ['host', 'server', 'gateway'],
   config: HttpServerConfig,
   metrics: ['requests', 'errors', 'bits_per_second', 'connections'],

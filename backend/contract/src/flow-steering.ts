@@ -1,0 +1,94 @@
+import { z } from 'zod';
+import { Id, Name } from './common.js';
+import { FLOW_SPACE, FlowKey, FlowRange } from './filter.js';
+
+/** Flows in progress that a split tracks, so that they stay at their instances when its ranges change (E2 3.4.4). */
+export const KeepFlows = z.strictObject({
+  capacity: z.int().min(1).max(1_048_576).default(65_536).describe('flows; those beyond it follow the ranges'),
+  idle_timeout_s: z.int().min(1).max(86_400).default(60).describe('a flow without a packet for so long has ended'),
+});
+export type KeepFlows = z.infer<typeof KeepFlows>;
+
+/** Most instances over which flows are split by ranges. */
+export const MOST_RANGES = 256;
+
+/** One range for each instance, by ordinal. */
+export const InstanceRanges = z
+  .array(FlowRange)
+  .min(2)
+  .max(MOST_RANGES)
+  .check(({ value, issues }) => {
+    const flaw = flawOfRanges(value);
+    if (flaw) issues.push({ code: 'custom', input: value, path: [flaw.index], message: flaw.detail });
+  })
+  .describe(`one for each instance, by ordinal; they partition [0, ${FLOW_SPACE})`);
+
+/** Where ranges do not partition the flow space, and why; null: they do. */
+export function flawOfRanges(ranges: readonly FlowRange[]): { index: number; detail: string } | null {
+  const ordered = ranges.map((range, index) => ({ ...range, index })).sort((a, b) => a.lo - b.lo || a.hi - b.hi);
+  let next = 0;
+  for (const { lo, hi, index } of ordered) {
+    if (lo >= hi) return { index, detail: `is empty: [${lo}, ${hi})` };
+    if (lo < next) return { index, detail: `overlaps another range below ${next}` };
+    if (lo > next) return { index, detail: `leaves [${next}, ${lo}) to no instance` };
+    next = hi;
+  }
+  const last = ordered.at(-1);
+  return last && next < FLOW_SPACE
+    ? { index: last.index, detail: `leaves [${next}, ${FLOW_SPACE}) to no instance` }
+    : null;
+}
+
+/** How the flows of an NF are split over its instances. */
+export const NfSplit = z.strictObject({
+  node_id: Name,
+  ranges: InstanceRanges.optional().describe('absent, or where the NF has another number of instances: equal ranges'),
+  keep_flows: KeepFlows.nullable()
+    .optional()
+    .describe(
+      'null: flows in progress follow the ranges. Absent: engines keep the flows of an NF with affinity, switches none',
+    ),
+});
+export type NfSplit = z.infer<typeof NfSplit>;
+
+/** A split of a plan: the flows of one NF over its instances. */
+export const PlannedSplit = z.strictObject({
+  chain_id: Id,
+  node_id: Name,
+  at: z
+    .enum(['switch', 'engine'])
+    .describe(
+      'who splits: the switches that steer the class into the chain, or the engines that run what is before it',
+    ),
+  key: FlowKey.describe('fields that are hashed'),
+  targets: z.array(z.strictObject({ instance_id: Id, server: Name, range: FlowRange })).min(2),
+  keep_flows: KeepFlows.nullable(),
+});
+export type PlannedSplit = z.infer<typeof PlannedSplit>;
+
+/** Ranges and kept flows of one NF's split, as they are to be. Absent fields: the default. */
+export const SplitRequest = NfSplit.omit({ node_id: true }).extend({
+  plan_id: Id.optional().describe(
+    'a plan of exactly this change, which is deployed as it is; absent: it is planned now',
+  ),
+});
+export type SplitRequest = z.infer<typeof SplitRequest>;
+
+const Measured = z.number().min(0).nullable();
+
+/** A split that runs, with what is measured; null: there is no recent measurement. */
+export const Split = PlannedSplit.extend({
+  targets: z.array(
+    z.strictObject({
+      ...PlannedSplit.shape.targets.element.shape,
+      share: z.number().min(0).max(1).describe('of the flow space'),
+      pps: Measured.describe('packets that the split sends there'),
+      live_share: z.number().min(0).max(1).nullable().describe('of the packets of the split; null also: no packets'),
+      flows: Measured.describe('tracked, in progress'),
+      exceptions: Measured.describe('of these, kept there although the ranges send them elsewhere'),
+    }),
+  ),
+  untracked_pps: Measured.describe('packets of flows that the table has no room for: they follow the ranges'),
+  displaced_per_s: Measured.describe('flows that could not stay: their instance is gone, or the table became smaller'),
+});
+export type Split = z.infer<typeof Split>;

@@ -22,12 +22,21 @@ inline uint32_t load_be32(const uint8_t* p) {
   std::memcpy(&v, p, sizeof(v));
   return __builtin_bswap32(v);
 }
+inline uint64_t load_be64(const uint8_t* p) {
+  uint64_t v;
+  std::memcpy(&v, p, sizeof(v));
+  return __builtin_bswap64(v);
+}
 inline void store_be16(uint8_t* p, uint16_t v) {
   v = __builtin_bswap16(v);
   std::memcpy(p, &v, sizeof(v));
 }
 inline void store_be32(uint8_t* p, uint32_t v) {
   v = __builtin_bswap32(v);
+  std::memcpy(p, &v, sizeof(v));
+}
+inline void store_be64(uint8_t* p, uint64_t v) {
+  v = __builtin_bswap64(v);
   std::memcpy(p, &v, sizeof(v));
 }
 
@@ -53,6 +62,11 @@ inline uint16_t checksum(std::span<const uint8_t> bytes) {
 // Sum of the pseudo header of TCP and UDP over IPv4 (RFC 9293 3.1).
 inline uint64_t pseudo_header_sum(uint32_t src, uint32_t dst, uint8_t proto, uint16_t l4_length) {
   return (src >> 16) + (src & 0xffff) + (dst >> 16) + (dst & 0xffff) + uint64_t{proto} + l4_length;
+}
+
+// The same over IPv6 (RFC 8200 8.1).
+inline uint64_t pseudo_header_sum(std::span<const uint8_t, 32> addresses, uint8_t proto, uint16_t l4_length) {
+  return checksum_sum(addresses) + uint64_t{proto} + l4_length;
 }
 
 // What a change of words does to a checksum over them; collect the changes, then apply them to each checksum (RFC 1624

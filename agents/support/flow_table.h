@@ -2,8 +2,10 @@
 // Bounded hash table of flows. All memory is taken when it is made; nothing is allocated later.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -13,25 +15,32 @@
 #include <type_traits>
 #include <vector>
 
-#include "support/packet.h"
-
 namespace orrery {
 
-// Directed 5-tuple; ports are 0 where the packet has none.
-struct FlowTuple {
-  uint32_t src = 0;
-  uint32_t dst = 0;
-  uint16_t src_port = 0;
-  uint16_t dst_port = 0;
-  uint32_t proto = 0;
-
-  static FlowTuple of(const ParsedPacket& p) { return {p.ip_src, p.ip_dst, p.src_port, p.dst_port, p.ip_proto}; }
-  bool operator==(const FlowTuple&) const = default;
+// A key of which a part is seldom there.
+template <class Key>
+concept HasRarePart = requires(const Key& key) {
+  typename Key::Common;
+  typename Key::Rare;
+  { Key::has_rare(key.common()) } -> std::same_as<bool>;
+  { Key::joined(key.common(), key.rare()) } -> std::same_as<Key>;
 };
-static_assert(sizeof(FlowTuple) == 16);
+
+// What a table's entries hold of a key, and what lies beside them.
+template <class Key>
+struct KeyParts {
+  using Common = Key;
+  struct Rare {};
+};
+template <HasRarePart Key>
+struct KeyParts<Key> {
+  using Common = typename Key::Common;
+  using Rare = typename Key::Rare;
+};
 
 // Map from Key to Value in order of last use. Key and Value are trivially copyable; Key has no padding. Each entry is
-// on one of `kLanes` lanes, and each lane has an order of its own.
+// on one of `kLanes` lanes, and each lane has an order of its own. The rare parts of keys are in memory that the
+// operating system provides when the first is written.
 //
 // The order is kept coarsely: an entry moves to the young end when it is used and has stood still for `granularity_ns`,
 // so a packet of a known flow rarely touches its neighbours in the list. The order is exact to that time.
@@ -47,10 +56,12 @@ class FlowTable {
     operator uint8_t() const { return 0; }
   };
   using Lane = std::conditional_t<kLanes == 1, OnlyLane, uint8_t>;
+  using Common = typename KeyParts<Key>::Common;
+  using Rare = typename KeyParts<Key>::Rare;
 
  public:
   struct alignas(64) Entry {
-    Key key;
+    Common key;
     Value value;
     uint64_t last_seen_ns;
 
@@ -69,25 +80,36 @@ class FlowTable {
         mask_(std::bit_ceil(uint32_t{2} * capacity) - 1),
         slots_(size_t{mask_} + 1, Slot{0, kNone}),
         entries_(std::make_unique_for_overwrite<Entry[]>(capacity)) {
+    if constexpr (HasRarePart<Key>) rare_ = std::make_unique_for_overwrite<Rare[]>(capacity);
     youngest_.fill(kNone);
     oldest_.fill(kNone);
     std::random_device random;
     seed_ = uint64_t{random()} << 32 | random();
   }
 
+  // Drawn at random, so that tables can be told apart.
+  uint64_t id() const { return seed_; }
+  // Entries that were ever used stand below.
+  uint32_t positions() const { return unused_; }
   uint32_t size() const { return size_; }
   uint32_t capacity() const { return capacity_; }
   bool full() const { return size_ == capacity_; }
 
   // Seeded at random for each table, so that nobody can send keys that collide.
   uint32_t hash(const Key& key) const {
-    static_assert(std::is_trivially_copyable_v<Key> && std::has_unique_object_representations_v<Key>);
-    static_assert(sizeof(Key) == 8 || sizeof(Key) == 16);
-    uint64_t words[2] = {0, 0};
-    std::memcpy(words, &key, sizeof(Key));
-    const uint64_t a = mix(words[0] ^ seed_, 0x9e3779b97f4a7c15u);
-    const uint64_t b = mix(words[1] ^ a, 0xd6e8feb86659fd93u);
-    return static_cast<uint32_t>(b ^ b >> 32);
+    static_assert(std::is_trivially_copyable_v<Key>);
+    uint64_t sum = mix_in(common_of(key), seed_);
+    if constexpr (HasRarePart<Key>)
+      if (Key::has_rare(key.common())) sum = mix_in(key.rare(), sum);
+    return static_cast<uint32_t>(sum ^ sum >> 32);
+  }
+
+  Key key_of(const Entry& entry) const {
+    if constexpr (HasRarePart<Key>) {
+      return Key::joined(entry.key, Key::has_rare(entry.key) ? rare_[id_of(entry)] : Rare{});
+    } else {
+      return entry.key;
+    }
   }
 
   void prefetch(uint32_t hash) const { __builtin_prefetch(&slots_[hash & mask_]); }
@@ -102,7 +124,7 @@ class FlowTable {
     for (uint32_t i = hash & mask_;; i = (i + 1) & mask_) {
       const Slot& slot = slots_[i];
       if (slot.entry == kNone) return nullptr;
-      if (slot.hash == hash && entries_[slot.entry].key == key) return &entries_[slot.entry];
+      if (slot.hash == hash && has_key(entries_[slot.entry], key)) return &entries_[slot.entry];
     }
   }
 
@@ -143,12 +165,13 @@ class FlowTable {
 
   // Whether the entry is still the one that was inserted with this key and time, and was not used since.
   bool is_unused(const Entry& entry, const Key& key, uint64_t last_seen_ns) const {
-    return entry.younger != kFreed && entry.key == key && entry.last_seen_ns == last_seen_ns;
+    return entry.younger != kFreed && has_key(entry, key) && entry.last_seen_ns == last_seen_ns;
   }
 
-  void erase(Entry& entry) {
+  // Not inlined: what is rare would lengthen the path of every packet.
+  [[gnu::noinline]] void erase(Entry& entry) {
     const uint32_t id = id_of(entry);
-    uint32_t hole = hash(entry.key) & mask_;
+    uint32_t hole = hash(key_of(entry)) & mask_;
     while (slots_[hole].entry != id) hole = (hole + 1) & mask_;
     // Close the gap, so that no probe ends early (Knuth 6.4, algorithm R).
     for (uint32_t i = (hole + 1) & mask_; slots_[i].entry != kNone; i = (i + 1) & mask_) {
@@ -195,6 +218,7 @@ class FlowTable {
   // may be visited twice or not at all; any other that stays is visited once.
   template <class Visit>
   std::optional<uint32_t> visit_positions(uint32_t first, uint32_t count, Visit&& visit) const {
+    if (first >= unused_) return std::nullopt;
     const uint32_t end = unused_ - first > count ? first + count : unused_;
     for (uint32_t id = first; id < end; ++id)
       if (entries_[id].younger != kFreed) visit(entries_[id]);
@@ -221,7 +245,31 @@ class FlowTable {
     return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
   }
 
-  uint32_t occupy(const Key& key, uint32_t hash, uint64_t last_seen_ns) {
+  template <class Words>
+  static uint64_t mix_in(const Words& of, uint64_t sum) {
+    static_assert(sizeof(Words) % 8 == 0 && std::has_unique_object_representations_v<Words>);
+    std::array<uint64_t, std::max<size_t>(2, sizeof(Words) / 8)> words{};
+    std::memcpy(words.data(), &of, sizeof(Words));
+    sum = mix(words[0] ^ sum, 0x9e3779b97f4a7c15u);
+    for (size_t i = 1; i < words.size(); ++i) sum = mix(words[i] ^ sum, 0xd6e8feb86659fd93u);
+    return sum;
+  }
+
+  static Common common_of(const Key& key) {
+    if constexpr (HasRarePart<Key>) {
+      return key.common();
+    } else {
+      return key;
+    }
+  }
+
+  bool has_key(const Entry& entry, const Key& key) const {
+    if (!(entry.key == common_of(key))) return false;
+    if constexpr (HasRarePart<Key>) return !Key::has_rare(entry.key) || rare_[id_of(entry)] == key.rare();
+    return true;
+  }
+
+  [[gnu::noinline]] uint32_t occupy(const Key& key, uint32_t hash, uint64_t last_seen_ns) {
     uint32_t id = free_;
     if (id != kNone) {
       free_ = entries_[id].older;
@@ -229,7 +277,9 @@ class FlowTable {
       id = unused_++;
     }
     Entry& entry = entries_[id];
-    entry.key = key;
+    entry.key = common_of(key);
+    if constexpr (HasRarePart<Key>)
+      if (Key::has_rare(entry.key)) rare_[id] = key.rare();
     entry.value = Value{};
     entry.last_seen_ns = entry.moved_ns = last_seen_ns;
     uint32_t i = hash & mask_;
@@ -287,6 +337,7 @@ class FlowTable {
   uint64_t seed_ = 0;
   std::vector<Slot> slots_;
   std::unique_ptr<Entry[]> entries_;
+  std::unique_ptr<Rare[]> rare_;  // by the position of the entry; null where keys have none
   uint32_t size_ = 0;
   uint32_t unused_ = 0;  // entries from here on were never used
   uint32_t free_ = kNone;

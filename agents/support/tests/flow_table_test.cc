@@ -4,8 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <list>
 #include <random>
+
+#include "support/flow_tuple.h"
 
 namespace orrery {
 namespace {
@@ -28,6 +31,22 @@ struct Model {
 
   auto find(const Key& key) { return std::ranges::find(items, key, &Item::key); }
 };
+
+// Of any number of words: each of them changes the hash.
+TEST(FlowTable, HashesTheWholeKey) {
+  struct LongKey {
+    std::array<uint64_t, 5> words;
+    bool operator==(const LongKey&) const = default;
+  };
+  const FlowTable<LongKey, uint64_t> table(16, 0);
+  std::mt19937_64 rng(7);
+  for (int i = 0; i < 1000; ++i) {
+    LongKey key{{rng(), rng(), rng(), rng(), rng()}};
+    const uint32_t hash = table.hash(key);
+    key.words[static_cast<size_t>(i) % 5] ^= uint64_t{1} << rng() % 64;
+    ASSERT_NE(table.hash(key), hash) << i;
+  }
+}
 
 TEST(FlowTable, EqualsAListOverRandomOperations) {
   std::mt19937_64 rng(1);
@@ -131,6 +150,65 @@ TEST(FlowTable, TakesEntriesAtTheirAgeInStrictOrder) {
     std::ranges::reverse(backwards);
     ASSERT_EQ(backwards, seen);
   }
+}
+
+struct FlowFigures {
+  uint64_t packets;
+  uint64_t bytes;
+  uint64_t since_ns;
+};
+static_assert(sizeof(FlowTable<FlowTuple, FlowFigures>::Entry) == 64, "a flow has one cache line");
+
+FlowTuple random_flow(std::mt19937_64& rng) {
+  // Some differ in their version alone, some in one word of an address alone.
+  ParsedPacket p{};
+  p.kind = PacketKind::kIpTransport;
+  p.ip_proto = 6;
+  p.dst_port = static_cast<uint16_t>(rng() % 2);
+  if (rng() % 2 == 0) {
+    p.ip_version = 4;
+    p.ip_src = static_cast<uint32_t>(rng() % 6);
+  } else {
+    p.ip_version = 6;
+    p.ipv6_src = {rng() % 3, rng() % 3};
+    p.ipv6_dst = {rng() % 3, rng() % 3};
+  }
+  FlowTuple flow{};
+  rng() % 2 == 0 ? flow.set(p) : flow.set_turned(p);
+  return flow;
+}
+
+TEST(FlowTable, TellsFlowsOfBothIpVersionsApart) {
+  std::mt19937_64 rng(3);
+  FlowTable<FlowTuple, uint64_t> table(120, 0);
+  std::list<std::pair<FlowTuple, uint64_t>> model;  // the front is the youngest
+  for (uint64_t now = 1; now < 50'000; ++now) {
+    const FlowTuple flow = random_flow(rng);
+    const uint32_t hash = table.hash(flow);
+    auto* entry = table.find(flow, hash);
+    const auto item = std::ranges::find(model, flow, &std::pair<FlowTuple, uint64_t>::first);
+    ASSERT_EQ(entry != nullptr, item != model.end());
+    if (entry != nullptr) {
+      ASSERT_EQ(entry->value, item->second);
+      ASSERT_EQ(table.key_of(*entry), flow);
+      ASSERT_TRUE(table.is_unused(*entry, flow, entry->last_seen_ns));
+    }
+    if (entry != nullptr && rng() % 3 == 0) {
+      table.erase(*entry);
+      model.erase(item);
+    } else if (entry == nullptr) {
+      if (table.full()) {
+        ASSERT_EQ(table.key_of(*table.oldest()), model.back().first);
+        table.erase(*table.oldest());
+        model.pop_back();
+      }
+      table.insert(flow, hash, now).value = now;
+      model.emplace_front(flow, now);
+    }
+    ASSERT_EQ(table.size(), model.size());
+  }
+  EXPECT_TRUE(std::ranges::any_of(model, [](const auto& item) { return item.first.ip_version == 6; }));
+  EXPECT_TRUE(std::ranges::any_of(model, [](const auto& item) { return item.first.ip_version == 4; }));
 }
 
 TEST(FlowTable, FillsToItsCapacity) {

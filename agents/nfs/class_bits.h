@@ -11,7 +11,7 @@ namespace orrery {
 // Where one derived attribute stands in the metadata word. Class n is the attribute's n-th value, class 0 "not set".
 class ClassBits {
  public:
-  static constexpr size_t kMaxClasses = 3;
+  static constexpr size_t kMaxClasses = 16;  // "not set" included
 
   // Without a field of that name write() changes nothing. Throws ConfigError when the field cannot hold every value.
   ClassBits(std::span<const MetadataField> metadata, std::string_view attribute,

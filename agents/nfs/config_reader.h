@@ -8,19 +8,13 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
+#include "nfs/ip_prefix.h"
 #include "nfs/nf_core.h"
 #include "support/json_fields.h"
 
 namespace orrery {
-
-struct Ipv4Prefix {
-  uint32_t address;  // host byte order; bits behind the prefix are zero
-  uint8_t length;
-
-  bool operator==(const Ipv4Prefix&) const = default;
-  uint32_t last() const { return address | static_cast<uint32_t>(uint64_t{UINT32_MAX} >> length); }
-};
 
 struct PortRange {
   uint16_t lo;
@@ -28,11 +22,6 @@ struct PortRange {
 
   bool operator==(const PortRange&) const = default;
 };
-
-// "10.0.0.0/8" or "10.1.2.3"; nothing else. Bits behind the prefix are cleared.
-std::optional<Ipv4Prefix> parse_prefix(std::string_view text);
-std::optional<uint32_t> parse_address(std::string_view text);
-std::string address_text(uint32_t address);
 
 // One JSON object of an NF's configuration or state; refuses with a ConfigError.
 class ConfigReader : public JsonFields {
@@ -44,9 +33,14 @@ class ConfigReader : public JsonFields {
   std::string choice(const std::string& name, std::initializer_list<std::string_view> choices);
   std::string choice_or(const std::string& name, std::initializer_list<std::string_view> choices,
                         std::string_view absent);
-  std::optional<Ipv4Prefix> prefix(const std::string& name);
+  std::optional<IpPrefix> prefix(const std::string& name);
+  // Two of them, of the same IP version.
+  std::pair<std::optional<IpPrefix>, std::optional<IpPrefix>> address_prefixes(const std::string& src,
+                                                                               const std::string& dst);
   std::optional<uint8_t> protocol(const std::string& name);
   std::optional<PortRange> ports(const std::string& name);
+  // Of an array's element.
+  static PortRange port_range(const nlohmann::json& value, const std::string& pointer);
 };
 
 }  // namespace orrery

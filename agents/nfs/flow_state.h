@@ -17,19 +17,44 @@
 #include "nfs/state_copy.h"
 #include "nfs/state_import.h"
 #include "support/clock.h"
+#include "support/flow_tuple.h"
 
 namespace orrery {
 
-// From the first five numbers of a row: src, dst, src port, dst port, proto.
+// Of rows of src, dst, src port, dst port, proto, and the numbers that an NF keeps of a flow, whose maxima these are.
+template <class... Maxima>
+constexpr RowLayout<7 + sizeof...(Maxima)> flow_layout(Maxima... maxima) {
+  return {kAddressWord, kAddressWord, kAddressWord, kAddressWord,
+          UINT16_MAX,   UINT16_MAX,   UINT8_MAX,    static_cast<uint64_t>(maxima)...};
+}
+inline constexpr size_t kFlowNumbers = 7;  // of a row, in front of those that an NF keeps
+
+// Throws ConfigError that points into the row.
 template <class Row>
 FlowTuple flow_of_row(const Row& r) {
-  return {static_cast<uint32_t>(r[0]), static_cast<uint32_t>(r[1]), static_cast<uint16_t>(r[2]),
-          static_cast<uint16_t>(r[3]), static_cast<uint32_t>(r[4])};
+  FlowTuple flow{{.src_port = static_cast<uint16_t>(r[4]),
+                  .dst_port = static_cast<uint16_t>(r[5]),
+                  .proto = static_cast<uint8_t>(r[6])},
+                 {}};
+  const Ipv6Address src{r[0], r[1]}, dst{r[2], r[3]};
+  if (is_ipv4_mapped(src) != is_ipv4_mapped(dst))
+    throw ConfigError("/1", "must be an address of the same IP version as the first");
+  flow.set_ends(src, dst);
+  return flow;
+}
+
+// What the NF keeps of the flow.
+template <size_t N>
+std::array<uint64_t, N - kFlowNumbers> numbers_behind_flow(const std::array<uint64_t, N>& row) {
+  std::array<uint64_t, N - kFlowNumbers> out;
+  std::copy_n(row.begin() + kFlowNumbers, out.size(), out.begin());
+  return out;
 }
 
 template <class... Numbers>
-std::array<uint64_t, 5 + sizeof...(Numbers)> row_of(const FlowTuple& key, Numbers... numbers) {
-  return {key.src, key.dst, key.src_port, key.dst_port, key.proto, uint64_t{numbers}...};
+std::array<uint64_t, kFlowNumbers + sizeof...(Numbers)> row_of(const FlowTuple& key, Numbers... numbers) {
+  const Ipv6Address src = key.source(), dst = key.destination();
+  return {src.high, src.low, dst.high, dst.low, key.src_port, key.dst_port, key.proto, uint64_t{numbers}...};
 }
 
 // `{"flows": rows}`, youngest first, as many as an export may have. `row(flow, now_ns)` makes a row. The layout lives
@@ -44,6 +69,7 @@ std::unique_ptr<StateCopy> export_flows(const Store& store, const RowLayout<N>& 
         const size_t count = std::min(flows.size(), max_rows(layout));
         rows.reserve(count);
         for (size_t i = 0; i < count; ++i) rows.push_back(row(flows[i], now_ns));
+        rows.resize(std::min(count, max_rows(layout, address_width(layout, numbers_of(rows)))));
         return nlohmann::json{{"flows", write_rows(layout, rows, form)}};
       });
 }
@@ -55,11 +81,11 @@ void sort_for_import(std::vector<Flow>& flows) {
   std::ranges::stable_sort(flows, std::less{}, &Flow::last_seen_ns);
 }
 
-// Its counterpart. `flow(row, now_ns)` makes a flow, or throws ConfigError that points into the row. A flow that is
-// known here is left to known(entry, flow); of the others and those here the youngest stay.
-template <size_t N, class Store, class ToFlow, class Known>
+// Its counterpart. `flow(row, now_ns)` makes a flow, or throws ConfigError that points into the row. To merge with a
+// flow that is known here is left to merge(entry, flow); of the others and those here the youngest stay.
+template <size_t N, class Store, class ToFlow, class Merge>
 std::unique_ptr<StateImport> import_flows(Store& store, const nlohmann::json& state, const RowLayout<N>& layout,
-                                          ToFlow flow, Known known) {
+                                          KnownFlows known, ToFlow flow, Merge merge) {
   using Flow = typename Store::Flow;
   ConfigReader reader(state, "");
   const auto rows = read_rows(reader, "flows", layout);
@@ -76,13 +102,16 @@ std::unique_ptr<StateImport> import_flows(Store& store, const nlohmann::json& st
   }
   sort_for_import(flows);
   return import_rows(std::move(flows),
-                     [&store, known = std::move(known), place = typename Store::Place{}](const Flow& f) mutable {
+                     [&store, known, merge = std::move(merge), place = typename Store::Place{}](const Flow& f) mutable {
                        const uint32_t hash = store.table().hash(f.key);
-                       if (auto* entry = store.find(f.key, hash)) {
-                         known(*entry, f);
-                       } else {
-                         store.import(f, hash, place);
+                       auto* entry = store.find(f.key, hash);
+                       if (entry != nullptr && known == KnownFlows::kMerge) {
+                         merge(*entry, f);
+                         return;
                        }
+                       if (entry != nullptr && entry->last_seen_ns >= f.last_seen_ns) return;
+                       if (entry != nullptr) store.table().erase(*entry);
+                       store.import(f, hash, place);
                      });
 }
 
@@ -94,8 +123,8 @@ inline std::unique_ptr<StateImport> import_no_flows(const nlohmann::json& state)
 
 // What identifies a flow to an operator.
 inline nlohmann::json flow_json(const FlowTuple& flow) {
-  return {{"src", address_text(flow.src)},
-          {"dst", address_text(flow.dst)},
+  return {{"src", address_text(flow.source())},
+          {"dst", address_text(flow.destination())},
           {"proto", flow.proto},
           {"src_port", flow.src_port},
           {"dst_port", flow.dst_port}};

@@ -111,6 +111,20 @@ class FlowStore {
     return !table_.full() || expire(now_ns, 1, [](const Entry&) {}) > 0 || evict_transitory();
   }
 
+  // Removes the transitory flow idle longest, after on_erase(entry). False: there is none.
+  template <class OnErase>
+  bool evict_transitory(OnErase&& on_erase) {
+    if constexpr (!MayBeTransitory<Value>) return false;
+    Entry* entry = table_.oldest(kTransitory);
+    if (entry == nullptr) return false;
+    on_erase(*entry);
+    evict(*entry);
+    return true;
+  }
+  bool evict_transitory() {
+    return evict_transitory([](const Entry&) {});
+  }
+
   // A new flow. Preconditions: it is not known, and there is room.
   Entry& insert(const Key& key, uint32_t hash, uint64_t now_ns, const Value& value = {}) {
     ++counts_.created;
@@ -180,7 +194,8 @@ class FlowStore {
     });
     std::ranges::reverse(next.kept);
     for (const Entry* e : next.kept) {
-      Entry& moved = to.insert(e->key, to.hash(e->key), e->last_seen_ns, table_.lane_of(*e));
+      const Key key = table_.key_of(*e);
+      Entry& moved = to.insert(key, to.hash(key), e->last_seen_ns, table_.lane_of(*e));
       moved.value = e->value;
       on_move(moved);
     }
@@ -203,13 +218,6 @@ class FlowStore {
   void evict(Entry& entry) {
     table_.erase(entry);
     ++counts_.evicted;
-  }
-
-  bool evict_transitory() {
-    if constexpr (!MayBeTransitory<Value>) return false;
-    Entry* entry = table_.oldest(kTransitory);
-    if (entry != nullptr) evict(*entry);
-    return entry != nullptr;
   }
 
   FlowLimits limits_;

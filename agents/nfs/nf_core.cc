@@ -4,6 +4,8 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "nfs/movable_flows.h"
+
 namespace orrery {
 namespace {
 
@@ -25,8 +27,12 @@ nlohmann::json NfCore::export_state(RowForm form) const {
 }
 
 void NfCore::import_state(const nlohmann::json& state) {
-  const auto import = prepare_import(state);
+  const auto import = prepare_import(state, KnownFlows::kMerge);
   while (import->take(kAllRows)) continue;
+}
+
+std::vector<std::unique_ptr<MovableFlows>> NfCore::movable_flows() {
+  return {};
 }
 
 }  // namespace orrery

@@ -16,16 +16,26 @@
 
 namespace orrery {
 
+struct StreamView;  // nfs/bytestream/stream_view.h
+
 // Direction of a packet through an NF; also the index of its input and output gate.
 enum class Direction : uint8_t { kForward = 0, kReturn = 1 };
 
-// One packet as an NF sees it. `data` is contiguous and writable; `length` bytes of it are valid.
+// One packet as an NF sees it. `data` is contiguous and writable; `length` bytes of it are valid. An NF that resizes
+// packets moves `data` and `length` within the room around them, and keeps account of the room.
 struct NfPacket {
   uint8_t* data;
   uint32_t length;
   ParsedPacket parsed;
-  uint16_t metadata;  // derived attributes; an NF that writes one changes only its own bits
+  uint16_t metadata;      // derived attributes; an NF that writes one changes only its own bits
+  uint16_t headroom = 0;  // writable bytes in front of `data`, and behind the packet; for NfCore::resizes() only
+  uint16_t tailroom = 0;
+  StreamView* stream = nullptr;  // what it made contiguous of its TCP stream; null: nobody has reassembled it
 };
+
+// Room that a packet has at least, if the NF resizes packets.
+inline constexpr uint16_t kLeastHeadroom = 64;
+inline constexpr uint16_t kLeastTailroom = 64;
 
 // What became of a packet. `drop_reason` indexes NfCore::drop_reasons() and is meaningful only when dropped.
 struct NfVerdict {
@@ -75,6 +85,12 @@ class StateCopy {
   virtual nlohmann::json finish(RowForm form) = 0;
 };
 
+// What becomes of a flow that is known where it comes in.
+enum class KnownFlows : uint8_t {
+  kMerge,  // both count: they are of different packets; what cannot be added up stays
+  kRenew,  // the one used last stays: it is the same flow, copied before
+};
+
 // Flow state of another instance, checked and put in order beside the worker. It refers to the NF, whose configuration
 // must stay. nfs/state_import.h makes one.
 class StateImport {
@@ -89,6 +105,8 @@ class StateImport {
 inline constexpr size_t kSliceRows = 2048;
 inline constexpr size_t kImportSliceRows = 512;
 
+class MovableFlows;
+
 // A network function. All calls come from one thread at a time: `process` from the worker, `take` while it is parked,
 // the rest beside it.
 class NfCore {
@@ -101,6 +119,12 @@ class NfCore {
 
   // Whether `process` looks at NfPacket::parsed, which otherwise is not filled. Fixed for the NF's life.
   virtual bool reads_headers() const { return true; }
+
+  // Whether `process` looks at NfPacket::stream. May change with the configuration.
+  virtual bool reads_streams() const { return false; }
+
+  // Whether `process` may change where packets begin and end. Fixed for the NF's life.
+  virtual bool resizes() const { return false; }
 
   // Names of the reasons for which the NF drops, e.g. "denied", "malformed". Fixed for the NF's life; at most 8.
   virtual std::span<const std::string_view> drop_reasons() const = 0;
@@ -126,8 +150,13 @@ class NfCore {
   nlohmann::json export_state(RowForm form = RowForm::kArrays) const;  // at once
 
   // Its counterpart, which takes rows of either form. Reads nothing that `process` writes. Throws ConfigError.
-  virtual std::unique_ptr<StateImport> prepare_import(const nlohmann::json& state) = 0;
+  virtual std::unique_ptr<StateImport> prepare_import(const nlohmann::json& state,
+                                                      KnownFlows known = KnownFlows::kMerge) = 0;
   void import_state(const nlohmann::json& state);  // at once
+
+  // Tables of which flows can be moved by themselves, in the order in which they are to move. Empty: it keeps none by
+  // flow. They refer to the NF, whose configuration must stay. nfs/movable_flows.h makes one.
+  virtual std::vector<std::unique_ptr<MovableFlows>> movable_flows();
 };
 
 // Makes an NF of a kind. Throws ConfigError.

@@ -62,7 +62,7 @@ class FlowStoreCopy final : public StateCopy {
 
   bool copy(size_t rows) noexcept override {
     const auto next = table_.visit_positions(next_, static_cast<uint32_t>(rows), [&](const auto& entry) {
-      if (flows_.size() < flows_.capacity()) flows_.push_back({entry.key, entry.value, entry.last_seen_ns});
+      if (flows_.size() < flows_.capacity()) flows_.push_back({table_.key_of(entry), entry.value, entry.last_seen_ns});
     });
     next_ = next.value_or(next_);
     if (next) return true;
@@ -106,5 +106,28 @@ requires PlainFigures<std::invoke_result_t<Read>> && PlainFigures<typename Store
 copy_flow_store(const Store& store, Read read, Write write) {
   return std::make_unique<FlowStoreCopy<Store, Read, Write>>(store, std::move(read), std::move(write));
 }
+
+// Two copies, one after the other, whose objects become one.
+class JoinedCopy final : public StateCopy {
+ public:
+  JoinedCopy(std::unique_ptr<StateCopy> first, std::unique_ptr<StateCopy> second)
+      : first_(std::move(first)), second_(std::move(second)) {}
+
+  bool copy(size_t rows) noexcept override {
+    if (first_copied_) return second_->copy(rows);
+    first_copied_ = !first_->copy(rows);
+    return true;
+  }
+  nlohmann::json finish(RowForm form) override {
+    nlohmann::json out = first_->finish(form);
+    out.update(second_->finish(form));
+    return out;
+  }
+
+ private:
+  std::unique_ptr<StateCopy> first_;
+  std::unique_ptr<StateCopy> second_;
+  bool first_copied_ = false;
+};
 
 }  // namespace orrery

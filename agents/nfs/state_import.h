@@ -42,4 +42,22 @@ std::unique_ptr<StateImport> import_at_once(Take take) {
   return import_rows(std::vector<char>(1), [take = std::move(take)](char) mutable { take(); });
 }
 
+// Two, one after the other.
+class JoinedImport final : public StateImport {
+ public:
+  JoinedImport(std::unique_ptr<StateImport> first, std::unique_ptr<StateImport> second)
+      : first_(std::move(first)), second_(std::move(second)) {}
+
+  bool take(size_t rows) noexcept override {
+    if (first_taken_) return second_->take(rows);
+    first_taken_ = !first_->take(rows);
+    return true;
+  }
+
+ private:
+  std::unique_ptr<StateImport> first_;
+  std::unique_ptr<StateImport> second_;
+  bool first_taken_ = false;
+};
+
 }  // namespace orrery

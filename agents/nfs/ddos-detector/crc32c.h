@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <span>
 
+#include "support/packet.h"
+
 namespace orrery::ddos_detector {
 
 inline constexpr std::array<uint32_t, 256> kCrc32cTable = [] {
@@ -28,6 +30,14 @@ constexpr uint32_t crc32c(std::span<const uint8_t> bytes) {
 constexpr uint32_t crc32c(uint32_t address) {
   const std::array<uint8_t, 4> bytes{static_cast<uint8_t>(address >> 24), static_cast<uint8_t>(address >> 16),
                                      static_cast<uint8_t>(address >> 8), static_cast<uint8_t>(address)};
+  return crc32c(bytes);
+}
+constexpr uint32_t crc32c(Ipv6Address address) {
+  std::array<uint8_t, 16> bytes{};
+  for (size_t i = 0; i < 8; ++i) {
+    bytes[i] = static_cast<uint8_t>(address.high >> (56 - 8 * i));
+    bytes[8 + i] = static_cast<uint8_t>(address.low >> (56 - 8 * i));
+  }
   return crc32c(bytes);
 }
 

@@ -10,7 +10,7 @@
 #include "nfs/config_reader.h"
 #include "nfs/ddos-detector/syn_counters.h"
 #include "nfs/flow_rows.h"
-#include "nfs/ipv4_frame.h"
+#include "nfs/ip_frame.h"
 #include "nfs/recent.h"
 #include "nfs/state_copy.h"
 #include "nfs/state_import.h"
@@ -45,12 +45,12 @@ Config read_config(const json& value) {
 }
 
 // Of flow state: the address counted last, SYNs, flagged, flagged address.
-constexpr RowLayout<4> kRow{UINT32_MAX, UINT16_MAX, 1, UINT32_MAX};
+constexpr RowLayout<6> kRow{kAddressWord, kAddressWord, UINT16_MAX, 1, kAddressWord, kAddressWord};
 
 // A destination that was flagged or cleared.
 struct Alert {
   uint64_t at_ns;
-  uint32_t address;
+  Ipv6Address address;  // of IPv4: mapped
   bool flagged;
   uint16_t count;
   uint32_t mean;
@@ -66,14 +66,47 @@ struct Counters {
   uint64_t non_ip = 0;
 };
 
+Ipv6Address either(uint32_t address) {
+  return ipv4_mapped(address);
+}
+Ipv6Address either(const Ipv6Address& address) {
+  return address;
+}
+
+struct Destinations {
+  SynCounters ipv4;
+  Ipv6SynCounters ipv6;
+
+  // Calls visit(Counter) of each, with addresses of either version.
+  template <class Visit>
+  void for_each(Visit&& visit) const {
+    const auto visit_all = [&](const auto& counters) {
+      for (const auto& c : counters.all())
+        visit(Ipv6SynCounters::Counter{either(c.address), either(c.flagged_address), c.count, c.flagged});
+    };
+    visit_all(ipv4);
+    visit_all(ipv6);
+  }
+
+  // Its counterpart: takes the addresses of one version.
+  void add(const Ipv6SynCounters::Counter& counter) {
+    if (!is_ipv4_mapped(counter.address)) {
+      ipv6.add(counter);
+    } else {
+      ipv4.add({static_cast<uint32_t>(counter.address.low), static_cast<uint32_t>(counter.flagged_address.low),
+                counter.count, counter.flagged});
+    }
+  }
+};
+
 struct Figures {
-  SynCounters destinations;
+  Destinations destinations;
   Counters counters;
 };
 
 // What moves to another instance.
 struct Window {
-  SynCounters destinations;
+  Destinations destinations;
   std::optional<uint64_t> began_ns;  // nothing before the first batch
 };
 
@@ -115,31 +148,40 @@ class DdosDetector final : public NfCore {
   std::unique_ptr<StateCopy> copy_flows() const override {
     return copy_figures([this] { return window_; },
                         [](const Window& window, RowForm form) {
-                          std::vector<std::array<uint64_t, 4>> rows;
-                          for (const auto& c : window.destinations.all())
+                          std::vector<std::array<uint64_t, 6>> rows;
+                          window.destinations.for_each([&](const auto& c) {
                             if (c.count != 0 || c.flagged)
-                              rows.push_back({c.address, c.count, c.flagged, c.flagged_address});
+                              rows.push_back({c.address.high, c.address.low, c.count, c.flagged, c.flagged_address.high,
+                                              c.flagged_address.low});
+                          });
                           json state = {{"counters", write_rows(kRow, rows, form)}};
                           if (window.began_ns) state["window_age_ms"] = age_ms(monotonic_ns(), *window.began_ns);
                           return state;
                         });
   }
 
-  std::unique_ptr<StateImport> prepare_import(const json& state) override {
+  std::unique_ptr<StateImport> prepare_import(const json& state, KnownFlows) override {
     ConfigReader reader(state, "");
     const auto rows = read_rows(reader, "counters", kRow);
     const uint64_t window_age_ms = reader.integer_or("window_age_ms", 0, kMaxAgeMs, 0);
     reader.done();
-    if (rows.size() > SynCounters::kCounters)
-      throw ConfigError(reader.pointer_to("counters"),
-                        "must have at most " + std::to_string(SynCounters::kCounters) + " elements");
-    std::vector<SynCounters::Counter> counters;
+    std::vector<Ipv6SynCounters::Counter> counters;
     counters.reserve(rows.size());
-    for (const auto& r : rows)
-      counters.push_back({.address = static_cast<uint32_t>(r[0]),
-                          .flagged_address = static_cast<uint32_t>(r[3]),
-                          .count = static_cast<uint16_t>(r[1]),
-                          .flagged = r[2] == 1});
+    std::array<size_t, 2> of_version{};
+    for (size_t i = 0; i < rows.size(); ++i) {
+      const auto& r = rows[i];
+      const auto& counter = counters.emplace_back(Ipv6SynCounters::Counter{.address = {r[0], r[1]},
+                                                                           .flagged_address = {r[4], r[5]},
+                                                                           .count = static_cast<uint16_t>(r[2]),
+                                                                           .flagged = r[3] == 1});
+      const bool ipv4 = is_ipv4_mapped(counter.address);
+      if (ipv4 != is_ipv4_mapped(counter.flagged_address))
+        throw ConfigError(reader.pointer_to("counters", i) + "/3",
+                          "must be an address of the same IP version as the first");
+      if (++of_version[ipv4] > SynCounters::kCounters)
+        throw ConfigError(reader.pointer_to("counters"),
+                          "must have at most " + std::to_string(SynCounters::kCounters) + " elements of an IP version");
+    }
     std::optional<uint64_t> began_ns;
     if (state.contains("window_age_ms")) began_ns = time_at_age(monotonic_ns(), window_age_ms);
     return import_at_once([this, counters = std::move(counters), began_ns] {
@@ -155,20 +197,20 @@ class DdosDetector final : public NfCore {
 
   static json view(const Figures& figures, size_t limit) {
     const auto& [destinations, counters] = figures;
-    std::vector<const SynCounters::Counter*> top;
+    std::vector<Ipv6SynCounters::Counter> top;
     size_t flagged = 0;
-    for (const auto& counter : destinations.all()) {
-      if (counter.count != 0) top.push_back(&counter);
+    destinations.for_each([&](const auto& counter) {
+      if (counter.count != 0) top.push_back(counter);
       flagged += counter.flagged;
-    }
+    });
     const size_t active = top.size();
-    std::ranges::stable_sort(top, std::greater{}, [](const auto* counter) { return counter->count; });
+    std::ranges::stable_sort(top, std::greater{}, &Ipv6SynCounters::Counter::count);
     top.resize(std::min(limit, active));
     json rows = json::array();
-    for (const auto* counter : top)
-      rows.push_back({{"dst", address_text(counter->address)},
-                      {"syns", counter->count},
-                      {"flagged", counter->flagged && counter->flagged_address == counter->address}});
+    for (const auto& counter : top)
+      rows.push_back({{"dst", address_text(counter.address)},
+                      {"syns", counter.count},
+                      {"flagged", counter.flagged && counter.flagged_address == counter.address}});
     json alerts = json::array();
     counters.alerts.for_each(limit, [&](const Alert& alert) {
       alerts.push_back({{"at_ms", wall_ms_at(alert.at_ns)},
@@ -191,25 +233,27 @@ class DdosDetector final : public NfCore {
 
   uint8_t judge(const NfPacket& packet) {
     const ParsedPacket& p = packet.parsed;
-    if (!is_ipv4(p)) {
+    if (!is_ip(p)) {
       ++counters_.non_ip;
       return kUnset;
     }
     counters_.malformed += p.kind == PacketKind::kMalformed;
-    const bool attack = is_tcp(p) && count(tcp_flags(packet), p.ip_dst);
+    const bool attack = is_tcp(p) && (p.has_ipv6() ? count(tcp_flags(packet), window_.destinations.ipv6, p.ipv6_dst)
+                                                   : count(tcp_flags(packet), window_.destinations.ipv4, p.ip_dst));
     ++(attack ? counters_.attacks : counters_.normal);
     return attack ? kAttack : kNormal;
   }
 
   // Whether it is a SYN to a flagged destination.
-  bool count(uint8_t flags, uint32_t destination) {
+  template <class Address>
+  bool count(uint8_t flags, SynCountersOf<Address>& counters, Address destination) {
     switch (flags & (kTcpSyn | kTcpAck)) {
       case kTcpSyn:
         ++counters_.syns;
-        window_.destinations.raise(destination);
-        return window_.destinations.is_flagged(destination);
+        counters.raise(destination);
+        return counters.is_flagged(destination);
       case kTcpAck:
-        window_.destinations.lower(destination);
+        counters.lower(destination);
         return false;
       default:
         return false;
@@ -228,10 +272,11 @@ class DdosDetector final : public NfCore {
   }
 
   void close_window(uint64_t now_ns) {
-    window_.destinations.close_window(config_.limits,
-                                      [&](uint32_t address, bool flagged, uint16_t count, uint32_t mean) {
-                                        counters_.alerts.add() = {now_ns, address, flagged, count, mean};
-                                      });
+    const auto note = [&](const auto& address, bool flagged, uint16_t count, uint32_t mean) {
+      counters_.alerts.add() = {now_ns, either(address), flagged, count, mean};
+    };
+    window_.destinations.ipv4.close_window(config_.limits, note);
+    window_.destinations.ipv6.close_window(config_.limits, note);
   }
 
   ClassBits bits_;

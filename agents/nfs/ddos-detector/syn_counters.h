@@ -9,41 +9,44 @@
 
 namespace orrery::ddos_detector {
 
+// When a counter stands out: at least `minimum`, and more than so many standard deviations above the mean.
+struct SynLimits {
+  uint32_t minimum;
+  uint32_t quarter_deviations;  // at most 64, so that nothing overflows 64 bits
+};
+
 // SYNs that wait for their ACK, counted by destination. Destinations whose CRC-32C is equal modulo 1,024 share a
 // counter. All arithmetic is in integers, as on a board.
-class SynCounters {
+template <class Address>
+class SynCountersOf {
  public:
   static constexpr size_t kCounters = 1024;
   // So many windows without a SYN empty every counter and clear every flag.
   static constexpr uint32_t kWindowsToForget = 17;
 
   struct Counter {
-    uint32_t address;  // that raised it last
-    uint32_t flagged_address;
+    Address address;  // that raised it last
+    Address flagged_address;
     uint16_t count;
     bool flagged;
   };
 
-  // When a counter stands out: at least `minimum`, and more than so many standard deviations above the mean.
-  struct Limits {
-    uint32_t minimum;
-    uint32_t quarter_deviations;  // at most 64, so that nothing overflows 64 bits
-  };
+  using Limits = SynLimits;
 
-  static size_t index_of(uint32_t address) { return crc32c(address) % kCounters; }
+  static size_t index_of(Address address) { return crc32c(address) % kCounters; }
 
-  void raise(uint32_t address) {
+  void raise(Address address) {
     Counter& counter = counters_[index_of(address)];
     counter.address = address;
     if (counter.count != UINT16_MAX) ++counter.count;
   }
 
-  void lower(uint32_t address) {
+  void lower(Address address) {
     Counter& counter = counters_[index_of(address)];
     if (counter.count != 0) --counter.count;
   }
 
-  bool is_flagged(uint32_t address) const {
+  bool is_flagged(Address address) const {
     const Counter& counter = counters_[index_of(address)];
     return counter.flagged && counter.flagged_address == address;
   }
@@ -112,5 +115,10 @@ class SynCounters {
 
   std::array<Counter, kCounters> counters_{};
 };
+
+// Destinations of each IP version are counted and judged by themselves: those of IPv4 as on a board, whatever else
+// there is.
+using SynCounters = SynCountersOf<uint32_t>;
+using Ipv6SynCounters = SynCountersOf<Ipv6Address>;
 
 }  // namespace orrery::ddos_detector

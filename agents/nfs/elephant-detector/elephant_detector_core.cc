@@ -8,8 +8,8 @@
 #include "nfs/class_bits.h"
 #include "nfs/config_reader.h"
 #include "nfs/flow_state.h"
-#include "nfs/ipv4_frame.h"
-#include "support/checksum.h"
+#include "nfs/ip_frame.h"
+#include "nfs/movable_flows.h"
 
 namespace orrery::elephant_detector {
 namespace {
@@ -21,7 +21,7 @@ constexpr uint8_t kUnset = 0, kMouse = 1, kElephant = 2;
 
 // Of flow state: src, dst, src port, dst port, proto, bytes in the window, elephant, ms since the window began, idle
 // ms; youngest first.
-constexpr RowLayout<9> kRow{UINT32_MAX, UINT32_MAX, UINT16_MAX, UINT16_MAX, 255, kMaxBytes, 1, kMaxAgeMs, kMaxAgeMs};
+constexpr auto kRow = flow_layout(kMaxBytes, 1u, kMaxAgeMs, kMaxAgeMs);
 
 // An elephant's window does not end.
 struct FlowSize {
@@ -63,6 +63,11 @@ Config read_config(const json& value) {
   return config;
 }
 
+auto row_of_flow(const FlowSizes::Flow& f, uint64_t now_ns) {
+  return row_of(f.key, f.value.window_bytes, uint64_t{f.value.elephant}, age_ms(now_ns, f.value.window_began_ns),
+                age_ms(now_ns, f.last_seen_ns));
+}
+
 class ElephantDetector final : public NfCore {
  public:
   ElephantDetector(const Config& config, std::span<const MetadataField> metadata)
@@ -99,19 +104,16 @@ class ElephantDetector final : public NfCore {
         [limit](auto& flows, const Figures& figures, RowForm) { return view(flows, figures, limit); });
   }
 
-  std::unique_ptr<StateCopy> copy_flows() const override {
-    return export_flows(flows_, kRow, [](const auto& f, uint64_t now_ns) {
-      return row_of(f.key, f.value.window_bytes, uint64_t{f.value.elephant}, age_ms(now_ns, f.value.window_began_ns),
-                    age_ms(now_ns, f.last_seen_ns));
-    });
-  }
+  std::unique_ptr<StateCopy> copy_flows() const override { return export_flows(flows_, kRow, row_of_flow); }
+  MovableTables movable_flows() override { return movable_flows_of(flows_, kRow, row_of_flow); }
 
-  std::unique_ptr<StateImport> prepare_import(const json& state) override {
+  std::unique_ptr<StateImport> prepare_import(const json& state, KnownFlows known) override {
     return import_flows(
-        flows_, state, kRow,
+        flows_, state, kRow, known,
         [](const auto& r, uint64_t now_ns) {
+          const auto [bytes, elephant, window_ms, idle_ms] = numbers_behind_flow(r);
           return FlowSizes::Flow{
-              flow_of_row(r), {time_at_age(now_ns, r[7]), r[5], r[6] == 1}, time_at_age(now_ns, r[8])};
+              flow_of_row(r), {time_at_age(now_ns, window_ms), bytes, elephant == 1}, time_at_age(now_ns, idle_ms)};
         },
         [](const auto&, const auto&) {});
   }
@@ -143,23 +145,23 @@ class ElephantDetector final : public NfCore {
   void size_batch(std::span<NfPacket> packets, Direction in, uint64_t now_ns) {
     std::array<FlowTuple, kFlowBatch> keys;
     std::array<uint32_t, kFlowBatch> hashes;
-    for (size_t i = 0; i < packets.size(); ++i) keys[i] = flow_of(packets[i].parsed, in);
+    for (size_t i = 0; i < packets.size(); ++i) set_flow(keys[i], packets[i].parsed, in);
     flows_.look_up({keys.data(), packets.size()}, hashes);
     for (size_t i = 0; i < packets.size(); ++i)
       bits_.write(packets[i].metadata, size_of(packets[i], keys[i], hashes[i], now_ns));
   }
 
   uint8_t size_of(const NfPacket& packet, const FlowTuple& key, uint32_t hash, uint64_t now_ns) {
-    if (packet.parsed.kind == PacketKind::kNonIp) {
+    const PacketKind kind = packet.parsed.kind;
+    if (kind == PacketKind::kNonIp) {
       ++counters_.non_ip;
       return kUnset;
     }
-    if (packet.parsed.kind == PacketKind::kMalformed) {
+    if (kind == PacketKind::kMalformed) {
       ++counters_.malformed;
       return kUnset;
     }
-    const uint16_t ip_bytes = load_be16(packet.data + packet.parsed.l3_offset + 2);
-    const bool elephant = count(key, hash, ip_bytes, now_ns);
+    const bool elephant = count(key, hash, packet.parsed.ip_length(), now_ns);
     ++(elephant ? counters_.elephant_packets : counters_.mice);
     return elephant ? kElephant : kMouse;
   }

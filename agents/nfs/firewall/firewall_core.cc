@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "nfs/firewall/firewall_core.h"
 
+#include <tuple>
+
 #include "nfs/config_reader.h"
 #include "nfs/firewall/rule_set.h"
 #include "nfs/flow_state.h"
@@ -65,7 +67,7 @@ class Firewall final : public NfCore {
   }
 
   std::unique_ptr<StateCopy> copy_flows() const override { return copy_no_flows(); }
-  std::unique_ptr<StateImport> prepare_import(const json& state) override { return import_no_flows(state); }
+  std::unique_ptr<StateImport> prepare_import(const json& state, KnownFlows) override { return import_no_flows(state); }
 
  private:
   json view(const Counters& counters, size_t limit) const {
@@ -81,8 +83,7 @@ class Firewall final : public NfCore {
     ConfigReader reader(value, std::move(pointer));
     FirewallRule rule;
     rule.allow = reader.choice("action", {"allow", "deny"}) == "allow";
-    rule.src = reader.prefix("src");
-    rule.dst = reader.prefix("dst");
+    std::tie(rule.src, rule.dst) = reader.address_prefixes("src", "dst");
     rule.proto = reader.protocol("proto");
     rule.src_port = reader.ports("src_port");
     rule.dst_port = reader.ports("dst_port");
@@ -99,6 +100,11 @@ class Firewall final : public NfCore {
       batch.src_port[i] = p.src_port;
       batch.dst_port[i] = p.dst_port;
       batch.proto[i] = p.ip_proto;
+      if (p.has_ipv6() && i < packets.size()) {
+        batch.ipv6 |= uint32_t{1} << i;
+        batch.ipv6_src[i] = p.ipv6_src;
+        batch.ipv6_dst[i] = p.ipv6_dst;
+      }
       batch.has_ports[i] = p.kind == PacketKind::kIpTransport && (p.ip_proto == kTcp || p.ip_proto == kUdp);
     }
     std::array<uint16_t, RuleSet::kBatch> rules;

@@ -5,7 +5,7 @@
 
 namespace orrery::firewall {
 
-// Stateless packet filter: the first rule that matches decides, else the default action. Packets that are not IPv4
+// Stateless packet filter: the first rule that matches decides, else the default action. Packets that are not IP
 // pass.
 std::unique_ptr<NfCore> make(const nlohmann::json& config, std::span<const MetadataField> metadata);
 

@@ -11,21 +11,38 @@ using namespace orrery::testing;
 using nlohmann::json;
 
 bool matches(const FirewallRule& rule, const ParsedPacket& p) {
-  const bool has_ports = p.kind == PacketKind::kIpTransport && p.ip_proto != kIcmp;
-  const auto in_prefix = [](const std::optional<Ipv4Prefix>& prefix, uint32_t address) {
-    return !prefix || prefix->length == 0 || (address ^ prefix->address) >> (32 - prefix->length) == 0;
+  const bool has_ports = p.kind == PacketKind::kIpTransport && (p.ip_proto == kTcp || p.ip_proto == kUdp);
+  const auto in_prefix = [&](const std::optional<IpPrefix>& wanted, uint32_t ipv4, const Ipv6Address& ipv6) {
+    if (!wanted) return true;
+    if (const auto* prefix = std::get_if<Ipv4Prefix>(&*wanted))
+      return p.ip_version == 4 && (prefix->length == 0 || (ipv4 ^ prefix->address) >> (32 - prefix->length) == 0);
+    if (p.ip_version != 6) return false;
+    const auto& prefix = std::get<Ipv6Prefix>(*wanted);
+    for (unsigned bit = 0; bit < prefix.length; ++bit) {
+      const uint64_t differing = bit < 64 ? ipv6.high ^ prefix.address.high : ipv6.low ^ prefix.address.low;
+      if (differing >> (63 - bit % 64) & 1) return false;
+    }
+    return true;
   };
   const auto in_ports = [&](const std::optional<PortRange>& range, uint16_t port) {
     return !range || (has_ports && port >= range->lo && port <= range->hi);
   };
-  return in_prefix(rule.src, p.ip_src) && in_prefix(rule.dst, p.ip_dst) && (!rule.proto || *rule.proto == p.ip_proto) &&
-         in_ports(rule.src_port, p.src_port) && in_ports(rule.dst_port, p.dst_port);
+  return in_prefix(rule.src, p.ip_src, p.ipv6_src) && in_prefix(rule.dst, p.ip_dst, p.ipv6_dst) &&
+         (!rule.proto || *rule.proto == p.ip_proto) && in_ports(rule.src_port, p.src_port) &&
+         in_ports(rule.dst_port, p.dst_port);
 }
 
 FirewallRule random_rule(Rng& rng) {
   FirewallRule rule;
   rule.allow = rng() % 2 == 0;
-  const auto prefix = [&](uint32_t base) {
+  const bool of_ipv6 = rng() % 3 == 0;
+  const auto prefix = [&](uint32_t base) -> IpPrefix {
+    if (of_ipv6) {
+      const auto ipv6_length = static_cast<uint8_t>(rng() % 5 == 0 ? rng() % 129 : 116 + rng() % 13);
+      Ipv6Prefix ipv6{ipv6_of(base | static_cast<uint32_t>(rng() & 0x3fff)), ipv6_length};
+      ipv6.address = {ipv6.address.high & ipv6.mask().high, ipv6.address.low & ipv6.mask().low};
+      return ipv6;
+    }
     const auto length = static_cast<uint8_t>(rng() % 5 == 0 ? rng() % 33 : 20 + rng() % 13);
     const uint32_t mask = length == 0 ? 0 : UINT32_MAX << (32 - length);
     return Ipv4Prefix{(base | static_cast<uint32_t>(rng() & 0x3fff)) & mask, length};
@@ -39,7 +56,7 @@ FirewallRule random_rule(Rng& rng) {
   };
   if (rng() % 2 == 0) rule.src = prefix(0x0a000000);
   if (rng() % 2 == 0) rule.dst = prefix(0xc0a80000);
-  if (rng() % 2 == 0) rule.proto = std::array<uint8_t, 5>{kTcp, kUdp, kIcmp, kGre, 255}[rng() % 5];
+  if (rng() % 2 == 0) rule.proto = std::array<uint8_t, 6>{kTcp, kUdp, kIcmp, kIcmpv6, kGre, 255}[rng() % 6];
   if (rng() % 4 == 0) rule.src_port = ports(1024);
   if (rng() % 3 == 0) rule.dst_port = ports(78);
   return rule;
@@ -47,8 +64,12 @@ FirewallRule random_rule(Rng& rng) {
 
 json to_json(const FirewallRule& rule, Rng& rng) {
   json out = {{"action", rule.allow ? "allow" : "deny"}};
-  const auto prefix = [](const Ipv4Prefix& p) {
-    return address_text(p.address) + (p.length == 32 ? "" : "/" + std::to_string(p.length));
+  const auto prefix = [](const IpPrefix& prefix) {
+    const auto text = [](const auto& p, uint8_t whole) {
+      return address_text(p.address) + (p.length == whole ? "" : "/" + std::to_string(p.length));
+    };
+    const auto* ipv4 = std::get_if<Ipv4Prefix>(&prefix);
+    return ipv4 != nullptr ? text(*ipv4, 32) : text(std::get<Ipv6Prefix>(prefix), 128);
   };
   const auto ports = [&](const PortRange& r) -> json {
     if (r.lo == r.hi && rng() % 2 == 0) return r.lo;
@@ -64,7 +85,7 @@ json to_json(const FirewallRule& rule, Rng& rng) {
 }
 
 Frame random_ip_frame(Rng& rng) {
-  FrameSpec spec = random_spec(rng);
+  FrameSpec spec = rng() % 2 == 0 ? random_spec(rng) : random_ipv6_spec(rng);
   if (rng() % 8 == 0) spec.proto = rng() % 2 == 0 ? kGre : 255;
   if (rng() % 8 == 0) spec.fragment_offset = 5;
   if (rng() % 16 == 0) spec.src = static_cast<uint32_t>(rng());
@@ -104,6 +125,16 @@ TEST(Firewall, EqualsALinearSearchOnRandomRulesAndPackets) {
     for (size_t r = 0; r < rules.size(); ++r) ASSERT_EQ(state["rules"][r]["packets"], hits[r]);
     EXPECT_EQ(state["allowed"].get<uint64_t>() + state["denied"].get<uint64_t>(), frames.size());
   }
+}
+
+TEST(Firewall, ARuleHasAddressesOfOneIpVersion) {
+  const auto fault = [](const char* src, const char* dst) {
+    return config_error("firewall", {{"rules", {{{"action", "deny"}, {"src", src}, {"dst", dst}}}}});
+  };
+  EXPECT_EQ(fault("10.0.0.0/8", "2001:db8::/32"), "/rules/0/dst");
+  EXPECT_EQ(fault("2001:db8::/32", "10.0.0.1"), "/rules/0/dst");
+  EXPECT_EQ(fault("2001:db8::/32", "2001:db8::1"), "none");
+  EXPECT_EQ(fault("2001:db8::/129", "2001:db8::1"), "/rules/0/src");
 }
 
 TEST(Firewall, RulesWithPortsPassLaterFragmentsBy) {

@@ -14,13 +14,16 @@ namespace orrery::firewall {
 // One rule; an absent field matches everything. A rule with a port matches only packets that have ports.
 struct FirewallRule {
   bool allow = false;
-  std::optional<Ipv4Prefix> src;
-  std::optional<Ipv4Prefix> dst;
+  std::optional<IpPrefix> src;
+  std::optional<IpPrefix> dst;
   std::optional<uint8_t> proto;
   std::optional<PortRange> src_port;
   std::optional<PortRange> dst_port;
 
-  bool operator==(const FirewallRule&) const = default;
+  bool operator==(const FirewallRule& other) const {
+    return allow == other.allow && are_equal(src, other.src) && are_equal(dst, other.dst) && proto == other.proto &&
+           src_port == other.src_port && dst_port == other.dst_port;
+  }
 };
 
 // Finds the first matching rule by bit vectors (Lakshman and Stiliadis, SIGCOMM 1998): each field's values fall into
@@ -40,40 +43,55 @@ class RuleSet {
     std::array<uint32_t, kBatch> dst_port;
     std::array<uint8_t, kBatch> proto;
     std::array<bool, kBatch> has_ports;
+    uint32_t ipv6 = 0;  // bit n: packet n has IPv6 addresses, in place of src and dst
+    std::array<Ipv6Address, kBatch> ipv6_src;
+    std::array<Ipv6Address, kBatch> ipv6_dst;
   };
 
   // At most kMaxRules rules.
   explicit RuleSet(std::span<const FirewallRule> rules);
 
   // Index of the first rule that matches each of the first `count` packets, or kNoRule. Columns behind `count` must
-  // hold initialized values.
+  // hold initialized values, but for those of IPv6.
   void match(const Batch& batch, size_t count, std::array<uint16_t, kBatch>& rules) const;
 
  private:
+  __extension__ using Wide = unsigned __int128;
+
+  template <class Number>
   struct Interval {
-    uint32_t lo;
-    uint32_t hi;
+    Number lo;
+    Number hi;
   };
 
+  // What a rule says of a field: anything (empty), or one interval, or nothing that the field can be (no interval).
+  template <class Number>
+  using Wanted = std::optional<std::optional<Interval<Number>>>;
+
   // One field: sorted lower bounds of its intervals, padded to a power of two, and a row of bits for each.
+  template <class Number>
   struct Field {
-    std::vector<uint32_t> bounds;
+    std::vector<Number> bounds;
     std::vector<uint64_t> rows;
     uint32_t intervals = 0;
     uint32_t steps = 0;  // log2 of bounds.size()
   };
 
-  Field build(std::span<const std::optional<Interval>> ranges) const;
-  void search(const Field& field, const std::array<uint32_t, kBatch>& keys,
+  template <class Number>
+  Field<Number> build(std::span<const Wanted<Number>> ranges) const;
+  void search(const Field<uint32_t>& field, const std::array<uint32_t, kBatch>& keys,
               std::array<const uint64_t*, kBatch>& rows) const;
+  const uint64_t* search(const Field<Wide>& field, const Ipv6Address& key) const;
   void summarize(uint64_t* row) const;
 
   size_t words_;   // of 64 rules
   size_t stride_;  // words of a row: the summary and words_
-  Field src_;
-  Field dst_;
-  Field src_port_;
-  Field dst_port_;
+  Field<uint32_t> src_;
+  Field<uint32_t> dst_;
+  Field<Wide> ipv6_src_;
+  Field<Wide> ipv6_dst_;
+  Field<uint32_t> src_port_;
+  Field<uint32_t> dst_port_;
   std::array<uint16_t, 256> proto_row_{};
   std::vector<uint64_t> proto_rows_;
 };

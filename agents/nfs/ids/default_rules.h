@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "nfs/ids/matcher.h"
+#include "nfs/ids/rule.h"
 
 namespace orrery::ids {
 

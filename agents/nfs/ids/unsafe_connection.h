@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "nfs/ipv4_frame.h"
+#include "nfs/ip_frame.h"
 #include "support/checksum.h"
 
 namespace orrery::ids {

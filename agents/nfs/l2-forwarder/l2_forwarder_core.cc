@@ -2,6 +2,7 @@
 #include "nfs/l2-forwarder/l2_forwarder_core.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "nfs/config_reader.h"
@@ -12,10 +13,26 @@ namespace {
 
 using nlohmann::json;
 
+using Vector [[gnu::vector_size(16)]] = uint8_t;
+
+// Verdicts are copied, because to write each of them costs as much as to swap the addresses.
+constexpr size_t kAlike = 32;
+using Alike = std::array<NfVerdict, kAlike>;
+constexpr Alike all_out(Direction out) {
+  Alike verdicts{};
+  verdicts.fill({.drop = false, .drop_reason = 0, .out = out});
+  return verdicts;
+}
+constexpr std::array<Alike, 2> kPass{all_out(Direction::kForward), all_out(Direction::kReturn)};
+
 class L2Forwarder final : public NfCore {
  public:
   void process(std::span<NfPacket> packets, Direction in, std::span<NfVerdict> verdicts, uint64_t) override {
-    std::ranges::fill(verdicts, NfVerdict{.drop = false, .drop_reason = 0, .out = in});
+    for (std::span<NfVerdict> rest = verdicts; !rest.empty();) {
+      const size_t some = std::min(rest.size(), kAlike);
+      std::copy_n(kPass[static_cast<size_t>(in)].begin(), some, rest.begin());
+      rest = rest.subspan(some);
+    }
     if (swap_macs_) std::ranges::for_each(packets, swap_macs);
     packets_ += packets.size();
   }
@@ -41,20 +58,19 @@ class L2Forwarder final : public NfCore {
   }
 
   std::unique_ptr<StateCopy> copy_flows() const override { return copy_no_flows(); }
-  std::unique_ptr<StateImport> prepare_import(const json& state) override { return import_no_flows(state); }
+  std::unique_ptr<StateImport> prepare_import(const json& state, KnownFlows) override { return import_no_flows(state); }
 
  private:
   static void swap_macs(NfPacket& packet) {
-    if (packet.length < 12) return;
-    // As two words in registers: twice as fast as moving the addresses through memory.
-    uint64_t low = 0;
-    uint32_t high = 0;
-    std::memcpy(&low, packet.data, 8);
-    std::memcpy(&high, packet.data + 8, 4);
-    const uint64_t new_low = low << 48 | uint64_t{high} << 16 | low >> 48;
-    const auto new_high = static_cast<uint32_t>(low >> 16);
-    std::memcpy(packet.data, &new_low, 8);
-    std::memcpy(packet.data + 8, &new_high, 4);
+    uint8_t* frame = packet.data;
+    if (packet.length >= sizeof(Vector)) [[likely]] {
+      Vector head;
+      std::memcpy(&head, frame, sizeof(head));
+      head = __builtin_shufflevector(head, head, 6, 7, 8, 9, 10, 11, 0, 1, 2, 3, 4, 5, 12, 13, 14, 15);
+      std::memcpy(frame, &head, sizeof(head));
+    } else if (packet.length >= 12) {
+      std::swap_ranges(frame, frame + 6, frame + 6);
+    }
   }
 
   struct Next final : NextConfig {

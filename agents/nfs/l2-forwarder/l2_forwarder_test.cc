@@ -20,6 +20,11 @@ TEST(L2Forwarder, SwapsMacsIfAsked) {
   Frame expected = frame;
   std::swap_ranges(expected.begin(), expected.begin() + 6, expected.begin() + 6);
   EXPECT_EQ(run_one(*nf, frame).frame, expected);
+  for (const size_t bytes : {12, 15, 16}) {
+    Frame runt(frame.begin(), frame.begin() + static_cast<ptrdiff_t>(bytes));
+    Frame swapped(expected.begin(), expected.begin() + static_cast<ptrdiff_t>(bytes));
+    EXPECT_EQ(run_one(*nf, runt).frame, swapped) << bytes << " bytes";
+  }
   EXPECT_EQ(run_one(*nf, Frame(11, 7)).frame, Frame(11, 7)) << "a runt has no two addresses";
 }
 

@@ -6,6 +6,7 @@
 
 #include "nfs/config_reader.h"
 #include "nfs/flow_state.h"
+#include "nfs/movable_flows.h"
 
 namespace orrery::monitor {
 namespace {
@@ -14,8 +15,12 @@ using nlohmann::json;
 
 // Of flow state: src, dst, src port, dst port, proto, packets, bytes, ms since the first packet, idle ms; youngest
 // first.
-constexpr RowLayout<9> kRow{UINT32_MAX, UINT32_MAX, UINT16_MAX, UINT16_MAX, 255,
-                            INT64_MAX,  INT64_MAX,  kMaxAgeMs,  kMaxAgeMs};
+constexpr uint64_t kMaxCount = INT64_MAX;
+constexpr auto kRow = flow_layout(kMaxCount, kMaxCount, kMaxAgeMs, kMaxAgeMs);
+
+uint64_t sum_of(uint64_t a, uint64_t b) {
+  return std::min(std::min(a, kMaxCount) + std::min(b, kMaxCount), kMaxCount);
+}
 
 struct FlowCount {
   uint64_t packets;
@@ -49,6 +54,11 @@ FlowLimits read_config(const json& value) {
   const uint64_t idle_ns = reader.integer_or("idle_timeout_s", 1, 86400, 60) * 1'000'000'000u;
   reader.done();
   return {max_flows, idle_ns, idle_ns / 64};
+}
+
+auto row_of_flow(const FlowCounts::Flow& f, uint64_t now_ns) {
+  return row_of(f.key, std::min(f.value.packets, kMaxCount), std::min(f.value.bytes, kMaxCount),
+                age_ms(now_ns, f.value.first_seen_ns), age_ms(now_ns, f.last_seen_ns));
 }
 
 class Monitor final : public NfCore {
@@ -100,23 +110,21 @@ class Monitor final : public NfCore {
         });
   }
 
-  std::unique_ptr<StateCopy> copy_flows() const override {
-    return export_flows(flows_, kRow, [](const auto& f, uint64_t now_ns) {
-      return row_of(f.key, f.value.packets, f.value.bytes, age_ms(now_ns, f.value.first_seen_ns),
-                    age_ms(now_ns, f.last_seen_ns));
-    });
-  }
+  std::unique_ptr<StateCopy> copy_flows() const override { return export_flows(flows_, kRow, row_of_flow); }
+  MovableTables movable_flows() override { return movable_flows_of(flows_, kRow, row_of_flow); }
 
   // Adds to the counts of a flow that is known here already.
-  std::unique_ptr<StateImport> prepare_import(const json& state) override {
+  std::unique_ptr<StateImport> prepare_import(const json& state, KnownFlows known) override {
     return import_flows(
-        flows_, state, kRow,
+        flows_, state, kRow, known,
         [](const auto& r, uint64_t now_ns) {
-          return FlowCounts::Flow{flow_of_row(r), {r[5], r[6], time_at_age(now_ns, r[7])}, time_at_age(now_ns, r[8])};
+          const auto [packets, bytes, first_ms, idle_ms] = numbers_behind_flow(r);
+          return FlowCounts::Flow{
+              flow_of_row(r), {packets, bytes, time_at_age(now_ns, first_ms)}, time_at_age(now_ns, idle_ms)};
         },
         [](FlowCounts::Entry& here, const FlowCounts::Flow& flow) {
-          here.value.packets += flow.value.packets;
-          here.value.bytes += flow.value.bytes;
+          here.value.packets = sum_of(here.value.packets, flow.value.packets);
+          here.value.bytes = sum_of(here.value.bytes, flow.value.bytes);
           here.value.first_seen_ns = std::min(here.value.first_seen_ns, flow.value.first_seen_ns);
         });
   }
@@ -137,7 +145,7 @@ class Monitor final : public NfCore {
           break;
         default:
           ip_.add(packet.length);
-          keys[count] = FlowTuple::of(packet.parsed);
+          keys[count].set(packet.parsed);
           lengths[count++] = packet.length;
       }
     }

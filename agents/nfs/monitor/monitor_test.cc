@@ -121,5 +121,22 @@ TEST(Monitor, ReconfigurationAndImportKeepCounts) {
   EXPECT_EQ(nf->state(1)["flows_evicted"], before.size() - 10);
 }
 
+// Whatever another instance said, this one's state can be imported again.
+TEST(Monitor, CountsStayWithinWhatARowHolds) {
+  constexpr uint64_t kMost = INT64_MAX;
+  FrameSpec spec;
+  const json row = {spec.src, spec.dst, spec.src_port, spec.dst_port, spec.proto, kMost, kMost, 5, 5};
+  const json state = {{"flows", json::array({row})}};
+  const auto nf = make_nf("monitor", json::object()), other = make_nf("monitor", json::object());
+  for (int n = 0; n < 3; ++n) nf->import_state(state);
+  run_one(*nf, build_frame(spec));
+  other->import_state(nf->export_state());
+  for (const auto& [flow, count] : exported(*other)) {
+    EXPECT_EQ(count.first, kMost);
+    EXPECT_EQ(count.second, kMost);
+  }
+  EXPECT_EQ(exported(*other).size(), 1u);
+}
+
 }  // namespace
 }  // namespace orrery::monitor

@@ -7,8 +7,10 @@
 
 #include "nfs/config_reader.h"
 #include "nfs/flow_state.h"
-#include "nfs/nat/port_map.h"
-#include "nfs/nat/translate.h"
+#include "nfs/movable_flows.h"
+#include "nfs/nat/peers.h"
+#include "nfs/translation/port_map.h"
+#include "nfs/translation/translate.h"
 #include "support/checksum.h"
 
 namespace orrery::nat {
@@ -16,8 +18,9 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::string_view kDropReasons[] = {"no_port", "no_mapping", "fragment", "malformed", "unsupported"};
-enum DropReason : uint8_t { kNoPort, kNoMapping, kFragment, kMalformed, kUnsupported };
+constexpr std::string_view kDropReasons[] = {"no_port",     "no_mapping", "fragment", "malformed",
+                                             "unsupported", "filtered",   "no_peer"};
+enum DropReason : uint8_t { kNoPort, kNoMapping, kFragment, kMalformed, kUnsupported, kFiltered, kNoPeer };
 
 constexpr size_t kMaxAddresses = 16;
 constexpr uint32_t kExpiriesPerBatch = 4;
@@ -41,12 +44,23 @@ struct Mapping {
 };
 
 using Mappings = FlowStore<MappingKey, Mapping>;
+using Ports = PortMap<uint32_t>;
+
+uint32_t ipv4_of(const Ipv6Address& mapped) {
+  return static_cast<uint32_t>(mapped.low);
+}
+
+Endpoint endpoint(uint32_t address, uint16_t port) {
+  return {ipv4_mapped(address), port};
+}
 
 struct Config {
   std::vector<uint32_t> addresses;
   uint16_t port_lo;
   uint16_t port_hi;
+  bool port_restricted;
   FlowLimits flows;
+  FlowLimits peers;  // room for one where they are not kept
 
   bool operator==(const Config&) const = default;
 };
@@ -64,53 +78,73 @@ Config read_config(const json& value) {
       throw ConfigError(reader.pointer_to("external_addresses", i), "appears twice");
     config.addresses.push_back(*address);
   }
+  config.port_restricted = reader.choice_or("mode", {"dynamic", "port-restricted"}, "dynamic") == "port-restricted";
   config.port_lo = static_cast<uint16_t>(reader.integer_or("port_lo", 1, UINT16_MAX, 1024));
   config.port_hi = static_cast<uint16_t>(reader.integer_or("port_hi", 1, UINT16_MAX, UINT16_MAX));
   if (config.port_hi < config.port_lo) throw ConfigError(reader.pointer_to("port_hi"), "must not be below port_lo");
   config.flows.idle_ns = reader.integer_or("idle_timeout_s", 1, 86400, 120) * 1'000'000'000u;
   config.flows.max_flows = static_cast<uint32_t>(reader.integer_or("max_flows", 1, kMaxFlows, 65536));
   config.flows.granularity_ns = config.flows.idle_ns / 16;
+  config.peers = config.flows;
+  const auto max_peers = static_cast<uint32_t>(reader.integer_or("max_peers", 1, kMaxFlows, 131072));
+  config.peers.max_flows = config.port_restricted ? max_peers : 1;
   reader.done();
   return config;
 }
-
-std::optional<PortSpace> space_of_proto(uint8_t proto) {
-  switch (proto) {
-    case kProtoTcp:
-      return PortSpace::kTcp;
-    case kProtoUdp:
-      return PortSpace::kUdp;
-    case kProtoIcmp:
-      return PortSpace::kIcmp;
-    default:
-      return std::nullopt;
-  }
-}
-
-constexpr const char* kSpaceNames[] = {"tcp", "udp", "icmp"};
 
 struct Counters {
   uint64_t imports_refused = 0;
   uint64_t translated_forward = 0;
   uint64_t translated_return = 0;
+  uint64_t ipv6 = 0;
   uint64_t non_ip = 0;
 };
 
 struct Figures {
   FlowFigures flows;
+  FlowFigures peers;
   Counters counters;
   std::array<std::array<uint32_t, kPortSpaces>, kMaxAddresses> free_ports;
 };
+
+// By which mappings and peers are known.
+constexpr FlowKey kMappingFields{.ip_src = true, .ip_proto = true, .port_src = true};
+
+// A packet from an inside endpoint. Identifiers of ICMP queries are not ports.
+ParsedPacket inside_packet(uint32_t space, uint32_t address, uint16_t port) {
+  constexpr uint8_t kProtocols[kPortSpaces] = {6, 17, 1};
+  FlowTuple flow{};
+  flow.src = address;
+  flow.proto = kProtocols[space];
+  flow.src_port = PortSpace(space) == PortSpace::kIcmp ? uint16_t{0} : port;
+  return packet_of(flow);
+}
+
+std::array<uint64_t, 6> row_of_mapping(const Mappings::Flow& m, uint64_t now_ns) {
+  return {m.key.space,
+          m.key.address,
+          m.key.port,
+          m.value.external_address,
+          m.value.external.port,
+          age_ms(now_ns, m.last_seen_ns)};
+}
+
+std::array<uint64_t, 6> row_of_peer(const Peers::Store::Flow& peer, uint64_t now_ns) {
+  return {peer.key.space,          peer.key.address,     peer.key.port,
+          peer.key.remote_address, peer.key.remote_port, age_ms(now_ns, peer.last_seen_ns)};
+}
 
 class Nat final : public NfCore {
  public:
   explicit Nat(Config config)
       : config_(std::move(config)),
         mappings_(config_.flows),
+        peers_(config_.peers),
         ports_(config_.addresses, config_.port_lo, config_.port_hi) {}
 
   void process(std::span<NfPacket> packets, Direction in, std::span<NfVerdict> verdicts, uint64_t now_ns) override {
     expire(now_ns, kExpiriesPerBatch);
+    peers_.store().expire(now_ns);
     for (size_t begin = 0; begin < packets.size(); begin += kFlowBatch) {
       const size_t count = std::min(packets.size() - begin, kFlowBatch);
       const auto batch = packets.subspan(begin, count);
@@ -126,12 +160,12 @@ class Nat final : public NfCore {
   std::span<const std::string_view> drop_reasons() const override { return kDropReasons; }
 
   std::unique_ptr<NextConfig> prepare(const json& value, std::span<const MetadataField>) const override {
-    return std::make_unique<Next>(mappings_, read_config(value));
+    return std::make_unique<Next>(mappings_, peers_.store(), read_config(value));
   }
 
   // Mappings live on where their external port still exists and the table has room; the youngest first.
   void take(NextConfig& next) noexcept override {
-    auto& [config, mappings, ports] = static_cast<Next&>(next);
+    auto& [config, mappings, peers, ports] = static_cast<Next&>(next);
     if (config == config_) return;
     mappings_.take(
         mappings,
@@ -143,6 +177,7 @@ class Nat final : public NfCore {
           moved.value.external.address_index = *ports.index_of(moved.value.external_address);
           ports.take_exactly(moved.value.external, PortSpace(moved.key.space), mappings.table->id_of(moved));
         });
+    peers_.store().take(peers);
     std::swap(config_, config);
     std::swap(ports_, ports);
   }
@@ -156,20 +191,30 @@ class Nat final : public NfCore {
   }
 
   std::unique_ptr<StateCopy> copy_flows() const override {
-    return export_flows(mappings_, kRow, [](const auto& m, uint64_t now_ns) -> std::array<uint64_t, 6> {
-      return {m.key.space,
-              m.key.address,
-              m.key.port,
-              m.value.external_address,
-              m.value.external.port,
-              age_ms(now_ns, m.last_seen_ns)};
-    });
+    auto mappings = export_flows(mappings_, kRow, row_of_mapping);
+    if (!config_.port_restricted) return mappings;
+    return std::make_unique<JoinedCopy>(std::move(mappings), copy_peers());
+  }
+
+  MovableTables movable_flows() override {
+    MovableTables tables;
+    tables.push_back(movable(
+        mappings_, kMappingFields, kRow, "flows", &counters_.imports_refused,
+        [](const MappingKey& key) { return inside_packet(key.space, key.address, key.port); }, row_of_mapping,
+        [this](const Mappings::Entry& e) { ports_.give_back(e.value.external, PortSpace(e.key.space)); }));
+    if (config_.port_restricted)
+      tables.push_back(movable(
+          peers_.store(), kMappingFields, Peers::kRow, "peers", nullptr,
+          [](const PeerKey& key) { return inside_packet(key.space, key.address, key.port); }, row_of_peer,
+          [](const Peers::Store::Entry&) {}));
+    return tables;
   }
 
   // A flow whose port, mapping or address is not to be had here is counted and left out; the others are taken.
-  std::unique_ptr<StateImport> prepare_import(const json& state) override {
+  std::unique_ptr<StateImport> prepare_import(const json& state, KnownFlows known) override {
     ConfigReader reader(state, "");
     const auto rows = read_rows(reader, "flows", kRow);
+    const auto peer_rows = read_rows(reader, "peers", Peers::kRow);
     reader.done();
     const uint64_t now_ns = monotonic_ns();
     std::vector<Mappings::Flow> flows;
@@ -180,14 +225,55 @@ class Nat final : public NfCore {
       flows.push_back({key, {external, {0, static_cast<uint16_t>(r[4])}, 0}, time_at_age(now_ns, r[5])});
     }
     sort_for_import(flows);
-    return import_rows(std::move(flows), [this, place = Mappings::Place{}](const Mappings::Flow& flow) mutable {
-      counters_.imports_refused += !import_mapping(flow, place);
-    });
+    auto mappings =
+        import_rows(std::move(flows), [this, known, place = Mappings::Place{}](const Mappings::Flow& flow) mutable {
+          counters_.imports_refused += !import_mapping(flow, known, place);
+        });
+    if (!config_.port_restricted) return mappings;
+    return std::make_unique<JoinedImport>(std::move(mappings), import_peers(peer_rows, now_ns));
   }
 
  private:
+  // As many as an export has room for beside the mappings, whose rows are as long.
+  std::unique_ptr<StateCopy> copy_peers() const {
+    const size_t most = max_rows(Peers::kRow) - std::min<size_t>(config_.flows.max_flows, max_rows(Peers::kRow));
+    return copy_flow_store(
+        peers_.store(), [] { return 0; },
+        [most](const auto& peers, int, RowForm form) {
+          const uint64_t now_ns = monotonic_ns();
+          std::vector<std::array<uint64_t, 6>> rows;
+          for (const auto& peer : first_of(peers, most)) rows.push_back(row_of_peer(peer, now_ns));
+          return json{{"peers", write_rows(Peers::kRow, rows, form)}};
+        });
+  }
+
+  std::unique_ptr<StateImport> import_peers(const std::vector<std::array<uint64_t, 6>>& rows, uint64_t now_ns) {
+    std::vector<Peers::Store::Flow> peers;
+    peers.reserve(rows.size());
+    for (const auto& r : rows)
+      peers.push_back({{static_cast<uint32_t>(r[1]), static_cast<uint32_t>(r[3]), static_cast<uint16_t>(r[2]),
+                        static_cast<uint16_t>(r[4]), static_cast<uint32_t>(r[0])},
+                       {},
+                       time_at_age(now_ns, r[5])});
+    sort_for_import(peers);
+    return import_rows(std::move(peers), [this, place = Peers::Store::Place{}](const auto& peer) mutable {
+      const uint32_t hash = peers_.store().table().hash(peer.key);
+      if (auto* known = peers_.store().find(peer.key, hash); known == nullptr) {
+        peers_.store().import(peer, hash, place);
+      } else if (known->last_seen_ns < peer.last_seen_ns) {
+        peers_.store().touch(*known, peer.last_seen_ns);
+      }
+    });
+  }
+
+  // The peer at one end of a packet of a mapping.
+  static PeerKey peer_of(const MappingKey& mapping, uint32_t address, uint16_t port) {
+    const bool icmp = PortSpace(mapping.space) == PortSpace::kIcmp;
+    return {mapping.address, address, mapping.port, icmp ? uint16_t{0} : port, mapping.space};
+  }
+
   Figures figures() const {
-    Figures out{mappings_.figures(), counters_, {}};
+    Figures out{mappings_.figures(), peers_.store().figures(), counters_, {}};
     for (size_t i = 0; i < config_.addresses.size(); ++i)
       for (size_t s = 0; s < kPortSpaces; ++s) out.free_ports[i][s] = ports_.free_ports(i, PortSpace(s));
     return out;
@@ -197,13 +283,13 @@ class Nat final : public NfCore {
     json addresses = json::array();
     for (size_t i = 0; i < std::min(limit, config_.addresses.size()); ++i) {
       json free = json::object();
-      for (size_t s = 0; s < kPortSpaces; ++s) free[kSpaceNames[s]] = figures.free_ports[i][s];
+      for (size_t s = 0; s < kPortSpaces; ++s) free[kPortSpaceNames[s]] = figures.free_ports[i][s];
       addresses.push_back({{"address", address_text(config_.addresses[i])}, {"free_ports", std::move(free)}});
     }
     const uint64_t now_ns = monotonic_ns();
     json rows = json::array();
     for (const auto& m : first_of(mappings, limit))
-      rows.push_back({{"proto", kSpaceNames[m.key.space]},
+      rows.push_back({{"proto", kPortSpaceNames[m.key.space]},
                       {"internal", address_text(m.key.address)},
                       {"internal_port", m.key.port},
                       {"external", address_text(m.value.external_address)},
@@ -218,24 +304,32 @@ class Nat final : public NfCore {
             {"flows_expired", of.expired},
             {"flows_lost_by_reconfiguration", of.lost_by_resize},
             {"imports_refused", counters.imports_refused},
+            {"mode", config_.port_restricted ? "port-restricted" : "dynamic"},
+            {"peers", figures.peers.size},
+            {"max_peers", config_.port_restricted ? figures.peers.capacity : 0},
             {"translated_forward", counters.translated_forward},
             {"translated_return", counters.translated_return},
+            {"ipv6", counters.ipv6},
             {"non_ip", counters.non_ip},
             {"addresses", std::move(addresses)},
             {"mappings", std::move(rows)}};
   }
 
   // Whether the flow is here now.
-  bool import_mapping(const Mappings::Flow& flow, Mappings::Place& place) {
+  bool import_mapping(const Mappings::Flow& flow, KnownFlows how, Mappings::Place& place) {
     const Mapping& wanted = flow.value;
     const auto space = PortSpace(flow.key.space);
     const uint32_t hash = mappings_.table().hash(flow.key);
-    if (const auto* known = mappings_.find(flow.key, hash))
-      return known->value.external_address == wanted.external_address &&
-             known->value.external.port == wanted.external.port;
+    if (auto* known = mappings_.find(flow.key, hash)) {
+      const bool is_same = known->value.external_address == wanted.external_address &&
+                           known->value.external.port == wanted.external.port;
+      if (how == KnownFlows::kMerge || known->last_seen_ns >= flow.last_seen_ns) return is_same;
+      ports_.give_back(known->value.external, space);
+      mappings_.table().erase(*known);
+    }
     const auto address_index = ports_.index_of(wanted.external_address);
     const auto* owner = address_index ? ports_.owner(*address_index, space, wanted.external.port) : nullptr;
-    if (owner == nullptr || *owner != PortMap::kFree || mappings_.table().full()) return false;
+    if (owner == nullptr || *owner != kFreePort || mappings_.table().full()) return false;
     auto& entry = *mappings_.import(flow, hash, place);
     entry.value.external.address_index = *address_index;
     return ports_.take_exactly(entry.value.external, space, mappings_.table().id_of(entry));
@@ -255,12 +349,12 @@ class Nat final : public NfCore {
   static NfVerdict drop(DropReason reason, Direction out) { return {.drop = true, .drop_reason = reason, .out = out}; }
 
   // Port, or identifier of an ICMP query, by which the packet is translated. Nothing: what becomes of it is decided.
-  std::optional<uint16_t> port_to_translate(NfPacket& packet, Direction out, NfVerdict& verdict) {
+  std::optional<uint16_t> port_to_translate(NfPacket& packet, Direction out, NfVerdict& verdict, uint64_t now_ns) {
     const bool forward = out == Direction::kForward;
     const ParsedPacket& p = packet.parsed;
     verdict = {.drop = false, .drop_reason = 0, .out = out};
-    if (p.kind == PacketKind::kNonIp) {
-      ++counters_.non_ip;
+    if (p.kind == PacketKind::kNonIp || p.has_ipv6()) {
+      ++(p.has_ipv6() ? counters_.ipv6 : counters_.non_ip);
       return {};
     }
     if (const auto reason = refuse(packet)) {
@@ -270,7 +364,7 @@ class Nat final : public NfCore {
     if (p.ip_proto != kProtoIcmp) return forward ? p.src_port : p.dst_port;
     const auto type = icmp_type(packet);
     if (is_icmp_error(type)) {
-      verdict = translate_error(packet, out);
+      verdict = translate_error(packet, out, now_ns);
       return {};
     }
     if (!(forward ? is_icmp_query(type) : is_icmp_reply(type))) {
@@ -288,7 +382,7 @@ class Nat final : public NfCore {
     size_t count = 0;
     for (size_t i = 0; i < packets.size(); ++i) {
       const ParsedPacket& p = packets[i].parsed;
-      const auto port = port_to_translate(packets[i], kOut, verdicts[i]);
+      const auto port = port_to_translate(packets[i], kOut, verdicts[i], now_ns);
       if (!port) continue;
       keys[count] = {p.ip_src, *port, static_cast<uint16_t>(*space_of_proto(p.ip_proto))};
       todo[count++] = static_cast<uint8_t>(i);
@@ -301,10 +395,16 @@ class Nat final : public NfCore {
         verdicts[todo[n]] = drop(kNoPort, kOut);
         continue;
       }
+      const ParsedPacket& p = packets[todo[n]].parsed;
+      if (config_.port_restricted && !peers_.note(peer_of(keys[n], p.ip_dst, p.dst_port), now_ns)) {
+        verdicts[todo[n]] = drop(kNoPeer, kOut);
+        continue;
+      }
       mappings_.touch(*entry, now_ns);
       ++entry->value.packets;
       ++counters_.translated_forward;
-      rewrite_endpoint(packets[todo[n]], Side::kSource, {entry->value.external_address, entry->value.external.port});
+      rewrite_endpoint(packets[todo[n]], Side::kSource,
+                       endpoint(entry->value.external_address, entry->value.external.port));
     }
   }
 
@@ -315,7 +415,7 @@ class Nat final : public NfCore {
     size_t count = 0;
     for (size_t i = 0; i < packets.size(); ++i) {
       const ParsedPacket& p = packets[i].parsed;
-      const auto port = port_to_translate(packets[i], kOut, verdicts[i]);
+      const auto port = port_to_translate(packets[i], kOut, verdicts[i], now_ns);
       if (!port) continue;
       const uint32_t* owner = owner_of(p.ip_dst, *space_of_proto(p.ip_proto), *port);
       if (owner == nullptr) {
@@ -327,17 +427,22 @@ class Nat final : public NfCore {
       todo[count++] = static_cast<uint8_t>(i);
     }
     for (size_t n = 0; n < count; ++n)
-      if (*owners[n] != PortMap::kFree) __builtin_prefetch(&mappings_.table().at(*owners[n]));
+      if (*owners[n] != kFreePort) __builtin_prefetch(&mappings_.table().at(*owners[n]));
     for (size_t n = 0; n < count; ++n) {
-      if (*owners[n] == PortMap::kFree) {
+      if (*owners[n] == kFreePort) {
         verdicts[todo[n]] = drop(kNoMapping, kOut);
         continue;
       }
       Mappings::Entry& entry = mappings_.table().at(*owners[n]);
+      const ParsedPacket& p = packets[todo[n]].parsed;
+      if (config_.port_restricted && !peers_.admits(peer_of(entry.key, p.ip_src, p.src_port), now_ns)) {
+        verdicts[todo[n]] = drop(kFiltered, kOut);
+        continue;
+      }
       mappings_.touch(entry, now_ns);
       ++entry.value.packets;
       ++counters_.translated_return;
-      rewrite_endpoint(packets[todo[n]], Side::kDestination, {entry.key.address, entry.key.port});
+      rewrite_endpoint(packets[todo[n]], Side::kDestination, endpoint(entry.key.address, entry.key.port));
     }
   }
 
@@ -347,22 +452,27 @@ class Nat final : public NfCore {
   }
 
   // Errors do not keep a mapping alive: they come from anywhere.
-  NfVerdict translate_error(NfPacket& packet, Direction direction) {
+  NfVerdict translate_error(NfPacket& packet, Direction direction, uint64_t now_ns) {
     const auto quoted = quoted_packet(packet);
     if (!quoted) return drop(kUnsupported, direction);
     const PortSpace space = *space_of_proto(quoted->proto);
     if (direction == Direction::kReturn) {
-      const uint32_t* owner = owner_of(quoted->source.address, space, quoted->source.port);
-      if (owner == nullptr || *owner == PortMap::kFree || packet.parsed.ip_dst != quoted->source.address)
+      const uint32_t* owner = owner_of(ipv4_of(quoted->source.address), space, quoted->source.port);
+      if (owner == nullptr || *owner == kFreePort || packet.parsed.ip_dst != ipv4_of(quoted->source.address))
         return drop(kNoMapping, direction);
       const auto& entry = mappings_.table().at(*owner);
-      rewrite_icmp_error(packet, *quoted, Side::kDestination, {entry.key.address, entry.key.port});
+      const Endpoint& remote = quoted->destination;
+      if (config_.port_restricted && !peers_.knows(peer_of(entry.key, ipv4_of(remote.address), remote.port), now_ns))
+        return drop(kFiltered, direction);
+      rewrite_icmp_error(packet, *quoted, Side::kDestination, endpoint(entry.key.address, entry.key.port));
       ++counters_.translated_return;
     } else {
-      const MappingKey key{quoted->destination.address, quoted->destination.port, static_cast<uint16_t>(space)};
+      const MappingKey key{ipv4_of(quoted->destination.address), quoted->destination.port,
+                           static_cast<uint16_t>(space)};
       const auto* entry = mappings_.find(key, mappings_.table().hash(key));
       if (entry == nullptr) return drop(kNoMapping, direction);
-      rewrite_icmp_error(packet, *quoted, Side::kSource, {entry->value.external_address, entry->value.external.port});
+      rewrite_icmp_error(packet, *quoted, Side::kSource,
+                         endpoint(entry->value.external_address, entry->value.external.port));
       ++counters_.translated_forward;
     }
     return {.drop = false, .drop_reason = 0, .out = direction};
@@ -389,18 +499,21 @@ class Nat final : public NfCore {
   }
 
   struct Next final : NextConfig {
-    Next(const Mappings& from, Config of)
+    Next(const Mappings& from, const Peers::Store& from_peers, Config of)
         : config(std::move(of)),
           mappings(from, config.flows, true),
+          peers(from_peers, config.peers),
           ports(config.addresses, config.port_lo, config.port_hi) {}
     Config config;
     Mappings::Resize mappings;
-    PortMap ports;
+    Peers::Store::Resize peers;
+    Ports ports;
   };
 
   Config config_;
   Mappings mappings_;
-  PortMap ports_;
+  Peers peers_;
+  Ports ports_;
   Counters counters_;
 };
 

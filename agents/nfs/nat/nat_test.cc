@@ -259,6 +259,121 @@ TEST(Nat, AFlowMovesToAnotherInstance) {
   EXPECT_GT(elsewhere->state(1)["imports_refused"], 0);
 }
 
+const json kRestricted = {{"mode", "port-restricted"}};
+
+TEST(Nat, PortRestrictedOnlyWhoWasSentToMayAnswer) {
+  Rng rng(6);
+  const json one_address = {{"external_addresses", {"198.18.0.1"}}};
+  json restricted = config(one_address);
+  restricted.update(kRestricted);
+  const auto nf = make_nf("nat", restricted), open = make_nf("nat", config(one_address));
+  // By external endpoint: to whom the inside has sent.
+  std::map<std::tuple<int, uint32_t, uint16_t>, std::set<std::pair<uint32_t, uint16_t>>> sent_to;
+  std::map<std::string, int> seen;
+  const auto spec_of = [&](uint8_t proto) {
+    FrameSpec spec;
+    spec.proto = proto;
+    spec.src = 0x0a000000 + static_cast<uint32_t>(rng() % 4);
+    spec.dst = 0x08080800 + static_cast<uint32_t>(rng() % 4);
+    spec.src_port = static_cast<uint16_t>(1024 + rng() % 4);
+    spec.dst_port = static_cast<uint16_t>(proto == kIcmp ? 80 : 80 + rng() % 4);
+    return spec;
+  };
+  for (int i = 0; i < 20'000; ++i) {
+    const uint8_t proto = std::array<uint8_t, 3>{kTcp, kUdp, kIcmp}[rng() % 3];
+    FrameSpec spec = spec_of(proto);
+    if (rng() % 50 == 0) {
+      const Outcome out = run_one(*nf, build_frame(spec));
+      ASSERT_EQ(out.reason, "");
+      ASSERT_EQ(out.frame, run_one(*open, build_frame(spec)).frame) << "translated as in mode dynamic";
+      const ParsedPacket p = parse_packet(out.frame);
+      const uint16_t port = proto == kIcmp ? load_be16(&out.frame[p.l4_offset + 4u]) : p.src_port;
+      sent_to[{proto, p.ip_src, port}].emplace(spec.dst, proto == kIcmp ? 0 : spec.dst_port);
+      continue;
+    }
+    if (sent_to.empty()) continue;
+    auto it = sent_to.begin();
+    std::advance(it, rng() % sent_to.size());
+    const auto& [external_proto, address, port] = it->first;
+    spec = spec_of(static_cast<uint8_t>(external_proto));
+    FrameSpec sent = spec;
+    sent.src = address;
+    sent.src_port = port;
+    const bool known = it->second.contains({spec.dst, external_proto == kIcmp ? 0 : spec.dst_port});
+    const bool error = rng() % 4 == 0;
+    const Frame frame =
+        error ? build_icmp_error(0x01010101, 3, build_frame(sent), 8) : reply_to(build_frame(sent), sent);
+    const Outcome back = run_one(*nf, frame, Direction::kReturn);
+    ASSERT_EQ(back.reason, known ? "" : "filtered");
+    const Outcome anyone = run_one(*open, frame, Direction::kReturn);
+    ASSERT_EQ(anyone.reason, "") << "endpoint-independent filtering";
+    if (known) {
+      ASSERT_EQ(back.frame, anyone.frame);
+    }
+    ++seen[back.reason + (error ? " error" : "")];
+  }
+  for (const char* what : {"", "filtered", " error", "filtered error"}) EXPECT_GT(seen[what], 300) << what;
+}
+
+TEST(Nat, PeersAreForgottenAfterTheTimeoutAndKeptByReplies) {
+  const auto nf = make_nf("nat", config({{"mode", "port-restricted"}, {"idle_timeout_s", 10}}));
+  const uint64_t now = monotonic_ns();
+  FrameSpec a, b;
+  b.dst_port = 443;
+  const auto send = [&](const FrameSpec& spec, uint64_t at) {
+    return run_one(*nf, build_frame(spec), Direction::kForward, at).frame;
+  };
+  const Frame out_a = send(a, now), out_b = send(b, now);
+  const auto reply = [&](const Frame& out, const FrameSpec& spec, uint64_t at) {
+    return run_one(*nf, reply_to(out, spec), Direction::kReturn, at).reason;
+  };
+  EXPECT_EQ(reply(out_b, b, now + 8 * kSecond), "");
+  EXPECT_EQ(reply(out_b, b, now + 16 * kSecond), "");
+  EXPECT_EQ(reply(out_a, a, now + 17 * kSecond), "filtered") << "the mapping lives by b, the peer does not";
+  EXPECT_EQ(reply(out_b, b, now + 17 * kSecond), "");
+}
+
+TEST(Nat, WithoutRoomForAPeerNothingIsSentToIt) {
+  const auto nf = make_nf("nat", config({{"mode", "port-restricted"}, {"max_peers", 3}}));
+  const auto send = [&](uint16_t port) {
+    FrameSpec spec;
+    spec.dst_port = port;
+    return run_one(*nf, build_frame(spec)).reason;
+  };
+  for (uint16_t port = 1; port <= 3; ++port) EXPECT_EQ(send(port), "");
+  EXPECT_EQ(send(4), "no_peer");
+  EXPECT_EQ(send(3), "");
+  EXPECT_EQ(nf->state(1)["peers"], 3);
+}
+
+TEST(Nat, PeersMoveToAnotherInstance) {
+  for (const RowForm form : {RowForm::kArrays, RowForm::kBinary}) {
+    const auto one = make_nf("nat", config(kRestricted)), two = make_nf("nat", config(kRestricted));
+    Rng rng(7);
+    std::vector<FrameSpec> specs;
+    std::vector<Frame> outs;
+    for (int i = 0; i < 200; ++i) {
+      specs.push_back(random_spec(rng));
+      outs.push_back(run_one(*one, build_frame(specs.back())).frame);
+    }
+    two->import_state(json::parse(one->export_state(form).dump()));
+    for (size_t i = 0; i < specs.size(); ++i) {
+      EXPECT_EQ(run_one(*two, reply_to(outs[i], specs[i]), Direction::kReturn).frame,
+                reply_to(build_frame(specs[i]), specs[i]));
+      Frame stranger = reply_to(outs[i], specs[i]);
+      const ParsedPacket p = parse_packet(stranger);
+      stranger[p.l3_offset + 12u] ^= 1;
+      EXPECT_EQ(run_one(*two, stranger, Direction::kReturn).reason, "filtered");
+    }
+    const auto dynamic = make_nf("nat", config());
+    dynamic->import_state(one->export_state(form));
+    EXPECT_EQ(dynamic->state(1)["flows"], one->state(1)["flows"]);
+    two->configure(config());
+    EXPECT_FALSE(two->export_state().contains("peers"));
+    EXPECT_EQ(run_one(*two, reply_to(outs[0], specs[0]), Direction::kReturn).reason, "");
+  }
+}
+
 TEST(Nat, PointsToABadAddress) {
   EXPECT_EQ(config_error("nat", json::object()), "/external_addresses");
   EXPECT_EQ(config_error("nat", config({{"external_addresses", json::array()}})), "/external_addresses");

@@ -68,7 +68,7 @@ class RateLimiter final : public NfCore {
                         });
   }
 
-  std::unique_ptr<StateImport> prepare_import(const json& state) override {
+  std::unique_ptr<StateImport> prepare_import(const json& state, KnownFlows) override {
     ConfigReader reader(state, "");
     const uint64_t tokens_bytes = reader.integer("tokens_bytes", 0, kMaxBurstBytes);
     reader.done();

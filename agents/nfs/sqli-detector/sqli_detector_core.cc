@@ -7,8 +7,8 @@
 #include "nfs/class_bits.h"
 #include "nfs/config_reader.h"
 #include "nfs/flow_state.h"
-#include "nfs/ids/matcher.h"
-#include "nfs/ipv4_frame.h"
+#include "nfs/ip_frame.h"
+#include "nfs/patterns/payload_search.h"
 #include "nfs/recent.h"
 #include "sqli_patterns.h"  // made from fpga/rtl/nf_sqli_detector/patterns.txt
 
@@ -17,7 +17,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::string_view kDropReasons[] = {"attack"};
+constexpr std::string_view kDropReasons[] = {"attack", "blocked"};
+constexpr uint8_t kDropAttack = 0, kDropBlocked = 1;
 constexpr size_t kPatterns = std::size(kSqliPatterns);
 constexpr size_t kMaxPorts = 4;
 constexpr size_t kAlerts = 64;
@@ -28,6 +29,7 @@ constexpr size_t kPrefetchDistance = 4;
 struct Config {
   std::array<uint16_t, kMaxPorts> ports{};  // unused: 0
   bool drop;
+  std::optional<StreamLimits> streams;  // nothing: packets are searched one by one
 };
 
 Config read_config(const json& value) {
@@ -35,6 +37,7 @@ Config read_config(const json& value) {
   Config config;
   const auto& ports = reader.array_or_empty("ports", kMaxPorts);
   config.drop = reader.boolean_or("drop", false);
+  config.streams = read_stream_limits(reader);
   reader.done();
   if (!value.contains("ports")) {
     config.ports[0] = 80;
@@ -52,11 +55,15 @@ Config read_config(const json& value) {
   return config;
 }
 
-std::vector<ids::IdsRule> matcher_rules() {
-  std::vector<ids::IdsRule> rules;
+std::vector<Pattern> patterns_to_find() {
+  std::vector<Pattern> patterns;
   for (const SqliPattern& pattern : kSqliPatterns)
-    rules.push_back({pattern.name, std::string("(?s)") + pattern.expression, true, true});
-  return rules;
+    patterns.push_back({std::string("(?s)") + pattern.expression, true, true, pattern.name});
+  return patterns;
+}
+
+std::unique_ptr<PayloadSearch> search_for(const std::optional<StreamLimits>& streams) {
+  return std::make_unique<PayloadSearch>(patterns_to_find(), streams);
 }
 
 // A packet with at least one pattern; bit n of `patterns` is pattern n.
@@ -76,39 +83,65 @@ struct Counters {
   uint64_t not_searchable = 0;  // the matcher gave up
 };
 
+struct Figures {
+  Counters counters;
+  PayloadSearch::Figures search;
+};
+
 class SqliDetector final : public NfCore {
  public:
   SqliDetector(const Config& config, std::span<const MetadataField> metadata)
-      : bits_(bits_of(metadata)), config_(config), matcher_(matcher_rules()) {}
+      : bits_(bits_of(metadata)), config_(config), search_(search_for(config.streams)) {}
 
   void process(std::span<NfPacket> packets, Direction in, std::span<NfVerdict> verdicts, uint64_t now_ns) override {
+    search_->expire(now_ns);
     for (size_t i = 0; i < packets.size(); ++i) {
       const NfPacket& ahead = packets[std::min(i + kPrefetchDistance, packets.size() - 1)];
       __builtin_prefetch(ahead.data + ahead.parsed.payload_offset);
+      blocked_ = false;
       const uint8_t klass = judge(packets[i], now_ns);
       bits_.write(packets[i].metadata, klass);
-      verdicts[i] = {.drop = klass == kAttack && config_.drop, .drop_reason = 0, .out = in};
+      const bool attack = klass == kAttack;
+      verdicts[i] = {
+          .drop = config_.drop && (attack || blocked_), .drop_reason = attack ? kDropAttack : kDropBlocked, .out = in};
+      // What was dropped is sent again: a stream with a part of it behind would be another than the one searched.
+      if (attack && config_.drop) search_->block(packets[i]);
     }
   }
+
+  bool reads_streams() const override { return search_->reads_streams(); }
 
   std::span<const std::string_view> drop_reasons() const override { return kDropReasons; }
 
   std::unique_ptr<NextConfig> prepare(const json& value, std::span<const MetadataField> metadata) const override {
-    return std::make_unique<Next>(read_config(value), bits_of(metadata));
+    const Config config = read_config(value);
+    return std::make_unique<Next>(config, bits_of(metadata), config.streams == config_.streams);
   }
 
   void take(NextConfig& next) noexcept override {
-    config_ = static_cast<Next&>(next).config;
-    bits_ = static_cast<Next&>(next).bits;
+    auto& [config, bits, search] = static_cast<Next&>(next);
+    config_ = config;
+    bits_ = bits;
+    if (search != nullptr) std::swap(search_, search);
   }
 
   std::unique_ptr<StateCopy> copy_state(size_t limit) const override {
-    return copy_figures([this] { return counters_; },
-                        [limit](const Counters& counters, RowForm) { return view(counters, limit); });
+    return copy_figures(
+        [this] {
+          return Figures{counters_, search_->figures()};
+        },
+        [this, limit](const Figures& figures, RowForm) {
+          json out = view(figures.counters, limit);
+          if (config_.streams) {
+            PayloadSearch::write(figures.search, out);
+            out["blocked"] = figures.search.blocked;
+          }
+          return out;
+        });
   }
 
   std::unique_ptr<StateCopy> copy_flows() const override { return copy_no_flows(); }
-  std::unique_ptr<StateImport> prepare_import(const json& state) override { return import_no_flows(state); }
+  std::unique_ptr<StateImport> prepare_import(const json& state, KnownFlows) override { return import_no_flows(state); }
 
  private:
   static ClassBits bits_of(std::span<const MetadataField> metadata) {
@@ -140,19 +173,21 @@ class SqliDetector final : public NfCore {
   }
 
   struct Next final : NextConfig {
-    Next(const Config& of, const ClassBits& where) : config(of), bits(where) {}
+    Next(const Config& of, const ClassBits& where, bool searches_alike)
+        : config(of), bits(where), search(searches_alike ? nullptr : search_for(of.streams)) {}
     Config config;
     ClassBits bits;
+    std::unique_ptr<PayloadSearch> search;  // null: as before
   };
 
   uint8_t judge(const NfPacket& packet, uint64_t now_ns) {
     const ParsedPacket& p = packet.parsed;
-    if (!is_ipv4(p)) {
+    if (!is_ip(p)) {
       ++counters_.non_ip;
       return kUnset;
     }
     counters_.malformed += p.kind == PacketKind::kMalformed;
-    const uint32_t patterns = is_searched(p) ? search({packet.data + p.payload_offset, p.payload_length}) : 0;
+    const uint32_t patterns = is_searched(p) ? search(packet, now_ns) : 0;
     if (patterns == 0) {
       ++counters_.clean;
       return kClean;
@@ -165,12 +200,14 @@ class SqliDetector final : public NfCore {
     return p.dst_port != 0 && is_tcp(p) && std::ranges::find(config_.ports, p.dst_port) != config_.ports.end();
   }
 
-  // The patterns that the bytes hold, each counted.
-  uint32_t search(std::span<const uint8_t> bytes) {
+  // The patterns that the packet holds or completes, each counted.
+  uint32_t search(const NfPacket& packet, uint64_t now_ns) {
     ++counters_.searched;
     found_ = 0;
-    const bool whole = matcher_.scan(
-        bytes, [](void* self, uint32_t pattern) { static_cast<SqliDetector*>(self)->found_ |= 1u << pattern; }, this);
+    const auto [whole, blocked] = search_->search(
+        packet, now_ns, [](void* self, uint32_t pattern) { static_cast<SqliDetector*>(self)->found_ |= 1u << pattern; },
+        this);
+    blocked_ = blocked && packet.parsed.payload_length > 0;
     counters_.not_searchable += !whole;
     for (uint32_t rest = found_; rest != 0; rest &= rest - 1)
       ++counters_.hits[static_cast<size_t>(std::countr_zero(rest))];
@@ -179,8 +216,9 @@ class SqliDetector final : public NfCore {
 
   ClassBits bits_;
   Config config_;
-  ids::Matcher matcher_;
-  uint32_t found_ = 0;  // in the packet at hand
+  std::unique_ptr<PayloadSearch> search_;
+  uint32_t found_ = 0;    // in the packet at hand
+  bool blocked_ = false;  // is its stream
   Counters counters_;
 };
 

@@ -2,20 +2,36 @@
 #include "nfs/stateful-firewall/rule_list.h"
 
 namespace orrery::stateful_firewall {
+namespace {
 
-std::vector<ConnectionRule> read_connection_rules(ConfigReader& reader) {
+// Adds the rule if its addresses, so far as it has any, are of this IP version.
+template <class Prefix>
+void add(std::vector<ConnectionRule<Prefix>>& rules, ConnectionRule<Prefix> rule, const std::optional<IpPrefix>& src,
+         const std::optional<IpPrefix>& dst) {
+  for (const auto& [prefix, of_rule] : {std::pair(&src, &rule.src), std::pair(&dst, &rule.dst)}) {
+    if (!*prefix) continue;
+    const auto* of_version = std::get_if<Prefix>(&**prefix);
+    if (of_version == nullptr) return;
+    *of_rule = *of_version;
+  }
+  rules.push_back(rule);
+}
+
+}  // namespace
+
+ConnectionRules read_connection_rules(ConfigReader& reader) {
   const auto& items = reader.array_or_empty("rules", kMaxConnectionRules);
-  std::vector<ConnectionRule> rules;
-  rules.reserve(items.size());
+  ConnectionRules rules;
   for (size_t i = 0; i < items.size(); ++i) {
     ConfigReader item(items[i], reader.pointer_to("rules", i));
-    ConnectionRule& rule = rules.emplace_back();
-    rule.allow = item.choice("action", {"allow", "deny"}) == "allow";
-    if (const auto src = item.prefix("src")) rule.src = *src;
-    if (const auto dst = item.prefix("dst")) rule.dst = *dst;
-    rule.proto = item.protocol("proto");
-    if (const auto ports = item.ports("dst_port")) rule.dst_port = *ports;
+    rules.allow.push_back(item.choice("action", {"allow", "deny"}) == "allow");
+    const auto [src, dst] = item.address_prefixes("src", "dst");
+    const auto proto = item.protocol("proto");
+    const PortRange dst_port = item.ports("dst_port").value_or(PortRange{0, UINT16_MAX});
     item.done();
+    const auto index = static_cast<uint8_t>(i);
+    add(rules.ipv4, {.proto = proto, .dst_port = dst_port, .index = index}, src, dst);
+    add(rules.ipv6, {.proto = proto, .dst_port = dst_port, .index = index}, src, dst);
   }
   return rules;
 }

@@ -6,7 +6,8 @@
 
 #include "nfs/config_reader.h"
 #include "nfs/flow_state.h"
-#include "nfs/ipv4_frame.h"
+#include "nfs/ip_frame.h"
+#include "nfs/movable_flows.h"
 #include "nfs/stateful-firewall/rule_list.h"
 #include "nfs/stateful-firewall/tcp_states.h"
 
@@ -19,7 +20,7 @@ constexpr std::string_view kDropReasons[] = {"denied", "no-state", "malformed", 
 enum DropReason : uint8_t { kDenied, kNoState, kMalformed, kTableFull };
 
 // Of flow state: src, dst, src port, dst port, proto, state, idle ms; youngest first.
-constexpr RowLayout<7> kRow{UINT32_MAX, UINT32_MAX, UINT16_MAX, UINT16_MAX, 255, kTcpStates - 1, kMaxAgeMs};
+constexpr auto kRow = flow_layout(kTcpStates - 1, kMaxAgeMs);
 
 struct Connection {
   TcpState state;
@@ -31,7 +32,7 @@ using Connections = FlowStore<FlowTuple, Connection>;
 
 struct Config {
   bool default_allow;
-  std::vector<ConnectionRule> rules;
+  ConnectionRules rules;
   FlowLimits flows;  // exactly in order of last use
 };
 
@@ -61,6 +62,10 @@ Config read_config(const json& value) {
   config.flows.granularity_ns = 0;
   reader.done();
   return config;
+}
+
+auto row_of_flow(const Connections::Flow& f, uint64_t now_ns) {
+  return row_of(f.key, static_cast<uint64_t>(f.value.state), age_ms(now_ns, f.last_seen_ns));
 }
 
 class StatefulFirewall final : public NfCore {
@@ -98,18 +103,16 @@ class StatefulFirewall final : public NfCore {
         [this, limit](const auto& flows, const Figures& figures, RowForm) { return view(flows, figures, limit); });
   }
 
-  std::unique_ptr<StateCopy> copy_flows() const override {
-    return export_flows(connections_, kRow, [](const auto& f, uint64_t now_ns) {
-      return row_of(f.key, static_cast<uint64_t>(f.value.state), age_ms(now_ns, f.last_seen_ns));
-    });
-  }
+  std::unique_ptr<StateCopy> copy_flows() const override { return export_flows(connections_, kRow, row_of_flow); }
+  MovableTables movable_flows() override { return movable_flows_of(connections_, kRow, row_of_flow); }
 
-  std::unique_ptr<StateImport> prepare_import(const json& state) override {
+  std::unique_ptr<StateImport> prepare_import(const json& state, KnownFlows known) override {
     return import_flows(
-        connections_, state, kRow,
+        connections_, state, kRow, known,
         [](const auto& r, uint64_t now_ns) {
-          if (r[5] == 0) throw ConfigError("/5", "must be a state from 1 to 3");
-          return Connections::Flow{flow_of_row(r), {TcpState(r[5])}, time_at_age(now_ns, r[6])};
+          const auto [state, idle_ms] = numbers_behind_flow(r);
+          if (state == 0) throw ConfigError("/5", "must be a state from 1 to 3");
+          return Connections::Flow{flow_of_row(r), {TcpState(state)}, time_at_age(now_ns, idle_ms)};
         },
         [](const auto&, const auto&) {});
   }
@@ -118,9 +121,9 @@ class StatefulFirewall final : public NfCore {
   json view(const std::vector<Connections::Flow>& connections, const Figures& figures, size_t limit) const {
     const auto& [of, counters] = figures;
     json rules = json::array();
-    for (size_t i = 0; i < std::min(limit, config_.rules.size()); ++i)
+    for (size_t i = 0; i < std::min(limit, config_.rules.allow.size()); ++i)
       rules.push_back(
-          {{"index", i}, {"action", config_.rules[i].allow ? "allow" : "deny"}, {"packets", counters.hits[i]}});
+          {{"index", i}, {"action", config_.rules.allow[i] ? "allow" : "deny"}, {"packets", counters.hits[i]}});
     json flows = json::array();
     for (const auto& f : first_of(connections, limit)) {
       json& row = flows.emplace_back(flow_json(f.key));
@@ -147,7 +150,7 @@ class StatefulFirewall final : public NfCore {
   void judge_batch(std::span<const NfPacket> packets, Direction in, std::span<NfVerdict> verdicts, uint64_t now_ns) {
     std::array<FlowTuple, kFlowBatch> keys;
     std::array<uint32_t, kFlowBatch> hashes;
-    for (size_t i = 0; i < packets.size(); ++i) keys[i] = flow_of(packets[i].parsed, in);
+    for (size_t i = 0; i < packets.size(); ++i) set_flow(keys[i], packets[i].parsed, in);
     connections_.look_up({keys.data(), packets.size()}, hashes);
     for (size_t i = 0; i < packets.size(); ++i) {
       const auto reason = judge(packets[i], keys[i], hashes[i], now_ns);
@@ -198,10 +201,9 @@ class StatefulFirewall final : public NfCore {
   }
 
   bool allows(const ParsedPacket& p) {
-    for (size_t i = 0; i < config_.rules.size(); ++i) {
-      if (!config_.rules[i].matches(p)) continue;
-      ++counters_.hits[i];
-      return config_.rules[i].allow;
+    if (const auto rule = config_.rules.first_match(p)) {
+      ++counters_.hits[*rule];
+      return config_.rules.allow[*rule];
     }
     ++counters_.by_default;
     return config_.default_allow;

@@ -5,7 +5,7 @@
 #include <array>
 #include <cstdint>
 
-#include "nfs/ipv4_frame.h"
+#include "nfs/ip_frame.h"
 
 namespace orrery::stateful_firewall {
 

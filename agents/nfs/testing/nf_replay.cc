@@ -67,10 +67,17 @@ std::vector<MetadataField> metadata_of(const std::string& kind) {
 
 // What the NF does with the frame, whose bytes become those that leave.
 json verdict_on(NfCore& nf, TimedFrame& frame, size_t index) {
-  NfPacket packet{frame.bytes.data(), static_cast<uint32_t>(frame.bytes.size()), parse_packet(frame.bytes), 0};
+  std::vector<uint8_t> buffer(kLeastHeadroom + frame.bytes.size() + kLeastTailroom);
+  std::ranges::copy(frame.bytes, buffer.begin() + kLeastHeadroom);
+  NfPacket packet{buffer.data() + kLeastHeadroom,
+                  static_cast<uint32_t>(frame.bytes.size()),
+                  parse_packet(frame.bytes),
+                  0,
+                  kLeastHeadroom,
+                  kLeastTailroom};
   NfVerdict verdict;
   nf.process({&packet, 1}, frame.in, {&verdict, 1}, frame.time_ns);
-  frame.bytes.resize(packet.length);
+  frame.bytes.assign(packet.data, packet.data + packet.length);
   return {{"index", index},
           {"verdict", verdict.drop ? "drop" : "pass"},
           {"drop_reason", verdict.drop ? json(nf.drop_reasons()[verdict.drop_reason]) : json(nullptr)},

@@ -2,7 +2,7 @@
 // TCP segments with flags, for tests of NFs that look at them.
 #pragma once
 
-#include "nfs/ipv4_frame.h"
+#include "nfs/ip_frame.h"
 #include "support/testing/frames.h"
 
 namespace orrery::testing {

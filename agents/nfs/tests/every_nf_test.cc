@@ -19,8 +19,32 @@ bool holds(const json& list, const std::string& value) {
   return std::any_of(list.begin(), list.end(), [&](const json& item) { return item == value; });
 }
 
+// The default, or an example of what has none.
+json value_of(const json& schema) {
+  return schema.contains("default") ? schema["default"] : schema["examples"][0];
+}
+
+// Of either IP version.
+FrameSpec random_ip_spec(Rng& rng) {
+  return rng() % 2 == 0 ? random_spec(rng) : random_ipv6_spec(rng);
+}
+
+std::vector<Frame> harmful_frames(Rng& rng) {
+  std::vector<Frame> frames = malformed_corpus(rng);
+  for (Frame& frame : malformed_ipv6_corpus(rng)) frames.push_back(std::move(frame));
+  return frames;
+}
+
 class EveryNf : public ::testing::TestWithParam<std::string_view> {
  protected:
+  EveryNf() {
+    const json& schema = descriptor_["config_schema"];
+    for (const json& field : schema.value("required", json::array()))
+      if (!config_.contains(field)) config_[field] = value_of(schema["properties"][field]);
+    // What the packets of these tests would take by the clock proves nothing.
+    if (config_.contains("packet_us")) config_["packet_us"] = 0;
+  }
+
   json descriptor_ = descriptor_of(GetParam());
   json config_ = descriptor_["default_config"];
 };
@@ -41,7 +65,7 @@ void expect_sound(const NfCore& nf, const std::vector<Frame>& frames, const std:
 
 TEST_P(EveryNf, SurvivesMalformedPacketsInBothDirections) {
   Rng rng(1);
-  const std::vector<Frame> corpus = malformed_corpus(rng);
+  const std::vector<Frame> corpus = harmful_frames(rng);
   const auto nf = make_nf(GetParam(), config_);
   uint64_t now = monotonic_ns();
   for (Direction in : {Direction::kForward, Direction::kReturn}) {
@@ -59,11 +83,11 @@ TEST_P(EveryNf, SurvivesRepliesToWhatItLetOut) {
   Rng rng(2);
   const auto nf = make_nf(GetParam(), config_);
   std::vector<Frame> back;
-  for (const Outcome& o : run(*nf, malformed_corpus(rng))) {
+  for (const Outcome& o : run(*nf, harmful_frames(rng))) {
     if (o.verdict.drop) continue;
     back.push_back(o.frame);
     if (parse_packet(o.frame).kind != PacketKind::kIpTransport || rng() % 20 != 0) continue;
-    const Frame error = build_icmp_error(0x08080808, 3, o.frame, 8 + rng() % 40);
+    const Frame error = build_icmp_error(0x08080808, o.frame[14] >> 4 == 6 ? 1 : 3, o.frame, 8 + rng() % 40);
     for (size_t n = 30; n <= error.size(); ++n)
       back.emplace_back(error.begin(), error.begin() + static_cast<ptrdiff_t>(n));
     for (int i = 0; i < 20; ++i) {
@@ -85,17 +109,23 @@ TEST_P(EveryNf, AllocatesNothingForPackets) {
   Rng rng(5);
   const auto nf = make_nf(GetParam(), config_);
   std::vector<Frame> frames;
-  for (int i = 0; i < 500; ++i) frames.push_back(build_frame(random_spec(rng)));
+  for (int i = 0; i < 500; ++i) frames.push_back(build_frame(random_ip_spec(rng)));
   frames.push_back(arp_frame());
   frames.push_back(Frame(9));
   FrameSpec attack;
   for (const char* payload : {"../../etc/passwd", "GET /?id=1' or 1=1 HTTP/1.1\r\n"}) {
     attack.payload = payload;
     frames.push_back(build_frame(attack));
+    frames.push_back(build_frame(over_ipv6(attack)));
   }
   std::vector<NfPacket> packets;
-  for (Frame& frame : frames)
-    packets.push_back({frame.data(), static_cast<uint32_t>(frame.size()), parse_packet(frame), 0});
+  for (Frame& frame : frames) {
+    const ParsedPacket parsed = parse_packet(frame);
+    const auto length = static_cast<uint32_t>(frame.size());
+    frame.insert(frame.begin(), kLeastHeadroom, 0);
+    frame.resize(frame.size() + kLeastTailroom);
+    packets.push_back({&frame[kLeastHeadroom], length, parsed, 0, kLeastHeadroom, kLeastTailroom});
+  }
   std::vector<NfVerdict> verdicts(packets.size());
   const uint64_t before = allocation_count();
   ASSERT_GT(before, 0u);
@@ -110,7 +140,7 @@ TEST_P(EveryNf, AllocatesNothingInThePausesOfTheWorker) {
   static_assert(!PlainFigures<json> && !PlainFigures<std::string> && !PlainFigures<std::vector<int>>);
   Rng rng(7);
   std::vector<Frame> frames;
-  for (int i = 0; i < 500; ++i) frames.push_back(build_frame(random_spec(rng)));
+  for (int i = 0; i < 500; ++i) frames.push_back(build_frame(random_ip_spec(rng)));
   FrameSpec attack;
   attack.payload = "GET /../../etc/passwd?id=1' or 1=1 HTTP/1.1\r\n";
   frames.push_back(build_frame(attack));
@@ -133,12 +163,12 @@ TEST_P(EveryNf, AllocatesNothingInThePausesOfTheWorker) {
 TEST_P(EveryNf, StateThatIsImportedInSlicesIsThereInTheEnd) {
   Rng rng(8);
   std::vector<Frame> frames;
-  for (int i = 0; i < 500; ++i) frames.push_back(build_frame(random_spec(rng)));
+  for (int i = 0; i < 500; ++i) frames.push_back(build_frame(random_ip_spec(rng)));
   const auto nf = make_nf(GetParam(), config_), other = make_nf(GetParam(), config_);
   run(*nf, frames);
   const json state = nf->export_state();
   const auto import = other->prepare_import(state);
-  while (import->take(7)) run(*other, {build_frame(random_spec(rng))});
+  while (import->take(7)) run(*other, {build_frame(random_ip_spec(rng))});
   if (!state.contains("flows")) return;
   const auto keys = [](const json& rows) {
     std::set<std::string> out;
@@ -173,22 +203,27 @@ TEST_P(EveryNf, ChangesOnlyTheFieldsItsDescriptorNames) {
   if (GetParam() == "l2-forwarder") config["swap_macs"] = true;
   const auto nf = make_nf(GetParam(), config);
   const json& writes = descriptor_["actions"]["writes"];
+  EXPECT_EQ(nf->resizes(), !descriptor_["actions"]["adds"].empty() || !descriptor_["actions"]["removes"].empty());
   const auto may_write = [&](const char* field) { return holds(writes, field); };
   for (int i = 0; i < 2000; ++i) {
-    const Frame frame = build_frame(random_spec(rng));
+    const Frame frame = build_frame(random_ip_spec(rng));
     const Outcome o = run_one(*nf, frame);
     const ParsedPacket before = parse_packet(frame);
     const ParsedPacket after = parse_packet(o.frame);
+    ASSERT_TRUE(may_write("eth.src") || std::equal(frame.begin(), frame.begin() + 12, o.frame.begin()));
+    ASSERT_TRUE(checksums_hold(o.frame));
+    if (nf->resizes()) continue;
     ASSERT_EQ(frame.size(), o.frame.size());
     ASSERT_EQ(after.kind, before.kind);
-    ASSERT_TRUE(may_write("eth.src") || std::equal(frame.begin(), frame.begin() + 14, o.frame.begin()));
+    ASSERT_TRUE(std::equal(frame.begin() + 12, frame.begin() + 14, o.frame.begin() + 12));
     ASSERT_TRUE(may_write("ip.src") || after.ip_src == before.ip_src);
     ASSERT_TRUE(may_write("ip.dst") || after.ip_dst == before.ip_dst);
+    ASSERT_TRUE(before.ip_version != 6 ||
+                std::equal(frame.begin() + before.l3_offset, frame.end(), o.frame.begin() + before.l3_offset));
     ASSERT_TRUE(may_write("port.src") || after.src_port == before.src_port);
     ASSERT_TRUE(may_write("port.dst") || after.dst_port == before.dst_port);
     ASSERT_TRUE(
         std::equal(frame.begin() + before.payload_offset, frame.end(), o.frame.begin() + before.payload_offset));
-    ASSERT_TRUE(checksums_hold(o.frame));
   }
 }
 
@@ -236,7 +271,7 @@ TEST_P(EveryNf, RefusesAbsurdNumbersByName) {
 TEST_P(EveryNf, HoldsToTheBoundsAndDefaultsOfItsSchema) {
   for (const auto& [field, schema] : descriptor_["config_schema"]["properties"].items()) {
     json config = config_;
-    config[field] = schema["default"];
+    config[field] = value_of(schema);
     EXPECT_EQ(config_error(GetParam(), config), "none") << field;
     if (schema["type"] != "integer" && schema["type"] != "number") continue;
     if (field == "port_hi") config["port_lo"] = 1;
@@ -257,8 +292,8 @@ TEST_P(EveryNf, AnAbsentFieldMeansTheDefaultOfTheSchema) {
   const json& schema = descriptor_["config_schema"];
   const json must = schema.value("required", json::array());
   for (const auto& [field, property] : schema["properties"].items()) {
-    defaults[field] = property["default"];
-    if (holds(must, field)) required[field] = property["default"];
+    defaults[field] = value_of(property);
+    if (holds(must, field)) required[field] = value_of(property);
   }
   EXPECT_EQ(make_nf(GetParam(), defaults)->state(100).dump(), make_nf(GetParam(), required)->state(100).dump());
   for (const auto& field : must) {
@@ -271,7 +306,7 @@ TEST_P(EveryNf, AnAbsentFieldMeansTheDefaultOfTheSchema) {
 TEST_P(EveryNf, ExportedStateGoesIntoAnother) {
   Rng rng(4);
   std::vector<Frame> frames;
-  for (int i = 0; i < 500; ++i) frames.push_back(build_frame(random_spec(rng)));
+  for (int i = 0; i < 500; ++i) frames.push_back(build_frame(random_ip_spec(rng)));
   const auto nf = make_nf(GetParam(), config_);
   run(*nf, frames);
   const json state = json::parse(nf->export_state().dump());
@@ -296,7 +331,7 @@ std::vector<json> without_ages(const json& state) {
 TEST_P(EveryNf, StateMeansTheSameInNumbersAndInBinaryRows) {
   Rng rng(5);
   std::vector<Frame> frames;
-  for (int i = 0; i < 2000; ++i) frames.push_back(build_frame(random_spec(rng)));
+  for (int i = 0; i < 2000; ++i) frames.push_back(build_frame(random_ip_spec(rng)));
   const auto nf = make_nf(GetParam(), config_);
   run(*nf, frames);
   const json numbers = nf->export_state(RowForm::kArrays), binary = nf->export_state(RowForm::kBinary);
@@ -314,7 +349,7 @@ TEST_P(EveryNf, StateMeansTheSameInNumbersAndInBinaryRows) {
 TEST_P(EveryNf, StateThatIsCopiedInSlicesHasEveryFlowThatStaysOnce) {
   Rng rng(6);
   std::vector<Frame> frames;
-  for (int i = 0; i < 500; ++i) frames.push_back(build_frame(random_spec(rng)));
+  for (int i = 0; i < 500; ++i) frames.push_back(build_frame(random_ip_spec(rng)));
   const auto nf = make_nf(GetParam(), config_);
   run(*nf, frames);
   const auto flows = [](const json& state) {
@@ -327,7 +362,7 @@ TEST_P(EveryNf, StateThatIsCopiedInSlicesHasEveryFlowThatStaysOnce) {
   };
   const std::set<std::string> before = flows(nf->export_state());
   const auto copy = nf->copy_flows();
-  while (copy->copy(7)) run(*nf, {frames[rng() % frames.size()], build_frame(random_spec(rng))});
+  while (copy->copy(7)) run(*nf, {frames[rng() % frames.size()], build_frame(random_ip_spec(rng))});
   const std::set<std::string> copied = flows(copy->finish(RowForm::kArrays)), after = flows(nf->export_state());
   for (const std::string& flow : before) EXPECT_TRUE(copied.contains(flow) || !after.contains(flow)) << flow;
 }
@@ -376,7 +411,7 @@ INSTANTIATE_TEST_SUITE_P(Nfs, EveryNf, ::testing::ValuesIn(nf_kinds().begin(), n
 });
 
 TEST(Registry, KnowsItsKindsAndNoOther) {
-  EXPECT_EQ(nf_kinds().size(), 10u);
+  EXPECT_EQ(nf_kinds().size(), 16u);
   for (std::string_view kind : nf_kinds()) {
     EXPECT_NE(find_nf(kind), nullptr);
     EXPECT_EQ(descriptor_of(kind)["id"], kind);

@@ -1,16 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <utility>
 #include <vector>
 
-namespace orrery::nat {
+namespace orrery {
 
-// Protocols that have a port space of their own; the values index tables.
+// Protocols that have a port space of their own; the values index tables. ICMPv6 has that of ICMP: no address has both.
 enum class PortSpace : uint8_t { kTcp = 0, kUdp = 1, kIcmp = 2 };
 inline constexpr size_t kPortSpaces = 3;
+inline constexpr std::array<const char*, kPortSpaces> kPortSpaceNames = {"tcp", "udp", "icmp"};
+
+constexpr std::optional<PortSpace> space_of_proto(uint8_t proto) {
+  switch (proto) {
+    case 6:
+      return PortSpace::kTcp;
+    case 17:
+      return PortSpace::kUdp;
+    case 1:
+    case 58:
+      return PortSpace::kIcmp;
+    default:
+      return std::nullopt;
+  }
+}
 
 // An external port: position of its address in the configuration, and the port.
 struct ExternalPort {
@@ -18,16 +35,18 @@ struct ExternalPort {
   uint16_t port;
 };
 
+// Of a port that no mapping holds.
+inline constexpr uint32_t kFreePort = UINT32_MAX;
+
 // Which mapping holds each external port, and which ports are free. Free ports are given out least recently used first,
 // so that late packets of an ended flow meet a stranger as late as possible.
+template <class Address>
 class PortMap {
  public:
-  static constexpr uint32_t kFree = UINT32_MAX;
-
-  PortMap(std::vector<uint32_t> addresses, uint16_t lo, uint16_t hi)
+  PortMap(std::vector<Address> addresses, uint16_t lo, uint16_t hi)
       : addresses_(std::move(addresses)), lo_(lo), hi_(hi) {
     const size_t pools = addresses_.size() * kPortSpaces;
-    owner_.assign(pools * width(), kFree);
+    owner_.assign(pools * width(), kFreePort);
     pools_.resize(pools);
     for (Pool& pool : pools_) {
       pool.free.resize(width());
@@ -37,14 +56,14 @@ class PortMap {
     }
   }
 
-  const std::vector<uint32_t>& addresses() const { return addresses_; }
+  const std::vector<Address>& addresses() const { return addresses_; }
   uint16_t lo() const { return lo_; }
   uint16_t hi() const { return hi_; }
   uint32_t free_ports(size_t address_index, PortSpace space) const {
     return pools_[pool_of(address_index, space)].available;
   }
 
-  std::optional<uint16_t> index_of(uint32_t address) const {
+  std::optional<uint16_t> index_of(const Address& address) const {
     for (size_t i = 0; i < addresses_.size(); ++i)
       if (addresses_[i] == address) return static_cast<uint16_t>(i);
     return std::nullopt;
@@ -65,7 +84,7 @@ class PortMap {
       Pool& pool = pools_[index];
       if (pool.available == 0) continue;
       uint16_t port = pool.pop(lo_);
-      while (owner_[index * width() + (port - lo_)] != kFree) port = pool.pop(lo_);
+      while (owner_[index * width() + (port - lo_)] != kFreePort) port = pool.pop(lo_);
       --pool.available;
       return ExternalPort{static_cast<uint16_t>(address), port};
     }
@@ -81,7 +100,7 @@ class PortMap {
     if (at.port < lo_ || at.port > hi_) return false;
     const size_t index = pool_of(at.address_index, space);
     uint32_t& slot = owner_[index * width() + (at.port - lo_)];
-    if (slot != kFree) return false;
+    if (slot != kFreePort) return false;
     slot = owner;
     --pools_[index].available;
     return true;
@@ -90,7 +109,7 @@ class PortMap {
   // Precondition: the port is taken.
   void give_back(ExternalPort at, PortSpace space) {
     const size_t index = pool_of(at.address_index, space);
-    owner_[index * width() + (at.port - lo_)] = kFree;
+    owner_[index * width() + (at.port - lo_)] = kFreePort;
     Pool& pool = pools_[index];
     ++pool.available;
     if (pool.listed[at.port - lo_]) return;
@@ -121,11 +140,11 @@ class PortMap {
     return address_index * kPortSpaces + static_cast<size_t>(space);
   }
 
-  std::vector<uint32_t> addresses_;
+  std::vector<Address> addresses_;
   uint16_t lo_;
   uint16_t hi_;
   std::vector<uint32_t> owner_;
   std::vector<Pool> pools_;
 };
 
-}  // namespace orrery::nat
+}  // namespace orrery

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "nfs/nat/port_map.h"
+#include "nfs/translation/port_map.h"
 
 #include <gtest/gtest.h>
 
@@ -7,14 +7,14 @@
 #include <map>
 #include <random>
 
-namespace orrery::nat {
+namespace orrery {
 namespace {
 
 using Taken = std::map<std::pair<uint16_t, uint16_t>, uint32_t>;  // address and port: owner
 
 TEST(PortMap, GivesEachPortToOneOwnerHoweverItIsTaken) {
   std::mt19937_64 rng(1);
-  PortMap ports({1, 2}, 100, 119);
+  PortMap<uint32_t> ports({1, 2}, 100, 119);
   Taken taken;
   for (uint32_t step = 0; step < 100'000; ++step) {
     const ExternalPort any{static_cast<uint16_t>(rng() % 2), static_cast<uint16_t>(98 + rng() % 24)};
@@ -45,4 +45,4 @@ TEST(PortMap, GivesEachPortToOneOwnerHoweverItIsTaken) {
 }
 
 }  // namespace
-}  // namespace orrery::nat
+}  // namespace orrery

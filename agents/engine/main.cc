@@ -15,6 +15,7 @@
 #include "core/eal.h"
 #include "core/engine.h"
 #include "core/module_kinds.h"
+#include "core/schedule/policy_kind.h"
 #include "nfs/registry.h"
 #include "support/heartbeat_server.h"
 #include "support/json_line_server.h"
@@ -141,10 +142,10 @@ nlohmann::json nfs() {
   return std::vector(kinds.begin(), kinds.end());
 }
 
-// A planner asks for `mirror`, `merge` and `scheduler`, which are here once such modules are.
 nlohmann::json abilities() {
   nlohmann::json out = orrery::plumbing_kind_names();
-  for (const char* core : {"emit-many", "hold", "many-inputs", "timer", "round-robin"}) out.push_back(core);
+  for (const char* core : {"emit-many", "hold", "many-inputs", "timer", "scheduler"}) out.push_back(core);
+  for (const orrery::PolicyKind* policy : orrery::policy_kinds()) out.push_back(policy->name);
   return out;
 }
 

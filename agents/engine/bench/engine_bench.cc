@@ -3,6 +3,7 @@
 // the engine itself spends on a packet.
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
+#include <unistd.h>
 
 #include <charconv>
 #include <chrono>
@@ -13,10 +14,15 @@
 #include <string_view>
 #include <thread>
 
+#include "chains.h"
 #include "core/engine.h"
 #include "core/packet_meta.h"
 #include "graphs.h"
+#include "loads.h"
 #include "profile.h"
+#include "reflector.h"
+#include "schedule.h"
+#include "steering.h"
 
 namespace {
 
@@ -28,11 +34,19 @@ using orrery::bench::link;
 
 constexpr const char* kUsage =
     "usage: orrery-engine-bench [--json] [--only TEXT] [--seconds S] [--hugepages | --no-huge]\n"
+    "       orrery-engine-bench --chains [--hugepages | --no-huge]\n"
+    "       orrery-engine-bench --ports ENGINE PEER [--seconds S] [--hugepages | --no-huge]\n"
+    "       orrery-engine-bench --schedule\n"
+    "       orrery-engine-bench --steering [--only TEXT] [--seconds S] [--hugepages | --no-huge]\n"
     "       orrery-engine-bench --profile [--board ENGINE BOARD] [--hugepages | --no-huge]\n"
     "\n"
     "  --json         one JSON object a figure\n"
-    "  --only TEXT    only figures with this in their name\n"
+    "  --only TEXT    only figures whose name begins with this\n"
     "  --seconds S    of measurement a figure (default 2)\n"
+    "  --chains       one JSON object for each NF and chain, in sequence and in parallel\n"
+    "  --ports E P    one JSON object for each kind of port on E, an interface whose peer is P\n"
+    "  --schedule     one JSON object for each scheduler tree: {schedule, tasks, backlogged, cycles a run}\n"
+    "  --steering     one JSON object for each way to split flows: {split, flows, cycles a packet}\n"
     "  --profile      one JSON object for each part of the engine and packet length: {part, bytes, cycles}\n"
     "  --board ENGINE BOARD   also the way to a board and back, over this veth pair of its own\n"
     "  --hugepages, --no-huge   where packets lie (default: hugepages when enough are free)\n";
@@ -46,7 +60,11 @@ struct Options {
   std::string_view only;
   double seconds = 2;
   bool profile = false;
-  std::optional<orrery::bench::VethPair> board;
+  bool schedule = false;
+  bool steering = false;
+  bool chains = false;
+  bool ports = false;
+  std::optional<orrery::bench::VethPair> veth;
   orrery::EalOptions eal{.memory = orrery::Memory::kAuto, .memory_mb = 256};
 };
 
@@ -77,41 +95,28 @@ json forwarder(const json& driver) {
   return graph(std::move(ports), std::move(modules), std::move(links), std::move(tasks));
 }
 
-// Packets of 1,024 flows through the NF to a null port; without an NF, what making and sending them costs.
-json through(const char* nf, const json& config, int packet_bytes) {
-  json modules = json::array();
-  modules.push_back(
-      {{"name", "source"}, {"kind", "source"}, {"config", {{"packet_bytes", packet_bytes}, {"flows", 1024}}}});
-  modules.push_back({{"name", "out"}, {"kind", "port_out"}, {"config", {{"port", "null"}}}});
+// Packets of 1,024 flows through the NFs to a null port; without NFs, what making and sending them costs.
+json through(const std::vector<const char*>& nfs, int packet_bytes) {
+  json modules{{{"name", "source"}, {"kind", "source"}, {"config", {{"packet_bytes", packet_bytes}, {"flows", 1024}}}},
+               {{"name", "out"}, {"kind", "port_out"}, {"config", {{"port", "null"}}}}};
   json links = json::array();
-  if (nf == nullptr) {
-    links.push_back(link("source", "out"));
-  } else {
-    modules.push_back({{"name", "nf"}, {"kind", nf}, {"config", config}});
-    links.push_back(link("source", "nf"));
-    links.push_back(link("nf", "out"));
+  std::string last = "source";
+  for (const char* nf : nfs) {
+    modules.push_back({{"name", nf}, {"kind", nf}, {"config", orrery::bench::load_of(nf)}});
+    links.push_back(link(last, nf));
+    last = nf;
   }
+  links.push_back(link(last, "out"));
   return graph(json::array({{{"name", "null"}, {"driver", "null"}}}), std::move(modules), std::move(links),
                json::array({{{"module", "source"}}}));
 }
 
-// None of them matches the traffic, so every packet meets all.
-json firewall_rules(int count) {
-  json rules = json::array();
-  for (int i = 0; i < count; ++i)
-    rules.push_back({{"action", "deny"},
-                     {"src", "10." + std::to_string(i) + ".0.0/16"},
-                     {"proto", i % 2 == 0 ? "tcp" : "udp"},
-                     {"dst_port", std::to_string(1000 + i)}});
-  return {{"rules", std::move(rules)}, {"default_action", "allow"}};
-}
-
-json ids_rules(int count) {
-  json rules = json::array();
-  for (int i = 0; i < count; ++i)
-    rules.push_back(
-        {{"id", "rule-" + std::to_string(i)}, {"pattern", "attack-" + std::to_string(i * 7919) + "-payload"}});
-  return {{"rules", std::move(rules)}};
+// Frames of an interface back out of it.
+json mirror_of(const char* driver, const std::string& iface) {
+  return graph(json::array({{{"name", "port"}, {"driver", driver}, {"iface", iface}}}),
+               {{{"name", "in"}, {"kind", "port_in"}, {"config", {{"port", "port"}}}},
+                {{"name", "out"}, {"kind", "port_out"}, {"config", {{"port", "port"}}}}},
+               {link("in", "out")}, json::array({{{"module", "in"}}}));
 }
 
 struct Progress {
@@ -168,7 +173,7 @@ void run(const Options& options) {
   const orrery::Eal eal(options.eal);
   Engine engine({}, eal);
   const auto show = [&](const std::string& name, const json& params) {
-    if (name.find(options.only) == std::string::npos) return;
+    if (!name.starts_with(options.only)) return;
     print(measure(engine, name, params, options.seconds), options.as_json);
   };
   show("l2 null->null", forwarder({{"driver", "null"}}));
@@ -178,14 +183,67 @@ void run(const Options& options) {
   engine.apply(only_ports);
   fill_rings(eal);
   show("l2 ring->ring", rings);
-  show("source->null", through(nullptr, {}, 60));
-  show("firewall 100 rules", through("firewall", firewall_rules(100), 60));
-  show("nat 1024 flows", through("nat", {{"external_addresses", {"203.0.113.1"}}}, 60));
-  show("ids 100 patterns 60 B", through("ids", ids_rules(100), 60));
-  show("ids 100 patterns 512 B", through("ids", ids_rules(100), 512));
-  show("monitor 1024 flows", through("monitor", json::object(), 60));
-  show("stateful-firewall 16 rules", through("stateful-firewall", firewall_rules(16), 60));
-  show("elephant-detector 1024 flows", through("elephant-detector", json::object(), 60));
+  show("source->null", through({}, 60));
+  for (const char* nf : orrery::bench::loaded_nfs()) show(std::string(nf) + " 1024 flows", through({nf}, 60));
+  show("ids 1024 flows, 512 B", through({"ids"}, 512));
+  show("chain of 4 NFs", through(orrery::bench::four_nfs(), 60));
+}
+
+// Frames of a source out of one memif port and into another. Both are of one engine, so that one worker pays for both
+// ends, as it does where it sends frames of an interface back.
+json over_memif(int packet_bytes) {
+  const std::string socket = "orrery-bench-" + std::to_string(getpid());
+  const auto end = [&](const char* role) {
+    return json{{"name", role}, {"driver", "memif"}, {"socket", socket}, {"role", role}};
+  };
+  return graph(json::array({end("server"), end("client")}),
+               {{{"name", "source"}, {"kind", "source"}, {"config", {{"packet_bytes", packet_bytes}}}},
+                {{"name", "out"}, {"kind", "port_out"}, {"config", {{"port", "client"}}}},
+                {{"name", "in"}, {"kind", "port_in"}, {"config", {{"port", "server"}}}},
+                {{"name", "sink"}, {"kind", "sink"}, {"config", json::object()}}},
+               {link("source", "out"), link("in", "sink")}, json::array({{{"module", "source"}}, {{"module", "in"}}}));
+}
+
+// CPU time of a frame that is received and sent.
+void show_port(Engine& engine, const Options& options, const char* driver, int bytes, size_t frames) {
+  std::this_thread::sleep_for(kWarmUp);
+  const Progress before = progress(engine);
+  std::this_thread::sleep_for(std::chrono::duration<double>(options.seconds));
+  const Progress after = progress(engine);
+  const double packets = after.packets - before.packets;
+  std::puts(json{{"port", driver},
+                 {"bytes", bytes},
+                 {"frames", frames},
+                 {"cpu_ns", (after.cpu_s - before.cpu_s) * 1e9 / packets},
+                 {"mean_us", options.seconds * 1e6 * static_cast<double>(frames) / packets}}
+                .dump()
+                .c_str());
+  std::fflush(stdout);
+}
+
+void run_ports(const Options& options) {
+  const orrery::Eal eal(options.eal);
+  Engine engine({}, eal);
+  // One after the other, because an interface that af_xdp has given up cannot be opened again.
+  for (const char* driver : {"af_packet", "af_xdp"})
+    for (const uint16_t bytes : {60, 1500})
+      for (const size_t frames : {size_t{256}, size_t{1}}) {
+        engine.apply(mirror_of(driver, options.veth->engine));
+        const orrery::bench::Reflector far_end(options.veth->board, bytes, frames);
+        show_port(engine, options, driver, bytes, frames);
+      }
+  for (const uint16_t bytes : {60, 1500}) {
+    engine.apply(over_memif(bytes));
+    show_port(engine, options, "memif", bytes, 256);
+  }
+}
+
+void run_chains(const Options& options) {
+  const orrery::Eal eal(options.eal);
+  orrery::bench::chains(eal, [](const json& result) {
+    std::puts(result.dump().c_str());
+    std::fflush(stdout);
+  });
 }
 
 bool parse_options(int argc, char** argv, Options& options) {
@@ -199,8 +257,15 @@ bool parse_options(int argc, char** argv, Options& options) {
       options.eal.memory = orrery::Memory::kNoHuge;
     } else if (argument == "--profile") {
       options.profile = true;
-    } else if (argument == "--board" && i + 2 < argc) {
-      options.board = {.engine = argv[i + 1], .board = argv[i + 2]};
+    } else if (argument == "--schedule") {
+      options.schedule = true;
+    } else if (argument == "--steering") {
+      options.steering = true;
+    } else if (argument == "--chains") {
+      options.chains = true;
+    } else if ((argument == "--board" || argument == "--ports") && i + 2 < argc) {
+      options.ports = argument == "--ports";
+      options.veth = {.engine = argv[i + 1], .board = argv[i + 2]};
       i += 2;
     } else if (argument == "--only" && i + 1 < argc) {
       options.only = argv[++i];
@@ -212,13 +277,32 @@ bool parse_options(int argc, char** argv, Options& options) {
       return false;
     }
   }
-  return options.profile || !options.board;
+  return options.profile || options.ports || !options.veth;
 }
 
 void run_profile(const Options& options) {
   const orrery::Eal eal(options.eal);
-  orrery::bench::profile(eal, options.board ? &*options.board : nullptr, [](const orrery::bench::PartCost& cost) {
+  orrery::bench::profile(eal, options.veth ? &*options.veth : nullptr, [](const orrery::bench::PartCost& cost) {
     std::puts(json{{"part", cost.part}, {"bytes", cost.bytes}, {"cycles", cost.cycles}}.dump().c_str());
+  });
+}
+
+void run_schedule(const Options&) {
+  orrery::bench::schedule([](const orrery::bench::ScheduleCost& cost) {
+    std::puts(json{
+        {"schedule", cost.schedule}, {"tasks", cost.tasks}, {"backlogged", cost.backlogged}, {"cycles", cost.cycles}}
+                  .dump()
+                  .c_str());
+  });
+}
+
+void run_steering(const Options& options) {
+  const orrery::Eal eal(options.eal);
+  orrery::bench::steering(eal, options.only, options.seconds, [](const orrery::bench::SteeringCost& cost) {
+    json out = {{"split", cost.split}, {"flows", cost.flows}, {"cycles", cost.cycles}};
+    if (cost.change_us != 0) out.update({{"change_us", cost.change_us}, {"pause_us", cost.pause_us}});
+    std::puts(out.dump().c_str());
+    std::fflush(stdout);
   });
 }
 
@@ -231,7 +315,13 @@ int main(int argc, char** argv) {
     return 2;
   }
   try {
-    options.profile ? run_profile(options) : run(options);
+    const auto runs = options.profile    ? run_profile
+                      : options.schedule ? run_schedule
+                      : options.steering ? run_steering
+                      : options.chains   ? run_chains
+                      : options.ports    ? run_ports
+                                         : run;
+    runs(options);
     return 0;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "orrery-engine-bench: %s\n", error.what());

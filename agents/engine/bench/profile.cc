@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "profile.h"
 
-#include <algorithm>
-#include <chrono>
 #include <map>
-#include <thread>
 #include <vector>
 
-#include "batch_times.h"
+#include "cycles.h"
 #include "graphs.h"
 #include "profile_modules.h"
 #include "reflector.h"
@@ -16,12 +13,9 @@ namespace orrery::bench {
 namespace {
 
 using nlohmann::json;
-using namespace std::chrono_literals;
 
 constexpr uint16_t kLengths[] = {60, 1514};
 constexpr int kRounds = 15;
-constexpr auto kPoll = 1ms;
-constexpr auto kNothingAfter = 30s;
 
 // Packets of full batches along a line of modules into a sink each for its last module's gates.
 json line(uint16_t bytes, const json& parts, int gates = 1) {
@@ -66,29 +60,6 @@ json look_aside(const VethPair& board) {
                 module("to-hop", "hop_out", {{"hop", 1}}), module("out", "port_out", {{"port", "board"}})},
                {link("in", "meter"), link("meter", "from-hop"), link("from-hop", "to-hop"), link("to-hop", "out")},
                json::array({task("in")}));
-}
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
-// Waits until the graph's batches are measured; cycles per packet.
-double cycles_of(Engine& engine, BatchTimes& times) {
-  const auto give_up = std::chrono::steady_clock::now() + kNothingAfter;
-  while (!times.full()) {
-    if (std::chrono::steady_clock::now() > give_up) throw std::runtime_error("too few packets come through");
-    std::this_thread::sleep_for(kPoll);
-  }
-  engine.apply(empty_graph());
-  return times.median();
-}
-
-double cycles_of(Engine& engine, BatchTimes& times, const json& graph) {
-  times.clear();
-  engine.apply(graph);
-  return cycles_of(engine, times);
 }
 
 // Cycles per packet by part. Each round measures all graphs, so that what changes on the machine changes all of them.

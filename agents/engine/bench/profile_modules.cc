@@ -20,13 +20,18 @@ class FullSource final : public TaskModule {
       : TaskModule({"no_memory"}), pool_(context.pool), times_(times) {
     JsonFields fields(context.config, context.pointer, "invalid-config");
     bytes_ = static_cast<uint16_t>(fields.integer("bytes", 60, 1514));
+    if (fields.boolean_or("text", false)) text_bytes_ = bytes_ - kUdpHeaders;
+    gap_ns_ = static_cast<uint64_t>(fields.integer_or("gap_us", 0, 1'000'000, 0)) * 1000;
     fields.done();
     for (uint16_t flow = 0; flow < kFlows; ++flow) write_udp_headers(headers_[flow].data(), bytes_, flow);
+    for (uint32_t i = 0; i < text_.size(); ++i) text_[i] = static_cast<uint8_t>('a' + (i * 7 + i / 5) % 26);
   }
 
   void process(Pass&, Batch&, uint8_t) override {}
 
   uint32_t poll(Pass& pass) override {
+    if (pass.now_ns() < due_ns_) return 0;
+    due_ns_ = pass.now_ns() + gap_ns_;
     times_.mark(pass.busy_cycles(), kBatchSize);
     Batch batch;
     if (rte_pktmbuf_alloc_bulk(pool_, batch.packets, kBatchSize) != 0) {
@@ -36,8 +41,9 @@ class FullSource final : public TaskModule {
     for (rte_mbuf* packet : batch.packets) {
       packet->data_len = bytes_;
       packet->pkt_len = bytes_;
-      meta_of(packet).reset(pass.now_ns());
+      meta_of(packet).reset(arrival_at(pass.now_ns()));
       std::memcpy(bytes_of(packet), headers_[flow_].data(), kUdpHeaders);
+      if (text_bytes_ != 0) std::memcpy(bytes_of(packet) + kUdpHeaders, text_.data(), text_bytes_);
       flow_ = (flow_ + 1) % kFlows;
     }
     batch.count = kBatchSize;
@@ -53,8 +59,12 @@ class FullSource final : public TaskModule {
   rte_mempool* pool_;
   BatchTimes& times_;
   std::array<std::array<uint8_t, kUdpHeaders>, kFlows> headers_;
+  std::array<uint8_t, 1514 - kUdpHeaders> text_;
   uint16_t bytes_;
+  uint32_t text_bytes_ = 0;
   uint16_t flow_ = 0;
+  uint64_t gap_ns_ = 0;
+  uint64_t due_ns_ = 0;
 };
 
 class Meter final : public Module {

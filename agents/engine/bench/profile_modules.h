@@ -12,7 +12,8 @@ namespace orrery::bench {
 constexpr uint8_t kCopies = 2;
 
 // `full_source`, {"bytes": n}: makes full batches of UDP packets of 1,024 flows, of which only the headers are written,
-// and marks them in `times`, which must outlive the kind.
+// and marks them in `times`, which must outlive the kind. {"text": true}: with a payload of text. {"gap_us": n}: a
+// batch every so often.
 ModuleKind full_source(BatchTimes& times);
 
 // `meter`: passes packets on and marks their batches in `times`, which must outlive the kind.

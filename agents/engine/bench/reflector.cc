@@ -9,7 +9,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <stdexcept>
@@ -20,8 +19,6 @@
 namespace orrery::bench {
 namespace {
 
-// In circulation: enough that the engine finds full batches, and less than its rings hold.
-constexpr size_t kFrames = 256;
 constexpr int kLostAfterMs = 20;
 constexpr int kBufferBytes = 8 << 20;
 
@@ -49,8 +46,8 @@ int open_socket(const std::string& iface) {
 
 }  // namespace
 
-Reflector::Reflector(const std::string& iface, uint16_t bytes)
-    : fd_(open_socket(iface)), thread_([this, bytes] { run(bytes); }) {}
+Reflector::Reflector(const std::string& iface, uint16_t bytes, size_t frames)
+    : fd_(open_socket(iface)), thread_([this, bytes, frames] { run(bytes, frames); }) {}
 
 Reflector::~Reflector() {
   stop_.store(true);
@@ -58,11 +55,11 @@ Reflector::~Reflector() {
   close(fd_);
 }
 
-void Reflector::run(uint16_t bytes) {
-  std::vector<std::vector<uint8_t>> frames(kFrames, std::vector<uint8_t>(bytes));
-  std::array<iovec, kFrames> buffers{};
-  std::array<mmsghdr, kFrames> messages{};
-  for (size_t i = 0; i < kFrames; ++i) {
+void Reflector::run(uint16_t bytes, size_t in_circulation) {
+  std::vector<std::vector<uint8_t>> frames(in_circulation, std::vector<uint8_t>(bytes));
+  std::vector<iovec> buffers(in_circulation);
+  std::vector<mmsghdr> messages(in_circulation);
+  for (size_t i = 0; i < in_circulation; ++i) {
     buffers[i] = {.iov_base = frames[i].data(), .iov_len = bytes};
     messages[i].msg_hdr.msg_iov = &buffers[i];
     messages[i].msg_hdr.msg_iovlen = 1;
@@ -71,10 +68,10 @@ void Reflector::run(uint16_t bytes) {
     pollfd readable{.fd = fd_, .events = POLLIN, .revents = 0};
     int count = 0;
     if (poll(&readable, 1, kLostAfterMs) == 0) {
-      for (size_t i = 0; i < kFrames; ++i) write_udp_headers(frames[i].data(), bytes, static_cast<uint16_t>(i));
-      count = kFrames;
+      for (size_t i = 0; i < in_circulation; ++i) write_udp_headers(frames[i].data(), bytes, static_cast<uint16_t>(i));
+      count = static_cast<int>(in_circulation);
     } else {
-      count = recvmmsg(fd_, messages.data(), kFrames, 0, nullptr);
+      count = recvmmsg(fd_, messages.data(), static_cast<unsigned>(in_circulation), 0, nullptr);
     }
     if (count > 0) sendmmsg(fd_, messages.data(), static_cast<unsigned>(count), 0);
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <thread>
@@ -12,13 +13,14 @@ namespace orrery::bench {
 // Frames that get lost are replaced. Throws std::runtime_error.
 class Reflector {
  public:
-  Reflector(const std::string& iface, uint16_t bytes);
+  // By default as many as fill the engine's batches without overflowing its rings.
+  Reflector(const std::string& iface, uint16_t bytes, size_t frames = 256);
   ~Reflector();
   Reflector(const Reflector&) = delete;
   Reflector& operator=(const Reflector&) = delete;
 
  private:
-  void run(uint16_t bytes);
+  void run(uint16_t bytes, size_t in_circulation);
 
   int fd_;
   std::atomic<bool> stop_{false};

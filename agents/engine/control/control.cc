@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/control.h"
 
+#include "nfs/flow_moves.h"
 #include "support/json_fields.h"
 #include "support/request.h"
 
@@ -38,11 +39,35 @@ json call(Engine& engine, const std::string& method, const json& params, const s
     return engine.export_state(module);
   }
   if (method == "import_state") {
+    return engine.move_flows(fields.id("module"), fields, import_state);
+  }
+  if (method == "export_flows") {
+    return engine.move_flows(fields.id("module"), fields, export_flows);
+  }
+  if (method == "release_flows") {
+    return engine.move_flows(fields.id("module"), fields, release_flows);
+  }
+  if (method == "set_split") {
     const std::string module = fields.id("module");
-    const json& state = fields.object("state");
+    const json& ranges = fields.required("ranges");
+    const bool keep_flows = fields.boolean_or("keep_flows", false);
     fields.done();
-    engine.import_state(module, state);
-    return json::object();
+    return engine.set_split(module, ranges, keep_flows);
+  }
+  if (method == "hold_flows") {
+    return engine.hold_flows(fields.id("module"), fields);
+  }
+  if (method == "end_hold") {
+    const std::string module = fields.id("module");
+    const bool steer = fields.boolean_or("steer", false);
+    fields.done();
+    return engine.end_hold(module, steer);
+  }
+  if (method == "get_split") {
+    const std::string module = fields.id("module");
+    const auto limit = static_cast<size_t>(fields.integer_or("limit", 0, 10'000, 0));
+    fields.done();
+    return engine.get_split(module, limit);
   }
   if (method == "shutdown") {
     fields.done();

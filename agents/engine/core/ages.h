@@ -17,14 +17,14 @@ class Ages {
   Ages(const Ages&) = delete;
   Ages& operator=(const Ages&) = delete;
 
-  // A packet that began at `since_ns`; a time ahead of now counts as now.
-  void add(uint64_t since_ns) {
+  // Packets that began at `since_ns`; a time ahead of now counts as now.
+  void add(uint64_t since_ns, uint32_t count = 1) {
     if (since_ns != since_ns_) {
       flush();
       since_ns_ = since_ns;
       count_ = 0;
     }
-    ++count_;
+    count_ += count;
   }
 
  private:

@@ -11,6 +11,7 @@
 #include <random>
 
 #include "core/module_kinds.h"
+#include "core/splitter.h"
 #include "support/clock.h"
 
 namespace orrery {
@@ -31,8 +32,9 @@ uint64_t thread_cpu_ns() {
   return static_cast<uint64_t>(t.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(t.tv_nsec);
 }
 
-// FNV-1a of the canonical text.
-std::string digest_of(const nlohmann::json& graph) {
+// FNV-1a of the canonical text, without the generation: two graphs that differ in nothing else run alike.
+std::string digest_of(nlohmann::json graph) {
+  graph.erase("generation");
   uint64_t hash = 0xcbf29ce484222325;
   for (const char c : graph.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)) {
     hash ^= static_cast<unsigned char>(c);
@@ -50,14 +52,19 @@ struct ModuleReading {
   std::vector<uint64_t> drops;
   std::optional<uint32_t> queue_depth;
   std::optional<Histogram> latency;
+  std::optional<SplitFigures> split;
 };
 
-ModuleReading read_module(const Node& node) {
+ModuleReading read_module(const Node& node, uint64_t now_ns) {
   const ModuleCounters& c = node.module->counters;
-  ModuleReading out{&node,       c.packets_in, c.packets_out, c.bytes_in,
-                    c.bytes_out, c.cycles,     c.drops,       node.module->queue_depth(),
-                    std::nullopt};
+  ModuleReading out{&node,        c.packets_in, c.packets_out, c.bytes_in,
+                    c.bytes_out,  c.cycles,     c.drops,       node.module->queue_depth(),
+                    std::nullopt, std::nullopt};
   if (c.latency != nullptr) out.latency = *c.latency;
+  if (Splitter* splitter = node.module->splitter(); splitter != nullptr) {
+    splitter->expire(now_ns);
+    splitter->read_figures(out.split.emplace());
+  }
   return out;
 }
 
@@ -73,6 +80,44 @@ nlohmann::json to_json(const ModuleReading& m) {
   };
   if (m.queue_depth) out["queue_depth"] = *m.queue_depth;
   if (m.latency) out["latency_ns"] = m.latency->sparse();
+  if (m.split) out["split"] = to_json(*m.split);
+  return out;
+}
+
+bool leads_to_same(const Output& a, const Output& b) {
+  if (a.to == nullptr || b.to == nullptr) return a.to == b.to;
+  return a.to->name == b.to->name && a.pending - a.to->pending.data() == b.pending - b.to->pending.data();
+}
+
+Output output_at(const Node& node, size_t gate) {
+  return gate < node.outputs.size() ? node.outputs[gate] : Output{};
+}
+
+GateMap gate_map(const Node& from, const Node& to) {
+  GateMap map(kMaxGates, kGateGone);
+  for (size_t gate = 0; gate < map.size(); ++gate) {
+    const Output old = output_at(from, gate);
+    if (leads_to_same(old, output_at(to, gate))) {
+      map[gate] = static_cast<uint16_t>(gate);
+    } else if (old.to != nullptr) {
+      const auto same = [&](const Output& output) { return leads_to_same(old, output); };
+      const auto found = std::ranges::find_if(to.outputs, same);
+      if (found != to.outputs.end()) map[gate] = static_cast<uint16_t>(found - to.outputs.begin());
+    }
+  }
+  return map;
+}
+
+nlohmann::json to_json(const std::vector<ScheduleReading>& tree) {
+  nlohmann::json out = nlohmann::json::array();
+  for (const auto& [node, total] : tree)
+    out.push_back({{"id", node->id()},
+                   {"cycles", total.cycles},
+                   {"packets", total.packets},
+                   {"bytes", total.bytes},
+                   {"runs", total.runs},
+                   {"empty_runs", total.empty_runs},
+                   {"empty_cycles", total.empty_cycles}});
   return out;
 }
 
@@ -109,7 +154,7 @@ void Engine::apply(const nlohmann::json& params) {
   std::vector<Waker*> wakers;
   wakers.reserve(workers_.size());
   for (auto& worker : workers_) wakers.push_back(&worker->waker());
-  std::unique_ptr<Graph> next = build_graph(spec, graph_.get(), eal_.pool(), wakers);
+  std::unique_ptr<Graph> next = build_graph(spec, graph_.get(), eal_.pool(), stream_log_, wakers);
   for (size_t i = 0; i < next->ports.size(); ++i) {
     const bool kept = std::ranges::find(graph_->ports, next->ports[i]) != graph_->ports.end();
     if (!kept) next->ports[i]->open(eal_.pool(), "/ports/" + std::to_string(i));
@@ -117,7 +162,8 @@ void Engine::apply(const nlohmann::json& params) {
   hand_over(*next);
   // Frees what the new graph does not use: ports that are gone, packets in queues that are gone.
   graph_.swap(next);
-  graph_digest_ = digest_of(params);
+  graph_params_ = params;
+  graph_digest_ = digest_of(graph_params_);
 }
 
 void Engine::hand_over(Graph& next) {
@@ -126,19 +172,24 @@ void Engine::hand_over(Graph& next) {
     Module* to;
   };
   std::vector<Pair> kept;
-  for (size_t i = 0; i < next.nodes.size(); ++i) {
-    Node& node = *next.nodes[i];
-    if (Module* from = predecessor(*graph_, node.name, *node.kind); from != nullptr)
-      kept.push_back({from, node.module.get()});
+  for (const auto& node : next.nodes) {
+    const Node* from = predecessor(*graph_, node->name, *node->kind);
+    if (from == nullptr) continue;
+    kept.push_back({from->module.get(), node->module.get()});
+    if (node->module->splitter() != nullptr) node->module->map_gates(gate_map(*from, *node));
   }
   for (const Pair& pair : kept) pair.to->prepare_adopt(*pair.from);
   {
     Parked parked(*this);
     absorb_inlets(*graph_);
     for (const Pair& pair : kept) pair.to->adopt(*pair.from);
+    for (const Share& share : next.shares) share.schedule->adopt();
     for (auto& worker : workers_) worker->set_graph(&next);
   }
-  for (const Pair& pair : kept) pair.to->settle();
+  for (const Pair& pair : kept) {
+    pair.to->settle();
+    if (Splitter* splitter = pair.to->splitter(); splitter != nullptr) settle(*splitter);
+  }
 }
 
 nlohmann::json Engine::describe() const {
@@ -158,19 +209,24 @@ nlohmann::json Engine::stats() {
   std::vector<ModuleReading> readings;
   readings.reserve(graph_->nodes.size());
   std::vector<uint64_t> busy;
+  std::vector<std::vector<ScheduleReading>> trees;
   uint64_t t_ns = 0;
   {
     Parked parked(*this);
     t_ns = monotonic_ns();
     absorb_inlets(*graph_);
-    for (const auto& node : graph_->nodes) readings.push_back(read_module(*node));
+    for (const auto& node : graph_->nodes) readings.push_back(read_module(*node, t_ns));
     for (const auto& worker : workers_) busy.push_back(worker->busy_cycles());
+    for (const Share& share : graph_->shares) trees.push_back(share.schedule->read());
   }
   nlohmann::json workers = nlohmann::json::array();
   for (size_t i = 0; i < workers_.size(); ++i)
     workers.push_back({{"worker", i}, {"busy_cycles", busy[i]}, {"cpu_ns", workers_[i]->cpu_ns()}});
   nlohmann::json modules = nlohmann::json::array();
   for (const ModuleReading& reading : readings) modules.push_back(to_json(reading));
+  nlohmann::json schedulers = nlohmann::json::array();
+  for (size_t i = 0; i < trees.size(); ++i)
+    if (!trees[i].empty()) schedulers.push_back({{"worker", i}, {"nodes", to_json(trees[i])}});
   nlohmann::json ports = nlohmann::json::array();
   for (const auto& port : graph_->ports) {
     const PortStats s = port->stats();
@@ -191,18 +247,28 @@ nlohmann::json Engine::stats() {
       {"cycles_per_second", static_cast<double>(rte_get_tsc_hz())},
       {"workers", std::move(workers)},
       {"modules", std::move(modules)},
+      {"schedulers", std::move(schedulers)},
       {"ports", std::move(ports)},
   };
 }
 
-NfCore& Engine::nf_of(const std::string& module) {
+Node& Engine::node_of(const std::string& module) {
   const auto it = graph_->by_name.find(module);
   if (it == graph_->by_name.end()) throw EngineError("no-such-module", "/module", "there is no module " + module);
-  NfCore* nf = it->second->module->nf();
-  if (nf == nullptr)
-    throw EngineError("bad-request", "/module",
-                      module + " is a " + std::string(it->second->kind->name) + ", not an NF");
-  return *nf;
+  return *it->second;
+}
+
+NfCore& Engine::nf_of(const std::string& module) {
+  const Node& node = node_of(module);
+  if (NfCore* nf = node.module->nf(); nf != nullptr) return *nf;
+  throw EngineError("bad-request", "/module", module + " is a " + std::string(node.kind->name) + ", not an NF");
+}
+
+Splitter& Engine::splitter_of(const std::string& module) {
+  const Node& node = node_of(module);
+  if (Splitter* splitter = node.module->splitter(); splitter != nullptr) return *splitter;
+  throw EngineError("bad-request", "/module",
+                    module + " is a " + std::string(node.kind->name) + ", which does not split flows");
 }
 
 // Packets flow between the slices.
@@ -233,14 +299,66 @@ nlohmann::json Engine::export_state(const std::string& module) {
 }
 
 void Engine::import_state(const std::string& module, const nlohmann::json& state) {
-  NfCore& nf = nf_of(module);
-  std::unique_ptr<StateImport> import;
-  try {
-    import = nf.prepare_import(state);
-  } catch (const ConfigError& error) {
-    throw EngineError("invalid-config", "/state" + error.pointer, error.what());
+  const nlohmann::json object{{"state", state}};
+  JsonFields params(object, "", "bad-request");
+  move_flows(module, params, orrery::import_state);
+}
+
+nlohmann::json Engine::move_flows(const std::string& module, JsonFields& params, FlowRequest request) {
+  return request(nf_of(module), params, [this](const std::function<bool()>& slice) { pause_for_each(slice); });
+}
+
+void Engine::settle(Splitter& splitter) {
+  pause_for_each([&] { return splitter.settle(kSliceRows); });
+}
+
+nlohmann::json Engine::set_split(const std::string& module, const nlohmann::json& ranges, bool keep_flows) {
+  Splitter& splitter = splitter_of(module);
+  const std::unique_ptr<SplitChange> change = splitter.prepare(ranges, keep_flows);
+  const Node& node = node_of(module);
+  for (size_t i = 0; i < ranges.size(); ++i)
+    if (output_at(node, ranges[i]["gate"].get<size_t>()).to == nullptr)
+      throw EngineError("invalid-config", "/ranges/" + std::to_string(i) + "/gate", "this gate has no link");
+  {
+    Parked parked(*this);
+    splitter.take(*change);
   }
-  pause_for_each([&] { return import->take(kImportSliceRows); });
+  settle(splitter);
+  for (nlohmann::json& entry : graph_params_["modules"])
+    if (entry["name"] == module) entry["config"]["ranges"] = ranges;
+  graph_digest_ = digest_of(graph_params_);
+  return {{"graph_digest", graph_digest_}};
+}
+
+nlohmann::json Engine::hold_flows(const std::string& module, JsonFields& params) {
+  Splitter& splitter = splitter_of(module);
+  std::unique_ptr<SplitHold> hold = splitter.prepare_hold(params);
+  if (output_at(node_of(module), hold->to()).to == nullptr)
+    throw EngineError("invalid-config", "/to", "this gate has no link");
+  bool taken = false;
+  {
+    Parked parked(*this);
+    taken = splitter.hold(hold, monotonic_ns());
+  }
+  if (!taken) throw EngineError("bad-request", "/module", "packets of other flows wait there now");
+  return nlohmann::json::object();
+}
+
+nlohmann::json Engine::end_hold(const std::string& module, bool steer) {
+  Splitter& splitter = splitter_of(module);
+  const char* refusal = nullptr;
+  {
+    Parked parked(*this);
+    refusal = splitter.end_hold(steer);
+  }
+  if (refusal != nullptr) throw EngineError("bad-request", "/module", refusal);
+  HoldFigures figures;
+  pause_for_each([&] { return splitter.steer_held(kSliceRows, figures); });
+  return {{"flows", figures.flows}, {"packets", figures.packets}, {"table_full", figures.table_full}};
+}
+
+nlohmann::json Engine::get_split(const std::string& module, size_t limit) {
+  return copied(*splitter_of(module).copy_split(limit));
 }
 
 }  // namespace orrery

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/graph.h"
 
+#include <algorithm>
 #include <set>
 
-#include "core/schedule/round_robin.h"
+#include "core/schedule/build_schedule.h"
 #include "core/worker.h"
 
 namespace orrery {
@@ -61,7 +62,7 @@ Node* entry(Graph& graph, const GraphSpec& spec, const LinkSpec& link, const std
 
 }  // namespace
 
-std::unique_ptr<Graph> build_graph(const GraphSpec& spec, const Graph* old, rte_mempool* pool,
+std::unique_ptr<Graph> build_graph(const GraphSpec& spec, const Graph* old, rte_mempool* pool, StreamLog& stream_log,
                                    const std::vector<Waker*>& wakers) {
   auto graph = std::make_unique<Graph>();
   graph->generation = spec.generation;
@@ -78,15 +79,18 @@ std::unique_ptr<Graph> build_graph(const GraphSpec& spec, const Graph* old, rte_
     node->name = module.name;
     node->kind = module.kind;
     node->pending.resize(module.kind->inputs);
+    const Node* former = old == nullptr ? nullptr : predecessor(*old, module.name, *module.kind);
     const ModuleContext context{
         .config = module.config,
         .pointer = pointer,
         .metadata = module.metadata,
         .pool = pool,
+        .stream_log = stream_log,
         .port = ports.find(module, pointer),
-        .old = old == nullptr ? nullptr : predecessor(*old, module.name, *module.kind),
+        .old = former == nullptr ? nullptr : former->module.get(),
     };
     node->module = module.kind->make(context);
+    node->takes_common_meta = node->module->takes_common_meta();
     graph->by_name.emplace(node->name, node.get());
     graph->nodes.push_back(std::move(node));
   }
@@ -110,7 +114,12 @@ std::unique_ptr<Graph> build_graph(const GraphSpec& spec, const Graph* old, rte_
   for (size_t m = 0; m < spec.modules.size(); ++m)
     if (spec.modules[m].kind->timed && spec.workers[m] != kNoWorker)
       graph->shares[spec.workers[m]].timed.push_back(graph->nodes[m].get());
-  for (Share& share : graph->shares) share.schedule = make_round_robin(share.tasks);
+  for (uint32_t w = 0; w < graph->shares.size(); ++w) {
+    const auto tree = std::ranges::find(spec.schedulers, w, &ScheduleTreeSpec::worker);
+    Share& share = graph->shares[w];
+    share.schedule = build_schedule(tree == spec.schedulers.end() ? nullptr : &*tree, share.tasks, graph->nodes);
+    if (old != nullptr && w < old->shares.size()) share.schedule->prepare_adopt(*old->shares[w].schedule);
+  }
   return graph;
 }
 
@@ -123,9 +132,9 @@ void absorb_inlets(Graph& graph) {
   }
 }
 
-Module* predecessor(const Graph& old, std::string_view name, const ModuleKind& kind) {
+Node* predecessor(const Graph& old, std::string_view name, const ModuleKind& kind) {
   const auto it = old.by_name.find(name);
-  return it == old.by_name.end() || it->second->kind != &kind ? nullptr : it->second->module.get();
+  return it == old.by_name.end() || it->second->kind != &kind ? nullptr : it->second;
 }
 
 }  // namespace orrery

@@ -12,7 +12,7 @@
 #include "core/graph_spec.h"
 #include "core/module.h"
 #include "core/port.h"
-#include "core/schedule/schedule_node.h"
+#include "core/schedule/schedule.h"
 
 namespace orrery {
 
@@ -29,9 +29,10 @@ struct Node {
   std::string name;
   const ModuleKind* kind = nullptr;
   std::unique_ptr<Module> module;
-  std::vector<Output> outputs;   // by gate; a gate without a link has none
-  uint32_t rank = 0;             // position in topological order
-  std::vector<Pending> pending;  // by input; used by its one worker only, empty between passes
+  bool takes_common_meta = false;  // of the module
+  std::vector<Output> outputs;     // by gate; a gate without a link has none
+  uint32_t rank = 0;               // position in topological order
+  std::vector<Pending> pending;    // by input; used by its one worker only, empty between passes
 };
 
 // Where a worker puts packets into a queue that another worker empties. Its counters are part of the queue's.
@@ -44,8 +45,8 @@ struct Inlet {
 // What one worker runs.
 struct Share {
   std::vector<Node*> tasks;
-  std::vector<Node*> timed;                // modules of kinds with a timer
-  std::unique_ptr<ScheduleNode> schedule;  // over the tasks
+  std::vector<Node*> timed;            // modules of kinds with a timer
+  std::unique_ptr<Schedule> schedule;  // over the tasks
 };
 
 // The data plane as it runs: modules joined by gates, and what each worker runs of it.
@@ -61,13 +62,13 @@ struct Graph {
 
 // Makes the graph beside `old`: its ports are those of `old` where they are the same and still alive, and otherwise not
 // open yet. Throws EngineError. `wakers`: one a worker.
-std::unique_ptr<Graph> build_graph(const GraphSpec& spec, const Graph* old, rte_mempool* pool,
+std::unique_ptr<Graph> build_graph(const GraphSpec& spec, const Graph* old, rte_mempool* pool, StreamLog& stream_log,
                                    const std::vector<Waker*>& wakers);
 
 // Adds what inlets have counted to the counters of their queues. Precondition: workers parked.
 void absorb_inlets(Graph& graph);
 
-// The module whose state and counters one of that name and kind takes over; nullptr when there is none.
-Module* predecessor(const Graph& old, std::string_view name, const ModuleKind& kind);
+// The place of the module whose state and counters one of that name and kind takes over; nullptr when there is none.
+Node* predecessor(const Graph& old, std::string_view name, const ModuleKind& kind);
 
 }  // namespace orrery

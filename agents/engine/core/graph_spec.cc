@@ -29,6 +29,12 @@ std::string path_or_none(JsonFields& fields, const char* name) {
   return path;
 }
 
+std::string interface_name(JsonFields& fields) {
+  std::string name = fields.string("iface", 15);
+  if (name.find_first_of(",=[]/ ") != std::string::npos) fields.fail("iface", "is not the name of an interface");
+  return name;
+}
+
 PortSpec parse_port(const nlohmann::json& value, const std::string& pointer) {
   JsonFields fields(value, pointer, kShape);
   PortSpec port;
@@ -36,9 +42,16 @@ PortSpec parse_port(const nlohmann::json& value, const std::string& pointer) {
   const std::string driver = fields.string("driver", 32);
   if (driver == "af_packet") {
     port.driver = PortSpec::Driver::kAfPacket;
-    port.iface = fields.string("iface", 15);
-    if (port.iface.find_first_of(",=[]/ ") != std::string::npos)
-      fields.fail("iface", "is not the name of an interface");
+    port.iface = interface_name(fields);
+  } else if (driver == "af_xdp") {
+    port.driver = PortSpec::Driver::kAfXdp;
+    port.iface = interface_name(fields);
+  } else if (driver == "memif") {
+    port.driver = PortSpec::Driver::kMemif;
+    port.socket = fields.id("socket");
+    const std::string role = fields.string("role", 6);
+    port.server = role == "server";
+    if (!port.server && role != "client") fields.fail("role", "must be server or client");
   } else if (driver == "ring") {
     port.driver = PortSpec::Driver::kRing;
   } else if (driver == "null") {
@@ -201,6 +214,26 @@ class Checker {
   std::vector<std::vector<size_t>> out_;  // by module: indices of links
 };
 
+void parse_schedulers(GraphSpec& spec, const nlohmann::json& schedulers, uint32_t workers,
+                      const std::map<std::string, size_t>& by_name) {
+  const FindTask find_task = [&](const std::string& module, uint32_t worker, const std::string& pointer) {
+    const auto it = by_name.find(module);
+    if (it == by_name.end()) throw EngineError(kGraph, pointer, "there is no module " + module);
+    const auto task = std::ranges::find(spec.tasks, it->second, &TaskSpec::module);
+    if (task == spec.tasks.end()) throw EngineError(kGraph, pointer, module + " does not start a task");
+    if (task->worker != worker)
+      throw EngineError(kGraph, pointer,
+                        module + " is a task of worker " + std::to_string(task->worker) + ", not of this one");
+    return it->second;
+  };
+  std::set<uint32_t> with_tree;
+  for (size_t i = 0; i < schedulers.size(); ++i) {
+    spec.schedulers.push_back(parse_schedule_tree(schedulers[i], at("schedulers", i), workers, find_task));
+    if (!with_tree.insert(spec.schedulers.back().worker).second)
+      throw EngineError(kGraph, at("schedulers", i) + "/worker", "the worker has a tree already");
+  }
+}
+
 }  // namespace
 
 GraphSpec parse_graph(const nlohmann::json& params, uint32_t workers, std::span<const ModuleKind* const> more_kinds) {
@@ -215,7 +248,7 @@ GraphSpec parse_graph(const nlohmann::json& params, uint32_t workers, std::span<
     const PortSpec& port = spec.ports.back();
     if (!port_names.insert(port.name).second)
       throw EngineError(kGraph, at("ports", i) + "/name", "another port has the name " + port.name);
-    if (port.driver == PortSpec::Driver::kAfPacket && !ifaces.insert(port.iface).second)
+    if (!port.iface.empty() && !ifaces.insert(port.iface).second)
       throw EngineError(kGraph, at("ports", i) + "/iface", "another port uses the interface " + port.iface);
   }
 
@@ -255,8 +288,10 @@ GraphSpec parse_graph(const nlohmann::json& params, uint32_t workers, std::span<
     task.done();
     spec.tasks.push_back(parsed);
   }
+  const nlohmann::json& schedulers = fields.array_or_empty("schedulers", 256);
   fields.done();
   Checker(spec, workers).run();
+  parse_schedulers(spec, schedulers, workers, by_name);
   return spec;
 }
 

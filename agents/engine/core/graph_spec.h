@@ -9,6 +9,7 @@
 
 #include "core/module.h"
 #include "core/port.h"
+#include "core/schedule/tree_spec.h"
 
 namespace orrery {
 
@@ -41,8 +42,9 @@ struct GraphSpec {
   std::vector<ModuleSpec> modules;
   std::vector<LinkSpec> links;
   std::vector<TaskSpec> tasks;
-  std::vector<size_t> order;      // modules in topological order; an edge out of a queue does not count
-  std::vector<uint32_t> workers;  // by module: who runs it (a queue: who empties it), or kNoWorker
+  std::vector<ScheduleTreeSpec> schedulers;  // at most one a worker
+  std::vector<size_t> order;                 // modules in topological order; an edge out of a queue does not count
+  std::vector<uint32_t> workers;             // by module: who runs it (a queue: who empties it), or kNoWorker
 };
 
 // Throws EngineError: `bad-request` for a wrong shape, `invalid-graph` for names, gates, cycles and tasks that do not

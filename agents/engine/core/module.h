@@ -5,6 +5,7 @@
 
 #include <rte_mempool.h>
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -15,6 +16,8 @@
 #include <vector>
 
 #include "core/batch.h"
+#include "core/splitter.h"
+#include "nfs/bytestream/stream_log.h"
 #include "nfs/nf_core.h"
 #include "support/errors.h"
 #include "support/histogram.h"
@@ -63,16 +66,21 @@ class Module {
   // Its time has come: begins a pass, and may emit what it keeps.
   virtual void on_timer(Pass& /*pass*/) {}
 
-  // Hand-over from the module of the same name and kind in the old graph. `prepare_adopt` builds what takes long while
-  // packets still flow through the old one; it may throw EngineError (pointer into the module's config) and changes
-  // only this module. `adopt`, with all workers parked, cannot fail. `settle`, with the workers at work again, frees
-  // what is not needed any more.
+  // Hand-over from the module of the same name and kind in the old graph. `map_gates` comes first, for a splitter.
+  // `prepare_adopt` builds what takes long while packets still flow through the old one; it may throw EngineError
+  // (pointer into the module's config) and changes only this module. `adopt`, with all workers parked, cannot fail.
+  // `settle`, with the workers at work again, frees what is not needed any more.
+  virtual void map_gates(const GateMap& /*gates*/) {}
   virtual void prepare_adopt(Module& /*old*/) {}
   virtual void adopt(Module& old) noexcept { counters = std::move(old.counters); }
   virtual void settle() noexcept {}
 
+  // Whether batches may come as they entered the engine (Batch::common). Others come with a PacketMeta for each packet.
+  virtual bool takes_common_meta() const { return false; }
+
   virtual std::optional<uint32_t> queue_depth() const { return std::nullopt; }
   virtual NfCore* nf() { return nullptr; }
+  virtual Splitter* splitter() { return nullptr; }
 
   const std::vector<std::string>& drop_reasons() const { return drop_reasons_; }
 
@@ -99,6 +107,12 @@ class TaskModule : public Module {
 
   virtual Wakeup wakeup() const = 0;
 
+  // False only when a poll would find nothing. Asked before each poll, so it must cost less than one.
+  virtual bool backlogged(uint64_t /*now_ns*/) const { return true; }
+
+  // Whether packets are a reason to wake its worker: not while a rate limit holds the task back. Set by the worker.
+  std::atomic<bool> wakes_worker{true};
+
   // For a kQueue: a module through which another worker puts packets into it; `consumer` is woken for them. It refers
   // to this module and has counters of its own.
   virtual std::unique_ptr<Module> make_inlet(Waker& /*consumer*/) { return nullptr; }
@@ -110,8 +124,9 @@ struct ModuleContext {
   std::string pointer;  // of `config`
   std::vector<MetadataField> metadata;
   rte_mempool* pool;
-  Port* port;   // the port that `config.port` names; null when the kind has none
-  Module* old;  // the module whose state it will adopt, or null
+  StreamLog& stream_log;  // outlives all modules
+  Port* port;             // the port that `config.port` names; null when the kind has none
+  Module* old;            // the module whose state it will adopt, or null
 };
 
 struct ModuleKind {

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/packet_meta.h"
+
 namespace orrery {
 
 void Pass::set_graph(Graph* graph) {
@@ -11,7 +13,7 @@ void Pass::set_graph(Graph* graph) {
   ready_.assign(graph == nullptr ? 0 : (graph->by_rank.size() + 63) / 64, 0);
 }
 
-void Pass::emit(uint8_t gate, rte_mbuf* const* packets, uint32_t count, uint32_t bytes) {
+void Pass::emit(uint8_t gate, rte_mbuf* const* packets, uint32_t count, uint32_t bytes, const CommonMeta& common) {
   const Output& out = output(gate);
   if (out.to == nullptr) [[unlikely]] {
     for (uint32_t i = 0; i < count; ++i) drop(packets[i], kDropNoGate);
@@ -19,7 +21,14 @@ void Pass::emit(uint8_t gate, rte_mbuf* const* packets, uint32_t count, uint32_t
   }
   ready_[out.to->rank / 64] |= uint64_t{1} << (out.to->rank % 64);
   Batch& pending = out.pending->first;
-  if (pending.count + count > kBatchSize) [[unlikely]] {
+  const bool overflows = pending.count + count > kBatchSize;
+  if (pending.count == 0) {
+    pending.common = common;
+  } else if (overflows || pending.common != common) [[unlikely]] {
+    write_meta(pending);
+    if (common.holds()) write_meta(packets, count, common);
+  }
+  if (overflows) [[unlikely]] {
     emit_more(out, packets, count);
     return;
   }
@@ -35,8 +44,15 @@ void Pass::emit(uint8_t gate, std::span<rte_mbuf* const> packets) {
     const auto some = packets.subspan(first, std::min<size_t>(kBatchSize, packets.size() - first));
     uint32_t bytes = 0;
     for (const rte_mbuf* packet : some) bytes += packet->pkt_len;
-    emit(gate, some.data(), static_cast<uint32_t>(some.size()), bytes);
+    emit(gate, some.data(), static_cast<uint32_t>(some.size()), bytes, {});
   }
+}
+
+void Pass::emit_no_ops(uint8_t gate, std::span<rte_mbuf* const> packets) {
+  const uint64_t packets_out = emitted_packets_, bytes_out = emitted_bytes_;
+  emit(gate, packets);
+  emitted_packets_ = packets_out;
+  emitted_bytes_ = bytes_out;
 }
 
 // Fills the batch that waits, then the room behind it.
@@ -74,24 +90,25 @@ void Pass::dispatch(const Batch& batch, const Fates& fates) {
     if (fate.dropped) {
       for (uint32_t i = first; i < end; ++i) drop(batch.packets[i], fate.index);
     } else {
-      emit(fate.index, batch.packets + first, end - first, bytes);
+      emit(fate.index, batch.packets + first, end - first, bytes, batch.common);
     }
   }
 }
 
-uint32_t Pass::run(Node& task) {
+Usage Pass::run(Node& task, uint64_t mark_ns) {
   const uint64_t start = mark_;
-  now_ns_ = clock_.ns(start);
+  now_ns_ = mark_ns;
   node_ = &task;
-  const uint32_t taken = static_cast<TaskModule&>(*task.module).poll(*this);
-  if (taken == 0) {
+  const uint32_t packets = static_cast<TaskModule&>(*task.module).poll(*this);
+  if (packets == 0) {
     mark_ = rte_rdtsc();
-    last_cycles_ = mark_ - start;
-    return 0;
+    return {.cycles = mark_ - start, .packets = 0, .bytes = 0};
   }
+  const uint64_t bytes = emitted_bytes_;
   run_to_completion();
-  busy_cycles_ += last_cycles_ = mark_ - start;
-  return taken;
+  const uint64_t cycles = mark_ - start;
+  busy_cycles_ += cycles;
+  return {.cycles = cycles, .packets = packets, .bytes = bytes};
 }
 
 void Pass::run_timer(Node& timed) {
@@ -100,22 +117,21 @@ void Pass::run_timer(Node& timed) {
   node_ = &timed;
   timed.module->on_timer(*this);
   run_to_completion();
-  busy_cycles_ += last_cycles_ = mark_ - start;
+  busy_cycles_ += mark_ - start;
 }
 
 void Pass::run_to_completion() {
-  charge();
   ready_word_ = 0;
-  while ((node_ = next_ready()) != nullptr) {
+  while ((node_ = finish_module()) != nullptr) {
     for (size_t input = 0; input < node_->pending.size(); ++input)
       process_pending(node_->pending[input], static_cast<uint8_t>(input));
-    charge();
   }
 }
 
 void Pass::process_pending(Pending& pending, uint8_t input) {
   if (pending.first.count == 0) return;
   count_in(pending.first.count, pending.first.bytes);
+  if (!node_->takes_common_meta) write_meta(pending.first);
   node_->module->process(*this, pending.first, input);
   pending.first.clear();
   for (size_t next = 0; next < pending.more.size();) {
@@ -142,15 +158,19 @@ Node* Pass::next_ready() {
   return nullptr;
 }
 
-void Pass::charge() {
+// Books what the module that ran has used and emitted; returns the one that runs next.
+Node* Pass::finish_module() {
+  const bool frees = free_.count != 0;
   flush_free();
-  const uint64_t now = rte_rdtsc();
   ModuleCounters& counters = node_->module->counters;
-  counters.cycles += now - mark_;
   counters.packets_out += emitted_packets_;
   counters.bytes_out += emitted_bytes_;
   emitted_packets_ = emitted_bytes_ = 0;
-  mark_ = now;
+  Node* next = next_ready();
+  // A module that ended its cycles itself may leave little to the next one, and nothing to the next pass.
+  if (!ended_ || frees || next == nullptr) charge_until(rte_rdtsc());
+  ended_ = false;
+  return next;
 }
 
 void Pass::flush_free() {

@@ -13,6 +13,7 @@
 #include "core/clock.h"
 #include "core/graph.h"
 #include "core/module.h"
+#include "core/schedule/schedule_node.h"
 
 namespace orrery {
 
@@ -27,17 +28,14 @@ class Pass {
   // reading of the counter takes as long as a packet (10 ns).
   void resume() { mark_ = rte_rdtsc(); }
 
-  // Runs the task once; returns how many packets it took.
-  uint32_t run(Node& task);
-
   // When the last pass ended or the worker resumed, CLOCK_MONOTONIC.
   uint64_t mark_ns() { return clock_.ns(mark_); }
 
+  // Runs the task once, at mark_ns().
+  Usage run(Node& task, uint64_t mark_ns);
+
   // Runs the module's timer.
   void run_timer(Node& timed);
-
-  // Cycles of the pass that ended last, from the end of the one before.
-  uint64_t last_cycles() const { return last_cycles_; }
 
   // The rest is for modules, about the module that runs now.
 
@@ -45,11 +43,25 @@ class Pass {
   uint64_t now_ns() const { return now_ns_; }
   uint64_t exact_now_ns() { return clock_.ns(rte_rdtsc()); }
 
+  // Reads the clock when a module has done its work and is about to pass packets on, and ends its cycles there: what it
+  // still does counts for the module after it. Saves a module that measures latency a second reading.
+  uint64_t end_ns() {
+    charge_until(rte_rdtsc());
+    ended_ = true;
+    return clock_.ns(mark_);
+  }
+
   // Passes the whole batch on.
-  void emit_all(uint8_t gate, const Batch& batch) { emit(gate, batch.packets, batch.count, batch.bytes); }
+  void emit_all(uint8_t gate, const Batch& batch) { emit(gate, batch.packets, batch.count, batch.bytes, batch.common); }
 
   // Passes on packets that the module made or kept, at most kMaxPending.
   void emit(uint8_t gate, std::span<rte_mbuf* const> packets);
+
+  // Whether the gate leads anywhere.
+  bool linked(uint8_t gate) const { return output(gate).to != nullptr; }
+
+  // Passes on no-op packets, which tell of packets that the module has given up and do not count as packets out.
+  void emit_no_ops(uint8_t gate, std::span<rte_mbuf* const> packets);
 
   // Does with each packet of the batch what its fate says, in order.
   void dispatch(const Batch& batch, const Fates& fates);
@@ -85,23 +97,27 @@ class Pass {
   static constexpr Output kNoOutput{};
 
   const Output& output(uint8_t gate) const { return gate < node_->outputs.size() ? node_->outputs[gate] : kNoOutput; }
-  void emit(uint8_t gate, rte_mbuf* const* packets, uint32_t count, uint32_t bytes);
+  void emit(uint8_t gate, rte_mbuf* const* packets, uint32_t count, uint32_t bytes, const CommonMeta& common);
   void emit_more(const Output& out, rte_mbuf* const* packets, uint32_t count);
   void run_to_completion();
   void process_pending(Pending& pending, uint8_t input);
   Node* next_ready();
-  void charge();
+  Node* finish_module();
+  void charge_until(uint64_t tsc) {
+    node_->module->counters.cycles += tsc - mark_;
+    mark_ = tsc;
+  }
   void flush_free();
 
   Clock clock_;
   Graph* graph_ = nullptr;
   Node* node_ = nullptr;
   uint64_t now_ns_ = 0;
-  uint64_t mark_ = 0;  // the counter when the last module ended
+  uint64_t mark_ = 0;   // the counter when the last module ended
+  bool ended_ = false;  // the module that runs has ended its cycles itself
   uint64_t emitted_packets_ = 0;
   uint64_t emitted_bytes_ = 0;
   uint64_t busy_cycles_ = 0;
-  uint64_t last_cycles_ = 0;
   std::vector<uint64_t> ready_;  // by rank: nodes of this graph with pending packets
   size_t ready_word_ = 0;
   Batch free_;

@@ -21,9 +21,10 @@ class Waker {
   void clear();
 
   // For everybody else.
-  void wake_if_asleep() {
+  // `wanted`: whether this is a reason to wake it, as it stands once the work is visible.
+  void wake_if_asleep(const std::atomic<bool>& wanted) {
     std::atomic_thread_fence(std::memory_order_seq_cst);
-    if (asleep_.load(std::memory_order_seq_cst)) wake();
+    if (asleep_.load(std::memory_order_seq_cst) && wanted.load(std::memory_order_seq_cst)) wake();
   }
   void wake();
 

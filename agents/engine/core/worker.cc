@@ -102,13 +102,18 @@ void Worker::wait_while_parked(std::unique_lock<std::mutex>& running) {
 
 bool Worker::run_round() {
   if (share_ == nullptr) return false;
-  ScheduleNode& schedule = *share_->schedule;
-  uint32_t work = 0;
-  schedule.begin_round(pass_.mark_ns());
-  while (Node* task = schedule.pick()) {
-    const uint32_t packets = pass_.run(*task);
-    schedule.account({.packets = packets, .cycles = pass_.last_cycles()});
-    work += packets;
+  Schedule& schedule = *share_->schedule;
+  uint64_t work = 0;
+  for (size_t runs = schedule.runs_a_round(); runs > 0; --runs) {
+    const uint64_t now_ns = pass_.mark_ns();
+    Node* task = schedule.pick(now_ns);
+    if (task == nullptr) {
+      pass_.resume();
+      break;
+    }
+    const Usage usage = pass_.run(*task, now_ns);
+    schedule.account(usage);
+    work += usage.packets;
   }
   if (!share_->timed.empty()) work += run_due_timers(pass_.mark_ns());
   return work != 0;
@@ -134,8 +139,14 @@ bool Worker::plan_sleep(uint64_t now_ns, uint64_t& timeout_ns) {
     if (due_ns != 0) timeout_ns = std::min(timeout_ns, due_ns > now_ns ? due_ns - now_ns : 0);
   };
   for (const Node* timed : share_->timed) sleep_until(timed->module->due_ns());
-  sleep_until(share_->schedule->due_ns());
-  for (const Node* task : share_->tasks) {
+  asleep_for_.tasks.clear();
+  asleep_for_.held.clear();
+  asleep_for_.due_ns = 0;
+  share_->schedule->collect_waits(asleep_for_);
+  for (Node* task : asleep_for_.held) static_cast<TaskModule&>(*task->module).wakes_worker.store(false);
+  for (Node* task : asleep_for_.tasks) static_cast<TaskModule&>(*task->module).wakes_worker.store(true);
+  sleep_until(asleep_for_.due_ns);
+  for (const Node* task : asleep_for_.tasks) {
     const Wakeup wakeup = static_cast<const TaskModule&>(*task->module).wakeup();
     if (wakeup.now) return false;
     if (wakeup.fd >= 0) waits_.push_back({wakeup.fd, POLLIN, 0});

@@ -53,6 +53,7 @@ class Worker {
   Pass pass_;
   const Share* share_ = nullptr;  // of the graph; null: no tasks
   std::vector<pollfd> waits_;
+  Waits asleep_for_;
 
   std::mutex running_;  // held by the worker while it runs tasks, by the control thread while it is parked
   std::mutex parking_;  // guards the condition below

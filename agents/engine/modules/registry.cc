@@ -7,14 +7,14 @@
 
 namespace orrery {
 
-extern const ModuleKind kPortIn, kPortOut, kHopIn, kHopOut, kExit, kClassify, kHashSplit, kQueue, kLatencyStamp,
-    kCounter, kSource, kSink;
+extern const ModuleKind kPortIn, kPortOut, kHopIn, kHopOut, kExit, kClassify, kHashSplit, kQueue, kMirror, kMerge,
+    kBytestream, kLatencyStamp, kCounter, kSource, kSink;
 
 namespace {
 
 constexpr const ModuleKind* kKinds[] = {
-    &kPortIn,    &kPortOut, &kHopIn,        &kHopOut,  &kExit,   &kClassify,
-    &kHashSplit, &kQueue,   &kLatencyStamp, &kCounter, &kSource, &kSink,
+    &kPortIn, &kPortOut, &kHopIn,      &kHopOut,       &kExit,    &kClassify, &kHashSplit, &kQueue,
+    &kMirror, &kMerge,   &kBytestream, &kLatencyStamp, &kCounter, &kSource,   &kSink,
 };
 
 }  // namespace

@@ -114,9 +114,36 @@ TEST_F(ControlTest, AnswersEveryMethod) {
   EXPECT_EQ(stats["generation"], 1);
   EXPECT_EQ(c.call("get_state", {{"module", "mon"}, {"limit", 2}})["result"]["flows"].size(), 2u);
   const json state = c.call("export_state", {{"module", "mon"}})["result"];
-  EXPECT_EQ(c.call("import_state", {{"module", "mon"}, {"state", state}})["result"], json::object());
+  EXPECT_EQ(c.call("import_state", {{"module", "mon"}, {"state", state}})["result"]["left_out"], 0);
+  const json portion = c.call("export_flows", {{"module", "mon"}, {"flows", json::object()}})["result"];
+  EXPECT_EQ(portion["rows"], c.call("get_state", {{"module", "mon"}})["result"]["flow_count"]);
+  EXPECT_EQ(portion["last"], true);
+  const json release{{"module", "mon"}, {"flows", json::object()}, {"portion", portion["portion"]}};
+  const json released = c.call("release_flows", release)["result"];
+  EXPECT_EQ(released["released"].get<int>() + released["kept"].get<int>(), portion["rows"]);
   EXPECT_EQ(c.call("shutdown", json::object())["result"], json::object());
   EXPECT_EQ(c.read(), nullptr);
+}
+
+TEST_F(ControlTest, SetsAndTellsTheRangesOfASplit) {
+  Connection c(path());
+  testing::GraphBuilder g;
+  g.module("src", "source", {{"flows", 3}}).task("src").module("a", "sink").module("b", "sink");
+  g.module("s", "hash_split", json::parse(R"({"key":["ip.src"],"exceptions":{},
+      "ranges":[{"range":{"lo":0,"hi":65536},"gate":0}]})"));
+  g.link("src", 0, "s").link("s", 0, "a").link("s", 1, "b");
+  const json applied = c.call("apply", g.json)["result"];
+  const json other = json::parse(R"([{"range":{"lo":0,"hi":65536},"gate":1}])");
+  testing::await_packets_in(engine_, "a", 100);
+  const json set = c.call("set_split", {{"module", "s"}, {"ranges", other}, {"keep_flows", true}})["result"];
+  EXPECT_EQ(set["graph_digest"].get<std::string>().size(), 16u);
+  EXPECT_NE(set, applied);
+  const json told = c.call("get_split", {{"module", "s"}, {"limit", 2}})["result"];
+  EXPECT_EQ(told["ranges"], other);
+  EXPECT_EQ(told["exceptions"].size(), 2u);
+  EXPECT_EQ(told["split"]["exceptions"], 3);
+  EXPECT_EQ(c.call("set_split", {{"module", "s"}, {"ranges", other}})["result"], set);
+  EXPECT_EQ(c.call("get_split", {{"module", "s"}})["result"]["split"]["exceptions"], 0);
 }
 
 TEST_F(ControlTest, ABadLineGetsAnErrorAndNothingElseHappens) {
@@ -137,7 +164,15 @@ TEST_F(ControlTest, ABadLineGetsAnErrorAndNothingElseHappens) {
       {R"({"id":1,"method":"get_state","params":{"module":"m","limit":0}})", "bad-request /limit"},
       {R"({"id":1,"method":"get_state","params":{"module":"m","limit":1000000}})", "bad-request /limit"},
       {R"({"id":1,"method":"get_state","params":{"module":"m"}})", "no-such-module /module"},
-      {R"({"id":1,"method":"import_state","params":{"module":"m","state":3}})", "bad-request /state"},
+      {R"({"id":1,"method":"import_state","params":{"module":"m","state":3}})", "no-such-module /module"},
+      {R"({"id":1,"method":"export_flows","params":{"module":"m","flows":3}})", "no-such-module /module"},
+      {R"({"id":1,"method":"release_flows","params":{"module":"m"}})", "no-such-module /module"},
+      {R"({"id":1,"method":"set_split","params":{"module":"m"}})", "bad-request /ranges"},
+      {R"({"id":1,"method":"set_split","params":{"module":"m","ranges":[],"keep_flows":1}})",
+       "bad-request /keep_flows"},
+      {R"({"id":1,"method":"set_split","params":{"module":"m","ranges":[]}})", "no-such-module /module"},
+      {R"({"id":1,"method":"get_split","params":{"module":"m","limit":-1}})", "bad-request /limit"},
+      {R"({"id":1,"method":"get_split","params":{"module":"m"}})", "no-such-module /module"},
       {R"({"id":1,"method":"apply","params":{}})", "bad-request /generation"},
       {R"({"id":1,"method":"apply","params":{"generation":1,"ports":[],"modules":[{"name":"m","kind":"zz","config":{}}],
        "links":[],"tasks":[]}})",

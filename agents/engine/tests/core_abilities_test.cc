@@ -7,8 +7,6 @@
 #include <thread>
 
 #include "core/engine.h"
-#include "core/schedule/round_robin.h"
-#include "core/schedule/task_leaf.h"
 #include "engine_fixture.h"
 #include "support/clock.h"
 #include "test_modules.h"
@@ -164,37 +162,6 @@ TEST_F(CoreAbilities, AModuleMayHaveThreeInputs) {
   EXPECT_EQ(testing::refusal([&] { engine_.apply(g.generation(2).json); }).substr(0, 13), "invalid-graph");
   end();
   EXPECT_EQ(captured(), expected);
-}
-
-// The tasks of rounds, by the numbers that stand for them.
-std::vector<size_t> rounds(ScheduleNode& schedule, const std::vector<Node>& tasks, int n) {
-  std::vector<size_t> order;
-  for (int i = 0; i < n; ++i) {
-    schedule.begin_round(0);
-    while (Node* task = schedule.pick()) {
-      order.push_back(static_cast<size_t>(task - tasks.data()));
-      schedule.account({.packets = 1, .cycles = 1});
-    }
-  }
-  return order;
-}
-
-TEST(RoundRobinTest, RunsEachTaskOnceARoundInOrder) {
-  std::vector<Node> tasks(3);
-  const auto schedule = make_round_robin(std::vector<Node*>{&tasks[0], &tasks[1], &tasks[2]});
-  EXPECT_EQ(rounds(*schedule, tasks, 2), (std::vector<size_t>{0, 1, 2, 0, 1, 2}));
-  EXPECT_EQ(schedule->due_ns(), 0u);
-  EXPECT_TRUE(rounds(*make_round_robin({}), tasks, 2).empty());
-}
-
-TEST(RoundRobinTest, PoliciesNest) {
-  std::vector<Node> tasks(4);
-  std::vector<std::unique_ptr<ScheduleNode>> children;
-  children.push_back(make_round_robin(std::vector<Node*>{&tasks[3], &tasks[1]}));
-  children.push_back(make_round_robin({}));
-  children.push_back(std::make_unique<TaskLeaf>(tasks[0]));
-  RoundRobin root(std::move(children));
-  EXPECT_EQ(rounds(root, tasks, 2), (std::vector<size_t>{3, 1, 0, 3, 1, 0}));
 }
 
 }  // namespace

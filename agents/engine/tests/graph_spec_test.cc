@@ -50,6 +50,14 @@ TEST(GraphSpec, NamesTheFieldAtFault) {
       {"null size", R"([{"op":"add","path":"/ports/0/packet_bytes","value":59}])", "bad-request /ports/0/packet_bytes"},
       {"iface", R"([{"op":"add","path":"/ports/-","value":{"name":"a","driver":"af_packet","iface":"a,b=1"}}])",
        "bad-request /ports/1/iface"},
+      {"iface", R"([{"op":"add","path":"/ports/-","value":{"name":"a","driver":"af_xdp","iface":"a,b=1"}}])",
+       "bad-request /ports/1/iface"},
+      {"memif role", R"([{"op":"add","path":"/ports/-","value":
+        {"name":"a","driver":"memif","socket":"s","role":"both"}}])",
+       "bad-request /ports/1/role"},
+      {"memif socket", R"([{"op":"add","path":"/ports/-","value":
+        {"name":"a","driver":"memif","socket":"s,id=1","role":"server"}}])",
+       "bad-request /ports/1/socket"},
       {"iface long", R"([{"op":"add","path":"/ports/-","value":{"name":"a","driver":"af_packet",
         "iface":"sixteen-letters-"}}])",
        "bad-request /ports/1/iface"},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "modules/classify/match.h"
+#include "nfs/match.h"
 
 #include <gtest/gtest.h>
 
@@ -79,11 +79,61 @@ TEST(Match, AFieldThatThePacketLacksDoesNotHold) {
   EXPECT_FALSE(matches_json(any_address, rubbish));
 }
 
+testing::FrameSpec web_over_ipv6() {
+  testing::FrameSpec spec = testing::over_ipv6(web());
+  spec.extensions = {{testing::kHopByHop}, {testing::kDestinationOptions, 2}};
+  return spec;
+}
+
+TEST(Match, EachFieldHoldsOfIpv6AndItsNegationDoesNot) {
+  const testing::Frame frame = testing::build_frame(web_over_ipv6());
+  const std::vector<std::pair<const char*, bool>> terms = {
+      {R"({"field":"ip.src","prefix":"2001:db8::/32"})", true},
+      {R"({"field":"ip.src","prefix":"2001:db8::a01:203"})", true},
+      {R"({"field":"ip.src","prefix":"2001:db8::a01:202"})", false},
+      {R"({"field":"ip.src","prefix":"2001:db8::a01:202/127"})", true},
+      {R"({"field":"ip.src","prefix":"::/0"})", true},
+      {R"({"field":"ip.dst","prefix":"2001:db8::c0a8:1"})", true},
+      {R"({"field":"ip.dst","prefix":"2001:db9::/32"})", false},
+      {R"({"field":"ip.src","prefix":"0.0.0.0/0"})", false},
+      {R"({"field":"ip.dst","prefix":"0.0.0.0/0"})", false},
+      {R"({"field":"ip.proto","value":6})", true},
+      {R"({"field":"ip.proto","value":0})", false},
+      {R"({"field":"port.src","lo":4000,"hi":4000})", true},
+      {R"({"field":"port.dst","lo":81,"hi":65535})", false},
+  };
+  for (const auto& [text, expected] : terms) {
+    json term = json::parse(text);
+    EXPECT_EQ(matches_json(json::array({term}), frame), expected) << text;
+    term["not"] = true;
+    EXPECT_EQ(matches_json(json::array({term}), frame), !expected) << "not " << text;
+  }
+  const json any_ipv6 = json::parse(R"([{"field":"ip.src","prefix":"::/0"}])");
+  EXPECT_FALSE(matches_json(any_ipv6, testing::build_frame(web())));
+  EXPECT_FALSE(matches_json(any_ipv6, testing::arp_frame()));
+}
+
+TEST(Match, OfIpv6OnlyTcpAndUdpHavePortsAndNoLaterFragment) {
+  const json any_port = json::parse(R"([{"field":"port.dst","lo":0,"hi":65535}])");
+  const json udp = json::parse(R"([{"field":"ip.proto","value":17}])");
+  testing::FrameSpec spec = web_over_ipv6();
+  spec.proto = testing::kUdp;
+  EXPECT_TRUE(matches_json(any_port, testing::build_frame(spec)));
+  spec.fragment_offset = 100;
+  EXPECT_FALSE(matches_json(any_port, testing::build_frame(spec)));
+  EXPECT_TRUE(matches_json(udp, testing::build_frame(spec)));
+  spec.fragment_offset = 0;
+  spec.proto = testing::kIcmpv6;
+  EXPECT_FALSE(matches_json(any_port, testing::build_frame(spec)));
+}
+
 TEST(Match, RefusesWhatTheContractDoesNotKnow) {
   const std::vector<std::pair<const char*, const char*>> cases = {
       {R"([{"field":"ip.src","prefix":"10.0.0.0/33"}])", "/0/prefix"},
       {R"([{"field":"ip.src","prefix":"10.0.0"}])", "/0/prefix"},
       {R"([{"field":"ip.src"}])", "/0/prefix"},
+      {R"([{"field":"ip.src","prefix":"2001:db8::/129"}])", "/0/prefix"},
+      {R"([{"field":"ip.dst","prefix":"::ffff:10.0.0.0/104"}])", "/0/prefix"},
       {R"([{"field":"ip.proto","value":256}])", "/0/value"},
       {R"([{"field":"ip.proto","value":"tcp"}])", "/0/value"},
       {R"([{"field":"port.src","lo":5,"hi":4}])", "/0/hi"},

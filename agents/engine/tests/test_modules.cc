@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "test_modules.h"
 
+#include <algorithm>
 #include <array>
 
 #include "core/packet_meta.h"
 #include "core/pass.h"
+#include "support/checksum.h"
 #include "support/json_fields.h"
+#include "support/testing/frames.h"
 
 namespace orrery::testing {
 namespace {
@@ -92,12 +95,90 @@ class Joiner final : public Module {
   std::array<std::vector<rte_mbuf*>, 3> held_;
 };
 
+class Burner final : public Module {
+ public:
+  explicit Burner(const ModuleContext& context) : spins_(read_one(context, "spins")) {}
+
+  void process(Pass& pass, Batch& batch, uint8_t) override {
+    for (volatile int64_t left = spins_ * batch.count; left > 0;) left = left - 1;
+    pass.emit_all(0, batch);
+  }
+
+ private:
+  int64_t spins_;
+};
+
+// The TCP, UDP or ICMP checksum of the packet; null where it has none.
+uint8_t* transport_checksum(uint8_t* frame, const ParsedPacket& p) {
+  if (p.kind != PacketKind::kIpTransport) return nullptr;
+  uint8_t* at = frame + p.l4_offset + (p.ip_proto == kTcp ? 16 : p.ip_proto == kUdp ? 6 : 2);
+  return p.ip_proto == kUdp && load_be16(at) == 0 ? nullptr : at;
+}
+
+void update(uint8_t* checksum, const ChecksumDelta& delta, bool udp = false) {
+  if (checksum == nullptr) return;
+  const uint16_t sum = delta.apply(load_be16(checksum));
+  store_be16(checksum, udp && sum == 0 ? UINT16_MAX : sum);
+}
+
+void set_word(uint8_t* at, uint16_t to, ChecksumDelta& delta) {
+  delta.change16(load_be16(at), to);
+  store_be16(at, to);
+}
+
+class FieldWriter final : public Module {
+ public:
+  explicit FieldWriter(const ModuleContext& context) {
+    JsonFields fields(context.config, context.pointer, "invalid-config");
+    field_ = fields.string("field", 16);
+    fields.done();
+  }
+
+  void process(Pass& pass, Batch& batch, uint8_t) override {
+    for (uint32_t i = 0; i < batch.count; ++i) {
+      write_field({bytes_of(batch.packets[i]), batch.packets[i]->data_len}, field_);
+      meta_of(batch.packets[i]).parsed_valid = false;
+    }
+    pass.emit_all(0, batch);
+  }
+
+ private:
+  std::string field_;
+};
+
+class Resizer final : public Module {
+ public:
+  explicit Resizer(const ModuleContext& context) {
+    JsonFields fields(context.config, context.pointer, "invalid-config");
+    at_ = fields.string("at", 16);
+    bytes_ = static_cast<int>(fields.integer("bytes", -100, 100));
+    fields.done();
+  }
+
+  void process(Pass& pass, Batch& batch, uint8_t) override {
+    for (uint32_t i = 0; i < batch.count; ++i) {
+      rte_mbuf* packet = batch.packets[i];
+      std::vector<uint8_t> frame(bytes_of(packet), bytes_of(packet) + packet->data_len);
+      resize_frame(frame, at_, bytes_);
+      packet->data_len = static_cast<uint16_t>(frame.size());
+      packet->pkt_len = packet->data_len;
+      std::copy(frame.begin(), frame.end(), bytes_of(packet));
+      meta_of(packet).parsed_valid = false;
+    }
+    pass.emit(0, {batch.packets, batch.count});
+  }
+
+ private:
+  std::string at_;
+  int bytes_ = 0;
+};
+
 template <class M>
-ModuleKind kind(std::string_view name, uint8_t inputs, bool timed) {
+ModuleKind kind(std::string_view name, uint8_t inputs, bool timed, uint16_t gates = 1) {
   return {
       .name = name,
       .inputs = inputs,
-      .gates = 1,
+      .gates = gates,
       .role = ModuleKind::Role::kStep,
       .port_use = ModuleKind::PortUse::kNone,
       .timed = timed,
@@ -107,8 +188,92 @@ ModuleKind kind(std::string_view name, uint8_t inputs, bool timed) {
 
 }  // namespace
 
+void write_field(std::span<uint8_t> bytes, std::string_view field) {
+  uint8_t* frame = bytes.data();
+  const ParsedPacket p = parse_packet(bytes);
+  if (p.kind != PacketKind::kIpOther && p.kind != PacketKind::kIpTransport) return;
+  const bool udp = p.ip_proto == kUdp, v6 = p.ip_version == 6;
+  uint8_t* ip = frame + p.l3_offset;
+  uint8_t* transport = transport_checksum(frame, p);
+  ChecksumDelta delta;
+  if (field == "ttl") {
+    set_word(ip + (v6 ? 6 : 8), static_cast<uint16_t>(load_be16(ip + (v6 ? 6 : 8)) - (v6 ? 1 : 0x100)), delta);
+    if (!v6) update(ip + 10, delta);
+  } else if (field == "tos") {
+    set_word(ip, static_cast<uint16_t>((load_be16(ip) & 0xff00) | ((ip[1] + 0x28) & 0xff)), delta);
+    if (!v6) update(ip + 10, delta);
+  } else if (field == "dst") {
+    uint8_t* low = ip + (v6 ? 38 : 18);
+    set_word(low, static_cast<uint16_t>(load_be16(low) + 0x4321), delta);
+    if (!v6) update(ip + 10, delta);
+    if (p.ip_proto == kTcp || udp || v6) update(transport, delta, udp);
+  } else if (field == "dst_port" && p.kind == PacketKind::kIpTransport && (p.ip_proto == kTcp || udp)) {
+    uint8_t* port = frame + p.l4_offset + 2;
+    set_word(port, static_cast<uint16_t>(load_be16(port) * 3 + 1), delta);
+    update(transport, delta, udp);
+  } else if (field == "payload" && p.kind == PacketKind::kIpTransport && p.payload_length > 0) {
+    const uint32_t at = p.payload_offset + p.payload_length - 1u;
+    const auto after = static_cast<uint8_t>(frame[at] * 5 + 7);
+    const unsigned shift = (at - p.l4_offset) % 2 == 0 ? 8 : 0;
+    delta.change16(static_cast<uint16_t>(frame[at] << shift), static_cast<uint16_t>(after << shift));
+    frame[at] = after;
+    update(transport, delta, udp);
+  }
+}
+
+void resize_frame(std::vector<uint8_t>& frame, std::string_view at, int bytes) {
+  const ParsedPacket p = parse_packet(frame);
+  if (p.kind != PacketKind::kIpTransport || p.fragment || p.ip_version != 4) return;
+  const bool vlan = p.l3_offset > 14;
+  const auto gone = static_cast<size_t>(bytes < 0 ? -bytes : 0);
+  const size_t header = p.l4_offset - p.l3_offset;
+  size_t place = 0;
+  if (at == "l3") {
+    if (vlan != (bytes < 0)) return;
+    place = 12;
+  } else if (at == "l4") {
+    if (gone > header - 20 || header + static_cast<size_t>(std::max(bytes, 0)) > 60) return;
+    place = p.l4_offset - gone;
+  } else {
+    if (gone > p.payload_length) return;
+    place = at == "payload" ? p.payload_offset : p.payload_offset + p.payload_length - gone;
+  }
+  const auto begin = frame.begin() + static_cast<ptrdiff_t>(place);
+  if (bytes < 0) {
+    frame.erase(begin, begin + static_cast<ptrdiff_t>(gone));
+  } else {
+    frame.insert(begin, static_cast<size_t>(bytes), at == "l4" ? 1 : 0x5a);
+  }
+  if (at == "l3") {
+    if (bytes > 0) store_be32(&frame[12], 0x81000123);
+    return;
+  }
+  uint8_t* ip = &frame[p.l3_offset];
+  const auto shift = [&](uint8_t* length) { store_be16(length, static_cast<uint16_t>(load_be16(length) + bytes)); };
+  shift(ip + 2);
+  if (at == "l4") ip[0] = static_cast<uint8_t>(ip[0] + bytes / 4);
+  store_be16(ip + 10, 0);
+  const size_t new_header = size_t{ip[0] & 0x0fu} * 4;
+  store_be16(ip + 10, checksum({ip, new_header}));
+  if (at == "l4") return;
+  uint8_t* l4 = ip + new_header;
+  if (p.ip_proto == kUdp) shift(l4 + 4);
+  uint8_t* sum = transport_checksum(frame.data(), p);
+  if (sum == nullptr) return;
+  store_be16(sum, 0);
+  const size_t length = load_be16(ip + 2) - new_header;
+  uint64_t total = checksum_sum({l4, length});
+  if (p.ip_proto == kTcp || p.ip_proto == kUdp)
+    total += pseudo_header_sum(p.ip_src, p.ip_dst, p.ip_proto, static_cast<uint16_t>(length));
+  const auto value = static_cast<uint16_t>(~checksum_fold(total));
+  store_be16(sum, p.ip_proto == kUdp && value == 0 ? UINT16_MAX : value);
+}
+
 const ModuleKind kDuplicator = kind<Duplicator>("duplicator", 1, false);
 const ModuleKind kHolder = kind<Holder>("holder", 1, true);
 const ModuleKind kJoiner = kind<Joiner>("joiner", 3, false);
+const ModuleKind kBurner = kind<Burner>("burner", 1, false);
+const ModuleKind kFieldWriter = kind<FieldWriter>("field_writer", 1, false, 3);
+const ModuleKind kResizer = kind<Resizer>("resizer", 1, false, 3);
 
 }  // namespace orrery::testing

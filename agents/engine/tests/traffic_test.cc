@@ -8,9 +8,9 @@
 
 #include "core/engine.h"
 #include "engine_fixture.h"
-#include "modules/hash_split/flow_hash.h"
 #include "nfs/config_reader.h"
 #include "support/clock.h"
+#include "support/flow_hash.h"
 #include "support/hop_tag.h"
 
 namespace orrery {
@@ -291,6 +291,59 @@ TEST_F(TrafficTest, FramesLongerThanThePortCarriesAreCounted) {
   EXPECT_EQ(captured("out.pcap").size(), 2u);
 }
 
+json tunnel(const char* mode, const char* acceleration = "instructions") {
+  return {{"mode", mode}, {"acceleration", acceleration}, {"clamp_mss", false}, {"key", std::string(64, 'c')}};
+}
+
+TEST_F(TrafficTest, AnNfMakesPacketsLongerAndShorter) {
+  testing::Rng rng(5);
+  std::vector<Frame> frames;
+  uint64_t bytes = 0;
+  for (int i = 0; i < 500; ++i) {
+    FrameSpec spec = testing::random_spec(rng);
+    spec.padding = 0;
+    frames.push_back(build_frame(spec));
+    bytes += frames.back().size();
+  }
+  GraphBuilder g = reading(frames);
+  g.nf("near", "crypto-tunnel", tunnel("encrypt")).nf("far", "crypto-tunnel", tunnel("decrypt"));
+  g.capture_out("out", dir_.file("out.pcap")).chain({"in", "near", "far", "out"});
+  const json stats = run(g, frames.size());
+  EXPECT_EQ(captured("out.pcap"), frames);
+  EXPECT_EQ(module_stats(stats, "near")["bytes_in"], bytes);
+  EXPECT_EQ(module_stats(stats, "far")["bytes_out"], bytes);
+  EXPECT_EQ(module_stats(stats, "near")["bytes_out"], module_stats(stats, "far")["bytes_in"]);
+  EXPECT_GE(module_stats(stats, "near")["bytes_out"], bytes + 62 * frames.size());
+}
+
+TEST_F(TrafficTest, ATunnelChangesItsAccelerationUnderTrafficAndLosesNothing) {
+  const auto graph = [](int generation, const char* near, const char* far) {
+    GraphBuilder g;
+    g.generation(generation).module("src", "source", {{"rate_pps", 20000}, {"packet_bytes", 200}}).task("src");
+    g.nf("near", "crypto-tunnel", tunnel("encrypt", near)).nf("far", "crypto-tunnel", tunnel("decrypt", far));
+    g.module("sink", "sink").chain({"src", "near", "far", "sink"});
+    return g.json;
+  };
+  const char* modes[] = {"instructions", "none"};
+  for (int generation = 1; generation <= 12; ++generation) {
+    engine_.apply(graph(generation, modes[generation % 2], modes[generation / 2 % 2]));
+    testing::await_packets_in(engine_, "sink", static_cast<uint64_t>(generation) * 200);
+    EXPECT_EQ(engine_.get_state("near", 1)["acceleration"], modes[generation % 2]);
+  }
+  const json near = engine_.get_state("near", 2), far = engine_.get_state("far", 2);
+  const json stats = engine_.stats();
+  EXPECT_EQ(near["sessions_sent"], 1);
+  EXPECT_EQ(far["sessions_received"], 1);
+  EXPECT_GE(far["unprotected"]["packets"], 2400);
+  for (const char* name : {"near", "far"}) {
+    const json module = module_stats(stats, name);
+    EXPECT_TRUE(module["drops"].empty()) << module["drops"];
+    EXPECT_EQ(module["packets_in"], module["packets_out"]);
+  }
+  EXPECT_EQ(module_stats(stats, "sink")["packets_in"], module_stats(stats, "src")["packets_out"]);
+  engine_.apply(json::parse(testing::kEmptyGraph));
+}
+
 // Every malformed frame through every module and NF, in both directions: all are accounted for, none harms.
 TEST_F(TrafficTest, MalformedFramesGoThroughEverything) {
   testing::Rng rng(77);
@@ -327,6 +380,7 @@ TEST_F(TrafficTest, MalformedFramesGoThroughEverything) {
       {"rate-limiter", {{"rate_bps", 1'000'000'000}}},
       {"monitor", json::object()},
       {"nat", json::parse(R"({"external_addresses":["203.0.113.7"]})")},
+      {"crypto-tunnel", tunnel("encrypt")},
   };
   std::string from = "first";
   for (const auto& [kind, config] : nfs) {

@@ -1,35 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/schedule/round_robin.h"
 
-#include <algorithm>
-
-#include "core/schedule/task_leaf.h"
-
 namespace orrery {
 
-void RoundRobin::begin_round(uint64_t now_ns) {
-  next_ = 0;
-  for (const auto& child : children_) child->begin_round(now_ns);
-}
-
-Node* RoundRobin::pick() {
-  for (; next_ < children_.size(); ++next_)
-    if (Node* task = children_[next_]->pick(); task != nullptr) return task;
+Node* RoundRobin::pick(const Instant& at) {
+  for (size_t tried = 0; tried < children_.size(); ++tried) {
+    if (Node* task = children_[next_]->pick(at); task != nullptr) return task;
+    if (++next_ == children_.size()) next_ = 0;
+  }
   return nullptr;
 }
 
-uint64_t RoundRobin::due_ns() const {
-  uint64_t first = 0;
-  for (const auto& child : children_)
-    if (const uint64_t due = child->due_ns(); due != 0) first = first == 0 ? due : std::min(first, due);
-  return first;
+Node* RoundRobin::poll(const Instant& at) {
+  for (size_t tried = 0; tried < children_.size(); ++tried) {
+    if (Node* task = children_[next_]->poll(at); task != nullptr) return task;
+    if (++next_ == children_.size()) next_ = 0;
+  }
+  return nullptr;
 }
 
-std::unique_ptr<ScheduleNode> make_round_robin(std::span<Node* const> tasks) {
-  std::vector<std::unique_ptr<ScheduleNode>> leaves;
-  leaves.reserve(tasks.size());
-  for (Node* task : tasks) leaves.push_back(std::make_unique<TaskLeaf>(*task));
-  return std::make_unique<RoundRobin>(std::move(leaves));
+void RoundRobin::charge(const Usage& usage) {
+  children_[next_]->account(usage);
+  if (++next_ == children_.size()) next_ = 0;
 }
+
+std::unique_ptr<ScheduleNode> in_turn(std::vector<ScheduleChild> children) {
+  if (children.size() == 1) return std::move(children[0].node);
+  return std::make_unique<RoundRobin>("", std::move(children));
+}
+
+extern const PolicyKind kRoundRobin{
+    .name = "round-robin",
+    .below = PolicyKind::Below::kNothing,
+    .parse = [](JsonFields&) -> MakePolicy {
+      return [](std::string id, std::vector<ScheduleChild> children) {
+        return std::make_unique<RoundRobin>(std::move(id), std::move(children));
+      };
+    },
+};
 
 }  // namespace orrery

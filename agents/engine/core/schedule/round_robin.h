@@ -2,29 +2,29 @@
 #pragma once
 
 #include <memory>
-#include <span>
 #include <vector>
 
-#include "core/schedule/schedule_node.h"
+#include "core/schedule/policy.h"
 
 namespace orrery {
 
-// Runs each child once a round, in order; a child that is a policy runs its own round in its turn.
-class RoundRobin final : public ScheduleNode {
+// One run for each child in turn; idle children are passed over.
+class RoundRobin final : public Policy {
  public:
-  explicit RoundRobin(std::vector<std::unique_ptr<ScheduleNode>> children) : children_(std::move(children)) {}
+  RoundRobin(std::string id, std::vector<ScheduleChild> children)
+      : Policy(std::move(id), nodes_of(std::move(children))) {}
 
-  void begin_round(uint64_t now_ns) override;
-  Node* pick() override;
-  void account(const Usage& usage) override { children_[next_]->account(usage); }
-  uint64_t due_ns() const override;
+  Node* pick(const Instant& at) override;
+  Node* poll(const Instant& at) override;
+
+ protected:
+  void charge(const Usage& usage) override;
 
  private:
-  std::vector<std::unique_ptr<ScheduleNode>> children_;
-  size_t next_ = 0;  // child whose turn it is
+  size_t next_ = 0;  // whose turn it is, or, between pick() and account(), who was picked
 };
 
-// One leaf for each task.
-std::unique_ptr<ScheduleNode> make_round_robin(std::span<Node* const> tasks);
+// For policies with a single place for several nodes: the only child, or all of them in turn.
+std::unique_ptr<ScheduleNode> in_turn(std::vector<ScheduleChild> children);
 
 }  // namespace orrery

@@ -3,7 +3,7 @@
 
 #include "core/packet_meta.h"
 #include "core/pass.h"
-#include "modules/classify/match.h"
+#include "nfs/match.h"
 #include "support/json_fields.h"
 
 namespace orrery {

@@ -13,6 +13,8 @@ class Counter final : public Module {
     JsonFields(context.config, context.pointer, "invalid-config").done();
   }
 
+  bool takes_common_meta() const override { return true; }
+
   void process(Pass& pass, Batch& batch, uint8_t) override { pass.emit_all(0, batch); }
 };
 

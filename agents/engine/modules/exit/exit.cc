@@ -27,7 +27,7 @@ MacAddress read_mac(JsonFields& fields, const char* name) {
 // The end of a chain: measures the time since the first engine saw the packet and hands it to the fabric.
 class Exit final : public Module {
  public:
-  explicit Exit(const ModuleContext& context) : Module({"runt"}, true) {
+  explicit Exit(const ModuleContext& context) : Module({"runt", "no_memory"}, true) {
     JsonFields fields(context.config, context.pointer, "invalid-config");
     fields.id("exit_id");
     destination_ = read_mac(fields, "dst_mac");
@@ -39,9 +39,13 @@ class Exit final : public Module {
     Fates fates;
     Ages ages(*counters.latency, pass.exact_now_ns());
     for (uint32_t i = 0; i < batch.count; ++i) {
-      rte_mbuf* packet = batch.packets[i];
+      rte_mbuf*& packet = batch.packets[i];
       if (packet->data_len < kEthernetHeader) [[unlikely]] {
         fates[i] = kRunt;
+        continue;
+      }
+      if (!own_bytes(packet)) [[unlikely]] {
+        fates[i] = kNoMemory;
         continue;
       }
       ages.add(meta_of(packet).ingress_ns);
@@ -52,6 +56,7 @@ class Exit final : public Module {
 
  private:
   static constexpr Fate kRunt{.dropped = true, .index = kFirstOwnReason};
+  static constexpr Fate kNoMemory{.dropped = true, .index = kFirstOwnReason + 1};
 
   MacAddress destination_;
   MacAddress source_;

@@ -48,7 +48,8 @@ class HopIn final : public Module {
       }
       PacketMeta& meta = meta_of(packet);
       meta.metadata = tag.metadata;
-      meta.ingress_ns = read_ingress_ns(frame, pass.now_ns());
+      meta.packet_id = read_stamp(frame);
+      meta.ingress_ns = ingress_of_stamp(meta.packet_id, pass.now_ns());
       fates[i] = {.index = static_cast<uint8_t>(gate)};
     }
     pass.dispatch(batch, fates);

@@ -3,10 +3,13 @@
 
 #include <array>
 #include <cstddef>
+#include <cstring>
 #include <new>
+#include <type_traits>
 
 #include "core/ages.h"
 #include "core/packet_meta.h"
+#include "core/parallel.h"
 #include "core/pass.h"
 #include "nfs/registry.h"
 
@@ -20,7 +23,8 @@ std::vector<std::string> reasons_of(const NfCore& core) {
   return out;
 }
 
-// Runs an NF core on packets. Inputs and gates: 0 forward, 1 return.
+// Runs an NF core on packets. Inputs and gates: 0 forward, 1 return; gate 2: in a branch of a parallel step, what was
+// dropped, as no-op packets for the merge.
 class NfModule final : public Module {
  public:
   // `core`: null when that of the predecessor is taken over.
@@ -29,42 +33,38 @@ class NfModule final : public Module {
         config_(context.config),
         metadata_(context.metadata),
         pointer_(context.pointer),
+        takes_common_meta_(context.metadata.empty() && !like.reads_streams() && !like.resizes()),
+        reads_headers_(like.reads_headers()),
+        resizes_(like.resizes()),
         core_(std::move(core)) {}
 
   NfCore* nf() override { return core_.get(); }
+
+  bool takes_common_meta() const override { return takes_common_meta_; }
 
   void process(Pass& pass, Batch& batch, uint8_t input) override {
     // Made in place: a copy of headers that were just parsed waits for all their small stores to finish.
     alignas(NfPacket) std::byte storage[kBatchSize * sizeof(NfPacket)];
     auto* packets = reinterpret_cast<NfPacket*>(storage);
-    std::array<NfVerdict, kBatchSize> verdicts;
-    const bool parse = core_->reads_headers();
-    for (uint32_t i = 0; i < batch.count; ++i) {
-      rte_mbuf* packet = batch.packets[i];
-      uint8_t* bytes = bytes_of(packet);
-      const uint16_t length = packet->data_len, metadata = meta_of(packet).metadata;
-      if (parse) {
-        new (packets + i) NfPacket{bytes, length, parse_packet({bytes, length}), metadata};
-      } else {
-        new (packets + i) NfPacket{bytes, length, {}, metadata};
-      }
-    }
+    Verdicts verdicts;
+    describe(batch, packets);
+    if (core_->reads_streams()) show_streams(batch, packets);
+    if (resizes_) offer_room(batch, packets);
     core_->process({packets, batch.count}, input == 0 ? Direction::kForward : Direction::kReturn,
                    {verdicts.data(), batch.count}, pass.now_ns());
-    Fates fates;
-    Ages ages(*counters.latency, pass.exact_now_ns());
-    for (uint32_t i = 0; i < batch.count; ++i) {
-      if (verdicts[i].drop) {
-        fates[i] = {.dropped = true, .index = static_cast<uint8_t>(kFirstOwnReason + verdicts[i].drop_reason)};
-        continue;
-      }
-      PacketMeta& meta = meta_of(batch.packets[i]);
-      meta.metadata = packets[i].metadata;
-      meta.parsed_valid = false;
-      ages.add(meta.enqueue_ns);
-      fates[i] = {.index = static_cast<uint8_t>(verdicts[i].out)};
+    if (resizes_) resize(batch, packets);
+    const uint64_t exit_ns = pass.end_ns();
+    // Mostly the whole batch goes on in one direction.
+    static_assert(std::has_unique_object_representations_v<NfVerdict>);
+    const NfVerdict& first = verdicts[0];
+    const bool alike = std::memcmp(&verdicts[0], &verdicts[1], (batch.count - 1) * sizeof(NfVerdict)) == 0;
+    if (alike && !first.drop) [[likely]] {
+      leave_all(batch, packets, exit_ns);
+      if (first.out == Direction::kReturn && !batch.common.holds()) forget_identities(batch);
+      pass.emit_all(static_cast<uint8_t>(first.out), batch);
+      return;
     }
-    pass.dispatch(batch, fates);
+    part(pass, batch, packets, verdicts, input, exit_ns);
   }
 
   void prepare_adopt(Module& old_module) override {
@@ -87,9 +87,135 @@ class NfModule final : public Module {
   void settle() noexcept override { next_.reset(); }
 
  private:
+  static_assert(RTE_PKTMBUF_HEADROOM >= kLeastHeadroom);
+
+  static void show_streams(const Batch& batch, NfPacket* packets) {
+    for (uint32_t i = 0; i < batch.count; ++i) {
+      PacketMeta& meta = meta_of(batch.packets[i]);
+      if (meta.has_stream) packets[i].stream = &meta.stream;
+    }
+  }
+
+  using Verdicts = std::array<NfVerdict, kBatchSize>;
+
+  void describe(const Batch& batch, NfPacket* packets) const {
+    if (batch.common.holds()) {
+      describe<true>(batch, packets);
+    } else {
+      describe<false>(batch, packets);
+    }
+  }
+
+  // Headers that the NF does not read are not written either.
+  template <bool common>
+  void describe(const Batch& batch, NfPacket* packets) const {
+    for (uint32_t i = 0; i < batch.count; ++i) {
+      rte_mbuf* packet = batch.packets[i];
+      uint8_t* bytes = bytes_of(packet);
+      const uint16_t length = packet->data_len, metadata = common ? 0 : meta_of(packet).metadata;
+      if (reads_headers_) {
+        new (packets + i) NfPacket{bytes, length, parse_packet({bytes, length}), metadata};
+      } else {
+        packets[i].data = bytes;
+        packets[i].length = length;
+        packets[i].metadata = metadata;
+        packets[i].stream = nullptr;
+      }
+    }
+  }
+
+  void leave_all(Batch& batch, const NfPacket* packets, uint64_t exit_ns) {
+    Ages ages(*counters.latency, exit_ns);
+    if (batch.common.holds()) {
+      ages.add(batch.common.enqueue_ns, batch.count);
+      batch.common.enqueue_ns = exit_ns;
+    } else {
+      for (uint32_t i = 0; i < batch.count; ++i) leave(batch.packets[i], packets[i].metadata, ages, exit_ns);
+    }
+  }
+
+  static void leave(rte_mbuf* packet, uint16_t metadata, Ages& ages, uint64_t exit_ns) {
+    PacketMeta& meta = meta_of(packet);
+    meta.metadata = metadata;
+    meta.parsed_valid = false;
+    ages.add(meta.enqueue_ns);
+    // An NF that follows in the same pass is charged from here.
+    meta.enqueue_ns = exit_ns;
+  }
+
+  // A reply is no copy of anything.
+  static void forget_identities(const Batch& batch) {
+    for (uint32_t i = 0; i < batch.count; ++i) meta_of(batch.packets[i]).packet_id = 0;
+  }
+
+  // Passes on or drops each packet by its verdict.
+  void part(Pass& pass, Batch& batch, const NfPacket* packets, const Verdicts& verdicts, uint8_t input,
+            uint64_t exit_ns) {
+    write_meta(batch);
+    Fates fates;
+    bool drops = false;
+    {
+      Ages ages(*counters.latency, exit_ns);
+      for (uint32_t i = 0; i < batch.count; ++i) {
+        if (verdicts[i].drop) {
+          drops = true;
+          fates[i] = {.dropped = true, .index = static_cast<uint8_t>(kFirstOwnReason + verdicts[i].drop_reason)};
+          continue;
+        }
+        leave(batch.packets[i], packets[i].metadata, ages, exit_ns);
+        if (verdicts[i].out == Direction::kReturn) meta_of(batch.packets[i]).packet_id = 0;
+        fates[i] = {.index = static_cast<uint8_t>(verdicts[i].out)};
+      }
+    }
+    if (drops && input == 0 && pass.linked(kNfNoOpGate)) announce_drops(pass, batch, fates);
+    pass.dispatch(batch, fates);
+  }
+
+  static void offer_room(const Batch& batch, NfPacket* packets) {
+    for (uint32_t i = 0; i < batch.count; ++i) {
+      packets[i].headroom = rte_pktmbuf_headroom(batch.packets[i]);
+      packets[i].tailroom = rte_pktmbuf_tailroom(batch.packets[i]);
+    }
+  }
+
+  static void resize(Batch& batch, const NfPacket* packets) {
+    batch.bytes = 0;
+    for (uint32_t i = 0; i < batch.count; ++i) {
+      rte_mbuf* packet = batch.packets[i];
+      packet->data_off = static_cast<uint16_t>(packet->data_off + (packets[i].data - bytes_of(packet)));
+      packet->data_len = static_cast<uint16_t>(packets[i].length);
+      packet->pkt_len = packets[i].length;
+      meta_of(packet).has_stream = false;
+      batch.bytes += packets[i].length;
+    }
+  }
+
+  // Takes dropped packets with an identity out of the batch, counts them and passes them on as no-op packets.
+  void announce_drops(Pass& pass, Batch& batch, Fates& fates) {
+    std::array<rte_mbuf*, kBatchSize> no_ops;
+    uint32_t announced = 0, left = 0;
+    for (uint32_t i = 0; i < batch.count; ++i) {
+      rte_mbuf* packet = batch.packets[i];
+      if (fates[i].dropped && meta_of(packet).packet_id != 0) {
+        ++counters.drops[fates[i].index];
+        batch.bytes -= packet->pkt_len;
+        truncate(packet, kNoOpBytes);
+        no_ops[announced++] = packet;
+      } else {
+        batch.packets[left] = packet;
+        fates[left++] = fates[i];
+      }
+    }
+    batch.count = left;
+    pass.emit_no_ops(kNfNoOpGate, {no_ops.data(), announced});
+  }
+
   nlohmann::json config_;
   std::vector<MetadataField> metadata_;
   std::string pointer_;
+  bool takes_common_meta_;  // neither metadata nor streams matter to the NF, and lengths stay
+  bool reads_headers_;
+  bool resizes_;
   std::unique_ptr<NfCore> core_;
   std::unique_ptr<NextConfig> next_;
 };
@@ -114,7 +240,7 @@ std::span<const ModuleKind> nf_module_kinds() {
       out.push_back({
           .name = name,
           .inputs = 2,
-          .gates = 2,
+          .gates = kNfNoOpGate + 1,
           .role = ModuleKind::Role::kStep,
           .port_use = ModuleKind::PortUse::kNone,
           .make = [factory = find_nf(name)](const ModuleContext& context) { return make_nf(factory, context); },

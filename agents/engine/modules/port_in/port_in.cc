@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <rte_ethdev.h>
+#include <algorithm>
 
 #include "core/packet_meta.h"
 #include "core/pass.h"
@@ -22,25 +22,27 @@ class PortIn final : public TaskModule {
 
   uint32_t poll(Pass& pass) override {
     Batch batch;
-    const uint32_t count = rte_eth_rx_burst(port_.id(), 0, batch.packets, kBatchSize);
+    const uint32_t count = port_.receive(batch.packets, kBatchSize);
     if (count == 0) return 0;
-    const uint64_t now_ns = pass.now_ns();
-    bool all_fit = true;
-    uint32_t bytes = 0;
+    uint32_t bytes = 0, least = UINT32_MAX, most = 0, segments = 0;
     for (uint32_t i = 0; i < count; ++i) {
-      rte_mbuf* packet = batch.packets[i];
+      const rte_mbuf* packet = batch.packets[i];
       bytes += packet->pkt_len;
-      meta_of(packet).reset(now_ns);
-      all_fit &= fits(packet);
+      least = std::min(least, packet->pkt_len);
+      most = std::max(most, packet->pkt_len);
+      segments += packet->nb_segs;
     }
     batch.count = count;
     batch.bytes = bytes;
     pass.count_in(count, bytes);
-    if (all_fit) [[likely]] {
+    batch.common = {.ingress_ns = pass.now_ns(), .enqueue_ns = pass.now_ns(), .least_bytes = least, .most_bytes = most};
+    const uint32_t max_bytes = port_.max_frame_bytes();
+    if (segments == count && most <= max_bytes) [[likely]] {
       pass.emit_all(0, batch);
     } else {
+      write_meta(batch);
       Fates fates;
-      for (uint32_t i = 0; i < count; ++i) fates[i] = fits(batch.packets[i]) ? kPass : kOversize;
+      for (uint32_t i = 0; i < count; ++i) fates[i] = fits(batch.packets[i], max_bytes) ? kPass : kOversize;
       pass.dispatch(batch, fates);
     }
     return count;
@@ -53,7 +55,9 @@ class PortIn final : public TaskModule {
   static constexpr Fate kOversize{.dropped = true, .index = kFirstOwnReason};
 
   // A frame in several pieces or longer than the port carries was cut or joined on its way here.
-  bool fits(const rte_mbuf* packet) const { return packet->nb_segs == 1 && packet->pkt_len <= port_.max_frame_bytes(); }
+  static bool fits(const rte_mbuf* packet, uint32_t max_bytes) {
+    return (packet->nb_segs == 1) & (packet->pkt_len <= max_bytes);
+  }
 
   Port& port_;
 };

@@ -57,6 +57,8 @@ class Queue final : public TaskModule {
     return count;
   }
 
+  bool backlogged(uint64_t) const override { return rte_ring_empty(memory_.get()) == 0; }
+
   Wakeup wakeup() const override { return {.now = rte_ring_empty(memory_.get()) == 0, .fd = -1, .due_ns = 0}; }
 
   std::optional<uint32_t> queue_depth() const override { return rte_ring_count(memory_.get()); }
@@ -95,7 +97,7 @@ class QueueInlet final : public Module {
 
   void process(Pass& pass, Batch& batch, uint8_t) override {
     queue_.fill(pass, batch);
-    consumer_.wake_if_asleep();
+    consumer_.wake_if_asleep(queue_.wakes_worker);
   }
 
  private:

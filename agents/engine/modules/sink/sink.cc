@@ -11,6 +11,8 @@ class Sink final : public Module {
  public:
   explicit Sink(const ModuleContext& context) { JsonFields(context.config, context.pointer, "invalid-config").done(); }
 
+  bool takes_common_meta() const override { return true; }
+
   void process(Pass& pass, Batch& batch, uint8_t) override {
     for (uint32_t i = 0; i < batch.count; ++i) pass.discard(batch.packets[i]);
   }

@@ -42,13 +42,17 @@ class Source final : public TaskModule {
       counters.drops[kDropNoMemory] += count;
       return 0;
     }
-    for (uint32_t i = 0; i < count; ++i) write(batch.packets[i], pass.now_ns());
+    for (uint32_t i = 0; i < count; ++i) write(batch.packets[i]);
+    batch.common = {
+        .ingress_ns = pass.now_ns(), .enqueue_ns = pass.now_ns(), .least_bytes = bytes_, .most_bytes = bytes_};
     batch.count = count;
     batch.bytes = count * bytes_;
     pass.count_in(batch.count, batch.bytes);
     pass.emit_all(0, batch);
     return count;
   }
+
+  bool backlogged(uint64_t now_ns) const override { return now_ns >= next_due_ns_; }
 
   Wakeup wakeup() const override { return {.now = rate_pps_ == 0, .fd = -1, .due_ns = next_due_ns_}; }
 
@@ -90,10 +94,9 @@ class Source final : public TaskModule {
     for (uint32_t i = kPayloadOffset; i < bytes_; ++i) frame[i] = static_cast<uint8_t>('a' + (i * 7 + i / 5) % 26);
   }
 
-  void write(rte_mbuf* packet, uint64_t now_ns) {
+  void write(rte_mbuf* packet) {
     packet->data_len = bytes_;
     packet->pkt_len = bytes_;
-    meta_of(packet).reset(now_ns);
     uint8_t* frame = bytes_of(packet);
     std::memcpy(frame, template_.data(), bytes_);
     store_be16(frame + kIpOffset + 14, static_cast<uint16_t>(flow_));

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "modules/hash_split/flow_steering.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/batch.h"
+
+namespace orrery {
+
+namespace {
+
+// Of the order of last use, which only decides which flows are looked at for being idle.
+constexpr uint64_t kOrderNs = 100'000'000;
+// More than the flows that end in a batch, so that the table empties itself.
+constexpr uint32_t kExpiredPerBatch = 4;
+
+}  // namespace
+
+FlowSteering::FlowSteering(const SteeringLimits& limits) : limits_(limits), table_(limits.capacity, kOrderNs) {}
+
+void FlowSteering::steer(std::span<const FlowIdentity> flows, std::span<const uint16_t> hashes,
+                         std::span<uint16_t> gates, uint64_t now_ns) {
+  std::array<uint32_t, kBatchSize> table_hashes;
+  for (size_t i = 0; i < flows.size(); ++i) {
+    table_hashes[i] = table_.hash(flows[i]);
+    table_.prefetch(table_hashes[i]);
+  }
+  for (size_t i = 0; i < flows.size(); ++i) table_.prefetch_entry(table_hashes[i]);
+  for (size_t i = 0; i < flows.size(); ++i) gates[i] = gate_for(flows[i], table_hashes[i], hashes[i], gates[i], now_ns);
+  expire(now_ns, kExpiredPerBatch);
+}
+
+uint16_t FlowSteering::gate_for(const FlowIdentity& flow, uint32_t table_hash, uint16_t hash, uint16_t by_range,
+                                uint64_t now_ns) {
+  Entry* entry = table_.find(flow, table_hash);
+  if (entry == nullptr) return begin(flow, table_hash, hash, by_range, now_ns);
+  if (idle_too_long(*entry, now_ns)) [[unlikely]] {
+    forget(*entry);
+    table_.erase(*entry);
+    return begin(flow, table_hash, hash, by_range, now_ns);
+  }
+  if (entry->value.change != change_ && !review(*entry, by_range)) [[unlikely]]
+    return kNoRange;
+  table_.touch(*entry, now_ns);
+  exception_packets_ += entry->value.exception ? 1 : 0;
+  return entry->value.gate;
+}
+
+uint16_t FlowSteering::begin(const FlowIdentity& flow, uint32_t table_hash, uint16_t hash, uint16_t by_range,
+                             uint64_t now_ns) {
+  if (by_range == kNoRange) return kNoRange;
+  if (table_.full()) expire(now_ns, 1);
+  if (table_.full()) {
+    ++untracked_;
+    return by_range;
+  }
+  Entry& entry = table_.insert(flow, table_hash, now_ns);
+  entry.value = {.hash = hash, .gate = static_cast<uint8_t>(by_range), .change = change_, .exception = false};
+  ++at_gate_[entry.value.gate].flows;
+  return by_range;
+}
+
+void FlowSteering::ranges_changed(bool keep) {
+  ++change_;
+  keep_ = keep;
+  moved_gates_ = nullptr;
+  unsettled_ = 0;
+}
+
+void FlowSteering::adopt(FlowSteering& old, const GateMap& gates) noexcept {
+  at_gate_ = old.at_gate_;
+  exceptions_ = old.exceptions_;
+  exception_packets_ += old.exception_packets_;
+  untracked_ += old.untracked_;
+  displaced_ += old.displaced_;
+  change_ = old.change_ + 1;
+  keep_ = true;
+  moved_gates_ = &gates;
+  unsettled_ = 0;
+  if (limits_.capacity == old.limits_.capacity) {
+    std::swap(table_, old.table_);
+  } else {
+    move_flows(old);
+  }
+}
+
+void FlowSteering::move_flows(FlowSteering& old) noexcept {
+  uint32_t room = limits_.capacity;
+  // From the youngest to the oldest, so that each finds its place at once.
+  old.table_.for_each([&](const Entry& entry) {
+    if (room == 0) {
+      forget(entry);
+      ++displaced_;
+      return true;
+    }
+    --room;
+    table_.insert_by_age(entry.key, table_.hash(entry.key), entry.last_seen_ns, nullptr).value = entry.value;
+    return true;
+  });
+}
+
+bool FlowSteering::settle(const SplitRanges& ranges, size_t rows, uint64_t now_ns) noexcept {
+  if (!unsettled_) return false;
+  unsettled_ = table_.visit_positions(*unsettled_, static_cast<uint32_t>(rows), [&](const Entry& at) {
+    Entry& entry = table_.at(table_.id_of(at));
+    if (idle_too_long(entry, now_ns)) {
+      forget(entry);
+      table_.erase(entry);
+    } else if (entry.value.change != change_) {
+      review(entry, ranges.gate_of(entry.value.hash));
+    }
+  });
+  if (!unsettled_) moved_gates_ = nullptr;
+  return unsettled_.has_value();
+}
+
+void FlowSteering::expire(uint64_t now_ns, uint32_t limit) noexcept {
+  table_.expire(now_ns, limits_.idle_ns, limit, [this](const Entry& entry) { forget(entry); });
+}
+
+// Decides where a flow stays that was last looked at before the change; false: nowhere, and it is gone.
+bool FlowSteering::review(Entry& entry, uint16_t by_range) {
+  uint16_t gate = keep_ ? entry.value.gate : by_range;
+  if (moved_gates_ != nullptr) gate = (*moved_gates_)[gate];
+  if (moved_gates_ != nullptr && gate == kGateGone) {
+    ++displaced_;
+    gate = by_range;
+  }
+  if (gate == kNoRange) {
+    forget(entry);
+    table_.erase(entry);
+    return false;
+  }
+  place(entry, static_cast<uint8_t>(gate), by_range);
+  return true;
+}
+
+void FlowSteering::place(Entry& entry, uint8_t gate, uint16_t by_range) {
+  forget(entry);
+  const bool exception = gate != by_range;
+  entry.value.gate = gate;
+  entry.value.change = change_;
+  entry.value.exception = exception;
+  ++at_gate_[gate].flows;
+  at_gate_[gate].exceptions += exception ? 1 : 0;
+  exceptions_ += exception ? 1 : 0;
+}
+
+bool FlowSteering::reroute(const FlowIdentity& flow, uint8_t from, uint8_t to, uint16_t by_range,
+                           uint64_t now_ns) noexcept {
+  Entry* entry = table_.find(flow, table_.hash(flow));
+  if (entry == nullptr || entry->value.gate != from || idle_too_long(*entry, now_ns)) return false;
+  place(*entry, to, by_range);
+  return true;
+}
+
+// Takes the flow out of the figures.
+void FlowSteering::forget(const Entry& entry) {
+  AtGate& at = at_gate_[entry.value.gate];
+  --at.flows;
+  if (!entry.value.exception) return;
+  --at.exceptions;
+  --exceptions_;
+}
+
+}  // namespace orrery

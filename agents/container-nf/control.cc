@@ -4,6 +4,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "nfs/flow_moves.h"
 #include "nfs/metadata_fields.h"
 #include "support/clock.h"
 #include "support/json_fields.h"
@@ -70,12 +71,13 @@ json Control::call(const std::string& method, const json& params, const std::fun
     return copied(*pump_.nf().copy_flows());
   }
   if (method == "import_state") {
-    const json& state = fields.object("state");
-    fields.done();
-    std::unique_ptr<StateImport> import;
-    pointing_into("/state", [&] { import = pump_.nf().prepare_import(state); });
-    for (bool more = true; more;) pump_.between_batches([&] { more = import->take(kImportSliceRows); });
-    return result;
+    return import_state(pump_.nf(), fields, slices());
+  }
+  if (method == "export_flows") {
+    return export_flows(pump_.nf(), fields, slices());
+  }
+  if (method == "release_flows") {
+    return release_flows(pump_.nf(), fields, slices());
   }
   if (method == "shutdown") {
     fields.done();
@@ -83,6 +85,13 @@ json Control::call(const std::string& method, const json& params, const std::fun
     return result;
   }
   throw EngineError(kBad, "", "there is no method " + method);
+}
+
+// Frames are passed on between the slices.
+Slices Control::slices() {
+  return [this](const std::function<bool()>& slice) {
+    for (bool more = true; more;) pump_.between_batches([&] { more = slice(); });
+  };
 }
 
 // Frames are passed on between the slices and while it is written down.

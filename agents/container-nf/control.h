@@ -6,6 +6,7 @@
 
 #include "container-nf/frame_pump.h"
 #include "container-nf/instance.h"
+#include "nfs/flow_moves.h"
 
 namespace orrery::container_nf {
 
@@ -26,6 +27,7 @@ class Control {
   nlohmann::json stats();
   void configure(const nlohmann::json& params);
   nlohmann::json copied(StateCopy& copy);
+  Slices slices();
 
   FramePump& pump_;
   Instance instance_;

@@ -14,6 +14,8 @@
 namespace orrery::container_nf {
 namespace {
 
+static_assert(kFrameHeadroom >= kLeastHeadroom);
+
 size_t index_of(Direction direction) {
   return static_cast<size_t>(direction);
 }
@@ -70,7 +72,7 @@ size_t FramePump::admit(std::span<const Frame> frames, Direction in) {
   DirectionCounters& counters = counters_[index_of(in)];
   const bool parse = nf_->reads_headers();
   size_t n = 0;
-  for (const auto& [data, length] : frames) {
+  for (const auto& [data, length, tailroom] : frames) {
     ++counters.packets_in;
     counters.bytes_in += length;
     HopTag tag{};
@@ -80,7 +82,8 @@ size_t FramePump::admit(std::span<const Frame> frames, Direction in) {
       ++untagged_;
     } else {
       std::memcpy(batch_.addresses[n].data(), data, sizeof(Addresses));
-      batch_.packets[n++] = {data, length, parse ? parse_packet({data, length}) : ParsedPacket{}, tag.metadata};
+      batch_.packets[n++] = {data,         length,         parse ? parse_packet({data, length}) : ParsedPacket{},
+                             tag.metadata, kFrameHeadroom, static_cast<uint16_t>(tailroom)};
     }
   }
   return n;
@@ -96,11 +99,11 @@ void FramePump::send_all(size_t n) {
       ++nf_drops_[verdict.drop_reason];
       continue;
     }
-    const auto& [data, length, parsed, metadata] = batch_.packets[i];
-    std::memcpy(data, batch_.addresses[i].data(), sizeof(Addresses));
-    write_metadata(data, metadata);
+    const NfPacket& packet = batch_.packets[i];
+    std::memcpy(packet.data, batch_.addresses[i].data(), sizeof(Addresses));
+    write_metadata(packet.data, packet.metadata);
     const size_t out = index_of(verdict.out);
-    leaving[out][count[out]++] = {data, length};
+    leaving[out][count[out]++] = {packet.data, packet.length};
   }
   for (size_t out : {0, 1}) {
     if (count[out] == 0) continue;

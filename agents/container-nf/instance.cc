@@ -4,6 +4,7 @@
 #include <fstream>
 #include <stdexcept>
 
+#include "nfs/bytestream/with_bytestream.h"
 #include "nfs/metadata_fields.h"
 #include "nfs/registry.h"
 #include "support/json_fields.h"
@@ -29,7 +30,7 @@ Instance parse_instance(const nlohmann::json& value) {
 
 std::unique_ptr<NfCore> make_nf(const Instance& instance) {
   try {
-    return find_nf(instance.nf)(instance.config, instance.metadata);
+    return with_bytestream(find_nf(instance.nf)(instance.config, instance.metadata));
   } catch (const ConfigError& error) {
     throw EngineError(kCode, "/config" + error.pointer, error.what());
   }

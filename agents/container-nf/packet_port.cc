@@ -80,7 +80,7 @@ PacketPort::~PacketPort() {
 
 void PacketPort::map_ring() {
   set(fd_, PACKET_VERSION, int{TPACKET_V2}, "PACKET_VERSION");
-  set(fd_, PACKET_RESERVE, kTagBytes, "PACKET_RESERVE");
+  set(fd_, PACKET_RESERVE, kTagBytes + kFrameHeadroom, "PACKET_RESERVE");
   const tpacket_req request{.tp_block_size = kBlockBytes,
                             .tp_block_nr = kRingBytes / kBlockBytes,
                             .tp_frame_size = kSlotBytes,
@@ -131,7 +131,8 @@ std::span<const Frame> PacketPort::receive() {
       ++drops_.oversize;
       continue;
     }
-    Frame& frame = frames_.emplace_back(Frame{begin + header.tp_mac, header.tp_snaplen});
+    const auto tailroom = static_cast<uint32_t>(kSlotBytes - header.tp_mac - header.tp_snaplen);
+    Frame& frame = frames_.emplace_back(Frame{begin + header.tp_mac, header.tp_snaplen, tailroom});
     if ((status & TP_STATUS_VLAN_VALID) != 0 && frame.length >= kTagAt)
       insert_tag(frame, (status & TP_STATUS_VLAN_TPID_VALID) != 0 ? header.tp_vlan_tpid : uint16_t{ETH_P_8021Q},
                  header.tp_vlan_tci);

@@ -12,10 +12,14 @@ namespace orrery::container_nf {
 // So many frames are received, given to the NF and sent at a time.
 constexpr size_t kBatch = 32;
 
+// With kFrameHeadroom writable bytes in front, if it was received.
 struct Frame {
   uint8_t* data;
   uint32_t length;
+  uint32_t tailroom = 0;  // writable bytes behind
 };
+
+constexpr uint16_t kFrameHeadroom = 64;
 
 struct Sent {
   uint64_t packets = 0;

@@ -31,7 +31,7 @@ class Dropper final : public NfCore {
   void take(NextConfig&) noexcept override {}
   std::unique_ptr<StateCopy> copy_state(size_t) const override { return nullptr; }
   std::unique_ptr<StateCopy> copy_flows() const override { return nullptr; }
-  std::unique_ptr<StateImport> prepare_import(const nlohmann::json&) override { return nullptr; }
+  std::unique_ptr<StateImport> prepare_import(const nlohmann::json&, KnownFlows) override { return nullptr; }
 
  private:
   std::vector<std::string> texts_;

@@ -66,7 +66,7 @@ std::vector<Frame> Network::receive(size_t n, Direction out) {
   std::vector<Frame> frames;
   await(
       [&] {
-        for (const auto& [data, length] : end.receive()) frames.emplace_back(data, data + length);
+        for (const auto& [data, length, tailroom] : end.receive()) frames.emplace_back(data, data + length);
         end.release();
         return frames.size() >= n;
       },

@@ -226,6 +226,29 @@ TEST_F(Traffic, ATagOf8021QGoesThrough) {
   EXPECT_EQ(network_.receive(1, Direction::kForward), std::vector<Frame>{frame});
 }
 
+// What is encrypted in the container is decrypted by the core beside it, and the other way round.
+TEST_F(Traffic, AnNfMakesPacketsLongerAndShorter) {
+  const auto config = [](const char* mode) -> json { return {{"mode", mode}, {"key", std::string(64, 'c')}}; };
+  ContainerNf nf("crypto-tunnel", config("encrypt"));
+  const auto far = make_nf("crypto-tunnel", config("decrypt"));
+  std::vector<Frame> plain;
+  for (const bool vlan : {false, true})
+    for (size_t bytes = 1; bytes <= 1400; bytes += 7) {
+      FrameSpec spec;
+      spec.vlan = vlan;
+      spec.payload.assign(bytes, static_cast<char>('a' + bytes % 26));
+      plain.push_back(with_metadata(build_frame(spec), 77));
+    }
+  network_.send(plain, Direction::kForward);
+  std::vector<Frame> opened, hidden;
+  for (const Outcome& o : run(*far, network_.receive(plain.size(), Direction::kForward))) opened.push_back(o.frame);
+  EXPECT_EQ(opened, plain);
+  for (const Outcome& o : run(*far, plain, Direction::kReturn)) hidden.push_back(o.frame);
+  network_.send(hidden, Direction::kReturn);
+  EXPECT_EQ(network_.receive(plain.size(), Direction::kReturn), plain);
+  EXPECT_EQ(nf.await_frames(2 * plain.size())["drops"], json::object());
+}
+
 TEST_F(Traffic, AFrameWithoutAHopTagIsDroppedAndCounted) {
   ContainerNf nf("l2-forwarder", json::object());
   const Frame right = with_metadata(build_frame({}));

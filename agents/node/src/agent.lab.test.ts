@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { EngineClient } from './drivers/engine/engine-client.js';
 import { ended, Lab, labMissing, NODE_MAC } from './testing/lab.js';
 import { until } from './testing/scratch.js';
-import { instance, linearChain, nodeSpec, output } from './testing/specs.js';
+import { instance, linearChain, nodeSpec, output, splitChain } from './testing/specs.js';
 
 const missing = labMissing();
 
@@ -50,6 +50,67 @@ describe.skipIf(missing !== null)(
   `agent with the real engine${missing ? ` (${missing})` : ''}`,
   { timeout: 60_000 },
   () => {
+    it('keeps flows in progress at their targets when ranges change, and sends new ones by the ranges', async () => {
+      const halves = splitChain(1, [
+        ['lin.mon.0', 0, 32_768],
+        ['lin.mon.1', 32_768, 65_536],
+      ]);
+      const { lab, agent } = await setUp(halves);
+      const old = { hop: 1, count: 64, expect: 64 };
+      const fresh = { ...old, sport: 9000 };
+      const others = { ...old, sport: 12_000 };
+      const split = async (from: number) => {
+        const sample = (it: NodeSamples) => it.splits[0]?.targets.map(({ packets }) => packets) ?? [];
+        const { samples } = await lab.server.next(
+          'samples',
+          (told) => sample(told.samples).reduce((sum, packets) => sum + packets, 0) >= from,
+        );
+        return samples.splits[0]!;
+      };
+      await lab.exchange(old);
+      const before = (await split(64)).targets.map(({ packets }) => packets);
+      expect(Math.min(...before)).toBeGreaterThan(0);
+      expect(before[0]! + before[1]!).toBe(64);
+
+      const pid = lab.enginePid();
+      const shifted = splitChain(2, [
+        ['lin.mon.0', 0, 1],
+        ['lin.mon.1', 1, 65_536],
+      ]);
+      lab.server.send({ type: 'desired', spec: shifted });
+      await converged(lab, 2);
+      expect(await lab.exchange(old)).toHaveLength(64);
+      const kept = await split(128);
+      expect(kept.targets.map(({ packets }) => packets)).toEqual(before.map((packets) => 2 * packets));
+      expect(kept.targets.map(({ exceptions }) => exceptions)).toEqual([before[0], 0]);
+      expect(await lab.exchange(fresh)).toHaveLength(64);
+      const after = await split(192);
+      expect(after.targets.map(({ packets }) => packets)).toEqual([2 * before[0]!, 2 * before[1]! + 64]);
+
+      // Punted: new flows of nearly the whole space go to another node; those in progress stay, also over a new agent.
+      const away = splitChain(3, [
+        ['lin.mon.0', 0, 1],
+        ['lin.mon.1', 1, 2],
+        [9, 2, 65_536],
+      ]);
+      lab.server.send({ type: 'desired', spec: away });
+      await converged(lab, 3);
+      agent.kill('SIGKILL');
+      await ended(agent);
+      const hellos = lab.server.all('hello').length;
+      lab.startAgent();
+      await until('it is back', () => lab.server.all('hello').length > hellos);
+      lab.server.send({ type: 'desired', spec: { ...away, generation: 4 } });
+      await converged(lab, 4);
+      const there = '02:0e:00:09:00:00';
+      expect((await lab.exchange(old)).filter(({ dst_mac }) => dst_mac === there)).toEqual([]);
+      expect((await lab.exchange(fresh)).filter(({ dst_mac }) => dst_mac === there)).toEqual([]);
+      const punted = await lab.exchange(others);
+      expect(punted).toHaveLength(64);
+      expect(punted.filter(({ dst_mac }) => dst_mac === there).length).toBeGreaterThan(60);
+      expect(lab.enginePid()).toBe(pid);
+    });
+
     it('carries packets through firewall, NAT and monitor, and replies back', async () => {
       const { lab } = await setUp();
       const out = await lab.exchange({ hop: 1, count: 20, expect: 20 });
@@ -211,6 +272,33 @@ describe.skipIf(missing !== null)(
       await lab.server.next('event', ({ event }) => event === 'engine.adopted');
       expect(lab.server.all('hello').at(-1)).toMatchObject({ credential, observed: { engine_pid: pid } });
       expect((await lab.exchange({ hop: 1, count: 1, expect: 1 })).length).toBe(1);
+    });
+
+    it('adopts an engine under load without a lost packet, and brings a killed one back under load', async () => {
+      const { lab, agent } = await setUp();
+      const count = 3000;
+      const load = () => lab.exchange({ hop: 1, count, expect: count, rate: 600, seconds: 3 });
+      const numbers = (packets: Awaited<ReturnType<typeof load>>) => packets.map(({ number }) => number);
+
+      const adopted = load();
+      await lab.server.next('samples', ({ samples }) => countIn(samples, 'lin.fw.0') > 100);
+      const pid = lab.enginePid()!;
+      agent.kill('SIGKILL');
+      await ended(agent);
+      lab.startAgent();
+      await lab.server.next('event', ({ event }) => event === 'engine.adopted');
+      expect(lab.enginePid()).toBe(pid);
+      expect(numbers(await adopted)).toEqual(Array.from({ length: count }, (_, n) => n));
+
+      const restarted = load();
+      await lab.server.next('samples', ({ samples }) => countIn(samples, 'lin.fw.0') > count + 100);
+      process.kill(pid, 'SIGKILL');
+      await converged(lab, 1, pid);
+      const arrived = numbers(await restarted);
+      // What came while there was no engine is lost, at one stretch, and nothing else.
+      const gaps = arrived.flatMap((number, i) => (i > 0 && number !== arrived[i - 1]! + 1 ? [i] : []));
+      expect([arrived[0], arrived.at(-1)]).toEqual([0, count - 1]);
+      expect(gaps.length).toBeLessThanOrEqual(1);
     });
 
     it('applies the last desired state when it starts without a server', async () => {

@@ -1,6 +1,16 @@
 import { chmodSync, mkdirSync } from 'node:fs';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
-import { EVENTS, NodeSpec, type Observed } from '@orrery/contract';
+import {
+  EVENTS,
+  FlowPortion,
+  FlowSelector,
+  fieldErrors,
+  type InstanceSpec,
+  NodeSpec,
+  type Observed,
+  Target,
+} from '@orrery/contract';
+import { z } from 'zod';
 import { probeCapabilities } from './capabilities.js';
 import { DesiredStore } from './desired-store.js';
 import { ApplicationDriver } from './drivers/application/application-driver.js';
@@ -9,9 +19,10 @@ import { BoardDriver } from './drivers/board/board-driver.js';
 import { ContainerDriver } from './drivers/container/container-driver.js';
 import { EngineDriver } from './drivers/engine/engine-driver.js';
 import { Sampler } from './drivers/engine/sampler.js';
-import type { NfDriver } from './drivers/nf-driver.js';
+import type { FlowDriver, NfDriver } from './drivers/nf-driver.js';
 import { ProcessDriver } from './drivers/process/process-driver.js';
 import { loadProcessNfs } from './drivers/process/registry.js';
+import { RecentSamples } from './instance-figures.js';
 import { agentEvent, type Emit } from './link/agent-event.js';
 import { CredentialStore } from './link/credential-store.js';
 import { EventOutbox } from './link/event-outbox.js';
@@ -38,6 +49,7 @@ export class Agent {
   private readonly reconciler: Reconciler;
   private readonly link: ServerLink;
   private readonly sampler: Sampler;
+  private readonly recent = new RecentSamples();
   private readonly store: DesiredStore<typeof NodeSpec>;
   /** Capabilities reported in the last hello; undefined before the first. */
   private told: { dpdk: string | null; boards: string; containers: string } | undefined;
@@ -54,7 +66,7 @@ export class Agent {
       this.tellCapabilities();
     };
     this.engine = new EngineDriver({ path, run_dir, memory, workers, node }, this.emit, look);
-    this.processes = new ProcessDriver(loadProcessNfs(), run_dir, this.emit, look);
+    this.processes = new ProcessDriver(loadProcessNfs(), { run_dir, runs_any: options.legacy_nfs }, this.emit, look);
     this.containers = new ContainerDriver(
       { node, run_dir, docker: options.docker, nf_image: options.nf_image },
       this.emit,
@@ -80,9 +92,10 @@ export class Agent {
         invalid: (why) => this.emit('agent.bad-message', node, `Message from the server ignored: ${why}`, {}),
       },
     );
-    this.sampler = new Sampler(this.engine, this.boards, this.containers, (samples) =>
-      this.link.samples({ type: 'samples', samples }),
-    );
+    this.sampler = new Sampler(this.engine, this.boards, this.containers, (samples) => {
+      this.recent.take(samples);
+      return this.link.samples({ type: 'samples', samples });
+    });
   }
 
   /** Resumes what earlier agents started, then connects. */
@@ -182,7 +195,12 @@ export class Agent {
     const drivers = [this.engine, this.processes, ...(containers.available ? [this.containers] : []), this.boards];
     const { description } = this.engine;
     const known = await probeCapabilities(iface, description, drivers, this.boards.descriptions, containers);
-    const capabilities = { ...known, abilities: [...this.engine.abilities] };
+    const capabilities = {
+      ...known,
+      abilities: [...this.engine.abilities],
+      workers: this.options.workers,
+      legacy_nfs: this.processes.offer,
+    };
     return {
       type: 'hello' as const,
       origin,
@@ -220,29 +238,69 @@ export class Agent {
   }
 
   private async call({ method, instance_id, params }: Call): Promise<unknown> {
-    const driver = this.driverOf(instance_id);
+    const instance = this.instanceOf(instance_id);
+    const driver = this.reconciler.driverOf(instance.driver);
     switch (method) {
       case 'get_instance_state': {
         const limit = Number.isInteger(params.limit) ? Number(params.limit) : STATE_LIMIT;
-        return driver.getInstanceState(instance_id, Math.min(Math.max(limit, 1), 100_000));
+        const state = await driver.getInstanceState(instance_id, Math.min(Math.max(limit, 1), 100_000));
+        return { ...state, figures: this.recent.figures(instance, state, this.boards.descriptions) };
       }
       case 'export_state':
         return driver.exportState(instance_id);
       case 'import_state': {
-        const { state } = params;
-        if (typeof state !== 'object' || state === null || Array.isArray(state))
-          throw new Error('/params/state: must be an object');
-        await driver.importState(instance_id, state as Record<string, unknown>);
-        return {};
+        const { state, renew } = paramsOf(ImportParams, params);
+        return (await driver.importState(instance_id, state, renew)) ?? {};
+      }
+      case 'export_flows':
+        return flowsOf(driver, instance_id).export(instance_id, paramsOf(ExportParams, params));
+      case 'release_flows':
+        return flowsOf(driver, instance_id).release(instance_id, paramsOf(ReleaseParams, params));
+      // Whatever runs the instance, the engine splits the flows behind it.
+      case 'hold_flows': {
+        const { from, to, ...wanted } = paramsOf(HoldParams, params);
+        return this.engine.holds.hold(instance_id, { from, to }, wanted);
+      }
+      case 'end_hold': {
+        const { from, to, steer } = paramsOf(EndHoldParams, params);
+        return this.engine.holds.end(instance_id, { from, to }, steer);
       }
     }
   }
 
-  private driverOf(instanceId: string): NfDriver {
+  private instanceOf(instanceId: string): InstanceSpec {
     const instance = this.reconciler.desired?.instances.find(({ id }) => id === instanceId);
     if (!instance) throw new Error(`/instance_id: no instance ${instanceId} on this node`);
-    return this.reconciler.driverOf(instance.driver);
+    return instance;
   }
+}
+
+const ImportParams = z.object({ state: z.record(z.string(), z.unknown()), renew: z.boolean().default(false) });
+const ExportParams = z.object({
+  flows: FlowSelector,
+  after: FlowPortion.optional(),
+  since: FlowPortion.optional(),
+  used_within_ms: z.int().min(1).optional(),
+});
+const ReleaseParams = z.object({
+  flows: FlowSelector,
+  portion: FlowPortion,
+  used_within_ms: z.int().min(1).optional(),
+});
+const HoldParams = z.object({ flows: FlowSelector, from: Target, to: Target, hold_ms: z.int().min(1) });
+const EndHoldParams = z.object({ from: Target, to: Target, steer: z.boolean() });
+
+/** Throws an error that names the field. */
+function paramsOf<T extends z.ZodType>(schema: T, params: unknown): z.infer<T> {
+  const parsed = schema.safeParse(params);
+  if (parsed.success) return parsed.data;
+  const [first] = fieldErrors(parsed.error);
+  throw new Error(`/params${first?.pointer}: ${first?.detail}`);
+}
+
+function flowsOf({ flows, kind }: NfDriver, instanceId: string): FlowDriver {
+  if (flows) return flows;
+  throw new Error(`/instance_id: the state of ${instanceId} moves as a whole (driver ${kind})`);
 }
 
 function boardsOf({ boards }: AgentOptions): BoardConfig[] {

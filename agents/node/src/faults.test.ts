@@ -12,7 +12,7 @@ import { type InstanceRecord, type Runner, type RunningInstance, recordOf } from
 import { HostedInstances } from './drivers/hosted-instances.js';
 import { digestOf } from './drivers/instance-digest.js';
 import type { Change, Drift } from './drivers/nf-driver.js';
-import { ProcessInstance } from './drivers/process/process-runner.js';
+import { type Held, ProcessInstance } from './drivers/process/process-instance.js';
 import { DetachedProcess } from './platform/detached-process.js';
 import type { HeartbeatTiming } from './platform/heartbeat.js';
 import { FakeBoardd } from './testing/boards/fake-boardd.js';
@@ -134,7 +134,13 @@ async function hosted(begin: (record: InstanceRecord, run: DetachedProcess, path
   };
 }
 
-const ofProcess = (timing: HeartbeatTiming) => hosted((_, run) => new ProcessInstance('p.x.0', run, timing));
+/** Without a network namespace. */
+const held: Held = {
+  holder: { pid: 1, ended: new Promise(() => undefined), release: () => undefined },
+  killMembers: () => undefined,
+};
+
+const ofProcess = (timing: HeartbeatTiming) => hosted((_, run) => new ProcessInstance('p.x.0', held, run, timing));
 
 const ofContainer = (timing: HeartbeatTiming) =>
   hosted((_, run, control) => {

@@ -31,6 +31,7 @@ orrery-agent switches: programs switches (orrery-agent switches --help)
   --workers N           worker threads of the engine (1)
   --docker SOCKET       Docker, which runs NFs in containers (${DOCKER})
   --nf-image FILE         image of those NFs, with its program beside it (${NF_IMAGE})
+  --legacy-nfs on|off   runs programs of NFs that users describe, as root in a namespace (twin: on, live: off)
   --boards FILE         FPGA boards of this node (JSON; see README.md)
   --on-exit keep|stop   what happens to the engine when the agent stops (twin: stop, live: keep)
   --help
@@ -73,6 +74,7 @@ const Options = z.object({
     .default(1),
   docker: z.string().min(1, '--docker must be a socket').default(DOCKER),
   'nf-image': z.string().min(1, '--nf-image must be a file').default(NF_IMAGE),
+  'legacy-nfs': oneOf('--legacy-nfs', ['on', 'off'] as const).optional(),
   boards: z.string().min(1, '--boards must be a file').optional(),
   'on-exit': oneOf('--on-exit', ['keep', 'stop'] as const).optional(),
 });
@@ -92,6 +94,8 @@ export interface AgentOptions {
   workers: number;
   docker: string;
   nf_image: string;
+  /** Whether it runs the programs of descriptors that users wrote. */
+  legacy_nfs: boolean;
   boards: string | null;
   on_exit: 'keep' | 'stop';
 }
@@ -124,6 +128,7 @@ export function readOptions(args: string[], env: NodeJS.ProcessEnv): AgentOption
     workers: options.workers,
     docker: resolve(options.docker),
     nf_image: resolve(options['nf-image']),
+    legacy_nfs: (options['legacy-nfs'] ?? (options.origin === 'twin' ? 'on' : 'off')) === 'on',
     boards: options.boards ?? null,
     on_exit: options['on-exit'] ?? (options.origin === 'twin' ? 'stop' : 'keep'),
   };

@@ -219,7 +219,15 @@ describe('HostedInstance', () => {
     expect(one.observed).toMatchObject({ state: 'running', digest: 'd2' });
     expect(runner.starts.length).toBe(1);
     runner.inPlace = () => false;
+    // Until it runs again it does not count as running with its new configuration.
+    const { stop } = runner.instances[0]!;
+    const meanwhile: string[] = [];
+    runner.instances[0]!.stop = () => {
+      meanwhile.push(one.observed.state);
+      return stop.call(runner.instances[0]);
+    };
     await configure('d3');
+    expect(meanwhile).toEqual(['starting']);
     expect(runner.instances.map(({ stopped }) => stopped)).toEqual([true, false]);
     expect(one.observed).toMatchObject({ state: 'running', digest: 'd3' });
     expect([runner.starts.length, taken]).toEqual([2, ['d2', 'd3']]);

@@ -1,5 +1,5 @@
 import type { InstanceSpec } from '@orrery/contract';
-import { Id, MetadataField, Name } from '@orrery/contract';
+import { Id, LegacyProgram, MetadataField, Name } from '@orrery/contract';
 import { z } from 'zod';
 import { backoffMs } from '../platform/backoff.js';
 import type { HeartbeatListener } from '../platform/heartbeat.js';
@@ -12,15 +12,17 @@ export const InstanceRecord = z.strictObject({
   nf: Name,
   config: z.record(z.string(), z.unknown()),
   metadata: z.record(z.string(), MetadataField).default({}),
+  program: LegacyProgram.optional(),
   digest: z.string(),
 });
 export type InstanceRecord = z.infer<typeof InstanceRecord>;
 
-export const recordOf = ({ id, nf, config, metadata }: InstanceSpec, digest: string): InstanceRecord => ({
+export const recordOf = ({ id, nf, config, metadata, program }: InstanceSpec, digest: string): InstanceRecord => ({
   instance_id: id,
   nf,
   config,
   metadata,
+  ...(program ? { program } : {}),
   digest,
 });
 
@@ -217,6 +219,8 @@ export class HostedInstance<I extends RunningInstance> {
       return;
     }
     this.running = null;
+    this.state = 'starting';
+    this.watcher.changed();
     await running.stop();
   }
 

@@ -5,7 +5,7 @@ export const digestOf = (value: unknown): string =>
   createHash('sha256').update(JSON.stringify(value)).digest('base64url').slice(0, 22);
 
 /** What a process is made from; it is not restarted if only its wiring changes. */
-export const processDigest = ({ nf, config }: InstanceSpec): string => digestOf([nf, config]);
+export const processDigest = ({ nf, config, program }: InstanceSpec): string => digestOf([nf, config, program]);
 
 /** What a container is made from. */
 export const containerDigest = ({ nf, config, metadata }: InstanceSpec): string => digestOf([nf, config, metadata]);

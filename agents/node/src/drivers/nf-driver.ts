@@ -1,4 +1,13 @@
-import type { EngineGraph, InstanceSpec, SlotRef } from '@orrery/contract';
+import type {
+  EngineGraph,
+  EngineRequest,
+  FlowExport,
+  FlowImport,
+  FlowRelease,
+  InstanceSpec,
+  SlotRef,
+  Target,
+} from '@orrery/contract';
 
 export type InstanceRuntimeState = 'starting' | 'running' | 'failed' | 'stopping';
 
@@ -7,6 +16,9 @@ export interface EngineEnds {
   near: string;
   far: string;
 }
+
+/** Tag between the engine and an NF behind ports; it never leaves the server, so all pairs of ports can share it. */
+export const PORTS_HOP = 0xfffe;
 
 /** What a driver runs for one instance, and the desired state that it was made from (`digest`). */
 export interface RuntimeInstance {
@@ -49,8 +61,34 @@ export interface InstanceProbe {
   ports: { near: string; far: string } | null;
 }
 
+/** Where the figures of a mirror, merge or queue are read. */
+export interface ModuleProbe {
+  module_id: string;
+  module: string;
+  /** Before its inputs. */
+  queues: string[];
+}
+
+/** Where the figures of an output whose flows are split are read: `targets` by gate. */
+export interface SplitProbe {
+  from_id: string;
+  edge_id: string;
+  module: string;
+  targets: Target[];
+}
+
+/** Where the figures of a core's scheduler tree are read: `node` is the name in the tree of the worker. */
+export interface SchedulerProbe {
+  core: number;
+  worker: number;
+  nodes: { id: string; node: string }[];
+}
+
 export interface Probes {
   instances: InstanceProbe[];
+  modules: ModuleProbe[];
+  splits: SplitProbe[];
+  schedulers: SchedulerProbe[];
   exits: { exit_id: string; module: string }[];
 }
 
@@ -96,8 +134,21 @@ export interface NfDriver {
   getInstanceState(instanceId: string, limit: number): Promise<Record<string, unknown>>;
   /** The two halves of migrate_instance: export flow state from one instance and import it into another. */
   exportState(instanceId: string): Promise<Record<string, unknown>>;
-  importState(instanceId: string, state: Record<string, unknown>): Promise<void>;
+  /** `renew`: a flow that is known takes what came in if that was used later. Null: the instance does not count what it left out. */
+  importState(instanceId: string, state: Record<string, unknown>, renew?: boolean): Promise<FlowImport | null>;
+  /** The same for a part of the flows, portion by portion; absent: state moves as a whole. */
+  readonly flows?: FlowDriver;
 }
+
+/** Moves flows by themselves. */
+export interface FlowDriver {
+  export(instanceId: string, wanted: FlowExportRequest): Promise<FlowExport>;
+  release(instanceId: string, wanted: FlowReleaseRequest): Promise<FlowRelease>;
+}
+
+type Request<M extends EngineRequest['method']> = Omit<Extract<EngineRequest, { method: M }>['params'], 'module'>;
+export type FlowExportRequest = Request<'export_flows'>;
+export type FlowReleaseRequest = Request<'release_flows'>;
 
 /** An interface that the agent made for an instance. */
 export interface InstanceInterface {

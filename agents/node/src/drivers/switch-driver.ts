@@ -6,9 +6,20 @@ export interface EntryCount {
   readonly bytes: number;
 }
 
+/** A flow that a switch keeps at a target by an entry of its own. */
+export interface KeptFlow {
+  readonly split: number;
+  readonly flow_id: number;
+  /** Destination MAC address of its packets: the tag of the target's hop. */
+  readonly mac: string;
+  readonly packets: number;
+}
+
 /** What a switch holds now. */
 export interface SwitchReading {
   readonly entries: number;
+  /** Beside the entries. */
+  readonly kept?: readonly KeptFlow[];
   /** By index in the last applied specification. */
   readonly counts: ReadonlyMap<number, EntryCount>;
   /** What others have changed since it was applied, in words; empty: nothing. */

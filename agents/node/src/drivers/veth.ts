@@ -26,30 +26,38 @@ async function exists(iface: string): Promise<boolean> {
 
 const raise = (iface: string) => must('ip', 'link', 'set', 'dev', iface, ...UP);
 
-/** Both pairs exist and are up in the agent's network namespace. */
-export async function ensureLinks({ near, far }: VethLinks): Promise<void> {
-  for (const { engine, nf } of [near, far]) {
-    if (!(await exists(engine))) await must('ip', 'link', 'add', engine, 'type', 'veth', 'peer', 'name', nf);
-    for (const end of [engine, nf]) await raise(end);
-  }
-}
-
 export async function linksExist({ near, far }: VethLinks): Promise<boolean> {
   return (await exists(near.engine)) && (await exists(far.engine));
 }
 
 /** Recreates both pairs, with the NF's ends as `near` and `far` in the network namespace of a process. */
 export async function makeLinksInto(links: VethLinks, pid: number): Promise<void> {
-  await removeLinks(links);
-  for (const side of ['near', 'far'] as const)
-    await must('ip', 'link', 'add', links[side].engine, 'type', 'veth', 'peer', 'name', side, 'netns', String(pid));
+  await makeClosedLinksInto(links, pid);
   await raiseLinksInto(links, pid);
 }
+
+/** As `makeLinksInto`, with the engine's ends down: no packets come yet. */
+export async function makeClosedLinksInto(links: VethLinks, pid: number): Promise<void> {
+  await removeLinks(links);
+  for (const side of ['near', 'far'] as const) {
+    await must('ip', 'link', 'add', links[side].engine, 'type', 'veth', 'peer', 'name', side, 'netns', String(pid));
+    await raiseInside(side, pid);
+  }
+}
+
+/** Sets the engine's ends down. */
+export async function closeLinks({ near, far }: VethLinks): Promise<void> {
+  for (const { engine } of [near, far])
+    await must('ip', 'link', 'set', 'dev', engine, 'down').catch(ifStillThere(engine));
+}
+
+const raiseInside = (side: string, pid: number) =>
+  must('nsenter', '-t', String(pid), '-n', 'ip', 'link', 'set', 'dev', side, ...UP);
 
 /** Sets both existing pairs up. Rejects if an end is missing. */
 export async function raiseLinksInto(links: VethLinks, pid: number): Promise<void> {
   for (const side of ['near', 'far'] as const) {
-    await must('nsenter', '-t', String(pid), '-n', 'ip', 'link', 'set', 'dev', side, ...UP);
+    await raiseInside(side, pid);
     await raise(links[side].engine);
   }
 }

@@ -42,6 +42,9 @@ const samples: NodeSamples = {
   cpu_share: 0,
   instances: [],
   exits: [],
+  modules: [],
+  splits: [],
+  schedulers: [],
   boards: [],
 };
 const event = (message: string): AgentEvent => ({

@@ -10,6 +10,8 @@ import { boundLog } from './rotating-log.js';
 export interface ProcessCommand {
   command: string;
   args: string[];
+  /** Absent: the agent's. */
+  env?: NodeJS.ProcessEnv;
   /** Receives standard output and error; bounded. */
   log_file: string;
   pid_file: string;
@@ -53,7 +55,8 @@ export class DetachedProcess {
     mkdirSync(dirname(command.log_file), { recursive: true });
     const output = openSync(command.log_file, 'a', 0o600);
     try {
-      const child = spawn(command.command, command.args, { detached: true, stdio: ['ignore', output, output] });
+      const { env = process.env } = command;
+      const child = spawn(command.command, command.args, { detached: true, stdio: ['ignore', output, output], env });
       await new Promise<void>((resolve, reject) => {
         child.once('spawn', resolve);
         child.once('error', (error) => reject(new Error(`cannot run ${command.command}: ${error.message}`)));

@@ -148,8 +148,8 @@ describe('decide', () => {
   });
 
   it('leaves the engine unchanged when the spec needs a module that it does not have', () => {
-    const copies = [1, 2].map((hop) => output('lin.e1', { kind: 'hop', hop }));
-    const mirror = { kind: 'mirror' as const, id: 'lin.mirror', chain_id: 'lin', core: 0, copies };
+    const copies = [1, 2].map((hop) => ({ ...output('lin.e1', { kind: 'hop', hop }), writes: false }));
+    const mirror = { kind: 'mirror' as const, id: 'lin.mirror', chain_id: 'lin', core: 0, nested: false, copies };
     const spec = { ...linearChain(4), modules: [mirror] };
     const { steps, observed } = decide(world({ spec, engine: running(), converged: 3 }));
     expect(steps).toEqual([]);

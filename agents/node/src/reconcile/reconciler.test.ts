@@ -47,7 +47,7 @@ class ScriptedEngine implements EnginePort {
 
   getInstanceState = async () => ({});
   exportState = async () => ({});
-  importState = async () => {};
+  importState = async () => null;
 }
 
 const nothing = {
@@ -57,7 +57,7 @@ const nothing = {
   realize: async () => {},
   getInstanceState: async () => ({}),
   exportState: async () => ({}),
-  importState: async () => {},
+  importState: async () => null,
 };
 const noBoards: BoardsPort = { ...nothing, kind: 'board', observed: [], unclaimed: [] };
 

@@ -1,15 +1,17 @@
 import type { SwitchSamples, SwitchSpec } from '@orrery/contract';
 import type { SwitchReading } from '../drivers/switch-driver.js';
 import { monotonicMs } from '../platform/monotonic.js';
+import { splitSamples } from './split-samples.js';
 
 /** Counters per entry, and their sums per rule. */
 export function switchSamples(
   { generation, entries }: SwitchSpec,
-  { counts }: Pick<SwitchReading, 'counts'>,
-): Pick<SwitchSamples, 'generation' | 'entries' | 'rules'> {
+  { counts, kept = [] }: Pick<SwitchReading, 'counts' | 'kept'>,
+): Pick<SwitchSamples, 'generation' | 'entries' | 'rules' | 'splits'> {
   const rules = new Map<string, { packets: number; bytes: number }>();
   for (const [index, entry] of entries.entries()) {
-    if (entry.rule_id === null) continue;
+    // What reaches `split` was counted where it was classified.
+    if (entry.rule_id === null || entry.table === 'split') continue;
     const sum = rules.get(entry.rule_id) ?? { packets: 0, bytes: 0 };
     const { packets, bytes } = counts.get(index) ?? { packets: 0, bytes: 0 };
     rules.set(entry.rule_id, { packets: sum.packets + packets, bytes: sum.bytes + bytes });
@@ -18,6 +20,7 @@ export function switchSamples(
     generation,
     entries: [...counts].map(([index, { packets, bytes }]) => [index, packets, bytes]),
     rules: [...rules].map(([rule_id, sum]) => ({ rule_id, ...sum })),
+    splits: splitSamples(entries, counts, kept),
   };
 }
 
@@ -34,7 +37,7 @@ export class SwitchSampler {
     private readonly now_ms: () => number = monotonicMs,
   ) {}
 
-  take(spec: SwitchSpec, reading: Pick<SwitchReading, 'counts'>): void {
+  take(spec: SwitchSpec, reading: Pick<SwitchReading, 'counts' | 'kept'>): void {
     const now = this.now_ms();
     // The first reading only begins the first interval.
     this.sent_ms ??= now;

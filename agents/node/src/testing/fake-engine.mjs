@@ -14,6 +14,11 @@ let graph = { generation: 0, modules: [], ports: [] };
 let graphDigest = '';
 let hangs = false;
 
+function digested() {
+  graphDigest = createHash('sha256').update(JSON.stringify(graph)).digest('hex').slice(0, 16);
+  return { graph_digest: graphDigest };
+}
+
 const counters = { packets_in: 7, packets_out: 7, bytes_in: 420, bytes_out: 420, drops: {}, cycles: 1 };
 const methods = {
   describe: () => ({
@@ -35,8 +40,15 @@ const methods = {
     if (fault('die') >= 0) process.exit(3);
     hangs = fault('hang') >= 0;
     graph = params;
-    graphDigest = createHash('sha256').update(JSON.stringify(params)).digest('hex').slice(0, 16);
-    return { graph_digest: graphDigest };
+    return digested();
+  },
+  // The generation stays that of the last graph, as with the engine.
+  set_split: ({ module, ranges, keep_flows }) => {
+    const { config } = graph.modules.find(({ name }) => name === module);
+    if (keep_flows !== (config.exceptions !== undefined) || ranges.length > 2)
+      return { error: { code: 'invalid-config', detail: 'no', pointer: '/ranges' } };
+    config.ranges = ranges;
+    return digested();
   },
   stats: () => ({
     epoch,

@@ -1,5 +1,5 @@
 import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
-import { existsSync, mkdirSync, openSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { onTestFinished } from 'vitest';
@@ -26,6 +26,8 @@ export interface Packet {
   src_mac: string;
   src: string;
   dst: string;
+  number: number;
+  ttl: number;
   sport: number;
   dport: number;
   intact: boolean;
@@ -43,7 +45,7 @@ export class Lab {
   readonly run_dir = join(this.directory, 'r');
   /** Network namespace of the node. */
   readonly node: string;
-  private readonly outside: string;
+  readonly outside: string;
   private readonly agents: ChildProcess[] = [];
 
   /** `sandbox` is a command prefix that runs another command in its own namespaces and ends everything in them. */
@@ -140,14 +142,15 @@ export class Lab {
     return readFileSync(join(this.directory, 'agent.log'), 'utf8');
   }
 
-  private run(...command: string[]): string {
+  protected run(...command: string[]): string {
     const [program, ...args] = [...this.sandbox, ...command];
     return execFileSync(program!, args).toString();
   }
 
-  /** Ends everything in this lab's two namespaces and removes them. */
+  /** Ends everything in this lab's two namespaces, and in those that its agents made, and removes them. */
   private async tearDown(): Promise<void> {
     for (const agent of this.agents) agent.kill('SIGKILL');
+    for (const pid of hostedIn(this.run_dir)) kill(pid);
     for (const namespace of this.sandbox.length > 0 ? [] : [this.node, this.outside]) {
       await until('processes end', () => {
         const pids = execFileSync('ip', ['netns', 'pids', namespace]).toString().split('\n').filter(Boolean);
@@ -158,6 +161,14 @@ export class Lab {
     }
     await this.server.close();
   }
+}
+
+/** Processes of legacy NFs, which are in network namespaces of their own. */
+function hostedIn(run_dir: string): number[] {
+  const folder = join(run_dir, 'nf');
+  const stems = existsSync(folder) ? readdirSync(folder) : [];
+  const files = stems.flatMap((stem) => ['holder.pid', 'nf.pid'].map((name) => join(folder, stem, name)));
+  return files.filter((file) => existsSync(file)).map((file) => JSON.parse(readFileSync(file, 'utf8')).pid);
 }
 
 function kill(pid: number): void {

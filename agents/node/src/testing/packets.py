@@ -22,16 +22,17 @@ def checksum(data: bytes) -> int:
     return ~total & 0xFFFF
 
 
-def udp_frame(arguments: argparse.Namespace, port: int) -> bytes:
-    """Build a frame whose destination MAC is the tag `02:0e:HH:HH:MM:MM`."""
+def udp_frame(arguments: argparse.Namespace, number: int) -> bytes:
+    """Build a frame whose destination MAC is the tag `02:0e:HH:HH:MM:MM`; each number is a flow and an IP identification."""
+    port = arguments.sport + number
     source, target = socket.inet_aton(arguments.src), socket.inet_aton(arguments.dst)
     length = 8 + len(PAYLOAD)
     udp = struct.pack("!HHHH", port, arguments.dport, length, 0) + PAYLOAD
     pseudo = source + target + struct.pack("!BBH", 0, socket.IPPROTO_UDP, length)
     udp = udp[:6] + struct.pack("!H", checksum(pseudo + udp)) + udp[8:]
-    header = struct.pack("!BBHHHBBH", 0x45, 0, 20 + length, 1, 0, 64, socket.IPPROTO_UDP, 0) + source + target
+    header = struct.pack("!BBHHHBBH", 0x45, 0, 20 + length, number, 0, 64, socket.IPPROTO_UDP, 0) + source + target
     header = header[:10] + struct.pack("!H", checksum(header)) + header[12:]
-    tag = bytes.fromhex("020e") + struct.pack("!HH", arguments.hop, 0)
+    tag = bytes.fromhex("020e") + struct.pack("!HH", arguments.hop, arguments.metadata)
     return tag + bytes.fromhex(arguments.src_mac.replace(":", "")) + struct.pack("!H", ETH_P_IP) + header + udp
 
 
@@ -47,6 +48,8 @@ def describe(frame: bytes) -> dict[str, object] | None:
         "src_mac": frame[6:12].hex(":"),
         "src": socket.inet_ntoa(frame[26:30]),
         "dst": socket.inet_ntoa(frame[30:34]),
+        "number": struct.unpack("!H", frame[18:20])[0],
+        "ttl": frame[22],
         "sport": source_port,
         "dport": target_port,
         "intact": checksum(frame[14:34]) == 0
@@ -62,26 +65,33 @@ def main() -> None:
     parser.add_argument("--hop", type=int, required=True)
     parser.add_argument("--count", type=int, required=True)
     parser.add_argument("--expect", type=int, required=True)
+    parser.add_argument("--metadata", type=int, default=0)
     parser.add_argument("--src", default="10.0.1.2")
     parser.add_argument("--dst", default="10.0.2.2")
     parser.add_argument("--sport", type=int, default=5000)
     parser.add_argument("--dport", type=int, default=80)
     parser.add_argument("--src-mac", default="0a:00:00:00:00:02")
-    parser.add_argument("--seconds", type=float, default=5)
+    parser.add_argument("--rate", type=float, default=0, help="packets per second; 0: all at once")
+    parser.add_argument("--seconds", type=float, default=5, help="to wait after the last one")
     arguments = parser.parse_args()
 
     raw = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL))
     raw.bind((arguments.iface, ETH_P_ALL))
-    for i in range(arguments.count):
-        raw.send(udp_frame(arguments, arguments.sport + i))
+    interval = 1 / arguments.rate if arguments.rate else 0
     found: list[dict[str, object]] = []
-    deadline = time.monotonic() + arguments.seconds
-    while len(found) < arguments.expect and (left := deadline - time.monotonic()) > 0:
-        raw.settimeout(left)
+    sent, due = 0, time.monotonic()
+    deadline = due + arguments.seconds
+    while len(found) < arguments.expect and time.monotonic() < deadline:
+        while sent < arguments.count and due <= time.monotonic():
+            raw.send(udp_frame(arguments, sent))
+            sent, due = sent + 1, due + interval
+            deadline = time.monotonic() + arguments.seconds
+        until = due if sent < arguments.count else deadline
+        raw.settimeout(max(0.0001, until - time.monotonic()))
         try:
             frame, address = raw.recvfrom(2048)
         except TimeoutError:
-            break
+            continue
         if address[2] != socket.PACKET_OUTGOING and (packet := describe(frame)):
             found.append(packet)
     print(json.dumps(found))

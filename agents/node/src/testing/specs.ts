@@ -78,3 +78,33 @@ export function linearChain(generation = 1): NodeSpec {
     ],
   });
 }
+
+/**
+ * firewall -> one of the targets by ranges of the addresses and ports -> exit; hop 1 for forward packets. A target is a
+ * monitor, or a hop to another node.
+ */
+export function splitChain(
+  generation: number,
+  ranges: readonly [to: string | number, lo: number, hi: number][],
+): NodeSpec {
+  const targets = ranges.map(([to, lo, hi]) => ({
+    range: { lo, hi },
+    to: typeof to === 'number' ? { kind: 'hop' as const, hop: to } : { kind: 'instance' as const, instance_id: to },
+  }));
+  const exit = output('lin.e2', { kind: 'exit', exit_id: 'lin.exit' });
+  const split: OutputSpec = {
+    edge_id: 'lin.e1',
+    match: [],
+    key: ['ip.src', 'ip.dst', 'ip.proto', 'port.src', 'port.dst'],
+    targets,
+    keep_flows: { capacity: 1024, idle_timeout_s: 60 },
+  };
+  const monitors = ranges.flatMap(([to]) => (typeof to === 'string' ? [instance(to, { outputs: [exit] })] : []));
+  return nodeSpec({
+    generation,
+    nic: { iface: 'e0', mac: '02:00:00:00:00:01' },
+    instances: [instance('lin.fw.0', { nf: 'firewall', config: { rules: [] }, outputs: [split] }), ...monitors],
+    hops: [{ hop: 1, instance_id: 'lin.fw.0', direction: 'forward' }],
+    exits: [{ exit_id: 'lin.exit', chain_id: 'lin', direction: 'forward' }],
+  });
+}

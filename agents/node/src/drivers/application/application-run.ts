@@ -1,8 +1,8 @@
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ApplicationSpec, ApplicationState } from '@orrery/contract';
 import { backoffMs } from '../../platform/backoff.js';
 import { DetachedProcess } from '../../platform/detached-process.js';
+import { tail } from '../../platform/file-tail.js';
 import type { Metrics, Program } from './application-kind.js';
 
 const RETRY = { first_ms: 500, most_ms: 15_000 };
@@ -11,7 +11,6 @@ const LOOK_MS = 500;
 const READY_LIMIT_MS = 20_000;
 const STOP_GRACE_MS = 2000;
 /** How much of the output is read for the latest report. */
-const TAIL_BYTES = 4096;
 
 export interface RunFiles {
   readonly pid_file: string;
@@ -147,22 +146,6 @@ export class ApplicationRun {
 
   private async pause(ms: number): Promise<void> {
     await sleep(ms, undefined, { signal: this.ending.signal, ref: false }).catch(() => undefined);
-  }
-}
-
-function tail(path: string): string {
-  try {
-    const file = openSync(path, 'r');
-    try {
-      const { size } = fstatSync(file);
-      const buffer = Buffer.alloc(Math.min(size, TAIL_BYTES));
-      readSync(file, buffer, 0, buffer.length, size - buffer.length);
-      return buffer.toString();
-    } finally {
-      closeSync(file);
-    }
-  } catch {
-    return '';
   }
 }
 

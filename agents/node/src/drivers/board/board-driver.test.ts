@@ -1,4 +1,4 @@
-import type { InstanceSpec } from '@orrery/contract';
+import { formatFlowRows, type InstanceSpec } from '@orrery/contract';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { FakeBoardd } from '../../testing/boards/fake-boardd.js';
 import { eventLog, scratchDirectory, until } from '../../testing/scratch.js';
@@ -460,6 +460,28 @@ describe('BoardDriver', () => {
       flows: [{ src: '10.0.0.1', src_port: 1234, state: 'established' }],
     });
     await expect(driver.importState('p.fw.0', { flows: [[1, 2, 3, 4, 6, 9, 0]] })).rejects.toThrow('/state/flows/0/5');
+  });
+
+  it('leaves out and counts imported flows of IPv6', async () => {
+    const { board, driver, states } = await setUp();
+    await driver.realize({ ...none, deploy: [firewall()] });
+    await states('running');
+    const mapped = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff];
+    const little = (bytes: number[]) => bytes.toReversed();
+    const behind = [0xd2, 4, 80, 0, 6, 2, 0xb8, 0x0b, 0, 0, 0, 0, 0, 0];
+    const ipv4 = [...little([...mapped, 10, 0, 0, 1]), ...little([...mapped, 10, 0, 0, 2]), ...behind];
+    const ipv6 = [
+      ...little([0x20, 1, ...Array(13).fill(0), 1]),
+      ...little([0x20, 1, ...Array(13).fill(0), 2]),
+      ...behind,
+    ];
+    const flows = formatFlowRows({
+      widths: [16, 16, 2, 2, 1, 1, 8],
+      rows: [ipv4, ipv6, ipv6].map((row) => Uint8Array.from(row)),
+    });
+    await driver.importState('p.fw.0', { flows });
+    expect(board.slots[0]!.model!.entries).toEqual([[0x0a000001, 0x0a000002, 1234 * 65536 + 80, 6, 2, 0, 0, 3]]);
+    expect(await driver.getInstanceState('p.fw.0', 1)).toMatchObject({ flow_count: 1, ipv6_rows_left_out: 2 });
   });
 
   it('raises alerts of modules, up to a rate', async () => {

@@ -8,6 +8,7 @@ import { BoardUnit } from './board-unit.js';
 import { makeBoard } from './make-board.js';
 import { ADAPTERS } from './modules/index.js';
 import type { ModuleAdapter, ModuleSession } from './modules/module-adapter.js';
+import { ipv6Rows } from './modules/state-rows.js';
 import { type Netdevs, netdevs as readNetdevs } from './netdevs.js';
 import type { Slot } from './slot.js';
 
@@ -108,15 +109,17 @@ export class BoardDriver implements NfDriver {
   async getInstanceState(instanceId: string, limit: number): Promise<Record<string, unknown>> {
     const state = await this.session(instanceId).state(limit);
     const slot = this.slotOf(instanceId)!;
-    return { ...state, events_lost: slot.eventsLost, slot: slot.observed() };
+    return { ...state, events_lost: slot.eventsLost, ipv6_rows_left_out: slot.ipv6RowsLeftOut, slot: slot.observed() };
   }
 
   async exportState(instanceId: string): Promise<Record<string, unknown>> {
     return (await this.session(instanceId).exportState?.()) ?? {};
   }
 
-  async importState(instanceId: string, state: Record<string, unknown>): Promise<void> {
+  async importState(instanceId: string, state: Record<string, unknown>): Promise<null> {
     await this.session(instanceId).importState?.(state);
+    this.slotOf(instanceId)!.ipv6RowsLeftOut += ipv6Rows(state);
+    return null;
   }
 
   /** Boards are read often and change rarely. */

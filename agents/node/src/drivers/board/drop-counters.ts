@@ -30,8 +30,10 @@ export class DropCounters {
   }
 
   async read(module: string): Promise<void> {
-    const names = identityOf(module)?.drops ?? [];
-    const addresses = [OVERSIZE.address, ...allOf(DROPS).slice(0, names.length)];
+    const { drops: names = [], registers } = identityOf(module) ?? {};
+    const more = registers?.MORE_DROPS;
+    const counters = [...allOf(DROPS), ...(more ? allOf(more) : [])];
+    const addresses = [OVERSIZE.address, ...counters.slice(0, names.length)];
     const sums = this.counters.add(await this.host.port.readRegisters(this.slot, addresses));
     const counted = sums.map((count, i): [string, number] => [i === 0 ? 'oversize' : names[i - 1]!, count]);
     this.reasons = Object.fromEntries(counted.filter(([, count]) => count > 0));

@@ -14,6 +14,7 @@ interface ModuleIdentity {
   id: number;
   version: string;
   drops: readonly string[];
+  registers: Readonly<Record<string, { readonly address: number; readonly count?: number; readonly stride?: number }>>;
 }
 
 const IDENTITIES: ReadonlyMap<string, ModuleIdentity> = new Map(

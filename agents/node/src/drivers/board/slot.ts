@@ -67,6 +67,8 @@ export class Slot {
   private timer: NodeJS.Timeout | null = null;
   private drops: DropCounters;
   private losses: EventLosses;
+  /** Rows of flow state of IPv6, which imports into the instance left out. */
+  ipv6RowsLeftOut = 0;
 
   constructor(
     readonly slot: number,
@@ -98,6 +100,7 @@ export class Slot {
       this.endSession();
       this.drops = new DropCounters(this.slot, this.host);
       this.losses = this.noLosses();
+      this.ipv6RowsLeftOut = 0;
     }
     this.pursue({ kind: 'run', target });
   }

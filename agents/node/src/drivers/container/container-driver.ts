@@ -1,13 +1,13 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { InstanceSpec } from '@orrery/contract';
+import type { FlowImport, InstanceSpec } from '@orrery/contract';
 import type { Emit } from '../../link/agent-event.js';
 import { HEARTBEAT, type HeartbeatTiming } from '../../platform/heartbeat.js';
 import { log } from '../../platform/log.js';
 import { recordOf } from '../hosted-instance.js';
 import { HostedInstances } from '../hosted-instances.js';
 import { containerDigest } from '../instance-digest.js';
-import { type Change, DriverError, type HostedDriver } from '../nf-driver.js';
+import { type Change, DriverError, type FlowDriver, type HostedDriver } from '../nf-driver.js';
 import { INSTANCE_LABEL } from './container-config.js';
 import type { ContainerInstance } from './container-instance.js';
 import { ContainerRunner } from './container-runner.js';
@@ -120,9 +120,14 @@ export class ContainerDriver implements HostedDriver {
     return this.running(instanceId).control.exportState();
   }
 
-  importState(instanceId: string, state: Record<string, unknown>): Promise<void> {
-    return this.running(instanceId).control.importState(state);
+  async importState(instanceId: string, state: Record<string, unknown>, renew = false): Promise<FlowImport | null> {
+    return this.running(instanceId).control.importState(state, renew);
   }
+
+  readonly flows: FlowDriver = {
+    export: async (instanceId, wanted) => this.running(instanceId).control.exportFlows(wanted),
+    release: async (instanceId, wanted) => this.running(instanceId).control.releaseFlows(wanted),
+  };
 
   /** Reads the figures of all that respond in time; late ones go into the next reading. */
   async refresh(): Promise<void> {

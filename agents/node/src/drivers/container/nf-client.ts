@@ -1,6 +1,8 @@
+import { FlowExport, FlowImport, FlowRelease } from '@orrery/contract';
 import { z } from 'zod';
 import { ControlClient } from '../control-client.js';
 import type { InstanceRecord } from '../hosted-instance.js';
+import type { FlowExportRequest, FlowReleaseRequest } from '../nf-driver.js';
 
 const Stats = z.looseObject({
   epoch: z.string(),
@@ -49,8 +51,18 @@ export class NfClient {
     return this.control.request('export_state', {}, LIMIT_MS);
   }
 
-  async importState(state: Record<string, unknown>): Promise<void> {
-    await this.control.request('import_state', { state }, LIMIT_MS);
+  async importState(state: Record<string, unknown>, renew: boolean): Promise<FlowImport | null> {
+    // A container that this agent adopted may be of an earlier version, which answers with nothing and renews nothing.
+    const params = renew ? { state, renew } : { state };
+    return FlowImport.safeParse(await this.control.request('import_state', params, LIMIT_MS)).data ?? null;
+  }
+
+  async exportFlows(wanted: FlowExportRequest): Promise<FlowExport> {
+    return FlowExport.parse(await this.control.request('export_flows', wanted, LIMIT_MS));
+  }
+
+  async releaseFlows(wanted: FlowReleaseRequest): Promise<FlowRelease> {
+    return FlowRelease.parse(await this.control.request('release_flows', wanted, LIMIT_MS));
   }
 
   close(): void {

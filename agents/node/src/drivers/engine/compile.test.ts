@@ -1,18 +1,20 @@
-import { type EngineAbility, EngineGraph, type InstanceSpec, type NodeSpec, type Target } from '@orrery/contract';
+import { EngineGraph, type InstanceSpec, type ModuleSpec, type NodeSpec, type Target } from '@orrery/contract';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { allEnds, ENGINE_TRAITS, instance, linearChain, nodeSpec, output, WHOLE } from '../../testing/specs.js';
-import { CompileError, compile } from './compile.js';
+import { COMPILED_ABILITIES, CompileError, compile } from './compile.js';
 
 const links = ({ graph }: { graph: EngineGraph }) =>
   graph.links.map(({ from, gate, to, input }) => `${from}[${gate}] -> ${to}${input ? `[${input}]` : ''}`);
 
+const ABLE = { ...ENGINE_TRAITS, declared: [...COMPILED_ABILITIES] };
 const MIRROR = {
   kind: 'mirror' as const,
   id: 'a.b.mirror',
   chain_id: 'a',
   core: 0,
-  copies: [output('a.e1', { kind: 'hop', hop: 1 }), output('a.e1', { kind: 'hop', hop: 2 })],
+  nested: false,
+  copies: [1, 2].map((hop) => ({ ...output('a.e1', { kind: 'hop', hop }), writes: false })),
 };
 
 function refusal(spec: NodeSpec): CompileError {
@@ -120,6 +122,29 @@ describe('compile', () => {
     });
   });
 
+  it('hands packets over to the worker of the network interface only where another worker sends them', () => {
+    const onCore = (core: number) =>
+      nodeSpec({
+        instances: [
+          instance('a.mon.0', {
+            core,
+            outputs: [output('a.e1', { kind: 'exit', exit_id: 'a.exit' }), output('a.e2', { kind: 'hop', hop: 7 })],
+          }),
+        ],
+        exits: [{ exit_id: 'a.exit', chain_id: 'a', direction: 'forward' }],
+      });
+    const queues = (core: number) =>
+      compile(onCore(core), { ...ENGINE_TRAITS, workers: 2 })
+        .graph.tasks.filter(({ module }) => module.endsWith(':queue'))
+        .map(({ module, worker }) => [module, worker]);
+    expect(queues(2)).toEqual([['a.mon.0:queue', 0]]);
+    expect(queues(1).toSorted()).toEqual([
+      ['a.mon.0:queue', 1],
+      ['exit:a.exit:queue', 0],
+      ['hop:7:queue', 0],
+    ]);
+  });
+
   it('sends tagged packets through the two ports of a process NF, and replies the other way', () => {
     const spec = nodeSpec({
       instances: [
@@ -214,33 +239,23 @@ describe('compile', () => {
       },
       '/schedulers/0/tree',
     ],
-    ['an NF without a queue', { instances: [instance('a.b.0', { queued: false })] }, '/instances/0/queued'],
     ['a name used by a module of the graph itself', { instances: [instance('nic0:in')] }, '/instances/0/id'],
     ['a name too long for its queue', { instances: [instance(`a.${'b'.repeat(117)}`)] }, '/instances/0'],
   ])('refuses %s', (_, over, pointer) => {
     expect(refusal(nodeSpec(over)).pointer).toBe(pointer);
   });
 
-  it.each<[Partial<NodeSpec>, EngineAbility, RegExp, RegExp]>([
-    [{ modules: [MIRROR] }, 'mirror', /it has no module mirror/, /this agent cannot build .* module mirror/],
-    [
-      {
-        schedulers: [{ core: 0, tree: [{ kind: 'round-robin', id: 'root', parent: null, weight: null, level: null }] }],
-      },
-      'scheduler',
-      /the engine serves tasks in turn/,
-      /this agent cannot build scheduler trees/,
-    ],
-  ])('says whether the engine or the agent lacks an ability', (over, ability, engine, agent) => {
-    const spec = nodeSpec({ instances: [instance('a.b.0')], ...over });
-    expect(() => compile(spec, ENGINE_TRAITS)).toThrow(engine);
-    expect(() => compile(spec, { ...ENGINE_TRAITS, declared: [ability] })).toThrow(agent);
+  it('names the policy that the engine lacks', () => {
+    const tree = [{ kind: 'round-robin', id: 'root', parent: null, weight: null, level: null } as const];
+    const spec = nodeSpec({ schedulers: [{ core: 0, tree }] });
+    expect(() => compile(spec, ENGINE_TRAITS)).toThrow(/the engine serves tasks in turn/);
+    expect(() => compile(spec, { ...ENGINE_TRAITS, declared: ['scheduler'] })).toThrow(/no policy round-robin/);
   });
 
   it('compiles any valid spec to a complete, closed graph', () => {
     fc.assert(
       fc.property(anySpec, fc.integer({ min: 1, max: 4 }), (spec, workers) => {
-        const { graph } = compile(spec, { ...ENGINE_TRAITS, workers }, allEnds(spec));
+        const { graph } = compile(spec, { ...ABLE, workers }, allEnds(spec));
         expect(EngineGraph.parse(graph)).toEqual(graph);
         const names = graph.modules.map(({ name }) => name);
         expect(new Set(names).size).toBe(names.length);
@@ -257,12 +272,14 @@ describe('compile', () => {
         };
         visit('nic0:in');
         for (const { instance_id, direction } of spec.hops)
-          expect(reachable).toContain(`${instance_id}:${direction === 'return' ? 'return-queue' : 'queue'}`);
+          if (instance_id.endsWith('.0'))
+            expect(reachable).toContain(`${instance_id}:${direction === 'return' ? 'return-queue' : 'queue'}`);
+          else expect(reachable).toContain(instance_id);
         for (const one of spec.instances) {
           visit(one.driver === 'engine' ? one.id : `${one.id}:untag`);
-          for (const { targets } of one.outputs)
-            for (const { to } of targets) expect(reachable).toContain(firstOf(to, workers));
+          for (const { targets } of one.outputs) for (const { to } of targets) expect(reachable).toContain(firstOf(to));
         }
+        for (const one of spec.modules ?? []) expect(names).toContain(one.id);
         expect(sharedByWorkers(graph)).toEqual([]);
         // Each gate that a module may emit on is linked.
         for (const module of graph.modules) {
@@ -277,19 +294,16 @@ describe('compile', () => {
   it('depends on the spec alone', () => {
     fc.assert(
       fc.property(anySpec, (spec) => {
-        expect(compile(structuredClone(spec), ENGINE_TRAITS, allEnds(spec))).toEqual(
-          compile(spec, ENGINE_TRAITS, allEnds(spec)),
-        );
+        expect(compile(structuredClone(spec), ABLE, allEnds(spec))).toEqual(compile(spec, ABLE, allEnds(spec)));
       }),
       { numRuns: 30 },
     );
   });
 });
 
-function firstOf(to: Target, workers: number): string {
-  if (to.kind === 'instance') return `${to.instance_id}:queue`;
-  const module = to.kind === 'hop' ? `hop:${to.hop}` : `exit:${to.exit_id}`;
-  return workers > 1 ? `${module}:queue` : module;
+function firstOf(to: Target): string {
+  if (to.kind === 'instance') return to.instance_id.endsWith('.0') ? `${to.instance_id}:queue` : to.instance_id;
+  return to.kind === 'hop' ? `hop:${to.hop}` : `exit:${to.exit_id}`;
 }
 
 /** Modules that two workers would run at once: only queues may have several producers. */
@@ -337,17 +351,31 @@ const anySpec: fc.Arbitrary<NodeSpec> = fc
   .record({
     count: fc.integer({ min: 1, max: 6 }),
     exits: fc.integer({ min: 1, max: 3 }),
+    steps: fc.integer({ min: 0, max: 2 }),
     picks: fc.array(fc.nat(), { minLength: 400, maxLength: 400 }),
   })
-  .map(({ count, exits, picks }) => {
+  .map(({ count, exits, steps, picks }) => {
     let at = 0;
     const pick = (below: number) => picks[at++ % picks.length]! % below;
     const ids = Array.from({ length: count }, (_, i) => `p.n${i}.0`);
+    const inputs = Array.from({ length: steps }, () => 2 + pick(3));
+    const joints = [
+      ...inputs.map((_, i): Target => ({ kind: 'instance', instance_id: `p.m${i}` })),
+      ...inputs.flatMap((branches, i) =>
+        Array.from({ length: branches }, (_, input): Target => ({ kind: 'instance', instance_id: `p.j${i}`, input })),
+      ),
+    ];
     const target = (): Target => {
-      const kind = pick(3);
+      const kind = pick(joints.length > 0 ? 4 : 3);
+      if (kind === 3) return joints[pick(joints.length)]!;
       if (kind === 0) return { kind: 'instance', instance_id: ids[pick(count)]! };
       if (kind === 1) return { kind: 'hop', hop: 100 + pick(4) };
       return { kind: 'exit', exit_id: `p.x${pick(exits)}` };
+    };
+    /** Not to a mirror or merge: there would be a cycle without a queue. */
+    const away = (): Target => {
+      const to = target();
+      return to.kind === 'instance' && !ids.includes(to.instance_id) ? { kind: 'hop', hop: 100 } : to;
     };
     const outputs = (): InstanceSpec['outputs'] =>
       Array.from({ length: pick(4) }, (_, e) => {
@@ -368,14 +396,42 @@ const anySpec: fc.Arbitrary<NodeSpec> = fc
           driver: pick(4) === 0 ? 'process' : 'engine',
           core: pick(8),
           outputs: outputs(),
-          return_to: pick(3) === 0 ? target() : null,
+          return_to: pick(3) === 0 ? away() : null,
+          ...(steps > 0 && pick(3) === 0 ? { no_op_to: { kind: 'instance', instance_id: `p.j${pick(steps)}` } } : {}),
         }),
       ),
-      hops: Array.from({ length: pick(8) }, (_, i) => ({
-        hop: i + 1,
-        instance_id: ids[pick(count)]!,
-        direction: pick(3) === 0 ? ('return' as const) : ('forward' as const),
-      })),
+      modules: inputs.flatMap((branches, i): ModuleSpec[] => [
+        {
+          kind: 'mirror',
+          id: `p.m${i}`,
+          chain_id: 'p',
+          core: pick(8),
+          nested: false,
+          copies: Array.from({ length: branches }, () => ({ ...output('e', away()), writes: pick(2) === 0 })),
+        },
+        {
+          kind: 'merge',
+          id: `p.j${i}`,
+          chain_id: 'p',
+          core: pick(8),
+          nested: false,
+          mirror: `p.m${i}`,
+          branches: Array.from({ length: branches }, () => ({ writes: false, resizes_at: null })),
+          outputs: [output('e', away())],
+        },
+      ]),
+      hops: [
+        ...Array.from({ length: pick(8) }, (_, i) => ({
+          hop: i + 1,
+          instance_id: ids[pick(count)]!,
+          direction: pick(3) === 0 ? ('return' as const) : ('forward' as const),
+        })),
+        ...inputs.flatMap((_, i): NodeSpec['hops'] => [
+          { hop: 20 + i, instance_id: `p.m${i}`, direction: 'forward' },
+          { hop: 30 + i, instance_id: `p.j${i}`, direction: 'forward', input: 1 },
+          { hop: 40 + i, instance_id: `p.j${i}`, direction: 'no-op' },
+        ]),
+      ],
       exits: Array.from({ length: exits }, (_, i) => ({
         exit_id: `p.x${i}`,
         chain_id: 'p',

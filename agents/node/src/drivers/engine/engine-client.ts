@@ -1,6 +1,18 @@
-import { EngineDescription, type EngineGraph, type EngineRequest, EngineStats } from '@orrery/contract';
+import {
+  EngineDescription,
+  type EngineGraph,
+  type EngineRequest,
+  EngineStats,
+  FlowExport,
+  FlowHoldEnd,
+  FlowImport,
+  FlowRelease,
+  type SplitRange,
+  SplitState,
+} from '@orrery/contract';
 import { z } from 'zod';
 import { ControlClient } from '../control-client.js';
+import type { FlowExportRequest, FlowReleaseRequest } from '../nf-driver.js';
 
 type Method = EngineRequest['method'];
 type Params<M extends Method> = Extract<EngineRequest, { method: M }>['params'];
@@ -16,10 +28,19 @@ const LIMIT_MS: Record<Method, number> = {
   get_state: 5000,
   export_state: 10_000,
   import_state: 10_000,
+  export_flows: 10_000,
+  release_flows: 10_000,
+  set_split: 5000,
+  hold_flows: 5000,
+  end_hold: 5000,
+  get_split: 5000,
   shutdown: 3000,
 };
 
 const Applied = z.object({ graph_digest: z.string() });
+
+const importParams = (module: string, state: Record<string, unknown>, renew: boolean) =>
+  renew ? { module, state, renew } : ({ module, state } as Params<'import_state'>);
 
 /** One connection to an engine. */
 export class EngineClient {
@@ -56,8 +77,37 @@ export class EngineClient {
     return this.request('export_state', { module });
   }
 
-  async importState(module: string, state: Record<string, unknown>): Promise<void> {
-    await this.request('import_state', { module, state });
+  async importState(module: string, state: Record<string, unknown>, renew: boolean): Promise<FlowImport | null> {
+    // An engine that this agent adopted may be of an earlier version, which answers with nothing and renews nothing.
+    return FlowImport.safeParse(await this.request('import_state', importParams(module, state, renew))).data ?? null;
+  }
+
+  async exportFlows(module: string, wanted: FlowExportRequest): Promise<FlowExport> {
+    return FlowExport.parse(await this.request('export_flows', { module, ...wanted }));
+  }
+
+  async releaseFlows(module: string, wanted: FlowReleaseRequest): Promise<FlowRelease> {
+    return FlowRelease.parse(await this.request('release_flows', { module, ...wanted }));
+  }
+
+  /** New ranges for a `hash_split`. Resolves with the digest of the graph with them. */
+  async setSplit(module: string, ranges: SplitRange[], keep_flows: boolean): Promise<string> {
+    return Applied.parse(await this.request('set_split', { module, ranges, keep_flows })).graph_digest;
+  }
+
+  /** Packets of flows at a gate of a `hash_split` wait from now on. */
+  async holdFlows(params: Params<'hold_flows'>): Promise<void> {
+    await this.request('hold_flows', params);
+  }
+
+  /** They wait no longer. `steer`: the flows go to the other gate; refused when it comes too late. */
+  async endHold(module: string, steer: boolean): Promise<FlowHoldEnd> {
+    return FlowHoldEnd.parse(await this.request('end_hold', { module, steer }));
+  }
+
+  /** `limit`: exceptions to list. */
+  async getSplit(module: string, limit: number): Promise<SplitState> {
+    return SplitState.parse(await this.request('get_split', { module, limit }));
   }
 
   async shutdown(): Promise<void> {

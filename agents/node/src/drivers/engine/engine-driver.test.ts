@@ -2,7 +2,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { endAfterTest, eventLog, FAKE_ENGINE, scratchDirectory, until } from '../../testing/scratch.js';
-import { ENGINE_TRAITS, instance, linearChain, nodeSpec } from '../../testing/specs.js';
+import { ENGINE_TRAITS, instance, linearChain, nodeSpec, splitChain } from '../../testing/specs.js';
 import { digestOf } from '../instance-digest.js';
 import type { Wiring } from '../nf-driver.js';
 import { COMPILED_ABILITIES, compile } from './compile.js';
@@ -42,6 +42,55 @@ describe('EngineDriver', () => {
     expect(await driver.getInstanceState('lin.fw.0', 5)).toEqual({ module: 'lin.fw.0', limit: 5 });
     expect(await driver.exportState('lin.fw.0')).toEqual({ flows_of: 'lin.fw.0' });
     await driver.importState('lin.fw.0', { any: 1 });
+  });
+
+  it('changes nothing but ranges without a new graph', async () => {
+    const { driver } = setUp();
+    await driver.start();
+    await apply(
+      driver,
+      wiring(
+        splitChain(1, [
+          ['lin.a.0', 0, 30_000],
+          ['lin.a.1', 30_000, 65_536],
+        ]),
+      ),
+    );
+    const ranges = wiring(
+      splitChain(2, [
+        ['lin.a.0', 0, 9],
+        ['lin.a.1', 9, 65_536],
+      ]),
+    );
+    await apply(driver, ranges);
+    expect(driver.view.applied).toBe(ranges.digest);
+    // The engine names the graph as the driver does: nobody else has applied one.
+    expect((await driver.stats())?.generation).toBe(1);
+    expect(driver.drifts).toEqual([]);
+    const another = wiring(
+      splitChain(3, [
+        ['lin.a.0', 0, 9],
+        ['lin.b.0', 9, 65_536],
+      ]),
+    );
+    await apply(driver, another);
+    expect((await driver.stats())?.generation).toBe(3);
+  });
+
+  it('gives the whole graph to an engine that refuses the ranges alone', async () => {
+    const { driver } = setUp();
+    await driver.start();
+    const parts = (a: number, b: number) =>
+      wiring(
+        splitChain(a, [
+          ['lin.a.0', 0, b],
+          ['lin.a.1', b, 60_000],
+          ['lin.a.2', 60_000, 65_536],
+        ]),
+      );
+    await apply(driver, parts(1, 10));
+    await apply(driver, parts(2, 20));
+    expect((await driver.stats())?.generation).toBe(2);
   });
 
   it('adopts the engine of an earlier agent, but not its graph', async () => {

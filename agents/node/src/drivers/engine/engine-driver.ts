@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { EngineAbility, type EngineDescription, type EngineStats } from '@orrery/contract';
+import { EngineAbility, type EngineDescription, type EngineStats, type FlowImport } from '@orrery/contract';
 import { z } from 'zod';
 import type { Emit } from '../../link/agent-event.js';
 import { backoffMs } from '../../platform/backoff.js';
@@ -14,9 +14,12 @@ import { monotonicMs } from '../../platform/monotonic.js';
 import { identify } from '../../platform/process-identity.js';
 import { Refusal } from '../control-client.js';
 import { HeartbeatSocket } from '../heartbeat-socket.js';
-import { type Change, type Drift, DriverError, type NfDriver, type Wiring } from '../nf-driver.js';
+import { type Change, type Drift, DriverError, type FlowDriver, type NfDriver, type Wiring } from '../nf-driver.js';
+import { changedRanges } from './changed-ranges.js';
 import { COMPILED_ABILITIES } from './compile.js';
 import { EngineClient } from './engine-client.js';
+import { bytestreamOf } from './names.js';
+import { SplitHolds } from './split-holds.js';
 
 export interface EngineOptions {
   /** Path of the engine's executable. */
@@ -216,7 +219,7 @@ export class EngineDriver implements NfDriver {
     if (!client || this.status !== 'running') throw new DriverError('the engine is not running');
     let digest: string;
     try {
-      digest = await client.apply(wiring.graph);
+      digest = (await this.newRanges(client, wiring)) ?? (await client.apply(wiring.graph));
     } catch (error) {
       throw error instanceof Refusal ? explain(error, wiring) : new DriverError(`engine: ${(error as Error).message}`);
     }
@@ -226,17 +229,48 @@ export class EngineDriver implements NfDriver {
     this.differences.length = 0;
   }
 
+  /**
+   * Puts new ranges in force without a new graph, where nothing else is new. Null: something else is, or the engine
+   * refuses a range; it then takes the whole graph.
+   */
+  private async newRanges(client: EngineClient, { graph }: Wiring): Promise<string | null> {
+    const changed = this.applied && changedRanges(this.applied.graph, graph);
+    if (!changed) return null;
+    let digest: string | null = null;
+    try {
+      for (const { name, config } of changed)
+        digest = await client.setSplit(name, config.ranges, config.exceptions !== undefined);
+    } catch (error) {
+      if (error instanceof Refusal) return null;
+      throw error;
+    }
+    return digest;
+  }
+
   async getInstanceState(instanceId: string, limit: number): Promise<Record<string, unknown>> {
-    return this.connected.getState(instanceId, limit);
+    const state = await this.connected.getState(instanceId, limit);
+    const streams = bytestreamOf(instanceId);
+    if (!this.applied?.graph.modules.some(({ name }) => name === streams)) return state;
+    return { ...state, bytestream: await this.connected.getState(streams, limit) };
   }
 
   async exportState(instanceId: string): Promise<Record<string, unknown>> {
     return this.connected.exportState(instanceId);
   }
 
-  async importState(instanceId: string, state: Record<string, unknown>): Promise<void> {
-    await this.connected.importState(instanceId, state);
+  async importState(instanceId: string, state: Record<string, unknown>, renew = false): Promise<FlowImport | null> {
+    return this.connected.importState(instanceId, state, renew);
   }
+
+  readonly flows: FlowDriver = {
+    export: async (instanceId, wanted) => this.connected.exportFlows(instanceId, wanted),
+    release: async (instanceId, wanted) => this.connected.releaseFlows(instanceId, wanted),
+  };
+
+  readonly holds = new SplitHolds(
+    () => this.connected,
+    () => this.applied,
+  );
 
   /** Counters of the engine; null if it is not running, or is busy with an earlier request. */
   async stats(): Promise<EngineStats | null> {

@@ -9,6 +9,9 @@ export const NIC_OUT = 'nic0:out';
 
 export const queueOf = (instance: string) => `${instance}:queue`;
 export const returnQueueOf = (instance: string) => `${instance}:return-queue`;
+/** Before an input of a mirror or merge that another worker fills. */
+export const branchQueueOf = (module: string, input: number) => `${module}:queue:${input}`;
+export const bytestreamOf = (instance: string) => `${instance}:bytestream`;
 export const outputsOf = (instance: string) => `${instance}:outputs`;
 export const splitOf = (instance: string, output: number) => `${instance}:split:${output}`;
 export const hopModule = (hop: number) => `hop:${hop}`;

@@ -22,6 +22,7 @@ function stats(t_ms: number, modules: ModuleStats[], over: Partial<EngineStats> 
     cycles_per_second: 2e9,
     workers: [{ worker: 0, busy_cycles: 0, cpu_ns: t_ms * 1e5 }],
     modules,
+    schedulers: [],
     ports: [],
     ...over,
   };
@@ -105,8 +106,59 @@ describe('sampleBetween', () => {
         module('a:outputs', { drops: { 'no-match': 8 } }),
       ]),
     );
-    const [sample] = sampleBetween(reading(stats(0, [])), now, { instances: [probe], exits: [] }).instances;
+    const [sample] = sampleBetween(reading(stats(0, [])), now, {
+      instances: [probe],
+      modules: [],
+      splits: [],
+      schedulers: [],
+      exits: [],
+    }).instances;
     expect(sample).toMatchObject({ packets_in: 57, packets_out: 40, drops: { denied: 2, full: 7, 'no-match': 8 } });
+  });
+
+  it('counts a merge with the queues before it', () => {
+    const probe = { module_id: 'p.merge', module: 'p.merge', queues: ['p.merge:queue:0', 'p.merge:queue:1'] };
+    const at = (t_ms: number, cycles: number) =>
+      stats(t_ms, [
+        module('p.merge', { packets_in: 30, packets_out: 9, drops: { copy_lost: 2 }, cycles, queue_depth: 4 }),
+        module('p.merge:queue:0', { queue_depth: 3, drops: { queue_full: 5 } }),
+        module('p.merge:queue:1', { queue_depth: 1 }),
+      ]);
+    const probes = { instances: [], modules: [probe], splits: [], schedulers: [], exits: [] };
+    const { modules } = sampleBetween(reading(at(0, 1e6)), reading(at(200, 41e6)), probes);
+    expect(modules).toEqual([
+      {
+        module_id: 'p.merge',
+        packets_in: 35,
+        packets_out: 9,
+        drops: { copy_lost: 2, queue_full: 5 },
+        waiting: 8,
+        cpu_share: 0.1,
+      },
+    ]);
+  });
+
+  it('gives rates and shares of the nodes of a scheduler tree over the interval, under the names of the plan', () => {
+    const used = { runs: 0, empty_runs: 0 };
+    const at = (t_ms: number, cycles: number, packets: number) =>
+      stats(t_ms, [], {
+        schedulers: [
+          { worker: 0, nodes: [] },
+          {
+            worker: 1,
+            nodes: [{ id: 'core-3.t0', cycles, packets, bytes: 100 * packets, empty_cycles: cycles / 4, ...used }],
+          },
+        ],
+      });
+    const nodes = [
+      { id: 't0', node: 'core-3.t0' },
+      { id: 'left out', node: 'core-3.t1' },
+    ];
+    const probes = { instances: [], modules: [], splits: [], schedulers: [{ core: 3, worker: 1, nodes }], exits: [] };
+    const { schedulers } = sampleBetween(reading(at(0, 4e6, 10)), reading(at(500, 504e6, 1010)), probes);
+    expect(schedulers).toEqual([
+      { core: 3, nodes: [{ id: 't0', cpu_share: 0.5, pps: 2000, bps: 1_600_000, polling_share: 0.125 }] },
+    ]);
   });
 
   it('reads a process NF from its two ports', () => {
@@ -122,7 +174,7 @@ describe('sampleBetween', () => {
       outputs: null,
       ports: { near: 'a:near', far: 'a:far' },
     };
-    const one = { instances: [probe], exits: [] };
+    const one = { instances: [probe], modules: [], splits: [], schedulers: [], exits: [] };
     const [sample] = sampleBetween(reading(stats(0, [])), reading(stats(200, [], { ports })), one).instances;
     expect(sample).toMatchObject({ packets_in: 13, packets_out: 11, bytes_in: 600, drops: { 'port-full': 1 } });
   });

@@ -1,14 +1,26 @@
-import type { EngineStats, ExitSample, InstanceSample, NodeSamples, SparseHistogram } from '@orrery/contract';
-import type { InstanceProbe, Probes } from '../nf-driver.js';
+import type {
+  EngineStats,
+  ExitSample,
+  InstanceSample,
+  ModuleSample,
+  NodeSamples,
+  SchedulerSample,
+  SparseHistogram,
+  SplitSample,
+} from '@orrery/contract';
+import type { InstanceProbe, ModuleProbe, Probes, SchedulerProbe, SplitProbe } from '../nf-driver.js';
 
 type Module = EngineStats['modules'][number];
 type Port = EngineStats['ports'][number];
+type Scheduled = EngineStats['schedulers'][number]['nodes'][number];
 
 /** One reading of the engine, indexed by name. */
 export interface Reading {
   stats: EngineStats;
   modules: ReadonlyMap<string, Module>;
   ports: ReadonlyMap<string, Port>;
+  /** Nodes of scheduler trees by worker and name. */
+  scheduled: ReadonlyMap<string, Scheduled>;
 }
 
 export function reading(stats: EngineStats): Reading {
@@ -16,7 +28,16 @@ export function reading(stats: EngineStats): Reading {
     stats,
     modules: new Map(stats.modules.map((module) => [module.name, module])),
     ports: new Map(stats.ports.map((port) => [port.name, port])),
+    scheduled: new Map(
+      stats.schedulers.flatMap(({ worker, nodes }) =>
+        nodes.map((node) => [scheduledKey(worker, node.id), node] as const),
+      ),
+    ),
   };
+}
+
+function scheduledKey(worker: number, node: string): string {
+  return `${worker} ${node}`;
 }
 
 /** The increase: a counter below its previous value has restarted from zero. */
@@ -35,7 +56,10 @@ export function sampleBetween(
   before: Reading,
   now: Reading,
   probes: Probes,
-): Pick<NodeSamples, 'epoch' | 'clock_ms' | 'interval_ms' | 'cpu_share' | 'instances' | 'exits'> {
+): Pick<
+  NodeSamples,
+  'epoch' | 'clock_ms' | 'interval_ms' | 'cpu_share' | 'instances' | 'exits' | 'modules' | 'splits' | 'schedulers'
+> {
   const elapsed_ns = now.stats.t_ns - before.stats.t_ns;
   const cycles = (elapsed_ns / 1e9) * now.stats.cycles_per_second;
   const cpu_ns = now.stats.workers.reduce((sum, worker) => {
@@ -48,6 +72,9 @@ export function sampleBetween(
     interval_ms: elapsed_ns / 1e6,
     cpu_share: cpu_ns / elapsed_ns,
     instances: probes.instances.flatMap((probe) => instanceSample(probe, before, now, cycles) ?? []),
+    modules: probes.modules.flatMap((probe) => moduleSample(probe, before, now, cycles) ?? []),
+    splits: probes.splits.flatMap((probe) => splitSample(probe, now) ?? []),
+    schedulers: probes.schedulers.map((probe) => schedulerSample(probe, before, now, cycles)),
     exits: probes.exits.flatMap(({ exit_id, module }) => exitSample(exit_id, module, before, now) ?? []),
   };
 }
@@ -118,6 +145,58 @@ function exitSample(exit_id: string, name: string, before: Reading, now: Reading
     bytes: module.bytes_in,
     latency_ns: histogramSince(module.latency_ns, former?.latency_ns ?? null),
   };
+}
+
+function moduleSample(probe: ModuleProbe, before: Reading, now: Reading, cycles: number): ModuleSample | null {
+  const module = now.modules.get(probe.module);
+  if (!module) return null;
+  const queues = probe.queues.flatMap((name) => now.modules.get(name) ?? []);
+  const overflow = total(queues.map(({ drops }) => drops));
+  return {
+    module_id: probe.module_id,
+    packets_in: module.packets_in + sum(overflow),
+    packets_out: module.packets_out,
+    drops: addDrops(module.drops, overflow),
+    waiting: queues.reduce((all, { queue_depth }) => all + (queue_depth ?? 0), module.queue_depth ?? 0),
+    cpu_share: cycles > 0 ? since(module.cycles, before.modules.get(probe.module)?.cycles) / cycles : 0,
+  };
+}
+
+function splitSample({ module, targets, ...of }: SplitProbe, now: Reading): SplitSample | null {
+  const split = now.modules.get(module)?.split;
+  if (!split) return null;
+  const { tracks_flows, untracked, displaced, gates } = split;
+  return {
+    ...of,
+    tracks_flows,
+    untracked,
+    displaced,
+    targets: gates.flatMap(({ gate, ...figures }) => {
+      const to = targets[gate];
+      return to ? [{ to, ...figures }] : [];
+    }),
+  };
+}
+
+function schedulerSample(probe: SchedulerProbe, before: Reading, now: Reading, cycles: number): SchedulerSample {
+  const seconds = (now.stats.t_ns - before.stats.t_ns) / 1e9;
+  const nodes = probe.nodes.flatMap(({ id, node }): SchedulerSample['nodes'] => {
+    const key = scheduledKey(probe.worker, node);
+    const used = now.scheduled.get(key);
+    if (!used) return [];
+    const former = before.scheduled.get(key);
+    const spent = since(used.cycles, former?.cycles);
+    return [
+      {
+        id,
+        cpu_share: spent / cycles,
+        pps: since(used.packets, former?.packets) / seconds,
+        bps: (8 * since(used.bytes, former?.bytes)) / seconds,
+        polling_share: since(used.empty_cycles, former?.empty_cycles) / cycles,
+      },
+    ];
+  });
+  return { core: probe.core, nodes };
 }
 
 type Drops = Record<string, number>;

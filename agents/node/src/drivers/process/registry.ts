@@ -1,36 +1,28 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { Name } from '@orrery/contract';
-import { z } from 'zod';
+import { type LegacyProgram, NfDescriptor } from '@orrery/contract';
 import { PACKAGE_ROOT } from '../../package-root.js';
 import { firstIssue } from '../../platform/first-issue.js';
 
-/**
- * `process.json` in a folder of `process-nfs/`, beside the descriptor for the planner. In `command`, {dir}, {near},
- * {far} and {config} are replaced by paths and interfaces.
- */
-const Launch = z.strictObject({ nf: Name, command: z.array(z.string().min(1)).min(1) });
-
-export interface ProcessNf {
+/** A legacy NF that came with the agent: a folder of `process-nfs/` with a descriptor that says what to run. */
+export interface InstalledNf {
   nf: string;
-  command: string[];
+  program: LegacyProgram;
   directory: string;
 }
 
 const FOLDER = `${PACKAGE_ROOT}process-nfs`;
 
-/** The process NFs installed with the agent. Throws if one is invalid: the installation is broken. */
-export function loadProcessNfs(folder = FOLDER): ProcessNf[] {
+/** The legacy NFs installed with the agent. Throws if one is invalid: the installation is broken. */
+export function loadProcessNfs(folder = FOLDER): InstalledNf[] {
   return readdirSync(folder, { withFileTypes: true })
     .filter((entry) => entry.isDirectory())
     .map(({ name }) => {
       const directory = `${folder}/${name}`;
-      const parsed = Launch.safeParse(JSON.parse(readFileSync(`${directory}/process.json`, 'utf8')));
-      if (!parsed.success) throw new Error(`${directory}/process.json: ${firstIssue(parsed.error)}`);
-      return { ...parsed.data, directory };
+      const file = `${directory}/descriptor.json`;
+      const parsed = NfDescriptor.safeParse(JSON.parse(readFileSync(file, 'utf8')));
+      if (!parsed.success) throw new Error(`${file}: ${firstIssue(parsed.error)}`);
+      const program = parsed.data.implementations.find(({ driver }) => driver === 'process')?.program;
+      if (!program) throw new Error(`${file}: /implementations: none says what program to run`);
+      return { nf: parsed.data.id, program, directory };
     });
-}
-
-export function commandOf({ command, directory }: ProcessNf, near: string, far: string, config: string): string[] {
-  const values: Record<string, string> = { dir: directory, near, far, config };
-  return command.map((word) => word.replace(/\{(dir|near|far|config)\}/g, (_, name) => values[name]!));
 }

@@ -1,18 +1,21 @@
 import { createHash } from 'node:crypto';
-import type {
-  DirectAttribute,
-  EntryAction,
-  FieldMatch,
-  SwitchEntry,
-  SwitchField,
-  SwitchGroup,
-  SwitchTable,
+import {
+  type DirectAttribute,
+  type EntryAction,
+  type FieldMatch,
+  FLOW_SPACE,
+  type SwitchEntry,
+  type SwitchField,
+  type SwitchGroup,
+  type SwitchTable,
 } from '@orrery/contract';
+import type { KeptFlow } from '../switch-driver.js';
+import type { HeldFlow } from './ofctl.js';
 
 /** OpenFlow port numbers by name. */
 export type PortNumbers = ReadonlyMap<string, number>;
 
-const TABLE: Record<SwitchTable, number> = { admit: 0, steer: 1, route: 2 };
+const TABLE: Record<SwitchTable, number> = { admit: 0, steer: 1, route: 2, keep: 3, split: 4 };
 const PROTOCOL_NAMES = new Map([
   [6, 'tcp'],
   [17, 'udp'],
@@ -23,6 +26,10 @@ const PROTOCOL_NAMES = new Map([
  */
 const REG_PROTOCOL = 'reg0';
 const REG_FROM_HOST = 'reg1';
+const REG_FLOW_ID = 'reg2';
+const REG_SPLIT = 'reg3';
+/** Port to which a flow is kept. */
+const REG_PORT = 'reg4';
 const COPY_PROTOCOL = `move:NXM_OF_IP_PROTO[]->NXM_NX_${REG_PROTOCOL.toUpperCase()}[0..7]`;
 /** OpenFlow never outputs to the port that a packet came from; a packet with no ingress port may go anywhere. */
 const NO_IN_PORT = 'set_field:ANY->in_port';
@@ -34,6 +41,18 @@ const HASH_FIELDS: Record<DirectAttribute, readonly string[]> = {
   'port.src': ['tcp_src', 'udp_src'],
   'port.dst': ['tcp_dst', 'udp_dst'],
 };
+
+/**
+ * Keys that Open vSwitch can hash into a register (ovs-actions(7), multipath). The hash of addresses and ports is the same
+ * in both directions of a flow.
+ */
+const HASHES: readonly { readonly key: readonly DirectAttribute[]; readonly fields: string }[] = [
+  { key: ['ip.src'], fields: 'nw_src' },
+  { key: ['ip.dst'], fields: 'nw_dst' },
+  { key: ['ip.src', 'ip.dst'], fields: 'symmetric_l3' },
+  { key: ['ip.src', 'ip.dst', 'ip.proto', 'port.src', 'port.dst'], fields: 'symmetric_l3l4+udp' },
+];
+export const HASHED_KEYS = HASHES.map(({ key }) => [...key]);
 
 /** Identity of an entry in the switch: the same content has the same cookie in every generation. */
 export function cookieOf(entry: SwitchEntry): string {
@@ -47,12 +66,18 @@ export function flowText(entry: SwitchEntry, ports: PortNumbers): string {
   return [...head, ...matchText(entry, ports), `actions=${actionsText(entry.actions, ports)}`].join(',');
 }
 
-export function groupText({ id, key, buckets }: SwitchGroup, ports: PortNumbers): string {
-  const fields = key.flatMap((field) => HASH_FIELDS[field]).join(',');
-  const shares = buckets.map(
+export function groupText(group: SwitchGroup, ports: PortNumbers): string {
+  if (group.kind === 'all') {
+    const copies = group.buckets.map(
+      ({ actions }, i) => `bucket=bucket_id:${i},actions=${actionsText(actions, ports)}`,
+    );
+    return [`group_id=${group.id},type=all`, ...copies].join(',');
+  }
+  const fields = group.key.flatMap((field) => HASH_FIELDS[field]).join(',');
+  const shares = group.buckets.map(
     ({ weight, actions }, i) => `bucket=bucket_id:${i},weight:${weight},actions=${actionsText(actions, ports)}`,
   );
-  return [`group_id=${id},type=select,selection_method=hash,fields(${fields})`, ...shares].join(',');
+  return [`group_id=${group.id},type=select,selection_method=hash,fields(${fields})`, ...shares].join(',');
 }
 
 /** The ports that actions send to. */
@@ -101,17 +126,70 @@ function fieldText(field: SwitchField, one: FieldMatch): string[] {
       return masked('tp_dst', 0xffff);
     case 'from_host':
       return [`${REG_FROM_HOST}=0x${value}`];
+    case 'flow_id':
+      return [`${REG_FLOW_ID}=0x${value.toString(16)}/0x${mask.toString(16)}`];
+    case 'split':
+      return [`${REG_SPLIT}=0x${value.toString(16)}`];
   }
 }
 
 function actionsText(actions: readonly EntryAction[], ports: PortNumbers): string {
-  return actions.flatMap((action) => actionText(action, ports)).join(',');
+  return actions
+    .flatMap((action, i) =>
+      action.do === 'keep-flow' ? keepText(action, actions.slice(i + 1), ports) : actionText(action, ports),
+    )
+    .join(',');
+}
+
+/**
+ * Learns an entry for the flow (ovs-actions(7), learn). Ports are matched by the hash over them: flows between two hosts
+ * that share it also share their range, and stay together.
+ */
+function keepText(
+  { split, capacity, idle_timeout_s }: Extract<EntryAction, { do: 'keep-flow' }>,
+  then: readonly EntryAction[],
+  ports: PortNumbers,
+): string[] {
+  const mac = then.find((action) => action.do === 'set-mac')!.mac.replaceAll(':', '');
+  const port = ports.get(then.find((action) => action.do === 'output')!.port)!;
+  const spec = [
+    `table=${TABLE.keep},priority=1,idle_timeout=${idle_timeout_s},limit=${capacity},cookie=${keptCookie(split)}`,
+    'eth_type=0x800,NXM_OF_IP_SRC[],NXM_OF_IP_DST[],NXM_OF_IP_PROTO[]',
+    `NXM_NX_${REG_FLOW_ID.toUpperCase()}[0..15],NXM_NX_${REG_SPLIT.toUpperCase()}[]`,
+    `load:0x${mac}->NXM_OF_ETH_DST[],load:0xffff->NXM_OF_IN_PORT[],output:NXM_NX_${REG_PORT.toUpperCase()}[]`,
+  ];
+  return [`set_field:${port}->${REG_PORT}`, `learn(${spec.join(',')})`];
+}
+
+/** Deletes a kept flow, in `ovs-ofctl` syntax. */
+export function deletionOfKept(match: string): string {
+  return `delete table=${TABLE.keep},${match}`;
+}
+
+/** Of the flows that a split keeps. Even, as the cookie of no entry of a specification is. */
+export function keptCookie(split: number): string {
+  return `0x${(2 * split).toString(16)}`;
+}
+
+/** How the switch writes a kept flow. */
+const KEPT = new RegExp(
+  `^table=${TABLE.keep}, .*priority=1,([^ ]*${REG_FLOW_ID}=(0x[0-9a-f]+)/0xffff,${REG_SPLIT}=(0x[0-9a-f]+)[^ ]*) ` +
+    'actions=set_field:([0-9a-f:]{17})->eth_dst,set_field:ANY->in_port,output:(\\d+)$',
+);
+
+/** A kept flow; null: it is another flow. */
+export function keptFlow({ cookie, content, packets }: HeldFlow): (KeptFlow & { port: number; match: string }) | null {
+  const [, match, flow_id, split, mac, port] = KEPT.exec(content) ?? [];
+  if (match === undefined || cookie !== keptCookie(Number(split))) return null;
+  return { split: Number(split), flow_id: Number(flow_id), mac: mac!, packets, port: Number(port), match };
 }
 
 function actionText(action: EntryAction, ports: PortNumbers): string[] {
   switch (action.do) {
     case 'set-mac':
       return [`set_field:${action.mac}->${action.field.replace('.', '_')}`];
+    case 'set-hop':
+      return [`set_field:${hopMac(action.hop)}/${HOP_MASK}->eth_dst`];
     case 'mark-from-host':
       return [`set_field:0x1->${REG_FROM_HOST}`];
     case 'decrement-ttl':
@@ -120,6 +198,15 @@ function actionText(action: EntryAction, ports: PortNumbers): string[] {
       return [NO_IN_PORT, `output:${ports.get(action.port)}`];
     case 'group':
       return [`group:${action.group}`];
+    case 'hash-flow': {
+      const { fields } = HASHES.find(
+        ({ key }) => key.length === action.key.length && key.every((field) => action.key.includes(field)),
+      )!;
+      const hash = `multipath(${fields},0,modulo_n,${FLOW_SPACE},0,NXM_NX_${REG_FLOW_ID.toUpperCase()}[0..15])`;
+      return [hash, `set_field:0x${action.split.toString(16)}->${REG_SPLIT}`];
+    }
+    case 'keep-flow':
+      return [];
     case 'next-table':
       return [...(action.table === 'steer' ? [COPY_PROTOCOL] : []), `goto_table:${TABLE[action.table]}`];
     case 'drop':
@@ -131,6 +218,9 @@ function exact(one: FieldMatch | undefined, whole: number): number | null {
   return one && 'mask' in one && one.mask === whole && !one.not ? one.value : null;
 }
 
+/** Prefix and hop of a tag; the metadata behind them stays. */
+const HOP_MASK = 'ff:ff:ff:ff:00:00';
+const hopMac = (hop: number) => mac(0x020e_0000_0000 + hop * 0x1_0000);
 const bytes = (value: number, count: number) =>
   Array.from({ length: count }, (_, i) => Math.floor(value / 2 ** (8 * (count - 1 - i))) % 256);
 const mac = (value: number) =>

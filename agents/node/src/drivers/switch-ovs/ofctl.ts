@@ -82,6 +82,11 @@ export class Ofctl {
     await this.run(['--bundle', 'replace-flows', this.target, '-'], texts);
   }
 
+  /** Deletions and additions in one transaction; all other flows are not touched, nor those that the switch adds meanwhile. */
+  async changeFlows(changes: readonly string[]): Promise<void> {
+    if (changes.length > 0) await this.run(['--bundle', 'add-flows', this.target, '-'], changes);
+  }
+
   private run(args: readonly string[], input: readonly string[] = []): Promise<string> {
     return new Promise((resolve, reject) => {
       const options = { timeout: LIMIT_MS, killSignal: 'SIGKILL', maxBuffer: OUTPUT_LIMIT_BYTES } as const;

@@ -1,5 +1,6 @@
 import { type SwitchEntry, SwitchSpec } from '@orrery/contract';
 import { describe, expect, it, vi } from 'vitest';
+import { splitSamples } from '../../switch/split-samples.js';
 import { OvsLab, ovsMissing } from '../../testing/ovs-lab.js';
 import { Ofctl } from './ofctl.js';
 import { OVS_ENTRIES, switchOvs } from './switch-ovs.js';
@@ -48,6 +49,40 @@ const split = (boundary: number): SwitchSpec['groups'][number] => ({
 });
 const toGroup = (group: number) => entry({}, { actions: [{ do: 'group', group }] });
 
+/** Flows below the border to p2, the others to p3, as the planner lowers a class over two instances. */
+function ranged(border: number, keep?: { capacity: number; idle_timeout_s: number }): SwitchEntry[] {
+  const key = ['ip.src', 'ip.dst', 'ip.proto', 'port.src', 'port.dst'];
+  const to = (port: string, flow_id: object) =>
+    entry({ split: { value: 7, mask: 0xffff }, flow_id }, {
+      table: 'split',
+      actions: [
+        ...(keep ? [{ do: 'keep-flow', split: 7, ...keep }] : []),
+        { do: 'set-mac', field: 'eth.dst', mac: port === 'p2' ? '02:0e:00:01:00:00' : '02:0e:00:02:00:00' },
+        { do: 'output', port },
+      ],
+    } as Partial<SwitchEntry>);
+  const low: SwitchEntry[] = [];
+  for (let at = 0; at < border; ) {
+    let size = 1;
+    while (at % (2 * size) === 0 && at + 2 * size <= border) size *= 2;
+    low.push(to('p2', { value: at, mask: 0x1_0000 - size }));
+    at += size;
+  }
+  const rest = { ...to('p3', { value: 0, mask: 0 }), priority: 1 };
+  const classify = entry({}, {
+    actions: [
+      { do: 'hash-flow', key, split: 7 },
+      { do: 'next-table', table: keep ? 'keep' : 'split' },
+    ],
+  } as Partial<SwitchEntry>);
+  const pass: SwitchEntry = {
+    ...entry({}, { table: 'keep', priority: 0, rule_id: null }),
+    match: { fields: {} },
+    actions: [{ do: 'next-table', table: 'split' }],
+  };
+  return [admit, classify, ...low, rest, ...(keep ? [pass] : [])];
+}
+
 async function bench() {
   const lab = new OvsLab();
   await lab.setUp(PORTS);
@@ -71,6 +106,110 @@ describe.skipIf(missing)(`an Open vSwitch bridge${missing ? ` (${missing})` : ''
     expect(await counted()).toBe(1);
     await apply(spec([], [], 3));
     expect(lab.flows()).toEqual([]);
+  });
+
+  it('copies a packet to every port of a group, each with a hop of its own and the metadata as it was', async () => {
+    const { lab, driver, apply } = await bench();
+    const tag = { value: 0x020e_0007_0000, mask: 0xffff_ffff_0000 };
+    const hop = (number: number) => ({ do: 'set-hop', hop: number }) as const;
+    const copies: SwitchSpec['groups'][number] = {
+      id: 5,
+      kind: 'all',
+      buckets: [
+        { actions: [hop(8), { do: 'output', port: 'p2' }] },
+        { actions: [hop(0xfffe), { do: 'output', port: 'p3' }] },
+      ],
+    };
+    const mirror: SwitchEntry = {
+      table: 'admit',
+      priority: 5,
+      rule_id: null,
+      match: { port: 'p1', fields: { 'eth.type': { value: 0x800, mask: 0xffff }, 'eth.dst': tag } },
+      actions: [{ do: 'group', group: 5 }],
+    };
+    await apply(spec([mirror], [copies]));
+    const traced = lab.trace('in_port=1,dl_dst=02:0e:00:07:12:34,dl_type=0x0800,nw_src=10.0.0.1,nw_dst=10.0.0.2');
+    expect(traced).toMatch(/dst=02:0e:00:08:00:00\/ff:ff:ff:ff:00:00/);
+    expect(traced).toMatch(/dst=02:0e:ff:fe:00:00\/ff:ff:ff:ff:00:00/);
+    await apply(spec([mirror], [copies], 2));
+    expect((await driver.read()).drift).toEqual([]);
+  });
+
+  it('sends each flow by the range of its hash, and by new ranges at once', async () => {
+    const { lab, driver, apply } = await bench();
+    const flow = (i: number) =>
+      `in_port=1,tcp,nw_src=10.0.0.${i},nw_dst=10.0.1.1,tcp_src=${1000 + 37 * i},tcp_dst=80,nw_ttl=64`;
+    const traced = (i: number) => {
+      const text = lab.run('ovs-appctl', 'ofproto/trace', lab.bridge, flow(i));
+      return {
+        hash: Number(/^Final flow: .*reg2=0x([0-9a-f]+)/m.exec(text)?.[1]?.replace(/^/, '0x') ?? 0),
+        to: text.includes(`${lab.datapathPort('p2')}`) && text.split('Datapath actions:')[1]!.trim().split(',').at(-1),
+      };
+    };
+    const [left, right] = [lab.datapathPort('p2'), lab.datapathPort('p3')];
+    const hashes = new Set<number>();
+    for (const [generation, border] of [32_768, 1].entries()) {
+      await apply(spec(ranged(border), [], generation + 1));
+      for (let i = 1; i <= 16; i++) {
+        const { hash, to } = traced(i);
+        hashes.add(hash);
+        expect([hash, to]).toEqual([hash, hash < border ? left : right]);
+      }
+    }
+    expect(hashes.size).toBe(16);
+    expect((await driver.read()).drift).toEqual([]);
+  });
+
+  it('keeps flows in progress at their targets when ranges change, within its room, and over a new agent', {
+    timeout: 60_000,
+  }, async () => {
+    const { lab, make, driver, apply } = await bench();
+    const keep = { capacity: 12, idle_timeout_s: 300 };
+    // The port by which each flow leaves; sent one after the other, so that none is lost for want of room.
+    const all = async (flows: number[]): Promise<string[]> => {
+      const ends = ['p1-far', 'p2-far', 'p3-far'];
+      const answer = lab.run('/usr/bin/python3', '-c', EXCHANGE, ...ends, ...flows.map(udpOf));
+      return JSON.parse(answer).map((end: string) => end.replace('-far', ''));
+    };
+    const old = Array.from({ length: 8 }, (_, i) => i);
+    const fresh = Array.from({ length: 6 }, (_, i) => 100 + i);
+    await apply(spec(ranged(32_768, keep)));
+    const before = await all(old);
+    expect(new Set(before).size).toBe(2);
+    await apply(spec(ranged(1, keep), [], 2));
+    expect(await all(old)).toEqual(before);
+    expect(await all(fresh)).toEqual(fresh.map(() => 'p3'));
+
+    const reading = await driver.read();
+    expect(reading.drift).toEqual([]);
+    expect(reading.kept).toHaveLength(keep.capacity);
+    const entries = ranged(1, keep);
+    const [figures] = splitSamples(entries, reading.counts, reading.kept!);
+    const [left, right] = ['02:0e:00:01:00:00', '02:0e:00:02:00:00'].map(
+      (mac) =>
+        figures!.targets.find(({ to }) => to.kind === 'hop' && to.hop === Number.parseInt(mac.slice(9, 11), 16))!,
+    );
+    const onLeft = before.filter((to) => to === 'p2').length;
+    expect(left).toMatchObject({ flows: onLeft, exceptions: onLeft });
+    expect(right).toMatchObject({ flows: keep.capacity - onLeft, exceptions: 0 });
+
+    const next = make();
+    await apply(spec(entries, [], 3), next);
+    expect((await next.read()).kept).toHaveLength(keep.capacity);
+    expect(await all(old)).toEqual(before);
+    // The instance on the left is gone: its flows follow the ranges.
+    await apply(
+      spec(
+        entries.filter(({ actions }) => !JSON.stringify(actions).includes('"p2"')),
+        [],
+        4,
+      ),
+      next,
+    );
+    expect(await all(old)).toEqual(old.map(() => 'p3'));
+    await apply(spec(ranged(1), [], 5), next);
+    expect((await next.read()).kept).toEqual([]);
+    expect((await next.read()).drift).toEqual([]);
   });
 
   it('takes as many entries as it declares', async () => {
@@ -240,3 +379,32 @@ describe.skipIf(missing)(`an Open vSwitch bridge${missing ? ` (${missing})` : ''
 function udp(): string {
   return `020efffffffe02000000000108004500001c00000000401100000a0000010a00000204000050000800${'00'.repeat(19)}`;
 }
+
+/** A packet of one of 256 flows. */
+function udpOf(flow: number): string {
+  const byte = flow.toString(16).padStart(2, '0');
+  return udp().replace('0a0000010a000002', `0a0000${byte}0a000002`);
+}
+
+/** Sends frames on the first interface, and prints on which of the others each arrives, by its IP source address. */
+const EXCHANGE = `
+import json, select, socket, sys
+names = sys.argv[1:4]
+ends = [socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3)) for _ in names]
+for end, name in zip(ends, names):
+    end.bind((name, 3))
+went = []
+for text in sys.argv[4:]:
+    frame = bytes.fromhex(text)
+    ends[0].send(frame)
+    found = None
+    while found is None:
+        ready, _, _ = select.select(ends[1:], [], [], 5)
+        if not ready:
+            sys.exit("a packet was lost")
+        for end in ready:
+            if end.recv(2000)[26:30] == frame[26:30]:
+                found = end.getsockname()[0]
+    went.append(found)
+print(json.dumps(went))
+`;

@@ -1,8 +1,10 @@
-import type { ObservedPort, SwitchEntry, SwitchSpec } from '@orrery/contract';
+import type { ObservedPort, SwitchEntry, SwitchGroup, SwitchSpec } from '@orrery/contract';
 import type { EntryCount, SwitchDriver, SwitchReading } from '../switch-driver.js';
-import { cookieOf, flowText, groupText, type PortNumbers, portsIn } from './flow-text.js';
+import { cookieOf, deletionOfKept, flowText, groupText, keptFlow, type PortNumbers, portsIn } from './flow-text.js';
 import type { HeldFlow, Ofctl } from './ofctl.js';
 import { echo } from './openflow-echo.js';
+
+type Bucket = SwitchGroup['buckets'][number];
 
 /** What a bridge held right after it was written. */
 interface Written {
@@ -48,8 +50,13 @@ export class OvsSwitch implements SwitchDriver {
       ports.flatMap(({ name, number }) => (number === null ? [] : [[name, number]])),
     );
     const groups = spec.groups.flatMap((group) => {
-      const buckets = group.buckets.filter(({ actions }) => portsIn(actions).every((port) => numbers.has(port)));
-      return buckets.length > 0 ? [{ ...group, buckets }] : [];
+      const present = <T extends Bucket>(buckets: readonly T[]) =>
+        buckets.filter(({ actions }) => portsIn(actions).every((port) => numbers.has(port)));
+      const left: SwitchGroup =
+        group.kind === 'all'
+          ? { ...group, buckets: present(group.buckets) }
+          : { ...group, buckets: present(group.buckets) };
+      return left.buckets.length > 0 ? [left] : [];
     });
     const groupIds = new Set(groups.map(({ id }) => id));
     const entries = spec.entries.filter(({ match, actions }) => {
@@ -63,9 +70,9 @@ export class OvsSwitch implements SwitchDriver {
     const texts = new Map(groups.map((group) => [group.id, groupText(group, numbers)]));
     // New groups are added before the flows that use them, old ones are removed after.
     await this.ofctl.writeGroups([...texts].flatMap(([id, text]) => (this.isHeld(id, text, held) ? [] : [text])));
-    await this.ofctl.replaceFlows(entries.map((entry) => flowText(entry, numbers)));
+    await this.writeFlows(spec.entries, entries, numbers);
     await this.ofctl.deleteGroups([...held.keys()].filter((id) => !texts.has(id)));
-    const [flows, groupsNow] = [await this.ofctl.flows(), await this.ofctl.groups()];
+    const [{ flows }, groupsNow] = [told(await this.ofctl.flows()), await this.ofctl.groups()];
     this.groupTexts.clear();
     for (const [id, text] of texts) this.groupTexts.set(id, text);
     this.written = {
@@ -79,16 +86,46 @@ export class OvsSwitch implements SwitchDriver {
   }
 
   async read(): Promise<SwitchReading> {
-    const flows = await this.ofctl.flows();
+    const { flows, kept } = told(await this.ofctl.flows());
     const { written } = this;
-    if (!written) return { entries: flows.length, counts: new Map(), drift: [], drifted_rules: [] };
+    if (!written) return { entries: flows.length, kept, counts: new Map(), drift: [], drifted_rules: [] };
     const groups = await this.ofctl.groups();
     const counts = new Map<number, EntryCount>();
     for (const { cookie, packets, bytes } of flows) {
       const index = written.indices.get(cookie);
       if (index !== undefined && packets > 0) counts.set(index, { packets, bytes });
     }
-    return { entries: flows.length, counts, ...driftOf(written, flows, groups) };
+    return { entries: flows.length, kept, counts, ...driftOf(written, flows, groups) };
+  }
+
+  /**
+   * Flows that the switch keeps stay, unless their split or their target is gone. Only the first time are they written
+   * again: of one that the switch adds at that very moment, further packets follow the ranges.
+   */
+  private async writeFlows(
+    specified: readonly SwitchEntry[],
+    entries: readonly SwitchEntry[],
+    numbers: PortNumbers,
+  ): Promise<void> {
+    const texts = new Map(entries.map((entry) => [cookieOf(entry), flowText(entry, numbers)]));
+    const held = await this.ofctl.flows();
+    const { kept, flows } = told(held);
+    const targets = keptTargets(specified, numbers);
+    const stays = ({ split, mac, port }: Kept) => targets.has(`${split} ${mac} ${port}`);
+    const { written } = this;
+    if (!written || (kept.length === 0 && targets.size === 0)) {
+      const keep = kept.filter(stays).map(({ cookie, content }) => `cookie=${cookie}, ${content}`);
+      return this.ofctl.replaceFlows([...texts.values(), ...keep]);
+    }
+    const intact = new Set(
+      flows.flatMap(({ cookie, content }) => (written.flows.get(cookie) === content ? [cookie] : [])),
+    );
+    const strange = new Set(flows.flatMap(({ cookie }) => (texts.has(cookie) && intact.has(cookie) ? [] : [cookie])));
+    await this.ofctl.changeFlows([
+      ...kept.filter((flow) => !stays(flow)).map(({ match }) => deletionOfKept(match)),
+      ...[...strange].map((cookie) => `delete cookie=${cookie}/-1`),
+      ...[...texts].flatMap(([cookie, text]) => (intact.has(cookie) ? [] : [`add ${text}`])),
+    ]);
   }
 
   /** A group written by another agent process counts as present if its number matches: numbers identify content. */
@@ -98,6 +135,31 @@ export class OvsSwitch implements SwitchDriver {
     if (!this.groupTexts.has(id)) return sameGroup(text, now);
     return this.groupTexts.get(id) === text && this.written?.groups.get(id) === now;
   }
+}
+
+type Kept = HeldFlow & NonNullable<ReturnType<typeof keptFlow>>;
+
+/** Flows that it was told to hold, and those that it keeps itself. */
+function told(held: readonly HeldFlow[]): { flows: HeldFlow[]; kept: Kept[] } {
+  const kept: Kept[] = [];
+  const flows = held.filter((flow) => {
+    const found = keptFlow(flow);
+    if (found) kept.push({ ...flow, ...found });
+    return found === null;
+  });
+  return { flows, kept };
+}
+
+/** Where flows are kept now: split, destination MAC address and port number. */
+function keptTargets(entries: readonly SwitchEntry[], numbers: PortNumbers): Set<string> {
+  return new Set(
+    entries.flatMap(({ actions }) => {
+      const keep = actions.find((action) => action.do === 'keep-flow');
+      const mac = actions.find((action) => action.do === 'set-mac')?.mac;
+      const [port] = portsIn(actions);
+      return keep && port !== undefined ? [`${keep.split} ${mac} ${numbers.get(port)}`] : [];
+    }),
+  );
 }
 
 function driftOf(

@@ -1,6 +1,7 @@
 import { DIRECT_ATTRIBUTES, type SwitchAbilities } from '@orrery/contract';
 import { z } from 'zod';
 import type { SwitchDriverKind } from '../switch-driver.js';
+import { HASHED_KEYS } from './flow-text.js';
 import { Ofctl } from './ofctl.js';
 import { OvsSwitch } from './ovs-switch.js';
 
@@ -22,8 +23,12 @@ const ABILITIES: SwitchAbilities = {
     'port.src': masked,
     'port.dst': masked,
     from_host: exact,
+    flow_id: masked,
+    split: exact,
   },
-  groups: { select: [...DIRECT_ATTRIBUTES], all: false, fast_failover: false },
+  groups: { select: [...DIRECT_ATTRIBUTES], all: true, fast_failover: false },
+  hashes: HASHED_KEYS,
+  keep_flows: true,
   ipv6: true,
   // Open vSwitch has both; no action of an entry uses them.
   meters: false,

@@ -1,6 +1,9 @@
 import { createServer } from 'node:http';
 
-/** Serves a page on every path, the request body on `/echo` and N bytes on `/bytes/N`; reports once a second. */
+/**
+ * Serves a page on every path, the request body on `/echo` and N bytes on `/bytes/N`; caches may keep those below `/kept/`
+ * for a minute. Reports once a second.
+ */
 const REPORT_MS = 1000;
 const BODY_LIMIT_BYTES = 1 << 20;
 const PAGE = Buffer.from('<!doctype html><title>Orrery</title><p>This page came from an Orrery application.</p>\n');
@@ -22,7 +25,8 @@ const server = createServer((request, response) => {
     if (isTooLarge) counts.errors++;
     const content = isTooLarge ? Buffer.from('too large\n') : contentOf(path, Buffer.concat(chunks));
     counts.bytes += content.length;
-    response.writeHead(isTooLarge ? 413 : 200, { 'content-type': 'text/html' }).end(content);
+    const kept = path.startsWith('/kept/') && !isTooLarge ? { 'cache-control': 'max-age=60' } : {};
+    response.writeHead(isTooLarge ? 413 : 200, { 'content-type': 'text/html', ...kept }).end(content);
   });
 });
 

@@ -27,6 +27,16 @@ interface Sample {
 
 /** State in the export format of the software NF. */
 const SAMPLES: Record<string, Sample> = {
+  'crypto-tunnel': {
+    state: {
+      outbound_spi: 2_000_000_000,
+      inbound: [
+        { spi: 1_900_000_000, highest: 70, window: `${'0'.repeat(15)}e${'0'.repeat(14)}71${'0'.repeat(224)}` },
+        { spi: 1_800_000_000, highest: 1, window: `${'0'.repeat(15)}2${'0'.repeat(240)}` },
+      ],
+    },
+    ages: [],
+  },
   // No destination keeps its count past the end of a window.
   'ddos-detector': {
     state: {
@@ -45,6 +55,8 @@ const SAMPLES: Record<string, Sample> = {
   'sqli-detector': { state: {}, ages: [] },
   'stateful-firewall': { state: { flows: [[0x0a000001, 0x0a000002, 1234, 80, 6, 2, 3000]] }, ages: [6] },
 };
+/** Values of required fields, which have no defaults. */
+const REQUIRED: Record<string, Record<string, unknown>> = { 'crypto-tunnel': { key: '5f'.repeat(32) } };
 const PATIENCE_MS = 5000;
 
 /** The given state, with times advanced by less than the duration of the test. */
@@ -52,7 +64,10 @@ function younger(given: Sample): Record<string, unknown> {
   const cell = (value: number, column: number) =>
     given.ages.includes(column) ? expect.toSatisfy((ms: number) => ms >= value && ms < value + PATIENCE_MS) : value;
   return Object.fromEntries(
-    Object.entries(given.state).map(([name, rows]) => [name, (rows as number[][]).map((row) => row.map(cell))]),
+    Object.entries(given.state).map(([name, value]) => [
+      name,
+      given.ages.length > 0 ? (value as number[][]).map((row) => row.map(cell)) : value,
+    ]),
   );
 }
 
@@ -77,12 +92,14 @@ describe.each(ADAPTERS.map((adapter) => [adapter.nf, adapter] as const))('board 
   it('accepts what its descriptor declares, with the same defaults and attribute', () => {
     const { default_config, config_schema, attributes } = descriptorOf(adapter);
     expect(identityOf(nf)).not.toBeNull();
-    const required = Object.fromEntries((config_schema.required ?? []).map((name) => [name, default_config[name]]));
+    const required = Object.fromEntries(
+      (config_schema.required ?? []).map((name) => [name, REQUIRED[nf]?.[name] ?? default_config[name]]),
+    );
     const defaults = Object.fromEntries(
       Object.entries(config_schema.properties).map(([name, { default: value }]) => [name, value]),
     );
     expect(adapter.configure(required)).toEqual(adapter.configure({ ...defaults, ...required }));
-    expect(adapter.configure(default_config).length).toBeGreaterThan(0);
+    expect(adapter.configure({ ...default_config, ...required }).length).toBeGreaterThan(0);
     expect(adapter.attribute).toEqual(
       attributes[0] ? { name: attributes[0].name, values: attributes[0].values.map(({ value }) => value) } : null,
     );
@@ -111,7 +128,11 @@ describe.each(ADAPTERS.map((adapter) => [adapter.nf, adapter] as const))('board 
       nf,
       driver: 'board',
       board: { board: 'b1', slot: 0, load: 'partial', policy: 'hold' },
-      config: { ...descriptorOf(adapter).default_config, ...(nf === 'ddos-detector' ? { window_ms: 2000 } : {}) },
+      config: {
+        ...descriptorOf(adapter).default_config,
+        ...REQUIRED[nf],
+        ...(nf === 'ddos-detector' ? { window_ms: 2000 } : {}),
+      },
     });
     await driver.realize({ deploy: [one], configure: [], destruct: [], wiring: null });
     await until('it runs', () => {

@@ -48,6 +48,13 @@ async function begin(over: object = {}, model = new ModelSlot('nat'), fresh = tr
 const ends = (model: ModelSlot) => model.entries.map(([, , ports]) => [ports! >>> 16, ports! & 0xffff]);
 
 describe('NAT on a board', () => {
+  it('refuses a mode that the module does not have, by name', () => {
+    expect(() => nat.configure({ ...config, mode: 'dynamic', max_peers: 5 })).not.toThrow();
+    expect(() => nat.configure({ ...config, mode: 'port-restricted' })).toThrow(
+      /mode.*a board translates in mode dynamic only/,
+    );
+  });
+
   it('answers simultaneous misses in one request, each with its own port', async () => {
     const { session, model, puts, miss } = await begin();
     for (const port of [5001, 5002, 5003]) miss(port);

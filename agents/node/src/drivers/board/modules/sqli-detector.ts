@@ -11,6 +11,8 @@ const { registers, events } = BOARD_MODULES.nf_sqli_detector;
 const SqliConfig = z.strictObject({
   ports: z.array(Port.min(1)).min(1).max(registers.PORT.count).default([80]),
   drop: z.boolean().default(false),
+  inspect: z.literal('packets', 'a board searches single packets only').default('packets'),
+  max_streams: z.unknown().optional(),
 });
 
 class SqliSession implements ModuleSession {

@@ -1,0 +1,49 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { DetachedProcess } from '../../platform/detached-process.js';
+import type { HeartbeatTiming } from '../../platform/heartbeat.js';
+import { monotonicMs } from '../../platform/monotonic.js';
+import { DriverError } from '../nf-driver.js';
+import { heardFrom } from './namespace-commands.js';
+
+/** A report is a process of its own, so it is asked for less often than a sign of life on a socket. */
+export const REPORTS: HeartbeatTiming = { period_ms: 1000, silent_ms: 3000, dead_ms: 8000 };
+
+const FIRST_LIMIT_MS = 10_000;
+const FIRST_POLL_MS = 50;
+const MOST_FIGURES = 64;
+const LINE = /^([A-Za-z][A-Za-z0-9_.-]{0,59}) = (-?\d+(?:\.\d+)?)$/;
+
+export type Figures = Readonly<Record<string, number>>;
+
+/** Asks a program how it does. Rejects if it does not answer. */
+export type AskReport = () => Promise<Figures>;
+
+/** `command` is run in the network namespace of a process. */
+export function reporter(pid: number, directory: string, command: readonly string[]): AskReport {
+  return async () => figuresIn(await heardFrom(pid, directory, command, REPORTS.silent_ms));
+}
+
+/** The figures of a report; other lines are left out. */
+export function figuresIn(text: string): Figures {
+  const found = text.split('\n').flatMap((line) => {
+    const [, name, value] = LINE.exec(line) ?? [];
+    return name === undefined ? [] : [[name, Number(value)] as const];
+  });
+  return Object.fromEntries(found.slice(0, MOST_FIGURES));
+}
+
+/** Resolves once a program that has just started reports; it is killed if it does not. */
+export async function firstReport(process: DetachedProcess, ask: AskReport, id: string): Promise<void> {
+  const untilMs = monotonicMs() + FIRST_LIMIT_MS;
+  const ended = process.ended.then((how) => new DriverError(`the process ended: ${how}`, id));
+  for (;;) {
+    const answer = await Promise.race([ended, ask().catch((error: Error) => error)]);
+    if (!(answer instanceof Error)) return;
+    if (!process.alive) throw await ended;
+    if (monotonicMs() > untilMs) {
+      process.kill();
+      throw new DriverError(`no report within ${FIRST_LIMIT_MS / 1000} s: ${answer.message}`, id);
+    }
+    await sleep(FIRST_POLL_MS);
+  }
+}

@@ -1,0 +1,76 @@
+import type { FieldMatch, SplitSample, SwitchSpec } from '@orrery/contract';
+import type { KeptFlow, SwitchReading } from '../drivers/switch-driver.js';
+
+/**
+ * What each split of a class sends to each of its targets: packets of new flows by the entries for its ranges, those of
+ * flows in progress by the entries that the switch keeps for them. Their counts end with them, so sums may fall.
+ */
+export function splitSamples(
+  entries: SwitchSpec['entries'],
+  counts: SwitchReading['counts'],
+  kept: readonly KeptFlow[],
+): SplitSample[] {
+  const splits = new Map<number, Split>();
+  for (const [index, { table, rule_id, match, actions }] of entries.entries()) {
+    const split = plainValue(match.fields.split);
+    const mac = actions.find((action) => action.do === 'set-mac')?.mac;
+    const flows = match.fields.flow_id;
+    if (table !== 'split' || rule_id === null || split === null || mac === undefined || !flows) continue;
+    const keeps = actions.some((action) => action.do === 'keep-flow');
+    const of = splits.get(split) ?? { rule_id, keeps, ranges: [], targets: new Map<string, Target>() };
+    splits.set(split, of);
+    of.ranges.push({ flows, mac });
+    const target = targetOf(of, mac);
+    target.packets += counts.get(index)?.packets ?? 0;
+  }
+  for (const { split, flow_id, mac, packets } of kept) {
+    const of = splits.get(split);
+    if (!of) continue;
+    const target = targetOf(of, mac);
+    target.packets += packets;
+    target.flows++;
+    if (of.ranges.find(({ flows }) => holds(flows, flow_id))?.mac !== mac) target.exceptions++;
+  }
+  return [...splits.values()].map(({ rule_id, keeps, targets }) => ({
+    from_id: rule_id,
+    edge_id: rule_id,
+    tracks_flows: keeps,
+    untracked: 0,
+    displaced: 0,
+    targets: [...targets].map(([mac, figures]) => ({ to: { kind: 'hop', hop: hopOf(mac) }, ...figures })),
+  }));
+}
+
+interface Target {
+  packets: number;
+  flows: number;
+  exceptions: number;
+}
+
+interface Split {
+  readonly rule_id: string;
+  readonly keeps: boolean;
+  readonly ranges: { readonly flows: FieldMatch; readonly mac: string }[];
+  /** By destination MAC address. */
+  readonly targets: Map<string, Target>;
+}
+
+function targetOf({ targets }: Split, mac: string): Target {
+  const target = targets.get(mac) ?? { packets: 0, flows: 0, exceptions: 0 };
+  targets.set(mac, target);
+  return target;
+}
+
+function plainValue(match: FieldMatch | undefined): number | null {
+  return match && 'mask' in match ? match.value : null;
+}
+
+function holds(match: FieldMatch, value: number): boolean {
+  return 'mask' in match ? (value & match.mask) === match.value : match.lo <= value && value <= match.hi;
+}
+
+/** The hop of a tag `02:0e:HH:HH:00:00`. */
+function hopOf(mac: string): number {
+  const [, , high, low] = mac.split(':');
+  return Number.parseInt(`${high}${low}`, 16);
+}

@@ -40,6 +40,8 @@ constexpr int kLatencyFrames = 101;
 constexpr uint64_t kLatencyLimitCycles = 100'000;
 constexpr uint16_t kControl = 0x008, kStatus = 0x00c;  // fpga/README.md
 constexpr uint32_t kEnable = 1, kClearing = 2;
+constexpr uint16_t kOptions = 0x080, kLargest = 0x08c;  // fpga/regs/nf_crypto_tunnel.yaml
+constexpr uint32_t kUdp = 1 << 2;
 constexpr uint8_t kSyn = 0x02, kAck = 0x10;
 constexpr uint32_t kInside = 0x0a000000, kOutside = 0xcb007101;  // 10.0.0.0, 203.0.113.1
 constexpr uint32_t kSourcePort = 0x0400, kTcp = 6;
@@ -141,6 +143,10 @@ class Bench {
   }
 
   void learn_flows() {
+    // One session with a key of zeros, and packets of any length.
+    if (module_.name == "nf_crypto_tunnel")
+      for (const auto& [address, value] : {std::pair<uint16_t, uint32_t>{kOptions, kUdp}, {kLargest, 2000}})
+        device_.write(0, address, value);
     if (module_.name == "nf_nat") {
       std::vector<TableEntry> entries;
       entries.reserve(kFlows);

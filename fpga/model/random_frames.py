@@ -8,7 +8,16 @@ import struct
 
 from model.packet import VLAN
 
+IPV6 = 0x86DD
 SERVICE_VLAN = 0x88A8  # the outer TPID of IEEE 802.1ad
+
+
+def is_for_software_alone(whole: bytes) -> bool:
+    """Whether the frame has IPv6, a second VLAN tag or one of 802.1ad, into or behind which boards do not look."""
+    ether_type, inner = (int.from_bytes(whole[at : at + 2], "big") for at in (12, 16))
+    if ether_type == VLAN:
+        ether_type = inner
+    return ether_type in (IPV6, VLAN, SERVICE_VLAN)
 
 
 def payload(rng: random.Random) -> bytes:
@@ -36,7 +45,7 @@ def with_tag(whole: bytes, tci: int = 0, tpid: int = VLAN) -> bytes:
 
 
 def randomly_tagged(rng: random.Random, whole: bytes) -> bytes:
-    """Mostly one tag; also two, of which the inner one hides what follows, and frames that end in or after a tag."""
+    """Mostly one tag; also two, behind which boards do not look, and frames that end in or after a tag."""
     kind = rng.random()
     out = with_tag(whole, rng.randrange(65536))
     if kind < 0.15:

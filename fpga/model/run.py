@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from model.aes_ctr import AesCtr
+from model.crypto_tunnel import CryptoTunnel, Tunnel
 from model.ddos_detector import EVENT_FLAGGED, DdosDetector
 from model.elephant_detector import ElephantDetector
 from model.nat import End, Nat
@@ -172,6 +173,22 @@ def ddos_detector(config: dict[str, Any]) -> Process:
     return process
 
 
+def crypto_tunnel(config: dict[str, Any]) -> Process:
+    defaults = {
+        "key": "00" * 32,
+        "local": "192.0.2.1",
+        "peer": "192.0.2.2",
+        "decrypts": False,
+        "next_session": 1,
+        "iv": 0,
+    }
+    c = _take(config, defaults)
+    ends = (int(IPv4Address(c[name])) for name in ("local", "peer"))
+    tunnel = Tunnel(bytes.fromhex(c["key"]), *ends, protects=int(c["decrypts"]))
+    end = CryptoTunnel(tunnel, c["next_session"], c["iv"])
+    return lambda frame, direction, now: (end.process(frame, direction), [])
+
+
 def aes_ctr(config: dict[str, Any]) -> Process:
     c = _take(config, {"key": "00" * 16, "counter": "00" * 16})
     cipher = AesCtr(bytes.fromhex(c["key"]), int(c["counter"], 16))
@@ -190,6 +207,7 @@ MODULES: dict[str, Callable[[dict[str, Any]], Process]] = {
     "nat": nat,
     "sqli-detector": sqli_detector,
     "ddos-detector": ddos_detector,
+    "crypto-tunnel": crypto_tunnel,
     "aes-ctr": aes_ctr,
     "sha256-hmac": sha256_hmac,
 }

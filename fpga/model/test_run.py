@@ -77,6 +77,19 @@ def test_nat(tmp_path: Path) -> None:
     assert got[1]["verdict"] == "wait"
 
 
+def test_crypto_tunnel(tmp_path: Path) -> None:
+    """What one end seals, the other opens."""
+    near, far = tmp_path / "near.json", tmp_path / "far.json"
+    near.write_text(json.dumps({"key": "5f" * 32}))
+    far.write_text(json.dumps({"key": "5f" * 32, "local": "192.0.2.2", "peer": "192.0.2.1", "decrypts": True}))
+    frame = tcp(A, B, 1, 80, ACK, b"payload")
+    [sealed] = lines("crypto-tunnel", "--config", near, capture(tmp_path / "p", [(0, frame)]))
+    twice = [(0, bytes.fromhex(sealed["out_hex"]))] * 2
+    opened = lines("crypto-tunnel", "--config", far, capture(tmp_path / "q", twice))
+    assert opened[0]["out_hex"] == frame.hex()
+    assert opened[1]["drop_reason"] == "replayed"
+
+
 def test_errors_name_the_field(tmp_path: Path) -> None:
     config = tmp_path / "c.json"
     config.write_text('{"no_such_key": 1}')

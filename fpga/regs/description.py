@@ -196,8 +196,10 @@ def read_description(path: Path, common: tuple[Register, ...]) -> Description:
     reader.finish()
     if description.name != path.stem:
         raise DescriptionError(f"{path.name}: module must be {path.stem}")
-    if len(description.drops) > 4:
-        raise DescriptionError(f"{path.name}: drops must be at most 4")
+    if len(description.drops) > 8:
+        raise DescriptionError(f"{path.name}: drops must be at most 8")
+    if len(description.drops) > 4 and all(register.name != "MORE_DROPS" for register in description.registers):
+        raise DescriptionError(f"{path.name}: more than 4 drops need a register MORE_DROPS")
     if len(description.entry) not in (0, 8):
         raise DescriptionError(f"{path.name}: entry must have 8 words")
     if description.common:

@@ -9,8 +9,10 @@ module sha256_core (
     input wire clk,
     input wire rst,
 
-    // Sets the state to the initial hash value. Not while `word_ready` is low.
-    input wire init,
+    // Sets the state to the initial hash value, or to what `digest` once was. Not while `word_ready` is low.
+    input wire         init,
+    input wire         resume,
+    input wire [255:0] resumed,
 
     // Eight transfers make a block; the earlier byte is the more significant.
     input  wire         word_valid,
@@ -85,6 +87,7 @@ module sha256_core (
     if (word_ready) begin
       k_q <= k;
       if (init) digest <= INITIAL_HASH;
+      else if (resume) digest <= resumed;
       if (word_valid) begin
         schedule <= {schedule[447:0], word};
         loaded   <= loaded + 3'd1;

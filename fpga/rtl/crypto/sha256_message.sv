@@ -59,7 +59,8 @@ module sha256_message (
   wire word_taken = word_valid && core_ready;
   wire first_pass_done = state == COMPRESS && core_ready && hmac && !outer;
   sha256_core u_core (
-      .clk, .rst, .init(state == IDLE || first_pass_done), .word_valid, .word_ready(core_ready), .word, .digest);
+      .clk, .rst, .init(state == IDLE || first_pass_done), .resume(1'b0), .resumed(256'd0), .word_valid,
+      .word_ready(core_ready), .word, .digest);
 
   assign s_ready = state == TEXT && !outer && core_ready;
   assign block = word_taken && at == 3'd7;

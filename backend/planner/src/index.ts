@@ -17,6 +17,7 @@ export type { ChainNetwork, ChainRequest } from './chaining/problem.js';
 export { type Arrival, type Served, serveInTurn } from './chaining/serve.js';
 export { CHAIN_STRATEGIES } from './chaining/strategies.js';
 // Chains as drawn.
+export { schemaFindings } from './check/check-config.js';
 export { checkTogether } from './check/check-together.js';
 export { allPackets } from './check/packet-space.js';
 export { overlap } from './check/reach.js';

@@ -24,12 +24,16 @@ export function checkConfig(definition: ChainDefinition, descriptors: Descriptor
   return problems;
 }
 
-interface Finding {
+/** What is wrong with a configuration by the schema of its NF. */
+export interface Finding {
   readonly pointer: string;
   readonly message: string;
 }
 
-function schemaFindings(descriptor: NfDescriptor, config: Record<string, unknown>): Finding[] {
+export function schemaFindings(
+  descriptor: Pick<NfDescriptor, 'id' | 'config_schema'>,
+  config: Record<string, unknown>,
+): Finding[] {
   try {
     // A copy: the validator writes into the schema.
     const validator = new Validator(JSON.parse(JSON.stringify(descriptor.config_schema)), '2020-12', false);

@@ -31,6 +31,15 @@ describe('objectives between traffic classes', () => {
     expect(problemsOf([over('p', 'e3', 'e2')])).toEqual([]);
   });
 
+  it('are called differently from the objectives of the whole chain', () => {
+    const definition = {
+      ...forked([ratio('r', 'e1', 'e4', 3)]),
+      slos: [{ id: 'r', kind: 'throughput' as const, min_bps: 1 }],
+    };
+    const problems = validateChain(definition, { descriptors: CATALOGUE, hosts: [{ id: 'client-1' }] });
+    expect(problems).toMatchObject([{ pointer: '/class_slos/0/id', message: 'another objective is called "r"' }]);
+  });
+
   it('name the field that is wrong', () => {
     expect(problemsOf([ratio('r', 'e9', 'e4', 3)])).toEqual([
       ['bad-objective', '/class_slos/0/a', 'there is no edge "e9"'],

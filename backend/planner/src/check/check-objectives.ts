@@ -12,7 +12,7 @@ export function checkObjectives(definition: ChainDefinition, graph: ChainGraph):
   const problems: ChainProblem[] = [];
   const error = (pointer: string, message: string) =>
     problems.push({ code: 'bad-objective', severity: 'error', message, pointer: `/class_slos/${pointer}` });
-  const seen = new Set<string>();
+  const seen = new Set(definition.slos.map(({ id }) => id));
   class_slos.forEach((slo, i) => {
     if (seen.has(slo.id)) error(`${i}/id`, `another objective is called "${slo.id}"`);
     seen.add(slo.id);

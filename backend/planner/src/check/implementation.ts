@@ -1,15 +1,23 @@
-import type { Implementation, NfDescriptor } from '@orrery/contract';
+import type { Implementation, LegacyProgram, NfDescriptor } from '@orrery/contract';
 
 type SoftwareDriver = 'engine' | 'process';
 type SoftwareImplementation = Implementation & { driver: SoftwareDriver };
 
 /** The first implementation that the engine or a process runs; `null` when there is none. */
-export function softwareImplementation(descriptor: NfDescriptor): SoftwareImplementation | null {
+export function softwareImplementation(
+  descriptor: Pick<NfDescriptor, 'implementations'>,
+): SoftwareImplementation | null {
   for (const implementation of descriptor.implementations) {
     const { kind, driver } = implementation;
     if (kind === 'software' && (driver === 'engine' || driver === 'process')) return { ...implementation, driver };
   }
   return null;
+}
+
+/** What servers run for a legacy NF; `null` where the NF in software is the engine's. */
+export function programOf(descriptor: Pick<NfDescriptor, 'implementations'>): LegacyProgram | null {
+  const software = softwareImplementation(descriptor);
+  return (software?.driver === 'process' && software.program) || null;
 }
 
 /** The implementation that a server with containers can run; `null` when there is none. */
@@ -38,6 +46,12 @@ export function effectiveConfig(
   const { external_addresses, ...rest } = config;
   const silent = external_addresses === undefined || (descriptor.return_traffic && isEmpty(external_addresses));
   return { ...descriptor.default_config, ...rest, ...(silent ? {} : { external_addresses }) };
+}
+
+/** Whether the NF reads reassembled TCP streams with this configuration. */
+export function readsStreams(descriptor: NfDescriptor, config: Readonly<Record<string, unknown>>): boolean {
+  const { bytestream } = descriptor;
+  return bytestream !== undefined && effectiveConfig(descriptor, config)[bytestream.field] === bytestream.value;
 }
 
 function isEmpty(value: unknown): boolean {

@@ -5,6 +5,7 @@ import { checkConfig } from './check-config.js';
 import { checkFilters } from './check-filters.js';
 import { checkMetadata } from './check-metadata.js';
 import { checkObjectives } from './check-objectives.js';
+import { checkPreserved } from './check-preserved.js';
 import { checkReferences, checkShape } from './check-structure.js';
 import { checkTraffic } from './check-traffic.js';
 import { graphOf } from './graph.js';
@@ -42,5 +43,6 @@ export function validateChain(
     ...checkMetadata(definition, context.descriptors),
     ...checkConfig(definition, descriptors),
     ...checkObjectives(definition, graph),
+    ...checkPreserved(definition, graph, descriptors),
   ];
 }

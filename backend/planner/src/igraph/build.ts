@@ -1,4 +1,4 @@
-import type { ExitNode, FlowKey, FlowRange, NfDescriptor, Plan } from '@orrery/contract';
+import { type ExitNode, type FlowKey, type FlowRange, isPlanned, type NfDescriptor, type Plan } from '@orrery/contract';
 import { BadProblem } from '../bad-problem.js';
 import {
   type AssignedImplementation,
@@ -7,11 +7,13 @@ import {
   implementationOf,
 } from '../check/assigned-implementation.js';
 import { type DescriptorIndex, indexDescriptors } from '../check/attributes.js';
+import { readsStreams } from '../check/implementation.js';
 import { directFields } from '../check/resolve-filter.js';
 import { COPY, MERGE } from '../engine-costs.js';
 import { grouped } from '../grouped.js';
+import { askedSplit, rangesOf } from './asked-split.js';
 import type { ChainForm, FormEdge, FormNode } from './chain-form.js';
-import { equalRange, portion, WHOLE_RANGE } from './flow-range.js';
+import { portion, WHOLE_RANGE } from './flow-range.js';
 import { inOrder, type UnplacedEdge, type UnplacedGraph, type WorkNode } from './graph.js';
 import { type CountedNode, choosePartition, fullKey, type Partition, pairs } from './partition.js';
 import { joined } from './parts.js';
@@ -89,6 +91,7 @@ export function chainGraph(
     requireFewEdges(edges.length + from! * to!);
     edges.push(...wire(edge, form, split));
   }
+  edges.push(...noOps(form, nodes, catalogue));
   if (form.edges.some(({ to }) => to === null))
     nodes.push({ kind: 'exit', id: exitId(definition.name, 'forward'), chain_id, direction: 'forward' });
   const returning = form.nodes.filter((node) => node.kind === 'nf' && catalogue.get(node.node.nf)!.return_traffic);
@@ -105,6 +108,8 @@ interface SplitNode extends CountedNode {
   readonly implementation: AssignedImplementation | null;
   /** Its chain has a planned schedule. */
   readonly scheduled: boolean;
+  /** It reads TCP streams that the engine reassembles. */
+  readonly readsStreams: boolean;
   readonly cyclesPerPacket: number;
   readonly memory_bytes: number;
 }
@@ -125,16 +130,17 @@ function splitNodes(
     const node = byId.get(id)!;
     const upstream = (entering.get(id) ?? []).map(({ from }) => (from === null ? null : split.get(from)!));
     if (node.kind !== 'nf') {
-      const cycles = cyclesPerPacket(node.kind === 'mirror' ? COPY : MERGE, bytes) * node.copies;
+      const cycles = cyclesPerPacket(node.kind === 'mirror' ? COPY : MERGE, bytes) * (node.branches.length - 1);
       const needed = instancesForCycles(packetRate(node.load_bps, bytes) * cycles, referenceGhz);
       if (needed > 1)
         conflicts.push({ constraint: 'max-instances', needed, available: 1, unit: 'instances', where: id });
-      const one = { count: 1, partition: { kind: 'single' }, affinity: [], written: [] } as const;
+      const one = { ...SINGLE, affinity: [], written: [] } as const;
       split.set(id, {
         id,
         node,
         implementation: null,
         scheduled: false,
+        readsStreams: false,
         ...one,
         cyclesPerPacket: cycles,
         memory_bytes: 0,
@@ -145,17 +151,28 @@ function splitNodes(
     const implementation = implementationOf(implementations, id, descriptor);
     const cost = costOnCore(descriptor, implementation.driver);
     const counted = countNf(node, descriptor, upstream, chainForm, catalogue, conflicts);
+    const { partition } = counted;
     split.set(id, {
       ...counted,
+      ...(partition.kind === 'follow' ? { ranges: split.get(partition.origin)!.ranges } : {}),
       node,
       implementation,
-      scheduled: chain.schedule === 'planned',
+      scheduled: isPlanned(chain.schedule),
+      readsStreams:
+        implementation.driver === 'engine' && readsStreams(descriptor, configOf(chainForm, node.node.node_id)),
       cyclesPerPacket: cyclesPerPacket(cost, bytes),
       memory_bytes: cost.memory_bytes,
     });
   }
   return split;
 }
+
+function configOf({ chain: { definition } }: ChainForm, nodeId: string): Readonly<Record<string, unknown>> {
+  const node = definition.nodes.find(({ id }) => id === nodeId);
+  return node?.kind === 'nf' ? node.config : {};
+}
+
+const SINGLE = { count: 1, ranges: [WHOLE_RANGE], hasStrays: false, partition: { kind: 'single' } } as const;
 
 function countNf(
   { id, node }: Extract<FormNode, { kind: 'nf' }>,
@@ -176,11 +193,13 @@ function countNf(
   const key = fullKey(descriptor.affinity);
   const steady = !fromSwitch || switchIsSteady(key, id, chainForm, catalogue);
   if (count > 1 && !steady && descriptor.affinity.length > 0) limit('affinity', 1);
-  const counted = { id, count, affinity: descriptor.affinity, written: written(descriptor) };
-  if (count === 1) return { ...counted, partition: { kind: 'single' } };
+  const own = { id, affinity: descriptor.affinity, written: written(descriptor) };
+  if (count === 1) return { ...own, ...SINGLE };
+  const asked = askedSplit(chainForm.chain, node.node_id);
+  const counted = { ...own, count, ranges: rangesOf(asked, count), hasStrays: asked !== undefined };
   if (fromSwitch) return { ...counted, partition: { kind: 'switch', key, steady } };
   const from = upstream.filter((it) => it !== null);
-  return { ...counted, partition: choosePartition(counted, from) };
+  return { ...counted, partition: choosePartition(counted, from, asked === undefined) };
 }
 
 /**
@@ -222,23 +241,40 @@ function written({ actions }: NfDescriptor): string[] {
 function instanceId({ id, node, implementation, scheduled }: SplitNode, ordinal: number): string {
   if (node.kind !== 'nf') return id;
   if (implementation?.driver === 'board') return `${id}.${implementation.board.board}-${implementation.board.slot}`;
-  const kind = `${implementation?.driver === 'container' ? 'container-' : ''}${node.branch ? 'parallel-' : ''}${scheduled ? 'scheduled-' : ''}`;
+  const kind = `${implementation?.driver === 'container' ? 'container-' : ''}${node.merge === null ? '' : 'parallel-'}${scheduled ? 'scheduled-' : ''}`;
   return `${id}.${kind}${ordinal}`;
 }
 
 function workOf(it: SplitNode, { chain }: ChainForm): WorkNode[] {
-  const { node, count, implementation, memory_bytes } = it;
+  const { node, count, ranges, implementation, memory_bytes } = it;
   const { chain_id, definition } = chain;
   return Array.from({ length: count }, (_, ordinal): WorkNode => {
     const total = node.kind === 'nf' ? node.node.load_bps : node.load_bps;
-    const load_bps = total * portion(ordinal, count);
+    const load_bps = total * portion(ranges[ordinal]!);
     const load_pps = packetRate(load_bps, definition.traffic_class.packet_bytes);
     const id = instanceId(it, ordinal);
     const work = { load_bps, load_pps, cycles_per_second: load_pps * it.cyclesPerPacket, memory_bytes };
-    if (node.kind === 'mirror') return { kind: 'mirror', id, chain_id, ...work };
-    if (node.kind === 'merge') return { kind: 'merge', id, chain_id, mirror: node.mirror, ...work };
+    if (node.kind === 'mirror') return { kind: 'mirror', id, chain_id, within: node.within, hop: null, ...work };
+    if (node.kind === 'merge') {
+      const { mirror, within, branches } = node;
+      return { kind: 'merge', id, chain_id, mirror, within, branches: [...branches], ...work };
+    }
     const { node_id, nf } = node.node;
-    return { kind: 'nf', id, pgraph_node: node.id, chain_id, node_id, nf, ordinal, ...implementation!, ...work };
+    const merge = node.merge === null ? {} : { merge: node.merge };
+    const streams = it.readsStreams ? { reads_streams: true } : {};
+    return {
+      kind: 'nf',
+      id,
+      pgraph_node: node.id,
+      chain_id,
+      node_id,
+      nf,
+      ordinal,
+      ...streams,
+      ...merge,
+      ...implementation!,
+      ...work,
+    };
   });
 }
 
@@ -252,17 +288,17 @@ function wire(edge: FormEdge, { chain }: ChainForm, split: ReadonlyMap<string, S
     direction: 'forward',
     from: i === null ? null : instanceId(from!, i),
     to: j === null ? exitId(chain.definition.name, 'forward') : instanceId(to!, j),
+    ...(edge.copy === undefined ? {} : { copy: edge.copy }),
+    ...(edge.input === undefined ? {} : { input: edge.input }),
     filter: edge.filter,
     key,
     range,
     rate_bps: edge.rate_bps * share,
   });
   if (from && to) return pairs(from, to).map(({ from: i, to: j, key, range, share }) => make(i, j, key, range, share));
-  if (from) return Array.from({ length: from.count }, (_, i) => make(i, null, [], WHOLE_RANGE, portion(i, from.count)));
+  if (from) return from.ranges.map((range, i) => make(i, null, [], WHOLE_RANGE, portion(range)));
   const key = to!.partition.kind === 'single' ? [] : to!.partition.key;
-  return Array.from({ length: to!.count }, (_, j) =>
-    make(null, j, key, equalRange(j, to!.count), portion(j, to!.count)),
-  );
+  return to!.ranges.map((range, j) => make(null, j, key, range, portion(range)));
 }
 
 /** Replies return to the instance that rewrote their address and leave from there, at the rate of the forward direction. */
@@ -273,5 +309,29 @@ function replies(it: SplitNode, form: ChainForm, exit: ExitNode): UnplacedEdge[]
       { ...edge, filter: [], key: [], id: `${id}.return-in`, from: null, to: id, rate_bps: load_bps },
       { ...edge, filter: [], key: [], id: `${id}.return-out`, from: id, to: exit.id, rate_bps: load_bps },
     ];
+  });
+}
+
+/**
+ * The ways on which a merge hears of packets that a branch has dropped (HydraNF 6.5.1): from NFs of the engine, since
+ * others drop unheard, and from merges in its branches.
+ */
+function noOps({ chain }: ChainForm, nodes: BuiltGraph['nodes'], catalogue: DescriptorIndex): UnplacedEdge[] {
+  const told = (node: BuiltGraph['nodes'][number]): string | null => {
+    if (node.kind === 'merge') return node.within;
+    if (node.kind !== 'nf' || node.driver !== 'engine') return null;
+    return (catalogue.get(node.nf)!.actions.may_drop && node.merge) || null;
+  };
+  return nodes.flatMap((node): UnplacedEdge[] => {
+    const to = told(node);
+    if (to === null) return [];
+    const edge = {
+      chain_id: chain.chain_id,
+      pgraph_edge: null,
+      direction: 'no-op',
+      key: [],
+      range: WHOLE_RANGE,
+    } as const;
+    return [{ ...edge, id: `${node.id}.no-op`, from: node.id, to, filter: [], key: [], rate_bps: 0 }];
   });
 }

@@ -1,4 +1,4 @@
-import type { Filter, Plan, PlannedChain } from '@orrery/contract';
+import type { Filter, MergeBranch, Plan, PlannedChain } from '@orrery/contract';
 import { indexOf, type PGraph, type PGraphNode, pgraphNodeId } from './pgraph.js';
 
 /** A node of a chain, which stands for all of its instances. */
@@ -7,17 +7,20 @@ export type FormNode =
       readonly kind: 'nf';
       readonly id: string;
       readonly node: PGraphNode;
-      /** In a branch of a parallel step. */
-      readonly branch: boolean;
+      /** The merge at the end of the branch that it lies in; `null`: it lies in none. */
+      readonly merge: string | null;
     }
-  | { readonly kind: 'mirror'; readonly id: string; readonly load_bps: number; readonly copies: number }
-  | {
-      readonly kind: 'merge';
-      readonly id: string;
-      readonly load_bps: number;
-      readonly copies: number;
-      readonly mirror: string;
-    };
+  | (JointForm & { readonly kind: 'mirror' })
+  | (JointForm & { readonly kind: 'merge'; readonly mirror: string });
+
+/** A mirror or merge of a parallel step. */
+interface JointForm {
+  readonly id: string;
+  readonly load_bps: number;
+  readonly branches: readonly MergeBranch[];
+  /** The merge of the step in a branch of which this one lies; `null`: none. */
+  readonly within: string | null;
+}
 
 export interface FormEdge {
   readonly id: string;
@@ -26,6 +29,10 @@ export interface FormEdge {
   readonly from: string | null;
   /** `null`: the exit. */
   readonly to: string | null;
+  /** Out of a mirror: the branch that gets the copy. */
+  readonly copy?: number;
+  /** Into a merge: the branch that it ends. */
+  readonly input?: number;
   readonly filter: Filter;
   readonly rate_bps: number;
 }
@@ -45,7 +52,7 @@ export function drawnForm(chain: PlannedChain, pgraph: PGraph): ChainForm {
     chain,
     nodes: definition.nodes.flatMap(({ id }): FormNode[] => {
       const node = nodes.get(pgraphNodeId(definition.name, id));
-      return node ? [{ kind: 'nf', id: node.id, node, branch: false }] : [];
+      return node ? [{ kind: 'nf', id: node.id, node, merge: null }] : [];
     }),
     edges: definition.edges
       .map(({ id }): Plan['pgraph']['edges'][number] => edges.get(`${definition.name}.${id}`)!)

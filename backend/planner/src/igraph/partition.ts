@@ -1,9 +1,9 @@
 import { DIRECT_ATTRIBUTES, type DirectAttribute, type FlowKey, type FlowRange } from '@orrery/contract';
-import { equalRange, portion, WHOLE_RANGE } from './flow-range.js';
+import { portion, WHOLE_RANGE } from './flow-range.js';
 
 /**
- * How the traffic of a node is spread over its instances. `hash`: by the engines' flow hash over `key`, instance i has
- * the i-th range. `switch`: by the switch's own hash over `key`, which engines cannot compute; `steady` when packets equal
+ * How the traffic of a node is spread over its instances. `hash`: by the engines' flow hash over `key`, each instance has
+ * a range. `switch`: by the switch's own hash over `key`, which engines cannot compute; `steady` when packets equal
  * in `key` always meet the same instance. `follow`: instance i gets what instance i of `origin` let through, without
  * classifying again (E2 figure 3.3 d).
  */
@@ -17,6 +17,10 @@ export type Partition =
 export interface CountedNode {
   readonly id: string;
   readonly count: number;
+  /** Of each instance; of one that follows another, the range that the other has. */
+  readonly ranges: readonly FlowRange[];
+  /** Its ranges were changed by hand: it may still have flows outside the ranges of their instances (E2 3.4.4). */
+  readonly hasStrays: boolean;
   readonly partition: Partition;
   /** Fields in which packets that must meet the same instance are equal; empty: any packets may meet any instance. */
   readonly affinity: readonly string[];
@@ -37,13 +41,17 @@ function leavingPartition({ id, written, partition }: CountedNode): Partition {
   return partition.steady ? { kind: 'follow', key: partition.key, origin: id } : { kind: 'single' };
 }
 
-/** The partition of a node of several instances with the fewest edges to it. */
-export function choosePartition(node: Omit<CountedNode, 'partition'>, upstream: readonly CountedNode[]): Partition {
+/** The partition of a node of several instances with the fewest edges to it. `mayFollow`: it needs no ranges of its own. */
+export function choosePartition(
+  node: Omit<CountedNode, 'partition'>,
+  upstream: readonly CountedNode[],
+  mayFollow = true,
+): Partition {
   const full = fullKey(node.affinity);
   const keeps = (key: FlowKey) => node.affinity.length === 0 || key.every((field) => full.includes(field));
   const leaving = upstream.map((from) => ({ from, partition: leavingPartition(from) }));
   const [first] = leaving;
-  if (first?.partition.kind === 'follow' && keeps(first.partition.key)) {
+  if (mayFollow && first?.partition.kind === 'follow' && keeps(first.partition.key)) {
     const { origin } = first.partition;
     const same = leaving.every(
       ({ from, partition }) => partition.kind === 'follow' && partition.origin === origin && from.count === node.count,
@@ -73,24 +81,25 @@ interface Pair {
 export function pairs(from: CountedNode, to: CountedNode): Pair[] {
   const leaving = leavingPartition(from);
   const { partition } = to;
-  const known = leaving.kind === 'hash' && partition.kind === 'hash' && sameKey(leaving.key, partition.key);
+  const known =
+    leaving.kind === 'hash' && partition.kind === 'hash' && sameKey(leaving.key, partition.key) && !from.hasStrays;
   const whole = (i: number, j: number): Pair => ({
     from: i,
     to: j,
     key: [],
     range: WHOLE_RANGE,
-    share: portion(i, from.count),
+    share: portion(from.ranges[i]!),
   });
   return Array.from({ length: from.count }, (_, i) => {
     if (partition.kind === 'single') return [whole(i, 0)];
     if (partition.kind === 'follow') return [whole(i, i)];
-    const mine = known ? equalRange(i, from.count) : WHOLE_RANGE;
+    const mine = known ? from.ranges[i]! : WHOLE_RANGE;
     const out: Pair[] = [];
     for (let j = 0; j < to.count; j++) {
-      const range = equalRange(j, to.count);
+      const range = to.ranges[j]!;
       const lo = Math.max(range.lo, mine.lo);
       const hi = Math.min(range.hi, mine.hi);
-      const share = ((hi - lo) / (mine.hi - mine.lo)) * portion(i, from.count);
+      const share = ((hi - lo) / (mine.hi - mine.lo)) * portion(from.ranges[i]!);
       if (lo < hi) out.push({ from: i, to: j, key: partition.key, range: { lo, hi }, share });
     }
     return out.length === 1 ? [whole(i, out[0]!.to)] : out;

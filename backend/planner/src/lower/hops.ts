@@ -1,36 +1,82 @@
-import { type Constraint, crossesServers, type GraphEdge, type InstanceGraph, type Plan } from '@orrery/contract';
-import { placedNodes } from '../igraph/graph.js';
-import { withEdges } from '../igraph/parts.js';
+import {
+  type Constraint,
+  crossesServers,
+  type GraphEdge,
+  type InstanceGraph,
+  type NodeSpec,
+  type Plan,
+} from '@orrery/contract';
+import { type PlacedNode, placedNodes } from '../igraph/graph.js';
+import { type PartOf, withParts } from '../igraph/parts.js';
 import { NOTHING_KNOWN, type Recall } from '../recall.js';
 
 const MAX_HOP = 0xfffe;
 /** Maximum number of hops of one server's engine. */
 const MAX_HOPS_A_SERVER = 256;
 
-export const DIRECTIONS = ['forward', 'return'] as const;
-type HopDirection = (typeof DIRECTIONS)[number];
-
-/** Hop ids by `<direction> <node>`. */
+/** Hop ids by destination, see `hopKey`. */
 export type HopTable = ReadonlyMap<string, number>;
 
-export function hopKey(nodeId: string, direction: HopDirection): string {
-  return `${direction} ${nodeId}`;
+type Hop = NodeSpec['hops'][number];
+
+/** What a hop leads to: a node, in one direction; of a merge one of its branches. */
+type Destination = Omit<Hop, 'hop'>;
+
+function hopKey({ instance_id, direction, input }: Destination): string {
+  return input === undefined ? `${direction} ${instance_id}` : `${direction} ${instance_id} ${input}`;
+}
+
+/** Of the hop by which a mirror sends what a switch copies. */
+function mirrorKey(mirror: string): string {
+  return `mirror ${mirror}`;
+}
+
+function destinationOf({ to, direction, input }: GraphEdge): Destination {
+  return { instance_id: to, direction, ...(input === undefined ? {} : { input }) };
 }
 
 /** The hops of a plan. */
 export function hopsOf(plan: Plan | null): HopTable {
   const table = new Map<string, number>();
+  for (const mirror of plan?.graph.nodes ?? [])
+    if (mirror.kind === 'mirror' && mirror.hop !== null) table.set(mirrorKey(mirror.id), mirror.hop);
   for (const { hops } of Object.values(plan?.nodes ?? {})) {
-    for (const { hop, instance_id, direction } of hops) table.set(hopKey(instance_id, direction), hop);
+    for (const { hop, ...to } of hops) table.set(hopKey(to), hop);
   }
   return table;
 }
 
-/** Nodes that packets reach over the switch: from the hosts, from other servers, or as replies. */
-export function hopDestinations(graph: InstanceGraph): string[] {
-  const reached = new Set(graph.edges.filter(isOverFabric).map(({ to, direction }) => hopKey(to, direction)));
-  const keys = placedNodes(graph).flatMap(({ id }) => DIRECTIONS.map((direction) => hopKey(id, direction)));
-  return keys.filter((key) => reached.has(key));
+/** Where packets may enter a node. */
+function destinationsAt(node: PlacedNode): Destination[] {
+  const to = { instance_id: node.id };
+  if (node.kind !== 'merge')
+    return [
+      { ...to, direction: 'forward' },
+      { ...to, direction: 'return' },
+    ];
+  return [
+    ...node.branches.map((_, input) => ({ ...to, direction: 'forward', input }) as const),
+    { ...to, direction: 'no-op' },
+  ];
+}
+
+/** The hops that lead to a node, given the edges into it. */
+export function hopsTo(node: PlacedNode, entering: readonly GraphEdge[]): Hop[] {
+  const hops = new Map(entering.flatMap((edge) => (edge.hop ? [[hopKey(destinationOf(edge)), edge.hop]] : [])));
+  return destinationsAt(node).flatMap((to): Hop[] => {
+    const hop = hops.get(hopKey(to));
+    return hop === undefined ? [] : [{ hop, ...to }];
+  });
+}
+
+/**
+ * Nodes that packets reach over the switch: from the hosts, from other servers, or as replies; and the mirrors for which a
+ * switch copies.
+ */
+export function hopDestinations(graph: InstanceGraph, inSwitch: ReadonlySet<string> = new Set()): string[] {
+  const reached = new Set(graph.edges.filter(isOverFabric).map((edge) => hopKey(destinationOf(edge))));
+  const keys = placedNodes(graph).flatMap((node) => destinationsAt(node).map(hopKey));
+  return [...keys.filter((key) => reached.has(key)), ...[...inSwitch].map(mirrorKey)];
 }
 
 /** Whether the fabric carries packets along the edge. */
@@ -69,10 +115,9 @@ export function hopConflict(
     return { constraint: 'hops', needed, available: MAX_HOP, unit: 'hops', where: 'fabric' };
   }
   const used = new Map<string, number>();
-  for (const { id, server } of placedNodes(graph)) {
-    for (const direction of DIRECTIONS) {
-      if (hops.has(hopKey(id, direction))) used.set(server, (used.get(server) ?? 0) + 1);
-    }
+  for (const node of placedNodes(graph)) {
+    const own = destinationsAt(node).filter((to) => hops.has(hopKey(to))).length;
+    used.set(node.server, (used.get(node.server) ?? 0) + own);
   }
   for (const [where, needed] of used) {
     if (needed > MAX_HOPS_A_SERVER)
@@ -81,12 +126,18 @@ export function hopConflict(
   return null;
 }
 
-/** The graph with the hop of each edge along which the fabric brings packets. Precondition: every one has a hop. */
+/**
+ * The graph with the hop of each edge along which the fabric brings packets, and of each mirror for which a switch copies.
+ * Precondition: every one has a hop.
+ */
 export function withHops(graph: InstanceGraph, hops: HopTable, recall: Recall = NOTHING_KNOWN): InstanceGraph {
-  return withEdges(graph, (part) => {
-    const own = part.edges.map((edge) => (isOverFabric(edge) ? hops.get(hopKey(edge.to, edge.direction))! : null));
-    return recall.of('hops', [recall.nameOf(part), own], () => ({
-      nodes: part.nodes,
+  return withParts(graph, (part): PartOf<InstanceGraph> => {
+    const own = part.edges.map((edge) => (isOverFabric(edge) ? hops.get(hopKey(destinationOf(edge)))! : null));
+    const copied = part.nodes.map((node) => (node.kind === 'mirror' ? (hops.get(mirrorKey(node.id)) ?? null) : null));
+    return recall.of('hops', [recall.nameOf(part), own, copied], () => ({
+      nodes: copied.every((hop) => hop === null)
+        ? part.nodes
+        : part.nodes.map((node, i) => (node.kind === 'mirror' ? { ...node, hop: copied[i]! } : node)),
       edges: part.edges.map((edge, i) => ({ ...edge, hop: own[i]! })),
     }));
   });

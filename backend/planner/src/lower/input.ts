@@ -56,5 +56,5 @@ export interface ChainOnServer {
 /** What servers and switches run of one chain. */
 export interface LoweredChain {
   readonly servers: ReadonlyMap<string, ChainOnServer>;
-  readonly rules: Readonly<Record<'classify' | 'hop' | 'return', readonly FabricRule[]>>;
+  readonly rules: Readonly<Record<'classify' | 'hop' | 'mirror' | 'return', readonly FabricRule[]>>;
 }

@@ -1,6 +1,6 @@
-import type { Instance, InstanceSpec } from '@orrery/contract';
+import { type Instance, type InstanceSpec, isPlanned, type Target } from '@orrery/contract';
 import { indexDescriptors } from '../check/attributes.js';
-import { effectiveConfig } from '../check/implementation.js';
+import { effectiveConfig, programOf } from '../check/implementation.js';
 import { sortAddresses } from './addresses.js';
 import type { ChainToLower } from './input.js';
 import type { Outputs } from './outputs.js';
@@ -9,6 +9,7 @@ import type { Outputs } from './outputs.js';
 export function instanceSpec(input: ChainToLower, instance: Instance, outputs: Outputs): InstanceSpec {
   const { chain, layout } = input;
   const descriptor = indexDescriptors(input.descriptors).get(instance.nf)!;
+  const program = instance.driver === 'process' ? programOf(descriptor) : null;
   return {
     id: instance.id,
     chain_id: chain.chain_id,
@@ -17,8 +18,9 @@ export function instanceSpec(input: ChainToLower, instance: Instance, outputs: O
     driver: instance.driver,
     ...(instance.board ? { board: instance.board } : {}),
     core: instance.core,
-    ...(chain.schedule === 'planned' ? { queued: false } : {}),
+    ...(isPlanned(chain.schedule) ? { queued: false } : {}),
     config: configOf(input, instance, descriptor),
+    ...(program ? { program } : {}),
     metadata: Object.fromEntries(
       descriptor.attributes.flatMap(({ name }) => {
         const field = layout.get(`${instance.node_id}.${name}`);
@@ -27,7 +29,12 @@ export function instanceSpec(input: ChainToLower, instance: Instance, outputs: O
     ),
     outputs: outputs.of(instance.id, ({ pgraph_edge }) => pgraph_edge!),
     return_to: outputs.reply(instance.id),
+    ...noOpTo(outputs.noOp(instance.id)),
   };
+}
+
+function noOpTo(merge: Target | null): Pick<InstanceSpec, 'no_op_to'> {
+  return merge ? { no_op_to: merge } : {};
 }
 
 function configOf(

@@ -1,5 +1,7 @@
 import type { ExitNode, InstanceGraph } from '@orrery/contract';
-import { DIRECTIONS, hopKey } from './hops.js';
+import { grouped } from '../grouped.js';
+import { bytestreams } from './bytestreams.js';
+import { hopsTo } from './hops.js';
 import type { ChainOnServer, ChainToLower, LoweredChain } from './input.js';
 import { instanceSpec } from './instance-spec.js';
 import { moduleSpec } from './modules.js';
@@ -12,8 +14,9 @@ export function lowerChain(input: ChainToLower): LoweredChain {
 
 function onServers(input: ChainToLower): Map<string, ChainOnServer> {
   const { nodes, edges } = input.graph;
+  const reassembled = bytestreams(input.graph, input.descriptors);
   const outputs = new Outputs(input);
-  const hops = new Map(edges.flatMap(({ to, direction, hop }) => (hop ? [[hopKey(to, direction), hop]] : [])));
+  const entering = grouped(edges, ({ to }) => to);
   const servers = new Map<string, ChainOnServer>();
   const at = (server: string): ChainOnServer => {
     const there = servers.get(server) ?? { instances: [], modules: [], hops: [], queueHops: [], exits: [] };
@@ -27,13 +30,10 @@ function onServers(input: ChainToLower): Map<string, ChainOnServer> {
       continue;
     }
     const there = at(node.server);
-    if (node.kind === 'nf') there.instances.push(instanceSpec(input, node, outputs));
-    else there.modules.push(moduleSpec(input.graph, node, outputs));
-    const own = node.kind === 'queue' ? there.queueHops : there.hops;
-    for (const direction of DIRECTIONS) {
-      const hop = hops.get(hopKey(node.id, direction));
-      if (hop !== undefined) own.push({ hop, instance_id: node.id, direction });
-    }
+    const bytestream = reassembled.has(node.id) ? { bytestream: true } : {};
+    if (node.kind === 'nf') there.instances.push({ ...instanceSpec(input, node, outputs), ...bytestream });
+    else there.modules.push({ ...moduleSpec(input.graph, node, outputs), ...bytestream });
+    (node.kind === 'queue' ? there.queueHops : there.hops).push(...hopsTo(node, entering.get(node.id) ?? []));
   }
   return servers;
 }

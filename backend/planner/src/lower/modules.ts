@@ -1,22 +1,42 @@
-import type { InstanceGraph, ModuleSpec } from '@orrery/contract';
-import { formNodeOf } from '../igraph/graph.js';
+import type { GraphEdge, InstanceGraph, ModuleSpec } from '@orrery/contract';
 import type { Outputs } from './outputs.js';
 
 type ModuleNode = Extract<InstanceGraph['nodes'][number], { kind: ModuleSpec['kind'] }>;
 
 /** What a server is told of a mirror or merge of a parallel step, or a queue of a planned schedule. */
-export function moduleSpec({ nodes, edges }: InstanceGraph, node: ModuleNode, outputs: Outputs): ModuleSpec {
+export function moduleSpec({ nodes }: Pick<InstanceGraph, 'nodes'>, node: ModuleNode, outputs: Outputs): ModuleSpec {
   const { id, chain_id, core } = node;
-  const formNode = (of: string | null) => formNodeOf(nodes.find((it) => it.id === of)!);
+  const own = { id, chain_id, core };
   switch (node.kind) {
-    case 'mirror':
-      return { kind: node.kind, id, chain_id, core, copies: outputs.of(id, ({ to }) => formNode(to)) };
+    case 'mirror': {
+      const merge = nodes.find((it) => it.kind === 'merge' && it.mirror === id);
+      const { branches } = merge as Extract<ModuleNode, { kind: 'merge' }>;
+      const { own: single, away } = outputs.copies(node);
+      const writes = ({ copy }: GraphEdge) => branches[copy!]!.writes;
+      const together = away && { ...away.output, writes: away.edges.some(writes) };
+      return {
+        kind: node.kind,
+        ...own,
+        nested: node.within !== null,
+        copies: [
+          ...single.map((one) => ({ ...one.output, writes: writes(one.edge) })),
+          ...(together ? [together] : []),
+        ],
+      };
+    }
     case 'merge': {
-      const copies = new Set(edges.filter(({ to }) => to === id).map(({ from }) => formNode(from)));
-      const leaving = outputs.of(id, ({ pgraph_edge }) => pgraph_edge!);
-      return { kind: node.kind, id, chain_id, core, mirror: node.mirror, arrivals: copies.size, outputs: leaving };
+      const noOp = outputs.noOp(id);
+      return {
+        kind: node.kind,
+        ...own,
+        nested: node.within !== null,
+        mirror: node.mirror,
+        branches: node.branches,
+        outputs: outputs.of(id, ({ pgraph_edge }) => pgraph_edge!),
+        ...(noOp ? { no_op_to: noOp } : {}),
+      };
     }
     case 'queue':
-      return { kind: node.kind, id, chain_id, core, outputs: outputs.of(id, ({ pgraph_edge }) => pgraph_edge!) };
+      return { kind: node.kind, ...own, outputs: outputs.of(id, ({ pgraph_edge }) => pgraph_edge!) };
   }
 }

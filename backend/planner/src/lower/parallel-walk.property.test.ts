@@ -8,6 +8,7 @@ import { CATALOGUE } from '../testing/descriptors.js';
 import { rack } from '../testing/infrastructure.js';
 import { checkGraph } from '../testing/instance-graph.js';
 import { walkParallel } from '../testing/parallel-walk.js';
+import { ASSUMED_ABILITIES } from './switch/abilities.js';
 
 const FIELDS = ['ip.src', 'ip.dst', 'port.src', 'port.dst'] as const;
 const fields = fc.subarray([...FIELDS]);
@@ -31,6 +32,13 @@ const catalogues = fc.array(profile, { minLength: CATALOGUE.length, maxLength: C
   }),
 );
 
+const COPYING = new Map(
+  rack({ servers: 1, cores: 1, ghz: 1 }).switches.map(({ id }) => [
+    id,
+    { ...ASSUMED_ABILITIES, groups: { ...ASSUMED_ABILITIES.groups, all: true } },
+  ]),
+);
+
 const shape = { nfs: ['ids', 'monitor', 'firewall', 'web-cache', 'normalizer'], maxNodes: 7, exact: true } as const;
 
 /** NFs in line, enough for steps within steps. */
@@ -44,16 +52,17 @@ const cases = fc.record({
   definition: fc.oneof(arbitraryChain(shape), lines),
   descriptors: catalogues,
   packets: fc.array(arbitraryPacket, { minLength: 20, maxLength: 20 }),
-  rate_bps: fc.constantFrom(1e6, 1e6, 8e9),
+  rate_bps: fc.constantFrom(1e6, 1e9, 5e9, 8e9),
   cores: fc.integer({ min: 1, max: 6 }),
   parallelization: fc.constantFrom('orrery', 'parabox', 'first-fit' as const),
+  switchCopies: fc.boolean(),
 });
 
 describe('a packet carried through the lowered parallel chain', () => {
   it('leaves as it does from the sequential chain, and every NF whose state could tell saw the same', () => {
-    const seen = { plans: 0, steps: 0, nested: 0, crossings: 0, delivered: 0, dropped: 0 };
+    const seen = { plans: 0, steps: 0, nested: 0, crossings: 0, copied: 0, delivered: 0, dropped: 0 };
     fc.assert(
-      fc.property(cases, ({ definition, descriptors, packets, rate_bps, cores, parallelization }) => {
+      fc.property(cases, ({ definition, descriptors, packets, rate_bps, cores, parallelization, switchCopies }) => {
         const drawn = { ...definition, traffic_class: { ...definition.traffic_class, from: ['client-1'], rate_bps } };
         const infrastructure = rack({ servers: 12, cores, ghz: 1, nic_bps: 1e12, link_bps: 1e12 });
         const able = ['mirror', 'merge'] as const;
@@ -66,6 +75,7 @@ describe('a packet carried through the lowered parallel chain', () => {
             descriptors,
             infrastructure,
             abilities: Object.fromEntries(infrastructure.servers.map(({ id }) => [id, able])),
+            switches: switchCopies ? COPYING : new Map(),
             base: null,
             budget: { steps: 20 },
           });
@@ -89,6 +99,8 @@ describe('a packet carried through the lowered parallel chain', () => {
           const before = walkParallel(sequential, descriptors, 'client-1', start);
           const now = walkParallel(parallel, descriptors, 'client-1', start);
           expect(now.left).toBe(before.left);
+          seen.copied += now.copied;
+          if (!switchCopies) expect(now.copied).toBe(0);
           if (mirrors.length > 0) seen[before.left === null ? 'dropped' : 'delivered']++;
           const told = (visits: readonly string[]) =>
             before.left === null ? visits.filter((visit) => stateful.has(visit.split(' ')[0]!)) : visits;

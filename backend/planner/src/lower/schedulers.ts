@@ -12,7 +12,12 @@ type Tree =
   | { readonly kind: 'round-robin'; readonly children: readonly Below[] }
   | { readonly kind: 'priority'; readonly children: readonly Below[] }
   | { readonly kind: 'weighted-fair'; readonly when_idle: 'poll' | 'yield'; readonly children: readonly Below[] }
-  | { readonly kind: 'rate-limit'; readonly cycles_per_second: number; readonly children: readonly Below[] };
+  | {
+      readonly kind: 'rate-limit';
+      readonly resource: 'cycles';
+      readonly per_second: number;
+      readonly children: readonly Below[];
+    };
 
 interface Below {
   readonly weight?: number;
@@ -83,7 +88,8 @@ function treeOf(node: SchedulerNode, schedule: PlannedSchedule): Tree {
     case 'rate-limit':
       return {
         kind: 'rate-limit',
-        cycles_per_second: node.cycles_per_second,
+        resource: 'cycles',
+        per_second: node.cycles_per_second,
         children: [{ node: treeOf(node.child, schedule) }],
       };
     case 'priority':
@@ -101,7 +107,9 @@ function treeOf(node: SchedulerNode, schedule: PlannedSchedule): Tree {
       const children = [...weights].map(
         ([starts_at, weight]): Below => ({ weight, node: { kind: 'task', starts_at } }),
       );
-      return children.length === 1 ? children[0]!.node : { kind: 'weighted-fair', when_idle: node.when_idle, children };
+      // A task by itself that polls shares with other workers.
+      if (children.length === 1 && node.when_idle === 'yield') return children[0]!.node;
+      return { kind: 'weighted-fair', when_idle: node.when_idle, children };
     }
   }
 }

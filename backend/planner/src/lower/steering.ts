@@ -1,11 +1,13 @@
-import { crossesServers, type FabricRule, type GraphEdge, type PlannedChain } from '@orrery/contract';
+import { crossesServers, type FabricRule, type GraphEdge, nfInstances, type PlannedChain } from '@orrery/contract';
 import { graphOf } from '../check/graph.js';
 import { matchTerms } from '../check/resolve-filter.js';
 import { grouped } from '../grouped.js';
+import { askedSplit, keptBySwitches } from '../igraph/asked-split.js';
 import { WHOLE_RANGE } from '../igraph/flow-range.js';
 import { sortAddresses } from './addresses.js';
 import type { ChainToLower, LoweredChain } from './input.js';
 import type { MetadataLayout } from './metadata.js';
+import { awayBranches } from './switch-mirrors.js';
 
 /** What the fabric does with one kind of packet, independent of how a switch expresses it: `switch/` turns it into table entries. */
 export type SteeringRule = FabricRule;
@@ -81,12 +83,12 @@ export function guardRules(chain: PlannedChain, layout: MetadataLayout): Steerin
  */
 export function steeringRules(chains: readonly LoweredChain[], guards: readonly SteeringRule[]): SteeringRule[] {
   const of = (kind: keyof LoweredChain['rules']) => chains.flatMap(({ rules }) => rules[kind]);
-  return [...of('classify'), ...of('hop'), ...of('return'), ...guards];
+  return [...of('classify'), ...of('hop'), ...of('mirror'), ...of('return'), ...guards];
 }
 
 /** The rules of one chain, but for its guards. */
 export function chainRules(input: ChainToLower): LoweredChain['rules'] {
-  return { classify: classRules(input), hop: hopRules(input), return: returnRules(input) };
+  return { classify: classRules(input), hop: hopRules(input), mirror: mirrorRules(input), return: returnRules(input) };
 }
 
 /** The flow ranges of the edge and their targets. */
@@ -99,21 +101,48 @@ function classRules({ graph, chain, layout }: ChainToLower): SteeringRule[] {
     graph.edges.filter(({ from, direction }) => from === null && direction === 'forward'),
     ({ pgraph_edge }) => pgraph_edge!,
   );
+  const nodeOf = new Map(nfInstances(graph).map(({ id, node_id }) => [id, node_id]));
   return classMatches(chain, layout).flatMap(({ pgraph_edge, ...rule }): SteeringRule[] => {
     const edges = entering.get(pgraph_edge) ?? [];
     if (edges.length === 0) return [];
-    return [{ ...BLANK, ...rule, kind: 'classify', key: edges[0]!.key, targets: edges.map(target) }];
+    const kept = edges.length > 1 ? keptBySwitches(askedSplit(chain, nodeOf.get(edges[0]!.to)!)) : null;
+    const keep_flows = kept ? { keep_flows: kept } : {};
+    return [{ ...BLANK, ...rule, kind: 'classify', key: edges[0]!.key, targets: edges.map(target), ...keep_flows }];
   });
 }
 
+/** The mirrors for which a switch copies, with the branches that it copies to. */
+function switchMirrors({ nodes, edges }: ChainToLower['graph']) {
+  return nodes.flatMap((node) => {
+    if (node.kind !== 'mirror' || node.hop === null) return [];
+    return [{ mirror: node, hop: node.hop, away: awayBranches(edges.filter(({ from }) => from === node.id)) }];
+  });
+}
+
+function mirrorRules({ graph }: ChainToLower): SteeringRule[] {
+  return switchMirrors(graph).map(
+    ({ mirror, hop, away }): SteeringRule => ({
+      ...BLANK,
+      id: `mirror/${hop}`,
+      chain_id: mirror.chain_id,
+      kind: 'mirror',
+      priority: PRIORITY.hop,
+      from_servers: [mirror.server],
+      hop,
+      targets: away.map((edge) => ({ ...target(edge), range: WHOLE_RANGE })),
+    }),
+  );
+}
+
 function hopRules({ graph }: ChainToLower): SteeringRule[] {
+  const copied = new Set(switchMirrors(graph).flatMap(({ away }) => away));
   const arriving = grouped(
     graph.edges.filter(({ hop }) => hop !== null),
     ({ hop }) => String(hop),
   );
   return [...arriving.values()].map((edges): SteeringRule => {
     const [edge] = edges as [GraphEdge];
-    const senders = edges.filter(crossesServers).map(({ from_server }) => from_server!);
+    const senders = edges.filter((it) => crossesServers(it) && !copied.has(it)).map(({ from_server }) => from_server!);
     return {
       ...BLANK,
       id: `hop/${edge.hop}`,

@@ -1,11 +1,13 @@
-import type { NfDescriptor, ParallelStrategy } from '@orrery/contract';
+import type { MergeBranch, NfDescriptor, ParallelStrategy } from '@orrery/contract';
 import type { AssignedImplementations } from '../check/assigned-implementation.js';
+import { type DescriptorIndex, indexDescriptors } from '../check/attributes.js';
 import { type Path, pathName } from '../check/paths.js';
 import { grouped } from '../grouped.js';
 import type { ChainForm, FormEdge, FormNode } from '../igraph/chain-form.js';
 import { buildSpg } from './construction/build.js';
 import { nfsOf, type Series } from './construction/series.js';
 import { MAX_CHAIN_NFS } from './dependency/dependencies.js';
+import { mergeBranches } from './merging/branches.js';
 import { SPG_STEPS, spgProblem } from './parallel-forms.js';
 
 interface StepInput {
@@ -30,9 +32,10 @@ interface Line {
  * branches, joins or filters, so that every packet that enters it passes all of its NFs or is dropped by one of them.
  */
 export function withParallelSteps(form: ChainForm, input: StepInput): ChainForm {
+  const catalogue = indexDescriptors(input.descriptors);
   return linesOf(form).reduce((before, line) => {
     const series = seriesOf(before, line, input);
-    return series.some(({ kind }) => kind === 'parallel') ? replaced(before, line, series) : before;
+    return series.some(({ kind }) => kind === 'parallel') ? replaced(before, line, series, catalogue) : before;
   }, form);
 }
 
@@ -77,44 +80,61 @@ function seriesOf(form: ChainForm, line: Line, input: StepInput): Series {
 }
 
 /** The form with a line run as the series says. Edges inside a step stand for the line's first: all packets take it. */
-function replaced({ chain, nodes, edges }: ChainForm, line: Line, series: Series): ChainForm {
+function replaced(
+  { chain, nodes, edges }: ChainForm,
+  line: Line,
+  series: Series,
+  catalogue: DescriptorIndex,
+): ChainForm {
   const { pgraph_edge } = line.edges[0]!;
   const { load_bps } = line.nodes[0]!.node;
   const added: FormNode[] = [];
   const wired: FormEdge[] = [];
-  const connect = (from: string, to: string) =>
+  /** The merge at the end of each NF's branch. */
+  const mergeOf = new Map<string, string>();
+  const connect = (from: string, to: string, ends: Pick<FormEdge, 'copy' | 'input'> = {}) =>
     wired.push({
       id: `${pgraph_edge}.step-${wired.length}`,
       pgraph_edge,
       from,
       to,
+      ...ends,
       filter: [],
       rate_bps: load_bps,
     });
   /** First and last node of a part. */
-  const draw = (part: Series, depth: number): readonly [string, string] => {
+  const draw = (part: Series, depth: number, within: string | null): readonly [string, string] => {
     const ends = part.map((step): readonly [string, string] => {
-      if (step.kind === 'nf') return [line.nodes[step.nf]!.id, line.nodes[step.nf]!.id];
-      const name = line.nodes[nfsOf([step])[0]!]!.id;
-      const [mirror, merge] = ['mirror', 'merge'].map((kind) => `${name}.${kind}${depth === 0 ? '' : `-${depth}`}`);
-      const { length } = step.branches;
-      const copies = length % 2 === 0 ? length : length - 1;
-      added.push({ kind: 'mirror', id: mirror!, load_bps, copies });
-      added.push({ kind: 'merge', id: merge!, load_bps, copies, mirror: mirror! });
-      for (const branch of step.branches) {
-        const [head, tail] = draw(branch, depth + 1);
-        connect(mirror!, head);
-        connect(tail, merge!);
+      if (step.kind === 'nf') {
+        const { id } = line.nodes[step.nf]!;
+        if (within !== null) mergeOf.set(id, within);
+        return [id, id];
       }
-      if (length % 2 === 0) connect(mirror!, merge!);
-      return [mirror!, merge!];
+      const name = line.nodes[nfsOf([step])[0]!]!.id;
+      const nameOf = (kind: 'mirror' | 'merge') => `${name}.${kind}${depth === 0 ? '' : `-${depth}`}`;
+      const [mirror, merge] = [nameOf('mirror'), nameOf('merge')];
+      const branches: readonly MergeBranch[] = mergeBranches(
+        step.branches.map((branch) => nfsOf(branch).map((nf) => catalogue.get(line.nodes[nf]!.node.nf)!)),
+      );
+      added.push({ kind: 'mirror', id: mirror, load_bps, branches, within });
+      added.push({ kind: 'merge', id: merge, load_bps, branches, mirror, within });
+      for (const branch of branches.keys()) {
+        const way = step.branches[branch];
+        if (!way) connect(mirror, merge, { copy: branch, input: branch });
+        else {
+          const [head, tail] = draw(way, depth + 1, merge);
+          connect(mirror, head, { copy: branch });
+          connect(tail, merge, { input: branch });
+        }
+      }
+      return [mirror, merge];
     });
     ends.slice(1).forEach(([to], i) => {
       connect(ends[i]![1], to);
     });
     return [ends[0]![0], ends.at(-1)![1]];
   };
-  const [head, tail] = draw(series, 0);
+  const [head, tail] = draw(series, 0, null);
   const [first, last] = [line.nodes[0]!.id, line.nodes.at(-1)!.id];
   const around = edges
     .filter(({ id }) => !line.edges.some((edge) => edge.id === id))
@@ -123,8 +143,6 @@ function replaced({ chain, nodes, edges }: ChainForm, line: Line, series: Series
       to: edge.to === first ? head : edge.to,
       from: edge.from === last ? tail : edge.from,
     }));
-  const parallel = series.flatMap((step) => (step.kind === 'parallel' ? nfsOf([step]) : []));
-  const inBranch = new Set(parallel.map((nf) => line.nodes[nf]!.id));
-  const marked = nodes.map((node) => (inBranch.has(node.id) ? { ...node, branch: true } : node));
-  return { chain, nodes: [...marked, ...added], edges: [...around, ...wired] };
+  const marked = nodes.map((node) => (mergeOf.has(node.id) ? { ...node, merge: mergeOf.get(node.id)! } : node));
+  return { chain, nodes: [...marked, ...added] as FormNode[], edges: [...around, ...wired] };
 }

@@ -10,6 +10,7 @@ import type {
 import { type AssignedImplementations, costOfWork } from '../check/assigned-implementation.js';
 import { indexDescriptors } from '../check/attributes.js';
 import { descriptorsByNode } from '../check/graph.js';
+import { readsStreams } from '../check/implementation.js';
 import { type Path, pathsOf } from '../check/paths.js';
 import { COPY, type EngineCost, MERGE } from '../engine-costs.js';
 import { pgraphNodeId } from '../igraph/pgraph.js';
@@ -86,7 +87,15 @@ export function spgProblem(
   const catalogue = indexDescriptors(descriptors);
   const nf = descriptorsByNode(definition);
   const bytes = definition.traffic_class.packet_bytes;
-  const chain = nodes.map((id) => ({ id, nf: nf.get(id)! }));
+  const configs = new Map(definition.nodes.map((node) => [node.id, node.kind === 'nf' ? node.config : {}]));
+  const chain = nodes.map((id) => {
+    const descriptor = catalogue.get(nf.get(id)!);
+    return {
+      id,
+      nf: nf.get(id)!,
+      readsStreams: descriptor !== undefined && readsStreams(descriptor, configs.get(id)!),
+    };
+  });
   const pairs = decidedPairs(dependencies(chain, descriptors), definition, path, catalogue);
   const usOf = (cost: EngineCost) => cyclesPerPacket(cost, bytes) / (ghz * 1e3);
   const nfs = nodes.map((id) => {

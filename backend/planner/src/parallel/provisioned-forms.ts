@@ -17,6 +17,7 @@ import { CORE_BUDGET, cyclesPerPacket, packetRate } from '../igraph/sizing.js';
 import { type Bin, binsOf } from '../placement/problem.js';
 import { hopDelay } from '../slo/latency.js';
 import { nfsOf, type Series, spgText } from './construction/series.js';
+import { sendsOriginal } from './merging/branches.js';
 import { MAX_MERGE_SERVERS, placeMirrorAndMerge, type Spot } from './merging/place.js';
 import {
   instancesNeeded,
@@ -180,7 +181,7 @@ function countsOf(
 
 /** Mirror and merge of each step of the chain, each NF taken to stand where most of its instances are. */
 function mergesOf(
-  { infrastructure }: ProvisionInput,
+  { descriptors, infrastructure }: ProvisionInput,
   { chain, path, series, rate_bps }: ProvisionedGraph,
   all: ProvisioningProblem['servers'],
   { counts }: Extract<Provisioning, { feasible: true }>,
@@ -195,6 +196,9 @@ function mergesOf(
     const nfs = step ? nfsOf([step]) : [];
     return nfs.length === 0 ? 'switch' : at(end === 'first' ? nfs[0]! : nfs.at(-1)!);
   };
+  const catalogue = indexDescriptors(descriptors);
+  const kinds = descriptorsByNode(chain.definition);
+  const profileOf = (nf: number) => catalogue.get(kinds.get(path.nodes[nf]!)!)!;
   const mirrors = infrastructure.switches.some(({ actions }) => actions.includes('mirror'));
   return series.flatMap((step, i) => {
     if (step.kind === 'nf') return [];
@@ -203,6 +207,7 @@ function mergesOf(
       upstream: spot(series[i - 1], 'last'),
       downstream: spot(series[i + 1], 'first'),
       branches: step.branches.map((branch) => nfsOf(branch).map(at)),
+      sends_original: sendsOriginal(step.branches.map((branch) => nfsOf(branch).map(profileOf))),
       packet_bytes,
       rate_pps: packetRate(rate_bps, packet_bytes),
       switch_mirrors: mirrors,

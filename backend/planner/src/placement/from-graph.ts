@@ -36,10 +36,7 @@ export function missingAbilities(
   planned: ReadonlySet<string> = new Set(),
 ): Plan['conflicts'] {
   const needed = new Set<EngineAbility>();
-  for (const node of workNodes(graph)) {
-    const ability = abilityFor(node, planned);
-    if (ability) needed.add(ability);
-  }
+  for (const node of workNodes(graph)) for (const ability of abilitiesFor(node, planned)) needed.add(ability);
   return [...needed]
     .filter((ability) => !servers.some(({ id }) => abilities[id]?.includes(ability)))
     .flatMap((unit) =>
@@ -48,42 +45,54 @@ export function missingAbilities(
 }
 
 /** What a node needs of the engine that runs it. `planned`: the chains with a schedule. */
-function abilityFor(node: WorkNode, planned: ReadonlySet<string>): EngineAbility | null {
-  if (node.kind !== 'nf') return node.kind;
-  return planned.has(node.chain_id) && node.driver === 'engine' ? 'scheduler' : null;
+function abilitiesFor(node: WorkNode, planned: ReadonlySet<string>): EngineAbility[] {
+  if (node.kind !== 'nf') return [node.kind];
+  const scheduled = planned.has(node.chain_id) && node.driver === 'engine';
+  return [...(scheduled ? (['scheduler'] as const) : []), ...(node.reads_streams ? (['bytestream'] as const) : [])];
 }
 
 function isSameWork(a: PlacedNode, b: WorkNode): boolean {
   return a.kind === b.kind && (a.kind !== 'nf' || b.kind !== 'nf' || a.nf === b.nf);
 }
 
+/** What servers offer beside their engines: see `PlanInput`. */
+interface Offers {
+  readonly container_servers: readonly string[];
+  readonly legacy_nfs?: Readonly<Record<string, readonly string[]>>;
+}
+
 /** Where nodes may stand; `null`: anywhere. Only its server reaches a board, and only some servers offer containers. */
 export function hostsOf(
   graph: UnplacedGraph,
   { boards, servers }: Infrastructure,
-  containerServers: readonly string[],
+  { container_servers, legacy_nfs = {} }: Offers,
   abilities: Abilities,
   planned: ReadonlySet<string> = new Set(),
 ): (Hosts | null)[] {
   const those = (ids: readonly string[]) => new Set(servers.flatMap(({ id }, bin) => (ids.includes(id) ? [bin] : [])));
-  const containers: Hosts = { bins: those(containerServers), lack: 'container runtime' };
+  const containers: Hosts = { bins: those(container_servers), lack: 'container runtime' };
   const beside = new Map(boards.map(({ id, server }): [string, Hosts] => [id, { bins: those([server]), lack: id }]));
-  const able = new Map<EngineAbility, Hosts>();
-  const withAbility = (ability: EngineAbility): Hosts => {
-    const known = able.get(ability);
+  const able = new Map<string, Hosts>();
+  const withAbilities = (needed: readonly EngineAbility[]): Hosts => {
+    const lack = needed.join(', ');
+    const known = able.get(lack);
     if (known) return known;
-    const hosts = {
-      bins: those(servers.flatMap(({ id }) => (abilities[id]?.includes(ability) ? [id] : []))),
-      lack: ability,
-    };
-    able.set(ability, hosts);
+    const has = (id: string) => needed.every((ability) => abilities[id]?.includes(ability));
+    const hosts = { bins: those(servers.flatMap(({ id }) => (has(id) ? [id] : []))), lack };
+    able.set(lack, hosts);
     return hosts;
   };
+  const ids = servers.map(({ id }) => id);
+  const legacy = (nf: string): Hosts | null => {
+    const able = ids.filter((id) => legacy_nfs[id]?.includes(nf) ?? true);
+    return able.length === ids.length ? null : { bins: those(able), lack: `permission and programs for ${nf}` };
+  };
   return workNodes(graph).map((node) => {
-    const ability = abilityFor(node, planned);
-    if (ability) return withAbility(ability);
+    const needed = abilitiesFor(node, planned);
+    if (needed.length > 0) return withAbilities(needed);
     if (node.kind !== 'nf') return null;
     if (node.board) return beside.get(node.board.board)!;
+    if (node.driver === 'process') return legacy(node.nf);
     return node.driver === 'container' ? containers : null;
   });
 }

@@ -28,6 +28,7 @@ export function infeasible(
     classes: [],
     parallel: [],
     schedules: [],
+    splits: [],
     offloads: [],
     slos: [],
     nodes: base?.nodes ?? {},

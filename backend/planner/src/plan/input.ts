@@ -35,8 +35,12 @@ export interface PlanInput {
   readonly implementations?: readonly ImplementationChoice[];
   /** Servers that offer containers: the only ones on which an NF runs as one. */
   readonly container_servers?: readonly string[];
+  /** Legacy NFs that each server can run, by server; for servers not listed, all. */
+  readonly legacy_nfs?: Readonly<Record<string, readonly string[]>>;
   /** Reported engine abilities by server; servers not listed have none. */
   readonly abilities?: Readonly<Record<string, readonly EngineAbility[]>>;
+  /** Reported worker threads of the engine by server, which its cores share evenly; servers not listed have one for each core. */
+  readonly workers?: Readonly<Record<string, number>>;
   /** Reported abilities by switch; assumed for the others (lower/switch/abilities.ts). */
   readonly switches?: AbilitiesOf;
   /** Reserved slots: used only if a choice names them. */

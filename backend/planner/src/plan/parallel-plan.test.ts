@@ -1,5 +1,6 @@
 import { type Execution, nfInstances, Plan } from '@orrery/contract';
 import { describe, expect, it } from 'vitest';
+import { ASSUMED_ABILITIES } from '../lower/switch/abilities.js';
 import { chainOf } from '../testing/chains.js';
 import { descriptor } from '../testing/descriptors.js';
 import { rack } from '../testing/infrastructure.js';
@@ -65,7 +66,12 @@ describe('a chain that is to run in parallel', () => {
     ]);
     expect(made.nodes['server-2']!.modules).toMatchObject([
       { kind: 'mirror', id: 'p.a.mirror', copies: [{}, {}, {}] },
-      { kind: 'merge', id: 'p.a.merge', mirror: 'p.a.mirror', arrivals: 3 },
+      {
+        kind: 'merge',
+        id: 'p.a.merge',
+        mirror: 'p.a.mirror',
+        branches: Array(3).fill({ writes: false, resizes_at: null }),
+      },
     ]);
     expect(made.nodes['server-1']!.modules).toBeUndefined();
   });
@@ -118,6 +124,39 @@ describe('a chain that is to run in parallel', () => {
     expect(made.parallel.reduce((sum, form) => sum + form.mirrors, 0)).toBe(mirrors.length);
     expect(mirrors.length).toBeGreaterThan(0);
     expect(new Set(made.parallel.map(({ id }) => id)).size).toBe(2);
+  });
+
+  it('leaves it to a switch that can to copy packets to branches on other servers', () => {
+    const infrastructure = rack({ servers: 6, cores: 1, ghz: 1 });
+    const definition = { ...CHAIN, traffic_class: { ...CHAIN.traffic_class, rate_bps: 5e9 } };
+    const made = (all: boolean) =>
+      makePlan({
+        id: 'plan',
+        created_ms: 0,
+        chains: [{ chain_id: 'p-1', version: 1, definition, execution: 'parallel' }],
+        descriptors: ['a', 'b', 'c'].map(reader),
+        infrastructure,
+        abilities: Object.fromEntries(infrastructure.servers.map(({ id }) => [id, ABLE])),
+        switches: new Map([['switch-1', { ...ASSUMED_ABILITIES, groups: { ...ASSUMED_ABILITIES.groups, all } }]]),
+        base: null,
+        budget: { steps: 50 },
+      });
+    const mirrorOf = (plan: Plan) => plan.graph.nodes.find((node) => node.kind === 'mirror')!;
+    const plan = made(true);
+    const { hop, id, server } = mirrorOf(plan);
+    const rule = plan.fabric.rules.find(({ kind }) => kind === 'mirror')!;
+    const away = plan.graph.edges.filter((edge) => edge.from === id && edge.to_server !== server);
+    expect(away.length).toBeGreaterThan(1);
+    expect(rule).toMatchObject({ hop, from_servers: [server] });
+    expect(rule.targets.map((target) => [target.hop, target.server])).toEqual(
+      away.map((edge) => [edge.hop, edge.to_server]),
+    );
+    for (const it of plan.fabric.rules)
+      if (it.kind === 'hop' && away.some((edge) => edge.hop === it.hop)) expect(it.from_servers).not.toContain(server);
+    const { copies } = plan.nodes[server]!.modules!.find((module) => module.kind === 'mirror')!;
+    expect(copies).toHaveLength(3 - away.length + 1);
+    expect(copies.at(-1)!.targets).toMatchObject([{ to: { kind: 'hop', hop } }]);
+    expect(mirrorOf(made(false)).hop).toBeNull();
   });
 
   it('is as it was where nobody asks', () => {

@@ -30,7 +30,7 @@ type Placed =
  * Errors: `OutOfTime` when the time is over before every node has one.
  */
 export function placeInstances(
-  { chains, base, infrastructure, container_servers, abilities = {}, budget }: OfferedInput,
+  { chains, base, infrastructure, container_servers, legacy_nfs, abilities = {}, budget }: OfferedInput,
   { strategy, seed }: PlanOptions,
   about: Omit<PlacedInput, 'graph'>,
   graph: UnplacedGraph,
@@ -42,7 +42,7 @@ export function placeInstances(
     graph,
     bins,
     table,
-    hostsOf(graph, infrastructure, container_servers, abilities, plannedChains(chains)),
+    hostsOf(graph, infrastructure, { container_servers, legacy_nfs }, abilities, plannedChains(chains)),
   );
   const pinned = runningPlaces(graph, base, infrastructure);
   const bounded = chains.some(({ definition }) => definition.slos.some(({ kind }) => kind === 'latency'));

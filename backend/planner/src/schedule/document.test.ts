@@ -116,6 +116,19 @@ describe('figures of the document', () => {
     expect(new Set(rates).size).toBe(4);
   });
 
+  it('starves no class by hand either: with a classifier in front of Figure 5.3b, work alone would leave the second one nothing', () => {
+    const parents = [-1, 0, 1, 2, 0, 4, 5];
+    const [nf, output] = [460_000, 2];
+    const cycles = [nf, nf, nf, output, nf, nf, output];
+    const problem = treeProblem(parents, cycles, [1e4], [{ kind: 'cpu-time', a: 0, b: 1, ratio: 3 }], {
+      workers: { count: 1, cycles_per_second: 1e9, sharing: 'replicate' },
+    });
+    const { prediction } = feasible(planSchedule(problem, { ...OPTIONS, strategy: 'semi-manual' }));
+    expect(prediction.slo_error).toBeLessThan(1e-9);
+    expect(prediction.classes[1]!.throughput_pps).toBeCloseTo(prediction.classes[0]!.throughput_pps, 6);
+    expect(prediction.classes[1]!.throughput_pps).toBeGreaterThan(100);
+  });
+
   it('cannot classify first where only a module further down can tell', () => {
     const problem = { ...figure53(), costs: { queue_cycles_per_packet: 1, classifier_cycles_per_packet: null } };
     const schedule = planSchedule(problem, { ...OPTIONS, strategy: 'manual' });

@@ -33,7 +33,7 @@ export class Allowance {
 }
 
 interface Enumeration {
-  /** The fewest tasks, and among these the most packets per cycle. */
+  /** The fewest tasks, and among these the most packets per cycle over all classes. */
   readonly service: Service;
   readonly lower_bound: number;
   readonly complete: boolean;

@@ -38,4 +38,15 @@ describe('Alpine Figure 5.3: A classifies for B and C, CPU time 3 : 1', () => {
     expect(below.prediction.idle_cycles_per_second).toBeCloseTo(0, 9);
     expect(below.prediction.useful_slo_error).toBeCloseTo(0, 9);
   });
+
+  it('polls on both of two workers, also on that with a single task: what one spends keeps its ratio to what the other does', () => {
+    const problem = { ...figure53(), workers: { count: 2, cycles_per_second: 1e6, sharing: 'split' } as const };
+    const schedule = planSchedule(problem, { strategy: 'alpine', mode: 'free', budget: BUDGET });
+    if (!schedule.feasible) throw new Error('the free mode always has an answer');
+    expect(schedule.tasks.map(({ workers }) => workers)).toEqual([[expect.any(Number)], [expect.any(Number)]]);
+    for (const { root } of schedule.workers) {
+      const below = root?.kind === 'rate-limit' ? root.child : root;
+      expect(below).toMatchObject({ kind: 'weighted-fair', when_idle: 'poll', children: [{ node: { kind: 'task' } }] });
+    }
+  });
 });

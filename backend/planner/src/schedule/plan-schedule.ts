@@ -90,7 +90,7 @@ function executionOf(
   tasks.forEach((task, i) => {
     load[worker[i]!]! += demandOf(task);
   });
-  const limit = levels === 1 ? heldBack(load, available, placed !== undefined) : available;
+  const limit = levels === 1 ? heldBack(load, available, placed !== undefined && !polls) : available;
   return { tasks, worker, workers: count, available, limit, levels, polls };
 }
 
@@ -109,12 +109,13 @@ function workersAt(
 
 /**
  * What each worker may spend, so that none is ahead of the one that falls behind most: ratios hold over all of them. Workers
- * with given modules that can do all that is offered are not held back.
+ * with given modules that can do all that is offered are not held back (`spare`), unless they poll, for which they take all that
+ * they may spend.
  */
-function heldBack(load: Float64Array, available: Float64Array, given: boolean): Float64Array {
+function heldBack(load: Float64Array, available: Float64Array, spare: boolean): Float64Array {
   const factor = available.reduce(
     (least, cycles, w) => (load[w]! > 0 ? Math.min(least, cycles / load[w]!) : least),
     Number.POSITIVE_INFINITY,
   );
-  return given && factor >= 1 ? available : load.map((it) => it * factor);
+  return spare && factor >= 1 ? available : load.map((it) => it * factor);
 }

@@ -29,52 +29,56 @@ const cases = fc.record({
     { maxLength: 3 },
   ),
   neighbour: fc.boolean(),
+  schedule: fc.constantFrom('planned' as const, 'split' as const),
 });
 
 describe('a planned schedule', () => {
   it('is the same in graph, scheduler trees and prediction', () => {
     const seen = { plans: 0, cuts: 0, cores: 0, shared: 0, objectives: 0, refused: 0 };
     fc.assert(
-      fc.property(cases, ({ definition, rate_bps, servers, cores, scheduling, scheduling_mode, slos, neighbour }) => {
-        const chain = {
-          ...definition,
-          class_slos: objectivesFor(definition, slos),
-          traffic_class: { ...definition.traffic_class, rate_bps },
-        };
-        const infrastructure = rack({ servers, cores, ghz: 1, nic_bps: 1e12, link_bps: 1e12 });
-        const beside = {
-          ...definition,
-          name: 'beside',
-          traffic_class: { ...definition.traffic_class, from: ['client-2'] },
-        };
-        const plan = makePlan({
-          id: 'plan',
-          created_ms: 0,
-          options: { scheduling, scheduling_mode },
-          chains: [
-            { chain_id: 'p-1', version: 1, definition: chain, schedule: 'planned' },
-            ...(neighbour ? [{ chain_id: 'p-2', version: 1, definition: beside }] : []),
-          ],
-          descriptors: CATALOGUE,
-          infrastructure,
-          abilities: Object.fromEntries(infrastructure.servers.map(({ id }) => [id, ABLE])),
-          base: null,
-          budget: { steps: 20 },
-        });
-        expect(() => Plan.parse(plan)).not.toThrow();
-        if (!plan.feasible) {
-          seen.refused++;
-          expect(plan.problems.length + plan.conflicts.length).toBeGreaterThan(0);
-          return;
-        }
-        checkGraph(plan.graph);
-        const { queues, workers } = checkPlannedSchedule(plan, 'p-1', CATALOGUE, infrastructure);
-        seen.plans++;
-        if (queues > 1) seen.cuts++;
-        if (workers > 1) seen.cores++;
-        if (neighbour && sharesCore(plan)) seen.shared++;
-        if (plan.schedules[0]!.objectives.length > 0) seen.objectives++;
-      }),
+      fc.property(
+        cases,
+        ({ definition, rate_bps, servers, cores, scheduling, scheduling_mode, slos, neighbour, schedule }) => {
+          const chain = {
+            ...definition,
+            class_slos: objectivesFor(definition, slos),
+            traffic_class: { ...definition.traffic_class, rate_bps },
+          };
+          const infrastructure = rack({ servers, cores, ghz: 1, nic_bps: 1e12, link_bps: 1e12 });
+          const beside = {
+            ...definition,
+            name: 'beside',
+            traffic_class: { ...definition.traffic_class, from: ['client-2'] },
+          };
+          const plan = makePlan({
+            id: 'plan',
+            created_ms: 0,
+            options: { scheduling, scheduling_mode },
+            chains: [
+              { chain_id: 'p-1', version: 1, definition: chain, schedule },
+              ...(neighbour ? [{ chain_id: 'p-2', version: 1, definition: beside }] : []),
+            ],
+            descriptors: CATALOGUE,
+            infrastructure,
+            abilities: Object.fromEntries(infrastructure.servers.map(({ id }) => [id, ABLE])),
+            base: null,
+            budget: { steps: 20 },
+          });
+          expect(() => Plan.parse(plan)).not.toThrow();
+          if (!plan.feasible) {
+            seen.refused++;
+            expect(plan.problems.length + plan.conflicts.length).toBeGreaterThan(0);
+            return;
+          }
+          checkGraph(plan.graph);
+          const { queues, workers } = checkPlannedSchedule(plan, 'p-1', CATALOGUE, infrastructure);
+          seen.plans++;
+          if (queues > 1) seen.cuts++;
+          if (workers > 1) seen.cores++;
+          if (neighbour && sharesCore(plan)) seen.shared++;
+          if (plan.schedules[0]!.objectives.length > 0) seen.objectives++;
+        },
+      ),
       { numRuns: 1000, seed: 1 },
     );
     for (const [what, count] of Object.entries(seen)) expect(count, what).toBeGreaterThan(25);

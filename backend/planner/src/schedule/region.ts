@@ -151,15 +151,15 @@ export function countOf(heads: Uint8Array): number {
   return heads.reduce((sum, head) => sum + head, 0);
 }
 
-/** Packets of the region's classes that leave, per cycle granted, when a queue cannot give more than it got. */
+/**
+ * Packets that leave per cycle granted when a queue cannot give more than it got: the geometric mean over the region's classes, so
+ * that none is starved to the gain of others (proportional fairness, Kelly 1998).
+ */
 export function packetsPerCycle(region: Region, service: Service): number {
-  const { cycles, rate_pps } = region;
+  const { cycles, rate_pps, leaf, parent } = region;
   const granted = service.reduce((sum, value, v) => sum + value * cycles[v]! * rate_pps[v]!, 0);
-  return goodput(region, service) / granted;
-}
-
-function goodput(region: Region, service: Service): number {
   const useful = Float64Array.from(service);
-  for (let v = 1; v < useful.length; v++) useful[v] = Math.min(useful[v]!, useful[region.parent[v]!]!);
-  return region.leaf.reduce((sum, leaf) => sum + useful[leaf]! * region.rate_pps[leaf]!, 0);
+  for (let v = 1; v < useful.length; v++) useful[v] = Math.min(useful[v]!, useful[parent[v]!]!);
+  const logs = leaf.reduce((sum, at) => sum + Math.log(useful[at]! * rate_pps[at]!), 0);
+  return Math.exp(logs / leaf.length) / granted;
 }

@@ -22,20 +22,21 @@ export function schedulersOf(execution: Execution, replicas: number): WorkerSche
 }
 
 function rootOf(execution: Execution, weights: Float64Array, w: number): SchedulerNode | null {
-  const { tasks, worker, levels, limit, available, polls } = execution;
+  const { tasks, worker, workers, levels, limit, available, polls } = execution;
   const mine = [...tasks.keys()].filter((i) => worker[i] === w);
   if (mine.length === 0) return null;
   const byLevel = Array.from({ length: levels }, (_, level) => mine.filter((i) => tasks[i]!.level === level));
   const children = byLevel.flatMap((members, level) =>
-    members.length === 0 ? [] : [{ level, node: sharing(members, weights, polls && level === levels - 1) }],
+    members.length === 0 ? [] : [{ level, node: sharing(members, weights, polls && level === levels - 1, workers) }],
   );
   const node: SchedulerNode = children.length === 1 ? children[0]!.node : { kind: 'priority', children };
   const held = limit[w]! < available[w]! * (1 - 1e-9);
   return held ? { kind: 'rate-limit', cycles_per_second: limit[w]!, child: node } : node;
 }
 
-function sharing(members: readonly number[], weights: Float64Array, polls: boolean): SchedulerNode {
-  if (members.length === 1) return { kind: 'task', task: members[0]! };
+/** A task by itself shares with nobody on its worker, but polls for its part of what all workers spend. */
+function sharing(members: readonly number[], weights: Float64Array, polls: boolean, workers: number): SchedulerNode {
+  if (members.length === 1 && !(polls && workers > 1)) return { kind: 'task', task: members[0]! };
   return {
     kind: 'weighted-fair',
     when_idle: polls ? 'poll' : 'yield',

@@ -3,7 +3,7 @@ import type { Allowance } from './enumerate.js';
 import { atBestScale, obstacle } from './group-factors.js';
 import { conflictsIn, fewestTasks, type Layout, settingOf } from './layout.js';
 import type { Mode, ScheduleConflict, ScheduleProblem, StrategyName, TaskBound } from './problem.js';
-import { countOf, headsOf, type Region, type Service } from './region.js';
+import { countOf, headsOf, packetsPerCycle, type Region, type Service } from './region.js';
 import { throughputServices } from './throughput.js';
 import { childrenOf, classifiedTree, type Tree, unfold } from './tree.js';
 
@@ -61,7 +61,7 @@ function semiManual(problem: ScheduleProblem, mode: Mode): Outcome {
   const service = new Float64Array(tree.parent.length);
   const heads = new Uint8Array(service.length);
   for (const region of regions) {
-    const own = region.kind === 'cpu-time' ? servicesByHand(region) : throughputServices(region);
+    const own = region.kind === 'cpu-time' ? servicesByHand(region, mode) : throughputServices(region);
     const cut = headsOf(region, own);
     region.node.forEach((v, i) => {
       service[v] = own[i]!;
@@ -75,11 +75,14 @@ function semiManual(problem: ScheduleProblem, mode: Mode): Outcome {
   return { layout: { tree, nodeLevel, targets, heads, service, bound: fixed(heads, BY_HAND) } };
 }
 
-/** Services that never rise where these exist. */
-function servicesByHand(region: Region): Service {
-  return obstacle(region) === 0
-    ? constructServices(atBestScale(region), 'constrained')
-    : constructServices(region, 'free');
+/** Of services that never rise, where these exist, and in the free mode those that poll: what carries more of all classes. */
+function servicesByHand(region: Region, mode: Mode): Service {
+  const polling = constructServices(region, 'free');
+  if (obstacle(region) > 0) return polling;
+  const scaled = atBestScale(region);
+  const working = constructServices(scaled, 'constrained');
+  const isBetter = mode === 'constrained' || packetsPerCycle(scaled, working) > packetsPerCycle(region, polling);
+  return isBetter ? working : polling;
 }
 
 const BY_HAND = 'the cuts are given';

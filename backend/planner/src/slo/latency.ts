@@ -10,7 +10,7 @@ import { indexDescriptors } from '../check/attributes.js';
 import { chainsById } from '../check/chains-by-id.js';
 import type { Path } from '../check/paths.js';
 import { grouped } from '../grouped.js';
-import { formNodeOf, inOrder, type PlacedNode } from '../igraph/graph.js';
+import { inOrder, type PlacedNode } from '../igraph/graph.js';
 import { partOf } from '../igraph/parts.js';
 import { cyclesPerPacket } from '../igraph/sizing.js';
 import { costOfNode } from './instance-cost.js';
@@ -70,7 +70,7 @@ export function latencyOf(
   /** The last copy's arrival; what all have in common lies before the mirror. */
   function merged({ mirror }: MergeNode, those: readonly GraphEdge[]): Moments {
     const common = left.get(mirror)!;
-    const branches = grouped(those, ({ from }) => formNodeOf(nodes.get(from!)!));
+    const branches = grouped(those, ({ input }) => String(input));
     const last = [...branches.values()].map((branch) => minus(mixed(branch), common)).reduce(later);
     return plus(common, last);
   }

@@ -1,4 +1,4 @@
-import type { NfDescriptor, NodeSpec, OutputSpec, Plan, Target } from '@orrery/contract';
+import type { MergeSpec, NfDescriptor, NodeSpec, OutputSpec, Plan, Target } from '@orrery/contract';
 import { flowHash, matchesResolved, type Packet, packet } from './packets.js';
 
 const ENGINE = 1;
@@ -11,6 +11,8 @@ export interface ParallelWalk {
   readonly visits: readonly string[];
   /** The packets that left; `null`: dropped. */
   readonly left: string | null;
+  /** Times that a switch copied the packet. */
+  readonly copied: number;
 }
 
 interface Copy {
@@ -38,28 +40,29 @@ export function walkParallel(
 ): ParallelWalk {
   const visits: string[] = [];
   const left: string[] = [];
-  const merges = new Map<string, Copy[]>();
+  let copied = 0;
+  const merges = new Map<string, Map<number, Copy>>();
   const classify = plan.fabric.rules
     .filter(
       ({ kind, from_hosts, match }) =>
         kind === 'classify' && from_hosts.includes(host) && match.every((term) => matchesResolved(start, 0, term)),
     )
     .sort((a, b) => b.priority - a.priority)[0];
-  if (!classify) return { visits, left: null };
+  if (!classify) return { visits, left: null, copied };
   const first = pick(classify.targets, classify.key, start, SWITCH);
   arrive(first.server, first.hop, { it: start, word: 0 });
   if (left.length > 1) throw new Error(`one packet left ${left.length} times`);
-  return { visits: visits.sort(), left: left[0] ?? null };
+  return { visits: visits.sort(), left: left[0] ?? null, copied };
 
   function arrive(server: string, hop: number, copy: Copy): void {
     const [found, ...others] = plan.nodes[server]!.hops.filter((it) => it.hop === hop);
     if (!found || others.length > 0) throw new Error(`${server} knows hop ${hop} ${others.length} times`);
-    enter(server, found.instance_id, copy);
+    enter(server, found.instance_id, copy, found.input);
   }
 
   function follow(server: string, to: Target, copy: Copy): void {
     if (to.kind === 'instance') {
-      enter(server, to.instance_id, copy);
+      enter(server, to.instance_id, copy, to.input);
       return;
     }
     if (to.kind === 'exit') {
@@ -67,9 +70,11 @@ export function walkParallel(
       left.push(FIELDS.map((field) => copy.it[field]).join());
       return;
     }
-    const rules = plan.fabric.rules.filter(({ kind, hop }) => kind === 'hop' && hop === to.hop);
+    const rules = plan.fabric.rules.filter(({ kind, hop }) => (kind === 'hop' || kind === 'mirror') && hop === to.hop);
     if (rules.length !== 1) throw new Error(`${rules.length} rules for hop ${to.hop}`);
-    arrive(rules[0]!.targets[0]!.server, to.hop, copy);
+    if (!rules[0]!.from_servers.includes(server)) throw new Error(`${server} may not send hop ${to.hop}`);
+    if (rules[0]!.kind === 'mirror') copied++;
+    for (const target of rules[0]!.targets) arrive(target.server, target.hop, copy);
   }
 
   function send(server: string, outputs: readonly OutputSpec[], copy: Copy): void {
@@ -79,7 +84,7 @@ export function walkParallel(
     if (output) follow(server, pick(output.targets, output.key, copy.it, ENGINE).to, copy);
   }
 
-  function enter(server: string, id: string, copy: Copy): void {
+  function enter(server: string, id: string, copy: Copy, input?: number): void {
     const spec = plan.nodes[server]!;
     const module = spec.modules?.find((it) => it.id === id);
     if (!module) {
@@ -91,9 +96,10 @@ export function walkParallel(
       return;
     }
     if (module.kind !== 'merge') throw new Error(`${id} is a ${module.kind}, which no parallel step has`);
-    const there = [...(merges.get(id) ?? []), copy];
+    if (input === undefined) throw new Error(`a copy enters ${id} by no branch`);
+    const there = (merges.get(id) ?? new Map<number, Copy>()).set(input, copy);
     merges.set(id, there);
-    if (there.length === module.arrivals) send(server, module.outputs, there.reduce(xor));
+    if (there.size === module.branches.length) send(server, module.outputs, merged(module, there));
   }
 
   function enterInstance(server: string, spec: NodeSpec, id: string, { it, word }: Copy): void {
@@ -121,11 +127,24 @@ export function walkParallel(
   }
 }
 
-function xor(a: Copy, b: Copy): Copy {
+/** The copy of the writing branch; of several, the xor of theirs and an unchanged one. Metadata words are or-ed. */
+function merged({ branches, id }: MergeSpec, copies: ReadonlyMap<number, Copy>): Copy {
+  const word = [...copies.values()].reduce((all, copy) => all | copy.word, 0);
+  const writers = [...copies.keys()].filter((branch) => branches[branch]!.writes);
+  if (writers.length < 2) return { it: copies.get(writers[0] ?? 0)!.it, word };
+  const reader = branches.findIndex(({ writes }) => !writes);
+  if (reader < 0) throw new Error(`${id} has no unchanged copy`);
+  const original = copies.get(reader)!.it;
   const fields = Object.fromEntries(
-    FIELDS.map((field) => [field, a.it[field] === null ? null : (a.it[field]! ^ b.it[field]!) >>> 0]),
+    FIELDS.map((field) => {
+      const changes = writers.reduce(
+        (all, branch) => all ^ (copies.get(branch)!.it[field] ?? 0) ^ (original[field] ?? 0),
+        0,
+      );
+      return [field, original[field] === null ? null : (original[field]! ^ changes) >>> 0];
+    }),
   );
-  return { it: packet({ ...a.it, ...fields }), word: a.word ^ b.word };
+  return { it: packet({ ...original, ...fields }), word };
 }
 
 function pick<T extends { range: { lo: number; hi: number } }>(

@@ -159,7 +159,7 @@ function placeIn({ tree }: CoreScheduler, queue: string): { level: number; weigh
 }
 
 function limitOf({ tree }: CoreScheduler): number {
-  const limits = tree.flatMap((node) => (node.kind === 'rate-limit' ? [node.cycles_per_second] : []));
+  const limits = tree.flatMap((node) => (node.kind === 'rate-limit' ? [node.per_second] : []));
   return Math.min(...limits, Number.MAX_VALUE);
 }
 
@@ -174,10 +174,13 @@ function checkTree({ tree }: CoreScheduler): void {
     expect(kinds.has(id)).toBe(false);
     kinds.set(id, kind);
   });
-  for (const { id, kind } of tree) {
+  for (const node of tree) {
+    const { id, kind } = node;
     const children = tree.filter(({ parent }) => parent === id);
+    const polls = kind === 'weighted-fair' && node.when_idle === 'poll';
     if (kind === 'task') expect(children).toEqual([]);
-    else expect(children.length).toBeGreaterThanOrEqual(kind === 'rate-limit' || kind === 'round-robin' ? 1 : 2);
+    else
+      expect(children.length).toBeGreaterThanOrEqual(kind === 'rate-limit' || kind === 'round-robin' || polls ? 1 : 2);
   }
 }
 

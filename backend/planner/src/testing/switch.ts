@@ -1,4 +1,12 @@
-import type { EntryAction, FieldMatch, Infrastructure, SwitchEntry, SwitchField, SwitchSpec } from '@orrery/contract';
+import type {
+  DirectAttribute,
+  EntryAction,
+  FieldMatch,
+  Infrastructure,
+  SwitchEntry,
+  SwitchField,
+  SwitchSpec,
+} from '@orrery/contract';
 
 /** A frame as a switch reads it: numbers by field. Fields that the frame does not have are absent. */
 export interface Frame {
@@ -34,12 +42,13 @@ function matches({ match }: SwitchEntry, port: string, frame: Frame): boolean {
 
 /**
  * What a switch does with a frame, by the meaning of its entries alone: an oracle that shares no code with the planner.
- * `pick` chooses a bucket of a group. Throws where two entries of one priority would both take the frame.
+ * `hashOf` hashes flows, `pick` chooses a bucket of a group. Throws where two entries of one priority would both take the frame.
  */
 export function runSwitch(
   { entries, groups }: Spec,
   port: string,
   start: Frame,
+  hashOf: (frame: Frame, key: readonly DirectAttribute[]) => number = () => 0,
   pick: (group: SwitchSpec['groups'][number], frame: Frame) => number = () => 0,
 ): { readonly sent: Sent[]; readonly rules: (string | null)[] } {
   let frame: Frame = { ...start, fields: { ...start.fields, 'eth.src': numberOf(start.source), from_host: 0 } };
@@ -52,6 +61,14 @@ export function runSwitch(
         if (action.field === 'eth.src') frame = { ...frame, source: action.mac };
         else frame = { ...frame, fields: { ...frame.fields, 'eth.dst': numberOf(action.mac) } };
         return;
+      case 'set-hop': {
+        const { 'eth.dst': tag = 0 } = frame.fields;
+        frame = {
+          ...frame,
+          fields: { ...frame.fields, 'eth.dst': 0x020e_0000_0000 + action.hop * 0x1_0000 + (tag % 0x1_0000) },
+        };
+        return;
+      }
       case 'mark-from-host':
         frame = { ...frame, fields: { ...frame.fields, from_host: 1 } };
         return;
@@ -64,9 +81,23 @@ export function runSwitch(
       case 'group': {
         const group = groups.find(({ id }) => id === action.group);
         if (!group) throw new Error(`no group ${action.group}`);
-        group.buckets[pick(group, frame)]!.actions.forEach(perform);
+        if (group.kind === 'select') {
+          group.buckets[pick(group, frame)]!.actions.forEach(perform);
+          return;
+        }
+        const whole = frame;
+        for (const { actions } of group.buckets) {
+          frame = whole;
+          actions.forEach(perform);
+        }
+        frame = whole;
         return;
       }
+      case 'hash-flow':
+        frame = { ...frame, fields: { ...frame.fields, split: action.split, flow_id: hashOf(frame, action.key) } };
+        return;
+      case 'keep-flow':
+        return;
       case 'next-table':
         table = action.table;
         return;

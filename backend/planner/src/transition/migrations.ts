@@ -18,18 +18,23 @@ export function predecessors(base: Plan | null, instances: readonly Named[]): Ma
   return out;
 }
 
-/** Flow state migrations from instances to their replacements (HYPER III-A, migrate_instance). */
+/**
+ * Flow state migrations from instances to their replacements (HYPER III-A, migrate_instance). The state of an unmodified
+ * program cannot be moved.
+ */
 export function migrationsBetween(
   base: Plan | null,
   instances: readonly Instance[],
   descriptors: readonly NfDescriptor[],
 ): Plan['migrations'] {
   const stateful = new Set(descriptors.filter(({ state }) => state.kind !== 'none').map(({ id }) => id));
-  const server = new Map(nfInstances(base?.graph).map((instance) => [instance.id, instance.server]));
-  const from = predecessors(base, instances);
+  const running = new Map(nfInstances(base?.graph).map((instance) => [instance.id, instance]));
+  const before = predecessors(base, instances);
   return instances.flatMap((to) => {
-    const old = from.get(to.id);
+    const old = before.get(to.id);
     if (old === undefined || !stateful.has(to.nf)) return [];
-    return [{ from: old, from_server: server.get(old)!, to: to.id, to_server: to.server }];
+    const from = running.get(old)!;
+    if (from.driver === 'process' || to.driver === 'process') return [];
+    return [{ from: old, from_server: from.server, to: to.id, to_server: to.server }];
   });
 }

@@ -126,13 +126,13 @@ function extended(running: FabricSpec, wanted: FabricSpec, exists: (server: stri
       ? rule
       : (planned.get(rule.id) ?? []),
   );
-  const hops = wanted.rules.filter(({ kind }) => kind === 'hop');
+  const hops = wanted.rules.filter(isOfTag);
   return { ...wanted, rules: unionOfRules(kept, hops) };
 }
 
 /** The plan's rules and the hops and returns that may still carry packets. Guards come and go with their classes. */
 function steered(running: FabricSpec, wanted: FabricSpec): FabricSpec {
-  const kept = running.rules.filter(({ kind }) => kind === 'hop' || kind === 'return');
+  const kept = running.rules.filter((rule) => isOfTag(rule) || rule.kind === 'return');
   return { ...wanted, rules: unionOfRules(wanted.rules, kept) };
 }
 
@@ -140,7 +140,7 @@ function steered(running: FabricSpec, wanted: FabricSpec): FabricSpec {
 function unionOfRules(first: FabricSpec['rules'], second: FabricSpec['rules']): FabricSpec['rules'] {
   const senders = new Map(second.map(({ hop, from_servers }) => [hop, from_servers]));
   const joined = first.map((rule) => {
-    const more = rule.kind === 'hop' ? (senders.get(rule.hop) ?? []) : [];
+    const more = isOfTag(rule) ? (senders.get(rule.hop) ?? []) : [];
     return more.every((server) => rule.from_servers.includes(server))
       ? rule
       : { ...rule, from_servers: [...new Set([...rule.from_servers, ...more])].sort() };
@@ -148,8 +148,13 @@ function unionOfRules(first: FabricSpec['rules'], second: FabricSpec['rules']): 
   return [...joined, ...without(second, first, ruleIdentity)];
 }
 
+/** Whether the rule takes packets by their tag. */
+function isOfTag({ kind }: FabricSpec['rules'][number]): boolean {
+  return kind === 'hop' || kind === 'mirror';
+}
+
 function ruleIdentity(rule: FabricSpec['rules'][number]): string {
-  return rule.kind === 'hop' ? `hop ${rule.hop}` : rule.id;
+  return isOfTag(rule) ? `hop ${rule.hop}` : rule.id;
 }
 
 function without<T>(items: readonly T[], known: readonly T[], identity: (item: T) => unknown): T[] {

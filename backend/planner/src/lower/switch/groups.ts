@@ -1,5 +1,7 @@
 import type { SwitchGroup } from '@orrery/contract';
 
+type WithoutId<Group> = Group extends SwitchGroup ? Omit<Group, 'id'> : never;
+
 /** The groups of one switch, numbered by content and without duplicates. */
 export class GroupTable {
   private readonly byId = new Map<number, SwitchGroup>();
@@ -9,14 +11,14 @@ export class GroupTable {
   }
 
   /** The number of the group. */
-  add(group: Omit<SwitchGroup, 'id'>): number {
+  add(group: WithoutId<SwitchGroup>): number {
     const text = JSON.stringify(group);
     let id = fnv1a(text) % 0x7fff_fffe;
     for (;;) {
       id++;
       const there = this.byId.get(id);
       if (!there) {
-        this.byId.set(id, { id, ...group });
+        this.byId.set(id, { id, ...group } as SwitchGroup);
         return id;
       }
       const { id: _, ...content } = there;
@@ -25,7 +27,7 @@ export class GroupTable {
   }
 }
 
-function fnv1a(text: string): number {
+export function fnv1a(text: string): number {
   let hash = 0x811c9dc5;
   for (const character of text) hash = Math.imul(hash ^ character.codePointAt(0)!, 0x01000193) >>> 0;
   return hash;

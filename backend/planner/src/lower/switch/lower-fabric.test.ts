@@ -1,9 +1,9 @@
-import { FabricRule, Infrastructure, type SwitchAbilities } from '@orrery/contract';
+import { type DirectAttribute, FabricRule, Infrastructure, type SwitchAbilities } from '@orrery/contract';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { carry, type Frame, runSwitch } from '../../testing/switch.js';
 import { ASSUMED_ABILITIES } from './abilities.js';
-import { lowerFabric } from './lower-fabric.js';
+import { type AbilitiesOf, lowerFabric } from './lower-fabric.js';
 
 const GATEWAY = 0x020effff_fffe;
 const NONE = new Map<string, SwitchAbilities>();
@@ -208,6 +208,119 @@ describe('a class', () => {
     ]);
     expect(groups(100)).toEqual(groups(100));
     expect(groups(100)[0]!.id).not.toBe(groups(200)[0]!.id);
+  });
+});
+
+describe('a class over several instances at a switch that can match on a hash', () => {
+  const key = ['ip.src'] as const;
+  const able = (hashes: DirectAttribute[][]): AbilitiesOf => {
+    const { match } = ASSUMED_ABILITIES;
+    const hashed = { flow_id: { kind: 'mask', negation: false }, split: { kind: 'exact', negation: false } } as const;
+    return new Map(
+      ['sw-1', 'sw-2'].map((id) => [id, { ...ASSUMED_ABILITIES, match: { ...match, ...hashed }, hashes }]),
+    );
+  };
+  const targets = (borders: number[]) =>
+    [0, ...borders].map((lo, i) => ({
+      hop: i + 1,
+      server: `server-${(i % 2) + 1}`,
+      range: { lo, hi: borders[i] ?? 65_536 },
+    }));
+  const lowered = (borders: number[], hashes = [[...key]] as DirectAttribute[][]) =>
+    lowerFabric(row(2), able(hashes), [rule('classify', targets(borders), { key: [...key] })]);
+
+  it('is entries for prefixes of the hash, which partition it as the ranges do, and are counted', () => {
+    fc.assert(
+      fc.property(
+        fc.uniqueArray(fc.integer({ min: 1, max: 65_535 }), { minLength: 1, maxLength: 6 }),
+        fc.array(fc.integer({ min: 0, max: 65_535 }), { minLength: 20, maxLength: 20 }),
+        (cuts, hashes) => {
+          const borders = cuts.toSorted((a, b) => a - b);
+          const { switches, tables, conflicts } = lowered(borders);
+          expect(conflicts).toEqual([]);
+          const spec = switches.get('sw-1')!;
+          expect(spec.groups).toEqual([]);
+          expect(tables.find(({ id }) => id === 'sw-1')!.entries).toBe(spec.entries.length);
+          // E2 3.4.4: fewer than 2 N rules for a range.
+          expect(spec.entries.filter(({ table }) => table === 'split').length).toBeLessThan(32 * (borders.length + 1));
+          for (const hash of [...hashes, ...borders, ...borders.map((border) => border - 1), 0, 65_535]) {
+            const { sent } = runSwitch(spec, 'ph', frame({ 'ip.dst': 0x0a090001 }), (_frame, fields) => {
+              expect(fields).toEqual(key);
+              return hash;
+            });
+            const hop = targets(borders).find(({ range }) => range.lo <= hash && hash < range.hi)!.hop;
+            expect(sent.map((it) => it.frame.fields['eth.dst'])).toEqual([tagged(hop, 0)]);
+          }
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+
+  it('reserves room for the flows that the switch is to keep, and is refused where it cannot', () => {
+    const kept = (capacity: number, can: boolean) => {
+      const of = able([[...key]]);
+      const switches = new Map([...of].map(([id, it]) => [id, { ...it, keep_flows: can }]));
+      const keep_flows = { capacity, idle_timeout_s: 9 };
+      return lowerFabric(row(2), switches, [rule('classify', targets([4096]), { key: [...key], keep_flows })]);
+    };
+    const { switches, conflicts } = kept(500, true);
+    expect(conflicts).toEqual([]);
+    const spec = switches.get('sw-1')!;
+    const ranges = spec.entries.filter(({ table }) => table === 'split');
+    expect(ranges.length).toBeGreaterThan(1);
+    for (const { actions } of ranges)
+      expect(actions[0]).toMatchObject({ do: 'keep-flow', capacity: 500, idle_timeout_s: 9 });
+    expect(spec.entries.filter(({ table }) => table === 'keep')).toHaveLength(1);
+    const { sent } = runSwitch(spec, 'ph', frame({ 'ip.dst': 0x0a090001 }), () => 4096);
+    expect(sent.map((it) => it.frame.fields['eth.dst'])).toEqual([tagged(2, 0)]);
+    const lacks = (of: ReturnType<typeof kept>) => new Set(of.conflicts.map(({ constraint }) => constraint));
+    expect(lacks(kept(1000, true))).toEqual(new Set(['switch-table']));
+    expect(lacks(kept(500, false))).toEqual(new Set(['switch-ability']));
+  });
+
+  it('is a group of shares where the switch cannot hash the very key', () => {
+    const { switches } = lowered([100], [['ip.dst'], ['ip.src', 'ip.dst']]);
+    expect(switches.get('sw-1')!.groups).toHaveLength(1);
+    expect(switches.get('sw-1')!.entries.filter(({ table }) => table === 'split')).toEqual([]);
+  });
+});
+
+describe('a mirror', () => {
+  const copying = new Map(
+    ['sw-1', 'sw-2'].map((id) => [id, { ...ASSUMED_ABILITIES, groups: { ...ASSUMED_ABILITIES.groups, all: true } }]),
+  );
+  const targets = [
+    { hop: 8, server: 'server-2' },
+    { hop: 9, server: 'server-1' },
+  ];
+  const mirror = rule('mirror', targets, { id: 'mirror/7', hop: 7, from_servers: ['server-1'] });
+
+  it('copies a packet of its server to every branch, each with the hop of its own and the metadata as it was', () => {
+    const { switches, conflicts } = lowerFabric(row(2), copying, [mirror]);
+    expect(conflicts).toEqual([]);
+    const { sent } = runSwitch(switches.get('sw-1')!, 'ps', frame({ 'eth.dst': 0x020e_0007_1234 }));
+    expect(sent.map(({ port, frame: { fields } }) => [port, fields['eth.dst']])).toEqual([
+      ['right', 0x020e_0008_1234],
+      ['ps', 0x020e_0009_1234],
+    ]);
+  });
+
+  it('takes its tag only from the server that has the mirror', () => {
+    const { switches } = lowerFabric(row(2), copying, [mirror]);
+    for (const [at, port] of [
+      ['sw-1', 'ph'],
+      ['sw-1', 'right'],
+      ['sw-2', 'ps'],
+      ['sw-2', 'left'],
+    ] as const)
+      expect(runSwitch(switches.get(at)!, port, frame({ 'eth.dst': 0x020e_0007_0000 })).sent).toEqual([]);
+  });
+
+  it('is refused by a switch that cannot copy', () => {
+    expect(lowerFabric(row(2), NONE, [mirror]).faults).toEqual([
+      expect.stringMatching(/^sw-1 cannot copy packets to several servers/),
+    ]);
   });
 });
 

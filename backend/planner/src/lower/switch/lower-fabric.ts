@@ -89,8 +89,13 @@ export function lowerFabric(
     entries: size,
     available: availableEntries(place.table_entries, abilities(place.id).entries),
   }));
-  for (const { place, spec } of programs) {
-    for (const { needed, available, what } of overfull(spec.entries, place.table_entries, abilities(place.id)))
+  for (const { place, spec, reserved } of programs) {
+    for (const { needed, available, what } of overfull(
+      spec.entries,
+      reserved,
+      place.table_entries,
+      abilities(place.id),
+    ))
       lack(
         { constraint: 'switch-table', needed, available, unit: 'entries', where: place.id },
         `${place.id} needs ${needed} entries${what} and has ${available}`,
@@ -99,11 +104,15 @@ export function lowerFabric(
   return { switches: new Map(programs.map(({ place, spec }) => [place.id, spec])), tables, conflicts, faults };
 }
 
-function overfull(entries: SwitchSpec['entries'], configured: number, abilities: SwitchAbilities) {
+function overfull(entries: SwitchSpec['entries'], reserved: number, configured: number, abilities: SwitchAbilities) {
   const limits = [
-    { needed: entries.length, available: availableEntries(configured, abilities.entries), what: '' },
+    {
+      needed: entries.length + reserved,
+      available: availableEntries(configured, abilities.entries),
+      what: reserved > 0 ? `, ${reserved} of them for flows that it keeps,` : '',
+    },
     ...SWITCH_TABLES.map((name) => ({
-      needed: entries.filter(({ table }) => table === name).length,
+      needed: entries.filter(({ table }) => table === name).length + (name === 'keep' ? reserved : 0),
       available: abilities.table_entries[name] ?? Number.POSITIVE_INFINITY,
       what: ` in table ${name}`,
     })),

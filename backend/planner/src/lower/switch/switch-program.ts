@@ -5,16 +5,19 @@ import {
   FABRIC_GATEWAY_MAC,
   type FabricRule,
   type FieldMatch,
+  FLOW_SPACE,
   type SwitchAbilities,
   type SwitchEntry,
   type SwitchSpec,
 } from '@orrery/contract';
+import { interval } from '../../check/interval-set.js';
 import { addressToNumber } from '../../check/ipv4.js';
-import { GroupTable } from './groups.js';
+import { cover } from './cover.js';
+import { fnv1a, GroupTable } from './groups.js';
 import { ETHERTYPE, exactly, type Fields, fragmentsOf, Inability, matchesOf } from './match.js';
 import type { Endpoint, SwitchPlace } from './topology.js';
 
-const PRIORITY = { fromHost: 400, hop: 300, guard: 300, gateway: 200, host: 200, unsteered: 0 } as const;
+const PRIORITY = { fromHost: 400, hop: 300, guard: 300, gateway: 200, host: 200, range: 100, unsteered: 0 } as const;
 /** Rules with more entries than this are not expanded for counting. */
 const MOST_ENTRIES_A_RULE = 65_536;
 
@@ -24,6 +27,13 @@ const isIpv6 = (address: string) => address.includes(':');
 const nextTable = (table: SwitchEntry['table']): EntryAction => ({ do: 'next-table', table });
 const setMac = (field: 'eth.src' | 'eth.dst', mac: string): EntryAction => ({ do: 'set-mac', field, mac });
 const output = (port: string): EntryAction => ({ do: 'output', port });
+const UNKEPT: SwitchEntry = {
+  table: 'keep',
+  priority: 0,
+  rule_id: null,
+  match: { fields: {} },
+  actions: [nextTable('split')],
+};
 
 /** Destination MAC of a packet in transit to a hop, without metadata. */
 export function tagMac(hop: number): string {
@@ -78,6 +88,9 @@ const KNOWN_FORWARDING = new WeakMap<
 export class SwitchProgram {
   private readonly entries: SwitchEntry[] = [];
   private readonly groups = new GroupTable();
+  private reservedEntries = 0;
+  /** Rules by the number of their split. */
+  private readonly splits = new Map<number, string>();
   /** Rule by what its entries match, to find two that claim the same packets. */
   private readonly owners = new Map<string, string>();
   /** The same for equal abilities, also where they come as copies. */
@@ -101,6 +114,11 @@ export class SwitchProgram {
     return { ports: [...this.place.ports], entries: this.entries, groups: this.groups.all };
   }
 
+  /** Entries for flows that the switch keeps. */
+  get reserved(): number {
+    return this.reservedEntries;
+  }
+
   get size(): number {
     return this.entries.length;
   }
@@ -119,13 +137,70 @@ export class SwitchProgram {
       if (rival !== undefined)
         throw new Inability(`tell it from ${rival}: both match the same packets at one priority`);
     }
-    const actions = this.actions(rule);
+    const ranges = this.ranges(rule);
+    const actions = ranges?.actions ?? this.actions(rule);
     for (const { claim, key } of claims) {
       const { table, priority, match } = claim;
       this.owners.set(key, rule.id);
       this.entries.push({ table, priority, rule_id: rule.id, match, actions });
     }
-    return claims.length;
+    if (ranges) this.splits.set(ranges.split, rule.id);
+    this.reservedEntries += ranges?.reserved ?? 0;
+    this.entries.push(...(ranges?.entries ?? []));
+    return claims.length + (ranges?.entries.length ?? 0);
+  }
+
+  /**
+   * The ranges of several targets, where the switch can match on a hash of the key (E2 3.4.4); null: it cannot, or there is
+   * one target.
+   */
+  private ranges(rule: FabricRule): {
+    readonly split: number;
+    /** Entries that the switch may add itself. */
+    readonly reserved: number;
+    readonly actions: EntryAction[];
+    readonly entries: SwitchEntry[];
+  } | null {
+    if (rule.kind !== 'classify') return null;
+    const { id, key, targets: all, keep_flows } = rule;
+    const { hashes = [], match } = this.abilities;
+    const hashed = hashedFields(key);
+    const can = hashes.some((fields) => fields.length === hashed.length && fields.every((it) => hashed.includes(it)));
+    const ability = match.flow_id;
+    const targets = inOneSpace(all.filter((target) => this.portOf(target)));
+    if (targets.length < 2) return null;
+    if (!can || !ability || !match.split || (keep_flows && !this.abilities.keep_flows)) {
+      if (keep_flows) throw new Inability(`keep flows by the hash of ${hashed.join(', ')} at their instances`);
+      return null;
+    }
+    const split = this.splitNumber(id);
+    const entries = targets.flatMap((target): SwitchEntry[] => {
+      const { lo, hi } = target.range;
+      const matches = cover(interval(lo, hi - 1), 'flow_id', ability);
+      if (matches === null) throw new Inability('match ranges of the flow hash');
+      return matches.map((flow_id) => ({
+        table: 'split',
+        priority: PRIORITY.range,
+        rule_id: id,
+        match: { fields: { ...IPV4, ...exactly('split', split), flow_id } },
+        actions: [...(keep_flows ? [{ do: 'keep-flow', split, ...keep_flows } as const] : []), ...this.towards(target)],
+      }));
+    });
+    const hash: EntryAction = { do: 'hash-flow', key: [...hashed], split };
+    if (!keep_flows) return { split, reserved: 0, actions: [hash, nextTable('split')], entries };
+    if (this.reservedEntries === 0) entries.push(UNKEPT);
+    return { split, reserved: keep_flows.capacity, actions: [hash, nextTable('keep')], entries };
+  }
+
+  /** The same in every generation, so that what other rules do leaves its flows alone, but for the rare collision. */
+  private splitNumber(rule: string): number {
+    let number = fnv1a(rule) % 0xffff;
+    while (this.splits.has(number + 1) && this.splits.get(number + 1) !== rule) number = (number + 1) % 0xffff;
+    return number + 1;
+  }
+
+  private towards(target: Target): EntryAction[] {
+    return [setMac('eth.dst', tagMac(target.hop)), output(this.portOf(target)!)];
   }
 
   private addForwarding(): void {
@@ -186,6 +261,8 @@ export class SwitchProgram {
     switch (rule.kind) {
       case 'hop':
         return this.hopClaims(rule);
+      case 'mirror':
+        return this.mirrorClaims(rule);
       case 'guard':
         return this.matchClaims(rule, 'route', PRIORITY.guard, [matchesOf, fragmentsOf]);
       case 'fragment':
@@ -201,6 +278,8 @@ export class SwitchProgram {
     switch (rule.kind) {
       case 'hop':
         return [output(this.portOf(rule.targets[0]!)!)];
+      case 'mirror':
+        return this.mirror(rule);
       case 'guard':
       case 'fragment':
         return [{ do: 'drop' }];
@@ -215,10 +294,37 @@ export class SwitchProgram {
     const [target] = targets;
     if (hop === null || !target || this.portOf(target) === undefined) return [];
     const ports = [...from_servers.flatMap((id) => dataPlanes.get(id) ?? []), ...(transit.get(target.server) ?? [])];
+    return this.tagClaims(hop, ports);
+  }
+
+  /** At the ports of attached servers that send the tag: copies go on with tags of their own. */
+  private mirrorClaims({ hop, from_servers }: FabricRule): Claim[] {
+    const { dataPlanes } = this.place;
+    return hop === null
+      ? []
+      : this.tagClaims(
+          hop,
+          from_servers.flatMap((id) => dataPlanes.get(id) ?? []),
+        );
+  }
+
+  private tagClaims(hop: number, ports: readonly string[]): Claim[] {
+    if (ports.length === 0) return [];
     const tag = this.abilities.match['eth.dst']?.kind;
     if (tag !== 'mask' && tag !== 'prefix') throw new Inability('match the hop in eth.dst apart from the metadata');
     const fields = { ...IPV4, 'eth.dst': tagMatch(hop) };
     return ports.map((port) => ({ table: 'admit', priority: PRIORITY.hop, match: { port, fields } }));
+  }
+
+  private mirror({ targets }: FabricRule): EntryAction[] {
+    if (!this.abilities.groups.all)
+      throw new Inability('copy packets to several servers: it has no groups of all buckets');
+    const buckets = targets.map((target) => {
+      const port = this.portOf(target);
+      if (port === undefined) throw new Inability(`reach ${target.server}`);
+      return { actions: [{ do: 'set-hop', hop: target.hop } as const, output(port)] };
+    });
+    return [{ do: 'group', group: this.groups.add({ kind: 'all', buckets }) }];
   }
 
   private matchClaims(
@@ -258,19 +364,31 @@ export class SwitchProgram {
   /** Adds a group last, if there are several targets. */
   private steer({ kind, key, targets: all }: FabricRule): EntryAction[] {
     const targets = all.filter((target) => this.portOf(target));
-    const to = (target: Target): EntryAction[] => [setMac('eth.dst', tagMac(target.hop)), output(this.portOf(target)!)];
     const before: EntryAction[] = kind === 'return' ? [{ do: 'decrement-ttl' }] : [];
     if (kind === 'return' && !this.abilities.rewrite.includes('ttl')) throw new Inability('decrement the TTL');
-    if (targets.length === 1) return [...before, ...to(targets[0]!)];
-    const hashed: readonly DirectAttribute[] = key.length > 0 ? key : DIRECT_ATTRIBUTES;
+    if (targets.length === 1) return [...before, ...this.towards(targets[0]!)];
+    const hashed = hashedFields(key);
     const { select } = this.abilities.groups;
     if (select.length === 0) throw new Inability('share a class over several instances: it has no select groups');
     const missing = hashed.filter((field) => !select.includes(field));
     if (missing.length > 0) throw new Inability(`hash ${missing.join(', ')} to choose among instances`);
     const buckets = targets.map((target) => ({
       weight: target.range.hi - target.range.lo,
-      actions: to(target),
+      actions: this.towards(target),
     }));
     return [...before, { do: 'group', group: this.groups.add({ kind: 'select', key: [...hashed], buckets }) }];
   }
+}
+
+function hashedFields(key: readonly DirectAttribute[]): readonly DirectAttribute[] {
+  return key.length > 0 ? key : DIRECT_ATTRIBUTES;
+}
+
+/** The targets with the whole flow space among them: that of one which cannot be reached goes to its neighbour. */
+function inOneSpace(targets: readonly Target[]): Target[] {
+  const ordered = targets.toSorted((a, b) => a.range.lo - b.range.lo);
+  return ordered.map((target, i) => ({
+    ...target,
+    range: { lo: i === 0 ? 0 : target.range.lo, hi: ordered[i + 1]?.range.lo ?? FLOW_SPACE },
+  }));
 }

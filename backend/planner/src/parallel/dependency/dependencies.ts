@@ -1,5 +1,6 @@
 import type { NfDescriptor, PacketField } from '@orrery/contract';
 import { BadProblem, requireAtMost } from '../../bad-problem.js';
+import { programOf } from '../../check/implementation.js';
 
 /** More NFs than any chain in use has; pairs grow with the square. */
 export const MAX_CHAIN_NFS = 30;
@@ -8,7 +9,15 @@ export const MAX_CHAIN_NFS = 30;
  * What stands between an earlier and a later NF. All but the last two forbid to run them side by side; `read-write` and
  * `state-drop` only forbid to turn their order round.
  */
-type ConflictKind = 'write-read' | 'write-write' | 'add-remove' | 'length' | 'drop-state' | 'filter' | OrderKind;
+type ConflictKind =
+  | 'write-read'
+  | 'write-write'
+  | 'add-remove'
+  | 'length'
+  | 'drop-state'
+  | 'identity'
+  | 'filter'
+  | OrderKind;
 type OrderKind = 'read-write' | 'state-drop';
 
 export interface Conflict {
@@ -35,9 +44,14 @@ export interface Pair {
 interface ChainNf {
   readonly id: string;
   readonly nf: string;
+  /** It reads reassembled TCP streams, so it keeps state of flows. */
+  readonly readsStreams?: boolean;
 }
 
-type Profile = Pick<NfDescriptor, 'actions' | 'state'>;
+type Profile = Pick<NfDescriptor, 'actions' | 'state' | 'implementations'>;
+
+/** Of an NF that reads TCP streams. */
+const STREAMS: NfDescriptor['state'] = { kind: 'flow', key: ['ip.src', 'ip.dst', 'ip.proto', 'port.src', 'port.dst'] };
 
 /**
  * Which NFs of a linear chain may run in parallel, for each pair in order (HydraNF 6.2, 6.4.1).
@@ -49,10 +63,13 @@ type Profile = Pick<NfDescriptor, 'actions' | 'state'>;
  *   the value before the change;
  * - in conflict if both touch a field: both differences would be xored into it;
  * - in conflict if one adds or removes bits and the later reads `length`, or if both add or remove: every insertion or
- *   removal changes the length and where later bits stand;
+ *   removal changes the length and where later bits stand; or if one does so where it does not declare, and the other
+ *   changes packets: the merge could not align their copies;
  * - in conflict if the earlier may drop and the later keeps state that packets change (`flow`, `aggregate`): the later
  *   would count, or give an address to, a packet that it never meets in the chain. This is state poisoning: a firewall
  *   before a dynamic NAT. With `none` or `static` state (a static NAT) there is nothing to poison;
+ * - in conflict if either is a legacy NF that does not preserve the ingress time: the merge finds the copies of a packet by
+ *   it;
  * - parallel if the earlier reads what the later touches, since the earlier's copy has not been changed;
  * - parallel if the earlier keeps state and the later may drop, since the earlier meets the packet either way;
  * - parallel if both drop: the packet is gone if any branch drops it.
@@ -64,12 +81,12 @@ export function dependencies(chain: readonly ChainNf[], descriptors: readonly Nf
   requireAtMost('/chain', chain.length, MAX_CHAIN_NFS);
   const byId = new Map(descriptors.map((it) => [it.id, it]));
   const seen = new Set<string>();
-  const profiles = chain.map(({ id, nf }, i): Profile => {
+  const profiles = chain.map(({ id, nf, readsStreams }, i): Profile => {
     if (seen.has(id)) throw new BadProblem(`/chain/${i}/id`, `names ${id} twice`);
     seen.add(id);
     const found = byId.get(nf);
     if (!found) throw new BadProblem(`/chain/${i}/nf`, `names no NF of the catalogue: ${nf}`);
-    return found;
+    return readsStreams && found.state.kind === 'none' ? { ...found, state: STREAMS } : found;
   });
   return profiles.flatMap((a, earlier) =>
     profiles.slice(earlier + 1).map((b, offset) => {
@@ -86,7 +103,12 @@ interface Where {
 }
 
 function pairOf(where: Where, a: Profile, b: Profile): Pair {
-  const conflicts = [...fieldConflicts(where, a, b), ...lengthConflicts(where, a, b), ...dropConflicts(where, a, b)];
+  const conflicts = [
+    ...fieldConflicts(where, a, b),
+    ...lengthConflicts(where, a, b),
+    ...dropConflicts(where, a, b),
+    ...identityConflicts(where, a, b),
+  ];
   const order = [...readThenTouched(where, a, b), ...stateThenDrop(where, a, b)];
   return { earlier: where.earlier, later: where.later, parallel: conflicts.length === 0, conflicts, order };
 }
@@ -143,6 +165,15 @@ function lengthConflicts({ earlier, later, names: [u, w] }: Where, a: Profile, b
   const both = (reshapes(a) || touched(a)) && (reshapes(b) || touched(b));
   if (both && !(touched(a) && touched(b)))
     conflicts.push({ ...at, sentence: `${u} and ${w} both change the length of packets` });
+  for (const [it, other, name, beside] of [
+    [a, b, u, w],
+    [b, a, w, u],
+  ] as const)
+    if (reshapes(it) && it.actions.resizes_at === undefined && touches(other).length > 0 && !both)
+      conflicts.push({
+        ...at,
+        sentence: `${name} adds or removes bytes at a place that it does not declare, ${beside} changes packets`,
+      });
   return conflicts;
 }
 
@@ -151,6 +182,15 @@ function dropConflicts({ earlier, later, names: [u, w] }: Where, a: Profile, b: 
   const what = b.state.kind === 'flow' ? 'keeps state of flows' : 'counts over all packets';
   const sentence = `${u} may drop a packet, ${w} ${what} and would still see it`;
   return [{ earlier, later, kind: 'drop-state', field: null, sentence }];
+}
+
+function identityConflicts({ earlier, later, names }: Where, a: Profile, b: Profile): Conflict[] {
+  const loses = (it: Profile) => programOf(it)?.preserves.includes('ingress-time') === false;
+  return [a, b].flatMap((it, i): Conflict[] => {
+    if (!loses(it)) return [];
+    const sentence = `${names[i]} does not preserve the ingress time, by which the merge finds the copies of a packet`;
+    return [{ earlier, later, kind: 'identity', field: null, sentence }];
+  });
 }
 
 function readThenTouched({ earlier, later, names: [u, w] }: Where, a: Profile, b: Profile): Conflict[] {

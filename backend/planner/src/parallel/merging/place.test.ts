@@ -8,6 +8,7 @@ const BASE: MergeProblem = {
   upstream: 'switch',
   downstream: 1,
   branches: [[0], [0], [1]],
+  sends_original: false,
   packet_bytes: 100,
   rate_pps: 1000,
   switch_mirrors: false,
@@ -59,11 +60,14 @@ describe('placeMirrorAndMerge', () => {
     expect(chosen).toMatchObject({ mirror: 0, merge: 0, link_bytes: 0, switch_traversals: 0 });
   });
 
-  it('sends the packet itself to a merge that has no copy of it, when branches are even in number', () => {
-    const even: MergeProblem = { ...BASE, servers: servers(3), branches: [[0], [1]], upstream: 0, downstream: 2 };
-    const odd: MergeProblem = { ...even, branches: [[0], [1], [1]] };
-    expect(find(even, 0, 2).link_bytes).toBe(2 * (100 + 200 + 100));
-    expect(find(odd, 0, 2, true).link_bytes).toBe(2 * (100 + 200));
+  it('sends the packet as it was to a merge elsewhere when every branch writes', () => {
+    const readers: MergeProblem = { ...BASE, servers: servers(3), branches: [[0], [1]], upstream: 0, downstream: 2 };
+    const writers: MergeProblem = { ...readers, sends_original: true };
+    expect(find(readers, 0, 2).link_bytes).toBe(2 * (100 + 200));
+    expect(find(writers, 0, 2).link_bytes).toBe(2 * (100 + 200 + 100));
+    expect(find(writers, 0, 1).link_bytes - find(readers, 0, 1).link_bytes).toBe(200);
+    expect(find(writers, 0, 1, true).link_bytes).toBe(find(readers, 0, 1, true).link_bytes);
+    expect(find(writers, 0, 0).link_bytes).toBe(find(readers, 0, 0).link_bytes);
   });
 
   const problems = fc
@@ -71,7 +75,7 @@ describe('placeMirrorAndMerge', () => {
       n: fc.integer({ min: 1, max: 4 }),
       ends: fc.tuple(fc.nat(4), fc.nat(4)),
       branches: fc.array(fc.array(fc.nat(3), { minLength: 1, maxLength: 3 }), { minLength: 2, maxLength: 4 }),
-      flags: fc.tuple(fc.boolean(), fc.boolean()),
+      flags: fc.tuple(fc.boolean(), fc.boolean(), fc.boolean()),
       link: fc.constantFrom(0, 1.7e6, 4e6, 10e9),
     })
     .map(
@@ -83,6 +87,7 @@ describe('placeMirrorAndMerge', () => {
         branches: branches.map((it) => it.map((k) => k % n)),
         switch_mirrors: flags[0],
         switch_merges: flags[1],
+        sends_original: flags[2],
       }),
     );
 

@@ -14,6 +14,8 @@ export interface MergeProblem {
   readonly downstream: Spot;
   /** Servers of the NFs of each branch, in order. */
   readonly branches: readonly (readonly number[])[];
+  /** The merge needs a copy straight from the mirror. */
+  readonly sends_original: boolean;
   readonly packet_bytes: number;
   readonly rate_pps: number;
   readonly switch_mirrors: boolean;
@@ -54,8 +56,8 @@ interface MergePlacement {
  * Places mirror and merge of a parallel step with the fewest bytes over links, then the fewest switch traversals, then
  * the least on the busiest link. All options are counted, so that none is better. Errors: `BadProblem`.
  *
- * An xor of an even number of copies needs the packet as it was at the mirror; it is at the merge if a branch begins on
- * the merge's server or the mirror is there, and costs one more copy otherwise.
+ * If every branch writes, the xor also needs the packet as it was: one more copy, unless mirror and merge share a place or the
+ * merge's server gets a copy that is mirrored again there.
  */
 export function placeMirrorAndMerge(problem: MergeProblem): MergePlacement {
   check(problem);
@@ -112,7 +114,7 @@ class Count {
 }
 
 function countOf(problem: MergeProblem, { mirror, merge, split }: MergeOption): Count {
-  const { upstream, downstream, branches } = problem;
+  const { upstream, downstream, branches, sends_original } = problem;
   const count = new Count(problem);
   const once = (spots: readonly number[]) => (split ? [...new Set(spots)] : spots);
   const heads = branches.map((it) => it[0]!);
@@ -123,8 +125,8 @@ function countOf(problem: MergeProblem, { mirror, merge, split }: MergeOption): 
       count.send(branch[i]!, to);
     });
   for (const tail of once(branches.map((it) => it.at(-1)!))) count.send(tail, merge);
-  const atMerge = merge === mirror || (merge === 'switch' ? heads.some((it) => it !== mirror) : heads.includes(merge));
-  if (branches.length % 2 === 0 && !atMerge) count.send(mirror, merge);
+  const there = split && merge !== 'switch' && heads.includes(merge);
+  if (sends_original && !there) count.send(mirror, merge);
   count.send(merge, downstream);
   return count;
 }

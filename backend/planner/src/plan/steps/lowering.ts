@@ -2,12 +2,13 @@ import { assignHops, hopConflict, hopDestinations, hopsOf, withHops } from '../.
 import { lower } from '../../lower/lower.js';
 import { missingPolicies } from '../../lower/schedulers.js';
 import { tableUse } from '../../lower/switch/table-use.js';
+import { mirrorsInSwitch } from '../../lower/switch-mirrors.js';
 import { Infeasible, type LoweredDraft, type ScheduledDraft } from '../draft.js';
 
 /** Desired state of every server and the fabric (E2 3.4.2), with the entries of each switch as installed. */
 export function lowerGraph(draft: ScheduledDraft): LoweredDraft {
   const { chains, descriptors, infrastructure, base, switches = new Map(), abilities = {} } = draft.input;
-  const destinations = hopDestinations(draft.graph);
+  const destinations = hopDestinations(draft.graph, mirrorsInSwitch(draft.graph, infrastructure, switches));
   const hops = assignHops(destinations, hopsOf(base));
   const tooMany = hopConflict(draft.graph, destinations, hops);
   if (!hops || tooMany) throw new Infeasible(draft, { conflicts: tooMany ? [tooMany] : [] });

@@ -8,6 +8,7 @@ import { predecessors } from '../../transition/migrations.js';
 import { renamed, successors, withRunningNames } from '../../transition/succession.js';
 import { Infeasible, type PlacedDraft, type SplitDraft } from '../draft.js';
 import { placeInstances } from '../place-instances.js';
+import { gatherForSchedules } from '../schedule-cores.js';
 
 /** Of what leaves its core, the instances that become new ones: mirrors and merges keep nothing, a slot keeps its own. */
 function movingOf(graph: InstanceGraph, displaced: readonly string[]): string[] {
@@ -35,13 +36,14 @@ export function placeNodes(draft: SplitDraft): PlacedDraft {
   const placed = placeInstances(input, options, about, unplaced, needed.table, recall);
   if (!placed.feasible) throw new Infeasible(draft, placed);
   const { cut_bps, bound } = placed;
-  const names = successors(movingOf(placed.graph, placed.displaced));
+  const gathered = gatherForSchedules(draft, placed.graph);
+  const names = successors(movingOf(gathered.graph, [...placed.displaced, ...gathered.displaced]));
   const name = (id: string) => names.get(id) ?? id;
   const reasons = placed.reasons.map((reason) => ({ ...reason, subject: name(reason.subject) }));
   return {
     ...draft,
-    reasons: [...draft.reasons, ...reasons],
-    graph: renamed(placed.graph, names, recall),
+    reasons: [...draft.reasons, ...reasons, ...gathered.reasons],
+    graph: renamed(gathered.graph, names, recall),
     cut_bps,
     bound,
     layouts,

@@ -12,6 +12,7 @@ import { stepsBetween } from '../../transition/steps.js';
 import { analyse, placementQuality } from '../analysis.js';
 import type { LoweredDraft } from '../draft.js';
 import { header } from '../header.js';
+import { plannedSplits } from '../planned-splits.js';
 
 /** Analysis of the plan, and its steps from what runs now. */
 export function predictPlan(draft: LoweredDraft): Plan {
@@ -67,6 +68,7 @@ export function predictPlan(draft: LoweredDraft): Plan {
     graph,
     cost: costOf(graph, bound.lower_bound_bps, infrastructure),
     ...analysis,
+    splits: plannedSplits(graph, chains, descriptors),
     quality: [placementQuality(cut_bps, bound, options.strategy), ...quality],
     reasons: [...draft.reasons, ...reasons],
     nodes,

@@ -1,4 +1,4 @@
-import type { Plan, PlannedChain } from '@orrery/contract';
+import { isPlanned, type Plan, type PlannedChain } from '@orrery/contract';
 import { BadProblem } from '../../bad-problem.js';
 import { improving, requireTime } from '../../budget.js';
 import { type QueueOnEdge, withQueues } from '../../igraph/queues.js';
@@ -25,7 +25,7 @@ export function scheduleTasks(draft: PlacedDraft): ScheduledDraft {
   const planned: PlannedSchedule[] = [];
   const nameOf = chainNames(draft.recall, draft.pgraph, graph);
   for (const chain of input.chains) {
-    if (chain.schedule === 'planned') {
+    if (isPlanned(chain.schedule)) {
       requireTime(input.budget);
       const schedule = plannedFor(draft, chain);
       planned.push(schedule);

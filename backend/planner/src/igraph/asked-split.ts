@@ -1,0 +1,26 @@
+import { type FlowKey, type FlowRange, KeepFlows, type NfSplit, type PlannedChain } from '@orrery/contract';
+import { equalRanges } from './flow-range.js';
+
+/** What is asked for the flows of an NF; undefined: nothing. */
+export function askedSplit({ splits = [] }: Pick<PlannedChain, 'splits'>, nodeId: string): NfSplit | undefined {
+  return splits.find(({ node_id }) => node_id === nodeId);
+}
+
+/** The ranges of an NF's instances, by ordinal. */
+export function rangesOf(asked: NfSplit | undefined, instances: number): readonly FlowRange[] {
+  return asked?.ranges?.length === instances ? asked.ranges : equalRanges(instances);
+}
+
+/**
+ * How many flows in progress engines keep at their instances, and for how long; null: they follow the ranges. Where
+ * nothing is asked, those of an NF with affinity are kept.
+ */
+export function keptByEngines(asked: NfSplit | undefined, affinity: FlowKey): KeepFlows | null {
+  if (asked?.keep_flows !== undefined) return asked.keep_flows;
+  return affinity.length > 0 ? KeepFlows.parse({}) : null;
+}
+
+/** The same of switches, which spend a table entry on each: only where it is asked. */
+export function keptBySwitches(asked: NfSplit | undefined): KeepFlows | null {
+  return asked?.keep_flows ?? null;
+}

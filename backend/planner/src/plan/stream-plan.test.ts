@@ -1,0 +1,87 @@
+import { type Execution, nfInstances, Plan } from '@orrery/contract';
+import { describe, expect, it } from 'vitest';
+import { chainOf } from '../testing/chains.js';
+import { descriptor } from '../testing/descriptors.js';
+import { rack } from '../testing/infrastructure.js';
+import { makePlan } from './make-plan.js';
+
+const DETECTOR = descriptor('detector', {
+  state: { kind: 'none', key: [] },
+  bytestream: { field: 'inspect', value: 'streams' },
+  default_config: { inspect: 'packets' },
+});
+const FILTER = descriptor('filter', {
+  actions: { reads: [], writes: [], adds: [], removes: [], may_drop: true },
+  state: { kind: 'none', key: [] },
+});
+const ABLE = ['mirror', 'merge', 'bytestream'] as const;
+
+/** filter -> a -> b, the detectors with these configurations. */
+function plan(a: string, b: string, abilities: Parameters<typeof makePlan>[0]['abilities'], execution?: Execution) {
+  const drawn = chainOf({ filter: 'filter', a: 'detector', b: 'detector' }, [
+    ['in', 'filter'],
+    ['filter', 'a'],
+    ['a', 'b'],
+    ['b', 'out'],
+  ]);
+  const inspect: Record<string, string> = { a, b };
+  const nodes = drawn.nodes.map((node) =>
+    node.kind === 'nf' && inspect[node.id] ? { ...node, config: { inspect: inspect[node.id]! } } : node,
+  );
+  const made = makePlan({
+    id: 'plan',
+    created_ms: 0,
+    chains: [{ chain_id: 'p-1', version: 1, definition: { ...drawn, nodes }, ...(execution ? { execution } : {}) }],
+    descriptors: [DETECTOR, FILTER],
+    infrastructure: rack({ servers: 2, cores: 4, ghz: 1 }),
+    abilities,
+    base: null,
+    budget: { steps: 50 },
+  });
+  expect(() => Plan.parse(made)).not.toThrow();
+  return made;
+}
+
+const reassembling = (made: Plan) =>
+  Object.values(made.nodes).flatMap(({ instances, modules = [] }) =>
+    [...instances, ...modules].flatMap((it) => ('bytestream' in it && it.bytestream ? [it.id] : [])),
+  );
+
+describe('a chain whose NFs read TCP streams', () => {
+  it('has them reassembled once, on a server that can', () => {
+    const made = plan('streams', 'streams', { 'server-2': ABLE });
+    expect(made.feasible).toBe(true);
+    expect(reassembling(made)).toEqual(['p.a.0']);
+    expect(
+      nfInstances(made.graph)
+        .filter(({ nf }) => nf === 'detector')
+        .map(({ server }) => server),
+    ).toEqual(['server-2', 'server-2']);
+  });
+
+  it('has nothing reassembled, and needs no ability, with another configuration', () => {
+    const made = plan('packets', 'packets', {});
+    expect(made.feasible).toBe(true);
+    expect(reassembling(made)).toEqual([]);
+    expect(reassembling(plan('packets', 'streams', { 'server-1': ABLE }))).toEqual(['p.b.0']);
+  });
+
+  it('is refused where no engine reassembles', () => {
+    const refused = plan('streams', 'packets', { 'server-1': ['mirror'] });
+    expect(refused.feasible).toBe(false);
+    expect(refused.conflicts).toContainEqual(
+      expect.objectContaining({ constraint: 'engine-ability', unit: 'bytestream', where: 'server-1' }),
+    );
+  });
+
+  it('keeps them behind an NF that may drop packets, and reassembles in front of the mirror', () => {
+    const able = { 'server-1': ABLE, 'server-2': ABLE };
+    const [form] = plan('streams', 'streams', able, 'parallel').parallel;
+    expect(form!.conflicts.map(({ earlier, later, parallel }) => [earlier, later, parallel])).toEqual([
+      ['filter', 'a', false],
+      ['filter', 'b', false],
+    ]);
+    expect(reassembling(plan('streams', 'streams', able, 'parallel'))).toEqual(['p.a.mirror']);
+    expect(plan('packets', 'packets', able, 'parallel').parallel[0]!.conflicts).toEqual([]);
+  });
+});

@@ -1,32 +1,15 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { Infrastructure } from '@orrery/contract';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { configFrom } from './platform/config.js';
+import { liveInfrastructure } from './testing/live-infrastructure.js';
 import { Scratch, TestServer } from './testing/server.js';
 import { until } from './testing/wait.js';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
 
-const SITE = Infrastructure.parse({
-  name: 'site',
-  servers: [
-    {
-      id: 'edge-1',
-      origin: 'live',
-      cores: 1,
-      ghz: 2,
-      memory_bytes: 1e9,
-      nics: [{ name: 'eth1', bandwidth_bps: 1e9 }],
-    },
-  ],
-  switches: [{ id: 'tor', origin: 'live', driver: 'ovs', ports: 8, table_entries: 1000, actions: ['forward'] }],
-  hosts: [],
-  links: [
-    { id: 'edge-1-tor', a: { node: 'edge-1', port: 'eth1' }, b: { node: 'tor', port: 'p1' }, bandwidth_bps: 1e9 },
-  ],
-});
+const SITE = liveInfrastructure(['edge-1']);
 
 /** Command line of a unit. */
 function commandOf(unit: string): string {

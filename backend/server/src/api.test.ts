@@ -270,13 +270,17 @@ describe('chains', () => {
     const { id } = await server.api.call('createChain', { body: monitorChain('unread') });
     const web = { id: 'unread', kind: 'http-server', node: 'web-1', config: { port: 8081 } };
     await server.api.call('createApplication', { body: web });
+    const shipped = await server.api.call('getNfDescriptor', { params: { id: 'nftables-firewall' } });
+    const legacy = { ...shipped, id: 'unread-nf' };
+    await server.api.call('createNfDescriptor', { body: legacy });
     const puts = {
       putChain: { params: { id }, body: { ...monitorChain('unread'), title: 'Other' } },
       putInfrastructure: { body: { ...RACK, name: 'other' } },
       putApplication: { params: { id: web.id }, body: { ...web, config: { port: 8082 } } },
+      putNfDescriptor: { params: { id: legacy.id }, body: { ...legacy, version: '1.0.1' } },
     } as const;
-    // Those of boards need one: reconfiguration-preconditions.test.ts.
-    const elsewhere = ['putReconfigurationPolicy', 'reserveSlot'];
+    // Those of boards need one: reconfiguration-preconditions.test.ts; a split: flow-splits.test.ts.
+    const elsewhere = ['putReconfigurationPolicy', 'reserveSlot', 'putSplit'];
     const all = Object.entries<RouteDefinition>(ROUTES).filter(([, { method }]) => method === 'PUT');
     expect([...Object.keys(puts), ...elsewhere].sort()).toEqual(all.map(([name]) => name).sort());
     for (const [name, options] of Object.entries(puts)) {
@@ -291,6 +295,7 @@ describe('chains', () => {
     expect((await server.api.call('getChain', { params: { id } })).revision).toBe(1);
     expect((await server.api.call('getInfrastructure')).name).toBe(RACK.name);
     await server.api.call('deleteApplication', { params: { id: web.id } });
+    await server.api.call('deleteNfDescriptor', { params: { id: legacy.id } });
   });
 
   it('have immutable versions', async () => {

@@ -328,7 +328,7 @@ describe('a deployment', () => {
     );
     const [instance] = (await server.api.call('listNfInstances')).items;
     const dump = await server.api.call('getNfInstanceState', { params: { id: instance!.id } });
-    expect(dump).toEqual({ instance_id: instance!.id, state: { of: instance!.id } });
+    expect(dump).toEqual({ instance_id: instance!.id, figures: null, state: { of: instance!.id } });
     const counters = await server.api.call('listCounters', { query: { chain_id: id } });
     expect(counters.items).toMatchObject([{ instance_id: instance!.id, packets_in: 1100 }]);
     const series = await server.api.call('listSamples', { query: { keys: `instance/${instance!.id}/,node/` } });

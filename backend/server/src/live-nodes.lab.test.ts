@@ -1,41 +1,14 @@
-import { Infrastructure, type Problem } from '@orrery/contract';
+import type { Problem } from '@orrery/contract';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { monitorChain } from './testing/fixtures.js';
+import { CLIENT, liveInfrastructure, WEB } from './testing/live-infrastructure.js';
 import { LiveSite, siteMissing } from './testing/live-site.js';
 import { TestServer } from './testing/server.js';
 import { until } from './testing/wait.js';
 
 const missing = siteMissing();
 
-/** Two servers, a client and a web server at one switch; twind emulates none of it. */
-const SITE = Infrastructure.parse({
-  name: 'site',
-  servers: ['edge-1', 'edge-2'].map((id) => ({
-    id,
-    origin: 'live',
-    cores: 1,
-    ghz: 2,
-    memory_bytes: 1e9,
-    nics: [{ name: 'eth0', bandwidth_bps: 1e9 }],
-  })),
-  switches: [{ id: 'tor', origin: 'live', driver: 'ovs', ports: 8, table_entries: 1000, actions: ['forward'] }],
-  hosts: [
-    ['client-1', 'client', '10.0.1.1'],
-    ['web-1', 'server', '10.0.2.1'],
-  ].map(([id, role, address], i) => ({
-    id,
-    origin: 'live',
-    role,
-    addresses: [{ address }],
-    mac: `02:00:00:00:00:0${i + 1}`,
-  })),
-  links: ['edge-1', 'edge-2', 'client-1', 'web-1'].map((node, i) => ({
-    id: `${node}-tor`,
-    a: { node, port: 'eth0' },
-    b: { node: 'tor', port: `p${i + 1}` },
-    bandwidth_bps: 1e9,
-  })),
-});
+const SITE = liveInfrastructure(['edge-1', 'edge-2'], [CLIENT, WEB]);
 
 let server: TestServer;
 beforeEach(async () => {
@@ -56,11 +29,11 @@ describe('live nodes whose agents are missing', () => {
 
 describe.skipIf(missing)(`live servers and a live switch${missing ? ` (${missing})` : ''}`, () => {
   let site: LiveSite;
-  const isAnswered = () => site.isAnswered('client-1', '10.0.2.1');
+  const isAnswered = () => site.isAnswered(CLIENT.id, WEB.address);
   beforeEach(async () => {
     site = new LiveSite(SITE, server);
     await site.setUp();
-    site.echo('web-1');
+    site.echo(WEB.id);
   });
   afterEach(() => site.tearDown());
 
@@ -89,10 +62,11 @@ describe.skipIf(missing)(`live servers and a live switch${missing ? ` (${missing
     expect(isAnswered()).toBe(true);
   });
 
-  const deploy = async () => {
+  const plan = async () => {
     const { id } = await server.api.call('createChain', { body: monitorChain('a') });
-    return server.api.call('createDeployment', { body: { chain_id: id } });
+    return server.api.call('createPlan', { body: { chains: [{ chain_id: id }] } });
   };
+  const deploy = async ({ id }: { id: string }) => server.api.call('createDeployment', { body: { plan_id: id } });
   const signal = (name: NodeJS.Signals, nodes: string[]) => {
     for (const node of nodes) site.agents.get(node)!.kill(name);
   };
@@ -113,9 +87,11 @@ describe.skipIf(missing)(`live servers and a live switch${missing ? ` (${missing
   ])('whose agents are $what after a deployment was accepted run it once they are back', async ({ lose, regain }) => {
     await site.enrol();
     for (const lost of [servers, ['tor']]) {
-      // Still connected, so the deployment is accepted; but they do nothing any more.
+      // Still connected, so the deployment is accepted if it comes soon; but they do nothing any more.
+      await site.connected();
+      const planned = await plan();
       signal('SIGSTOP', lost);
-      const accepted = await deploy();
+      const accepted = await deploy(planned);
       lose(lost);
       const waiting = await until(
         'it waits',
@@ -142,7 +118,7 @@ describe.skipIf(missing)(`live servers and a live switch${missing ? ` (${missing
 
   it('forward packets while all their agents are killed, and are adopted as they are', async () => {
     await site.enrol();
-    const accepted = await deploy();
+    const accepted = await deploy(await plan());
     expect((await server.finished(accepted.id)).state).toBe('COMPLETED');
     await until('packets through the chain', isAnswered, 20_000);
     const counted = () => site.steering().packets;

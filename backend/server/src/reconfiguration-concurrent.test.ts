@@ -104,4 +104,4 @@ it('both resume after a kill of the server at any write, each change made once',
       expect((await bench.move(bench[nf], goesUp ? 'board' : 'software', more)).state).toBe('completed');
     }
   }
-}, 240_000);
+}, 600_000);

@@ -69,28 +69,38 @@ function expectInOrder({ stages, started_ms, ended_ms }: Reconfiguration): void 
   for (const stage of ran) expect(stage.ended_ms! - stage.started_ms!).toBeGreaterThanOrEqual(0);
 }
 
+/** Kills the server at one write of a swap after the other; returns the stages that were resumed. */
+async function interruptedAtEachWrite(when: 'before' | 'after'): Promise<Set<string>> {
+  const interrupted = new Set<string>();
+  for (let write = 1; ; write++) {
+    const before = await bench.places();
+    const { run, reached } = await swapKilledAt({ write, when });
+    if (!run) {
+      expect(await bench.places()).toEqual(before);
+      continue;
+    }
+    expect(run.state, `${when} write ${write}: ${run.detail}`).toBe('completed');
+    expect(stagesOf(run)).toEqual(ALL_DONE);
+    expectInOrder(run);
+    expect(await bench.places()).toEqual(before.alpha === LEFT.alpha ? RIGHT : LEFT);
+    await expectOnce(run, ['update', 'configuration']);
+    const told = (await bench.eventsOf('reconfiguration.')).filter(({ subject }) => subject === run.id);
+    expect(told.filter(({ type }) => type === 'reconfiguration.completed')).toHaveLength(1);
+    for (const { data } of eventsOf(told, 'reconfiguration.resumed')) interrupted.add(String(data.stage));
+    if (!reached) break;
+  }
+  return interrupted;
+}
+
 describe('a reconfiguration that a kill of the server interrupts', () => {
   it.each(['before', 'after'] as const)('%s any of its writes is completed, each change made once', async (when) => {
     await bench.move(beta, 'board', { slot: SLOT });
     const interrupted = new Set<string>();
-    for (let write = 1; ; write++) {
-      const before = await bench.places();
-      const { run, reached } = await swapKilledAt({ write, when });
-      if (!run) {
-        expect(await bench.places()).toEqual(before);
-        continue;
-      }
-      expect(run.state, `${when} write ${write}: ${run.detail}`).toBe('completed');
-      expect(stagesOf(run)).toEqual(ALL_DONE);
-      expectInOrder(run);
-      expect(await bench.places()).toEqual(before.alpha === LEFT.alpha ? RIGHT : LEFT);
-      await expectOnce(run, ['update', 'configuration']);
-      const told = (await bench.eventsOf('reconfiguration.')).filter(({ subject }) => subject === run.id);
-      expect(told.filter(({ type }) => type === 'reconfiguration.completed')).toHaveLength(1);
-      for (const { data } of eventsOf(told, 'reconfiguration.resumed')) interrupted.add(String(data.stage));
-      if (!reached) break;
-    }
-    expect([...interrupted].sort()).toEqual(['configuration', 'detection', 'response', 'update']);
+    const stages = ['configuration', 'detection', 'response', 'update'];
+    // Writes of other parts come in between, so that a pass may miss the one write of a short stage.
+    for (let pass = 1; pass === 1 || (pass <= 3 && interrupted.size < stages.length); pass++)
+      for (const stage of await interruptedAtEachWrite(when)) interrupted.add(stage);
+    expect([...interrupted].sort()).toEqual(stages);
   });
 
   it('after any write from the load on is rolled back if the load fails', async () => {

@@ -56,6 +56,7 @@ it('entries and rules are listed by chain with the counters of their generation'
         generation,
         entries: [[index, 7, 700]],
         rules: [{ rule_id: rule_id!, packets: 7, bytes: 700 }],
+        splits: [],
       },
     });
   count(spec!.generation);

@@ -7,7 +7,7 @@ export type Precondition = string | null | undefined;
  * For a change that overwrites what is there: throws 428 (RFC 6585 3) without `If-Match`, so that nobody overwrites what
  * they have not read.
  */
-export function requireRead(given: Precondition, noun: string, revision: number): string | null {
+export function requireRead(given: Precondition, noun: string, revision: number | string): string | null {
   if (given === undefined)
     throw new ProblemError(
       428,

@@ -29,6 +29,8 @@ export const KEYS = {
 
   /** string: the infrastructure with its revision. */
   infrastructure: `${project}:infrastructure`,
+  /** durable collection of legacy NFs that users described (nf-descriptors/stored.ts). */
+  nfDescriptors: `${project}:nf-descriptors`,
   /** hash id -> declared application (applications/stored.ts). */
   applications: `${project}:applications`,
   /** durable collection of Chain without what is deployed. */

@@ -61,6 +61,6 @@ export const IfMatch = createParamDecorator((_: unknown, context: ExecutionConte
   return value === '*' ? null : value.replace(/^W\//, '').replaceAll('"', '');
 });
 
-export function etagOf(revision: number): string {
+export function etagOf(revision: number | string): string {
   return `"${revision}"`;
 }

@@ -2,8 +2,26 @@ import type { NfDescriptor } from '@orrery/contract';
 
 export const DESCRIPTORS = Symbol('DescriptorCatalogue');
 
-/** The available NFs; constant while the server runs. */
-export interface DescriptorCatalogue {
+/** Chains that use an NF, by title. */
+export interface NfUse {
+  readonly deployed: readonly string[];
+  /** In their drafts. */
+  readonly drafted: readonly string[];
+}
+
+/** The available NFs. */
+export interface NfDescriptors {
+  /** The same array until one changes. */
   all(): readonly NfDescriptor[];
   find(id: string): NfDescriptor | undefined;
+}
+
+/** The available NFs, those that users described among them. */
+export interface DescriptorCatalogue extends NfDescriptors {
+  /** Ids of those that users described. */
+  legacyOfUsers(): readonly string[];
+  /** When a user last described the NF; null: it came with Orrery, or there is none. */
+  describedMs(id: string): number | null;
+  /** An NF in use is not removed, and not changed while it is deployed. */
+  askUse(useOf: (nf: string) => NfUse): void;
 }

@@ -1,4 +1,6 @@
 import type {
+  AgentCapabilities,
+  AgentMethod,
   ApplicationsSpec,
   BoardDescription,
   EngineAbility,
@@ -13,7 +15,7 @@ import type {
 
 export const FLEET = Symbol('NodeFleet');
 
-export type CallMethod = 'get_instance_state' | 'export_state' | 'import_state';
+export type CallMethod = AgentMethod;
 
 /** The servers' agents. */
 export interface NodeFleet {
@@ -33,6 +35,10 @@ export interface NodeFleet {
    * not be moved just because, for example, Docker restarts. New instances wait until the driver is back.
    */
   offers(node: string, driver: InstanceSpec['driver']): boolean;
+  /** Which programs the server runs as NFs, as reported at the agent's last connection; null: it has not said. */
+  legacyNfsOf(node: string): AgentCapabilities['legacy_nfs'] | null;
+  /** Worker threads of the node's engine, as reported at the agent's last connection; null: not reported. */
+  workersOf(node: string): number | null;
   /** What the node's engine can run besides NFs, as reported at the agent's last connection. */
   abilitiesOf(node: string): readonly EngineAbility[];
   /** Sends the agent its desired state, now and on every connection. */

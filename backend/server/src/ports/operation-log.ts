@@ -8,6 +8,8 @@ export interface OperationLog {
   find(id: string): Operation | undefined;
   /** As it is stored, also after a transaction that was not answered. */
   get(id: string): Promise<Operation | null>;
+  /** Newest first, as they are stored. */
+  list(): Promise<readonly Operation[]>;
   /** Stores the operation as it is now, together with the rest of the batch. */
   putIn(batch: Batch, operation: Operation): void;
 }

@@ -9,4 +9,6 @@ export interface PlanStore {
   lookAhead(request: PlanRequest, base: Plan | null): Promise<Plan>;
   /** Plans on top of `base`, the plan in effect once every accepted operation is done, and stores the result. */
   make(request: PlanRequest, base: Plan | null): Promise<Plan>;
+  /** An NF of its chains that is described otherwise, or no more, since the plan was made; null: none. */
+  outdatedBy(plan: Plan): string | null;
 }

@@ -1,6 +1,7 @@
 import type {
   InstanceSample,
   LinkSample,
+  ModuleSample,
   NodeSamples,
   ObservedApplications,
   Origin,
@@ -39,6 +40,8 @@ export interface ExitWindow {
 export interface Telemetry {
   /** The latest counters of the running instances, also of a server that is silent now; `ofServer`: only of these servers. */
   counters(ofServer?: (id: string) => boolean): InstanceSample[];
+  /** The same of mirrors, merges and queues. */
+  moduleCounters(): ModuleSample[];
   /** The latest counters of a switch's entries; null: none since the server started. */
   switchCounters(id: string): SwitchSamples | null;
   /** Points from the time `sinceMs` on. */

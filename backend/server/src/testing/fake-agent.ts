@@ -4,7 +4,9 @@ import {
   type AgentMessage,
   API_PREFIX,
   type ApplicationsSpec,
+  type EngineAbility,
   type LoadResult,
+  type ModuleSpec,
   type NodeSamples,
   type NodeSpec,
   type Observed,
@@ -39,6 +41,8 @@ export class FakeAgent {
   observed = IDLE;
   /** What it offers from its next connection on. */
   drivers = ['engine'];
+  /** What its engine declares beside NFs. */
+  abilities: EngineAbility[] = [];
   /** Boards that it drives, with their number of slots. */
   boards: Record<string, number> = {};
   /** Slots (`board/slot`) that do not work; below, instances that cannot be loaded, with the reason. */
@@ -106,6 +110,7 @@ export class FakeAgent {
         engine_memory: 'no-huge',
         drivers: this.drivers,
         nfs: ['ids'],
+        abilities: this.abilities,
         iface: 'nic0',
         iface_mac: '02:00:00:00:00:01',
         boards: [],
@@ -168,7 +173,7 @@ export class FakeAgent {
   }
 
   /** One interval of 200 ms in which each exit passed `packets` packets of 1000 bytes, all in the given histogram bucket. */
-  sample(packets: number, bucket = 160): void {
+  sample(packets: number, bucket = 160, splits: NodeSamples['splits'] = []): void {
     this.counters = { packets: this.counters.packets + packets, bytes: this.counters.bytes + 1000 * packets };
     const { packets: total, bytes } = this.counters;
     const samples: NodeSamples = {
@@ -195,6 +200,18 @@ export class FakeAgent {
         packets: total,
         bytes,
         latency_ns: packets > 0 ? [[bucket, packets]] : [],
+      })),
+      modules: (this.spec?.modules ?? []).map((module) => moduleSample(module, total)),
+      splits,
+      schedulers: (this.spec?.schedulers ?? []).map(({ core, tree }) => ({
+        core,
+        nodes: tree.map(({ id }) => ({
+          id,
+          cpu_share: 0.1,
+          pps: 5 * packets,
+          bps: 40_000 * packets,
+          polling_share: 0,
+        })),
       })),
       boards: [],
     };
@@ -224,4 +241,20 @@ export class FakeAgent {
     socket.terminate();
     await closed;
   }
+}
+
+/** After so many packets, of which each was copied to every branch. */
+function moduleSample(module: ModuleSpec, packets: number): NodeSamples['modules'][number] {
+  const [copiesIn, copiesOut] = [
+    module.kind === 'merge' ? module.branches.length : 1,
+    module.kind === 'mirror' ? module.copies.length : 1,
+  ];
+  return {
+    module_id: module.id,
+    packets_in: copiesIn * packets,
+    packets_out: copiesOut * packets,
+    drops: {},
+    waiting: 0,
+    cpu_share: 0.01,
+  };
 }

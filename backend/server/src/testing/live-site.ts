@@ -1,7 +1,9 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
 import { FABRIC_GATEWAY_MAC, type Infrastructure } from '@orrery/contract';
 import type { TestServer } from './server.js';
 import { until } from './wait.js';
@@ -132,6 +134,14 @@ export class LiveSite {
     return this.serverAgent(id, this.local, []);
   }
 
+  /** Stops its agent, which stops what it runs. */
+  async stopServerAgent(id: string): Promise<void> {
+    const agent = this.agents.get(id)!;
+    const ended = once(agent, 'exit');
+    agent.kill('SIGTERM');
+    await ended;
+  }
+
   private serverAgent(id: string, { url, arguments: more }: AgentConnection, proof: string[]): ChildProcess {
     const directory = join(this.directory, id);
     const files = ['--run-dir', `${directory}/r`, '--state-dir', `${directory}/s`, '--engine', ENGINE];
@@ -182,6 +192,30 @@ export class LiveSite {
       return true;
     } catch {
       return false;
+    }
+  }
+
+  /** Serves a page that caches may keep for hours; each request is a line of the log. */
+  serve(node: string, page: string): void {
+    const file = join(this.directory, page);
+    writeFileSync(file, page);
+    // What has not changed for so long is believed to remain fresh for a share of that time (RFC 9111 4.2.2).
+    utimesSync(file, 1e9, 1e9);
+    this.start(node, PYTHON, '-m', 'http.server', '80', '--directory', this.directory);
+  }
+
+  /** What a host gets for a page, with what a cache says of it; null: nothing. */
+  async get(from: string, address: string, page: string): Promise<{ body: string; cache: string | null } | null> {
+    const ask = [
+      'import json, urllib.request',
+      `r = urllib.request.urlopen('http://${address}/${page}', timeout=3)`,
+      "print(json.dumps({'body': r.read().decode(), 'cache': r.headers.get('X-Cache')}))",
+    ].join('\n');
+    try {
+      const command = ['netns', 'exec', this.namespaceOf(from), PYTHON, '-c', ask];
+      return JSON.parse((await promisify(execFile)('ip', command)).stdout);
+    } catch {
+      return null;
     }
   }
 

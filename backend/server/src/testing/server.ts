@@ -104,12 +104,13 @@ export class TestServer {
     return signIn(this.running.url, this.scratch.secret, role);
   }
 
-  /** The rack with its twin, and a fake agent for each of its servers and switches. */
-  async bringUp(infrastructure = RACK): Promise<void> {
+  /** The rack with its twin, and a fake agent for each of its servers and switches; `prepare`: before a server's connects. */
+  async bringUp(infrastructure = RACK, prepare: (agent: FakeAgent) => void = () => undefined): Promise<void> {
     await this.api.call('putInfrastructure', { body: infrastructure });
     for (const { id } of infrastructure.servers) {
       const { token } = await this.api.call('createJoinToken', { body: { node: id } });
       const agent = new FakeAgent(this.running.url, id, token);
+      prepare(agent);
       await agent.connect();
       this.agents.set(id, agent);
     }

@@ -5,7 +5,7 @@ import { type BoardModule, Name, SynthesisFigures } from '@orrery/contract';
 import { z } from 'zod';
 import { CONFIG, type Config } from '../../platform/config.js';
 import { LOG, type Log } from '../../platform/log.js';
-import { DESCRIPTORS, type DescriptorCatalogue } from '../../ports/descriptor-catalogue.js';
+import { DESCRIPTORS, type NfDescriptors } from '../../ports/descriptor-catalogue.js';
 
 /** Result of the open-source flow for a module (`fpga/syn/results`). */
 const SynthesisResult = z.object({
@@ -51,7 +51,7 @@ export class ModuleLibrary implements OnModuleInit {
   constructor(
     @Inject(CONFIG) private readonly config: Config,
     @Inject(LOG) private readonly log: Log,
-    @Inject(DESCRIPTORS) private readonly catalogue: DescriptorCatalogue,
+    @Inject(DESCRIPTORS) private readonly catalogue: NfDescriptors,
   ) {}
 
   async onModuleInit(): Promise<void> {

@@ -16,7 +16,7 @@ import { unreadableState } from '../../platform/state-version.js';
 import type { CalibrationView } from '../../ports/calibration.js';
 import { DATA_PATH, type DataPath } from '../../ports/data-path.js';
 import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
-import { DESCRIPTORS, type DescriptorCatalogue } from '../../ports/descriptor-catalogue.js';
+import { DESCRIPTORS, type NfDescriptors } from '../../ports/descriptor-catalogue.js';
 import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastructure-store.js';
 import { TELEMETRY, type Telemetry } from '../../ports/telemetry.js';
 import { Calibrator } from './calibrator.js';
@@ -43,7 +43,7 @@ export class CalibrationService
     @Inject(TELEMETRY) private readonly telemetry: Telemetry,
     @Inject(DEPLOYMENT_VIEW) private readonly view: DeploymentView,
     @Inject(DATA_PATH) private readonly dataPath: DataPath,
-    @Inject(DESCRIPTORS) private readonly catalogue: DescriptorCatalogue,
+    @Inject(DESCRIPTORS) private readonly catalogue: NfDescriptors,
     @Inject(INFRASTRUCTURE) private readonly infrastructure: InfrastructureStore,
   ) {
     this.loop = loops.add({

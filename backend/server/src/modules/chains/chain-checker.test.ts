@@ -65,6 +65,25 @@ it('answers what is cheap before large checks that were asked for earlier', asyn
   expect(all[2]).toEqual(validateChain(large, context));
 });
 
+it('answers others while a pattern of a description takes long to match', async () => {
+  const [described] = context.descriptors;
+  const properties = { name: { type: 'string', pattern: '^(a+)+$' } };
+  const slow = { ...described!, id: 'slow', config_schema: { type: 'object', properties }, default_config: {} };
+  const descriptors = [...context.descriptors, slow];
+  const plain = monitorChain('slow');
+  const nodes = plain.nodes.map((node) =>
+    node.kind === 'nf' ? { ...node, nf: 'slow', config: { name: `${'a'.repeat(25)}!` } } : node,
+  );
+  const order: string[] = [];
+  const check = checker.problemsOf({ ...plain, nodes }, { ...context, descriptors }).then((found) => {
+    order.push('slow');
+    return found;
+  });
+  await checker.problemsOf(monitorChain('small'), context).then(() => order.push('small'));
+  expect(await check).toContainEqual(expect.objectContaining({ code: 'bad-config' }));
+  expect(order).toEqual(['small', 'slow']);
+});
+
 it('checks what is published before what is validated, also when no more can wait', async () => {
   const large = tangle(40, 250);
   let validated = 0;

@@ -4,6 +4,7 @@ import type { ChainDefinition, ChainProblem } from '@orrery/contract';
 import { CHECK_STEPS, type ChainContext, validateChain } from '@orrery/planner';
 import { LOG, type Log } from '../../platform/log.js';
 import { ProblemError, unavailable } from '../../platform/problem.js';
+import { OutOfTime, withinMs } from '../../platform/time-limit.js';
 import { ThreadFailure, type Urgency, WorkerThread } from '../../platform/worker-thread/worker-thread.js';
 import type { CheckJob } from './check-thread.js';
 
@@ -11,6 +12,8 @@ import type { CheckJob } from './check-thread.js';
 const MOST_TERMS = 64;
 /** Looks at the clock, about a thousand steps apart, after which it is done in the thread all the same. */
 const MOST_LOOKS = 1;
+/** The same for patterns of descriptions, in which nobody looks at a clock. */
+const MOST_MS = 100;
 const HARD_LIMIT_MS = 20_000;
 const MOST_WAITING = 64;
 const MEMORY_MB = 512;
@@ -35,11 +38,23 @@ export class ChainChecker implements OnApplicationShutdown {
   ): Promise<ChainProblem[]> {
     const terms = definition.edges.reduce((sum, { filter }) => sum + filter.length, 0);
     if (terms <= MOST_TERMS) {
-      let looks = 0;
-      const problems = validateChain(definition, context, { steps: CHECK_STEPS, expired: () => ++looks > MOST_LOOKS });
-      if (looks <= MOST_LOOKS) return problems;
+      const problems = this.checkedAtOnce(definition, context);
+      if (problems) return problems;
     }
     return this.thread.run({ definition, context }, HARD_LIMIT_MS, urgency).catch((error) => this.refuse(error));
+  }
+
+  /** Null: it takes too long for the event loop. */
+  private checkedAtOnce(definition: ChainDefinition, context: ChainContext): ChainProblem[] | null {
+    let looks = 0;
+    const budget = { steps: CHECK_STEPS, expired: () => ++looks > MOST_LOOKS };
+    try {
+      const problems = withinMs(MOST_MS, () => validateChain(definition, context, budget));
+      return looks <= MOST_LOOKS ? problems : null;
+    } catch (error) {
+      if (error instanceof OutOfTime) return null;
+      throw error;
+    }
   }
 
   private refuse(error: unknown): never {

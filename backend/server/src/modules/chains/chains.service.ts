@@ -13,7 +13,7 @@ import { KEYS, PROJECT } from '../../platform/redis-keys.js';
 import type { Urgency } from '../../platform/worker-thread/worker-thread.js';
 import type { ChainStore, Publication } from '../../ports/chain-store.js';
 import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
-import { DESCRIPTORS, type DescriptorCatalogue } from '../../ports/descriptor-catalogue.js';
+import { DESCRIPTORS, type DescriptorCatalogue, type NfUse } from '../../ports/descriptor-catalogue.js';
 import { EVENT_LOG, type EventLog } from '../../ports/event-log.js';
 import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastructure-store.js';
 import { ChainChecker } from './chain-checker.js';
@@ -62,7 +62,22 @@ export class ChainsService implements ChainStore, OnModuleInit {
   }
 
   onModuleInit(): Promise<void> {
+    this.catalogue.askUse((nf) => this.useOf(nf));
     return this.chains.load();
+  }
+
+  private useOf(nf: string): NfUse {
+    const uses = ({ nodes }: ChainDefinition) => nodes.some((node) => node.kind === 'nf' && node.nf === nf);
+    const running = [...(this.view.comingPlan?.chains ?? []), ...(this.view.plan?.chains ?? [])];
+    return {
+      deployed: [
+        ...new Set(running.filter(({ definition }) => uses(definition)).map(({ definition }) => definition.title)),
+      ],
+      drafted: this.chains
+        .all()
+        .filter(({ draft }) => uses(draft))
+        .map(({ draft }) => draft.title),
+    };
   }
 
   /** In order of creation. */

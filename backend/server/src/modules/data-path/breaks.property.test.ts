@@ -6,7 +6,8 @@ import type { Section } from './sections.js';
 
 const SECTION: Section = {
   chain_id: 'c',
-  isWhole: false,
+  scope: 'hop',
+  nodes: [],
   mayRefuse: false,
   servers: [],
   way: { from: [], to: [] },
@@ -115,7 +116,7 @@ it('is over when nothing has been passed on for a while', () => {
 });
 
 describe('a section in which packets may be refused and not counted', () => {
-  const refusing = { ...SECTION, isWhole: true, mayRefuse: true };
+  const refusing = { ...SECTION, scope: 'chain' as const, mayRefuse: true };
   const steady =
     (pps: number, untilMs = Number.POSITIVE_INFINITY) =>
     (ms: number) =>

@@ -1,9 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { type InstanceSample, NfDescriptor, type Plan, type Sample, sampleKey } from '@orrery/contract';
+import { NfDescriptor, type Plan, type Sample, sampleKey } from '@orrery/contract';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { CarriageMeter, refusalsOf } from './carriage.js';
+import { CarriageMeter } from './carriage.js';
+import { refusalsOf } from './drop-fates.js';
+import type { DropCounters } from './drop-meter.js';
 
 const sample = (key: string, value: number): Sample => ({ key, t_ms: 0, value, origin: 'twin' });
 const rule = (at: string, metric: 'pps' | 'bps', value: number) =>
@@ -14,8 +16,9 @@ const plan = {
   graph: { nodes: [{ kind: 'nf', id: 'c.fw.0', chain_id: 'c', nf: 'firewall' }], edges: [] },
 } as unknown as Plan;
 const refusesOf = (nf: string) => (nf === 'firewall' ? ['denied'] : []);
-const refusing = (packets: number, reason = 'denied') =>
-  [{ instance_id: 'c.fw.0', drops: { [reason]: packets } }] as unknown as InstanceSample[];
+const refusing =
+  (packets: number, reason = 'denied') =>
+  (): DropCounters => ({ instances: [{ instance_id: 'c.fw.0', drops: { [reason]: packets } }], modules: [] });
 
 interface Second {
   readonly offered: number;
@@ -30,12 +33,12 @@ function meterOf(seconds: readonly Second[], reason?: string) {
   const meter = new CarriageMeter(refusesOf);
   meter.follow(plan);
   let refused = 0;
-  meter.takeRefusals(() => refusing(0, reason), 0);
+  meter.drops.take(refusing(0, reason), 0);
   seconds.forEach((each, second) => {
     for (const part of [200, 400, 600, 800, 1000]) meter.take([left(each.delivered)], 1000 * second + part);
     const atMs = 1000 * (second + 1);
     refused += each.refused ?? 0;
-    meter.takeRefusals(() => refusing(refused, reason), atMs);
+    meter.drops.take(refusing(refused, reason), atMs);
     // The classes of a chain are counted at every switch, also where none of its packets arrive.
     if (!each.silent)
       meter.take([rule('leaf-1', 'pps', each.offered), rule('leaf-1', 'bps', 8000 * each.offered)], atMs);
@@ -127,7 +130,7 @@ it('reads refusals five times a second at most, however often agents report, and
       meter.follow(plan);
       let [nowMs, refused, reads, found, lastMs] = [0, 0, 0, 0, 0];
       const take = () => {
-        const perS = meter.takeRefusals(() => refusing(refused), nowMs)?.get('c');
+        const perS = meter.drops.take(refusing(refused), nowMs)?.get('c');
         if (perS === undefined) return;
         reads++;
         found += (perS * (nowMs - lastMs)) / 1000;
@@ -173,7 +176,7 @@ describe('an NF that may drop packets on purpose', () => {
     expect(carried(meterWith(silent), 400)).toBe('unknown');
     expect(carried(meterWith(silent), 0)).toBe('unknown');
     expect(carried(meterWith(silent), 1000)).toMatchObject({ share: 1 });
-    expect(meterWith(silent).countsRefusals('c')).toBe(false);
+    expect(meterWith(silent).drops.countsRefusals('c')).toBe(false);
   });
 
   it.each([
@@ -182,6 +185,6 @@ describe('an NF that may drop packets on purpose', () => {
     { may_drop: false, refuses: undefined },
   ])('and says so, or may not, leaves nothing unknown: %j', (actions) => {
     expect(carried(meterWith(actions), 400)).toMatchObject({ share: 0.4 });
-    expect(meterWith(actions).countsRefusals('c')).toBe(true);
+    expect(meterWith(actions).drops.countsRefusals('c')).toBe(true);
   });
 });

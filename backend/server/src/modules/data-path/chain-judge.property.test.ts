@@ -94,14 +94,19 @@ function play({ packets, isLost, delaysMs, endMs, isLinkDown = false }: Course) 
       meter.take(key, value, atMs);
       carriage.take([{ key, value, t_ms: 0, origin: 'twin' }], atMs);
     }
-    last = judge.judge({ chainId: 'c', sections, nfs: graph.nodes.filter(isNf) }, last, now, nowMs);
+    last = judge.judge(
+      { chainId: 'c', sections, nodes: graph.nodes.filter(isCounting), whyFull: () => '' },
+      last,
+      now,
+      nowMs,
+    );
     const [first] = last.told.troubles;
     told.push({ nowMs, what: first?.what, isTotal: first?.isTotal ?? false });
   }
   return told;
 }
 
-const isNf = (node: GraphNode): node is Extract<GraphNode, { kind: 'nf' }> => node.kind === 'nf';
+const isCounting = (node: GraphNode) => node.kind !== 'exit';
 
 /** One after the other, alternately through both instances. */
 function steady(pps: number, phaseMs: number, endMs: number): Packet[] {

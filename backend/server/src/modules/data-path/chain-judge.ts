@@ -1,11 +1,12 @@
-import { type Infrastructure, type Instance, sampleKey } from '@orrery/contract';
+import type { Infrastructure } from '@orrery/contract';
 import type { PathTrouble } from '../../ports/data-path.js';
 import { type Break, breakIn, isOver, LOOKBACK_MS, REPORT_LAG_MS } from './breaks.js';
 import type { CarriageMeter } from './carriage.js';
 import type { DownLinks } from './down-links.js';
 import { LONG_S, type Loss, lasts, lossOf, SHORT_S } from './loss.js';
+import { LossPlaces } from './loss-places.js';
 import type { PacketMeter } from './packet-meter.js';
-import { labelOf, type Section } from './sections.js';
+import { type CountingNode, labelOf, passedKey, type Section, takenKey } from './sections.js';
 import { placesOf, troublesOf } from './troubles.js';
 import { NOTHING_TOLD, type Told, toldNext } from './wording.js';
 
@@ -18,7 +19,10 @@ const WINDOWS_MS = [1500, 2500, 5000, LOOKBACK_MS] as const;
 export interface ChainParts {
   readonly chainId: string;
   readonly sections: readonly Section[];
-  readonly nfs: readonly Instance[];
+  /** What counts packets: NFs, mirrors, merges, queues. */
+  readonly nodes: readonly CountingNode[];
+  /** Why a queue of a planned schedule is full. */
+  readonly whyFull: (queue: string) => string;
 }
 
 /** What is known of links and agents now. */
@@ -41,10 +45,14 @@ const UNJUDGED: Judgement = { breaks: [], loss: null, told: NOTHING_TOLD };
 
 /** Judges chains by what two meters have counted. Times are of one monotonic clock. */
 export class ChainJudge {
+  private readonly places: LossPlaces;
+
   constructor(
     private readonly meter: PacketMeter,
     private readonly carriageMeter: CarriageMeter,
-  ) {}
+  ) {
+    this.places = new LossPlaces(meter, carriageMeter.drops);
+  }
 
   /** `before`: the last judgement of this chain; undefined: none. */
   judge(chain: ChainParts, { breaks, loss, told }: Judgement = UNJUDGED, now: Surroundings, nowMs: number): Judgement {
@@ -73,17 +81,22 @@ export class ChainJudge {
   }
 
   private lossOf(
-    { chainId, sections }: ChainParts,
+    chain: ChainParts,
     breaks: readonly Break[],
     before: Loss | null,
     { areHeard }: Surroundings,
     nowMs: number,
   ): Loss | null {
+    const { chainId, sections } = chain;
     if (!sections.every(({ to }) => areHeard(to.servers))) return null;
     // What arrives again after a break is no loss that goes on, unless it was one before.
     if (breaks.length > 0) return before && lasts(before, nowMs) ? before : null;
     const carried = (seconds: number) => this.carriageMeter.carriage(chainId, seconds, nowMs);
-    return lossOf(before, carried(LONG_S), carried(SHORT_S), nowMs);
+    const long = carried(LONG_S);
+    const loss = lossOf(before, long, carried(SHORT_S), nowMs);
+    if (!loss || !lasts(loss, nowMs) || !long || long === 'unknown') return loss;
+    const packets = long.offered_packets * (1 - long.share);
+    return { ...loss, place: this.places.of(chain, packets, loss.place, nowMs) };
   }
 
   /** Whether packets have left the chain since the breaks began, or while the last ones entered. */
@@ -95,13 +108,16 @@ export class ChainJudge {
     return this.carriageMeter.delivers(chainId, nowMs, nowMs - fromMs);
   }
 
-  /** NFs that have taken packets since none leaves the chain, and passed none on. */
-  private stuckIn({ nfs }: ChainParts, breaks: readonly Break[], nowMs: number): string[] {
+  /** NFs and queues that have taken packets since none leaves the chain, and passed none on. */
+  private stuckIn({ nodes }: ChainParts, breaks: readonly Break[], nowMs: number) {
     if (breaks.length === 0) return [];
     const fromMs = Math.max(nowMs - LOOKBACK_MS, lostSinceMs(breaks));
     const packets = (key: string) =>
       this.meter.reported(key, fromMs, nowMs).reduce((sum, count) => sum + count.packets, 0);
-    return nfs.filter(({ id }) => packets(takenKey(id)) > 0 && packets(passedKey(id)) === 0).map(labelOf);
+    return nodes
+      .filter(({ kind }) => kind === 'nf' || kind === 'queue')
+      .filter((node) => packets(takenKey(node)) > 0 && packets(passedKey(node)) === 0)
+      .map((node) => ({ id: node.id, label: labelOf(node) }));
   }
 }
 
@@ -109,6 +125,3 @@ export class ChainJudge {
 function lostSinceMs(breaks: readonly Break[]): number {
   return Math.max(...placesOf(breaks).map(({ sinceMs }) => sinceMs)) + REPORT_LAG_MS;
 }
-
-export const takenKey = (id: string) => sampleKey('instance', id, 'pps');
-export const passedKey = (id: string) => sampleKey('instance', id, 'out_pps');

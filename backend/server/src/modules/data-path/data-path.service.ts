@@ -1,29 +1,24 @@
 import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
-import {
-  type Infrastructure,
-  type Instance,
-  nfInstances,
-  type Plan,
-  parseSampleKey,
-  type Sample,
-} from '@orrery/contract';
+import { type Infrastructure, type Plan, parseSampleKey, type Sample } from '@orrery/contract';
 import { grouped } from '@orrery/planner';
 import type { ControlLoop } from '../../platform/control-loop/control-loop.js';
 import { CONTROL_LOOPS, type ControlLoops } from '../../platform/control-loop/control-loops.js';
 import type { LoopRun } from '../../platform/control-loop/definition.js';
 import type { Carriage, DataPath, PathTrouble } from '../../ports/data-path.js';
 import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
-import { DESCRIPTORS, type DescriptorCatalogue } from '../../ports/descriptor-catalogue.js';
+import { DESCRIPTORS, type NfDescriptors } from '../../ports/descriptor-catalogue.js';
 import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastructure-store.js';
 import { FLEET, type NodeFleet } from '../../ports/node-fleet.js';
 import { SWITCH_FLEET, type SwitchFleet } from '../../ports/switch-fleet.js';
 import { TELEMETRY, type Telemetry } from '../../ports/telemetry.js';
-import { CarriageMeter, refusalsOf } from './carriage.js';
-import { ChainJudge, type Judgement, passedKey, takenKey } from './chain-judge.js';
+import { CarriageMeter } from './carriage.js';
+import { ChainJudge, type Judgement } from './chain-judge.js';
 import { cutOffReceivers, cutOffSenders, downLinks } from './down-links.js';
+import { refusalsOf } from './drop-fates.js';
 import { EmulatedLinks } from './emulated-links.js';
+import { whyFull } from './full-queues.js';
 import { PacketMeter } from './packet-meter.js';
-import { refusedKey, type Section, sectionsOf } from './sections.js';
+import { type CountingNode, passedKey, refusedKey, type Section, sectionsOf, takenKey } from './sections.js';
 
 const TICK_MS = 500;
 const BACKOFF = { firstMs: TICK_MS, mostMs: 5000 };
@@ -34,6 +29,9 @@ const HEARD_MS = 3000;
 const ENTERS_MS = 2000;
 /** A chain is judged when its counters have been the same ones for this long. */
 const SETTLE_MS = 3000;
+
+/** Kinds of samples of what may drop packets. */
+const COUNTED: ReadonlySet<string> = new Set(['instance', 'module']);
 
 interface ChainPath {
   readonly sections: readonly Section[];
@@ -55,7 +53,7 @@ export class DataPathService implements DataPath, OnApplicationBootstrap, OnAppl
   };
   private paths: ReadonlyMap<string, ChainPath> = new Map();
   private counters: ReadonlySet<string> = new Set();
-  private nfs: ReadonlyMap<string, readonly Instance[]> = new Map();
+  private nodes: ReadonlyMap<string, readonly CountingNode[]> = new Map();
   private judgements: ReadonlyMap<string, Judgement> = new Map();
   private troubles: ReadonlyMap<string, readonly PathTrouble[]> = new Map();
   /** Since when the agent of each server is connected; monotonic clock. */
@@ -69,7 +67,7 @@ export class DataPathService implements DataPath, OnApplicationBootstrap, OnAppl
     @Inject(INFRASTRUCTURE) private readonly infrastructure: InfrastructureStore,
     @Inject(SWITCH_FLEET) private readonly fleet: SwitchFleet,
     @Inject(FLEET) private readonly servers: NodeFleet,
-    @Inject(DESCRIPTORS) descriptors: DescriptorCatalogue,
+    @Inject(DESCRIPTORS) private readonly descriptors: NfDescriptors,
   ) {
     this.carriageMeter = new CarriageMeter((nf) => refusalsOf(descriptors.find(nf)));
     this.judge = new ChainJudge(this.meter, this.carriageMeter);
@@ -117,9 +115,10 @@ export class DataPathService implements DataPath, OnApplicationBootstrap, OnAppl
     this.follow(nowMs);
     for (const { key, value } of samples) if (this.counters.has(key)) this.meter.take(key, value, nowMs);
     this.carriageMeter.take(samples, nowMs);
-    if (!samples.some(({ key }) => parseSampleKey(key)?.kind === 'instance')) return;
-    const refusedPerS = this.carriageMeter.takeRefusals(() => this.telemetry.counters(), nowMs);
-    for (const [chainId, perS] of refusedPerS ?? []) this.meter.take(refusedKey(chainId), perS, nowMs);
+    if (!samples.some(({ key }) => COUNTED.has(parseSampleKey(key)?.kind ?? ''))) return;
+    const counters = () => ({ instances: this.telemetry.counters(), modules: this.telemetry.moduleCounters() });
+    const refusedPerS = this.carriageMeter.drops.take(counters, nowMs);
+    for (const [id, perS] of refusedPerS ?? []) this.meter.take(refusedKey(id), perS, nowMs);
   }
 
   private look({ decide }: LoopRun, nowMs: number): undefined {
@@ -135,7 +134,12 @@ export class DataPathService implements DataPath, OnApplicationBootstrap, OnAppl
     for (const [chainId, { sections, sinceMs }] of this.paths) {
       const chain = chains.get(chainId);
       if (!chain || nowMs - sinceMs < SETTLE_MS) continue;
-      const parts = { chainId, sections, nfs: this.nfs.get(chainId) ?? [] };
+      const parts = {
+        chainId,
+        sections,
+        nodes: this.nodes.get(chainId) ?? [],
+        whyFull: (queue: string) => whyFull(this.followed.plan!, queue),
+      };
       const unmended = this.links.unmended(this.troublesOf(chainId), nowMs);
       const down = infrastructure.links.filter((link) => downNow.includes(link) || unmended.has(link.id));
       // What is known from before the twin fell silent holds for senders only while nothing enters.
@@ -188,7 +192,9 @@ export class DataPathService implements DataPath, OnApplicationBootstrap, OnAppl
     if (plan === this.followed.plan && switches === this.followed.switches) return;
     this.followed = { plan, switches };
     this.carriageMeter.follow(plan);
-    const sections = plan ? sectionsOf(plan, switches, (id) => this.carriageMeter.countsRefusals(id)) : [];
+    const countsRefusals = (id: string) => this.carriageMeter.drops.countsRefusals(id);
+    const answers = (nf: string) => this.descriptors.find(nf)?.actions.answers === true;
+    const sections = plan ? sectionsOf(plan, switches, countsRefusals, answers) : [];
     this.paths = new Map(
       [...grouped(sections, ({ chain_id }) => chain_id)].map(([id, own]) => {
         const past = this.paths.get(id);
@@ -196,9 +202,10 @@ export class DataPathService implements DataPath, OnApplicationBootstrap, OnAppl
         return [id, isSame ? past : { sections: own, sinceMs: nowMs }];
       }),
     );
-    this.nfs = grouped(nfInstances(plan?.graph), ({ chain_id }) => chain_id);
-    const ofNfs = [...this.nfs.values()].flat().flatMap(({ id }) => [takenKey(id), passedKey(id)]);
-    this.counters = new Set([...sections.flatMap(({ from, to }) => [...from.passes, ...to.receives]), ...ofNfs]);
+    const counting = (plan?.graph.nodes ?? []).filter((node) => node.kind !== 'exit');
+    this.nodes = grouped(counting, ({ chain_id }) => chain_id);
+    const ofNodes = counting.flatMap((node) => [takenKey(node), passedKey(node)]);
+    this.counters = new Set([...sections.flatMap(({ from, to }) => [...from.passes, ...to.receives]), ...ofNodes]);
     this.meter.keepOnly(this.counters);
   }
 

@@ -1,3 +1,5 @@
+import { packetsBetween } from './tally.js';
+
 /** How long counts are kept. */
 const KEEP_MS = 15_000;
 /** A first rate, or one after a gap, stands for this time at most. */
@@ -28,6 +30,16 @@ export class PacketMeter {
   /** Counts that were reported after `afterMs` and not after `untilMs`. */
   reported(counter: string, afterMs: number, untilMs: number): readonly Count[] {
     return (this.counts.get(counter) ?? []).filter(({ toMs }) => toMs > afterMs && toMs <= untilMs);
+  }
+
+  /** Packets counted between two times, as far as they were reported. */
+  between(counter: string, fromMs: number, toMs: number): number {
+    return packetsBetween(this.counts.get(counter) ?? [], fromMs, toMs);
+  }
+
+  /** When the counter was last reported; negative infinity: never. */
+  untilMs(counter: string): number {
+    return this.counts.get(counter)?.at(-1)?.toMs ?? Number.NEGATIVE_INFINITY;
   }
 
   /** Forgets counters that are not among these. */

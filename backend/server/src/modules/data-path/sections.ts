@@ -1,11 +1,21 @@
-import { type FabricSpec, type GraphNode, type Infrastructure, type Plan, sampleKey } from '@orrery/contract';
+import {
+  type FabricSpec,
+  type GraphEdge,
+  type GraphNode,
+  type Infrastructure,
+  type Plan,
+  sampleKey,
+} from '@orrery/contract';
 import { grouped } from '@orrery/planner';
+import { type Step, stepsOf } from './steps.js';
 
 /** From where packets are passed on to where they should arrive next. Counters are sample keys. */
 export interface Section {
   readonly chain_id: string;
-  /** From the hosts to the exit, not from place to place. */
-  readonly isWhole: boolean;
+  /** Between two places, from the mirror of a parallel step to its merge, or from the hosts to the exit. */
+  readonly scope: 'hop' | 'step' | 'chain';
+  /** The nodes that it joins or spans; `HOSTS` stands for the hosts. */
+  readonly nodes: readonly string[];
   /** What does not arrive may have been dropped on purpose, and nothing counts that. */
   readonly mayRefuse: boolean;
   /** Servers at its ends, or of the whole chain. */
@@ -18,25 +28,36 @@ export interface Section {
 }
 
 /** Stands for the hosts, which no edge names. */
-const HOSTS = '';
+export const HOSTS = '';
 
-/** Counter of the packets that NFs of a chain refuse as they are configured; none that is reported under this name. */
-export const refusedKey = (chainId: string) => `refused ${chainId}`;
+/** A node that counts the packets that it takes and those that it passes on. */
+export type CountingNode = Exclude<GraphNode, { kind: 'exit' }>;
+
+/** Packets that a node takes, and that it passes on: a mirror passes on one copy of each packet for every branch. */
+export const takenKey = ({ kind, id }: CountingNode) =>
+  kind === 'nf' ? sampleKey('instance', id, 'pps') : sampleKey('module', id, 'pps');
+export const passedKey = ({ kind, id }: CountingNode) =>
+  kind === 'nf' ? sampleKey('instance', id, 'out_pps') : sampleKey('module', id, 'out_pps');
 
 /**
- * The sections of every chain of a plan, in the forward direction, from place to place, and one from the hosts to the exit: it also
- * covers NFs that let nothing out, and those whose packets cannot be told from replies.
+ * Counter of the packets that NFs of a chain, or of the parallel step that a merge ends, refuse as they are configured; none that
+ * is reported under this name.
+ */
+export const refusedKey = (id: string) => `refused ${id}`;
+
+/**
+ * The sections of every chain of a plan, in the forward direction: from place to place, over each parallel step, since a merge
+ * cannot tell of which branch a copy is missing, and from the hosts to the exit. The last also covers NFs that let nothing out,
+ * and those whose packets cannot be told from replies. `countsRefusals`: whether every NF of the chain does. `answers`: whether an NF
+ * may answer packets itself.
  */
 export function sectionsOf(
   { graph, fabric, chains }: { graph: Plan['graph']; fabric: FabricSpec; chains: readonly { chain_id: string }[] },
   switches: Infrastructure['switches'],
   countsRefusals: (chainId: string) => boolean = () => true,
+  answers: (nf: string) => boolean = () => false,
 ): Section[] {
-  const nodes = new Map(graph.nodes.map((node) => [node.id, node]));
-  const edges = grouped(graph.edges, ({ from }) => from ?? HOSTS);
-  const after: After = (id) =>
-    (edges.get(id) ?? []).flatMap(({ to, direction }) => (direction === 'forward' ? (nodes.get(to) ?? []) : []));
-  const first = grouped(after(HOSTS), ({ chain_id }) => chain_id);
+  const wiring = new Wiring(graph);
   const rules = grouped(
     fabric.rules.filter(({ kind }) => kind === 'classify'),
     ({ chain_id }) => chain_id ?? '',
@@ -45,46 +66,129 @@ export function sectionsOf(
     const passes = switches.flatMap(({ id }) =>
       (rules.get(chain_id) ?? []).map((rule) => sampleKey('rule', `${id} ${rule.id}`, 'pps')),
     );
-    const next = counted(first.get(chain_id) ?? [], after);
+    const next = wiring.after(HOSTS).filter((node) => node.chain_id === chain_id);
     const hosts = [...new Set((rules.get(chain_id) ?? []).flatMap(({ from_hosts }) => from_hosts))];
-    const servers = serversOf(next);
     const from = { label: 'the switch', passes };
-    const way = { from: hosts, to: servers };
-    return { chain_id, isWhole: false, mayRefuse: false, servers, way, from, to: endOf(chain_id, next, servers) };
+    return hop(chain_id, HOSTS, from, next, hosts, serversOf(next));
   });
-  const ofNfs = graph.nodes.flatMap((node): Section[] => {
-    if (node.kind !== 'nf') return [];
+  const hops = graph.nodes.flatMap((node): Section[] => {
+    if (node.kind === 'exit') return [];
     // What it passes on includes replies, which leave by an exit that is not counted here.
-    if (edges.get(node.id)?.some(({ direction }) => direction === 'return')) return [];
-    const next = counted(after(node.id), after);
-    const from = { label: labelOf(node), passes: [sampleKey('instance', node.id, 'out_pps')] };
-    const way = { from: [node.server], to: serversOf(next) };
-    const servers = serversOf([node, ...next]);
-    // It reaches the exit on its own server.
-    const to = endOf(node.chain_id, next, next.some(({ kind }) => kind === 'exit') ? servers : serversOf(next));
-    return [{ chain_id: node.chain_id, isWhole: false, mayRefuse: false, servers, way, from, to }];
+    if (wiring.replies(node.id)) return [];
+    // Every branch gets a copy of what a mirror takes.
+    const key = node.kind === 'mirror' ? takenKey(node) : passedKey(node);
+    const from = { label: labelOf(node), passes: [key] };
+    return wiring.waysOut(node).map((next) => {
+      const servers = serversOf([node, ...next]);
+      // It reaches the exit on its own server.
+      const heard = next.some(({ kind }) => kind === 'exit') ? servers : serversOf(next);
+      return { ...hop(node.chain_id, node.id, from, next, [node.server], heard), servers };
+    });
   });
+  const steps = [...stepsOf(graph).values()].map((step) => ofStep(step, graph, wiring, countsRefusals));
   const whole = entries.map(({ chain_id, way, from }): Section => {
     const own = graph.nodes.filter((node) => node.chain_id === chain_id);
     const servers = serversOf(own);
     const isLeft = own.some((node) => node.kind === 'exit' && node.direction === 'forward');
-    const receives = isLeft ? [sampleKey('chain', chain_id, 'pps'), refusedKey(chain_id)] : [];
+    // A packet that an NF has answered goes no further; what the NF passes on includes its answers.
+    const answered = own.flatMap((node) => (node.kind === 'nf' && answers(node.nf) ? [passedKey(node)] : []));
+    const receives = isLeft ? [sampleKey('chain', chain_id, 'pps'), refusedKey(chain_id), ...answered] : [];
     const to = { label: 'the exit', receives, servers };
     const ends = { from: [...way.from, ...servers], to: servers };
-    return { chain_id, isWhole: true, mayRefuse: !countsRefusals(chain_id), servers, way: ends, from, to };
+    const nodes = [HOSTS, ...own.map(({ id }) => id)];
+    const mayRefuse = !countsRefusals(chain_id);
+    return { chain_id, scope: 'chain', nodes, mayRefuse, servers, way: ends, from, to };
   });
-  return [...entries, ...ofNfs, ...whole].filter(({ to }) => to.receives.length > 0);
+  return [...entries, ...hops, ...steps, ...whole].filter(({ to }) => to.receives.length > 0);
 }
 
-/** The nodes to which a node, or the hosts, send packets in the forward direction. */
-type After = (id: string) => GraphNode[];
+/** Where the nodes of a graph send packets in the forward direction. */
+class Wiring {
+  private readonly nodes: ReadonlyMap<string, GraphNode>;
+  private readonly from: ReadonlyMap<string, readonly GraphEdge[]>;
+  private readonly into: ReadonlyMap<string, readonly GraphEdge[]>;
 
-/** The nearest nodes that count packets: NFs and exits. None behind a merge: it drops what another branch has dropped. */
-function counted(nodes: readonly GraphNode[], after: After): GraphNode[] {
-  return nodes.flatMap((node) => {
-    if (node.kind === 'merge') return [];
-    return node.kind === 'nf' || node.kind === 'exit' ? [node] : counted(after(node.id), after);
-  });
+  constructor({ nodes, edges }: Plan['graph']) {
+    const forward = edges.filter(({ direction }) => direction !== 'no-op');
+    this.nodes = new Map(nodes.map((node) => [node.id, node]));
+    this.from = grouped(forward, ({ from }) => from ?? HOSTS);
+    this.into = grouped(forward, ({ to }) => to);
+  }
+
+  replies(id: string): boolean {
+    return this.from.get(id)?.some(({ direction }) => direction === 'return') ?? false;
+  }
+
+  /** The nodes to which a node, or the hosts, send packets. */
+  after(id: string): GraphNode[] {
+    return this.targets(this.from.get(id) ?? []);
+  }
+
+  /** The same, where each group gets all of its packets: the branches of a mirror. None to a merge, where branches meet. */
+  waysOut(node: CountingNode): GraphNode[][] {
+    const edges = this.from.get(node.id) ?? [];
+    const groups = node.kind === 'mirror' ? [...grouped(edges, ({ copy }) => String(copy)).values()] : [edges];
+    const ways = groups.map((group) => this.targets(group));
+    return ways.filter((next) => next.length > 0 && !next.some(({ kind }) => kind === 'merge'));
+  }
+
+  /** The nodes that send copies to a merge. */
+  before(id: string): CountingNode[] {
+    return (this.into.get(id) ?? []).flatMap(({ direction, from }) => {
+      const node = direction === 'forward' ? this.nodes.get(from ?? HOSTS) : undefined;
+      return node && node.kind !== 'exit' ? [node] : [];
+    });
+  }
+
+  private targets(edges: readonly GraphEdge[]): GraphNode[] {
+    const ids = edges.flatMap(({ to, direction }) => (direction === 'forward' ? [to] : []));
+    return [...new Set(ids)].flatMap((to) => this.nodes.get(to) ?? []);
+  }
+}
+
+function hop(
+  chain_id: string,
+  id: string,
+  from: Section['from'],
+  next: readonly GraphNode[],
+  enters: readonly string[],
+  heard: readonly string[],
+): Section {
+  const servers = serversOf(next);
+  const nodes = [id, ...next.map((node) => node.id)];
+  const way = { from: enters, to: servers };
+  return { chain_id, scope: 'hop', nodes, mayRefuse: false, servers, way, from, to: endOf(chain_id, next, heard) };
+}
+
+/** From the mirror of a step to its merge. Packets get lost between branch and merge, or in a branch that lets nothing out. */
+function ofStep(
+  { mirror, merge, nfs, inner }: Step,
+  { nodes }: Plan['graph'],
+  wiring: Wiring,
+  countsRefusals: (chainId: string) => boolean,
+): Section {
+  const { chain_id } = merge;
+  const within = new Set([merge.id, ...inner.map(({ id }) => id)]);
+  const inside = nodes.filter(
+    (node) => (node.kind === 'mirror' || node.kind === 'merge') && node.within !== null && within.has(node.within),
+  );
+  const last = wiring.before(merge.id);
+  const across = last.filter(({ server }) => server !== merge.server);
+  const suspects = across.length > 0 ? across : last;
+  return {
+    chain_id,
+    scope: 'step',
+    nodes: [...new Set([mirror, ...nfs, ...inside, ...last, merge].map(({ id }) => id))],
+    mayRefuse: !countsRefusals(chain_id),
+    servers: serversOf([...across, merge]),
+    way: { from: serversOf(last), to: [merge.server] },
+    from: { label: suspects.map(labelOf).join(' or '), passes: [takenKey(mirror)] },
+    to: {
+      label: labelOf(merge),
+      receives: [passedKey(merge), refusedKey(merge.id)],
+      servers: serversOf([...nfs, merge]),
+    },
+  };
 }
 
 function serversOf(nodes: readonly GraphNode[]): string[] {
@@ -92,13 +196,11 @@ function serversOf(nodes: readonly GraphNode[]): string[] {
 }
 
 function endOf(chainId: string, nodes: readonly GraphNode[], servers: readonly string[]): Section['to'] {
-  const receives = nodes.map((node) =>
-    node.kind === 'exit' ? sampleKey('chain', chainId, 'pps') : sampleKey('instance', node.id, 'pps'),
-  );
+  const receives = nodes.map((node) => (node.kind === 'exit' ? sampleKey('chain', chainId, 'pps') : takenKey(node)));
   return { label: [...new Set(nodes.map(labelOf))].join(' or '), receives: [...new Set(receives)], servers };
 }
 
-/** How an NF is named where it loses packets. */
+/** How a node is named where it loses packets. */
 export function labelOf(node: GraphNode): string {
   return node.kind === 'exit' ? 'the exit' : `${node.id} (${node.server})`;
 }

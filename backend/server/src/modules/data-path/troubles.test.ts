@@ -1,14 +1,16 @@
 import type { Infrastructure } from '@orrery/contract';
 import { expect, it } from 'vitest';
 import type { Break } from './breaks.js';
+import type { Section } from './sections.js';
 import { type Findings, troublesOf } from './troubles.js';
 
 const LINK = { id: 's', a: { node: 'server-1', port: 'p' }, b: { node: 'leaf-1', port: 'p' } };
 const SITE = { switches: [], servers: [], hosts: [], links: [LINK] } as unknown as Infrastructure;
-const section = (from: string, to: string, isWhole = false): Break => ({
+const section = (from: string, to: string, scope: Section['scope'] = 'hop', nodes: readonly string[] = []): Break => ({
   section: {
     chain_id: 'c',
-    isWhole,
+    scope,
+    nodes,
     mayRefuse: false,
     servers: ['server-1'],
     way: { from: [], to: [] },
@@ -18,8 +20,8 @@ const section = (from: string, to: string, isWhole = false): Break => ({
   packets: 3,
   sinceMs: 0,
 });
-const HOP = section('the switch', 'a.nf.0');
-const WHOLE = section('the switch', 'the exit', true);
+const HOP = section('the switch', 'a.nf.0', 'hop', ['', 'a.nf.0']);
+const WHOLE = section('the switch', 'the exit', 'chain', ['', 'a.nf.0', 'a.exit']);
 const found = (findings: Partial<Findings>, links: Infrastructure['links'] = []) =>
   troublesOf({ breaks: [], cutOff: [], loss: null, delivers: false, stuck: [], ...findings }, links, SITE, 10_000);
 
@@ -30,11 +32,35 @@ it('names the place where packets are lost rather than the whole chain', () => {
 });
 
 it('names the NF that passes nothing on where every hop carries packets', () => {
-  expect(found({ breaks: [WHOLE], stuck: ['a.nf.0'] })).toMatchObject([
+  expect(found({ breaks: [WHOLE], stuck: [{ id: 'a.nf.0', label: 'a.nf.0' }] })).toMatchObject([
     { what: 'no packet leaves a.nf.0', isTotal: true },
   ]);
   expect(found({ breaks: [WHOLE] })).toMatchObject([
     { what: 'packets enter this chain and none leaves it', isTotal: true },
+  ]);
+});
+
+it('names a step rather than the steps and the chain around it, and a hop rather than its step', () => {
+  const outer = section('b or c', 'outer', 'step', ['outer.mirror', 'a', 'inner.mirror', 'b', 'c', 'inner', 'outer']);
+  const inner = section('b', 'inner', 'step', ['inner.mirror', 'b', 'c', 'inner']);
+  const hop = section('inner.mirror', 'b', 'hop', ['inner.mirror', 'b']);
+  const other = section('x', 'y', 'hop', ['x', 'y']);
+  const told = (...breaks: Break[]) => found({ breaks }).map(({ what }) => what);
+  expect(told(outer, WHOLE)).toEqual(['copies from b or c do not arrive at outer']);
+  expect(told(outer, inner, WHOLE)).toEqual(['copies from b do not arrive at inner']);
+  expect(told(hop, outer, inner, WHOLE)).toEqual(['no packet from inner.mirror arrives at b']);
+  expect(told(inner, other)).toEqual(['copies from b do not arrive at inner', 'no packet from x arrives at y']);
+  const stuck = [
+    { id: 'b', label: 'b (server-1)' },
+    { id: 'z', label: 'z (server-1)' },
+  ];
+  expect(found({ breaks: [inner], stuck })).toMatchObject([{ what: 'no packet leaves b (server-1)' }]);
+});
+
+it('says where a share is lost, where that is known', () => {
+  const loss = { sinceMs: 0, share: 0.25, place: { id: 'q', what: 'queue q is full: its task gets too little' } };
+  expect(found({ loss, delivers: true })).toMatchObject([
+    { what: '25 % of the packets that enter are lost: queue q is full: its task gets too little' },
   ]);
 });
 
@@ -50,7 +76,7 @@ it('says of a chain that still delivers that it loses part of its packets', () =
 });
 
 it('tells the share that is lost once that has lasted, unless the place is known', () => {
-  const loss = { sinceMs: 5000, share: 0.404 };
+  const loss = { sinceMs: 5000, share: 0.404, place: null };
   expect(found({ loss, delivers: true })).toEqual([
     { kind: 'loss', what: '40 % of the packets that enter are lost', isTotal: false, link: null },
   ]);

@@ -3,6 +3,7 @@ import type { PathTrouble } from '../../ports/data-path.js';
 import type { Break } from './breaks.js';
 import { causeOf, type DownLinks, isDown } from './down-links.js';
 import { type Loss, lasts } from './loss.js';
+import type { Section } from './sections.js';
 
 /** A trouble, and what it is of: a host that is cut off, packets that do not arrive, or a share of them. */
 export interface Trouble extends PathTrouble {
@@ -17,8 +18,8 @@ export interface Findings {
   readonly loss: Loss | null;
   /** Packets have left the chain since they are lost, or while the last ones entered. */
   readonly delivers: boolean;
-  /** NFs that take packets and pass none on, by their labels. */
-  readonly stuck: readonly string[];
+  /** NFs that take packets and pass none on. */
+  readonly stuck: readonly { readonly id: string; readonly label: string }[];
 }
 
 /** What is wrong with a chain, one line for each cause. `nowMs`: monotonic clock. */
@@ -36,28 +37,36 @@ export function troublesOf(
   });
   if (ofPackets.length > 0) return [...hosts, ...new Map(ofPackets.map((each) => [each.what, each])).values()];
   if (loss === null || !lasts(loss, nowMs)) return hosts;
-  const what = `${Math.round(100 * loss.share)} % of the packets that enter are lost`;
+  const share = `${Math.round(100 * loss.share)} % of the packets that enter are lost`;
+  const what = loss.place === null ? share : `${share}: ${loss.place.what}`;
   return [...hosts, { kind: 'loss', what, isTotal: false, link: null }];
 }
 
-/** The breaks that say where packets are lost: of hops, where there are any, rather than of the whole chain. */
+const WIDTH: Readonly<Record<Section['scope'], number>> = { hop: 0, step: 1, chain: 2 };
+
+/** The breaks that say where packets are lost: of hops, where there are any, rather than of the step or chain around them. */
 export function placesOf(breaks: readonly Break[]): readonly Break[] {
-  const ofHops = breaks.filter(({ section }) => !section.isWhole);
-  return ofHops.length > 0 ? ofHops : breaks;
+  const explains = (inner: Section, outer: Section) =>
+    outer.scope === 'chain'
+      ? inner.scope !== 'chain'
+      : inner !== outer && WIDTH[inner.scope] <= WIDTH[outer.scope] && isWithin(inner, outer);
+  return breaks.filter(({ section }) => !breaks.some((other) => explains(other.section, section)));
+}
+
+function isWithin(inner: Section, outer: Section): boolean {
+  return inner.nodes.length < outer.nodes.length && inner.nodes.every((id) => outer.nodes.includes(id));
 }
 
 function linkText(link: DownLinks[number], isTotal: boolean): string {
   return `${isDown(link)}: ${isTotal ? 'this chain loses everything' : 'this chain loses part of its packets'}`;
 }
 
-function placeText(of: Break, stuck: readonly string[]): string {
-  return of.section.isWhole ? wholeText(stuck) : hopText(of);
-}
-
-function hopText({ section: { from, to } }: Break): string {
-  return `no packet from ${from.label} arrives at ${to.label}`;
-}
-
-function wholeText(stuck: readonly string[]): string {
-  return stuck.length > 0 ? `no packet leaves ${stuck.join(' or ')}` : 'packets enter this chain and none leaves it';
+function placeText({ section }: Break, stuck: Findings['stuck']): string {
+  const { scope, from, to, nodes } = section;
+  if (scope === 'hop') return `no packet from ${from.label} arrives at ${to.label}`;
+  const inside = stuck.flatMap(({ id, label }) => (nodes.includes(id) ? [label] : []));
+  if (inside.length > 0) return `no packet leaves ${inside.join(' or ')}`;
+  return scope === 'step'
+    ? `copies from ${from.label} do not arrive at ${to.label}`
+    : 'packets enter this chain and none leaves it';
 }

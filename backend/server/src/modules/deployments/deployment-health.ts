@@ -187,7 +187,8 @@ export class DeploymentHealth implements OnApplicationBootstrap, OnApplicationSh
   /** `downEnds`: of links that are told to be down already, with what that means for the chain. */
   private troubleAt(node: string, spec: NodeSpec, chainId: string, downEnds: readonly LinkEnd[]): Trouble[] {
     const instances = spec.instances.filter((instance) => instance.chain_id === chainId);
-    if (instances.length === 0 && !spec.exits.some((exit) => exit.chain_id === chainId)) return [];
+    const isOnWay = [...(spec.modules ?? []), ...spec.exits].some((each) => each.chain_id === chainId);
+    if (instances.length === 0 && !isOnWay) return [];
     const isOff = !this.twin.enabled && this.fleet.originOf(node) === 'twin';
     if (isOff) return [{ what: `${node}: the twin is off`, isExpected: this.isStarting }];
     if (!this.fleet.isConnected(node))

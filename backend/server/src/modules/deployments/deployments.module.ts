@@ -2,6 +2,7 @@ import { Controller, Global, Inject, Module, Res } from '@nestjs/common';
 import {
   API_PREFIX,
   type Deployment,
+  InstanceFigures,
   type NfInstance,
   nfInstances,
   type Operation,
@@ -14,15 +15,18 @@ import { notFound } from '../../platform/problem.js';
 import { Caller, Input, Route } from '../../platform/route.js';
 import { DEPLOYER } from '../../ports/deployer.js';
 import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
+import { DESCRIPTORS, type NfDescriptors } from '../../ports/descriptor-catalogue.js';
 import { FLEET, type NodeFleet } from '../../ports/node-fleet.js';
 import { Convergence } from './convergence.js';
 import { DeploymentHealth } from './deployment-health.js';
 import { DeploymentsService } from './deployments.service.js';
 import { DesiredStore } from './desired-store.js';
 import { FirstPacket } from './first-packet.js';
+import { FlowMigrations } from './flow-migrations.js';
 import { OperationControl } from './operation-control.js';
 import { Reconciler } from './reconciler.js';
 import { Replanner } from './replanner.js';
+import { SplitsController } from './splits.controller.js';
 import { StateMigration } from './state-migration.js';
 
 @Controller()
@@ -71,7 +75,10 @@ function located(operation: Operation, reply: FastifyReply): Operation {
 
 @Controller()
 class OperationControlController {
-  constructor(@Inject(OperationControl) private readonly control: OperationControl) {}
+  constructor(
+    @Inject(OperationControl) private readonly control: OperationControl,
+    @Inject(FlowMigrations) private readonly migrations: FlowMigrations,
+  ) {}
 
   @Route('cancelOperation')
   async cancel(
@@ -79,7 +86,8 @@ class OperationControlController {
     @Caller() caller: SessionInfo,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<Operation> {
-    return located(await this.control.cancel(params.id, caller.name), reply);
+    const cancelled = await this.migrations.cancel(params.id, caller.name);
+    return located(cancelled ?? (await this.control.cancel(params.id, caller.name)), reply);
   }
 
   @Route('retryOperation')
@@ -106,6 +114,8 @@ class NfInstancesController {
   constructor(
     @Inject(DEPLOYMENT_VIEW) private readonly view: DeploymentView,
     @Inject(FLEET) private readonly fleet: NodeFleet,
+    @Inject(DESCRIPTORS) private readonly catalogue: NfDescriptors,
+    @Inject(FlowMigrations) private readonly migrations: FlowMigrations,
   ) {}
 
   @Route('listNfInstances')
@@ -124,8 +134,33 @@ class NfInstancesController {
   async state(@Input() { params, query }: RouteInput<'getNfInstanceState'>) {
     const instance = this.all().find(({ id }) => id === params.id);
     if (!instance) throw notFound('NF instance', params.id);
-    const state = await this.fleet.call(instance.server, 'get_instance_state', instance.id, { limit: query.limit });
-    return { instance_id: instance.id, state };
+    const reply = await this.fleet.call(instance.server, 'get_instance_state', instance.id, { limit: query.limit });
+    const { figures, ...state } = reply as Record<string, unknown>;
+    const parsed = InstanceFigures.safeParse(figures);
+    return { instance_id: instance.id, figures: parsed.success ? this.withCells(instance, parsed.data) : null, state };
+  }
+
+  /** What the module of an instance takes of its slot, as it was synthesized. */
+  private withCells({ nf, driver }: NfInstance, figures: InstanceFigures): InstanceFigures {
+    const taken = this.catalogue.find(nf)?.implementations.find((each) => each.driver === driver)?.resources;
+    const resources = figures.resources.map((each) =>
+      each.unit === 'cells' ? { ...each, used: taken?.[each.resource] ?? null } : each,
+    );
+    return { ...figures, resources };
+  }
+
+  @Route('migrateNfInstance')
+  async migrate(
+    @Input() { params, body }: RouteInput<'migrateNfInstance'>,
+    @Caller() caller: SessionInfo,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<Operation> {
+    return located(await this.migrations.begin(params.id, body, caller.name), reply);
+  }
+
+  @Route('previewMigration')
+  previewMigration(@Input() { params, body }: RouteInput<'previewMigration'>) {
+    return this.migrations.preview(params.id, body);
   }
 
   private all(): NfInstance[] {
@@ -152,13 +187,14 @@ class NfInstancesController {
 
 @Global()
 @Module({
-  controllers: [DeploymentsController, OperationControlController, NfInstancesController],
+  controllers: [DeploymentsController, SplitsController, OperationControlController, NfInstancesController],
   providers: [
     DesiredStore,
     { provide: DEPLOYMENT_VIEW, useExisting: DesiredStore },
     DeploymentsService,
     { provide: DEPLOYER, useExisting: DeploymentsService },
     StateMigration,
+    FlowMigrations,
     OperationControl,
     Convergence,
     Replanner,

@@ -3,16 +3,19 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { EventDraft } from '@orrery/contract';
 import {
   type DeployRequest,
+  type NfSplit,
   nfInstances,
   type Operation,
   type Plan,
   type PlannedChain,
   PlanRequest,
   type SessionInfo,
+  type SplitRequest,
 } from '@orrery/contract';
 import { mayAct } from '../../platform/auth.js';
 import { newId } from '../../platform/ids.js';
 import { Mutex } from '../../platform/mutex.js';
+import { type Precondition, requireRead } from '../../platform/precondition.js';
 import { conflict, invalid, notFound, ProblemError } from '../../platform/problem.js';
 import { PROJECT } from '../../platform/redis-keys.js';
 import { CHAINS, type ChainStore, type Publication } from '../../ports/chain-store.js';
@@ -29,6 +32,7 @@ import { OperationControl } from './operation-control.js';
 import { OPERATION_NOUN, stepsOf } from './operation-steps.js';
 import { queueRefusal } from './queue-limits.js';
 import { planErrors, planRefusal } from './refusals.js';
+import { splitRevision } from './split-revision.js';
 import { chainsOf, changesBetween, deploymentOf } from './versions.js';
 
 const MAX_PLANNINGS = 3;
@@ -76,6 +80,41 @@ export class DeploymentsService implements Deployer {
     return this.mutex.run(async () => {
       if ('plan_id' in request) return this.accept(await this.plans.get(request.plan_id), null, caller);
       return this.planAndAccept({ chains: [request] }, (plan) => this.accept(plan, request.chain_id, caller));
+    });
+  }
+
+  /** Changes how the flows of an NF are split over its instances. `ifMatch`: of the split that is to run. */
+  split(
+    chainId: string,
+    nodeId: string,
+    { plan_id, ...split }: SplitRequest,
+    ifMatch: Precondition,
+    caller: Caller,
+  ): Promise<Operation> {
+    return this.mutex.run(async () => {
+      const deployment = this.state.deployment(chainId);
+      if (!deployment) throw notFound('deployment of chain', chainId);
+      if (deployment.state === 'undeploying') throw conflict('The chain is being taken down.');
+      const { ranges } = split;
+      const coming = this.state.comingPlan;
+      const instances = nfInstances(coming?.graph).filter((it) => it.chain_id === chainId && it.node_id === nodeId);
+      if (instances.length === 0) throw notFound('NF of the chain', nodeId);
+      if (instances.length === 1) throw conflict(`${nodeId} has one instance, which takes all flows.`);
+      if (ranges && ranges.length !== instances.length) {
+        const detail = `has ${ranges.length} ranges for ${instances.length} instances`;
+        throw invalid([{ pointer: '/ranges', detail, code: 'wrong-number' }]);
+      }
+      const running = coming?.splits.find((it) => it.chain_id === chainId && it.node_id === nodeId);
+      if (running) requireSplit(splitRevision(running), ifMatch, nodeId);
+      const asked = { node_id: nodeId, ...split };
+      if (plan_id !== undefined) {
+        const plan = await this.plans.get(plan_id);
+        if (!isPlanOf(plan, chainId, asked))
+          throw invalid([{ pointer: '/plan_id', detail: 'is not a plan of this change alone', code: 'other-plan' }]);
+        return this.accept(plan, null, caller);
+      }
+      const chain = { chain_id: chainId, version: deployment.version, splits: [asked] };
+      return this.planAndAccept({ chains: [chain] }, (plan) => this.accept(plan, chainId, caller));
     });
   }
 
@@ -182,8 +221,9 @@ export class DeploymentsService implements Deployer {
       data: { chain_id: operation.subject, plan_id: plan.id, chains: chains.map(({ chain_id }) => chain_id) },
     };
     const putAllIn: Publication['putIn'] = (batch) => {
-      // Again here: the infrastructure may have changed since the plan was accepted.
+      // Again here: infrastructure and catalogue may have changed since the plan was accepted.
       this.requireResources(plan);
+      this.requireDescriptors(plan);
       putIn(batch);
     };
     const superseded = this.superseded(operation, now);
@@ -230,10 +270,11 @@ export class DeploymentsService implements Deployer {
     const coming = this.state.comingPlan;
     if (plan.base_plan !== (coming?.id ?? null)) throw new StalePlan(plan.base_plan);
     if (!plan.feasible) throw invalid(planErrors(plan, pointer), planRefusal(plan));
+    this.requireDescriptors(plan);
     this.requireResources(plan);
     const { servers } = this.infrastructure.current.infrastructure;
     const emulated = new Set(servers.filter(({ origin }) => origin === 'twin').map(({ id }) => id));
-    if (!this.twin.enabled && nfInstances(plan.graph).some(({ server }) => emulated.has(server)))
+    if (!this.twin.enabled && serversOf(plan).some((server) => emulated.has(server)))
       throw conflict('The twin is off (ORRERY_TWIN=off): chains can be planned but not run on emulated servers.');
     const [absent] = this.absentNodes(plan);
     if (absent !== undefined)
@@ -243,11 +284,17 @@ export class DeploymentsService implements Deployer {
   /** The servers and hosts of the plan still exist. */
   private requireResources({ graph, fabric }: Plan): void {
     const { servers, hosts } = this.infrastructure.current.infrastructure;
-    const server = nfInstances(graph).find((instance) => !servers.some(({ id }) => id === instance.server))?.server;
+    const server = serversOf({ graph }).find((used) => !servers.some(({ id }) => id === used));
     if (server !== undefined) throw conflict(`The infrastructure has no server "${server}" any more; plan again.`);
     const sources = fabric.rules.flatMap(({ from_hosts }) => from_hosts);
     const host = sources.find((source) => !hosts.some(({ id }) => id === source));
     if (host !== undefined) throw conflict(`The infrastructure has no host "${host}" any more; plan again.`);
+  }
+
+  /** The NFs of the plan are described as they were when it was made. */
+  private requireDescriptors(plan: Plan): void {
+    const nf = this.plans.outdatedBy(plan);
+    if (nf !== null) throw conflict(`NF "${nf}" was changed or removed since this was planned; plan again.`);
   }
 
   /** Live nodes that the plan changes and whose agents are away; agents of emulated nodes are started by the twin. */
@@ -263,10 +310,33 @@ export class DeploymentsService implements Deployer {
   }
 }
 
+/** Throws 412 and 428. */
+function requireSplit(revision: string, given: Precondition, nodeId: string): void {
+  const ifMatch = requireRead(given, `split of ${nodeId}`, revision);
+  if (ifMatch === null || ifMatch === revision) return;
+  throw new ProblemError(412, `The split of ${nodeId} is at revision ${revision}, no longer at ${ifMatch}.`);
+}
+
+/** Whether a plan was asked for this split of one chain, and nothing else. */
+function isPlanOf({ request: { chains, remove, implementations } }: Plan, chainId: string, split: NfSplit): boolean {
+  const [chain] = chains;
+  return (
+    chains.length === 1 &&
+    remove.length + implementations.length === 0 &&
+    chain!.chain_id === chainId &&
+    isDeepStrictEqual(chain!.splits, [split])
+  );
+}
+
 /** The chain whose instances a plan changes without a version change. */
 function touchedBy({ graph, diff: { added, moved, reconfigured } }: Plan): string | undefined {
   const touched = new Set([...added, ...moved, ...reconfigured]);
-  return nfInstances(graph).find(({ id }) => touched.has(id))?.chain_id;
+  return graph.nodes.find(({ id }) => touched.has(id))?.chain_id;
+}
+
+/** Servers that run NFs, mirrors, merges or queues. */
+function serversOf({ graph }: Pick<Plan, 'graph'>): string[] {
+  return graph.nodes.flatMap((node) => (node.kind === 'exit' ? [] : node.server));
 }
 
 /** The chain that is the subject of a change. */

@@ -5,6 +5,7 @@ export const OPERATION_NOUN: Readonly<Record<Operation['kind'], string>> = {
   undeploy: 'Removal',
   infrastructure: 'Change of the infrastructure',
   reconfigure: 'Reconfiguration',
+  migrate: 'Move of flows',
 };
 
 /** The subject of steps that concern every switch. */

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { flowRowKey, formatFlowRows, isFlowRows, nfInstances, type Plan, parseFlowRows } from '@orrery/contract';
-import { DESCRIPTORS, type DescriptorCatalogue } from '../../ports/descriptor-catalogue.js';
+import { DESCRIPTORS, type NfDescriptors } from '../../ports/descriptor-catalogue.js';
 import { EVENT_LOG, type EventLog } from '../../ports/event-log.js';
 import { FLEET, type NodeFleet } from '../../ports/node-fleet.js';
 
@@ -36,7 +36,7 @@ export class StateMigration {
   constructor(
     @Inject(FLEET) private readonly fleet: NodeFleet,
     @Inject(EVENT_LOG) private readonly events: EventLog,
-    @Inject(DESCRIPTORS) private readonly catalogue: DescriptorCatalogue,
+    @Inject(DESCRIPTORS) private readonly catalogue: NfDescriptors,
   ) {}
 
   /** Makes no further call once `signal` is aborted, and waits for none; it then rejects with the reason. */

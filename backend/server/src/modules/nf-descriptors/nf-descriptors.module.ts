@@ -1,61 +1,68 @@
-import { Controller, Global, Inject, Injectable, Module, type OnModuleInit, Res } from '@nestjs/common';
-import type { NfDescriptor, RouteInput } from '@orrery/contract';
+import { Controller, Global, Inject, Module, Res } from '@nestjs/common';
+import { API_PREFIX, type CataloguedNf, type RouteInput, type SessionInfo } from '@orrery/contract';
 import type { FastifyReply } from 'fastify';
-import { CONFIG, type Config } from '../../platform/config.js';
-import { LOG, type Log } from '../../platform/log.js';
 import { pageOf } from '../../platform/paging.js';
-import { PROBES, type Probes } from '../../platform/probes.js';
-import { notFound } from '../../platform/problem.js';
-import { Input, Route } from '../../platform/route.js';
-import { DESCRIPTORS, type DescriptorCatalogue } from '../../ports/descriptor-catalogue.js';
-import { type LoadedCatalogue, loadCatalogue } from './catalogue.js';
-
-@Injectable()
-class NfDescriptorsService implements DescriptorCatalogue, OnModuleInit {
-  private loaded: LoadedCatalogue = { descriptors: [], problems: [] };
-
-  constructor(
-    @Inject(CONFIG) private readonly config: Config,
-    @Inject(LOG) private readonly log: Log,
-    @Inject(PROBES) private readonly probes: Probes,
-  ) {}
-
-  async onModuleInit(): Promise<void> {
-    this.loaded = await loadCatalogue(this.config.catalogue);
-    for (const problem of this.loaded.problems) this.log.warn({ problem }, 'a descriptor was skipped');
-    this.probes.onHealth(() => [
-      {
-        name: 'catalogue',
-        status: this.loaded.problems.length > 0 ? 'degraded' : 'ok',
-        detail: this.loaded.problems.join('\n') || `${this.loaded.descriptors.length} network functions`,
-      },
-    ]);
-  }
-
-  all(): readonly NfDescriptor[] {
-    return this.loaded.descriptors;
-  }
-
-  find(id: string): NfDescriptor | undefined {
-    return this.loaded.descriptors.find((descriptor) => descriptor.id === id);
-  }
-}
+import type { Precondition } from '../../platform/precondition.js';
+import { invalid } from '../../platform/problem.js';
+import { Caller, etagOf, IfMatch, Input, Route } from '../../platform/route.js';
+import { DESCRIPTORS } from '../../ports/descriptor-catalogue.js';
+import { NfDescriptorsService } from './nf-descriptors.service.js';
 
 @Controller()
 class NfDescriptorsController {
-  constructor(@Inject(DESCRIPTORS) private readonly catalogue: DescriptorCatalogue) {}
+  constructor(@Inject(DESCRIPTORS) private readonly catalogue: NfDescriptorsService) {}
 
   @Route('listNfDescriptors')
   list(@Input() { query }: RouteInput<'listNfDescriptors'>, @Res({ passthrough: true }) reply: FastifyReply) {
-    const chosen = this.catalogue.all().filter(({ category }) => !query.category || category === query.category);
+    const chosen = this.catalogue.listed().filter(({ category }) => !query.category || category === query.category);
     return pageOf(chosen, query, ({ id }) => id, reply);
   }
 
+  @Route('createNfDescriptor')
+  async create(
+    @Input() { body }: RouteInput<'createNfDescriptor'>,
+    @Caller() caller: SessionInfo,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<CataloguedNf> {
+    await this.catalogue.create(body, caller.name);
+    reply.header('location', `${API_PREFIX}/nf-descriptors/${body.id}`);
+    return this.tagged(body.id, reply);
+  }
+
   @Route('getNfDescriptor')
-  get(@Input() { params }: RouteInput<'getNfDescriptor'>): NfDescriptor {
-    const descriptor = this.catalogue.find(params.id);
-    if (!descriptor) throw notFound('NF descriptor', params.id);
-    return descriptor;
+  get(
+    @Input() { params }: RouteInput<'getNfDescriptor'>,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): CataloguedNf {
+    return this.tagged(params.id, reply);
+  }
+
+  @Route('putNfDescriptor')
+  async put(
+    @Input() { params, body }: RouteInput<'putNfDescriptor'>,
+    @IfMatch() ifMatch: Precondition,
+    @Caller() caller: SessionInfo,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<CataloguedNf> {
+    if (body.id !== params.id)
+      throw invalid([{ pointer: '/id', detail: `does not match "${params.id}" in the URL`, code: 'mismatch' }]);
+    await this.catalogue.put(body, ifMatch, caller.name);
+    return this.tagged(body.id, reply);
+  }
+
+  @Route('deleteNfDescriptor')
+  async delete(
+    @Input() { params }: RouteInput<'deleteNfDescriptor'>,
+    @IfMatch() ifMatch: Precondition,
+    @Caller() caller: SessionInfo,
+  ): Promise<void> {
+    await this.catalogue.remove(params.id, ifMatch ?? null, caller.name);
+  }
+
+  private tagged(id: string, reply: FastifyReply): CataloguedNf {
+    const found = this.catalogue.get(id);
+    reply.header('etag', etagOf(found.written?.revision ?? 0));
+    return found;
   }
 }
 

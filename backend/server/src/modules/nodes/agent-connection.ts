@@ -19,6 +19,10 @@ const CALL_LIMIT_MS: Readonly<Record<CallMethod, number>> = {
   get_instance_state: 12_000,
   export_state: 35_000,
   import_state: 35_000,
+  export_flows: 35_000,
+  release_flows: 35_000,
+  hold_flows: 12_000,
+  end_hold: 12_000,
 };
 
 export type AgentReport = Exclude<AgentMessage, { type: 'hello' | 'switch-hello' | 'reply' }>;

@@ -126,6 +126,8 @@ describe('an agent', () => {
       latency_ns: [],
     };
     const counts = { packets: 1, bytes: 1, latency_ns: [] };
+    const module = { packets_in: 1, packets_out: 1, drops: {}, waiting: 0, cpu_share: 0 };
+    const used = { cpu_share: 1, pps: 1, bps: 1, polling_share: 0 };
     for (const seq of [0, 1])
       agent.send({
         type: 'samples',
@@ -139,11 +141,15 @@ describe('an agent', () => {
           cpu_share: 0,
           instances: Array.from({ length: 500 }, (_, n) => ({ ...instance, instance_id: `other.nf.${n}` })),
           exits: [{ ...counts, exit_id: 'other.exit' }],
+          modules: [{ ...module, module_id: 'other.nf.merge' }],
+          splits: [],
+          schedulers: [{ core: 0, nodes: [{ ...used, id: 'other.root' }] }],
           boards: [],
         },
       });
     await taken();
-    const { items } = await server.api.call('listSamples', { query: { keys: 'instance/,nf/,chain/' } });
+    const keys = 'instance/,nf/,chain/,module/,scheduler/';
+    const { items } = await server.api.call('listSamples', { query: { keys } });
     expect(items).toEqual([]);
   });
 });

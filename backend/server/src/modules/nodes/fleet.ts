@@ -159,6 +159,10 @@ export class Fleet implements NodeFleet, SwitchFleet, OnModuleInit, OnApplicatio
     return (state?.record?.capabilities?.drivers.includes(driver) || (state && runsBy(driver, state))) ?? false;
   }
 
+  legacyNfsOf(node: string): AgentCapabilities['legacy_nfs'] | null {
+    return this.nodes.get(node)?.record?.capabilities?.legacy_nfs ?? null;
+  }
+
   observedSwitch(id: string): ObservedSwitch | null {
     return this.nodes.get(id)?.observedSwitch ?? null;
   }
@@ -169,6 +173,10 @@ export class Fleet implements NodeFleet, SwitchFleet, OnModuleInit, OnApplicatio
 
   switchDescription(id: string): SwitchDescription | null {
     return this.nodes.get(id)?.record?.description ?? null;
+  }
+
+  workersOf(node: string): number | null {
+    return this.nodes.get(node)?.record?.capabilities?.workers ?? null;
   }
 
   abilitiesOf(node: string): readonly EngineAbility[] {
@@ -405,7 +413,7 @@ export class Fleet implements NodeFleet, SwitchFleet, OnModuleInit, OnApplicatio
   private capabilities(): Capability[] {
     return [...this.nodes].flatMap(([node, { connected, record, observed }]) => {
       if (!connected || !record?.capabilities) return [];
-      const { dpdk, engine_memory, cores, nfs, containers } = record.capabilities;
+      const { dpdk, engine_memory, cores, nfs, containers, legacy_nfs } = record.capabilities;
       const parts = [`${cores} cores`, `${nfs.length} NFs`];
       if (dpdk) parts.unshift(dpdk, engine_memory ?? 'memory unknown');
       const usable = nfs.length > 0 && observed?.engine !== 'failed';
@@ -419,6 +427,7 @@ export class Fleet implements NodeFleet, SwitchFleet, OnModuleInit, OnApplicatio
           fallback: null,
         },
         ...(containers ? [containerCapability(node, containers)] : []),
+        ...(legacy_nfs ? [legacyCapability(node, legacy_nfs)] : []),
       ];
     });
   }
@@ -458,6 +467,14 @@ function containerCapability(
 ): Capability {
   const fallback = available ? null : 'NFs run in the engine';
   return { id: 'containers', title: 'Container NFs', where, available, detail, fallback };
+}
+
+function legacyCapability(
+  where: string,
+  { enabled, nfs, detail }: NonNullable<AgentCapabilities['legacy_nfs']>,
+): Capability {
+  const fallback = enabled ? null : `of legacy NFs only ${nfs.join(', ')} run here`;
+  return { id: 'legacy-nfs', title: 'Legacy NFs of users', where, available: enabled, detail, fallback };
 }
 
 /** Whether a desired instance uses the driver and has not failed; of a silent agent the last report counts. */

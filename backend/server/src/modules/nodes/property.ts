@@ -12,10 +12,12 @@ interface Parts {
   /** Instances, and the modules beside them. */
   readonly instances: ReadonlySet<string>;
   readonly exits: ReadonlySet<string>;
+  /** Nodes of scheduler trees, by core. */
+  readonly schedulers: ReadonlySet<string>;
   readonly rules: ReadonlySet<string>;
 }
 
-const NONE: Parts = { instances: new Set(), exits: new Set(), rules: new Set() };
+const NONE: Parts = { instances: new Set(), exits: new Set(), schedulers: new Set(), rules: new Set() };
 
 /**
  * What an agent may speak about: itself, and what the server told it to run, now or before the last change. An agent cannot
@@ -67,16 +69,24 @@ export class Property {
       ...samples,
       instances: samples.instances.filter(({ instance_id }) => this.has('instances', instance_id)),
       exits: samples.exits.filter(({ exit_id }) => this.has('exits', exit_id)),
+      modules: samples.modules.filter(({ module_id }) => this.has('instances', module_id)),
+      splits: samples.splits.filter(({ from_id }) => this.has('instances', from_id)),
+      schedulers: samples.schedulers.map(({ core, nodes }) => ({
+        core,
+        nodes: nodes.filter(({ id }) => this.has('schedulers', scheduled(core, id))),
+      })),
       boards: samples.boards.filter(({ board }) => boards.has(board)),
     };
-    const count = ({ instances, exits, boards: ofBoards }: NodeSamples) =>
-      instances.length + exits.length + ofBoards.length;
+    const count = ({ instances, exits, modules, splits, schedulers, boards: ofBoards }: NodeSamples) =>
+      [instances, exits, modules, splits, ofBoards, ...schedulers.map(({ nodes }) => nodes)].flat().length;
     return { own, foreign: count(samples) - count(own) };
   }
 
   ownSwitchSamples(samples: SwitchSamples): { own: SwitchSamples; foreign: number } {
     const rules = samples.rules.filter(({ rule_id }) => this.has('rules', rule_id));
-    return { own: { ...samples, rules }, foreign: samples.rules.length - rules.length };
+    const splits = samples.splits.filter(({ from_id }) => this.has('rules', from_id));
+    const count = (of: Pick<SwitchSamples, 'rules' | 'splits'>) => of.rules.length + of.splits.length;
+    return { own: { ...samples, rules, splits }, foreign: count(samples) - count({ rules, splits }) };
   }
 
   ownApplications(observed: ObservedApplications): ObservedApplications {
@@ -99,5 +109,10 @@ function partsOf({ type, spec }: DesiredMessage): Parts {
     ...NONE,
     instances: new Set([...spec.instances, ...(spec.modules ?? [])].map(({ id }) => id)),
     exits: new Set(spec.exits.map(({ exit_id }) => exit_id)),
+    schedulers: new Set((spec.schedulers ?? []).flatMap(({ core, tree }) => tree.map(({ id }) => scheduled(core, id)))),
   };
+}
+
+function scheduled(core: number, node: string): string {
+  return `${core} ${node}`;
 }

@@ -4,7 +4,7 @@ import type { FastifyReply } from 'fastify';
 import { conflict } from '../../platform/problem.js';
 import { Input, Route } from '../../platform/route.js';
 import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
-import { DESCRIPTORS, type DescriptorCatalogue } from '../../ports/descriptor-catalogue.js';
+import { DESCRIPTORS, type NfDescriptors } from '../../ports/descriptor-catalogue.js';
 import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastructure-store.js';
 import { PLANS, type PlanStore } from '../../ports/plan-store.js';
 import { Certifier } from './certifier.js';
@@ -16,7 +16,7 @@ class PlansController {
   constructor(
     @Inject(PLANS) private readonly plans: PlanStore,
     @Inject(DEPLOYMENT_VIEW) private readonly view: DeploymentView,
-    @Inject(DESCRIPTORS) private readonly catalogue: DescriptorCatalogue,
+    @Inject(DESCRIPTORS) private readonly catalogue: NfDescriptors,
     @Inject(INFRASTRUCTURE) private readonly infrastructure: InfrastructureStore,
     @Inject(Certifier) private readonly certifier: Certifier,
   ) {}

@@ -5,7 +5,7 @@ import { RACK } from '../../testing/fixtures.js';
 import { Planner } from './planner.js';
 import { PlansService } from './plans.service.js';
 
-const BASE = { id: 'plan-base', chains: [] } as unknown as Plan;
+const BASE = { id: 'plan-base', chains: [], graph: { nodes: [] } } as unknown as Plan;
 const REQUEST = PlanRequest.parse({});
 
 let kept: string[];
@@ -26,10 +26,16 @@ beforeEach(() => {
   plans = new PlansService(
     store,
     {} as never,
-    { all: () => [] } as never,
+    { all: () => [], legacyOfUsers: () => [] } as never,
     { current: { infrastructure: RACK, revision: 1 } } as never,
     { errorsOf: () => [], reserved: () => reserved, broken: () => [] } as never,
-    { offers: () => false, abilitiesOf: () => [], isConnected: () => true } as never,
+    {
+      offers: () => false,
+      abilitiesOf: () => [],
+      legacyNfsOf: () => null,
+      workersOf: () => null,
+      isConnected: () => true,
+    } as never,
     { switchAbilities: () => abilities } as never,
     {
       get current() {

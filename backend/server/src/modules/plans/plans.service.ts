@@ -1,8 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
 import {
   type DeploymentOptions,
+  type FieldError,
   ImplementationChoice,
   type Infrastructure,
+  type NfSplit,
   nfInstances,
   type Plan,
   type PlannedChain,
@@ -72,6 +74,17 @@ export class PlansService implements PlanStore {
     return plan;
   }
 
+  outdatedBy({ chains, created_ms }: Plan): string | null {
+    const nfs = chains.flatMap(({ definition }) =>
+      definition.nodes.flatMap((node) => (node.kind === 'nf' ? node.nf : [])),
+    );
+    const isOutdated = (nf: string) => {
+      const describedMs = this.catalogue.describedMs(nf);
+      return !this.catalogue.find(nf) || (describedMs !== null && describedMs >= created_ms);
+    };
+    return nfs.find(isOutdated) ?? null;
+  }
+
   private keep({ id, created_ms }: Plan, text: string): Promise<unknown> {
     const key = KEYS.plan(id);
     return this.store.transact((transaction) => {
@@ -100,7 +113,8 @@ export class PlansService implements PlanStore {
 
   /** New instances avoid servers whose agents are away, where that is possible. */
   private async plan({ away, ...input }: Input, time_limit_s?: number): Promise<MadePlan> {
-    const stamp = () => ({ id: newId('plan'), created_ms: Date.now() });
+    const created_ms = Date.now();
+    const stamp = () => ({ id: newId('plan'), created_ms });
     if (away.length > 0) {
       const infrastructure = withoutServers(input.infrastructure, new Set(away));
       const made = await this.planner.plan({ ...input, infrastructure, ...stamp() }, time_limit_s);
@@ -111,7 +125,7 @@ export class PlansService implements PlanStore {
 
   /** Servers on which nothing runs and whose agents are away, while others are connected. */
   private awayOf(servers: readonly string[], base: Plan | null): string[] {
-    const used = new Set(nfInstances(base?.graph).map(({ server }) => server));
+    const used = new Set(base?.graph.nodes.flatMap((node) => (node.kind === 'exit' ? [] : node.server)));
     const away = servers.filter((id) => !used.has(id) && !this.fleet.isConnected(id));
     return away.length < servers.length ? away : [];
   }
@@ -122,6 +136,7 @@ export class PlansService implements PlanStore {
     if (unknown.length > 0) throw invalid(unknown);
     const { infrastructure, revision } = this.infrastructure.current;
     const servers = infrastructure.servers.map(({ id }) => id);
+    const ofUsers = this.catalogue.legacyOfUsers();
     const { on_top_of: _base, time_limit_s: _limit, ...change } = request;
     return {
       request: change,
@@ -135,7 +150,19 @@ export class PlansService implements PlanStore {
       base,
       implementations: request.implementations,
       container_servers: servers.filter((id) => this.fleet.offers(id, 'container')),
+      legacy_nfs: Object.fromEntries(
+        servers.flatMap((id) => {
+          const offered = this.fleet.legacyNfsOf(id);
+          return offered ? [[id, offered.enabled ? [...offered.nfs, ...ofUsers] : offered.nfs]] : [];
+        }),
+      ),
       abilities: Object.fromEntries(servers.map((id) => [id, this.fleet.abilitiesOf(id)])),
+      workers: Object.fromEntries(
+        servers.flatMap((id) => {
+          const workers = this.fleet.workersOf(id);
+          return workers === null ? [] : [[id, workers]];
+        }),
+      ),
       switches: new Map(
         infrastructure.switches.flatMap(({ id }) => {
           const abilities = this.switches.switchAbilities(id);
@@ -159,7 +186,10 @@ export class PlansService implements PlanStore {
       const pointer = `/chains/${index}/chain_id`;
       if (named.has(id)) throw invalid([{ pointer, detail: `${id} is named twice`, code: 'duplicate-id' }]);
       named.add(id);
-      wanted.set(id, { ...(await this.versionOf(id, version ?? 0)), ...howToRun(options, wanted.get(id)) });
+      const chain = await this.versionOf(id, version ?? 0);
+      const unknown = unknownSplits(options, chain, `/chains/${index}/splits`);
+      if (unknown.length > 0) throw invalid(unknown);
+      wanted.set(id, { ...chain, ...howToRun(options, wanted.get(id), chain) });
     }
     return [...wanted.values()];
   }
@@ -175,10 +205,41 @@ export class PlansService implements PlanStore {
 }
 
 /** What is asked for, else as the chain runs now. */
-function howToRun(asked: DeploymentOptions, now: PlannedChain | undefined): DeploymentOptions {
+function howToRun(
+  asked: DeploymentOptions,
+  now: PlannedChain | undefined,
+  chain: PlannedChain,
+): Pick<PlannedChain, 'execution' | 'schedule' | 'splits'> {
   const execution = asked.execution ?? now?.execution;
   const schedule = asked.schedule ?? now?.schedule;
-  return { ...(execution ? { execution } : {}), ...(schedule ? { schedule } : {}) };
+  const splits = splitsOf([...(now?.splits ?? []), ...(asked.splits ?? [])], chain);
+  return {
+    ...(execution ? { execution } : {}),
+    ...(schedule ? { schedule } : {}),
+    ...(splits.length > 0 ? { splits } : {}),
+  };
+}
+
+/** The last word on each NF that the chain has, but for those that leave everything to the default. */
+function splitsOf(all: readonly NfSplit[], chain: PlannedChain): NfSplit[] {
+  const byNode = new Map(all.map((split) => [split.node_id, split]));
+  return [...byNode.values()].filter(
+    ({ node_id, ranges, keep_flows }) => hasNf(chain, node_id) && (ranges !== undefined || keep_flows !== undefined),
+  );
+}
+
+function unknownSplits({ splits = [] }: DeploymentOptions, chain: PlannedChain, pointer: string): FieldError[] {
+  return splits.flatMap(({ node_id }, i): FieldError[] => {
+    const at = `${pointer}/${i}/node_id`;
+    if (!hasNf(chain, node_id))
+      return [{ pointer: at, detail: `the chain has no NF ${node_id}`, code: 'unknown-node' }];
+    const isTwice = splits.findIndex((other) => other.node_id === node_id) < i;
+    return isTwice ? [{ pointer: at, detail: `${node_id} is named twice`, code: 'duplicate-id' }] : [];
+  });
+}
+
+function hasNf({ definition }: PlannedChain, nodeId: string): boolean {
+  return definition.nodes.some(({ id, kind }) => id === nodeId && kind === 'nf');
 }
 
 function withoutServers(infrastructure: Infrastructure, away: ReadonlySet<string>): Infrastructure {

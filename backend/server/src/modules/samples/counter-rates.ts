@@ -2,9 +2,11 @@ import {
   type ExitSample,
   histogramCount,
   type InstanceSample,
+  type ModuleSample,
   type NodeSamples,
   percentileNs,
   type SampleMetric,
+  type SchedulerSample,
   sampleKey,
 } from '@orrery/contract';
 
@@ -28,7 +30,11 @@ interface Before {
   readonly clock_ms: number;
   readonly instances: ReadonlyMap<string, InstanceSample>;
   readonly exits: ReadonlyMap<string, ExitSample>;
+  readonly modules: ReadonlyMap<string, ModuleSample>;
 }
+
+/** Why a merge gives up packets of which a copy has not come, or has had to wait for too long. */
+const GIVEN_UP = ['copy_lost', 'table_full'] as const;
 
 /**
  * Turns the counters of one node into rates. The first set is the baseline: of its counts only those of the exits within
@@ -37,7 +43,11 @@ interface Before {
 export class CounterRates {
   private before: Before | null = null;
 
-  constructor(private readonly node: string) {}
+  /** `isMerge`: whether a module is the merge of a parallel step. */
+  constructor(
+    private readonly node: string,
+    private readonly isMerge: (moduleId: string) => boolean,
+  ) {}
 
   /** Null for a repeated set. */
   take(samples: NodeSamples): NodeRates | null {
@@ -70,6 +80,11 @@ export class CounterRates {
         put('latency_p99_us', p99 / 1000);
       }
     }
+    for (const now of samples.modules) {
+      const past = sameEpoch ? before.modules.get(now.module_id) : undefined;
+      values.push(...moduleValues(now, past, seconds, this.isMerge(now.module_id)));
+    }
+    values.push(...schedulerValues(this.node, samples.schedulers));
     const exits = samples.exits.map((now) => {
       const past = sameEpoch ? before.exits.get(now.exit_id) : undefined;
       return {
@@ -83,19 +98,57 @@ export class CounterRates {
   }
 }
 
+function moduleValues(
+  now: ModuleSample,
+  past: ModuleSample | undefined,
+  seconds: number,
+  isMerge: boolean,
+): [string, number][] {
+  const { module_id, drops } = now;
+  const of = (metric: SampleMetric<'module'>, value: number): [string, number] => [
+    sampleKey('module', module_id, metric),
+    value,
+  ];
+  const rate = (growth: number) => growth / seconds;
+  const given = GIVEN_UP.reduce((sum, reason) => sum + delta(drops[reason] ?? 0, past?.drops[reason]), 0);
+  return [
+    of('pps', rate(delta(now.packets_in, past?.packets_in))),
+    of('out_pps', rate(delta(now.packets_out, past?.packets_out))),
+    of('drops_pps', rate(delta(total(drops), past && total(past.drops)))),
+    ...(isMerge ? [of('lost_pps', rate(given))] : []),
+    of('waiting', now.waiting),
+    of('cpu', now.cpu_share),
+  ];
+}
+
+function schedulerValues(node: string, schedulers: readonly SchedulerSample[]): [string, number][] {
+  return schedulers.flatMap(({ core, nodes }) =>
+    nodes.flatMap(({ id, cpu_share, pps, bps, polling_share }): [string, number][] => {
+      const subject = `${node} ${core} ${id}`;
+      return [
+        [sampleKey('scheduler', subject, 'cpu'), cpu_share],
+        [sampleKey('scheduler', subject, 'pps'), pps],
+        [sampleKey('scheduler', subject, 'bps'), bps],
+        [sampleKey('scheduler', subject, 'polling'), polling_share],
+      ];
+    }),
+  );
+}
+
 /** What left within the interval of a set, without a set before it. */
 function withinInterval({ exit_id, packets: all, bytes, latency_ns }: ExitSample): ExitDelta {
   const packets = Math.min(histogramCount(latency_ns), all);
   return { exit_id, packets, bytes: all === 0 ? 0 : Math.round((bytes * packets) / all), latency_ns };
 }
 
-function standOf({ epoch, seq, clock_ms, instances, exits }: NodeSamples): Before {
+function standOf({ epoch, seq, clock_ms, instances, exits, modules }: NodeSamples): Before {
   return {
     epoch,
     seq,
     clock_ms,
     instances: new Map(instances.map((each) => [each.instance_id, each])),
     exits: new Map(exits.map((each) => [each.exit_id, each])),
+    modules: new Map(modules.map((each) => [each.module_id, each])),
   };
 }
 

@@ -26,3 +26,17 @@ it('tells of which chains another version, instance or place runs, and of no oth
   expect(forms.follow(null)).toEqual([]);
   expect(forms.follow(first)).toEqual(['a', 'b']);
 });
+
+it('counts another schedule, or another place of a mirror, merge or queue, as something else that runs', () => {
+  const forms = new RunningForms();
+  const planned = (schedule: string, core: number) =>
+    ({
+      chains: [{ chain_id: 'a', version: 1, schedule }],
+      graph: { nodes: [{ kind: 'merge', id: 'a.merge', chain_id: 'a', server: 's', core }] },
+    }) as unknown as Plan;
+  expect(forms.follow(planned('planned', 0))).toEqual(['a']);
+  expect(forms.isMerge('a.merge')).toBe(true);
+  expect(forms.follow(planned('planned', 0))).toEqual([]);
+  expect(forms.follow(planned('planned', 1))).toEqual(['a']);
+  expect(forms.follow(planned('round-robin', 1))).toEqual(['a']);
+});

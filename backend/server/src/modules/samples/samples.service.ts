@@ -2,6 +2,7 @@ import { Inject, Injectable, type OnApplicationShutdown, type OnModuleInit } fro
 import {
   type InstanceSample,
   type LinkSample,
+  type ModuleSample,
   metricOfKey,
   type NodeSamples,
   nfInstances,
@@ -23,6 +24,7 @@ import { ExitMeter } from './exit-meter.js';
 import { NfMeter } from './nf-meter.js';
 import { RunningForms } from './running-forms.js';
 import { SeriesStore } from './series-store.js';
+import { SplitMeter } from './split-meter.js';
 import { SwitchRates } from './switch-rates.js';
 
 /** Ten minutes at 5 Hz. */
@@ -42,7 +44,8 @@ export class SamplesService implements Telemetry, TelemetrySink, OnModuleInit, O
   private readonly switchRates = new Map<string, SwitchRates>();
   private readonly applicationRates = new Map<string, ApplicationRates>();
   private readonly nfs = new NfMeter();
-  private readonly newestOfServers = new Map<string, readonly InstanceSample[]>();
+  private readonly splits = new SplitMeter();
+  private readonly newestOfServers = new Map<string, Pick<NodeSamples, 'instances' | 'modules'>>();
   private readonly newestOfSwitches = new Map<string, SwitchSamples>();
   private readonly forms = new RunningForms();
   private readonly meters = new Map<string, ExitMeter>();
@@ -64,15 +67,16 @@ export class SamplesService implements Telemetry, TelemetrySink, OnModuleInit, O
   }
 
   takeNode(node: string, origin: Origin, samples: NodeSamples): void {
-    this.newestOfServers.set(node, samples.instances);
+    this.newestOfServers.set(node, { instances: samples.instances, modules: samples.modules });
     let rates = this.rates.get(node);
     if (!rates) {
-      rates = new CounterRates(node);
+      rates = new CounterRates(node, (id) => this.forms.isMerge(id));
       this.rates.set(node, rates);
     }
     const boardRates = this.boardRates.get(node) ?? new BoardRates();
     this.boardRates.set(node, boardRates);
     const ofBoards = boardRates.take(samples);
+    this.followPlan();
     const result = rates.take(samples);
     this.publish(
       ofBoards.map(([key, value]) => ({ key, t_ms: samples.t_ms, value, origin })),
@@ -81,11 +85,11 @@ export class SamplesService implements Telemetry, TelemetrySink, OnModuleInit, O
     if (!result) return;
     const nowMs = performance.now();
     this.nfs.take(node, result.values, origin, nowMs);
+    this.splits.take(node, samples, origin, this.view.plan, nowMs);
     this.publish(
       result.values.map(([key, value]) => ({ key, t_ms: result.t_ms, value, origin })),
       [],
     );
-    this.followPlan();
     const exits = this.view.exits();
     const t_ms = Date.now();
     for (const delta of result.exits) {
@@ -105,6 +109,8 @@ export class SamplesService implements Telemetry, TelemetrySink, OnModuleInit, O
     this.newestOfSwitches.set(id, samples);
     const rates = this.switchRates.get(id) ?? new SwitchRates(id);
     this.switchRates.set(id, rates);
+    const { t_ms: clock_ms, splits } = samples;
+    this.splits.take(id, { epoch: 'switch', clock_ms, splits }, origin, this.view.plan, performance.now());
     this.publish(
       rates.take(samples, performance.now()).map(([key, value]) => ({ key, t_ms: samples.t_ms, value, origin })),
       [],
@@ -132,8 +138,15 @@ export class SamplesService implements Telemetry, TelemetrySink, OnModuleInit, O
   counters(ofServer: (id: string) => boolean = () => true): InstanceSample[] {
     const running = new Set(nfInstances(this.view.plan?.graph).map(({ id }) => id));
     return [...this.newestOfServers]
-      .flatMap(([server, instances]) => (ofServer(server) ? instances : []))
+      .flatMap(([server, { instances }]) => (ofServer(server) ? instances : []))
       .filter(({ instance_id }) => running.has(instance_id));
+  }
+
+  moduleCounters(): ModuleSample[] {
+    const running = new Set(this.view.plan?.graph.nodes.map(({ id }) => id));
+    return [...this.newestOfServers.values()]
+      .flatMap(({ modules }) => modules)
+      .filter(({ module_id }) => running.has(module_id));
   }
 
   switchCounters(id: string): SwitchSamples | null {
@@ -170,7 +183,12 @@ export class SamplesService implements Telemetry, TelemetrySink, OnModuleInit, O
   private publishChains(nowMs: number): void {
     const now = Date.now();
     this.publish(
-      this.nfs.now(nowMs).map(({ key, value, origin }) => ({ key, t_ms: now, value, origin })),
+      [...this.nfs.now(nowMs), ...this.splits.now(nowMs)].map(({ key, value, origin }) => ({
+        key,
+        t_ms: now,
+        value,
+        origin,
+      })),
       [],
     );
     for (const [chainId, meter] of this.meters) {

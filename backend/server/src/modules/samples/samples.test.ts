@@ -27,16 +27,21 @@ function set(seq: number, packets: number, change: Partial<NodeSamples> = {}): N
       },
     ],
     exits: [{ exit_id: 'p.exit', packets, bytes: 100 * packets, latency_ns: [] }],
+    modules: [],
+    splits: [],
+    schedulers: [],
     boards: [],
     ...change,
   };
 }
 
+const isMerge = (id: string) => id.endsWith('.merge');
+
 describe('CounterRates', () => {
   const values = (rates: CounterRates, samples: NodeSamples) => Object.fromEntries(rates.take(samples)?.values ?? []);
 
   it('turns counters into rates from the second set on', () => {
-    const rates = new CounterRates('s');
+    const rates = new CounterRates('s', isMerge);
     expect(rates.take(set(0, 5000))?.values).toEqual([]);
     expect(values(rates, set(1, 5100))).toMatchObject({
       'node/s/cpu': 0.5,
@@ -54,18 +59,71 @@ describe('CounterRates', () => {
     const exits = [
       { exit_id: 'p.exit', packets: 40, bytes: 4000, latency_ns: [[bucketOf(5000), 10]] as [number, number][] },
     ];
-    const first = new CounterRates('s').take(set(7, 0, { exits }));
+    const first = new CounterRates('s', isMerge).take(set(7, 0, { exits }));
     expect(first?.exits).toMatchObject([{ exit_id: 'p.exit', packets: 10, bytes: 1000 }]);
   });
 
+  const modules = (packets: number, lost: number) =>
+    ['p.a.merge', 'p.e1.queue'].map((module_id) => ({
+      module_id,
+      packets_in: 3 * packets,
+      packets_out: packets,
+      drops: { branch_dropped: 2 * lost, copy_lost: lost, table_full: lost, queue_full: 10 * lost },
+      waiting: 7,
+      cpu_share: 0.125,
+    }));
+
+  it('gives the rates of mirrors, merges and queues, and of merges what they gave up because a copy was missing', () => {
+    const rates = new CounterRates('s', isMerge);
+    rates.take(set(0, 0, { modules: modules(0, 0) }));
+    const found = values(rates, set(1, 0, { modules: modules(100, 2) }));
+    expect(Object.fromEntries(Object.entries(found).filter(([key]) => key.startsWith('module/')))).toEqual({
+      'module/p.a.merge/pps': 1500,
+      'module/p.a.merge/out_pps': 500,
+      'module/p.a.merge/drops_pps': 140,
+      'module/p.a.merge/lost_pps': 20,
+      'module/p.a.merge/waiting': 7,
+      'module/p.a.merge/cpu': 0.125,
+      'module/p.e1.queue/pps': 1500,
+      'module/p.e1.queue/out_pps': 500,
+      'module/p.e1.queue/drops_pps': 140,
+      'module/p.e1.queue/waiting': 7,
+      'module/p.e1.queue/cpu': 0.125,
+    });
+    // It restarts, then comes to another epoch, then is new.
+    expect(values(rates, set(2, 0, { modules: modules(10, 1) }))).toMatchObject({
+      'module/p.a.merge/out_pps': 50,
+      'module/p.a.merge/lost_pps': 10,
+    });
+    const restarted = set(0, 0, { epoch: 'two', modules: modules(20, 0) });
+    expect(values(rates, restarted)).toMatchObject({ 'module/p.a.merge/out_pps': 100, 'module/p.a.merge/lost_pps': 0 });
+    rates.take(set(1, 0, { epoch: 'two' }));
+    const back = set(2, 0, { epoch: 'two', modules: modules(30, 0) });
+    expect(values(rates, back)).toMatchObject({ 'module/p.a.merge/out_pps': 150 });
+  });
+
+  it('passes on what each node of a scheduler tree used over the interval, by server, core and node', () => {
+    const rates = new CounterRates('s', isMerge);
+    const node = { id: 'root.0', cpu_share: 0.5, pps: 100, bps: 8000, polling_share: 0.125 };
+    const sent = (seq: number) => set(seq, 0, { schedulers: [{ core: 3, nodes: [node] }] });
+    rates.take(sent(0));
+    expect(values(rates, sent(1))).toMatchObject({
+      'scheduler/s 3 root.0/cpu': 0.5,
+      'scheduler/s 3 root.0/pps': 100,
+      'scheduler/s 3 root.0/bps': 8000,
+      'scheduler/s 3 root.0/polling': 0.125,
+    });
+    expect(rates.take(sent(1))).toBeNull();
+  });
+
   it('averages over a gap', () => {
-    const rates = new CounterRates('s');
+    const rates = new CounterRates('s', isMerge);
     rates.take(set(0, 0));
     expect(values(rates, set(5, 100))['instance/p.n.0/pps']).toBe(100);
   });
 
   it.each([-3_600_000, 3_600_000])('gives the same rates when the agent’s wall clock is set by %d ms', (set_ms) => {
-    const rates = new CounterRates('s');
+    const rates = new CounterRates('s', isMerge);
     rates.take(set(0, 0));
     const next = rates.take(set(1, 100, { t_ms: 1200 + set_ms }));
     expect(next).toMatchObject({ t_ms: 1200 + set_ms, interval_ms: 200 });
@@ -73,27 +131,27 @@ describe('CounterRates', () => {
   });
 
   it('counts from zero in a new epoch and after a counter decreases', () => {
-    const rates = new CounterRates('s');
+    const rates = new CounterRates('s', isMerge);
     rates.take(set(7, 5000));
     expect(values(rates, set(0, 20, { epoch: 'two' }))['instance/p.n.0/pps']).toBe(100);
     expect(values(rates, set(1, 10, { epoch: 'two' }))['instance/p.n.0/pps']).toBe(50);
   });
 
   it('counts a new instance from zero', () => {
-    const rates = new CounterRates('s');
+    const rates = new CounterRates('s', isMerge);
     rates.take(set(0, 0, { instances: [] }));
     expect(values(rates, set(1, 40))['instance/p.n.0/pps']).toBe(200);
   });
 
   it('ignores a repeated set', () => {
-    const rates = new CounterRates('s');
+    const rates = new CounterRates('s', isMerge);
     rates.take(set(0, 0));
     expect(rates.take(set(1, 10))?.exits).toEqual([{ exit_id: 'p.exit', packets: 10, bytes: 1000, latency_ns: [] }]);
     expect(rates.take(set(1, 10))).toBeNull();
   });
 
   it('gives no latency when no packet passed', () => {
-    const rates = new CounterRates('s');
+    const rates = new CounterRates('s', isMerge);
     const quiet = set(1, 0);
     quiet.instances[0]!.latency_ns = [];
     rates.take(set(0, 0));

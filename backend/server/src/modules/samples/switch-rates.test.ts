@@ -8,7 +8,7 @@ const RATE_PPS = 50;
 function after(seconds: number, interval_ms = 1000): SwitchSamples {
   const packets = RATE_PPS * seconds;
   const rules = [{ rule_id: 'hop/1', packets, bytes: 100 * packets }];
-  return { t_ms: 1000 * seconds, interval_ms, lost: 0, generation: 1, entries: [], rules };
+  return { t_ms: 1000 * seconds, interval_ms, lost: 0, generation: 1, entries: [], rules, splits: [] };
 }
 
 const RATES = [

@@ -1,8 +1,42 @@
+import type { Plan } from '@orrery/contract';
 import type { Stage } from './scenario.js';
 
 /** Resolves when the chain runs. */
-export async function deployChain({ api, until }: Stage, chainId: string): Promise<void> {
-  const { id } = await api.call('createDeployment', { body: { chain_id: chainId } });
+export async function deployChain(stage: Stage, chainId: string): Promise<void> {
+  const { id } = await stage.api.call('createDeployment', { body: { chain_id: chainId } });
+  await carriedOut(stage, id);
+}
+
+/** How a chain is to run, with options of planning. */
+type HowToRun = Partial<
+  Pick<Plan['request'], 'strategy' | 'parallelization' | 'scheduling' | 'scheduling_mode' | 'seed'> &
+    Pick<Plan['request']['chains'][number], 'execution' | 'schedule'>
+>;
+
+/** Plans the chain that way and deploys the plan; resolves with it when the chain runs by it. */
+export async function deployAs(stage: Stage, chainId: string, how: HowToRun): Promise<Plan> {
+  const { execution, schedule, ...options } = how;
+  const chain = { chain_id: chainId, ...(execution ? { execution } : {}), ...(schedule ? { schedule } : {}) };
+  const plan = await stage.api.call('createPlan', { body: { chains: [chain], ...options } });
+  if (!plan.feasible) {
+    const [why] = [
+      ...plan.problems.filter(({ severity }) => severity === 'error').map(({ message }) => message),
+      ...plan.conflicts.map(({ constraint, where }) => `${where}: ${constraint}`),
+    ];
+    throw new Error(`there is no such plan: ${why}`);
+  }
+  const { id } = await stage.api.call('createDeployment', { body: { plan_id: plan.id } });
+  await carriedOut(stage, id);
+  return plan;
+}
+
+/** Resolves when the chain does not run any more, so that another one can have its traffic. */
+export async function takeDown(stage: Stage, chainId: string): Promise<void> {
+  const { id } = await stage.api.call('deleteDeployment', { params: { chain_id: chainId } });
+  await carriedOut(stage, id);
+}
+
+async function carriedOut({ api, until }: Stage, id: string): Promise<void> {
   await until('the end of the deployment', 30, async () => {
     const { state, error } = await api.call('getOperation', { params: { id } });
     if (state === 'FAILED' || state === 'ROLLED_BACK') throw new Error(error?.detail ?? 'the deployment failed');

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Calibration, Plan } from '@orrery/contract';
 import { predictRunning } from '@orrery/planner';
 import { CALIBRATION, type CalibrationView } from '../../ports/calibration.js';
-import { DESCRIPTORS, type DescriptorCatalogue } from '../../ports/descriptor-catalogue.js';
+import { DESCRIPTORS, type NfDescriptors } from '../../ports/descriptor-catalogue.js';
 import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastructure-store.js';
 
 /**
@@ -15,7 +15,7 @@ export class RunningPredictions {
 
   constructor(
     @Inject(CALIBRATION) private readonly calibration: CalibrationView,
-    @Inject(DESCRIPTORS) private readonly catalogue: DescriptorCatalogue,
+    @Inject(DESCRIPTORS) private readonly catalogue: NfDescriptors,
     @Inject(INFRASTRUCTURE) private readonly infrastructure: InfrastructureStore,
   ) {}
 

@@ -5,6 +5,7 @@ import { ControlLoops } from '../../platform/control-loop/control-loops.js';
 import type { Log } from '../../platform/log.js';
 import type { DeploymentView } from '../../ports/deployment-view.js';
 import type { EventLog } from '../../ports/event-log.js';
+import type { InfrastructureStore } from '../../ports/infrastructure-store.js';
 import type { NodeFleet } from '../../ports/node-fleet.js';
 import type { Telemetry } from '../../ports/telemetry.js';
 import { FakeClock } from '../../testing/fake-clock.js';
@@ -28,12 +29,13 @@ it('shows every objective as out of date while its loop is paused', async () => 
   const slos = new SlosService(
     loops,
     configFrom({ ORRERY_SLO_PERIOD_MS: String(PERIOD_MS) }),
-    { window: () => window } as unknown as Telemetry,
+    { window: () => window, onSamples: () => undefined } as unknown as Telemetry,
     {} as NodeFleet,
     view,
     { troublesOf: () => [], carriage: () => null, delivers: () => true, onChange: () => undefined },
     { append: () => undefined } as unknown as EventLog,
     { of: () => [] } as unknown as RunningPredictions,
+    { current: { infrastructure: { servers: [] } } } as unknown as InfrastructureStore,
   );
   const told: SloStatus['state'][] = [];
   slos.onChange(([status]) => void told.push(status!.state));

@@ -1,5 +1,5 @@
 import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
-import type { SloStatus } from '@orrery/contract';
+import type { Plan, SloStatus } from '@orrery/contract';
 import { CONFIG, type Config } from '../../platform/config.js';
 import type { ControlLoop } from '../../platform/control-loop/control-loop.js';
 import { CONTROL_LOOPS, type ControlLoops } from '../../platform/control-loop/control-loops.js';
@@ -7,9 +7,13 @@ import type { LoopRun } from '../../platform/control-loop/definition.js';
 import { DATA_PATH, type DataPath } from '../../ports/data-path.js';
 import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
 import { EVENT_LOG, type EventLog } from '../../ports/event-log.js';
+import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastructure-store.js';
 import { FLEET, type NodeFleet } from '../../ports/node-fleet.js';
 import { type SloBoard, TELEMETRY, type Telemetry } from '../../ports/telemetry.js';
+import { ClassMeter } from './class-meter.js';
+import { type ClassObjective, classObjectives } from './class-tasks.js';
 import { evaluateSlo, WINDOW_S } from './evaluate.js';
+import { evaluateClassSlo } from './evaluate-classes.js';
 import { RunningPredictions } from './running-predictions.js';
 
 const DEADLINE_MS = 10_000;
@@ -21,6 +25,10 @@ export class SlosService implements SloBoard, OnApplicationBootstrap, OnApplicat
   private readonly listeners: ((statuses: readonly SloStatus[]) => void)[] = [];
   private readonly loop: ControlLoop;
   private readonly warmUpMs: number;
+  private readonly classMeter = new ClassMeter();
+  private followed: Plan | null = null;
+  /** By chain. */
+  private classObjectives: ReadonlyMap<string, readonly ClassObjective[]> = new Map();
 
   constructor(
     @Inject(CONTROL_LOOPS) loops: ControlLoops,
@@ -31,6 +39,7 @@ export class SlosService implements SloBoard, OnApplicationBootstrap, OnApplicat
     @Inject(DATA_PATH) private readonly dataPath: DataPath,
     @Inject(EVENT_LOG) private readonly events: EventLog,
     @Inject(RunningPredictions) private readonly predictions: RunningPredictions,
+    @Inject(INFRASTRUCTURE) private readonly infrastructure: InfrastructureStore,
   ) {
     const { sloPeriodMs, sloWarmUpMs } = config.timing;
     this.warmUpMs = sloWarmUpMs;
@@ -47,6 +56,10 @@ export class SlosService implements SloBoard, OnApplicationBootstrap, OnApplicat
   }
 
   onApplicationBootstrap(): void {
+    this.telemetry.onSamples((samples) => {
+      this.follow();
+      this.classMeter.take(samples, performance.now());
+    });
     this.loop.wake();
   }
 
@@ -83,6 +96,9 @@ export class SlosService implements SloBoard, OnApplicationBootstrap, OnApplicat
   private current(nowMs: number): SloStatus[] {
     const { plan } = this.view;
     if (!plan) return [];
+    this.follow();
+    const { servers: known } = this.infrastructure.current.infrastructure;
+    const ghzOf = (id: string) => known.find((server) => server.id === id)?.ghz ?? 1;
     const predictions = this.predictions.of(plan);
     const exits = [...this.view.exits().values()];
     return plan.chains.flatMap(({ chain_id: chainId, definition }) => {
@@ -92,21 +108,46 @@ export class SlosService implements SloBoard, OnApplicationBootstrap, OnApplicat
         .flatMap((exit) => exit.servers);
       const window = this.telemetry.window(chainId, WINDOW_S);
       const blackout = this.dataPath.troublesOf(chainId).some(({ isTotal }) => isTotal);
-      return definition.slos.map((slo) =>
+      const isAway = (server: string) => !this.fleet.isConnected(server);
+      const common = {
+        chainId,
+        window,
+        blackout,
+        warmUpMs: this.warmUpMs,
+        origin: servers[0] ? this.fleet.originOf(servers[0]) : ('twin' as const),
+        nowMs,
+      };
+      const ofChain = definition.slos.map((slo) =>
         evaluateSlo(slo, {
-          chainId,
-          window,
+          ...common,
           carriage: this.dataPath.carriage(chainId, WINDOW_S),
           delivers: this.dataPath.delivers(chainId),
-          blackout,
-          warmUpMs: this.warmUpMs,
           prediction: predictions.find((each) => each.chain_id === chainId && each.slo_id === slo.id),
-          stale: servers.some((server) => !this.fleet.isConnected(server)),
-          origin: servers[0] ? this.fleet.originOf(servers[0]) : 'twin',
-          nowMs,
+          stale: servers.some(isAway),
         }),
       );
+      const betweenClasses = (this.classObjectives.get(chainId) ?? []).map((objective) =>
+        evaluateClassSlo(objective, {
+          ...common,
+          stale: objective.ends.some(({ tasks }) => tasks.some(({ queue }) => isAway(queue.node.server))),
+          meter: this.classMeter,
+          monotonicMs: performance.now(),
+          ghzOf,
+          schedule: plan.schedules.find((each) => each.chain_id === chainId),
+        }),
+      );
+      return [...ofChain, ...betweenClasses];
     });
+  }
+
+  private follow(): void {
+    const { plan } = this.view;
+    if (plan === this.followed) return;
+    this.followed = plan;
+    this.classObjectives = new Map(
+      (plan?.chains ?? []).map(({ chain_id }) => [chain_id, classObjectives(plan!, chain_id)]),
+    );
+    this.classMeter.follow([...this.classObjectives.values()].flat());
   }
 
   private tellChange(before: SloStatus | undefined, now: SloStatus, { decide }: LoopRun): void {
@@ -141,12 +182,13 @@ const WORDS: Readonly<Record<SloStatus['state'], string>> = {
  * `12 Mbit/s, target 10 Mbit/s`; of a throughput that does not reach its target, what decided instead: `75 % of the 4 Mbit/s
  * offered was carried, target 10 Mbit/s`.
  */
-function reasonOf({ kind, measured, target, unit, offered, carried }: SloStatus): string {
-  const aim = `target ${quantity(target, unit)}`;
+function reasonOf({ kind, measured, target, unit, offered, carried, cause }: SloStatus): string {
+  const aim = `${kind === 'priority' ? 'at most' : 'target'} ${quantity(target, unit)}`;
   const isReached = kind === 'throughput' && measured !== null && measured >= target;
   if (offered !== null && carried !== null && !isReached)
     return `${Math.round(100 * carried)} % of the ${quantity(offered, unit)} offered was carried, ${aim}`;
-  return `${measured === null ? 'nothing measured' : quantity(measured, unit)}, ${aim}`;
+  const figures = `${measured === null ? 'nothing measured' : quantity(measured, unit)}, ${aim}`;
+  return cause === undefined ? figures : `${cause} (${figures})`;
 }
 
 const SCALES: Readonly<Record<SloStatus['unit'], readonly [from: number, name: string][]>> = {
@@ -159,6 +201,8 @@ const SCALES: Readonly<Record<SloStatus['unit'], readonly [from: number, name: s
     [1e3, 'kbit/s'],
     [1, 'bit/s'],
   ],
+  ratio: [[1, ': 1']],
+  share: [[0.01, '%']],
 };
 
 function quantity(value: number, unit: SloStatus['unit']): string {

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { NfRef, Plan } from '@orrery/contract';
-import { DESCRIPTORS, type DescriptorCatalogue } from '../../../ports/descriptor-catalogue.js';
+import { DESCRIPTORS, type NfDescriptors } from '../../../ports/descriptor-catalogue.js';
 import { INFRASTRUCTURE, type InfrastructureStore } from '../../../ports/infrastructure-store.js';
 import { type LoadMetric, NF_LOADS, type NfLoads } from '../../../ports/nf-loads.js';
 import { USUAL_PRIORITY } from '../../../ports/reconfigurer.js';
@@ -24,7 +24,7 @@ export class PolicyRules {
   constructor(
     @Inject(NF_LOADS) private readonly loads: NfLoads,
     @Inject(Policies) private readonly policies: Policies,
-    @Inject(DESCRIPTORS) private readonly catalogue: DescriptorCatalogue,
+    @Inject(DESCRIPTORS) private readonly catalogue: NfDescriptors,
     @Inject(INFRASTRUCTURE) private readonly infrastructure: InfrastructureStore,
   ) {}
 

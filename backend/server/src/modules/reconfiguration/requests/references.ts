@@ -3,7 +3,7 @@ import type { FieldError, NfRef, ReconfigurationRequest } from '@orrery/contract
 import { invalid } from '../../../platform/problem.js';
 import { BOARDS, type BoardView } from '../../../ports/board-view.js';
 import { DEPLOYMENT_VIEW, type DeploymentView } from '../../../ports/deployment-view.js';
-import { DESCRIPTORS, type DescriptorCatalogue } from '../../../ports/descriptor-catalogue.js';
+import { DESCRIPTORS, type NfDescriptors } from '../../../ports/descriptor-catalogue.js';
 import { instancesOf, sameNf } from '../places.js';
 
 type Named = Pick<ReconfigurationRequest, 'nf' | 'slot' | 'displaces'>;
@@ -14,7 +14,7 @@ export class References {
   constructor(
     @Inject(DEPLOYMENT_VIEW) private readonly view: DeploymentView,
     @Inject(BOARDS) private readonly boards: BoardView,
-    @Inject(DESCRIPTORS) private readonly catalogue: DescriptorCatalogue,
+    @Inject(DESCRIPTORS) private readonly catalogue: NfDescriptors,
   ) {}
 
   /** Throws 422 that names each invalid field. `known` NFs were checked before and may have disappeared since. */

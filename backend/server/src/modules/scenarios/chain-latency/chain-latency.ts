@@ -1,7 +1,7 @@
 import { ChainDefinition, Name, nfInstances, sampleKey } from '@orrery/contract';
 import { z } from 'zod';
 import { median } from '../../../platform/median.js';
-import type { Api } from '../api-caller.js';
+import { ipv4Of, requireIpv4 } from '../address.js';
 import { observeCores } from '../busy-cores.js';
 import { deployChain } from '../deploy-chain.js';
 import { ensureServer } from '../load.js';
@@ -67,9 +67,10 @@ export const CHAIN_LATENCY = defineScenario({
       {
         title: `Deploy ${parameters.length} × ${parameters.nf}`,
         async run(stage) {
-          const address = await ipv4Of(stage.api, parameters.to);
-          if (!address) throw new Error(`${parameters.to} has no IPv4 address`);
-          memory.chain = await stage.make('chain', definitionOf(address, parameters));
+          memory.chain = await stage.make(
+            'chain',
+            definitionOf(await requireIpv4(stage.api, parameters.to), parameters),
+          );
           await deployChain(stage, memory.chain);
         },
       },
@@ -89,11 +90,6 @@ export const CHAIN_LATENCY = defineScenario({
     ];
   },
 });
-
-async function ipv4Of(api: Api, host: string): Promise<string | undefined> {
-  const { hosts: all } = await api.call('getInfrastructure');
-  return all.find(({ id }) => id === host)?.addresses.find(({ address }) => !address.includes(':'))?.address;
-}
 
 function definitionOf(address: string, { from, nf, length }: Parameters): ChainDefinition {
   const ids = Array.from({ length }, (_, n) => `nf-${n + 1}`);

@@ -1,0 +1,159 @@
+import type { EventDraft, MigrateRequest, Operation } from '@orrery/contract';
+import { describe, expect, it, vi } from 'vitest';
+import { configFrom } from '../../platform/config.js';
+import type { Batch, Collections } from '../../platform/durable-collection/collections.js';
+import type { ProblemError } from '../../platform/problem.js';
+import type { DeploymentView } from '../../ports/deployment-view.js';
+import type { EventLog } from '../../ports/event-log.js';
+import type { NodeFleet } from '../../ports/node-fleet.js';
+import type { OperationLog } from '../../ports/operation-log.js';
+import { loadCatalogue } from '../nf-descriptors/catalogue.js';
+import { FlowMigrations } from './flow-migrations.js';
+
+const { descriptors } = await loadCatalogue(configFrom({}).catalogue);
+
+const INSTANCES = [
+  { id: 'p.nat.0', nf: 'nat', server: 's1', driver: 'engine' },
+  { id: 'p.nat.1', nf: 'nat', server: 's2', driver: 'engine' },
+  { id: 'p.nat.2', nf: 'nat', server: 's2', driver: 'container' },
+  { id: 'p.nat.board-0', nf: 'nat', server: 's2', driver: 'board' },
+  { id: 'p.fw.0', nf: 'firewall', server: 's1', driver: 'engine' },
+  { id: 'p.fw.1', nf: 'firewall', server: 's2', driver: 'engine' },
+].map((instance) => ({ kind: 'nf', chain_id: 'p', ...instance }));
+
+type Answer = (method: string, instance: string) => unknown;
+
+/** `answer`: the agents. */
+function bench(answer: Answer, stored = new Map<string, Operation>()) {
+  const events: EventDraft[] = [];
+  const operations: OperationLog = {
+    find: (id) => stored.get(id),
+    get: async (id) => stored.get(id) ?? null,
+    list: async () => [...stored.values()],
+    putIn: (_batch, operation) => void stored.set(operation.id, operation),
+  };
+  const collections = {
+    commit: async (work: (batch: Batch) => unknown) =>
+      work({ also: (writeIn: (transaction: never) => void) => writeIn(undefined as never) } as unknown as Batch),
+  } as unknown as Collections;
+  const log = { appendIn: (_transaction, event) => void events.push(event) } as EventLog;
+  const fleet = {
+    call: async (_node, method, instance, _params, signal) => {
+      signal?.throwIfAborted();
+      return answer(method, instance);
+    },
+  } as NodeFleet;
+  const catalogue = { all: () => descriptors, find: (id: string) => descriptors.find((it) => it.id === id) };
+  const view = { plan: { graph: { nodes: INSTANCES, edges: [] } } } as unknown as DeploymentView;
+  const migrations = new FlowMigrations(view, fleet, catalogue, operations, collections, log);
+  return { migrations, events, stored };
+}
+
+const portion = { state: { flows: 'T0ZSrows' }, rows: 7, portion: '0.1.0.7.5', last: true };
+const agents: Answer = (method) =>
+  ({ export_flows: portion, import_state: { tables: 't', left_out: 0 }, release_flows: { released: 7, kept: 0 } })[
+    method
+  ];
+const all = (to: string, over: Partial<MigrateRequest> = {}): MigrateRequest => ({
+  to,
+  flows: { match: [] },
+  steer: false,
+  release: false,
+  ...over,
+});
+
+describe('an operation that moves flows', () => {
+  it('is one at a time for an instance, also when two are asked for at once', async () => {
+    const { migrations } = bench(agents);
+    const both = await Promise.allSettled(
+      ['p.nat.1', 'p.nat.2'].map((to) => migrations.begin('p.nat.0', all(to), 'me')),
+    );
+    expect(both.map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
+    expect((both[1] as PromiseRejectedResult).reason).toMatchObject({ status: 409 });
+    await migrations.onModuleDestroy();
+  });
+
+  it('is refused by name', async () => {
+    const { migrations, stored } = bench(agents);
+    const refusal = (from: string, request: MigrateRequest) =>
+      migrations.begin(from, request, 'me').then(
+        () => 'accepted',
+        ({ status, errors }: ProblemError) => `${status} ${errors[0]?.pointer ?? ''}`.trim(),
+      );
+    expect(await refusal('p.nat.9', all('p.nat.1'))).toBe('404');
+    expect(await refusal('p.nat.0', all('p.nat.9'))).toBe('422 /to');
+    expect(await refusal('p.nat.0', all('p.nat.0'))).toBe('422 /to');
+    expect(await refusal('p.nat.0', all('p.fw.0'))).toBe('422 /to');
+    expect(await refusal('p.nat.0', all('p.nat.board-0'))).toBe('409');
+    expect(await refusal('p.fw.0', all('p.fw.1'))).toBe('409');
+    expect(await refusal('p.nat.0', all('p.nat.1', { steer: true }))).toBe('409');
+    const term = { field: 'port.dst', lo: 1, hi: 2, not: false } as const;
+    expect(await refusal('p.nat.0', all('p.nat.1', { flows: { match: [term] } }))).toBe('422 /flows/match/0/field');
+    const hash = { key: ['ip.src', 'ip.dst'] as ('ip.src' | 'ip.dst')[], lo: 0, hi: 9 };
+    expect(await refusal('p.nat.0', all('p.nat.1', { flows: { match: [], hash } }))).toBe('422 /flows/hash/key/1');
+    expect(stored.size).toBe(0);
+  });
+
+  it('is counted before it begins, and changes nothing', async () => {
+    const asked: string[] = [];
+    const { migrations, stored } = bench((method, instance) => {
+      asked.push(`${method} ${instance}`);
+      return { ...portion, last: asked.length === 2 };
+    });
+    expect(await migrations.preview('p.nat.0', all('p.nat.1'))).toEqual({ flows: 14, bytes: 16, complete: true });
+    expect(asked).toEqual(['export_flows p.nat.0', 'export_flows p.nat.0']);
+    await expect(migrations.preview('p.nat.0', all('p.fw.0'))).rejects.toMatchObject({ status: 422 });
+    expect(stored.size).toBe(0);
+  });
+
+  it('completes with an event that says which flows, how many bytes and how long', async () => {
+    let exports = 0;
+    const { migrations, events, stored } = bench((method, instance) =>
+      method === 'export_flows' && ++exports > 1 ? { ...portion, rows: 0 } : agents(method, instance),
+    );
+    const { id } = await migrations.begin('p.nat.0', all('p.nat.2'), 'me');
+    await vi.waitFor(() => expect(stored.get(id)!.state).toBe('COMPLETED'));
+    expect(stored.get(id)).toMatchObject({ kind: 'migrate', migration: { copied: 7, released: 0, left_out: 0 } });
+    expect(stored.get(id)!.steps.map(({ state }) => state)).toEqual(['done', 'done']);
+    expect(events.map(({ type }) => type)).toEqual(['operation.started', 'instance.migrated', 'operation.completed']);
+    expect(events[1]).toMatchObject({
+      subject: 'p.nat.2',
+      data: { from: 'p.nat.0', to: 'p.nat.2', when: 'asked', entries: 7, flows: { match: [] }, bytes: 16, released: 0 },
+    });
+  });
+
+  it('is cancelled, and nothing is released', async () => {
+    const { migrations, events, stored } = bench(agents);
+    const { id } = await migrations.begin('p.nat.0', all('p.nat.1', { release: true }), 'me');
+    await expect(migrations.begin('p.nat.1', all('p.nat.2'), 'me')).rejects.toMatchObject({ status: 409 });
+    expect(await migrations.cancel(id, 'you')).toMatchObject({ state: 'ROLLED_BACK', cancelled_by: 'you' });
+    expect(stored.get(id)!.migration!.released).toBe(0);
+    expect(events.at(-1)!.type).toBe('operation.rolled-back');
+    await expect(migrations.cancel(id, 'you')).rejects.toMatchObject({ status: 409 });
+    expect(await migrations.cancel('other', 'you')).toBeNull();
+  });
+
+  it('begins anew after an agent that failed, and with the next server', async () => {
+    let failures = 1;
+    const flaky: Answer = (method, instance) => {
+      if (method === 'import_state' && failures-- > 0) throw new Error('s2: the agent disconnected');
+      return agents(method, instance);
+    };
+    const { migrations, stored } = bench(flaky);
+    const { id } = await migrations.begin('p.nat.0', all('p.nat.1', { release: true }), 'me');
+    await vi.waitFor(() => expect(stored.get(id)!.steps[0]!.state).not.toBe('pending'), 5000);
+    await migrations.onModuleDestroy();
+    expect(stored.get(id)!.state).toBe('PROCESSING');
+
+    let exports = 0;
+    const next = bench(
+      (method, instance) => {
+        if (method === 'export_flows') exports++;
+        return method === 'export_flows' && exports === 2 ? { ...portion, rows: 0 } : agents(method, instance);
+      },
+      new Map([[id, { ...stored.get(id)!, migration: { ...stored.get(id)!.migration!, release: false } }]]),
+    );
+    await next.migrations.onApplicationBootstrap();
+    await vi.waitFor(() => expect(next.stored.get(id)!.state).toBe('COMPLETED'));
+  });
+});

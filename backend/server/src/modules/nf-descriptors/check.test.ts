@@ -1,0 +1,78 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { NfDescriptor } from '@orrery/contract';
+import { expect, it } from 'vitest';
+import { isNewer, legacyNfErrors } from './check.js';
+
+const FOLDER = '../../../../../agents/node/process-nfs';
+const shipped = (nf: string): NfDescriptor =>
+  NfDescriptor.parse(
+    JSON.parse(readFileSync(fileURLToPath(new URL(`${FOLDER}/${nf}/descriptor.json`, import.meta.url)), 'utf8')),
+  );
+
+type Draft = { -readonly [K in keyof NfDescriptor]: NfDescriptor[K] };
+const errorsOf = (change: (nf: Draft, program: NonNullable<NfDescriptor['implementations'][0]['program']>) => void) => {
+  const nf = structuredClone(shipped('nftables-firewall'));
+  change(nf, nf.implementations[0]!.program!);
+  return legacyNfErrors(nf).map(({ pointer, code }) => [pointer, code]);
+};
+const PROGRAM = '/implementations/0/program';
+
+it('accepts the legacy NFs that come with Orrery', () => {
+  for (const nf of ['nftables-firewall', 'tcpdump-tap']) expect([nf, legacyNfErrors(shipped(nf))]).toEqual([nf, []]);
+  // It is of the agent's own: only those know {{nf_dir}}.
+  expect(new Set(legacyNfErrors(shipped('http-proxy')).map(({ code }) => code))).toEqual(
+    new Set(['unknown-placeholder']),
+  );
+});
+
+it('names each field that is wrong', () => {
+  expect(errorsOf((nf) => nf.implementations.push(nf.implementations[0]!))).toEqual([
+    ['/implementations/1', 'bad-implementation'],
+  ]);
+  expect(errorsOf((nf) => (nf.implementations[0]!.driver = 'engine'))).toEqual([
+    ['/implementations/0/driver', 'bad-implementation'],
+  ]);
+  expect(errorsOf((nf) => delete nf.implementations[0]!.program)).toEqual([[PROGRAM, 'required']]);
+  expect(errorsOf((_, program) => (program.setup = []))).toEqual([[`${PROGRAM}/command`, 'required']]);
+  expect(errorsOf((_, program) => (program.setup[0]![0] = '{{rules}}'))).toEqual([
+    [`${PROGRAM}/setup/0/0`, 'bad-command'],
+  ]);
+  expect(errorsOf((_, program) => (program.setup[0]![2] = '{{dri}}'))).toEqual([
+    [`${PROGRAM}/setup/0/2`, 'unknown-placeholder'],
+  ]);
+  expect(errorsOf((_, program) => (program.files[0]!.content = '{{x}}'))).toEqual([
+    [`${PROGRAM}/files/0/content`, 'unknown-placeholder'],
+  ]);
+  expect(errorsOf((_, program) => (program.files[0]!.name = 'record.json'))).toEqual([
+    [`${PROGRAM}/files/0/name`, 'duplicate-id'],
+  ]);
+  expect(errorsOf((_, program) => (program.forwarding = 'route'))).toEqual([
+    [`${PROGRAM}/preserves`, 'not-preserved'],
+    ['/unsupported', 'not-supported'],
+  ]);
+  expect(errorsOf((_, program) => Object.assign(program, { forwarding: 'tap', command: ['tcpdump'] }))).toEqual([
+    ['/actions/may_drop', 'not-possible'],
+  ]);
+  expect(errorsOf((_, program) => (program.report = ['true']))).toEqual([[`${PROGRAM}/report`, 'not-possible']]);
+  expect(errorsOf((_, program) => Object.assign(program, { command: ['a'], report: ['b', '{{x}}'] }))).toEqual([
+    [`${PROGRAM}/report/1`, 'unknown-placeholder'],
+  ]);
+  expect(errorsOf((nf) => (nf.actions.answers = true))).toEqual([['/actions/answers', 'not-possible']]);
+  expect(errorsOf((nf) => (nf.return_traffic = true))).toEqual([['/return_traffic', 'not-possible']]);
+  expect(errorsOf((nf) => (nf.default_config = { policy: 'maybe', rules: [] }))).toContainEqual([
+    '/default_config/policy',
+    'bad-config',
+  ]);
+  expect(errorsOf((nf) => nf.attributes.push({ name: 'a', title: 'A', values: [{ value: 'v', title: 'V' }] }))).toEqual(
+    [['/attributes', 'not-possible']],
+  );
+});
+
+it('compares versions by number', () => {
+  expect([isNewer('1.10.0', '1.9.9'), isNewer('1.9.0', '1.10.0'), isNewer('1.0.0', '1.0.0')]).toEqual([
+    true,
+    false,
+    false,
+  ]);
+});

@@ -1,0 +1,141 @@
+import {
+  type FieldError,
+  type LegacyProgram,
+  type NfDescriptor,
+  PROGRAM_NAMES,
+  placeholdersOf,
+} from '@orrery/contract';
+import { schemaFindings } from '@orrery/planner';
+
+const PROGRAM = '/implementations/0/program';
+const EXECUTABLE = /^(\/[^\s\0]{1,200}|[A-Za-z0-9][A-Za-z0-9._+-]{0,60})$/;
+
+const at = (pointer: string, detail: string, code: string): FieldError => ({ pointer, detail, code });
+
+/** Checks of a legacy NF beyond the schema: it can be run, and says of packets only what its forwarding allows. */
+export function legacyNfErrors(descriptor: NfDescriptor): FieldError[] {
+  const [implementation, ...others] = descriptor.implementations;
+  const { kind, driver, program } = implementation!;
+  if (others.length > 0)
+    return [at('/implementations/1', 'is one too many: a legacy NF has one implementation', 'bad-implementation')];
+  if (kind !== 'software' || driver !== 'process')
+    return [at('/implementations/0/driver', 'must be "process", of kind "software"', 'bad-implementation')];
+  if (!program) return [at(PROGRAM, 'is missing: what is it to run?', 'required')];
+  return [
+    ...commandErrors(program),
+    ...placeholderErrors(program, descriptor),
+    ...forwardingErrors(program, descriptor),
+    ...packetErrors(descriptor),
+    ...schemaFindings(descriptor, descriptor.default_config).map(({ pointer, message }) =>
+      at(`/default_config${pointer}`, message, 'bad-config'),
+    ),
+  ];
+}
+
+function commandErrors({ forwarding, setup, command, report }: LegacyProgram): FieldError[] {
+  const isIdle = !command && (forwarding === 'program' || forwarding === 'tap' || setup.length === 0);
+  return [
+    ...(isIdle ? [at(`${PROGRAM}/command`, `is missing: with "${forwarding}" nothing would be done`, 'required')] : []),
+    ...(report && !command
+      ? [at(`${PROGRAM}/report`, 'must be absent without a command: no program runs that could report', 'not-possible')]
+      : []),
+    ...commandsOf({ setup, command, report }).flatMap(({ pointer, words }) =>
+      EXECUTABLE.test(words[0]!)
+        ? []
+        : [
+            at(
+              `${pointer}/0`,
+              'must be the name of a program or its absolute path, without placeholders',
+              'bad-command',
+            ),
+          ],
+    ),
+  ];
+}
+
+function commandsOf({ setup, command, report }: Pick<LegacyProgram, 'setup' | 'command' | 'report'>) {
+  return [
+    ...setup.map((words, i) => ({ pointer: `${PROGRAM}/setup/${i}`, words })),
+    ...(command ? [{ pointer: `${PROGRAM}/command`, words: command }] : []),
+    ...(report ? [{ pointer: `${PROGRAM}/report`, words: report }] : []),
+  ];
+}
+
+/** Every placeholder is a name of ours or a field of the configuration. */
+function placeholderErrors(program: LegacyProgram, { config_schema }: NfDescriptor): FieldError[] {
+  const { properties } = config_schema;
+  const fields = typeof properties === 'object' && properties !== null ? Object.keys(properties) : [];
+  const known = new Set<string>([...PROGRAM_NAMES, ...fields]);
+  const texts = [
+    ...commandsOf(program).flatMap(({ pointer, words }) =>
+      words.map((text, i) => ({ pointer: `${pointer}/${i}`, text })),
+    ),
+    ...program.files.map(({ content }, i) => ({ pointer: `${PROGRAM}/files/${i}/content`, text: content })),
+  ];
+  const names = new Set<string>();
+  return [
+    ...texts.flatMap(({ pointer, text }) =>
+      [...new Set(placeholdersOf(text))]
+        .filter((name) => !known.has(name))
+        .map((name) =>
+          at(
+            pointer,
+            `{{${name}}} is neither ${PROGRAM_NAMES.join(', ')} nor a field of /config_schema`,
+            'unknown-placeholder',
+          ),
+        ),
+    ),
+    ...program.files.flatMap(({ name }, i) => {
+      const isTaken = names.has(name) || RESERVED.has(name);
+      names.add(name);
+      return isTaken ? [at(`${PROGRAM}/files/${i}/name`, `${name} is in use`, 'duplicate-id')] : [];
+    }),
+  ];
+}
+
+/** Files of the agent in the folder of an instance. */
+const RESERVED = new Set(['record.json', 'config.json', 'holder.pid', 'holder.log', 'nf.pid', 'nf.log']);
+
+function forwardingErrors({ forwarding, preserves }: LegacyProgram, descriptor: NfDescriptor): FieldError[] {
+  const { actions, return_traffic, unsupported = [] } = descriptor;
+  const errors: FieldError[] = [];
+  if (forwarding === 'route') {
+    if (preserves.length > 0)
+      errors.push(
+        at(`${PROGRAM}/preserves`, 'must be empty: a router writes the Ethernet addresses anew', 'not-preserved'),
+      );
+    if (!unsupported.some(({ traffic, action }) => traffic === 'ipv6' && action === 'drop'))
+      errors.push(at('/unsupported', 'must say that IPv6 is dropped: IPv4 alone is routed', 'not-supported'));
+  }
+  if (forwarding === 'tap' && actions.may_drop)
+    errors.push(at('/actions/may_drop', 'must be false: packets pass a tap whatever its program does', 'not-possible'));
+  if (forwarding === 'tap' && actions.writes.length + actions.adds.length + actions.removes.length > 0)
+    errors.push(at('/actions/writes', 'must be empty, as `adds` and `removes`: a tap changes nothing', 'not-possible'));
+  if (actions.answers && !return_traffic)
+    errors.push(
+      at('/actions/answers', 'must be false without `return_traffic`: answers leave as replies', 'not-possible'),
+    );
+  if (return_traffic && (forwarding === 'bridge' || forwarding === 'tap'))
+    errors.push(at('/return_traffic', `must be false with "${forwarding}"`, 'not-possible'));
+  return errors;
+}
+
+/** What only an NF that knows Orrery could do. */
+function packetErrors({ attributes, actions, offload }: NfDescriptor): FieldError[] {
+  return [
+    ...(attributes.length > 0
+      ? [at('/attributes', 'must be empty: an unmodified program cannot attach attributes to packets', 'not-possible')]
+      : []),
+    ...(actions.refuses
+      ? [at('/actions/refuses', 'must be absent: drops of the program are not counted by reason', 'not-possible')]
+      : []),
+    ...(offload ? [at('/offload', 'must be absent: no switch runs the program', 'not-possible')] : []),
+  ];
+}
+
+/** Whether a semantic version is higher than another. */
+export function isNewer(version: string, than: string): boolean {
+  const [a, b] = [version, than].map((it) => it.split('.').map(Number));
+  const differs = a!.findIndex((part, i) => part !== b![i]);
+  return differs >= 0 && a![differs]! > b![differs]!;
+}

@@ -1,0 +1,87 @@
+import type { Sample } from '@orrery/contract';
+import { RateIntegral } from '../../platform/rate-integral.js';
+import { type ClassObjective, keysOf, type Task, waitingKey } from './class-tasks.js';
+
+/** Packets that an engine takes from a queue at a time. */
+const BATCH = 32;
+/** Of two tasks of one core. */
+interface Pair {
+  readonly above: Task;
+  readonly below: Task;
+}
+
+interface Inversion {
+  /** Packets per second of the task below, while packets of the one above waited. */
+  readonly meanwhile: RateIntegral;
+  waited: number;
+}
+
+/** What the classes of planned schedules got over the last seconds. Times are of one monotonic clock. */
+export class ClassMeter {
+  private readonly rates = new Map<string, RateIntegral>();
+  private readonly inversions = new Map<string, Inversion>();
+  private keys: ReadonlySet<string> = new Set();
+  private pairs: readonly Pair[] = [];
+
+  /** Counts of what other objectives are judged by are forgotten. */
+  follow(objectives: readonly ClassObjective[]): void {
+    this.keys = new Set(objectives.flatMap(keysOf));
+    this.pairs = objectives.flatMap(pairsOf);
+    const names = new Set(this.pairs.map(nameOf));
+    for (const key of this.rates.keys()) if (!this.keys.has(key)) this.rates.delete(key);
+    for (const name of this.inversions.keys()) if (!names.has(name)) this.inversions.delete(name);
+  }
+
+  /** All samples of one report of a server at once. */
+  take(samples: readonly Sample[], nowMs: number): void {
+    if (this.keys.size === 0) return;
+    const values = new Map(samples.flatMap(({ key, value }) => (this.keys.has(key) ? [[key, value] as const] : [])));
+    for (const [key, value] of values) {
+      const rate = this.rates.get(key) ?? new RateIntegral();
+      this.rates.set(key, rate);
+      rate.take(value, nowMs);
+    }
+    for (const pair of this.pairs) {
+      const waiting = values.get(waitingKey(pair.above.queue.id));
+      const served = values.get(pair.below.queue.passed);
+      if (waiting === undefined || served === undefined) continue;
+      const name = nameOf(pair);
+      const past = this.inversions.get(name);
+      const { meanwhile, waited } = past ?? { meanwhile: new RateIntegral(), waited: 0 };
+      meanwhile.take(Math.min(waited, waiting) >= BATCH ? served : 0, nowMs);
+      this.inversions.set(name, { meanwhile, waited: waiting });
+    }
+  }
+
+  /** The amount behind a rate over the last seconds. */
+  amount(key: string, seconds: number, nowMs: number): number {
+    return this.rates.get(key)?.between(nowMs - 1000 * seconds, nowMs) ?? 0;
+  }
+
+  /** For how much of the last seconds the sample is known. */
+  coveredS(key: string, seconds: number, nowMs: number): number {
+    return this.rates.get(key)?.secondsSince(nowMs - 1000 * seconds) ?? 0;
+  }
+
+  /** Packets of the class below that were served while a batch or more of the one above waited for the same core. */
+  servedMeanwhile(objective: ClassObjective, seconds: number, nowMs: number): number {
+    return pairsOf(objective).reduce(
+      (sum, pair) => sum + (this.inversions.get(nameOf(pair))?.meanwhile.between(nowMs - 1000 * seconds, nowMs) ?? 0),
+      0,
+    );
+  }
+}
+
+/** Tasks of the class above, and of the one below without it, that share a core. */
+export function pairsOf({ slo, ends: [above, below] }: ClassObjective): Pair[] {
+  if (slo.kind !== 'priority') return [];
+  const lower = below.tasks.filter(({ queue }) => !queue.classes.has(above.id));
+  return above.tasks.flatMap((first) =>
+    lower.flatMap((second) => {
+      const [a, b] = [first.queue.node, second.queue.node];
+      return a.server === b.server && a.core === b.core ? [{ above: first, below: second }] : [];
+    }),
+  );
+}
+
+const nameOf = ({ above, below }: Pair) => `${above.queue.id} ${below.queue.id}`;

@@ -9,6 +9,7 @@ import { controlLoopsPage } from '../features/control-loops/definition.js';
 import { eventsPage } from '../features/events/definition.js';
 import { operationsPage } from '../features/operations/definition.js';
 import { overviewPage } from '../features/overview/definition.js';
+import { parallelismPage } from '../features/parallelism/definition.js';
 import { scenarioReportPage } from '../features/scenario-report/definition.js';
 import { slosPage } from '../features/slos/definition.js';
 import { switchesPage } from '../features/switches/definition.js';
@@ -27,6 +28,7 @@ export const PAGES: readonly PageDefinition[] = [
   topologyPage,
   switchesPage,
   acceleratorsPage,
+  parallelismPage,
   slosPage,
   eventsPage,
   operationsPage,

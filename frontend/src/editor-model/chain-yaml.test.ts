@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { fromYaml, locate, toYaml } from './chain-yaml.js';
+import { fromYaml, toYaml } from './chain-yaml.js';
 import { removeNodes, renameNode, retitleNode } from './edit.js';
 import { pathOf, pointerOf } from './pointer.js';
 import { TEMPLATES } from './templates.js';
+import { locate } from './yaml-text.js';
 
 const e2 = TEMPLATES.find((each) => each.id === 'e2-figure-3-1')!.definition;
 

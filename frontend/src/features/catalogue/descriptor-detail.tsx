@@ -1,7 +1,8 @@
-import type { NfDescriptor } from '@orrery/contract';
+import type { CataloguedNf } from '@orrery/contract';
 import { countText } from '../../shared/format/number.js';
 import { quantityText } from '../../shared/format/quantity.js';
 import { resourcesText } from '../../shared/format/resources.js';
+import { dateTimeText } from '../../shared/format/time.js';
 import { DetailSection, Facts } from '../../shared/ui/detail-panel.js';
 import { JsonView } from '../../shared/ui/json-view.js';
 import classes from './catalogue.module.css';
@@ -18,8 +19,9 @@ export function Tags({ items }: { readonly items: readonly string[] }) {
   );
 }
 
-export function DescriptorDetail({ descriptor }: { readonly descriptor: NfDescriptor }) {
-  const { actions, attributes, state, affinity, scaling, implementations } = descriptor;
+export function DescriptorDetail({ descriptor }: { readonly descriptor: CataloguedNf }) {
+  const { actions, attributes, state, affinity, scaling, implementations, written } = descriptor;
+  const program = implementations.find((it) => it.program)?.program;
   return (
     <>
       <p className={classes.lead}>{descriptor.summary}</p>
@@ -29,6 +31,7 @@ export function DescriptorDetail({ descriptor }: { readonly descriptor: NfDescri
           ['Version', descriptor.version],
           ['Category', descriptor.category],
           ['Instances', `at most ${scaling.max_instances}`],
+          ...(written ? [['Described by', `${written.by}, ${dateTimeText(written.updated_ms)}`] as const] : []),
           ['Replies', descriptor.return_traffic ? 'must return through the same instance' : 'may bypass it'],
         ]}
       />
@@ -40,6 +43,7 @@ export function DescriptorDetail({ descriptor }: { readonly descriptor: NfDescri
             ['Adds', <Tags key="adds" items={actions.adds} />],
             ['Removes', <Tags key="removes" items={actions.removes} />],
             ['May drop', actions.may_drop ? 'yes' : 'no'],
+            ...(actions.answers ? [['May answer', 'yes, in place of the destination'] as const] : []),
             ...(actions.refuses ? [['Drops as configured', actions.refuses.join(', ')] as const] : []),
           ]}
         />
@@ -53,6 +57,24 @@ export function DescriptorDetail({ descriptor }: { readonly descriptor: NfDescri
           ]}
         />
       </DetailSection>
+      {program && (
+        <DetailSection title="Program (legacy NF)">
+          <Facts
+            items={[
+              ['Forwarding', program.forwarding],
+              ...program.setup.map(
+                (words, i) => [`Setup ${i + 1}`, <code key={words.join(' ')}>{words.join(' ')}</code>] as const,
+              ),
+              ['Kept running', program.command ? <code key="command">{program.command.join(' ')}</code> : 'nothing'],
+              ...(program.report
+                ? [['Reports, once a second', <code key="report">{program.report.join(' ')}</code>] as const]
+                : []),
+              ['Needs', program.packages.join(', ') || 'no package'],
+              ['Preserves', program.preserves.join(', ') || 'neither metadata nor ingress time'],
+            ]}
+          />
+        </DetailSection>
+      )}
       {attributes.length > 0 && (
         <DetailSection title="Derived attributes">
           <Facts

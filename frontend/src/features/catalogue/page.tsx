@@ -1,5 +1,9 @@
-import { IconBooks } from '@tabler/icons-react';
+import { Button } from '@mantine/core';
+import type { CataloguedNf } from '@orrery/contract';
+import { IconBooks, IconPlus } from '@tabler/icons-react';
+import { useState } from 'react';
 import { useNfDescriptors } from '../../shared/api/queries.js';
+import { useMay } from '../../shared/api/session.js';
 import { PageBody, PageHeader, Panel } from '../../shared/page/page-header.js';
 import { DataTable } from '../../shared/table/data-table.js';
 import { useTableAddress } from '../../shared/table/table-settings.js';
@@ -7,12 +11,17 @@ import { DetailPanel, WithDetail } from '../../shared/ui/detail-panel.js';
 import { EmptyState } from '../../shared/ui/states.js';
 import { useUrlParam } from '../../shared/ui/url-state.js';
 import { COLUMNS } from './columns.js';
+import { DescriptorActions } from './descriptor-actions.js';
 import { DescriptorDetail } from './descriptor-detail.js';
+import { DescriptorDialog } from './descriptor-dialog.js';
 
 export function Component() {
   const query = useNfDescriptors();
   const settings = useTableAddress();
   const [selectedId, select] = useUrlParam('nf');
+  const may = useMay('admin');
+  /** The NF that is edited; `new`: one that is added. */
+  const [edited, setEdited] = useState<CataloguedNf | 'new' | null>(null);
   const all = query.data ?? [];
   const selected = all.find(({ id }) => id === selectedId);
   return (
@@ -25,12 +34,28 @@ export function Component() {
             title={selected.title}
             onClose={() => select(null)}
           >
+            {may && selected.written && (
+              <DescriptorActions
+                descriptor={selected}
+                onEdit={() => setEdited(selected)}
+                onDeleted={() => select(null)}
+              />
+            )}
             <DescriptorDetail descriptor={selected} />
           </DetailPanel>
         )
       }
     >
-      <PageHeader description="Network functions for chains: what they read and change in a packet, and what a packet costs." />
+      <PageHeader
+        description="Network functions for chains: what they read and change in a packet, and what a packet costs."
+        actions={
+          may && (
+            <Button leftSection={<IconPlus size={14} />} onClick={() => setEdited('new')}>
+              New NF…
+            </Button>
+          )
+        }
+      />
       <PageBody>
         <Panel>
           <DataTable
@@ -50,6 +75,16 @@ export function Component() {
             }
           />
         </Panel>
+        {edited && (
+          <DescriptorDialog
+            edited={edited === 'new' ? null : edited}
+            onClose={() => setEdited(null)}
+            onSaved={(id) => {
+              setEdited(null);
+              select(id);
+            }}
+          />
+        )}
       </PageBody>
     </WithDetail>
   );

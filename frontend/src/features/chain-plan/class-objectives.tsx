@@ -1,7 +1,11 @@
-import type { ScheduleForm } from '@orrery/contract';
+import type { ScheduleForm, SloStatus } from '@orrery/contract';
+import { errorText } from '../../shared/format/prediction.js';
+import { quantityOfUnit } from '../../shared/format/quantity.js';
 import { Panel } from '../../shared/page/page-header.js';
+import { useSloRows } from '../../shared/stream/slo-rows.js';
 import type { Column } from '../../shared/table/column.js';
 import { DataTable } from '../../shared/table/data-table.js';
+import { MeasuredText } from '../../shared/ui/rate-text.js';
 import { EmptyState } from '../../shared/ui/states.js';
 import { StatusBadge } from '../../shared/ui/status-badge.js';
 import { classObjectiveText, objectiveOf } from './class-objective-text.js';
@@ -20,12 +24,54 @@ function predictionText(objective: Objective): string {
   return nothingScarce(objective) ? 'no contention: both get what they offer' : 'will be met';
 }
 
+interface MeasuredProps {
+  readonly slo: SloStatus | undefined;
+  readonly wanted: number;
+}
+
+/** What is measured of an objective between classes, and of a ratio how far it is from its target. */
+function MeasuredObjective({ slo, wanted }: MeasuredProps) {
+  if (!slo || slo.measured === null) return <span className="muted">–</span>;
+  const quantity = quantityOfUnit(slo.unit);
+  const error = quantity === 'count' && wanted > 0 ? errorText(slo.measured / wanted - 1) : null;
+  return (
+    <>
+      <MeasuredText quantity={quantity} value={slo.measured} stale={slo.state === 'stale'} />
+      {error && <div className="muted">{error}</div>}
+    </>
+  );
+}
+
 /** The objectives that one traffic class has relative to another. */
 export function ClassObjectives({ plan, schedule: { chain_id, objectives } }: ScheduleFormProps) {
+  const { rows: judged } = useSloRows();
+  const statusOf = (id: string) => judged.find((slo) => slo.chain_id === chain_id && slo.slo_id === id);
   const ratio = (id: string, value: number | null) => {
     if (objectiveOf(plan, chain_id, id).slo?.kind === 'priority') return value === 1 ? 'first' : 'not first';
     return value === null ? '–' : String(Number(value.toPrecision(3)));
   };
+  const isJudged = objectives.some(({ slo_id }) => statusOf(slo_id));
+  const measured: readonly Column<Objective>[] = [
+    {
+      id: 'measured',
+      title: 'Measured',
+      number: true,
+      cell: ({ slo_id, wanted }) => <MeasuredObjective slo={statusOf(slo_id)} wanted={wanted} />,
+    },
+    {
+      id: 'state',
+      title: 'State',
+      cell: ({ slo_id }) => {
+        const slo = statusOf(slo_id);
+        return (
+          <>
+            <StatusBadge state={slo?.state ?? 'no-data'} />
+            {slo?.cause && <div className="muted">{slo.cause}</div>}
+          </>
+        );
+      },
+    },
+  ];
   const columns: readonly Column<Objective>[] = [
     {
       id: 'objective',
@@ -63,6 +109,7 @@ export function ClassObjectives({ plan, schedule: { chain_id, objectives } }: Sc
         <StatusBadge lasting state={objective.met ? 'met' : 'violated'} label={predictionText(objective)} />
       ),
     },
+    ...(isJudged ? measured : []),
   ];
   return (
     <Panel title="Objectives between classes">

@@ -4,10 +4,10 @@ import { IconCheck } from '@tabler/icons-react';
 import { useQueries } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { Panel } from '../../shared/page/page-header.js';
+import { DIMENSION_NAMES, DIMENSIONS, type Dimension } from '../../shared/plan/plan-choices.js';
 import type { PlanAddress } from './address.js';
 import { figuresFor } from './compare.js';
 import { FigureRow } from './figure-row.js';
-import { DIMENSION_NAMES, DIMENSIONS, type Dimension } from './options.js';
 import classes from './plan.module.css';
 import { type Draft, planQuery, previewQuery } from './plan-query.js';
 

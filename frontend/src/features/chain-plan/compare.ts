@@ -1,7 +1,7 @@
 import { nfInstances, type Plan } from '@orrery/contract';
 import { type Quantity, quantityText } from '../../shared/format/quantity.js';
+import type { Dimension } from '../../shared/plan/plan-choices.js';
 import { coresText, objectivesMet } from '../../shared/plan/plan-text.js';
-import type { Dimension } from './options.js';
 
 /** Something by which plans are compared. */
 export interface Figure {

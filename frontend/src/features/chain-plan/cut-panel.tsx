@@ -2,10 +2,10 @@ import type { Plan, ServerNode } from '@orrery/contract';
 import { useMemo } from 'react';
 import { quantityText } from '../../shared/format/quantity.js';
 import { Panel } from '../../shared/page/page-header.js';
+import { ArcDiagram } from '../../shared/plan/arc-diagram.js';
 import type { Column } from '../../shared/table/column.js';
 import { DataTable } from '../../shared/table/data-table.js';
 import { quantityColumn } from '../../shared/table/quantity-column.js';
-import { ArcDiagram } from './arc-diagram.js';
 import { cutTraffic } from './cut-traffic.js';
 import classes from './placement.module.css';
 

@@ -1,7 +1,12 @@
 import { Select } from '@mantine/core';
 import type { DeploymentOptions, Plan } from '@orrery/contract';
 import { useNodes } from '../../shared/api/queries.js';
-import { DEPLOYMENT, DEPLOYMENT_NAMES, type DeploymentDimension, obstacleTo } from './deployment.js';
+import {
+  DEPLOYMENT,
+  DEPLOYMENT_NAMES,
+  type DeploymentDimension,
+  obstacleTo,
+} from '../../shared/plan/deployment-choices.js';
 import classes from './plan.module.css';
 
 interface DeploymentOptionsProps {

@@ -1,9 +1,9 @@
 import { quantityText } from '../../shared/format/quantity.js';
 import { Panel } from '../../shared/page/page-header.js';
+import { BarTable } from '../../shared/plan/bar-table.js';
+import { choiceLabel } from '../../shared/plan/plan-choices.js';
 import { classText, cyclesText, expectedPps } from '../../shared/plan/plan-text.js';
-import { BarTable } from './bar-table.js';
 import { ClassObjectives } from './class-objectives.js';
-import { choiceLabel } from './options.js';
 import classes from './plan.module.css';
 import type { ScheduleFormProps } from './schedule-props.js';
 import { SchedulerTrees } from './scheduler-trees.js';

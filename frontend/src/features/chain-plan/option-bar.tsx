@@ -2,9 +2,10 @@ import { Button, NumberInput, Select } from '@mantine/core';
 import type { Plan, PlanOptions } from '@orrery/contract';
 import { useEffect, useState } from 'react';
 import { type Entry, numberProblem } from '../../shared/format/number.js';
+import { DEFAULT_OPTIONS, DIMENSION_NAMES, DIMENSIONS, MODES } from '../../shared/plan/plan-choices.js';
 import type { PlanAddress } from './address.js';
 import { DeploymentFields } from './deployment-options.js';
-import { areDefault, DEFAULT_OPTIONS, DIMENSION_NAMES, DIMENSIONS, MODES } from './options.js';
+import { areDefault } from './options.js';
 import classes from './plan.module.css';
 
 const SEED = { min: 0, max: 999_999_999, whole: true } as const;

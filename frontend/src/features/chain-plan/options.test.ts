@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { areDefault, DEFAULT_OPTIONS, optionsOf, withOptions } from './options.js';
+import { DEFAULT_OPTIONS } from '../../shared/plan/plan-choices.js';
+import { areDefault, optionsOf, withOptions } from './options.js';
 
 describe('optionsOf', () => {
   it('reads what the address says and takes the rest as by default', () => {

@@ -1,25 +1,14 @@
 import type { ParallelForm } from '@orrery/contract';
 import { quantityText } from '../../shared/format/quantity.js';
 import { Panel } from '../../shared/page/page-header.js';
+import { Dependencies } from '../../shared/parallel/dependencies.js';
+import { FormGraph } from '../../shared/parallel/form-graph.js';
+import { Provisioning } from '../../shared/parallel/provisioning.js';
+import { RejectedForms } from '../../shared/parallel/rejected-forms.js';
+import { whySequential } from '../../shared/parallel/why-sequential.js';
+import { BarTable } from '../../shared/plan/bar-table.js';
 import { wayText } from '../../shared/plan/plan-text.js';
-import { BarTable } from './bar-table.js';
-import { choiceLabel } from './options.js';
-import { Dependencies } from './parallel-dependencies.js';
-import { FormGraph } from './parallel-graph.js';
-import { Provisioning } from './parallel-provisioning.js';
-import { RejectedForms } from './parallel-rejected.js';
 import classes from './plan.module.css';
-
-/** Why the chain stays sequential; null if it does not. */
-function whySequential(form: ParallelForm): string | null {
-  if (form.mirrors > 0 && !form.reverted) return null;
-  if (form.reverted) return 'it stays sequential because the gain does not cover the cost of copies and merges.';
-  if (form.strategy === 'sequential') return 'it stays sequential because the option is set so.';
-  const bound = form.conflicts.find((conflict) => !conflict.parallel);
-  return bound
-    ? `it stays sequential because ${bound.sentence}.`
-    : 'it stays sequential because no parallel form is quicker.';
-}
 
 /** One parallel form: its graph, latency, conflicts and what was rejected. */
 export function FormDetail({ form }: { readonly form: ParallelForm }) {
@@ -27,11 +16,7 @@ export function FormDetail({ form }: { readonly form: ParallelForm }) {
   return (
     <>
       <Panel title={`${wayText(form.nodes)}: ${why ? 'in sequence' : 'in parallel'}`} flush>
-        {why && (
-          <p className={classes.notePadded}>
-            By {choiceLabel('parallelization', form.strategy)} {why}
-          </p>
-        )}
+        {why && <p className={classes.notePadded}>{why}</p>}
         <FormGraph form={form} />
         <dl className={classes.counts}>
           <Count name="Mirrors" value={form.mirrors} />

@@ -1,8 +1,11 @@
 import type { Plan, ScheduleForm } from '@orrery/contract';
 import { useMemo } from 'react';
 import { useChainTitle } from '../../shared/api/chains.js';
+import { runOptionsOf } from '../../shared/chain/run-options.js';
+import { useEditorContext } from '../../shared/chain-draft/context.js';
 import { quantityText } from '../../shared/format/quantity.js';
 import { Panel } from '../../shared/page/page-header.js';
+import { choiceLabel } from '../../shared/plan/plan-choices.js';
 import type { Column } from '../../shared/table/column.js';
 import { DataTable } from '../../shared/table/data-table.js';
 import { EmptyState } from '../../shared/ui/states.js';
@@ -11,7 +14,7 @@ import type { PlanAddress } from './address.js';
 import { FeasibleSchedule } from './feasible-schedule.js';
 import { InfeasibleSchedule } from './infeasible-schedule.js';
 import { LeftOut, leftOutOf } from './left-out.js';
-import { choiceLabel } from './options.js';
+import { LiveSchedule } from './live-schedule.js';
 import { ownFirst } from './own-first.js';
 import classes from './plan.module.css';
 
@@ -26,16 +29,24 @@ export function ScheduleView({ plan, chainId, address }: ScheduleProps) {
   const titleOf = useChainTitle();
   const schedules = useMemo(() => ownFirst(plan.schedules, chainId), [plan, chainId]);
   const [first] = schedules;
+  const { infrastructure } = useEditorContext();
+  const live = <LiveSchedule chainId={chainId} title={titleOf(chainId)} infrastructure={infrastructure} />;
   const leftOut = <LeftOut plan={plan} part="scheduling" chainId={chainId} />;
   if (!first)
-    return leftOutOf(plan, 'scheduling', chainId).length > 0 ? (
-      leftOut
-    ) : (
-      <EmptyState title="Nothing to schedule">No traffic class is expected to carry packets.</EmptyState>
+    return (
+      <div className={classes.groups}>
+        {live}
+        {leftOutOf(plan, 'scheduling', chainId).length > 0 ? (
+          leftOut
+        ) : (
+          <EmptyState title="Nothing to schedule">No traffic class is expected to carry packets.</EmptyState>
+        )}
+      </div>
     );
   const chosen = schedules.find((each) => each.chain_id === address.selected('chain')) ?? first;
   return (
     <div className={classes.groups}>
+      {live}
       <p className={classes.honest}>
         {isPlanned(plan, chosen.chain_id) ? (
           <>
@@ -70,7 +81,7 @@ export function ScheduleView({ plan, chainId, address }: ScheduleProps) {
 }
 
 function isPlanned(plan: Plan, chainId: string): boolean {
-  return plan.chains.find(({ chain_id }) => chain_id === chainId)?.schedule === 'planned';
+  return runOptionsOf(plan, chainId).schedule !== 'round-robin';
 }
 
 function scheduleColumns(titleOf: (id: string) => string): readonly Column<ScheduleForm>[] {

@@ -25,6 +25,7 @@ export function ObjectiveDetail({ slo, definition, chainState, onClose }: Object
   const titleOf = useChainTitle();
   const isOnEmulatedBoard = useOnEmulatedBoard()(slo.chain_id);
   const predicted = predictionText(slo);
+  const series = objectiveSeries(slo);
   return (
     <DetailPanel label={`Objective ${slo.slo_id}`} title={`${titleOf(slo.chain_id)}: ${slo.slo_id}`} onClose={onClose}>
       <Facts
@@ -60,24 +61,27 @@ export function ObjectiveDetail({ slo, definition, chainState, onClose }: Object
               stale={slo.state === 'stale'}
             />,
           ],
-          ...(slo.kind === 'latency'
-            ? [['Against prediction', <ErrorText key="error" slo={slo} />] as const]
-            : [['Carried', carriedText(slo) ?? 'nothing is offered, or it is not counted'] as const]),
+          ...(slo.kind === 'throughput'
+            ? [['Carried', carriedText(slo) ?? 'nothing is offered, or it is not counted'] as const]
+            : [['Against prediction', <ErrorText key="error" slo={slo} />] as const]),
+          ...(slo.cause === undefined ? [] : [['Because', slo.cause] as const]),
           ['Window', `${slo.window_s} s, ${slo.packets.toLocaleString()} packets`],
           ['Measured in', slo.origin === 'twin' ? <EmulatedMark key="origin" /> : 'real equipment'],
         ]}
       />
-      <TimeSeriesChart
-        title={slo.kind === 'latency' ? 'Latency' : 'Throughput'}
-        quantity={quantityOfUnit(slo.unit)}
-        series={objectiveSeries(slo)}
-        threshold={slo.target}
-        silence="No packets"
-        windowS={300}
-        height={180}
-        emulated={slo.origin === 'twin'}
-        note="The dashed red line is the target."
-      />
+      {series.length > 0 && (
+        <TimeSeriesChart
+          title={slo.kind === 'latency' ? 'Latency' : 'Throughput'}
+          quantity={quantityOfUnit(slo.unit)}
+          series={series}
+          threshold={slo.target}
+          silence="No packets"
+          windowS={300}
+          height={180}
+          emulated={slo.origin === 'twin'}
+          note="The dashed red line is the target."
+        />
+      )}
     </DetailPanel>
   );
 }

@@ -1,8 +1,8 @@
-import type { SloStatus } from '@orrery/contract';
+import type { ChainDefinition, SloStatus } from '@orrery/contract';
 import { describe, expect, it } from 'vitest';
 import { carriedText, errorText, predictionError, predictionText } from '../../shared/format/prediction.js';
 import { mergeSlos } from '../../shared/stream/slo-rows.js';
-import { worstFirst } from './objective.js';
+import { objectiveSeries, objectiveText, worstFirst } from './objective.js';
 
 const slo = (rest: Partial<SloStatus>): SloStatus => ({
   chain_id: 'pl',
@@ -36,6 +36,20 @@ describe('an objective', () => {
     expect(predictionText(little)).toBe('up to 1.00 Gbit/s');
     expect(carriedText(little)).toBe('100 % of 200 kbit/s offered');
     expect(carriedText(slo({}))).toBeNull();
+  });
+
+  it('between classes names both, and has no series of the chain', () => {
+    const class_slos = [
+      { id: 'cpu', kind: 'cpu-time', a: 'e1', b: 'e2', ratio: 3 },
+      { id: 'first', kind: 'priority', above: 'e1', below: 'e2' },
+    ] as const;
+    const definition = { slos: [], class_slos } as unknown as ChainDefinition;
+    const ratio = slo({ slo_id: 'cpu', kind: 'cpu-ratio', unit: 'ratio', target: 3 });
+    expect(objectiveText(ratio, definition)).toBe('CPU time of e1 to e2');
+    expect(objectiveText(ratio, undefined)).toBe('Ratio of CPU time');
+    const priority = slo({ slo_id: 'first', kind: 'priority', unit: 'share', target: 0.2 });
+    expect(objectiveText(priority, definition)).toBe('e2 served while e1 waits, at most');
+    expect(objectiveSeries(priority)).toEqual([]);
   });
 
   it('comes first when it is violated', () => {

@@ -4,13 +4,24 @@ import { type SampleMetric, sampleKey } from '@orrery/contract/sample-keys';
 /** Text of an objective. The percentile is in the chain's definition, not in the status. */
 export function objectiveText(slo: SloStatus, definition: ChainDefinition | undefined): string {
   if (slo.kind === 'throughput') return 'Throughput at least';
+  const between = definition?.class_slos.find(({ id }) => id === slo.slo_id);
+  if (between?.kind === 'priority') return `${between.below} served while ${between.above} waits, at most`;
+  if (between) return `${between.kind === 'cpu-time' ? 'CPU time' : 'Packets'} of ${between.a} to ${between.b}`;
+  if (slo.kind !== 'latency') return KIND_TEXTS[slo.kind];
   const declared = definition?.slos.find(({ id }) => id === slo.slo_id);
   const percentile = declared?.kind === 'latency' ? declared.percentile : null;
   return percentile === null ? 'Latency at most' : `p${percentile} latency at most`;
 }
 
-/** Sample keys of the measured quantity. */
+const KIND_TEXTS = {
+  'cpu-ratio': 'Ratio of CPU time',
+  'packet-ratio': 'Ratio of packets',
+  priority: 'Served while the class above waits, at most',
+} as const;
+
+/** Sample keys of the measured quantity; none of an objective between classes. */
 export function objectiveSeries(slo: SloStatus): { key: string; label: string }[] {
+  if (slo.kind !== 'throughput' && slo.kind !== 'latency') return [];
   const key = (metric: SampleMetric<'chain'>) => sampleKey('chain', slo.chain_id, metric);
   if (slo.kind === 'throughput') return [{ key: key('bps'), label: 'throughput' }];
   return [

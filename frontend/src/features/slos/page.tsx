@@ -41,7 +41,9 @@ export function Component() {
   const shown = worstFirst(rows.filter((slo) => state === '' || slo.state === state));
   const selected = rows.find((slo) => keyOf(slo) === selectedKey);
   const unjudged = (chains.data ?? []).filter(
-    ({ draft, deployed_version }) => deployed_version !== null && draft.class_slos.length > 0,
+    ({ id, draft, deployed_version }) =>
+      deployed_version !== null &&
+      draft.class_slos.some((slo) => !rows.some(({ chain_id, slo_id }) => chain_id === id && slo_id === slo.id)),
   );
   const violated = rows.filter((slo) => slo.state === 'violated').length;
 
@@ -121,7 +123,7 @@ export function Component() {
                 <Link to={chainPath(chain.id)}>{chain.draft.title}</Link>
               </Fragment>
             ))}
-            . A planned schedule keeps their shares, and nothing measures them yet.
+            . They are judged where cores serve the chain by a planned schedule.
           </p>
         )}
       </PageBody>

@@ -12,7 +12,7 @@ export function TargetBar({ slo }: { readonly slo: SloStatus }) {
   const measured = shareOfTarget(slo, slo.measured);
   const predicted = shareOfTarget(slo, slo.predicted);
   const percent = (share: number) => `${(Math.min(share, FULL) / FULL) * 100}%`;
-  const limit = slo.kind === 'latency' ? 'limit' : 'objective';
+  const limit = slo.kind === 'latency' || slo.kind === 'priority' ? 'limit' : 'objective';
   const text = measured === null ? 'nothing measured' : `${(measured * 100).toFixed(0)} % of the ${limit}`;
   return (
     <span className={classes.bar} data-state={cut ? 'stale' : slo.state} role="img" aria-label={text} title={text}>

@@ -22,6 +22,8 @@ const VALUE_TEXT: Readonly<Record<SwitchField, (value: number) => string>> = {
   'port.src': String,
   'port.dst': String,
   from_host: (value) => (value === 1 ? 'yes' : 'no'),
+  flow_id: String,
+  split: String,
 };
 
 /** Prefix length of a mask; null if it is not contiguous. */
@@ -40,7 +42,7 @@ function fieldText(field: SwitchField, match: FieldMatch): string {
   const length = prefixLength(mask, bits);
   if (length === bits) return `${field} ${not}${text(value)}`;
   if (length !== null && field.startsWith('ip.')) return `${field} ${not}${text(value)}/${length}`;
-  if (length !== null && field.startsWith('port.'))
+  if (length !== null && (field.startsWith('port.') || field === 'flow_id'))
     return `${field} ${not}${value}–${value + 2 ** (bits - length) - 1}`;
   return `${field} ${not}${text(value)}/${field.startsWith('eth.') ? mac(mask) : hex(mask)}`;
 }
@@ -63,6 +65,8 @@ export function actionText(action: EntryAction, portText: PortText = asItIs): st
   switch (action.do) {
     case 'set-mac':
       return `${action.field} := ${action.mac}`;
+    case 'set-hop':
+      return `hop := ${action.hop}`;
     case 'mark-from-host':
       return 'mark as from a host';
     case 'decrement-ttl':
@@ -71,6 +75,10 @@ export function actionText(action: EntryAction, portText: PortText = asItIs): st
       return `output ${portText(action.port)}`;
     case 'group':
       return `group ${action.group}`;
+    case 'hash-flow':
+      return `flow_id := hash of ${action.key.join(', ')}; split ${action.split}`;
+    case 'keep-flow':
+      return `keep the flow until idle for ${action.idle_timeout_s} s, at most ${action.capacity}`;
     case 'next-table':
       return `table ${action.table}`;
     case 'drop':

@@ -3,6 +3,7 @@ import type { SwitchRuleState } from '@orrery/contract';
 const KINDS: Readonly<Record<NonNullable<SwitchRuleState['kind']>, string>> = {
   classify: 'classification',
   hop: 'hop',
+  mirror: 'mirror',
   return: 'return traffic',
   guard: 'fail closed',
   fragment: 'dropped fragments',

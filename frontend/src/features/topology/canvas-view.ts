@@ -2,9 +2,9 @@ import { select } from 'd3-selection';
 import 'd3-transition';
 import { type ZoomBehavior, zoom, zoomIdentity } from 'd3-zoom';
 import type { Palette } from '../../shared/theme/palette.js';
-import { drawFrame, type Frame, type LiveView, type Target } from './draw.js';
+import { boxOf, drawFrame, type Frame, type LiveView, type Target } from './draw.js';
 import { contains, distanceToLine, extentOf, fitTransform, type Point } from './geometry.js';
-import type { Scene } from './model.js';
+import { nodeOf, type Scene } from './model.js';
 import { routeLinks } from './routing.js';
 
 export interface ViewEvents {
@@ -135,7 +135,11 @@ export class CanvasView {
 
   /** The element at a position of the scene; boxes take precedence over lines. */
   hit(point: Point): Target | null {
-    const { scene, lines, transform } = this.#frame;
+    const { scene, lines, transform, overlay } = this.#frame;
+    for (const id of overlay?.joints.keys() ?? []) {
+      const box = boxOf(this.#frame, { joint: id });
+      if (box && contains(box, point)) return { kind: 'joint', id };
+    }
     for (const node of scene.nodes.values()) {
       const at = this.#places.get(node.id);
       if (!at || !contains({ ...at, w: node.w, h: node.h }, point)) continue;
@@ -171,7 +175,7 @@ export class CanvasView {
       const line = lines.get(id);
       return line?.[Math.floor(line.length / 2)] ?? null;
     }
-    const nodeId = kind === 'nf' ? scene.serverOfInstance.get(id) : kind === 'board' ? scene.serverOfBoard.get(id) : id;
+    const nodeId = nodeOf(scene, kind, id);
     return nodeId === undefined ? null : (this.#places.get(nodeId) ?? null);
   }
 

@@ -12,7 +12,8 @@ export type Target =
   | { readonly kind: 'node'; readonly id: string }
   | { readonly kind: 'link'; readonly id: string }
   | { readonly kind: 'nf'; readonly id: string }
-  | { readonly kind: 'board'; readonly id: string };
+  | { readonly kind: 'board'; readonly id: string }
+  | { readonly kind: 'joint'; readonly id: string };
 
 /** Measurements, read on each frame. */
 export interface LiveView {
@@ -355,7 +356,7 @@ function drawSimple(context: CanvasRenderingContext2D, frame: Frame, node: Scene
   context.fillText(fitted(context, node.subtitle, node.w - 16), at.x, at.y + 9);
 }
 
-function boxOf(frame: Frame, end: OverlayEdge['from']): Box | null {
+export function boxOf(frame: Pick<Frame, 'scene' | 'places' | 'overlay'>, end: OverlayEdge['from']): Box | null {
   if ('node' in end) {
     const node = frame.scene.nodes.get(end.node);
     const at = frame.places.get(end.node);
@@ -413,8 +414,9 @@ function drawJoint(context: CanvasRenderingContext2D, frame: Frame, { id, kind }
   if (!box) return;
   const shape = new Path2D();
   shape.addPath(new Path2D(JOINT_PATH[kind]), new DOMMatrix([1, 0, 0, 1, box.x, box.y]));
-  context.fillStyle = frame.palette.surface;
-  context.strokeStyle = frame.palette.accent;
+  const chosen = is(frame.selected, 'joint', id);
+  context.fillStyle = chosen ? frame.palette.accent : frame.palette.surface;
+  context.strokeStyle = is(frame.hover, 'joint', id) ? frame.palette.text : frame.palette.accent;
   context.lineWidth = 1.5;
   context.fill(shape);
   context.stroke(shape);

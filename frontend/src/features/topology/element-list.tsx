@@ -8,6 +8,7 @@ import { LiveRate, RateText } from '../../shared/ui/rate-text.js';
 import { StatusBadge } from '../../shared/ui/status-badge.js';
 import type { BoardBox } from './boards.js';
 import type { Target } from './draw.js';
+import { jointRateKey } from './joints.js';
 import { boardOf, chipOf, rateKey, type Scene } from './model.js';
 import classes from './topology.module.css';
 
@@ -30,6 +31,7 @@ export function rowsOf(scene: Scene, text: string): Row[] {
   const rows: Row[] = [];
   const match = (label: string) => label.toLowerCase().includes(text.toLowerCase());
   const nodes = [...scene.nodes.values()];
+  const joints = [...scene.joints.values()];
   const titleOf = (id: string) => scene.nodes.get(id)?.title ?? id;
   const group = (title: string, items: Row[]) => {
     if (items.length > 0) rows.push({ kind: 'group', title, count: items.length }, ...items);
@@ -37,15 +39,19 @@ export function rowsOf(scene: Scene, text: string): Row[] {
   const servers: Row[] = [];
   for (const { id, title, chips, boards, kind } of nodes) {
     if (kind !== 'server') continue;
+    const beside = joints.filter((joint) => joint.server === id);
+    const found = match(title) ? beside : beside.filter((joint) => match(`${joint.kind} ${joint.id}`));
     const inside = chips.filter((chip) => match(chip.id));
     const hasBoard = boards.some((board) => match(`${board.title} ${board.id}`));
-    if (match(title) || inside.length > 0 || hasBoard)
+    if (match(title) || inside.length > 0 || hasBoard || found.length > 0)
       servers.push({ kind: 'item', target: { kind: 'node', id }, label: title, depth: 0 });
     for (const chip of match(title) ? chips : inside) {
       const target: Target = { kind: 'nf', id: chip.id };
       const chain = chip.id.slice(0, -chip.label.length - 1);
       servers.push({ kind: 'item', target, label: chip.label, of: chain, depth: 1, state: chip.state });
     }
+    for (const { id: joint, kind: what } of found)
+      servers.push({ kind: 'item', target: { kind: 'joint', id: joint }, label: what, of: joint, depth: 1 });
     for (const board of boards) {
       if (!match(`${title} ${board.title} ${board.id}`)) continue;
       servers.push({ kind: 'item', target: { kind: 'board', id: board.id }, label: board.title, depth: 1 });
@@ -93,6 +99,7 @@ function Figure({ target, scene }: { readonly target: Target; readonly scene: Sc
     return chip ? <LiveRate sampleKey={rateKey(chip)} quantity="pps" /> : null;
   }
   if (target.kind === 'board') return <BoardFigure board={boardOf(scene, target.id)} />;
+  if (target.kind === 'joint') return <LiveRate sampleKey={jointRateKey(target.id)} quantity="pps" />;
   const node = scene.nodes.get(target.id);
   if (node?.kind === 'server') return <LiveRate sampleKey={sampleKey('node', target.id, 'cpu')} quantity="share" />;
   return <span className="muted tabular">{node?.kind === 'host' ? node.subtitle : ''}</span>;

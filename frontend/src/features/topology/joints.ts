@@ -1,9 +1,7 @@
-import type { GraphNode } from '@orrery/contract';
+import { sampleKey } from '@orrery/contract/sample-keys';
 import type { Box, Point } from './geometry.js';
 import { HEADER_H, type SceneNode } from './model.js';
-
-/** What a server runs besides NFs: mirrors, merges and queues. */
-export type JointKind = Exclude<GraphNode['kind'], 'nf' | 'exit'>;
+import type { JointKind } from './running-joints.js';
 
 export interface Joint {
   readonly id: string;
@@ -13,11 +11,16 @@ export interface Joint {
   readonly index: number;
 }
 
+/** Where the packets, or the copies, into it are counted. */
+export const jointRateKey = (id: string) => sampleKey('module', id, 'pps');
+
 export const JOINT_TEXT: Readonly<Record<JointKind, string>> = {
   mirror: 'Mirror: copies packets',
   merge: 'Merge: joins the copies',
   queue: 'Queue: a task begins',
 };
+
+export const JOINT_NAMES: Readonly<Record<JointKind, string>> = { mirror: 'Mirror', merge: 'Merge', queue: 'Queue' };
 
 export const JOINT_SIZE = 12;
 const PITCH = 18;

@@ -1,6 +1,7 @@
 import { usePalette } from '../../shared/theme/palette.js';
 import { rateWidth, utilizationColor } from './draw.js';
-import { JOINT_PATH, JOINT_SIZE, JOINT_TEXT, type JointKind } from './joints.js';
+import { JOINT_PATH, JOINT_SIZE, JOINT_TEXT } from './joints.js';
+import type { JointKind } from './running-joints.js';
 import classes from './topology.module.css';
 
 const WIDTHS = [0.02, 0.25, 1];

@@ -2,9 +2,10 @@ import type { Chain, Infrastructure, NfInstance, Plan } from '@orrery/contract';
 import { describe, expect, it } from 'vitest';
 import { rowsOf } from './element-list.js';
 import { type Box, contains } from './geometry.js';
-import { autoLayout, buildScene, placesWith } from './model.js';
+import { autoLayout, buildScene, nodeOf, placesWith } from './model.js';
 import { overlayOf } from './overlay.js';
 import { routeLinks } from './routing.js';
+import { runningJoints } from './running-joints.js';
 
 function network(servers: number, clients: number): Infrastructure {
   const origin = 'twin' as const;
@@ -195,6 +196,27 @@ describe('overlayOf', () => {
 
   it('lights the links on the path and no other', () => {
     expect([...overlay.links].sort()).toEqual(['host-0-fabric', 'server-0-fabric', 'server-1-fabric']);
+  });
+});
+
+describe('mirrors, merges and queues', () => {
+  const at = { chain_id: 'pl', server: 'server-1', core: 0, load_bps: 0, core_share: 0 };
+  const mirror = { kind: 'mirror', id: 'web.ids.mirror', within: null, hop: null, ...at } as const;
+  const elsewhere = { ...mirror, id: 'web.nat.mirror', server: 'gone' };
+  const plan = {
+    graph: { nodes: [mirror, elsewhere, { kind: 'exit', id: 'web.exit' }], edges: [] },
+  } as unknown as Plan;
+  const scene = buildScene(network(2, 1), [], [], [], runningJoints([plan, plan]));
+
+  it('are part of the scene once, where their server is', () => {
+    expect([...scene.joints.keys()]).toEqual(['web.ids.mirror']);
+    expect(nodeOf(scene, 'joint', 'web.ids.mirror')).toBe('server-1');
+    expect(nodeOf(scene, 'joint', 'web.nat.mirror')).toBeUndefined();
+  });
+
+  it('are listed with their server, and found by what they are', () => {
+    const labels = rowsOf(scene, 'mirror').flatMap((row) => (row.kind === 'item' ? [row.label] : []));
+    expect(labels).toEqual(['server-1', 'mirror']);
   });
 });
 

@@ -12,6 +12,7 @@ import { sampleKey } from '@orrery/contract/sample-keys';
 import { type ShownState, shownState } from '../../shared/chain/nf-state.js';
 import { type BoardBox, boardBoxes, boardsHeight } from './boards.js';
 import type { Point } from './geometry.js';
+import type { RunningJoint } from './running-joints.js';
 
 export type NodeKind = 'server' | 'switch' | 'host';
 
@@ -66,6 +67,8 @@ export interface Scene {
   readonly links: ReadonlyMap<string, SceneLink>;
   readonly serverOfInstance: ReadonlyMap<string, string>;
   readonly serverOfBoard: ReadonlyMap<string, string>;
+  /** Mirrors, merges and queues of running chains, by id. */
+  readonly joints: ReadonlyMap<string, RunningJoint>;
   readonly maxBandwidth_bps: number;
 }
 
@@ -172,6 +175,7 @@ export function buildScene(
   instances: readonly NfInstance[],
   accelerators: readonly Accelerator[] = [],
   deployments: readonly Deployment[] = [],
+  running: readonly RunningJoint[] = [],
 ): Scene {
   const chainStates = new Map(deployments.map(({ chain_id, state }) => [chain_id, state]));
   const stateOf = ({ state, chain_id }: NfInstance) => shownState(state, chainStates.get(chain_id));
@@ -233,11 +237,19 @@ export function buildScene(
     links.set(id, { id, a: a.node, b: b.node, bandwidth_bps, delay_us, jitter_us, loss, origin });
   }
   const maxBandwidth_bps = Math.max(1, ...infrastructure.links.map(({ bandwidth_bps }) => bandwidth_bps));
-  return { name: infrastructure.name, nodes, links, serverOfInstance, serverOfBoard, maxBandwidth_bps };
+  const joints = new Map(running.flatMap((joint) => (nodes.has(joint.server) ? [[joint.id, joint] as const] : [])));
+  return { name: infrastructure.name, nodes, links, serverOfInstance, serverOfBoard, joints, maxBandwidth_bps };
 }
 
 export function chipOf({ nodes, serverOfInstance }: Scene, id: string): Chip | undefined {
   return nodes.get(serverOfInstance.get(id) ?? '')?.chips.find((chip) => chip.id === id);
+}
+
+/** The node of an element that is a node or stands on one. */
+export function nodeOf(scene: Scene, kind: 'node' | 'nf' | 'board' | 'joint', id: string): string | undefined {
+  if (kind === 'nf') return scene.serverOfInstance.get(id);
+  if (kind === 'board') return scene.serverOfBoard.get(id);
+  return kind === 'joint' ? scene.joints.get(id)?.server : id;
 }
 
 export function boardOf({ nodes, serverOfBoard }: Scene, id: string): BoardBox | undefined {

@@ -1,6 +1,7 @@
 import { type Chain, crossesServers, type ExitNode, type GraphNode, type Plan } from '@orrery/contract';
-import type { Joint, JointKind } from './joints.js';
+import type { Joint } from './joints.js';
 import type { Scene } from './model.js';
+import type { JointKind } from './running-joints.js';
 
 /** End of a chain's edge: an instance, a mirror, merge or queue, a host, or a switch. */
 export type OverlayEnd = { readonly chip: string } | { readonly joint: string } | { readonly node: string };

@@ -24,14 +24,22 @@ import { ElementList } from './element-list.js';
 import { Legend } from './legend.js';
 import { buildScene } from './model.js';
 import { jointKinds, overlayOf } from './overlay.js';
+import { runningJoints } from './running-joints.js';
 import { loadPlaces, savePlaces } from './saved-places.js';
 import { useSelection } from './selection.js';
 import classes from './topology.module.css';
 import { type CanvasHandle, TopologyCanvas } from './topology-canvas.js';
 import { TopologyTools } from './topology-tools.js';
+import { useRunningPlans } from './use-running-plans.js';
 import { useTopologyCommands } from './use-topology-commands.js';
 
-const SAMPLES = [samplePrefix('link'), samplePrefix('node'), samplePrefix('instance'), samplePrefix('slot')];
+const SAMPLES = [
+  samplePrefix('link'),
+  samplePrefix('node'),
+  samplePrefix('instance'),
+  samplePrefix('slot'),
+  samplePrefix('module'),
+];
 
 export function Component() {
   const infrastructure = useInfrastructure();
@@ -49,9 +57,14 @@ export function Component() {
   useWantSamples(SAMPLES);
 
   const network = infrastructure.data;
+  const plans = useRunningPlans(deployments.data);
+  const joints = useMemo(() => runningJoints(plans), [plans]);
   const scene = useMemo(
-    () => (network ? buildScene(network, instances.data ?? [], accelerators.data ?? [], deployments.data ?? []) : null),
-    [network, instances.data, accelerators.data, deployments.data],
+    () =>
+      network
+        ? buildScene(network, instances.data ?? [], accelerators.data ?? [], deployments.data ?? [], joints)
+        : null,
+    [network, instances.data, accelerators.data, deployments.data, joints],
   );
   const name = network?.name ?? '';
   const [places, setPlaces] = useState({ name: '', moved: loadPlaces('') });
@@ -101,6 +114,7 @@ export function Component() {
             target={selected}
             scene={scene}
             nodes={nodes.data ?? []}
+            plans={plans}
             onSelect={select}
           />
         )

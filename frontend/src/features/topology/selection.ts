@@ -2,9 +2,9 @@ import { useCallback } from 'react';
 import { useSearchParams } from 'react-router';
 import type { Target } from './draw.js';
 
-const PARAMS = ['node', 'link', 'nf', 'board'] as const;
+const PARAMS = ['node', 'link', 'nf', 'board', 'joint'] as const;
 
-/** The selected element, in the URL as `?node=`, `?link=`, `?nf=` or `?board=`. */
+/** The selected element, in the URL as `?node=`, `?link=`, `?nf=`, `?board=` or `?joint=`. */
 export function useSelection(): [Target | null, (target: Target | null) => void] {
   const [search, setSearch] = useSearchParams();
   const kind = PARAMS.find((param) => search.has(param));

@@ -8,6 +8,7 @@ import { LiveRate, RateText } from '../../shared/ui/rate-text.js';
 import { StatusBadge } from '../../shared/ui/status-badge.js';
 import { slotWords } from './boards.js';
 import type { Target } from './draw.js';
+import { JOINT_TEXT } from './joints.js';
 import { boardOf, chipOf, rateKey, type Scene } from './model.js';
 import classes from './topology.module.css';
 
@@ -77,6 +78,28 @@ export function Tooltip({ target, scene }: { readonly target: Target; readonly s
             slot {row.slot} <span>{slotWords(row)}</span>
           </span>
         ))}
+      </>
+    );
+  }
+  if (target.kind === 'joint') {
+    const joint = scene.joints.get(target.id);
+    if (!joint) return null;
+    const key = (metric: SampleMetric<'module'>) => sampleKey('module', joint.id, metric);
+    return (
+      <>
+        <strong>{joint.id}</strong>
+        <span className="muted">{JOINT_TEXT[joint.kind]}</span>
+        <span className={classes.tipRow}>
+          in <LiveRate sampleKey={key('pps')} quantity="pps" />
+        </span>
+        <span className={classes.tipRow}>
+          out <LiveRate sampleKey={key('out_pps')} quantity="pps" />
+        </span>
+        {joint.kind !== 'mirror' && (
+          <span className={classes.tipRow}>
+            waiting <LiveRate sampleKey={key('waiting')} quantity="count" />
+          </span>
+        )}
       </>
     );
   }

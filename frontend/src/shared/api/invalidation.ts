@@ -4,6 +4,7 @@ import type { EventKind, EventType } from '@orrery/contract';
 const CHANGED_BY: Record<EventKind, readonly string[]> = {
   application: ['applications'],
   chain: ['chains'],
+  'nf-descriptor': ['nf-descriptors'],
   operation: ['operations', 'chains', 'deployments', 'nf-instances', 'slos'],
   deployment: ['deployments', 'chains', 'nf-instances', 'operations', 'slos'],
   instance: ['nf-instances', 'deployments', 'chains'],

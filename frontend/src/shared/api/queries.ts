@@ -142,14 +142,13 @@ export const versionQuery = (id: string, version: number | null) => ({
 });
 
 /** Plans are immutable. */
-export function usePlan(id: string | null | undefined) {
-  return useQuery({
-    queryKey: ['plans', 'one', id],
-    enabled: id !== null && id !== undefined,
-    staleTime: Number.POSITIVE_INFINITY,
-    queryFn: ({ signal }) => call('getPlan', { params: { id: id! } }, { signal }),
-  });
-}
+export const storedPlanQuery = (id: string | null | undefined) => ({
+  queryKey: ['plans', 'one', id],
+  enabled: id !== null && id !== undefined,
+  staleTime: Number.POSITIVE_INFINITY,
+  queryFn: ({ signal }: { signal: AbortSignal }) => call('getPlan', { params: { id: id! } }, { signal }),
+});
+export const usePlan = (id: string | null | undefined) => useQuery(storedPlanQuery(id));
 
 /** Counters of one chain's instances since they started. */
 export function useCounters(chainId: string) {

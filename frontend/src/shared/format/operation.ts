@@ -5,6 +5,7 @@ export const OPERATION_WORDS: Readonly<Record<Operation['kind'], string>> = {
   undeploy: 'Take down',
   infrastructure: 'Change infrastructure',
   reconfigure: 'Reconfigure',
+  migrate: 'Move flows of',
 };
 
 export function operationTitle({ kind, subject }: Operation, titleOf: (id: string) => string): string {

@@ -1,7 +1,9 @@
 import type { ImplementationChoice, Plan } from '@orrery/contract';
 import { type UseQueryResult, useQuery } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
 import { call } from '../api/client.js';
 import { usePlan } from '../api/queries.js';
+import type { CallInput } from '../api/routes.js';
 import { FormTrouble } from '../ui/form-trouble.js';
 import { LoadingRows } from '../ui/states.js';
 import { StatusBadge } from '../ui/status-badge.js';
@@ -20,17 +22,33 @@ export type MoveChoices = readonly (readonly ImplementationChoice[])[];
  */
 export function useMovePlans(ways: readonly MoveChoices[] | null): UseQueryResult<readonly Plan[]> {
   return useQuery({
+    ...KEPT,
     queryKey: ['move-plan', JSON.stringify(ways)],
     enabled: ways !== null,
-    staleTime: 0,
-    gcTime: 0,
-    retry: false,
-    // The plan that is shown is the plan that is deployed: it is never replaced automatically.
-    refetchOnWindowFocus: false,
-    refetchOnReconnect: false,
     queryFn: ({ signal }) => firstFeasible(ways!, signal),
   });
 }
+
+/** A plan for a request that is shown before it is deployed; a new plan each time. Null: nothing is requested yet. */
+export function useRequestedPlan(body: CallInput<'createPlan'>['body'] | null): UseQueryResult<readonly Plan[]> {
+  return useQuery({
+    ...KEPT,
+    queryKey: ['requested-plan', JSON.stringify(body)],
+    enabled: body !== null,
+    queryFn: async ({ signal }) => [
+      await call('createPlan', { body: body! }, { signal, idempotencyKey: crypto.randomUUID() }),
+    ],
+  });
+}
+
+/** The plan that is shown is the plan that is deployed: it is never replaced automatically. */
+const KEPT = {
+  staleTime: 0,
+  gcTime: 0,
+  retry: false,
+  refetchOnWindowFocus: false,
+  refetchOnReconnect: false,
+} as const;
 
 async function firstFeasible(ways: readonly MoveChoices[], signal: AbortSignal): Promise<readonly Plan[]> {
   let plans: readonly Plan[] = [];
@@ -63,18 +81,21 @@ export function canMove({ data, isFetching }: UseQueryResult<readonly Plan[]>): 
 }
 
 interface MovePreviewProps {
+  readonly label?: string;
   readonly query: UseQueryResult<readonly Plan[]>;
   /** What to do before planning is possible; null: it is possible. */
   readonly first: string | null;
   /** Headings of the plans, where there are several. */
   readonly headings?: readonly string[];
+  /** Shown before the steps of a plan. */
+  readonly children?: (plan: Plan) => ReactNode;
 }
 
-/** Preview of a move. */
-export function MovePreview({ query, first, headings = [] }: MovePreviewProps) {
+/** Preview of a move, or of another change that is planned before it is made. */
+export function MovePreview({ label = 'Plan of the move', query, first, headings = [], children }: MovePreviewProps) {
   const plans = query.data ?? [];
   return (
-    <section className={classes.preview} aria-label="Plan of the move" aria-live="polite">
+    <section className={classes.preview} aria-label={label} aria-live="polite">
       {first !== null ? (
         <p className="muted">{first}</p>
       ) : query.isFetching ? (
@@ -85,7 +106,7 @@ export function MovePreview({ query, first, headings = [] }: MovePreviewProps) {
         plans.map((plan, i) => (
           <section key={plan.id}>
             {plans.length > 1 && <h2 className={classes.part}>{headings[i]}</h2>}
-            <MovePlan plan={plan} />
+            <MovePlan plan={plan}>{children?.(plan)}</MovePlan>
           </section>
         ))
       )}
@@ -94,7 +115,7 @@ export function MovePreview({ query, first, headings = [] }: MovePreviewProps) {
 }
 
 /** Changes, reasons and predicted objectives of a plan, next to the current predictions; or why it is infeasible. */
-function MovePlan({ plan }: { readonly plan: Plan }) {
+function MovePlan({ plan, children }: { readonly plan: Plan; readonly children: ReactNode }) {
   const { data: base } = usePlan(plan.base_plan);
   return (
     <>
@@ -119,6 +140,7 @@ function MovePlan({ plan }: { readonly plan: Plan }) {
       )}
       {plan.feasible && (
         <>
+          {children}
           <PlanChanges plan={plan} />
           {moveReasons(plan).map((line) => (
             <p key={line} className={classes.because}>

@@ -9,14 +9,25 @@ interface FormDialogProps {
   readonly children: ReactNode;
   /** Error of the whole form; shown next to the buttons, which are always visible. */
   readonly trouble?: ReactNode;
-  /** The action button, right of Cancel. */
+  /** Label of the button that only closes the dialog; null: there is none. */
+  readonly dismiss?: string | null;
+  /** The action button, right of it. */
   readonly action: ReactNode;
   readonly onSubmit: () => void;
   readonly onClose: () => void;
 }
 
 /** A dialog with a form: the content scrolls, the buttons stay visible. The focus returns to what opened it. */
-export function FormDialog({ title, size, children, trouble, action, onSubmit, onClose }: FormDialogProps) {
+export function FormDialog({
+  title,
+  size,
+  children,
+  trouble,
+  dismiss = 'Cancel',
+  action,
+  onSubmit,
+  onClose,
+}: FormDialogProps) {
   useFocusReturn();
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -28,9 +39,11 @@ export function FormDialog({ title, size, children, trouble, action, onSubmit, o
         {children}
         <div className={classes.foot}>
           {trouble}
-          <Button variant="default" onClick={onClose}>
-            Cancel
-          </Button>
+          {dismiss !== null && (
+            <Button variant="default" onClick={onClose}>
+              {dismiss}
+            </Button>
+          )}
           {action}
         </div>
       </form>

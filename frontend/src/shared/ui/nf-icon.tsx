@@ -1,12 +1,16 @@
 import {
   IconActivity,
   IconArrowsExchange,
+  IconArrowsLeftRight,
   IconArrowsShuffle,
+  IconArrowsSplit,
   IconBolt,
   IconBox,
   IconChartBar,
   IconChartLine,
+  IconDatabase,
   IconDatabaseSearch,
+  IconEraser,
   IconEye,
   IconFilter,
   IconGauge,
@@ -24,6 +28,7 @@ import {
   IconTransform,
   IconWall,
   IconWeight,
+  IconWorldX,
 } from '@tabler/icons-react';
 import type { ComponentType } from 'react';
 
@@ -33,11 +38,14 @@ type Icon = ComponentType<{ size?: number | string; stroke?: number; className?:
 const ICONS: Record<string, Icon> = {
   activity: IconActivity,
   'arrows-exchange': IconArrowsExchange,
+  'arrows-left-right': IconArrowsLeftRight,
   'arrows-shuffle': IconArrowsShuffle,
+  'arrows-split': IconArrowsSplit,
   bolt: IconBolt,
   box: IconBox,
   'chart-bar': IconChartBar,
   'chart-line': IconChartLine,
+  eraser: IconEraser,
   eye: IconEye,
   filter: IconFilter,
   gauge: IconGauge,
@@ -50,12 +58,14 @@ const ICONS: Record<string, Icon> = {
   'shield-search': IconShieldSearch,
   'shield-bolt': IconShieldBolt,
   'shield-lock': IconShieldLock,
+  database: IconDatabase,
   'database-search': IconDatabaseSearch,
   weight: IconWeight,
   'switch-horizontal': IconSwitchHorizontal,
   transform: IconTransform,
   transfer: IconTransfer,
   wall: IconWall,
+  'world-x': IconWorldX,
 };
 
 /** Icon of a network function by its descriptor's `icon`. */

@@ -42,7 +42,7 @@ export function ClassSloForm({ definition }: { readonly definition: ChainDefinit
       )}
       {slos.length > 0 && (
         <p className={classes.note}>
-          Not judged: a planned schedule keeps these shares, and nothing measures them yet.
+          Kept and judged where cores serve the chain by a planned schedule: choose it in the chain’s plan.
         </p>
       )}
       {slos.map((slo, index) => (

@@ -1,4 +1,4 @@
-import type { NodeStatus } from '@orrery/contract';
+import type { NodeStatus, Plan } from '@orrery/contract';
 import { DetailPanel } from '../../../shared/ui/detail-panel.js';
 import { EmptyState } from '../../../shared/ui/states.js';
 import type { Target } from '../draw.js';
@@ -6,6 +6,7 @@ import { boardOf, chipOf, type Scene } from '../model.js';
 import { BoardDetail } from './board-detail.js';
 import { HostDetail } from './host-detail.js';
 import { InstanceDetail } from './instance-detail.js';
+import { JointDetail } from './joint-detail.js';
 import { LinkDetail } from './link-detail.js';
 import { ServerDetail } from './server-detail.js';
 import { SwitchDetail } from './switch-detail.js';
@@ -14,16 +15,19 @@ interface DetailsProps {
   readonly target: Target;
   readonly scene: Scene;
   readonly nodes: readonly NodeStatus[];
+  /** Those by which chains run. */
+  readonly plans: readonly Plan[];
   readonly onSelect: (target: Target | null) => void;
 }
 
 /** Everything about the selected element, with its charts. */
-export function Details({ target, scene, nodes, onSelect }: DetailsProps) {
+export function Details({ target, scene, nodes, plans, onSelect }: DetailsProps) {
   const close = () => onSelect(null);
   const node = target.kind === 'node' ? scene.nodes.get(target.id) : undefined;
   const link = target.kind === 'link' ? scene.links.get(target.id) : undefined;
   const chip = target.kind === 'nf' ? chipOf(scene, target.id) : undefined;
   const board = target.kind === 'board' ? boardOf(scene, target.id) : undefined;
+  const joint = target.kind === 'joint' ? scene.joints.get(target.id) : undefined;
   const status = nodes.find(({ id }) => id === node?.id);
   const title = node?.title ?? board?.title ?? target.id;
   return (
@@ -31,19 +35,25 @@ export function Details({ target, scene, nodes, onSelect }: DetailsProps) {
       {link ? (
         <LinkDetail link={link} />
       ) : chip ? (
-        <InstanceDetail chip={chip} />
+        <InstanceDetail chip={chip} plans={plans} />
+      ) : joint ? (
+        <JointDetail joint={joint} scene={scene} onSelect={onSelect} />
       ) : board ? (
         <BoardDetail board={board} scene={scene} />
       ) : node?.kind === 'server' ? (
-        <ServerDetail node={node} status={status} onSelect={onSelect} />
+        <ServerDetail node={node} status={status} scene={scene} onSelect={onSelect} />
       ) : node?.kind === 'switch' ? (
         <SwitchDetail node={node} status={status} scene={scene} onSelect={onSelect} />
       ) : node ? (
         <HostDetail node={node} scene={scene} onSelect={onSelect} />
       ) : (
         <EmptyState title={`“${target.id}” does not exist`}>
-          {target.kind === 'nf' ? 'No such NF runs in this network.' : `This network has no such ${target.kind}.`} It
-          was removed, or the address is wrong.
+          {target.kind === 'nf'
+            ? 'No such NF runs in this network.'
+            : target.kind === 'joint'
+              ? 'No such mirror, merge or queue runs in this network.'
+              : `This network has no such ${target.kind}.`}{' '}
+          It was removed, or the address is wrong.
         </EmptyState>
       )}
     </DetailPanel>

@@ -1,18 +1,40 @@
+import { Button } from '@mantine/core';
+import type { Plan } from '@orrery/contract';
 import { type SampleMetric, sampleKey } from '@orrery/contract/sample-keys';
+import { lazy, Suspense, useState } from 'react';
 import { Link } from 'react-router';
 import { chainPath, useChainTitle } from '../../../shared/api/chains.js';
-import { useCounters } from '../../../shared/api/queries.js';
+import { useCounters, useNfInstances } from '../../../shared/api/queries.js';
+import { useMay } from '../../../shared/api/session.js';
 import { SHOWN_WORDS } from '../../../shared/chain/nf-state.js';
 import { TimeSeriesChart } from '../../../shared/charts/time-series-chart.js';
 import { measuresLatency, runsOnText } from '../../../shared/format/form.js';
 import { quantityText } from '../../../shared/format/quantity.js';
+import { RangeBar } from '../../../shared/plan/range-bar.js';
+import { splitsOf } from '../../../shared/plan/splits.js';
+import { SplitPanel } from '../../../shared/splits/split-panel.js';
 import { DetailSection, Facts } from '../../../shared/ui/detail-panel.js';
 import { LiveRate } from '../../../shared/ui/rate-text.js';
 import { StatusBadge } from '../../../shared/ui/status-badge.js';
 import { type Chip, rateKey } from '../model.js';
+import { InstanceFigures } from './instance-figures.js';
 import { originFact } from './origin-fact.js';
 
-export function InstanceDetail({ chip }: { readonly chip: Chip }) {
+const MoveFlowsDialog = lazy(() => import('./move-flows-dialog.js'));
+
+interface InstanceDetailProps {
+  readonly chip: Chip;
+  /** Those by which chains run. */
+  readonly plans: readonly Plan[];
+}
+
+export function InstanceDetail({ chip, plans }: InstanceDetailProps) {
+  const splits = plans.flatMap((plan) => splitsOf(plan, chip.id));
+  const ownSplits = plans.flatMap((plan) =>
+    (plan.splits ?? []).flatMap((split) =>
+      split.targets.some(({ instance_id }) => instance_id === chip.id) ? [{ plan, split }] : [],
+    ),
+  );
   const { instance } = chip;
   const titleOf = useChainTitle();
   const emulated = instance.origin === 'twin';
@@ -86,8 +108,50 @@ export function InstanceDetail({ chip }: { readonly chip: Chip }) {
         height={90}
         series={[{ key: key('cpu'), label: 'of one core' }]}
       />
+      {ownSplits.map(({ plan, split }) => (
+        <DetailSection
+          key={plan.id}
+          title={`Flows of ${split.node_id} by instance, by the hash of ${split.key.join(', ')}`}
+        >
+          <SplitPanel split={split} plan={plan} />
+        </DetailSection>
+      ))}
+      {splits.map(({ id, key: fields, parts }) => (
+        <DetailSection key={id} title={`Flows on ${id}, by the hash of ${fields.join(', ')}`}>
+          <RangeBar
+            label={`Targets of ${id}`}
+            parts={parts}
+            rateOf={({ to }) => <LiveRate sampleKey={sampleKey('instance', to, 'pps')} quantity="pps" />}
+          />
+        </DetailSection>
+      ))}
+      <MoveFlows chip={chip} />
+      <InstanceFigures id={chip.id} />
       <Counters chip={chip} />
     </>
+  );
+}
+
+/** The way to move flows to another instance of the NF; nothing where there is none. */
+function MoveFlows({ chip: { instance } }: { readonly chip: Chip }) {
+  const { data } = useNfInstances();
+  const mayOperate = useMay('operator');
+  const [isOpen, setIsOpen] = useState(false);
+  const targets = (data ?? []).filter(
+    ({ id, nf, chain_id }) => id !== instance.id && nf === instance.nf && chain_id === instance.chain_id,
+  );
+  if (!mayOperate || targets.length === 0) return null;
+  return (
+    <DetailSection title="Flows">
+      <Button variant="default" onClick={() => setIsOpen(true)}>
+        Move flows…
+      </Button>
+      {isOpen && (
+        <Suspense fallback={null}>
+          <MoveFlowsDialog from={instance} targets={targets} onClose={() => setIsOpen(false)} />
+        </Suspense>
+      )}
+    </DetailSection>
   );
 }
 

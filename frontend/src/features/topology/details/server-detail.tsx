@@ -6,7 +6,8 @@ import { DetailSection, Facts } from '../../../shared/ui/detail-panel.js';
 import { LiveRate } from '../../../shared/ui/rate-text.js';
 import { StatusBadge } from '../../../shared/ui/status-badge.js';
 import type { Target } from '../draw.js';
-import { rateKey, type SceneNode } from '../model.js';
+import { JOINT_NAMES, jointRateKey } from '../joints.js';
+import { rateKey, type Scene, type SceneNode } from '../model.js';
 import classes from '../topology.module.css';
 import { agentFacts } from './agent-facts.js';
 import { originFact } from './origin-fact.js';
@@ -14,10 +15,12 @@ import { originFact } from './origin-fact.js';
 interface ServerDetailProps {
   readonly node: SceneNode;
   readonly status: NodeStatus | undefined;
+  readonly scene: Scene;
   readonly onSelect: (target: Target) => void;
 }
 
-export function ServerDetail({ node, status, onSelect }: ServerDetailProps) {
+export function ServerDetail({ node, status, scene, onSelect }: ServerDetailProps) {
+  const joints = [...scene.joints.values()].filter(({ server }) => server === node.id);
   return (
     <>
       <Facts
@@ -54,6 +57,22 @@ export function ServerDetail({ node, status, onSelect }: ServerDetailProps) {
           </ul>
         )}
       </DetailSection>
+      {joints.length > 0 && (
+        <DetailSection title={`Mirrors, merges and queues (${joints.length})`}>
+          <ul className={classes.instances}>
+            {joints.map(({ id, kind, core }) => (
+              <li key={id}>
+                <button type="button" onClick={() => onSelect({ kind: 'joint', id })}>
+                  <span className="muted">{JOINT_NAMES[kind]}</span>
+                  <span>{id}</span>
+                  <span className="muted">core {core}</span>
+                  <LiveRate sampleKey={jointRateKey(id)} quantity="pps" />
+                </button>
+              </li>
+            ))}
+          </ul>
+        </DetailSection>
+      )}
     </>
   );
 }

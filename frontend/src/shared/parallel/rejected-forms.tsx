@@ -1,10 +1,10 @@
 import type { ParallelForm } from '@orrery/contract';
-import { Panel } from '../../shared/page/page-header.js';
-import type { Column } from '../../shared/table/column.js';
-import { DataTable } from '../../shared/table/data-table.js';
-import { quantityColumn } from '../../shared/table/quantity-column.js';
-import { choiceLabel } from './options.js';
-import classes from './plan.module.css';
+import { Panel } from '../page/page-header.js';
+import { choiceLabel } from '../plan/plan-choices.js';
+import type { Column } from '../table/column.js';
+import { DataTable } from '../table/data-table.js';
+import { quantityColumn } from '../table/quantity-column.js';
+import classes from './parallel.module.css';
 
 type Tried = Pick<ParallelForm, 'strategy' | 'text' | 'latency_us' | 'copies'> & { readonly because: string };
 

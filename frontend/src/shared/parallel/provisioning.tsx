@@ -1,11 +1,11 @@
 import type { ParallelForm } from '@orrery/contract';
-import { quantityText } from '../../shared/format/quantity.js';
-import { Panel } from '../../shared/page/page-header.js';
-import { constraintText } from '../../shared/plan/plan-text.js';
-import type { Column } from '../../shared/table/column.js';
-import { DataTable } from '../../shared/table/data-table.js';
-import { quantityColumn } from '../../shared/table/quantity-column.js';
-import classes from './plan.module.css';
+import { quantityText } from '../format/quantity.js';
+import { Panel } from '../page/page-header.js';
+import { constraintText } from '../plan/plan-text.js';
+import type { Column } from '../table/column.js';
+import { DataTable } from '../table/data-table.js';
+import { quantityColumn } from '../table/quantity-column.js';
+import classes from './parallel.module.css';
 
 type Provisioned = NonNullable<ParallelForm['provisioning']>;
 

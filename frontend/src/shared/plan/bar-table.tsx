@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
-import type { Column } from '../../shared/table/column.js';
-import { DataTable } from '../../shared/table/data-table.js';
-import classes from './plan.module.css';
+import type { Column } from '../table/column.js';
+import { DataTable } from '../table/data-table.js';
+import classes from './bar-table.module.css';
 
 export interface BarPart {
   readonly name: string;

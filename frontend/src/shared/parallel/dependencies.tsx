@@ -1,12 +1,13 @@
 import type { ParallelForm } from '@orrery/contract';
 import { useMemo, useState } from 'react';
-import { Panel } from '../../shared/page/page-header.js';
-import type { Column } from '../../shared/table/column.js';
-import { DataTable } from '../../shared/table/data-table.js';
-import { ArcDiagram } from './arc-diagram.js';
-import classes from './plan.module.css';
+import { Panel } from '../page/page-header.js';
+import { ArcDiagram } from '../plan/arc-diagram.js';
+import type { Column } from '../table/column.js';
+import { DataTable } from '../table/data-table.js';
+import classes from './parallel.module.css';
 
 interface Dependency {
+  /** Of its arc; empty: nothing stands between the two, and no arc is drawn. */
   readonly number: string;
   readonly earlier: string;
   readonly later: string;
@@ -15,8 +16,8 @@ interface Dependency {
   readonly parallel: boolean;
 }
 
-/** Conflicts by the pair that they are between, numbered. */
-function dependenciesOf({ conflicts }: ParallelForm): Dependency[] {
+/** Every pair of NFs: first those with something between them, numbered, then the others. */
+function pairsOf({ conflicts, nodes }: ParallelForm): Dependency[] {
   const byPair = new Map<string, Dependency>();
   for (const { earlier, later, sentence, parallel } of conflicts) {
     const key = `${earlier} ${later}`;
@@ -29,30 +30,44 @@ function dependenciesOf({ conflicts }: ParallelForm): Dependency[] {
       parallel: parallel && (before?.parallel ?? true),
     });
   }
-  return [...byPair.values()];
+  const others = nodes.flatMap((earlier, i) =>
+    nodes.slice(i + 1).flatMap((later) => (byPair.has(`${earlier} ${later}`) ? [] : [{ earlier, later }])),
+  );
+  return [
+    ...byPair.values(),
+    ...others.map((pair) => ({ ...pair, number: '', sentences: INDEPENDENT, parallel: true })),
+  ];
 }
 
+const INDEPENDENT = ['neither changes what the other uses'];
+
 const COLUMNS: readonly Column<Dependency>[] = [
-  { id: 'arc', title: 'Arc', number: true, value: ({ number }) => Number(number) },
+  { id: 'arc', title: 'Arc', number: true, value: ({ number }) => (number === '' ? null : Number(number)) },
   { id: 'pair', title: 'Pair', className: classes.pair, value: ({ earlier, later }) => `${earlier} → ${later}` },
   {
     id: 'why',
     title: 'Why',
     className: classes.words,
     value: ({ sentences }) => sentences.join('; '),
-    cell: ({ sentences }) => sentences.map((sentence) => <div key={sentence}>{sentence}</div>),
+    cell: ({ sentences, number }) =>
+      sentences.map((sentence) => (
+        <div key={sentence} className={number === '' ? 'muted' : undefined}>
+          {sentence}
+        </div>
+      )),
   },
   {
     id: 'parallel',
     title: 'In parallel',
-    value: ({ parallel }) => (parallel ? 'allowed (dashed)' : 'forbidden'),
+    value: ({ parallel, number }) => (!parallel ? 'forbidden' : number === '' ? 'allowed' : 'allowed (dashed)'),
   },
 ];
 
-/** The dependency graph: an arc for each pair that accesses the same field or state, with the reasons below. */
+/** The dependency graph: an arc for each pair that accesses the same field or state, and below every pair with what is between them. */
 export function Dependencies({ form }: { readonly form: ParallelForm }) {
   const [pointed, setPointed] = useState<string | null>(null);
-  const dependencies = useMemo(() => dependenciesOf(form), [form]);
+  const pairs = useMemo(() => pairsOf(form), [form]);
+  const dependencies = pairs.filter(({ number }) => number !== '');
   if (dependencies.length === 0)
     return (
       <Panel title="Dependencies">
@@ -78,10 +93,10 @@ export function Dependencies({ form }: { readonly form: ParallelForm }) {
       <DataTable
         label="Dependencies"
         columns={COLUMNS}
-        rows={dependencies}
-        rowKey={({ number }) => number}
-        onPoint={(row) => setPointed(row?.number ?? null)}
-        dataOf={({ number }) => ({ 'data-selected': pointed === number || undefined })}
+        rows={pairs}
+        rowKey={({ earlier, later }) => `${earlier} ${later}`}
+        onPoint={(row) => setPointed(row?.number || null)}
+        dataOf={({ number }) => ({ 'data-selected': (number !== '' && pointed === number) || undefined })}
       />
     </Panel>
   );

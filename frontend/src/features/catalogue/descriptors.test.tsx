@@ -1,0 +1,90 @@
+import { MantineProvider } from '@mantine/core';
+import { type CataloguedNf, FieldError, NfDescriptor } from '@orrery/contract';
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { fireEvent, render, screen } from '@testing-library/react';
+import { MemoryRouter } from 'react-router';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { parse } from 'yaml';
+import { sessionStore } from '../../shared/api/session.js';
+import { NEW_NF } from './new-nf.js';
+import { Component as Catalogue } from './page.js';
+
+const NEW = NfDescriptor.parse(parse(NEW_NF));
+const WRITTEN: CataloguedNf = { ...NEW, id: 'mine', title: 'Mine', written: { by: 'ann', revision: 4, updated_ms: 1 } };
+const SHIPPED: CataloguedNf = { ...NEW, id: 'firewall', title: 'Firewall' };
+
+vi.mock('../../shared/api/client.js', async (original) => ({
+  ...(await original<typeof import('../../shared/api/client.js')>()),
+  call: vi.fn(async (name: string) => ({ id: name === 'putNfDescriptor' ? 'mine' : 'my-filter' })),
+  callFull: vi.fn(async () => ({ data: { items: [WRITTEN, SHIPPED], total: 2 }, next: null })),
+}));
+const { ApiError, call } = await import('../../shared/api/client.js');
+
+afterEach(() => vi.mocked(call).mockClear());
+
+async function show(address: string, role: 'admin' | 'designer' = 'admin') {
+  sessionStore.setState({ session: { token: 't', name: 'a', role, expires_ms: Number.MAX_SAFE_INTEGER } });
+  render(
+    <MantineProvider env="test">
+      <QueryClientProvider client={new QueryClient()}>
+        <MemoryRouter initialEntries={[address]}>
+          <Catalogue />
+        </MemoryRouter>
+      </QueryClientProvider>
+    </MantineProvider>,
+  );
+  await screen.findAllByText('Firewall');
+}
+const refused = (error: FieldError) =>
+  new ApiError({ type: 'about:blank', title: 'Unprocessable', status: 422, errors: [FieldError.parse(error)] });
+const press = async (label: string) => fireEvent.click(await screen.findByText(label));
+const type = (value: string) => fireEvent.change(screen.getByLabelText('Descriptor (YAML)'), { target: { value } });
+/** Announced to screen readers as well. */
+const problems = async () => (await screen.findByRole('alert')).textContent;
+
+describe('legacy NFs in the catalogue', { timeout: 60_000 }, () => {
+  it('begin with a template; what is wrong is told with its line, here and by the server', async () => {
+    await show('/catalogue');
+    await press('New NF…');
+    await screen.findByLabelText('Descriptor (YAML)');
+    type(NEW_NF.replace('version: 1.0.0', 'version: one'));
+    await press('Add to the catalogue');
+    expect(await problems()).toMatch(/^line 7: version must be/);
+    expect(call).not.toHaveBeenCalled();
+
+    type(NEW_NF);
+    const pointer = '/implementations/0/program/preserves';
+    vi.mocked(call).mockRejectedValueOnce(refused({ pointer, detail: 'must be empty' }));
+    await press('Add to the catalogue');
+    const line = NEW_NF.split('\n').findIndex((it) => it.includes('preserves')) + 1;
+    expect(await problems()).toBe(`line ${line}: implementations[0].program.preserves must be empty`);
+    type(`${NEW_NF}\n`);
+    expect(screen.queryByRole('alert')).toBeNull();
+    await press('Add to the catalogue');
+    await vi.waitFor(() => expect(screen.queryByLabelText('Descriptor (YAML)')).toBeNull(), 10_000);
+    expect(call).toHaveBeenLastCalledWith('createNfDescriptor', { body: NEW }, expect.anything());
+  });
+
+  it('are changed and deleted at the revision that is shown', async () => {
+    await show('/catalogue?nf=mine');
+    await press('Edit');
+    await press('Save');
+    const { written: _, ...body } = WRITTEN;
+    const put = ['putNfDescriptor', { params: { id: 'mine' }, body }, { ifMatch: '"4"' }];
+    await vi.waitFor(() => expect(call).toHaveBeenLastCalledWith(...put), 10_000);
+    await press('Delete');
+    await press('Delete NF');
+    const deletion = ['deleteNfDescriptor', { params: { id: 'mine' } }, { ifMatch: '"4"' }];
+    await vi.waitFor(() => expect(call).toHaveBeenLastCalledWith(...deletion), 10_000);
+  });
+
+  it('cannot be changed where they came with Orrery, and not by designers', async () => {
+    await show('/catalogue?nf=firewall');
+    expect([screen.queryByText('Edit'), screen.queryByText('New NF…') !== null]).toEqual([null, true]);
+  });
+
+  it('are shown to designers without actions', async () => {
+    await show('/catalogue?nf=mine', 'designer');
+    expect([screen.queryByText('Edit'), screen.queryByText('New NF…')]).toEqual([null, null]);
+  });
+});

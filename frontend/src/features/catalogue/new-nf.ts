@@ -1,0 +1,45 @@
+/** What a new legacy NF begins with: a packet filter, complete and with each choice explained. */
+export const NEW_NF = `# A legacy NF: an unmodified program between the interfaces {{near}} and {{far}}.
+id: my-filter
+title: My filter
+summary: Refuses packets by my rules.
+category: security
+icon: box
+version: 1.0.0 # each change needs a higher one
+actions: # what it does to packets; decides what may run in parallel with it
+  reads: [ip.src, ip.dst, ip.proto, port.src, port.dst]
+  writes: []
+  may_drop: true
+state: { kind: none, key: [] }
+attributes: []
+affinity: []
+scaling: { max_instances: 8 }
+implementations:
+  - kind: software
+    driver: process
+    cost: { cycles_per_packet: 30000, base_latency_us: 200, memory_bytes: 16777216 } # an estimate
+    program:
+      forwarding: bridge # program, bridge, route or tap
+      setup: # run before packets come, and again with each new configuration
+        - [nft, -f, "{{dir}}/rules.nft"]
+      # command: [my-program, --in, "{{near}}", --out, "{{far}}"] # kept running
+      files:
+        - name: rules.nft
+          content: |
+            flush ruleset
+            table bridge filter {
+              chain forward {
+                type filter hook forward priority filter; policy accept;
+                tcp dport {{port}} drop
+              }
+            }
+      packages: [nftables]
+      preserves: [metadata, ingress-time] # a route preserves nothing: []
+config_schema:
+  type: object
+  additionalProperties: false
+  required: [port]
+  properties:
+    port: { title: Refused port, type: integer, minimum: 1, maximum: 65535 }
+default_config: { port: 23 }
+`;

@@ -1,0 +1,63 @@
+import { Button } from '@mantine/core';
+import type { InstanceFigures as Figures } from '@orrery/contract';
+import { useQuery } from '@tanstack/react-query';
+import { call } from '../../../shared/api/client.js';
+import { useMay } from '../../../shared/api/session.js';
+import { quantityText } from '../../../shared/format/quantity.js';
+import { DetailSection, Facts } from '../../../shared/ui/detail-panel.js';
+import { FormTrouble } from '../../../shared/ui/form-trouble.js';
+
+const UNITS = {
+  cores: ['count', ' cores'],
+  bytes: ['bytes', ''],
+  entries: ['count', ''],
+  cells: ['count', ''],
+} as const;
+
+/** What get_instance_state tells of an instance (HYPER III-A); read when it is shown, and again when asked. */
+export function InstanceFigures({ id }: { readonly id: string }) {
+  const mayOperate = useMay('operator');
+  const { data, error, isFetching, refetch } = useQuery({
+    queryKey: ['instance-figures', id],
+    enabled: mayOperate,
+    queryFn: async ({ signal }) =>
+      (await call('getNfInstanceState', { params: { id }, query: { limit: 1 } }, { signal })).figures,
+  });
+  if (!mayOperate) return null;
+  return (
+    <DetailSection title="State by its agent">
+      <FormTrouble error={error} shown={[]} />
+      {data === null && <p className="muted">Its agent reports no figures.</p>}
+      {data && <Facts items={factsOf(data)} />}
+      <Button variant="default" loading={isFetching} onClick={() => void refetch()}>
+        Read again
+      </Button>
+    </DetailSection>
+  );
+}
+
+export function factsOf({ latency_us, throughput, workload, resources, not_measured, window_ms, emulated }: Figures) {
+  const absent = (name: string) => `not measured: ${not_measured[name] ?? 'no reason given'}`;
+  const rate = ({ pps, bps }: { pps: number; bps: number }) =>
+    `${quantityText('pps', pps)}, ${quantityText('bps', bps)}`;
+  return [
+    [
+      'Latency, p50 and p99',
+      latency_us
+        ? `${quantityText('us', latency_us.p50)}, ${quantityText('us', latency_us.p99)}`
+        : absent('latency_us'),
+    ],
+    ['Throughput', throughput ? rate(throughput) : absent('throughput')],
+    ['Workload', workload ? rate(workload) : absent('workload')],
+    ...resources.map(({ resource, unit, used, total }) => {
+      const [quantity, suffix] = UNITS[unit];
+      const text = (value: number | null, name: 'used' | 'total') =>
+        value === null
+          ? (not_measured[`${resource}.${name}`] ?? not_measured[resource] ?? 'unknown')
+          : quantityText(quantity, value);
+      return [`Used of ${resource}`, `${text(used, 'used')} of ${text(total, 'total')}${suffix}`] as const;
+    }),
+    ...(window_ms > 0 ? ([['Measured over', quantityText('ms', window_ms)]] as const) : []),
+    ...(emulated ? ([['Emulated', 'rates and latencies are of the emulation']] as const) : []),
+  ] as (readonly [string, string])[];
+}

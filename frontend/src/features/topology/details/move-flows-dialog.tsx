@@ -1,0 +1,204 @@
+import { Button, NativeSelect, Switch, TextInput } from '@mantine/core';
+import type { MigrateRequest, NfInstance } from '@orrery/contract';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { call } from '../../../shared/api/client.js';
+import { useOperation } from '../../../shared/api/queries.js';
+import { quantityText } from '../../../shared/format/quantity.js';
+import { Facts } from '../../../shared/ui/detail-panel.js';
+import { FormDialog } from '../../../shared/ui/form-dialog.js';
+import { FormTrouble } from '../../../shared/ui/form-trouble.js';
+import { ALL_FLOWS, type FlowDraft, readFlowDraft } from './flow-draft.js';
+import classes from './move-flows.module.css';
+
+interface MoveFlowsDialogProps {
+  readonly from: NfInstance;
+  /** Other instances of the NF, at least one. */
+  readonly targets: readonly NfInstance[];
+  readonly onClose: () => void;
+}
+
+const PROTOCOLS = [
+  { value: '', label: 'any' },
+  { value: '6', label: 'TCP' },
+  { value: '17', label: 'UDP' },
+  { value: '1', label: 'ICMP' },
+  { value: '58', label: 'ICMPv6' },
+];
+
+/** Moves flows of an instance to another: first which and how many, then the move, then what came of it. */
+export default function MoveFlowsDialog({ from, targets, onClose }: MoveFlowsDialogProps) {
+  const [to, setTo] = useState(targets[0]!.id);
+  const [draft, setDraft] = useState(ALL_FLOWS);
+  const [steer, setSteer] = useState(true);
+  const [release, setRelease] = useState(true);
+  const queries = useQueryClient();
+  const { flows, errors } = readFlowDraft(draft);
+  const request: MigrateRequest = { to, flows, steer, release };
+  const params = { id: from.id };
+  const preview = useMutation({
+    mutationFn: (body: MigrateRequest) => call('previewMigration', { params, body }),
+  });
+  const move = useMutation({
+    mutationFn: (body: MigrateRequest) =>
+      call('migrateNfInstance', { params, body }, { idempotencyKey: crypto.randomUUID() }),
+    onSettled: () => queries.invalidateQueries({ queryKey: ['operations'] }),
+  });
+  /** Sets one field; what was counted for others is no longer shown. */
+  const edit =
+    <T,>(set: (value: T) => void) =>
+    (value: T) => {
+      preview.reset();
+      move.reset();
+      set(value);
+    };
+  const editDraft = edit(setDraft);
+  const text = (name: keyof FlowDraft, label: string, placeholder: string) => (
+    <TextInput
+      label={label}
+      placeholder={placeholder}
+      value={draft[name]}
+      error={errors[name]}
+      onChange={({ currentTarget: { value } }) => editDraft({ ...draft, [name]: value })}
+    />
+  );
+  const counted = preview.data;
+  const isWrong = Object.keys(errors).length > 0;
+  if (move.data) return <MoveProgress from={from.id} to={to} operationId={move.data.id} onClose={onClose} />;
+  return (
+    <FormDialog
+      size={640}
+      title={`Move flows of ${from.id}`}
+      onClose={onClose}
+      onSubmit={() => !isWrong && (counted ? move : preview).mutate(request)}
+      trouble={<FormTrouble error={preview.error ?? move.error} shown={[]} />}
+      action={
+        <Button
+          type="submit"
+          loading={preview.isPending || move.isPending}
+          disabled={isWrong || (counted !== undefined && counted.flows === 0)}
+        >
+          {counted ? 'Move flows' : 'Show what moves'}
+        </Button>
+      }
+    >
+      <NativeSelect
+        label="To the instance"
+        value={to}
+        data={targets.map(({ id, server }) => ({ value: id, label: `${id} on ${server}` }))}
+        onChange={({ currentTarget: { value } }) => edit(setTo)(value)}
+      />
+      <fieldset className={classes.flows}>
+        <legend>Which flows; an empty field matches all</legend>
+        {text('src', 'From address or prefix', '10.0.1.0/24')}
+        {text('dst', 'To address or prefix', '10.0.2.0/24')}
+        {text('srcPorts', 'From port or range', '1024-65535')}
+        {text('dstPorts', 'To port or range', '80')}
+        <NativeSelect
+          label="Protocol"
+          value={draft.proto}
+          data={PROTOCOLS}
+          onChange={({ currentTarget: { value } }) => editDraft({ ...draft, proto: value })}
+        />
+      </fieldset>
+      <Switch
+        label="Send their packets to the other instance"
+        description="Their packets wait for some milliseconds while the last of their state is copied."
+        checked={steer}
+        onChange={({ currentTarget: { checked } }) => edit(setSteer)(checked)}
+      />
+      <Switch
+        label={`Remove them from ${from.id} once they have moved`}
+        checked={release}
+        onChange={({ currentTarget: { checked } }) => edit(setRelease)(checked)}
+      />
+      <section className={classes.preview} aria-label="What moves" aria-live="polite">
+        {counted ? (
+          <p role="status">
+            {counted.flows === 0
+              ? 'No flow of this instance is selected.'
+              : `${counted.complete ? '' : 'More than '}${counted.flows.toLocaleString()} ${counted.flows === 1 ? 'flow' : 'flows'} with ${quantityText('bytes', counted.bytes)} of state would move to ${to} now, while traffic runs.`}
+          </p>
+        ) : (
+          <p className="muted">How many flows move is shown here before anything is changed.</p>
+        )}
+      </section>
+    </FormDialog>
+  );
+}
+
+interface MoveProgressProps {
+  readonly from: string;
+  readonly to: string;
+  readonly operationId: string;
+  readonly onClose: () => void;
+}
+
+const OUTCOMES: Readonly<Record<string, string>> = {
+  PROCESSING: 'Flows are being moved.',
+  COMPLETED: 'All selected flows have moved.',
+  PARTIALLY_COMPLETED: 'Some flows have moved.',
+  ROLLED_BACK: 'The move was cancelled.',
+  FAILED: 'No flow was moved.',
+};
+
+const STEP_WORDS = {
+  pending: 'waits',
+  running: 'runs',
+  done: 'done',
+  failed: 'failed',
+  skipped: 'left out',
+  undone: 'taken back',
+} as const;
+
+function MoveProgress({ from, to, operationId, onClose }: MoveProgressProps) {
+  const { data: operation, error } = useOperation(operationId);
+  const cancel = useMutation({ mutationFn: () => call('cancelOperation', { params: { id: operationId } }) });
+  const isRunning = operation?.state === 'PROCESSING';
+  const { migration } = operation ?? {};
+  return (
+    <FormDialog
+      size={640}
+      title={`Move flows of ${from} to ${to}`}
+      onClose={onClose}
+      onSubmit={() => (isRunning ? cancel.mutate() : onClose())}
+      trouble={<FormTrouble error={error ?? cancel.error} shown={[]} />}
+      action={
+        <Button type="submit" loading={cancel.isPending} disabled={!operation}>
+          {isRunning ? 'Stop the move' : 'Close'}
+        </Button>
+      }
+      dismiss={isRunning ? 'Hide' : null}
+    >
+      <p role="status">{OUTCOMES[operation?.state ?? 'PROCESSING']}</p>
+      {operation?.error && (
+        <p className={classes.trouble} role="alert">
+          {operation.error.detail}
+        </p>
+      )}
+      <ol className={classes.steps} aria-label="Steps">
+        {operation?.steps.map(({ ordinal, summary, state }) => (
+          <li key={ordinal} data-state={state}>
+            {summary} <span className="muted">{STEP_WORDS[state]}</span>
+          </li>
+        ))}
+      </ol>
+      {migration && (
+        <Facts
+          items={[
+            ['Flows copied', migration.copied.toLocaleString()],
+            ['Copied again', migration.renewed.toLocaleString()],
+            ...(migration.steer
+              ? ([
+                  ['Sent to the other instance', migration.steered.toLocaleString()],
+                  ['Packets that waited', migration.waited.toLocaleString()],
+                ] as const)
+              : []),
+            ...(migration.release ? ([[`Removed from ${from}`, migration.released.toLocaleString()]] as const) : []),
+            ['State sent', quantityText('bytes', migration.bytes)],
+          ]}
+        />
+      )}
+    </FormDialog>
+  );
+}

@@ -1,0 +1,125 @@
+import { MantineProvider } from '@mantine/core';
+import type { InstanceFigures, NfInstance, Operation } from '@orrery/contract';
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { render, screen, waitFor, within } from '@testing-library/react';
+import { userEvent } from '@testing-library/user-event';
+import { MemoryRouter } from 'react-router';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { factsOf } from './instance-figures.js';
+import MoveFlowsDialog from './move-flows-dialog.js';
+
+vi.mock('../../../shared/api/client.js', async (original) => ({
+  ...(await original<typeof import('../../../shared/api/client.js')>()),
+  call: vi.fn(),
+}));
+const { ApiError, call } = await import('../../../shared/api/client.js');
+
+const instance = (id: string, server: string) => ({ id, server, nf: 'monitor', chain_id: 'ch-1' }) as NfInstance;
+const step = { ordinal: 0, kind: 'copy-flows', subject: 'a', summary: 'Copy the flows', state: 'done' };
+const operation = {
+  id: 'op-1',
+  state: 'COMPLETED',
+  steps: [step],
+  error: null,
+  migration: { copied: 7, renewed: 2, steered: 7, waited: 31, released: 7, bytes: 700, steer: true, release: true },
+} as unknown as Operation;
+
+function show(answer: (name: string) => unknown) {
+  const asked: { name: string; body: unknown }[] = [];
+  vi.mocked(call).mockImplementation((async (name: string, { body }: { body?: unknown }) => {
+    if (body) asked.push({ name, body });
+    return answer(name);
+  }) as unknown as typeof call);
+  const onClose = vi.fn();
+  render(
+    <MantineProvider env="test">
+      <MemoryRouter>
+        <QueryClientProvider client={new QueryClient()}>
+          <MoveFlowsDialog
+            from={instance('web.mon.0', 's1')}
+            targets={[instance('web.mon.1', 's1'), instance('web.mon.2', 's2')]}
+            onClose={onClose}
+          />
+        </QueryClientProvider>
+      </MemoryRouter>
+    </MantineProvider>,
+  );
+  return { asked, onClose, dialog: screen.getByRole('dialog', { name: 'Move flows of web.mon.0' }) };
+}
+
+afterEach(() => vi.mocked(call).mockReset());
+
+describe('a move of flows', { timeout: 60_000 }, () => {
+  it('is counted first, counted again after an edit, made on consent, and its outcome is told', async () => {
+    const { asked, onClose, dialog } = show((name) =>
+      name === 'previewMigration' ? { flows: 7, bytes: 700, complete: true } : operation,
+    );
+    await userEvent.selectOptions(within(dialog).getByLabelText('To the instance'), 'web.mon.2');
+    await userEvent.type(within(dialog).getByLabelText('To port or range'), '80-90');
+    await userEvent.click(within(dialog).getByRole('button', { name: 'Show what moves' }));
+    expect((await within(dialog).findByRole('status')).textContent).toMatch(/^7 flows with 700 B .* to web\.mon\.2/);
+    await userEvent.selectOptions(within(dialog).getByLabelText('Protocol'), 'TCP');
+    expect(within(dialog).queryByRole('status')).toBeNull();
+    await userEvent.click(within(dialog).getByRole('button', { name: 'Show what moves' }));
+    await userEvent.click(await within(dialog).findByRole('button', { name: 'Move flows' }));
+    const body = {
+      to: 'web.mon.2',
+      steer: true,
+      release: true,
+      flows: {
+        match: [
+          { field: 'ip.proto', value: 6, not: false },
+          { field: 'port.dst', lo: 80, hi: 90, not: false },
+        ],
+      },
+    };
+    expect(asked.map(({ name }) => name)).toEqual(['previewMigration', 'previewMigration', 'migrateNfInstance']);
+    expect(asked.at(-1)!.body).toEqual(body);
+    const progress = await screen.findByRole('dialog', { name: 'Move flows of web.mon.0 to web.mon.2' });
+    await waitFor(() =>
+      expect(within(progress).getByRole('status').textContent).toBe('All selected flows have moved.'),
+    );
+    expect(progress.textContent).toContain('Packets that waited31');
+    await userEvent.click(within(progress).getByRole('button', { name: 'Close' }));
+    expect(onClose).toHaveBeenCalled();
+  });
+
+  it('that cannot be made says why, and one of no flow is not offered', async () => {
+    let refuses = true;
+    const { dialog } = show(() => {
+      if (!refuses) return { flows: 0, bytes: 0, complete: true };
+      throw new ApiError({ type: 'about:blank', title: 'Conflict', status: 409, detail: 'Switches split the flows.' });
+    });
+    await userEvent.click(within(dialog).getByRole('button', { name: 'Show what moves' }));
+    expect((await within(dialog).findByRole('alert')).textContent).toContain('Switches split the flows.');
+    refuses = false;
+    await userEvent.click(within(dialog).getByRole('switch', { name: /Send their packets/ }));
+    expect(within(dialog).queryByRole('alert')).toBeNull();
+    await userEvent.click(within(dialog).getByRole('button', { name: 'Show what moves' }));
+    await within(dialog).findByText('No flow of this instance is selected.');
+    expect((within(dialog).getByRole('button', { name: 'Move flows' }) as HTMLButtonElement).disabled).toBe(true);
+  });
+});
+
+describe('the figures of an instance', () => {
+  it('are shown with their unit, or with the reason why there is none', () => {
+    const figures: InstanceFigures = {
+      window_ms: 2000,
+      emulated: false,
+      latency_us: null,
+      throughput: { pps: 1000, bps: 8000 },
+      workload: null,
+      resources: [
+        { resource: 'cpu', unit: 'cores', used: 0.25, total: 1 },
+        { resource: 'memory', unit: 'bytes', used: null, total: 2e6 },
+      ],
+      not_measured: { latency_us: 'no packets', 'memory.used': 'the NF does not tell' },
+    };
+    const facts = new Map(factsOf(figures));
+    expect(facts.get('Latency, p50 and p99')).toBe('not measured: no packets');
+    expect(facts.get('Workload')).toBe('not measured: no reason given');
+    expect(facts.get('Throughput')).toMatch(/kpkt\/s, .*bit\/s/);
+    expect(facts.get('Used of cpu')).toMatch(/^0\.25 of 1.* cores$/);
+    expect(facts.get('Used of memory')).toMatch(/^the NF does not tell of 2/);
+  });
+});

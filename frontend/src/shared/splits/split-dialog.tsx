@@ -1,0 +1,163 @@
+import { Button, NumberInput, Switch } from '@mantine/core';
+import { KeepFlows, type NfSplit, type Plan, type PlannedSplit } from '@orrery/contract';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { ApiError, call, callFull } from '../api/client.js';
+import { PlanDialog } from '../chain/plan-dialog.js';
+import { planOptionsOf } from '../chain/plan-options.js';
+import { CHANGED_BY_DEPLOYING } from '../chain/use-chain-actions.js';
+import { quantityText } from '../format/quantity.js';
+import { shareOfFlows } from '../plan/splits.js';
+import { FormTrouble } from '../ui/form-trouble.js';
+import { notifyError } from '../ui/notify.js';
+import { RangeEditor } from './range-editor.js';
+import { cutOf, evenly, rangesOf } from './range-edits.js';
+import classes from './splits.module.css';
+
+interface SplitDialogProps {
+  readonly title: string;
+  readonly split: PlannedSplit;
+  /** The version that runs. */
+  readonly version: number;
+  /** The plan in force. */
+  readonly plan: Plan;
+  /** Planned at once; null: what the user sets. */
+  readonly asked: NfSplit | null;
+  readonly onClose: () => void;
+}
+
+/** A switch spends a table entry on each flow. */
+const DEFAULT_KEEP = { engine: KeepFlows.parse({}), switch: KeepFlows.parse({ capacity: 1024 }) };
+
+/** New ranges of an NF's instances: shows the plan of the change, and deploys that plan on consent. */
+export default function SplitDialog({ title, split, version, plan: base, asked: given, onClose }: SplitDialogProps) {
+  const { chain_id, node_id, targets } = split;
+  const instances = targets.map(({ instance_id }) => instance_id);
+  const [cut, setCut] = useState(() => cutOf(given?.ranges ?? targets.map(({ range }) => range)));
+  const [keep, setKeep] = useState(given?.keep_flows === undefined ? split.keep_flows : given.keep_flows);
+  const [asked, setAsked] = useState(given);
+  const [conflict, setConflict] = useState(false);
+  const read = useReadSplit(chain_id, node_id);
+  const queries = useQueryClient();
+  const edit =
+    <T,>(set: (value: T) => void) =>
+    (value: T) => {
+      set(value);
+      setAsked(null);
+    };
+  const editKeep = edit(setKeep);
+  const editCut = edit(setCut);
+  /** Only where nobody has changed it since this dialog was opened. */
+  const deploy = async ({ id }: Plan) => {
+    const { node_id: _, ...body } = asked!;
+    try {
+      return await call(
+        'putSplit',
+        { params: { chain_id, node_id }, body: { ...body, plan_id: id } },
+        { ifMatch: read.data!.etag!, idempotencyKey: crypto.randomUUID() },
+      );
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 412) setConflict(true);
+      else notifyError('Not deployed', error);
+      return null;
+    } finally {
+      for (const key of CHANGED_BY_DEPLOYING) void queries.invalidateQueries({ queryKey: [key] });
+    }
+  };
+  const startAnew = async () => {
+    const { data } = await read.refetch();
+    if (!data) return;
+    setCut(cutOf(data.data.targets.map(({ range }) => range)));
+    setKeep(data.data.keep_flows);
+    setAsked(null);
+    setConflict(false);
+  };
+  const trouble = conflict ? (
+    <div role="alert" className={classes.conflict}>
+      <p>
+        Somebody has changed how the flows of {node_id} are split since you opened this. Nothing of yours was deployed.
+      </p>
+      <Button variant="default" loading={read.isFetching} onClick={() => void startAnew()}>
+        Start from the ranges as they are now
+      </Button>
+    </div>
+  ) : (
+    <FormTrouble error={read.error} shown={[]} />
+  );
+  return (
+    <PlanDialog
+      title={title}
+      confirm="Deploy"
+      request={
+        asked && read.data && !conflict
+          ? { chains: [{ chain_id, version, splits: [asked] }], ...planOptionsOf(base, {}) }
+          : null
+      }
+      ask={{
+        label: 'Show the plan',
+        hint: 'The plan of the change is shown here before it is deployed.',
+        onAsk: () => setAsked({ node_id, ranges: rangesOf(cut), keep_flows: keep }),
+      }}
+      deploy={deploy}
+      trouble={trouble}
+      onClose={onClose}
+    >
+      <RangeEditor instances={instances} cut={cut} onChange={editCut} />
+      <div className={classes.row}>
+        <Button variant="default" onClick={() => editCut(evenly(cut))}>
+          Split evenly
+        </Button>
+        <span className="muted">
+          {rangesOf(cut)
+            .map((range, i) => `${instances[i]} ${quantityText('share', shareOfFlows([range]))}`)
+            .join(', ')}
+        </span>
+      </div>
+      <Switch
+        label="Flows in progress stay at their instance"
+        checked={keep !== null}
+        onChange={({ currentTarget: { checked } }) =>
+          editKeep(checked ? (split.keep_flows ?? DEFAULT_KEEP[split.at]) : null)
+        }
+      />
+      {keep && (
+        <div className={classes.typed}>
+          <NumberInput
+            label="Until idle for, s"
+            value={keep.idle_timeout_s}
+            min={1}
+            max={86_400}
+            allowDecimal={false}
+            onChange={(value) => typeof value === 'number' && editKeep({ ...keep, idle_timeout_s: value })}
+          />
+          <NumberInput
+            label="Flows tracked at most"
+            value={keep.capacity}
+            min={1}
+            max={1_048_576}
+            allowDecimal={false}
+            onChange={(value) => typeof value === 'number' && editKeep({ ...keep, capacity: value })}
+          />
+        </div>
+      )}
+      {keep && !split.keep_flows && (
+        <p className={classes.note} role="status">
+          Flows are not tracked yet: those in progress now follow the new ranges, and stay from then on. To keep them,
+          deploy this first with the ranges as they are.
+        </p>
+      )}
+    </PlanDialog>
+  );
+}
+
+/** The split as it was when the dialog was opened, with the ETag that its change must find. */
+function useReadSplit(chain_id: string, node_id: string) {
+  return useQuery({
+    queryKey: ['split', chain_id, node_id],
+    queryFn: ({ signal }) => callFull('getSplit', { params: { chain_id, node_id } }, { signal }),
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: 0,
+    refetchOnWindowFocus: false,
+    refetchOnReconnect: false,
+  });
+}

@@ -1,0 +1,175 @@
+import { MantineProvider } from '@mantine/core';
+import type { Plan, PlannedSplit, Role, Session } from '@orrery/contract';
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { fireEvent, render, screen, waitFor, within } from '@testing-library/react';
+import { userEvent } from '@testing-library/user-event';
+import { MemoryRouter } from 'react-router';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { sessionStore } from '../api/session.js';
+import { SplitPanel } from './split-panel.js';
+
+const served = vi.hoisted(() => ({ etag: '"a"', split: {} as unknown, refuses: false }));
+
+vi.mock('../api/client.js', async (original) => ({
+  ...(await original<typeof import('../api/client.js')>()),
+  call: vi.fn(),
+  callFull: vi.fn(async (name: string) =>
+    name === 'getSplit'
+      ? { data: served.split, etag: served.etag, next: null }
+      : name === 'listDeployments'
+        ? {
+            data: { items: [{ chain_id: 'ch-1', version: 2, plan_id: 'pn-1', state: 'running' }], total: 1 },
+            next: null,
+          }
+        : { data: { items: [], total: 0 }, next: null },
+  ),
+}));
+const { ApiError, call } = await import('../api/client.js');
+
+const keep_flows = { capacity: 100, idle_timeout_s: 9 };
+const split: PlannedSplit = {
+  chain_id: 'ch-1',
+  node_id: 'ids',
+  at: 'engine',
+  key: ['ip.src'],
+  targets: [
+    { instance_id: 'web.ids.0', server: 'server-1', range: { lo: 0, hi: 32_768 } },
+    { instance_id: 'web.ids.1', server: 'server-2', range: { lo: 32_768, hi: 65_536 } },
+  ],
+  keep_flows,
+};
+const plan = {
+  strategy: 'e2',
+  chaining: 'hyper',
+  parallelization: 'orrery',
+  scheduling: 'alpine',
+  scheduling_mode: 'constrained',
+  seed: 1,
+  id: 'pn-2',
+  base_plan: null,
+  feasible: true,
+  problems: [],
+  conflicts: [],
+  chains: [{ chain_id: 'ch-1', version: 2, definition: { name: 'web' } }],
+  slos: [],
+  reasons: [],
+  graph: { nodes: [], edges: [] },
+  steps: [{ ordinal: 0, kind: 'switch-node', subject: 'server-1', summary: '1 instance rewired', interrupts: [] }],
+  diff: { added: [], removed: [], moved: [], reconfigured: [], kept: [] },
+  migrations: [],
+  splits: [split],
+  request: { chains: [{ chain_id: 'ch-1' }], remove: [], implementations: [] },
+} as unknown as Plan;
+
+function show(role: Role) {
+  const bodies: { name: string; body: unknown; ifMatch?: string }[] = [];
+  Object.assign(served, { etag: '"a"', split });
+  vi.mocked(call).mockImplementation((async (
+    name: string,
+    input: { body: unknown },
+    options?: { ifMatch?: string },
+  ) => {
+    if (name.startsWith('list')) return { items: [], total: 0 };
+    const { ifMatch } = options ?? {};
+    bodies.push({ name, body: input.body, ...(ifMatch && { ifMatch }) });
+    if (name === 'putSplit' && ifMatch !== served.etag)
+      throw new ApiError({ type: 'about:blank', title: 'Changed since it was read', status: 412 });
+    return name === 'createPlan' ? plan : { id: 'op-9' };
+  }) as unknown as typeof call);
+  sessionStore.setState({ session: { role, token: 't', name: 'ann', expires_ms: 9e15 } as Session });
+  render(
+    <MantineProvider env="test">
+      <MemoryRouter>
+        <QueryClientProvider client={new QueryClient()}>
+          <SplitPanel split={split} plan={plan} />
+        </QueryClientProvider>
+      </MemoryRouter>
+    </MantineProvider>,
+  );
+  return bodies;
+}
+
+afterEach(() => vi.mocked(call).mockReset());
+
+describe('the ranges of a running NF', { timeout: 60_000 }, () => {
+  it('are moved by keys, shown as a plan, and deployed by that very plan', async () => {
+    const bodies = show('operator');
+    await userEvent.click(await screen.findByRole('button', { name: 'Change ranges' }));
+    const dialog = await screen.findByRole('dialog', { name: 'Ranges of ids' });
+    const border = within(dialog).getByRole('slider', { name: 'Border between web.ids.0 and web.ids.1' });
+    fireEvent.keyDown(border, { key: 'ArrowRight', shiftKey: true });
+    expect(border.getAttribute('aria-valuenow')).toBe('36864');
+    expect(bodies).toEqual([]);
+    await userEvent.click(within(dialog).getByRole('button', { name: 'Show the plan' }));
+    const ranges = [
+      { lo: 0, hi: 36_864 },
+      { lo: 36_864, hi: 65_536 },
+    ];
+    await waitFor(() => expect(bodies).toHaveLength(1));
+    expect(bodies[0]).toMatchObject({
+      name: 'createPlan',
+      body: { chains: [{ chain_id: 'ch-1', version: 2, splits: [{ node_id: 'ids', ranges, keep_flows }] }] },
+    });
+    const deploy = await within(dialog).findByRole('button', { name: 'Deploy' });
+    await waitFor(() => expect((deploy as HTMLButtonElement).disabled).toBe(false));
+    await userEvent.click(deploy);
+    await waitFor(() =>
+      expect(bodies[1]).toEqual({
+        name: 'putSplit',
+        body: { ranges, keep_flows, plan_id: 'pn-2' },
+        ifMatch: '"a"',
+      }),
+    );
+  });
+
+  it('are not overwritten where somebody changed them meanwhile, which is said', async () => {
+    const bodies = show('operator');
+    await userEvent.click(await screen.findByRole('button', { name: 'Change ranges' }));
+    const dialog = await screen.findByRole('dialog', { name: 'Ranges of ids' });
+    const border = within(dialog).getByRole('slider');
+    fireEvent.keyDown(border, { key: 'ArrowRight', shiftKey: true });
+    await userEvent.click(within(dialog).getByRole('button', { name: 'Show the plan' }));
+    const deploy = await within(dialog).findByRole('button', { name: 'Deploy' });
+    await waitFor(() => expect((deploy as HTMLButtonElement).disabled).toBe(false));
+    const [low, high] = split.targets;
+    const theirs = [
+      { ...low!, range: { lo: 0, hi: 4096 } },
+      { ...high!, range: { lo: 4096, hi: 65_536 } },
+    ];
+    Object.assign(served, { etag: '"b"', split: { ...split, targets: theirs } });
+    await userEvent.click(deploy);
+    expect((await within(dialog).findByRole('alert')).textContent).toMatch(/Somebody has changed .* of ids/);
+    expect(screen.getByRole('dialog', { name: 'Ranges of ids' })).toBeTruthy();
+    await userEvent.click(within(dialog).getByRole('button', { name: 'Start from the ranges as they are now' }));
+    await waitFor(() => expect(border.getAttribute('aria-valuenow')).toBe('4096'));
+    expect(within(dialog).queryByRole('alert')).toBeNull();
+    await userEvent.click(within(dialog).getByRole('button', { name: 'Split evenly' }));
+    await userEvent.click(within(dialog).getByRole('button', { name: 'Show the plan' }));
+    const again = await within(dialog).findByRole('button', { name: 'Deploy' });
+    await waitFor(() => expect((again as HTMLButtonElement).disabled).toBe(false));
+    await userEvent.click(again);
+    await waitFor(() => expect(bodies.at(-1)).toMatchObject({ name: 'putSplit', ifMatch: '"b"' }));
+    await waitFor(() => expect(screen.queryByRole('dialog')).toBeNull());
+  });
+
+  it('are planned again after an edit, and split evenly by a button', async () => {
+    const bodies = show('operator');
+    await userEvent.click(await screen.findByRole('button', { name: 'Change ranges' }));
+    const dialog = await screen.findByRole('dialog', { name: 'Ranges of ids' });
+    const border = within(dialog).getByRole('slider');
+    fireEvent.keyDown(border, { key: 'Home' });
+    expect(border.getAttribute('aria-valuenow')).toBe('1');
+    await userEvent.click(within(dialog).getByRole('button', { name: 'Show the plan' }));
+    await within(dialog).findByRole('button', { name: 'Deploy' });
+    await userEvent.click(within(dialog).getByRole('button', { name: 'Split evenly' }));
+    expect(border.getAttribute('aria-valuenow')).toBe('32768');
+    expect(within(dialog).queryByRole('button', { name: 'Deploy' })).toBeNull();
+    expect(bodies.map(({ name }) => name)).toEqual(['createPlan']);
+  });
+
+  it('are only shown to viewers', async () => {
+    show('viewer');
+    expect(screen.getByRole('table', { name: 'Instances of ids' })).toBeTruthy();
+    expect(screen.queryByRole('button', { name: 'Change ranges' })).toBeNull();
+  });
+});

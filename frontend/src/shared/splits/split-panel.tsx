@@ -1,0 +1,112 @@
+import { Button } from '@mantine/core';
+import type { NfSplit, Plan, PlannedSplit } from '@orrery/contract';
+import { sampleKey } from '@orrery/contract/sample-keys';
+import { IconArrowBackUp } from '@tabler/icons-react';
+import { lazy, Suspense, useState } from 'react';
+import { useDeployments, useOperations } from '../api/queries.js';
+import { useMay } from '../api/session.js';
+import { RangeBar } from '../plan/range-bar.js';
+import { useSamples } from '../stream/hooks.js';
+import { LiveRate, RateText } from '../ui/rate-text.js';
+import { Reason } from '../ui/reason.js';
+import { RelativeTime } from '../ui/relative-time.js';
+import { lastSplitChange } from './split-changes.js';
+import classes from './splits.module.css';
+
+const SplitDialog = lazy(() => import('./split-dialog.js'));
+
+interface SplitPanelProps {
+  readonly split: PlannedSplit;
+  /** The plan in force. */
+  readonly plan: Plan;
+}
+
+interface Asked {
+  readonly title: string;
+  readonly split: NfSplit | null;
+}
+
+/** How the flows of an NF are split over its instances, planned and live, and the way to change that. */
+export function SplitPanel({ split, plan }: SplitPanelProps) {
+  const { chain_id, node_id, targets, keep_flows, at } = split;
+  const { data: deployments } = useDeployments();
+  const { data: operations } = useOperations();
+  const mayOperate = useMay('operator');
+  const [asked, setAsked] = useState<Asked | null>(null);
+  const deployment = deployments?.find((it) => it.chain_id === chain_id);
+  const chain = plan.chains.find((it) => it.chain_id === chain_id)?.definition.name ?? '';
+  const isChanging = deployment?.state === 'deploying' || deployment?.state === 'undeploying';
+  const obstacle = isChanging ? 'The chain is being changed.' : null;
+  const last = operations ? lastSplitChange(operations.items, chain_id, node_id) : null;
+  const parts = targets.map(({ instance_id, server, range }) => ({ to: instance_id, server, ranges: [range] }));
+  return (
+    <>
+      <RangeBar
+        label={`Instances of ${node_id}`}
+        parts={parts}
+        liveShareOf={({ to }) => <LiveShare of={to} among={parts.map((part) => part.to)} />}
+        rateOf={({ to }) => <LiveRate sampleKey={sampleKey('instance', to, 'pps')} quantity="pps" />}
+        exceptionsOf={({ to }) => <LiveRate sampleKey={sampleKey('instance', to, 'exceptions')} quantity="count" />}
+      />
+      <p className={classes.note}>
+        {at === 'switch' ? 'Switches split.' : 'Engines split.'}{' '}
+        {keep_flows
+          ? `Flows in progress stay until idle for ${keep_flows.idle_timeout_s} s; at most ${keep_flows.capacity.toLocaleString()} are tracked.`
+          : 'Flows in progress follow the ranges when these change.'}{' '}
+        {keep_flows && (
+          <>
+            Packets of flows without room:{' '}
+            <LiveRate sampleKey={sampleKey('nf', `${chain}.${node_id}`, 'untracked_pps')} quantity="pps" />
+          </>
+        )}
+      </p>
+      {mayOperate && deployment && (
+        <div className={classes.row}>
+          {last && !isChanging && (
+            <>
+              <span className="muted">
+                changed <RelativeTime t_ms={last.operation.updated_ms} />, by {last.operation.by}
+              </span>
+              <Button
+                variant="subtle"
+                leftSection={<IconArrowBackUp size={14} aria-hidden />}
+                onClick={() => setAsked({ title: `Undo: ranges of ${node_id} as before`, split: last.before })}
+              >
+                Undo
+              </Button>
+            </>
+          )}
+          <Reason of={obstacle}>
+            <Button
+              variant="default"
+              disabled={obstacle !== null}
+              onClick={() => setAsked({ title: `Ranges of ${node_id}`, split: null })}
+            >
+              Change ranges
+            </Button>
+          </Reason>
+        </div>
+      )}
+      {asked && deployment && (
+        <Suspense fallback={null}>
+          <SplitDialog
+            title={asked.title}
+            split={split}
+            version={deployment.version}
+            plan={plan}
+            asked={asked.split}
+            onClose={() => setAsked(null)}
+          />
+        </Suspense>
+      )}
+    </>
+  );
+}
+
+/** Share of the packets that the split sends to an instance now. */
+function LiveShare({ of, among }: { readonly of: string; readonly among: readonly string[] }) {
+  const keyOf = (instance: string) => sampleKey('instance', instance, 'split_pps');
+  const all = useSamples(among.map(keyOf), (samples) => samples.reduce((sum, { value }) => sum + value, 0));
+  const own = useSamples([keyOf(of)], ([sample]) => sample?.value ?? null);
+  return <RateText quantity="share" value={own === null || all === 0 ? null : own / all} />;
+}

@@ -37,6 +37,9 @@ def test_pages_echo_and_sizes() -> None:
         assert (await exchange(port, echo)).endswith(b"\r\n\r\nhello")
         sized = await exchange(port, b"GET /bytes/1234 HTTP/1.0\r\n\r\n")
         assert len(sized.split(b"\r\n\r\n", 1)[1]) == 1234
+        kept = await exchange(port, b"GET /kept/page HTTP/1.0\r\n\r\n")
+        assert b"\r\nCache-Control: max-age=60\r\nDate: " in kept and kept.endswith(PAGE)
+        assert b"Cache-Control" not in page
 
     with_server(scenario)
 

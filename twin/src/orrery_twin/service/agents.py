@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 
 from orrery_twin.adapters.process import BoundedLog
-from orrery_twin.contract.models import Infrastructure, TwinAgentSettings
+from orrery_twin.contract.models import Infrastructure, ServerNode, TwinAgentSettings
 from orrery_twin.service.directories import Directories
 from orrery_twin.service.hub import Hub
 from orrery_twin.service.supervisor import Supervised
@@ -54,7 +54,7 @@ class Agents:
             if server.origin != "twin" or server.id not in pid_of:
                 continue
             if server.id not in self._running:
-                self._running[server.id] = self._supervise(server.id, server.nics[0].name, pid_of[server.id])
+                self._running[server.id] = self._supervise(server, pid_of[server.id])
             self._running[server.id].start()
 
     async def update(
@@ -87,30 +87,30 @@ class Agents:
             for log in (self._directories.state / "logs").glob(f"agent-{state.name}.log*"):
                 log.unlink(missing_ok=True)
 
-    def _supervise(self, server: str, interface: str, pid: int) -> Supervised:
-        run_directory = self._directories.run / "a" / server
-        state_directory = self._directories.state / "agents" / server
+    def _supervise(self, server: ServerNode, pid: int) -> Supervised:
+        run_directory = self._directories.run / "a" / server.id
+        state_directory = self._directories.state / "agents" / server.id
         for path in (run_directory, state_directory):
             path.mkdir(mode=0o700, parents=True, exist_ok=True)
         return Supervised(
             "agent",
-            server,
-            lambda: self._command(server, interface, run_directory, state_directory),
+            server.id,
+            lambda: self._command(server, run_directory, state_directory),
             namespace_of=pid,
-            log=BoundedLog(self._directories.state / "logs" / f"agent-{server}.log"),
+            log=BoundedLog(self._directories.state / "logs" / f"agent-{server.id}.log"),
             hub=self._hub,
             on_change=self._on_change,
-            environment=lambda: self._environment(server),
+            environment=lambda: self._environment(server.id),
         )
 
-    def _command(self, server: str, interface: str, run_directory: Path, state_directory: Path) -> list[str]:
+    def _command(self, server: ServerNode, run_directory: Path, state_directory: Path) -> list[str]:
         assert self._settings
         override = os.environ.get(COMMAND_VARIABLE)
         program = shlex.split(override) if override else [os.environ.get("NODE", "node"), str(AGENT)]
-        command = [*program, "--server", self._settings.server_url, "--node", server, "--origin", "twin"]
-        command += ["--iface", interface, "--memory", "no-huge"]
+        command = [*program, "--server", self._settings.server_url, "--node", server.id, "--origin", "twin"]
+        command += ["--iface", server.nics[0].name, "--memory", "no-huge", "--workers", str(_workers(server))]
         command += ["--run-dir", str(run_directory), "--state-dir", str(state_directory)]
-        if boards := self._boards_file(server):
+        if boards := self._boards_file(server.id):
             command += ["--boards", str(boards)]
         if self._docker:
             command += ["--docker", str(self._docker)]
@@ -121,3 +121,8 @@ class Agents:
         assert self._settings
         token = self._settings.join_tokens.get(server)
         return {"ORRERY_JOIN_TOKEN": token} if token else {}
+
+
+def _workers(server: ServerNode) -> int:
+    """A worker for each core of the server, but not more than this machine has cores: several cores then share one."""
+    return min(int(server.cores), len(os.sched_getaffinity(0)))

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Serve a small page on every path, the request body on `/echo` and N bytes on `/bytes/N`."""
+"""Serve a small page on every path, the request body on `/echo` and N bytes on `/bytes/N`.
+
+Caches may keep pages below `/kept/` for a minute.
+"""
 
 import asyncio
 import json
 import sys
 import time
 from dataclasses import dataclass
+from email.utils import formatdate
 
 from orrery_twin.applications.report import REPORT_INTERVAL_S, Rate, report
 
@@ -13,6 +17,7 @@ REQUEST_MAX_BYTES = 1 << 20
 REPLY_MAX_BYTES = 1 << 20
 IDLE_S = 30.0
 CONNECTIONS_MAX = 2000
+KEPT = b"/kept/"
 PAGE = b"<!doctype html><title>Orrery twin</title><p>This page crossed the emulated network.</p>\n" + b" " * 400 + b"\n"
 
 
@@ -69,15 +74,18 @@ class HttpConnection(asyncio.Protocol):
         body = bytes(self._buffer[end + 4 : end + 4 + length])
         del self._buffer[: end + 4 + length]
         close = headers.get(b"connection", b"").lower() == b"close" or words[2] == b"HTTP/1.0"
-        self._reply(200, _content(words[1], body), close)
+        self._reply(200, _content(words[1], body), close, words[1].startswith(KEPT))
         return not close
 
-    def _reply(self, status: int, content: bytes, close: bool) -> None:
+    def _reply(self, status: int, content: bytes, close: bool, kept: bool = False) -> None:
         if not self._transport or self._transport.is_closing():
             return
         self._counts.requests += 1
         self._counts.errors += status != 200
         head = f"HTTP/1.1 {status} {'OK' if status == 200 else 'Bad Request'}\r\nContent-Type: text/html\r\n"
+        if kept:
+            # Caches reckon the age of a page from its date (RFC 9111 4.2.3).
+            head += f"Cache-Control: max-age=60\r\nDate: {formatdate(usegmt=True)}\r\n"
         head += f"Content-Length: {len(content)}\r\nConnection: {'close' if close else 'keep-alive'}\r\n\r\n"
         reply = head.encode() + content
         self._counts.octets += len(reply)

@@ -1,8 +1,9 @@
 import { cpus } from 'node:os';
 import { bench as boards } from './bench/boards.mjs';
 import { bench as containers } from './bench/containers.mjs';
+import { bench as dataplane } from './bench/dataplane.mjs';
 import { bench as deploy } from './bench/deploy.mjs';
-import { bench as engine } from './bench/engine.mjs';
+import { bench as migration } from './bench/migration.mjs';
 import { bench as planner } from './bench/planner.mjs';
 import { bench as twin } from './bench/twin.mjs';
 import { readCommandLine, runCommand, UsageError } from './command-line.mjs';
@@ -10,7 +11,7 @@ import { setUp } from './setup/main.mjs';
 import { SetupError } from './setup/progress.mjs';
 
 /** All except those with `twin: false` run the twin or reserve memory, which needs root. */
-const BENCHES = { planner, engine, containers, boards, deploy, twin };
+const BENCHES = { planner, dataplane, migration, containers, boards, deploy, twin };
 
 const HELP = `npm run bench -- NAME [--json]
 

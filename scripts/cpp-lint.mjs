@@ -16,7 +16,7 @@ const GENERATED = join(CACHE, 'generated');
 const INCLUDE_DIRS = ['agents', 'agents/engine', 'fpga', 'twin', GENERATED];
 const SYSTEM_DIRS = ['/usr/include/dpdk', '/usr/include/x86_64-linux-gnu/dpdk', '/usr/include/hs'];
 // Paths that the builds define: their values do not matter here.
-const PATHS = ['NFS_SOURCE_DIR', 'NF_REPLAY', 'CONTAINER_NF', 'PROFILES', 'LIBRARY', 'TICK_SENDER'];
+const PATHS = ['NFS_SOURCE_DIR', 'NF_REPLAY', 'CONTAINER_NF', 'PROFILES', 'LIBRARY', 'TICK_SENDER', 'PLANNED_FORMS'];
 const at = (path) => (isAbsolute(path) ? path : join(ROOT, path));
 const FLAGS = [
   '-std=c++20',

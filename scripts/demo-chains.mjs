@@ -33,33 +33,25 @@ const APPLICATIONS = [
  * Sets the rack topology on the server unless it already has an infrastructure, and waits until every agent is
  * connected.
  */
-export async function bringUpRack(stack, { timeoutMs = 60_000 } = {}) {
+export async function bringUpRack(stack) {
   const { data: current, headers } = await stack.request('GET', '/infrastructure');
   if (current.servers.length === 0) {
     await stack.api('PUT', '/infrastructure', json('twin/topologies/rack.json'), { 'if-match': headers.get('etag') });
   }
   if (!stack.twin) return;
-  await until(
-    'connection of every agent',
-    async () => {
-      const { items } = await stack.api('GET', '/nodes');
-      return items.length > 0 && items.every((node) => node.state === 'connected') ? items : null;
-    },
-    { timeoutMs },
-  );
+  await until('connection of every agent', async () => {
+    const { items } = await stack.api('GET', '/nodes');
+    return items.length > 0 && items.every((node) => node.state === 'connected') ? items : null;
+  });
 }
 
 /** Waits until every board of the twin is up. */
-export async function boardsUp(stack, { timeoutMs = 30_000 } = {}) {
+export async function boardsUp(stack) {
   const { boards } = await stack.api('GET', '/infrastructure');
-  await until(
-    'start of every board',
-    async () => {
-      const { state } = await stack.api('GET', '/twin');
-      return boards.every(({ id }) => state?.nodes.find((node) => node.id === id)?.state === 'up') ? true : null;
-    },
-    { timeoutMs },
-  );
+  await until('start of every board', async () => {
+    const { state } = await stack.api('GET', '/twin');
+    return boards.every(({ id }) => state?.nodes.find((node) => node.id === id)?.state === 'up') ? true : null;
+  });
 }
 
 /** Stores the demo chains that do not exist yet; returns all of them. */

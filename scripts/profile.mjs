@@ -5,14 +5,14 @@ import { resolve } from 'node:path';
 import { emulated, short } from './bench/boards.mjs';
 import { median } from './bench/measure.mjs';
 import { readCommandLine, runCommand } from './command-line.mjs';
-import { boardCost, medians, softwareCost, withBoard, withCosts } from './profile/costs.mjs';
+import { boardCost, medians, softwareCost, withBoard, withCosts, withMeasuredAgain } from './profile/costs.mjs';
 import { engineCosts } from './profile/engine-costs.mjs';
 import { synthesisOf } from './profile/synthesis.mjs';
 import { setUp } from './setup/main.mjs';
 import { ROOT } from './setup/paths.mjs';
 import { print } from './setup/progress.mjs';
 
-const HELP = `npm run profile [-- [--boards] [--write]]
+const HELP = `npm run profile [-- [--boards | --nf ID...] [--write]]
 
 Measures what a packet costs each software NF and each part of the engine on this machine, in cycles of the time stamp
 counter: medians over five runs of orrery-nf-bench and orrery-engine-bench, for packets of 60 and 1514 bytes. The way to a
@@ -20,6 +20,8 @@ board and back is measured over a veth pair in a network namespace of its own.
 
   --boards  also what a packet costs each slot module, in cycles of its RTL, which do not depend on the machine; the
             resources of the modules are those of fpga/syn/results
+  --nf ID   only this software NF, for one that is new or changed; once for each. The figures of the others stay, and so do
+            those of the engine
   --write   into agents/nfs/measured.json, agents/engine/measured.json, fpga/measured.json, the descriptors of the NFs and
             the planner's engine-costs.ts`;
 
@@ -84,6 +86,7 @@ function tell(name, { cycles_per_packet, cycles_per_byte }) {
   print(`${name.padEnd(24)} ${String(cycles_per_packet).padStart(5)} cycles per packet, ${cycles_per_byte} per byte`);
 }
 
+/** @param engine null: as it is */
 function writeDown(measured, engine, boards) {
   const files = [];
   const write = (file, content) => {
@@ -91,8 +94,10 @@ function writeDown(measured, engine, boards) {
     files.push(file);
   };
   write(resolve(NFS, 'measured.json'), measured);
-  write(resolve(ENGINE, 'measured.json'), engine);
-  writeFileSync(ENGINE_COSTS, engineCosts(engine));
+  if (engine) {
+    write(resolve(ENGINE, 'measured.json'), engine);
+    writeFileSync(ENGINE_COSTS, engineCosts(engine));
+  }
   if (boards) write(resolve(ROOT, 'fpga/measured.json'), boards);
   for (const nf of readdirSync(NFS)) {
     const file = resolve(NFS, nf, 'descriptor.json');
@@ -103,13 +108,24 @@ function writeDown(measured, engine, boards) {
   execFileSync(resolve(ROOT, 'node_modules/.bin/biome'), ['format', '--write', ...files], { cwd: ROOT });
 }
 
+async function profileAgain(ids, write) {
+  await setUp('profile');
+  const again = inSoftware();
+  for (const id of ids) if (again.nfs[id]) tell(id, softwareCost(again.nfs[id]));
+  const measured = withMeasuredAgain(JSON.parse(readFileSync(resolve(NFS, 'measured.json'), 'utf8')), again, ids);
+  if (write) writeDown(measured, null, null);
+  return 0;
+}
+
 async function main() {
   const flag = { type: 'boolean', default: false };
-  const { values } = readCommandLine({ options: { write: flag, boards: flag, help: flag } }, HELP);
+  const nf = { type: 'string', multiple: true, default: [] };
+  const { values } = readCommandLine({ options: { write: flag, boards: flag, nf, help: flag } }, HELP);
   if (values.help) {
     print(HELP);
     return 0;
   }
+  if (values.nf.length > 0) return profileAgain(values.nf, values.write);
   await setUp(values.boards ? 'profile-boards' : 'profile');
   const measured = inSoftware();
   for (const [nf, cycles] of Object.entries(measured.nfs)) tell(nf, softwareCost(cycles));

@@ -2,7 +2,15 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { test } from 'node:test';
-import { boardCost, medians, slotResources, softwareCost, withBoard, withCosts } from './profile/costs.mjs';
+import {
+  boardCost,
+  medians,
+  slotResources,
+  softwareCost,
+  withBoard,
+  withCosts,
+  withMeasuredAgain,
+} from './profile/costs.mjs';
 import { engineCosts } from './profile/engine-costs.mjs';
 import { synthesisOf } from './profile/synthesis.mjs';
 import { ROOT } from './setup/paths.mjs';
@@ -73,6 +81,19 @@ test('a slot module takes what its synthesis says, whole KiB of memory', () => {
   assert.equal(slotResources({ xc7: { ...xc7, bram18: 46 } })['bram-kib'], 104);
   const descriptor = { id: 'none', implementations: [{ kind: 'board', cost: {} }] };
   assert.throws(() => withBoard(descriptor, { modules: { none: {} } }, () => null), /none/);
+});
+
+test('an NF that is measured by itself has its own date, and the others keep their figures', () => {
+  const before = { command: 'c', date: 'monday', machine: 'm', nfs: { b: { 60: 9, 1514: 9 } } };
+  const later = { command: 'c', date: 'friday', machine: 'n', nfs: { a: { 60: 5, 1514: 5 }, b: { 60: 7, 1514: 7 } } };
+  const measured = withMeasuredAgain(before, later, ['a']);
+  assert.deepEqual(measured.nfs, { a: { 60: 5, 1514: 5 }, b: { 60: 9, 1514: 9 } });
+  const source = (id) => {
+    const descriptor = { id, implementations: [{ kind: 'software', cost: {} }] };
+    return withCosts(descriptor, measured).implementations[0].source;
+  };
+  assert.deepEqual([source('a'), source('b')], ['c, friday, n', 'c, monday, m']);
+  assert.throws(() => withMeasuredAgain(before, later, ['zz']), /zz/);
 });
 
 test('one slow run does not count', () => {

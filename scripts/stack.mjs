@@ -16,8 +16,11 @@ export class ApiError extends Error {
   }
 }
 
+/** Long enough for a machine that tests keep busy; who judges how long something takes says so. */
+const PATIENCE_MS = 120_000;
+
 /** Waits until `probe` gives something other than null or undefined; a refused connection counts as "not yet". */
-export async function until(what, probe, { timeoutMs = 30_000, everyMs = 100 } = {}) {
+export async function until(what, probe, { timeoutMs = PATIENCE_MS, everyMs = 100 } = {}) {
   const deadline = Date.now() + timeoutMs;
   let last = '';
   for (;;) {
@@ -40,6 +43,16 @@ const machine = () => ({
   hugepages: readFileSync('/proc/sys/vm/nr_hugepages', 'utf8').trim(),
 });
 
+/** The process group of a process; null if it is gone. Its name, in parentheses, may contain blanks. */
+function groupOf(pid) {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[2]);
+  } catch {
+    return null;
+  }
+}
+
 const SERVER = resolve(ROOT, 'backend/server/dist/main.js');
 const PROCESS_END_MS = 3000;
 const VANISH_MS = 3000;
@@ -51,6 +64,8 @@ const VANISH_MS = 3000;
  */
 export class Stack {
   #child;
+  /** Of every server that was started: the twin is in that of the server which started it. */
+  #groups = [];
   #token;
   #exit;
   #before;
@@ -138,6 +153,7 @@ export class Stack {
         ...(this.kept ? {} : { REDIS_URL: '' }),
       },
     });
+    this.#groups.push(this.#child.pid);
     this.#child.stdout.pipe(log, { end: false });
     this.#child.stderr.pipe(log, { end: false });
     this.#child.on('close', () => log.end());
@@ -190,7 +206,7 @@ export class Stack {
   }
 
   /** Waits for an operation to end; throws with its error unless it is in force. */
-  async operation(id, timeoutMs = 60_000) {
+  async operation(id, timeoutMs = PATIENCE_MS) {
     const done = await until(
       `end of operation ${id}`,
       async () => {
@@ -205,7 +221,7 @@ export class Stack {
   }
 
   /** Waits until a packet was seen to cross what the operation deployed; returns the operation. */
-  firstPacket(id, timeoutMs = 30_000) {
+  firstPacket(id, timeoutMs = PATIENCE_MS) {
     return until(
       `first packet of operation ${id}`,
       async () => {
@@ -224,10 +240,10 @@ export class Stack {
     if (this.#releases.length === 0) return;
     if (this.#child) {
       this.#child.kill('SIGTERM');
-      const timer = setTimeout(() => this.#killGroup(), graceMs);
+      const timer = setTimeout(() => this.#killGroups(), graceMs);
       await this.#exit;
       clearTimeout(timer);
-      this.#killGroup();
+      this.#killGroups();
     }
     rmSync(this.runDir, { recursive: true, force: true });
     if (!keepState) rmSync(this.stateDir, { recursive: true, force: true });
@@ -235,11 +251,15 @@ export class Stack {
   }
 
   /** The twin outlives a killed server so that traffic continues; here nothing may outlive the server. */
-  #killGroup() {
-    try {
-      process.kill(-this.#child.pid, 'SIGKILL');
-    } catch {
-      // The group is already gone.
+  #killGroups() {
+    // A group without a process of this stack may be another program's by now.
+    const ours = new Set(this.processes().map(groupOf));
+    for (const group of this.#groups.filter((pid) => ours.has(pid))) {
+      try {
+        process.kill(-group, 'SIGKILL');
+      } catch {
+        // The group is already gone.
+      }
     }
   }
 

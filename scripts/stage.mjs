@@ -18,6 +18,11 @@ const SKIPPED = [
   /^Skipped:\s+(\d+)/gm,
 ];
 
+/** How Vitest, Node, pytest, Playwright, GoogleTest and this program name in all what failed. */
+const FAILED = /^\s*(FAIL |✖ |not ok |FAILED |ERROR |\d+\) |\[ {2}FAILED {2}\]|✗ )/;
+const DIGEST_LINES = 12;
+const DIGEST_COLUMNS = 200;
+
 /** The running stages: how to end each, and when it has ended. */
 const running = new Set();
 
@@ -81,6 +86,17 @@ export async function endStages() {
 export function skippedIn(output) {
   const plain = stripVTControlCharacters(output);
   return SKIPPED.flatMap((pattern) => [...plain.matchAll(pattern)]).reduce((sum, [, count]) => sum + Number(count), 0);
+}
+
+/** What a failed stage's output says about its failures, in few lines: what failed with two lines of each, or its end. */
+export function failuresIn(output) {
+  const lines = stripVTControlCharacters(output)
+    .split('\n')
+    .map((line) => line.trimEnd().slice(0, DIGEST_COLUMNS))
+    .filter((line) => line !== '');
+  const named = [...lines.keys()].filter((n) => FAILED.test(lines[n]));
+  const told = new Set(named.flatMap((n) => [n, n + 1, n + 2]).filter((n) => n < lines.length));
+  return named.length > 0 ? [...told].slice(0, DIGEST_LINES).map((n) => lines[n]) : lines.slice(-DIGEST_LINES);
 }
 
 function signal(pid, name) {

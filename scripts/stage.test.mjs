@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { endStages, runStage, skippedIn } from './stage.mjs';
+import { endStages, failuresIn, runStage, skippedIn } from './stage.mjs';
 
 test('a stage reports how it ended', async () => {
   assert.equal((await runStage({ name: 'good', command: 'true' }, 10)).ok, true);
@@ -45,4 +45,14 @@ test('what the runners skipped is counted', () => {
   assert.equal(skippedIn('\x1b[2m      Tests \x1b[22m 5 passed | \x1b[33m2 skipped\x1b[39m (7)\n'), 2);
   assert.equal(skippedIn('Ok:                 5\nSkipped:            1\n'), 1);
   assert.equal(skippedIn('all passed'), 0);
+});
+
+test('what failed is told in few lines', () => {
+  const passed = ' ✓ a.test.ts (3 tests) 20ms\n'.repeat(50);
+  const failed =
+    ' \x1b[31mFAIL\x1b[39m  b.test.ts > counts\n\nError: 1 is not 2\n ❯ b.test.ts:4:5\n\n Test Files  1 failed\n';
+  assert.deepEqual(failuresIn(passed + failed), [' FAIL  b.test.ts > counts', 'Error: 1 is not 2', ' ❯ b.test.ts:4:5']);
+  assert.deepEqual(failuresIn('[  FAILED  ] Nat.Holds (3 ms)\n'), ['[  FAILED  ] Nat.Holds (3 ms)']);
+  assert.equal(failuresIn('ok\n'.repeat(100)).length, 12);
+  assert.deepEqual(failuresIn('compiling\nsegmentation fault\n'), ['compiling', 'segmentation fault']);
 });

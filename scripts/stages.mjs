@@ -101,7 +101,8 @@ export const STAGES = [
   },
   {
     name: 'matrix',
-    lane: 'twins',
+    // It judges how long an outage takes: last, when little else runs.
+    lane: 'services',
     needs: ['typescript', 'python', 'engine', 'linkd', 'boards'],
     command: 'node scripts/matrix.mjs --selection --seed 1 --no-set-up',
   },

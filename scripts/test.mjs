@@ -2,7 +2,7 @@ import { readCommandLine, runCommand, UsageError } from './command-line.mjs';
 import { isInterrupted } from './interrupt.mjs';
 import { claimCheckout, setUpTasks } from './setup/main.mjs';
 import { print, SetupError, step } from './setup/progress.mjs';
-import { runStage } from './stage.mjs';
+import { failuresIn, runStage } from './stage.mjs';
 import { STAGES, TIMED_LANES } from './stages.mjs';
 import { TaskGraph } from './task-graph.mjs';
 
@@ -84,6 +84,9 @@ async function main() {
     ),
   );
   console.log(`\n${rows.map(({ text }) => text).join('\n')}`);
+  // Last, because of a long output often only the end is kept.
+  for (const { name, ok, digest } of rows)
+    if (!ok) console.log(`${name} failed:\n${digest.map((line) => `  ${line}`).join('\n')}`);
   console.log(`total ${((Date.now() - start) / 1000).toFixed(0)} s, set-up included`);
   const failed = rows.filter(({ ok }) => !ok).length;
   console.log(`stages: ${rows.length - failed} passed, ${failed} failed`);
@@ -91,14 +94,15 @@ async function main() {
 }
 
 function rowOf(name, { ok: ended, ran, value, error }) {
-  if (!ran) return { ok: false, text: `NOT RUN ${name}: its set-up failed` };
-  if (!ended) return { ok: false, text: `FAILED  ${name}: ${describe(error)}` };
+  if (!ran) return { name, ok: false, digest: ['its set-up failed'], text: `NOT RUN ${name}` };
+  if (!ended) return { name, ok: false, digest: describe(error).split('\n'), text: `FAILED  ${name}` };
   const notes = [
     `${value.seconds.toFixed(0)} s`,
     ...(value.skipped > 0 ? [`${value.skipped} skipped`] : []),
     ...(value.timedOut ? ['over its time limit'] : []),
   ];
-  return { ok: value.ok, text: `${value.ok ? 'passed ' : 'FAILED '} ${name} (${notes.join(', ')})` };
+  const digest = value.ok ? [] : failuresIn(value.output);
+  return { name, ok: value.ok, digest, text: `${value.ok ? 'passed ' : 'FAILED '} ${name} (${notes.join(', ')})` };
 }
 
 const describe = (error) => (error instanceof SetupError ? error.message : String(error.stack));

@@ -83,20 +83,20 @@ test('a plan is read, proven and compared on its own page', async ({ signedIn: p
       await expect(why.getByRole('table', { name: 'Candidates for read.ids.0' })).toBeVisible();
     });
 
-    await test.step('deployment options: options that no engine supports are disabled, with the reason', async () => {
-      for (const [label, option, reason] of [
-        ['Execution', /^Parallel/, 'No engine declares mirror or merge.'],
-        ['Cores serve', /^As scheduled/, 'No engine declares scheduler.'],
+    await test.step('deployment options: how the chain runs is chosen and planned, back discards it again', async () => {
+      for (const [label, option, query] of [
+        ['Execution', /^Parallel/, /execution=parallel/],
+        ['Cores serve', /^As scheduled/, /schedule=planned/],
       ] as const) {
         await page.getByRole('combobox', { name: label }).click();
-        await expect(page.getByRole('option', { name: option })).toContainText(reason);
-        await expect(page.getByRole('option', { name: option })).toHaveAttribute('data-combobox-disabled');
-        await page.keyboard.press('Escape');
+        await page.getByRole('option', { name: option }).click();
+        await expect(page).toHaveURL(query);
+        await expect(page.getByRole('combobox', { name: label })).toHaveValue(option);
+        await expect(page.getByText('feasible', { exact: true })).toBeVisible();
+        await page.goBack();
+        await expect(page).not.toHaveURL(query);
+        await expect(page.getByText('feasible', { exact: true })).toBeVisible();
       }
-      await page.goto(`${page.url()}&schedule=planned`);
-      await expect(page.getByRole('alert').first()).toContainText('scheduler');
-      await page.goBack();
-      await expect(page.getByText('feasible', { exact: true })).toBeVisible();
     });
 
     await test.step('why: decisions by the part that made them', async () => {

@@ -1,12 +1,14 @@
 import { dirname, join } from 'node:path';
 
 const LARGEST_GROUP = 20;
-const isTest = (path) => /\/(tests|testing)\/|_test\.cc$/.test(path);
+const isTest = (path) => /\/(tests|testing|fuzz)\/|_test\.cc$/.test(path);
+// A `main`, or what libFuzzer's calls.
+const isProgram = (text) => /^(int main|extern "C" int LLVMFuzzerTestOneInput)\(/m.test(text);
 const projectOf = (path) => path.split('/').slice(0, 2).join('/');
 
 /**
  * The files in groups that are checked as one translation unit, because most of the time of a file goes into the headers
- * that all include: sources or tests of one project, at most one of them with a `main`, none of them in `alone`.
+ * that all include: sources or tests of one project, at most one of them a program, none of them in `alone`.
  * @param {string[]} paths relative to the checkout
  * @param {(path: string) => string} textOf
  * @param {ReadonlySet<string>} alone files that are checked by themselves
@@ -18,7 +20,7 @@ export function groupsOf(paths, textOf, alone = new Set()) {
     kinds.set(key, [...(kinds.get(key) ?? []), path]);
   }
   return [...kinds.values()].flatMap((kind) => {
-    const programs = kind.filter((path) => /^int main\(/m.test(textOf(path)));
+    const programs = kind.filter((path) => isProgram(textOf(path)));
     const others = kind.filter((path) => !programs.includes(path));
     const count = Math.max(Math.ceil(kind.length / LARGEST_GROUP), programs.length);
     return Array.from({ length: count }, (_, n) => ({

@@ -44,19 +44,30 @@ export async function runCase(bench, { part, phase, fault, drift, delay_ms }) {
     const recovery_ms = recovery(rows, end_ms);
     if (recovery_ms === null) broken.push(`not well after ${seconds(RECOVER_MS)}: ${inWords(rows.at(-1).said)}`);
     broken.push(...(await agreement(bench)));
+    await phase.undo(bench, prepared);
     return { outage_ms: outage(rows), recovery_ms, broken };
+  } catch (error) {
+    // What undoing says of a server that is gone would hide why it is.
+    await phase.undo(bench, prepared).catch(() => undefined);
+    throw error;
   } finally {
     await recorder.stop();
     await writer.lost().catch(() => undefined);
-    await phase.undo(bench, prepared);
   }
 }
 
-/** Waits until the API says that everything is well and the chains are where the matrix wants them. */
+/** Waits until the API says that everything is well, the chains are where the matrix wants them and have traffic. */
 export async function allWell(bench) {
   await bench.restore();
-  await until('everything well', async () => ((await said(bench.stack))?.wrong.length === 0 ? true : null), {
-    timeoutMs: RECOVER_MS,
+  // The API knows what was declared; whether its process has started is for the twin to know.
+  await until('a client of every chain', () => (Object.values(bench.clients()).includes(null) ? null : true));
+  let last = null;
+  const well = async () => {
+    last = await said(bench.stack);
+    return last?.wrong.length === 0 ? true : null;
+  };
+  await until('everything well', well, { timeoutMs: RECOVER_MS }).catch((error) => {
+    throw new Error(`${error.message} ${inWords(last)}`);
   });
 }
 

@@ -18,19 +18,33 @@ export function softwareCost(cycles) {
 /** Where a descriptor's figures come from. */
 export const sourceOf = ({ command, date, machine }) => `${command}, ${date}, ${machine}`;
 
+/** What was measured, with the figures of these NFs from a later measurement, whose date and machine stay with them. */
+export function withMeasuredAgain(measured, { date, machine, nfs }, ids) {
+  const missing = ids.find((id) => !nfs[id]);
+  if (missing) throw new Error(`nothing was measured of ${missing}`);
+  const of = (value) => Object.fromEntries(ids.map((id) => [id, value(id)]));
+  const inOrder = (byId) => Object.fromEntries(Object.entries(byId).sort(([a], [b]) => (a < b ? -1 : 1)));
+  return {
+    ...measured,
+    again: inOrder({ ...measured.again, ...of(() => ({ date, machine })) }),
+    nfs: inOrder({ ...measured.nfs, ...of((id) => nfs[id]) }),
+  };
+}
+
 /** The descriptor with the measured costs of its software and, derived from them, of its container. */
 export function withCosts(descriptor, measured) {
   const cycles = measured.nfs[descriptor.id];
   if (!cycles) throw new Error(`nothing was measured of ${descriptor.id}`);
   const cost = softwareCost(cycles);
+  const source = sourceOf({ ...measured, ...measured.again?.[descriptor.id] });
   const inContainer = {
     cycles_per_packet: cost.cycles_per_packet + CONTAINER_EXTRA.cycles_per_packet,
     cycles_per_byte: rounded(cost.cycles_per_byte + CONTAINER_EXTRA.cycles_per_byte, 2),
   };
   const implementations = descriptor.implementations.map((it) => {
-    if (it.kind === 'software') return { ...it, source: sourceOf(measured), cost: { ...it.cost, ...cost } };
+    if (it.kind === 'software') return { ...it, source, cost: { ...it.cost, ...cost } };
     if (it.kind !== 'container') return it;
-    return { ...it, source: `${sourceOf(measured)}; ${CONTAINER_SOURCE}`, cost: { ...it.cost, ...inContainer } };
+    return { ...it, source: `${source}; ${CONTAINER_SOURCE}`, cost: { ...it.cost, ...inContainer } };
   });
   return { ...descriptor, implementations };
 }

@@ -15,7 +15,14 @@ const ALIVE_MS = 5000;
 const LIBRARY = resolve(BUILD, 'slot');
 /** Modules that are not hops of a chain: partial images are enough. */
 const STREAMS = ['nf_aes_ctr', 'nf_sha256_hmac'];
-const NFS = ['nf_stateful_firewall', 'nf_nat', 'nf_sqli_detector', 'nf_ddos_detector', 'nf_elephant_detector'];
+const NFS = [
+  'nf_stateful_firewall',
+  'nf_nat',
+  'nf_sqli_detector',
+  'nf_ddos_detector',
+  'nf_elephant_detector',
+  'nf_crypto_tunnel',
+];
 /** Profiles for which bitstreams are made: those of the default topology. */
 const PROFILES = ['de5', 'onetcard'];
 

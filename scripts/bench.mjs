@@ -4,6 +4,7 @@ import { bench as containers } from './bench/containers.mjs';
 import { bench as dataplane } from './bench/dataplane.mjs';
 import { bench as deploy } from './bench/deploy.mjs';
 import { bench as migration } from './bench/migration.mjs';
+import { bench as native } from './bench/native.mjs';
 import { bench as planner } from './bench/planner.mjs';
 import { bench as twin } from './bench/twin.mjs';
 import { readCommandLine, runCommand, UsageError } from './command-line.mjs';
@@ -11,7 +12,7 @@ import { setUp } from './setup/main.mjs';
 import { SetupError } from './setup/progress.mjs';
 
 /** All except those with `twin: false` run the twin or reserve memory, which needs root. */
-const BENCHES = { planner, dataplane, migration, containers, boards, deploy, twin };
+const BENCHES = { planner, dataplane, migration, native, containers, boards, deploy, twin };
 
 const HELP = `npm run bench -- NAME [--json]
 

@@ -19,6 +19,7 @@
 #include "core/packet_meta.h"
 #include "graphs.h"
 #include "loads.h"
+#include "native_api.h"
 #include "profile.h"
 #include "reflector.h"
 #include "schedule.h"
@@ -35,6 +36,7 @@ using orrery::bench::link;
 constexpr const char* kUsage =
     "usage: orrery-engine-bench [--json] [--only TEXT] [--seconds S] [--hugepages | --no-huge]\n"
     "       orrery-engine-bench --chains [--hugepages | --no-huge]\n"
+    "       orrery-engine-bench --native-api [--hugepages | --no-huge]\n"
     "       orrery-engine-bench --ports ENGINE PEER [--seconds S] [--hugepages | --no-huge]\n"
     "       orrery-engine-bench --schedule\n"
     "       orrery-engine-bench --steering [--only TEXT] [--seconds S] [--hugepages | --no-huge]\n"
@@ -44,6 +46,7 @@ constexpr const char* kUsage =
     "  --only TEXT    only figures whose name begins with this\n"
     "  --seconds S    of measurement a figure (default 2)\n"
     "  --chains       one JSON object for each NF and chain, in sequence and in parallel\n"
+    "  --native-api   one JSON object for each way in which NFs tell each other something\n"
     "  --ports E P    one JSON object for each kind of port on E, an interface whose peer is P\n"
     "  --schedule     one JSON object for each scheduler tree: {schedule, tasks, backlogged, cycles a run}\n"
     "  --steering     one JSON object for each way to split flows: {split, flows, cycles a packet}\n"
@@ -63,6 +66,7 @@ struct Options {
   bool schedule = false;
   bool steering = false;
   bool chains = false;
+  bool native_api = false;
   bool ports = false;
   std::optional<orrery::bench::VethPair> veth;
   orrery::EalOptions eal{.memory = orrery::Memory::kAuto, .memory_mb = 256};
@@ -238,12 +242,19 @@ void run_ports(const Options& options) {
   }
 }
 
+void show_line(const json& result) {
+  std::puts(result.dump().c_str());
+  std::fflush(stdout);
+}
+
 void run_chains(const Options& options) {
   const orrery::Eal eal(options.eal);
-  orrery::bench::chains(eal, [](const json& result) {
-    std::puts(result.dump().c_str());
-    std::fflush(stdout);
-  });
+  orrery::bench::chains(eal, show_line);
+}
+
+void run_native_api(const Options& options) {
+  const orrery::Eal eal(options.eal);
+  orrery::bench::native_api(eal, show_line);
 }
 
 bool parse_options(int argc, char** argv, Options& options) {
@@ -263,6 +274,8 @@ bool parse_options(int argc, char** argv, Options& options) {
       options.steering = true;
     } else if (argument == "--chains") {
       options.chains = true;
+    } else if (argument == "--native-api") {
+      options.native_api = true;
     } else if ((argument == "--board" || argument == "--ports") && i + 2 < argc) {
       options.ports = argument == "--ports";
       options.veth = {.engine = argv[i + 1], .board = argv[i + 2]};
@@ -315,12 +328,13 @@ int main(int argc, char** argv) {
     return 2;
   }
   try {
-    const auto runs = options.profile    ? run_profile
-                      : options.schedule ? run_schedule
-                      : options.steering ? run_steering
-                      : options.chains   ? run_chains
-                      : options.ports    ? run_ports
-                                         : run;
+    const auto runs = options.profile      ? run_profile
+                      : options.schedule   ? run_schedule
+                      : options.steering   ? run_steering
+                      : options.chains     ? run_chains
+                      : options.native_api ? run_native_api
+                      : options.ports      ? run_ports
+                                           : run;
     runs(options);
     return 0;
   } catch (const std::exception& error) {

@@ -1,9 +1,17 @@
 import { ALPINE_SLO } from './alpine-slo/alpine-slo.js';
 import { CHAIN_LATENCY } from './chain-latency/chain-latency.js';
+import { E2_NATIVE } from './e2-native/e2-native.js';
 import { HYDRANF_CHAINS } from './hydranf-chains/hydranf-chains.js';
 import { HYDRANF_PLACEMENT } from './hydranf-placement/hydranf-placement.js';
 import type { ScenarioKind } from './scenario.js';
 import { SWAP } from './swap/swap.js';
 
 /** Every scenario; a new one is a folder and one line here. */
-export const SCENARIOS: readonly ScenarioKind[] = [SWAP, CHAIN_LATENCY, HYDRANF_CHAINS, HYDRANF_PLACEMENT, ALPINE_SLO];
+export const SCENARIOS: readonly ScenarioKind[] = [
+  SWAP,
+  CHAIN_LATENCY,
+  HYDRANF_CHAINS,
+  HYDRANF_PLACEMENT,
+  ALPINE_SLO,
+  E2_NATIVE,
+];

@@ -10,6 +10,9 @@ import time
 ETH_P_ALL = 0x0003
 ETH_P_IP = 0x0800
 PAYLOAD = b"orrery-lab"
+SO_RCVBUFFORCE = 33
+# For some 10,000 frames, sent ones among them: this program may have to wait for a core for seconds.
+RECEIVE_BUFFER_BYTES = 16 << 20
 
 
 def checksum(data: bytes) -> int:
@@ -76,6 +79,7 @@ def main() -> None:
     arguments = parser.parse_args()
 
     raw = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL))
+    raw.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, RECEIVE_BUFFER_BYTES)
     raw.bind((arguments.iface, ETH_P_ALL))
     interval = 1 / arguments.rate if arguments.rate else 0
     found: list[dict[str, object]] = []

@@ -6,6 +6,7 @@ import { configFrom } from '../../platform/config.js';
 import { makeLog } from '../../platform/log.js';
 import { Metrics } from '../../platform/metrics.js';
 import { Store } from '../../platform/redis.js';
+import { KEYS } from '../../platform/redis-keys.js';
 import { EventTail } from './event-tail.js';
 import { EventWriter } from './event-writer.js';
 
@@ -60,6 +61,8 @@ it('follows the log again after its path to Redis has dropped everything', async
   await vi.waitFor(await put('before'), wait);
   path.lose();
   const followed = await put('meanwhile');
+  // Written before time goes on, or the command of the writer would time out and wait for a clock that does not tick.
+  while ((await local.redis.xlen(KEYS.events)) < 2);
   await vi.advanceTimersByTimeAsync(10_000);
   await vi.waitFor(followed, wait);
   expect((await tail.after('0-0', 10)).map(({ message }) => message)).toEqual(['before', 'meanwhile']);

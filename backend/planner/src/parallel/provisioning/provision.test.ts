@@ -20,6 +20,8 @@ const run = (problem: ProvisioningProblem, strategy: ProvisionStrategy = 'anneal
   provision(problem, { strategy, seed: 1, budget: { steps } });
 const bits = (it: ReturnType<typeof run>) => (it.feasible ? it.overhead_bits : Number.NaN);
 
+const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
+
 describe('provision', () => {
   it('never overbooks, with any strategy, and its figures follow from its flows', () => {
     const seen = { feasible: 0, not: 0 };
@@ -73,17 +75,20 @@ describe('provision', () => {
       [4, 3, 6],
       [6, 4, 3],
     ] as const) {
-      let [greedy, optimum] = [0, 0];
+      let greedy = 0;
+      // Of those whose optimum is proven in time, which depends on the machine.
+      const toOptimum: number[] = [];
       for (let seed = 0; seed < runs; seed++) {
         const problem = randomProvisioning(nfs, servers, seededRandom(seed));
         const ours = run(problem, 'annealing', 60_000);
         const certified = await certifyProvisioning(problem, ours, solve, BUDGET);
         greedy += bits(ours) / bits(run(problem, 'greedy'));
-        if (certified.feasible) optimum += bits(ours) / certified.lower_bound_bits;
+        if (certified.feasible && certified.proven) toOptimum.push(bits(ours) / certified.lower_bound_bits);
         for (const name of ['linear', 'random'] as const) expect(bits(ours)).toBeLessThan(bits(run(problem, name)));
       }
       expect(greedy / runs).toBeLessThan(0.6);
-      expect(optimum / runs).toBeLessThan(1.05);
+      expect(toOptimum.length).toBeGreaterThan(0);
+      expect(mean(toOptimum)).toBeLessThan(1.05);
     }
   });
 

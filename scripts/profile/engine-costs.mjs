@@ -5,8 +5,8 @@ const PARTS = {
   queue: ['QUEUE', 'Into a queue and out of it, by two tasks of one worker.'],
   gate: ['GATE', 'Out of one module and into the next.'],
   classifier: ['CLASSIFIER', 'The class of a packet by its headers, of which there are four.'],
-  copy: ['COPY', 'One copy of a packet, made and freed again: what a mirror does.'],
-  merge: ['MERGE', 'One copy of a packet merged into another (xor, HydraNF 6.4).'],
+  copy: ['COPY', 'One copy of a packet for a branch that writes, made and freed again: what a mirror does.'],
+  merge: ['MERGE', 'One copy of a packet found and merged into another (xor, HydraNF 6.4).'],
   'look-aside': ['LOOK_ASIDE', 'To the port of a board and back from it: af_packet over a veth pair.'],
 };
 

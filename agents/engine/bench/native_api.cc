@@ -18,7 +18,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kRounds = 9;
+constexpr int kNativeRounds = 9;
 
 // `tagger`, {"tags": bool}: reads a bit of each payload, and writes it into the metadata if it tags.
 class Tagger final : public Module {
@@ -53,7 +53,7 @@ class ForgetStreams final : public Module {
 };
 
 template <class Make>
-ModuleKind step(std::string_view name, Make make) {
+ModuleKind step_kind(std::string_view name, Make make) {
   return {.name = name,
           .inputs = 1,
           .gates = 1,
@@ -62,7 +62,7 @@ ModuleKind step(std::string_view name, Make make) {
           .make = std::move(make)};
 }
 
-json line(uint16_t bytes, const char* payload, const json& parts) {
+json chain_of(uint16_t bytes, const char* payload, const json& parts) {
   json modules = json::array({module("source", "segment_source", {{"bytes", bytes}, {"payload", payload}})});
   json links = json::array();
   std::string last = "source";
@@ -110,7 +110,7 @@ json url_nf(bool tells) {
   return nf;
 }
 
-struct Form {
+struct Way {
   const char* comparison;
   const char* form;
   uint16_t bytes;
@@ -118,9 +118,9 @@ struct Form {
   json parts;
 };
 
-std::vector<Form> forms() {
+std::vector<Way> ways() {
   const auto tagger = [](bool tags) { return module("", "tagger", {{"tags", tags}}); };
-  std::vector<Form> all{
+  std::vector<Way> all{
       {"match", "header", 64, "text", {tagger(false), by_header(), forwarder()}},
       {"match", "metadata", 64, "text", {tagger(true), by_metadata(), forwarder()}},
       {"match", "header", 1500, "text", {tagger(false), by_header(), forwarder()}},
@@ -144,20 +144,20 @@ std::vector<Form> forms() {
 void native_api(const Eal& eal, const std::function<void(const json& result)>& show) {
   BatchTimes times;
   const ModuleKind source = segment_source(times);
-  const ModuleKind tagger = step("tagger", [](const ModuleContext& context) -> std::unique_ptr<Module> {
+  const ModuleKind tagger = step_kind("tagger", [](const ModuleContext& context) -> std::unique_ptr<Module> {
     return std::make_unique<Tagger>(context);
   });
-  const ModuleKind forget = step("forget_streams", [](const ModuleContext&) -> std::unique_ptr<Module> {
+  const ModuleKind forget = step_kind("forget_streams", [](const ModuleContext&) -> std::unique_ptr<Module> {
     return std::make_unique<ForgetStreams>();
   });
   Engine engine({.workers = 1, .cpus = {}, .more_kinds = {&source, &tagger, &forget}}, eal);
-  const std::vector<Form> all = forms();
+  const std::vector<Way> all = ways();
   std::vector<std::vector<double>> cycles(all.size());
   // Each round measures all of them, so that what changes on the machine changes all.
-  for (int round = 0; round < kRounds; ++round)
+  for (int round = 0; round < kNativeRounds; ++round)
     for (size_t i = 0; i < all.size(); ++i) {
-      const double bare = cycles_of(engine, times, line(all[i].bytes, all[i].payload, json::array()));
-      cycles[i].push_back(cycles_of(engine, times, line(all[i].bytes, all[i].payload, all[i].parts)) - bare);
+      const double bare = cycles_of(engine, times, chain_of(all[i].bytes, all[i].payload, json::array()));
+      cycles[i].push_back(cycles_of(engine, times, chain_of(all[i].bytes, all[i].payload, all[i].parts)) - bare);
     }
   for (size_t i = 0; i < all.size(); ++i)
     show({{"comparison", all[i].comparison},

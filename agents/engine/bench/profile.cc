@@ -36,9 +36,21 @@ json line(uint16_t bytes, const json& parts, int gates = 1) {
   return graph(json::array(), std::move(modules), std::move(links), std::move(tasks));
 }
 
+// Copies that a mirror makes beside the original, which goes to a branch that does not write (HydraNF 6.4).
+constexpr int kCopies = 2;
+
+json mirror() {
+  json copies = json::array();
+  for (int way = 0; way <= kCopies; ++way) copies.push_back({{"writes", way != 0}});
+  return module("mirror", "mirror", {{"nested", false}, {"copies", std::move(copies)}});
+}
+
 json merged(uint16_t bytes) {
-  json modules{module("source", "full_source", {{"bytes", bytes}}), module("mirror", "mirror"),
-               module("merge", "merge"), module("sink", "sink")};
+  json branches = json::array();
+  for (int way = 0; way <= kCopies; ++way) branches.push_back({{"writes", way != 0}, {"resizes_at", nullptr}});
+  json modules{module("source", "full_source", {{"bytes", bytes}}), mirror(),
+               module("merge", "merge", {{"nested", false}, {"branches", std::move(branches)}}),
+               module("sink", "sink")};
   json links{link("source", "mirror"), link("merge", "sink")};
   for (int way = 0; way <= kCopies; ++way) links.push_back(link("mirror", "merge", way, way));
   return graph(json::array(), std::move(modules), std::move(links), json::array({task("source")}));
@@ -69,7 +81,7 @@ std::map<std::string, double> parts_of(Engine& engine, BatchTimes& times, uint16
     const auto of = [&](const json& graph) { return cycles_of(engine, times, graph); };
     const double bare = of(line(bytes, json::array()));
     const auto beyond_bare = [&](json part) { return of(line(bytes, json::array({std::move(part)}))) - bare; };
-    const double mirrored = of(line(bytes, json::array({module("mirror", "mirror")}), 1 + kCopies));
+    const double mirrored = of(line(bytes, json::array({mirror()}), 1 + kCopies));
     costs["queue"].push_back(beyond_bare(module("queue", "queue")));
     costs["gate"].push_back(beyond_bare(module("counter", "counter")));
     costs["classifier"].push_back(beyond_bare(classifier()));
@@ -94,7 +106,7 @@ double look_aside_of(Engine& engine, BatchTimes& times, const VethPair& board, u
 void profile(const Eal& eal, const VethPair* board, const std::function<void(const PartCost& cost)>& show) {
   BatchTimes times;
   const ModuleKind source = full_source(times), meters = meter(times);
-  Engine engine({.workers = 1, .cpus = {}, .more_kinds = {&source, &meters, &kMirror, &kMerge}}, eal);
+  Engine engine({.workers = 1, .cpus = {}, .more_kinds = {&source, &meters}}, eal);
   for (const uint16_t bytes : kLengths) {
     for (const auto& [part, cycles] : parts_of(engine, times, bytes)) show({part, bytes, cycles});
     if (board != nullptr) show({"look-aside", bytes, look_aside_of(engine, times, *board, bytes)});

@@ -80,62 +80,6 @@ class Meter final : public Module {
   BatchTimes& times_;
 };
 
-class Mirror final : public Module {
- public:
-  explicit Mirror(const ModuleContext& context) : Module({"no_memory"}), pool_(context.pool) {
-    JsonFields(context.config, context.pointer, "invalid-config").done();
-  }
-
-  void process(Pass& pass, Batch& batch, uint8_t) override {
-    pass.emit_all(0, batch);
-    for (uint8_t gate = 1; gate <= kCopies; ++gate) {
-      Batch copies;
-      for (uint32_t i = 0; i < batch.count; ++i) {
-        rte_mbuf* copy = copy_packet(batch.packets[i], pool_);
-        if (copy == nullptr) {
-          ++counters.drops[kFirstOwnReason];
-          continue;
-        }
-        copies.packets[copies.count++] = copy;
-        copies.bytes += copy->pkt_len;
-      }
-      pass.emit_all(gate, copies);
-    }
-  }
-
- private:
-  rte_mempool* pool_;
-};
-
-// Precondition: as many bytes in both.
-void xor_into(rte_mbuf* packet, rte_mbuf* other) {
-  uint8_t* __restrict to = bytes_of(packet);
-  const uint8_t* __restrict from = bytes_of(other);
-  const uint32_t bytes = packet->data_len;
-  for (uint32_t i = 0; i < bytes; ++i) to[i] ^= from[i];
-}
-
-class Merge final : public Module {
- public:
-  explicit Merge(const ModuleContext& context) { JsonFields(context.config, context.pointer, "invalid-config").done(); }
-
-  // A pass brings the inputs one after the other, and all of them.
-  void process(Pass& pass, Batch& batch, uint8_t input) override {
-    if (input == 0) {
-      merged_ = batch;
-      return;
-    }
-    for (uint32_t i = 0; i < batch.count; ++i) {
-      xor_into(merged_.packets[i], batch.packets[i]);
-      pass.discard(batch.packets[i]);
-    }
-    if (input == kCopies) pass.emit_all(0, merged_);
-  }
-
- private:
-  Batch merged_;
-};
-
 using Make = std::function<std::unique_ptr<Module>(const ModuleContext& context)>;
 
 ModuleKind kind(std::string_view name, ModuleKind::Role role, uint8_t inputs, uint16_t gates, Make make) {
@@ -149,12 +93,6 @@ ModuleKind kind(std::string_view name, ModuleKind::Role role, uint8_t inputs, ui
   };
 }
 
-template <class M>
-ModuleKind step(std::string_view name, uint8_t inputs, uint16_t gates) {
-  return kind(name, ModuleKind::Role::kStep, inputs, gates,
-              [](const ModuleContext& context) { return std::make_unique<M>(context); });
-}
-
 }  // namespace
 
 ModuleKind full_source(BatchTimes& times) {
@@ -166,8 +104,5 @@ ModuleKind meter(BatchTimes& times) {
   return kind("meter", ModuleKind::Role::kStep, 1, 1,
               [&times](const ModuleContext&) { return std::make_unique<Meter>(times); });
 }
-
-const ModuleKind kMirror = step<Mirror>("mirror", 1, 1 + kCopies);
-const ModuleKind kMerge = step<Merge>("merge", 1 + kCopies, 1);
 
 }  // namespace orrery::bench

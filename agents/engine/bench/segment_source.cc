@@ -18,20 +18,20 @@ namespace {
 constexpr uint32_t kConnections = 1024;
 constexpr uint32_t kClients = 0xc6120000;  // 198.18.0.0 (RFC 2544 C.2.2)
 constexpr uint32_t kServer = 0xc6130001;
-constexpr uint16_t kHeaders = 14 + 20 + 20;
+constexpr uint16_t kTcpHeaders = 14 + 20 + 20;
 constexpr uint16_t kSequenceAt = 14 + 20 + 4;
 constexpr uint8_t kPshAck = 0x18;
 
-std::string text(size_t bytes) {
+std::string filler(size_t bytes) {
   std::string out(bytes, ' ');
   for (size_t i = 0; i < bytes; ++i) out[i] = static_cast<char>('a' + (i * 7 + i / 5) % 26);
   return out;
 }
 
-std::string request(size_t bytes) {
+std::string http_request(size_t bytes) {
   const std::string head = "GET /videos/one.mp4 HTTP/1.1\r\nHost: www.origin.example\r\nX-Filler: ", end = "\r\n\r\n";
   if (bytes < head.size() + end.size()) throw EngineError("invalid-config", "/bytes", "a request needs more room");
-  return head + text(bytes - head.size() - end.size()) + end;
+  return head + filler(bytes - head.size() - end.size()) + end;
 }
 
 class SegmentSource final : public TaskModule {
@@ -42,8 +42,8 @@ class SegmentSource final : public TaskModule {
     bytes_ = static_cast<uint16_t>(fields.integer("bytes", 60, 1514));
     const std::string kind = fields.string("payload", 16);
     fields.done();
-    const size_t payload_bytes = bytes_ - kHeaders;
-    const std::string payload = kind == "request" ? request(payload_bytes) : text(payload_bytes);
+    const size_t payload_bytes = bytes_ - kTcpHeaders;
+    const std::string payload = kind == "request" ? http_request(payload_bytes) : filler(payload_bytes);
     for (uint32_t n = 0; n < kConnections; ++n)
       segments_.push_back(testing::tcp_segment({.src = kClients + n, .dst = kServer, .payload = payload}, kPshAck, 0));
   }
@@ -64,7 +64,7 @@ class SegmentSource final : public TaskModule {
       store_be32(bytes_of(packet) + kSequenceAt, sequence_);
       if (++connection_ == kConnections) {
         connection_ = 0;
-        sequence_ += bytes_ - kHeaders;
+        sequence_ += bytes_ - kTcpHeaders;
       }
     }
     batch.count = kBatchSize;

@@ -116,6 +116,15 @@ describe('sampleBetween', () => {
     expect(sample).toMatchObject({ packets_in: 57, packets_out: 40, drops: { denied: 2, full: 7, 'no-match': 8 } });
   });
 
+  it('counts the reassembly of streams for the NF behind it', () => {
+    const at = (t_ms: number, cycles: number) =>
+      reading(stats(t_ms, [module('a', { cycles: 2 * cycles }), module('a:bytestream', { cycles })]));
+    const probe = { instance_id: 'a', nf: 'a', queues: [], outputs: null, ports: null };
+    const probes = { instances: [probe], modules: [], splits: [], schedulers: [], exits: [] };
+    const [sample] = sampleBetween(at(0, 1e6), at(200, 21e6), probes).instances;
+    expect(sample!.cpu_share).toBe((2 * 20e6 + 20e6) / (0.2 * 2e9));
+  });
+
   it('counts a merge with the queues before it', () => {
     const probe = { module_id: 'p.merge', module: 'p.merge', queues: ['p.merge:queue:0', 'p.merge:queue:1'] };
     const at = (t_ms: number, cycles: number) =>

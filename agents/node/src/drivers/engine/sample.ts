@@ -9,6 +9,7 @@ import type {
   SplitSample,
 } from '@orrery/contract';
 import type { InstanceProbe, ModuleProbe, Probes, SchedulerProbe, SplitProbe } from '../nf-driver.js';
+import { bytestreamOf } from './names.js';
 
 type Module = EngineStats['modules'][number];
 type Port = EngineStats['ports'][number];
@@ -101,6 +102,13 @@ function instanceSample(probe: InstanceProbe, before: Reading, now: Reading, cyc
 
 type Core = Omit<InstanceSample, 'instance_id' | 'queue_depth'>;
 
+/** Share of a core that a module used, with the bytestream in front of it. `cycles`: of one core in the interval. */
+function cpuShare(name: string, before: Reading, now: Reading, cycles: number): number {
+  if (cycles <= 0) return 0;
+  const used = (module: string) => since(now.modules.get(module)?.cycles ?? 0, before.modules.get(module)?.cycles);
+  return (used(name) + used(bytestreamOf(name))) / cycles;
+}
+
 function nfFigures(name: string, before: Reading, now: Reading, cycles: number): Core | null {
   const module = now.modules.get(name);
   if (!module) return null;
@@ -112,7 +120,7 @@ function nfFigures(name: string, before: Reading, now: Reading, cycles: number):
     bytes_in,
     bytes_out,
     drops,
-    cpu_share: cycles > 0 ? since(module.cycles, former?.cycles) / cycles : 0,
+    cpu_share: cpuShare(name, before, now, cycles),
     latency_ns: histogramSince(module.latency_ns, former?.latency_ns ?? null),
   };
 }
@@ -158,7 +166,7 @@ function moduleSample(probe: ModuleProbe, before: Reading, now: Reading, cycles:
     packets_out: module.packets_out,
     drops: addDrops(module.drops, overflow),
     waiting: queues.reduce((all, { queue_depth }) => all + (queue_depth ?? 0), module.queue_depth ?? 0),
-    cpu_share: cycles > 0 ? since(module.cycles, before.modules.get(probe.module)?.cycles) / cycles : 0,
+    cpu_share: cpuShare(probe.module, before, now, cycles),
   };
 }
 

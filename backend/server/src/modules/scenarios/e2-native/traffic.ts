@@ -3,7 +3,7 @@ import type { Stage } from '../scenario.js';
 import type { Comparison } from './comparisons.js';
 
 const STREAM_PORT = 5311;
-const STREAM_BPS = 20_000_000;
+const STREAM_BPS = 200_000_000;
 const FLOOD_PORT = 5312;
 /** More than the twin carries. */
 const FLOOD_BPS = 1_000_000_000;

@@ -70,7 +70,7 @@ void FramePump::pass(Direction in) {
 // Counts the frames and puts those with a tag into the batch. Returns how many those are.
 size_t FramePump::admit(std::span<const Frame> frames, Direction in) {
   DirectionCounters& counters = counters_[index_of(in)];
-  const bool parse = nf_->reads_headers();
+  const bool parse = !nf_->passes_frames();
   size_t n = 0;
   for (const auto& [data, length, tailroom] : frames) {
     ++counters.packets_in;

@@ -33,6 +33,12 @@ struct NfPacket {
   StreamView* stream = nullptr;  // what it made contiguous of its TCP stream; null: nobody has reassembled it
 };
 
+// One packet of which only the bytes matter.
+struct NfFrame {
+  uint8_t* data;  // `length` bytes, contiguous and writable
+  uint32_t length;
+};
+
 // Room that a packet has at least, if the NF resizes packets.
 inline constexpr uint16_t kLeastHeadroom = 64;
 inline constexpr uint16_t kLeastTailroom = 64;
@@ -117,8 +123,10 @@ class NfCore {
   // `now_ns` is CLOCK_MONOTONIC.
   virtual void process(std::span<NfPacket> packets, Direction in, std::span<NfVerdict> verdicts, uint64_t now_ns) = 0;
 
-  // Whether `process` looks at NfPacket::parsed, which otherwise is not filled. Fixed for the NF's life.
-  virtual bool reads_headers() const { return true; }
+  // Whether the NF looks at nothing but the bytes of packets, and passes all of them on. Fixed for the NF's life. Then
+  // `pass_frames` does what `process` does, without the cost of parsing and verdicts.
+  virtual bool passes_frames() const { return false; }
+  virtual void pass_frames(std::span<const NfFrame>) {}
 
   // Whether `process` looks at NfPacket::stream. May change with the configuration.
   virtual bool reads_streams() const { return false; }

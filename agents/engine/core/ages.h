@@ -12,7 +12,9 @@ namespace orrery {
 // addition to memory a packet costs nanoseconds.
 class Ages {
  public:
-  Ages(Histogram& histogram, uint64_t now_ns) : histogram_(histogram), now_ns_(now_ns) {}
+  // `stands_for`: how many packets each of them counts for.
+  Ages(Histogram& histogram, uint64_t now_ns, uint32_t stands_for = 1)
+      : histogram_(histogram), now_ns_(now_ns), stands_for_(stands_for) {}
   ~Ages() { flush(); }
   Ages(const Ages&) = delete;
   Ages& operator=(const Ages&) = delete;
@@ -29,11 +31,12 @@ class Ages {
 
  private:
   void flush() {
-    if (count_ != 0) histogram_.add(now_ns_ - std::min(now_ns_, since_ns_), count_);
+    if (count_ != 0) histogram_.add(now_ns_ - std::min(now_ns_, since_ns_), uint64_t{count_} * stands_for_);
   }
 
   Histogram& histogram_;
   uint64_t now_ns_;
+  uint32_t stands_for_;
   uint64_t since_ns_ = 0;
   uint32_t count_ = 0;
 };

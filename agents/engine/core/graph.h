@@ -24,6 +24,12 @@ struct Output {
   Pending* pending = nullptr;  // of the input; null where nobody is
 };
 
+// Passes of a task of which only the whole was timed, since the last one that timed each module.
+struct Unmeasured {
+  uint32_t passes = 0;
+  uint64_t cycles = 0;
+};
+
 // A module in its place.
 struct Node {
   std::string name;
@@ -33,6 +39,7 @@ struct Node {
   std::vector<Output> outputs;     // by gate; a gate without a link has none
   uint32_t rank = 0;               // position in topological order
   std::vector<Pending> pending;    // by input; used by its one worker only, empty between passes
+  Unmeasured unmeasured;           // of a task; used by its one worker only
 };
 
 // Where a worker puts packets into a queue that another worker empties. Its counters are part of the queue's.

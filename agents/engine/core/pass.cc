@@ -10,7 +10,10 @@ namespace orrery {
 
 void Pass::set_graph(Graph* graph) {
   graph_ = graph;
-  ready_.assign(graph == nullptr ? 0 : (graph->by_rank.size() + 63) / 64, 0);
+  const size_t modules = graph == nullptr ? 0 : graph->by_rank.size();
+  ready_.assign((modules + 63) / 64, 0);
+  // A module ends its cycles once itself and once when it is left.
+  charges_.reserve(2 * modules);
 }
 
 void Pass::emit(uint8_t gate, rte_mbuf* const* packets, uint32_t count, uint32_t bytes, const CommonMeta& common) {
@@ -105,15 +108,39 @@ Usage Pass::run(Node& task, uint64_t mark_ns) {
     return {.cycles = mark_ - start, .packets = 0, .bytes = 0};
   }
   const uint64_t bytes = emitted_bytes_;
+  choose_clock(task, packets);
   run_to_completion();
   const uint64_t cycles = mark_ - start;
   busy_cycles_ += cycles;
+  if (!measures_) task.unmeasured.cycles += cycles;
+  if (stands_for_ > 1) share_out(task.unmeasured, cycles);
   return {.cycles = cycles, .packets = packets, .bytes = bytes};
+}
+
+void Pass::choose_clock(Node& task, uint32_t packets) {
+  measures_ = packets < kBatchSize || ++task.unmeasured.passes == kFullPassesEach;
+  stands_for_ = packets < kBatchSize || !measures_ ? 1 : kFullPassesEach;
+}
+
+// Charges modules for the passes that this one stands for, in proportion to what they used in this one.
+void Pass::share_out(Unmeasured& unmeasured, uint64_t cycles) {
+  const double ratio = static_cast<double>(unmeasured.cycles) / static_cast<double>(std::max<uint64_t>(cycles, 1));
+  uint64_t left = unmeasured.cycles;
+  for (const Charge& charge : charges_) {
+    const auto share = std::min(left, static_cast<uint64_t>(ratio * static_cast<double>(charge.cycles)));
+    charge.counters->cycles += share;
+    left -= share;
+  }
+  if (!charges_.empty()) charges_.back().counters->cycles += left;
+  charges_.clear();
+  unmeasured = {};
 }
 
 void Pass::run_timer(Node& timed) {
   const uint64_t start = mark_;
   now_ns_ = clock_.ns(start);
+  measures_ = true;
+  stands_for_ = 1;
   node_ = &timed;
   timed.module->on_timer(*this);
   run_to_completion();
@@ -167,8 +194,12 @@ Node* Pass::finish_module() {
   counters.bytes_out += emitted_bytes_;
   emitted_packets_ = emitted_bytes_ = 0;
   Node* next = next_ready();
-  // A module that ended its cycles itself may leave little to the next one, and nothing to the next pass.
-  if (!ended_ || frees || next == nullptr) charge_until(rte_rdtsc());
+  if (!measures_) {
+    if (next == nullptr) mark_ = rte_rdtsc();
+  } else if (!ended_ || frees || next == nullptr) {
+    // A module that ended its cycles itself may leave little to the next one, and nothing to the next pass.
+    charge_until(rte_rdtsc());
+  }
   ended_ = false;
   return next;
 }

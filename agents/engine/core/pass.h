@@ -43,8 +43,15 @@ class Pass {
   uint64_t now_ns() const { return now_ns_; }
   uint64_t exact_now_ns() { return clock_.ns(rte_rdtsc()); }
 
+  // Of full batches most passes time only the whole: to read the counter after each module would cost as much as a
+  // short module. The next pass that times each module stands for them.
+  bool measures() const { return measures_; }
+  // For how many passes this one stands. Precondition: measures().
+  uint32_t stands_for() const { return stands_for_; }
+
   // Reads the clock when a module has done its work and is about to pass packets on, and ends its cycles there: what it
-  // still does counts for the module after it. Saves a module that measures latency a second reading.
+  // still does counts for the module after it. Saves a module that measures latency a second reading. Precondition:
+  // measures().
   uint64_t end_ns() {
     charge_until(rte_rdtsc());
     ended_ = true;
@@ -95,15 +102,26 @@ class Pass {
 
  private:
   static constexpr Output kNoOutput{};
+  // A prime, so that what repeats itself in few batches is seen as often as it happens.
+  static constexpr uint32_t kFullPassesEach = 7;
+
+  // What a module used in a pass that stands for others.
+  struct Charge {
+    ModuleCounters* counters;
+    uint64_t cycles;
+  };
 
   const Output& output(uint8_t gate) const { return gate < node_->outputs.size() ? node_->outputs[gate] : kNoOutput; }
   void emit(uint8_t gate, rte_mbuf* const* packets, uint32_t count, uint32_t bytes, const CommonMeta& common);
   void emit_more(const Output& out, rte_mbuf* const* packets, uint32_t count);
+  void choose_clock(Node& task, uint32_t packets);
+  void share_out(Unmeasured& unmeasured, uint64_t cycles);
   void run_to_completion();
   void process_pending(Pending& pending, uint8_t input);
   Node* next_ready();
   Node* finish_module();
   void charge_until(uint64_t tsc) {
+    if (stands_for_ > 1) charges_.push_back({&node_->module->counters, tsc - mark_});
     node_->module->counters.cycles += tsc - mark_;
     mark_ = tsc;
   }
@@ -115,6 +133,9 @@ class Pass {
   uint64_t now_ns_ = 0;
   uint64_t mark_ = 0;   // the counter when the last module ended
   bool ended_ = false;  // the module that runs has ended its cycles itself
+  bool measures_ = true;
+  uint32_t stands_for_ = 1;
+  std::vector<Charge> charges_;  // of this pass, if it stands for others
   uint64_t emitted_packets_ = 0;
   uint64_t emitted_bytes_ = 0;
   uint64_t busy_cycles_ = 0;

@@ -241,7 +241,8 @@ TEST_F(TrafficTest, AChainOfNfsFromCaptureToCapture) {
   engine_.apply(graph(frames).json);
   const json stats = testing::await_packets_in(engine_, "x", 400);
   EXPECT_EQ(drops_of(module_stats(stats, "fw"), "denied"), 100u);
-  EXPECT_EQ(testing::histogram_count(module_stats(stats, "nat")["latency_ns"]), 400u);
+  // A full batch counts for those that were not measured, and as many as six wait for one that is.
+  EXPECT_NEAR(testing::histogram_count(module_stats(stats, "nat")["latency_ns"]), 400, 6 * kBatchSize);
   const json monitored = engine_.get_state("mon", 1000);
   const json nat_state = engine_.export_state("nat");
   engine_.apply(json::parse(testing::kEmptyGraph));

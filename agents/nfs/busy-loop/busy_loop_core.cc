@@ -20,13 +20,11 @@ class BusyLoop final : public NfCore {
  public:
   void process(std::span<NfPacket> packets, Direction in, std::span<NfVerdict> verdicts, uint64_t) override {
     std::ranges::fill(verdicts, NfVerdict{.drop = false, .drop_reason = 0, .out = in});
-    const uint64_t until_ns = monotonic_ns() + packet_ns_ * packets.size();
-    while (monotonic_ns() < until_ns) {
-    }
-    packets_ += packets.size();
+    hold_core_for(packets.size());
   }
 
-  bool reads_headers() const override { return false; }
+  bool passes_frames() const override { return true; }
+  void pass_frames(std::span<const NfFrame> frames) override { hold_core_for(frames.size()); }
 
   std::span<const std::string_view> drop_reasons() const override { return {}; }
 
@@ -50,6 +48,13 @@ class BusyLoop final : public NfCore {
   std::unique_ptr<StateImport> prepare_import(const json& state, KnownFlows) override { return import_no_flows(state); }
 
  private:
+  void hold_core_for(size_t packets) {
+    const uint64_t until_ns = monotonic_ns() + packet_ns_ * packets;
+    while (monotonic_ns() < until_ns) {
+    }
+    packets_ += packets;
+  }
+
   struct Next final : NextConfig {
     explicit Next(uint64_t ns) : packet_ns(ns) {}
     uint64_t packet_ns;

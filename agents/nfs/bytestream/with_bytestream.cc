@@ -40,7 +40,6 @@ class WithBytestream final : public NfCore {
     nf_->process(packets, in, verdicts, now_ns);
   }
 
-  bool reads_headers() const override { return nf_->reads_headers(); }
   bool resizes() const override { return nf_->resizes(); }
   std::span<const std::string_view> drop_reasons() const override { return nf_->drop_reasons(); }
   std::unique_ptr<NextConfig> prepare(const json& config, std::span<const MetadataField> metadata) const override {

@@ -2,7 +2,6 @@
 #include "nfs/l2-forwarder/l2_forwarder_core.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 
 #include "nfs/config_reader.h"
@@ -15,29 +14,21 @@ using nlohmann::json;
 
 using Vector [[gnu::vector_size(16)]] = uint8_t;
 
-// Verdicts are copied, because to write each of them costs as much as to swap the addresses.
-constexpr size_t kAlike = 32;
-using Alike = std::array<NfVerdict, kAlike>;
-constexpr Alike all_out(Direction out) {
-  Alike verdicts{};
-  verdicts.fill({.drop = false, .drop_reason = 0, .out = out});
-  return verdicts;
-}
-constexpr std::array<Alike, 2> kPass{all_out(Direction::kForward), all_out(Direction::kReturn)};
-
 class L2Forwarder final : public NfCore {
  public:
   void process(std::span<NfPacket> packets, Direction in, std::span<NfVerdict> verdicts, uint64_t) override {
-    for (std::span<NfVerdict> rest = verdicts; !rest.empty();) {
-      const size_t some = std::min(rest.size(), kAlike);
-      std::copy_n(kPass[static_cast<size_t>(in)].begin(), some, rest.begin());
-      rest = rest.subspan(some);
-    }
-    if (swap_macs_) std::ranges::for_each(packets, swap_macs);
+    if (swap_macs_)
+      for (const NfPacket& packet : packets) swap_macs({packet.data, packet.length});
+    std::ranges::fill(verdicts, NfVerdict{.drop = false, .drop_reason = 0, .out = in});
     packets_ += packets.size();
   }
 
-  bool reads_headers() const override { return false; }
+  bool passes_frames() const override { return true; }
+
+  void pass_frames(std::span<const NfFrame> frames) override {
+    if (swap_macs_) std::ranges::for_each(frames, swap_macs);
+    packets_ += frames.size();
+  }
 
   std::span<const std::string_view> drop_reasons() const override { return {}; }
 
@@ -61,14 +52,14 @@ class L2Forwarder final : public NfCore {
   std::unique_ptr<StateImport> prepare_import(const json& state, KnownFlows) override { return import_no_flows(state); }
 
  private:
-  static void swap_macs(NfPacket& packet) {
-    uint8_t* frame = packet.data;
-    if (packet.length >= sizeof(Vector)) [[likely]] {
+  static void swap_macs(NfFrame whole) {
+    uint8_t* frame = whole.data;
+    if (whole.length >= sizeof(Vector)) [[likely]] {
       Vector head;
       std::memcpy(&head, frame, sizeof(head));
       head = __builtin_shufflevector(head, head, 6, 7, 8, 9, 10, 11, 0, 1, 2, 3, 4, 5, 12, 13, 14, 15);
       std::memcpy(frame, &head, sizeof(head));
-    } else if (packet.length >= 12) {
+    } else if (whole.length >= 12) {
       std::swap_ranges(frame, frame + 6, frame + 6);
     }
   }

@@ -34,7 +34,7 @@ class NfModule final : public Module {
         metadata_(context.metadata),
         pointer_(context.pointer),
         takes_common_meta_(context.metadata.empty() && !like.reads_streams() && !like.resizes()),
-        reads_headers_(like.reads_headers()),
+        passes_frames_(like.passes_frames()),
         resizes_(like.resizes()),
         core_(std::move(core)) {}
 
@@ -43,6 +43,7 @@ class NfModule final : public Module {
   bool takes_common_meta() const override { return takes_common_meta_; }
 
   void process(Pass& pass, Batch& batch, uint8_t input) override {
+    if (passes_frames_) return pass_frames(pass, batch, input);
     // Made in place: a copy of headers that were just parsed waits for all their small stores to finish.
     alignas(NfPacket) std::byte storage[kBatchSize * sizeof(NfPacket)];
     auto* packets = reinterpret_cast<NfPacket*>(storage);
@@ -53,18 +54,18 @@ class NfModule final : public Module {
     core_->process({packets, batch.count}, input == 0 ? Direction::kForward : Direction::kReturn,
                    {verdicts.data(), batch.count}, pass.now_ns());
     if (resizes_) resize(batch, packets);
-    const uint64_t exit_ns = pass.end_ns();
+    const Exit exit = exit_of(pass);
     // Mostly the whole batch goes on in one direction.
     static_assert(std::has_unique_object_representations_v<NfVerdict>);
     const NfVerdict& first = verdicts[0];
     const bool alike = std::memcmp(&verdicts[0], &verdicts[1], (batch.count - 1) * sizeof(NfVerdict)) == 0;
     if (alike && !first.drop) [[likely]] {
-      leave_all(batch, packets, exit_ns);
-      if (first.out == Direction::kReturn && !batch.common.holds()) forget_identities(batch);
-      pass.emit_all(static_cast<uint8_t>(first.out), batch);
+      if (!batch.common.holds())
+        for (uint32_t i = 0; i < batch.count; ++i) write_back(batch.packets[i], packets[i]);
+      leave_all(pass, batch, first.out, exit);
       return;
     }
-    part(pass, batch, packets, verdicts, input, exit_ns);
+    part(pass, batch, packets, verdicts, input, exit);
   }
 
   void prepare_adopt(Module& old_module) override {
@@ -98,7 +99,28 @@ class NfModule final : public Module {
 
   using Verdicts = std::array<NfVerdict, kBatchSize>;
 
-  void describe(const Batch& batch, NfPacket* packets) const {
+  // When the NF was done, and for how many packets each of these counts; a pass that does not measure: for none.
+  struct Exit {
+    uint64_t at_ns = 0;
+    uint32_t stands_for = 0;
+  };
+
+  static Exit exit_of(Pass& pass) {
+    if (!pass.measures()) return {};
+    return {.at_ns = pass.end_ns(), .stands_for = pass.stands_for()};
+  }
+
+  void pass_frames(Pass& pass, Batch& batch, uint8_t input) {
+    std::array<NfFrame, kBatchSize> frames;
+    for (uint32_t i = 0; i < batch.count; ++i) frames[i] = {bytes_of(batch.packets[i]), batch.packets[i]->data_len};
+    core_->pass_frames({frames.data(), batch.count});
+    const Exit exit = exit_of(pass);
+    if (!batch.common.holds())
+      for (uint32_t i = 0; i < batch.count; ++i) meta_of(batch.packets[i]).parsed_valid = false;
+    leave_all(pass, batch, input == 0 ? Direction::kForward : Direction::kReturn, exit);
+  }
+
+  static void describe(const Batch& batch, NfPacket* packets) {
     if (batch.common.holds()) {
       describe<true>(batch, packets);
     } else {
@@ -106,41 +128,42 @@ class NfModule final : public Module {
     }
   }
 
-  // Headers that the NF does not read are not written either.
   template <bool common>
-  void describe(const Batch& batch, NfPacket* packets) const {
+  static void describe(const Batch& batch, NfPacket* packets) {
     for (uint32_t i = 0; i < batch.count; ++i) {
       rte_mbuf* packet = batch.packets[i];
       uint8_t* bytes = bytes_of(packet);
       const uint16_t length = packet->data_len, metadata = common ? 0 : meta_of(packet).metadata;
-      if (reads_headers_) {
-        new (packets + i) NfPacket{bytes, length, parse_packet({bytes, length}), metadata};
+      new (packets + i) NfPacket{bytes, length, parse_packet({bytes, length}), metadata};
+    }
+  }
+
+  static void write_back(rte_mbuf* packet, const NfPacket& seen) {
+    PacketMeta& meta = meta_of(packet);
+    meta.metadata = seen.metadata;
+    meta.parsed_valid = false;
+  }
+
+  // Passes on all packets in one direction.
+  void leave_all(Pass& pass, Batch& batch, Direction out, const Exit& exit) {
+    if (exit.stands_for != 0) {
+      Ages ages(*counters.latency, exit.at_ns, exit.stands_for);
+      if (batch.common.holds()) {
+        ages.add(batch.common.enqueue_ns, batch.count);
+        // An NF that follows in the same pass is charged from here.
+        batch.common.enqueue_ns = exit.at_ns;
       } else {
-        packets[i].data = bytes;
-        packets[i].length = length;
-        packets[i].metadata = metadata;
-        packets[i].stream = nullptr;
+        for (uint32_t i = 0; i < batch.count; ++i) leave(batch.packets[i], ages, exit);
       }
     }
+    if (out == Direction::kReturn && !batch.common.holds()) forget_identities(batch);
+    pass.emit_all(static_cast<uint8_t>(out), batch);
   }
 
-  void leave_all(Batch& batch, const NfPacket* packets, uint64_t exit_ns) {
-    Ages ages(*counters.latency, exit_ns);
-    if (batch.common.holds()) {
-      ages.add(batch.common.enqueue_ns, batch.count);
-      batch.common.enqueue_ns = exit_ns;
-    } else {
-      for (uint32_t i = 0; i < batch.count; ++i) leave(batch.packets[i], packets[i].metadata, ages, exit_ns);
-    }
-  }
-
-  static void leave(rte_mbuf* packet, uint16_t metadata, Ages& ages, uint64_t exit_ns) {
+  static void leave(rte_mbuf* packet, Ages& ages, const Exit& exit) {
     PacketMeta& meta = meta_of(packet);
-    meta.metadata = metadata;
-    meta.parsed_valid = false;
     ages.add(meta.enqueue_ns);
-    // An NF that follows in the same pass is charged from here.
-    meta.enqueue_ns = exit_ns;
+    meta.enqueue_ns = exit.at_ns;
   }
 
   // A reply is no copy of anything.
@@ -150,19 +173,20 @@ class NfModule final : public Module {
 
   // Passes on or drops each packet by its verdict.
   void part(Pass& pass, Batch& batch, const NfPacket* packets, const Verdicts& verdicts, uint8_t input,
-            uint64_t exit_ns) {
+            const Exit& exit) {
     write_meta(batch);
     Fates fates;
     bool drops = false;
     {
-      Ages ages(*counters.latency, exit_ns);
+      Ages ages(*counters.latency, exit.at_ns, exit.stands_for);
       for (uint32_t i = 0; i < batch.count; ++i) {
         if (verdicts[i].drop) {
           drops = true;
           fates[i] = {.dropped = true, .index = static_cast<uint8_t>(kFirstOwnReason + verdicts[i].drop_reason)};
           continue;
         }
-        leave(batch.packets[i], packets[i].metadata, ages, exit_ns);
+        write_back(batch.packets[i], packets[i]);
+        if (exit.stands_for != 0) leave(batch.packets[i], ages, exit);
         if (verdicts[i].out == Direction::kReturn) meta_of(batch.packets[i]).packet_id = 0;
         fates[i] = {.index = static_cast<uint8_t>(verdicts[i].out)};
       }
@@ -214,7 +238,7 @@ class NfModule final : public Module {
   std::vector<MetadataField> metadata_;
   std::string pointer_;
   bool takes_common_meta_;  // neither metadata nor streams matter to the NF, and lengths stay
-  bool reads_headers_;
+  bool passes_frames_;
   bool resizes_;
   std::unique_ptr<NfCore> core_;
   std::unique_ptr<NextConfig> next_;

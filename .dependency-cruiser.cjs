@@ -88,13 +88,14 @@ module.exports = {
     mayImport('agent-imports-contract-only', '^agents/node/', '^agents/node/', CONTRACT),
     {
       name: 'agent-drivers-know-their-port-only',
-      comment: 'A driver is its own folder and what stands beside the folders; it raises events and uses the platform.',
+      comment:
+        'A driver is its own folder, what legacy NFs have in common and what stands beside the folders; it raises events and uses the platform.',
       severity: 'error',
       from: { path: '^agents/node/src/drivers/([^/]+)/', pathNot: '\\.test\\.ts$' },
       to: {
         path: '^agents/node/src/',
         pathNot: [
-          '^agents/node/src/drivers/($1/|[^/]+$)',
+          '^agents/node/src/drivers/($1/|legacy/|[^/]+$)',
           '^agents/node/src/(platform/|link/agent-event\\.ts|package-root\\.ts)',
         ],
       },

@@ -1,92 +1,11 @@
 import { execFileSync } from 'node:child_process';
-import type { NodeSpec, Observed } from '@orrery/contract';
 import { describe, expect, it, vi } from 'vitest';
-import { isInstalled } from './drivers/process/namespace-commands.js';
-import { CLIENT, EXTERNAL, HttpLab, ORIGIN } from './testing/http-lab.js';
-import { ended, labMissing, NODE_MAC } from './testing/lab.js';
+import { CLIENT, EXTERNAL } from './testing/http-lab.js';
+import { ended } from './testing/lab.js';
+import { ProxyLab, proxyMissing, proxyChain as chain } from './testing/proxy-lab.js';
 import { until } from './testing/scratch.js';
-import { instance, nodeSpec, output } from './testing/specs.js';
 
-const lacking = ['squid', 'squidclient', 'nft', 'ethtool'].filter((program) => !isInstalled(program));
-const missing = labMissing() ?? (lacking.length > 0 ? `needs ${lacking.join(', ')}` : null);
-
-const NF = 'web.proxy.0';
-
-const CONFIG = {
-  external_addresses: [EXTERNAL],
-  port: 80,
-  memory_mb: 16,
-  object_kb: 512,
-  resolver: ORIGIN,
-  forwarded_for: 'on',
-};
-
-/** Client -> proxy -> origin; answers of origins come back to the proxy, whose answers leave as replies. */
-function chain(generation: number, config: Record<string, unknown> = {}): NodeSpec {
-  return nodeSpec({
-    generation,
-    nic: { iface: 'e0', mac: NODE_MAC },
-    instances: [
-      instance(NF, {
-        nf: 'http-proxy',
-        driver: 'process',
-        config: { ...CONFIG, ...config },
-        outputs: [output('web.e1', { kind: 'exit', exit_id: 'web.exit' })],
-        return_to: { kind: 'exit', exit_id: 'web.return' },
-      }),
-    ],
-    hops: [
-      { hop: 1, instance_id: NF, direction: 'forward' },
-      { hop: 2, instance_id: NF, direction: 'return' },
-    ],
-    exits: [
-      { exit_id: 'web.exit', chain_id: 'web', direction: 'forward' },
-      { exit_id: 'web.return', chain_id: 'web', direction: 'return' },
-    ],
-  });
-}
-
-class ProxyLab extends HttpLab {
-  async desire(spec: NodeSpec): Promise<Observed> {
-    this.server.send({ type: 'desired', spec });
-    return this.observes(spec.generation);
-  }
-
-  observes(generation: number): Promise<Observed> {
-    const latest = () => {
-      const observed = this.server.all('observed').at(-1)?.observed;
-      return observed?.state === 'converged' && observed.generation === generation ? observed : null;
-    };
-    return until(`converged ${generation}`, latest, 30_000).catch((error) => this.explain(error));
-  }
-
-  /** Resolves when the client gets a page again. */
-  answers(): Promise<unknown> {
-    const one = () =>
-      this.get('/again').then(
-        ({ status }) => status === 200,
-        () => false,
-      );
-    return until('pages come', one, 30_000).catch((error) => this.explain(error));
-  }
-
-  async figures(): Promise<Record<string, number>> {
-    return (await this.instanceState(NF)).report as Record<string, number>;
-  }
-
-  async pid(): Promise<number> {
-    return (await this.instanceState(NF)).pid as number;
-  }
-
-  /** Events of the proxy's end. */
-  ends(): string[] {
-    return this.server.all('event').flatMap((it) => (it.event === 'instance.ended' ? [JSON.stringify(it)] : []));
-  }
-
-  private explain(error: Error): never {
-    throw new Error(`${error.message}\n${this.agentLog.slice(-3000)}`);
-  }
-}
+const missing = proxyMissing();
 
 describe.skipIf(missing !== null)(
   `agent with an HTTP proxy${missing ? ` (skipped: ${missing})` : ''}`,

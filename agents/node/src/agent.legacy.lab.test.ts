@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type InstanceSpec, LegacyProgram, type NodeSpec, type Observed } from '@orrery/contract';
 import { describe, expect, it } from 'vitest';
-import { isInstalled } from './drivers/process/namespace-commands.js';
+import { isInstalled } from './drivers/legacy/namespace-commands.js';
 import { stemOf, vethLinks } from './drivers/veth-names.js';
 import { ended, Lab, labMissing, NODE_MAC } from './testing/lab.js';
 import { until } from './testing/scratch.js';

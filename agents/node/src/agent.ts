@@ -19,9 +19,10 @@ import { BoardDriver } from './drivers/board/board-driver.js';
 import { ContainerDriver } from './drivers/container/container-driver.js';
 import { EngineDriver } from './drivers/engine/engine-driver.js';
 import { Sampler } from './drivers/engine/sampler.js';
+import { Programs } from './drivers/legacy/programs.js';
+import { loadProcessNfs } from './drivers/legacy/registry.js';
 import type { FlowDriver, NfDriver } from './drivers/nf-driver.js';
 import { ProcessDriver } from './drivers/process/process-driver.js';
-import { loadProcessNfs } from './drivers/process/registry.js';
 import { RecentSamples } from './instance-figures.js';
 import { agentEvent, type Emit } from './link/agent-event.js';
 import { CredentialStore } from './link/credential-store.js';
@@ -66,9 +67,10 @@ export class Agent {
       this.tellCapabilities();
     };
     this.engine = new EngineDriver({ path, run_dir, memory, workers, node }, this.emit, look);
-    this.processes = new ProcessDriver(loadProcessNfs(), { run_dir, runs_any: options.legacy_nfs }, this.emit, look);
+    const programs = new Programs(loadProcessNfs(), options.legacy_nfs);
+    this.processes = new ProcessDriver(programs, run_dir, this.emit, look);
     this.containers = new ContainerDriver(
-      { node, run_dir, docker: options.docker, nf_image: options.nf_image },
+      { node, run_dir, docker: options.docker, nf_image: options.nf_image, programs },
       this.emit,
       look,
     );

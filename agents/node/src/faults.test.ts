@@ -12,7 +12,7 @@ import { type InstanceRecord, type Runner, type RunningInstance, recordOf } from
 import { HostedInstances } from './drivers/hosted-instances.js';
 import { digestOf } from './drivers/instance-digest.js';
 import type { Change, Drift } from './drivers/nf-driver.js';
-import { type Held, ProcessInstance } from './drivers/process/process-instance.js';
+import { type Held, ProgramInstance } from './drivers/legacy/program-instance.js';
 import { DetachedProcess } from './platform/detached-process.js';
 import type { HeartbeatTiming } from './platform/heartbeat.js';
 import { FakeBoardd } from './testing/boards/fake-boardd.js';
@@ -140,7 +140,7 @@ const held: Held = {
   killMembers: () => undefined,
 };
 
-const ofProcess = (timing: HeartbeatTiming) => hosted((_, run) => new ProcessInstance('p.x.0', held, run, timing));
+const ofProcess = (timing: HeartbeatTiming) => hosted((_, run) => new ProgramInstance('p.x.0', held, run, timing));
 
 const ofContainer = (timing: HeartbeatTiming) =>
   hosted((_, run, control) => {

@@ -54,6 +54,10 @@ export const AgentCapabilities = z.strictObject({
     .strictObject({
       available: z.boolean(),
       detail: z.string().max(1000).describe('which Docker, or why there is none'),
+      programs: z
+        .boolean()
+        .optional()
+        .describe('whether unmodified programs run in containers, too; which ones: `legacy_nfs`. Absent: they do not'),
     })
     .optional()
     .describe('whether NFs can run in containers; absent: not reported'),

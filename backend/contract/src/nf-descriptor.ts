@@ -69,7 +69,9 @@ export const Implementation = z.strictObject({
     .max(8)
     .optional()
     .describe('in addition to what the NF itself does not process'),
-  program: LegacyProgram.optional().describe('with the driver `process`: what it runs'),
+  program: LegacyProgram.optional().describe(
+    'with the driver `process`: what it runs, also where the NF has an implementation with the driver `container`',
+  ),
 });
 export type Implementation = z.infer<typeof Implementation>;
 

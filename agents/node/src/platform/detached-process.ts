@@ -29,13 +29,18 @@ export class DetachedProcess {
 
   private constructor(
     readonly identity: ProcessIdentity,
-    readonly adopted: boolean,
+    /** Who started it, if not this process, which is then told no exit code. */
+    private readonly starter: string | null,
     private readonly files: Pick<ProcessCommand, 'log_file' | 'pid_file'>,
   ) {
     this.ended = new Promise((resolve) => {
       this.resolveEnded = resolve;
     });
     this.timer = setInterval(() => this.check(), LIVENESS_PERIOD_MS).unref();
+  }
+
+  get adopted(): boolean {
+    return this.starter !== null;
   }
 
   get pid(): number {
@@ -70,7 +75,7 @@ export class DetachedProcess {
         signalProcess(identity, 'SIGKILL');
         throw error;
       }
-      const started = new DetachedProcess(identity, false, command);
+      const started = new DetachedProcess(identity, null, command);
       child.once('exit', (code, signal) => started.end(signal ? `signal ${signal}` : `exit code ${code}`));
       child.unref();
       return started;
@@ -79,10 +84,22 @@ export class DetachedProcess {
     }
   }
 
+  /** A process that `starter` has just started, which the next agent finds, too. Null: it is gone. */
+  static watch(
+    pid: number,
+    files: Pick<ProcessCommand, 'log_file' | 'pid_file'>,
+    starter: string,
+  ): DetachedProcess | null {
+    const identity = identify(pid);
+    if (!identity) return null;
+    writeDurably(files.pid_file, `${JSON.stringify(identity)}\n`);
+    return new DetachedProcess(identity, starter, files);
+  }
+
   /** The process of the PID file if it still runs; a stale file is removed. */
   static adopt(files: Pick<ProcessCommand, 'log_file' | 'pid_file'>): DetachedProcess | null {
     const identity = readJsonFile(files.pid_file, ProcessIdentity, (why) => log('warning', why));
-    if (identity && isAlive(identity)) return new DetachedProcess(identity, true, files);
+    if (identity && isAlive(identity)) return new DetachedProcess(identity, 'an earlier agent', files);
     try {
       rmSync(files.pid_file, { force: true });
     } catch (error) {
@@ -114,7 +131,7 @@ export class DetachedProcess {
 
   private check(): void {
     // A child's own exit event carries the code.
-    if (this.adopted && !isAlive(this.identity)) this.end('cause unknown: started by an earlier agent');
+    if (this.adopted && !isAlive(this.identity)) this.end(`cause unknown: started by ${this.starter}`);
     else boundLog(this.files.log_file);
   }
 

@@ -1,4 +1,4 @@
-import { execFile, execFileSync, spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { existsSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -66,13 +66,12 @@ export class HttpLab extends Lab {
       outside('ip', 'route', 'add', String(to), 'via', address, 'dev', 'p0', 'onlink', 'table', table);
       outside('ip', 'rule', 'add', 'iif', String(from), 'lookup', table);
     }
-    const started = spawn('ip', ['netns', 'exec', this.origin, PYTHON, join(PACKAGE_ROOT, 'src/testing/origin.py')], {
-      stdio: ['ignore', openSync(this.log, 'a'), 'inherit'],
-    });
+    const [program, ...args] = this.inside(this.origin, PYTHON, join(PACKAGE_ROOT, 'src/testing/origin.py'));
+    const started = spawn(program!, args, { stdio: ['ignore', openSync(this.log, 'a'), 'inherit'] });
     onTestFinished(() => void started.kill('SIGKILL'));
     await until('the origin answers', async () => {
-      const args = ['netns', 'exec', this.origin, PYTHON, '-c', GET, '127.0.0.1', '/ready', 'origin'];
-      return run('ip', args).then(
+      const [asks, ...words] = this.inside(this.origin, PYTHON, '-c', GET, '127.0.0.1', '/ready', 'origin');
+      return run(asks!, words).then(
         () => true,
         () => false,
       );
@@ -96,13 +95,18 @@ export class HttpLab extends Lab {
   }
 
   private async ofClient(program: string, ...args: string[]): Promise<string> {
-    const { stdout } = await run('ip', ['netns', 'exec', this.client, PYTHON, '-c', program, ...args]);
+    const [command, ...words] = this.inside(this.client, PYTHON, '-c', program, ...args);
+    const { stdout } = await run(command!, words);
     return stdout;
+  }
+
+  private inside(namespace: string, ...command: string[]): string[] {
+    return [...this.sandbox, 'ip', 'netns', 'exec', namespace, ...command];
   }
 
   private attach(namespace: string, port: string, address: string): void {
     this.run('ip', 'netns', 'add', namespace);
-    onTestFinished(() => void execFileSync('ip', ['netns', 'del', namespace]));
+    onTestFinished(() => void this.run('ip', 'netns', 'del', namespace));
     const inside = (...words: string[]) => this.run('ip', 'netns', 'exec', namespace, ...words);
     inside('ip', 'link', 'add', 'eth0', 'type', 'veth', 'peer', 'name', port, 'netns', this.outside);
     for (const word of ['lo', 'eth0']) inside('ip', 'link', 'set', word, 'up');

@@ -49,7 +49,7 @@ export class Lab {
   private readonly agents: ChildProcess[] = [];
 
   /** `sandbox` is a command prefix that runs another command in its own namespaces and ends everything in them. */
-  constructor(private readonly sandbox: readonly string[] = []) {
+  constructor(protected readonly sandbox: readonly string[] = []) {
     const stem = `ora${process.pid}-${labs++}`;
     this.node = `${stem}n`;
     this.outside = `${stem}o`;

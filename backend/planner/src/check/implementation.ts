@@ -14,7 +14,7 @@ export function softwareImplementation(
   return null;
 }
 
-/** What servers run for a legacy NF; `null` where the NF in software is the engine's. */
+/** What servers run for a legacy NF, as a process or in a container; `null` where the NF in software is the engine's. */
 export function programOf(descriptor: Pick<NfDescriptor, 'implementations'>): LegacyProgram | null {
   const software = softwareImplementation(descriptor);
   return (software?.driver === 'process' && software.program) || null;

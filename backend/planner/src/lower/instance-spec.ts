@@ -9,7 +9,7 @@ import type { Outputs } from './outputs.js';
 export function instanceSpec(input: ChainToLower, instance: Instance, outputs: Outputs): InstanceSpec {
   const { chain, layout } = input;
   const descriptor = indexDescriptors(input.descriptors).get(instance.nf)!;
-  const program = instance.driver === 'process' ? programOf(descriptor) : null;
+  const program = ['process', 'container'].includes(instance.driver) ? programOf(descriptor) : null;
   return {
     id: instance.id,
     chain_id: chain.chain_id,

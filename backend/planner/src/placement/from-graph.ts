@@ -58,6 +58,7 @@ function isSameWork(a: PlacedNode, b: WorkNode): boolean {
 /** What servers offer beside their engines: see `PlanInput`. */
 interface Offers {
   readonly container_servers: readonly string[];
+  readonly program_servers?: readonly string[];
   readonly legacy_nfs?: Readonly<Record<string, readonly string[]>>;
 }
 
@@ -65,8 +66,10 @@ interface Offers {
 export function hostsOf(
   graph: UnplacedGraph,
   { boards, servers }: Infrastructure,
-  { container_servers, legacy_nfs = {} }: Offers,
+  { container_servers, program_servers = container_servers, legacy_nfs = {} }: Offers,
   abilities: Abilities,
+  /** NFs that are unmodified programs. */
+  programs: ReadonlySet<string>,
   planned: ReadonlySet<string> = new Set(),
 ): (Hosts | null)[] {
   const those = (ids: readonly string[]) => new Set(servers.flatMap(({ id }, bin) => (ids.includes(id) ? [bin] : [])));
@@ -83,8 +86,13 @@ export function hostsOf(
     return hosts;
   };
   const ids = servers.map(({ id }) => id);
+  const runs = (id: string, nf: string) => legacy_nfs[id]?.includes(nf) ?? true;
+  const contained = (nf: string): Hosts => {
+    const able = container_servers.filter((id) => program_servers.includes(id) && runs(id, nf));
+    return { bins: those(able), lack: `container runtime, permission and programs for ${nf}` };
+  };
   const legacy = (nf: string): Hosts | null => {
-    const able = ids.filter((id) => legacy_nfs[id]?.includes(nf) ?? true);
+    const able = ids.filter((id) => runs(id, nf));
     return able.length === ids.length ? null : { bins: those(able), lack: `permission and programs for ${nf}` };
   };
   return workNodes(graph).map((node) => {
@@ -93,7 +101,8 @@ export function hostsOf(
     if (node.kind !== 'nf') return null;
     if (node.board) return beside.get(node.board.board)!;
     if (node.driver === 'process') return legacy(node.nf);
-    return node.driver === 'container' ? containers : null;
+    if (node.driver !== 'container') return null;
+    return programs.has(node.nf) ? contained(node.nf) : containers;
   });
 }
 

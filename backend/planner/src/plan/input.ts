@@ -35,6 +35,8 @@ export interface PlanInput {
   readonly implementations?: readonly ImplementationChoice[];
   /** Servers that offer containers: the only ones on which an NF runs as one. */
   readonly container_servers?: readonly string[];
+  /** Those whose containers also run the programs of legacy NFs; absent: all of them. */
+  readonly program_servers?: readonly string[];
   /** Legacy NFs that each server can run, by server; for servers not listed, all. */
   readonly legacy_nfs?: Readonly<Record<string, readonly string[]>>;
   /** Reported engine abilities by server; servers not listed have none. */

@@ -1,5 +1,6 @@
 import type { InstanceGraph, Plan, PlanOptions } from '@orrery/contract';
 import { improving, inTime } from '../budget.js';
+import { programOf } from '../check/implementation.js';
 import { plannedChains } from '../check/planned-chains.js';
 import { type UnplacedGraph, workNodes } from '../igraph/graph.js';
 import { boundPlacement, type PlacementBound } from '../placement/bound.js';
@@ -30,20 +31,18 @@ type Placed =
  * Errors: `OutOfTime` when the time is over before every node has one.
  */
 export function placeInstances(
-  { chains, base, infrastructure, container_servers, legacy_nfs, abilities = {}, budget }: OfferedInput,
+  input: OfferedInput,
   { strategy, seed }: PlanOptions,
   about: Omit<PlacedInput, 'graph'>,
   graph: UnplacedGraph,
   table: PlacementProblem['table'],
   recall: Recall,
 ): Placed {
+  const { chains, base, infrastructure, abilities = {}, budget } = input;
   const { bins } = about;
-  const problem = problemOf(
-    graph,
-    bins,
-    table,
-    hostsOf(graph, infrastructure, { container_servers, legacy_nfs }, abilities, plannedChains(chains)),
-  );
+  const programs = new Set(input.descriptors.filter((it) => programOf(it) !== null).map(({ id }) => id));
+  const hosts = hostsOf(graph, infrastructure, input, abilities, programs, plannedChains(chains));
+  const problem = problemOf(graph, bins, table, hosts);
   const pinned = runningPlaces(graph, base, infrastructure);
   const bounded = chains.some(({ definition }) => definition.slos.some(({ kind }) => kind === 'latency'));
   const missed = (places: readonly Place[]): number | null => {

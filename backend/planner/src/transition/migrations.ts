@@ -1,4 +1,5 @@
 import { type Instance, type NfDescriptor, nfInstances, type Plan } from '@orrery/contract';
+import { programOf } from '../check/implementation.js';
 import { grouped } from '../grouped.js';
 import { predecessorsByMove } from './succession.js';
 
@@ -27,7 +28,8 @@ export function migrationsBetween(
   instances: readonly Instance[],
   descriptors: readonly NfDescriptor[],
 ): Plan['migrations'] {
-  const stateful = new Set(descriptors.filter(({ state }) => state.kind !== 'none').map(({ id }) => id));
+  const movable = descriptors.filter((it) => it.state.kind !== 'none' && programOf(it) === null);
+  const stateful = new Set(movable.map(({ id }) => id));
   const running = new Map(nfInstances(base?.graph).map((instance) => [instance.id, instance]));
   const before = predecessors(base, instances);
   return instances.flatMap((to) => {

@@ -35,6 +35,8 @@ export interface NodeFleet {
    * not be moved just because, for example, Docker restarts. New instances wait until the driver is back.
    */
   offers(node: string, driver: InstanceSpec['driver']): boolean;
+  /** Whether the server's containers run unmodified programs, too, as reported at the agent's last connection. */
+  containsPrograms(node: string): boolean;
   /** Which programs the server runs as NFs, as reported at the agent's last connection; null: it has not said. */
   legacyNfsOf(node: string): AgentCapabilities['legacy_nfs'] | null;
   /** Worker threads of the node's engine, as reported at the agent's last connection; null: not reported. */

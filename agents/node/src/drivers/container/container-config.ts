@@ -1,5 +1,8 @@
 import { join } from 'node:path';
+import type { Limits } from '../../platform/cgroup.js';
+import { CAPABILITIES, PROGRAM_ENV } from '../legacy/namespace-commands.js';
 import { CONTROL_FOLDER, CONTROL_SOCKET, INSTANCE_FILE } from './nf-folder.js';
+import { mountsOf, PROGRAM_FILES, PROGRAM_PATH, type ProgramView, SCRATCH } from './program-view.js';
 
 export const NODE_LABEL = 'orrery.node';
 export const INSTANCE_LABEL = 'orrery.instance';
@@ -18,7 +21,13 @@ const UNPRIVILEGED = '65534:65534';
 export const MEMORY_MIB = 512;
 const MEMORY_BYTES = MEMORY_MIB * 1024 * 1024;
 const NANO_CPUS = 1e9;
+/** Of a container that does work. */
+export const LIMITS: Limits = { cpus: NANO_CPUS / 1e9, memory_bytes: MEMORY_BYTES };
 const PIDS_LIMIT = 16;
+/** Programs of others start helpers and threads. */
+const PROGRAM_PIDS_LIMIT = 256;
+/** Counts as memory. */
+const SHARED_MEMORY_BYTES = 64 * 1024 * 1024;
 
 interface Common {
   image: string;
@@ -75,5 +84,32 @@ export const nfConfig = (of: Common, holder: string, directory: string) => ({
       bind(join(directory, INSTANCE_FILE), INSTANCE, true),
       bind(join(directory, CONTROL_FOLDER), CONTROL, false),
     ],
+  },
+});
+
+/** As `holderConfig`, with the files of a program, so that its setup can run in the namespaces of this container. */
+export const programHolderConfig = (of: Common, view: ProgramView) => {
+  const plain = holderConfig(of);
+  return { ...plain, HostConfig: { ...plain.HostConfig, Mounts: mountsOf(view), Tmpfs: SCRATCH } };
+};
+
+/** An unmodified program, in the network namespace of its holder. It is root there, with the rights of a legacy NF. */
+export const programConfig = (of: Common, holder: string, view: ProgramView, command: readonly string[]) => ({
+  ...common(of),
+  Entrypoint: [command[0]],
+  Cmd: command.slice(1),
+  User: '0:0',
+  WorkingDir: PROGRAM_FILES,
+  Env: Object.entries({ ...PROGRAM_ENV, HOME: '/tmp', PATH: PROGRAM_PATH }).map(([name, value]) => `${name}=${value}`),
+  HostConfig: {
+    ...confined,
+    CapAdd: CAPABILITIES.map((capability) => capability.toUpperCase()),
+    NanoCpus: NANO_CPUS,
+    PidsLimit: PROGRAM_PIDS_LIMIT,
+    IpcMode: 'private',
+    ShmSize: SHARED_MEMORY_BYTES,
+    NetworkMode: `container:${holder}`,
+    Mounts: mountsOf(view),
+    Tmpfs: SCRATCH,
   },
 });

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { eventLog, scratchDirectory, until } from '../../testing/scratch.js';
 import { instance } from '../../testing/specs.js';
+import { Programs } from '../legacy/programs.js';
 import { ContainerDriver } from './container-driver.js';
 import type { ProbeTiming } from './docker-host.js';
 
@@ -107,7 +108,8 @@ async function setUp(setting: Setting = {}) {
   if (listens) await docker.listen();
   const log = eventLog();
   let changes = 0;
-  const options = { node: 'n1', run_dir, docker: socket, nf_image, absence_ms, probe, sweep_pause_ms };
+  const programs = new Programs([], true);
+  const options = { node: 'n1', run_dir, docker: socket, nf_image, programs, absence_ms, probe, sweep_pause_ms };
   const driver = new ContainerDriver(options, log.emit, () => changes++);
   onTestFinished(() => driver.close(true));
   await driver.start();
@@ -124,11 +126,15 @@ const seen = (driver: ContainerDriver, id = 'p.nat.0') => driver.instances.obser
 it('offers containers once Docker responds until it has been unreachable for a while, and says why', async () => {
   const { driver, docker, log, changes } = await setUp({ listens: false });
   await until('it was looked for', () => driver.offer.detail.includes('ENOENT'));
-  expect(driver.offer).toEqual({ available: false, detail: expect.stringContaining('Docker does not answer') });
+  expect(driver.offer).toEqual({
+    available: false,
+    detail: expect.stringContaining('Docker does not answer'),
+    programs: true,
+  });
   expect(changes()).toBe(1);
   await docker.listen();
   await isThere(driver);
-  expect([driver.offer, driver.nfs]).toEqual([{ available: true, detail: 'Docker 24.0.7' }, ['nat']]);
+  expect([driver.offer, driver.nfs]).toEqual([{ available: true, detail: 'Docker 24.0.7', programs: true }, ['nat']]);
   await isSwept(docker);
   const before = changes();
   const began_ms = Date.now();
@@ -197,7 +203,7 @@ it.each([
 ])('offers no containers while its program %s, and retries', async (_, program, why) => {
   const { driver, install } = await setUp({ program });
   await until('it was asked', () => driver.offer.detail.includes('orrery-container-nf --nfs: '));
-  expect(driver.offer).toEqual({ available: false, detail: expect.stringContaining(why) });
+  expect(driver.offer).toMatchObject({ available: false, detail: expect.stringContaining(why) });
   install(NAT_ONLY);
   await isThere(driver);
   expect(driver.nfs).toEqual(['nat']);

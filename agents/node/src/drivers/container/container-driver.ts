@@ -1,20 +1,27 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { FlowImport, InstanceSpec } from '@orrery/contract';
+import type { AgentCapabilities, FlowImport, InstanceSpec } from '@orrery/contract';
 import type { Emit } from '../../link/agent-event.js';
 import { HEARTBEAT, type HeartbeatTiming } from '../../platform/heartbeat.js';
 import { log } from '../../platform/log.js';
 import { recordOf } from '../hosted-instance.js';
 import { HostedInstances } from '../hosted-instances.js';
 import { containerDigest } from '../instance-digest.js';
+import type { ProgramInstance } from '../legacy/program-instance.js';
+import { ProgramRunner } from '../legacy/program-runner.js';
+import type { Programs } from '../legacy/programs.js';
 import { type Change, DriverError, type FlowDriver, type HostedDriver } from '../nf-driver.js';
 import { INSTANCE_LABEL } from './container-config.js';
+import { ContainerHousing } from './container-housing.js';
 import type { ContainerInstance } from './container-instance.js';
+import { containerNames } from './container-names.js';
 import { ContainerRunner } from './container-runner.js';
+import { type Contained, ContainerRunners, isNf } from './container-runners.js';
 import { type ContainerDeath, DockerClient } from './docker-client.js';
 import { DockerHost, type ProbeTiming } from './docker-host.js';
 import { NFS_FOLDER } from './nf-folder.js';
 import { NfImage } from './nf-image.js';
+import { ProgramUsage } from './program-usage.js';
 
 interface ContainerOptions {
   node: string;
@@ -23,6 +30,8 @@ interface ContainerOptions {
   docker: string;
   /** Tar file of the image's root file system. */
   nf_image: string;
+  /** Legacy NFs that containers may run. */
+  programs: Programs;
   /** How long Docker may be unreachable before containers are no longer offered. */
   absence_ms?: number;
   probe?: ProbeTiming;
@@ -31,7 +40,7 @@ interface ContainerOptions {
   heartbeat?: HeartbeatTiming;
 }
 
-type Instance = HostedInstances<ContainerInstance>['all'][number];
+type Instance = HostedInstances<Contained>['all'][number];
 
 /** How long the sampler waits for a slow NF. */
 const READ_LIMIT_MS = 100;
@@ -43,14 +52,17 @@ const NO_FIGURES = { drops: {}, cpu_share: 0 };
 const ignore = () => undefined;
 
 /**
- * Runs NFs of the engine in containers, and keeps them running. They keep running while Docker or the agent is down.
+ * Runs NFs of the engine and unmodified programs in containers, and keeps them running. They keep running while Docker or
+ * the agent is down.
  */
 export class ContainerDriver implements HostedDriver {
   readonly kind = 'container';
   private readonly docker: DockerClient;
   private readonly host: DockerHost;
   private readonly runner: ContainerRunner;
-  readonly instances: HostedInstances<ContainerInstance>;
+  private readonly programs: ProgramRunner;
+  private readonly usage: ProgramUsage;
+  readonly instances: HostedInstances<Contained>;
   /** Containers without an instance that Docker did not remove. */
   private readonly left = new Set<string>();
   private sweepTimer: NodeJS.Timeout | null = null;
@@ -61,8 +73,9 @@ export class ContainerDriver implements HostedDriver {
     private readonly emit: Emit,
     private readonly onChange: () => void,
   ) {
-    const { node, run_dir, docker, nf_image, absence_ms, probe, heartbeat = HEARTBEAT } = options;
+    const { node, run_dir, docker, nf_image, programs, absence_ms, probe, heartbeat = HEARTBEAT } = options;
     this.docker = new DockerClient(docker);
+    this.usage = new ProgramUsage(this.docker);
     const listener = {
       up: () => this.up(),
       lost: (why: string) => this.lost(why),
@@ -71,8 +84,12 @@ export class ContainerDriver implements HostedDriver {
     };
     this.host = new DockerHost(this.docker, new NfImage(nf_image), node, listener, absence_ms, probe);
     const folder = join(run_dir, NFS_FOLDER);
-    this.runner = new ContainerRunner(this.host, node, folder, heartbeat, (name, error) => this.onLeft(name, error));
-    this.instances = new HostedInstances(this.runner, folder, emit, onChange);
+    const onLeft = (name: string, error: Error) => this.onLeft(name, error);
+    this.runner = new ContainerRunner(this.host, node, folder, heartbeat, onLeft);
+    const housing = new ContainerHousing(this.host, programs, node, folder, onLeft);
+    this.programs = new ProgramRunner(programs, housing, heartbeat);
+    const runners = new ContainerRunners(this.runner, this.programs, programs);
+    this.instances = new HostedInstances<Contained>(runners, folder, emit, onChange);
   }
 
   get nfs(): readonly string[] {
@@ -85,8 +102,9 @@ export class ContainerDriver implements HostedDriver {
   }
 
   /** Whether containers can be started, with the Docker version or why not. */
-  get offer(): { available: boolean; detail: string } {
-    return { available: this.host.available, detail: this.host.detail.slice(0, DETAIL_LIMIT_CHARS) };
+  get offer(): NonNullable<AgentCapabilities['containers']> {
+    const { available, detail } = this.host;
+    return { available, detail: detail.slice(0, DETAIL_LIMIT_CHARS), programs: true };
   }
 
   /**
@@ -107,13 +125,19 @@ export class ContainerDriver implements HostedDriver {
   }
 
   async getInstanceState(instanceId: string, limit: number): Promise<Record<string, unknown>> {
-    const { restarts } = this.instances.get(instanceId);
-    const { control, container: id, cpu_share } = this.running(instanceId);
-    const usage = id === null ? null : await this.docker.usage(id).catch(() => null);
-    return {
-      ...(await control.getState(limit)),
-      container: { id, restarts, cpu_share, memory_bytes: usage?.memory_bytes ?? null },
-    };
+    const instance = this.instances.get(instanceId);
+    const { restarts, running } = instance;
+    const { cpu_share } = this.figures(instanceId);
+    if (running && isNf(running)) {
+      const { control, container: id } = running;
+      const [state, memory_bytes] = [await control.getState(limit), await this.memoryOf(id)];
+      return { ...state, container: { id, restarts, cpu_share, memory_bytes } };
+    }
+    if (!running) throw this.notRunning(instanceId);
+    const { nf } = containerNames(this.options.node, instanceId);
+    const found = await this.docker.inspect(nf).catch(() => null);
+    const container = { id: found?.id ?? null, restarts, cpu_share, memory_bytes: await this.memoryOf(nf) };
+    return { ...(await this.programs.stateOf(instance, running)), container };
   }
 
   exportState(instanceId: string): Promise<Record<string, unknown>> {
@@ -132,15 +156,18 @@ export class ContainerDriver implements HostedDriver {
   /** Reads the figures of all that respond in time; late ones go into the next reading. */
   async refresh(): Promise<void> {
     // The loss of a container is detected separately.
-    const read = Promise.allSettled(this.instances.all.map(({ running }) => running?.sample()));
+    const nfs = this.instances.all.map(({ running }) => running && isNf(running) && running.sample());
+    const read = Promise.allSettled([...nfs, this.usage.refresh(this.runningPrograms())]);
     await Promise.race([read, sleep(READ_LIMIT_MS, undefined, { ref: false })]);
   }
 
   /** Last figures read of an instance; none if it runs elsewhere. */
   figures(instanceId: string): { drops: Record<string, number>; cpu_share: number } {
     if (!this.instances.has(instanceId)) return NO_FIGURES;
+    const { running } = this.instances.get(instanceId);
+    if (running && !isNf(running)) return { drops: {}, cpu_share: this.shareOf(instanceId, running) };
     const { drops } = this.runner.totalOf(instanceId);
-    return { drops, cpu_share: this.instances.get(instanceId).running?.cpu_share ?? 0 };
+    return { drops, cpu_share: running?.cpu_share ?? 0 };
   }
 
   /** Leaves the containers unchanged for the next agent, or removes them with their interfaces. */
@@ -151,10 +178,33 @@ export class ContainerDriver implements HostedDriver {
     this.host.stop();
   }
 
+  /** An NF of the engine, which answers on its control socket. */
   private running(instanceId: string): ContainerInstance {
-    const { running, observed } = this.instances.get(instanceId);
-    if (!running) throw new DriverError(`${instanceId} does not run: ${observed.detail}`, instanceId);
-    return running;
+    const { running } = this.instances.get(instanceId);
+    if (!running) throw this.notRunning(instanceId);
+    if (isNf(running)) return running;
+    throw new DriverError(`${instanceId}: the flow state of an unmodified program cannot be moved`, instanceId, true);
+  }
+
+  private notRunning(instanceId: string): DriverError {
+    const { detail } = this.instances.get(instanceId).observed;
+    return new DriverError(`${instanceId} does not run: ${detail}`, instanceId);
+  }
+
+  /** Containers of programs that run. */
+  private runningPrograms(): string[] {
+    return this.instances.all.flatMap(({ running, record: { instance_id } }) =>
+      running && !isNf(running) ? [containerNames(this.options.node, instance_id).nf] : [],
+    );
+  }
+
+  private shareOf(instanceId: string, program: ProgramInstance): number {
+    return program.isSilent ? 0 : this.usage.shareOf(containerNames(this.options.node, instanceId).nf);
+  }
+
+  private async memoryOf(container: string | null): Promise<number | null> {
+    const usage = container === null ? null : await this.docker.usage(container).catch(() => null);
+    return usage?.memory_bytes ?? null;
   }
 
   private up(): void {
@@ -210,10 +260,11 @@ export class ContainerDriver implements HostedDriver {
     if (this.instances.has(id)) this.check(this.instances.get(id)).catch(ignore);
   }
 
+  /** The processes of programs are watched, whatever Docker tells of them. */
   private check(instance: Instance): Promise<void> {
     return instance.inTurn(async () => {
       const { running, record } = instance;
-      if (!running) return;
+      if (!running || !isNf(running)) return;
       const { held } = running;
       await this.runner.verify(record.instance_id, running);
       if (held && !running.held) this.tellUnheld(record.instance_id);

@@ -7,8 +7,10 @@ import type { InstanceRecord, Runner } from '../hosted-instance.js';
 import { DriverError, unknownNf } from '../nf-driver.js';
 import { linksExist, makeLinksInto, raiseLinksInto, removeLinks } from '../veth.js';
 import { stemOf, vethLinks } from '../veth-names.js';
-import { holderConfig, MEMORY_MIB, nfConfig } from './container-config.js';
+import { holderConfig, nfConfig } from './container-config.js';
+import { endedContainer, howItEnded } from './container-end.js';
 import { ContainerInstance } from './container-instance.js';
+import { type ContainerNames, containerNames } from './container-names.js';
 import type { Container } from './docker-client.js';
 import type { DockerHost } from './docker-host.js';
 import { ownPid } from './docker-trial.js';
@@ -19,9 +21,6 @@ import { controlSocket, layOut } from './nf-folder.js';
 const START_LIMIT_MS = CONFIGURE_LIMIT_MS;
 /** A dying container closes its socket first. */
 const DEATH_NEWS_MS = 300;
-/** For Docker to notice, on a busy machine, that a container has ended. */
-const DEATH_LIMIT_MS = 3000;
-const DEATH_POLL_MS = 50;
 /** Exit code of the program for a command line or an instance that it cannot use. */
 const UNUSABLE = 2;
 const DROPS_FILE = 'drops.json';
@@ -60,7 +59,7 @@ export class ContainerRunner implements Runner<ContainerInstance> {
     if (!nfs.includes(nf)) throw unknownNf('container', nf, nfs);
     const of = { image, node: this.node, instance_id };
     const holder = await this.holder(of);
-    const name = this.nameOf(instance_id);
+    const name = this.namesOf(instance_id).nf;
     await docker.remove(name);
     const directory = join(this.folder, stemOf(instance_id));
     layOut(directory, record);
@@ -94,7 +93,7 @@ export class ContainerRunner implements Runner<ContainerInstance> {
   }
 
   async relink(instanceId: string): Promise<void> {
-    const holder = await this.host.docker.inspect(this.holderOf(instanceId));
+    const holder = await this.host.docker.inspect(this.namesOf(instanceId).holder);
     if (!holder?.running) throw new DriverError('the holder of its network namespace does not run', instanceId);
     await raiseLinksInto(vethLinks(instanceId), await ownPid(holder));
   }
@@ -105,8 +104,8 @@ export class ContainerRunner implements Runner<ContainerInstance> {
 
   /** Without its interfaces a container does nothing; one that Docker cannot remove now is removed later. */
   async clear(instanceId: string): Promise<void> {
-    const names = [this.nameOf(instanceId), this.holderOf(instanceId)];
-    await Promise.all(names.map((name) => this.host.docker.remove(name).catch((error) => this.onLeft(name, error))));
+    const names = this.namesOf(instanceId);
+    await Promise.all(Object.values(names).map((name) => this.host.docker.remove(name).catch((error) => this.onLeft(name, error))));
     await removeLinks(vethLinks(instanceId));
     this.totals.delete(instanceId);
   }
@@ -114,44 +113,33 @@ export class ContainerRunner implements Runner<ContainerInstance> {
   /** Compares the assumed state of a container with what Docker reports. */
   async verify(instanceId: string, instance: ContainerInstance): Promise<void> {
     const { docker } = this.host;
-    instance.held = (await docker.inspect(this.holderOf(instanceId)))?.running === true;
-    const found = await docker.inspect(this.nameOf(instanceId));
+    instance.held = (await docker.inspect(this.namesOf(instanceId).holder))?.running === true;
+    const found = await docker.inspect(this.namesOf(instanceId).nf);
     if (found?.running) instance.container = found.id;
     else instance.end(found ? await this.diagnose(found) : { how: 'its container is gone' });
   }
 
   /** Why a container ended. */
-  async diagnose({ id, exit_code, out_of_memory }: Container) {
-    const said = await this.host.docker.logs(id, 1).catch(() => []);
-    const code = out_of_memory ? `it took more than ${MEMORY_MIB} MiB of memory` : `exit code ${exit_code}`;
-    return { how: `the container ended: ${[code, ...said].join(': ')}`, permanent: exit_code === UNUSABLE };
+  async diagnose(container: Container) {
+    const how = await howItEnded(this.host.docker, container);
+    return { how, permanent: container.exit_code === UNUSABLE };
   }
 
   /** Why an NF can no longer be reached: how its container ended, once Docker says that it has, or the error. */
   async whyUnreachable(instanceId: string, error: Error) {
-    const deadline = monotonicMs() + DEATH_LIMIT_MS;
-    for (;;) {
-      const found = await this.host.docker.inspect(this.nameOf(instanceId)).catch(() => null);
-      if (found && !found.running) return this.diagnose(found);
-      if (!found || monotonicMs() > deadline) return { how: error.message };
-      await sleep(DEATH_POLL_MS, undefined, { ref: false });
-    }
+    const found = await endedContainer(this.host.docker, this.namesOf(instanceId).nf);
+    return found ? this.diagnose(found) : { how: error.message };
   }
 
-  /** Several nodes may share one Docker, and an instance may move from one to another. */
-  private nameOf(instanceId: string): string {
-    return `orrery-${this.node}-${stemOf(instanceId)}`;
-  }
-
-  private holderOf(instanceId: string): string {
-    return `${this.nameOf(instanceId)}-net`;
+  private namesOf(instanceId: string): ContainerNames {
+    return containerNames(this.node, instanceId);
   }
 
   /** Name of a running holder that has the NF's interfaces. */
   private async holder(of: Parameters<typeof holderConfig>[0]): Promise<string> {
     const { docker } = this.host;
     const { instance_id } = of;
-    const name = this.holderOf(instance_id);
+    const { nf, holder: name } = this.namesOf(instance_id);
     const links = vethLinks(instance_id);
     const found = await docker.inspect(name);
     if (
@@ -162,7 +150,7 @@ export class ContainerRunner implements Runner<ContainerInstance> {
       ))
     )
       return name;
-    await docker.remove(this.nameOf(instance_id));
+    await docker.remove(nf);
     await docker.remove(name);
     await docker.start(await docker.create(name, holderConfig(of)));
     const made = await docker.inspect(name);

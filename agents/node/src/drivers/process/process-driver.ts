@@ -1,40 +1,37 @@
 import { join } from 'node:path';
 import type { AgentCapabilities, InstanceSpec, LegacyProgram } from '@orrery/contract';
 import type { Emit } from '../../link/agent-event.js';
-import { tail } from '../../platform/file-tail.js';
 import { HEARTBEAT, type HeartbeatTiming } from '../../platform/heartbeat.js';
 import { recordOf } from '../hosted-instance.js';
 import { HostedInstances } from '../hosted-instances.js';
 import { processDigest } from '../instance-digest.js';
+import { isInstalled } from '../legacy/namespace-commands.js';
+import type { ProgramInstance } from '../legacy/program-instance.js';
+import { ProgramRunner } from '../legacy/program-runner.js';
+import type { Programs } from '../legacy/programs.js';
+import type { InstalledNf } from '../legacy/registry.js';
 import { type Change, DriverError, type HostedDriver } from '../nf-driver.js';
-import { isInstalled } from './namespace-commands.js';
-import type { ProcessInstance } from './process-instance.js';
-import { ProcessRunner } from './process-runner.js';
-import { listFiles } from './program-files.js';
-import type { InstalledNf } from './registry.js';
-
-const LOG_LINES = 20;
-const MOST_FILES = 20;
+import { HostHousing } from './host-housing.js';
 
 /** Runs NFs that are unmodified programs between two interfaces ("legacy" in E2 3.6), and keeps them running. */
 export class ProcessDriver implements HostedDriver {
   readonly kind = 'process';
   readonly nfs: readonly string[];
-  readonly instances: HostedInstances<ProcessInstance>;
-  private readonly runner: ProcessRunner;
+  readonly instances: HostedInstances<ProgramInstance>;
+  private readonly runner: ProgramRunner;
 
   constructor(
-    installed: readonly InstalledNf[],
-    private readonly options: { run_dir: string; runs_any: boolean },
+    private readonly programs: Programs,
+    run_dir: string,
     emit: Emit,
     onChange: () => void,
     heartbeat: HeartbeatTiming = HEARTBEAT,
   ) {
-    const registry = new Map(installed.map((nf) => [nf.nf, nf]));
-    const usable = installed.filter(({ program }) => programsOf(program).every(isInstalled));
+    const { installed } = programs;
+    const usable = installed.filter(({ program }) => programsOf(program).every((it) => isInstalled(it)));
     this.nfs = usable.map(({ nf }) => nf);
-    const folder = join(options.run_dir, 'nf');
-    this.runner = new ProcessRunner(registry, options.runs_any, folder, heartbeat);
+    const folder = join(run_dir, 'nf');
+    this.runner = new ProgramRunner(programs, new HostHousing(folder), heartbeat);
     this.instances = new HostedInstances(this.runner, folder, emit, onChange);
     this.lacking = installed.flatMap((nf) => (usable.includes(nf) ? [] : [nf]));
   }
@@ -43,7 +40,7 @@ export class ProcessDriver implements HostedDriver {
 
   /** What it can run, for the server. */
   get offer(): NonNullable<AgentCapabilities['legacy_nfs']> {
-    const { runs_any: enabled } = this.options;
+    const { runsAny: enabled } = this.programs;
     const rights = enabled ? 'runs programs of users' : 'runs only what came with the agent (--legacy-nfs off)';
     const missing = this.lacking.map(({ nf, program }) => `${nf} needs ${program.packages.join(', ')}`);
     return { enabled, nfs: [...this.nfs], detail: [rights, ...missing].join('; ').slice(0, 1000) };
@@ -63,21 +60,8 @@ export class ProcessDriver implements HostedDriver {
   }
 
   async getInstanceState(instanceId: string): Promise<Record<string, unknown>> {
-    const { record, running, restarts, observed } = this.instances.get(instanceId);
-    const program = this.runner.programOf(record);
-    return {
-      nf: record.nf,
-      config: record.config,
-      state: observed.state,
-      restarts,
-      pid: running?.pid ?? null,
-      forwarding: program?.forwarding ?? null,
-      preserves: program?.preserves ?? [],
-      ...(program?.report ? { report: running?.figures ?? {} } : {}),
-      limits: program?.command && running ? this.runner.limitsOf(instanceId, running) : {},
-      files: listFiles(this.runner.directory(instanceId), MOST_FILES),
-      log: tail(this.runner.logFile(instanceId)).split('\n').slice(-LOG_LINES).join('\n'),
-    };
+    const instance = this.instances.get(instanceId);
+    return this.runner.stateOf(instance, instance.running);
   }
 
   async exportState(instanceId: string): Promise<Record<string, unknown>> {

@@ -27,8 +27,17 @@ it('accepts the legacy NFs that come with Orrery', () => {
 });
 
 it('names each field that is wrong', () => {
+  const { program: _program, ...plain } = shipped('nftables-firewall').implementations[0]!;
+  const container = { ...plain, kind: 'container' as const, driver: 'container' as const };
+  expect(errorsOf((nf) => nf.implementations.push(container))).toEqual([]);
+  expect(errorsOf((nf) => nf.implementations.push(container, container))).toEqual([
+    ['/implementations/2', 'bad-implementation'],
+  ]);
   expect(errorsOf((nf) => nf.implementations.push(nf.implementations[0]!))).toEqual([
-    ['/implementations/1', 'bad-implementation'],
+    ['/implementations/1/driver', 'bad-implementation'],
+  ]);
+  expect(errorsOf((nf, program) => nf.implementations.push({ ...container, program }))).toEqual([
+    ['/implementations/1/program', 'bad-implementation'],
   ]);
   expect(errorsOf((nf) => (nf.implementations[0]!.driver = 'engine'))).toEqual([
     ['/implementations/0/driver', 'bad-implementation'],

@@ -1,5 +1,6 @@
 import {
   type FieldError,
+  type Implementation,
   type LegacyProgram,
   type NfDescriptor,
   PROGRAM_NAMES,
@@ -14,14 +15,17 @@ const at = (pointer: string, detail: string, code: string): FieldError => ({ poi
 
 /** Checks of a legacy NF beyond the schema: it can be run, and says of packets only what its forwarding allows. */
 export function legacyNfErrors(descriptor: NfDescriptor): FieldError[] {
-  const [implementation, ...others] = descriptor.implementations;
+  const [implementation, contained, ...others] = descriptor.implementations;
   const { kind, driver, program } = implementation!;
   if (others.length > 0)
-    return [at('/implementations/1', 'is one too many: a legacy NF has one implementation', 'bad-implementation')];
+    return [
+      at('/implementations/2', 'is one too many: a legacy NF is a process, and may be a container', 'bad-implementation'),
+    ];
   if (kind !== 'software' || driver !== 'process')
     return [at('/implementations/0/driver', 'must be "process", of kind "software"', 'bad-implementation')];
   if (!program) return [at(PROGRAM, 'is missing: what is it to run?', 'required')];
   return [
+    ...(contained ? containerErrors(contained) : []),
     ...commandErrors(program),
     ...placeholderErrors(program, descriptor),
     ...forwardingErrors(program, descriptor),
@@ -30,6 +34,14 @@ export function legacyNfErrors(descriptor: NfDescriptor): FieldError[] {
       at(`/default_config${pointer}`, message, 'bad-config'),
     ),
   ];
+}
+
+/** Its container runs the program of its process. */
+function containerErrors({ kind, driver, program }: Implementation): FieldError[] {
+  const AT = '/implementations/1';
+  if (kind !== 'container' || driver !== 'container')
+    return [at(`${AT}/driver`, 'must be "container", of kind "container"', 'bad-implementation')];
+  return program ? [at(`${AT}/program`, 'must be absent: it is that of the process', 'bad-implementation')] : [];
 }
 
 function commandErrors({ forwarding, setup, command, report }: LegacyProgram): FieldError[] {

@@ -159,6 +159,10 @@ export class Fleet implements NodeFleet, SwitchFleet, OnModuleInit, OnApplicatio
     return (state?.record?.capabilities?.drivers.includes(driver) || (state && runsBy(driver, state))) ?? false;
   }
 
+  containsPrograms(node: string): boolean {
+    return this.nodes.get(node)?.record?.capabilities?.containers?.programs ?? false;
+  }
+
   legacyNfsOf(node: string): AgentCapabilities['legacy_nfs'] | null {
     return this.nodes.get(node)?.record?.capabilities?.legacy_nfs ?? null;
   }

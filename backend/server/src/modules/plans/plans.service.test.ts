@@ -32,6 +32,7 @@ beforeEach(() => {
     {
       offers: () => false,
       abilitiesOf: () => [],
+      containsPrograms: () => false,
       legacyNfsOf: () => null,
       workersOf: () => null,
       isConnected: () => true,

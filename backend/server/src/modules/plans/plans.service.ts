@@ -150,6 +150,7 @@ export class PlansService implements PlanStore {
       base,
       implementations: request.implementations,
       container_servers: servers.filter((id) => this.fleet.offers(id, 'container')),
+      program_servers: servers.filter((id) => this.fleet.containsPrograms(id)),
       legacy_nfs: Object.fromEntries(
         servers.flatMap((id) => {
           const offered = this.fleet.legacyNfsOf(id);

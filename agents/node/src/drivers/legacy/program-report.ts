@@ -3,7 +3,7 @@ import type { DetachedProcess } from '../../platform/detached-process.js';
 import type { HeartbeatTiming } from '../../platform/heartbeat.js';
 import { monotonicMs } from '../../platform/monotonic.js';
 import { DriverError } from '../nf-driver.js';
-import { heardFrom } from './namespace-commands.js';
+import { type Entry, heardFrom } from './namespace-commands.js';
 
 /** A report is a process of its own, so it is asked for less often than a sign of life on a socket. */
 export const REPORTS: HeartbeatTiming = { period_ms: 1000, silent_ms: 3000, dead_ms: 8000 };
@@ -18,9 +18,8 @@ export type Figures = Readonly<Record<string, number>>;
 /** Asks a program how it does. Rejects if it does not answer. */
 export type AskReport = () => Promise<Figures>;
 
-/** `command` is run in the network namespace of a process. */
-export function reporter(pid: number, directory: string, command: readonly string[]): AskReport {
-  return async () => figuresIn(await heardFrom(pid, directory, command, REPORTS.silent_ms));
+export function reporter(entry: Entry, command: readonly string[]): AskReport {
+  return async () => figuresIn(await heardFrom(entry, command, REPORTS.silent_ms));
 }
 
 /** The figures of a report; other lines are left out. */
@@ -32,16 +31,21 @@ export function figuresIn(text: string): Figures {
   return Object.fromEntries(found.slice(0, MOST_FIGURES));
 }
 
-/** Resolves once a program that has just started reports; it is killed if it does not. */
-export async function firstReport(process: DetachedProcess, ask: AskReport, id: string): Promise<void> {
+/** Resolves once a program that has just started reports; it is killed if it does not. `explain`: how it ended. */
+export async function firstReport(
+  program: Pick<DetachedProcess, 'ended' | 'alive' | 'kill'>,
+  ask: AskReport,
+  explain: (how: string) => Promise<string>,
+  id: string,
+): Promise<void> {
   const untilMs = monotonicMs() + FIRST_LIMIT_MS;
-  const ended = process.ended.then((how) => new DriverError(`the process ended: ${how}`, id));
+  const ended = program.ended.then(async (how) => new DriverError(await explain(how), id));
   for (;;) {
     const answer = await Promise.race([ended, ask().catch((error: Error) => error)]);
     if (!(answer instanceof Error)) return;
-    if (!process.alive) throw await ended;
+    if (!program.alive) throw await ended;
     if (monotonicMs() > untilMs) {
-      process.kill();
+      program.kill();
       throw new DriverError(`no report within ${FIRST_LIMIT_MS / 1000} s: ${answer.message}`, id);
     }
     await sleep(FIRST_POLL_MS);

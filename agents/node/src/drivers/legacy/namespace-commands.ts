@@ -12,10 +12,10 @@ const SBIN = ['/usr/local/sbin', '/usr/sbin', '/sbin'];
 
 /**
  * What a program may do besides using its own files: configure its network namespace, and become another user
- * (capabilities(7)). That is no sandbox: with these it writes files of the server, ends its processes, and leaves namespace
- * and limits.
+ * (capabilities(7)). Outside a container that is no sandbox: with these it writes files of the server, ends its processes,
+ * and leaves namespace and limits.
  */
-const CAPABILITIES = [
+export const CAPABILITIES = [
   ...['net_admin', 'net_raw', 'net_bind_service', 'setuid', 'setgid', 'setpcap'],
   ...['chown', 'dac_override', 'fowner', 'kill'],
 ];
@@ -34,8 +34,8 @@ function pathFolders(): string[] {
 }
 
 /** Whether a program can be run, by PATH or by its absolute path. */
-export function isInstalled(program: string): boolean {
-  const places = program.startsWith('/') ? [program] : PROGRAM_ENV.PATH.split(delimiter).map((it) => join(it, program));
+export function isInstalled(program: string, path = PROGRAM_ENV.PATH): boolean {
+  const places = program.startsWith('/') ? [program] : path.split(delimiter).map((it) => join(it, program));
   return places.some((place) => {
     try {
       accessSync(place, constants.X_OK);
@@ -46,12 +46,30 @@ export function isInstalled(program: string): boolean {
   });
 }
 
-/** The command as one of the network namespace of a process, with the rights of a legacy NF. */
-export function confined(pid: number, directory: string, command: readonly string[]): string[] {
+/** How the commands of an NF are run. */
+export interface Entry {
+  /** In its network namespace. */
+  pid: number;
+  /** As its namespaces show it. */
+  directory: string;
+  /** With the files and processes of `pid`, which is in a container, and this PATH; null: with those of the host. */
+  contained: { path: string } | null;
+}
+
+/**
+ * The command as one of the namespaces of a process, with the rights of a legacy NF. One in a container is started
+ * without Docker, which may be away, and ends with the one who asked for it. What it runs before it has given up the
+ * agent's rights is of the host: nothing in a container can write to /usr.
+ */
+export function confined({ pid, directory, contained }: Entry, command: readonly string[]): string[] {
   const bounding = ['-all', ...CAPABILITIES.map((capability) => `+${capability}`)].join(',');
+  const rights = ['--no-new-privs', `--bounding-set=${bounding}`];
+  const enter = ['nsenter', '-t', String(pid), '-n'];
+  if (!contained) return [...enter, `--wd=${directory}`, '--', 'setpriv', ...rights, '--', ...command];
   return [
-    ...['nsenter', '-t', String(pid), '-n', `--wd=${directory}`, '--'],
-    ...['setpriv', '--no-new-privs', `--bounding-set=${bounding}`, '--', ...command],
+    ...[...enter, '-m', '-p', '-i', '-u', '--'],
+    ...['/usr/bin/setpriv', ...rights, '--pdeathsig=KILL', '--'],
+    ...['/usr/bin/env', `--chdir=${directory}`, `PATH=${contained.path}`, 'HOME=/tmp', ...command],
   ];
 }
 
@@ -66,18 +84,13 @@ export async function feedNamespace(pid: number, input: string, ...command: stri
 }
 
 /** What a command of an NF says within a time limit. Throws a DriverError if it fails. */
-export function heardFrom(
-  pid: number,
-  directory: string,
-  command: readonly string[],
-  limit_ms: number,
-): Promise<string> {
-  return must(confined(pid, directory, command), { shown: command.join(' '), limit_ms });
+export function heardFrom(entry: Entry, command: readonly string[], limit_ms: number): Promise<string> {
+  return must(confined(entry, command), { shown: command.join(' '), limit_ms });
 }
 
 /** Runs one command of an NF. One that fails by itself would do so again: the error is permanent. */
-export async function setUpOnce(pid: number, directory: string, command: readonly string[]): Promise<void> {
-  await must(confined(pid, directory, command), { shown: command.join(' '), isPermanent: true });
+export async function setUpOnce(entry: Entry, command: readonly string[]): Promise<void> {
+  await must(confined(entry, command), { shown: command.join(' '), isPermanent: true });
 }
 
 async function must(

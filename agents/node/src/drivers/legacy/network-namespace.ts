@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readlinkSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Forwarding } from '@orrery/contract';
-import { DetachedProcess } from '../../platform/detached-process.js';
+import type { DetachedProcess } from '../../platform/detached-process.js';
 import { DriverError } from '../nf-driver.js';
 import { closeLinks, makeClosedLinksInto, raiseLinksInto, removeLinks } from '../veth.js';
 import type { VethLinks } from '../veth-names.js';
@@ -32,18 +32,13 @@ export class NetworkNamespace {
     return this.holder.pid;
   }
 
-  static adopt(files: { pid_file: string; log_file: string }, links: VethLinks): NetworkNamespace | null {
-    const holder = DetachedProcess.adopt(files);
-    return holder && new NetworkNamespace(holder, links);
+  /** One whose holder was found running. */
+  static found(holder: DetachedProcess, links: VethLinks): NetworkNamespace {
+    return new NetworkNamespace(holder, links);
   }
 
-  /** With new interfaces; the engine's ends stay down. */
-  static async create(files: { pid_file: string; log_file: string }, links: VethLinks): Promise<NetworkNamespace> {
-    const holder = await DetachedProcess.start({
-      command: 'unshare',
-      args: ['--net', '--', 'sleep', 'infinity'],
-      ...files,
-    });
+  /** That of a process that has just been started to hold it, with new interfaces; the engine's ends stay down. */
+  static async heldBy(holder: DetachedProcess, links: VethLinks): Promise<NetworkNamespace> {
     const made = new NetworkNamespace(holder, links);
     try {
       await made.isOwn();

@@ -7,14 +7,14 @@ import type { AskReport, Figures } from './program-report.js';
 
 const STOP_GRACE_MS = 2000;
 
-/** What a process instance needs of its network namespace. */
+/** What an instance needs of its network namespace. */
 export interface Held {
   readonly holder: Pick<DetachedProcess, 'pid' | 'ended' | 'release'>;
   killMembers(): void;
 }
 
 /** A legacy NF that runs: the process that holds its network namespace, and the program in it if there is one. */
-export class ProcessInstance implements RunningInstance {
+export class ProgramInstance implements RunningInstance {
   readonly ends: EngineEnds;
   readonly ended: Promise<End>;
   /** Of its latest report. */
@@ -31,16 +31,22 @@ export class ProcessInstance implements RunningInstance {
     private readonly timing: HeartbeatTiming,
     /** Null: it cannot be asked. */
     private readonly ask: AskReport | null = null,
+    /** How the program ended, in words. */
+    explain = async (how: string) => `the process ended: ${how}`,
   ) {
     const { near, far } = vethLinks(instanceId);
     this.ends = { near: near.engine, far: far.engine };
     const unheld = held.holder.ended.then((how) => ({ how: `its network namespace is gone: ${how}`, unlinked: true }));
-    const over = program?.ended.then((how) => ({ how: this.verdict ?? `the process ended: ${how}` }));
+    const over = program?.ended.then(async (how) => ({ how: this.verdict ?? (await explain(how)) }));
     this.ended = Promise.race([unheld, ...(over ? [over] : [])]).finally(() => this.heartbeat?.stop());
   }
 
   get pid(): number {
     return (this.program ?? this.held.holder).pid;
+  }
+
+  get isSilent(): boolean {
+    return this.heartbeat?.isSilent ?? false;
   }
 
   /** A program that cannot be asked counts as silent while it is stopped by a signal. */

@@ -1,4 +1,4 @@
-import { readdirSync, statSync } from 'node:fs';
+import { lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fillPlaceholders, type LegacyProgram } from '@orrery/contract';
 import { writeDurably } from '../../platform/durable-file.js';
@@ -11,7 +11,10 @@ export interface FilledProgram {
   files: { name: string; content: string }[];
 }
 
-/** `directory`: the instance's own folder; `installed`: the folder of an NF that came with the agent. */
+/**
+ * `directory`: the instance's own folder; `installed`: the folder of an NF that came with the agent; both as commands see
+ * them.
+ */
 export function fill(
   { setup, command, report, files }: LegacyProgram,
   config: Readonly<Record<string, unknown>>,
@@ -41,7 +44,8 @@ export function listFiles(directory: string, most: number): { name: string; byte
   try {
     return readdirSync(directory)
       .flatMap((name) => {
-        const found = statSync(join(directory, name), { throwIfNoEntry: false });
+        // A link would lead the agent where its program cannot go.
+        const found = lstatSync(join(directory, name), { throwIfNoEntry: false });
         return found?.isFile() ? [{ name, bytes: found.size }] : [];
       })
       .sort((a, b) => b.bytes - a.bytes)

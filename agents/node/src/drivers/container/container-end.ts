@@ -1,0 +1,26 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { monotonicMs } from '../../platform/monotonic.js';
+import { MEMORY_MIB } from './container-config.js';
+import type { Container, DockerClient } from './docker-client.js';
+
+/** For Docker to notice, on a busy machine, that a container has ended. */
+const DEATH_LIMIT_MS = 3000;
+const DEATH_POLL_MS = 50;
+
+/** How a container ended, with the last line that it wrote. */
+export async function howItEnded(docker: DockerClient, { id, exit_code, out_of_memory }: Container): Promise<string> {
+  const said = await docker.logs(id, 1).catch(() => []);
+  const code = out_of_memory ? `it took more than ${MEMORY_MIB} MiB of memory` : `exit code ${exit_code}`;
+  return `the container ended: ${[code, ...said].join(': ')}`;
+}
+
+/** A container that has ended, as soon as Docker says so; null if it does not, or knows of none. */
+export async function endedContainer(docker: DockerClient, name: string): Promise<Container | null> {
+  const deadline = monotonicMs() + DEATH_LIMIT_MS;
+  for (;;) {
+    const found = await docker.inspect(name).catch(() => null);
+    if (found && !found.running) return found;
+    if (!found || monotonicMs() > deadline) return null;
+    await sleep(DEATH_POLL_MS, undefined, { ref: false });
+  }
+}

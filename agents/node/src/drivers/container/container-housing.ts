@@ -1,0 +1,142 @@
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Limits } from '../../platform/cgroup.js';
+import { DetachedProcess } from '../../platform/detached-process.js';
+import type { Housed, Housing, ProgramFolders } from '../legacy/housing.js';
+import { type Entry, isInstalled } from '../legacy/namespace-commands.js';
+import { NetworkNamespace } from '../legacy/network-namespace.js';
+import type { Programs } from '../legacy/programs.js';
+import { DriverError } from '../nf-driver.js';
+import { stemOf, vethLinks } from '../veth-names.js';
+import { LIMITS, programConfig, programHolderConfig } from './container-config.js';
+import { endedContainer, howItEnded } from './container-end.js';
+import { type ContainerNames, containerNames } from './container-names.js';
+import type { DockerHost } from './docker-host.js';
+import { ownPid } from './docker-trial.js';
+import { isSeen, NF_FILES, PROGRAM_FILES, PROGRAM_PATH, type ProgramView } from './program-view.js';
+
+/** A program that ends so soon cannot be used as it is configured. */
+const SETTLED_MS = 200;
+/** In the folder of an instance: what its container sees. The rest is the agent's. */
+const FILES_FOLDER = 'program';
+const STARTER = 'Docker';
+
+/**
+ * Two containers: one holds the network namespace, the other runs the program. Their processes are watched from outside,
+ * so that both are found, and heard, while Docker is down.
+ */
+export class ContainerHousing implements Housing {
+  readonly kind = 'container';
+
+  constructor(
+    private readonly host: DockerHost,
+    private readonly programs: Programs,
+    private readonly node: string,
+    private readonly folder: string,
+    /** Called with a container that no longer has an instance and could not be removed. */
+    private readonly onLeft: (container: string, error: Error) => void,
+  ) {}
+
+  folders(instanceId: string, nfDirectory: string | null): ProgramFolders {
+    const files = this.filesOf(instanceId);
+    return { files, seen: PROGRAM_FILES, nf_dir: nfDirectory === null ? null : NF_FILES };
+  }
+
+  /** What it sees of the host is where the host has it. */
+  has(program: string): boolean {
+    return isSeen(program) && (program.startsWith(`${NF_FILES}/`) || isInstalled(program, PROGRAM_PATH));
+  }
+
+  held(instanceId: string): NetworkNamespace | null {
+    const holder = DetachedProcess.adopt(this.processFiles(instanceId, 'holder'));
+    return holder && NetworkNamespace.found(holder, vethLinks(instanceId));
+  }
+
+  async create(housed: Housed): Promise<NetworkNamespace> {
+    const { instance_id } = housed.record;
+    const { nf, holder } = this.namesOf(instance_id);
+    await this.host.looked;
+    const image = await this.host.provideImage();
+    const { docker } = this.host;
+    await docker.remove(nf);
+    await docker.remove(holder);
+    const of = { image, node: this.node, instance_id };
+    await docker.start(await docker.create(holder, programHolderConfig(of, this.viewOf(housed))));
+    const process = await this.processOf(instance_id, 'holder');
+    if (!process) throw new DriverError('the holder of the network namespace ended at once', instance_id);
+    return NetworkNamespace.heldBy(process, vethLinks(instance_id));
+  }
+
+  /** The setup runs in the holder: there is no other container yet. */
+  entry(_instanceId: string, { pid }: NetworkNamespace): Entry {
+    return { pid, directory: PROGRAM_FILES, contained: { path: PROGRAM_PATH } };
+  }
+
+  besides(_instanceId: string, _namespace: NetworkNamespace, { pid }: DetachedProcess): Entry {
+    return { pid, directory: PROGRAM_FILES, contained: { path: PROGRAM_PATH } };
+  }
+
+  running(instanceId: string): DetachedProcess | null {
+    return DetachedProcess.adopt(this.processFiles(instanceId, 'nf'));
+  }
+
+  async spawn(housed: Housed, _namespace: NetworkNamespace, command: readonly string[]): Promise<DetachedProcess> {
+    const { instance_id } = housed.record;
+    const { nf, holder } = this.namesOf(instance_id);
+    const image = await this.host.provideImage();
+    const { docker } = this.host;
+    await docker.remove(nf);
+    const of = { image, node: this.node, instance_id };
+    await docker.start(await docker.create(nf, programConfig(of, holder, this.viewOf(housed), command)));
+    const process = await this.processOf(instance_id, 'nf');
+    const ended = process ? await Promise.race([process.ended, sleep(SETTLED_MS, null)]) : 'it is gone';
+    if (process && ended === null) return process;
+    throw new DriverError(`${command[0]} ended at once: ${await this.explain(instance_id, ended!)}`, instance_id);
+  }
+
+  async explain(instanceId: string, how: string): Promise<string> {
+    const { docker } = this.host;
+    const found = await endedContainer(docker, this.namesOf(instanceId).nf);
+    return found ? howItEnded(docker, found) : `the container ended: ${how}`;
+  }
+
+  /** What Docker cannot remove now is removed later. */
+  async clear(instanceId: string): Promise<void> {
+    const names = Object.values(this.namesOf(instanceId));
+    await Promise.all(names.map((name) => this.host.docker.remove(name).catch((error) => this.onLeft(name, error))));
+  }
+
+  limits(): Partial<Limits> {
+    return LIMITS;
+  }
+
+  async log(instanceId: string, lines: number): Promise<string> {
+    const said = await this.host.docker.logs(this.namesOf(instanceId).nf, lines).catch(() => []);
+    return said.join('\n');
+  }
+
+  private namesOf(instanceId: string): ContainerNames {
+    return containerNames(this.node, instanceId);
+  }
+
+  private viewOf({ record: { instance_id, nf }, program: { packages } }: Housed): ProgramView {
+    return { files: this.filesOf(instance_id), nf_directory: this.programs.directoryOf(nf), packages };
+  }
+
+  /** The first process of a container that has just been started; null: it has ended. */
+  private async processOf(instanceId: string, which: keyof ContainerNames): Promise<DetachedProcess | null> {
+    const found = await this.host.docker.inspect(this.namesOf(instanceId)[which]);
+    if (!found?.running) return null;
+    return DetachedProcess.watch(await ownPid(found), this.processFiles(instanceId, which), STARTER);
+  }
+
+  private filesOf(instanceId: string): string {
+    return join(this.folder, stemOf(instanceId), FILES_FOLDER);
+  }
+
+  /** Docker has the logs; the pid files are for the next agent. */
+  private processFiles(instanceId: string, which: keyof ContainerNames) {
+    const stem = join(this.folder, stemOf(instanceId), which);
+    return { pid_file: `${stem}.pid`, log_file: `${stem}.log` };
+  }
+}

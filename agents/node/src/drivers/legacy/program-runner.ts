@@ -1,0 +1,210 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { LegacyProgram } from '@orrery/contract';
+import type { DetachedProcess } from '../../platform/detached-process.js';
+import type { HeartbeatTiming } from '../../platform/heartbeat.js';
+import { log } from '../../platform/log.js';
+import type { HostedInstance, InstanceRecord, Runner } from '../hosted-instance.js';
+import { DriverError } from '../nf-driver.js';
+import { linksExist } from '../veth.js';
+import { vethLinks } from '../veth-names.js';
+import type { Housed, Housing, ProgramFolders } from './housing.js';
+import { type Entry, setUpOnce } from './namespace-commands.js';
+import type { NetworkNamespace } from './network-namespace.js';
+import { type FilledProgram, fill, layOut, listFiles } from './program-files.js';
+import { ProgramInstance } from './program-instance.js';
+import { firstReport, REPORTS, reporter } from './program-report.js';
+import type { Programs } from './programs.js';
+
+const LOG_LINES = 20;
+const MOST_FILES = 20;
+
+/** Runs a legacy NF in a network namespace of its own. */
+export class ProgramRunner implements Runner<ProgramInstance> {
+  private readonly namespaces = new Map<string, NetworkNamespace>();
+  /** What the namespaces were made for. */
+  private readonly applied = new Map<string, LegacyProgram>();
+  /** What they are set up for. */
+  private readonly prepared = new Map<string, InstanceRecord>();
+
+  constructor(
+    private readonly programs: Programs,
+    private readonly housing: Housing,
+    private readonly heartbeat: HeartbeatTiming,
+  ) {}
+
+  async adopt(record: InstanceRecord): Promise<ProgramInstance | null> {
+    const { instance_id: id } = record;
+    const namespace = this.heldBy(id);
+    const process = this.housing.running(id);
+    const program = this.programs.of(record);
+    if (namespace && program && !this.refusal(record) && (process !== null) === (program.command !== undefined))
+      if (await this.linked(id)) return this.run({ record, program }, namespace, process);
+    process?.kill();
+    return null;
+  }
+
+  async start(record: InstanceRecord): Promise<ProgramInstance> {
+    const { instance_id: id, config } = record;
+    const refusal = this.refusal(record);
+    if (refusal) throw refusal;
+    const program = this.programs.of(record)!;
+    const housed = { record, program };
+    const filled = this.filled(housed);
+    layOut(filled, config, this.folders(record).files);
+    const namespace = await this.namespace(housed);
+    if (program.forwarding !== 'tap') await namespace.close();
+    namespace.killMembers();
+    await this.prepare(program, filled, namespace, this.housing.entry(id, namespace));
+    const process = filled.command && (await this.housing.spawn(housed, namespace, filled.command));
+    const ask = process && this.reporter(id, filled, namespace, process);
+    if (ask) await firstReport(process, ask, (how) => this.housing.explain(id, how), id);
+    await namespace.open();
+    return this.run(housed, namespace, process);
+  }
+
+  /**
+   * Without a program there is nothing to restart: the kernel takes the new configuration while packets pass. If it is
+   * refused, what was set up before is set up again.
+   */
+  async configure(_running: ProgramInstance, record: InstanceRecord): Promise<boolean> {
+    const { instance_id: id } = record;
+    const program = this.programs.of(record);
+    const namespace = this.namespaces.get(id);
+    if (!program || program.command || !namespace || !this.isMadeFor(id, program)) return false;
+    const setUp = async (of: InstanceRecord) => {
+      const filled = this.filled({ record: of, program });
+      layOut(filled, of.config, this.folders(of).files);
+      await this.prepare(program, filled, namespace, this.housing.entry(id, namespace));
+    };
+    try {
+      await setUp(record);
+    } catch (error) {
+      const before = this.prepared.get(id);
+      if (before) await setUp(before);
+      throw error;
+    }
+    this.prepared.set(id, record);
+    return true;
+  }
+
+  interfaces(instanceId: string): readonly string[] {
+    const { near, far } = vethLinks(instanceId);
+    return [near.engine, far.engine];
+  }
+
+  async relink(instanceId: string): Promise<void> {
+    const namespace = this.namespaces.get(instanceId);
+    if (!namespace) throw new DriverError('it has no network namespace', instanceId);
+    await namespace.open();
+  }
+
+  linked(instanceId: string): Promise<boolean> {
+    return linksExist(vethLinks(instanceId));
+  }
+
+  async clear(instanceId: string): Promise<void> {
+    await this.heldBy(instanceId)?.remove();
+    this.namespaces.delete(instanceId);
+    this.applied.delete(instanceId);
+    this.prepared.delete(instanceId);
+    await this.housing.clear(instanceId);
+  }
+
+  /** What is known of an instance. */
+  async stateOf(
+    instance: Pick<HostedInstance<ProgramInstance>, 'record' | 'restarts' | 'observed'>,
+    running: ProgramInstance | null,
+  ): Promise<Record<string, unknown>> {
+    const { record, restarts, observed } = instance;
+    const { instance_id: id, nf, config } = record;
+    const program = this.programs.of(record);
+    return {
+      nf,
+      config,
+      state: observed.state,
+      restarts,
+      pid: running?.pid ?? null,
+      forwarding: program?.forwarding ?? null,
+      preserves: program?.preserves ?? [],
+      ...(program?.report ? { report: running?.figures ?? {} } : {}),
+      limits: program?.command && running ? this.housing.limits(id, running) : {},
+      files: listFiles(this.folders(record).files, MOST_FILES),
+      log: await this.housing.log(id, LOG_LINES),
+    };
+  }
+
+  private refusal(record: InstanceRecord): DriverError | null {
+    return this.programs.refusal(record, this.housing.kind);
+  }
+
+  private folders({ instance_id, nf }: InstanceRecord): ProgramFolders {
+    return this.housing.folders(instance_id, this.programs.directoryOf(nf));
+  }
+
+  private filled({ record, program }: Housed): FilledProgram {
+    const { seen, nf_dir } = this.folders(record);
+    const filled = fill(program, record.config, seen, nf_dir);
+    const { setup, command, report } = filled;
+    const lacking = [...setup, ...(command ? [command] : []), ...(report ? [report] : [])].find(
+      ([it]) => !this.housing.has(it ?? ''),
+    );
+    if (!lacking) return filled;
+    const { packages } = program;
+    const remedy = packages.length > 0 ? `; install ${packages.join(', ')}` : '';
+    throw new DriverError(`${lacking[0]} is not installed here${remedy}`, record.instance_id, true);
+  }
+
+  private async prepare(
+    { forwarding }: LegacyProgram,
+    { setup }: FilledProgram,
+    namespace: NetworkNamespace,
+    entry: Entry,
+  ): Promise<void> {
+    for (const command of setup) await setUpOnce(entry, command);
+    // After the setup, which may have flushed the namespace's rules.
+    await namespace.forward(forwarding);
+  }
+
+  /** The instance, which takes no packets without its program where the kernel would pass them on unprocessed. */
+  private run(housed: Housed, namespace: NetworkNamespace, process: DetachedProcess | null): ProgramInstance {
+    const { record, program } = housed;
+    const { instance_id: id } = record;
+    this.namespaces.set(id, namespace);
+    this.applied.set(id, program);
+    this.prepared.set(id, record);
+    if (program.forwarding === 'bridge' || program.forwarding === 'route')
+      process?.ended
+        .then(() => namespace.close())
+        .catch((error) => log('warning', `${id} still takes packets without its program: ${error.message}`));
+    const ask = process && this.reporter(id, this.filled(housed), namespace, process);
+    const explain = (how: string) => this.housing.explain(id, how);
+    return new ProgramInstance(id, namespace, process, ask ? REPORTS : this.heartbeat, ask, explain);
+  }
+
+  private reporter(id: string, { report }: FilledProgram, namespace: NetworkNamespace, process: DetachedProcess) {
+    return report && reporter(this.housing.besides(id, namespace, process), report);
+  }
+
+  /** With both interfaces; made anew if anything is missing, or it was another program's. */
+  private async namespace(housed: Housed): Promise<NetworkNamespace> {
+    const { record, program } = housed;
+    const { instance_id: id } = record;
+    const known = this.heldBy(id);
+    if (known && this.isMadeFor(id, program) && (await this.linked(id))) return known;
+    await known?.remove();
+    const made = await this.housing.create(housed);
+    this.namespaces.set(id, made);
+    this.applied.set(id, program);
+    return made;
+  }
+
+  private isMadeFor(id: string, program: LegacyProgram): boolean {
+    return isDeepStrictEqual(program, this.applied.get(id));
+  }
+
+  private heldBy(id: string): NetworkNamespace | null {
+    const known = this.namespaces.get(id);
+    if (known?.holder.alive) return known;
+    return this.housing.held(id);
+  }
+}

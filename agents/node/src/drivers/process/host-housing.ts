@@ -1,0 +1,111 @@
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Limits, limitsOf, makeControlGroup, removeControlGroup, within } from '../../platform/cgroup.js';
+import { DetachedProcess } from '../../platform/detached-process.js';
+import { tail } from '../../platform/file-tail.js';
+import type { Housed, Housing, ProgramFolders } from '../legacy/housing.js';
+import { confined, type Entry, isInstalled, PROGRAM_ENV } from '../legacy/namespace-commands.js';
+import { NetworkNamespace } from '../legacy/network-namespace.js';
+import { DriverError } from '../nf-driver.js';
+import { stemOf, vethLinks } from '../veth-names.js';
+
+/** A program that ends so soon cannot be used as it is configured. */
+const SETTLED_MS = 200;
+const SAID_CHARS = 300;
+
+const LIMITS: Limits = { cpus: 1, memory_bytes: 512 * 2 ** 20 };
+
+/** A network namespace on the host, held by a process that does nothing else. */
+export class HostHousing implements Housing {
+  readonly kind = 'process';
+
+  constructor(private readonly folder: string) {}
+
+  folders(instanceId: string, nf_dir: string | null): ProgramFolders {
+    const directory = this.directory(instanceId);
+    return { files: directory, seen: directory, nf_dir };
+  }
+
+  has(program: string): boolean {
+    return isInstalled(program);
+  }
+
+  held(instanceId: string): NetworkNamespace | null {
+    const holder = DetachedProcess.adopt(this.holderFiles(instanceId));
+    return holder && NetworkNamespace.found(holder, vethLinks(instanceId));
+  }
+
+  async create({ record: { instance_id: id } }: Housed): Promise<NetworkNamespace> {
+    const holder = await DetachedProcess.start({
+      command: 'unshare',
+      args: ['--net', '--', 'sleep', 'infinity'],
+      ...this.holderFiles(id),
+    });
+    return NetworkNamespace.heldBy(holder, vethLinks(id));
+  }
+
+  entry(instanceId: string, { pid }: NetworkNamespace): Entry {
+    return { pid, directory: this.directory(instanceId), contained: null };
+  }
+
+  besides(instanceId: string, namespace: NetworkNamespace): Entry {
+    return this.entry(instanceId, namespace);
+  }
+
+  running(instanceId: string): DetachedProcess | null {
+    return DetachedProcess.adopt(this.programFiles(instanceId));
+  }
+
+  async spawn(
+    { record: { instance_id: id } }: Housed,
+    namespace: NetworkNamespace,
+    command: readonly string[],
+  ): Promise<DetachedProcess> {
+    const group = makeControlGroup(this.groupOf(id), LIMITS);
+    const [program, ...args] = within(group, confined(this.entry(id, namespace), command));
+    const files = this.programFiles(id);
+    const started = await DetachedProcess.start({ command: program!, args, env: PROGRAM_ENV, ...files });
+    const how = await Promise.race([started.ended, sleep(SETTLED_MS, null)]);
+    if (how === null) return started;
+    const said = tail(files.log_file).trimEnd().split('\n').at(-1) ?? '';
+    throw new DriverError(
+      [`${command[0]} ended at once: ${how}`, said.slice(0, SAID_CHARS)].filter(Boolean).join(': '),
+      id,
+    );
+  }
+
+  async explain(_instanceId: string, how: string): Promise<string> {
+    return `the process ended: ${how}`;
+  }
+
+  async clear(instanceId: string): Promise<void> {
+    removeControlGroup(this.groupOf(instanceId));
+  }
+
+  /** None where control groups cannot be written to. */
+  limits(instanceId: string, { pid }: { pid: number }): Partial<Limits> {
+    return limitsOf(pid, this.groupOf(instanceId), LIMITS);
+  }
+
+  async log(instanceId: string, lines: number): Promise<string> {
+    return tail(this.programFiles(instanceId).log_file).split('\n').slice(-lines).join('\n');
+  }
+
+  private directory(instanceId: string): string {
+    return join(this.folder, stemOf(instanceId));
+  }
+
+  /** Unique on a machine with several agents. */
+  private groupOf(id: string): string {
+    return `orrery-${createHash('sha256').update(this.directory(id)).digest('hex').slice(0, 16)}`;
+  }
+
+  private holderFiles(id: string) {
+    return { pid_file: join(this.directory(id), 'holder.pid'), log_file: join(this.directory(id), 'holder.log') };
+  }
+
+  private programFiles(id: string) {
+    return { pid_file: join(this.directory(id), 'nf.pid'), log_file: join(this.directory(id), 'nf.log') };
+  }
+}

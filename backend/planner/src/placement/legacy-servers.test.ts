@@ -87,4 +87,6 @@ it('runs as a process unless a container is asked for, and moves between the two
     implementations: IN_CONTAINER.implementations,
   });
   expect([contained.migrations, moved.migrations]).toEqual([[], []]);
+  for (const { problems } of [contained, moved])
+    expect(problems).toContainEqual(expect.objectContaining({ code: 'flow-state-lost' }));
 });

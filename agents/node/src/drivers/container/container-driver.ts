@@ -125,19 +125,11 @@ export class ContainerDriver implements HostedDriver {
   }
 
   async getInstanceState(instanceId: string, limit: number): Promise<Record<string, unknown>> {
-    const instance = this.instances.get(instanceId);
-    const { restarts, running } = instance;
-    const { cpu_share } = this.figures(instanceId);
-    if (running && isNf(running)) {
-      const { control, container: id } = running;
-      const [state, memory_bytes] = [await control.getState(limit), await this.memoryOf(id)];
-      return { ...state, container: { id, restarts, cpu_share, memory_bytes } };
-    }
-    if (!running) throw this.notRunning(instanceId);
-    const { nf } = containerNames(this.options.node, instanceId);
-    const found = await this.docker.inspect(nf).catch(() => null);
-    const container = { id: found?.id ?? null, restarts, cpu_share, memory_bytes: await this.memoryOf(nf) };
-    return { ...(await this.programs.stateOf(instance, running)), container };
+    const { record, restarts } = this.instances.get(instanceId);
+    if (this.options.programs.of(record)) return this.programState(instanceId);
+    const { control, container: id, cpu_share } = this.running(instanceId);
+    const memory_bytes = await this.memoryOf(id);
+    return { ...(await control.getState(limit)), container: { id, restarts, cpu_share, memory_bytes } };
   }
 
   exportState(instanceId: string): Promise<Record<string, unknown>> {
@@ -180,15 +172,20 @@ export class ContainerDriver implements HostedDriver {
 
   /** An NF of the engine, which answers on its control socket. */
   private running(instanceId: string): ContainerInstance {
-    const { running } = this.instances.get(instanceId);
-    if (!running) throw this.notRunning(instanceId);
+    const { running, observed } = this.instances.get(instanceId);
+    if (!running) throw new DriverError(`${instanceId} does not run: ${observed.detail}`, instanceId);
     if (isNf(running)) return running;
     throw new DriverError(`${instanceId}: the flow state of an unmodified program cannot be moved`, instanceId, true);
   }
 
-  private notRunning(instanceId: string): DriverError {
-    const { detail } = this.instances.get(instanceId).observed;
-    return new DriverError(`${instanceId} does not run: ${detail}`, instanceId);
+  private async programState(instanceId: string): Promise<Record<string, unknown>> {
+    const instance = this.instances.get(instanceId);
+    const { restarts, running } = instance;
+    const { nf } = containerNames(this.options.node, instanceId);
+    const found = await this.docker.inspect(nf).catch(() => null);
+    const { cpu_share } = this.figures(instanceId);
+    const container = { id: found?.id ?? null, restarts, cpu_share, memory_bytes: await this.memoryOf(nf) };
+    return { ...(await this.programs.stateOf(instance, running && !isNf(running) ? running : null)), container };
   }
 
   /** Containers of programs that run. */

@@ -104,8 +104,8 @@ export class ContainerRunner implements Runner<ContainerInstance> {
 
   /** Without its interfaces a container does nothing; one that Docker cannot remove now is removed later. */
   async clear(instanceId: string): Promise<void> {
-    const names = this.namesOf(instanceId);
-    await Promise.all(Object.values(names).map((name) => this.host.docker.remove(name).catch((error) => this.onLeft(name, error))));
+    const names = Object.values(this.namesOf(instanceId));
+    await Promise.all(names.map((name) => this.host.docker.remove(name).catch((error) => this.onLeft(name, error))));
     await removeLinks(vethLinks(instanceId));
     this.totals.delete(instanceId);
   }

@@ -57,7 +57,7 @@ export class ProgramRunner implements Runner<ProgramInstance> {
     await this.prepare(program, filled, namespace, this.housing.entry(id, namespace));
     const process = filled.command && (await this.housing.spawn(housed, namespace, filled.command));
     const ask = process && this.reporter(id, filled, namespace, process);
-    if (ask) await firstReport(process, ask, (how) => this.housing.explain(id, how), id);
+    if (process && ask) await firstReport(process, ask, (how) => this.housing.explain(id, how), id);
     await namespace.open();
     return this.run(housed, namespace, process);
   }

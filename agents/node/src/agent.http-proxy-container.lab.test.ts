@@ -69,7 +69,9 @@ describe.skipIf(missing !== null)(
       expect([await lab.seenAs('tcp', 8080), await lab.seenAs('udp', 7)]).toEqual([CLIENT, CLIENT]);
       await vi.waitFor(async () => expect(await lab.figures()).toMatchObject({ requests: 2, hits: 1 }), 10_000);
       expect(await lab.memory()).toBeGreaterThan(1e6);
-      await lab.server.next('samples', ({ samples: { instances } }) => instances.some(({ cpu_share }) => cpu_share > 0));
+      await lab.server.next('samples', ({ samples: { instances } }) =>
+        instances.some(({ cpu_share }) => cpu_share > 0),
+      );
 
       // Its rights are those of a legacy NF; of the host it sees programs alone, and can change nothing.
       expect(await lab.containers()).toEqual(['orrery-n1-STEM', 'orrery-n1-STEM-net']);

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { describe, expect, it, vi } from 'vitest';
 import { CLIENT, EXTERNAL } from './testing/http-lab.js';
 import { ended } from './testing/lab.js';
-import { ProxyLab, proxyMissing, proxyChain as chain } from './testing/proxy-lab.js';
+import { proxyChain as chain, ProxyLab, proxyMissing } from './testing/proxy-lab.js';
 import { until } from './testing/scratch.js';
 
 const missing = proxyMissing();

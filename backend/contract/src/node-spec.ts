@@ -71,7 +71,9 @@ export const InstanceSpec = z.strictObject({
     .describe('false: no queue of its own; it runs in the task that passes it packets. Absent: true'),
   bytestream: Bytestream,
   config: z.record(z.string(), z.unknown()),
-  program: LegacyProgram.optional().describe('with the drivers `process` and `container`: the unmodified program that it runs'),
+  program: LegacyProgram.optional().describe(
+    'with the drivers `process` and `container`: the unmodified program that it runs',
+  ),
   metadata: z.record(z.string(), MetadataField).describe('where the NF writes each derived attribute'),
   outputs: z.array(OutputSpec),
   return_to: Target.nullable().describe('where replies go after an address-rewriting NF has restored their addresses'),

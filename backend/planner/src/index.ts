@@ -19,8 +19,8 @@ export { CHAIN_STRATEGIES } from './chaining/strategies.js';
 // Chains as drawn.
 export { schemaFindings } from './check/check-config.js';
 export { checkTogether } from './check/check-together.js';
-export { allPackets } from './check/packet-space.js';
 export { programOf } from './check/implementation.js';
+export { allPackets } from './check/packet-space.js';
 export { overlap } from './check/reach.js';
 export { filterBox } from './check/resolve-filter.js';
 export { CHECK_STEPS, type ChainContext, validateChain } from './check/validate.js';

@@ -63,7 +63,11 @@ it('in a container, it runs the same program, where containers run programs and 
   const made = plan(able, { ...IN_CONTAINER, container_servers: ['server-1', 'server-2', 'server-3'] });
   expect(places(made)).toEqual([[expect.stringMatching(/server-[23]/), 'container']]);
   const offering = ['server-1', 'server-2', 'server-3'];
-  const narrow = plan(able, { ...IN_CONTAINER, container_servers: offering, program_servers: ['server-1', 'server-3'] });
+  const narrow = plan(able, {
+    ...IN_CONTAINER,
+    container_servers: offering,
+    program_servers: ['server-1', 'server-3'],
+  });
   expect(places(narrow)).toEqual([['server-3', 'container']]);
   expect(narrow.nodes['server-3']!.instances[0]!.program).toEqual(MINE.implementations[0]!.program);
   const none = plan(able, { ...IN_CONTAINER, container_servers: offering, program_servers: [] });

@@ -125,9 +125,16 @@ export class ContainerHousing implements Housing {
 
   /** The first process of a container that has just been started; null: it has ended. */
   private async processOf(instanceId: string, which: keyof ContainerNames): Promise<DetachedProcess | null> {
-    const found = await this.host.docker.inspect(this.namesOf(instanceId)[which]);
+    const { docker } = this.host;
+    const name = this.namesOf(instanceId)[which];
+    const found = await docker.inspect(name);
     if (!found?.running) return null;
-    return DetachedProcess.watch(await ownPid(found), this.processFiles(instanceId, which), STARTER);
+    try {
+      return DetachedProcess.watch(await ownPid(found), this.processFiles(instanceId, which), STARTER);
+    } catch (error) {
+      if (await endedContainer(docker, name)) return null;
+      throw error;
+    }
   }
 
   private filesOf(instanceId: string): string {

@@ -1,7 +1,7 @@
+import type { InstanceRecord, Runner } from '../hosted-instance.js';
 import type { ProgramInstance } from '../legacy/program-instance.js';
 import type { ProgramRunner } from '../legacy/program-runner.js';
 import type { Programs } from '../legacy/programs.js';
-import type { InstanceRecord, Runner } from '../hosted-instance.js';
 import type { ContainerInstance } from './container-instance.js';
 import type { ContainerRunner } from './container-runner.js';
 

@@ -5,7 +5,16 @@ import { isSeen, mountsOf } from './program-view.js';
 
 const of = { image: 'orrery/container-nf:1', node: 'n1', instance_id: 'web.proxy.0' };
 const view = { files: '/run/dir/program', nf_directory: '/opt/http-proxy', packages: ['squid', 'absent'] };
-const THERE = ['/usr', '/bin', '/lib', '/etc/passwd', '/etc/squid', '/etc/ssl/certs', '/etc/shadow', '/etc/ssl/private'];
+const THERE = [
+  '/usr',
+  '/bin',
+  '/lib',
+  '/etc/passwd',
+  '/etc/squid',
+  '/etc/ssl/certs',
+  '/etc/shadow',
+  '/etc/ssl/private',
+];
 const resolve = (path: string) =>
   THERE.includes(path) ? path.replace(/^\/(bin|lib)$/, (linked) => `/usr${linked}`) : null;
 

@@ -21,7 +21,9 @@ export const SCRATCH = { '/tmp': 'size=64m,mode=1777', '/run': 'size=16m,mode=07
 
 /** Whether programs of a container find another: by its name, or by an absolute path that they see. */
 export const isSeen = (program: string): boolean =>
-  !program.startsWith('/') || program.startsWith(`${NF_FILES}/`) || TREES.some((tree) => program.startsWith(`${tree}/`));
+  !program.startsWith('/') ||
+  program.startsWith(`${NF_FILES}/`) ||
+  TREES.some((tree) => program.startsWith(`${tree}/`));
 
 export interface ProgramView {
   /** Folders on the host. */

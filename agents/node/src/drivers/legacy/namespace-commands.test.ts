@@ -11,7 +11,9 @@ it('a command of a container enters all its namespaces, by programs that nothing
   const { confined } = await import('./namespace-commands.js');
   const inside = confined({ pid: 7, directory: '/instance', contained: { path: '/usr/bin' } }, ['nft', 'list']);
   const words = inside.join(' ');
-  expect(words).toMatch(/^nsenter -t 7 -n -m -p -i -u -- \/usr\/bin\/setpriv --no-new-privs --bounding-set=-all,\+net_admin/);
+  expect(words).toMatch(
+    /^nsenter -t 7 -n -m -p -i -u -- \/usr\/bin\/setpriv --no-new-privs --bounding-set=-all,\+net_admin/,
+  );
   expect(words).toMatch(/ --pdeathsig=KILL -- \/usr\/bin\/env --chdir=\/instance PATH=\/usr\/bin HOME=\/tmp nft list$/);
   // The folder of the host would be a way out.
   expect(words).not.toContain('--wd');

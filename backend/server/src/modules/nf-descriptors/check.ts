@@ -19,7 +19,11 @@ export function legacyNfErrors(descriptor: NfDescriptor): FieldError[] {
   const { kind, driver, program } = implementation!;
   if (others.length > 0)
     return [
-      at('/implementations/2', 'is one too many: a legacy NF is a process, and may be a container', 'bad-implementation'),
+      at(
+        '/implementations/2',
+        'is one too many: a legacy NF is a process, and may be a container',
+        'bad-implementation',
+      ),
     ];
   if (kind !== 'software' || driver !== 'process')
     return [at('/implementations/0/driver', 'must be "process", of kind "software"', 'bad-implementation')];

@@ -1,4 +1,4 @@
-import { type ImplementationChoice, nfInstances, type Plan } from '@orrery/contract';
+import { ChainDefinition, type ImplementationChoice, nfInstances, type Plan } from '@orrery/contract';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { FakeAgent } from './testing/fake-agent.js';
 import { monitorChain } from './testing/fixtures.js';
@@ -100,6 +100,25 @@ describe('an NF in a container', () => {
     await deployed(plan);
     await failWithDocker(['engine', 'container']);
     expect(placesOf(await planned())).toEqual(placesOf(plan));
+  });
+
+  it('is an unmodified program, too, where an agent says that its containers run them', async () => {
+    const { traffic_class, ...chain } = monitorChain('c', 'client-2');
+    const nodes = chain.nodes.map((node) => (node.kind === 'nf' ? { ...node, nf: 'http-proxy' } : node));
+    const body = ChainDefinition.parse({ ...chain, traffic_class, nodes, slos: [] });
+    const { id } = await server.api.call('createChain', { body });
+    const asked = { chains: [{ chain_id: id }], implementations: [monitor('container', { chain_id: id })] };
+    const plan = () => server.api.call('createPlan', { body: asked });
+    expect((await plan()).conflicts).toContainEqual(
+      expect.objectContaining({ unit: 'container runtime, permission and programs for http-proxy' }),
+    );
+    docker.containsPrograms = true;
+    await reconnect(['engine', 'container']);
+    const made = await plan();
+    expect(placesOf(made)).toContain('c.monitor.container-0 (container) on server-2');
+    expect(await deployed(made)).toMatchObject({ state: 'COMPLETED' });
+    const told = docker.spec!.instances.find((it) => it.driver === 'container');
+    expect(told).toMatchObject({ nf: 'http-proxy', program: { forwarding: 'route' } });
   });
 
   it('is refused, naming the field, if no agent offers containers or a slot is given', async () => {

@@ -41,6 +41,8 @@ export class FakeAgent {
   observed = IDLE;
   /** What it offers from its next connection on. */
   drivers = ['engine'];
+  /** Whether its containers run unmodified programs, too; undefined: it does not say. */
+  containsPrograms: boolean | undefined;
   /** What its engine declares beside NFs. */
   abilities: EngineAbility[] = [];
   /** Boards that it drives, with their number of slots. */
@@ -115,7 +117,7 @@ export class FakeAgent {
         iface_mac: '02:00:00:00:00:01',
         boards: [],
         containers: this.drivers.includes('container')
-          ? { available: true, detail: 'Docker 27.0' }
+          ? { available: true, detail: 'Docker 27.0', programs: this.containsPrograms }
           : { available: false, detail: 'Docker does not answer' },
       },
       observed: this.tellsInHello ? this.observed : null,

@@ -17,6 +17,8 @@ const INSTANCES = [
   { id: 'p.nat.1', nf: 'nat', server: 's2', driver: 'engine' },
   { id: 'p.nat.2', nf: 'nat', server: 's2', driver: 'container' },
   { id: 'p.nat.board-0', nf: 'nat', server: 's2', driver: 'board' },
+  { id: 'p.proxy.0', nf: 'http-proxy', server: 's1', driver: 'container' },
+  { id: 'p.proxy.1', nf: 'http-proxy', server: 's2', driver: 'container' },
   { id: 'p.fw.0', nf: 'firewall', server: 's1', driver: 'engine' },
   { id: 'p.fw.1', nf: 'firewall', server: 's2', driver: 'engine' },
 ].map((instance) => ({ kind: 'nf', chain_id: 'p', ...instance }));
@@ -86,6 +88,7 @@ describe('an operation that moves flows', () => {
     expect(await refusal('p.nat.0', all('p.fw.0'))).toBe('422 /to');
     expect(await refusal('p.nat.0', all('p.nat.board-0'))).toBe('409');
     expect(await refusal('p.fw.0', all('p.fw.1'))).toBe('409');
+    expect(await refusal('p.proxy.0', all('p.proxy.1'))).toBe('409');
     expect(await refusal('p.nat.0', all('p.nat.1', { steer: true }))).toBe('409');
     const term = { field: 'port.dst', lo: 1, hi: 2, not: false } as const;
     expect(await refusal('p.nat.0', all('p.nat.1', { flows: { match: [term] } }))).toBe('422 /flows/match/0/field');

@@ -35,6 +35,7 @@ implementations:
             }
       packages: [nftables]
       preserves: [metadata, ingress-time] # a route preserves nothing: []
+  # - { kind: container, driver: container, cost: { ... } } # the same program in a container, where a chain asks for it
 config_schema:
   type: object
   additionalProperties: false

@@ -94,7 +94,7 @@ export class Agent {
         invalid: (why) => this.emit('agent.bad-message', node, `Message from the server ignored: ${why}`, {}),
       },
     );
-    this.sampler = new Sampler(this.engine, this.boards, this.containers, (samples) => {
+    this.sampler = new Sampler(this.engine, this.boards, [this.processes, this.containers], (samples) => {
       this.recent.take(samples);
       return this.link.samples({ type: 'samples', samples });
     });

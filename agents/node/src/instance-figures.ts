@@ -99,9 +99,7 @@ export class RecentSamples {
 /** Boards compute in cells; the CPU time of an emulation is the board's, not the instance's. */
 function processing({ driver }: InstanceSpec, sample: InstanceSample | null): ResourceUse[] {
   if (driver === 'board') return [];
-  // A process runs beside the engine and is not metered.
-  const used = driver === 'process' ? null : (sample?.cpu_share ?? null);
-  return [{ resource: 'cpu', unit: 'cores', used, total: driver === 'engine' ? 1 : null }];
+  return [{ resource: 'cpu', unit: 'cores', used: sample?.cpu_share ?? null, total: driver === 'engine' ? 1 : null }];
 }
 
 function memory({ container }: State): ResourceUse[] {

@@ -9,6 +9,7 @@ import { HostedInstances } from '../hosted-instances.js';
 import { containerDigest } from '../instance-digest.js';
 import type { ProgramInstance } from '../legacy/program-instance.js';
 import { ProgramRunner } from '../legacy/program-runner.js';
+import { ProgramUsage } from '../legacy/program-usage.js';
 import type { Programs } from '../legacy/programs.js';
 import { type Change, DriverError, type FlowDriver, type HostedDriver } from '../nf-driver.js';
 import { INSTANCE_LABEL } from './container-config.js';
@@ -21,7 +22,6 @@ import { type ContainerDeath, DockerClient } from './docker-client.js';
 import { DockerHost, type ProbeTiming } from './docker-host.js';
 import { NFS_FOLDER } from './nf-folder.js';
 import { NfImage } from './nf-image.js';
-import { ProgramUsage } from './program-usage.js';
 
 interface ContainerOptions {
   node: string;

@@ -4,7 +4,7 @@ import { ENGINE_TRAITS, linearChain } from '../../testing/specs.js';
 import type { Wiring } from '../nf-driver.js';
 import { compile } from './compile.js';
 import { histogramSince, reading, sampleBetween } from './sample.js';
-import { type BoardFigures, type ContainerFigures, Sampler } from './sampler.js';
+import { type BoardFigures, type HostedFigures, Sampler } from './sampler.js';
 
 type ModuleStats = EngineStats['modules'][number];
 
@@ -190,7 +190,7 @@ describe('sampleBetween', () => {
 });
 
 const noBoards: BoardFigures = { samples: [], drops: () => ({}) };
-const noContainers: ContainerFigures = {
+const nothingBeside: HostedFigures = {
   refresh: async () => undefined,
   figures: () => ({ drops: {}, cpu_share: 0 }),
 };
@@ -202,7 +202,7 @@ describe('Sampler', () => {
   function setUp(
     answers: (EngineStats | null | Error)[],
     baseline: EngineStats | null = null,
-    containers = noContainers,
+    containers = nothingBeside,
   ) {
     const sent: NodeSamples[] = [];
     const state = { takes: true };
@@ -219,7 +219,7 @@ describe('Sampler', () => {
       if (state.takes) sent.push(NodeSamples.parse(samples));
       return state.takes;
     };
-    return { sampler: new Sampler(source, noBoards, containers, send), sent, state };
+    return { sampler: new Sampler(source, noBoards, [containers], send), sent, state };
   }
 
   it('needs two readings in one epoch for a sample', async () => {
@@ -266,8 +266,8 @@ describe('Sampler', () => {
   });
 
   it('adds the counters of the instance itself', async () => {
-    const own: ContainerFigures = {
-      ...noContainers,
+    const own: HostedFigures = {
+      ...nothingBeside,
       figures: (id) => ({
         drops: id === 'lin.nat.0' ? { denied: 4 } : ({} as Record<string, number>),
         cpu_share: 0.25,
@@ -283,9 +283,9 @@ describe('Sampler', () => {
     ]);
   });
 
-  it('reads containers together with the engine, so that each set includes the drops since the last', async () => {
+  it('reads what runs beside it together with the engine, so that each set includes the drops since the last', async () => {
     let read = 0;
-    const own: ContainerFigures = {
+    const own: HostedFigures = {
       refresh: async () => {
         read += 5;
       },
@@ -313,7 +313,7 @@ describe('Sampler', () => {
         });
       },
     };
-    const sampler = new Sampler(source, noBoards, noContainers, () => true);
+    const sampler = new Sampler(source, noBoards, [nothingBeside], () => true);
     const first = sampler.tick();
     await sampler.tick();
     expect(asked).toBe(1);

@@ -17,8 +17,8 @@ export interface BoardFigures {
   drops(instanceId: string): Record<string, number>;
 }
 
-/** Figures that containers count, not the engine. Their drops never fall. */
-export interface ContainerFigures {
+/** Figures of NFs beside the engine, which it does not count. Their drops never fall. */
+export interface HostedFigures {
   /** Reads them; resolves soon, even if an NF is slow. */
   refresh(): Promise<void>;
   figures(instanceId: string): { drops: Record<string, number>; cpu_share: number };
@@ -41,7 +41,7 @@ export class Sampler {
   constructor(
     private readonly source: StatsSource,
     private readonly boards: BoardFigures,
-    private readonly containers: ContainerFigures,
+    private readonly hosted: readonly HostedFigures[],
     private readonly send: (samples: NodeSamples) => boolean,
     private readonly period_ms = 200,
   ) {}
@@ -62,7 +62,7 @@ export class Sampler {
     }
     this.reads = true;
     try {
-      const [stats] = await Promise.all([this.source.stats(), this.containers.refresh()]);
+      const [stats] = await Promise.all([this.source.stats(), ...this.hosted.map((it) => it.refresh())]);
       if (stats) this.take(reading(stats));
       else if (this.before) this.lost++;
     } catch {
@@ -100,11 +100,14 @@ export class Sampler {
   }
 
   private withOwnFigures(sample: InstanceSample): InstanceSample {
-    const { drops, cpu_share } = this.containers.figures(sample.instance_id);
+    const own = this.hosted.map((it) => it.figures(sample.instance_id));
     return {
       ...sample,
-      cpu_share: sample.cpu_share + cpu_share,
-      drops: { ...sample.drops, ...this.boards.drops(sample.instance_id), ...drops },
+      cpu_share: own.reduce((sum, { cpu_share }) => sum + cpu_share, sample.cpu_share),
+      drops: Object.assign(
+        { ...sample.drops, ...this.boards.drops(sample.instance_id) },
+        ...own.map(({ drops }) => drops),
+      ),
     };
   }
 }

@@ -2,12 +2,14 @@ import { join } from 'node:path';
 import type { AgentCapabilities, InstanceSpec, LegacyProgram } from '@orrery/contract';
 import type { Emit } from '../../link/agent-event.js';
 import { HEARTBEAT, type HeartbeatTiming } from '../../platform/heartbeat.js';
+import { sessionCpuNs } from '../../platform/session-cpu.js';
 import { recordOf } from '../hosted-instance.js';
 import { HostedInstances } from '../hosted-instances.js';
 import { processDigest } from '../instance-digest.js';
 import { isInstalled } from '../legacy/namespace-commands.js';
 import type { ProgramInstance } from '../legacy/program-instance.js';
 import { ProgramRunner } from '../legacy/program-runner.js';
+import { ProgramUsage } from '../legacy/program-usage.js';
 import type { Programs } from '../legacy/programs.js';
 import type { InstalledNf } from '../legacy/registry.js';
 import { type Change, DriverError, type HostedDriver } from '../nf-driver.js';
@@ -19,6 +21,14 @@ export class ProcessDriver implements HostedDriver {
   readonly nfs: readonly string[];
   readonly instances: HostedInstances<ProgramInstance>;
   private readonly runner: ProgramRunner;
+  /** By the program's process, which leads its session. */
+  private readonly usage = new ProgramUsage({
+    usage: async (pid) => {
+      const cpu_ns = sessionCpuNs(Number(pid));
+      if (cpu_ns === null) throw new Error('the program has ended');
+      return { cpu_ns };
+    },
+  });
 
   constructor(
     private readonly programs: Programs,
@@ -70,6 +80,17 @@ export class ProcessDriver implements HostedDriver {
 
   async importState(instanceId: string): Promise<null> {
     throw new DriverError(`${instanceId}: a process NF cannot import flow state`, instanceId, true);
+  }
+
+  /** Reads what programs use. */
+  async refresh(): Promise<void> {
+    await this.usage.refresh(this.instances.all.flatMap(({ running }) => (running ? [String(running.pid)] : [])));
+  }
+
+  /** Last figures read of an instance; none if it runs elsewhere. */
+  figures(instanceId: string): { drops: Record<string, number>; cpu_share: number } {
+    const running = this.instances.has(instanceId) ? this.instances.get(instanceId).running : null;
+    return { drops: {}, cpu_share: running ? this.usage.shareOf(String(running.pid)) : 0 };
   }
 
   /** Leaves the processes running for the next agent, or stops them and removes their interfaces. */

@@ -87,6 +87,14 @@ function pathFigures(native: Observed, legacy: Observed): Figure[] {
       bar: { least: 1, most: null },
       note: `${rate(legacy.flood_pps)} to ${rate(native.flood_pps)}; the native chain carries all that the sending host has CPU for`,
     },
+    {
+      ...RATIO,
+      name: 'NF to NF, CPU of a packet, raw sockets : native',
+      published: null,
+      here: ratioOf(legacy.cpu_us, native.cpu_us),
+      bar: { least: 1, most: null },
+      note: `${text(native.cpu_us)} to ${text(legacy.cpu_us)} us of the NFs, without the interfaces to them`,
+    },
     delivered('NF to NF', legacy, native),
   ];
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "nfs/crypto-tunnel/state.h"
 
+#include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -34,6 +35,13 @@ std::array<uint64_t, ReplayWindow::kWords> read_words(ConfigReader& reader) {
   return words;
 }
 
+uint32_t read_spi(ConfigReader& reader, const std::string& name, uint32_t lo, uint32_t now_s) {
+  const auto spi = static_cast<uint32_t>(reader.integer(name, lo, UINT32_MAX));
+  if (spi > now_s && spi - now_s > kMostAheadS)
+    reader.fail(name, "names a session that begins more than 30 days ahead of this machine's clock");
+  return spi;
+}
+
 }  // namespace
 
 json exported(const Sessions& sessions) {
@@ -44,19 +52,24 @@ json exported(const Sessions& sessions) {
   return {{"outbound_spi", sessions.outbound_spi}, {"inbound", std::move(inbound)}};
 }
 
-Sessions imported(const json& state) {
+Sessions imported(const json& state, uint32_t now_s, uint32_t session_packets) {
   ConfigReader reader(state, "");
   Sessions out;
-  out.outbound_spi = static_cast<uint32_t>(reader.integer("outbound_spi", 0, UINT32_MAX));
+  out.outbound_spi = read_spi(reader, "outbound_spi", 0, now_s);
   const json& inbound = reader.array("inbound", 0, out.inbound.size());
   for (size_t i = 0; i < inbound.size(); ++i) {
     ConfigReader session(inbound[i], reader.pointer_to("inbound", i));
-    out.inbound[i].spi = static_cast<uint32_t>(session.integer("spi", 1, UINT32_MAX));
-    const auto highest = static_cast<uint32_t>(session.integer("highest", 0, UINT32_MAX));
+    out.inbound[i].spi = read_spi(session, "spi", 1, now_s);
+    const auto highest = static_cast<uint32_t>(session.integer("highest", 1, UINT32_MAX));
     out.inbound[i].window = ReplayWindow::restored(highest, read_words(session));
     session.done();
   }
   reader.done();
+  // Those before may be of a configuration that let sessions last for longer.
+  const auto latest = std::ranges::max_element(out.inbound, {}, &Sessions::Received::spi);
+  if (latest->window.highest() > session_packets)
+    throw ConfigError(reader.pointer_to("inbound", static_cast<size_t>(latest - out.inbound.begin())) + "/highest",
+                      "is more than the packets of a session (session_packets)");
   return out;
 }
 

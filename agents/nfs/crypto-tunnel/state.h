@@ -23,7 +23,13 @@ struct Sessions {
 
 nlohmann::json exported(const Sessions& sessions);
 
-// Throws ConfigError.
-Sessions imported(const nlohmann::json& state);
+// Sessions are named for the time at which they begin, so one that is named for much later than `now_s` (since 1970)
+// is none of this tunnel: it would leave no names, or close the tunnel to all that begin before. `session_packets`: of
+// the configuration, to which the latest one received keeps. Throws ConfigError.
+Sessions imported(const nlohmann::json& state, uint32_t now_s, uint32_t session_packets);
+
+// By how much clocks of two ends may differ, and names may have run ahead where sessions begin faster than seconds
+// pass.
+inline constexpr uint32_t kMostAheadS = 30 * 86400;
 
 }  // namespace orrery::crypto_tunnel

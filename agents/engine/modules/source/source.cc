@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <rte_mbuf.h>
 
-#include <algorithm>
 #include <array>
 #include <cstring>
+#include <optional>
 
 #include "core/packet_meta.h"
 #include "core/pass.h"
+#include "modules/source/pace.h"
 #include "support/checksum.h"
 #include "support/json_fields.h"
 
@@ -27,7 +28,8 @@ class Source final : public TaskModule {
     JsonFields fields(context.config, context.pointer, "invalid-config");
     bytes_ = static_cast<uint16_t>(fields.integer_or("packet_bytes", 60, kMaxFrame, 60));
     flows_ = static_cast<uint32_t>(fields.integer_or("flows", 1, 65536, 1));
-    rate_pps_ = fields.number_or("rate_pps", 0, 0);
+    const double rate_pps = fields.number_or("rate_pps", 0, 0);
+    if (rate_pps > 0) pace_.emplace(rate_pps);
     fields.done();
     write_template();
   }
@@ -35,7 +37,7 @@ class Source final : public TaskModule {
   void process(Pass&, Batch&, uint8_t) override {}
 
   uint32_t poll(Pass& pass) override {
-    const uint32_t count = due(pass.now_ns());
+    const uint32_t count = pace_ ? pace_->take(pass.now_ns(), kBatchSize) : kBatchSize;
     if (count == 0) return 0;
     Batch batch;
     if (rte_pktmbuf_alloc_bulk(pool_, batch.packets, count) != 0) [[unlikely]] {
@@ -52,24 +54,12 @@ class Source final : public TaskModule {
     return count;
   }
 
-  bool backlogged(uint64_t now_ns) const override { return now_ns >= next_due_ns_; }
+  bool backlogged(uint64_t now_ns) const override { return !pace_ || now_ns >= pace_->next_ns(); }
 
-  Wakeup wakeup() const override { return {.now = rate_pps_ == 0, .fd = -1, .due_ns = next_due_ns_}; }
+  Wakeup wakeup() const override { return {.now = !pace_, .fd = -1, .due_ns = pace_ ? pace_->next_ns() : 0}; }
 
  private:
   static constexpr uint8_t kDropNoMemory = kFirstOwnReason;
-
-  // How many packets are to be sent now. What a late poll missed is sent later, at most a batch of it.
-  uint32_t due(uint64_t now_ns) {
-    if (rate_pps_ == 0) return kBatchSize;
-    const double gap_ns = 1e9 / rate_pps_;
-    if (next_ns_ == 0) next_ns_ = static_cast<double>(now_ns);
-    next_ns_ = std::max(next_ns_, static_cast<double>(now_ns) - kBatchSize * gap_ns);
-    uint32_t count = 0;
-    for (; count < kBatchSize && next_ns_ <= static_cast<double>(now_ns); ++count) next_ns_ += gap_ns;
-    next_due_ns_ = static_cast<uint64_t>(next_ns_);
-    return count;
-  }
 
   void write_template() {
     static constexpr uint8_t kDestination[6] = {0x02, 0, 0, 0, 0, 2};
@@ -110,11 +100,9 @@ class Source final : public TaskModule {
   rte_mempool* pool_;
   uint16_t bytes_;
   uint32_t flows_;
-  double rate_pps_;
+  std::optional<Pace> pace_;  // nothing: as fast as can be
   uint32_t flow_ = 0;
   uint64_t ip_sum_ = 0;
-  double next_ns_ = 0;
-  uint64_t next_due_ns_ = 0;
   std::array<uint8_t, kMaxFrame> template_{};
 };
 

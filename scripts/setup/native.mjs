@@ -9,7 +9,7 @@ import { step } from './progress.mjs';
 const SANITIZERS = [
   '--buildtype=debug',
   '-Doptimization=g',
-  '-Dcpp_args=-g1 -fno-sanitize-recover=all',
+  '-Dcpp_args=-g1 -fno-sanitize-recover=all -D_GLIBCXX_ASSERTIONS',
   '-Db_sanitize=address,undefined',
 ];
 const AGENTS = {

@@ -215,7 +215,7 @@ void Request::append_path(std::string_view target) {
   for (size_t at = begin; at < length_;) {
     const size_t end =
         static_cast<size_t>(std::find(url_.begin() + at + 1, url_.begin() + length_, '/') - url_.begin());
-    const std::string_view segment(&url_[at + 1], end - at - 1);
+    const std::string_view segment = std::string_view(url_.data(), length_).substr(at + 1, end - at - 1);
     const bool last = end == length_;
     if (segment == "." || segment == "..") {
       if (segment == "..") out = segment_before(begin, out);

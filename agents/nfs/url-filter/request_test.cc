@@ -113,6 +113,11 @@ TEST(Request, LongPathsAreCut) {
   EXPECT_EQ(read(http_request(query, "h")), "http h " + query.substr(0, Request::kMaxPath));
 }
 
+TEST(Request, TheLongestHostAndPathFillTheRoom) {
+  const std::string host(Request::kMaxHost, 'h'), path = '/' + std::string(Request::kMaxPath - 2, 'p') + '/';
+  EXPECT_EQ(read(http_request(path, host)), "http " + host + ' ' + path);
+}
+
 TEST(Request, ReadsTheServerNameOfTls) {
   const std::string name = server_name_extension("WWW.Example.com");
   EXPECT_EQ(read(client_hello(name)), "tls www.example.com");

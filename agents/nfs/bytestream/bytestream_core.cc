@@ -19,7 +19,6 @@ using nlohmann::json;
 
 // Streams without a byte yet, and what follows a FIN: its copies, and acknowledgements.
 constexpr uint64_t kTransitoryNs = 10'000'000'000;
-constexpr uint32_t kMaxFlowBytes = 1u << 20;
 
 struct Config {
   FlowLimits flows;
@@ -42,7 +41,7 @@ Config read_config(const json& value) {
   config.flows.idle_ns = static_cast<uint64_t>(reader.integer_or("idle_timeout_s", 1, 86400, 300)) * 1'000'000'000u;
   config.flows.transitory_idle_ns = std::min(kTransitoryNs, config.flows.idle_ns);
   config.flows.granularity_ns = config.flows.transitory_idle_ns / 64;
-  config.window = static_cast<uint32_t>(reader.integer_or("max_stream_bytes", 4096, kMaxFlowBytes, 262144));
+  config.window = static_cast<uint32_t>(reader.integer_or("max_stream_bytes", 4096, kMaxStreamBytes, 262144));
   config.flow_blocks = blocks_for(config.window);
   config.blocks = blocks_for(static_cast<uint64_t>(reader.integer_or("max_bytes", 4096, 1 << 30, 16 << 20)));
   config.hole_timeout_ns =
@@ -103,7 +102,7 @@ class Bytestream final : public NfCore {
  public:
   Bytestream(const Config& config, StreamLog& log)
       : log_(log), config_(config), streams_(config.flows), held_(config.blocks) {
-    run_.reserve(kMaxFlowBytes + 2 * UINT16_MAX);
+    run_.reserve(kMaxViewBytes);
   }
 
   void process(std::span<NfPacket> packets, Direction in, std::span<NfVerdict> verdicts, uint64_t now_ns) override {
@@ -324,11 +323,14 @@ class Bytestream final : public NfCore {
   }
 
   // The first FIN that the receiver may take says where the stream ends.
-  void note_end(Stream& stream, const Segment& segment) const {
+  void note_end(Stream& stream, const Segment& segment) {
     if ((segment.flags & kTcpFin) == 0 || stream.has_end) return;
     const uint32_t end = segment.sequence + size_of(segment.payload);
     const int32_t ahead = distance(end, stream.next);
-    if (ahead < 0 || ahead > static_cast<int32_t>(config_.window)) return;
+    if (ahead < 0 || ahead > static_cast<int32_t>(config_.window)) {
+      counters_.out_of_window += segment.payload.empty();  // with bytes, it is counted for them
+      return;
+    }
     stream.has_end = true;
     stream.end = end;
   }

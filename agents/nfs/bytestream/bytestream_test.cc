@@ -285,6 +285,17 @@ TEST(Bytestream, FindsAgainAStreamThatIsFarAhead) {
   EXPECT_EQ(bytestream.state()["gap_bytes"], 0) << "how many there were is unknown";
 }
 
+TEST(Bytestream, CountsAFinThatIsOutOfTheWindow) {
+  Reassembly bytestream;
+  bytestream.send_all({syn(0), segment(1, "abc")});
+  EXPECT_FALSE(bytestream.send(segment(900'000'000, "", kTcpFin | kTcpAck)).view.ends);
+  EXPECT_EQ(bytestream.state()["out_of_window"], 1);
+  bytestream.send(segment(900'000'000, "d", kTcpFin | kTcpAck));
+  EXPECT_EQ(bytestream.state()["out_of_window"], 2) << "a packet counts once";
+  EXPECT_TRUE(bytestream.send(segment(4, "d", kTcpFin | kTcpAck)).view.ends);
+  EXPECT_EQ(bytestream.state()["out_of_window"], 2);
+}
+
 TEST(Bytestream, AStreamHoldsNoMoreThanItsShare) {
   Reassembly bytestream(json({{"max_stream_bytes", 4096}}));
   bytestream.send_all({syn(0), segment(1, "a")});

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "nfs/bytestream/bytestream_core.h"
 #include "nfs/ip_frame.h"
 #include "nfs/patterns/report.h"
 
@@ -37,16 +38,20 @@ PayloadSearch::PayloadSearch(std::span<const Pattern> patterns, const std::optio
   if (const uint64_t most = kMaxStreamMemory / std::max<size_t>(1, bytes); limits->max_streams > most)
     throw ConfigError("/max_streams", "must be at most " + std::to_string(most) + " with these patterns, of which " +
                                           std::to_string(bytes) + " bytes are kept for each stream");
+  states_.reserve(limits->max_streams);
   spare_.reserve(limits->max_streams);
+  while (states_.size() < limits->max_streams) {
+    hs_stream_t* state = nullptr;
+    if (hs_open_stream(database_.get(), 0, &state) != HS_SUCCESS)
+      throw ConfigError("/max_streams", "no memory for what is kept of so many streams");
+    states_.emplace_back(state);
+    spare_.push_back(state);
+  }
+  room_.reserve(bytestream::kMaxViewBytes);
 }
 
-PayloadSearch::~PayloadSearch() {
-  for (hs_stream* state : spare_) hs_close_stream(state, nullptr, nullptr, nullptr);
-  if (!streams_) return;
-  streams_->table().for_each([](const auto& entry) {
-    if (entry.value.state != nullptr) hs_close_stream(entry.value.state, nullptr, nullptr, nullptr);
-    return true;
-  });
+void PayloadSearch::CloseStream::operator()(hs_stream* state) const {
+  hs_close_stream(state, nullptr, nullptr, nullptr);
 }
 
 void PayloadSearch::expire(uint64_t now_ns) {
@@ -124,16 +129,12 @@ PayloadSearch::Streams::Entry& PayloadSearch::known(const StreamView& view, uint
                                    {.state = fresh_state(), .next = view.sequence, .blocked = false});
 }
 
-// Null without patterns, or without memory.
+// Null without patterns.
 hs_stream* PayloadSearch::fresh_state() {
-  hs_stream* state = nullptr;
-  if (!spare_.empty()) {
-    state = spare_.back();
-    spare_.pop_back();
-    begin_anew(state);
-  } else if (database_ != nullptr && hs_open_stream(database_.get(), 0, &state) != HS_SUCCESS) {
-    state = nullptr;
-  }
+  if (spare_.empty()) return nullptr;
+  hs_stream* state = spare_.back();
+  spare_.pop_back();
+  begin_anew(state);
   return state;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -40,9 +41,6 @@ class PayloadSearch {
 
   // Throws ConfigError that points to the pattern that cannot be used, or to /max_streams.
   PayloadSearch(std::span<const Pattern> patterns, const std::optional<StreamLimits>& limits);
-  ~PayloadSearch();
-  PayloadSearch(const PayloadSearch&) = delete;
-  PayloadSearch& operator=(const PayloadSearch&) = delete;
 
   bool reads_streams() const { return streams_.has_value(); }
 
@@ -82,6 +80,10 @@ class PayloadSearch {
   };
   using Streams = FlowStore<uint64_t, Known>;
 
+  struct CloseStream {
+    void operator()(hs_stream* state) const;
+  };
+
   Result search_stream(const StreamView& view, std::span<const uint8_t> payload, uint64_t now_ns,
                        Matcher::OnMatch on_match, void* context);
   Streams::Entry& known(const StreamView& view, uint32_t hash, uint64_t now_ns);
@@ -95,7 +97,8 @@ class PayloadSearch {
   HyperscanDatabase database_;  // for streams; null without patterns
   HyperscanScratch scratch_;
   std::optional<Streams> streams_;
-  std::vector<hs_stream*> spare_;
+  std::vector<std::unique_ptr<hs_stream, CloseStream>> states_;  // one for each stream; workers allocate none
+  std::vector<hs_stream*> spare_;                                // of these, for streams to come
   std::vector<uint8_t> room_;
   Figures figures_;
 };

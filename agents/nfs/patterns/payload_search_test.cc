@@ -2,7 +2,9 @@
 #include "nfs/patterns/payload_search.h"
 
 #include <gtest/gtest.h>
+#include <hs/hs.h>
 
+#include <cstdlib>
 #include <map>
 #include <set>
 
@@ -140,6 +142,24 @@ TEST(PayloadSearch, KnowsABoundedNumberOfStreams) {
   EXPECT_EQ(ids->state(1)["streams_evicted"], 990);
   EXPECT_TRUE(is_hit(*ids, segment(1, "ad", {.src = 999})));
   EXPECT_FALSE(is_hit(*ids, segment(1, "ad", {.src = 1})));
+}
+
+uint64_t states_taken = 0;
+
+TEST(PayloadSearch, TakesTheMemoryOfItsStreamsWithTheConfiguration) {
+  states_taken = 0;
+  hs_set_stream_allocator(
+      [](size_t size) {
+        ++states_taken;
+        return std::malloc(size);
+      },
+      std::free);
+  const auto ids = make_ids({rule("a", "bad")}, {{"max_streams", 10}});
+  EXPECT_EQ(states_taken, 10);
+  for (uint32_t i = 0; i < 100; ++i) EXPECT_FALSE(is_hit(*ids, segment(0, "b", {.src = i})));
+  EXPECT_TRUE(is_hit(*ids, segment(1, "ad", {.src = 99})));
+  EXPECT_EQ(states_taken, 10) << "a worker takes none";
+  hs_set_stream_allocator(nullptr, nullptr);
 }
 
 TEST(PayloadSearch, RefusesMoreMemoryForStreamsThanItMayTake) {

@@ -37,6 +37,19 @@ std::string ConfigReader::choice_or(const std::string& name, std::initializer_li
   return optional(name) == nullptr ? std::string(absent) : choice(name, choices);
 }
 
+Ipv6Address ConfigReader::ip_address(const std::string& name) {
+  return ip_address(required(name), pointer_to(name));
+}
+
+Ipv6Address ConfigReader::ip_address(const json& value, const std::string& pointer) {
+  if (value.is_string()) {
+    const auto& text = value.get_ref<const std::string&>();
+    if (const auto address = parse_address(text)) return ipv4_mapped(*address);
+    if (const auto address = parse_ipv6_address(text)) return *address;
+  }
+  throw ConfigError(pointer, "must be an IPv4 or IPv6 address");
+}
+
 std::optional<IpPrefix> ConfigReader::prefix(const std::string& name) {
   const json* value = optional(name);
   if (value == nullptr) return std::nullopt;

@@ -33,6 +33,9 @@ class ConfigReader : public JsonFields {
   std::string choice(const std::string& name, std::initializer_list<std::string_view> choices);
   std::string choice_or(const std::string& name, std::initializer_list<std::string_view> choices,
                         std::string_view absent);
+  // Of either version; of IPv4 IPv4-mapped.
+  Ipv6Address ip_address(const std::string& name);
+  static Ipv6Address ip_address(const nlohmann::json& value, const std::string& pointer);  // an array's element
   std::optional<IpPrefix> prefix(const std::string& name);
   // Two of them, of the same IP version.
   std::pair<std::optional<IpPrefix>, std::optional<IpPrefix>> address_prefixes(const std::string& src,

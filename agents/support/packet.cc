@@ -142,6 +142,7 @@ bool follow_extension_headers(ParsedPacket& p, Ipv6Chain& chain, const uint8_t* 
     }
     const bool authentication = chain.next == kAuthentication;
     p.authentication_header |= authentication;
+    p.segments_left |= chain.next == kRouting && header[3] != 0;
     const size_t bytes = authentication ? (size_t{header[1]} + 2) << 2 : (size_t{header[1]} + 1) << 3;
     if (bytes > left || (authentication && bytes < kMinAuthenticationBytes)) return false;
     chain.next = header[0];

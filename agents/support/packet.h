@@ -48,6 +48,7 @@ struct ParsedPacket {
   uint16_t dst_port = 0;
   uint16_t fragment_header_offset = 0;  // IPv6; 0: none
   bool authentication_header = false;   // IPv6, in front of the upper layer
+  bool segments_left = false;           // IPv6, in a routing header: ipv6_dst is not where the packet ends
   Ipv6Address ipv6_src;                 // meaningful only where has_ipv6() holds
   Ipv6Address ipv6_dst;
 

@@ -21,7 +21,6 @@ constexpr std::string_view kDropReasons[] = {"no_mapping", "malformed", "unsuppo
 enum DropReason : uint8_t { kNoMapping, kMalformed, kUnsupported };
 
 constexpr size_t kMaxMappings = 256;
-constexpr size_t kMaxAddressText = 45;
 constexpr uint8_t kDccp = 33, kAuthentication = 51, kUdpLite = 136;
 
 struct Mapping {
@@ -38,19 +37,13 @@ struct Config {
   bool operator==(const Config&) const = default;
 };
 
-Ipv6Address address_of(const std::string& text, const std::string& pointer) {
-  if (const auto address = parse_address(text)) return ipv4_mapped(*address);
-  if (const auto address = parse_ipv6_address(text)) return *address;
-  throw ConfigError(pointer, "must be an IPv4 or IPv6 address");
-}
-
 // In ascending order.
 std::vector<Ipv6Address> read_external_addresses(ConfigReader& reader) {
   const json& items = reader.array("external_addresses", 1, kMaxMappings);
   std::vector<Ipv6Address> addresses;
   for (size_t i = 0; i < items.size(); ++i) {
     const std::string pointer = reader.pointer_to("external_addresses", i);
-    const auto address = address_of(items[i].is_string() ? items[i].get<std::string>() : "", pointer);
+    const Ipv6Address address = ConfigReader::ip_address(items[i], pointer);
     if (std::ranges::find(addresses, address) != addresses.end()) throw ConfigError(pointer, "appears twice");
     addresses.push_back(address);
   }
@@ -69,9 +62,9 @@ struct Wanted {
 Wanted read_mapping(const json& item, const std::string& pointer) {
   ConfigReader reader(item, pointer);
   Wanted wanted;
-  wanted.inside = address_of(reader.string("inside", kMaxAddressText), reader.pointer_to("inside"));
+  wanted.inside = reader.ip_address("inside");
   if (reader.optional("outside") != nullptr) {
-    wanted.outside = address_of(reader.string("outside", kMaxAddressText), reader.pointer_to("outside"));
+    wanted.outside = reader.ip_address("outside");
     if (is_ipv4_mapped(*wanted.outside) != is_ipv4_mapped(wanted.inside))
       throw ConfigError(reader.pointer_to("outside"), "must be an address of the same IP version as the inside one");
   }
@@ -217,7 +210,7 @@ class StaticNat final : public NfCore {
       ++counters_.unmapped;
       return table_.config.pass_unmapped ? std::nullopt : std::optional(kNoMapping);
     }
-    if (protects_addresses(p)) return kUnsupported;
+    if (protects_addresses(p) || (side == Side::kDestination && p.segments_left)) return kUnsupported;
     if (is_error(packet))
       if (const auto reason = translate_quoted(packet, forward)) return reason;
     const Mapping& mapping = table_.config.mappings[*position];

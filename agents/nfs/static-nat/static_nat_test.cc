@@ -135,6 +135,24 @@ TEST(StaticNat, GivesTheReasonForEachDrop) {
   EXPECT_EQ(run_one(*nf, build_icmp_error(kInside + 1, 3, build_frame(quoted), 8)).reason, "no_mapping");
 }
 
+// The checksum is over the last address of the routing header, which nothing here translates.
+TEST(StaticNat, TranslatesNoDestinationFromWhichARoutingHeaderLeadsOn) {
+  const auto nf = make_nf("static-nat", config());
+  FrameSpec spec;
+  spec.ip_version = 6;
+  spec.src = kInside + 1;
+  spec.dst = outside_of(kInside + 2);
+  spec.extensions = {{kHopByHop}, {.type = kRouting, .units = 3, .segments_left = 1}};
+  const Frame frame = build_frame(spec);
+  EXPECT_EQ(run_one(*nf, frame, Direction::kReturn).reason, "unsupported");
+  EXPECT_EQ(run_one(*nf, frame, Direction::kReturn).frame, frame);
+  FrameSpec sent = spec;
+  sent.src = outside_of(spec.src);
+  EXPECT_EQ(run_one(*nf, frame).frame, build_frame(sent)) << "a source may be translated";
+  spec.extensions.back().segments_left = 0;
+  EXPECT_EQ(run_one(*nf, build_frame(spec), Direction::kReturn).reason, "");
+}
+
 TEST(StaticNat, MappingsWithoutAnOutsideGetTheLowestThatIsLeft) {
   const auto nf =
       make_nf("static-nat", {{"external_addresses", {"198.18.0.9", "2001:db8::9", "198.18.0.3", "198.18.0.5"}},

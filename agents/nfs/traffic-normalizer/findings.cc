@@ -60,18 +60,11 @@ void for_each_extension(uint8_t* ip, Visit&& visit) {
   }
 }
 
-bool has_segments_left(const NfPacket& packet) {
-  bool found = false;
-  for_each_extension(packet.data + packet.parsed.l3_offset,
-                     [&](uint8_t type, const uint8_t* header) { found |= type == kRouting && header[3] != 0; });
-  return found;
-}
-
 // True where it cannot be told: on the way through a routing header the destination is not yet the one that the
 // checksum is over (RFC 8200 8.1), and no receiver takes the packet. Precondition: kIpTransport and no fragment.
 bool transport_checksum_holds(const NfPacket& packet) {
   const ParsedPacket& p = packet.parsed;
-  if (p.ip_version == 6 && p.l4_offset != p.l3_offset + 40 && has_segments_left(packet)) return true;
+  if (p.segments_left) return true;
   const uint8_t* ip = packet.data + p.l3_offset;
   const uint8_t* l4 = packet.data + p.l4_offset;
   const bool udp = p.ip_proto == kUdp;

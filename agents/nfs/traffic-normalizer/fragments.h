@@ -9,8 +9,8 @@
 
 #include "nfs/flow_store.h"
 #include "nfs/nf_core.h"
+#include "nfs/traffic-normalizer/datagram_key.h"
 #include "support/checksum.h"
-#include "support/flow_tuple.h"
 
 namespace orrery::traffic_normalizer {
 
@@ -45,23 +45,6 @@ struct FragmentPart {
     return {offset / 8, (offset + length + 7) / 8, offset + length, more};
   }
 };
-
-// The datagram of a fragment (RFC 791 3.2, RFC 8200 4.5): addresses, identification, and of IPv4 the protocol.
-// Precondition: a fragment that is not malformed.
-inline FlowTuple datagram_of(const NfPacket& packet) {
-  const ParsedPacket& p = packet.parsed;
-  FlowTuple key = FlowTuple::of(p);
-  uint32_t id;
-  if (p.ip_version == 4) {
-    id = load_be16(packet.data + p.l3_offset + 4);
-  } else {
-    id = load_be32(packet.data + p.fragment_header_offset + 4);
-    key.proto = 0;
-  }
-  key.src_port = static_cast<uint16_t>(id >> 16);
-  key.dst_port = static_cast<uint16_t>(id);
-  return key;
-}
 
 enum class PartVerdict : uint8_t {
   kNew,
@@ -130,6 +113,6 @@ class Datagram {
   bool spoilt_ = false;
 };
 
-using Datagrams = FlowStore<FlowTuple, Datagram>;
+using Datagrams = FlowStore<DatagramKey, Datagram>;
 
 }  // namespace orrery::traffic_normalizer

@@ -183,7 +183,7 @@ class TrafficNormalizer final : public NfCore {
   // Takes a fragment into account that passes otherwise. Which copy of a duplicate passes does not matter to a receiver
   // that gets one. Of other overlaps the first one stays; over IPv6 nothing of the datagram passes from there on.
   std::optional<DropReason> track(const NfPacket& packet, uint64_t now_ns) {
-    const FlowTuple key = datagram_of(packet);
+    const DatagramKey key = DatagramKey::of(packet);
     const uint32_t hash = datagrams_.table().hash(key);
     Datagrams::Entry* entry = datagrams_.find(key, hash);
     if (entry != nullptr && datagrams_.idle_too_long(*entry, now_ns)) {

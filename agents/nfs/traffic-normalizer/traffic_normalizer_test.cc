@@ -332,6 +332,33 @@ TEST(TrafficNormalizer, WhatPassesOfRandomFragmentsHasOneReading) {
   EXPECT_GT(passed, 5000u);
 }
 
+// Hosts of two VLANs may have the same addresses.
+TEST(TrafficNormalizer, FragmentsOfDifferentVlansAreOfDifferentDatagrams) {
+  for (const uint8_t version : {4, 6}) {
+    const auto nf = normalizer();
+    const auto send = [&](int tags, uint16_t outer, uint16_t inner = 0) {
+      FrameSpec spec = fragment(version, 0, 64, true);
+      spec.vlan = tags > 0;
+      spec.service_vlan = tags > 1;
+      Frame frame = build_frame(spec);
+      if (tags > 0) store_be16(&frame[14], outer);
+      if (tags > 1) store_be16(&frame[18], inner);
+      return run_one(*nf, frame).reason;
+    };
+    EXPECT_EQ(send(0, 0), "");
+    EXPECT_EQ(send(1, 5), "");
+    EXPECT_EQ(send(1, 6), "");
+    EXPECT_EQ(send(2, 5, 6), "");
+    EXPECT_EQ(send(2, 5, 7), "");
+    EXPECT_EQ(send(2, 6, 5), "");
+    EXPECT_EQ(send(1, 5), "bad_fragment") << "a copy";
+    EXPECT_EQ(send(1, 0xe005), "bad_fragment") << "the priority is not of the VLAN";
+    EXPECT_EQ(send(2, 5, 7), "bad_fragment");
+    EXPECT_EQ(send(0, 0), "bad_fragment");
+    EXPECT_EQ(nf->state(1)["datagrams"], 6);
+  }
+}
+
 TEST(TrafficNormalizer, DatagramsAreToldApartAndForgotten) {
   for (const uint8_t version : {4, 6}) {
     const auto nf = normalizer({{"max_datagrams", 2}, {"fragment_timeout_s", 10}});
@@ -349,6 +376,7 @@ TEST(TrafficNormalizer, DatagramsAreToldApartAndForgotten) {
     EXPECT_EQ(send(first, now), "");
     EXPECT_EQ(send(first, now, 1), "") << "another identification";
     EXPECT_EQ(send(other, now), "fragments_full");
+    EXPECT_EQ(nf->state(1)["dropped"]["fragments_full"], 1);
     EXPECT_EQ(send(first, now + 9 * kSecond), "bad_fragment");
     EXPECT_EQ(send(first, now + 11 * kSecond, 1), "") << "forgotten";
     EXPECT_EQ(send(other, now + 20 * kSecond), "");

@@ -108,7 +108,8 @@ void append_extension(Frame& frame, const FrameSpec& spec, const ExtensionHeader
       break;
     case kRouting:
       header[1] = static_cast<uint8_t>(extension.units - 1);
-      header[2] = 4;  // segment routing, no segments left
+      header[2] = 4;  // segment routing
+      header[3] = extension.segments_left;
       break;
     default:
       header[1] = static_cast<uint8_t>(extension.units - 1);

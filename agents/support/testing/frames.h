@@ -32,7 +32,8 @@ inline constexpr uint8_t kDestinationOptions = 60;
 
 struct ExtensionHeader {
   uint8_t type;
-  uint8_t units = 1;  // of 8 bytes; an authentication header has at least 2, a fragment header 1
+  uint8_t units = 1;          // of 8 bytes; an authentication header has at least 2, a fragment header 1
+  uint8_t segments_left = 0;  // of a routing header
 };
 
 // The prefix of IPv6 addresses in tests.

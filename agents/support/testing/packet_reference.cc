@@ -129,6 +129,7 @@ void read_ipv6(ParsedPacket& p, const Input& frame, size_t offset) {
       const size_t bytes = next == 51 ? (size_t{first.at(1)} + 2) * 4 : (size_t{first.at(1)} + 1) * 8;
       expect(next != 51 || bytes >= 12);
       if (next == 51) p.authentication_header = true;
+      if (next == 43 && first.at(3) != 0) p.segments_left = true;
       rest.take(bytes);
       expect(payload - rest.left() <= 2048);
     }
@@ -192,6 +193,7 @@ std::string difference(const ParsedPacket& a, const ParsedPacket& b) {
   compare("dst_port", a.dst_port, b.dst_port);
   compare("fragment_header_offset", a.fragment_header_offset, b.fragment_header_offset);
   compare("authentication_header", a.authentication_header, b.authentication_header);
+  compare("segments_left", a.segments_left, b.segments_left);
   if (a.ip_version != 6) return out;
   compare("ipv6_src.high", a.ipv6_src.high, b.ipv6_src.high);
   compare("ipv6_src.low", a.ipv6_src.low, b.ipv6_src.low);

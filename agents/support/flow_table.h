@@ -94,6 +94,8 @@ class FlowTable {
   uint32_t size() const { return size_; }
   uint32_t capacity() const { return capacity_; }
   bool full() const { return size_ == capacity_; }
+  // From now on; the order of what was used before stays as coarse as it is.
+  void set_granularity(uint64_t granularity_ns) { granularity_ns_ = granularity_ns; }
 
   // Seeded at random for each table, so that nobody can send keys that collide.
   uint32_t hash(const Key& key) const {
@@ -120,13 +122,8 @@ class FlowTable {
     if (slot.entry != kNone) __builtin_prefetch(&entries_[slot.entry]);
   }
 
-  Entry* find(const Key& key, uint32_t hash) {
-    for (uint32_t i = hash & mask_;; i = (i + 1) & mask_) {
-      const Slot& slot = slots_[i];
-      if (slot.entry == kNone) return nullptr;
-      if (slot.hash == hash && has_key(entries_[slot.entry], key)) return &entries_[slot.entry];
-    }
-  }
+  Entry* find(const Key& key, uint32_t hash) { return look_for(key, hash); }
+  const Entry* find(const Key& key, uint32_t hash) const { return look_for(key, hash); }
 
   size_t lane_of(const Entry& entry) const { return entry.lane; }
 
@@ -190,6 +187,8 @@ class FlowTable {
 
   // The entry of a lane that has been idle longest (to granularity_ns), nullptr when the lane is empty.
   Entry* oldest(size_t lane = 0) { return oldest_[lane] == kNone ? nullptr : &entries_[oldest_[lane]]; }
+
+  Entry* youngest(size_t lane = 0) { return youngest_[lane] == kNone ? nullptr : &entries_[youngest_[lane]]; }
 
   // Removes at most `limit` entries of a lane idle for `idle_ns` or longer, each after on_erase(entry). Returns how
   // many.
@@ -267,6 +266,14 @@ class FlowTable {
     if (!(entry.key == common_of(key))) return false;
     if constexpr (HasRarePart<Key>) return !Key::has_rare(entry.key) || rare_[id_of(entry)] == key.rare();
     return true;
+  }
+
+  Entry* look_for(const Key& key, uint32_t hash) const {
+    for (uint32_t i = hash & mask_;; i = (i + 1) & mask_) {
+      const Slot& slot = slots_[i];
+      if (slot.entry == kNone) return nullptr;
+      if (slot.hash == hash && has_key(entries_[slot.entry], key)) return &entries_[slot.entry];
+    }
   }
 
   [[gnu::noinline]] uint32_t occupy(const Key& key, uint32_t hash, uint64_t last_seen_ns) {

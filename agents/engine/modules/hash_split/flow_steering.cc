@@ -14,6 +14,8 @@ namespace {
 constexpr uint64_t kOrderNs = 100'000'000;
 // More than the flows that end in a batch, so that the table empties itself.
 constexpr uint32_t kExpiredPerBatch = 4;
+// To move a flow to another table takes as long as to look at so many.
+constexpr size_t kRowsOfAMove = 4;
 
 }  // namespace
 
@@ -34,6 +36,8 @@ void FlowSteering::steer(std::span<const FlowIdentity> flows, std::span<const ui
 uint16_t FlowSteering::gate_for(const FlowIdentity& flow, uint32_t table_hash, uint16_t hash, uint16_t by_range,
                                 uint64_t now_ns) {
   Entry* entry = table_.find(flow, table_hash);
+  if (entry == nullptr && leaving_ != nullptr) [[unlikely]]
+    entry = fetch(flow, now_ns);
   if (entry == nullptr) return begin(flow, table_hash, hash, by_range, now_ns);
   if (idle_too_long(*entry, now_ns)) [[unlikely]] {
     forget(*entry);
@@ -50,8 +54,9 @@ uint16_t FlowSteering::gate_for(const FlowIdentity& flow, uint32_t table_hash, u
 uint16_t FlowSteering::begin(const FlowIdentity& flow, uint32_t table_hash, uint16_t hash, uint16_t by_range,
                              uint64_t now_ns) {
   if (by_range == kNoRange) return kNoRange;
-  if (table_.full()) expire(now_ns, 1);
-  if (table_.full()) {
+  // Those that have not moved yet have their room.
+  if (flows() >= limits_.capacity) expire(now_ns, 1);
+  if (flows() >= limits_.capacity) {
     ++untracked_;
     return by_range;
   }
@@ -81,27 +86,62 @@ void FlowSteering::adopt(FlowSteering& old, const GateMap& gates) noexcept {
   if (limits_.capacity == old.limits_.capacity) {
     std::swap(table_, old.table_);
   } else {
-    move_flows(old);
+    leaving_ = &old.table_;
   }
 }
 
-void FlowSteering::move_flows(FlowSteering& old) noexcept {
-  uint32_t room = limits_.capacity;
-  // From the youngest to the oldest, so that each finds its place at once.
-  old.table_.for_each([&](const Entry& entry) {
-    if (room == 0) {
-      forget(entry);
-      ++displaced_;
-      return true;
+// A flow whose packet comes before its turn. It is the youngest, so in a full table the oldest makes room.
+FlowSteering::Entry* FlowSteering::fetch(const FlowIdentity& flow, uint64_t now_ns) {
+  Entry* left = leaving_->find(flow, leaving_->hash(flow));
+  if (left == nullptr) return nullptr;
+  Entry* moved = nullptr;
+  if (idle_too_long(*left, now_ns)) {
+    forget(*left);
+  } else {
+    if (table_.full()) {
+      displaced_ += idle_too_long(*table_.oldest(), now_ns) ? 0 : 1;
+      forget(*table_.oldest());
+      table_.erase(*table_.oldest());
     }
-    --room;
-    table_.insert_by_age(entry.key, table_.hash(entry.key), entry.last_seen_ns, nullptr).value = entry.value;
-    return true;
-  });
+    moved = &table_.insert(flow, table_.hash(flow), now_ns);
+    moved->value = left->value;
+  }
+  leaving_->erase(*left);
+  return moved;
+}
+
+// From the youngest to the oldest, so that each finds its place at once.
+bool FlowSteering::move_some(const SplitRanges& ranges, size_t rows, uint64_t now_ns) noexcept {
+  for (size_t n = 0; n < rows; n += kRowsOfAMove) {
+    Entry* left = leaving_->youngest();
+    if (left == nullptr) {
+      leaving_ = nullptr;
+      return false;
+    }
+    if (idle_too_long(*left, now_ns)) {
+      forget(*left);
+    } else if (table_.full()) {
+      forget(*left);
+      ++displaced_;
+    } else {
+      Entry& moved = table_.insert_by_age(left->key, table_.hash(left->key), left->last_seen_ns, nullptr);
+      moved.value = left->value;
+      review(moved, ranges.gate_of(moved.value.hash));
+    }
+    leaving_->erase(*left);
+  }
+  return true;
 }
 
 bool FlowSteering::settle(const SplitRanges& ranges, size_t rows, uint64_t now_ns) noexcept {
   if (!unsettled_) return false;
+  if (leaving_ != nullptr) {
+    // What is in the table began after the change, or was looked at when it moved.
+    if (move_some(ranges, rows, now_ns)) return true;
+    unsettled_.reset();
+    moved_gates_ = nullptr;
+    return false;
+  }
   unsettled_ = table_.visit_positions(*unsettled_, static_cast<uint32_t>(rows), [&](const Entry& at) {
     Entry& entry = table_.at(table_.id_of(at));
     if (idle_too_long(entry, now_ns)) {

@@ -37,10 +37,11 @@ class FlowSteering {
   void ranges_changed(bool keep);
 
   // Takes over the flows of another, of which as many stay as there is room for, the youngest. Precondition: both
-  // settled, and this one is empty. The map lives until this is settled.
+  // settled, and this one is empty. Both the other and the map live until this is settled.
   void adopt(FlowSteering& old, const GateMap& gates) noexcept;
 
-  // Goes through at most `rows` more flows after a change; false: through all. `ranges`: those in force.
+  // Goes through at most `rows` more flows after a change, fewer where they move from another table; false: through
+  // all. `ranges`: those in force.
   bool settle(const SplitRanges& ranges, size_t rows, uint64_t now_ns) noexcept;
 
   // From now on the flow, if it is tracked and at the gate `from`, is at `to`. `by_range`: where the ranges in force
@@ -72,6 +73,8 @@ class FlowSteering {
   using Entry = Table::Entry;
 
   const Table& table() const { return table_; }
+  // Those that have not moved yet included.
+  uint32_t flows() const { return table_.size() + (leaving_ == nullptr ? 0 : leaving_->size()); }
   const SteeringLimits& limits() const { return limits_; }
   bool idle_too_long(const Entry& entry, uint64_t now_ns) const {
     return now_ns > entry.last_seen_ns && now_ns - entry.last_seen_ns >= limits_.idle_ns;
@@ -96,7 +99,8 @@ class FlowSteering {
   bool review(Entry& entry, uint16_t by_range);
   void place(Entry& entry, uint8_t gate, uint16_t by_range);
   void forget(const Entry& entry);
-  void move_flows(FlowSteering& old) noexcept;
+  Entry* fetch(const FlowIdentity& flow, uint64_t now_ns);
+  bool move_some(const SplitRanges& ranges, size_t rows, uint64_t now_ns) noexcept;
 
   SteeringLimits limits_;
   Table table_;
@@ -109,6 +113,7 @@ class FlowSteering {
   uint8_t change_ = 0;
   bool keep_ = true;
   const GateMap* moved_gates_ = nullptr;
+  Table* leaving_ = nullptr;           // of a predecessor with another capacity; the flows in it are counted here
   std::optional<uint32_t> unsettled_;  // position from which on flows may not be reviewed yet
 };
 

@@ -192,7 +192,7 @@ class HashSplit final : public Module, public Splitter {
   void read_figures(SplitFigures& out) const override {
     if (steering_ != nullptr) {
       out.tracks = true;
-      out.flows = steering_->table().size();
+      out.flows = steering_->flows();
       out.exceptions = steering_->exceptions();
       out.exception_packets = steering_->exception_packets();
       out.untracked = steering_->untracked();

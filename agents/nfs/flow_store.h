@@ -164,13 +164,12 @@ class FlowStore {
     return &entry;
   }
 
-  // New limits, and the table that they need, built beside the worker.
+  // New limits, and the table that they need, built beside the worker. With another table all flows are copied in one
+  // pause; without, none is (docs/decisions/0032-flows-move-in-portions.md).
   struct Resize {
     // new_table: also where the limits would not need one.
     Resize(const FlowStore& from, const FlowLimits& to, bool new_table = false) : limits(to) {
-      const bool fits =
-          to.max_flows == from.limits_.max_flows && to.granularity_ns == from.limits_.granularity_ns && !new_table;
-      if (fits) return;
+      if (to.max_flows == from.limits_.max_flows && !new_table) return;
       table.emplace(to.max_flows, to.granularity_ns);
       kept.reserve(to.max_flows);
     }
@@ -186,7 +185,7 @@ class FlowStore {
   void take(Resize& next, Keep&& keep, OnMove&& on_move) noexcept {
     std::swap(limits_, next.limits);
     counts_.capacity = limits_.max_flows;
-    if (!next.table) return;
+    if (!next.table) return table_.set_granularity(limits_.granularity_ns);
     Table& to = *next.table;
     table_.for_each([&](const Entry& e) {
       if (keep(e)) next.kept.push_back(&e);

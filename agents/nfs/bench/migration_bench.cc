@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // How many flows move in a second of CPU time, from one NF core to another in memory: copied in portions, written as
-// binary rows, read, checked, sorted and taken in; with --text also through the JSON text of the control protocol. One
-// JSON object for each figure.
+// binary rows, read, checked, sorted and taken in; also through the JSON text of the control protocol. One JSON object
+// for each figure. With --pauses instead, for how long the worker of a full table stands still when a configuration is
+// put in force, in ms.
 #include <time.h>
 
 #include <algorithm>
@@ -11,9 +12,12 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "nfs/flow_moves.h"
+#include "nfs/flow_store.h"
 #include "nfs/registry.h"
 #include "support/checksum.h"
 #include "support/clock.h"
@@ -46,14 +50,14 @@ std::vector<uint8_t> frame_of(uint32_t n) {
   return frame;
 }
 
-void fill(NfCore& nf) {
+void fill(NfCore& nf, uint32_t flows) {
   const uint64_t then_ns = monotonic_ns() - 1'000'000'000;
-  for (uint32_t begin = 0; begin < kFlows; begin += kBatch) {
+  for (uint32_t begin = 0; begin < flows; begin += kBatch) {
     std::vector<std::vector<uint8_t>> frames;
     std::vector<NfPacket> packets;
     frames.reserve(kBatch);
     packets.reserve(kBatch);
-    for (uint32_t n = begin; n < std::min<uint32_t>(begin + kBatch, kFlows); ++n) frames.push_back(frame_of(n));
+    for (uint32_t n = begin; n < std::min<uint32_t>(begin + kBatch, flows); ++n) frames.push_back(frame_of(n));
     for (auto& frame : frames) packets.push_back({frame.data(), kFrameBytes, parse_packet(frame), 0});
     std::vector<NfVerdict> verdicts(packets.size());
     nf.process(packets, Direction::kForward, verdicts, then_ns + uint64_t{begin} * 1000);
@@ -81,7 +85,7 @@ struct Moved {
 // All flows, or a tenth of them by a range of H(f).
 Moved move(std::string_view nf, const json& config, const json& flows, bool as_text) {
   const auto from = find_nf(nf)(config, {}), to = find_nf(nf)(config, {});
-  fill(*from);
+  fill(*from, kFlows);
   Moved moved{};
   const double began = cpu_seconds();
   for (json params{{"flows", flows}}, portion = json::object(); !portion.value("last", false);) {
@@ -109,9 +113,57 @@ double median_rate(std::string_view nf, const json& config, const json& flows, b
   return rates[kRounds / 2];
 }
 
+// Of a table of a million flows.
+constexpr uint32_t kPausedFlows = 1'000'000;
+
+double pause_ms(std::string_view nf, const json& config, const json& change) {
+  const auto core = find_nf(nf)(config, {});
+  fill(*core, kPausedFlows);
+  json changed = config;
+  changed.update(change);
+  const auto next = core->prepare(changed, {});
+  const uint64_t began_ns = monotonic_ns();
+  core->take(*next);
+  return static_cast<double>(monotonic_ns() - began_ns) / 1e6;
+}
+
+void print_pauses() {
+  json external = json::array();
+  for (int n = 1; n <= 16; ++n) external.push_back("192.0.2." + std::to_string(n));
+  const json backends = {{{"address", "10.1.0.1"}}, {{"address", "10.1.0.2"}}};
+  const json drained = {{{"address", "10.1.0.1"}}, {{"address", "10.1.0.2"}, {"state", "drain"}}};
+  const json balancer{{"virtual_address", "198.19.0.1"},
+                      {"external_addresses", external},
+                      {"backends", backends},
+                      {"max_flows", kPausedFlows}};
+  const json nat{{"external_addresses", external}, {"max_flows", kPausedFlows}};
+  const json table{{"max_flows", kPausedFlows}}, larger{{"max_flows", kMaxFlows}}, patient{{"idle_timeout_s", 200}};
+  const std::vector<std::tuple<std::string, json, std::string, json>> changes{
+      {"load-balancer", balancer, "a back end drains", {{"backends", drained}}},
+      {"load-balancer", balancer, "a back end is removed", {{"backends", {backends[0]}}}},
+      {"load-balancer", balancer, "max_flows", larger},
+      {"nat", nat, "idle_timeout_s", patient},
+      {"nat", nat, "port_lo", {{"port_lo", 1023}}},
+      {"nat", nat, "max_flows", larger},
+      {"monitor", table, "max_flows", larger}};
+  for (const auto& [nf, config, name, change] : changes) {
+    std::vector<double> pauses;
+    pauses.reserve(kRounds);
+    for (int i = 0; i < kRounds; ++i) pauses.push_back(pause_ms(nf, config, change));
+    std::ranges::nth_element(pauses, pauses.begin() + kRounds / 2);
+    const json figure{{"name", std::string("pause, ").append(nf).append(", ").append(name)},
+                      {"value", pauses[kRounds / 2]}};
+    std::puts(figure.dump().c_str());
+  }
+}
+
 }  // namespace
 
-int main() try {
+int main(int argc, char** argv) try {
+  if (argc == 2 && std::string_view(argv[1]) == "--pauses") {
+    print_pauses();
+    return 0;
+  }
   const std::vector<std::pair<std::string, json>> nfs{
       {"stateful-firewall", {{"default_action", "allow"}, {"max_flows", kFlows}}},
       {"monitor", {{"max_flows", kFlows}}},

@@ -10,14 +10,7 @@ using nlohmann::json;
 
 constexpr size_t kMaxPortRanges = 16;
 constexpr size_t kMaxExternalAddresses = 16;
-constexpr size_t kMaxAddressText = 45;
 constexpr uint64_t kNsPerS = 1'000'000'000;
-
-Ipv6Address address_of(const std::string& text, const std::string& pointer) {
-  if (const auto address = parse_address(text)) return ipv4_mapped(*address);
-  if (const auto address = parse_ipv6_address(text)) return *address;
-  throw ConfigError(pointer, "must be an IPv4 or IPv6 address");
-}
 
 uint8_t version_of(const Ipv6Address& address) {
   return is_ipv4_mapped(address) ? 4 : 6;
@@ -38,7 +31,7 @@ void read_backends(const json& items, const ConfigReader& reader, Config& config
     const std::string pointer = reader.pointer_to("backends", i);
     ConfigReader item(items[i], pointer);
     Backend backend{};
-    backend.at.address = address_of(item.string("address", kMaxAddressText), item.pointer_to("address"));
+    backend.at.address = item.ip_address("address");
     require_version(config, backend.at.address, item.pointer_to("address"));
     backend.at.port = static_cast<uint16_t>(item.integer_or("port", 0, UINT16_MAX, 0));
     backend.weight = static_cast<uint32_t>(item.integer_or("weight", 1, 256, 1));
@@ -58,8 +51,7 @@ Config read_config(const json& value) {
   ConfigReader reader(value, "");
   Config config{};
   config.mode = reader.choice_or("mode", {"nat", "direct"}, "nat") == "nat" ? Mode::kNat : Mode::kDirect;
-  config.virtual_address =
-      address_of(reader.string("virtual_address", kMaxAddressText), reader.pointer_to("virtual_address"));
+  config.virtual_address = reader.ip_address("virtual_address");
   config.ip_version = version_of(config.virtual_address);
   const json& ports = reader.array_or_empty("ports", kMaxPortRanges);
   for (size_t i = 0; i < ports.size(); ++i)
@@ -69,7 +61,7 @@ Config read_config(const json& value) {
   const json& addresses = reader.array("external_addresses", 1, kMaxExternalAddresses);
   for (size_t i = 0; i < addresses.size(); ++i) {
     const std::string pointer = reader.pointer_to("external_addresses", i);
-    const auto address = address_of(addresses[i].is_string() ? addresses[i].get<std::string>() : "", pointer);
+    const Ipv6Address address = ConfigReader::ip_address(addresses[i], pointer);
     if (config.mode == Mode::kNat) require_version(config, address, pointer);
     if (address == config.virtual_address) throw ConfigError(pointer, "is the virtual address");
     if (std::ranges::find(config.external_addresses, address) != config.external_addresses.end())

@@ -21,10 +21,10 @@ inline constexpr const char* kConnectionStateNames[] = {"opening", "syn-sent", "
 
 struct Connection {
   ExternalPort external;  // in mode `nat`
-  uint16_t era;           // of the back end's health in which it began
+  uint16_t era;           // of its port's health in which it began
   uint8_t backend;        // its position in the configuration
   ConnectionState state;
-  bool is_counted_failure;  // of its back end: a connection fails once
+  bool is_counted_failure;  // a connection fails once
 
   bool transitory() const { return state != ConnectionState::kEstablished; }
   bool is_unanswered() const { return state == ConnectionState::kSynSent || state == ConnectionState::kOpening; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How well a back end answers, judged by the connections that clients open: an NF sends nothing of its own.
+// How well a port of a back end answers, judged by the connections that clients open: an NF sends nothing of its own.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct HealthSettings {
   bool operator==(const HealthSettings&) const = default;
 };
 
-// A failed back end gets one new connection for each retry time, and the next at once where that one is answered.
+// What failed gets one new connection for each retry time, and the next at once where that one is answered.
 class Health {
  public:
   bool failed() const { return failed_; }
@@ -23,6 +23,7 @@ class Health {
   // Counts the changes between well and failed. What a connection shows is evidence only in the era in which it began.
   uint16_t era() const { return era_; }
 
+  bool has_answered() const { return answered_ns_ != 0; }
   // Whether a connection was answered after this time.
   bool answered_since(uint64_t ns) const { return answered_ns_ > ns; }
 
@@ -70,8 +71,8 @@ class Health {
   uint64_t first_failure_ns_ = 0;
   uint64_t retry_at_ns_ = 0;
   uint64_t answered_ns_ = 0;  // the last time
-  uint32_t failures_ = 0;     // in succession, of a back end that is well
-  uint32_t successes_ = 0;    // in succession, of one that failed
+  uint32_t failures_ = 0;     // in succession, while it is well
+  uint32_t successes_ = 0;    // in succession, since it failed
   uint16_t era_ = 0;
   bool failed_ = false;
 };

@@ -8,8 +8,9 @@ namespace orrery::load_balancer {
 // Spreads the connections to a virtual address over back ends, of IPv4 or IPv6 by its configuration. A new connection
 // goes to the back end that Maglev's table has for its 5-tuple (maglev.h), or, where that one takes none, to the first
 // that does at the positions to which the hash is hashed on; so instances with the same configuration choose alike, and
-// a back end that fails or drains moves no connections but its own. A connection keeps its back end while that one is
-// well (health.h) and not `down`. What is not sent to the virtual address passes.
+// a back end that fails or drains moves no connections but its own. A connection that has been answered keeps its back
+// end while that one is not `down`; others leave a port of it that fails (service_health.h). What is not sent to the
+// virtual address passes.
 //
 // Mode `nat` writes the back end's address over the virtual one, and an external address and port of the NF's own over
 // the client's, because replies find back by external addresses only (docs/architecture.md, Life of a packet). Replies

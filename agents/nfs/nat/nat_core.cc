@@ -8,6 +8,9 @@
 #include "nfs/config_reader.h"
 #include "nfs/flow_state.h"
 #include "nfs/movable_flows.h"
+#include "nfs/nat/mappings.h"
+#include "nfs/nat/nat_config.h"
+#include "nfs/nat/nat_view.h"
 #include "nfs/nat/peers.h"
 #include "nfs/translation/port_map.h"
 #include "nfs/translation/translate.h"
@@ -22,29 +25,8 @@ constexpr std::string_view kDropReasons[] = {"no_port",     "no_mapping", "fragm
                                              "unsupported", "filtered",   "no_peer"};
 enum DropReason : uint8_t { kNoPort, kNoMapping, kFragment, kMalformed, kUnsupported, kFiltered, kNoPeer };
 
-constexpr size_t kMaxAddresses = 16;
 constexpr uint32_t kExpiriesPerBatch = 4;
 constexpr uint32_t kExpiriesWhenFull = 64;
-
-// Of flow state: port space, internal address, internal port, external address, external port, idle ms; youngest first.
-constexpr RowLayout<6> kRow{kPortSpaces - 1, UINT32_MAX, UINT16_MAX, UINT32_MAX, UINT16_MAX, kMaxAgeMs};
-
-struct MappingKey {
-  uint32_t address;
-  uint16_t port;
-  uint16_t space;
-
-  bool operator==(const MappingKey&) const = default;
-};
-
-struct Mapping {
-  uint32_t external_address;
-  ExternalPort external;
-  uint64_t packets;
-};
-
-using Mappings = FlowStore<MappingKey, Mapping>;
-using Ports = PortMap<uint32_t>;
 
 uint32_t ipv4_of(const Ipv6Address& mapped) {
   return static_cast<uint32_t>(mapped.low);
@@ -52,86 +34,6 @@ uint32_t ipv4_of(const Ipv6Address& mapped) {
 
 Endpoint endpoint(uint32_t address, uint16_t port) {
   return {ipv4_mapped(address), port};
-}
-
-struct Config {
-  std::vector<uint32_t> addresses;
-  uint16_t port_lo;
-  uint16_t port_hi;
-  bool port_restricted;
-  FlowLimits flows;
-  FlowLimits peers;  // room for one where they are not kept
-
-  bool operator==(const Config&) const = default;
-};
-
-Config read_config(const json& value) {
-  ConfigReader reader(value, "");
-  Config config;
-  const auto& addresses = reader.array_or_empty("external_addresses", kMaxAddresses);
-  if (addresses.empty()) throw ConfigError(reader.pointer_to("external_addresses"), "must name at least one address");
-  for (size_t i = 0; i < addresses.size(); ++i) {
-    const auto address =
-        addresses[i].is_string() ? parse_address(addresses[i].get_ref<const std::string&>()) : std::nullopt;
-    if (!address) throw ConfigError(reader.pointer_to("external_addresses", i), "must be an IPv4 address");
-    if (std::ranges::find(config.addresses, *address) != config.addresses.end())
-      throw ConfigError(reader.pointer_to("external_addresses", i), "appears twice");
-    config.addresses.push_back(*address);
-  }
-  config.port_restricted = reader.choice_or("mode", {"dynamic", "port-restricted"}, "dynamic") == "port-restricted";
-  config.port_lo = static_cast<uint16_t>(reader.integer_or("port_lo", 1, UINT16_MAX, 1024));
-  config.port_hi = static_cast<uint16_t>(reader.integer_or("port_hi", 1, UINT16_MAX, UINT16_MAX));
-  if (config.port_hi < config.port_lo) throw ConfigError(reader.pointer_to("port_hi"), "must not be below port_lo");
-  config.flows.idle_ns = reader.integer_or("idle_timeout_s", 1, 86400, 120) * 1'000'000'000u;
-  config.flows.max_flows = static_cast<uint32_t>(reader.integer_or("max_flows", 1, kMaxFlows, 65536));
-  config.flows.granularity_ns = config.flows.idle_ns / 16;
-  config.peers = config.flows;
-  const auto max_peers = static_cast<uint32_t>(reader.integer_or("max_peers", 1, kMaxFlows, 131072));
-  config.peers.max_flows = config.port_restricted ? max_peers : 1;
-  reader.done();
-  return config;
-}
-
-struct Counters {
-  uint64_t imports_refused = 0;
-  uint64_t translated_forward = 0;
-  uint64_t translated_return = 0;
-  uint64_t ipv6 = 0;
-  uint64_t non_ip = 0;
-};
-
-struct Figures {
-  FlowFigures flows;
-  FlowFigures peers;
-  Counters counters;
-  std::array<std::array<uint32_t, kPortSpaces>, kMaxAddresses> free_ports;
-};
-
-// By which mappings and peers are known.
-constexpr FlowKey kMappingFields{.ip_src = true, .ip_proto = true, .port_src = true};
-
-// A packet from an inside endpoint. Identifiers of ICMP queries are not ports.
-ParsedPacket inside_packet(uint32_t space, uint32_t address, uint16_t port) {
-  constexpr uint8_t kProtocols[kPortSpaces] = {6, 17, 1};
-  FlowTuple flow{};
-  flow.src = address;
-  flow.proto = kProtocols[space];
-  flow.src_port = PortSpace(space) == PortSpace::kIcmp ? uint16_t{0} : port;
-  return packet_of(flow);
-}
-
-std::array<uint64_t, 6> row_of_mapping(const Mappings::Flow& m, uint64_t now_ns) {
-  return {m.key.space,
-          m.key.address,
-          m.key.port,
-          m.value.external_address,
-          m.value.external.port,
-          age_ms(now_ns, m.last_seen_ns)};
-}
-
-std::array<uint64_t, 6> row_of_peer(const Peers::Store::Flow& peer, uint64_t now_ns) {
-  return {peer.key.space,          peer.key.address,     peer.key.port,
-          peer.key.remote_address, peer.key.remote_port, age_ms(now_ns, peer.last_seen_ns)};
 }
 
 class Nat final : public NfCore {
@@ -160,33 +62,34 @@ class Nat final : public NfCore {
   std::span<const std::string_view> drop_reasons() const override { return kDropReasons; }
 
   std::unique_ptr<NextConfig> prepare(const json& value, std::span<const MetadataField>) const override {
-    return std::make_unique<Next>(mappings_, peers_.store(), read_config(value));
+    return std::make_unique<Next>(*this, read_config(value));
   }
 
-  // Mappings live on where their external port still exists and the table has room; the youngest first.
+  // Mappings stay as they stand where their external ports do. Otherwise they live on where their external port still
+  // exists and the table has room; the youngest first.
   void take(NextConfig& next) noexcept override {
     auto& [config, mappings, peers, ports] = static_cast<Next&>(next);
     if (config == config_) return;
     mappings_.take(
         mappings,
         [&](const Mappings::Entry& e) {
-          return ports.index_of(e.value.external_address) && e.value.external.port >= config.port_lo &&
+          return ports->index_of(e.value.external_address) && e.value.external.port >= config.port_lo &&
                  e.value.external.port <= config.port_hi;
         },
         [&](Mappings::Entry& moved) {
-          moved.value.external.address_index = *ports.index_of(moved.value.external_address);
-          ports.take_exactly(moved.value.external, PortSpace(moved.key.space), mappings.table->id_of(moved));
+          moved.value.external.address_index = *ports->index_of(moved.value.external_address);
+          ports->take_exactly(moved.value.external, PortSpace(moved.key.space), mappings.table->id_of(moved));
         });
     peers_.store().take(peers);
     std::swap(config_, config);
-    std::swap(ports_, ports);
+    if (ports) std::swap(ports_, *ports);
   }
 
   std::unique_ptr<StateCopy> copy_state(size_t limit) const override {
     return copy_flow_store(
         mappings_, [this] { return figures(); },
         [this, limit](const auto& mappings, const Figures& figures, RowForm) {
-          return view(mappings, figures, limit);
+          return view_of(config_, mappings, figures, limit);
         });
   }
 
@@ -277,42 +180,6 @@ class Nat final : public NfCore {
     for (size_t i = 0; i < config_.addresses.size(); ++i)
       for (size_t s = 0; s < kPortSpaces; ++s) out.free_ports[i][s] = ports_.free_ports(i, PortSpace(s));
     return out;
-  }
-
-  json view(const std::vector<Mappings::Flow>& mappings, const Figures& figures, size_t limit) const {
-    json addresses = json::array();
-    for (size_t i = 0; i < std::min(limit, config_.addresses.size()); ++i) {
-      json free = json::object();
-      for (size_t s = 0; s < kPortSpaces; ++s) free[kPortSpaceNames[s]] = figures.free_ports[i][s];
-      addresses.push_back({{"address", address_text(config_.addresses[i])}, {"free_ports", std::move(free)}});
-    }
-    const uint64_t now_ns = monotonic_ns();
-    json rows = json::array();
-    for (const auto& m : first_of(mappings, limit))
-      rows.push_back({{"proto", kPortSpaceNames[m.key.space]},
-                      {"internal", address_text(m.key.address)},
-                      {"internal_port", m.key.port},
-                      {"external", address_text(m.value.external_address)},
-                      {"external_port", m.value.external.port},
-                      {"packets", m.value.packets},
-                      {"idle_ms", age_ms(now_ns, m.last_seen_ns)}});
-    const FlowFigures& of = figures.flows;
-    const Counters& counters = figures.counters;
-    return {{"flows", of.size},
-            {"max_flows", of.capacity},
-            {"flows_created", of.created},
-            {"flows_expired", of.expired},
-            {"flows_lost_by_reconfiguration", of.lost_by_resize},
-            {"imports_refused", counters.imports_refused},
-            {"mode", config_.port_restricted ? "port-restricted" : "dynamic"},
-            {"peers", figures.peers.size},
-            {"max_peers", config_.port_restricted ? figures.peers.capacity : 0},
-            {"translated_forward", counters.translated_forward},
-            {"translated_return", counters.translated_return},
-            {"ipv6", counters.ipv6},
-            {"non_ip", counters.non_ip},
-            {"addresses", std::move(addresses)},
-            {"mappings", std::move(rows)}};
   }
 
   // Whether the flow is here now.
@@ -498,16 +365,21 @@ class Nat final : public NfCore {
         now_ns, limit, [&](const Mappings::Entry& e) { ports_.give_back(e.value.external, PortSpace(e.key.space)); });
   }
 
+  bool same_ports(const Config& next) const {
+    return next.addresses == config_.addresses && next.port_lo == config_.port_lo && next.port_hi == config_.port_hi;
+  }
+
   struct Next final : NextConfig {
-    Next(const Mappings& from, const Peers::Store& from_peers, Config of)
+    Next(const Nat& now, Config of)
         : config(std::move(of)),
-          mappings(from, config.flows, true),
-          peers(from_peers, config.peers),
-          ports(config.addresses, config.port_lo, config.port_hi) {}
+          mappings(now.mappings_, config.flows, !now.same_ports(config)),
+          peers(now.peers_.store(), config.peers) {
+      if (mappings.table) ports.emplace(config.addresses, config.port_lo, config.port_hi);
+    }
     Config config;
     Mappings::Resize mappings;
     Peers::Store::Resize peers;
-    Ports ports;
+    std::optional<Ports> ports;  // nothing: those there are stay
   };
 
   Config config_;

@@ -5,6 +5,7 @@
 #include <set>
 #include <tuple>
 
+#include "nfs/movable_flows.h"
 #include "nfs/testing/nf_driver.h"
 #include "support/checksum.h"
 
@@ -229,6 +230,20 @@ TEST(Nat, KeepsMappingsOverAReconfigurationWhereItCan) {
   EXPECT_EQ(config_error("nat", config({{"port_lo", 2000}, {"port_hi", 1999}})), "/port_hi");
   EXPECT_THROW(nf->configure(config({{"port_lo", 0}})), ConfigError);
   EXPECT_EQ(run_one(*nf, build_frame(specs[0])).frame, before[0]);
+}
+
+TEST(Nat, AChangeThatKeepsThePortsCopiesNoMapping) {
+  const auto nf = make_nf("nat", config());
+  const Frame before = run_one(*nf, build_frame({})).frame;
+  const auto table = nf->movable_flows()[0]->table();
+  json c = config({{"mode", "port-restricted"}, {"idle_timeout_s", 300}});
+  nf->configure(c);
+  EXPECT_EQ(nf->movable_flows()[0]->table(), table);
+  EXPECT_EQ(run_one(*nf, build_frame({})).frame, before);
+  c["port_hi"] = 50000;
+  nf->configure(c);
+  EXPECT_NE(nf->movable_flows()[0]->table(), table);
+  EXPECT_EQ(run_one(*nf, build_frame({})).frame, before);
 }
 
 TEST(Nat, AFlowMovesToAnotherInstance) {

@@ -255,6 +255,20 @@ TEST_P(FlowMoves, AnotherTableNeverLosesFlowsToAnOldPortion) {
   EXPECT_EQ(all(*nf), before);
 }
 
+// A large table would be copied in one long pause of the worker.
+TEST_P(FlowMoves, OtherTimeoutsLeaveFlowsWhereTheyStand) {
+  Rng rng(39);
+  const auto nf = make();
+  run(*nf, frames(rng, 300), Direction::kForward, monotonic_ns() - 10'000'000);
+  const auto before = all(*nf);
+  const uint64_t table = nf->movable_flows()[0]->table();
+  json other = config_;
+  other["idle_timeout_s"] = 1234;
+  nf->configure(other);
+  EXPECT_EQ(nf->movable_flows()[0]->table(), table);
+  EXPECT_EQ(all(*nf), before);
+}
+
 TEST_P(FlowMoves, APortionBeyondTheTablePausesNobodyForNothing) {
   Rng rng(38);
   const auto nf = make();

@@ -73,7 +73,7 @@ std::optional<uint8_t> BackendPool::choose(const FlowTuple& key, uint64_t now_ns
 bool BackendPool::may_stay(const Connection& connection, const FlowTuple& key, bool begins_anew) const {
   const AdminState state = of(connection).state;
   if (state == AdminState::kDown || (state == AdminState::kDrain && begins_anew)) return false;
-  if (!begins_anew && !connection.is_unanswered()) return true;
+  if (!services_.has_failed() || (!begins_anew && !connection.is_unanswered())) return true;
   const Health* health = services_.find(service_of(connection.backend, key));
   return health == nullptr || !health->failed() || connection.era == health->era();
 }

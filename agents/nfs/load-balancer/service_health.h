@@ -51,17 +51,23 @@ class ServiceHealth {
     Store::Entry* entry = store_.find(service, hash);
     if (entry == nullptr) entry = &store_.insert_evicting(service, hash, now_ns);
     change(entry->value.health);
+    has_failed_ |= entry->value.health.failed();
     store_.touch(*entry, now_ns);
   }
 
+  // Whether any was ever failed; else nothing has to be looked up to know that one is not.
+  bool has_failed() const { return has_failed_; }
+
   // Whether a new connection may go there (Health::admits).
   bool admits(const Service& service, const HealthSettings& settings, uint64_t now_ns) {
+    if (!has_failed_) return true;
     Store::Entry* entry = store_.find(service, store_.table().hash(service));
     return entry == nullptr || entry->value.health.admits(settings, now_ns);
   }
 
   // Takes over what another one knows of back ends that are still there. Precondition: this one is empty.
   void take_from(const ServiceHealth& other, std::span<const uint8_t> now_at) noexcept {
+    has_failed_ = other.has_failed_;
     const Store::Table& from = other.store_.table();
     Store::Table& to = store_.table();
     // From the youngest to the oldest, so that each finds its place at once.
@@ -87,6 +93,7 @@ class ServiceHealth {
  private:
   static constexpr uint64_t kOrderNs = 100'000'000;
 
+  bool has_failed_ = false;
   Store store_{FlowLimits{.max_flows = kMostServices, .idle_ns = UINT64_MAX, .granularity_ns = kOrderNs}};
 };
 
